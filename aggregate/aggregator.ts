@@ -1,0 +1,177 @@
+import { sql } from '../infra/kernel/sql.ts';
+import type { Runtime } from '../infra/runtime.ts';
+import type { Sequence } from '../infra/sequence.ts';
+import { RELAY_CHAINS } from '../ingest/chains/registry.ts';
+import { blocks, calls, events, extrinsics, prices, snapshots, touched } from '../ingest/streams/raw.ts';
+import { compute } from './compute.ts';
+import { settled, settledUpTo, versions } from './ledger.ts';
+import type { KeptMetric } from './metric.ts';
+import { chainDay } from './metrics/chain-day.ts';
+import { keptMetrics } from './metrics/index.ts';
+import { type PlannedWindow, plan, type StreamTables, type Touch } from './plan.ts';
+
+export const STREAM_TABLES: StreamTables = {
+  blocks: [blocks.name, extrinsics.name, events.name, calls.name],
+  snapshots: [snapshots.name],
+  prices: [prices.name],
+};
+
+const QUEUE = 'compute';
+const MOST_DAYS = 92;
+
+/** One round of computation: all that was touched up to `upTo`, or windows that an operator asked for. */
+interface Round {
+  readonly since: string;
+}
+
+export interface Progress {
+  readonly done: number;
+  readonly total: number;
+}
+
+/**
+ * Keeps the metrics up to date: finds what was touched since the last round, plans the windows and computes them
+ * level by level. A touch that lands during a round makes one more.
+ */
+export class Aggregator {
+  readonly #runtime: Runtime;
+  readonly #sequence: Sequence;
+  readonly #metrics: readonly KeptMetric[];
+  readonly #versions = new Map<string, string>();
+  #progress: Progress = { done: 0, total: 0 };
+  #roundsHeld = 0;
+
+  constructor(runtime: Runtime, sequence: Sequence, metrics: readonly KeptMetric[] = keptMetrics) {
+    this.#runtime = runtime;
+    this.#sequence = sequence;
+    this.#metrics = metrics;
+  }
+
+  async start(): Promise<void> {
+    for (const [metric, version] of await versions(this.#runtime.store)) this.#versions.set(metric, version);
+    await this.#runtime.queue.process<Round>(QUEUE, 1, () => this.#round());
+    await this.touch();
+  }
+
+  /** Says that something was touched; the round collapses with one that waits already. */
+  async touch(): Promise<void> {
+    if (this.#roundsHeld > 0) return;
+    await this.#runtime.queue.add<Round>(QUEUE, { id: 'touched', data: { since: '' }, priority: 1 });
+  }
+
+  /** Computes nothing while a bulk load runs: its days are touched many times and computed once. */
+  async hold<T>(work: () => Promise<T>): Promise<T> {
+    this.#roundsHeld++;
+    try {
+      return await work();
+    } finally {
+      this.#roundsHeld--;
+      await this.touch();
+    }
+  }
+
+  /** Resolves when everything that was touched is computed; throws what could not be. */
+  async settle(): Promise<void> {
+    await this.#runtime.queue.idle(QUEUE);
+    const [failure] = await this.#runtime.queue.failed(QUEUE);
+    if (failure) throw new Error(`computation failed after ${failure.attempts} attempts: ${failure.reason}`);
+  }
+
+  /** Makes the windows of some metrics anew, whatever the ledger says. */
+  async rebuild(metrics: readonly KeptMetric[], from: string, until: string): Promise<void> {
+    const named = new Set(metrics.map((metric) => metric.name));
+    const days = await this.#daysWithBlocks();
+    const touches = [...days].flatMap(([key, list]): Touch[] => {
+      const [relay_chain, chain] = key.split('/') as [string, string];
+      return list
+        .filter((day) => day >= from && day < until)
+        .flatMap((day) => Object.keys(STREAM_TABLES).map((stream) => ({ stream, relay_chain, chain, day })));
+    });
+    await this.#compute(this.#plan(touches, days).filter((window) => named.has(window.metric)));
+  }
+
+  /** Changes with every recomputation of a metric's table. */
+  version(metric: string): string {
+    return this.#versions.get(metric) ?? '0';
+  }
+
+  get progress(): Progress {
+    return this.#progress;
+  }
+
+  async #round(): Promise<void> {
+    const { store } = this.#runtime;
+    const done = await settledUpTo(store);
+    const oldest = this.#metrics.reduce(
+      (least, metric) => min(least, done.get(metric.name) ?? 0n),
+      1n << 63n,
+    );
+    const touches = await store.rows<Touch & { sequence: string }>(
+      sql`SELECT stream, relay_chain, chain, toString(day) AS day, toString(newest) AS sequence
+        FROM (SELECT stream, relay_chain, chain, day, max(sequence) AS newest FROM ${touched}
+          GROUP BY stream, relay_chain, chain, day)
+        WHERE newest > ${oldest}`,
+    );
+    if (touches.length === 0) return;
+    const days = await this.#daysWithBlocks();
+    const newest = touches.reduce((most, touch) => max(most, BigInt(touch.sequence)), 0n);
+    const windows = new Map<string, PlannedWindow>();
+    // Metrics of one age share a plan; a metric that is new to this store gets its whole history.
+    for (const age of new Set(this.#metrics.map((metric) => done.get(metric.name) ?? 0n))) {
+      const fresh = touches.filter((touch) => BigInt(touch.sequence) > age);
+      for (const window of this.#plan(fresh, days)) {
+        if ((done.get(window.metric) ?? 0n) === age) windows.set(JSON.stringify(window), window);
+      }
+    }
+    await this.#compute([...windows.values()]);
+    await store.insert(
+      settled,
+      this.#metrics.map((metric) => ({ metric: metric.name, sequence: newest.toString() })),
+    );
+  }
+
+  #plan(touches: readonly Touch[], days: ReadonlyMap<string, readonly string[]>): PlannedWindow[] {
+    return plan({
+      touches,
+      metrics: this.#metrics,
+      streams: STREAM_TABLES,
+      days,
+      relays: RELAY_CHAINS,
+      mostDays: MOST_DAYS,
+    });
+  }
+
+  async #compute(windows: readonly PlannedWindow[]): Promise<void> {
+    const { store, clock } = this.#runtime;
+    const byName = new Map(this.#metrics.map((metric) => [metric.name, metric]));
+    const levels = [...new Set(windows.map((window) => window.level))].sort((a, b) => a - b);
+    this.#progress = { done: 0, total: windows.length };
+    for (const level of levels) {
+      const waiting = windows.filter((window) => window.level === level);
+      const worker = async () => {
+        for (let window = waiting.shift(); window; window = waiting.shift()) {
+          const metric = byName.get(window.metric) as KeptMetric;
+          const version = this.#sequence.take(1);
+          await compute(store, metric, window, version, clock.now);
+          this.#versions.set(metric.name, version.toString());
+          this.#progress = { ...this.#progress, done: this.#progress.done + 1 };
+        }
+      };
+      await Promise.all(Array.from({ length: WORKERS }, worker));
+    }
+  }
+
+  async #daysWithBlocks(): Promise<Map<string, string[]>> {
+    const rows = await this.#runtime.store.rows<{ key: string; days: string[] }>(
+      sql`SELECT concat(relay_chain, '/', chain) AS key, arrayMap(d -> toString(d), groupArray(date)) AS days
+        FROM ${chainDay.table} FINAL GROUP BY key`,
+    );
+    return new Map(rows.map(({ key, days }) => [key, days]));
+  }
+}
+
+/** Statements of one level that run side by side; the engine itself uses every core for each. */
+const WORKERS = 2;
+
+const min = (a: bigint, b: bigint) => (a < b ? a : b);
+const max = (a: bigint, b: bigint) => (a > b ? a : b);

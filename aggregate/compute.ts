@@ -1,0 +1,42 @@
+import { ident, join, sql } from '../infra/kernel/sql.ts';
+import type { Store } from '../infra/runtime.ts';
+import type { Window } from '../ingest/streams/living.ts';
+import { windows } from './ledger.ts';
+import type { KeptMetric } from './metric.ts';
+
+/**
+ * Replaces one window of a metric: the new rows under a newer version, then a tombstone for every row of the
+ * window that the new set lacks, then the ledger. Stopped anywhere, the next run ends in the same rows.
+ */
+export async function compute(
+  store: Store,
+  metric: KeptMetric,
+  window: Window,
+  version: bigint,
+  now: () => number,
+): Promise<void> {
+  const started = now();
+  const columns = join(
+    [...Object.keys(metric.columns), ...Object.keys(metric.internal ?? {})].map((name) => ident(name)),
+  );
+  const key = join(metric.key.map((name) => ident(name)));
+  const period = ident(metric.period);
+  await store.run(sql`INSERT INTO ${metric.table} (${columns}, version, is_deleted)
+    SELECT ${columns}, ${version} AS version, 0 AS is_deleted FROM (${metric.select(window)})
+    SETTINGS precise_float_parsing = 1`);
+  await store.run(sql`INSERT INTO ${metric.table} (${key}, version, is_deleted)
+    SELECT ${key}, ${version}, 1 FROM ${metric.table} FINAL
+    WHERE relay_chain = ${window.relay_chain} AND ${period} >= ${window.from} AND ${period} < ${window.until}
+      AND version < ${version}`);
+  await store.insert(windows, [
+    {
+      metric: metric.name,
+      relay_chain: window.relay_chain,
+      from_day: window.from,
+      until_day: window.until,
+      version: version.toString(),
+      computed_at: new Date(now()).toISOString(),
+      milliseconds: Math.max(0, now() - started),
+    },
+  ]);
+}

@@ -1,0 +1,111 @@
+import type { z } from 'zod';
+import { clickhouseType, type Column, type Columns } from '../infra/kernel/columns.ts';
+import type { Sql } from '../infra/kernel/sql.ts';
+import { type Table, table } from '../infra/kernel/table.ts';
+import type { Window } from '../ingest/streams/living.ts';
+
+/** How wide a recomputed window is cut, and what a change of one day reaches. */
+export type Kept = 'daily' | 'monthly' | 'onRead';
+
+/**
+ * Which days a touched day changes, before `reach` is added: itself; or also the empty days beside it and the
+ * next day with blocks, whose first block is judged against its last; or everything from it on.
+ */
+export type Spread = 'day' | 'neighbours' | 'onward';
+
+export type Relay = 'polkadot' | 'kusama' | 'westend' | 'solo';
+export const SERVED_RELAYS: readonly Relay[] = ['polkadot', 'kusama', 'solo'];
+
+/** One path under which a metric is asked for. */
+export interface Ask<C extends Columns = Columns> {
+  readonly path: string;
+  readonly summary: string;
+  /** Relay chains that the path serves; others are refused. */
+  readonly relays: readonly Relay[];
+  /** What an omitted relay chain or chain means, where it is not "all of them". */
+  readonly defaults?: { readonly relay_chain: Relay; readonly chain?: string };
+  readonly dates?: {
+    readonly column: keyof C & string;
+    /** Rows before this day are never served. */
+    readonly floor?: string;
+    readonly required: boolean;
+  };
+  readonly filters?: Readonly<Record<string, Filter>>;
+  /** Rows of one answer when the reader names no limit; without it, all of them. */
+  readonly listed?: boolean;
+}
+
+/** A parameter besides relay chain, chain and dates: its schema and the condition that it becomes. */
+export interface Filter {
+  readonly schema: z.ZodType;
+  readonly condition: (value: never) => Sql;
+}
+
+export type Ordering = string | { readonly column: string; readonly descending: true };
+
+interface Definition<C extends Columns> {
+  readonly record: string;
+  readonly doc: string;
+  readonly columns: C;
+  /** Columns that later computations need and no reader sees, with their ClickHouse types. */
+  readonly internal?: Readonly<Record<string, string>>;
+  /** Columns that make a row unique, internal ones included. */
+  readonly key: readonly string[];
+  /** The order of an answer; the key when absent. */
+  readonly order?: readonly Ordering[];
+  readonly asks: readonly Ask<C>[];
+}
+
+export interface KeptMetric<C extends Columns = Columns> extends Definition<C> {
+  readonly kept: 'daily' | 'monthly';
+  /** Days after a changed day whose rows depend on it, itself included. */
+  readonly reach: number;
+  readonly spread: Spread;
+  /** The column that says which window a row belongs to. */
+  readonly period: keyof C & string;
+  readonly select: (window: Window) => Sql;
+  readonly table: Table;
+  readonly name: string;
+}
+
+export interface ReadMetric<C extends Columns = Columns> extends Definition<C> {
+  readonly kept: 'onRead';
+  /** The rows of one chain; every path of such a metric has a default chain. */
+  readonly select: (of: { relay_chain: string; chain: string }) => Sql;
+  readonly name: string;
+}
+
+export type Metric = KeptMetric | ReadMetric;
+
+type Given<M> = Omit<M, 'table' | 'name'>;
+
+/** A metric that is computed ahead, window by window, into a table of its own name. */
+export function metric<const C extends Columns>(given: Given<KeptMetric<C>>): KeptMetric {
+  const name = snake(given.record);
+  const served = Object.entries(given.columns).map(([column, schema]) => [column, clickhouseType(schema as Column)]);
+  return {
+    ...(given as unknown as Given<KeptMetric>),
+    name,
+    table: table({
+      name,
+      doc: given.doc,
+      columns: { ...Object.fromEntries(served), ...given.internal, version: 'UInt64', is_deleted: 'UInt8' },
+      engine: 'ReplacingMergeTree(version, is_deleted)',
+      orderBy: given.key,
+    }),
+  };
+}
+
+/** A metric that is computed when it is read. */
+export function readMetric<const C extends Columns>(given: Given<ReadMetric<C>>): ReadMetric {
+  return { ...(given as unknown as Given<ReadMetric>), name: snake(given.record) };
+}
+
+export function snake(record: string): string {
+  return record.replace(/(?<!^)([A-Z])/g, '_$1').toLowerCase();
+}
+
+/** What a kept metric reads: raw streams by their table, and other metrics. */
+export function dependencies(metric: KeptMetric): ReadonlySet<string> {
+  return metric.select({ relay_chain: 'polkadot', from: '2020-01-01', until: '2020-01-02' }).tables;
+}

@@ -1,0 +1,34 @@
+import type { Log, Message } from '../runtime.ts';
+
+type Handler = (batch: readonly Message[]) => Promise<void>;
+
+/** Hands every batch straight to its subscribers, one batch of a topic at a time, and returns when they are done. */
+export class EmbeddedLog implements Log {
+  readonly #subscribers = new Map<string, Map<string, Handler>>();
+  readonly #turn = new Map<string, Promise<unknown>>();
+
+  publish(topic: string, messages: readonly Message[]): Promise<void> {
+    const before = this.#turn.get(topic) ?? Promise.resolve();
+    const mine = before.then(async () => {
+      const handlers = this.#subscribers.get(topic);
+      if (!handlers) throw new Error(`nothing subscribes to ${topic}: the batch would be lost`);
+      for (const handler of handlers.values()) await handler(messages);
+    });
+    this.#turn.set(
+      topic,
+      mine.catch(() => undefined),
+    );
+    return mine;
+  }
+
+  async subscribe(topic: string, group: string, handler: Handler): Promise<void> {
+    const handlers = this.#subscribers.get(topic) ?? new Map<string, Handler>();
+    handlers.set(group, handler);
+    this.#subscribers.set(topic, handlers);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#turn.values());
+    this.#subscribers.clear();
+  }
+}

@@ -1,0 +1,147 @@
+import { reasonOf } from '../errors.ts';
+import type { FailedJob, Job, Queue } from '../runtime.ts';
+
+interface Lane {
+  waiting: Map<string, Waiting>;
+  running: Map<string, { again: Waiting | undefined }>;
+  delayed: Set<string>;
+  failed: Map<string, FailedJob>;
+  handler: ((data: unknown) => Promise<void>) | undefined;
+  concurrency: number;
+  idle: (() => void)[];
+}
+
+interface Waiting extends Job<unknown> {
+  attempts: number;
+  arrived: number;
+}
+
+export interface RetryRules {
+  readonly attempts: number;
+  /** Wait before the second try; it doubles with each further one. */
+  readonly backoffMs: number;
+}
+
+/** Jobs in process: lost with it on purpose, since what is stale is found again from the ledger. */
+export class EmbeddedQueue implements Queue {
+  readonly #lanes = new Map<string, Lane>();
+  readonly #rules: RetryRules;
+  #arrivals = 0;
+  #closed = false;
+
+  constructor(rules: RetryRules) {
+    this.#rules = rules;
+  }
+
+  async add<Data>(queue: string, job: Job<Data>): Promise<void> {
+    const lane = this.#lane(queue);
+    const running = lane.running.get(job.id);
+    const entry: Waiting = { ...job, attempts: 0, arrived: ++this.#arrivals };
+    lane.failed.delete(job.id);
+    if (running) running.again = entry;
+    else {
+      const earlier = lane.waiting.get(job.id);
+      // The newest data win; the place in the line is the best that any of them had.
+      lane.waiting.set(job.id, {
+        ...entry,
+        arrived: earlier?.arrived ?? entry.arrived,
+        priority: Math.min(earlier?.priority ?? job.priority, job.priority),
+      });
+    }
+    this.#pump(lane);
+  }
+
+  async process<Data>(queue: string, concurrency: number, handler: (data: Data) => Promise<void>): Promise<void> {
+    const lane = this.#lane(queue);
+    lane.handler = handler as (data: unknown) => Promise<void>;
+    lane.concurrency = concurrency;
+    this.#pump(lane);
+  }
+
+  idle(queue: string): Promise<void> {
+    const lane = this.#lane(queue);
+    return isIdle(lane) ? Promise.resolve() : new Promise((done) => lane.idle.push(done));
+  }
+
+  async waiting(queue: string): Promise<number> {
+    const lane = this.#lane(queue);
+    return lane.waiting.size + lane.delayed.size;
+  }
+
+  async failed(queue: string): Promise<FailedJob[]> {
+    return [...this.#lane(queue).failed.values()];
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const lane of this.#lanes.values()) {
+      lane.waiting.clear();
+      while (lane.running.size > 0) await new Promise((later) => setTimeout(later, 5));
+    }
+  }
+
+  #lane(queue: string): Lane {
+    let lane = this.#lanes.get(queue);
+    if (!lane) {
+      lane = {
+        waiting: new Map(),
+        running: new Map(),
+        delayed: new Set(),
+        failed: new Map(),
+        handler: undefined,
+        concurrency: 1,
+        idle: [],
+      };
+      this.#lanes.set(queue, lane);
+    }
+    return lane;
+  }
+
+  #pump(lane: Lane): void {
+    while (!this.#closed && lane.handler && lane.running.size < lane.concurrency && lane.waiting.size > 0) {
+      const next = [...lane.waiting.values()].reduce((a, b) =>
+        b.priority < a.priority || (b.priority === a.priority && b.arrived < a.arrived) ? b : a,
+      );
+      lane.waiting.delete(next.id);
+      lane.running.set(next.id, { again: undefined });
+      void this.#run(lane, next);
+    }
+    if (isIdle(lane)) for (const done of lane.idle.splice(0)) done();
+  }
+
+  async #run(lane: Lane, job: Waiting): Promise<void> {
+    let failure: unknown;
+    let failed = false;
+    try {
+      await lane.handler?.(job.data);
+    } catch (error) {
+      failed = true;
+      failure = error;
+    }
+    const again = lane.running.get(job.id)?.again;
+    lane.running.delete(job.id);
+    if (again) lane.waiting.set(again.id, again);
+    else if (failed) this.#retry(lane, { ...job, attempts: job.attempts + 1 }, failure);
+    this.#pump(lane);
+  }
+
+  #retry(lane: Lane, job: Waiting, failure: unknown): void {
+    if (job.attempts >= this.#rules.attempts) {
+      lane.failed.set(job.id, { id: job.id, reason: reasonOf(failure), attempts: job.attempts });
+      return;
+    }
+    lane.delayed.add(job.id);
+    setTimeout(
+      () => {
+        lane.delayed.delete(job.id);
+        if (!lane.running.has(job.id) && !lane.waiting.has(job.id)) lane.waiting.set(job.id, job);
+        this.#pump(lane);
+      },
+      this.#rules.backoffMs * 2 ** (job.attempts - 1),
+    );
+  }
+}
+
+function isIdle(lane: Lane): boolean {
+  return lane.waiting.size === 0 && lane.running.size === 0 && lane.delayed.size === 0;
+}

@@ -1,0 +1,29 @@
+import type { Config } from '../config.ts';
+import type { Clock, Runtime } from '../runtime.ts';
+import { EmbeddedKeyValue } from './key-value.ts';
+import { EmbeddedLog } from './log.ts';
+import { EmbeddedQueue } from './queue.ts';
+import { EmbeddedStore } from './store.ts';
+
+export const systemClock: Clock = { now: () => Date.now() };
+
+/** One process, one data directory, nothing but Node. */
+export async function openEmbedded(config: Config, clock: Clock = systemClock): Promise<Runtime> {
+  const store = await EmbeddedStore.open(config);
+  const log = new EmbeddedLog();
+  const queue = new EmbeddedQueue({ attempts: config.JOB_ATTEMPTS, backoffMs: 200 });
+  const keyValue = new EmbeddedKeyValue(clock);
+  return {
+    store,
+    log,
+    queue,
+    keyValue,
+    clock,
+    close: async () => {
+      await log.close();
+      await queue.close();
+      await keyValue.close();
+      await store.close();
+    },
+  };
+}

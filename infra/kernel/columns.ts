@@ -1,0 +1,74 @@
+import { z } from 'zod';
+
+/**
+ * A column is a zod schema of what readers get, plus what only the store needs to know: its ClickHouse type and
+ * how it is rendered. The latter live in a registry, so that nothing of them leaks into OpenAPI.
+ */
+interface StoreFacts {
+  readonly clickhouse: string;
+  /** SQL that turns the stored value into the served one; the name itself when absent. */
+  readonly render?: (name: string) => string;
+}
+const storeFacts = z.registry<StoreFacts>();
+
+export type Column = z.ZodType;
+export type Columns = Record<string, Column>;
+
+function column<T extends z.ZodType>(schema: T, doc: string, facts: StoreFacts): T {
+  const described = schema.describe(doc);
+  storeFacts.add(described, facts);
+  return described;
+}
+
+const nullableType = (type: string, nullable: boolean) => (nullable ? `Nullable(${type})` : type);
+
+function optional<T extends z.ZodType>(schema: T, nullable: boolean): z.ZodType {
+  return nullable ? schema.nullable() : schema;
+}
+
+interface Options {
+  readonly nullable?: boolean;
+}
+
+/** A chain, relay chain or other name of few values. */
+export const name = (doc: string) => column(z.string(), doc, { clickhouse: 'LowCardinality(String)' });
+/** A UTC calendar day, `YYYY-MM-DD`. */
+export const day = (doc: string) => column(z.iso.date(), doc, { clickhouse: 'Date' });
+/** A moment, ISO 8601 in UTC with milliseconds. */
+export const timestamp = (doc: string, { nullable = false }: Options = {}) =>
+  column(optional(z.iso.datetime(), nullable), doc, {
+    clickhouse: nullableType("DateTime64(3, 'UTC')", nullable),
+  });
+/** A count or an index. */
+export const count = (doc: string, { nullable = false }: Options = {}) =>
+  column(optional(z.int().min(0), nullable), doc, { clickhouse: nullableType('UInt64', nullable) });
+/** A number that is not a count: native tokens, USD, seconds, fractions. The unit is in its words. */
+export const real = (doc: string, { nullable = false }: Options = {}) =>
+  column(optional(z.number(), nullable), doc, { clickhouse: nullableType('Float64', nullable) });
+/** An exact amount in planck, served as a decimal string. */
+export const planck = (doc: string, { nullable = false }: Options = {}) =>
+  column(optional(z.string().regex(/^\d+$/), nullable), doc, {
+    clickhouse: nullableType('UInt128', nullable),
+    render: (column) => `toString(${column})`,
+  });
+export const text = (doc: string, { nullable = false }: Options = {}) =>
+  column(optional(z.string(), nullable), doc, { clickhouse: nullableType('String', nullable) });
+export const flag = (doc: string, { nullable = false }: Options = {}) =>
+  column(optional(z.boolean(), nullable), doc, { clickhouse: nullableType('Bool', nullable) });
+
+/** The store's type of a column. */
+export function clickhouseType(column: Column): string {
+  return factsOf(column).clickhouse;
+}
+
+/** SQL that renders a stored column as it is served, under its own name. */
+export function rendered(name: string, column: Column): string {
+  const { render } = factsOf(column);
+  return render ? `${render(name)} AS ${name}` : name;
+}
+
+function factsOf(column: Column): StoreFacts {
+  const facts = storeFacts.get(column);
+  if (!facts) throw new Error('not a column: make it with one of the functions of columns.ts');
+  return facts;
+}

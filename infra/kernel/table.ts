@@ -1,0 +1,56 @@
+import { DATABASE, type NamedTable, type Sql } from './sql.ts';
+
+/** A declared table: its definition is the only place that names its columns and types. */
+export interface Table extends NamedTable {
+  readonly columns: Readonly<Record<string, string>>;
+  readonly engine: string;
+  readonly orderBy: readonly string[];
+  /** Extra clauses inside the parentheses, such as skip indexes. */
+  readonly indexes: readonly string[];
+  readonly doc: string;
+}
+
+export interface View extends NamedTable {
+  readonly from: NamedTable;
+  readonly to: Table;
+  readonly select: Sql;
+}
+
+export function table<const C extends Record<string, string>>(definition: {
+  name: string;
+  doc: string;
+  columns: C;
+  engine: string;
+  orderBy: readonly (keyof C & string)[];
+  indexes?: readonly string[];
+}): Table & { readonly columns: C } {
+  return { indexes: [], ...definition };
+}
+
+/** A table that keeps nothing: what is inserted flows through the views that read it. */
+export function inlet<const C extends Record<string, string>>(definition: {
+  name: string;
+  doc: string;
+  columns: C;
+}): Table & { readonly columns: C } {
+  return { ...definition, engine: 'Null', orderBy: [], indexes: [] };
+}
+
+/** A materialized view: every block that is inserted into `from` is turned into rows of `to`. */
+export function view(name: string, from: NamedTable, to: Table, select: Sql): View {
+  return { name, from, to, select };
+}
+
+export function createTable(table: Table, settings: readonly string[] = []): string {
+  const body = [
+    ...Object.entries(table.columns).map(([name, type]) => `  ${name} ${type}`),
+    ...table.indexes.map((index) => `  ${index}`),
+  ].join(',\n');
+  const order = table.engine === 'Null' ? '' : `\nORDER BY (${table.orderBy.join(', ')})`;
+  const tuned = settings.length > 0 && table.engine !== 'Null' ? `\nSETTINGS ${settings.join(', ')}` : '';
+  return `CREATE TABLE IF NOT EXISTS ${DATABASE}.${table.name} (\n${body}\n) ENGINE = ${table.engine}${order}${tuned}`;
+}
+
+export function createView(view: View): string {
+  return `CREATE MATERIALIZED VIEW IF NOT EXISTS ${DATABASE}.${view.name} TO ${DATABASE}.${view.to.name} AS ${view.select.text}`;
+}

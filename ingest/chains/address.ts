@@ -1,0 +1,101 @@
+import { blake2b } from '@noble/hashes/blake2.js';
+import { base58 } from '@scure/base';
+
+// An account is compared by its key, written as lowercase 0x hex: 32 bytes, or 20 on chains with
+// Ethereum accounts. Its printed form depends on the chain and is made only when it is served.
+
+export type Address = { key: string; prefix: number | null };
+
+const CHECKSUM_BYTES = 2;
+const SS58_MAX_CHARS = 64;
+const CHECKSUM_CONTEXT = new TextEncoder().encode('SS58PRE');
+
+/** A printed address as its key; the prefix is null for an Ethereum address. Null when it is neither. */
+export function decodeAddress(text: string): Address | null {
+  if (text.startsWith('0x') || text.startsWith('0X')) {
+    const key = hexKey(text);
+    return key?.length === 42 ? { key, prefix: null } : null;
+  }
+  return decodeSs58(text);
+}
+
+/** The SS58 form of a 32-byte key; an Ethereum key has one form everywhere. */
+export function encodeAddress(key: string, prefix: number): string {
+  const hex = hexKey(key);
+  if (hex === null) throw new Error(`Not an account key: ${key}`);
+  if (hex.length === 42) return hex;
+  const body = Buffer.concat([prefixBytes(prefix), Buffer.from(hex.slice(2), 'hex')]);
+  return base58.encode(Buffer.concat([body, checksum(body)]));
+}
+
+/** The key in whatever shape a block gives an account; null for an index or raw bytes. */
+export function keyOf(account: unknown): string | null {
+  if (typeof account === 'string') return keyOfText(account);
+  if (account === null || typeof account !== 'object' || Array.isArray(account)) return null;
+  const entries = Object.entries(account);
+  const [shape, value] = entries[0] ?? [];
+  if (entries.length !== 1 || shape === undefined || typeof value !== 'string') return null;
+  return ACCOUNT_SHAPES.has(shape.toLowerCase()) ? keyOfText(value) : null;
+}
+
+const ACCOUNT_SHAPES = new Set(['id', 'accountid', 'address32', 'address20', 'accountid20', 'accountid32']);
+
+/** The same few thousand accounts come again in every block, and a checksum is a hash. */
+const remembered = new Map<string, string | null>();
+const REMEMBERED_MAX = 50_000;
+
+function keyOfText(text: string): string | null {
+  if (text.startsWith('0x')) return hexKey(text);
+  const known = remembered.get(text);
+  if (known !== undefined) return known;
+  const key = decodeSs58(text)?.key ?? null;
+  if (remembered.size >= REMEMBERED_MAX) remembered.clear();
+  remembered.set(text, key);
+  return key;
+}
+
+function hexKey(text: string): string | null {
+  return /^0x([0-9a-f]{40}|[0-9a-f]{64})$/i.test(text) ? text.toLowerCase() : null;
+}
+
+function decodeSs58(text: string): Address | null {
+  const bytes = base58Bytes(text);
+  if (bytes === null) return null;
+  const prefixLength = (bytes[0] ?? 0) < 64 ? 1 : 2;
+  if (bytes.length !== prefixLength + 32 + CHECKSUM_BYTES) return null;
+  const prefix = prefixOf(bytes);
+  if (prefix === null) return null;
+  const body = bytes.subarray(0, -CHECKSUM_BYTES);
+  if (!checksum(body).equals(bytes.subarray(-CHECKSUM_BYTES))) return null;
+  return { key: `0x${body.subarray(prefixLength).toString('hex')}`, prefix };
+}
+
+function base58Bytes(text: string): Buffer | null {
+  if (text.length === 0 || text.length > SS58_MAX_CHARS) return null;
+  try {
+    return Buffer.from(base58.decode(text));
+  } catch {
+    return null;
+  }
+}
+
+/** Two-byte prefixes start at 64: eight low and six high bits, crossed over with the marker 01. */
+function prefixOf(bytes: Buffer): number | null {
+  const [first = 0, second = 0] = bytes;
+  if (first < 64) return first;
+  if (first > 127) return null;
+  const prefix = ((first & 0x3f) << 2) | (second >> 6) | ((second & 0x3f) << 8);
+  return prefix < 64 ? null : prefix;
+}
+
+function prefixBytes(prefix: number): Buffer {
+  if (!Number.isInteger(prefix) || prefix < 0 || prefix > 16383)
+    throw new Error(`Not an SS58 prefix: ${prefix}`);
+  if (prefix < 64) return Buffer.from([prefix]);
+  return Buffer.from([((prefix & 0xfc) >> 2) | 0x40, (prefix >> 8) | ((prefix & 0x03) << 6)]);
+}
+
+function checksum(body: Uint8Array): Buffer {
+  const hash = blake2b(Buffer.concat([CHECKSUM_CONTEXT, body]), { dkLen: 64 });
+  return Buffer.from(hash.subarray(0, CHECKSUM_BYTES));
+}

@@ -1,0 +1,112 @@
+import { keyOf } from '../chains/address.ts';
+import { type CallTree, type Domain, domainOf, isWrapper } from './domain.ts';
+import { type EthereumTransaction, readEthereumTransaction } from './ethereum.ts';
+import { EventsBackwards, eventsOf } from './events.ts';
+import { type CallName, callName, recordOf } from './names.ts';
+import { nestedCalls, ranInside } from './wrappers.ts';
+
+export { mayHoldNestedCalls } from './scan.ts';
+
+// Which calls a block executed inside other calls, and for whom. Top-level calls stand in the block
+// itself; these have to be worked out from the tree of calls and the events.
+
+/** `path` counts positions from the extrinsic down: `0.2` is the third call of a batch in a proxy. */
+export type NestedCall = { path: string; pallet: string; call: string; actor: string | null; args: Args };
+export type Refused = { extrinsic_index: number | null; reason: string; raw: string };
+
+export type DecodedExtrinsic = { calls: NestedCall[]; topLevelActor: string | null };
+export type DecodedBlock = {
+  calls: (NestedCall & { extrinsic_index: number })[];
+  /** Of extrinsics that wrap others; every other domain follows from the name alone. */
+  domains: { extrinsic_index: number; domain: Domain }[];
+  ethereum: (EthereumTransaction & { extrinsic_index: number })[];
+  refused: Refused[];
+};
+
+type Args = Record<string, unknown>;
+type ReadCall = CallName & { args: Args };
+
+export function decodeBlock(block: unknown): DecodedBlock {
+  const decoded: DecodedBlock = { calls: [], domains: [], ethereum: [], refused: [] };
+  const extrinsics = recordOf(block)?.extrinsics;
+  if (!Array.isArray(extrinsics)) {
+    decoded.refused.push(refusal(null, 'extrinsics: not a list', extrinsics));
+    return decoded;
+  }
+  for (const [extrinsic_index, extrinsic] of extrinsics.entries()) {
+    try {
+      addExtrinsic(decoded, extrinsic_index, extrinsic);
+    } catch (error) {
+      // One strange extrinsic must not hide the others of its block.
+      decoded.refused.push(refusal(extrinsic_index, messageOf(error), extrinsic));
+    }
+  }
+  return decoded;
+}
+
+function addExtrinsic(decoded: DecodedBlock, extrinsic_index: number, extrinsic: unknown): void {
+  const call = readCall(extrinsic);
+  if (call === null) throw new Error('method: neither {pallet, method} nor "pallet.method"');
+  if (isWrapper(call.pallet, call.call)) {
+    decoded.domains.push({ extrinsic_index, domain: domainOf(call.pallet, call.call, treesInside(call)) });
+    for (const nested of decodeExtrinsic(extrinsic).calls) decoded.calls.push({ ...nested, extrinsic_index });
+  }
+  if (call.pallet === 'revive' && call.call === 'ethTransact') {
+    decoded.ethereum.push({ extrinsic_index, ...readEthereumTransaction(call.args.payload) });
+  }
+}
+
+/** The executed calls inside one extrinsic, in the order of the tree. A failed extrinsic executed none. */
+export function decodeExtrinsic(extrinsic: unknown): DecodedExtrinsic {
+  const fields = recordOf(extrinsic) ?? {};
+  const call = readCall(extrinsic);
+  const topLevelActor = keyOf(recordOf(fields.signature)?.signer);
+  if (call === null || fields.success !== true) return { calls: [], topLevelActor };
+  return {
+    calls: executedInside(call, topLevelActor, '', new EventsBackwards(eventsOf(fields))),
+    topLevelActor,
+  };
+}
+
+function executedInside(call: ReadCall, actor: string | null, path: string, events: EventsBackwards) {
+  const siblings: NestedCall[][] = [];
+  for (const ran of ranInside(call, call.args, actor, events)) {
+    const nested = readCall(ran.call);
+    if (nested === null) continue; // opaque bytes, which the source could not decode
+    const at = path === '' ? `${ran.index}` : `${path}.${ran.index}`;
+    siblings.push([
+      { path: at, ...nested, actor: ran.actor },
+      ...executedInside(nested, ran.actor, at, events),
+    ]);
+  }
+  return siblings.reverse().flat();
+}
+
+function treesInside(call: ReadCall): CallTree[] {
+  return nestedCalls(call.args).map((inner) => {
+    const nested = readCall(inner);
+    if (nested === null) return { pallet: '', call: '', inner: [] };
+    return { pallet: nested.pallet, call: nested.call, inner: treesInside(nested) };
+  });
+}
+
+function readCall(value: unknown): ReadCall | null {
+  const { method, args } = recordOf(value) ?? {};
+  const name = callName(method);
+  return name && { ...name, args: recordOf(args) ?? {} };
+}
+
+function refusal(extrinsic_index: number | null, reason: string, raw: unknown): Refused {
+  return { extrinsic_index, reason, raw: textOf(raw) };
+}
+
+/** Even what is too deeply nested to be written again leaves a trace. */
+function textOf(value: unknown): string {
+  try {
+    return JSON.stringify(value) ?? 'null';
+  } catch (error) {
+    return `(${messageOf(error)})`;
+  }
+}
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));

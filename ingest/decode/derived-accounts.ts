@@ -1,0 +1,39 @@
+import { blake2b } from '@noble/hashes/blake2.js';
+
+// Accounts without a key of their own, derived by the runtime from other accounts.
+
+/** Both pallets use the id of the pallet in which multisigs once lived. */
+const ENTROPY = Buffer.from('modlpy/utilisuba');
+
+/** The account of a multisig: its signatories in order of their keys, and how many must agree. */
+export function multisigAccount(signatories: readonly string[], threshold: number): string {
+  const keys = [...new Set(signatories)].sort();
+  const entropy = Buffer.concat([ENTROPY, compactLength(keys.length), ...keys.map(bytesOf), u16(threshold)]);
+  return hashToAccount(entropy, lengthOf(keys[0]));
+}
+
+/** Account number `index` of an account. */
+export function derivativeAccount(of: string, index: number): string {
+  return hashToAccount(Buffer.concat([ENTROPY, bytesOf(of), u16(index)]), lengthOf(of));
+}
+
+function hashToAccount(entropy: Uint8Array, byteLength: number): string {
+  const hash = Buffer.from(blake2b(entropy, { dkLen: 32 }));
+  return `0x${hash.subarray(0, byteLength).toString('hex')}`;
+}
+
+const bytesOf = (key: string) => Buffer.from(key.slice(2), 'hex');
+
+/** An Ethereum-style chain decodes its 20-byte account from the first bytes of the hash. */
+const lengthOf = (key: string | undefined) => ((key?.length ?? 66) - 2) / 2;
+
+function u16(value: number): Buffer {
+  const bytes = Buffer.alloc(2);
+  bytes.writeUInt16LE(value);
+  return bytes;
+}
+
+/** SCALE's compact integer; a multisig has at most a hundred signatories, so two bytes suffice. */
+function compactLength(length: number): Buffer {
+  return length < 64 ? Buffer.from([length << 2]) : u16((length << 2) | 1);
+}

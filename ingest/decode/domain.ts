@@ -1,0 +1,148 @@
+// What an extrinsic is about. One table serves both languages: here, and in the store as SQL.
+
+export const DOMAINS = ['Assets', 'Staking', 'Governance', 'Compute', 'Consensus', 'System'] as const;
+export type Domain = (typeof DOMAINS)[number];
+
+/** A call with the calls inside it, whether or not they were executed. */
+export type CallTree = { pallet: string; call: string; inner: readonly CallTree[] };
+
+const PALLETS: Record<Domain, string> = {
+  Assets: `
+    balances assets foreignAssets poolAssets assetConversion assetConversionMigration assetTxPayment
+    assetRate nfts uniques nftFractionalization vesting claims indices assetRewards assetsFreezer
+    foreignAssetsFreezer poolAssetsFreezer polkadotXcm xcmPallet snowbridgeSystemFrontend
+    toKusamaXcmRouter toPolkadotXcmRouter toRococoXcmRouter crowdloan gilt nis
+    tokens currencies xTokens ormlXcm omnipool router stableswap dex loans vaults`,
+  Staking: `
+    staking nominationPools voterList bagsList fastUnstake delegatedStaking electionProviderMultiPhase
+    multiBlockElection multiBlockElectionVerifier multiBlockElectionSigned multiBlockElectionUnsigned
+    stakingAhClient stakingRcClient collatorSelection parachainStaking collatorStaking dappStaking
+    rootOffences`,
+  Governance: `
+    convictionVoting referenda whitelist treasury bounties childBounties multiAssetBounties preimage
+    democracy council technicalCommittee phragmenElection electionsPhragmen technicalMembership tips
+    society fellowshipCollective fellowshipReferenda fellowshipCore fellowshipSalary fellowshipTreasury
+    ambassadorCollective ambassadorReferenda ambassadorCore ambassadorSalary ambassadorTreasury
+    ambassadorContent secretaryCollective secretarySalary alliance allianceMotion identity
+    identityMigrator parameters dispatchWhitelist`,
+  Compute: `
+    revive contracts ethereum evm evmAccounts broker coretime onDemand onDemandAssignmentProvider
+    registrar slots auctions paras assignedSlots parachainsAssigner wasm smartContract smartContracts`,
+  Consensus: `
+    timestamp parachainSystem paraInherent parasInherent paraInclusion parasInclusion parachains
+    parasShared initializer parasDisputes parasSlashing babe aura auraExt grandpa beefy beefyMmrLeaf
+    mmr session historical offences imOnline authorship authorInherent authorityDiscovery randomness
+    finalityTracker bridgeKusamaGrandpa bridgePolkadotGrandpa bridgeRelayers ethereumBeaconClient
+    ethereumInboundQueue ethereumInboundQueueV2 ethereumOutboundQueue ethereumOutboundQueueV2
+    ethereumSystem ethereumSystemV2`,
+  System: `
+    system utility proxy remoteProxyRelayChain multisig scheduler sudo recovery metaTx parachainInfo
+    weightReclaim multiBlockMigrations stateTrieMigration messageQueue xcmpQueue dmpQueue cumulusXcm
+    hrmp configuration transactionPayment ahMigrator ahOps rcMigrator rootTesting glutton
+    transactionStorage`,
+};
+
+export const PALLET_DOMAIN: ReadonlyMap<string, Domain> = new Map(
+  DOMAINS.flatMap((domain) =>
+    PALLETS[domain]
+      .trim()
+      .split(/\s+/)
+      .map((pallet) => [pallet, domain] as const),
+  ),
+);
+
+/** These speak for the calls inside them: pallets with all their calls, and single calls. */
+const WRAPPER_PALLETS = ['utility', 'proxy', 'multisig', 'sudo', 'scheduler'];
+const WRAPPER_CALLS = ['recovery.asRecovered', 'revive.ethSubstrateCall'];
+
+/** Plumbing inside pallets of another domain. */
+const CALL_DOMAIN: Record<string, Domain> = {
+  'polkadotXcm.send': 'System',
+  'polkadotXcm.forceXcmVersion': 'System',
+  'xcmPallet.send': 'System',
+  'xcmPallet.forceXcmVersion': 'System',
+};
+
+/** For pallets that the table lacks: the first pattern that fits, in this order; `*` is anything. */
+const PATTERNS: readonly (readonly [pattern: string, domain: Domain])[] = [
+  ['bridge*parachains', 'Consensus'],
+  ['bridge*messages', 'Consensus'],
+  ['*assets*', 'Assets'],
+  ['tokens*', 'Assets'],
+  ['dex*', 'Assets'],
+  ['*pools', 'Assets'],
+  ['*collective*', 'Governance'],
+  ['*referenda*', 'Governance'],
+  ['*treasury*', 'Governance'],
+  ['evm*', 'Compute'],
+  ['ethereum*', 'Compute'],
+  ['contracts*', 'Compute'],
+  ['para*', 'Consensus'],
+  ['*grandpa*', 'Consensus'],
+];
+const OTHERWISE: Domain = 'System';
+
+/** Spelling does not count: `Balances.transfer_all` is `balances.transferAll`. */
+const fold = (name: string) => name.toLowerCase().replaceAll('_', '');
+
+const domainOfPallet = new Map([...PALLET_DOMAIN].map(([pallet, domain]) => [fold(pallet), domain]));
+const domainOfCall = new Map(Object.entries(CALL_DOMAIN).map(([call, domain]) => [fold(call), domain]));
+const wrapperPallets = new Set(WRAPPER_PALLETS.map(fold));
+const wrapperCalls = new Set(WRAPPER_CALLS.map(fold));
+const patterns = PATTERNS.map(([pattern, domain]) => ({
+  fits: new RegExp(`^${pattern.replaceAll('*', '.*')}$`),
+  domain,
+}));
+
+export function isWrapper(pallet: string, call: string): boolean {
+  return wrapperPallets.has(fold(pallet)) || wrapperCalls.has(fold(`${pallet}.${call}`));
+}
+
+/** A wrapper takes the domain on which the calls inside it agree, and System when they do not. */
+export function domainOf(pallet: string, call: string, inner: readonly CallTree[] = []): Domain {
+  if (isWrapper(pallet, call)) {
+    const domains = new Set(inner.map((tree) => domainOf(tree.pallet, tree.call, tree.inner)));
+    const [only] = domains;
+    return domains.size === 1 && only !== undefined ? only : OTHERWISE;
+  }
+  const name = fold(pallet);
+  return (
+    domainOfCall.get(fold(`${pallet}.${call}`)) ??
+    domainOfPallet.get(name) ??
+    patterns.find(({ fits }) => fits.test(name))?.domain ??
+    OTHERWISE
+  );
+}
+
+/**
+ * The domain of a top-level call as a ClickHouse expression over two column expressions. What is inside
+ * a wrapper is unknown to it, so a wrapper is System.
+ */
+export function domainSql(pallet: string, call: string): string {
+  const foldSql = (expression: string) => `replaceAll(lower(${expression}), '_', '')`;
+  const name = foldSql(pallet);
+  const exceptions = [...domainOfCall, ...[...wrapperCalls].map((wrapper) => [wrapper, OTHERWISE] as const)];
+  const branches = [
+    ...exceptions.map(([qualified, domain]) => {
+      const [exceptPallet = '', exceptCall = ''] = qualified.split('.');
+      return [`${name} = ${text(exceptPallet)} AND ${foldSql(call)} = ${text(exceptCall)}`, text(domain)];
+    }),
+    [`${name} IN (${[...domainOfPallet.keys()].map(text).join(', ')})`, tableSql(name)],
+    ...PATTERNS.map(([pattern, domain]) => [
+      `${name} LIKE ${text(pattern.replaceAll('*', '%'))}`,
+      text(domain),
+    ]),
+  ];
+  return `multiIf(${branches.map(([when, then]) => `${when}, ${then}`).join(', ')}, ${text(OTHERWISE)})`;
+}
+
+function tableSql(name: string): string {
+  const pallets = [...domainOfPallet.keys()].map(text).join(', ');
+  const domains = [...domainOfPallet.values()].map(text).join(', ');
+  return `transform(${name}, [${pallets}], [${domains}], ${text(OTHERWISE)})`;
+}
+
+/** Only names from the tables above come here: letters, digits, dots and wildcards. */
+function text(value: string): string {
+  return `'${value}'`;
+}

@@ -1,0 +1,119 @@
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { keccak_256 } from '@noble/hashes/sha3.js';
+import { RLP } from 'micro-eth-signer/core/rlp.js';
+
+// A signed Ethereum transaction as it stands in a block: its sender is only in the signature.
+
+export type EthereumTransaction = {
+  /** Recovered from the signature. */
+  from: string;
+  /** Null for the creation of a contract. */
+  to: string | null;
+  /** keccak256 of the payload: the hash by which Ethereum tools know it. */
+  hash: string;
+  /** In wei. */
+  value: string;
+  gas_limit: string;
+  /** The price, or the highest that the sender accepts. */
+  gas_price: string;
+  input_size: number;
+  /** The first four bytes of the input, null when it is shorter. */
+  selector: string | null;
+};
+
+/** Where each kind of transaction keeps what; the last three fields are always the signature. */
+type Layout = { fields: number; gasPrice: number; gasLimit: number };
+const LEGACY: Layout = { fields: 9, gasPrice: 1, gasLimit: 2 };
+const TYPED: ReadonlyMap<number, Layout> = new Map([
+  [1, { fields: 11, gasPrice: 2, gasLimit: 3 }],
+  [2, { fields: 12, gasPrice: 3, gasLimit: 4 }],
+]);
+
+type Signature = { r: bigint; s: bigint; parity: 0 | 1; signed: Uint8Array };
+
+/** Throws with the reason when the payload is no transaction of a known kind. */
+export function readEthereumTransaction(payload: unknown): EthereumTransaction {
+  const bytes = payloadBytes(payload);
+  const { layout, type, fields } = split(bytes);
+  const [to, value, input] = [1, 2, 3].map((step) =>
+    bytesAt(fields, layout.gasLimit + step),
+  ) as Three<Buffer>;
+  if (to.length !== 0 && to.length !== 20) throw new Error(`payload: a receiver of ${to.length} bytes`);
+  return {
+    from: senderOf(type === null ? legacySignature(fields) : typedSignature(type, fields)),
+    to: to.length === 0 ? null : hex(to),
+    hash: hex(keccak_256(bytes)),
+    value: integer(value).toString(),
+    gas_limit: integer(bytesAt(fields, layout.gasLimit)).toString(),
+    gas_price: integer(bytesAt(fields, layout.gasPrice)).toString(),
+    input_size: input.length,
+    selector: input.length < 4 ? null : hex(input.subarray(0, 4)),
+  };
+}
+
+type Three<T> = [T, T, T];
+
+function payloadBytes(payload: unknown): Buffer {
+  if (typeof payload !== 'string' || !/^0x(?:[0-9a-fA-F]{2})+$/.test(payload)) {
+    throw new Error('payload: not 0x-hex bytes');
+  }
+  return Buffer.from(payload.slice(2), 'hex');
+}
+
+/** A list begins at 0xc0; a lower first byte is the type of what follows. */
+function split(bytes: Buffer): { layout: Layout; type: number | null; fields: unknown[] } {
+  const first = bytes[0] ?? 0;
+  const type = first >= 0xc0 ? null : first;
+  const layout = type === null ? LEGACY : TYPED.get(type);
+  if (layout === undefined) throw new Error(`payload: unknown transaction type ${type}`);
+  const fields: unknown = RLP.decode(type === null ? bytes : bytes.subarray(1));
+  if (!Array.isArray(fields) || fields.length !== layout.fields) {
+    throw new Error(`payload: not a signed transaction of ${layout.fields} fields`);
+  }
+  return { layout, type, fields };
+}
+
+/** Since replay protection `v` carries the chain id, which is then part of what was signed. */
+function legacySignature(fields: unknown[]): Signature {
+  const { v, r, s } = signatureFields(fields);
+  const unsigned = fields.slice(0, -3);
+  if (v === 27n || v === 28n) return { r, s, parity: v === 28n ? 1 : 0, signed: encode(unsigned) };
+  if (v < 35n) throw new Error(`payload: signature v of ${v}`);
+  const chainId = (v - 35n) / 2n;
+  return { r, s, parity: (v - 35n) % 2n === 1n ? 1 : 0, signed: encode([...unsigned, chainId, '', '']) };
+}
+
+function typedSignature(type: number, fields: unknown[]): Signature {
+  const { v, r, s } = signatureFields(fields);
+  if (v > 1n) throw new Error(`payload: signature parity of ${v}`);
+  const signed = Buffer.concat([Buffer.from([type]), encode(fields.slice(0, -3))]);
+  return { r, s, parity: v === 1n ? 1 : 0, signed };
+}
+
+function signatureFields(fields: unknown[]): { v: bigint; r: bigint; s: bigint } {
+  const [v, r, s] = [3, 2, 1].map((fromEnd) =>
+    integer(bytesAt(fields, fields.length - fromEnd)),
+  ) as Three<bigint>;
+  return { v, r, s };
+}
+
+function senderOf({ r, s, parity, signed }: Signature): string {
+  const signature = new secp256k1.Signature(r, s).addRecoveryBit(parity);
+  const publicKey = signature.recoverPublicKey(keccak_256(signed)).toBytes(false);
+  return hex(keccak_256(publicKey.subarray(1)).subarray(-20));
+}
+
+const encode = (fields: unknown[]) => RLP.encode(fields as Parameters<typeof RLP.encode>[0]);
+
+function bytesAt(fields: unknown[], index: number): Buffer {
+  const field = fields[index];
+  if (!(field instanceof Uint8Array)) throw new Error(`payload: field ${index} is a list`);
+  return Buffer.from(field);
+}
+
+function integer(bytes: Buffer): bigint {
+  if (bytes.length > 32) throw new Error(`payload: an integer of ${bytes.length} bytes`);
+  return bytes.length === 0 ? 0n : BigInt(hex(bytes));
+}
+
+const hex = (bytes: Uint8Array) => `0x${Buffer.from(bytes).toString('hex')}`;

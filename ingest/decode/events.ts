@@ -1,0 +1,68 @@
+import { parseAmount } from './amount.ts';
+import { lowerCamel, methodNames, palletName, recordOf } from './names.ts';
+
+/** An event of one extrinsic; its data by position. */
+export type Event = { name: string; data: readonly unknown[] };
+
+export function eventsOf(extrinsic: Record<string, unknown>): Event[] {
+  const { events } = extrinsic;
+  return Array.isArray(events) ? events.map(readEvent) : [];
+}
+
+function readEvent(event: unknown): Event {
+  const { method, data } = recordOf(event) ?? {};
+  const names = methodNames(method);
+  return {
+    name: names === null ? '' : `${palletName(names[0])}.${pascal(names[1])}`,
+    data: Array.isArray(data) ? data : Object.values(recordOf(data) ?? {}),
+  };
+}
+
+function pascal(raw: string): string {
+  if (/^[A-Z][A-Za-z0-9]*$/.test(raw)) return raw;
+  const name = lowerCamel(raw);
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
+
+/**
+ * Reads the events of an extrinsic backwards. A call that contains others completes after them, so what
+ * lies before its completion belongs to them: each completion moves the end and is taken once.
+ */
+export class EventsBackwards {
+  readonly #events: readonly Event[];
+  #end: number;
+
+  constructor(events: readonly Event[]) {
+    this.#events = events;
+    this.#end = events.length;
+  }
+
+  /** The last event of one of these names that has not been passed yet, or undefined. */
+  takeLast(...names: readonly string[]): Event | undefined {
+    for (let index = this.#end - 1; index >= 0; index -= 1) {
+      const event = this.#events[index];
+      if (event === undefined || !names.includes(event.name)) continue;
+      this.#end = index;
+      return event;
+    }
+    return undefined;
+  }
+
+  has(name: string): boolean {
+    return this.#events.some((event) => event.name === name);
+  }
+}
+
+/** A dispatch result in any of its spellings: `"Ok"`, `true`, `{ok: …}`. */
+export function isOk(result: unknown): boolean {
+  if (result === true) return true;
+  if (typeof result === 'string') return result.toLowerCase() === 'ok';
+  const shape = recordOf(result);
+  return shape !== null && ('ok' in shape || 'Ok' in shape);
+}
+
+/** A small index such as the position in a batch; null when it is none. */
+export function indexOf(value: unknown): number | null {
+  const index = parseAmount(value);
+  return index !== null && index <= 0xffff_ffffn ? Number(index) : null;
+}

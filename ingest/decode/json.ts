@@ -1,0 +1,44 @@
+// JSON.parse rounds what a double cannot hold, and amounts of 18 decimals cannot be held. A number that
+// would be rounded comes as its decimal string instead, in plain notation; every other stays a number.
+
+/** TypeScript does not know the third argument of a reviver yet. */
+type SourceReviver = (key: string, value: unknown, context: { source?: string }) => unknown;
+
+/** Short literals without an exponent always fit a double: the common text needs no reviver. */
+const MAY_BE_ROUNDED = /[:[,\s]-?(?:\d[\d.]{15}|[\d.]+[eE])/;
+
+export function parseExact(text: string): unknown {
+  if (!MAY_BE_ROUNDED.test(` ${text}`)) return JSON.parse(text);
+  const revive: SourceReviver = (_key, value, { source }) =>
+    typeof value === 'number' && source !== undefined ? exactNumber(value, source) : value;
+  return JSON.parse(text, revive as (key: string, value: unknown) => unknown);
+}
+
+function exactNumber(value: number, source: string): number | string {
+  const written = plainDecimal(source);
+  if (written === null) return value;
+  const isHeld = written === plainDecimal(String(value));
+  const isExact = isHeld && (!Number.isInteger(value) || Number.isSafeInteger(value));
+  return isExact ? value : written;
+}
+
+const DIGITS_MAX = 100;
+
+/** A number without exponent, needless zeros or plus sign; null when it is none or absurdly long. */
+export function plainDecimal(text: string): string | null {
+  const parts = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text);
+  if (parts === null) return null;
+  const [, sign, whole = '', fraction = '', exponent = '0'] = parts;
+  const shift = Number(exponent);
+  if (whole.length + fraction.length + Math.abs(shift) > DIGITS_MAX) return null;
+  const digits = '0'.repeat(Math.max(0, -shift)) + whole + fraction + '0'.repeat(Math.max(0, shift));
+  const point = Math.max(0, -shift) + whole.length + shift;
+  return tidy(sign === '-', digits.slice(0, point), digits.slice(point));
+}
+
+function tidy(isNegative: boolean, whole: string, fraction: string): string {
+  const before = whole.replace(/^0+(?=\d)/, '') || '0';
+  const after = fraction.replace(/0+$/, '');
+  const plain = after === '' ? before : `${before}.${after}`;
+  return isNegative && plain !== '0' ? `-${plain}` : plain;
+}

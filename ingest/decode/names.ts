@@ -1,0 +1,46 @@
+// Pallets and calls are spelled several ways: by Sidecar (`balances.transferKeepAlive`), by metadata
+// (`Balances.transfer_keep_alive`), and by the runtime of their time (`parasInherent`, `paraInherent`).
+
+export type CallName = { pallet: string; call: string };
+
+/** Pallets that were renamed, by their older names. */
+const PALLET_ALIASES: ReadonlyMap<string, string> = new Map([
+  ['parasInherent', 'paraInherent'],
+  ['parasInclusion', 'paraInclusion'],
+  ['electionsPhragmen', 'phragmenElection'],
+]);
+
+/** The pallet's present name in lowerCamel. */
+export function palletName(raw: string): string {
+  const name = lowerCamel(raw);
+  return PALLET_ALIASES.get(name) ?? name;
+}
+
+export function lowerCamel(raw: string): string {
+  if (/^[a-z][A-Za-z0-9]*$/.test(raw)) return raw; // as Sidecar writes nearly all of them
+  const joined = raw.replace(/[_\s-]+([A-Za-z0-9])/g, (_, first: string) => first.toUpperCase());
+  if (/^[A-Z0-9]+$/.test(joined)) return joined.toLowerCase();
+  // A leading run of capitals is one word, and its last capital begins the next: EVMAccounts.
+  return joined.replace(/^[A-Z]+(?=[A-Z][a-z])|^[A-Z]/, (word) => word.toLowerCase());
+}
+
+/** `{pallet, method}` or `'pallet.method'`, of a call or an event, as two raw names. */
+export function methodNames(method: unknown): [pallet: string, name: string] | null {
+  if (typeof method === 'string') {
+    const [pallet, name, ...rest] = method.split('.');
+    return pallet && name && rest.length === 0 ? [pallet, name] : null;
+  }
+  const { pallet, method: name } = recordOf(method) ?? {};
+  return typeof pallet === 'string' && typeof name === 'string' ? [pallet, name] : null;
+}
+
+export function callName(method: unknown): CallName | null {
+  const names = methodNames(method);
+  return names && { pallet: palletName(names[0]), call: lowerCamel(names[1]) };
+}
+
+/** The value as a JSON object, or null. */
+export function recordOf(value: unknown): Record<string, unknown> | null {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return null;
+  return value as Record<string, unknown>;
+}

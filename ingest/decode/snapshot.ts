@@ -1,0 +1,156 @@
+import { z } from 'zod';
+import { decodeAddress } from '../chains/address.ts';
+import { parseAmount } from './amount.ts';
+import { plainDecimal } from './json.ts';
+
+// What a chain's state was at a moment. Unknown fields are left out; amounts become decimal strings.
+
+/** An amount in the smallest unit, however it was written. */
+const amount = z.unknown().transform((value, context) => {
+  const parsed = parseAmount(value);
+  if (parsed !== null) return parsed.toString();
+  context.addIssue({ code: 'custom', message: value === undefined ? MISSING : NO_AMOUNT });
+  return z.NEVER;
+});
+const MISSING = 'missing';
+const NO_AMOUNT = 'not an integer of at least 0 and below 2^128';
+
+/**
+ * A price or a sum in dollars, exactly as written. The exact parser gives a string in place of a number that
+ * a double would round; a string that a double could have held was a string in the document.
+ */
+const dollars = z.unknown().transform((value, context) => {
+  const text = typeof value === 'number' ? plainDecimal(String(value)) : roundedByDoubles(value);
+  if (text !== null && !text.startsWith('-')) return text;
+  context.addIssue({ code: 'custom', message: value === undefined ? MISSING : 'not a number of at least 0' });
+  return z.NEVER;
+});
+
+function roundedByDoubles(value: unknown): string | null {
+  const text = typeof value === 'string' ? plainDecimal(value) : null;
+  return text === value && text !== plainDecimal(String(Number(text))) ? text : null;
+}
+
+const count = z.int().nonnegative();
+const text = z.string().min(1);
+const hex = z
+  .string()
+  .regex(/^0x[0-9a-fA-F]*$/, '0x-hex')
+  .toLowerCase();
+const account = text.refine((address) => decodeAddress(address) !== null, 'not an address');
+
+const PAYLOADS = {
+  staking_state: z.object({
+    active_era: count,
+    validators: count,
+    nominators: count,
+    pools: count,
+    pool_members: count,
+    addresses_staking: count,
+    staked: amount,
+    staked_in_pools: amount,
+    unbonding: amount,
+    min_active_stake: amount,
+  }),
+  validator_set: z.object({ active: z.array(text), waiting: count, nominators: count }),
+  issuance: z.object({ total: amount, inactive: amount }),
+  treasury_balance: z.object({
+    balances: z.array(z.object({ account: text, asset: text, decimals: count, amount })),
+  }),
+  stable_holdings: z.object({
+    holdings: z.array(
+      z.object({ coin: text, asset_id: text, decimals: count, issuance: amount, sovereign_held: amount }),
+    ),
+  }),
+  tvl: z.object({ tvl_usd: dollars }),
+  price: z.object({ symbol: text, usd: dollars }),
+  coretime_config: z.object({
+    sale_info: z.object({
+      sale_start: count,
+      leadin_length: count,
+      end_price: amount,
+      region_begin: count,
+      region_end: count,
+      ideal_cores_sold: count,
+      cores_offered: count,
+      first_core: count,
+      sellout_price: amount.nullable(),
+      cores_sold: count,
+    }),
+    reservations: z.array(
+      z.array(z.object({ mask: hex, assignment: z.union([text, z.record(text, z.unknown())]) })),
+    ),
+    leases: z.array(z.object({ task: count, until: count })),
+    core_count: count,
+  }),
+  contract_code: z.object({
+    code: z.array(
+      z.object({
+        code_hash: hex,
+        owner: account,
+        code_type: z
+          .string()
+          .toUpperCase()
+          .pipe(z.enum(['PVM', 'EVM'])),
+        code_len: count,
+        deposit: amount,
+        refcount: count,
+        behaviour_version: count,
+      }),
+    ),
+    contracts: z.array(
+      z.object({ contract_address: hex, code_hash: hex, storage_bytes: count, storage_items: count }),
+    ),
+  }),
+  delegations: z.object({
+    delegations: z.array(
+      z.object({
+        delegator: account,
+        target: account,
+        track: count,
+        conviction: z.int().min(0).max(6),
+        balance: amount,
+      }),
+    ),
+  }),
+  account_count: z.object({ count }),
+  track_table: z.object({ tracks: z.array(z.object({ id: count, name: text, origin: text })) }),
+};
+
+export type SnapshotKind = keyof typeof PAYLOADS;
+export const SNAPSHOT_KINDS = Object.keys(PAYLOADS) as SnapshotKind[];
+
+const envelope = z.object({
+  schema: z.literal('snapshot/1'),
+  kind: z.enum(SNAPSHOT_KINDS, { error: ({ input }) => `unknown kind ${JSON.stringify(input)}` }),
+  relay_chain: text,
+  chain: text,
+  /** What comes from a price or value feed was read at no block. */
+  block_number: count.nullable().default(null),
+  as_of: z.iso.datetime({ offset: true }).transform((moment) => new Date(moment).toISOString()),
+  payload: z.record(z.string(), z.unknown()),
+});
+
+type Payloads = { [Kind in SnapshotKind]: z.output<(typeof PAYLOADS)[Kind]> };
+type SnapshotOf<Kind extends SnapshotKind> = Omit<z.output<typeof envelope>, 'kind' | 'payload'> & {
+  kind: Kind;
+  payload: Payloads[Kind];
+};
+export type Snapshot = { [Kind in SnapshotKind]: SnapshotOf<Kind> }[SnapshotKind];
+export type ParsedSnapshot = { ok: true; snapshot: Snapshot } | { ok: false; reason: string };
+
+/** A snapshot is taken whole or refused whole. The names in it are the caller's to resolve. */
+export function parseSnapshot(document: unknown): ParsedSnapshot {
+  const head = envelope.safeParse(document);
+  if (!head.success) return { ok: false, reason: reasonOf(head.error, []) };
+  const payload = PAYLOADS[head.data.kind].safeParse(head.data.payload);
+  if (!payload.success) return { ok: false, reason: reasonOf(payload.error, ['payload']) };
+  return { ok: true, snapshot: { ...head.data, payload: payload.data } as Snapshot };
+}
+
+/** The first thing that is wrong, behind its place: `payload.balances.0.amount: missing`. */
+function reasonOf(error: z.ZodError, at: readonly string[]): string {
+  const [first] = error.issues;
+  const place = [...at, ...(first?.path ?? []).map(String)].join('.');
+  return place === '' ? `not a snapshot: ${first?.message}` : `${place}: ${first?.message}`;
+}

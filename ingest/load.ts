@@ -1,0 +1,211 @@
+import { ProductError } from '../infra/errors.ts';
+import { literal, raw, sql } from '../infra/kernel/sql.ts';
+import type { Message, Runtime, StagedBatch } from '../infra/runtime.ts';
+import type { Sequence } from '../infra/sequence.ts';
+import { encodeAddress } from './chains/address.ts';
+import type { Registry } from './chains/registry.ts';
+import { parseExact } from './decode/json.ts';
+import { type BlockHead, type Origin, readEnvelope, splitEnvelope } from './envelope.ts';
+import { bury, type DeadLetter } from './dead-letters.ts';
+import { blockLine, snapshotLine } from './inlet-lines.ts';
+import { blocksIn } from './streams/blocks.ts';
+import { blocks, spellings, spellingsDue, touched } from './streams/raw.ts';
+import { snapshotsIn } from './streams/snapshots.ts';
+
+export const TOPICS = { blocks: 'chain.blocks.v1', snapshots: 'chain.snapshots.v1' } as const;
+
+interface Line {
+  /** Place in the batch: the lines of a statement are numbered from it. */
+  readonly index: number;
+  readonly bytes: Buffer;
+  readonly head: Pick<BlockHead, 'relay_chain' | 'chain' | 'number'> & Origin;
+  readonly original: Buffer;
+  /** The same block in the engine's own layout, tried once when it could not read the source's. */
+  readonly secondTry?: () => Buffer | { refused: string };
+}
+
+interface Inlet {
+  readonly topic: string;
+  readonly table: typeof blocksIn | typeof snapshotsIn;
+}
+const INLETS: Record<'blocks' | 'snapshots', Inlet> = {
+  blocks: { topic: TOPICS.blocks, table: blocksIn },
+  snapshots: { topic: TOPICS.snapshots, table: snapshotsIn },
+};
+
+/**
+ * Turns messages of the log into raw rows. A batch is staged, loaded in one statement and only then forgotten;
+ * a batch that the engine refuses is halved until the bad message stands alone and becomes a dead letter.
+ */
+export class Loader {
+  readonly #runtime: Runtime;
+  readonly #registry: Registry;
+  readonly #sequence: Sequence;
+  readonly #deadLetterBytes: number;
+  readonly #onTouched: (sinceSequence: bigint) => Promise<void>;
+
+  constructor(options: {
+    runtime: Runtime;
+    registry: Registry;
+    sequence: Sequence;
+    deadLetterBytes: number;
+    /** Called after a batch is durable, with the first sequence that it got. */
+    onTouched: (sinceSequence: bigint) => Promise<void>;
+  }) {
+    this.#runtime = options.runtime;
+    this.#registry = options.registry;
+    this.#sequence = options.sequence;
+    this.#deadLetterBytes = options.deadLetterBytes;
+    this.#onTouched = options.onTouched;
+  }
+
+  /** Finishes what a killed process had begun, then takes in what the log brings. */
+  async start(): Promise<void> {
+    for (const batch of await this.#runtime.store.unfinished()) await this.#finish(batch);
+    for (const inlet of ['blocks', 'snapshots'] as const) {
+      await this.#runtime.log.subscribe(TOPICS[inlet], 'load', (batch) => this.#take(inlet, batch));
+    }
+  }
+
+  async #take(name: 'blocks' | 'snapshots', messages: readonly Message[]): Promise<void> {
+    const letters: DeadLetter[] = [];
+    const lines: Line[] = [];
+    messages.forEach(({ value }, index) => {
+      const line = name === 'blocks' ? this.#blockLine(value, index) : this.#snapshotLine(value, index);
+      if ('refused' in line) letters.push(line.refused);
+      else lines.push(line);
+    });
+    const since = this.#sequence.take(1);
+    await this.#bury(letters);
+    if (lines.length > 0) await this.#load(INLETS[name], lines);
+    await this.#spell();
+    await this.#onTouched(since);
+  }
+
+  async #load(inlet: Inlet, lines: readonly Line[]): Promise<void> {
+    const staged = await this.#runtime.store.stage(
+      inlet.table,
+      lines.map((line) => line.bytes),
+    );
+    try {
+      if (inlet.table === blocksIn) await this.#touchReplaced(lines);
+      await staged.commit(this.#sequence.take((lines.at(-1)?.index ?? 0) + 1));
+    } catch (error) {
+      if (!(error instanceof ProductError) || error.code !== 'store_refused') throw error;
+      if (lines.length === 1) await this.#loadAlone(inlet, lines[0] as Line, error);
+      else {
+        const half = lines.length >> 1;
+        await this.#load(inlet, lines.slice(0, half));
+        await this.#load(inlet, lines.slice(half));
+      }
+    }
+    await staged.discard();
+  }
+
+  async #loadAlone(inlet: Inlet, line: Line, error: ProductError): Promise<void> {
+    const again = line.secondTry?.();
+    if (Buffer.isBuffer(again)) {
+      const { secondTry: _, ...rest } = line;
+      return this.#load(inlet, [{ ...rest, bytes: again }]);
+    }
+    const reason = again?.refused ?? `${error.message}: ${error.detail ?? ''}`.slice(0, 500);
+    await this.#bury([letter(inlet.topic, line.head, reason, line.original)]);
+  }
+
+  /** Days that lose a block when a height is loaded again: told before the old row can be merged away. */
+  async #touchReplaced(lines: readonly Line[]): Promise<void> {
+    const heights = new Map<string, string[]>();
+    for (const { head } of lines) {
+      const key = `relay_chain = ${literal(head.relay_chain)} AND chain = ${literal(head.chain)}`;
+      heights.set(key, [...(heights.get(key) ?? []), head.number]);
+    }
+    for (const [chain, numbers] of heights) {
+      for (let i = 0; i < numbers.length; i += HEIGHTS_PER_QUERY) {
+        const some = raw(numbers.slice(i, i + HEIGHTS_PER_QUERY).join(', '));
+        await this.#runtime.store.run(sql`INSERT INTO ${touched}
+          SELECT 'blocks', relay_chain, chain, toDate(assumeNotNull(time)), ${this.#sequence.take(1)}
+          FROM ${blocks} FINAL WHERE ${raw(chain)} AND number IN (${some}) AND isNotNull(time)
+          GROUP BY ALL`);
+      }
+    }
+  }
+
+  /** Spells account keys that the source printed for another network. */
+  async #spell(): Promise<void> {
+    const due = await this.#runtime.store.rows<{ key: string; prefix: number }>(
+      sql`SELECT concat('0x', lower(hex(key))) AS key, prefix FROM ${spellingsDue} FINAL
+        WHERE (key, prefix) NOT IN (SELECT key, prefix FROM ${spellings})`,
+    );
+    if (due.length === 0) return;
+    const spelled = due.map(({ key, prefix }) => `(unhex(${literal(key.slice(2))}), ${prefix}, ${literal(encodeAddress(key, prefix))})`);
+    await this.#runtime.store.run(`INSERT INTO ${sql`${spellings}`.text} VALUES ${spelled.join(', ')}`);
+  }
+
+  async #finish(batch: StagedBatch): Promise<void> {
+    const inlet = Object.values(INLETS).find(({ table }) => table.name === batch.inlet);
+    if (inlet) {
+      const lines = (await batch.lines()).map((bytes): Line => {
+        const row = JSON.parse(bytes.toString('utf8'));
+        const head = { ...row, number: String(row.payload?.number ?? '0'), origin: 'spool', line: 0, source: 'spool' };
+        return { index: Number(row.sequence), bytes, head, original: bytes };
+      });
+      if (lines.length > 0) await this.#load(inlet, lines);
+    }
+    await batch.discard();
+  }
+
+  #blockLine(value: Buffer, index: number): Line | { refused: DeadLetter } {
+    const split = splitEnvelope(value) ?? this.#foreignEnvelope(value);
+    if ('refused' in split) return split;
+    const { head, payload } = split;
+    const chain = this.#registry.find(head.chain, head.relay_chain);
+    if (!chain) return { refused: letter(TOPICS.blocks, head, `chain: unknown ${head.chain}`, value) };
+    return {
+      index,
+      head,
+      original: payload,
+      bytes: blockLine(index, head, chain, payload),
+      secondTry: () => {
+        const normal = readEnvelope({ ...head, schema: 'block/1', payload: parseOrNull(payload) }, this.#registry, head);
+        if ('refused' in normal) return normal;
+        const again = splitEnvelope(normal.value);
+        return again ? blockLine(index, again.head, chain, again.payload) : { refused: 'no block' };
+      },
+    };
+  }
+
+  #snapshotLine(value: Buffer, index: number): Line | { refused: DeadLetter } {
+    const line = snapshotLine(index, value, this.#registry);
+    if ('refused' in line) return { refused: letter(TOPICS.snapshots, line.origin, line.refused, value) };
+    return { index, head: { ...line.head, number: '0', ...line.origin }, original: value, bytes: line.bytes };
+  }
+
+  #foreignEnvelope(value: Buffer): { head: BlockHead; payload: Buffer } | { refused: DeadLetter } {
+    const origin = { source: 'log', origin: TOPICS.blocks, line: 0 };
+    const document = parseOrNull(value);
+    const read =
+      typeof document === 'object' && document !== null
+        ? readEnvelope(document as Record<string, unknown>, this.#registry, origin)
+        : { refused: 'not JSON' };
+    const split = 'refused' in read ? null : splitEnvelope(read.value);
+    return split ?? { refused: letter(TOPICS.blocks, origin, 'refused' in read ? read.refused : 'no block', value) };
+  }
+
+  #bury(letters: readonly DeadLetter[]): Promise<void> {
+    return bury(this.#runtime.store, letters, this.#runtime.clock.now(), this.#deadLetterBytes);
+  }
+}
+
+const HEIGHTS_PER_QUERY = 10_000;
+
+function letter(topic: string, origin: Origin, reason: string, bytes: Buffer): DeadLetter {
+  return { topic, reason, bytes, source: origin.source, origin: origin.origin, line: origin.line };
+}
+
+function parseOrNull(bytes: Buffer): unknown {
+  try {
+    return parseExact(bytes.toString('utf8'));
+  } catch {
+    return null;
+  }
+}

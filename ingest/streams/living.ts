@@ -1,0 +1,36 @@
+import { raw, type Sql, sql } from '../../infra/kernel/sql.ts';
+import { blocks, calls, events, extrinsics } from './raw.ts';
+
+/** A range of UTC days of one relay chain; `until` is not in it. */
+export interface Window {
+  readonly relay_chain: string;
+  readonly from: string;
+  readonly until: string;
+}
+
+const within = (window: Window) => sql`time >= toDateTime64(${window.from}, 3, 'UTC')
+      AND time < toDateTime64(${window.until}, 3, 'UTC')`;
+
+/**
+ * The living blocks of a window, one per height. The inner select names every height that any version puts into
+ * the window, so that the engine reads only those, all their versions among them, before it judges by time.
+ */
+export function livingBlocks(window: Window): Sql {
+  return sql`(SELECT * FROM ${blocks} FINAL
+    WHERE relay_chain = ${window.relay_chain}
+      AND (relay_chain, chain, number) IN (
+        SELECT relay_chain, chain, number FROM ${blocks}
+        WHERE relay_chain = ${window.relay_chain} AND ${within(window)})
+      AND ${within(window)})`;
+}
+
+const livingRows = (table: typeof extrinsics | typeof events | typeof calls) => (window: Window, where: Sql) =>
+  sql`(SELECT * FROM ${table}
+    WHERE relay_chain = ${window.relay_chain} AND ${within(window)} AND ${where}
+      AND rank IN (SELECT rank FROM ${livingBlocks(window)}))`;
+
+/** Rows of the living blocks of a window. Each load ranks its rows anew, so no row of them appears twice. */
+export const livingExtrinsics = (window: Window, where: Sql = raw('1')) =>
+  livingRows(extrinsics)(window, where);
+export const livingEvents = (window: Window, where: Sql = raw('1')) => livingRows(events)(window, where);
+export const livingCalls = (window: Window, where: Sql = raw('1')) => livingRows(calls)(window, where);

@@ -1,0 +1,221 @@
+import { type AccountKey, parseAccount, parseSigner } from './accounts.ts';
+import { type Call, type Event, isNamed, parseCall, parseEvent } from './calls.ts';
+import { type Domain, domainOf } from './domain.ts';
+import { readEthereumTransaction } from './ethereum.ts';
+import { executedCalls } from './executed.ts';
+import { isArray, isObject, type Json, type JsonObject } from './json.ts';
+import { parseAmount, parseIndex, sum } from './numbers.ts';
+import type { Chain } from './registry.ts';
+import { accountAt, amountAt, refusalReason } from './shapes.ts';
+
+export type Extrinsic = {
+  readonly index: number;
+  readonly hash: string | null;
+  readonly call: Call;
+  readonly domain: Domain;
+  readonly isSigned: boolean;
+  readonly isEvm: boolean;
+  readonly signer: AccountKey | null;
+  readonly evmSender: AccountKey | null;
+  readonly evmReceiver: AccountKey | null;
+  /** Null when the archive could not tell. */
+  readonly success: boolean | null;
+  /** In planck; null when nothing tells it. */
+  readonly fee: bigint | null;
+  readonly tip: bigint;
+  /** The calls that ran, the top one and the nested ones. */
+  readonly executed: readonly Call[];
+};
+
+export type Block = {
+  readonly chain: Chain;
+  readonly height: number;
+  readonly hash: string;
+  readonly parentHash: string;
+  /** Milliseconds since 1970; null for a block that carries no time. */
+  readonly time: number | null;
+  readonly extrinsics: readonly Extrinsic[];
+  readonly eventCount: number;
+  /** The events in the order of the block, without those whose fields are refused. */
+  readonly events: readonly Event[];
+};
+
+/** A statement of a block that cannot be read. The block stays, the statement counts nowhere. */
+export type RefusedFact = {
+  readonly relay_chain: string;
+  readonly chain: string;
+  readonly block_number: number;
+  readonly extrinsic_index: number | null;
+  readonly event_index: number | null;
+  readonly fact: string;
+  readonly reason: string;
+};
+
+type Refuse = (
+  where: Pick<RefusedFact, 'extrinsic_index' | 'event_index'>,
+  fact: string,
+  reason: string,
+) => void;
+
+/** A block whose `number`, `hash`, `parentHash` and lists have been checked to be there. */
+export function readBlock(chain: Chain, height: number, payload: JsonObject): [Block, RefusedFact[]] {
+  const refused: RefusedFact[] = [];
+  const refuse: Refuse = (where, fact, reason) =>
+    refused.push({
+      relay_chain: chain.relay,
+      chain: chain.name,
+      block_number: height,
+      ...where,
+      fact,
+      reason,
+    });
+
+  let eventCount = 0;
+  const readEvents = (list: Json | undefined, extrinsicIndex: number | null): readonly Event[] =>
+    (isArray(list) ? list : []).map(parseEvent).filter((event) => {
+      const where = { extrinsic_index: extrinsicIndex, event_index: eventCount++ };
+      const reason = refusalReason(event);
+      if (reason !== null) refuse(where, `${event.pallet}.${event.method}`, reason);
+      return reason === null;
+    });
+
+  // The events are numbered in the order in which the chain deposits them.
+  const opening = readEvents(phaseEvents(payload.onInitialize), null);
+  const raw = isArray(payload.extrinsics) ? payload.extrinsics.filter(isObject) : [];
+  const withEvents = raw.map((fields, index) => ({ fields, events: readEvents(fields.events, index) }));
+  const closing = readEvents(phaseEvents(payload.onFinalize), null);
+
+  const author = parseAccount(payload.authorId);
+  const extrinsics = withEvents.map(({ fields, events }, index) =>
+    readExtrinsic(index, fields, events, author, refuse),
+  );
+  const block: Block = {
+    chain,
+    height,
+    hash: String(payload.hash).toLowerCase(),
+    parentHash: String(payload.parentHash).toLowerCase(),
+    time: readTime(extrinsics, refuse),
+    extrinsics,
+    eventCount,
+    events: [...opening, ...withEvents.flatMap(({ events }) => events), ...closing],
+  };
+  return [block, refused];
+}
+
+function phaseEvents(phase: Json | undefined): Json | undefined {
+  return isObject(phase) ? phase.events : undefined;
+}
+
+/** The position of the call that sets the time differs between chains, so it is searched. */
+function readTime(extrinsics: readonly Extrinsic[], refuse: Refuse): number | null {
+  const setter = extrinsics.find(({ call }) => isNamed(call, 'timestamp', 'set'));
+  if (!setter) return null;
+  const time = parseIndex(setter.call.args.now);
+  if (time === null) {
+    refuse({ extrinsic_index: setter.index, event_index: null }, 'timestamp.set', 'now is not a number');
+  }
+  return time;
+}
+
+function readExtrinsic(
+  index: number,
+  fields: JsonObject,
+  events: readonly Event[],
+  author: AccountKey | null,
+  refuse: Refuse,
+): Extrinsic {
+  const refuseHere = (fact: string, reason: string) =>
+    refuse({ extrinsic_index: index, event_index: null }, fact, reason);
+  const call = parseCall({ method: fields.method ?? null, args: fields.args ?? {} }) ?? {
+    pallet: '',
+    method: '',
+    args: {},
+  };
+  const { signature = null, success } = fields;
+  const isSigned = signature !== null;
+  const isEvm =
+    !isSigned && (isNamed(call, 'ethereum', 'transact') || isNamed(call, 'revive', 'ethTransact'));
+  const signer = isObject(signature) ? parseSigner(signature.signer) : null;
+  if (isSigned && signer === null) refuseHere('signer', 'not an account');
+
+  const parties = isEvm ? readParties(call, events, refuseHere) : null;
+  return {
+    index,
+    hash: typeof fields.hash === 'string' ? fields.hash : null,
+    call,
+    domain: domainOf(call),
+    isSigned,
+    isEvm,
+    signer,
+    evmSender: parties?.sender ?? null,
+    evmReceiver: parties?.receiver ?? null,
+    success: typeof success === 'boolean' ? success && !isReverted(call, events) : null,
+    fee: isSigned ? readFee(fields, events, author, refuseHere) : 0n,
+    tip: isSigned ? (readOptionalAmount(fields.tip, 'tip', refuseHere) ?? 0n) : 0n,
+    executed: success === true ? executedCalls(call, events) : [],
+  };
+}
+
+type RefuseHere = (fact: string, reason: string) => void;
+
+function readOptionalAmount(value: Json | undefined, fact: string, refuse: RefuseHere): bigint | null {
+  if (value === undefined || value === null) return null;
+  const amount = parseAmount(value);
+  if (amount === null) refuse(fact, 'not an amount');
+  return amount;
+}
+
+/** Frontier names the parties in an event; revive leaves them in the signed payload. */
+function readParties(call: Call, events: readonly Event[], refuse: RefuseHere) {
+  if (call.pallet === 'ethereum') {
+    const executed = events.find((event) => isNamed(event, 'ethereum', 'Executed'));
+    return executed ? { sender: accountAt(executed, 0), receiver: accountAt(executed, 1) } : null;
+  }
+  try {
+    return readEthereumTransaction(String(call.args.payload));
+  } catch (error) {
+    refuse('revive.ethTransact', error instanceof Error ? error.message : String(error));
+    return null;
+  }
+}
+
+/** An Ethereum transaction can fail inside an extrinsic that succeeds. */
+function isReverted(call: Call, events: readonly Event[]): boolean {
+  if (isNamed(call, 'ethereum', 'transact')) {
+    const exit = events.find((event) => isNamed(event, 'ethereum', 'Executed'))?.data[3];
+    return !(isObject(exit) && 'succeed' in exit);
+  }
+  const isEthereumCall = isNamed(call, 'revive', 'ethTransact');
+  return isEthereumCall && events.some((event) => isNamed(event, 'revive', 'EthExtrinsicRevert'));
+}
+
+/** The fee of a signed extrinsic in planck, from the most direct statement that the archive has. */
+function readFee(
+  fields: JsonObject,
+  events: readonly Event[],
+  author: AccountKey | null,
+  refuse: RefuseHere,
+): bigint | null {
+  const paid = events.find((event) => isNamed(event, 'transactionPayment', 'TransactionFeePaid'));
+  if (paid) return amountAt(paid, 1);
+
+  const isPaidInAsset = events.some((event) => isNamed(event, 'assetTxPayment', 'AssetTxFeePaid'));
+  if (isPaidInAsset) return 0n;
+
+  const info = isObject(fields.info) ? fields.info : {};
+  const partialFee = readOptionalAmount(info.partialFee, 'partialFee', refuse);
+  // Only the fee of the event includes the tip; estimates come without it.
+  if (partialFee !== null) {
+    return info.kind === 'fromEvent' ? partialFee : partialFee + (parseAmount(fields.tip) ?? 0n);
+  }
+  if (fields.paysFee === false) return 0n;
+
+  // Before there was an event for it, the fee shows in its shares for treasury and block author.
+  const shares = events.flatMap((event) => {
+    if (isNamed(event, 'treasury', 'Deposit')) return [amountAt(event, 0)];
+    const isForAuthor =
+      author !== null && isNamed(event, 'balances', 'Deposit') && accountAt(event, 0) === author;
+    return isForAuthor ? [amountAt(event, 1)] : [];
+  });
+  return shares.length > 0 ? sum(shares) : null;
+}

@@ -1,0 +1,11 @@
+import { readFileSync } from 'node:fs';
+import { gunzipSync } from 'node:zlib';
+
+/** The line of a recorded block in the compressed fixtures. */
+export function recordedBlock(folder: string, chain: string, number: number): string {
+  const file = new URL(`../fixtures/${folder}/${chain}.ndjson.gz`, import.meta.url);
+  const lines = gunzipSync(readFileSync(file)).toString().split('\n').filter(Boolean);
+  const line = lines.find((text) => Number(JSON.parse(text).number) === number);
+  if (!line) throw new Error(`no block ${number} in ${file}`);
+  return line;
+}
