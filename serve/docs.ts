@@ -1,0 +1,62 @@
+import swagger from '@fastify/swagger';
+import swaggerUi from '@fastify/swagger-ui';
+import type { FastifyInstance } from 'fastify';
+
+/** The OpenAPI document, made from the same definitions as the routes, and a page to try them on. */
+export async function serveDocs(app: FastifyInstance): Promise<void> {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: {
+        title: 'Chain Metrics Data API',
+        version: '0.1.1',
+        description:
+          'Daily and monthly metrics of relay chains and the chains attached to them. Data are public; use of them requires attribution. They come as they are, without guarantee of accuracy, completeness or timeliness.',
+      },
+      components: {
+        securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'API key; lifts the rate limit' } },
+      },
+      security: [{}, { key: [] }],
+    },
+    refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `def-${i}`) },
+  });
+  app.addSchema({
+    $id: 'ValidationError',
+    description: 'Everything that is wrong with the parameters',
+    type: 'object',
+    properties: {
+      detail: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: {
+            type: { type: 'string' },
+            loc: { type: 'array', items: { type: 'string' } },
+            msg: { type: 'string' },
+          },
+          required: ['type', 'loc', 'msg'],
+        },
+      },
+    },
+    required: ['detail'],
+  });
+  app.addSchema({
+    $id: 'Problem',
+    description: 'An error as of RFC 9457',
+    type: 'object',
+    properties: {
+      type: { type: 'string' },
+      title: { type: 'string' },
+      status: { type: 'integer' },
+      detail: { type: 'string' },
+    },
+  });
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: true,
+    uiConfig: { docExpansion: 'list', deepLinking: true, displayRequestDuration: true },
+    theme: { title: 'Chain Metrics API' },
+  });
+  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
+  app.get('/', { schema: { hide: true } }, async (_request, reply) => reply.redirect('/docs'));
+}
