@@ -1,4 +1,5 @@
 import { sql } from '../infra/kernel/sql.ts';
+import type { Mutex } from '../infra/mutex.ts';
 import type { Runtime } from '../infra/runtime.ts';
 import type { Sequence } from '../infra/sequence.ts';
 import { RELAY_CHAINS } from '../ingest/chains/registry.ts';
@@ -36,14 +37,21 @@ export interface Progress {
 export class Aggregator {
   readonly #runtime: Runtime;
   readonly #sequence: Sequence;
+  readonly #gate: Mutex;
   readonly #metrics: readonly KeptMetric[];
   readonly #versions = new Map<string, string>();
   #progress: Progress = { done: 0, total: 0 };
   #roundsHeld = 0;
 
-  constructor(runtime: Runtime, sequence: Sequence, metrics: readonly KeptMetric[] = keptMetrics) {
+  constructor(
+    runtime: Runtime,
+    sequence: Sequence,
+    gate: Mutex,
+    metrics: readonly KeptMetric[] = keptMetrics,
+  ) {
     this.#runtime = runtime;
     this.#sequence = sequence;
+    this.#gate = gate;
     this.#metrics = metrics;
   }
 
@@ -106,11 +114,14 @@ export class Aggregator {
       (least, metric) => min(least, done.get(metric.name) ?? 0n),
       1n << 63n,
     );
-    const touches = await store.rows<Touch & { sequence: string }>(
-      sql`SELECT stream, relay_chain, chain, toString(day) AS day, toString(newest) AS sequence
+    // Between two batches, so that none of them is seen half loaded and then taken for settled.
+    const touches = await this.#gate.run(() =>
+      store.rows<Touch & { sequence: string }>(
+        sql`SELECT stream, relay_chain, chain, toString(day) AS day, toString(newest) AS sequence
         FROM (SELECT stream, relay_chain, chain, day, max(sequence) AS newest FROM ${touched}
           GROUP BY stream, relay_chain, chain, day)
         WHERE newest > ${oldest}`,
+      ),
     );
     if (touches.length === 0) return;
     const days = await this.#daysWithBlocks();

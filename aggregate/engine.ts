@@ -4,6 +4,7 @@ import { openEmbedded } from '../infra/embedded/runtime.ts';
 import { ProductError, reasonOf } from '../infra/errors.ts';
 import { applySchema, type Schema } from '../infra/kernel/schema.ts';
 import { sql } from '../infra/kernel/sql.ts';
+import { Mutex } from '../infra/mutex.ts';
 import type { Clock, Runtime } from '../infra/runtime.ts';
 import { Sequence } from '../infra/sequence.ts';
 import { loadRegistry, type Registry } from '../ingest/chains/registry.ts';
@@ -13,7 +14,7 @@ import { blocksIn, blockViews } from '../ingest/streams/blocks.ts';
 import { blocks, chains, rawTables, refusedFacts, touched } from '../ingest/streams/raw.ts';
 import { snapshotsIn, snapshotViews } from '../ingest/streams/snapshots.ts';
 import { Aggregator } from './aggregator.ts';
-import { ledgerTables } from './ledger.ts';
+import { ledgerTables, windows } from './ledger.ts';
 import { keptMetrics } from './metrics/index.ts';
 
 export const schema: Schema = {
@@ -34,11 +35,13 @@ export class Engine {
     this.config = config;
     this.runtime = runtime;
     this.registry = registry;
-    this.aggregator = new Aggregator(runtime, sequence);
+    const gate = new Mutex();
+    this.aggregator = new Aggregator(runtime, sequence, gate);
     this.#loader = new Loader({
       runtime,
       registry,
       sequence,
+      gate,
       deadLetterBytes: config.DEAD_LETTER_BYTES_MAX,
       onTouched: () => this.aggregator.touch(),
     });
@@ -79,7 +82,9 @@ export class Engine {
   }
 
   async refusedFacts(): Promise<number> {
-    const [row] = await this.runtime.store.rows<{ n: number }>(sql`SELECT count() AS n FROM ${refusedFacts} FINAL`);
+    const [row] = await this.runtime.store.rows<{ n: number }>(
+      sql`SELECT count() AS n FROM ${refusedFacts} FINAL`,
+    );
     return row?.n ?? 0;
   }
 
@@ -98,7 +103,7 @@ function readRegistry(config: Config): Registry {
 
 async function newestSequence(runtime: Runtime): Promise<bigint> {
   const [row] = await runtime.store.rows<{ newest: string }>(
-    sql`SELECT toString(max(sequence)) AS newest FROM ${touched}`,
+    sql`SELECT toString(greatest((SELECT max(sequence) FROM ${touched}), (SELECT max(version) FROM ${windows}))) AS newest`,
   );
   return BigInt(row?.newest ?? 0);
 }

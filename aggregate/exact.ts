@@ -29,7 +29,8 @@ export function usdExact(planck: string, decimals: string, priceScaled: string):
 }
 
 /** An exact USD amount as the nearest double; null stays null. */
-export const usd = (exact: string): Sql => raw(`if(isNull(${exact}), NULL, ${scaledDown(`assumeNotNull(${exact})`, String(USD_SCALE))})`);
+export const usd = (exact: string): Sql =>
+  raw(`if(isNull(${exact}), NULL, ${scaledDown(`assumeNotNull(${exact})`, String(USD_SCALE))})`);
 
 /** A planck amount in native tokens as the nearest double; null stays null. */
 export const native = (planck: string, decimals: string): Sql =>

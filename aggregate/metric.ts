@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { clickhouseType, type Column, type Columns } from '../infra/kernel/columns.ts';
+import { type Column, type Columns, clickhouseType } from '../infra/kernel/columns.ts';
 import type { Sql } from '../infra/kernel/sql.ts';
 import { type Table, table } from '../infra/kernel/table.ts';
 import type { Window } from '../ingest/streams/living.ts';
@@ -82,7 +82,10 @@ type Given<M> = Omit<M, 'table' | 'name'>;
 /** A metric that is computed ahead, window by window, into a table of its own name. */
 export function metric<const C extends Columns>(given: Given<KeptMetric<C>>): KeptMetric {
   const name = snake(given.record);
-  const served = Object.entries(given.columns).map(([column, schema]) => [column, clickhouseType(schema as Column)]);
+  const served = Object.entries(given.columns).map(([column, schema]) => [
+    column,
+    clickhouseType(schema as Column),
+  ]);
   return {
     ...(given as unknown as Given<KeptMetric>),
     name,

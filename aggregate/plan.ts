@@ -60,11 +60,15 @@ export function plan(input: PlanInput): PlannedWindow[] {
           : [...reads]
               .flatMap((table) => ranges.get(table) ?? [])
               .map(([a, b]): Range => (metric.spread === 'onward' ? [a, last] : [a, b]));
-      const reached = [...own, ...inherited].map(([a, b]): Range => [a, Math.min(b + metric.reach - 1, last)]);
+      const reached = [...own, ...inherited].map(
+        ([a, b]): Range => [a, Math.min(b + metric.reach - 1, last)],
+      );
       const merged = merge(reached.map(metric.kept === 'monthly' ? wholeMonths : (range) => range), all);
       ranges.set(metric.name, merged);
       return merged
-        .flatMap((range) => cut(range, all, metric.kept === 'monthly' ? Number.POSITIVE_INFINITY : input.mostDays))
+        .flatMap((range) =>
+          cut(range, all, metric.kept === 'monthly' ? Number.POSITIVE_INFINITY : input.mostDays),
+        )
         .map(([from, until]) => ({
           metric: metric.name,
           relay_chain: relay,
@@ -84,7 +88,8 @@ export function inOrder(
   const reads = new Map(metrics.map((metric) => [metric.name, dependencies(metric)]));
   const levels = new Map<string, number>();
   const levelOf = (name: string, path: readonly string[]): number => {
-    if (path.includes(name)) throw new Error(`metrics read each other in a circle: ${[...path, name].join(' → ')}`);
+    if (path.includes(name))
+      throw new Error(`metrics read each other in a circle: ${[...path, name].join(' → ')}`);
     const known = levels.get(name);
     if (known !== undefined) return known;
     const below = [...(reads.get(name) ?? [])].filter((table) => names.has(table) && table !== name);
@@ -104,7 +109,8 @@ export function inOrder(
 /** Prices belong to a token, not to the chain that they were recorded under. */
 const concerns = (touch: Touch, relay: string) => touch.stream === 'prices' || touch.relay_chain === relay;
 
-const isRead = (reads: ReadonlySet<string>, tables: readonly string[]) => tables.some((table) => reads.has(table));
+const isRead = (reads: ReadonlySet<string>, tables: readonly string[]) =>
+  tables.some((table) => reads.has(table));
 
 /** The days of each chain of a relay: those with blocks, and those touched now. */
 function chainDays({ days, touches }: PlanInput, relay: string): Map<string, number[]> {
@@ -164,5 +170,7 @@ function anyBetween(sorted: readonly number[], after: number, before: number): b
 function cut([a, b]: Range, days: readonly number[], mostDays: number): Range[] {
   const inside = days.filter((day) => day >= a && day <= b);
   const starts = inside.filter((_, i) => i > 0 && i % mostDays === 0);
-  return [a, ...starts].map((from, i): Range => [from, starts[i] === undefined ? b : (starts[i] as number) - 1]);
+  return [a, ...starts].map(
+    (from, i): Range => [from, starts[i] === undefined ? b : (starts[i] as number) - 1],
+  );
 }

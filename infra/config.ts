@@ -26,7 +26,9 @@ export const settings = z.object({
     .default('false')
     .transform((value) => value === 'true')
     .describe('take the caller from X-Forwarded-For; only behind a proxy that sets it'),
-  LIST_ROWS_MAX: whole(10_000, 1, 1_000_000).describe('rows of one answer of a record list; the rest by cursor'),
+  LIST_ROWS_MAX: whole(10_000, 1, 1_000_000).describe(
+    'rows of one answer of a record list; the rest by cursor',
+  ),
   CACHE_BYTES: whole(64 * 2 ** 20).describe('memory for finished answers'),
   QUERY_SECONDS_MAX: whole(60, 1).describe('longest time one query of a reader may run'),
   STORE_CONNECTIONS: whole(4, 2, 64).describe('queries that run at the same time'),

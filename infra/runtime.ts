@@ -55,7 +55,11 @@ export interface Message {
 export interface Log {
   publish(topic: string, messages: readonly Message[]): Promise<void>;
   /** The handler returns when the fate of every message of the batch is durable. */
-  subscribe(topic: string, group: string, handler: (batch: readonly Message[]) => Promise<void>): Promise<void>;
+  subscribe(
+    topic: string,
+    group: string,
+    handler: (batch: readonly Message[]) => Promise<void>,
+  ): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -19,7 +19,11 @@ export async function bury(
   await store.insert(
     deadLetters,
     letters.map((letter) => ({
-      id: createHash('sha256').update(`${letter.origin}\0${letter.line}\0`).update(letter.bytes).digest('hex').slice(0, 32),
+      id: createHash('sha256')
+        .update(`${letter.origin}\0${letter.line}\0`)
+        .update(letter.bytes)
+        .digest('hex')
+        .slice(0, 32),
       topic: letter.topic,
       origin: letter.origin,
       line: letter.line,

@@ -50,7 +50,8 @@ export function readLine(line: Buffer, chain: Chain | undefined, registry: Regis
     return { refused: 'not a JSON object' };
   }
   if (!('schema' in document)) {
-    if (!chain) return { refused: 'a bare block needs a known chain: name the file after it or pass --chain' };
+    if (!chain)
+      return { refused: 'a bare block needs a known chain: name the file after it or pass --chain' };
     return readBlock(document, chain, origin, {});
   }
   return readEnvelope(document as Record<string, unknown>, registry, origin);
@@ -106,7 +107,13 @@ function readBlock(payload: unknown, chain: Chain, origin: Origin, more: object)
   return blockEnvelope(chain, block.number, Buffer.from(JSON.stringify(block.payload)), origin, more);
 }
 
-function blockEnvelope(chain: Chain, number: string, payload: Buffer, origin: Origin, more: object = {}): Envelope {
+function blockEnvelope(
+  chain: Chain,
+  number: string,
+  payload: Buffer,
+  origin: Origin,
+  more: object = {},
+): Envelope {
   const facts = {
     payload_last: true,
     schema: 'block/1',

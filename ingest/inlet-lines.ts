@@ -25,6 +25,23 @@ export function blockLine(index: number, head: BlockHead, chain: Chain, payload:
   return Buffer.concat([opening, payload, CLOSE], opening.length + payload.length + 1);
 }
 
+const PAYLOAD = Buffer.from(',"payload":{');
+const HEIGHT = /^"number":"?(\d+)/;
+
+/** What a line that was staged by an earlier process is about; its payload need not even be JSON. */
+export function readInletHead(line: Buffer): {
+  index: number;
+  relay_chain: string;
+  chain: string;
+  number: string;
+} {
+  const at = line.indexOf(PAYLOAD);
+  const row = JSON.parse(at < 0 ? line.toString('utf8') : `${line.toString('utf8', 0, at)}}`);
+  const start = at < 0 ? '' : line.toString('latin1', at + PAYLOAD.length, at + PAYLOAD.length + 40);
+  const number = HEIGHT.exec(start)?.[1] ?? '0';
+  return { index: Number(row.sequence), relay_chain: row.relay_chain, chain: row.chain, number };
+}
+
 /** What no SS58 text is printed with: chains of Ethereum accounts need no spelling. */
 const NO_PREFIX = 65_535;
 
@@ -42,10 +59,22 @@ function decodedFacts(payload: Buffer): object {
     calls: facts.calls.map(({ extrinsic_index, path, pallet, call, actor, args }) => {
       const place = (position.get(extrinsic_index) ?? 0) + 1;
       position.set(extrinsic_index, place);
-      return { extrinsic_index, position: place, path, pallet, call, actor: actor ?? '', args: JSON.stringify(args) };
+      return {
+        extrinsic_index,
+        position: place,
+        path,
+        pallet,
+        call,
+        actor: actor ?? '',
+        args: JSON.stringify(args),
+      };
     }),
     domains: facts.domains,
-    senders: facts.ethereum.map(({ extrinsic_index, from, to }) => ({ extrinsic_index, sender: from, receiver: to ?? '' })),
+    senders: facts.ethereum.map(({ extrinsic_index, from, to }) => ({
+      extrinsic_index,
+      sender: from,
+      receiver: to ?? '',
+    })),
     refused: facts.refused.map(({ extrinsic_index, reason, raw }) => ({
       fact: `extrinsic ${extrinsic_index}`,
       reason,

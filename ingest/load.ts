@@ -1,13 +1,14 @@
 import { ProductError } from '../infra/errors.ts';
 import { literal, raw, sql } from '../infra/kernel/sql.ts';
+import type { Mutex } from '../infra/mutex.ts';
 import type { Message, Runtime, StagedBatch } from '../infra/runtime.ts';
 import type { Sequence } from '../infra/sequence.ts';
 import { encodeAddress } from './chains/address.ts';
 import type { Registry } from './chains/registry.ts';
+import { bury, type DeadLetter } from './dead-letters.ts';
 import { parseExact } from './decode/json.ts';
 import { type BlockHead, type Origin, readEnvelope, splitEnvelope } from './envelope.ts';
-import { bury, type DeadLetter } from './dead-letters.ts';
-import { blockLine, snapshotLine } from './inlet-lines.ts';
+import { blockLine, readInletHead, snapshotLine } from './inlet-lines.ts';
 import { blocksIn } from './streams/blocks.ts';
 import { blocks, spellings, spellingsDue, touched } from './streams/raw.ts';
 import { snapshotsIn } from './streams/snapshots.ts';
@@ -41,13 +42,18 @@ export class Loader {
   readonly #runtime: Runtime;
   readonly #registry: Registry;
   readonly #sequence: Sequence;
+  readonly #gate: Mutex;
   readonly #deadLetterBytes: number;
+  /** Batches that the store failed on: finished before anything newer, so that the order of reading holds. */
+  readonly #halfLoaded: StagedBatch[] = [];
   readonly #onTouched: (sinceSequence: bigint) => Promise<void>;
 
   constructor(options: {
     runtime: Runtime;
     registry: Registry;
     sequence: Sequence;
+    /** Held while a batch is half loaded: what it touches must not be taken for settled. */
+    gate: Mutex;
     deadLetterBytes: number;
     /** Called after a batch is durable, with the first sequence that it got. */
     onTouched: (sinceSequence: bigint) => Promise<void>;
@@ -55,6 +61,7 @@ export class Loader {
     this.#runtime = options.runtime;
     this.#registry = options.registry;
     this.#sequence = options.sequence;
+    this.#gate = options.gate;
     this.#deadLetterBytes = options.deadLetterBytes;
     this.#onTouched = options.onTouched;
   }
@@ -63,11 +70,15 @@ export class Loader {
   async start(): Promise<void> {
     for (const batch of await this.#runtime.store.unfinished()) await this.#finish(batch);
     for (const inlet of ['blocks', 'snapshots'] as const) {
-      await this.#runtime.log.subscribe(TOPICS[inlet], 'load', (batch) => this.#take(inlet, batch));
+      await this.#runtime.log.subscribe(TOPICS[inlet], 'load', (batch) =>
+        this.#gate.run(() => this.#take(inlet, batch)),
+      );
     }
   }
 
   async #take(name: 'blocks' | 'snapshots', messages: readonly Message[]): Promise<void> {
+    for (let batch = this.#halfLoaded.shift(); batch; batch = this.#halfLoaded.shift())
+      await this.#finish(batch);
     const letters: DeadLetter[] = [];
     const lines: Line[] = [];
     messages.forEach(({ value }, index) => {
@@ -88,18 +99,25 @@ export class Loader {
       lines.map((line) => line.bytes),
     );
     try {
+      await this.#commit(inlet, lines, staged);
+    } catch (error) {
+      this.#halfLoaded.push(staged);
+      throw error;
+    }
+    await staged.discard();
+  }
+
+  async #commit(inlet: Inlet, lines: readonly Line[], staged: StagedBatch): Promise<void> {
+    try {
       if (inlet.table === blocksIn) await this.#touchReplaced(lines);
       await staged.commit(this.#sequence.take((lines.at(-1)?.index ?? 0) + 1));
     } catch (error) {
       if (!(error instanceof ProductError) || error.code !== 'store_refused') throw error;
-      if (lines.length === 1) await this.#loadAlone(inlet, lines[0] as Line, error);
-      else {
-        const half = lines.length >> 1;
-        await this.#load(inlet, lines.slice(0, half));
-        await this.#load(inlet, lines.slice(half));
-      }
+      if (lines.length === 1) return this.#loadAlone(inlet, lines[0] as Line, error);
+      const half = lines.length >> 1;
+      await this.#load(inlet, lines.slice(0, half));
+      await this.#load(inlet, lines.slice(half));
     }
-    await staged.discard();
   }
 
   async #loadAlone(inlet: Inlet, line: Line, error: ProductError): Promise<void> {
@@ -137,7 +155,10 @@ export class Loader {
         WHERE (key, prefix) NOT IN (SELECT key, prefix FROM ${spellings})`,
     );
     if (due.length === 0) return;
-    const spelled = due.map(({ key, prefix }) => `(unhex(${literal(key.slice(2))}), ${prefix}, ${literal(encodeAddress(key, prefix))})`);
+    const spelled = due.map(
+      ({ key, prefix }) =>
+        `(unhex(${literal(key.slice(2))}), ${prefix}, ${literal(encodeAddress(key, prefix))})`,
+    );
     await this.#runtime.store.run(`INSERT INTO ${sql`${spellings}`.text} VALUES ${spelled.join(', ')}`);
   }
 
@@ -145,9 +166,13 @@ export class Loader {
     const inlet = Object.values(INLETS).find(({ table }) => table.name === batch.inlet);
     if (inlet) {
       const lines = (await batch.lines()).map((bytes): Line => {
-        const row = JSON.parse(bytes.toString('utf8'));
-        const head = { ...row, number: String(row.payload?.number ?? '0'), origin: 'spool', line: 0, source: 'spool' };
-        return { index: Number(row.sequence), bytes, head, original: bytes };
+        const { index, ...head } = readInletHead(bytes);
+        return {
+          index,
+          bytes,
+          head: { ...head, source: 'spool', origin: 'spool', line: index },
+          original: bytes,
+        };
       });
       if (lines.length > 0) await this.#load(inlet, lines);
     }
@@ -166,7 +191,11 @@ export class Loader {
       original: payload,
       bytes: blockLine(index, head, chain, payload),
       secondTry: () => {
-        const normal = readEnvelope({ ...head, schema: 'block/1', payload: parseOrNull(payload) }, this.#registry, head);
+        const normal = readEnvelope(
+          { ...head, schema: 'block/1', payload: parseOrNull(payload) },
+          this.#registry,
+          head,
+        );
         if ('refused' in normal) return normal;
         const again = splitEnvelope(normal.value);
         return again ? blockLine(index, again.head, chain, again.payload) : { refused: 'no block' };
@@ -188,7 +217,11 @@ export class Loader {
         ? readEnvelope(document as Record<string, unknown>, this.#registry, origin)
         : { refused: 'not JSON' };
     const split = 'refused' in read ? null : splitEnvelope(read.value);
-    return split ?? { refused: letter(TOPICS.blocks, origin, 'refused' in read ? read.refused : 'no block', value) };
+    return (
+      split ?? {
+        refused: letter(TOPICS.blocks, origin, 'refused' in read ? read.refused : 'no block', value),
+      }
+    );
   }
 
   #bury(letters: readonly DeadLetter[]): Promise<void> {

@@ -17,14 +17,20 @@ const method = z.union([
 const event = z.object({
   method,
   data: z
-    .union([z.array(z.unknown()), z.record(z.string(), z.unknown()).transform((named) => Object.values(named))])
+    .union([
+      z.array(z.unknown()),
+      z.record(z.string(), z.unknown()).transform((named) => Object.values(named)),
+    ])
     .nullish()
     .transform((data) => data ?? []),
 });
 const events = z.object({ events: z.array(event).default([]) }).nullish();
 const hash = z.string().regex(/^0x[0-9a-fA-F]{64}$/, 'not a 32-byte hash');
 const block = z.looseObject({
-  number: z.union([z.string(), z.number(), z.bigint()]).transform(String).pipe(z.string().regex(/^\d{1,18}$/)),
+  number: z
+    .union([z.string(), z.number(), z.bigint()])
+    .transform(String)
+    .pipe(z.string().regex(/^\d{1,18}$/)),
   hash,
   parentHash: hash,
   authorId: z.string().nullish(),

@@ -94,10 +94,15 @@ export async function publish(
 const MOST_LETTERS = 1000;
 
 function explain(reason: string, chain: Chain | undefined, name: string): string {
-  return chain === undefined && reason.startsWith('a bare block') ? `chain: unknown ${name}; ${reason}` : reason;
+  return chain === undefined && reason.startsWith('a bare block')
+    ? `chain: unknown ${name}; ${reason}`
+    : reason;
 }
 
 function isArchiveError(error: unknown): boolean {
   const { code } = error as { code?: string };
-  return typeof code === 'string' && (code.startsWith('Z_') || code.startsWith('ZSTD_') || code === 'ERR_STREAM_PREMATURE_CLOSE');
+  return (
+    typeof code === 'string' &&
+    (code.startsWith('Z_') || code.startsWith('ZSTD_') || code === 'ERR_STREAM_PREMATURE_CLOSE')
+  );
 }

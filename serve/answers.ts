@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import { type Ask, type KeptMetric, type Metric, type ReadMetric } from '../aggregate/metric.ts';
-import { chainDay } from '../aggregate/metrics/chain-day.ts';
 import type { Engine } from '../aggregate/engine.ts';
+import type { Ask, KeptMetric, Metric, ReadMetric } from '../aggregate/metric.ts';
+import { chainDay } from '../aggregate/metrics/chain-day.ts';
 import { rendered } from '../infra/kernel/columns.ts';
 import { ident, join, raw, type Sql, sql } from '../infra/kernel/sql.ts';
 import { afterCursor, cursorOf, FORMATS, orderOf, type Query } from './parameters.ts';
@@ -41,7 +41,9 @@ export class Answers {
     const version = this.version(metric);
     const rows = this.#rows(metric, ask, query);
     const order = orderOf(metric);
-    const orderBy = join(order.map(({ column, descending }) => raw(`rows.${column}${descending ? ' DESC' : ''}`)));
+    const orderBy = join(
+      order.map(({ column, descending }) => raw(`rows.${column}${descending ? ' DESC' : ''}`)),
+    );
     const after = query.cursor === undefined ? sql`1` : afterCursor(order, query.cursor);
     const limit = query.limit ?? (ask.listed ? this.#engine.config.LIST_ROWS_MAX : undefined);
     const columns = join(Object.entries(metric.columns).map(([name, column]) => raw(rendered(name, column))));
@@ -49,7 +51,10 @@ export class Answers {
     const { format: engineFormat, type } = FORMATS[format] as (typeof FORMATS)[string];
     const page = limit === undefined ? raw('') : sql`LIMIT ${limit}`;
     const [body, next] = await Promise.all([
-      this.#engine.runtime.store.bytes(sql`SELECT ${columns} ${chosen} ORDER BY ${orderBy} ${page}`, engineFormat),
+      this.#engine.runtime.store.bytes(
+        sql`SELECT ${columns} ${chosen} ORDER BY ${orderBy} ${page}`,
+        engineFormat,
+      ),
       limit === undefined ? null : this.#nextCursor(chosen, order, orderBy, limit),
     ]);
     const answer: Answer = { body, type, version, next, query, etag: this.#etag(version, format, key) };
@@ -63,7 +68,10 @@ export class Answers {
   }
 
   #etag(version: string, format: string, key: string): string {
-    const hash = createHash('sha256').update(`${version}\0${format}\0${key}`).digest('base64url').slice(0, 22);
+    const hash = createHash('sha256')
+      .update(`${version}\0${format}\0${key}`)
+      .digest('base64url')
+      .slice(0, 22);
     return `"${hash}"`;
   }
 

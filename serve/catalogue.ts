@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import { readCoverage, readStatus } from '../aggregate/status.ts';
 import type { Engine } from '../aggregate/engine.ts';
 import { metrics } from '../aggregate/metrics/index.ts';
+import { readCoverage, readStatus } from '../aggregate/status.ts';
 import { ParameterError } from './errors.ts';
 import { orderOf, parametersOf } from './parameters.ts';
 
@@ -29,9 +29,15 @@ export async function serveCatalogue(app: FastifyInstance, engine: Engine): Prom
       })),
     })),
   );
-  app.get('/api/metrics', { schema: about('Every metric with its definition, fields, units and parameters') }, async () => catalogue);
-  app.get('/api/status', { schema: about('Heights, holes and lag of every chain; what waits and what failed') }, async () =>
-    readStatus(engine),
+  app.get(
+    '/api/metrics',
+    { schema: about('Every metric with its definition, fields, units and parameters') },
+    async () => catalogue,
+  );
+  app.get(
+    '/api/status',
+    { schema: about('Heights, holes and lag of every chain; what waits and what failed') },
+    async () => readStatus(engine),
   );
   app.get(
     '/api/coverage',

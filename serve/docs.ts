@@ -14,7 +14,9 @@ export async function serveDocs(app: FastifyInstance): Promise<void> {
           'Daily and monthly metrics of relay chains and the chains attached to them. Data are public; use of them requires attribution. They come as they are, without guarantee of accuracy, completeness or timeliness.',
       },
       components: {
-        securitySchemes: { key: { type: 'http', scheme: 'bearer', description: 'API key; lifts the rate limit' } },
+        securitySchemes: {
+          key: { type: 'http', scheme: 'bearer', description: 'API key; lifts the rate limit' },
+        },
       },
       security: [{}, { key: [] }],
     },

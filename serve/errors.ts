@@ -53,12 +53,19 @@ export function mapErrors(app: FastifyInstance): void {
   app.setErrorHandler((error: FastifyError | Error, request, reply) => {
     if (error instanceof ParameterError) return reply.code(422).send({ detail: error.detail });
     if (error instanceof HttpError) {
-      return reply.code(error.status).headers(error.headers).type(PROBLEM).send(problem(error.status, error.message));
+      return reply
+        .code(error.status)
+        .headers(error.headers)
+        .type(PROBLEM)
+        .send(problem(error.status, error.message));
     }
     const status = error instanceof ProductError ? STATUS_OF[error.code] : clientStatus(error);
     if (status === undefined) {
       request.log.error({ err: error }, 'request failed');
-      return reply.code(500).type(PROBLEM).send(problem(500, 'The server failed; the operator’s log says why.'));
+      return reply
+        .code(500)
+        .type(PROBLEM)
+        .send(problem(500, 'The server failed; the operator’s log says why.'));
     }
     return reply.code(status).type(PROBLEM).send(problem(status, error.message));
   });

@@ -1,5 +1,5 @@
-import { chainDay } from '../aggregate/metrics/chain-day.ts';
 import type { Engine } from '../aggregate/engine.ts';
+import { chainDay } from '../aggregate/metrics/chain-day.ts';
 import { sql } from '../infra/kernel/sql.ts';
 import type { Query } from './parameters.ts';
 
@@ -42,7 +42,9 @@ export class Freshness {
     if (chains.length === 0) return {};
     const newest = Math.max(...chains.map((facts) => facts.newest));
     const today = new Date(now).toISOString().slice(0, 10);
-    const isPartial = chains.some((facts) => facts.gaps.some(([from, to]) => from <= query.end && to >= query.start));
+    const isPartial = chains.some((facts) =>
+      facts.gaps.some(([from, to]) => from <= query.end && to >= query.start),
+    );
     return {
       'x-data-as-of': new Date(newest).toISOString(),
       'x-data-lag-seconds': String(Math.max(0, Math.floor((now - newest) / 1000))),

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { Engine } from '../aggregate/engine.ts';
 import { chainDay } from '../aggregate/metrics/chain-day.ts';
 import { sql } from '../infra/kernel/sql.ts';
@@ -9,7 +9,9 @@ import { HttpError } from './errors.ts';
 /** Probes for whoever runs the service: is it alive, can it answer, and figures for Prometheus. */
 export async function serveHealth(app: FastifyInstance, engine: Engine): Promise<void> {
   const operators = { tags: ['For operators'] };
-  app.get('/health/live', { schema: { ...operators, summary: 'The process runs' } }, async () => ({ status: 'ok' }));
+  app.get('/health/live', { schema: { ...operators, summary: 'The process runs' } }, async () => ({
+    status: 'ok',
+  }));
   app.get('/health/ready', { schema: { ...operators, summary: 'The store answers' } }, async () => {
     try {
       await engine.runtime.store.rows(sql`SELECT 1`);
@@ -57,17 +59,24 @@ export async function serveHealth(app: FastifyInstance, engine: Engine): Promise
     served.inc(Number(reply.getHeader('content-length') ?? 0));
     next();
   });
-  app.get('/metrics', { schema: { ...operators, summary: 'Figures for Prometheus' } }, async (_request, reply) => {
-    const { store, queue, clock } = engine.runtime;
-    const newest = await store.rows<{ relay_chain: string; chain: string; newest: number }>(
-      sql`SELECT relay_chain, chain, toUnixTimestamp64Milli(max(last_time)) AS newest FROM ${chainDay.table} FINAL GROUP BY relay_chain, chain`,
-    );
-    for (const row of newest) {
-      lag.set({ relay_chain: row.relay_chain, chain: row.chain }, Math.max(0, (clock.now() - row.newest) / 1000));
-    }
-    const [kept] = await store.rows<{ n: number }>(sql`SELECT count() AS n FROM ${deadLetters} FINAL`);
-    letters.set(kept?.n ?? 0);
-    waiting.set(await queue.waiting('compute'));
-    return reply.type(registry.contentType).send(await registry.metrics());
-  });
+  app.get(
+    '/metrics',
+    { schema: { ...operators, summary: 'Figures for Prometheus' } },
+    async (_request, reply) => {
+      const { store, queue, clock } = engine.runtime;
+      const newest = await store.rows<{ relay_chain: string; chain: string; newest: number }>(
+        sql`SELECT relay_chain, chain, toUnixTimestamp64Milli(max(last_time)) AS newest FROM ${chainDay.table} FINAL GROUP BY relay_chain, chain`,
+      );
+      for (const row of newest) {
+        lag.set(
+          { relay_chain: row.relay_chain, chain: row.chain },
+          Math.max(0, (clock.now() - row.newest) / 1000),
+        );
+      }
+      const [kept] = await store.rows<{ n: number }>(sql`SELECT count() AS n FROM ${deadLetters} FINAL`);
+      letters.set(kept?.n ?? 0);
+      waiting.set(await queue.waiting('compute'));
+      return reply.type(registry.contentType).send(await registry.metrics());
+    },
+  );
 }

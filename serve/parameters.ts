@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import type { Ask, Metric, Ordering } from '../aggregate/metric.ts';
 import { ident, type Sql, sql } from '../infra/kernel/sql.ts';
 import type { Format } from '../infra/runtime.ts';
-import type { Ask, Metric, Ordering } from '../aggregate/metric.ts';
 import type { Registry } from '../ingest/chains/registry.ts';
 import { ParameterError, type ParameterIssue } from './errors.ts';
 
@@ -62,7 +62,12 @@ export function parametersOf(ask: Ask, listRowsMax: number): Parameter[] {
       required: false,
       doc: `most rows of one answer, up to ${listRowsMax}; the rest follows by \`Link: rel="next"\``,
     },
-    { name: 'cursor', schema: z.string().min(1), required: false, doc: 'where to go on, from the `Link` of the answer before' },
+    {
+      name: 'cursor',
+      schema: z.string().min(1),
+      required: false,
+      doc: 'where to go on, from the `Link` of the answer before',
+    },
     {
       name: 'format',
       schema: z.enum(Object.keys(FORMATS) as [string, ...string[]]),
@@ -106,13 +111,18 @@ export function readQuery(
   for (const name of Object.keys(given)) {
     if (!known.has(name)) {
       const names = [...known.keys()].join(', ');
-      issues.push({ type: 'extra_forbidden', loc: ['query', name], msg: `unknown parameter; known are ${names}` });
+      issues.push({
+        type: 'extra_forbidden',
+        loc: ['query', name],
+        msg: `unknown parameter; known are ${names}`,
+      });
     }
   }
   for (const { name, schema, required } of parameters) {
     const value = given[name];
     if (value === undefined) {
-      if (required) issues.push({ type: 'missing', loc: ['query', name], msg: 'Field required', input: null });
+      if (required)
+        issues.push({ type: 'missing', loc: ['query', name], msg: 'Field required', input: null });
       continue;
     }
     const read = schema.safeParse(value);
@@ -121,7 +131,12 @@ export function readQuery(
   }
   const { start_date: start = FIRST_DAY, end_date: end = LAST_DAY } = values as Record<string, string>;
   if (issues.length === 0 && start > end) {
-    issues.push({ type: 'value_error', loc: ['query', 'end_date'], msg: 'end_date is before start_date', input: end });
+    issues.push({
+      type: 'value_error',
+      loc: ['query', 'end_date'],
+      msg: 'end_date is before start_date',
+      input: end,
+    });
   }
   if (issues.length > 0) throw new ParameterError(issues);
 
@@ -154,7 +169,8 @@ function issueOf(name: string, schema: z.ZodType, input: unknown, error: z.ZodEr
   const loc = ['query', name];
   if (Array.isArray(input)) return { type: 'value_error', loc, msg: 'given more than once', input };
   const msg = error.issues[0]?.message ?? 'invalid';
-  if (schema instanceof z.ZodEnum) return { type: 'enum', loc, msg: `one of ${schema.options.join(', ')}`, input };
+  if (schema instanceof z.ZodEnum)
+    return { type: 'enum', loc, msg: `one of ${schema.options.join(', ')}`, input };
   if (schema === date) return { type: 'date', loc, msg, input };
   return { type: name === 'limit' ? 'int' : 'value_error', loc, msg, input };
 }
@@ -178,22 +194,20 @@ export function afterCursor(order: readonly OrderColumn[], cursor: string): Sql 
   } catch {
     values = undefined;
   }
-  const isKey = (value: unknown) => typeof value === 'string' || (typeof value === 'number' && Number.isSafeInteger(value));
+  const isKey = (value: unknown) =>
+    typeof value === 'string' || (typeof value === 'number' && Number.isSafeInteger(value));
   if (!Array.isArray(values) || values.length !== order.length || !values.every(isKey)) {
     throw new ParameterError([
       { type: 'value_error', loc: ['query', 'cursor'], msg: 'not a cursor of this path', input: cursor },
     ]);
   }
   const key = values as (string | number)[];
-  return order.reduceRight<Sql>(
-    (rest, { column, descending }, i) => {
-      const name = sql`rows.${ident(column)}`;
-      const value = key[i] as string | number;
-      const beyond = descending ? sql`${name} < ${value}` : sql`${name} > ${value}`;
-      return sql`(${beyond} OR (${name} = ${value} AND ${rest}))`;
-    },
-    sql`0`,
-  );
+  return order.reduceRight<Sql>((rest, { column, descending }, i) => {
+    const name = sql`rows.${ident(column)}`;
+    const value = key[i] as string | number;
+    const beyond = descending ? sql`${name} < ${value}` : sql`${name} > ${value}`;
+    return sql`(${beyond} OR (${name} = ${value} AND ${rest}))`;
+  }, sql`0`);
 }
 
 export function cursorOf(key: readonly unknown[]): string {

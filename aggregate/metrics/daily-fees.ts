@@ -20,10 +20,14 @@ export const dailyFees = metric({
     relay_chain: name('relay chain'),
     chain: name('chain, or `ecosystem` for all chains of the relay'),
     date: date('UTC day of the blocks'),
-    total_fees: real('fees in native tokens; null for the ecosystem, whose tokens differ', { nullable: true }),
+    total_fees: real('fees in native tokens; null for the ecosystem, whose tokens differ', {
+      nullable: true,
+    }),
     total_fees_planck: planck('the same, exact, in planck', { nullable: true }),
     total_fees_usd: real('fees in USD; null on a day without a price', { nullable: true }),
-    total_fees_usd_30d: real('known `total_fees_usd` of this day and the 29 before, in USD', { nullable: true }),
+    total_fees_usd_30d: real('known `total_fees_usd` of this day and the 29 before, in USD', {
+      nullable: true,
+    }),
     priced_days_30d: count('days among those 30 with a known USD value'),
     total_fees_30d: real('fees of this day and the 29 before, in native tokens', { nullable: true }),
     total_tips: real('tips of signed extrinsics, in native tokens', { nullable: true }),

@@ -15,7 +15,6 @@ import {
 import { accountDay, ROLE } from './account-day.ts';
 import { chainDay } from './chain-day.ts';
 
-
 /** Counts of events, by the names that stand in the block. */
 const eventCounts = (window: Window): Sql => sql`
   SELECT relay_chain, chain, toDate(time) AS date,

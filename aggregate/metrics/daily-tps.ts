@@ -18,13 +18,17 @@ export const dailyTps = metric({
     num_transactions_signed: count('signed extrinsics'),
     evm_num_transactions: count('Ethereum transactions'),
     max_transactions_per_second: real('transactions of the busiest UTC minute / 60'),
-    max_tps_at: timestamp('start of the earliest such minute; null without a transaction', { nullable: true }),
+    max_tps_at: timestamp('start of the earliest such minute; null without a transaction', {
+      nullable: true,
+    }),
     num_blocks: count('blocks with a timestamp'),
     avg_block_time_seconds: real('(last block time - first block time) / (blocks - 1), in seconds', {
       nullable: true,
     }),
     num_extrinsics: count('extrinsics, inherents included'),
-    fees: real('fees paid, in native tokens; null for the ecosystem, whose tokens differ', { nullable: true }),
+    fees: real('fees paid, in native tokens; null for the ecosystem, whose tokens differ', {
+      nullable: true,
+    }),
   },
   key: ['date', 'relay_chain', 'chain'],
   kept: 'daily',

@@ -21,7 +21,9 @@ export const dailyUptime = metric({
     deviations_7days: count('late blocks over 7 days'),
     blocks_30days: count('blocks evaluated over 30 days'),
     deviations_30days: count('late blocks over 30 days'),
-    max_gap_seconds: real('largest time between two blocks that ended on this day, in seconds', { nullable: true }),
+    max_gap_seconds: real('largest time between two blocks that ended on this day, in seconds', {
+      nullable: true,
+    }),
   },
   key: ['date', 'relay_chain', 'chain'],
   kept: 'daily',

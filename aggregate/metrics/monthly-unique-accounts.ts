@@ -8,8 +8,7 @@ import { chainDay } from './chain-day.ts';
 
 const withEcosystem = (window: Window): Sql =>
   window.relay_chain === 'solo' ? raw('[toString(chain)]') : sql`[toString(chain), ${ECOSYSTEM}]`;
-const has = (...roles: number[]) =>
-  raw(`bitAnd(roles, ${roles.reduce((all, role) => all | role, 0)}) != 0`);
+const has = (...roles: number[]) => raw(`bitAnd(roles, ${roles.reduce((all, role) => all | role, 0)}) != 0`);
 
 /** How many more accounts exist at the end of a month than at the end of the one before, per chain and in union. */
 const aliveChanges = (window: Window): Sql => {

@@ -24,7 +24,9 @@ const destination = raw(
   `if(pallet = 'balances' AND match(${dest}, '"[1-9A-HJ-NP-Za-km-z]{46,}"'), concat(' to ', extract(${dest}, '[1-9A-HJ-NP-Za-km-z]{46,}')), '')`,
 );
 const value = `replaceAll(JSONExtractRaw(args, 'value'), '"', '')`;
-const amount = raw(`if(pallet = 'balances' AND match(${value}, '^[0-9]+$'), concat(', ', ${value}, ' planck'), '')`);
+const amount = raw(
+  `if(pallet = 'balances' AND match(${value}, '^[0-9]+$'), concat(', ', ${value}, ' planck'), '')`,
+);
 
 export const recentExtrinsic = readMetric({
   record: 'RecentExtrinsic',

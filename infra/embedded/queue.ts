@@ -51,7 +51,11 @@ export class EmbeddedQueue implements Queue {
     this.#pump(lane);
   }
 
-  async process<Data>(queue: string, concurrency: number, handler: (data: Data) => Promise<void>): Promise<void> {
+  async process<Data>(
+    queue: string,
+    concurrency: number,
+    handler: (data: Data) => Promise<void>,
+  ): Promise<void> {
     const lane = this.#lane(queue);
     lane.handler = handler as (data: unknown) => Promise<void>;
     lane.concurrency = concurrency;

@@ -86,7 +86,18 @@ export class EmbeddedStore implements Store {
   }
 
   async stage(inlet: Table, lines: readonly Buffer[]): Promise<StagedBatch> {
-    const file = join(this.#spool, `${String(Date.now()).padStart(15, '0')}-${++this.#staged}-${inlet.name}`);
+    try {
+      return await this.#stage(inlet, lines);
+    } catch (error) {
+      throw openError(this.#config.DATA_DIR, error);
+    }
+  }
+
+  async #stage(inlet: Table, lines: readonly Buffer[]): Promise<StagedBatch> {
+    const file = join(
+      this.#spool,
+      `${String(Date.now()).padStart(15, '0')}-${String(++this.#staged).padStart(9, '0')}-${inlet.name}`,
+    );
     const descriptor = openSync(`${file}.part`, 'w');
     try {
       const pieces = lines.flatMap((line) => [line, NEWLINE]);
@@ -159,7 +170,8 @@ export class EmbeddedStore implements Store {
   }
 
   async #with<T>(use: (client: ClickHouseClient) => Promise<T>): Promise<T> {
-    const client = this.#free.pop() ?? (await new Promise<ClickHouseClient>((take) => this.#waiting.push(take)));
+    const client =
+      this.#free.pop() ?? (await new Promise<ClickHouseClient>((take) => this.#waiting.push(take)));
     try {
       return await use(client);
     } finally {
@@ -224,7 +236,11 @@ function openError(directory: string, error: unknown): ProductError {
     return new ProductError('store_in_use', `${directory} is in use by another process`, reason);
   }
   if (/EACCES|EROFS|EPERM|ENOSPC|ENOTDIR|EEXIST|Read-only|No space|Permission denied/i.test(reason)) {
-    return new ProductError('store_unwritable', `${directory} cannot be written: ${firstSentence(reason)}`, reason);
+    return new ProductError(
+      'store_unwritable',
+      `${directory} cannot be written: ${firstSentence(reason)}`,
+      reason,
+    );
   }
   return new ProductError('store_failed', `${directory} cannot be opened: ${firstSentence(reason)}`, reason);
 }

@@ -23,7 +23,11 @@ export interface Schema {
 }
 
 /** Brings the store to the declared schema; safe to run at every start. */
-export async function applySchema(store: Store, schema: Schema, tableSettings: readonly string[]): Promise<void> {
+export async function applySchema(
+  store: Store,
+  schema: Schema,
+  tableSettings: readonly string[],
+): Promise<void> {
   await store.run(createTable(meta, tableSettings));
   const known = await readMeta(store);
   const stored = Number(known.get('schema_version') ?? SCHEMA_VERSION);
@@ -42,7 +46,8 @@ export async function applySchema(store: Store, schema: Schema, tableSettings: r
     }
     facts[`table ${table.name}`] = definition;
   }
-  for (const table of [...schema.tables, ...schema.derived]) await store.run(createTable(table, tableSettings));
+  for (const table of [...schema.tables, ...schema.derived])
+    await store.run(createTable(table, tableSettings));
   for (const view of schema.views) {
     const definition = fingerprint(createView(view));
     const before = known.get(`view ${view.name}`);

@@ -1,4 +1,4 @@
-import { Readable, Transform } from 'node:stream';
+import type { Readable, Transform } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 
 const NEWLINE = 0x0a;
@@ -13,7 +13,11 @@ export interface SourceLine {
 
 /** The bytes of a file by the ending of its name: gzip, zstd or plain. */
 export function decompressed(name: string, bytes: Readable): Readable {
-  const unpack = name.endsWith('.gz') ? createGunzip() : name.endsWith('.zst') ? createZstdDecompress() : null;
+  const unpack = name.endsWith('.gz')
+    ? createGunzip()
+    : name.endsWith('.zst')
+      ? createZstdDecompress()
+      : null;
   if (!unpack) return bytes;
   bytes.on('error', (error) => unpack.destroy(error));
   return bytes.pipe(unpack as unknown as Transform);

@@ -46,7 +46,9 @@ export const factAmountSql = (name: string, data: string) => {
 /** Why no fact is taken from an event; empty when one is, or when none is looked for. */
 export function refusedSql(name: string, data: string, columns: { account: string; amount: string }): string {
   const unknownLength = Object.entries(EVENT_FACTS)
-    .map(([event, { lengths }]) => `(${name} = '${event}' AND length(${data}) NOT IN (${lengths.join(', ')}))`)
+    .map(
+      ([event, { lengths }]) => `(${name} = '${event}' AND length(${data}) NOT IN (${lengths.join(', ')}))`,
+    )
     .join(' OR ');
   return `multiIf(
     NOT has(${quoted}, ${name}), '',

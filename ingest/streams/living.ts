@@ -24,8 +24,9 @@ export function livingBlocks(window: Window): Sql {
       AND ${within(window)})`;
 }
 
-const livingRows = (table: typeof extrinsics | typeof events | typeof calls) => (window: Window, where: Sql) =>
-  sql`(SELECT * FROM ${table}
+const livingRows =
+  (table: typeof extrinsics | typeof events | typeof calls) => (window: Window, where: Sql) =>
+    sql`(SELECT * FROM ${table}
     WHERE relay_chain = ${window.relay_chain} AND ${within(window)} AND ${where}
       AND rank IN (SELECT rank FROM ${livingBlocks(window)}))`;
 
