@@ -1,6 +1,6 @@
 import { sql } from '../infra/kernel/sql.ts';
-import type { Mutex } from '../infra/mutex.ts';
-import type { Runtime } from '../infra/runtime.ts';
+import { Mutex } from '../infra/mutex.ts';
+import type { FailedJob, Runtime } from '../infra/runtime.ts';
 import type { Sequence } from '../infra/sequence.ts';
 import { RELAY_CHAINS } from '../ingest/chains/registry.ts';
 import { blocks, calls, events, extrinsics, prices, snapshots, touched } from '../ingest/streams/raw.ts';
@@ -25,10 +25,13 @@ interface Round {
   readonly since: string;
 }
 
+/** Windows of the computation that runs; of none when nothing does. */
 export interface Progress {
   readonly done: number;
   readonly total: number;
 }
+const NOTHING: Progress = { done: 0, total: 0 };
+const STOPPED = 'the process stops; what is left is computed at its next start';
 
 /**
  * Keeps the metrics up to date: finds what was touched since the last round, plans the windows and computes them
@@ -40,8 +43,13 @@ export class Aggregator {
   readonly #gate: Mutex;
   readonly #metrics: readonly KeptMetric[];
   readonly #versions = new Map<string, string>();
-  #progress: Progress = { done: 0, total: 0 };
+  /** Rounds and rebuilds never run side by side: an older window must not land after a newer one. */
+  readonly #turn = new Mutex();
+  /** Who waits for a round that has not begun yet. */
+  readonly #settling: { done: () => void; failed: (error: Error) => void }[] = [];
+  #progress: Progress = NOTHING;
   #roundsHeld = 0;
+  #isStopped = false;
 
   constructor(
     runtime: Runtime,
@@ -57,13 +65,16 @@ export class Aggregator {
 
   async start(): Promise<void> {
     for (const [metric, version] of await versions(this.#runtime.store)) this.#versions.set(metric, version);
-    await this.#runtime.queue.process<Round>(QUEUE, 1, () => this.#round());
+    await this.#runtime.queue.process<Round>(QUEUE, 1, () => this.#turn.run(() => this.#round()));
     await this.touch();
   }
 
   /** Says that something was touched; the round collapses with one that waits already. */
   async touch(): Promise<void> {
-    if (this.#roundsHeld > 0) return;
+    if (this.#roundsHeld === 0) await this.#askForRound();
+  }
+
+  async #askForRound(): Promise<void> {
     await this.#runtime.queue.add<Round>(QUEUE, { id: 'touched', data: { since: '' }, priority: 1 });
   }
 
@@ -78,24 +89,43 @@ export class Aggregator {
     }
   }
 
-  /** Resolves when everything that was touched is computed; throws what could not be. */
+  /** Resolves when everything that was touched before is computed, whatever comes meanwhile; throws what could not be. */
   async settle(): Promise<void> {
-    await this.#runtime.queue.idle(QUEUE);
+    const round = new Promise<void>((done, failed) => this.#settling.push({ done, failed }));
+    await this.#askForRound();
+    await Promise.race([round, this.#runtime.queue.idle(QUEUE)]);
     const [failure] = await this.#runtime.queue.failed(QUEUE);
     if (failure) throw new Error(`computation failed after ${failure.attempts} attempts: ${failure.reason}`);
   }
 
-  /** Makes the windows of some metrics anew, whatever the ledger says. */
-  async rebuild(metrics: readonly KeptMetric[], from: string, until: string): Promise<void> {
+  /** Makes the windows of some metrics anew, whatever the ledger says, and returns how many there were. */
+  rebuild(metrics: readonly KeptMetric[], from: string, until: string): Promise<number> {
     const named = new Set(metrics.map((metric) => metric.name));
-    const days = await this.#daysWithBlocks();
-    const touches = [...days].flatMap(([key, list]): Touch[] => {
-      const [relay_chain, chain] = key.split('/') as [string, string];
-      return list
-        .filter((day) => day >= from && day < until)
-        .flatMap((day) => Object.keys(STREAM_TABLES).map((stream) => ({ stream, relay_chain, chain, day })));
+    return this.#turn.run(async () => {
+      const days = await this.#daysWithBlocks();
+      const touches = await this.#runtime.store.rows<Touch>(
+        sql`SELECT DISTINCT stream, relay_chain, chain, toString(day) AS day FROM ${touched}
+          WHERE touched.day >= ${from} AND touched.day < ${until}`,
+      );
+      const windows = this.#plan(touches, days).filter((window) => named.has(window.metric));
+      await this.#compute(windows);
+      return windows.length;
     });
-    await this.#compute(this.#plan(touches, days).filter((window) => named.has(window.metric)));
+  }
+
+  /** Lets go between two windows; the next start finds in the ledger what is left. */
+  stop(): void {
+    this.#isStopped = true;
+    for (const { failed } of this.#settling.splice(0)) failed(new Error(STOPPED));
+  }
+
+  get held(): boolean {
+    return this.#roundsHeld > 0;
+  }
+
+  async jobs(): Promise<{ waiting: number; failed: FailedJob[] }> {
+    const { queue } = this.#runtime;
+    return { waiting: await queue.waiting(QUEUE), failed: await queue.failed(QUEUE) };
   }
 
   /** Changes with every recomputation of a metric's table. */
@@ -108,6 +138,18 @@ export class Aggregator {
   }
 
   async #round(): Promise<void> {
+    const settling = this.#settling.splice(0);
+    try {
+      await this.#computeTouched();
+    } catch (error) {
+      // They wait for the next try.
+      this.#settling.unshift(...settling);
+      throw error;
+    }
+    for (const { done } of settling) done();
+  }
+
+  async #computeTouched(): Promise<void> {
     const { store } = this.#runtime;
     const done = await settledUpTo(store);
     const oldest = this.#metrics.reduce(
@@ -157,18 +199,23 @@ export class Aggregator {
     const byName = new Map(this.#metrics.map((metric) => [metric.name, metric]));
     const levels = [...new Set(windows.map((window) => window.level))].sort((a, b) => a - b);
     this.#progress = { done: 0, total: windows.length };
-    for (const level of levels) {
-      const waiting = windows.filter((window) => window.level === level);
-      const worker = async () => {
-        for (let window = waiting.shift(); window; window = waiting.shift()) {
-          const metric = byName.get(window.metric) as KeptMetric;
-          const version = this.#sequence.take(1);
-          await compute(store, metric, window, version, clock.now);
-          this.#versions.set(metric.name, version.toString());
-          this.#progress = { ...this.#progress, done: this.#progress.done + 1 };
-        }
-      };
-      await Promise.all(Array.from({ length: WORKERS }, worker));
+    try {
+      for (const level of levels) {
+        const waiting = windows.filter((window) => window.level === level);
+        const worker = async () => {
+          for (let window = waiting.shift(); window; window = waiting.shift()) {
+            if (this.#isStopped) throw new Error(STOPPED);
+            const metric = byName.get(window.metric) as KeptMetric;
+            const version = this.#sequence.take(1);
+            await compute(store, metric, window, version, clock.now);
+            this.#versions.set(metric.name, version.toString());
+            this.#progress = { ...this.#progress, done: this.#progress.done + 1 };
+          }
+        };
+        await Promise.all(Array.from({ length: WORKERS }, worker));
+      }
+    } finally {
+      this.#progress = NOTHING;
     }
   }
 

@@ -1,4 +1,4 @@
-import { ident, join, sql } from '../infra/kernel/sql.ts';
+import { ident, join, type Sql, sql } from '../infra/kernel/sql.ts';
 import type { Store } from '../infra/runtime.ts';
 import type { Window } from '../ingest/streams/living.ts';
 import { windows } from './ledger.ts';
@@ -16,18 +16,12 @@ export async function compute(
   now: () => number,
 ): Promise<void> {
   const started = now();
-  const columns = join(
-    [...Object.keys(metric.columns), ...Object.keys(metric.internal ?? {})].map((name) => ident(name)),
-  );
   const key = join(metric.key.map((name) => ident(name)));
-  const period = ident(metric.period);
-  await store.run(sql`INSERT INTO ${metric.table} (${columns}, version, is_deleted)
-    SELECT ${columns}, ${version} AS version, 0 AS is_deleted FROM (${metric.select(window)})
-    SETTINGS precise_float_parsing = 1`);
+  const inWindow = metric.period === null ? sql`1` : isWithin(ident(metric.period), window);
+  await insertRows(store, metric, window, version);
   await store.run(sql`INSERT INTO ${metric.table} (${key}, version, is_deleted)
     SELECT ${key}, ${version}, 1 FROM ${metric.table} FINAL
-    WHERE relay_chain = ${window.relay_chain} AND ${period} >= ${window.from} AND ${period} < ${window.until}
-      AND version < ${version}`);
+    WHERE relay_chain = ${window.relay_chain} AND ${inWindow} AND version < ${version}`);
   await store.insert(windows, [
     {
       metric: metric.name,
@@ -40,3 +34,28 @@ export async function compute(
     },
   ]);
 }
+
+async function insertRows(store: Store, metric: KeptMetric, window: Window, version: bigint): Promise<void> {
+  const names = [...Object.keys(metric.columns), ...Object.keys(metric.internal ?? {})];
+  if (metric.fold) {
+    const facts = await store.rows<never>(metric.select(window));
+    const rows = metric.fold(facts, window);
+    for (let i = 0; i < rows.length; i += FOLDED_ROWS_PER_INSERT) {
+      await store.insert(
+        metric.table,
+        rows
+          .slice(i, i + FOLDED_ROWS_PER_INSERT)
+          .map((row) => ({ ...row, version: version.toString(), is_deleted: 0 })),
+      );
+    }
+    return;
+  }
+  const columns = join(names.map((name) => ident(name)));
+  await store.run(sql`INSERT INTO ${metric.table} (${columns}, version, is_deleted)
+    SELECT ${columns}, ${version} AS version, 0 AS is_deleted FROM (${metric.select(window)})
+    SETTINGS precise_float_parsing = 1`);
+}
+
+const FOLDED_ROWS_PER_INSERT = 10_000;
+
+const isWithin = (period: Sql, { from, until }: Window) => sql`${period} >= ${from} AND ${period} < ${until}`;

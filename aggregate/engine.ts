@@ -11,7 +11,7 @@ import { loadRegistry, type Registry } from '../ingest/chains/registry.ts';
 import { Loader } from '../ingest/load.ts';
 import { type IngestOptions, type IngestSummary, publish } from '../ingest/publish.ts';
 import { blocksIn, blockViews } from '../ingest/streams/blocks.ts';
-import { blocks, chains, rawTables, refusedFacts, touched } from '../ingest/streams/raw.ts';
+import { blocks, chains, deadLetters, rawTables, touched } from '../ingest/streams/raw.ts';
 import { snapshotsIn, snapshotViews } from '../ingest/streams/snapshots.ts';
 import { Aggregator } from './aggregator.ts';
 import { ledgerTables, windows } from './ledger.ts';
@@ -76,19 +76,15 @@ export class Engine {
 
   async isEmpty(): Promise<boolean> {
     const [row] = await this.runtime.store.rows<{ any: number }>(
-      sql`SELECT toUInt8(count() > 0) AS any FROM (SELECT 1 FROM ${touched} LIMIT 1 UNION ALL SELECT 1 FROM ${blocks} LIMIT 1)`,
+      sql`SELECT toUInt8(count() > 0) AS any FROM (
+        SELECT 1 FROM ${touched} LIMIT 1 UNION ALL SELECT 1 FROM ${blocks} LIMIT 1
+        UNION ALL SELECT 1 FROM ${deadLetters} LIMIT 1)`,
     );
     return row?.any !== 1;
   }
 
-  async refusedFacts(): Promise<number> {
-    const [row] = await this.runtime.store.rows<{ n: number }>(
-      sql`SELECT count() AS n FROM ${refusedFacts} FINAL`,
-    );
-    return row?.n ?? 0;
-  }
-
   async close(): Promise<void> {
+    this.aggregator.stop();
     await this.runtime.close();
   }
 }

@@ -4,8 +4,11 @@ import type { Sql } from '../infra/kernel/sql.ts';
 import { type Table, table } from '../infra/kernel/table.ts';
 import type { Window } from '../ingest/streams/living.ts';
 
-/** How wide a recomputed window is cut, and what a change of one day reaches. */
-export type Kept = 'daily' | 'monthly' | 'onRead';
+/**
+ * How wide a recomputed window is: days, months, or everything of a relay chain at once, where an entity's life
+ * may span years.
+ */
+export type Kept = 'daily' | 'monthly' | 'whole';
 
 /**
  * Which days a touched day changes, before `reach` is added: itself; or also the empty days beside it and the
@@ -22,10 +25,13 @@ export interface Ask<C extends Columns = Columns> {
   readonly summary: string;
   /** Relay chains that the path serves; others are refused. */
   readonly relays: readonly Relay[];
+  /** Which of these two parameters the path has; both when absent. */
+  readonly takes?: readonly ('relay_chain' | 'chain')[];
   /** What an omitted relay chain or chain means, where it is not "all of them". */
   readonly defaults?: { readonly relay_chain: Relay; readonly chain?: string };
   readonly dates?: {
-    readonly column: keyof C & string;
+    /** Null where the dates are accepted and change nothing. */
+    readonly column: (keyof C & string) | null;
     /** Rows before this day are never served. */
     readonly floor?: string;
     readonly required: boolean;
@@ -35,9 +41,13 @@ export interface Ask<C extends Columns = Columns> {
   readonly listed?: boolean;
 }
 
-/** A parameter besides relay chain, chain and dates: its schema and the condition that it becomes. */
+/**
+ * A parameter besides relay chain, chain and dates: its schema and the condition that it becomes. An array schema
+ * makes it a repeated parameter, whose values are alternatives.
+ */
 export interface Filter {
   readonly schema: z.ZodType;
+  readonly required?: boolean;
   readonly condition: (value: never) => Sql;
 }
 
@@ -57,20 +67,23 @@ interface Definition<C extends Columns> {
 }
 
 export interface KeptMetric<C extends Columns = Columns> extends Definition<C> {
-  readonly kept: 'daily' | 'monthly';
+  readonly kept: Kept;
   /** Days after a changed day whose rows depend on it, itself included. */
   readonly reach: number;
   readonly spread: Spread;
-  /** The column that says which window a row belongs to. */
-  readonly period: keyof C & string;
+  /** The column that says which window a row belongs to; none where the window is everything. */
+  readonly period: (keyof C & string) | null;
+  /** The rows of a window; with a fold, the facts that it is given. */
   readonly select: (window: Window) => Sql;
+  /** State machines that SQL would hide: a pure function from ordered facts to rows of all columns. */
+  readonly fold?: (facts: readonly never[], window: Window) => readonly Readonly<Record<string, unknown>>[];
   readonly table: Table;
   readonly name: string;
 }
 
 export interface ReadMetric<C extends Columns = Columns> extends Definition<C> {
   readonly kept: 'onRead';
-  /** The rows of one chain; every path of such a metric has a default chain. */
+  /** All rows, or those of one chain where the path has a default chain. */
   readonly select: (of: { relay_chain: string; chain: string }) => Sql;
   readonly name: string;
 }

@@ -45,7 +45,10 @@ export function plan(input: PlanInput): PlannedWindow[] {
   const ordered = inOrder(input.metrics);
   return input.relays.flatMap((relay) => {
     const neighbours = chainDays(input, relay);
-    const all = [...new Set([...neighbours.values()].flat())].sort((a, b) => a - b);
+    const stated = input.touches
+      .filter((touch) => touch.stream === 'snapshots' && touch.relay_chain === relay)
+      .map((touch) => toNumber(touch.day));
+    const all = [...new Set([...neighbours.values(), stated].flat())].sort((a, b) => a - b);
     const last = all.at(-1);
     if (last === undefined) return [];
     const ranges = new Map<string, Range[]>();
@@ -60,11 +63,14 @@ export function plan(input: PlanInput): PlannedWindow[] {
           : [...reads]
               .flatMap((table) => ranges.get(table) ?? [])
               .map(([a, b]): Range => (metric.spread === 'onward' ? [a, last] : [a, b]));
-      const reached = [...own, ...inherited].map(
-        ([a, b]): Range => [a, Math.min(b + metric.reach - 1, last)],
-      );
+      // Beyond the last day with data nothing can depend on anything.
+      const reached = [...own, ...inherited]
+        .map(([a, b]): Range => [a, Math.min(b + metric.reach - 1, last)])
+        .filter(([a, b]) => a <= b);
       const merged = merge(reached.map(metric.kept === 'monthly' ? wholeMonths : (range) => range), all);
       ranges.set(metric.name, merged);
+      if (metric.kept === 'whole')
+        return merged.length === 0 ? [] : [{ ...EVERYTHING, metric: metric.name, relay_chain: relay, level }];
       return merged
         .flatMap((range) =>
           cut(range, all, metric.kept === 'monthly' ? Number.POSITIVE_INFINITY : input.mostDays),
@@ -79,6 +85,9 @@ export function plan(input: PlanInput): PlannedWindow[] {
     });
   });
 }
+
+/** The window of a metric whose entities may live for years: every day that the store's calendar holds. */
+export const EVERYTHING = { from: '1970-01-01', until: '2149-06-06' } as const;
 
 /** Metrics after those they read, with their distance from the raw tables. */
 export function inOrder(

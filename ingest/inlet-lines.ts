@@ -3,6 +3,7 @@ import { decodeBlock, mayHoldNestedCalls } from './decode/calls.ts';
 import { parseExact } from './decode/json.ts';
 import { parseSnapshot } from './decode/snapshot.ts';
 import type { BlockHead, Origin } from './envelope.ts';
+import { NO_PREFIX } from './streams/parse-sql.ts';
 
 const CLOSE = Buffer.from('}');
 
@@ -41,9 +42,6 @@ export function readInletHead(line: Buffer): {
   const number = HEIGHT.exec(start)?.[1] ?? '0';
   return { index: Number(row.sequence), relay_chain: row.relay_chain, chain: row.chain, number };
 }
-
-/** What no SS58 text is printed with: chains of Ethereum accounts need no spelling. */
-const NO_PREFIX = 65_535;
 
 function decodedFacts(payload: Buffer): object {
   let block: unknown;

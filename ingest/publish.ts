@@ -12,6 +12,8 @@ export interface IngestOptions {
   readonly name: string;
   /** Chain of bare blocks, over the file's name. */
   readonly chain?: string;
+  /** Called with what is durable so far, batch by batch. */
+  readonly onProgress?: (soFar: IngestSummary) => void;
 }
 
 export interface IngestSummary {
@@ -32,7 +34,7 @@ export async function publish(
   runtime: Runtime,
   registry: Registry,
   bytes: Readable,
-  { name, chain: chainName }: IngestOptions,
+  { name, chain: chainName, onProgress }: IngestOptions,
   limits: PublishLimits,
 ): Promise<IngestSummary> {
   const chain = registry.find(chainName ?? bareName(name));
@@ -48,11 +50,13 @@ export async function publish(
     const blocks = pending.blocks.splice(0);
     const snapshots = pending.snapshots.splice(0);
     const refused = letters.splice(0);
+    const soFar = { ...summary };
     pendingBytes = 0;
     loading = (async () => {
       await bury(runtime.store, refused, runtime.clock.now(), limits.deadLetterBytes);
       if (blocks.length > 0) await runtime.log.publish(TOPICS.blocks, blocks);
       if (snapshots.length > 0) await runtime.log.publish(TOPICS.snapshots, snapshots);
+      onProgress?.(soFar);
     })();
     // A failure is thrown by the next flush; until then it must not count as unhandled.
     loading.catch(() => undefined);

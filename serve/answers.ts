@@ -95,25 +95,35 @@ export class Answers {
   }
 
   #keptRows(metric: KeptMetric, ask: Ask, query: Query): Sql {
-    const conditions = [
-      sql`relay_chain IN ${query.relay_chain === undefined ? ask.relays : [query.relay_chain]}`,
-      ...(query.chain === undefined ? [] : [sql`chain = ${query.chain}`]),
-      ...dateConditions(ask, query),
-      ...query.conditions,
-    ];
-    return sql`(SELECT * FROM ${metric.table} FINAL WHERE ${join(conditions, ' AND ')})`;
+    return sql`(SELECT * FROM ${metric.table} FINAL WHERE ${join(conditionsOf(ask, query), ' AND ')})`;
   }
 
-  #readRows(metric: ReadMetric, ask: Ask, { relay_chain = '', chain = '', conditions }: Query): Sql {
-    const served = ask.relays.some((relay) => relay === relay_chain);
-    const all = [served ? sql`1` : sql`0`, ...conditions];
-    return sql`(SELECT * FROM (${metric.select({ relay_chain, chain })}) WHERE ${join(all, ' AND ')})`;
+  #readRows(metric: ReadMetric, ask: Ask, query: Query): Sql {
+    const { relay_chain = '', chain = '' } = query;
+    const rows = metric.select({ relay_chain, chain });
+    return sql`(SELECT * FROM (${rows}) WHERE ${join(conditionsOf(ask, query), ' AND ')})`;
   }
 }
 
-function dateConditions(ask: Ask, { start, end }: Query): Sql[] {
-  if (!ask.dates) return [];
-  const column = ident(ask.dates.column);
-  const from = ask.dates.floor !== undefined && ask.dates.floor > start ? ask.dates.floor : start;
-  return [sql`${column} >= ${from}`, sql`${column} <= ${end}`];
+function conditionsOf(ask: Ask, query: Query): Sql[] {
+  // A chain that is unknown, or of another relay chain than the one that is asked for, has no rows.
+  const relays = ask.relays.filter((relay) => query.relay_chain === undefined || relay === query.relay_chain);
+  return [
+    relays.length === 0 ? sql`0` : sql`relay_chain IN ${relays}`,
+    ...(query.chain === undefined ? [] : [sql`chain = ${query.chain}`]),
+    ...dateConditions(ask, query),
+    ...query.conditions,
+  ];
+}
+
+/**
+ * Both ends are inclusive and the earliest date of the path is a floor under every answer. A row without a date
+ * passes the floor, and is left out as soon as a date is asked for.
+ */
+function dateConditions(ask: Ask, { isDated, start, end }: Query): Sql[] {
+  if (!ask.dates?.column) return [];
+  const day = sql`toDate(${ident(ask.dates.column)})`;
+  const { floor } = ask.dates;
+  const aboveFloor = floor === undefined ? [] : [sql`(isNull(${day}) OR ${day} >= ${floor})`];
+  return isDated ? [...aboveFloor, sql`${day} >= ${start}`, sql`${day} <= ${end}`] : aboveFloor;
 }

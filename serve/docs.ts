@@ -19,6 +19,7 @@ export async function serveDocs(app: FastifyInstance): Promise<void> {
         },
       },
       security: [{}, { key: [] }],
+      tags: [{ name: 'Metrics' }, { name: 'About the data' }, { name: 'For operators' }],
     },
     refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `def-${i}`) },
   });
@@ -57,7 +58,10 @@ export async function serveDocs(app: FastifyInstance): Promise<void> {
     routePrefix: '/docs',
     staticCSP: true,
     uiConfig: { docExpansion: 'list', deepLinking: true, displayRequestDuration: true },
-    theme: { title: 'Chain Metrics API' },
+    theme: {
+      title: 'Chain Metrics API',
+      css: [{ filename: 'theme.css', content: '.swagger-ui .topbar { display: none }' }],
+    },
   });
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
   app.get('/', { schema: { hide: true } }, async (_request, reply) => reply.redirect('/docs'));

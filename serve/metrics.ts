@@ -5,7 +5,7 @@ import type { Ask, Metric } from '../aggregate/metric.ts';
 import { metrics } from '../aggregate/metrics/index.ts';
 import { type Answer, Answers } from './answers.ts';
 import { Freshness } from './freshness.ts';
-import { FORMATS, type Parameter, parametersOf, readQuery } from './parameters.ts';
+import { FORMATS, isInteger, type Parameter, parametersOf, readQuery } from './parameters.ts';
 
 /** One generic route: every ask of every metric becomes a path, with nothing written for it by hand. */
 export async function serveMetrics(app: FastifyInstance, engine: Engine): Promise<void> {
@@ -111,7 +111,8 @@ function openApi(metric: Metric, ask: Ask, parameters: readonly Parameter[]): ob
 }
 
 function parameterSchema(schema: z.ZodType): object {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
+  const io = isInteger(schema) ? 'output' : 'input';
+  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
   return rest;
 }
 

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { wholeNumber } from '../aggregate/filters.ts';
 import type { Ask, Metric, Ordering } from '../aggregate/metric.ts';
 import { ident, type Sql, sql } from '../infra/kernel/sql.ts';
 import type { Format } from '../infra/runtime.ts';
@@ -28,37 +29,39 @@ const date = z.iso.date('not a day of the form YYYY-MM-DD');
 
 /** Every parameter of a path: what the validation, the OpenAPI document and the docs page are made of. */
 export function parametersOf(ask: Ask, listRowsMax: number): Parameter[] {
+  const takes: readonly string[] = ask.takes ?? ['relay_chain', 'chain'];
   const common: Parameter[] = [
     { name: 'relay_chain', schema: z.enum(ask.relays), required: false, doc: relayDoc(ask) },
     { name: 'chain', schema: z.string().min(1), required: false, doc: chainDoc(ask) },
-  ];
+  ].filter(({ name }) => takes.includes(name));
   const dates: Parameter[] = ask.dates
     ? [
         {
           name: 'start_date',
           schema: date,
           required: ask.dates.required,
-          doc: `first day, inclusive, by \`${ask.dates.column}\`${ask.dates.floor ? `; data are served from ${ask.dates.floor}` : ''}`,
+          doc: `first day, inclusive${actsOn(ask)}${ask.dates.floor ? `; data are served from ${ask.dates.floor}` : ''}`,
         },
         {
           name: 'end_date',
           schema: date,
           required: ask.dates.required,
-          doc: `last day, inclusive, by \`${ask.dates.column}\``,
+          doc: `last day, inclusive${actsOn(ask)}`,
         },
       ]
     : [];
   const filters = Object.entries(ask.filters ?? {}).map(
-    ([name, { schema }]): Parameter => ({ name, schema, required: false, doc: schema.description ?? '' }),
+    ([name, { schema, required = false }]): Parameter => ({
+      name,
+      schema,
+      required,
+      doc: schema.description ?? '',
+    }),
   );
   const paging: Parameter[] = [
     {
       name: 'limit',
-      schema: z
-        .string()
-        .regex(/^\d{1,9}$/, 'not a whole number')
-        .transform(Number)
-        .pipe(z.int().min(1).max(listRowsMax)),
+      schema: wholeNumber(1, listRowsMax),
       required: false,
       doc: `most rows of one answer, up to ${listRowsMax}; the rest follows by \`Link: rel="next"\``,
     },
@@ -78,6 +81,10 @@ export function parametersOf(ask: Ask, listRowsMax: number): Parameter[] {
   return [...common, ...dates, ...filters, ...paging];
 }
 
+function actsOn(ask: Ask): string {
+  return ask.dates?.column ? `, by \`${ask.dates.column}\`` : '; accepted and unused';
+}
+
 function relayDoc(ask: Ask): string {
   return `relay chain; ${ask.defaults ? `\`${ask.defaults.relay_chain}\` when omitted, or that of the given chain` : 'all when omitted'}`;
 }
@@ -90,6 +97,8 @@ function chainDoc(ask: Ask): string {
 export interface Query {
   readonly relay_chain: string | undefined;
   readonly chain: string | undefined;
+  /** Whether the request named a first or last day; `start` and `end` hold every day when not. */
+  readonly isDated: boolean;
   readonly start: string;
   readonly end: string;
   readonly conditions: readonly Sql[];
@@ -119,7 +128,7 @@ export function readQuery(
     }
   }
   for (const { name, schema, required } of parameters) {
-    const value = given[name];
+    const value = schema instanceof z.ZodArray ? listOf(given[name]) : given[name];
     if (value === undefined) {
       if (required)
         issues.push({ type: 'missing', loc: ['query', name], msg: 'Field required', input: null });
@@ -152,6 +161,7 @@ export function readQuery(
   return {
     relay_chain: relay,
     chain,
+    isDated: values.start_date !== undefined || values.end_date !== undefined,
     start: clamp(start),
     end: clamp(end),
     conditions: Object.entries(ask.filters ?? {}).flatMap(([name, { condition }]) =>
@@ -163,16 +173,25 @@ export function readQuery(
   };
 }
 
+/** A repeated parameter that is given once comes as a single value. */
+const listOf = (value: unknown) => (value === undefined || Array.isArray(value) ? value : [value]);
+
 const clamp = (day: string) => (day < FIRST_DAY ? FIRST_DAY : day > LAST_DAY ? LAST_DAY : day);
 
 function issueOf(name: string, schema: z.ZodType, input: unknown, error: z.ZodError): ParameterIssue {
   const loc = ['query', name];
-  if (Array.isArray(input)) return { type: 'value_error', loc, msg: 'given more than once', input };
+  if (Array.isArray(input) && !(schema instanceof z.ZodArray))
+    return { type: 'value_error', loc, msg: 'given more than once', input };
   const msg = error.issues[0]?.message ?? 'invalid';
   if (schema instanceof z.ZodEnum)
     return { type: 'enum', loc, msg: `one of ${schema.options.join(', ')}`, input };
   if (schema === date) return { type: 'date', loc, msg, input };
-  return { type: name === 'limit' ? 'int' : 'value_error', loc, msg, input };
+  return { type: isInteger(schema) ? 'int' : 'value_error', loc, msg, input };
+}
+
+/** Parameters that are integers are text that was turned into a number. */
+export function isInteger(schema: z.ZodType): boolean {
+  return schema instanceof z.ZodPipe && schema.out instanceof z.ZodNumber;
 }
 
 interface OrderColumn {

@@ -47,7 +47,7 @@ export const dailyTps = metric({
         sum(num_extrinsics) AS num_extrinsics,
         if(${isEcosystem}, NULL, sum(fees)) AS fees_planck, any(decimals) AS decimals,
         if(${isEcosystem} OR num_blocks < 2, NULL,
-          dateDiff('millisecond', min(first_time), max(last_time)) / 1000 / (num_blocks - 1)) AS avg_block_time_seconds
+          dateDiff('millisecond', min(first_time), max(last_time)) / (1000 * (num_blocks - 1))) AS avg_block_time_seconds
       FROM (SELECT * FROM ${chainDay.table} FINAL
         WHERE relay_chain = ${window.relay_chain} AND date >= ${window.from} AND date < ${window.until}) AS days
       LEFT JOIN ${registryOf(window.relay_chain)} AS registry USING (relay_chain, chain)

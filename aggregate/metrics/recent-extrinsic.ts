@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { count, flag, name, text, timestamp } from '../../infra/kernel/columns.ts';
 import { raw, sql } from '../../infra/kernel/sql.ts';
-import { decodeAddress } from '../../ingest/chains/address.ts';
 import { DOMAINS } from '../../ingest/decode/domain.ts';
 import { chains, spellings } from '../../ingest/streams/raw.ts';
+import { accountKey } from '../filters.ts';
 import { readMetric, SERVED_RELAYS } from '../metric.ts';
 import { lastDayExtrinsics } from './last-day.ts';
 
@@ -13,11 +13,7 @@ const domains = z
   .pipe(z.array(z.enum(DOMAINS)).min(1))
   .describe(`comma-separated domains to leave out, of ${DOMAINS.join(', ')}`);
 
-const address = z
-  .string()
-  .refine((given) => decodeAddress(given) !== null, 'not an SS58 or H160 address')
-  .transform((given) => (decodeAddress(given) as { key: string }).key)
-  .describe('signer or Ethereum sender, in any SS58 spelling or as H160');
+const address = accountKey().describe('signer or Ethereum sender, in any SS58 spelling or as H160');
 
 const dest = `JSONExtractRaw(args, 'dest')`;
 const destination = raw(
@@ -37,7 +33,7 @@ export const recentExtrinsic = readMetric({
     timestamp: timestamp('time of the block'),
     block_number: count('height of the block'),
     extrinsic_index: count('place in the block, from 0'),
-    extrinsic_hash: text('hash of the extrinsic; not unique over the life of a chain'),
+    extrinsic_hash: text('hash of the extrinsic; not unique over the life of a chain', { nullable: true }),
     domain: name(DOMAINS.join(', ')),
     pallet: name('pallet, as the block spells it'),
     method: name('call'),
@@ -55,11 +51,11 @@ export const recentExtrinsic = readMetric({
   ],
   kept: 'onRead',
   select: (of) => sql`
-    SELECT relay_chain, chain, time AS timestamp, number AS block_number, extrinsic_index, hash AS extrinsic_hash,
+    SELECT relay_chain, chain, time AS timestamp, number AS block_number, extrinsic_index, nullIf(hash, '') AS extrinsic_hash,
       domain, pallet_written AS pallet, call AS method,
       multiIf(
         ethereum AND ethereum_from != '', concat('0x', lower(hex(ethereum_from))),
-        NOT signed, NULL,
+        NOT signed OR signer_key = '', NULL,
         length(signer_key) = 20, concat('0x', lower(hex(signer_key))),
         spelled.address != '', spelled.address,
         signer) AS signer,

@@ -12,7 +12,11 @@ export class EmbeddedLog implements Log {
     const mine = before.then(async () => {
       const handlers = this.#subscribers.get(topic);
       if (!handlers) throw new Error(`nothing subscribes to ${topic}: the batch would be lost`);
-      for (const handler of handlers.values()) await handler(messages);
+      // Each group has its own fate; the publisher hears of the first that failed.
+      const fates = await Promise.allSettled(
+        [...handlers.values()].map(async (handler) => handler(messages)),
+      );
+      for (const fate of fates) if (fate.status === 'rejected') throw fate.reason;
     });
     this.#turn.set(
       topic,

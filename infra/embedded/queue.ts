@@ -4,11 +4,11 @@ import type { FailedJob, Job, Queue } from '../runtime.ts';
 interface Lane {
   waiting: Map<string, Waiting>;
   running: Map<string, { again: Waiting | undefined }>;
-  delayed: Set<string>;
+  delayed: Map<string, NodeJS.Timeout>;
   failed: Map<string, FailedJob>;
   handler: ((data: unknown) => Promise<void>) | undefined;
   concurrency: number;
-  idle: (() => void)[];
+  idle: PromiseWithResolvers<void>[];
 }
 
 interface Waiting extends Job<unknown> {
@@ -38,16 +38,11 @@ export class EmbeddedQueue implements Queue {
     const running = lane.running.get(job.id);
     const entry: Waiting = { ...job, attempts: 0, arrived: ++this.#arrivals };
     lane.failed.delete(job.id);
-    if (running) running.again = entry;
-    else {
-      const earlier = lane.waiting.get(job.id);
-      // The newest data win; the place in the line is the best that any of them had.
-      lane.waiting.set(job.id, {
-        ...entry,
-        arrived: earlier?.arrived ?? entry.arrived,
-        priority: Math.min(earlier?.priority ?? job.priority, job.priority),
-      });
-    }
+    // A new job takes the place of one that waits for its next try.
+    clearTimeout(lane.delayed.get(job.id));
+    lane.delayed.delete(job.id);
+    if (running) running.again = collapsed(running.again, entry);
+    else lane.waiting.set(job.id, collapsed(lane.waiting.get(job.id), entry));
     this.#pump(lane);
   }
 
@@ -64,7 +59,11 @@ export class EmbeddedQueue implements Queue {
 
   idle(queue: string): Promise<void> {
     const lane = this.#lane(queue);
-    return isIdle(lane) ? Promise.resolve() : new Promise((done) => lane.idle.push(done));
+    if (isIdle(lane)) return Promise.resolve();
+    if (this.#closed) return Promise.reject(leftBehind());
+    const waiter = Promise.withResolvers<void>();
+    lane.idle.push(waiter);
+    return waiter.promise;
   }
 
   async waiting(queue: string): Promise<number> {
@@ -79,7 +78,12 @@ export class EmbeddedQueue implements Queue {
   async close(): Promise<void> {
     this.#closed = true;
     for (const lane of this.#lanes.values()) {
-      lane.waiting.clear();
+      for (const timer of lane.delayed.values()) clearTimeout(timer);
+      if (lane.waiting.size + lane.delayed.size > 0) {
+        for (const waiter of lane.idle.splice(0)) waiter.reject(leftBehind());
+      }
+    }
+    for (const lane of this.#lanes.values()) {
       while (lane.running.size > 0) await new Promise((later) => setTimeout(later, 5));
     }
   }
@@ -90,7 +94,7 @@ export class EmbeddedQueue implements Queue {
       lane = {
         waiting: new Map(),
         running: new Map(),
-        delayed: new Set(),
+        delayed: new Map(),
         failed: new Map(),
         handler: undefined,
         concurrency: 1,
@@ -110,7 +114,7 @@ export class EmbeddedQueue implements Queue {
       lane.running.set(next.id, { again: undefined });
       void this.#run(lane, next);
     }
-    if (isIdle(lane)) for (const done of lane.idle.splice(0)) done();
+    if (isIdle(lane)) for (const waiter of lane.idle.splice(0)) waiter.resolve();
   }
 
   async #run(lane: Lane, job: Waiting): Promise<void> {
@@ -134,17 +138,26 @@ export class EmbeddedQueue implements Queue {
       lane.failed.set(job.id, { id: job.id, reason: reasonOf(failure), attempts: job.attempts });
       return;
     }
-    lane.delayed.add(job.id);
-    setTimeout(
-      () => {
-        lane.delayed.delete(job.id);
-        if (!lane.running.has(job.id) && !lane.waiting.has(job.id)) lane.waiting.set(job.id, job);
-        this.#pump(lane);
-      },
-      this.#rules.backoffMs * 2 ** (job.attempts - 1),
-    );
+    if (this.#closed) {
+      for (const waiter of lane.idle.splice(0)) waiter.reject(leftBehind());
+      return;
+    }
+    const retry = () => {
+      lane.delayed.delete(job.id);
+      lane.waiting.set(job.id, job);
+      this.#pump(lane);
+    };
+    lane.delayed.set(job.id, setTimeout(retry, this.#rules.backoffMs * 2 ** (job.attempts - 1)));
   }
 }
+
+/** The newest data win; the place in the line is the best that any of them had. */
+function collapsed(earlier: Waiting | undefined, entry: Waiting): Waiting {
+  if (!earlier) return entry;
+  return { ...entry, arrived: earlier.arrived, priority: Math.min(earlier.priority, entry.priority) };
+}
+
+const leftBehind = () => new Error('the queue was closed while jobs were left');
 
 function isIdle(lane: Lane): boolean {
   return lane.waiting.size === 0 && lane.running.size === 0 && lane.delayed.size === 0;

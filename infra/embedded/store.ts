@@ -1,4 +1,14 @@
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, writevSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  writevSync,
+} from 'node:fs';
 import { readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
@@ -39,16 +49,19 @@ export class EmbeddedStore implements Store {
 
   static async open(config: Config): Promise<EmbeddedStore> {
     const path = storePath(config);
+    let session: Session | undefined;
     try {
       mkdirSync(path, { recursive: true });
-      const session = new Session(path, {
+      accessSync(path, constants.W_OK);
+      session = new Session(path, {
         connectionArgs: [`--max_server_memory_usage=${config.STORE_MEMORY_BYTES}`],
       });
       const store = new EmbeddedStore(config, session);
       await store.run(`CREATE DATABASE IF NOT EXISTS ${DATABASE} ENGINE = Atomic`);
       return store;
     } catch (error) {
-      throw openError(config.DATA_DIR, error);
+      session?.close();
+      throw openError(config, error);
     }
   }
 
@@ -86,29 +99,16 @@ export class EmbeddedStore implements Store {
   }
 
   async stage(inlet: Table, lines: readonly Buffer[]): Promise<StagedBatch> {
+    // Names sort by age.
+    const age = `${String(Date.now()).padStart(15, '0')}-${String(++this.#staged).padStart(9, '0')}`;
+    const file = join(this.#spool, `${age}-${inlet.name}`);
     try {
-      return await this.#stage(inlet, lines);
+      writeLines(`${file}.part`, lines, this.#config.STORE_FSYNC);
+      // A name without `.part` says that the batch is whole.
+      await rename(`${file}.part`, `${file}.ndjson`);
     } catch (error) {
-      throw openError(this.#config.DATA_DIR, error);
+      throw new ProductError('store_unwritable', UNWRITABLE, reasonOf(error));
     }
-  }
-
-  async #stage(inlet: Table, lines: readonly Buffer[]): Promise<StagedBatch> {
-    const file = join(
-      this.#spool,
-      `${String(Date.now()).padStart(15, '0')}-${String(++this.#staged).padStart(9, '0')}-${inlet.name}`,
-    );
-    const descriptor = openSync(`${file}.part`, 'w');
-    try {
-      const pieces = lines.flatMap((line) => [line, NEWLINE]);
-      // The kernel takes at most 1,024 pieces a call.
-      for (let i = 0; i < pieces.length; i += 1024) writeAll(descriptor, pieces.slice(i, i + 1024));
-      if (this.#config.STORE_FSYNC) fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
-    // A name without `.part` says that the batch is whole.
-    await rename(`${file}.part`, `${file}.ndjson`);
     return this.#stagedFile(`${file}.ndjson`, inlet);
   }
 
@@ -132,16 +132,11 @@ export class EmbeddedStore implements Store {
     return {
       inlet: inlet.name,
       commit: async (firstSequence) => {
-        const table = `${DATABASE}.${inlet.name}`;
-        try {
-          await this.run(
-            `INSERT INTO ${table} SELECT * REPLACE (${firstSequence} + sequence AS sequence) ` +
-              `FROM file(${literal(file)}, 'JSONEachRow', ${literal(await this.#structure(inlet.name))}) ` +
-              `SETTINGS ${LOAD_SETTINGS}`,
-          );
-        } catch (error) {
-          throw loadError(error);
-        }
+        const query =
+          `INSERT INTO ${DATABASE}.${inlet.name} SELECT * REPLACE (${firstSequence} + sequence AS sequence) ` +
+          `FROM file(${literal(file)}, 'JSONEachRow', ${literal(await this.#structure(inlet.name))}) ` +
+          `SETTINGS ${LOAD_SETTINGS}`;
+        await this.#with((client) => client.command({ query }), loadError);
       },
       discard: () => rm(file, { force: true }),
       lines: async () => splitLines(await readFile(file)),
@@ -169,11 +164,13 @@ export class EmbeddedStore implements Store {
     return `${text} SETTINGS ${[`max_execution_time=${this.#config.QUERY_SECONDS_MAX}`, ...READ_SETTINGS, ...extra].join(', ')}`;
   }
 
-  async #with<T>(use: (client: ClickHouseClient) => Promise<T>): Promise<T> {
+  async #with<T>(use: (client: ClickHouseClient) => Promise<T>, explain = engineError): Promise<T> {
     const client =
       this.#free.pop() ?? (await new Promise<ClickHouseClient>((take) => this.#waiting.push(take)));
     try {
       return await use(client);
+    } catch (error) {
+      throw explain(error);
     } finally {
       const next = this.#waiting.shift();
       if (next) next(client);
@@ -215,6 +212,18 @@ function storePath(config: Config): string {
   return join(config.DATA_DIR, 'store');
 }
 
+function writeLines(file: string, lines: readonly Buffer[], fsync: boolean): void {
+  const descriptor = openSync(file, 'w');
+  try {
+    const pieces = lines.flatMap((line) => [line, NEWLINE]);
+    // The kernel takes at most 1,024 pieces a call.
+    for (let i = 0; i < pieces.length; i += 1024) writeAll(descriptor, pieces.slice(i, i + 1024));
+    if (fsync) fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
 function writeAll(descriptor: number, pieces: Buffer[]): void {
   let left = pieces;
   while (left.length > 0) {
@@ -229,10 +238,10 @@ function writeAll(descriptor: number, pieces: Buffer[]): void {
   }
 }
 
-function openError(directory: string, error: unknown): ProductError {
-  if (error instanceof ProductError) return error;
-  const reason = reasonOf(error);
-  if (/Cannot lock file|already running/i.test(reason)) {
+function openError(config: Config, error: unknown): ProductError {
+  const directory = config.DATA_DIR;
+  const reason = error instanceof ProductError ? (error.detail ?? error.message) : reasonOf(error);
+  if (/Failed to create connection/.test(reason) && isHeld(storePath(config))) {
     return new ProductError('store_in_use', `${directory} is in use by another process`, reason);
   }
   if (/EACCES|EROFS|EPERM|ENOSPC|ENOTDIR|EEXIST|Read-only|No space|Permission denied/i.test(reason)) {
@@ -243,6 +252,17 @@ function openError(directory: string, error: unknown): ProductError {
     );
   }
   return new ProductError('store_failed', `${directory} cannot be opened: ${firstSentence(reason)}`, reason);
+}
+
+/** The engine says only on stderr that another one holds its directory, but that one left its process id there. */
+function isHeld(path: string): boolean {
+  try {
+    const [, holder] = /^PID: (\d+)/.exec(readFileSync(join(path, 'status'), 'utf8')) ?? [];
+    return holder !== undefined && process.kill(Number(holder), 0);
+  } catch (error) {
+    // No file and no process are no holder; a process of somebody else's is one.
+    return (error as { code?: string }).code === 'EPERM';
+  }
 }
 
 function firstSentence(reason: string): string {
@@ -258,14 +278,22 @@ const DATA_ERRORS = new Set([
   'DUPLICATE_COLUMN', 'NUMBER_OF_COLUMNS_DOESNT_MATCH', 'TOO_DEEP_RECURSION', 'TOO_LARGE_ARRAY_SIZE',
 ]); // biome-ignore format: a list of names
 
+const UNWRITABLE = 'the disk is full or cannot be written: nothing more is taken in';
+
 function loadError(error: unknown): ProductError {
   const { type } = error as { type?: string };
-  const reason = reasonOf(error);
   if (type !== undefined && DATA_ERRORS.has(type)) {
-    return new ProductError('store_refused', 'the engine cannot read it as a block', reason);
+    return new ProductError('store_refused', 'the engine cannot read it as a block', reasonOf(error));
   }
+  return engineError(error);
+}
+
+/** The engine's words quote the statement, so only its name for the error is public. */
+function engineError(error: unknown): ProductError {
+  const { type } = error as { type?: string };
+  const reason = reasonOf(error);
   if (type === 'NOT_ENOUGH_SPACE' || /No space left/i.test(reason)) {
-    return new ProductError('store_unwritable', 'the disk is full: nothing more is taken in', reason);
+    return new ProductError('store_unwritable', UNWRITABLE, reason);
   }
-  return new ProductError('store_failed', 'the store failed', reason);
+  return new ProductError('store_failed', `the store failed${type ? ` (${type})` : ''}`, reason);
 }

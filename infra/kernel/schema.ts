@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ProductError } from '../errors.ts';
 import type { Store } from '../runtime.ts';
-import { DATABASE, sql } from './sql.ts';
+import { DATABASE, type NamedTable, sql } from './sql.ts';
 import { createTable, createView, type Table, table, type View } from './table.ts';
 
 /** Raised when stored data of an older shape must be moved; a newer number than this refuses to start. */
@@ -20,6 +20,8 @@ export interface Schema {
   readonly views: readonly View[];
   /** Tables that hold nothing but what can be computed again: made anew when their definition changes. */
   readonly derived: readonly Table[];
+  /** Forgets that a derived table was filled; run when it is made anew, so that it is computed again. */
+  readonly forget?: (store: Store, table: Table) => Promise<void>;
 }
 
 /** Brings the store to the declared schema; safe to run at every start. */
@@ -37,32 +39,46 @@ export async function applySchema(
       `the data directory was written by a newer version (schema ${stored}, this one knows ${SCHEMA_VERSION}); start that version`,
     );
   }
-  const facts: Record<string, string> = { schema_version: String(SCHEMA_VERSION) };
-  for (const table of schema.derived) {
-    const definition = fingerprint(createTable(table));
-    const before = known.get(`table ${table.name}`);
-    if (before !== undefined && before !== definition) {
-      await store.run(`DROP TABLE IF EXISTS ${DATABASE}.${table.name} SYNC`);
+  const facts = definitions(schema);
+  const changed = ({ name }: NamedTable, kind: 'table' | 'view') => {
+    const before = known.get(`${kind} ${name}`);
+    return before !== undefined && before !== facts.get(`${kind} ${name}`);
+  };
+  for (const view of schema.views) if (changed(view, 'view')) await drop(store, view);
+  for (const table of [...schema.tables, ...schema.derived]) {
+    if (changed(table, 'table')) {
+      await drop(store, table);
+      await schema.forget?.(store, table);
     }
-    facts[`table ${table.name}`] = definition;
-  }
-  for (const table of [...schema.tables, ...schema.derived])
     await store.run(createTable(table, tableSettings));
-  for (const view of schema.views) {
-    const definition = fingerprint(createView(view));
-    const before = known.get(`view ${view.name}`);
-    if (before !== definition) {
-      if (before !== undefined) await store.run(`DROP TABLE IF EXISTS ${DATABASE}.${view.name} SYNC`);
-      await store.run(createView(view));
-    }
-    facts[`view ${view.name}`] = definition;
   }
-  const changed = Object.entries(facts).filter(([name, value]) => known.get(name) !== value);
+  for (const view of schema.views) await store.run(createView(view));
+  const news = [...facts].filter(([name, value]) => known.get(name) !== value);
   await store.insert(
     meta,
-    changed.map(([name, value]) => ({ name, value })),
+    news.map(([name, value]) => ({ name, value })),
   );
 }
+
+/**
+ * What may be dropped and made anew, with a fingerprint of its definition: derived tables, inlets, which keep
+ * nothing, and views. A view is bound to what it reads and fills, so it is made anew with them.
+ */
+function definitions(schema: Schema): Map<string, string> {
+  const inlets = schema.tables.filter((table) => table.engine === 'Null');
+  const tables = new Map([...inlets, ...schema.derived].map((table) => [table.name, createTable(table)]));
+  return new Map([
+    ['schema_version', String(SCHEMA_VERSION)],
+    ...[...tables].map(([name, text]): [string, string] => [`table ${name}`, fingerprint(text)]),
+    ...schema.views.map((view): [string, string] => [
+      `view ${view.name}`,
+      fingerprint(`${createView(view)}${tables.get(view.from.name) ?? ''}${tables.get(view.to.name) ?? ''}`),
+    ]),
+  ]);
+}
+
+const drop = (store: Store, table: NamedTable) =>
+  store.run(`DROP TABLE IF EXISTS ${DATABASE}.${table.name} SYNC`);
 
 /** Where the live schema differs from the declared one, in words; empty when it does not. */
 export async function schemaDrift(store: Store, schema: Schema): Promise<string[]> {

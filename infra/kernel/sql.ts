@@ -30,7 +30,7 @@ export function sql(strings: TemplateStringsArray, ...parts: (Sql | NamedTable |
       text += part.text;
     } else if (isTable(part)) {
       tables.add(part.name);
-      text += `${DATABASE}.${part.name}`;
+      text += `${DATABASE}.${ident(part.name).text}`;
     } else {
       text += literal(part);
     }
@@ -39,7 +39,7 @@ export function sql(strings: TemplateStringsArray, ...parts: (Sql | NamedTable |
   return new Sql(text, tables);
 }
 
-/** A column or table name, quoted. */
+/** A column or table name, written as it is; anything else is refused. */
 export function ident(name: string): Sql {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw new Error(`not a name: ${name}`);
   return new Sql(name);
@@ -59,17 +59,20 @@ export function raw(text: string): Sql {
 
 export function literal(value: SqlValue): string {
   if (value === null) return 'NULL';
-  if (typeof value === 'bigint') return value.toString();
+  if (typeof value === 'bigint') return signed(value.toString());
   if (typeof value === 'boolean') return value ? '1' : '0';
   if (typeof value === 'number') {
     if (!Number.isFinite(value)) throw new Error('only finite numbers can be written as SQL');
-    return String(value);
+    return signed(String(value));
   }
   if (typeof value === 'string') {
     return `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'").replaceAll('\0', '\\0')}'`;
   }
   return `[${value.map(literal).join(', ')}]`;
 }
+
+/** A minus right behind another one would open a comment. */
+const signed = (digits: string) => (digits.startsWith('-') ? `(${digits})` : digits);
 
 function isTable(part: Sql | NamedTable | SqlValue): part is NamedTable {
   return typeof part === 'object' && part !== null && !Array.isArray(part) && 'name' in part;

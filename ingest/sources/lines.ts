@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import type { Readable, Transform } from 'node:stream';
 import { createGunzip, createZstdDecompress } from 'node:zlib';
 
@@ -23,9 +24,11 @@ export function decompressed(name: string, bytes: Readable): Readable {
   return bytes.pipe(unpack as unknown as Transform);
 }
 
-/** The name of a file without the endings that say how it is packed. */
+/** The name of a file without its directory and the endings that say how it is packed. */
 export function bareName(file: string): string {
-  return file.replace(/\.(gz|zst)$/, '').replace(/\.(ndjson|jsonl|json)$/, '');
+  return basename(file)
+    .replace(/\.(gz|zst)$/, '')
+    .replace(/\.(ndjson|jsonl|json)$/, '');
 }
 
 /** Cuts a stream into lines without copying those that lie within one chunk; empty lines are passed over. */

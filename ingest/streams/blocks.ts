@@ -8,6 +8,7 @@ import {
   callSql,
   eventSql,
   keySql,
+  NO_PREFIX,
   palletSql,
   palletWrittenSql,
   prefixSql,
@@ -60,7 +61,8 @@ export const FACT_CALLS = ['system.remark'] as const;
 const number = 'payload.number';
 const finalized = "payload.finalized != 'false'";
 const version = `if(version = '', if(${finalized}, 9223372036854775808, toUInt64(0)) + bitShiftRight(sequence, 20), toUInt64OrZero(version))`;
-const rank = `bitOr(bitShiftLeft(toUInt128(${version}), 64), toUInt128(sequence))`;
+const rank = `bitOr(bitOr(bitShiftLeft(toUInt128(${finalized}), 127), bitShiftLeft(toUInt128(${version}), 63)), toUInt128(sequence))`;
+const sequenceOfRank = 'toUInt64(bitAnd(rank, 9223372036854775807))';
 
 const pallets = 'payload.extrinsics.method.pallet';
 const timestampArgs = `payload.extrinsics.args[arrayFirstIndex((p, m) -> lower(p) = 'timestamp' AND m = 'set', ${pallets}, payload.extrinsics.method.method)]`;
@@ -89,8 +91,9 @@ const signer = addressSql('x.signature.signer');
 const palletWritten = palletWrittenSql('x.method.pallet');
 const pallet = palletSql(palletWritten);
 const call = callSql('x.method.method');
+/** Archives that copy metadata write the pallet with a capital. */
 const eventIs = (pallet: string, event: string) =>
-  `e.method.pallet = '${pallet}' AND e.method.method = '${event}'`;
+  `e.method.pallet IN ('${pallet}', '${pallet.charAt(0).toUpperCase()}${pallet.slice(1)}') AND e.method.method = '${event}'`;
 
 /**
  * The fee in planck by the first source that has it. The third, for the oldest runtimes, adds up what the
@@ -132,7 +135,7 @@ const extrinsicRows = view(
     multiIf(
       isNull(success), NULL,
       success = 0, 0,
-      pallet = 'ethereum' AND call = 'transact', evm_event > 0 AND match(x.events[evm_event].data[4], '(?i)^[^a-z]*succe'),
+      pallet = 'ethereum' AND call = 'transact', evm_event > 0 AND match(x.events[evm_event].data[4], '^[{] *"[Ss]ucceed"'),
       pallet = 'revive' AND call = 'ethTransact', NOT arrayExists(e -> ${raw(eventIs('revive', 'EthExtrinsicRevert'))}, x.events),
       1) AS succeeded,
     NOT signed AND ((pallet = 'ethereum' AND call = 'transact') OR (pallet = 'revive' AND call = 'ethTransact')) AS ethereum,
@@ -187,7 +190,7 @@ const eventRows = view(
     ${raw(accountSql('known_as', 'e.data', 'account'))} AS account,
     ${raw(accountSql('known_as', 'e.data', 'counterparty'))} AS counterparty,
     ${raw(factAmountSql('known_as', 'e.data'))} AS amount,
-    ${raw(refusedSql('known_as', 'e.data', { account: 'account', amount: 'amount' }))} AS refused,
+    ${raw(refusedSql('known_as', 'e.data', { account: 'account', counterparty: 'counterparty', amount: 'amount' }))} AS refused,
     rank
   FROM (${numberedEvents})
   ARRAY JOIN group_events AS e, arrayEnumerate(group_events) AS k`,
@@ -232,6 +235,15 @@ const refusedCallRows = view(
   FROM ${blocksIn} ARRAY JOIN refused AS r WHERE is_deleted = 0`,
 );
 
+const refusedSignerRows = view(
+  'extrinsics_to_refused_facts',
+  extrinsics,
+  refusedFacts,
+  sql`SELECT relay_chain, chain, number, concat('extrinsic ', toString(extrinsic_index), ' signer') AS fact,
+    'not an address' AS reason, signer AS raw, rank
+  FROM ${extrinsics} WHERE signed AND signer_key = ''`,
+);
+
 /** Amounts outside events: a tip or fee that is no unsigned integer. */
 const refusedAmountRows = view(
   'blocks_to_refused_amounts',
@@ -250,7 +262,7 @@ const touchedRows = view(
   blocks,
   touched,
   sql`SELECT 'blocks' AS stream, relay_chain, chain, toDate(assumeNotNull(time)) AS day,
-    max(toUInt64(bitAnd(rank, 18446744073709551615))) AS sequence
+    max(${raw(sequenceOfRank)}) AS sequence
   FROM ${blocks} WHERE isNotNull(time) GROUP BY relay_chain, chain, day`,
 );
 
@@ -261,7 +273,7 @@ const spellingRows = view(
   sql`SELECT DISTINCT ${raw(keySql('address'))} AS key, prefix
   FROM (SELECT prefix, ${raw(addressSql('signer'))} AS address
     FROM ${blocksIn} ARRAY JOIN payload.extrinsics.signature.signer AS signer WHERE signer != '')
-  WHERE ${raw(prefixSql('address'))} NOT IN (prefix, 65535) AND length(key) = 32`,
+  WHERE prefix != ${NO_PREFIX} AND ${raw(prefixSql('address'))} != prefix AND length(key) = 32`,
 );
 
 export const blockViews = [
@@ -272,6 +284,7 @@ export const blockViews = [
   nestedCallRows,
   refusedEventRows,
   refusedCallRows,
+  refusedSignerRows,
   refusedAmountRows,
   touchedRows,
   spellingRows,

@@ -44,7 +44,11 @@ export const factAmountSql = (name: string, data: string) => {
 };
 
 /** Why no fact is taken from an event; empty when one is, or when none is looked for. */
-export function refusedSql(name: string, data: string, columns: { account: string; amount: string }): string {
+export function refusedSql(
+  name: string,
+  data: string,
+  columns: { account: string; counterparty: string; amount: string },
+): string {
   const unknownLength = Object.entries(EVENT_FACTS)
     .map(
       ([event, { lengths }]) => `(${name} = '${event}' AND length(${data}) NOT IN (${lengths.join(', ')}))`,
@@ -54,6 +58,7 @@ export function refusedSql(name: string, data: string, columns: { account: strin
     NOT has(${quoted}, ${name}), '',
     ${unknownLength}, concat('unknown number of fields: ', toString(length(${data}))),
     ${positionSql(name, 'account')} > 0 AND ${columns.account} = '', 'account: not an address',
+    ${positionSql(name, 'counterparty')} > 0 AND ${columns.counterparty} = '', 'counterparty: not an address',
     ${positionSql(name, 'amount')} > 0 AND isNull(${columns.amount}), 'amount: not an unsigned integer',
     '')`;
 }

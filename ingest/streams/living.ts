@@ -24,6 +24,22 @@ export function livingBlocks(window: Window): Sql {
       AND ${within(window)})`;
 }
 
+/**
+ * Rows of all living blocks of a relay chain, for facts that are few against the blocks: only the heights that
+ * hold such rows are looked up.
+ */
+export function livingFacts(
+  table: typeof extrinsics | typeof events | typeof calls,
+  relayChain: string,
+  where: Sql,
+): Sql {
+  return sql`(SELECT * FROM ${table}
+    WHERE relay_chain = ${relayChain} AND ${where} AND rank IN (
+      SELECT rank FROM ${blocks} FINAL
+      WHERE relay_chain = ${relayChain} AND isNotNull(time) AND (relay_chain, chain, number) IN (
+        SELECT relay_chain, chain, number FROM ${table} WHERE relay_chain = ${relayChain} AND ${where})))`;
+}
+
 const livingRows =
   (table: typeof extrinsics | typeof events | typeof calls) => (window: Window, where: Sql) =>
     sql`(SELECT * FROM ${table}

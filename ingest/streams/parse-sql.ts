@@ -8,7 +8,7 @@ const UINT128_MAX = '340282366920938463463374607431768211455';
 /** A planck amount from decimal digits, a JSON integer or 0x-hex; null for anything else. */
 export function amountSql(text: string): string {
   const decimal = `if(length(${text}) < 39 OR (length(${text}) = 39 AND ${text} <= '${UINT128_MAX}'), if(match(${text}, '^[0-9]+$'), toUInt128OrNull(${text}), NULL), NULL)`;
-  const hex = `if(match(${text}, '^0x[0-9a-fA-F]{1,32}$'), reinterpretAsUInt128(reverse(unhex(leftPad(substring(${text}, 3), 32, '0')))), NULL)`;
+  const hex = `if(match(${text}, '^0x0*[0-9a-fA-F]{1,32}$'), reinterpretAsUInt128(reverse(unhex(leftPad(right(substring(${text}, 3), 32), 32, '0')))), NULL)`;
   return `if(startsWith(${text}, '0x'), ${hex}, ${decimal})`;
 }
 
@@ -24,13 +24,16 @@ export function keySql(text: string): string {
   return `multiIf(${text} = '', '', startsWith(${text}, '0x'), ${fromHex}, length(${bytes}) = 35, substring(${bytes}, 2, 32), length(${bytes}) = 36, substring(${bytes}, 3, 32), '')`;
 }
 
-/** The SS58 network prefix that an address text was printed with; 65535 when it is no SS58 text. */
+/** What no SS58 text is printed with: stands for hex, and for chains whose accounts are Ethereum's. */
+export const NO_PREFIX = 65_535;
+
+/** The SS58 network prefix that an address text was printed with. */
 export function prefixSql(text: string): string {
   const bytes = `tryBase58Decode(${text})`;
   const first = `reinterpretAsUInt8(substring(${bytes}, 1, 1))`;
   const second = `reinterpretAsUInt8(substring(${bytes}, 2, 1))`;
   const wide = `bitOr(bitOr(bitShiftLeft(toUInt16(bitAnd(${first}, 63)), 2), bitShiftRight(${second}, 6)), bitShiftLeft(toUInt16(bitAnd(${second}, 63)), 8))`;
-  return `multiIf(startsWith(${text}, '0x'), 65535, length(${bytes}) = 35, toUInt16(${first}), length(${bytes}) = 36, ${wide}, 65535)`;
+  return `multiIf(startsWith(${text}, '0x'), ${NO_PREFIX}, length(${bytes}) = 35, toUInt16(${first}), length(${bytes}) = 36, ${wide}, ${NO_PREFIX})`;
 }
 
 const lowerFirst = (text: string) => `concat(lower(substring(${text}, 1, 1)), substring(${text}, 2))`;

@@ -1,8 +1,8 @@
 import { table } from '../../infra/kernel/table.ts';
 
 /**
- * The raw tables. `rank` orders the versions of one thing: the version in its upper half, the reading order in
- * its lower half, so no two loads share one. A block decides for everything in it: rows of extrinsics, events
+ * The raw tables. `rank` orders the versions of one thing: first whether it is final, then the version, then the
+ * order of reading, so no two loads share one. A block decides for everything in it: rows of extrinsics, events
  * and calls count only while their rank is that of the living block (see `living.ts`), so nothing of a losing
  * block can remain, whatever was interrupted.
  */

@@ -1,0 +1,18 @@
+import { z } from 'zod';
+import { decodeAddress } from '../ingest/chains/address.ts';
+
+/** Schemas of query parameters: text in, checked and turned into what the condition needs. */
+
+export const wholeNumber = (min = 0, max = Number.MAX_SAFE_INTEGER) =>
+  z
+    .string()
+    .regex(/^\d{1,16}$/, 'not a whole number')
+    .transform(Number)
+    .pipe(z.int().min(min).max(max));
+
+/** An account in any SS58 spelling or as H160; compared by its key, lowercase hex with 0x. */
+export const accountKey = () =>
+  z
+    .string()
+    .refine((given) => decodeAddress(given) !== null, 'not an SS58 or H160 address')
+    .transform((given) => (decodeAddress(given) as { key: string }).key);

@@ -1,0 +1,54 @@
+#!/usr/bin/env node
+// Starts the command line on the Node that the product is made for, whatever Node started this file. Two things
+// must be settled before a process begins: its version, and the size of libuv's thread pool, which the engine
+// blocks while it works. Plain JavaScript, since an older Node has to read it.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const NODE_MAJOR = 24;
+const main = join(dirname(fileURLToPath(import.meta.url)), 'main.ts');
+const isRightNode = Number(process.versions.node.split('.')[0]) >= NODE_MAJOR;
+
+const node = findNode();
+if (node === undefined) {
+  process.stderr.write(`chain-metrics: Node ${NODE_MAJOR} is not installed with it; run \`npm ci\` first\n`);
+  process.exitCode = 1;
+} else if (isRightNode && process.env.UV_THREADPOOL_SIZE) {
+  await import('./main.ts');
+} else {
+  const env = { ...process.env, UV_THREADPOOL_SIZE: process.env.UV_THREADPOOL_SIZE || '16' };
+  const argv = [...process.execArgv, main, ...process.argv.slice(2)];
+  if (typeof process.execve === 'function') process.execve(node, ['chain-metrics', ...argv], env);
+  else runBeside(node, argv, env);
+}
+
+function findNode() {
+  if (isRightNode) return process.execPath;
+  try {
+    const home = dirname(createRequire(import.meta.url).resolve('node/package.json'));
+    const binary = join(home, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+    return existsSync(binary) ? binary : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** For a Node that cannot become another one: the child does the work, this process only stands in for it. */
+function runBeside(node, argv, env) {
+  const child = spawn(node, argv, { argv0: 'chain-metrics', env, stdio: 'inherit' });
+  const forward = (signal) => child.kill(signal);
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, forward);
+  child.on('error', (error) => {
+    process.stderr.write(`chain-metrics: ${node} does not run: ${error.message}; run \`npm ci\` again\n`);
+    process.exitCode = 1;
+  });
+  child.on('exit', (code, signal) => {
+    if (signal === null) process.exit(code ?? 1);
+    // Ends the way the child did, so that a shell or a supervisor sees the signal.
+    for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.removeListener(name, forward);
+    process.kill(process.pid, signal);
+  });
+}

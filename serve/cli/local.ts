@@ -1,0 +1,109 @@
+import type { Progress } from '../../aggregate/aggregator.ts';
+import type { Engine } from '../../aggregate/engine.ts';
+import { readCoverage, readStatus } from '../../aggregate/status.ts';
+import { ProductError } from '../../infra/errors.ts';
+import { sql } from '../../infra/kernel/sql.ts';
+import { TOPICS } from '../../ingest/load.ts';
+import type { IngestSummary } from '../../ingest/publish.ts';
+import { deadLetters, refusedFacts } from '../../ingest/streams/raw.ts';
+import { findMetrics } from './metric-names.ts';
+import type { IngestReport, Operator, RebuildRequest, Rebuilt, Source } from './operator.ts';
+
+const PROGRESS_MS = 200;
+const REASONS_SHOWN = 5;
+
+/** Does the work in this process, on an engine that it owns. */
+export class LocalOperator implements Operator {
+  readonly place: string;
+  readonly #engine: Engine;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    this.place = engine.config.DATA_DIR;
+  }
+
+  hold<T>(work: () => Promise<T>): Promise<T> {
+    return this.#engine.aggregator.hold(work);
+  }
+
+  async ingest(source: Source, onProgress: (soFar: IngestSummary) => void): Promise<IngestReport> {
+    const { registry, runtime } = this.#engine;
+    if (source.chain !== undefined && !registry.find(source.chain)) {
+      throw new ProductError(
+        'unknown_chain',
+        `no chain is called ${source.chain}; a chain of your own is added with CHAINS_FILE`,
+      );
+    }
+    const started = runtime.clock.now();
+    const summary = await this.#engine.ingest(source.bytes, {
+      name: source.name,
+      onProgress,
+      ...(source.chain === undefined ? {} : { chain: source.chain }),
+    });
+    return this.#report(source.name, started, summary);
+  }
+
+  async settle(onProgress: (progress: Progress) => void): Promise<void> {
+    await this.#watched(onProgress, () => this.#engine.aggregator.settle());
+  }
+
+  status() {
+    return readStatus(this.#engine);
+  }
+
+  coverage(of: { relay_chain?: string; chain?: string }) {
+    return readCoverage(this.#engine, of);
+  }
+
+  async rebuild(
+    { metrics, from, until }: RebuildRequest,
+    onProgress: (progress: Progress) => void,
+  ): Promise<Rebuilt> {
+    const found = findMetrics(metrics);
+    const windows = await this.#watched(onProgress, () =>
+      this.#engine.aggregator.rebuild(found, from, until),
+    );
+    return { metrics: found.map((metric) => metric.name), windows };
+  }
+
+  close(): Promise<void> {
+    return this.#engine.close();
+  }
+
+  async #watched<T>(onProgress: (progress: Progress) => void, work: () => Promise<T>): Promise<T> {
+    const watch = setInterval(() => onProgress(this.#engine.aggregator.progress), PROGRESS_MS);
+    try {
+      return await work();
+    } finally {
+      clearInterval(watch);
+    }
+  }
+
+  /**
+   * Some lines are refused only when they are loaded, after they were counted as blocks or snapshots: what was
+   * refused is read back from where it is kept.
+   */
+  async #report(name: string, started: number, summary: IngestSummary): Promise<IngestReport> {
+    const { store } = this.#engine.runtime;
+    const refused = await store.rows<{ topic: string; reason: string; lines: number }>(
+      sql`SELECT topic, reason, count() AS lines FROM ${deadLetters} FINAL
+        WHERE origin = ${name} AND version >= ${started} GROUP BY topic, reason ORDER BY lines DESC, reason`,
+    );
+    const [facts] = await store.rows<{ total: number }>(
+      sql`SELECT count() AS total FROM ${refusedFacts} FINAL
+        WHERE bitAnd(rank, 18446744073709551615) >= ${BigInt(started) << 20n}`,
+    );
+    const lines = (topic?: string) =>
+      refused
+        .filter((row) => topic === undefined || row.topic === topic)
+        .reduce((sum, row) => sum + row.lines, 0);
+    return {
+      lines: summary.lines,
+      blocks: summary.blocks - Math.max(0, lines(TOPICS.blocks) - summary.refused_lines),
+      snapshots: summary.snapshots - lines(TOPICS.snapshots),
+      refused_lines: lines(),
+      refused_facts: facts?.total ?? 0,
+      reasons: refused.slice(0, REASONS_SHOWN).map(({ reason, lines }) => ({ reason, lines })),
+    };
+  }
+}

@@ -1,0 +1,32 @@
+import { setTimeout } from 'node:timers/promises';
+import { Engine } from '../../aggregate/engine.ts';
+import type { Config } from '../../infra/config.ts';
+import { ProductError } from '../../infra/errors.ts';
+import { LocalOperator } from './local.ts';
+import type { Operator } from './operator.ts';
+import { RemoteOperator } from './remote.ts';
+
+/** A server that has just taken the directory listens a moment later. */
+const TRIES = 10;
+const BETWEEN_TRIES_MS = 200;
+
+/** The server that owns the data directory, or else this process. */
+export async function openOperator(config: Config): Promise<Operator> {
+  for (let tries = 1; ; tries++) {
+    const remote = await RemoteOperator.connect(config.DATA_DIR);
+    if (remote) return remote;
+    try {
+      return new LocalOperator(await Engine.open(config));
+    } catch (error) {
+      if (!(error instanceof ProductError) || error.code !== 'store_in_use') throw error;
+      if (tries === TRIES) {
+        throw new ProductError(
+          'store_in_use',
+          `${config.DATA_DIR} is in use by another process, and that is no server that takes orders`,
+          error.detail,
+        );
+      }
+    }
+    await setTimeout(BETWEEN_TRIES_MS);
+  }
+}

@@ -1,0 +1,49 @@
+import type { Readable } from 'node:stream';
+import type { Progress } from '../../aggregate/aggregator.ts';
+import type { ChainCoverage, Status } from '../../aggregate/status.ts';
+import type { IngestSummary } from '../../ingest/publish.ts';
+
+export interface Source {
+  /** Path of the file, as the operator knows it. */
+  readonly name: string;
+  readonly bytes: Readable;
+  /** Chain of bare blocks, over the file's name. */
+  readonly chain?: string;
+}
+
+/** What became of one source. Blocks and snapshots are those that were kept. */
+export interface IngestReport extends IngestSummary {
+  readonly refused_facts: number;
+  /** Why lines were refused, the most frequent reasons first. */
+  readonly reasons: readonly { readonly reason: string; readonly lines: number }[];
+}
+
+export interface RebuildRequest {
+  /** Metrics by any of their names; all of them when empty. */
+  readonly metrics: readonly string[];
+  readonly from: string;
+  /** The first day that is left alone. */
+  readonly until: string;
+}
+
+export interface Rebuilt {
+  readonly metrics: readonly string[];
+  readonly windows: number;
+}
+
+/**
+ * What an operator can do, whoever owns the data directory: this process, or a server that is asked over its
+ * socket.
+ */
+export interface Operator {
+  /** Where the work is done, in words. */
+  readonly place: string;
+  /** While the work runs nothing is computed: days that many files touch are computed once, by `settle`. */
+  hold<T>(work: () => Promise<T>): Promise<T>;
+  ingest(source: Source, onProgress: (soFar: IngestSummary) => void): Promise<IngestReport>;
+  settle(onProgress: (progress: Progress) => void): Promise<void>;
+  status(): Promise<Status>;
+  coverage(of: { relay_chain?: string; chain?: string }): Promise<readonly ChainCoverage[]>;
+  rebuild(request: RebuildRequest, onProgress: (progress: Progress) => void): Promise<Rebuilt>;
+  close(): Promise<void>;
+}
