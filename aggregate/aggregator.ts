@@ -4,12 +4,12 @@ import type { FailedJob, Runtime } from '../infra/runtime.ts';
 import type { Sequence } from '../infra/sequence.ts';
 import { RELAY_CHAINS } from '../ingest/chains/registry.ts';
 import { blocks, calls, events, extrinsics, prices, snapshots, touched } from '../ingest/streams/raw.ts';
-import { compute } from './compute.ts';
+import { compute, failureOf } from './compute.ts';
 import { settled, settledUpTo, versions } from './ledger.ts';
 import type { KeptMetric } from './metric.ts';
 import { chainDay } from './metrics/chain-day.ts';
 import { keptMetrics } from './metrics/index.ts';
-import { type PlannedWindow, plan, type StreamTables, type Touch } from './plan.ts';
+import { type PlanInput, type PlannedWindow, plan, type StreamTables, type Touch } from './plan.ts';
 
 export const STREAM_TABLES: StreamTables = {
   blocks: [blocks.name, extrinsics.name, events.name, calls.name],
@@ -102,12 +102,12 @@ export class Aggregator {
   rebuild(metrics: readonly KeptMetric[], from: string, until: string): Promise<number> {
     const named = new Set(metrics.map((metric) => metric.name));
     return this.#turn.run(async () => {
-      const days = await this.#daysWithBlocks();
+      const calendar = await this.#calendar();
       const touches = await this.#runtime.store.rows<Touch>(
         sql`SELECT DISTINCT stream, relay_chain, chain, toString(day) AS day FROM ${touched}
           WHERE touched.day >= ${from} AND touched.day < ${until}`,
       );
-      const windows = this.#plan(touches, days).filter((window) => named.has(window.metric));
+      const windows = this.#plan(touches, calendar).filter((window) => named.has(window.metric));
       await this.#compute(windows);
       return windows.length;
     });
@@ -166,13 +166,13 @@ export class Aggregator {
       ),
     );
     if (touches.length === 0) return;
-    const days = await this.#daysWithBlocks();
+    const calendar = await this.#calendar();
     const newest = touches.reduce((most, touch) => max(most, BigInt(touch.sequence)), 0n);
     const windows = new Map<string, PlannedWindow>();
     // Metrics of one age share a plan; a metric that is new to this store gets its whole history.
     for (const age of new Set(this.#metrics.map((metric) => done.get(metric.name) ?? 0n))) {
       const fresh = touches.filter((touch) => BigInt(touch.sequence) > age);
-      for (const window of this.#plan(fresh, days)) {
+      for (const window of this.#plan(fresh, calendar)) {
         if ((done.get(window.metric) ?? 0n) === age) windows.set(JSON.stringify(window), window);
       }
     }
@@ -183,12 +183,12 @@ export class Aggregator {
     );
   }
 
-  #plan(touches: readonly Touch[], days: ReadonlyMap<string, readonly string[]>): PlannedWindow[] {
+  #plan(touches: readonly Touch[], calendar: Calendar): PlannedWindow[] {
     return plan({
       touches,
       metrics: this.#metrics,
       streams: STREAM_TABLES,
-      days,
+      ...calendar,
       relays: RELAY_CHAINS,
       mostDays: MOST_DAYS,
     });
@@ -207,26 +207,39 @@ export class Aggregator {
             if (this.#isStopped) throw new Error(STOPPED);
             const metric = byName.get(window.metric) as KeptMetric;
             const version = this.#sequence.take(1);
-            await compute(store, metric, window, version, clock.now);
+            await compute(store, metric, window, version, clock.now).catch((error) => {
+              // The other worker stops too: the next try must not overtake what it still writes.
+              waiting.length = 0;
+              throw failureOf(metric, window, error);
+            });
             this.#versions.set(metric.name, version.toString());
             this.#progress = { ...this.#progress, done: this.#progress.done + 1 };
           }
         };
-        await Promise.all(Array.from({ length: WORKERS }, worker));
+        const ends = await Promise.allSettled(Array.from({ length: WORKERS }, worker));
+        for (const end of ends) if (end.status === 'rejected') throw end.reason;
       }
     } finally {
       this.#progress = NOTHING;
     }
   }
 
-  async #daysWithBlocks(): Promise<Map<string, string[]>> {
-    const rows = await this.#runtime.store.rows<{ key: string; days: string[] }>(
-      sql`SELECT concat(relay_chain, '/', chain) AS key, arrayMap(d -> toString(d), groupArray(date)) AS days
-        FROM ${chainDay.table} FINAL GROUP BY key`,
-    );
-    return new Map(rows.map(({ key, days }) => [key, days]));
+  async #calendar(): Promise<Calendar> {
+    const { store } = this.#runtime;
+    const days = sql`arrayMap(d -> toString(d), groupArray(day)) AS days`;
+    const [withBlocks, stated] = await Promise.all([
+      store.rows<DaysOf>(sql`SELECT concat(relay_chain, '/', chain) AS key, ${days}
+        FROM (SELECT relay_chain, chain, date AS day FROM ${chainDay.table} FINAL) GROUP BY key`),
+      store.rows<DaysOf>(sql`SELECT relay_chain AS key, ${days}
+        FROM (SELECT DISTINCT relay_chain, day FROM ${touched} WHERE stream = 'snapshots') GROUP BY key`),
+    ]);
+    return { days: byKey(withBlocks), stated: byKey(stated) };
   }
 }
+
+type Calendar = Pick<PlanInput, 'days' | 'stated'>;
+type DaysOf = { readonly key: string; readonly days: string[] };
+const byKey = (rows: readonly DaysOf[]) => new Map(rows.map(({ key, days }) => [key, days]));
 
 /** Statements of one level that run side by side; the engine itself uses every core for each. */
 const WORKERS = 2;

@@ -1,3 +1,4 @@
+import { ProductError, reasonOf } from '../infra/errors.ts';
 import { ident, join, type Sql, sql } from '../infra/kernel/sql.ts';
 import type { Store } from '../infra/runtime.ts';
 import type { Window } from '../ingest/streams/living.ts';
@@ -59,3 +60,14 @@ async function insertRows(store: Store, metric: KeptMetric, window: Window, vers
 const FOLDED_ROWS_PER_INSERT = 10_000;
 
 const isWithin = (period: Sql, { from, until }: Window) => sql`${period} >= ${from} AND ${period} < ${until}`;
+
+/** Says which window failed: the store's own words are about a statement that nobody has seen. */
+export function failureOf(
+  metric: KeptMetric,
+  { relay_chain, from, until }: Window,
+  error: unknown,
+): ProductError {
+  const known = error instanceof ProductError ? error : undefined;
+  const text = `${metric.name} of ${relay_chain}, ${from} to ${until}: ${reasonOf(error)}`;
+  return new ProductError(known?.code ?? 'store_failed', text, known?.detail);
+}

@@ -10,17 +10,18 @@ import { Sequence } from '../infra/sequence.ts';
 import { loadRegistry, type Registry } from '../ingest/chains/registry.ts';
 import { Loader } from '../ingest/load.ts';
 import { type IngestOptions, type IngestSummary, publish } from '../ingest/publish.ts';
-import { blocksIn, blockViews } from '../ingest/streams/blocks.ts';
+import { blockInlets, blockViews } from '../ingest/streams/blocks.ts';
 import { blocks, chains, deadLetters, rawTables, touched } from '../ingest/streams/raw.ts';
 import { snapshotsIn, snapshotViews } from '../ingest/streams/snapshots.ts';
 import { Aggregator } from './aggregator.ts';
-import { ledgerTables, windows } from './ledger.ts';
+import { ledgerTables, unsettle, windows } from './ledger.ts';
 import { keptMetrics } from './metrics/index.ts';
 
 export const schema: Schema = {
-  tables: [...rawTables, blocksIn, snapshotsIn, ...ledgerTables],
+  tables: [...rawTables, ...blockInlets, snapshotsIn, ...ledgerTables],
   derived: keptMetrics.map((metric) => metric.table),
   views: [...blockViews, ...snapshotViews],
+  forget: (store, table) => unsettle(store, table.name),
 };
 
 /** Everything below the HTTP layer, wired: what the server and the command line both stand on. */

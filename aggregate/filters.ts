@@ -16,3 +16,10 @@ export const accountKey = () =>
     .string()
     .refine((given) => decodeAddress(given) !== null, 'not an SS58 or H160 address')
     .transform((given) => (decodeAddress(given) as { key: string }).key);
+
+/** A contract's address, in lowercase. */
+export const contractAddress = () =>
+  z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{40}$/, 'not an H160 address')
+    .toLowerCase();

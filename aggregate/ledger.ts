@@ -44,3 +44,8 @@ export async function versions(store: Store): Promise<Map<string, string>> {
   );
   return new Map(rows.map((row) => [row.metric, row.version]));
 }
+
+/** Makes a metric as if it were new to the store: the next round computes its whole history. */
+export async function unsettle(store: Store, metric: string): Promise<void> {
+  await store.run(sql`ALTER TABLE ${settled} DELETE WHERE metric = ${metric} SETTINGS mutations_sync = 1`);
+}

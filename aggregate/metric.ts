@@ -39,6 +39,8 @@ export interface Ask<C extends Columns = Columns> {
   readonly filters?: Readonly<Record<string, Filter>>;
   /** Rows of one answer when the reader names no limit; without it, all of them. */
   readonly listed?: boolean;
+  /** The order of this path's answers, where it is not the metric's. */
+  readonly order?: readonly Ordering[];
 }
 
 /**
@@ -63,6 +65,8 @@ interface Definition<C extends Columns> {
   readonly key: readonly string[];
   /** The order of an answer; the key when absent. */
   readonly order?: readonly Ordering[];
+  /** Which rows an answer may hold, where the table has more; `chain` is the one that is asked for, if any. */
+  readonly served?: (chain: string | undefined) => Sql;
   readonly asks: readonly Ask<C>[];
 }
 
@@ -71,6 +75,8 @@ export interface KeptMetric<C extends Columns = Columns> extends Definition<C> {
   /** Days after a changed day whose rows depend on it, itself included. */
   readonly reach: number;
   readonly spread: Spread;
+  /** Days with data in one window at most, where so much is folded of each that the usual number is too many. */
+  readonly mostDays?: number;
   /** The column that says which window a row belongs to; none where the window is everything. */
   readonly period: (keyof C & string) | null;
   /** The rows of a window; with a fold, the facts that it is given. */
@@ -92,18 +98,23 @@ export type Metric = KeptMetric | ReadMetric;
 
 type Given<M> = Omit<M, 'table' | 'name'>;
 
+/** Any window shows what a metric reads and how. */
+const ANY_WINDOW: Window = { relay_chain: 'polkadot', from: '2020-01-01', until: '2020-01-02' };
+
 /** A metric that is computed ahead, window by window, into a table of its own name. */
 export function metric<const C extends Columns>(given: Given<KeptMetric<C>>): KeptMetric {
   const name = snake(given.record);
+  const erased = given as unknown as Given<KeptMetric>;
   const served = Object.entries(given.columns).map(([column, schema]) => [
     column,
     clickhouseType(schema as Column),
   ]);
   return {
-    ...(given as unknown as Given<KeptMetric>),
+    ...erased,
     name,
     table: table({
       name,
+      recipe: `${erased.select(ANY_WINDOW).text}${erased.fold ?? ''}`,
       doc: given.doc,
       columns: { ...Object.fromEntries(served), ...given.internal, version: 'UInt64', is_deleted: 'UInt8' },
       engine: 'ReplacingMergeTree(version, is_deleted)',
@@ -123,5 +134,5 @@ export function snake(record: string): string {
 
 /** What a kept metric reads: raw streams by their table, and other metrics. */
 export function dependencies(metric: KeptMetric): ReadonlySet<string> {
-  return metric.select({ relay_chain: 'polkadot', from: '2020-01-01', until: '2020-01-02' }).tables;
+  return metric.select(ANY_WINDOW).tables;
 }

@@ -26,6 +26,8 @@ export interface PlanInput {
   readonly metrics: readonly KeptMetric[];
   readonly streams: StreamTables;
   readonly days: DaysWithBlocks;
+  /** Days of each relay chain that snapshots tell of. */
+  readonly stated: ReadonlyMap<string, readonly string[]>;
   readonly relays: readonly string[];
   /** Days with data in the widest window that is computed at once. */
   readonly mostDays: number;
@@ -45,9 +47,7 @@ export function plan(input: PlanInput): PlannedWindow[] {
   const ordered = inOrder(input.metrics);
   return input.relays.flatMap((relay) => {
     const neighbours = chainDays(input, relay);
-    const stated = input.touches
-      .filter((touch) => touch.stream === 'snapshots' && touch.relay_chain === relay)
-      .map((touch) => toNumber(touch.day));
+    const stated = (input.stated.get(relay) ?? []).map(toNumber);
     const all = [...new Set([...neighbours.values(), stated].flat())].sort((a, b) => a - b);
     const last = all.at(-1);
     if (last === undefined) return [];
@@ -73,7 +73,11 @@ export function plan(input: PlanInput): PlannedWindow[] {
         return merged.length === 0 ? [] : [{ ...EVERYTHING, metric: metric.name, relay_chain: relay, level }];
       return merged
         .flatMap((range) =>
-          cut(range, all, metric.kept === 'monthly' ? Number.POSITIVE_INFINITY : input.mostDays),
+          cut(
+            range,
+            all,
+            metric.kept === 'monthly' ? Number.POSITIVE_INFINITY : (metric.mostDays ?? input.mostDays),
+          ),
         )
         .map(([from, until]) => ({
           metric: metric.name,

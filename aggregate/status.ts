@@ -1,31 +1,23 @@
 import { basename } from 'node:path';
-import { DATABASE, raw, sql } from '../infra/kernel/sql.ts';
+import { raw, sql } from '../infra/kernel/sql.ts';
 import type { FailedJob, Store } from '../infra/runtime.ts';
 import { blocks, chains, deadLetters, prices, refusedFacts, touched } from '../ingest/streams/raw.ts';
 import type { Engine } from './engine.ts';
+import {
+  type ChainHeights,
+  type Missing,
+  type MissingRow,
+  missing,
+  RANGES_MAX,
+  readHeights,
+} from './heights.ts';
 import { settled, windows } from './ledger.ts';
 import { chainDay } from './metrics/chain-day.ts';
 import { keptMetrics } from './metrics/index.ts';
 import { uptimeDay } from './metrics/uptime-day.ts';
 
-/** What is missing, as inclusive ranges: the first ones, how many there are, and how much all of them hold. */
-export interface Missing<Point> {
-  readonly total: number;
-  readonly ranges_total: number;
-  readonly ranges: readonly { readonly from: Point; readonly to: Point }[];
-}
-
-export interface ChainStatus {
-  readonly relay_chain: string;
-  readonly chain: string;
-  readonly blocks: number;
-  readonly lowest_block: number;
-  readonly highest_block: number;
-  readonly newest_block_at: string | null;
+export interface ChainStatus extends ChainHeights {
   readonly lag_seconds: number | null;
-  /** Blocks without a timestamp: stored, and in no metric. */
-  readonly untimed_blocks: number;
-  readonly missing_blocks: Missing<number>;
 }
 
 export interface Status {
@@ -64,7 +56,6 @@ export interface ChainCoverage
   readonly days_without_price: Missing<string> & { readonly token: string };
 }
 
-const RANGES_MAX = 1000;
 const RANGES_SHOWN = 5;
 const LETTERS_SHOWN = 5;
 
@@ -179,57 +170,6 @@ export async function readCoverage(
 interface ChainOf {
   readonly relay_chain: string;
   readonly chain: string;
-}
-
-interface MissingRow<Point = string> {
-  readonly total: number;
-  readonly ranges_total: number;
-  readonly ranges: readonly (readonly [Point, Point])[];
-}
-
-function missing<Point>(row: MissingRow<Point> | undefined): Missing<Point> {
-  return {
-    total: row?.total ?? 0,
-    ranges_total: row?.ranges_total ?? 0,
-    ranges: (row?.ranges ?? []).map(([from, to]) => ({ from, to })),
-  };
-}
-
-type Heights = Omit<ChainStatus, 'lag_seconds'>;
-
-/** The answer of the last scan of all heights: it holds while the parts of the table are the same. */
-const scans = new WeakMap<Store, { parts: string; heights: Promise<Heights[]> }>();
-
-/** A scan of a large store takes seconds, and anybody may ask: one at a time, and only after a change. */
-async function readHeights(store: Store): Promise<Heights[]> {
-  const [row] = await store.rows<{ parts: string }>(
-    sql`SELECT toString(groupBitXor(cityHash64(name))) AS parts FROM system.parts
-      WHERE database = ${DATABASE} AND table = ${blocks.name} AND active`,
-  );
-  const parts = row?.parts ?? '';
-  const known = scans.get(store);
-  if (known?.parts === parts) return known.heights;
-  const heights = scanHeights(store);
-  scans.set(store, { parts, heights });
-  heights.catch(() => scans.delete(store));
-  return heights;
-}
-
-async function scanHeights(store: Store): Promise<Heights[]> {
-  const rows = await store.rows<Omit<Heights, 'missing_blocks'> & MissingRow<number>>(sql`
-    SELECT relay_chain, chain, count() AS blocks, min(number) AS lowest_block, max(number) AS highest_block,
-      max(time) AS newest_block_at, countIf(isNull(time)) AS untimed_blocks,
-      highest_block - lowest_block + 1 - blocks AS total, countIf(number > previous + 1) AS ranges_total,
-      groupArraySortedIf(${raw(String(RANGES_MAX))})((previous + 1, number - 1), number > previous + 1) AS ranges
-    FROM (
-      SELECT relay_chain, chain, number, time, lagInFrame(number, 1, number) OVER (
-        PARTITION BY relay_chain, chain ORDER BY number ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS previous
-      FROM ${blocks} FINAL
-    ) GROUP BY relay_chain, chain ORDER BY relay_chain, chain`);
-  return rows.map(({ total, ranges_total, ranges, ...chain }) => ({
-    ...chain,
-    missing_blocks: missing({ total, ranges_total, ranges }),
-  }));
 }
 
 /** Facts that the living blocks hold and no decoder takes; those of replaced blocks are gone with them. */

@@ -3,7 +3,12 @@ import { z } from 'zod';
 import { ProductError } from './errors.ts';
 
 const whole = (fallback: number, min = 0, max = Number.MAX_SAFE_INTEGER) =>
-  z.coerce.number().int().min(min).max(max).default(fallback);
+  z
+    .string()
+    .regex(/^-?\d+$/, 'expected a whole number')
+    .transform(Number)
+    .pipe(z.int().min(min).max(max))
+    .default(fallback);
 
 /**
  * Every setting of the product: environment name, range, default and meaning. Help text, the README's table
@@ -58,7 +63,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   if (!read.success) {
     const [issue] = read.error.issues;
     const name = String(issue?.path[0]);
-    throw new ProductError('setting_invalid', `${name}=${given[name]}: ${issue?.message}`);
+    const line = `${name}=${given[name]}: ${issue?.message}`.replace(/\s+/g, ' ');
+    throw new ProductError('setting_invalid', line);
   }
   return { ...read.data, DATA_DIR: resolve(read.data.DATA_DIR) };
 }

@@ -13,6 +13,8 @@ export type ErrorCode =
   | 'input_unreadable'
   | 'unknown_metric'
   | 'unknown_chain'
+  | 'source_unreachable'
+  | 'source_failed'
   | 'usage';
 
 export class ProductError extends Error {

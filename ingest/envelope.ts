@@ -39,10 +39,9 @@ export function readLine(line: Buffer, chain: Chain | undefined, registry: Regis
       return blockEnvelope(chain, bare[1] as string, line, origin);
     }
   }
-  const text = line.toString('utf8');
   let document: unknown;
   try {
-    document = parseExact(text);
+    document = parseExact(line.toString('utf8'));
   } catch {
     return { refused: 'not JSON' };
   }
@@ -52,37 +51,62 @@ export function readLine(line: Buffer, chain: Chain | undefined, registry: Regis
   if (!('schema' in document)) {
     if (!chain)
       return { refused: 'a bare block needs a known chain: name the file after it or pass --chain' };
-    return readBlock(document, chain, origin, {});
+    return unlessTooDeep(() => readBlock(document, chain, origin, {}));
   }
   return readEnvelope(document as Record<string, unknown>, registry, origin);
 }
 
+const LARGEST_VERSION = 2n ** 64n - 1n;
+/** Decimal digits, or an integer; one that a double would round comes as digits from the parser. */
 const version = z
-  .string()
-  .regex(/^\d{1,20}$/, 'not a decimal string')
-  .refine((text) => BigInt(text) < 2n ** 64n, 'larger than 64 bits');
+  .union([z.string(), z.int()], 'not a decimal string')
+  .transform(String)
+  .pipe(
+    z
+      .string()
+      .regex(/^\d{1,20}$/, { error: 'not a decimal string', abort: true })
+      .refine((text) => BigInt(text) <= LARGEST_VERSION, 'larger than 64 bits'),
+  );
 const head = z.object({
   chain: z.string(),
-  relay_chain: z.string().optional(),
-  version: version.optional(),
-  is_deleted: z.union([z.boolean(), z.literal(0), z.literal(1), z.literal('0'), z.literal('1')]).optional(),
+  relay_chain: z.string().nullish(),
+  version: version.nullish(),
+  is_deleted: z.union([z.boolean(), z.literal(0), z.literal(1), z.literal('0'), z.literal('1')]).nullish(),
 });
 
 /** Reads an envelope of any producer. */
 export function readEnvelope(document: Record<string, unknown>, registry: Registry, origin: Origin): Read {
+  return unlessTooDeep(() => readKnown(document, registry, origin));
+}
+
+/** JSON may be nested deeper than it can be written again. */
+function unlessTooDeep(read: () => Read): Read {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof RangeError) return { refused: 'nested too deeply' };
+    throw error;
+  }
+}
+
+const REASON_CHARS_MAX = 100;
+const shown = (text: string) =>
+  text.length > REASON_CHARS_MAX ? `${text.slice(0, REASON_CHARS_MAX)}…` : text;
+
+function readKnown(document: Record<string, unknown>, registry: Registry, origin: Origin): Read {
   const { schema } = document;
   if (schema !== 'block/1' && schema !== 'snapshot/1') {
-    return { refused: `schema: unknown ${JSON.stringify(schema)}; known are block/1 and snapshot/1` };
+    return { refused: `schema: unknown ${shown(JSON.stringify(schema))}; known are block/1 and snapshot/1` };
   }
   const read = head.safeParse(document);
   if (!read.success) {
     const [issue] = read.error.issues;
     return { refused: `${issue?.path.join('.')}: ${issue?.message}` };
   }
-  const chain = registry.find(read.data.chain, read.data.relay_chain);
+  const { chain: name, relay_chain: relay, version } = read.data;
+  const chain = registry.find(name, relay ?? undefined);
   if (!chain) {
-    const under = read.data.relay_chain === undefined ? '' : ` of ${read.data.relay_chain}`;
-    return { refused: `chain: unknown ${read.data.chain}${under}` };
+    return { refused: `chain: unknown ${shown(name)}${relay ? ` of ${shown(relay)}` : ''}` };
   }
   if (schema === 'snapshot/1') {
     const key = `${chain.relay_chain}/${chain.name}/${String(document.kind)}`;
@@ -93,7 +117,7 @@ export function readEnvelope(document: Record<string, unknown>, registry: Regist
   // A tombstone names the height that a reorganisation emptied; nothing else of its block is needed.
   const payload = deleted ? { ...EMPTY_BLOCK, ...(document.payload as object) } : document.payload;
   return readBlock(payload, chain, origin, {
-    ...(read.data.version === undefined ? {} : { version: read.data.version }),
+    ...(version ? { version } : {}),
     ...(deleted ? { is_deleted: 1 } : {}),
   });
 }
@@ -147,9 +171,22 @@ const MOST_HEAD_BYTES = 8192;
 export function splitEnvelope(value: Buffer): { head: BlockHead; payload: Buffer } | null {
   if (!value.subarray(0, PAYLOAD_LAST.length).equals(PAYLOAD_LAST)) return null;
   const at = value.subarray(0, MOST_HEAD_BYTES).indexOf(PAYLOAD);
-  if (at < 0) return null;
-  return {
-    head: JSON.parse(`${value.toString('utf8', 0, at)}}`) as BlockHead,
-    payload: value.subarray(at + PAYLOAD.length - 1, value.length - 1),
-  };
+  const head = at < 0 ? null : readHead(`${value.toString('utf8', 0, at)}}`);
+  return head && { head, payload: value.subarray(at + PAYLOAD.length - 1, value.length - 1) };
+}
+
+/** The mark alone proves nothing: anybody may write it on the log. */
+function readHead(text: string): BlockHead | null {
+  let head: Partial<BlockHead>;
+  try {
+    head = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const { relay_chain, chain, number, version = '0', source, origin, line } = head;
+  const named = [relay_chain, chain, source, origin].every((name) => typeof name === 'string');
+  const numbered = [number, version].every(
+    (digits) => typeof digits === 'string' && /^\d{1,20}$/.test(digits),
+  );
+  return named && numbered && Number.isSafeInteger(line) ? (head as BlockHead) : null;
 }

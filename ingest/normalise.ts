@@ -39,8 +39,8 @@ const block = z.looseObject({
   extrinsics: z.array(
     z.looseObject({
       method,
-      signature: z.looseObject({ signer: z.unknown() }).nullish(),
-      args: z.unknown(),
+      signature: z.looseObject({ signer: z.unknown().optional() }).nullish(),
+      args: z.unknown().optional(),
       events: z.array(event).nullish(),
     }),
   ),

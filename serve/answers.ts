@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import type { Engine } from '../aggregate/engine.ts';
 import type { Ask, KeptMetric, Metric, ReadMetric } from '../aggregate/metric.ts';
 import { chainDay } from '../aggregate/metrics/chain-day.ts';
-import { rendered } from '../infra/kernel/columns.ts';
+import { pointedAt, rendered } from '../infra/kernel/columns.ts';
 import { ident, join, raw, type Sql, sql } from '../infra/kernel/sql.ts';
 import { afterCursor, cursorOf, FORMATS, orderOf, type Query } from './parameters.ts';
 
@@ -40,31 +40,39 @@ export class Answers {
   async render(key: string, metric: Metric, ask: Ask, query: Query, format: string): Promise<Answer> {
     const version = this.version(metric);
     const rows = this.#rows(metric, ask, query);
-    const order = orderOf(metric);
+    const order = orderOf(metric, ask);
     const orderBy = join(
       order.map(({ column, descending }) => raw(`rows.${column}${descending ? ' DESC' : ''}`)),
     );
     const after = query.cursor === undefined ? sql`1` : afterCursor(order, query.cursor);
     const limit = query.limit ?? (ask.listed ? this.#engine.config.LIST_ROWS_MAX : undefined);
-    const columns = join(Object.entries(metric.columns).map(([name, column]) => raw(rendered(name, column))));
     const chosen = sql`FROM ${rows} AS rows WHERE ${after}`;
     const { format: engineFormat, type } = FORMATS[format] as (typeof FORMATS)[string];
+    const isJson = engineFormat === 'JSON' || engineFormat === 'NDJSON';
+    const columns = join(
+      Object.entries(metric.columns).map(([name, column]) => raw(rendered(name, column, isJson))),
+    );
     const page = limit === undefined ? raw('') : sql`LIMIT ${limit}`;
     const [body, next] = await Promise.all([
       this.#engine.runtime.store.bytes(
         sql`SELECT ${columns} ${chosen} ORDER BY ${orderBy} ${page}`,
         engineFormat,
       ),
-      limit === undefined ? null : this.#nextCursor(chosen, order, orderBy, limit),
+      limit === undefined ? null : this.#nextCursor(metric, chosen, order, orderBy, limit),
     ]);
     const answer: Answer = { body, type, version, next, query, etag: this.#etag(version, format, key) };
     this.#cache.set(key, answer);
     return answer;
   }
 
-  /** What the answer depends on: the metric's table, or for those made on reading the newest day of all chains. */
+  /** What the answer depends on: the tables it is read from, or for those made on reading the newest day of all chains. */
   version(metric: Metric): string {
-    return this.#engine.aggregator.version(metric.kept === 'onRead' ? chainDay.name : metric.name);
+    const { aggregator } = this.#engine;
+    const tables =
+      metric.kept === 'onRead'
+        ? [chainDay.name]
+        : [metric.name, ...(metric.served?.(undefined).tables ?? [])];
+    return tables.map((table) => aggregator.version(table)).join('-');
   }
 
   #etag(version: string, format: string, key: string): string {
@@ -77,12 +85,18 @@ export class Answers {
 
   /** The key of the last row of the page, when another row follows it. */
   async #nextCursor(
+    metric: Metric,
     chosen: Sql,
     order: ReturnType<typeof orderOf>,
     orderBy: Sql,
     limit: number,
   ): Promise<string | null> {
-    const key = join(order.map(({ column }) => ident(column)));
+    const key = join(
+      order.map(({ column }) => {
+        const served = metric.columns[column];
+        return served === undefined ? ident(column) : raw(pointedAt(column, served));
+      }),
+    );
     const found = await this.#engine.runtime.store.rows<Record<string, unknown>>(
       sql`SELECT ${key} ${chosen} ORDER BY ${orderBy} LIMIT 2 OFFSET ${limit - 1}`,
     );
@@ -95,22 +109,23 @@ export class Answers {
   }
 
   #keptRows(metric: KeptMetric, ask: Ask, query: Query): Sql {
-    return sql`(SELECT * FROM ${metric.table} FINAL WHERE ${join(conditionsOf(ask, query), ' AND ')})`;
+    return sql`(SELECT * FROM ${metric.table} FINAL WHERE ${join(conditionsOf(metric, ask, query), ' AND ')})`;
   }
 
   #readRows(metric: ReadMetric, ask: Ask, query: Query): Sql {
     const { relay_chain = '', chain = '' } = query;
     const rows = metric.select({ relay_chain, chain });
-    return sql`(SELECT * FROM (${rows}) WHERE ${join(conditionsOf(ask, query), ' AND ')})`;
+    return sql`(SELECT * FROM (${rows}) WHERE ${join(conditionsOf(metric, ask, query), ' AND ')})`;
   }
 }
 
-function conditionsOf(ask: Ask, query: Query): Sql[] {
+function conditionsOf(metric: Metric, ask: Ask, query: Query): Sql[] {
   // A chain that is unknown, or of another relay chain than the one that is asked for, has no rows.
   const relays = ask.relays.filter((relay) => query.relay_chain === undefined || relay === query.relay_chain);
   return [
     relays.length === 0 ? sql`0` : sql`relay_chain IN ${relays}`,
     ...(query.chain === undefined ? [] : [sql`chain = ${query.chain}`]),
+    ...(metric.served === undefined ? [] : [metric.served(query.chain)]),
     ...dateConditions(ask, query),
     ...query.conditions,
   ];

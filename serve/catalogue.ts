@@ -16,7 +16,9 @@ export async function serveCatalogue(app: FastifyInstance, engine: Engine): Prom
       kept: metric.kept,
       relay_chains: ask.relays,
       ...(ask.dates?.floor === undefined ? {} : { served_from: ask.dates.floor }),
-      order: orderOf(metric).map(({ column, descending }) => (descending ? `${column} descending` : column)),
+      order: orderOf(metric, ask).map(({ column, descending }) =>
+        descending ? `${column} descending` : column,
+      ),
       parameters: parametersOf(ask, engine.config.LIST_ROWS_MAX).map(({ name, required, doc }) => ({
         name,
         required,

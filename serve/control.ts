@@ -92,6 +92,7 @@ function buildControl(operator: Operator, log: FastifyBaseLogger): FastifyInstan
 
   app.get('/status', () => operator.status());
   app.get('/coverage', (request) => operator.coverage(coverageQuery.parse(request.query)));
+  app.get('/missing', (request) => operator.missing(missingQuery.parse(request.query)));
   app.post('/ingest', (request, reply) => {
     const { name, chain } = ingestQuery.parse(request.query);
     const source = { name, bytes: request.body as Readable, ...(chain === undefined ? {} : { chain }) };
@@ -119,6 +120,8 @@ const coverageQuery = z
   .object({ relay_chain: z.string().optional(), chain: z.string().optional() })
   .transform(dropUndefined);
 const ingestQuery = z.object({ name: z.string(), chain: z.string().optional() });
+const height = z.coerce.number().int().min(0);
+const missingQuery = z.object({ chain: z.string(), from: height, to: height });
 const rebuildBody = z.object({ metrics: z.array(z.string()), from: z.iso.date(), until: z.iso.date() });
 
 /** A line of an answer that takes its time. */
@@ -140,7 +143,8 @@ function streamed(
     .then(
       (result) => write({ result }),
       (error) => {
-        if (!(error instanceof ProductError)) reply.log.warn({ err: error }, 'an order failed');
+        if (reply.raw.destroyed) reply.log.warn('whoever gave an order hung up before it was done');
+        else if (!(error instanceof ProductError)) reply.log.warn({ err: error }, 'an order failed');
         const known = error instanceof ProductError ? { code: error.code, detail: error.detail } : {};
         write({ error: dropUndefined({ message: reasonOf(error), ...known }) });
       },

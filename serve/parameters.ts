@@ -199,8 +199,8 @@ interface OrderColumn {
   readonly descending: boolean;
 }
 
-export function orderOf(metric: Metric): OrderColumn[] {
-  return (metric.order ?? metric.key).map((entry: Ordering) =>
+export function orderOf(metric: Metric, ask: Ask): OrderColumn[] {
+  return (ask.order ?? metric.order ?? metric.key).map((entry: Ordering) =>
     typeof entry === 'string' ? { column: entry, descending: false } : entry,
   );
 }

@@ -32,7 +32,7 @@ export const dailyUptime = metric({
   reach: 30,
   select: (window) => sql`
     SELECT relay_chain, chain, date,
-      arrayLast(step -> step.since <= date, block_times).seconds AS target_block_time,
+      block_times[greatest(1, arrayLastIndex(step -> step.since <= date, block_times))].seconds AS target_block_time,
       if(num_blocks = 0, 0, if(evaluated = 0, NULL, on_time / evaluated)) AS uptime_1day,
       if(blocks_7days = 0, NULL, on_time_7 / blocks_7days) AS uptime_7days,
       if(blocks_30days = 0, NULL, on_time_30 / blocks_30days) AS uptime_30days,

@@ -91,7 +91,7 @@ export class EmbeddedStore implements Store {
   async insert(table: Table, rows: readonly Record<string, unknown>[]): Promise<void> {
     if (rows.length === 0) return;
     const columns = Object.keys(rows[0] as object);
-    const lines = rows.map((row) => JSON.stringify(row)).join('\n');
+    const lines = rows.map((row) => JSON.stringify(row, wellFormed)).join('\n');
     await this.run(
       `INSERT INTO ${DATABASE}.${table.name} (${columns.join(', ')}) SETTINGS async_insert=0, ` +
         `input_format_skip_unknown_fields=0, date_time_input_format='best_effort' FORMAT JSONEachRow\n${lines}\n`,
@@ -180,6 +180,10 @@ export class EmbeddedStore implements Store {
 }
 
 const NEWLINE = Buffer.from('\n');
+
+/** The engine refuses half a surrogate pair, and any text may hold one. */
+const wellFormed = (_key: string, value: unknown) =>
+  typeof value === 'string' ? value.toWellFormed() : value;
 
 const READ_SETTINGS = [
   "date_time_output_format='iso'",

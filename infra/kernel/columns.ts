@@ -8,6 +8,8 @@ interface StoreFacts {
   readonly clickhouse: string;
   /** SQL that turns the stored value into the served one; the name itself when absent. */
   readonly render?: (name: string) => string;
+  /** The type of a value that is stored as JSON text. */
+  readonly nested?: string;
 }
 const storeFacts = z.registry<StoreFacts>();
 
@@ -33,7 +35,8 @@ interface Options {
 /** A chain, relay chain or other name of few values. */
 export const name = (doc: string) => column(z.string(), doc, { clickhouse: 'LowCardinality(String)' });
 /** A UTC calendar day, `YYYY-MM-DD`. */
-export const day = (doc: string) => column(z.iso.date(), doc, { clickhouse: 'Date' });
+export const day = (doc: string, { nullable = false }: Options = {}) =>
+  column(optional(z.iso.date(), nullable), doc, { clickhouse: nullableType('Date', nullable) });
 /** A moment, ISO 8601 in UTC with milliseconds. */
 export const timestamp = (doc: string, { nullable = false }: Options = {}) =>
   column(optional(z.iso.datetime(), nullable), doc, {
@@ -55,6 +58,9 @@ export const text = (doc: string, { nullable = false }: Options = {}) =>
   column(optional(z.string(), nullable), doc, { clickhouse: nullableType('String', nullable) });
 export const flag = (doc: string, { nullable = false }: Options = {}) =>
   column(optional(z.boolean(), nullable), doc, { clickhouse: nullableType('Bool', nullable) });
+/** A list or an object, kept as JSON text: a value of `type` in JSON answers, and that text in all other formats. */
+export const nested = (schema: z.ZodType, type: string, doc: string, { nullable = false }: Options = {}) =>
+  column(optional(schema, nullable), doc, { clickhouse: nullableType('String', nullable), nested: type });
 
 /** The store's type of a column. */
 export function clickhouseType(column: Column): string {
@@ -62,9 +68,15 @@ export function clickhouseType(column: Column): string {
 }
 
 /** SQL that renders a stored column as it is served, under its own name. */
-export function rendered(name: string, column: Column): string {
-  const { render } = factsOf(column);
+export function rendered(name: string, column: Column, isJson = true): string {
+  const { render, nested } = factsOf(column);
+  if (nested && isJson) return `JSONExtract(ifNull(${name}, 'null'), '${nested}') AS ${name}`;
   return render ? `${render(name)} AS ${name}` : name;
+}
+
+/** SQL of a stored value as a cursor holds it: exact, and read as the same value when it comes back. */
+export function pointedAt(name: string, column: Column): string {
+  return /UInt128|DateTime64/.test(clickhouseType(column)) ? `toString(${name}) AS ${name}` : name;
 }
 
 function factsOf(column: Column): StoreFacts {

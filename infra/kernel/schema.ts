@@ -66,7 +66,9 @@ export async function applySchema(
  */
 function definitions(schema: Schema): Map<string, string> {
   const inlets = schema.tables.filter((table) => table.engine === 'Null');
-  const tables = new Map([...inlets, ...schema.derived].map((table) => [table.name, createTable(table)]));
+  const tables = new Map(
+    [...inlets, ...schema.derived].map((table) => [table.name, `${createTable(table)}${table.recipe ?? ''}`]),
+  );
   return new Map([
     ['schema_version', String(SCHEMA_VERSION)],
     ...[...tables].map(([name, text]): [string, string] => [`table ${name}`, fingerprint(text)]),

@@ -8,6 +8,8 @@ export interface Table extends NamedTable {
   /** Extra clauses inside the parentheses, such as skip indexes. */
   readonly indexes: readonly string[];
   readonly doc: string;
+  /** What a derived table is computed by: when it changes, the table is made anew. */
+  readonly recipe?: string;
 }
 
 export interface View extends NamedTable {
@@ -23,6 +25,7 @@ export function table<const C extends Record<string, string>>(definition: {
   engine: string;
   orderBy: readonly (keyof C & string)[];
   indexes?: readonly string[];
+  recipe?: string;
 }): Table & { readonly columns: C } {
   return { indexes: [], ...definition };
 }

@@ -19,7 +19,8 @@ const chainShape = z
     accounts: z.enum(['ss58', 'h160']).default('ss58'),
     ss58_prefix: z.int().min(0).max(65535),
     token: z.string().min(1),
-    decimals: z.int().min(0).max(38),
+    // USD are exact to 48 decimals: 18 of the token and 30 of its price.
+    decimals: z.int().min(0).max(18),
     /** Nominal seconds between blocks, oldest first; left out, the usual ones of the role. */
     block_times: z
       .array(z.strictObject({ since: day, seconds: z.number().positive() }))

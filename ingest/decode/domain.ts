@@ -121,25 +121,21 @@ export function domainOf(pallet: string, call: string, inner: readonly CallTree[
 export function domainSql(pallet: string, call: string): string {
   const foldSql = (expression: string) => `replaceAll(lower(${expression}), '_', '')`;
   const name = foldSql(pallet);
-  const exceptions = [...domainOfCall, ...[...wrapperCalls].map((wrapper) => [wrapper, OTHERWISE] as const)];
-  const branches = [
-    ...exceptions.map(([qualified, domain]) => {
-      const [exceptPallet = '', exceptCall = ''] = qualified.split('.');
-      return [`${name} = ${text(exceptPallet)} AND ${foldSql(call)} = ${text(exceptCall)}`, text(domain)];
-    }),
-    [`${name} IN (${[...domainOfPallet.keys()].map(text).join(', ')})`, tableSql(name)],
-    ...PATTERNS.map(([pattern, domain]) => [
-      `${name} LIKE ${text(pattern.replaceAll('*', '%'))}`,
-      text(domain),
-    ]),
-  ];
-  return `multiIf(${branches.map(([when, then]) => `${when}, ${then}`).join(', ')}, ${text(OTHERWISE)})`;
+  const qualified = new Map([
+    ...domainOfCall,
+    ...[...wrapperCalls].map((wrapper) => [wrapper, OTHERWISE] as const),
+  ]);
+  const patterns = PATTERNS.map(
+    ([pattern, domain]) => `${name} LIKE ${text(pattern.replaceAll('*', '%'))}, ${text(domain)}`,
+  );
+  const byPattern = `multiIf(${patterns.join(', ')}, ${text(OTHERWISE)})`;
+  // Tables, not a branch for each name: the engine plans them in no time, and it plans anew for every batch.
+  return lookUp(`concat(${name}, '.', ${foldSql(call)})`, qualified, lookUp(name, domainOfPallet, byPattern));
 }
 
-function tableSql(name: string): string {
-  const pallets = [...domainOfPallet.keys()].map(text).join(', ');
-  const domains = [...domainOfPallet.values()].map(text).join(', ');
-  return `transform(${name}, [${pallets}], [${domains}], ${text(OTHERWISE)})`;
+function lookUp(value: string, table: ReadonlyMap<string, Domain>, otherwise: string): string {
+  const list = (values: Iterable<string>) => `[${[...values].map(text).join(', ')}]`;
+  return `transform(${value}, ${list(table.keys())}, ${list(table.values())}, ${otherwise})`;
 }
 
 /** Only names from the tables above come here: letters, digits, dots and wildcards. */

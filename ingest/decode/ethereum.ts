@@ -34,13 +34,24 @@ type Signature = { r: bigint; s: bigint; parity: 0 | 1; signed: Uint8Array };
 /** Throws with the reason when the payload is no transaction of a known kind. */
 export function readEthereumTransaction(payload: unknown): EthereumTransaction {
   const bytes = payloadBytes(payload);
-  const { layout, type, fields } = split(bytes);
+  const parts = split(bytes);
+  const { type, fields } = parts;
+  const read = readFields(bytes, parts);
+  return { from: senderOf(type === null ? legacySignature(fields) : typedSignature(type, fields)), ...read };
+}
+
+/** What stands in the payload itself: all but the sender, whose recovery costs more than all the rest. */
+export function readEthereumFields(payload: unknown): Omit<EthereumTransaction, 'from'> {
+  const bytes = payloadBytes(payload);
+  return readFields(bytes, split(bytes));
+}
+
+function readFields(bytes: Buffer, { layout, fields }: Parts): Omit<EthereumTransaction, 'from'> {
   const [to, value, input] = [1, 2, 3].map((step) =>
     bytesAt(fields, layout.gasLimit + step),
   ) as Three<Buffer>;
   if (to.length !== 0 && to.length !== 20) throw new Error(`payload: a receiver of ${to.length} bytes`);
   return {
-    from: senderOf(type === null ? legacySignature(fields) : typedSignature(type, fields)),
     to: to.length === 0 ? null : hex(to),
     hash: hex(keccak_256(bytes)),
     value: integer(value).toString(),
@@ -60,8 +71,10 @@ function payloadBytes(payload: unknown): Buffer {
   return Buffer.from(payload.slice(2), 'hex');
 }
 
+type Parts = { layout: Layout; type: number | null; fields: unknown[] };
+
 /** A list begins at 0xc0; a lower first byte is the type of what follows. */
-function split(bytes: Buffer): { layout: Layout; type: number | null; fields: unknown[] } {
+function split(bytes: Buffer): Parts {
   const first = bytes[0] ?? 0;
   const type = first >= 0xc0 ? null : first;
   const layout = type === null ? LEGACY : TYPED.get(type);

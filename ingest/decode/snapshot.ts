@@ -32,6 +32,8 @@ function roundedByDoubles(value: unknown): string | null {
 }
 
 const count = z.int().nonnegative();
+/** Chains keep an asset's decimals in one byte. */
+const decimals = count.max(255);
 const text = z.string().min(1);
 const hex = z
   .string()
@@ -55,11 +57,11 @@ const PAYLOADS = {
   validator_set: z.object({ active: z.array(text), waiting: count, nominators: count }),
   issuance: z.object({ total: amount, inactive: amount }),
   treasury_balance: z.object({
-    balances: z.array(z.object({ account: text, asset: text, decimals: count, amount })),
+    balances: z.array(z.object({ account: text, asset: text, decimals, amount })),
   }),
   stable_holdings: z.object({
     holdings: z.array(
-      z.object({ coin: text, asset_id: text, decimals: count, issuance: amount, sovereign_held: amount }),
+      z.object({ coin: text, asset_id: text, decimals, issuance: amount, sovereign_held: amount }),
     ),
   }),
   tvl: z.object({ tvl_usd: dollars }),

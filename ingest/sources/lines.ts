@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
-import type { Readable, Transform } from 'node:stream';
-import { createGunzip, createZstdDecompress } from 'node:zlib';
+import { pipeline, Readable } from 'node:stream';
+import { createGunzip, createZstdDecompress, type ZstdDecompress } from 'node:zlib';
 
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
@@ -14,14 +14,52 @@ export interface SourceLine {
 
 /** The bytes of a file by the ending of its name: gzip, zstd or plain. */
 export function decompressed(name: string, bytes: Readable): Readable {
-  const unpack = name.endsWith('.gz')
-    ? createGunzip()
-    : name.endsWith('.zst')
-      ? createZstdDecompress()
-      : null;
-  if (!unpack) return bytes;
-  bytes.on('error', (error) => unpack.destroy(error));
-  return bytes.pipe(unpack as unknown as Transform);
+  if (name.endsWith('.zst')) return Readable.from(unpackZstd(bytes), { objectMode: false });
+  if (!name.endsWith('.gz')) return bytes;
+  // What ends one of the two ends the other, and the reader hears of it from the last.
+  return pipeline(bytes, createGunzip(), () => undefined);
+}
+
+/** Files that were packed one after another hold several frames; Node's own stream ends after the first. */
+async function* unpackZstd(bytes: Readable): AsyncGenerator<Buffer> {
+  let frame = createZstdDecompress();
+  for await (const piece of bytes) {
+    for (let rest = Buffer.from(piece as Buffer); rest.length > 0; ) {
+      const before = frame.bytesWritten;
+      yield* unpacked(frame, rest);
+      rest = rest.subarray(frame.bytesWritten - before);
+      if (rest.length > 0) frame = createZstdDecompress();
+    }
+  }
+  yield* unpacked(frame);
+}
+
+/** What a frame gives for some of its bytes, or, without any, at its end. */
+async function* unpacked(frame: ZstdDecompress, bytes?: Buffer): AsyncGenerator<Buffer> {
+  const turn = { done: false, failure: undefined as Error | undefined, wake: () => {} };
+  const done = () => {
+    turn.done = true;
+    turn.wake();
+  };
+  const fail = (error: Error) => {
+    turn.failure = error;
+    turn.wake();
+  };
+  const wake = () => turn.wake();
+  frame.on('readable', wake).on('end', done).on('error', fail);
+  if (bytes) frame.write(bytes, done);
+  else frame.end();
+  for (;;) {
+    if (turn.failure) throw turn.failure;
+    const out: Buffer | null = frame.read();
+    if (out) yield out;
+    else if (turn.done) break;
+    else
+      await new Promise<void>((resume) => {
+        turn.wake = resume;
+      });
+  }
+  frame.off('readable', wake).off('end', done).off('error', fail);
 }
 
 /** The name of a file without its directory and the endings that say how it is packed. */

@@ -1,7 +1,17 @@
+import { raw, type Sql, sql } from '../../infra/kernel/sql.ts';
+
 /**
  * ClickHouse expressions that read Sidecar's spellings. Each takes and gives SQL text; the TypeScript decoders of
  * `decode/` follow the same rules.
  */
+
+/**
+ * `from` with more columns, step by step. Each step sees those before it. The engine writes an alias out wherever
+ * its own SELECT uses it, so that aliases of aliases double with every level; a step is planned and worked out once.
+ */
+export function inSteps(from: Sql, ...steps: readonly string[]): Sql {
+  return steps.reduce((before, columns) => sql`(SELECT *, ${raw(columns)} FROM ${before})`, from);
+}
 
 const UINT128_MAX = '340282366920938463463374607431768211455';
 
@@ -21,7 +31,8 @@ export function addressSql(value: string): string {
 export function keySql(text: string): string {
   const bytes = `tryBase58Decode(${text})`;
   const fromHex = `if(length(${text}) IN (42, 66), unhex(substring(${text}, 3)), '')`;
-  return `multiIf(${text} = '', '', startsWith(${text}, '0x'), ${fromHex}, length(${bytes}) = 35, substring(${bytes}, 2, 32), length(${bytes}) = 36, substring(${bytes}, 3, 32), '')`;
+  // Behind a prefix of one or two bytes and before a checksum of two.
+  return `multiIf(startsWith(${text}, '0x'), ${fromHex}, length(${bytes}) IN (35, 36), substring(${bytes}, -34, 32), '')`;
 }
 
 /** What no SS58 text is printed with: stands for hex, and for chains whose accounts are Ethereum's. */

@@ -29,3 +29,12 @@ export function explainFailure(error: unknown): { text: string; exitCode: number
   const advice = wantsStack ? '' : '; LOG_LEVEL=debug shows where';
   return { text: `chain-metrics: ${reasonOf(error)}${advice}${stack}`, exitCode: EXIT.failure };
 }
+
+/**
+ * Ends while the engine is at work. An ordinary exit would take its memory away under its threads and crash;
+ * being killed is what the store is made to survive.
+ */
+export function killSelf(signal: 'SIGINT' | 'SIGKILL' = 'SIGKILL'): void {
+  process.removeAllListeners(signal);
+  process.kill(process.pid, signal);
+}

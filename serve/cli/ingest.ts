@@ -2,7 +2,7 @@ import type { Config } from '../../infra/config.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { IngestSummary } from '../../ingest/publish.ts';
 import { type Display, openDisplay } from './display.ts';
-import { EXIT } from './failure.ts';
+import { EXIT, killSelf } from './failure.ts';
 import { findInputs, type Input } from './inputs.ts';
 import { openOperator } from './open.ts';
 import type { IngestReport, Operator } from './operator.ts';
@@ -26,7 +26,7 @@ export async function ingestCommand(
     process.stderr.write(
       '\nchain-metrics: stopped; what was loaded stays, and the same command goes on with the rest\n',
     );
-    process.exit(130);
+    killSelf('SIGINT');
   });
   try {
     const report = await ingestInputs(operator, inputs, chain, display);
@@ -51,12 +51,17 @@ export async function ingestInputs(
   await operator.hold(async () => {
     for (const input of inputs) reports.push(await ingestOne(operator, input, chain, pace, display));
   });
+  await settleShown(operator, display);
+  display.end();
+  return { files: inputs.length, ...sum(reports), seconds: Math.round(performance.now() - started) / 1000 };
+}
+
+/** Computes what was touched, and shows how far it is. */
+export async function settleShown(operator: Operator, display: Display): Promise<void> {
   await operator.settle(({ done, total }) => {
     const words = total === 0 ? 'looking for what changed' : `${number(done)} of ${plural(total, 'window')}`;
     display.show('computing metrics', total === 0 ? 0 : done / total, words);
   });
-  display.end();
-  return { files: inputs.length, ...sum(reports), seconds: Math.round(performance.now() - started) / 1000 };
 }
 
 const REFRESH_MS = 100;

@@ -3,6 +3,7 @@ import { access, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
+import { STANDARD_INPUT, standardInput } from './standard-input.ts';
 
 /** Something to read: a file, or standard input. */
 export interface Input {
@@ -12,7 +13,7 @@ export interface Input {
   readonly open: () => Readable & { readonly bytesRead: number };
 }
 
-const STANDARD_INPUT = '-';
+const STANDARD: Input = { name: 'standard input', size: null, open: standardInput };
 const INPUT_FILE = /\.(ndjson|jsonl|json)(\.gz|\.zst)?$/;
 
 /** Everything that the paths mean, in order. All of them are looked at before anything is read. */
@@ -21,8 +22,7 @@ export async function findInputs(paths: readonly string[]): Promise<Input[]> {
     throw new ProductError('usage', 'standard input (-) can be read only once');
   }
   const inputs: Input[] = [];
-  for (const path of paths)
-    inputs.push(...(path === STANDARD_INPUT ? [standardInput()] : await inputsAt(path)));
+  for (const path of paths) inputs.push(...(path === STANDARD_INPUT ? [STANDARD] : await inputsAt(path)));
   return inputs;
 }
 
@@ -68,8 +68,4 @@ async function fileInput(path: string, facts: Stats): Promise<Input> {
     size: facts.isFile() ? facts.size : null,
     open: () => createReadStream(path, { highWaterMark: 1024 * 1024 }),
   };
-}
-
-function standardInput(): Input {
-  return { name: 'standard input', size: null, open: () => process.stdin };
 }

@@ -3,14 +3,18 @@ import type { Engine } from '../../aggregate/engine.ts';
 import { readCoverage, readStatus } from '../../aggregate/status.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { sql } from '../../infra/kernel/sql.ts';
+import type { Chain } from '../../ingest/chains/registry.ts';
 import { TOPICS } from '../../ingest/load.ts';
 import type { IngestSummary } from '../../ingest/publish.ts';
+import { missingHeights } from '../../ingest/sources/heights.ts';
 import { deadLetters, refusedFacts } from '../../ingest/streams/raw.ts';
 import { findMetrics } from './metric-names.ts';
-import type { IngestReport, Operator, RebuildRequest, Rebuilt, Source } from './operator.ts';
+import type { IngestReport, MissingRequest, Operator, RebuildRequest, Rebuilt, Source } from './operator.ts';
 
 const PROGRESS_MS = 200;
 const REASONS_SHOWN = 5;
+/** Ranges of missing heights in one answer; who fills them asks again for the rest. */
+const MISSING_RANGES = 10_000;
 
 /** Does the work in this process, on an engine that it owns. */
 export class LocalOperator implements Operator {
@@ -27,13 +31,8 @@ export class LocalOperator implements Operator {
   }
 
   async ingest(source: Source, onProgress: (soFar: IngestSummary) => void): Promise<IngestReport> {
-    const { registry, runtime } = this.#engine;
-    if (source.chain !== undefined && !registry.find(source.chain)) {
-      throw new ProductError(
-        'unknown_chain',
-        `no chain is called ${source.chain}; a chain of your own is added with CHAINS_FILE`,
-      );
-    }
+    const { runtime } = this.#engine;
+    if (source.chain !== undefined) this.#chain(source.chain);
     const started = runtime.clock.now();
     const summary = await this.#engine.ingest(source.bytes, {
       name: source.name,
@@ -55,6 +54,16 @@ export class LocalOperator implements Operator {
     return readCoverage(this.#engine, of);
   }
 
+  missing({ chain, from, to }: MissingRequest) {
+    const { relay_chain, name } = this.#chain(chain);
+    return missingHeights(
+      this.#engine.runtime.store,
+      { relay_chain, chain: name },
+      { from, to },
+      MISSING_RANGES,
+    );
+  }
+
   async rebuild(
     { metrics, from, until }: RebuildRequest,
     onProgress: (progress: Progress) => void,
@@ -68,6 +77,15 @@ export class LocalOperator implements Operator {
 
   close(): Promise<void> {
     return this.#engine.close();
+  }
+
+  #chain(name: string): Chain {
+    const chain = this.#engine.registry.find(name);
+    if (chain) return chain;
+    throw new ProductError(
+      'unknown_chain',
+      `no chain is called ${name}; a chain of your own is added with CHAINS_FILE`,
+    );
   }
 
   async #watched<T>(onProgress: (progress: Progress) => void, work: () => Promise<T>): Promise<T> {

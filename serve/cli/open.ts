@@ -4,7 +4,17 @@ import type { Config } from '../../infra/config.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { LocalOperator } from './local.ts';
 import type { Operator } from './operator.ts';
+import { ownerOf } from './owner.ts';
 import { RemoteOperator } from './remote.ts';
+
+/** The engine on the data directory, for this process alone. */
+export async function openEngine(config: Config): Promise<Engine> {
+  const owner = await ownerOf(config.DATA_DIR);
+  if (owner !== null) {
+    throw new ProductError('store_in_use', `${config.DATA_DIR} is in use by process ${owner}`);
+  }
+  return Engine.open(config);
+}
 
 /** A server that has just taken the directory listens a moment later. */
 const TRIES = 10;
@@ -16,15 +26,11 @@ export async function openOperator(config: Config): Promise<Operator> {
     const remote = await RemoteOperator.connect(config.DATA_DIR);
     if (remote) return remote;
     try {
-      return new LocalOperator(await Engine.open(config));
+      return new LocalOperator(await openEngine(config));
     } catch (error) {
       if (!(error instanceof ProductError) || error.code !== 'store_in_use') throw error;
       if (tries === TRIES) {
-        throw new ProductError(
-          'store_in_use',
-          `${config.DATA_DIR} is in use by another process, and that is no server that takes orders`,
-          error.detail,
-        );
+        throw new ProductError('store_in_use', `${error.message}, which takes no orders`, error.detail);
       }
     }
     await setTimeout(BETWEEN_TRIES_MS);

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import type { Progress } from '../../aggregate/aggregator.ts';
 import type { ChainCoverage, Status } from '../../aggregate/status.ts';
 import type { IngestSummary } from '../../ingest/publish.ts';
+import type { Heights } from '../../ingest/sources/heights.ts';
 
 export interface Source {
   /** Path of the file, as the operator knows it. */
@@ -31,6 +32,10 @@ export interface Rebuilt {
   readonly windows: number;
 }
 
+export interface MissingRequest extends Heights {
+  readonly chain: string;
+}
+
 /**
  * What an operator can do, whoever owns the data directory: this process, or a server that is asked over its
  * socket.
@@ -44,6 +49,8 @@ export interface Operator {
   settle(onProgress: (progress: Progress) => void): Promise<void>;
   status(): Promise<Status>;
   coverage(of: { relay_chain?: string; chain?: string }): Promise<readonly ChainCoverage[]>;
+  /** Heights of a range that are not stored, holes between stored ones first; as many ranges as one answer holds. */
+  missing(request: MissingRequest): Promise<readonly Heights[]>;
   rebuild(request: RebuildRequest, onProgress: (progress: Progress) => void): Promise<Rebuilt>;
   close(): Promise<void>;
 }

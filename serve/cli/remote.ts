@@ -5,8 +5,9 @@ import type { Progress } from '../../aggregate/aggregator.ts';
 import type { ChainCoverage, Status } from '../../aggregate/status.ts';
 import { type ErrorCode, ProductError } from '../../infra/errors.ts';
 import type { IngestSummary } from '../../ingest/publish.ts';
+import type { Heights } from '../../ingest/sources/heights.ts';
 import { findSocket, type Line } from '../control.ts';
-import type { IngestReport, Operator, RebuildRequest, Rebuilt, Source } from './operator.ts';
+import type { IngestReport, MissingRequest, Operator, RebuildRequest, Rebuilt, Source } from './operator.ts';
 
 /** Hands the work to the server that owns the data directory. */
 export class RemoteOperator implements Operator {
@@ -57,6 +58,12 @@ export class RemoteOperator implements Operator {
 
   coverage(of: { relay_chain?: string; chain?: string }): Promise<readonly ChainCoverage[]> {
     return this.#get<ChainCoverage[]>(`/coverage?${new URLSearchParams(of)}`);
+  }
+
+  missing({ chain, from, to }: MissingRequest): Promise<readonly Heights[]> {
+    return this.#get<Heights[]>(
+      `/missing?${new URLSearchParams({ chain, from: String(from), to: String(to) })}`,
+    );
   }
 
   rebuild(order: RebuildRequest, onProgress: (progress: Progress) => void): Promise<Rebuilt> {

@@ -25,14 +25,19 @@ export function shapeBlock({ number, time, extrinsics = [], opening = [], ...fie
   const clock = time ? [{ call: 'timestamp.set', args: { now: String(Date.parse(time)) } }] : [];
   return {
     number: String(number),
-    hash: `0x${number}`,
-    parentHash: `0x${number - 1}`,
+    hash: shapeHash(number),
+    parentHash: shapeHash(number - 1),
     onInitialize: { events: opening.map(shapeEvent) },
     extrinsics: [...clock, ...extrinsics].map(shapeExtrinsic),
     onFinalize: { events: [] },
     finalized: true,
     ...fields,
   };
+}
+
+/** The hash that a block of this height has unless a test gives it another. */
+export function shapeHash(number: number): string {
+  return `0x${Math.max(number, 0).toString(16).padStart(64, '0')}`;
 }
 
 /** A nested call, as the arguments of wrappers carry it. */

@@ -1,0 +1,192 @@
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { parseDay } from '../serve/cli/day.ts';
+import { EXIT, explainFailure } from '../serve/cli/failure.ts';
+import { parseHeight } from '../serve/cli/height.ts';
+import { settingsCommand } from '../serve/cli/settings.ts';
+import { guardStandardInput, STANDARD_INPUT } from '../serve/cli/standard-input.ts';
+import { readConfig } from './config.ts';
+
+// The composition root of the command line. Commands are imported when they run: help and usage errors answer
+// without waiting for the engine to be loaded.
+
+const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  version: string;
+};
+
+const program = new Command('chain-metrics')
+  .description('Raw Sidecar blocks in, exact chain metrics over HTTP out. One process, one data directory.')
+  .version(version, '-V, --version', 'print the version')
+  .helpOption('-h, --help', 'explain a command')
+  .helpCommand('help [command]', 'explain a command')
+  .showHelpAfterError('(`chain-metrics --help` explains the commands)')
+  .exitOverride()
+  .addHelpText(
+    'after',
+    `
+Examples:
+  chain-metrics start --sample                 serve, with recorded blocks to look at
+  chain-metrics ingest blocks/                 take in a directory of block files
+  chain-metrics status                         heights, holes, lag, what was refused
+  DATA_DIR=/srv/metrics PORT=8080 chain-metrics start
+
+Settings are environment variables; \`chain-metrics settings\` lists them.
+
+Exit codes:
+  0 done   1 failure   2 wrong usage or setting   3 done, but some input was refused`,
+  );
+
+program
+  .command('start')
+  .description('serve the metrics of the data directory over HTTP')
+  .option('--sample', 'load the recorded sample first, when the data directory is empty')
+  .addHelpText(
+    'after',
+    `
+Examples:
+  chain-metrics start
+  chain-metrics start --sample                 something to look at, at once
+  HOST=0.0.0.0 PORT=8080 chain-metrics start   for other machines too
+
+SIGTERM or Ctrl-C stops it; what was acknowledged is kept even by kill -9.`,
+  )
+  .action(async (options) => {
+    const { startCommand } = await import('../serve/cli/start.ts');
+    finish(await startCommand(options, readConfig(), version));
+  });
+
+program
+  .command('ingest')
+  .description('take in blocks and snapshots, and bring every metric that they touch up to date')
+  .argument('<path...>', 'files, directories, or - for standard input')
+  .option('--chain <name>', 'chain of bare blocks, when the file is not named after it')
+  .option('--json', 'print the summary as JSON, and nothing else')
+  .addHelpText(
+    'after',
+    `
+A file has one JSON document a line: a Sidecar block of the chain that the file is named after, or an envelope
+(schema block/1 or snapshot/1). It may be packed (.gz, .zst). Of a directory every .ndjson, .jsonl and .json is
+read, in the order of names. Nothing is stored twice: the same file may be given again at any time. While a
+server runs on the data directory, it does the work.
+
+Examples:
+  chain-metrics ingest kusama.ndjson.gz
+  chain-metrics ingest --chain asset-hub-polkadot 2024-*.ndjson.zst
+  zcat export.gz | chain-metrics ingest --chain polkadot -
+
+Exit code 3 says that something was refused; \`chain-metrics status\` shows what and why.`,
+  )
+  .action(async (paths, options) => {
+    const { ingestCommand } = await import('../serve/cli/ingest.ts');
+    finish(await ingestCommand(paths, options, readConfig()));
+  });
+
+program
+  .command('backfill')
+  .description('fetch the blocks that are missing from a Sidecar or polkadot-rest-api')
+  .requiredOption('--url <url>', 'address of the service')
+  .requiredOption('--chain <name>', 'chain that it serves')
+  .option('--from <height>', 'first height', parseHeight, 0)
+  .option('--to <height>', 'last height; the finalized head when absent', parseHeight)
+  .option('--concurrency <number>', 'blocks that are fetched at a time', parseHeight, 8)
+  .option('--dry-run', 'only tell what is missing')
+  .addHelpText(
+    'after',
+    `
+Holes between stored blocks are filled first. Stopped by anything, the same command goes on with what is still
+missing: the store itself says what that is. While a server runs on the data directory, it does the loading.
+
+Examples:
+  chain-metrics backfill --url http://127.0.0.1:8080 --chain polkadot --dry-run
+  chain-metrics backfill --url http://127.0.0.1:8080 --chain asset-hub-polkadot --from 11000000 --to 11050000`,
+  )
+  .action(async (options) => {
+    const { backfillCommand } = await import('../serve/cli/backfill.ts');
+    finish(await backfillCommand(options, readConfig()));
+  });
+
+program
+  .command('follow')
+  .description('take in new blocks as they are finalized, until stopped')
+  .requiredOption('--url <url>', 'address of a Sidecar or polkadot-rest-api')
+  .requiredOption('--chain <name>', 'chain that it serves')
+  .option('--from <height>', 'first height; after the highest stored one when absent', parseHeight)
+  .option('--best', 'also blocks that are not final yet; reorganisations replace them')
+  .option('--poll-ms <milliseconds>', 'time between two looks at the head', parseHeight, 2000)
+  .option('--concurrency <number>', 'blocks that are fetched at a time', parseHeight, 8)
+  .addHelpText(
+    'after',
+    `
+Examples:
+  chain-metrics follow --url http://127.0.0.1:8080 --chain polkadot
+  chain-metrics follow --url http://127.0.0.1:8080 --chain polkadot --best`,
+  )
+  .action(async (options) => {
+    const { followCommand } = await import('../serve/cli/follow.ts');
+    finish(await followCommand(options, readConfig()));
+  });
+
+program
+  .command('status')
+  .description('show heights, holes and lag of every chain, what was refused and what is computed')
+  .option('--json', 'print it as JSON')
+  .addHelpText(
+    'after',
+    `
+Examples:
+  chain-metrics status
+  chain-metrics status --json | jq '.chains[] | {chain, lag_seconds}'`,
+  )
+  .action(async (options) => {
+    const { statusCommand } = await import('../serve/cli/status.ts');
+    finish(await statusCommand(options, readConfig()));
+  });
+
+program
+  .command('rebuild')
+  .description('compute metrics anew from the stored blocks')
+  .argument('[metric...]', 'metrics by name or path; all of them when none is named')
+  .option('--from <date>', 'first day, YYYY-MM-DD', parseDay)
+  .option('--until <date>', 'first day that is left alone, YYYY-MM-DD', parseDay)
+  .option('--json', 'print the result as JSON, and nothing else')
+  .addHelpText(
+    'after',
+    `
+Needed only after a repair by hand: what is loaded late or again is found and computed by itself. Days that a
+rebuilt day reaches, such as the 30 days of a rolling figure, are computed with it.
+
+Examples:
+  chain-metrics rebuild
+  chain-metrics rebuild daily-fees DailyTps /api/daily-uptime --from 2024-01-01 --until 2024-02-01`,
+  )
+  .action(async (metrics, options) => {
+    const { rebuildCommand } = await import('../serve/cli/rebuild.ts');
+    finish(await rebuildCommand(metrics, options, readConfig()));
+  });
+
+program
+  .command('settings')
+  .description('list every setting with its meaning, default and current value')
+  .addHelpText('after', '\nExamples:\n  PORT=8080 chain-metrics settings')
+  .action(() => finish(settingsCommand()));
+
+/** Ends at once: an engine leaves threads behind that nobody needs to wait for. */
+function finish(exitCode: number): never {
+  process.exit(exitCode);
+}
+
+// A reader that has seen enough, such as `head`, is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) =>
+  finish(error.code === 'EPIPE' ? EXIT.ok : EXIT.failure),
+);
+
+guardStandardInput(process.argv.slice(2).includes(STANDARD_INPUT));
+try {
+  await program.parseAsync();
+} catch (error) {
+  // Commander has printed its own errors already; what it calls an error includes help and version.
+  if (error instanceof CommanderError) finish(error.exitCode === 0 ? EXIT.ok : EXIT.usage);
+  const { text, exitCode } = explainFailure(error);
+  process.stderr.write(`${text}\n`);
+  finish(exitCode);
+}

@@ -1,0 +1,47 @@
+import { sql } from '../../infra/kernel/sql.ts';
+import type { Store } from '../../infra/runtime.ts';
+import { blocks } from '../streams/raw.ts';
+
+/** Heights from `from` to `to`, both of them in it. */
+export interface Heights {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Ranges of heights that the store lacks, holes between stored blocks before what lies outside them. */
+export async function missingHeights(
+  store: Store,
+  chain: { relay_chain: string; chain: string },
+  { from, to }: Heights,
+  mostRanges: number,
+): Promise<Heights[]> {
+  const stored = sql`SELECT number FROM ${blocks} FINAL
+    WHERE relay_chain = ${chain.relay_chain} AND chain = ${chain.chain} AND number >= ${from} AND number <= ${to}`;
+  return store.rows<Heights>(sql`
+    SELECT previous + 1 AS from, height - 1 AS to
+    FROM (
+      SELECT height, lagInFrame(height, 1, toInt64(${from - 1})) OVER (ORDER BY height ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS previous
+      FROM (SELECT toInt64(number) AS height FROM (${stored}) UNION ALL SELECT toInt64(${to + 1}))
+    )
+    WHERE height > previous + 1
+    ORDER BY previous = ${from - 1} OR height = ${to + 1}, previous
+    LIMIT ${mostRanges}`);
+}
+
+export function* heightsOf(ranges: readonly Heights[]): Generator<number> {
+  for (const { from, to } of ranges) for (let height = from; height <= to; height++) yield height;
+}
+
+export function countHeights(ranges: readonly Heights[]): number {
+  return ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
+}
+
+/** The first so many heights of some ranges. */
+export function firstHeights(ranges: readonly Heights[], most: number): Heights[] {
+  let left = most;
+  return ranges.flatMap(({ from, to }) => {
+    const end = Math.min(to, from + left - 1);
+    left -= Math.max(0, end - from + 1);
+    return end < from ? [] : [{ from, to: end }];
+  });
+}

@@ -1,0 +1,22 @@
+import { readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/**
+ * The process that holds the lock of the engine in a data directory; null when none does, or when this system
+ * does not tell. Asking first spares people the engine's own words on standard error: it is no lock itself.
+ */
+export async function ownerOf(directory: string): Promise<number | null> {
+  try {
+    const { dev, ino } = await stat(join(directory, 'store', 'status'));
+    const major = (dev >> 8) & 0xfff;
+    const minor = (dev & 0xff) | ((dev >> 12) & 0xfff00);
+    const hex = (part: number) => part.toString(16).padStart(2, '0');
+    const file = `${hex(major)}:${hex(minor)}:${ino}`;
+    // A line: `1: FLOCK  ADVISORY  WRITE 4711 fe:00:10012836 0 EOF`.
+    const locks = (await readFile('/proc/locks', 'utf8')).split('\n').map((line) => line.split(/\s+/));
+    const owner = locks.find((words) => words[5] === file)?.[4];
+    return owner === undefined ? null : Number(owner);
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,32 @@
+import { spawn } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
+import type { Readable } from 'node:stream';
+
+/** How people name standard input among paths. */
+export const STANDARD_INPUT = '-';
+
+type Counted = Readable & { readonly bytesRead: number };
+
+let held: Counted | null = null;
+
+/**
+ * The engine reads standard input by itself: bytes that wait there become rows of whatever it inserts next. So
+ * this process gives its own away before the engine starts, and where it is wanted another one passes it on.
+ */
+export function guardStandardInput(isWanted: boolean): void {
+  if (isWanted) {
+    const reader = spawn('cat', { stdio: ['inherit', 'pipe', 'inherit'] });
+    reader.once('error', (error) => reader.stdout.destroy(error));
+    process.once('exit', () => reader.kill());
+    held = reader.stdout as unknown as Counted;
+  }
+  // The lowest free number is what the next file gets.
+  closeSync(0);
+  const now = openSync('/dev/null', 'r');
+  if (now !== 0) throw new Error(`standard input could not be set aside (${now})`);
+}
+
+export function standardInput(): Counted {
+  if (held === null) throw new Error('standard input was not asked for');
+  return held;
+}

@@ -1,0 +1,100 @@
+import type { Missing } from '../../aggregate/heights.ts';
+import type { Status } from '../../aggregate/status.ts';
+import type { Config } from '../../infra/config.ts';
+import { EXIT } from './failure.ts';
+import { openOperator } from './open.ts';
+import { alignedTable, duration, number, plural } from './words.ts';
+
+export async function statusCommand({ json = false }: { json?: boolean }, config: Config): Promise<number> {
+  const operator = await openOperator(config);
+  try {
+    const status = await operator.status();
+    process.stdout.write(json ? `${JSON.stringify(status)}\n` : describe(status, operator.place));
+    return EXIT.ok;
+  } finally {
+    await operator.close();
+  }
+}
+
+function describe(status: Status, place: string): string {
+  return `${[`data directory  ${place}`, chains(status), metrics(status), refused(status)].join('\n\n')}\n`;
+}
+
+function chains({ chains }: Status): string {
+  if (chains.length === 0) return 'No blocks yet: `chain-metrics ingest PATH…` takes them in.';
+  const rows = chains.map((chain) => [
+    chain.relay_chain,
+    chain.chain,
+    number(chain.blocks),
+    number(chain.lowest_block),
+    number(chain.highest_block),
+    number(chain.missing_blocks.total),
+    chain.newest_block_at?.replace('T', ' ').slice(0, 19) ?? 'none',
+    chain.lag_seconds === null ? 'none' : duration(chain.lag_seconds),
+    number(chain.untimed_blocks),
+  ]);
+  const head = [
+    'relay chain',
+    'chain',
+    'blocks',
+    'lowest',
+    'highest',
+    'missing',
+    'newest block (UTC)',
+    'lag',
+    'untimed',
+  ];
+  const holes = chains
+    .filter((chain) => chain.missing_blocks.total > 0)
+    .map((chain) => [`  ${chain.chain}`, ranges(chain.missing_blocks)]);
+  const table = alignedTable([head, ...rows], [2, 3, 4, 5, 8]);
+  return holes.length === 0 ? table : `${table}\n\nmissing heights\n${alignedTable(holes)}`;
+}
+
+function ranges({ ranges, ranges_total }: Missing<number>): string {
+  const shown = ranges.map(({ from, to }) =>
+    from === to ? number(from) : `${number(from)} to ${number(to)}`,
+  );
+  const more = ranges_total - ranges.length;
+  return `${shown.join('; ')}${more > 0 ? `; and ${plural(more, 'range')} more` : ''}`;
+}
+
+function metrics({ metrics, computing }: Status): string {
+  const rows = metrics.map((metric) => [
+    metric.metric.replaceAll('_', '-'),
+    metric.version,
+    metric.computed_at?.replace('T', ' ').slice(0, 19) ?? 'never',
+    number(metric.windows),
+  ]);
+  const lines = [
+    alignedTable([['metric', 'version', 'last computed (UTC)', 'windows'], ...rows], [1, 3]),
+    '',
+  ];
+  if (computing.windows_total > 0) {
+    lines.push(
+      `computing       ${number(computing.windows_done)} of ${plural(computing.windows_total, 'window')}`,
+    );
+  }
+  const held = computing.held ? ', held until the load that runs is done' : '';
+  lines.push(
+    `waiting         ${plural(computing.touched_days_waiting, 'day')}, ${plural(computing.jobs_waiting, 'job')}${held}`,
+  );
+  lines.push(`failed          ${plural(computing.failed.length, 'job')}`);
+  for (const { id, attempts, reason } of computing.failed) {
+    lines.push(`  ${id} after ${plural(attempts, 'try', 'tries')}: ${reason}`);
+  }
+  return lines.join('\n');
+}
+
+function refused({ dead_letters, refused_facts }: Status): string {
+  const latest = dead_letters.latest.map(({ received_at, file, line, reason }) => [
+    `  ${received_at.replace('T', ' ').slice(0, 19)}`,
+    `${file}:${line}`,
+    reason,
+  ]);
+  return [
+    `dead letters    ${number(dead_letters.total)}${latest.length > 0 ? ', the latest:' : ''}`,
+    ...(latest.length > 0 ? [alignedTable(latest)] : []),
+    `refused facts   ${number(refused_facts)}`,
+  ].join('\n');
+}

@@ -1,0 +1,140 @@
+import type { InputLine } from '../reference/input.ts';
+import { shapeHash } from '../reference/shaped.ts';
+import type { Random } from '../support/random.ts';
+
+/** One line on its way in. A tombstone or a snapshot travels in an envelope only. */
+export type Delivery = InputLine;
+
+const DAY_MS = 86_400_000;
+
+/**
+ * The ways in which lines may arrive: each one to three times, in any order, some after versions of theirs that
+ * were different. What a reader may conclude in the end is the same for all of them.
+ */
+export function shuffledDeliveries(random: Random, lines: readonly InputLine[]): Delivery[] {
+  const placed: { at: number; delivery: Delivery }[] = [];
+  for (const line of lines) {
+    const times = Array.from({ length: random.whole(1, 3) }, () => random.fraction());
+    const last = Math.max(...times);
+    for (const at of times) placed.push({ at, delivery: line });
+    if (!random.chance(0.3)) continue;
+    for (let count = random.whole(1, 3); count > 0; count -= 1) {
+      placed.push(earlierVersion(random, line, lines, last));
+    }
+  }
+  return placed.toSorted((a, b) => a.at - b.at).map(({ delivery }) => delivery);
+}
+
+/** Between one and twenty batches. */
+export function batches(random: Random, deliveries: readonly Delivery[]): Delivery[][] {
+  const cuts = Array.from({ length: random.whole(0, 19) }, () => random.whole(1, deliveries.length - 1));
+  const starts = [...new Set([0, ...cuts])].sort((a, b) => a - b);
+  return starts.map((start, index) => deliveries.slice(start, starts[index + 1]));
+}
+
+/** All lines of a batch in one source, each block in an envelope. */
+export function enveloped(batch: readonly Delivery[]): Delivery[] {
+  return batch.map(({ line, chain }) =>
+    chain === undefined
+      ? { line }
+      : { line: `{"schema":"block/1","chain":${JSON.stringify(chain)},"payload":${line}}` },
+  );
+}
+
+/** Whether the blocks of a batch may travel bare, one file a chain, without passing one another. */
+export function mayTravelBare(batch: readonly Delivery[]): boolean {
+  return batch.every(({ line, chain }) => chain !== undefined || !line.includes('"block/1"'));
+}
+
+export function byChain(batch: readonly Delivery[]): Delivery[] {
+  return batch.toSorted((a, b) => (a.chain ?? '').localeCompare(b.chain ?? ''));
+}
+
+/** A version of a line that does not last: an earlier one, one that never became final, or its tombstone. */
+function earlierVersion(
+  random: Random,
+  { line, chain }: InputLine,
+  lines: readonly InputLine[],
+  before: number,
+): { at: number; delivery: Delivery } {
+  const at = random.fraction() * before;
+  const document = JSON.parse(line) as Block & Snapshot;
+  if (chain === undefined) {
+    return { at, delivery: { line: JSON.stringify({ ...document, payload: { ...document.payload, usd: random.fraction() } }) } };
+  }
+  if (random.chance(0.15)) {
+    const tombstone = { schema: 'block/1', chain, is_deleted: 1, payload: { number: document.number } };
+    return { at, delivery: { line: JSON.stringify(tombstone) } };
+  }
+  const changed = changedBlock(random, document, siblings(lines, chain));
+  const isProvisional = random.chance(0.3);
+  return {
+    // What never became final loses even when it comes last.
+    at: isProvisional ? random.fraction() : at,
+    delivery: { chain, line: JSON.stringify(isProvisional ? { ...changed, finalized: false } : changed) },
+  };
+}
+
+interface Snapshot {
+  payload: object;
+}
+interface Extrinsic {
+  method: { pallet: string; method: string };
+  args: Record<string, unknown>;
+  events: unknown[];
+}
+interface Block {
+  number: string | number;
+  hash: string;
+  extrinsics: Extrinsic[];
+  onInitialize: { events: unknown[] };
+}
+
+const siblings = (lines: readonly InputLine[], chain: string) => lines.filter((line) => line.chain === chain);
+
+type Change = (random: Random, block: Block, others: readonly InputLine[]) => Block;
+
+const CHANGES: readonly Change[] = [
+  (random, block) => ({ ...block, hash: shapeHash(random.whole(1, 1e9)) }),
+  (random, block) => movedBy(block, random.whole(-40, 40) * DAY_MS),
+  (random, block) => movedBy(block, random.whole(-90_000, 90_000)),
+  (_random, block) => ({ ...block, extrinsics: block.extrinsics.filter((extrinsic) => !isClock(extrinsic)) }),
+  (_random, block) => ({ ...block, extrinsics: block.extrinsics.slice(0, -1) }),
+  (_random, block) => ({ ...block, extrinsics: block.extrinsics.map((extrinsic) => ({ ...extrinsic, events: [] })) }),
+  (_random, block) => ({ ...block, onInitialize: { events: [...block.onInitialize.events, ...STRANGE_EVENTS] } }),
+  // Another block of the chain at this height: everything is different.
+  (random, block, others) => ({
+    ...(JSON.parse(random.pick(others).line) as Block),
+    number: block.number,
+  }),
+];
+
+/** One change or several; the keys keep their order, so that such a block is read as fast as a true one. */
+function changedBlock(random: Random, block: Block, others: readonly InputLine[]): Block {
+  let changed = block;
+  for (let count = random.whole(1, 3); count > 0; count -= 1) {
+    changed = random.pick(CHANGES)(random, changed, others);
+  }
+  return changed;
+}
+
+const isClock = ({ method }: Extrinsic) => method.pallet === 'timestamp' && method.method === 'set';
+
+function movedBy(block: Block, milliseconds: number): Block {
+  const extrinsics = block.extrinsics.map((extrinsic) =>
+    isClock(extrinsic)
+      ? { ...extrinsic, args: { now: String(Number(extrinsic.args.now) + milliseconds) } }
+      : extrinsic,
+  );
+  return { ...block, extrinsics };
+}
+
+const event = (pallet: string, method: string, ...data: unknown[]) => ({ method: { pallet, method }, data });
+const SOMEBODY = '15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5';
+const STRANGE_EVENTS = [
+  event('system', 'NewAccount', SOMEBODY),
+  event('system', 'KilledAccount', '14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3'),
+  event('balances', 'Transfer', SOMEBODY, SOMEBODY, 'a lot'),
+  event('treasury', 'Deposit', '123456789'),
+  event('messageQueue', 'Processed', '0x', {}, {}, false),
+];

@@ -1,0 +1,33 @@
+/**
+ * Takes in batches until all are acknowledged and computed, and says on its output how far it is. Made to be
+ * killed: what it had acknowledged stands in a file of its own, and a new process goes on behind it.
+ */
+import { appendFileSync, existsSync, readFileSync } from 'node:fs';
+import { ingestLines, openEngine } from '../support/engine.ts';
+import { lostFrom } from './acknowledged.ts';
+import { byChain, type Delivery, enveloped } from './deliveries.ts';
+
+const [directory = '', batchesFile = '', acknowledgedFile = ''] = process.argv.slice(2);
+const batches = JSON.parse(readFileSync(batchesFile, 'utf8')) as Delivery[][];
+const acknowledged = existsSync(acknowledgedFile)
+  ? readFileSync(acknowledgedFile, 'utf8').split('\n').filter(Boolean).length
+  : 0;
+
+const say = (word: string) => process.stdout.write(`${word}\n`);
+
+say('opening');
+const engine = await openEngine(directory);
+const lost = await lostFrom(engine, batches, acknowledged);
+for (const what of lost) say(`lost ${what}`);
+for (const [index, batch] of batches.entries()) {
+  if (index < acknowledged) continue;
+  say('ingesting');
+  // One source a batch for most, and one a chain for some.
+  await ingestLines(engine, index % 4 === 3 ? byChain(batch) : enveloped(batch));
+  appendFileSync(acknowledgedFile, `${index}\n`);
+  say('computing');
+  if (index % 2 === 0) await engine.aggregator.settle();
+}
+await engine.aggregator.settle();
+say('done');
+await engine.close();

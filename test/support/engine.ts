@@ -1,0 +1,72 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { Engine, schema } from '../../aggregate/engine.ts';
+import { readConfig } from '../../infra/config.ts';
+import { DATABASE } from '../../infra/kernel/sql.ts';
+import { chains } from '../../ingest/streams/raw.ts';
+import type { InputLine } from '../reference/input.ts';
+
+/** A directory that is gone after use. */
+export interface TemporaryDirectory extends Disposable {
+  readonly path: string;
+}
+
+export function temporaryDirectory(): TemporaryDirectory {
+  const path = mkdtempSync(join(tmpdir(), 'chain-metrics-'));
+  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+}
+
+/** An engine on a directory of its own; both are gone after `close`. */
+export interface TestEngine {
+  readonly engine: Engine;
+  close(): Promise<void>;
+}
+
+export async function openTestEngine(): Promise<TestEngine> {
+  const directory = temporaryDirectory();
+  const engine = await openEngine(directory.path);
+  return {
+    engine,
+    close: async () => {
+      await engine.close();
+      directory[Symbol.dispose]();
+    },
+  };
+}
+
+export function openEngine(path: string): Promise<Engine> {
+  return Engine.open(readConfig({ DATA_DIR: path }));
+}
+
+/** Takes in lines in their order: one source for each run of lines of the same chain. */
+export async function ingestLines(engine: Engine, lines: readonly InputLine[]): Promise<void> {
+  for (const { chain, texts } of runsOfChains(lines)) {
+    const name = `${chain ?? 'envelopes'}.ndjson`;
+    await engine.ingest(Readable.from([Buffer.from(`${texts.join('\n')}\n`)]), {
+      name,
+      ...(chain ? { chain } : {}),
+    });
+  }
+}
+
+function runsOfChains(lines: readonly InputLine[]): { chain: string | undefined; texts: string[] }[] {
+  const runs: { chain: string | undefined; texts: string[] }[] = [];
+  for (const { line, chain } of lines) {
+    const open = runs.at(-1);
+    if (open && open.chain === chain) open.texts.push(line);
+    else runs.push({ chain, texts: [line] });
+  }
+  return runs;
+}
+
+/** Empties every table, so that one engine serves many runs: starting one costs more than most runs. */
+export async function emptyEngine(engine: Engine): Promise<void> {
+  await engine.aggregator.settle();
+  for (const { name, engine: kind } of [...schema.tables, ...schema.derived]) {
+    if (kind !== 'Null' && name !== chains.name) {
+      await engine.runtime.store.run(`TRUNCATE TABLE ${DATABASE}.${name} SYNC`);
+    }
+  }
+}
