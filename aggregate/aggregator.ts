@@ -19,6 +19,8 @@ export const STREAM_TABLES: StreamTables = {
 
 const QUEUE = 'compute';
 const MOST_DAYS = 92;
+/** What one statement may look at: the ranks of so many blocks are a few tens of megabytes. */
+const MOST_BLOCKS = 500_000;
 
 /** One round of computation: all that was touched up to `upTo`, or windows that an operator asked for. */
 interface Round {
@@ -190,7 +192,6 @@ export class Aggregator {
       streams: STREAM_TABLES,
       ...calendar,
       relays: RELAY_CHAINS,
-      mostDays: MOST_DAYS,
     });
   }
 
@@ -227,17 +228,22 @@ export class Aggregator {
   async #calendar(): Promise<Calendar> {
     const { store } = this.#runtime;
     const days = sql`arrayMap(d -> toString(d), groupArray(day)) AS days`;
-    const [withBlocks, stated] = await Promise.all([
+    const [withBlocks, stated, [size]] = await Promise.all([
       store.rows<DaysOf>(sql`SELECT concat(relay_chain, '/', chain) AS key, ${days}
         FROM (SELECT relay_chain, chain, date AS day FROM ${chainDay.table} FINAL) GROUP BY key`),
       store.rows<DaysOf>(sql`SELECT relay_chain AS key, ${days}
         FROM (SELECT DISTINCT relay_chain, day FROM ${touched} WHERE stream = 'snapshots') GROUP BY key`),
+      // The same height loaded twice counts twice until its rows are merged: an estimate is enough here.
+      store.rows<{ blocks: number; days: number }>(sql`SELECT (SELECT count() FROM ${blocks}) AS blocks,
+        (SELECT uniqExact(relay_chain, day) FROM ${touched} WHERE stream = 'blocks') AS days`),
     ]);
-    return { days: byKey(withBlocks), stated: byKey(stated) };
+    const blocksADay = Math.max(1, (size?.blocks ?? 0) / Math.max(1, size?.days ?? 0));
+    const mostDays = Math.min(MOST_DAYS, Math.max(1, Math.floor(MOST_BLOCKS / blocksADay)));
+    return { days: byKey(withBlocks), stated: byKey(stated), mostDays };
   }
 }
 
-type Calendar = Pick<PlanInput, 'days' | 'stated'>;
+type Calendar = Pick<PlanInput, 'days' | 'stated' | 'mostDays'>;
 type DaysOf = { readonly key: string; readonly days: string[] };
 const byKey = (rows: readonly DaysOf[]) => new Map(rows.map(({ key, days }) => [key, days]));
 

@@ -76,7 +76,9 @@ export function plan(input: PlanInput): PlannedWindow[] {
           cut(
             range,
             all,
-            metric.kept === 'monthly' ? Number.POSITIVE_INFINITY : (metric.mostDays ?? input.mostDays),
+            metric.kept === 'monthly'
+              ? Number.POSITIVE_INFINITY
+              : Math.min(metric.mostDays ?? input.mostDays, input.mostDays),
           ),
         )
         .map(([from, until]) => ({

@@ -21,7 +21,7 @@ interface Line {
   readonly bytes: Buffer;
   readonly head: Pick<BlockHead, 'relay_chain' | 'chain' | 'number'> & Origin;
   readonly original: Buffer;
-  /** The same block in the engine's own layout, tried once when it could not read the source's. */
+  /** The same block in the layout that the engine reads, for when it could not read the source's. */
   readonly secondTry?: () => Buffer | { refused: string };
 }
 
@@ -113,21 +113,29 @@ export class Loader {
       await staged.commit(this.#sequence.take((lines.at(-1)?.index ?? 0) + 1));
     } catch (error) {
       if (!(error instanceof ProductError) || error.code !== 'store_refused') throw error;
-      if (lines.length === 1) return this.#loadAlone(inlet, lines[0] as Line, error);
+      if (lines.some((line) => line.secondTry)) return this.#loadAgain(inlet, lines);
+      if (lines.length === 1) {
+        const [line] = lines as [Line];
+        const reason = `${error.message}: ${error.detail ?? ''}`.slice(0, 500);
+        return this.#bury([letter(inlet.topic, line.head, reason, line.original)]);
+      }
       const half = lines.length >> 1;
       await this.#load(inlet, lines.slice(0, half));
       await this.#load(inlet, lines.slice(half));
     }
   }
 
-  async #loadAlone(inlet: Inlet, line: Line, error: ProductError): Promise<void> {
-    const again = line.secondTry?.();
-    if (Buffer.isBuffer(again)) {
-      const { secondTry: _, ...rest } = line;
-      return this.#load(inlet, [{ ...rest, bytes: again }]);
+  /** Opens every line of a refused batch: what is no block is buried, the rest is laid out as the engine reads it. */
+  async #loadAgain(inlet: Inlet, lines: readonly Line[]): Promise<void> {
+    const letters: DeadLetter[] = [];
+    const laidOut: Line[] = [];
+    for (const { secondTry, ...line } of lines) {
+      const bytes = secondTry?.() ?? line.bytes;
+      if (Buffer.isBuffer(bytes)) laidOut.push({ ...line, bytes });
+      else letters.push(letter(inlet.topic, line.head, bytes.refused, line.original));
     }
-    const reason = again?.refused ?? `${error.message}: ${error.detail ?? ''}`.slice(0, 500);
-    await this.#bury([letter(inlet.topic, line.head, reason, line.original)]);
+    await this.#bury(letters);
+    if (laidOut.length > 0) await this.#load(inlet, laidOut);
   }
 
   /** Days that lose a block when a height is loaded again: told before the old row can be merged away. */
@@ -135,7 +143,9 @@ export class Loader {
     const heights = new Map<string, string[]>();
     for (const { head } of lines) {
       const key = `relay_chain = ${literal(head.relay_chain)} AND chain = ${literal(head.chain)}`;
-      heights.set(key, [...(heights.get(key) ?? []), head.number]);
+      const numbers = heights.get(key);
+      if (numbers) numbers.push(head.number);
+      else heights.set(key, [head.number]);
     }
     for (const [chain, numbers] of heights) {
       for (let i = 0; i < numbers.length; i += HEIGHTS_PER_QUERY) {

@@ -7,6 +7,7 @@ import { refuseUnknownKeys } from './authentication.ts';
 import { serveCatalogue } from './catalogue.ts';
 import { serveDocs } from './docs.ts';
 import { mapErrors } from './errors.ts';
+import { serveFigures } from './figures.ts';
 import { serveHealth } from './health.ts';
 import { serveMetrics } from './metrics.ts';
 import { limitAnonymous } from './rate-limit.ts';
@@ -35,6 +36,7 @@ export async function buildApp(engine: Engine): Promise<FastifyInstance> {
   await app.register(underPressure, { maxEventLoopDelay: 2000, retryAfter: 5 });
   await serveDocs(app);
   await serveHealth(app, engine);
+  await serveFigures(app, engine);
   await app.register(async (api) => {
     await api.register(cors, { origin: '*', methods: ['GET', 'HEAD'], exposedHeaders: EXPOSED });
     api.addHook('onRequest', (_request, reply, next) => {

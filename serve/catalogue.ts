@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Engine } from '../aggregate/engine.ts';
 import { metrics } from '../aggregate/metrics/index.ts';
-import { readCoverage, readStatus } from '../aggregate/status.ts';
+import { readCoverage, readStatus, type Status } from '../aggregate/status.ts';
 import { ParameterError } from './errors.ts';
 import { orderOf, parametersOf } from './parameters.ts';
 
@@ -39,7 +39,7 @@ export async function serveCatalogue(app: FastifyInstance, engine: Engine): Prom
   app.get(
     '/api/status',
     { schema: about('Heights, holes and lag of every chain; what waits and what failed') },
-    async () => readStatus(engine),
+    async () => publicStatus(await readStatus(engine)),
   );
   app.get(
     '/api/coverage',
@@ -73,6 +73,12 @@ export async function serveCatalogue(app: FastifyInstance, engine: Engine): Prom
       });
     },
   );
+}
+
+/** Why a computation failed may hold the engine's own words: those are for the operator's command line. */
+function publicStatus(status: Status): Status {
+  const failed = status.computing.failed.map((job) => ({ ...job, reason: 'the operator’s log says why' }));
+  return { ...status, computing: { ...status.computing, failed } };
 }
 
 const coverageQuery = z.strictObject({

@@ -26,7 +26,7 @@ export const NOBODY = `0x${'ab'.repeat(20)}`;
 export const code = (n: number) => `0x${String(n).repeat(64)}`; // biome-ignore format: short
 
 /** A signed Ethereum transaction, as its extrinsic carries it. */
-export function payload(to: string | undefined, data: string, value = 10n ** 18n): string {
+export function payload(to: string, data: string, value = 10n ** 18n): string {
   const fields = { to, data, value, nonce: 9n, gasLimit: 100_000n, chainId: 420_420_419n, maxFeePerGas: 20n };
   const raw = { ...fields, type: 'eip1559', maxPriorityFeePerGas: 1n, accessList: [] };
   return Transaction.prepare(raw as Parameters<typeof Transaction.prepare>[0], false)
@@ -76,7 +76,7 @@ const creations: ShapedExtrinsic[] = [
     args: { real: ALICE, call: shapeCall('revive.instantiateWithCode', { ...callOf(''), code: `0x${'00'.repeat(500)}` }) },
     events: [creates(ALICE_H160, C3), ['proxy.ProxyExecuted', { ok: null }], succeeds],
   },
-  ethereum(payload(undefined, '0x60806040'), creates(SENDER, C4)),
+  ethereum(payload('0x', '0x60806040'), creates(SENDER, C4)),
   {
     call: 'utility.batchAll',
     signer: ALICE,

@@ -1,0 +1,37 @@
+import { rmSync } from 'node:fs';
+import { Engine } from './aggregate/engine.ts';
+import { readConfig } from './infra/config.ts';
+import { sql } from './infra/kernel/sql.ts';
+import { compute } from './aggregate/compute.ts';
+import { dailyStakingRewards } from './aggregate/metrics/daily-staking-rewards.ts';
+import { contractTransaction } from './aggregate/metrics/contract-transaction.ts';
+import { contractCallsHeatmap } from './aggregate/metrics/contract-calls-heatmap.ts';
+import { storedRun } from './aggregate/metrics/stored-run.ts';
+rmSync('/tmp/p/perfdb', { recursive: true, force: true });
+const e = await Engine.open(readConfig({ DATA_DIR: '/tmp/p/perfdb' }));
+const s = e.runtime.store;
+const N = 1_300_000;
+const T = "fromUnixTimestamp64Milli(toInt64(1767225600000 + number*6000), 'UTC')";
+await s.run(`INSERT INTO chain_metrics.blocks SELECT 'polkadot','asset-hub-polkadot',number,toString(number),toString(number-1),${T},'',1,3,5,'x',now64(3),number+1,0 FROM numbers(${N})`);
+await s.run(`INSERT INTO chain_metrics.extrinsics (relay_chain,chain,number,extrinsic_index,time,pallet,call,rank) SELECT 'polkadot','asset-hub-polkadot',intDiv(n,3) AS number,n%3,${T},'balances','transfer',number+1 FROM (SELECT number AS n FROM numbers(${3 * N}))`);
+await s.run(`INSERT INTO chain_metrics.events (relay_chain,chain,number,event_index,time,phase,extrinsic_index,pallet,event,data,account,amount,rank) SELECT 'polkadot','asset-hub-polkadot',intDiv(n,3) AS number,n%3,${T},'extrinsic',1,'staking','Rewarded',['15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5','{"staked":null}','12345'], reverse(leftPad(char(n%255, intDiv(n,255)%255, intDiv(n,65025)%255),32,'x')),12345,number+1 FROM (SELECT number AS n FROM numbers(${3 * N}))`);
+await s.run(`INSERT INTO chain_metrics.events (relay_chain,chain,number,event_index,time,phase,extrinsic_index,pallet,event,data,rank) SELECT 'polkadot','asset-hub-polkadot',intDiv(n,3) AS number,n%3+3,${T},'extrinsic',n%3,'system','ExtrinsicSuccess',['{"weight":{"refTime":"1","proofSize":"2"}}'],number+1 FROM (SELECT number AS n FROM numbers(${3 * N}))`);
+const w = { relay_chain: 'polkadot', from: '2026-01-01', until: '2026-04-03' };
+const day = { relay_chain: 'polkadot', from: '2026-02-01', until: '2026-02-02' };
+let v = 1n;
+async function time(name: string, f: () => Promise<void>) { const t = performance.now(); await f(); console.log(name, Math.round(performance.now() - t), 'ms'); }
+const now = () => Date.now();
+await time('contract facts, 92 days, none', () => compute(s, contractTransaction, w, v++, now));
+await time('contract facts, 1 day, none', () => compute(s, contractTransaction, day, v++, now));
+await time('rewards 92 days 3.9M rows', () => compute(s, dailyStakingRewards, w, v++, now));
+await time('rewards 1 day', () => compute(s, dailyStakingRewards, day, v++, now));
+await time('runs 92 days', () => compute(s, storedRun, w, v++, now));
+await time('calls heatmap whole', () => compute(s, contractCallsHeatmap, { ...w, from: '1970-01-01', until: '2149-06-06' }, v++, now));
+// contract transactions: 5,000 a day for 14 days
+const P = '0xf86c098504a817c800825208943535353535353535353535353535353535353535880de0b6b3a76400008025a028ef61340bd939bc2195fe537567866003e1a15d3c71ff63e1590620aa636276a067cbe9d8997f761aecb703304b3800ccf555c9f3dc64214b297fb1966a3b6d83';
+await s.run(`INSERT INTO chain_metrics.extrinsics (relay_chain,chain,number,extrinsic_index,time,pallet,call,success,succeeded,ethereum,ethereum_from,args,fee,rank) SELECT 'polkadot','asset-hub-polkadot',n*3 AS number,3,${T},'revive','ethTransact',1,1,1,unhex('${'11'.repeat(20)}'),'{"payload":"${P}"}',0,number+1 FROM (SELECT number AS n FROM numbers(70000))`);
+console.log(await s.rows(sql`SELECT count() AS n FROM chain_metrics.calls`));
+await time('contract transactions, 14 days of 4,800', () => compute(s, contractTransaction, { ...w, until: '2026-01-15' }, v++, now));
+await time('contract transactions, 1 day', () => compute(s, contractTransaction, { ...w, until: '2026-01-02' }, v++, now));
+console.log(await s.rows(sql`SELECT count() AS n FROM ${contractTransaction.table} FINAL`), process.memoryUsage().rss / 1e6);
+await e.close();
