@@ -4,7 +4,7 @@ import type { FailedJob, Runtime } from '../infra/runtime.ts';
 import type { Sequence } from '../infra/sequence.ts';
 import { RELAY_CHAINS } from '../ingest/chains/registry.ts';
 import { blocks, calls, events, extrinsics, prices, snapshots, touched } from '../ingest/streams/raw.ts';
-import { compute, failureOf } from './compute.ts';
+import { compute, failureOf, fingerprintOf } from './compute.ts';
 import { settled, settledUpTo, versions } from './ledger.ts';
 import type { KeptMetric } from './metric.ts';
 import { chainDay } from './metrics/chain-day.ts';
@@ -45,6 +45,8 @@ export class Aggregator {
   readonly #gate: Mutex;
   readonly #metrics: readonly KeptMetric[];
   readonly #versions = new Map<string, string>();
+  /** What the last fold of everything was given, per metric and relay chain; lost with the process, and then folded once more. */
+  readonly #foldedFacts = new Map<string, string>();
   /** Rounds and rebuilds never run side by side: an older window must not land after a newer one. */
   readonly #turn = new Mutex();
   /** Who waits for a round that has not begun yet. */
@@ -104,6 +106,7 @@ export class Aggregator {
   rebuild(metrics: readonly KeptMetric[], from: string, until: string): Promise<number> {
     const named = new Set(metrics.map((metric) => metric.name));
     return this.#turn.run(async () => {
+      this.#foldedFacts.clear();
       const calendar = await this.#calendar();
       const touches = await this.#runtime.store.rows<Touch>(
         sql`SELECT DISTINCT stream, relay_chain, chain, toString(day) AS day FROM ${touched}
@@ -195,8 +198,20 @@ export class Aggregator {
     });
   }
 
-  async #compute(windows: readonly PlannedWindow[]): Promise<void> {
+  /** A fold over everything is run only when its facts are others than the last time. */
+  async #computeOne(metric: KeptMetric, window: PlannedWindow): Promise<void> {
     const { store, clock } = this.#runtime;
+    const isWholeFold = metric.kept === 'whole' && metric.fold !== undefined;
+    const facts = isWholeFold ? await fingerprintOf(store, metric, window) : '';
+    const name = `${metric.name}/${window.relay_chain}`;
+    if (isWholeFold && this.#foldedFacts.get(name) === facts) return;
+    const version = this.#sequence.take(1);
+    await compute(store, metric, window, version, clock.now);
+    this.#versions.set(metric.name, version.toString());
+    this.#foldedFacts.set(name, facts);
+  }
+
+  async #compute(windows: readonly PlannedWindow[]): Promise<void> {
     const byName = new Map(this.#metrics.map((metric) => [metric.name, metric]));
     const levels = [...new Set(windows.map((window) => window.level))].sort((a, b) => a - b);
     this.#progress = { done: 0, total: windows.length };
@@ -207,13 +222,11 @@ export class Aggregator {
           for (let window = waiting.shift(); window; window = waiting.shift()) {
             if (this.#isStopped) throw new Error(STOPPED);
             const metric = byName.get(window.metric) as KeptMetric;
-            const version = this.#sequence.take(1);
-            await compute(store, metric, window, version, clock.now).catch((error) => {
+            await this.#computeOne(metric, window).catch((error) => {
               // The other worker stops too: the next try must not overtake what it still writes.
               waiting.length = 0;
               throw failureOf(metric, window, error);
             });
-            this.#versions.set(metric.name, version.toString());
             this.#progress = { ...this.#progress, done: this.#progress.done + 1 };
           }
         };

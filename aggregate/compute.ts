@@ -62,6 +62,15 @@ const FOLDED_ROWS_PER_INSERT = 10_000;
 const isWithin = (period: Sql, { from, until }: Window) => sql`${period} >= ${from} AND ${period} < ${until}`;
 
 /** Says which window failed: the store's own words are about a statement that nobody has seen. */
+/** Says whether a fold would be given the same facts, without bringing them here. */
+export async function fingerprintOf(store: Store, metric: KeptMetric, window: Window): Promise<string> {
+  const [row] = await store.rows<{ facts: string }>(
+    sql`SELECT concat(toString(count()), ' ', toString(sum(cityHash64(formatRowNoNewline('JSONEachRow', *))))) AS facts
+      FROM (${metric.select(window)})`,
+  );
+  return row?.facts ?? '';
+}
+
 export function failureOf(
   metric: KeptMetric,
   { relay_chain, from, until }: Window,

@@ -90,7 +90,7 @@ export class Engine {
   }
 }
 
-function readRegistry(config: Config): Registry {
+export function readRegistry(config: Config): Registry {
   try {
     return loadRegistry(config.CHAINS_FILE);
   } catch (error) {

@@ -2,9 +2,10 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { parseDay } from '../serve/cli/day.ts';
 import { EXIT, explainFailure } from '../serve/cli/failure.ts';
-import { parseHeight } from '../serve/cli/height.ts';
+import { parseHeight, parseWithin } from '../serve/cli/height.ts';
 import { settingsCommand } from '../serve/cli/settings.ts';
 import { guardStandardInput, STANDARD_INPUT } from '../serve/cli/standard-input.ts';
+import { parseUrl } from '../serve/cli/url.ts';
 import { readConfig } from './config.ts';
 
 // The composition root of the command line. Commands are imported when they run: help and usage errors answer
@@ -84,21 +85,26 @@ Exit code 3 says that something was refused; \`chain-metrics status\` shows what
 program
   .command('backfill')
   .description('fetch the blocks that are missing from a Sidecar or polkadot-rest-api')
-  .requiredOption('--url <url>', 'address of the service')
-  .requiredOption('--chain <name>', 'chain that it serves')
+  .requiredOption('--url <url>', 'address of the service', parseUrl)
+  .requiredOption('--chain <name>', 'chain that it serves, by its name or an alias')
   .option('--from <height>', 'first height', parseHeight, 0)
-  .option('--to <height>', 'last height; the finalized head when absent', parseHeight)
-  .option('--concurrency <number>', 'blocks that are fetched at a time', parseHeight, 8)
+  .option('--to <height>', 'last height, up to the finalized head; that head when absent', parseHeight)
+  .option('--concurrency <number>', 'blocks that are fetched at a time', parseWithin(1, 256), 8)
+  .option('--force', 'take the blocks although the service names its runtime after another chain')
   .option('--dry-run', 'only tell what is missing')
   .addHelpText(
     'after',
     `
 Holes between stored blocks are filled first. Stopped by anything, the same command goes on with what is still
-missing: the store itself says what that is. While a server runs on the data directory, it does the loading.
+missing: the store itself says what that is. Requests that fail are tried again, later and later; when the service
+stays away, what was fetched is kept and the command ends. While a server runs on the data directory, it does the
+loading.
 
 Examples:
   chain-metrics backfill --url http://127.0.0.1:8080 --chain polkadot --dry-run
-  chain-metrics backfill --url http://127.0.0.1:8080 --chain asset-hub-polkadot --from 11000000 --to 11050000`,
+  chain-metrics backfill --url http://127.0.0.1:8080 --chain asset-hub-polkadot --from 11000000 --to 11050000
+
+Exit code 3 says that something was refused or stays missing; \`chain-metrics gaps\` shows the heights.`,
   )
   .action(async (options) => {
     const { backfillCommand } = await import('../serve/cli/backfill.ts');
@@ -108,15 +114,20 @@ Examples:
 program
   .command('follow')
   .description('take in new blocks as they are finalized, until stopped')
-  .requiredOption('--url <url>', 'address of a Sidecar or polkadot-rest-api')
-  .requiredOption('--chain <name>', 'chain that it serves')
-  .option('--from <height>', 'first height; after the highest stored one when absent', parseHeight)
+  .requiredOption('--url <url>', 'address of a Sidecar or polkadot-rest-api', parseUrl)
+  .requiredOption('--chain <name>', 'chain that it serves, by its name or an alias')
+  .option('--from <height>', 'first height; after the highest final one when absent', parseHeight)
   .option('--best', 'also blocks that are not final yet; reorganisations replace them')
-  .option('--poll-ms <milliseconds>', 'time between two looks at the head', parseHeight, 2000)
-  .option('--concurrency <number>', 'blocks that are fetched at a time', parseHeight, 8)
+  .option('--poll-ms <milliseconds>', 'time between two looks at the head', parseWithin(10, 3_600_000), 2000)
+  .option('--concurrency <number>', 'blocks that are fetched at a time', parseWithin(1, 256), 8)
+  .option('--force', 'take the blocks although the service names its runtime after another chain')
   .addHelpText(
     'after',
     `
+A service that goes away is asked again until it is back. With an empty data directory it begins at the finalized
+head; what lies before is for \`chain-metrics backfill\`. SIGTERM or Ctrl-C stops it; the same command goes on after
+the highest final block. While a server runs on the data directory, it does the loading.
+
 Examples:
   chain-metrics follow --url http://127.0.0.1:8080 --chain polkadot
   chain-metrics follow --url http://127.0.0.1:8080 --chain polkadot --best`,

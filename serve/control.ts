@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { PassThrough, type Readable } from 'node:stream';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { ProductError, reasonOf } from '../infra/errors.ts';
+import { type ErrorCode, ProductError, reasonOf } from '../infra/errors.ts';
 import type { Operator } from './cli/operator.ts';
 
 /**
@@ -90,6 +90,8 @@ function buildControl(operator: Operator, log: FastifyBaseLogger): FastifyInstan
   // The bytes are passed on as they come: as fast as they are loaded, and never held as a whole.
   app.addContentTypeParser('application/octet-stream', (_request, payload, done) => done(null, payload));
 
+  app.setErrorHandler((error, _request, reply) => reply.code(500).send(told(error)));
+
   app.get('/status', () => operator.status());
   app.get('/coverage', (request) => operator.coverage(coverageQuery.parse(request.query)));
   app.get('/missing', (request) => operator.missing(missingQuery.parse(request.query)));
@@ -124,11 +126,18 @@ const height = z.coerce.number().int().min(0);
 const missingQuery = z.object({ chain: z.string(), from: height, to: height });
 const rebuildBody = z.object({ metrics: z.array(z.string()), from: z.iso.date(), until: z.iso.date() });
 
+/** A failure, as it is told to the caller. */
+export interface Told {
+  readonly code?: ErrorCode;
+  readonly message: string;
+  readonly detail?: string;
+}
+
 /** A line of an answer that takes its time. */
 export type Line<Progress, Result> =
   | { readonly progress: Progress }
   | { readonly result: Result }
-  | { readonly error: { readonly code?: string; readonly message: string; readonly detail?: string } };
+  | { readonly error: Told };
 
 function streamed(
   reply: FastifyReply,
@@ -145,12 +154,17 @@ function streamed(
       (error) => {
         if (reply.raw.destroyed) reply.log.warn('whoever gave an order hung up before it was done');
         else if (!(error instanceof ProductError)) reply.log.warn({ err: error }, 'an order failed');
-        const known = error instanceof ProductError ? { code: error.code, detail: error.detail } : {};
-        write({ error: dropUndefined({ message: reasonOf(error), ...known }) });
+        write({ error: told(error) });
       },
     )
     .finally(() => lines.end());
   return reply.type('application/x-ndjson').send(lines);
+}
+
+/** What the caller can throw again as its own. */
+function told(error: unknown): Told {
+  const known = error instanceof ProductError ? { code: error.code, detail: error.detail } : {};
+  return dropUndefined({ message: reasonOf(error), ...known }) as Told;
 }
 
 function dropUndefined<T extends object>(given: T): { [K in keyof T]: Exclude<T[K], undefined> } {

@@ -27,7 +27,6 @@ export interface ContractFact {
   readonly fields: Readonly<Record<string, string>>;
 }
 
-const CONTRACT_EVENTS = ['Instantiated', 'ContractEmitted', 'EthExtrinsicRevert'];
 const unquoted = (name: string) => `replaceAll(JSONExtractRaw(args, '${name}'), '"', '')`;
 
 /** Arguments of a contract call without its code and input, which may be large. */
@@ -44,15 +43,38 @@ const NO_FIELDS = raw("CAST(map(), 'Map(String, String)')");
 
 const keyText = (column: string) => raw(`if(${column} = '', '', concat('0x', lower(hex(${column}))))`);
 
-export function contractFacts({ relay_chain, from, until }: Window): Sql {
-  const within = sql`time >= toDateTime64(${from}, 3, 'UTC') AND time < toDateTime64(${until}, 3, 'UTC')`;
-  const isCall = sql`${within} AND pallet = 'revive'`;
-  const isEvent = sql`${within} AND pallet = 'revive' AND event IN ${CONTRACT_EVENTS} AND refused = ''`;
-  const heights = sql`(
-    SELECT relay_chain, chain, number FROM ${calls} WHERE relay_chain = ${relay_chain} AND ${isCall}
-    UNION DISTINCT SELECT relay_chain, chain, number FROM ${extrinsics} WHERE relay_chain = ${relay_chain} AND ${isCall}
-    UNION DISTINCT SELECT relay_chain, chain, number FROM ${events} WHERE relay_chain = ${relay_chain} AND ${isEvent})`;
-  const isNear = sql`${within} AND (relay_chain, chain, number) IN ${heights}`;
+const within = ({ from, until }: Window) =>
+  sql`time >= toDateTime64(${from}, 3, 'UTC') AND time < toDateTime64(${until}, 3, 'UTC')`;
+const isOfPallet = (window: Window) =>
+  sql`relay_chain = ${window.relay_chain} AND pallet = 'revive' AND ${within(window)}`;
+const isOneOf = (window: Window, names: readonly string[]) =>
+  sql`${isOfPallet(window)} AND event IN ${names} AND refused = ''`;
+
+const placesOfEvents = (window: Window, names: readonly string[]) =>
+  sql`SELECT relay_chain, chain, number, assumeNotNull(extrinsic_index) AS extrinsic_index FROM ${events}
+    WHERE ${isOneOf(window, names)} AND phase = 'extrinsic'`;
+
+/** Extrinsics with contract calls or contract events; a call that failed left neither of them. */
+export function contractFacts(window: Window): Sql {
+  const names = ['Instantiated', 'ContractEmitted', 'EthExtrinsicRevert'];
+  const places = sql`
+    SELECT relay_chain, chain, number, extrinsic_index FROM ${calls} WHERE ${isOfPallet(window)}
+    UNION DISTINCT SELECT relay_chain, chain, number, extrinsic_index FROM ${extrinsics} WHERE ${isOfPallet(window)}
+    UNION DISTINCT ${placesOfEvents(window, names)}`;
+  return factsOf(window, names, places);
+}
+
+/** Extrinsics that created contracts, and creations outside of extrinsics. */
+export const creationFacts = (window: Window): Sql =>
+  factsOf(window, ['Instantiated'], placesOfEvents(window, ['Instantiated']));
+
+function factsOf(window: Window, names: readonly string[], places: Sql): Sql {
+  const { relay_chain } = window;
+  const isTheirs = sql`${within(window)} AND (relay_chain, chain, number, extrinsic_index) IN (${places})`;
+  // The height once more: by it alone the engine finds its way in the table.
+  const isTheirResult = sql`${within(window)} AND pallet = 'system' AND event IN ('ExtrinsicSuccess', 'ExtrinsicFailed')
+    AND phase = 'extrinsic' AND (relay_chain, chain, number) IN (SELECT relay_chain, chain, number FROM (${places}))
+    AND (relay_chain, chain, number, assumeNotNull(extrinsic_index)) IN (${places})`;
   return sql`
     SELECT kind, toString(chain) AS chain, decimals, prefix, number, place, extrinsic_index, time, name, at, account,
       counterparty, fields
@@ -62,12 +84,12 @@ export function contractFacts({ relay_chain, from, until }: Window): Sql {
         ${keyText('signer_key')} AS account, ${keyText('ethereum_from')} AS counterparty,
         mapConcat(map('hash', hash, 'fee', ifNull(toString(fee), ''), 'success', ifNull(toString(success), ''),
           'succeeded', ifNull(toString(succeeded), '')), if(pallet = 'revive', ${callFields}, ${NO_FIELDS})) AS fields
-      FROM ${livingFacts(extrinsics, relay_chain, isNear)}
+      FROM ${livingFacts(extrinsics, relay_chain, isTheirs)}
       UNION ALL
       SELECT 1 AS rising, 'call' AS kind, chain, number, toUInt64(extrinsic_index) + 1 AS place,
         toNullable(extrinsic_index) AS extrinsic_index, time, toString(call) AS name, position AS at,
         ${keyText('actor')} AS account, '' AS counterparty, ${callFields} AS fields
-      FROM ${livingFacts(calls, relay_chain, isCall)}
+      FROM ${livingFacts(calls, relay_chain, sql`pallet = 'revive' AND ${isTheirs}`)}
       UNION ALL
       SELECT 2 AS rising, 'event' AS kind, chain, number,
         multiIf(phase = 'initialization', toUInt64(0), phase = 'finalization', toUInt64(4294967296),
@@ -75,16 +97,12 @@ export function contractFacts({ relay_chain, from, until }: Window): Sql {
         extrinsic_index, time, toString(event) AS name, event_index AS at,
         ${keyText('account')} AS account, ${keyText('counterparty')} AS counterparty,
         if(event = 'EthExtrinsicRevert', map('error', data[1]), ${NO_FIELDS}) AS fields
-      FROM ${livingFacts(events, relay_chain, isEvent)}
+      FROM ${livingFacts(events, relay_chain, isOneOf(window, names))}
       UNION ALL
       SELECT 3 AS rising, 'result' AS kind, chain, number, toUInt64(assumeNotNull(extrinsic_index)) + 1 AS place,
         extrinsic_index, time, toString(event) AS name, event_index AS at, '' AS account, '' AS counterparty,
         if(event = 'ExtrinsicFailed', map('error', data[1], 'info', data[2]), map('info', data[1])) AS fields
-      FROM ${livingFacts(
-        events,
-        relay_chain,
-        sql`pallet = 'system' AND event IN ('ExtrinsicSuccess', 'ExtrinsicFailed') AND phase = 'extrinsic' AND ${isNear}`,
-      )}
+      FROM ${livingFacts(events, relay_chain, isTheirResult)}
     ) AS facts
     INNER JOIN (SELECT chain, decimals, prefix FROM ${chains} FINAL WHERE relay_chain = ${relay_chain}) AS registry
       USING (chain)

@@ -3,7 +3,7 @@ import { encodeAddress } from '../../ingest/chains/address.ts';
 import { accountOfH160 } from '../../ingest/chains/h160.ts';
 import type { ContractCall } from '../folds/contract-calls.ts';
 import { contractExtrinsics } from '../folds/contract-extrinsics.ts';
-import { type ContractFact, contractFacts } from '../folds/contract-facts.ts';
+import { type ContractFact, creationFacts } from '../folds/contract-facts.ts';
 import { metric } from '../metric.ts';
 
 /** Creations of contracts, not served themselves: a contract may have been created twice at one address. */
@@ -33,8 +33,8 @@ export const contractDeployment = metric({
   period: 'block_timestamp',
   spread: 'day',
   reach: 1,
-  mostDays: 14,
-  select: contractFacts,
+  mostDays: 7,
+  select: creationFacts,
   fold: (facts: readonly ContractFact[], { relay_chain }) =>
     contractExtrinsics(facts).flatMap((extrinsic) =>
       extrinsic.created.map(({ contract, deployer, event_index, by }) => ({

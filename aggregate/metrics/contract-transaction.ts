@@ -74,7 +74,7 @@ export const contractTransaction = metric({
   period: 'timestamp',
   spread: 'day',
   reach: 1,
-  mostDays: 14,
+  mostDays: 7,
   served: () => sql`(is_contract = 1 OR ${isKnownContract})`,
   select: contractFacts,
   fold: (facts: readonly ContractFact[], { relay_chain }) =>

@@ -2,7 +2,7 @@ import { pMapIterable } from 'p-map';
 import { type Heights, heightsOf } from './heights.ts';
 import type { Sidecar } from './sidecar.ts';
 
-const LINE_END = Buffer.from('\n');
+export const LINE_END = Buffer.from('\n');
 
 /** Blocks of many heights as lines, in order: several are fetched at a time, and no more than are taken. */
 export async function* blockLines(

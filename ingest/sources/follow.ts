@@ -1,8 +1,11 @@
 import { setTimeout } from 'node:timers/promises';
+import { reasonOf } from '../../infra/errors.ts';
 import { blockLines } from './backfill.ts';
+import { BestBlocks } from './best-blocks.ts';
 import type { Sidecar } from './sidecar.ts';
 
 export interface FollowOptions {
+  readonly chain: { readonly relay_chain: string; readonly name: string };
   /** First height to take; the finalized head when absent. */
   readonly from?: number;
   /** Also blocks that are not final yet; a reorganisation replaces them. */
@@ -10,46 +13,51 @@ export interface FollowOptions {
   readonly pollMs: number;
   readonly concurrency: number;
   readonly signal: AbortSignal;
-}
-
-const LINE_END = Buffer.from('\n');
-
-/**
- * Follows the head of a chain: every finalized block once and in order, and when asked for, the unfinalized ones
- * above it whenever the chain of best blocks changes. Gives the lines of one look at the head at a time.
- */
-export async function* follow(sidecar: Sidecar, options: FollowOptions): AsyncGenerator<Buffer[]> {
-  let next = options.from ?? (await sidecar.head()).number;
-  let bestHash = '';
-  while (!options.signal.aborted) {
-    const finalized = await sidecar.head();
-    for (; next <= finalized.number; next = Math.min(next + BLOCKS_AT_ONCE, finalized.number + 1)) {
-      const to = Math.min(next + BLOCKS_AT_ONCE - 1, finalized.number);
-      yield await collect(blockLines(sidecar, [{ from: next, to }], options.concurrency));
-      if (options.signal.aborted) return;
-    }
-    if (options.best) {
-      const best = await sidecar.head('best');
-      if (best.hash !== bestHash && best.number > finalized.number) {
-        bestHash = best.hash;
-        yield await unfinalized(sidecar, finalized.number + 1, best.number);
-      }
-    }
-    await setTimeout(options.pollMs, undefined, { signal: options.signal }).catch(() => undefined);
-  }
+  /** Lines to add when the chain was followed up to a finalized height. */
+  readonly beside?: (finalized: number) => Promise<Buffer[]>;
+  /** Told once when the source goes away, and with null when it is back. */
+  readonly onAway?: (reason: string | null) => void;
 }
 
 const BLOCKS_AT_ONCE = 64;
+const AWAY_WAIT_MS_MAX = 30_000;
 
-/** A height above the finalized one is not final, whatever the service says of it. */
-async function unfinalized(sidecar: Sidecar, from: number, to: number): Promise<Buffer[]> {
-  const lines: Buffer[] = [];
-  for (let height = from; height <= to; height++) {
-    const block = await sidecar.block(height);
-    const text = block.toString('utf8').replace(/"finalized":true\s*\}\s*$/, '"finalized":false}');
-    lines.push(Buffer.from(text), LINE_END);
+/**
+ * Follows the head of a chain: every finalized block once and in order, and when asked for, the unfinalized ones
+ * above it whenever the chain of best blocks changes. Gives lines as they come, and ends only when it is told to:
+ * a source that is away is asked again until it is back.
+ */
+export async function* follow(sidecar: Sidecar, options: FollowOptions): AsyncGenerator<Buffer[]> {
+  const { signal, pollMs } = options;
+  const best = options.best ? new BestBlocks(sidecar, options.chain) : null;
+  let next = options.from;
+  let wait = pollMs;
+  let isAway = false;
+  while (!signal.aborted) {
+    try {
+      const finalized = await sidecar.head();
+      next ??= finalized.number;
+      while (next <= finalized.number && !signal.aborted) {
+        const to = Math.min(next + BLOCKS_AT_ONCE - 1, finalized.number);
+        const lines = await collect(blockLines(sidecar, [{ from: next, to }], options.concurrency));
+        next = to + 1;
+        yield lines;
+      }
+      const news = (await best?.changes(finalized.number)) ?? [];
+      if (news.length > 0) yield news;
+      const more = (await options.beside?.(finalized.number)) ?? [];
+      if (more.length > 0) yield more;
+      if (isAway) options.onAway?.(null);
+      isAway = false;
+      wait = pollMs;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!isAway) options.onAway?.(reasonOf(error));
+      isAway = true;
+      wait = Math.min(Math.max(1, wait) * 2, AWAY_WAIT_MS_MAX);
+    }
+    await setTimeout(wait, undefined, { signal }).catch(() => undefined);
   }
-  return lines;
 }
 
 async function collect(lines: AsyncIterable<Buffer>): Promise<Buffer[]> {

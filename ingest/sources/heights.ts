@@ -8,7 +8,10 @@ export interface Heights {
   readonly to: number;
 }
 
-/** Ranges of heights that the store lacks, holes between stored blocks before what lies outside them. */
+/**
+ * Ranges of heights that the store lacks or holds only a provisional block of, holes between stored blocks before
+ * what lies outside them.
+ */
 export async function missingHeights(
   store: Store,
   chain: { relay_chain: string; chain: string },
@@ -16,7 +19,8 @@ export async function missingHeights(
   mostRanges: number,
 ): Promise<Heights[]> {
   const stored = sql`SELECT number FROM ${blocks} FINAL
-    WHERE relay_chain = ${chain.relay_chain} AND chain = ${chain.chain} AND number >= ${from} AND number <= ${to}`;
+    WHERE relay_chain = ${chain.relay_chain} AND chain = ${chain.chain} AND number >= ${from} AND number <= ${to}
+      AND finalized`;
   return store.rows<Heights>(sql`
     SELECT previous + 1 AS from, height - 1 AS to
     FROM (

@@ -1,18 +1,19 @@
 import { Readable } from 'node:stream';
 import type { Config } from '../../infra/config.ts';
+import { ProductError } from '../../infra/errors.ts';
 import { blockLines } from '../../ingest/sources/backfill.ts';
 import { countHeights, firstHeights, type Heights } from '../../ingest/sources/heights.ts';
-import { Sidecar } from '../../ingest/sources/sidecar.ts';
+import type { Sidecar } from '../../ingest/sources/sidecar.ts';
 import { type Display, openDisplay } from './display.ts';
 import { EXIT } from './failure.ts';
 import { settleShown } from './ingest.ts';
 import { openOperator } from './open.ts';
 import type { Operator } from './operator.ts';
+import { openSource, type SourceOptions } from './source.ts';
+import { stopOnSignal } from './stop.ts';
 import { duration, number, plural } from './words.ts';
 
-export interface BackfillOptions {
-  readonly url: string;
-  readonly chain: string;
+export interface BackfillOptions extends SourceOptions {
   readonly from: number;
   /** The finalized head of the source when absent. */
   readonly to?: number;
@@ -22,54 +23,92 @@ export interface BackfillOptions {
 
 /** Fetches the blocks that the store lacks; stopped anywhere, the same command goes on with what is still missing. */
 export async function backfillCommand(options: BackfillOptions, config: Config): Promise<number> {
-  const sidecar = await Sidecar.connect(options.url);
-  const to = options.to ?? (await sidecar.head()).number;
+  const stop = stopOnSignal();
+  const { sidecar, chain } = await openSource(options, config, { signal: stop });
+  const head = (await sidecar.head()).number;
+  // What is not final yet may still be replaced: it is for `follow`.
+  const range = { chain: chain.name, from: options.from, to: Math.min(options.to ?? head, head) };
+  if (range.from > range.to) {
+    throw new ProductError(
+      'usage',
+      `no heights from ${range.from} to ${range.to}; the finalized head is ${head}`,
+    );
+  }
   const operator = await openOperator(config);
   const display = openDisplay(process.stderr);
   try {
-    const missing = await operator.missing({ chain: options.chain, from: options.from, to });
+    const missing = await operator.missing(range);
     if (options.dryRun) {
-      process.stdout.write(describePlan(missing, options, to));
+      process.stdout.write(describePlan(missing, range));
       return EXIT.ok;
     }
-    const refused = await fill(operator, sidecar, { ...options, to }, missing, display);
-    return refused > 0 ? EXIT.refused : EXIT.ok;
+    return await fill({ operator, sidecar, range, display, stop, ...options }, missing);
   } finally {
     display.end();
     await operator.close();
   }
 }
 
+interface Range extends Heights {
+  readonly chain: string;
+}
+
+interface Work {
+  readonly operator: Operator;
+  readonly sidecar: Sidecar;
+  readonly range: Range;
+  readonly concurrency: number;
+  readonly display: Display;
+  readonly stop: AbortSignal;
+}
+
 /** Blocks between two computations: metrics of what is there appear while a long backfill still runs. */
 const BLOCKS_BETWEEN_COMPUTATIONS = 50_000;
 
-async function fill(
-  operator: Operator,
-  sidecar: Sidecar,
-  { chain, from, to, concurrency }: BackfillOptions & { to: number },
-  first: readonly Heights[],
-  display: Display,
-): Promise<number> {
+async function fill(work: Work, first: readonly Heights[]): Promise<number> {
+  const { operator, range, display, stop } = work;
   const total = countHeights(first);
   const pace = new Pace(total, display);
   const started = performance.now();
   let refused = 0;
-  for (let missing = first; missing.length > 0; ) {
-    const portion = firstHeights(missing, BLOCKS_BETWEEN_COMPUTATIONS);
-    const lines = blockLines(sidecar, portion, concurrency, (bytes) => pace.add(bytes));
-    const source = { name: sidecar.url, bytes: Readable.from(lines), chain };
-    const report = await operator.hold(() => operator.ingest(source, () => undefined));
-    await settleShown(operator, display);
+  let missing = first;
+  while (missing.length > 0) {
+    const { report, fault } = await load(work, firstHeights(missing, BLOCKS_BETWEEN_COMPUTATIONS), pace);
     refused += report.refused_lines + report.refused_facts;
-    const left = await operator.missing({ chain, from, to });
-    // What was refused stays missing; asking for it again would go on for ever.
-    if (report.refused_lines > 0 && countHeights(left) >= countHeights(missing)) break;
+    if (stop.aborted) {
+      display.end();
+      process.stderr.write(`chain-metrics: ${STOPPED}\n`);
+      return EXIT.failure;
+    }
+    await settleShown(operator, display);
+    if (fault !== undefined) throw fault;
+    const left = await operator.missing(range);
+    // What the source gives and the store does not keep as final stays missing; asking again would never end.
+    if (countHeights(left) >= countHeights(missing)) break;
     missing = left;
   }
   display.end();
-  const words = `${plural(total, 'block')} in ${duration((performance.now() - started) / 1000)}`;
-  process.stdout.write(`${words}, metrics included; ${number(refused)} refused\n`);
-  return refused;
+  const words = `${plural(total, 'block')} in ${duration((performance.now() - started) / 1000)}, metrics included`;
+  const still = missing.length === 0 ? '' : `; ${plural(countHeights(missing), 'height')} still missing`;
+  process.stdout.write(`${words}; ${number(refused)} refused${still}\n`);
+  return refused > 0 || missing.length > 0 ? EXIT.refused : EXIT.ok;
+}
+
+const STOPPED = 'stopped; what was loaded stays, and the same command goes on with the rest';
+
+/** Loads what can be fetched. A source that fails half way ends the lines, not the load: what came is kept. */
+async function load({ operator, sidecar, range, concurrency }: Work, heights: Heights[], pace: Pace) {
+  const failed: { fault?: unknown } = {};
+  const lines = async function* () {
+    try {
+      yield* blockLines(sidecar, heights, concurrency, (bytes) => pace.add(bytes));
+    } catch (error) {
+      failed.fault = error;
+    }
+  };
+  const source = { name: sidecar.url, bytes: Readable.from(lines()), chain: range.chain };
+  const report = await operator.hold(() => operator.ingest(source, () => undefined));
+  return { report, fault: failed.fault };
 }
 
 class Pace {
@@ -101,10 +140,10 @@ class Pace {
 
 const RANGES_SHOWN = 20;
 
-function describePlan(missing: readonly Heights[], { chain, from }: BackfillOptions, to: number): string {
+function describePlan(missing: readonly Heights[], { chain, from, to }: Range): string {
   const shown = missing.slice(0, RANGES_SHOWN).map((range) => `  ${range.from} to ${range.to}`);
   const more =
     missing.length > RANGES_SHOWN ? [`  … and ${plural(missing.length - RANGES_SHOWN, 'range')} more`] : [];
-  const total = `${plural(countHeights(missing), 'block')} of ${chain} are missing between ${from} and ${to}`;
+  const total = `${plural(countHeights(missing), 'block')} of ${chain} missing between ${from} and ${to}`;
   return `${[`${total}${missing.length > 0 ? ', in this order:' : ''}`, ...shown, ...more].join('\n')}\n`;
 }

@@ -1,15 +1,14 @@
 import type { Progress } from '../../aggregate/aggregator.ts';
 import type { Engine } from '../../aggregate/engine.ts';
 import { readCoverage, readStatus } from '../../aggregate/status.ts';
-import { ProductError } from '../../infra/errors.ts';
 import { sql } from '../../infra/kernel/sql.ts';
-import type { Chain } from '../../ingest/chains/registry.ts';
 import { TOPICS } from '../../ingest/load.ts';
 import type { IngestSummary } from '../../ingest/publish.ts';
 import { missingHeights } from '../../ingest/sources/heights.ts';
 import { deadLetters, refusedFacts } from '../../ingest/streams/raw.ts';
 import { findMetrics } from './metric-names.ts';
 import type { IngestReport, MissingRequest, Operator, RebuildRequest, Rebuilt, Source } from './operator.ts';
+import { findChain } from './source.ts';
 
 const PROGRESS_MS = 200;
 const REASONS_SHOWN = 5;
@@ -32,7 +31,7 @@ export class LocalOperator implements Operator {
 
   async ingest(source: Source, onProgress: (soFar: IngestSummary) => void): Promise<IngestReport> {
     const { runtime } = this.#engine;
-    if (source.chain !== undefined) this.#chain(source.chain);
+    if (source.chain !== undefined) findChain(this.#engine.registry, source.chain);
     const started = runtime.clock.now();
     const summary = await this.#engine.ingest(source.bytes, {
       name: source.name,
@@ -55,7 +54,7 @@ export class LocalOperator implements Operator {
   }
 
   missing({ chain, from, to }: MissingRequest) {
-    const { relay_chain, name } = this.#chain(chain);
+    const { relay_chain, name } = findChain(this.#engine.registry, chain);
     return missingHeights(
       this.#engine.runtime.store,
       { relay_chain, chain: name },
@@ -77,15 +76,6 @@ export class LocalOperator implements Operator {
 
   close(): Promise<void> {
     return this.#engine.close();
-  }
-
-  #chain(name: string): Chain {
-    const chain = this.#engine.registry.find(name);
-    if (chain) return chain;
-    throw new ProductError(
-      'unknown_chain',
-      `no chain is called ${name}; a chain of your own is added with CHAINS_FILE`,
-    );
   }
 
   async #watched<T>(onProgress: (progress: Progress) => void, work: () => Promise<T>): Promise<T> {

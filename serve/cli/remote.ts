@@ -3,10 +3,10 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import type { Progress } from '../../aggregate/aggregator.ts';
 import type { ChainCoverage, Status } from '../../aggregate/status.ts';
-import { type ErrorCode, ProductError } from '../../infra/errors.ts';
+import { ProductError } from '../../infra/errors.ts';
 import type { IngestSummary } from '../../ingest/publish.ts';
 import type { Heights } from '../../ingest/sources/heights.ts';
-import { findSocket, type Line } from '../control.ts';
+import { findSocket, type Line, type Told } from '../control.ts';
 import type { IngestReport, MissingRequest, Operator, RebuildRequest, Rebuilt, Source } from './operator.ts';
 
 /** Hands the work to the server that owns the data directory. */
@@ -76,7 +76,7 @@ export class RemoteOperator implements Operator {
   async #get<Result>(path: string): Promise<Result> {
     const answer = await this.#send('GET', path, Readable.from([]));
     const text = (await answer.setEncoding('utf8').toArray()).join('');
-    if (answer.statusCode !== 200) throw new ProductError('store_failed', `the server failed: ${text}`);
+    if (answer.statusCode !== 200) throw failure(JSON.parse(text) as Told);
     return JSON.parse(text) as Result;
   }
 
@@ -103,12 +103,7 @@ export class RemoteOperator implements Operator {
           const line = JSON.parse(text) as Line<Step, Result>;
           if ('progress' in line) onProgress(line.progress);
           else if ('result' in line) return line.result;
-          else
-            throw new ProductError(
-              (line.error.code ?? 'store_failed') as ErrorCode,
-              line.error.message,
-              line.error.detail,
-            );
+          else throw failure(line.error);
         }
       }
     } catch (error) {
@@ -145,6 +140,8 @@ export class RemoteOperator implements Operator {
     });
   }
 }
+
+const failure = ({ code = 'store_failed', message, detail }: Told) => new ProductError(code, message, detail);
 
 const gone = () =>
   new ProductError(

@@ -1,7 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { gunzipSync } from 'node:zlib';
-
-const FIXTURES = new URL('../fixtures/', import.meta.url);
+import { folderOf } from '../support/fixtures.ts';
 
 export type Block = { number: string | number; extrinsics: Extrinsic[] };
 export type Extrinsic = {
@@ -14,12 +13,13 @@ export type Extrinsic = {
 
 /** The recorded blocks of `blocks/kusama` or `runtime/polkadot`, as lines of JSON. */
 export function recordedLines(name: string): string[] {
-  const text = gunzipSync(readFileSync(new URL(`${name}.ndjson.gz`, FIXTURES))).toString('utf8');
+  const [folder, chain] = name.split('/') as ['blocks' | 'runtime', string];
+  const text = gunzipSync(readFileSync(new URL(`${chain}.ndjson.gz`, folderOf(folder)))).toString('utf8');
   return text.split('\n').filter((line) => line !== '');
 }
 
 export function recordedFiles(folder: 'blocks' | 'runtime'): string[] {
-  const files = readdirSync(new URL(folder, FIXTURES)).filter((file) => file.endsWith('.ndjson.gz'));
+  const files = readdirSync(folderOf(folder)).filter((file) => file.endsWith('.ndjson.gz'));
   return files.map((file) => `${folder}/${file.replace('.ndjson.gz', '')}`);
 }
 

@@ -4,19 +4,22 @@ import type { Random } from '../support/random.ts';
 
 /** One line on its way in. A tombstone or a snapshot travels in an envelope only. */
 export type Delivery = InputLine;
+type Placed = { readonly at: number; readonly delivery: Delivery };
 
 const DAY_MS = 86_400_000;
 
 /**
  * The ways in which lines may arrive: each one to three times, in any order, some after versions of theirs that
- * were different. What a reader may conclude in the end is the same for all of them.
+ * were different, and blocks among them that a reorganisation takes back. What a reader may conclude in the end is
+ * the same for all of them.
  */
 export function shuffledDeliveries(random: Random, lines: readonly InputLine[]): Delivery[] {
-  const placed: { at: number; delivery: Delivery }[] = [];
+  const placed: Placed[] = [];
   for (const line of lines) {
     const times = Array.from({ length: random.whole(1, 3) }, () => random.fraction());
     const last = Math.max(...times);
     for (const at of times) placed.push({ at, delivery: line });
+    if (line.chain !== undefined && random.chance(0.05)) placed.push(...blockTakenBack(random, line, lines));
     if (!random.chance(0.3)) continue;
     for (let count = random.whole(1, 3); count > 0; count -= 1) {
       placed.push(earlierVersion(random, line, lines, last));
@@ -56,15 +59,14 @@ function earlierVersion(
   { line, chain }: InputLine,
   lines: readonly InputLine[],
   before: number,
-): { at: number; delivery: Delivery } {
+): Placed {
   const at = random.fraction() * before;
   const document = JSON.parse(line) as Block & Snapshot;
   if (chain === undefined) {
     return { at, delivery: { line: JSON.stringify({ ...document, payload: { ...document.payload, usd: random.fraction() } }) } };
   }
   if (random.chance(0.15)) {
-    const tombstone = { schema: 'block/1', chain, is_deleted: 1, payload: { number: document.number } };
-    return { at, delivery: { line: JSON.stringify(tombstone) } };
+    return { at, delivery: tombstone(chain, document.number) };
   }
   const changed = changedBlock(random, document, siblings(lines, chain));
   const isProvisional = random.chance(0.3);
@@ -74,6 +76,22 @@ function earlierVersion(
     delivery: { chain, line: JSON.stringify(isProvisional ? { ...changed, finalized: false } : changed) },
   };
 }
+
+/** A block at a height that nothing else has, and its tombstone behind it. */
+function blockTakenBack(random: Random, { line, chain }: InputLine, lines: readonly InputLine[]): Placed[] {
+  if (chain === undefined) return [];
+  const number = random.whole(1, 9) * 100_000_000;
+  const block = { ...changedBlock(random, JSON.parse(line) as Block, siblings(lines, chain)), number };
+  const [first, last] = [random.fraction(), random.fraction()].sort((a, b) => a - b) as [number, number];
+  return [
+    { at: first, delivery: { chain, line: JSON.stringify(block) } },
+    { at: last, delivery: tombstone(chain, number) },
+  ];
+}
+
+const tombstone = (chain: string, number: string | number): Delivery => ({
+  line: JSON.stringify({ schema: 'block/1', chain, is_deleted: 1, payload: { number: String(number) } }),
+});
 
 interface Snapshot {
   payload: object;

@@ -1,0 +1,52 @@
+import { parseExact } from '../decode/json.ts';
+import { LINE_END } from './backfill.ts';
+import type { Sidecar } from './sidecar.ts';
+
+interface Head {
+  readonly hash: string;
+  readonly parentHash: string;
+}
+
+/** The blocks above the finalized one, as they were given last: what a reorganisation has to replace. */
+export class BestBlocks {
+  readonly #sidecar: Sidecar;
+  readonly #chain: { readonly relay_chain: string; readonly name: string };
+  readonly #given = new Map<number, string>();
+
+  constructor(sidecar: Sidecar, chain: { readonly relay_chain: string; readonly name: string }) {
+    this.#sidecar = sidecar;
+    this.#chain = chain;
+  }
+
+  /** Lines of what is new above the finalized height: from the best block down to one that was given before. */
+  async changes(finalized: number): Promise<Buffer[]> {
+    const best = await this.#sidecar.head('best');
+    const news: { height: number; hash: string; line: Buffer }[] = [];
+    // By hash, so that blocks of two branches cannot get mixed when the chain moves meanwhile.
+    for (let { number, hash } = best; number > finalized && this.#given.get(number) !== hash; number--) {
+      const block = parseExact((await this.#sidecar.block(hash)).toString('utf8')) as Head;
+      // Above the finalized height nothing is final, whatever the service says of it.
+      const line = Buffer.from(JSON.stringify({ ...block, finalized: false }));
+      news.push({ height: number, hash, line });
+      hash = block.parentHash;
+    }
+    const abandoned = [...this.#given.keys()].filter((height) => height > Math.max(best.number, finalized));
+    for (const height of this.#given.keys()) {
+      if (height <= finalized || height > best.number) this.#given.delete(height);
+    }
+    for (const { height, hash } of news) this.#given.set(height, hash);
+    return [
+      ...abandoned.map((height) => this.#tombstone(height)),
+      ...news.reverse().map(({ line }) => line),
+    ].flatMap((line) => [line, LINE_END]);
+  }
+
+  /** A new branch may be shorter: the height that it lacks is empty until a block takes it. */
+  #tombstone(height: number): Buffer {
+    const { relay_chain, name } = this.#chain;
+    const payload = { number: String(height), finalized: false };
+    return Buffer.from(
+      JSON.stringify({ schema: 'block/1', relay_chain, chain: name, is_deleted: 1, payload }),
+    );
+  }
+}
