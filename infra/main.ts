@@ -154,6 +154,28 @@ Examples:
   });
 
 program
+  .command('gaps')
+  .description('show what is missing: heights, days, prices, timestamps, and what fills it')
+  .option('--chain <name>', 'only that chain, by its name or an alias')
+  .option('--json', 'print it as JSON, with up to a thousand ranges of each kind')
+  .addHelpText(
+    'after',
+    `
+A height is missing when it lies between stored ones; what lies outside them is for \`backfill --dry-run\`. A day is
+missing when it has no block and its neighbours do not prove that the chain stood still. Without a price of the day
+amounts in USD are null, never 0.
+
+Examples:
+  chain-metrics gaps
+  chain-metrics gaps --chain statemint
+  chain-metrics gaps --json | jq '.[] | {chain, missing: .missing_blocks.ranges}'`,
+  )
+  .action(async (options) => {
+    const { gapsCommand } = await import('../serve/cli/gaps.ts');
+    finish(await gapsCommand(options, readConfig()));
+  });
+
+program
   .command('rebuild')
   .description('compute metrics anew from the stored blocks')
   .argument('[metric...]', 'metrics by name or path; all of them when none is named')

@@ -11,12 +11,20 @@ interface ChainFacts {
   readonly gaps: readonly (readonly [string, string])[];
 }
 
+/** Headers with the time, in milliseconds, that they are true for. */
+interface MadeHeaders {
+  readonly headers: Record<string, string>;
+  readonly from: number;
+  readonly until: number;
+}
+
 /** How fresh and how whole the data behind an answer are, without asking the store each time. */
 export class Freshness {
   readonly #engine: Engine;
   #version = '';
   #chains: readonly ChainFacts[] = [];
   #reading: Promise<void> | null = null;
+  #made = new WeakMap<Query, MadeHeaders>();
 
   constructor(engine: Engine) {
     this.#engine = engine;
@@ -32,25 +40,36 @@ export class Freshness {
     await this.#reading;
   }
 
-  /** Headers for an answer; `now` in milliseconds. Values that change with time are made here, each time. */
+  /** Headers for an answer; `now` in milliseconds. Within a second they stay the same, and so are kept. */
   headers(query: Query, now: number): Record<string, string> {
+    const known = this.#made.get(query);
+    if (known && known.from <= now && now < known.until) return known.headers;
+    const made = this.#make(query, now);
+    this.#made.set(query, made);
+    return made.headers;
+  }
+
+  #make(query: Query, now: number): MadeHeaders {
     const chains = this.#chains.filter(
       (facts) =>
         (query.relay_chain === undefined || facts.relay_chain === query.relay_chain) &&
         (query.chain === undefined || query.chain === 'ecosystem' || facts.chain === query.chain),
     );
-    if (chains.length === 0) return {};
+    if (chains.length === 0) return { headers: {}, from: now, until: Number.POSITIVE_INFINITY };
     const newest = Math.max(...chains.map((facts) => facts.newest));
+    const lagSeconds = Math.max(0, Math.floor((now - newest) / 1000));
     const today = new Date(now).toISOString().slice(0, 10);
     const isPartial = chains.some((facts) =>
       facts.gaps.some(([from, to]) => from <= query.end && to >= query.start),
     );
-    return {
+    const headers = {
       'x-data-as-of': new Date(newest).toISOString(),
-      'x-data-lag-seconds': String(Math.max(0, Math.floor((now - newest) / 1000))),
+      'x-data-lag-seconds': String(lagSeconds),
       'x-coverage': isPartial ? 'partial' : 'complete',
       ...(new Date(newest).toISOString().slice(0, 10) >= today ? { 'x-provisional-from': today } : {}),
     };
+    const midnight = Date.parse(today) + 86_400_000;
+    return { headers, from: now, until: Math.min(midnight, newest + (lagSeconds + 1) * 1000) };
   }
 
   async #read(version: string): Promise<void> {
@@ -71,6 +90,7 @@ export class Freshness {
         WINDOW before AS (PARTITION BY relay_chain, chain ORDER BY date ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)
       ) GROUP BY relay_chain, chain`);
     this.#chains = rows;
+    this.#made = new WeakMap();
     this.#version = version;
   }
 }

@@ -69,7 +69,7 @@ export async function serve(args: readonly string[], env: Readonly<Record<string
   };
 }
 
-function begin(args: readonly string[], { env = {} }: RunOptions): ChildProcess {
+export function begin(args: readonly string[], { env = {} }: RunOptions = {}): ChildProcess {
   const { UV_THREADPOOL_SIZE: _, ...inherited } = process.env;
   // The program gets only the settings of the test, and sets the size of the thread pool by itself.
   return spawn(process.execPath, [BIN, ...args], {

@@ -24,7 +24,6 @@ export interface Parameter {
 export interface Endpoint {
   readonly path: string;
   readonly record: string;
-  readonly built: boolean;
   readonly parameters: Readonly<Record<string, Parameter>>;
   /** Parameters of ours, beyond the described ones. */
   readonly ours?: readonly string[];
@@ -43,17 +42,6 @@ export const OUR_PATHS = [
   '/health/live',
   '/health/ready',
   '/metrics',
-];
-
-/** Paths that nothing is served at yet. */
-const LATER = [
-  '/api/contracts-deployed-heatmap',
-  '/api/contract-calls-heatmap',
-  '/api/contracts-search',
-  '/api/contract-transactions-search',
-  '/api/code-by-owner',
-  '/api/contracts-with-code',
-  '/api/contract-call-details',
 ];
 
 const PRIMARY = ['polkadot'];
@@ -86,7 +74,6 @@ function series(
   return {
     path,
     record,
-    built: !LATER.includes(path),
     parameters: { relay_chain: relay(relays), chain, ...dates },
     earliest,
   };
@@ -98,7 +85,7 @@ function other(
   parameters: Endpoint['parameters'],
   more: Partial<Endpoint> = {},
 ): Endpoint {
-  return { path, record, built: !LATER.includes(path), parameters, ...more };
+  return { path, record, parameters, ...more };
 }
 
 export const ENDPOINTS: readonly Endpoint[] = [

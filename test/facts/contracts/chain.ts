@@ -135,6 +135,12 @@ export const BLOCKS: InputLine[] = blocksOf('statemint', [
 
 export const FILLED: InputLine[] = blocksOf('statemint', [{ number: 103, time: '2026-05-03T10:00:00Z' }]);
 
+/** Blocks that were read again, now empty. */
+export const REPLACED: InputLine[] = blocksOf('statemint', [
+  { number: 102, time: '2026-05-02T10:00:00Z' },
+  { number: 105, time: '2026-05-05T10:00:00Z' },
+]);
+
 const codes = (
   chain: string,
   as_of: string,

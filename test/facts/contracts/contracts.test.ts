@@ -16,6 +16,7 @@ import {
   contract,
   FILLED,
   NOBODY,
+  REPLACED,
   SENDER,
   SNAPSHOTS,
   TRANSFER,
@@ -250,5 +251,19 @@ describe('once snapshots and the missing block are there', () => {
         expect.objectContaining({ storage_bytes: 128, storage_items: 2, snapshot_at: '2026-05-03T01:00:00.000Z' }),
       ]);
     }); // biome-ignore format: rows
+  });
+});
+
+describe('when blocks are replaced', () => {
+  it('nothing of the former ones remains', async () => {
+    await served.take(REPLACED);
+    expect(await heat('contracts-deployed', '?start_date=2026-05-02&end_date=2026-05-02')).toEqual([
+      ['2026-05-02', 0],
+    ]);
+    expect(await heat('contract-calls', '?start_date=2026-05-05&end_date=2026-05-05')).toEqual([
+      ['2026-05-05', 0],
+    ]);
+    expect(await served.ask(`/api/contracts-search?${addresses(C6)}`)).toEqual([]);
+    expect(only(await served.ask('/api/contract-call-details?limit=1'), 'block_number')).toEqual([[101]]);
   });
 });
