@@ -5,7 +5,7 @@ import type { Sequence } from '../infra/sequence.ts';
 import { RELAY_CHAINS } from '../ingest/chains/registry.ts';
 import { blocks, calls, events, extrinsics, prices, snapshots, touched } from '../ingest/streams/raw.ts';
 import { compute, failureOf, fingerprintOf } from './compute.ts';
-import { settled, settledUpTo, versions } from './ledger.ts';
+import { type LedgerEntry, windows as ledgerWindows, settled, settledUpTo, versions } from './ledger.ts';
 import type { KeptMetric } from './metric.ts';
 import { chainDay } from './metrics/chain-day.ts';
 import { keptMetrics } from './metrics/index.ts';
@@ -199,16 +199,17 @@ export class Aggregator {
   }
 
   /** A fold over everything is run only when its facts are others than the last time. */
-  async #computeOne(metric: KeptMetric, window: PlannedWindow): Promise<void> {
+  async #computeOne(metric: KeptMetric, window: PlannedWindow): Promise<LedgerEntry | null> {
     const { store, clock } = this.#runtime;
     const isWholeFold = metric.kept === 'whole' && metric.fold !== undefined;
     const facts = isWholeFold ? await fingerprintOf(store, metric, window) : '';
     const name = `${metric.name}/${window.relay_chain}`;
-    if (isWholeFold && this.#foldedFacts.get(name) === facts) return;
+    if (isWholeFold && this.#foldedFacts.get(name) === facts) return null;
     const version = this.#sequence.take(1);
-    await compute(store, metric, window, version, clock.now);
+    const entry = await compute(store, metric, window, version, clock.now);
     this.#versions.set(metric.name, version.toString());
     this.#foldedFacts.set(name, facts);
+    return entry;
   }
 
   async #compute(windows: readonly PlannedWindow[]): Promise<void> {
@@ -218,19 +219,22 @@ export class Aggregator {
     try {
       for (const level of levels) {
         const waiting = windows.filter((window) => window.level === level);
+        const entries: LedgerEntry[] = [];
         const worker = async () => {
           for (let window = waiting.shift(); window; window = waiting.shift()) {
             if (this.#isStopped) throw new Error(STOPPED);
             const metric = byName.get(window.metric) as KeptMetric;
-            await this.#computeOne(metric, window).catch((error) => {
+            const entry = await this.#computeOne(metric, window).catch((error) => {
               // The other worker stops too: the next try must not overtake what it still writes.
               waiting.length = 0;
               throw failureOf(metric, window, error);
             });
+            if (entry) entries.push(entry);
             this.#progress = { ...this.#progress, done: this.#progress.done + 1 };
           }
         };
         const ends = await Promise.allSettled(Array.from({ length: WORKERS }, worker));
+        await this.#runtime.store.insert(ledgerWindows, entries);
         for (const end of ends) if (end.status === 'rejected') throw end.reason;
       }
     } finally {

@@ -2,12 +2,12 @@ import { ProductError, reasonOf } from '../infra/errors.ts';
 import { ident, join, type Sql, sql } from '../infra/kernel/sql.ts';
 import type { Store } from '../infra/runtime.ts';
 import type { Window } from '../ingest/streams/living.ts';
-import { windows } from './ledger.ts';
+import type { LedgerEntry } from './ledger.ts';
 import type { KeptMetric } from './metric.ts';
 
 /**
  * Replaces one window of a metric: the new rows under a newer version, then a tombstone for every row of the
- * window that the new set lacks, then the ledger. Stopped anywhere, the next run ends in the same rows.
+ * window that the new set lacks. Stopped anywhere, the next run ends in the same rows. Returns the ledger's entry.
  */
 export async function compute(
   store: Store,
@@ -15,7 +15,7 @@ export async function compute(
   window: Window,
   version: bigint,
   now: () => number,
-): Promise<void> {
+): Promise<LedgerEntry> {
   const started = now();
   const key = join(metric.key.map((name) => ident(name)));
   const inWindow = metric.period === null ? sql`1` : isWithin(ident(metric.period), window);
@@ -23,17 +23,15 @@ export async function compute(
   await store.run(sql`INSERT INTO ${metric.table} (${key}, version, is_deleted)
     SELECT ${key}, ${version}, 1 FROM ${metric.table} FINAL
     WHERE relay_chain = ${window.relay_chain} AND ${inWindow} AND version < ${version}`);
-  await store.insert(windows, [
-    {
-      metric: metric.name,
-      relay_chain: window.relay_chain,
-      from_day: window.from,
-      until_day: window.until,
-      version: version.toString(),
-      computed_at: new Date(now()).toISOString(),
-      milliseconds: Math.max(0, now() - started),
-    },
-  ]);
+  return {
+    metric: metric.name,
+    relay_chain: window.relay_chain,
+    from_day: window.from,
+    until_day: window.until,
+    version: version.toString(),
+    computed_at: new Date(now()).toISOString(),
+    milliseconds: Math.max(0, now() - started),
+  };
 }
 
 async function insertRows(store: Store, metric: KeptMetric, window: Window, version: bigint): Promise<void> {

@@ -19,6 +19,9 @@ export const windows = table({
   orderBy: ['metric', 'relay_chain', 'from_day', 'until_day'],
 });
 
+/** A row of the ledger. */
+export type LedgerEntry = Readonly<Record<keyof typeof windows.columns, string | number>>;
+
 /** Up to which load everything that was touched has been computed, per metric. */
 export const settled = table({
   name: 'settled',

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Option } from 'commander';
 import { parseDay } from '../serve/cli/day.ts';
 import { EXIT, explainFailure } from '../serve/cli/failure.ts';
 import { parseHeight, parseWithin } from '../serve/cli/height.ts';
@@ -15,6 +15,16 @@ const { version } = JSON.parse(readFileSync(new URL('../package.json', import.me
   version: string;
 };
 
+const FORMATS = ['parquet', 'csv', 'ndjson', 'json', 'arrow'];
+
+/** What every command takes that fetches from a service. */
+const fromService = (command: Command) =>
+  command
+    .requiredOption('--url <url>', 'address of a Sidecar or polkadot-rest-api', parseUrl)
+    .requiredOption('--chain <name>', 'chain that it serves, by its name or an alias')
+    .option('--concurrency <number>', 'blocks that are fetched at a time', parseWithin(1, 256), 8)
+    .option('--force', 'take the blocks although the service names its runtime after another chain');
+
 const program = new Command('chain-metrics')
   .description('Raw Sidecar blocks in, exact chain metrics over HTTP out. One process, one data directory.')
   .version(version, '-V, --version', 'print the version')
@@ -28,7 +38,9 @@ const program = new Command('chain-metrics')
 Examples:
   chain-metrics start --sample                 serve, with recorded blocks to look at
   chain-metrics ingest blocks/                 take in a directory of block files
+  chain-metrics backfill --url … --chain …     fetch what is missing from a Sidecar
   chain-metrics status                         heights, holes, lag, what was refused
+  chain-metrics export daily-fees > fees.csv   the rows of a metric
   DATA_DIR=/srv/metrics PORT=8080 chain-metrics start
 
 Settings are environment variables; \`chain-metrics settings\` lists them.
@@ -82,15 +94,10 @@ Exit code 3 says that something was refused; \`chain-metrics status\` shows what
     finish(await ingestCommand(paths, options, readConfig()));
   });
 
-program
-  .command('backfill')
+fromService(program.command('backfill'))
   .description('fetch the blocks that are missing from a Sidecar or polkadot-rest-api')
-  .requiredOption('--url <url>', 'address of the service', parseUrl)
-  .requiredOption('--chain <name>', 'chain that it serves, by its name or an alias')
   .option('--from <height>', 'first height', parseHeight, 0)
   .option('--to <height>', 'last height, up to the finalized head; that head when absent', parseHeight)
-  .option('--concurrency <number>', 'blocks that are fetched at a time', parseWithin(1, 256), 8)
-  .option('--force', 'take the blocks although the service names its runtime after another chain')
   .option('--dry-run', 'only tell what is missing')
   .addHelpText(
     'after',
@@ -111,16 +118,13 @@ Exit code 3 says that something was refused or stays missing; \`chain-metrics ga
     finish(await backfillCommand(options, readConfig()));
   });
 
-program
-  .command('follow')
+fromService(program.command('follow'))
   .description('take in new blocks as they are finalized, until stopped')
-  .requiredOption('--url <url>', 'address of a Sidecar or polkadot-rest-api', parseUrl)
-  .requiredOption('--chain <name>', 'chain that it serves, by its name or an alias')
   .option('--from <height>', 'first height; after the highest final one when absent', parseHeight)
   .option('--best', 'also blocks that are not final yet; reorganisations replace them')
+  .option('--snapshots', 'also the state of the chain, once a UTC day')
+  .option('--treasury <account...>', 'with --snapshots: accounts whose own tokens are the treasury')
   .option('--poll-ms <milliseconds>', 'time between two looks at the head', parseWithin(10, 3_600_000), 2000)
-  .option('--concurrency <number>', 'blocks that are fetched at a time', parseWithin(1, 256), 8)
-  .option('--force', 'take the blocks although the service names its runtime after another chain')
   .addHelpText(
     'after',
     `
@@ -128,8 +132,13 @@ A service that goes away is asked again until it is back. With an empty data dir
 head; what lies before is for \`chain-metrics backfill\`. SIGTERM or Ctrl-C stops it; the same command goes on after
 the highest final block. While a server runs on the data directory, it does the loading.
 
+Snapshots are of what the service gives at the finalized head: validator_set where staking lives, stable_holdings of
+asset hubs (less what the registry's parachains hold there), coretime_config of coretime chains, treasury_balance of
+the accounts that you name. A kind that it cannot give whole is not sent; it says at the start which and why.
+
 Examples:
   chain-metrics follow --url http://127.0.0.1:8080 --chain polkadot
+  chain-metrics follow --url http://127.0.0.1:8080 --chain coretime-polkadot --snapshots
   chain-metrics follow --url http://127.0.0.1:8080 --chain polkadot --best`,
   )
   .action(async (options) => {
@@ -173,6 +182,37 @@ Examples:
   .action(async (options) => {
     const { gapsCommand } = await import('../serve/cli/gaps.ts');
     finish(await gapsCommand(options, readConfig()));
+  });
+
+program
+  .command('export')
+  .description('write the rows of a metric to a file or to standard output')
+  .argument('<metric>', 'metric by name or path')
+  .addOption(
+    new Option('--format <format>', 'form of the rows; by the ending of the output, or else csv').choices(
+      FORMATS,
+    ),
+  )
+  .option('--relay-chain <name>', 'only chains of that relay chain')
+  .option('--chain <name>', 'only that chain, by its name or an alias')
+  .option('--from <date>', 'first day, YYYY-MM-DD', parseDay)
+  .option('--until <date>', 'first day that is left out, YYYY-MM-DD', parseDay)
+  .option('--output <file>', 'file to write; it is there whole or not at all')
+  .addHelpText(
+    'after',
+    `
+Rows and columns are those of the HTTP API, in the order of its answers, without its pages. Named by its path a
+metric comes as that path serves it. Metrics that are computed when they are read need --chain. While a server runs
+on the data directory, it renders the rows.
+
+Examples:
+  chain-metrics export daily-fees > daily-fees.csv
+  chain-metrics export DailyTps --relay-chain polkadot --from 2024-01-01 --until 2025-01-01 --output tps.parquet
+  chain-metrics export explorer/recent-extrinsics --chain asset-hub-polkadot --format ndjson | jq .pallet`,
+  )
+  .action(async (metric, options) => {
+    const { exportCommand } = await import('../serve/cli/export.ts');
+    finish(await exportCommand(metric, options, readConfig()));
   });
 
 program

@@ -9,7 +9,7 @@ import { bury, type DeadLetter } from './dead-letters.ts';
 import { parseExact } from './decode/json.ts';
 import { type BlockHead, type Origin, readEnvelope, splitEnvelope } from './envelope.ts';
 import { blockLine, readInletHead, snapshotLine } from './inlet-lines.ts';
-import { blocksIn } from './streams/blocks.ts';
+import { blocksIn } from './streams/block-inlet.ts';
 import { blocks, spellings, spellingsDue, touched } from './streams/raw.ts';
 import { snapshotsIn } from './streams/snapshots.ts';
 

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Engine } from '../aggregate/engine.ts';
-import type { Ask, KeptMetric, Metric, ReadMetric } from '../aggregate/metric.ts';
+import type { Ask, Metric } from '../aggregate/metric.ts';
 import { chainDay } from '../aggregate/metrics/chain-day.ts';
 import { pointedAt, rendered } from '../infra/kernel/columns.ts';
 import { ident, join, raw, type Sql, sql } from '../infra/kernel/sql.ts';
+import type { Format } from '../infra/runtime.ts';
 import { afterCursor, cursorOf, FORMATS, orderOf, type Query } from './parameters.ts';
 
 /** A finished answer: its bytes, and the headers that do not depend on who asks when. */
@@ -39,19 +40,13 @@ export class Answers {
 
   async render(key: string, metric: Metric, ask: Ask, query: Query, format: string): Promise<Answer> {
     const version = this.version(metric);
-    const rows = this.#rows(metric, ask, query);
     const order = orderOf(metric, ask);
-    const orderBy = join(
-      order.map(({ column, descending }) => raw(`rows.${column}${descending ? ' DESC' : ''}`)),
-    );
+    const orderBy = orderByOf(order);
     const after = query.cursor === undefined ? sql`1` : afterCursor(order, query.cursor);
     const limit = query.limit ?? (ask.listed ? this.#engine.config.LIST_ROWS_MAX : undefined);
-    const chosen = sql`FROM ${rows} AS rows WHERE ${after}`;
+    const chosen = sql`FROM ${rowsOf(metric, ask, query)} AS rows WHERE ${after}`;
     const { format: engineFormat, type } = FORMATS[format] as (typeof FORMATS)[string];
-    const isJson = engineFormat === 'JSON' || engineFormat === 'NDJSON';
-    const columns = join(
-      Object.entries(metric.columns).map(([name, column]) => raw(rendered(name, column, isJson))),
-    );
+    const columns = columnsOf(metric, engineFormat);
     const page = limit === undefined ? raw('') : sql`LIMIT ${limit}`;
     const [body, next] = await Promise.all([
       this.#engine.runtime.store.bytes(
@@ -103,20 +98,28 @@ export class Answers {
     const [last] = found;
     return found.length < 2 || last === undefined ? null : cursorOf(order.map(({ column }) => last[column]));
   }
+}
 
-  #rows(metric: Metric, ask: Ask, query: Query): Sql {
-    return metric.kept === 'onRead' ? this.#readRows(metric, ask, query) : this.#keptRows(metric, ask, query);
-  }
+/** All rows of a path as it serves them, in its order: an answer without an end. */
+export function wholeAnswer(metric: Metric, ask: Ask, query: Query, format: Format): Sql {
+  const orderBy = orderByOf(orderOf(metric, ask));
+  return sql`SELECT ${columnsOf(metric, format)} FROM ${rowsOf(metric, ask, query)} AS rows ORDER BY ${orderBy}`;
+}
 
-  #keptRows(metric: KeptMetric, ask: Ask, query: Query): Sql {
-    return sql`(SELECT * FROM ${metric.table} FINAL WHERE ${join(conditionsOf(metric, ask, query), ' AND ')})`;
-  }
+function columnsOf(metric: Metric, format: Format): Sql {
+  const isJson = format === 'JSON' || format === 'NDJSON';
+  return join(Object.entries(metric.columns).map(([name, column]) => raw(rendered(name, column, isJson))));
+}
 
-  #readRows(metric: ReadMetric, ask: Ask, query: Query): Sql {
-    const { relay_chain = '', chain = '' } = query;
-    const rows = metric.select({ relay_chain, chain });
-    return sql`(SELECT * FROM (${rows}) WHERE ${join(conditionsOf(metric, ask, query), ' AND ')})`;
-  }
+function orderByOf(order: ReturnType<typeof orderOf>): Sql {
+  return join(order.map(({ column, descending }) => raw(`rows.${column}${descending ? ' DESC' : ''}`)));
+}
+
+function rowsOf(metric: Metric, ask: Ask, query: Query): Sql {
+  const { relay_chain = '', chain = '' } = query;
+  const from =
+    metric.kept === 'onRead' ? sql`(${metric.select({ relay_chain, chain })})` : sql`${metric.table} FINAL`;
+  return sql`(SELECT * FROM ${from} WHERE ${join(conditionsOf(metric, ask, query), ' AND ')})`;
 }
 
 function conditionsOf(metric: Metric, ask: Ask, query: Query): Sql[] {

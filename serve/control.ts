@@ -7,7 +7,7 @@ import { PassThrough, type Readable } from 'node:stream';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { type ErrorCode, ProductError, reasonOf } from '../infra/errors.ts';
-import type { Operator } from './cli/operator.ts';
+import type { ExportRequest, Operator } from './cli/operator.ts';
 
 /**
  * The operator's socket: whoever may write into the data directory may order work from the server that owns it,
@@ -95,6 +95,10 @@ function buildControl(operator: Operator, log: FastifyBaseLogger): FastifyInstan
   app.get('/status', () => operator.status());
   app.get('/coverage', (request) => operator.coverage(coverageQuery.parse(request.query)));
   app.get('/missing', (request) => operator.missing(missingQuery.parse(request.query)));
+  app.get('/export', async (request, reply) => {
+    const rows = await operator.export(exportQuery.parse(request.query) as ExportRequest);
+    return reply.type('application/octet-stream').send(rows);
+  });
   app.post('/ingest', (request, reply) => {
     const { name, chain } = ingestQuery.parse(request.query);
     const source = { name, bytes: request.body as Readable, ...(chain === undefined ? {} : { chain }) };
@@ -124,6 +128,14 @@ const coverageQuery = z
 const ingestQuery = z.object({ name: z.string(), chain: z.string().optional() });
 const height = z.coerce.number().int().min(0);
 const missingQuery = z.object({ chain: z.string(), from: height, to: height });
+const exportQuery = z.object({
+  metric: z.string(),
+  format: z.string(),
+  relay_chain: z.string().optional(),
+  chain: z.string().optional(),
+  from: z.iso.date().optional(),
+  until: z.iso.date().optional(),
+});
 const rebuildBody = z.object({ metrics: z.array(z.string()), from: z.iso.date(), until: z.iso.date() });
 
 /** A failure, as it is told to the caller. */

@@ -22,8 +22,8 @@ export const FORMATS: Readonly<Record<string, { format: Format; type: string }>>
 };
 
 /** Days that the store's calendar holds; a range beyond is the same as one up to its ends. */
-const FIRST_DAY = '1970-01-01';
-const LAST_DAY = '2149-06-06';
+export const FIRST_DAY = '1970-01-01';
+export const LAST_DAY = '2149-06-06';
 
 const date = z.iso.date('not a day of the form YYYY-MM-DD');
 

@@ -52,6 +52,9 @@ const tests = filesUnder('test').map(read);
 const all = [...product, ...tests];
 const storeyOf = (path: string) => STOREYS.findIndex((storey) => path.startsWith(`${storey}/`));
 
+/** Scripts that people run by hand. */
+const BY_HAND = /^test\/(bench|soak)\//;
+
 describe('the house', () => {
   test('imports run one way: infra ← ingest ← aggregate ← serve; tests see all', () => {
     const upward = product
@@ -95,7 +98,9 @@ describe('the house', () => {
     };
     const unused = all
       .map(({ path }) => path)
-      .filter((path) => !imported.has(path) && !path.endsWith('.test.ts') && !isNamed(path));
+      .filter(
+        (path) => !imported.has(path) && !path.endsWith('.test.ts') && !BY_HAND.test(path) && !isNamed(path),
+      );
     expect(unused).toEqual([]);
   });
 

@@ -1,6 +1,7 @@
 import pRetry, { AbortError } from 'p-retry';
 import { z } from 'zod';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
+import { parseExact } from '../decode/json.ts';
 
 /** Where the blocks' routes are: Sidecar serves them at the root, its successor under `/v1`. */
 const ROOTS = ['', '/v1'] as const;
@@ -151,7 +152,7 @@ const isUnreachable = (error: unknown) =>
 
 function parsed(bytes: Buffer): unknown {
   try {
-    return JSON.parse(bytes.toString('utf8'));
+    return parseExact(bytes.toString('utf8'));
   } catch {
     throw new Error('answered no JSON');
   }

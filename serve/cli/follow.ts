@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import type { Config } from '../../infra/config.ts';
 import { reasonOf } from '../../infra/errors.ts';
 import type { Chain } from '../../ingest/chains/registry.ts';
+import { Collector } from '../../ingest/sources/collect.ts';
 import { follow } from '../../ingest/sources/follow.ts';
 import { EXIT } from './failure.ts';
 import { openOperator } from './open.ts';
@@ -15,6 +16,9 @@ export interface FollowCommandOptions extends SourceOptions {
   readonly best?: boolean;
   readonly pollMs: number;
   readonly concurrency: number;
+  /** Also the chain's state, once a day. */
+  readonly snapshots?: boolean;
+  readonly treasury?: readonly string[];
 }
 
 /** Few, since whoever follows asks again anyway. */
@@ -23,10 +27,18 @@ const ATTEMPTS = 3;
 /** Takes in new blocks as they come, until it is stopped. */
 export async function followCommand(options: FollowCommandOptions, config: Config): Promise<number> {
   const stop = stopOnSignal();
-  const { sidecar, chain } = await openSource(options, config, { signal: stop, attempts: ATTEMPTS });
+  const { sidecar, chain, registry } = await openSource(options, config, {
+    signal: stop,
+    attempts: ATTEMPTS,
+  });
   const operator = await openOperator(config);
   try {
     const from = options.from ?? (await nextHeight(operator, chain));
+    const subject = { chain, registry, treasury: options.treasury ?? [] };
+    const collector = new Collector(sidecar, {
+      ...subject,
+      onUngiven: (kind, reason) => say(`no ${kind} snapshots from this source: ${reason}`),
+    });
     const looks = follow(sidecar, {
       chain,
       best: options.best ?? false,
@@ -35,13 +47,19 @@ export async function followCommand(options: FollowCommandOptions, config: Confi
       signal: stop,
       onAway: (reason) => say(reason === null ? 'the source is back' : `${reason}; asking until it is back`),
       ...(from === undefined ? {} : { from }),
+      ...(options.snapshots ? { beside: (height) => collector.collect(height) } : {}),
     });
     say(`following ${chain.name} at ${options.url}${from === undefined ? '' : ` from ${from}`}`);
     for await (const lines of looks) {
       const source = { name: sidecar.url, bytes: Readable.from(lines), chain: chain.name };
       const report = await operator.ingest(source, () => undefined);
       const refused = report.refused_lines + report.refused_facts;
-      say(`${plural(report.blocks, 'block')}${refused > 0 ? `, ${refused} refused` : ''}`);
+      const taken = [
+        ...(report.blocks > 0 ? [plural(report.blocks, 'block')] : []),
+        ...(report.snapshots > 0 ? [plural(report.snapshots, 'snapshot')] : []),
+        ...(refused > 0 ? [`${refused} refused`] : []),
+      ];
+      say(taken.join(', '));
     }
     say('stopped');
     return EXIT.ok;

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { Progress } from '../../aggregate/aggregator.ts';
 import type { Engine } from '../../aggregate/engine.ts';
 import { readCoverage, readStatus } from '../../aggregate/status.ts';
@@ -6,8 +7,17 @@ import { TOPICS } from '../../ingest/load.ts';
 import type { IngestSummary } from '../../ingest/publish.ts';
 import { missingHeights } from '../../ingest/sources/heights.ts';
 import { deadLetters, refusedFacts } from '../../ingest/streams/raw.ts';
+import { exportStatement } from '../export.ts';
 import { findMetrics } from './metric-names.ts';
-import type { IngestReport, MissingRequest, Operator, RebuildRequest, Rebuilt, Source } from './operator.ts';
+import type {
+  ExportRequest,
+  IngestReport,
+  MissingRequest,
+  Operator,
+  RebuildRequest,
+  Rebuilt,
+  Source,
+} from './operator.ts';
 import { findChain } from './source.ts';
 
 const PROGRESS_MS = 200;
@@ -72,6 +82,11 @@ export class LocalOperator implements Operator {
       this.#engine.aggregator.rebuild(found, from, until),
     );
     return { metrics: found.map((metric) => metric.name), windows };
+  }
+
+  async export(request: ExportRequest): Promise<Readable> {
+    const { statement, format } = exportStatement(request, this.#engine.registry);
+    return Readable.from([await this.#engine.runtime.store.bytes(statement, format)], { objectMode: false });
   }
 
   close(): Promise<void> {

@@ -36,6 +36,17 @@ export interface MissingRequest extends Heights {
   readonly chain: string;
 }
 
+export interface ExportRequest {
+  /** A metric by any of its names. */
+  readonly metric: string;
+  readonly format: string;
+  readonly relay_chain?: string;
+  readonly chain?: string;
+  readonly from?: string;
+  /** The first day that is left out. */
+  readonly until?: string;
+}
+
 /**
  * What an operator can do, whoever owns the data directory: this process, or a server that is asked over its
  * socket.
@@ -52,5 +63,7 @@ export interface Operator {
   /** Heights of a range that are not stored, holes between stored ones first; as many ranges as one answer holds. */
   missing(request: MissingRequest): Promise<readonly Heights[]>;
   rebuild(request: RebuildRequest, onProgress: (progress: Progress) => void): Promise<Rebuilt>;
+  /** All rows of a metric, in the form that was asked for. */
+  export(request: ExportRequest): Promise<Readable>;
   close(): Promise<void>;
 }

@@ -1,5 +1,6 @@
 import { type IncomingMessage, request } from 'node:http';
 import { Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import type { Progress } from '../../aggregate/aggregator.ts';
 import type { ChainCoverage, Status } from '../../aggregate/status.ts';
@@ -7,7 +8,15 @@ import { ProductError } from '../../infra/errors.ts';
 import type { IngestSummary } from '../../ingest/publish.ts';
 import type { Heights } from '../../ingest/sources/heights.ts';
 import { findSocket, type Line, type Told } from '../control.ts';
-import type { IngestReport, MissingRequest, Operator, RebuildRequest, Rebuilt, Source } from './operator.ts';
+import type {
+  ExportRequest,
+  IngestReport,
+  MissingRequest,
+  Operator,
+  RebuildRequest,
+  Rebuilt,
+  Source,
+} from './operator.ts';
 
 /** Hands the work to the server that owns the data directory. */
 export class RemoteOperator implements Operator {
@@ -71,13 +80,23 @@ export class RemoteOperator implements Operator {
     return this.#order<Progress, Rebuilt>('/rebuild', body, onProgress, undefined, 'application/json');
   }
 
+  async export(request: ExportRequest): Promise<Readable> {
+    const answer = await this.#send(
+      'GET',
+      `/export?${new URLSearchParams({ ...request })}`,
+      Readable.from([]),
+    );
+    if (answer.statusCode !== 200) throw failure(JSON.parse(await text(answer)) as Told);
+    return answer;
+  }
+
   async close(): Promise<void> {}
 
   async #get<Result>(path: string): Promise<Result> {
     const answer = await this.#send('GET', path, Readable.from([]));
-    const text = (await answer.setEncoding('utf8').toArray()).join('');
-    if (answer.statusCode !== 200) throw failure(JSON.parse(text) as Told);
-    return JSON.parse(text) as Result;
+    const said: unknown = JSON.parse(await text(answer));
+    if (answer.statusCode !== 200) throw failure(said as Told);
+    return said as Result;
   }
 
   /** Sends an order and its bytes, tells of progress while they go, and returns the result. */
@@ -99,8 +118,8 @@ export class RemoteOperator implements Operator {
       for await (const piece of answer.setEncoding('utf8')) {
         const lines = (rest + piece).split('\n');
         rest = lines.pop() ?? '';
-        for (const text of lines) {
-          const line = JSON.parse(text) as Line<Step, Result>;
+        for (const said of lines) {
+          const line = JSON.parse(said) as Line<Step, Result>;
           if ('progress' in line) onProgress(line.progress);
           else if ('result' in line) return line.result;
           else throw failure(line.error);

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
-import type { Readable } from 'node:stream';
+import { PassThrough, pipeline, type Readable } from 'node:stream';
 
 /** How people name standard input among paths. */
 export const STANDARD_INPUT = '-';
@@ -18,7 +18,10 @@ export function guardStandardInput(isWanted: boolean): void {
     const reader = spawn('cat', { stdio: ['inherit', 'pipe', 'inherit'] });
     reader.once('error', (error) => reader.stdout.destroy(error));
     process.once('exit', () => reader.kill());
-    held = reader.stdout as unknown as Counted;
+    const source = reader.stdout as unknown as Counted;
+    // Node throws away what a process that has ended leaves unread: it is taken over at once, before anybody reads.
+    const taken = pipeline(source, new PassThrough(), () => undefined);
+    held = Object.defineProperty(taken, 'bytesRead', { get: () => source.bytesRead }) as unknown as Counted;
   }
   // The lowest free number is what the next file gets.
   closeSync(0);

@@ -28,11 +28,11 @@ export function shuffledDeliveries(random: Random, lines: readonly InputLine[]):
   return placed.toSorted((a, b) => a.at - b.at).map(({ delivery }) => delivery);
 }
 
-/** Between one and twenty batches. */
-export function batches(random: Random, deliveries: readonly Delivery[]): Delivery[][] {
-  const cuts = Array.from({ length: random.whole(0, 19) }, () => random.whole(1, deliveries.length - 1));
-  const starts = [...new Set([0, ...cuts])].sort((a, b) => a - b);
-  return starts.map((start, index) => deliveries.slice(start, starts[index + 1]));
+/** A list in its order, cut into at most so many pieces. */
+export function cut<T>(random: Random, most: number, list: readonly T[]): T[][] {
+  const cuts = Array.from({ length: random.whole(0, most - 1) }, () => random.whole(1, list.length - 1));
+  const starts = [...new Set([0, ...cuts])].filter((start) => start < list.length).sort((a, b) => a - b);
+  return starts.map((start, index) => list.slice(start, starts[index + 1]));
 }
 
 /** All lines of a batch in one source, each block in an envelope. */

@@ -19,7 +19,7 @@ export function temporaryDirectory(): TemporaryDirectory {
 }
 
 /** An engine on a directory of its own; both are gone after `close`. */
-export interface TestEngine {
+export interface TestEngine extends AsyncDisposable {
   readonly engine: Engine;
   close(): Promise<void>;
 }
@@ -27,13 +27,11 @@ export interface TestEngine {
 export async function openTestEngine(): Promise<TestEngine> {
   const directory = temporaryDirectory();
   const engine = await openEngine(directory.path);
-  return {
-    engine,
-    close: async () => {
-      await engine.close();
-      directory[Symbol.dispose]();
-    },
+  const close = async () => {
+    await engine.close();
+    directory[Symbol.dispose]();
   };
+  return { engine, close, [Symbol.asyncDispose]: close };
 }
 
 export function openEngine(path: string): Promise<Engine> {
@@ -69,4 +67,6 @@ export async function emptyEngine(engine: Engine): Promise<void> {
       await engine.runtime.store.run(`TRUNCATE TABLE ${DATABASE}.${name} SYNC`);
     }
   }
+  // A rebuild, even of nothing, forgets what folds were given before.
+  await engine.aggregator.rebuild([], '1970-01-01', '1970-01-01');
 }

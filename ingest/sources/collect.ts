@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { ProductError, reasonOf } from '../../infra/errors.ts';
+import { parseSnapshot, type SnapshotKind } from '../decode/snapshot.ts';
+import { LINE_END } from './backfill.ts';
+import type { Sidecar } from './sidecar.ts';
+import { KINDS, type Moment, type Subject } from './snapshot-kinds.ts';
+
+/** What a collection tells of itself. */
+export interface CollectorOptions extends Subject {
+  /** A kind that the source does not give, told once for each reason. */
+  readonly onUngiven: (kind: SnapshotKind, reason: string) => void;
+  readonly now?: () => number;
+}
+
+/** Takes snapshots of a chain's state from the service that its blocks come from, once a UTC day. */
+export class Collector {
+  readonly #sidecar: Sidecar;
+  readonly #options: CollectorOptions;
+  readonly #told = new Set<string>();
+  #day = '';
+
+  constructor(sidecar: Sidecar, options: CollectorOptions) {
+    this.#sidecar = sidecar;
+    this.#options = options;
+  }
+
+  /** Snapshots at a finalized height, as lines; none when the day of its block has them already. */
+  async collect(height: number): Promise<Buffer[]> {
+    const { now = Date.now } = this.#options;
+    if (dayOf(now()) === this.#day) return [];
+    const time = await this.#timeOf(height);
+    if (dayOf(time) === this.#day) return [];
+    const lines: Buffer[] = [];
+    for (const { kind, isOf, take } of KINDS) {
+      if (!isOf(this.#options)) continue;
+      try {
+        const payload = await take(momentOf(this.#sidecar, height), this.#options);
+        lines.push(this.#envelope(kind, height, time, payload), LINE_END);
+      } catch (error) {
+        // Whoever does not answer at all may give it later: the whole day is tried again.
+        if (!(error instanceof Error) || isAway(error)) throw error;
+        this.#tell(kind, reasonOf(error));
+      }
+    }
+    this.#day = dayOf(time);
+    return lines;
+  }
+
+  #tell(kind: SnapshotKind, reason: string): void {
+    if (this.#told.has(kind + reason.replace(/\d+/g, ''))) return;
+    this.#told.add(kind + reason.replace(/\d+/g, ''));
+    this.#options.onUngiven(kind, reason);
+  }
+
+  #envelope(kind: SnapshotKind, height: number, time: number, payload: object): Buffer {
+    const { relay_chain, name } = this.#options.chain;
+    const as_of = new Date(time).toISOString();
+    const document = {
+      schema: 'snapshot/1',
+      kind,
+      relay_chain,
+      chain: name,
+      block_number: height,
+      as_of,
+      payload,
+    };
+    const read = parseSnapshot(document);
+    if (!read.ok) throw new Error(read.reason);
+    return Buffer.from(JSON.stringify(document));
+  }
+
+  /** The chain's own time of a block. */
+  async #timeOf(height: number): Promise<number> {
+    const { extrinsics } = await this.#sidecar.read(`/blocks/${height}`, timedBlock);
+    const time = extrinsics.find(
+      ({ method }) => method.pallet === 'timestamp' && method.method === 'set',
+    )?.args;
+    const read = z.object({ now: z.coerce.number().int().positive() }).safeParse(time);
+    if (read.success) return read.data.now;
+    throw new ProductError('source_failed', `block ${height} has no time: no snapshots of it are taken`);
+  }
+}
+
+const timedBlock = z.object({
+  extrinsics: z.array(
+    z.object({ method: z.object({ pallet: z.string(), method: z.string() }), args: z.unknown().optional() }),
+  ),
+});
+
+const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);
+
+const isAway = (error: Error) => error instanceof ProductError && error.code === 'source_unreachable';
+
+/** A service that does not know `at` answers for its head, which is another moment. */
+function momentOf(sidecar: Sidecar, height: number): Moment {
+  const place = z.object({ at: z.object({ height: z.coerce.number() }) });
+  return {
+    read: async (path, schema) => {
+      const document = await sidecar.read(
+        `${path}${path.includes('?') ? '&' : '?'}at=${height}`,
+        z.unknown(),
+      );
+      const at = place.safeParse(document);
+      if (!at.success || at.data.at.height !== height)
+        throw new Error(`${path} did not answer for block ${height}`);
+      const read = schema.safeParse(document);
+      if (read.success) return read.data;
+      const [issue] = read.error.issues;
+      throw new Error(`${path} gives no ${issue?.path.join('.') || 'document'}: ${issue?.message}`);
+    },
+  };
+}

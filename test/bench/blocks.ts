@@ -1,0 +1,72 @@
+import { once } from 'node:events';
+import { createWriteStream } from 'node:fs';
+import { join } from 'node:path';
+import { recordedLines } from '../support/recordings.ts';
+
+/** A file of bare blocks of one chain. */
+export interface BlockFile {
+  readonly path: string;
+  readonly name: string;
+  readonly bytes: number;
+  readonly blocks: number;
+}
+
+/** A recorded block, cut open at what tells it from its copies: height, hashes and time. */
+interface Template {
+  readonly pieces: readonly string[];
+}
+
+const FIRST_HEIGHT = 10_000_000;
+const FIRST_TIME = Date.UTC(2024, 0, 1);
+const BLOCK_TIME = 6000;
+const HEAD = /^\{"number":"?\d+"?,"hash":"0x[0-9a-f]{64}","parentHash":"0x[0-9a-f]{64}",/i;
+const NOW = /"now":\s*"?\d{13}"?/;
+
+/**
+ * One file per recorded chain, made by repeating its blocks until all files together hold `megabytes`. Every copy
+ * has a height, hash and time of its own and names the copy before it as its parent: a chain without gaps.
+ */
+export async function writeBlockFiles(directory: string, megabytes: number): Promise<BlockFile[]> {
+  const chains = Map.groupBy(
+    [...recordedLines('blocks'), ...recordedLines('runtime')],
+    ({ chain }) => chain ?? '',
+  );
+  const recordedBytes = [...chains.values()].flat().reduce((sum, { line }) => sum + line.length, 0);
+  const rounds = Math.max(1, Math.ceil((megabytes * 1e6) / recordedBytes));
+  const files: BlockFile[] = [];
+  for (const [chain, lines] of chains) {
+    const templates = lines.flatMap(({ line }) => templateOf(line));
+    if (templates.length > 0)
+      files.push(await writeChain(join(directory, `${chain}.ndjson`), templates, rounds));
+  }
+  return files;
+}
+
+function templateOf(line: string): Template[] {
+  const head = HEAD.exec(line);
+  const now = NOW.exec(line);
+  if (!head || !now) return [];
+  return [{ pieces: [line.slice(head[0].length, now.index), line.slice(now.index + now[0].length)] }];
+}
+
+async function writeChain(path: string, templates: readonly Template[], rounds: number): Promise<BlockFile> {
+  const file = createWriteStream(path);
+  let bytes = 0;
+  let made = 0;
+  for (let round = 0; round < rounds; round++) {
+    const text = templates.map(({ pieces }) => copyOf(pieces, made++)).join('');
+    bytes += Buffer.byteLength(text);
+    if (!file.write(text)) await once(file, 'drain');
+  }
+  file.end();
+  await once(file, 'finish');
+  return { path, name: path.slice(path.lastIndexOf('/') + 1), bytes, blocks: made };
+}
+
+function copyOf([before, after]: readonly string[], index: number): string {
+  const height = FIRST_HEIGHT + index;
+  const time = FIRST_TIME + index * BLOCK_TIME;
+  return `{"number":"${height}","hash":"${hashOf(height)}","parentHash":"${hashOf(height - 1)}",${before}"now":"${time}"${after}\n`;
+}
+
+const hashOf = (height: number) => `0x${height.toString(16).padStart(64, '0')}`;

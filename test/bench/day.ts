@@ -1,0 +1,42 @@
+/** One touched day: new rows, tombstones and ledger, against the statement by hand for that day. */
+import { compute } from '../../aggregate/compute.ts';
+import { windows } from '../../aggregate/ledger.ts';
+import { byHand, createHandTable, expectSameRows, FINAL, runByHand } from './by-hand.ts';
+import { ONE_DAY, openHistory } from './history.ts';
+import { compare, type Figure, milliseconds, ms, readSizes, report } from './measure.ts';
+
+const GOAL = 3;
+/** Each takes milliseconds: many of them make one measurement. */
+const TIMES = 10;
+const sizes = readSizes();
+const { engine, close } = await openHistory(sizes.extrinsics, sizes.history);
+const { store, clock } = engine.runtime;
+const figures: Figure[] = [];
+let version = BigInt(Date.now()) << 20n;
+for (const hand of byHand) {
+  const computeDay = async () => {
+    await store.insert(windows, [await compute(store, hand.metric, ONE_DAY, ++version, clock.now)]);
+  };
+  const byStatement = () => runByHand(store, hand, ONE_DAY, FINAL);
+  const manyTimes = (work: () => Promise<void>) => async () => {
+    const taken = await milliseconds(async () => {
+      for (let i = 0; i < TIMES; i++) await work();
+    });
+    return taken / TIMES;
+  };
+  await createHandTable(store, hand);
+  await computeDay();
+  await byStatement();
+  await expectSameRows(store, hand, ONE_DAY);
+  const { product, peer, ratio } = await compare(sizes.rounds, manyTimes(computeDay), manyTimes(byStatement));
+  figures.push({
+    work: `${hand.metric.name} of one touched day`,
+    peer: 'the same day by hand, FINAL',
+    figure: `${ms(product)} against ${ms(peer)}`,
+    ratio,
+    goal: `<= ${GOAL}`,
+    met: ratio <= GOAL,
+  });
+}
+await close();
+report(figures);

@@ -1,0 +1,151 @@
+/**
+ * Files of blocks to durable tables and computed metrics, against the engine alone parsing the same files by the
+ * same types and keeping nothing.
+ */
+import { createReadStream } from 'node:fs';
+import { join } from 'node:path';
+import { Engine } from '../../aggregate/engine.ts';
+import { readConfig } from '../../infra/config.ts';
+import { LOAD_SETTINGS } from '../../infra/embedded/store.ts';
+import { DATABASE, literal } from '../../infra/kernel/sql.ts';
+import { createView } from '../../infra/kernel/table.ts';
+import type { StagedBatch } from '../../infra/runtime.ts';
+import { readLine, splitEnvelope } from '../../ingest/envelope.ts';
+import { blockLine } from '../../ingest/inlet-lines.ts';
+import { bareName, readLines } from '../../ingest/sources/lines.ts';
+import { blocksIn } from '../../ingest/streams/block-inlet.ts';
+import { blockViews } from '../../ingest/streams/blocks.ts';
+import { temporaryDirectory } from '../support/engine.ts';
+import { type BlockFile, writeBlockFiles } from './blocks.ts';
+import { BENCH_SETTINGS } from './history.ts';
+import { compare, milliseconds, ms, readSizes, report } from './measure.ts';
+
+const GOAL = 0.3;
+/** The types of a bare block: those of the payload in the inlet. */
+const PAYLOAD = blocksIn.columns.payload.slice('Tuple('.length, -1);
+
+const sizes = readSizes();
+const rounds = Math.min(sizes.rounds, 3);
+using directory = temporaryDirectory();
+const files = await writeBlockFiles(directory.path, sizes.megabytes);
+const megabytes = files.reduce((sum, file) => sum + file.bytes, 0) / 1e6;
+const parts = { load: 0, compute: 0 };
+// Every round has a store of its own; one process holds one store at a time.
+let engine: Engine | undefined;
+let stores = 0;
+const { product, peer, ratio } = await compare(rounds, ingestAll, parseAll);
+const details = await costs();
+await engine?.close();
+report([
+  {
+    work: `${Math.round(megabytes)} MB of blocks to tables and metrics`,
+    peer: 'typed parse to Null by the engine',
+    figure: `${ms(product)} against ${ms(peer)}`,
+    // Speed, not time: how much of the engine's own pace is left.
+    ratio: 1 / ratio,
+    goal: `>= ${GOAL}`,
+    met: 1 / ratio >= GOAL,
+    details,
+  },
+]);
+
+async function freshEngine(): Promise<Engine> {
+  await engine?.close();
+  const path = join(directory.path, `store-${++stores}`);
+  engine = await Engine.open(readConfig({ ...BENCH_SETTINGS, DATA_DIR: path }));
+  return engine;
+}
+
+async function ingestAll(): Promise<number> {
+  const { aggregator, ...rest } = { aggregator: (await freshEngine()).aggregator, engine: engine as Engine };
+  parts.load = await milliseconds(() =>
+    aggregator.hold(async () => {
+      for (const file of files) await rest.engine.ingest(opened(file), { name: file.name });
+    }),
+  );
+  parts.compute = await milliseconds(() => aggregator.settle());
+  return parts.load + parts.compute;
+}
+
+async function parseAll(): Promise<number> {
+  const { store } = (engine ?? (await freshEngine())).runtime;
+  await store.run(`CREATE TABLE IF NOT EXISTS ${DATABASE}.parsed (${PAYLOAD}) ENGINE = Null`);
+  return milliseconds(async () => {
+    for (const { path } of files) {
+      await store.run(
+        `INSERT INTO ${DATABASE}.parsed SELECT * FROM file(${literal(path)}, 'JSONEachRow', ${literal(PAYLOAD)}) SETTINGS ${LOAD_SETTINGS}`,
+      );
+    }
+  });
+}
+
+function opened({ path }: BlockFile) {
+  return createReadStream(path, { highWaterMark: 1024 * 1024 });
+}
+
+/** What the parts cost when they run one after the other; in the product they overlap. */
+async function costs(): Promise<string[]> {
+  const { runtime, registry, config } = await freshEngine();
+  const { store } = runtime;
+  const taken = { lines: 0, envelopes: 0, decoding: 0, staging: 0 };
+  const batches: StagedBatch[] = [];
+  for (const file of files) {
+    const chain = registry.find(bareName(file.name));
+    if (!chain) throw new Error(`unknown chain: ${file.name}`);
+    const lines: Buffer[] = [];
+    taken.lines += await milliseconds(async () => {
+      for await (const { bytes } of readLines(opened(file), config.LINE_BYTES_MAX)) lines.push(bytes);
+    });
+    for (let from = 0; from < lines.length; ) {
+      let bytes = 0;
+      let until = from;
+      while (until < lines.length && bytes < config.BATCH_BYTES) bytes += (lines[until++] as Buffer).length;
+      const batch = lines.slice(from, until);
+      const origin = { source: 'import', origin: file.name, line: 0 };
+      let heads: ReturnType<typeof splitEnvelope>[] = [];
+      taken.envelopes += await milliseconds(async () => {
+        heads = batch.map((line) => {
+          const read = readLine(line, chain, registry, origin);
+          return 'refused' in read ? null : splitEnvelope(read.value);
+        });
+      });
+      let rows: Buffer[] = [];
+      taken.decoding += await milliseconds(async () => {
+        rows = heads.flatMap((split, i) => (split ? [blockLine(i, split.head, chain, split.payload)] : []));
+      });
+      taken.staging += await milliseconds(async () => {
+        batches.push(await store.stage(blocksIn, rows));
+      });
+      from = until;
+    }
+  }
+  const load = () =>
+    milliseconds(async () => {
+      for (const batch of batches) await batch.commit(BigInt(Date.now()) << 20n);
+    });
+  const all = await load();
+  for (const view of blockViews) await store.run(`DROP TABLE ${DATABASE}.${view.name} SYNC`);
+  await load();
+  const none = await load();
+  const views: string[] = [];
+  for (const view of blockViews) {
+    const path = pathTo(view);
+    if (path.length === 0) continue;
+    for (const one of path) await store.run(createView(one));
+    views.push(`  ${path.map((one) => one.name).join(', ')}: +${ms(Math.max(0, (await load()) - none))}`);
+    for (const one of path) await store.run(`DROP TABLE ${DATABASE}.${one.name} SYNC`);
+  }
+  return [
+    `of ${ms(parts.load + parts.compute)}: loading ${ms(parts.load)} (reading and loading overlap), computing ${ms(parts.compute)}`,
+    `reading lines ${ms(taken.lines)}, envelopes ${ms(taken.envelopes)}, scan and decode ${ms(taken.decoding)}, staging ${ms(taken.staging)}`,
+    `INSERT of ${batches.length} batches: without views ${ms(none)}, with all ${ms(all)}; with one view and those it needs:`,
+    ...views,
+  ];
+}
+
+/** The view and those that feed it from the inlet; none for views of kept tables, which come with their own. */
+function pathTo(view: (typeof blockViews)[number]): (typeof blockViews)[number][] {
+  if (view.from.name === blocksIn.name) return [view];
+  const feeding = blockViews.find((other) => other.to.name === view.from.name && other.to.engine === 'Null');
+  return feeding ? [...pathTo(feeding), view] : [];
+}

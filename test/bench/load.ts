@@ -1,0 +1,92 @@
+/**
+ * A process that asks one path over and over on keep-alive connections, one request at a time on each, and counts
+ * the answers. It speaks just enough HTTP for answers with a content length, so that it costs little beside the
+ * server that it measures. Started by `startLoad`, which talks to it over IPC.
+ */
+import { type ChildProcess, fork } from 'node:child_process';
+import { connect, type Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
+
+export interface Asked {
+  readonly port: number;
+  readonly path: string;
+  readonly milliseconds: number;
+}
+
+const CONNECTIONS = 32;
+const HEAD_END = Buffer.from('\r\n\r\n');
+
+/** Requests a second. */
+export type Load = (asked: Asked) => Promise<number>;
+
+/** Starts the process that makes the load. */
+export function startLoad(): { ask: Load; stop: () => void } {
+  const child: ChildProcess = fork(fileURLToPath(import.meta.url), ['--load']);
+  const ask: Load = (asked) =>
+    new Promise((done, failed) => {
+      child.once('message', (answer: { rate: number } | { error: string }) =>
+        'rate' in answer ? done(answer.rate) : failed(new Error(answer.error)),
+      );
+      child.send(asked);
+    });
+  return { ask, stop: () => child.kill() };
+}
+
+async function makeLoad({ port, path, milliseconds }: Asked): Promise<number> {
+  const request = Buffer.from(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`);
+  const started = performance.now();
+  const until = started + milliseconds;
+  const counts = await Promise.all(
+    Array.from({ length: CONNECTIONS }, () => askUntil(connect(port, '127.0.0.1'), request, until)),
+  );
+  return (counts.reduce((sum, count) => sum + count, 0) / (performance.now() - started)) * 1000;
+}
+
+function askUntil(socket: Socket, request: Buffer, until: number): Promise<number> {
+  socket.setNoDelay(true);
+  return new Promise((done, failed) => {
+    let answers = 0;
+    /** Bytes of the current answer that have not come yet; -1 before its head is read. */
+    let missing = -1;
+    let head: Buffer = Buffer.alloc(0);
+    const take = (chunk: Buffer) => {
+      if (missing < 0) {
+        head = head.length > 0 ? Buffer.concat([head, chunk]) : chunk;
+        const end = head.indexOf(HEAD_END);
+        if (end < 0) return;
+        missing = contentLength(head.toString('latin1', 0, end)) - (head.length - end - HEAD_END.length);
+        head = Buffer.alloc(0);
+      } else missing -= chunk.length;
+      if (missing > 0) return;
+      missing = -1;
+      answers++;
+      if (performance.now() < until) socket.write(request);
+      else socket.end(() => done(answers));
+    };
+    socket.on('data', (chunk: Buffer) => {
+      try {
+        take(chunk);
+      } catch (error) {
+        socket.destroy(error as Error);
+      }
+    });
+    socket.on('error', failed);
+    socket.on('connect', () => socket.write(request));
+  });
+}
+
+function contentLength(head: string): number {
+  if (!head.startsWith('HTTP/1.1 200')) throw new Error(`not an answer to measure: ${head.slice(0, 200)}`);
+  const [, length] = /\r\ncontent-length: (\d+)/i.exec(head) ?? [];
+  if (length === undefined) throw new Error('an answer without a content length');
+  return Number(length);
+}
+
+if (process.argv.includes('--load')) {
+  process.on('message', (asked: Asked) => {
+    makeLoad(asked).then(
+      (rate) => process.send?.({ rate }),
+      (error: Error) => process.send?.({ error: error.message }),
+    );
+  });
+}
