@@ -34,7 +34,7 @@ export function readSizes(): Sizes {
   });
   return {
     megabytes: Number(values.megabytes ?? (values.full ? 1000 : 160)),
-    extrinsics: Number(values.extrinsics ?? (values.full ? 10_000_000 : 2_000_000)),
+    extrinsics: Number(values.extrinsics ?? (values.full ? 10_000_000 : 4_000_000)),
     rounds: Number(values.rounds ?? 5),
     history: values.history,
   };
