@@ -20,11 +20,13 @@ export async function lostFrom(
 ): Promise<string[]> {
   const stored = new Map((await storedIn(engine)).map((row) => [row.place, row]));
   const allowed = new Map<string, Set<string>>();
-  batches.flatMap((batch, index) => batch.map((delivery) => ({ ...identityOf(delivery), index }))).forEach(({ place, hash, index }) => {
-    if (index < acknowledged) allowed.set(place, new Set([hash]));
-    // The batch that was under way may be there although nobody was told.
-    else allowed.get(place)?.add(hash);
-  });
+  batches
+    .flatMap((batch, index) => batch.map((delivery) => ({ ...identityOf(delivery), index })))
+    .forEach(({ place, hash, index }) => {
+      if (index < acknowledged) allowed.set(place, new Set([hash]));
+      // The batch that was under way may be there although nobody was told.
+      else allowed.get(place)?.add(hash);
+    });
   return [...allowed].flatMap(([place, hashes]) => {
     const found = stored.get(place);
     if (!found) return [`${place}: missing`];

@@ -63,7 +63,12 @@ function earlierVersion(
   const at = random.fraction() * before;
   const document = JSON.parse(line) as Block & Snapshot;
   if (chain === undefined) {
-    return { at, delivery: { line: JSON.stringify({ ...document, payload: { ...document.payload, usd: random.fraction() } }) } };
+    return {
+      at,
+      delivery: {
+        line: JSON.stringify({ ...document, payload: { ...document.payload, usd: random.fraction() } }),
+      },
+    };
   }
   if (random.chance(0.15)) {
     return { at, delivery: tombstone(chain, document.number) };
@@ -118,8 +123,14 @@ const CHANGES: readonly Change[] = [
   (random, block) => movedBy(block, random.whole(-90_000, 90_000)),
   (_random, block) => ({ ...block, extrinsics: block.extrinsics.filter((extrinsic) => !isClock(extrinsic)) }),
   (_random, block) => ({ ...block, extrinsics: block.extrinsics.slice(0, -1) }),
-  (_random, block) => ({ ...block, extrinsics: block.extrinsics.map((extrinsic) => ({ ...extrinsic, events: [] })) }),
-  (_random, block) => ({ ...block, onInitialize: { events: [...block.onInitialize.events, ...STRANGE_EVENTS] } }),
+  (_random, block) => ({
+    ...block,
+    extrinsics: block.extrinsics.map((extrinsic) => ({ ...extrinsic, events: [] })),
+  }),
+  (_random, block) => ({
+    ...block,
+    onInitialize: { events: [...block.onInitialize.events, ...STRANGE_EVENTS] },
+  }),
   // Another block of the chain at this height: everything is different.
   (random, block, others) => ({
     ...(JSON.parse(random.pick(others).line) as Block),

@@ -3,7 +3,9 @@ import { killOften } from './kills.ts';
 
 const KILLS = 24;
 
-it(`loses nothing that was acknowledged and ends in the same rows after ${KILLS} kills`, { timeout: 600_000 }, async () => {
+it(`loses nothing that was acknowledged and ends in the same rows after ${KILLS} kills`, {
+  timeout: 600_000,
+}, async () => {
   const { kills, stores, faults } = await killOften({ kills: KILLS, seed: 1 });
   expect(faults).toEqual([]);
   expect(kills).toBe(KILLS);

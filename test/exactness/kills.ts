@@ -74,7 +74,8 @@ function batchesOf(random: Random): Delivery[][] {
   for (const line of lines) {
     const at = random.whole(0, BATCHES - 1);
     batches[at]?.push(line);
-    if (line.chain !== undefined && random.chance(0.3)) batches[random.whole(0, at)]?.unshift(replaced(random, line));
+    if (line.chain !== undefined && random.chance(0.3))
+      batches[random.whole(0, at)]?.unshift(replaced(random, line));
   }
   return batches;
 }
@@ -83,7 +84,11 @@ function replaced(random: Random, { line, ...rest }: Delivery): Delivery {
   const block = JSON.parse(line) as { extrinsics: object[] };
   return {
     ...rest,
-    line: JSON.stringify({ ...block, hash: shapeHash(random.whole(1, 1e9)), extrinsics: block.extrinsics.slice(0, -1) }),
+    line: JSON.stringify({
+      ...block,
+      hash: shapeHash(random.whole(1, 1e9)),
+      extrinsics: block.extrinsics.slice(0, -1),
+    }),
   };
 }
 

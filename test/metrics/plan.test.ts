@@ -33,7 +33,10 @@ const touch = (day: string, chain = 'polkadot', stream = 'blocks', relay_chain =
 });
 
 /** Blocks from the 1st to the 10th of March and on its last day. */
-const MARCH = [...Array.from({ length: 10 }, (_, index) => `2026-03-${String(index + 1).padStart(2, '0')}`), '2026-03-31'];
+const MARCH = [
+  ...Array.from({ length: 10 }, (_, index) => `2026-03-${String(index + 1).padStart(2, '0')}`),
+  '2026-03-31',
+];
 
 function windowsOf(metrics: readonly KeptMetric[], touches: readonly Touch[], more: Partial<PlanInput> = {}) {
   return plan({
@@ -130,13 +133,17 @@ describe('which relay chains a touch concerns', () => {
   });
 
   it('none without data, and none for a price beyond the last day with data', () => {
-    expect(planned([priced], [touch('2026-03-04', 'polkadot', 'prices')])).toEqual(['priced 2026-03-04..2026-03-05']);
+    expect(planned([priced], [touch('2026-03-04', 'polkadot', 'prices')])).toEqual([
+      'priced 2026-03-04..2026-03-05',
+    ]);
     expect(planned([priced], [touch('2026-04-01', 'polkadot', 'prices')])).toEqual([]);
     expect(planned([priced], [touch('2026-03-04', 'polkadot', 'prices')], { days: new Map() })).toEqual([]);
   });
 
   it('that of a first block', () => {
-    expect(planned([priced], [touch('2026-05-01')], { days: new Map() })).toEqual(['priced 2026-05-01..2026-05-02']);
+    expect(planned([priced], [touch('2026-05-01')], { days: new Map() })).toEqual([
+      'priced 2026-05-01..2026-05-02',
+    ]);
   });
 });
 
@@ -170,11 +177,15 @@ describe('metrics that read metrics', () => {
 
   it('must not read each other in a circle', () => {
     const [one, other] = [{ name: 'one' }, { name: 'other' }];
-    expect(() => inOrder([metricOf('One', [other]), metricOf('Other', [one])])).toThrow(/circle: one → other → one/);
+    expect(() => inOrder([metricOf('One', [other]), metricOf('Other', [one])])).toThrow(
+      /circle: one → other → one/,
+    );
   });
 
   it('may read what they said before', () => {
-    expect(inOrder([metricOf('Itself', [blocks, { name: 'itself' }])]).map(({ level }) => level)).toEqual([0]);
+    expect(inOrder([metricOf('Itself', [blocks, { name: 'itself' }])]).map(({ level }) => level)).toEqual([
+      0,
+    ]);
   });
 });
 
@@ -183,8 +194,12 @@ describe('how much is computed at once', () => {
   const everyDay = MARCH.map((day) => touch(day));
 
   it('neighbouring days, and days with nothing between them', () => {
-    expect(planned([daily], [touch('2026-03-05'), touch('2026-03-04')])).toEqual(['daily 2026-03-04..2026-03-06']);
-    expect(planned([daily], [touch('2026-03-10'), touch('2026-03-31')])).toEqual(['daily 2026-03-10..2026-04-01']);
+    expect(planned([daily], [touch('2026-03-05'), touch('2026-03-04')])).toEqual([
+      'daily 2026-03-04..2026-03-06',
+    ]);
+    expect(planned([daily], [touch('2026-03-10'), touch('2026-03-31')])).toEqual([
+      'daily 2026-03-10..2026-04-01',
+    ]);
     expect(planned([daily], [touch('2026-03-02'), touch('2026-03-04')])).toEqual([
       'daily 2026-03-02..2026-03-03',
       'daily 2026-03-04..2026-03-05',
@@ -201,7 +216,10 @@ describe('how much is computed at once', () => {
 
   it('fewer where the metric says so', () => {
     const heavy = metricOf('Heavy', [blocks], { mostDays: 10 });
-    expect(planned([heavy], everyDay)).toEqual(['heavy 2026-03-01..2026-03-31', 'heavy 2026-03-31..2026-04-01']);
+    expect(planned([heavy], everyDay)).toEqual([
+      'heavy 2026-03-01..2026-03-31',
+      'heavy 2026-03-31..2026-04-01',
+    ]);
   });
 
   it('months whole, however many days they have', () => {

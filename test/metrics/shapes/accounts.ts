@@ -53,23 +53,29 @@ export const lives: InputLine[] = [
 ];
 
 /** One account on several chains counts once for the relay; chains of other relays and of none stay apart. */
-export const unions: InputLine[] = ['polkadot', 'statemint', 'hydradx', 'kusama', 'polymesh', 'westend'].flatMap(
-  (chain, index) =>
-    blocksOf(chain, [
-      {
-        number: 7,
-        time: `2026-04-01T08:0${index}:00Z`,
-        extrinsics: [
-          remark({ id: ALICE_GENERIC }),
-          remark(BOB),
-          remark({ address32: ALICE_KEY }),
-          { call: 'balances.transferKeepAlive', signer: { Id: BOB_GENERIC } },
-        ],
-        opening: [
-          ['balances.Transfer', ALICE, CHARLIE_GENERIC, '1'],
-          ['balances.Transfer', BOB, ALICE_GENERIC, String(index)],
-        ],
-      },
-      { number: 8, time: `2026-04-02T08:00:0${index}Z` },
-    ]),
+export const unions: InputLine[] = [
+  'polkadot',
+  'statemint',
+  'hydradx',
+  'kusama',
+  'polymesh',
+  'westend',
+].flatMap((chain, index) =>
+  blocksOf(chain, [
+    {
+      number: 7,
+      time: `2026-04-01T08:0${index}:00Z`,
+      extrinsics: [
+        remark({ id: ALICE_GENERIC }),
+        remark(BOB),
+        remark({ address32: ALICE_KEY }),
+        { call: 'balances.transferKeepAlive', signer: { Id: BOB_GENERIC } },
+      ],
+      opening: [
+        ['balances.Transfer', ALICE, CHARLIE_GENERIC, '1'],
+        ['balances.Transfer', BOB, ALICE_GENERIC, String(index)],
+      ],
+    },
+    { number: 8, time: `2026-04-02T08:00:0${index}Z` },
+  ]),
 );

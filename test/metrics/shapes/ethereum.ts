@@ -11,7 +11,11 @@ const executed = (from: string, to: string, exit: unknown, ...more: unknown[]): 
   exit,
   ...more,
 ];
-const transact = (...events: ShapedEvent[]): ShapedExtrinsic => ({ call: 'ethereum.transact', paysFee: false, events });
+const transact = (...events: ShapedEvent[]): ShapedExtrinsic => ({
+  call: 'ethereum.transact',
+  paysFee: false,
+  events,
+});
 
 /** Transactions of a frontier chain: what the EVM says decides, and the sender is in its event. */
 export const frontier: InputLine[] = blocksOf('moonbeam', [
@@ -25,7 +29,10 @@ export const frontier: InputLine[] = blocksOf('moonbeam', [
       transact(executed(MALLORY_H160, EVE_H160, 'Succeed')),
       { ...transact(), success: false },
       transact(executed(EVE_H160, MALLORY_H160, { succeed: 'Stopped' }, '0x', 'too', 'many')),
-      { ...transact(executed(EVE_H160, MALLORY_H160, { succeed: 'Stopped' })), success: 'events unavailable' },
+      {
+        ...transact(executed(EVE_H160, MALLORY_H160, { succeed: 'Stopped' })),
+        success: 'events unavailable',
+      },
       remark(EVE_H160, { events: [feePaid(EVE_H160, 21_000_000_000_000)] }),
     ],
     opening: [

@@ -35,7 +35,12 @@ export const sources: InputLine[] = blocksOf('polkadot', [
     number: 2,
     time: '2026-02-02T10:00:00Z',
     extrinsics: [
-      remark(ALICE, { events: [['treasury.Deposit', 80], ['balances.Deposit', AUTHOR, '20']] }),
+      remark(ALICE, {
+        events: [
+          ['treasury.Deposit', 80],
+          ['balances.Deposit', AUTHOR, '20'],
+        ],
+      }),
       remark(ALICE, { events: [['balances.Deposit', AUTHOR, '20']] }),
       remark(ALICE, { events: [feePaid(ALICE, '0')] }),
     ],
@@ -109,8 +114,14 @@ export const prices: InputLine[] = [
     { number: 5, time: '2026-01-30T10:00:00Z' },
     { number: 6, time: '2026-01-31T10:00:00Z' },
   ]),
-  ...blocksOf('statemint', [paying(1, '2026-01-01T10:00:00Z', '999999999'), paying(2, '2026-01-30T10:00:00Z', '1')]),
+  ...blocksOf('statemint', [
+    paying(1, '2026-01-01T10:00:00Z', '999999999'),
+    paying(2, '2026-01-30T10:00:00Z', '1'),
+  ]),
   ...blocksOf('moonbeam', [paying(1, '2026-01-02T10:00:00Z', '123456789012345678', EVE_H160)]),
-  ...blocksOf('kusama', [paying(1, '2026-01-31T10:00:00Z', '31'), paying(2, '2026-02-01T10:00:00Z', '77777')]),
+  ...blocksOf('kusama', [
+    paying(1, '2026-01-31T10:00:00Z', '31'),
+    paying(2, '2026-02-01T10:00:00Z', '77777'),
+  ]),
   ...blocksOf('westend', [paying(1, '2026-02-01T10:00:00Z', '31')]),
 ];

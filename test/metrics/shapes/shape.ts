@@ -1,5 +1,10 @@
 import type { InputLine } from '../../reference/input.ts';
-import { type ShapedBlock, type ShapedEvent, type ShapedExtrinsic, shapeBlock } from '../../reference/shaped.ts';
+import {
+  type ShapedBlock,
+  type ShapedEvent,
+  type ShapedExtrinsic,
+  shapeBlock,
+} from '../../reference/shaped.ts';
 
 /** The same accounts in the spellings of several networks; keys are what counts. */
 export const ALICE = '15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5';
@@ -23,7 +28,14 @@ export function envelopeOf(chain: string, block: ShapedBlock, fields: object = {
 
 export function priceOf(symbol: string, as_of: string, usd: number | string, chain = 'polkadot'): InputLine {
   const relay_chain = chain === 'kusama' ? 'kusama' : 'polkadot';
-  const head = JSON.stringify({ schema: 'snapshot/1', kind: 'price', relay_chain, chain, block_number: 1, as_of });
+  const head = JSON.stringify({
+    schema: 'snapshot/1',
+    kind: 'price',
+    relay_chain,
+    chain,
+    block_number: 1,
+    as_of,
+  });
   // The price is written out by hand: a double would not keep all its digits.
   return { line: `${head.slice(0, -1)},"payload":{"symbol":${JSON.stringify(symbol)},"usd":${usd}}}` };
 }

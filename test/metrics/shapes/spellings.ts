@@ -57,9 +57,18 @@ export const otherArchives: InputLine[] = [
     line: JSON.stringify({
       ...shapeBlock({ number: 4 }),
       number: 4,
-      onInitialize: { events: [{ method: { pallet: 'Balances', method: 'Transfer' }, data: [ALICE, BOB, '8'] }] },
+      onInitialize: {
+        events: [{ method: { pallet: 'Balances', method: 'Transfer' }, data: [ALICE, BOB, '8'] }],
+      },
       extrinsics: [
-        { method: { pallet: 'Timestamp', method: 'set' }, signature: null, args: { now: Date.UTC(2026, 0, 2, 11) }, events: [], success: true, info: {} },
+        {
+          method: { pallet: 'Timestamp', method: 'set' },
+          signature: null,
+          args: { now: Date.UTC(2026, 0, 2, 11) },
+          events: [],
+          success: true,
+          info: {},
+        },
         {
           method: { pallet: 'System', method: 'remark' },
           signature: { signer: { id: ALICE_GENERIC } },
@@ -68,7 +77,12 @@ export const otherArchives: InputLine[] = [
           hash: '0xab',
           info: {},
           success: true,
-          events: [{ method: { pallet: 'TransactionPayment', method: 'TransactionFeePaid' }, data: [ALICE, '55', '3'] }],
+          events: [
+            {
+              method: { pallet: 'TransactionPayment', method: 'TransactionFeePaid' },
+              data: [ALICE, '55', '3'],
+            },
+          ],
         },
       ],
     }),
@@ -83,7 +97,13 @@ function named(number: number, time: string): InputLine {
     number,
     onFinalize: { events: [event('system.NewAccount', { account: ALICE })] },
     extrinsics: [
-      { method: 'timestamp.set', signature: null, args: { now: Date.parse(time) }, events: [], success: true },
+      {
+        method: 'timestamp.set',
+        signature: null,
+        args: { now: Date.parse(time) },
+        events: [],
+        success: true,
+      },
       {
         method: 'balances.transferKeepAlive',
         signature: { signer: { id: ALICE } },

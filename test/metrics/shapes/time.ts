@@ -43,7 +43,11 @@ export const rollingWindows: InputLine[] = blocksOf(
   'kusama',
   ['2026-01-01', '2026-01-07', '2026-01-08', '2026-01-30', '2026-01-31', '2026-03-01', '2026-03-31'].flatMap(
     (day, index) => [
-      { number: 10 * index, time: `${day}T10:00:00Z`, extrinsics: [remark(ALICE, { events: [feePaid(ALICE, '7')] })] },
+      {
+        number: 10 * index,
+        time: `${day}T10:00:00Z`,
+        extrinsics: [remark(ALICE, { events: [feePaid(ALICE, '7')] })],
+      },
       { number: 10 * index + 1, time: `${day}T10:00:0${index}.5Z` },
       { number: 10 * index + 2, time: `${day}T10:0${index}:30Z`, extrinsics: [remark(BOB, { tip: '3' })] },
     ],

@@ -22,7 +22,10 @@ export const versions: InputLine[] = [
   ...blocksOf('polkadot', [block(2, '03', ALICE), block(2, '04', BOB, { finalized: false })]),
   ...blocksOf('polkadot', [block(3, '05', BOB, { finalized: false }), block(3, '06', ALICE)]),
   // Provisional ones among themselves: the later.
-  ...blocksOf('polkadot', [block(4, '07', BOB, { finalized: false }), block(4, '08', ALICE, { finalized: false })]),
+  ...blocksOf('polkadot', [
+    block(4, '07', BOB, { finalized: false }),
+    block(4, '08', ALICE, { finalized: false }),
+  ]),
   // Versions decide over the order, beyond what a double tells apart, and the later line among equals.
   envelopeOf('polkadot', block(5, '09', ALICE), { version: version(2) }),
   envelopeOf('polkadot', block(5, '10', BOB), { version: version(1) }),
@@ -38,7 +41,9 @@ export const versions: InputLine[] = [
   envelopeOf('polkadot', block(9, '16', BOB), { version: '6' }),
   // A height that a reorganisation emptied, and one that was filled again.
   ...blocksOf('polkadot', [block(10, '17', ALICE)]),
-  { line: JSON.stringify({ schema: 'block/1', chain: 'polkadot', is_deleted: 1, payload: { number: '10' } }) },
+  {
+    line: JSON.stringify({ schema: 'block/1', chain: 'polkadot', is_deleted: 1, payload: { number: '10' } }),
+  },
   envelopeOf('polkadot', block(11, '18', ALICE, { finalized: false }), { is_deleted: true }),
   ...blocksOf('polkadot', [block(11, '19', BOB)]),
   // Fewer extrinsics and events than the version before; a version without a time; the same height elsewhere.

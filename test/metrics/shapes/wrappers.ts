@@ -14,7 +14,12 @@ const completed: ShapedEvent = ['utility.BatchCompleted'];
 const multisig = (name: string, ...data: unknown[]): ShapedEvent => [`multisig.${name}`, ALICE, ...data];
 const executedAs = (result: unknown) => multisig('MultisigExecuted', {}, BOB, '0x', result);
 
-const wrapped = (call: string, args: object, events: readonly ShapedEvent[], fields: object = {}): ShapedExtrinsic => ({
+const wrapped = (
+  call: string,
+  args: object,
+  events: readonly ShapedEvent[],
+  fields: object = {},
+): ShapedExtrinsic => ({
   call,
   args,
   events,
@@ -33,7 +38,12 @@ const WRAPPED: readonly ShapedExtrinsic[] = [
   wrapped('utility.batchAll', { calls: [...both, xTransfer] }, [item, item, item, completed]),
   wrapped('utility.batchAll', { calls: both }, [], { success: false }),
   wrapped('utility.batchAll', { calls: both }, [completed], { success: 'unknown' }),
-  wrapped('utility.forceBatch', { calls: [...both, remarkCall] }, [item, failedItem, item, ['utility.BatchCompletedWithErrors']]),
+  wrapped('utility.forceBatch', { calls: [...both, remarkCall] }, [
+    item,
+    failedItem,
+    item,
+    ['utility.BatchCompletedWithErrors'],
+  ]),
   wrapped('utility.withWeight', { call: teleport }, []),
   wrapped('utility.asDerivative', { index: '0', call: remarkCall }, []),
   wrapped('utility.dispatchAs', { as_origin: {}, call: teleport }, [['utility.DispatchedAs', OK]]),
@@ -62,7 +72,10 @@ const WRAPPED: readonly ShapedExtrinsic[] = [
     {
       calls: [
         shapeCall('utility.batch', { calls: [remarkCall, remarkCall, teleport] }),
-        shapeCall('proxy.proxy', { real: CHARLIE_GENERIC, call: shapeCall('utility.forceBatch', { calls: both }) }),
+        shapeCall('proxy.proxy', {
+          real: CHARLIE_GENERIC,
+          call: shapeCall('utility.forceBatch', { calls: both }),
+        }),
         shapeCall('multisig.asMulti', { call: shapeCall('sudo.sudo', { call: teleport }) }),
         remarkCall,
       ],
@@ -87,7 +100,10 @@ const WRAPPED: readonly ShapedExtrinsic[] = [
   wrapped(
     'proxy.proxy',
     { real: BOB_GENERIC, call: shapeCall('proxy.proxy', { real: ALICE, call: teleport }) },
-    [['proxy.ProxyExecuted', ERR], ['proxy.ProxyExecuted', OK]],
+    [
+      ['proxy.ProxyExecuted', ERR],
+      ['proxy.ProxyExecuted', OK],
+    ],
   ),
   // Calls that are no wrappers keep what they carry to themselves.
   wrapped('preimage.notePreimage', { call: remarkCall, calls: both }, []),
@@ -108,6 +124,10 @@ export const wrapperDomains: InputLine[] = blocksOf(
   WRAPPED.map((extrinsic, number) => ({
     number,
     time: new Date(Date.UTC(2026, 0, 1, 12) + number * 6_000).toISOString(),
-    extrinsics: [extrinsic, { call: 'balances.transfer_all', signer: BOB }, { call: 'bridgeWestendMessages.receive' }],
+    extrinsics: [
+      extrinsic,
+      { call: 'balances.transfer_all', signer: BOB },
+      { call: 'bridgeWestendMessages.receive' },
+    ],
   })),
 );
