@@ -4,7 +4,7 @@ import type { FailedJob, Runtime } from '../infra/runtime.ts';
 import type { Sequence } from '../infra/sequence.ts';
 import { RELAY_CHAINS } from '../ingest/chains/registry.ts';
 import { blocks, calls, events, extrinsics, prices, snapshots, touched } from '../ingest/streams/raw.ts';
-import { compute, failureOf, fingerprintOf } from './compute.ts';
+import { compute, factsOf, failureOf, fingerprintOf } from './compute.ts';
 import { type LedgerEntry, windows as ledgerWindows, settled, settledUpTo, versions } from './ledger.ts';
 import type { KeptMetric } from './metric.ts';
 import { chainDay } from './metrics/chain-day.ts';
@@ -198,17 +198,34 @@ export class Aggregator {
     });
   }
 
-  /** A fold over everything is run only when its facts are others than the last time. */
   async #computeOne(metric: KeptMetric, window: PlannedWindow): Promise<LedgerEntry | null> {
-    const { store, clock } = this.#runtime;
     const isWholeFold = metric.kept === 'whole' && metric.fold !== undefined;
-    const facts = isWholeFold ? await fingerprintOf(store, metric, window) : '';
+    return isWholeFold ? this.#foldWhole(metric, window) : this.#replace(metric, window);
+  }
+
+  /** A fold over everything is run only when its facts are others than the last time. */
+  async #foldWhole(metric: KeptMetric, window: PlannedWindow): Promise<LedgerEntry | null> {
+    const { store } = this.#runtime;
     const name = `${metric.name}/${window.relay_chain}`;
-    if (isWholeFold && this.#foldedFacts.get(name) === facts) return null;
+    // Between two batches: half a batch must not be folded under the fingerprint of the whole.
+    const changed = await this.#gate.run(async () => {
+      const fingerprint = await fingerprintOf(store, metric, window);
+      if (this.#foldedFacts.get(name) === fingerprint) return null;
+      return { fingerprint, facts: await factsOf(store, metric, window) };
+    });
+    if (!changed) return null;
+    // Stopped half-way, the table says neither the old nor the new.
+    this.#foldedFacts.delete(name);
+    const entry = await this.#replace(metric, window, changed.facts);
+    this.#foldedFacts.set(name, changed.fingerprint);
+    return entry;
+  }
+
+  async #replace(metric: KeptMetric, window: PlannedWindow, facts?: readonly never[]): Promise<LedgerEntry> {
+    const { store, clock } = this.#runtime;
     const version = this.#sequence.take(1);
-    const entry = await compute(store, metric, window, version, clock.now);
+    const entry = await compute(store, metric, window, version, clock.now, facts);
     this.#versions.set(metric.name, version.toString());
-    this.#foldedFacts.set(name, facts);
     return entry;
   }
 

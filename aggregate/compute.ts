@@ -8,6 +8,7 @@ import type { KeptMetric } from './metric.ts';
 /**
  * Replaces one window of a metric: the new rows under a newer version, then a tombstone for every row of the
  * window that the new set lacks. Stopped anywhere, the next run ends in the same rows. Returns the ledger's entry.
+ * The facts of a fold are read here where they are not given.
  */
 export async function compute(
   store: Store,
@@ -15,11 +16,12 @@ export async function compute(
   window: Window,
   version: bigint,
   now: () => number,
+  facts?: readonly never[],
 ): Promise<LedgerEntry> {
   const started = now();
   const key = join(metric.key.map((name) => ident(name)));
   const inWindow = metric.period === null ? sql`1` : isWithin(ident(metric.period), window);
-  await insertRows(store, metric, window, version);
+  await insertRows(store, metric, window, version, facts);
   await store.run(sql`INSERT INTO ${metric.table} (${key}, version, is_deleted)
     SELECT ${key}, ${version}, 1 FROM ${metric.table} FINAL
     WHERE relay_chain = ${window.relay_chain} AND ${inWindow} AND version < ${version}`);
@@ -34,10 +36,16 @@ export async function compute(
   };
 }
 
-async function insertRows(store: Store, metric: KeptMetric, window: Window, version: bigint): Promise<void> {
+async function insertRows(
+  store: Store,
+  metric: KeptMetric,
+  window: Window,
+  version: bigint,
+  given?: readonly never[],
+): Promise<void> {
   const names = [...Object.keys(metric.columns), ...Object.keys(metric.internal ?? {})];
   if (metric.fold) {
-    const facts = await store.rows<never>(metric.select(window));
+    const facts = given ?? (await factsOf(store, metric, window));
     const rows = metric.fold(facts, window);
     for (let i = 0; i < rows.length; i += FOLDED_ROWS_PER_INSERT) {
       await store.insert(
@@ -59,7 +67,10 @@ const FOLDED_ROWS_PER_INSERT = 10_000;
 
 const isWithin = (period: Sql, { from, until }: Window) => sql`${period} >= ${from} AND ${period} < ${until}`;
 
-/** Says which window failed: the store's own words are about a statement that nobody has seen. */
+/** What a fold is given. */
+export const factsOf = (store: Store, metric: KeptMetric, window: Window): Promise<never[]> =>
+  store.rows<never>(metric.select(window));
+
 /** Says whether a fold would be given the same facts, without bringing them here. */
 export async function fingerprintOf(store: Store, metric: KeptMetric, window: Window): Promise<string> {
   const [row] = await store.rows<{ facts: string }>(
@@ -69,6 +80,7 @@ export async function fingerprintOf(store: Store, metric: KeptMetric, window: Wi
   return row?.facts ?? '';
 }
 
+/** Says which window failed: the store's own words are about a statement that nobody has seen. */
 export function failureOf(
   metric: KeptMetric,
   { relay_chain, from, until }: Window,

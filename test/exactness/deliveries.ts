@@ -17,12 +17,13 @@ export function shuffledDeliveries(random: Random, lines: readonly InputLine[]):
   const placed: Placed[] = [];
   for (const line of lines) {
     const times = Array.from({ length: random.whole(1, 3) }, () => random.fraction());
-    const last = Math.max(...times);
     for (const at of times) placed.push({ at, delivery: line });
     if (line.chain !== undefined && random.chance(0.05)) placed.push(...blockTakenBack(random, line, lines));
-    if (!random.chance(0.3)) continue;
+    if (random.chance(0.5)) continue;
+    // Earlier than all true ones, or at least than the last of them.
+    const before = random.chance(0.7) ? Math.min(...times) : Math.max(...times);
     for (let count = random.whole(1, 3); count > 0; count -= 1) {
-      placed.push(earlierVersion(random, line, lines, last));
+      placed.push(earlierVersion(random, line, lines, before));
     }
   }
   return placed.toSorted((a, b) => a.at - b.at).map(({ delivery }) => delivery);

@@ -46,7 +46,7 @@ it.each(seeds)('ends in the same rows, seed %i', { timeout: 600_000 }, async (se
   await using opened = await openTestEngine();
   const { engine } = opened;
   const random = new Random(seed);
-  for (const stretch of cut(random, 3, cut(random, 20, shuffledDeliveries(random, lines)))) {
+  for (const stretch of cut(random, 4, cut(random, 20, shuffledDeliveries(random, lines)))) {
     await send(engine, random, stretch);
   }
   await engine.aggregator.settle();
@@ -71,5 +71,5 @@ async function send(engine: Engine, random: Random, stretch: readonly Delivery[]
     }
   };
   await (random.chance(0.8) ? aggregator.hold(ingest) : ingest());
-  if (random.chance(0.5)) await aggregator.settle();
+  if (random.chance(0.7)) await aggregator.settle();
 }
