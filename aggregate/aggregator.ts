@@ -3,13 +3,29 @@ import { Mutex } from '../infra/mutex.ts';
 import type { FailedJob, Runtime } from '../infra/runtime.ts';
 import type { Sequence } from '../infra/sequence.ts';
 import { RELAY_CHAINS } from '../ingest/chains/registry.ts';
-import { blocks, calls, events, extrinsics, prices, snapshots, touched } from '../ingest/streams/raw.ts';
+import {
+  ANY_PALLET,
+  blocks,
+  calls,
+  events,
+  extrinsics,
+  prices,
+  snapshots,
+  touched,
+} from '../ingest/streams/raw.ts';
 import { compute, factsOf, failureOf, fingerprintOf } from './compute.ts';
 import { type LedgerEntry, windows as ledgerWindows, settled, settledUpTo, versions } from './ledger.ts';
-import type { KeptMetric } from './metric.ts';
+import { dependencies, type KeptMetric } from './metric.ts';
 import { chainDay } from './metrics/chain-day.ts';
 import { keptMetrics } from './metrics/index.ts';
-import { type PlanInput, type PlannedWindow, plan, type StreamTables, type Touch } from './plan.ts';
+import {
+  type PlanInput,
+  type PlannedWindow,
+  palletsIn,
+  plan,
+  type StreamTables,
+  type Touch,
+} from './plan.ts';
 
 export const STREAM_TABLES: StreamTables = {
   blocks: [blocks.name, extrinsics.name, events.name, calls.name],
@@ -44,6 +60,8 @@ export class Aggregator {
   readonly #sequence: Sequence;
   readonly #gate: Mutex;
   readonly #metrics: readonly KeptMetric[];
+  /** Of which pallets touches matter to any metric. */
+  readonly #pallets: readonly string[];
   readonly #versions = new Map<string, string>();
   /** What the last fold of everything was given, per metric and relay chain; lost with the process, and then folded once more. */
   readonly #foldedFacts = new Map<string, string>();
@@ -65,6 +83,11 @@ export class Aggregator {
     this.#sequence = sequence;
     this.#gate = gate;
     this.#metrics = metrics;
+    this.#pallets = [
+      '',
+      ANY_PALLET,
+      ...new Set(metrics.flatMap((metric) => palletsIn(dependencies(metric)))),
+    ];
   }
 
   async start(): Promise<void> {
@@ -109,8 +132,8 @@ export class Aggregator {
       this.#foldedFacts.clear();
       const calendar = await this.#calendar();
       const touches = await this.#runtime.store.rows<Touch>(
-        sql`SELECT DISTINCT stream, relay_chain, chain, toString(day) AS day FROM ${touched}
-          WHERE touched.day >= ${from} AND touched.day < ${until}`,
+        sql`SELECT DISTINCT stream, ${ANY_PALLET} AS pallet, relay_chain, chain, toString(day) AS day FROM ${touched}
+          WHERE touched.day >= ${from} AND touched.day < ${until} AND touched.pallet IN ('', ${ANY_PALLET})`,
       );
       const windows = this.#plan(touches, calendar).filter((window) => named.has(window.metric));
       await this.#compute(windows);
@@ -164,10 +187,9 @@ export class Aggregator {
     // Between two batches, so that none of them is seen half loaded and then taken for settled.
     const touches = await this.#gate.run(() =>
       store.rows<Touch & { sequence: string }>(
-        sql`SELECT stream, relay_chain, chain, toString(day) AS day, toString(newest) AS sequence
-        FROM (SELECT stream, relay_chain, chain, day, max(sequence) AS newest FROM ${touched}
-          GROUP BY stream, relay_chain, chain, day)
-        WHERE newest > ${oldest}`,
+        sql`SELECT stream, pallet, relay_chain, chain, toString(day) AS day, toString(max(touched.sequence)) AS sequence
+        FROM ${touched} WHERE touched.sequence > ${oldest} AND pallet IN ${this.#pallets}
+        GROUP BY stream, pallet, relay_chain, chain, day`,
       ),
     );
     if (touches.length === 0) return;
@@ -266,10 +288,10 @@ export class Aggregator {
       store.rows<DaysOf>(sql`SELECT concat(relay_chain, '/', chain) AS key, ${days}
         FROM (SELECT relay_chain, chain, date AS day FROM ${chainDay.table} FINAL) GROUP BY key`),
       store.rows<DaysOf>(sql`SELECT relay_chain AS key, ${days}
-        FROM (SELECT DISTINCT relay_chain, day FROM ${touched} WHERE stream = 'snapshots') GROUP BY key`),
+        FROM (SELECT DISTINCT relay_chain, day FROM ${touched} WHERE stream = 'snapshots' AND pallet = '') GROUP BY key`),
       // The same height loaded twice counts twice until its rows are merged: an estimate is enough here.
       store.rows<{ blocks: number; days: number }>(sql`SELECT (SELECT count() FROM ${blocks}) AS blocks,
-        (SELECT uniqExact(relay_chain, day) FROM ${touched} WHERE stream = 'blocks') AS days`),
+        (SELECT uniqExact(relay_chain, day) FROM ${touched} WHERE stream = 'blocks' AND pallet = '') AS days`),
     ]);
     const blocksADay = Math.max(1, (size?.blocks ?? 0) / Math.max(1, size?.days ?? 0));
     const mostDays = Math.min(MOST_DAYS, Math.max(1, Math.floor(MOST_BLOCKS / blocksADay)));

@@ -1,9 +1,11 @@
-import type { Window } from '../ingest/streams/living.ts';
+import { dependencyOn, type Window } from '../ingest/streams/living.ts';
+import { ANY_PALLET } from '../ingest/streams/raw.ts';
 import { dependencies, type KeptMetric, type Spread } from './metric.ts';
 
-/** A day of a chain that a stream changed. `stream` is the raw stream's name. */
+/** A day of a chain that a stream changed. `stream` is the raw stream's name; `pallet` narrows what it changed. */
 export interface Touch {
   readonly stream: string;
+  readonly pallet: string;
   readonly relay_chain: string;
   readonly chain: string;
   readonly day: string;
@@ -54,7 +56,7 @@ export function plan(input: PlanInput): PlannedWindow[] {
     const ranges = new Map<string, Range[]>();
     return ordered.flatMap(({ metric, reads, level }) => {
       const own = input.touches
-        .filter((touch) => isRead(reads, input.streams[touch.stream] ?? []) && concerns(touch, relay))
+        .filter((touch) => wakes(touch, reads, input.streams[touch.stream] ?? []) && concerns(touch, relay))
         .map((touch) => spread(metric.spread, toNumber(touch.day), neighbours.get(touch.chain) ?? all, last));
       // Who looks at neighbours looks at raw blocks: the touches of each chain say more than windows of all.
       const inherited =
@@ -124,8 +126,18 @@ export function inOrder(
 /** Prices belong to a token, not to the chain that they were recorded under. */
 const concerns = (touch: Touch, relay: string) => touch.stream === 'prices' || touch.relay_chain === relay;
 
-const isRead = (reads: ReadonlySet<string>, tables: readonly string[]) =>
-  tables.some((table) => reads.has(table));
+function wakes({ pallet }: Touch, reads: ReadonlySet<string>, tables: readonly string[]): boolean {
+  const isOfPallets = pallet !== '' && pallet !== ANY_PALLET;
+  if (isOfPallets) return reads.has(dependencyOn(pallet));
+  if (tables.some((table) => reads.has(table))) return true;
+  return pallet === ANY_PALLET && palletsIn(reads).length > 0;
+}
+
+/** Pallets that a metric reads where it reads nothing else of blocks. */
+export const palletsIn = (reads: ReadonlySet<string>): string[] =>
+  [...reads]
+    .filter((table) => table.startsWith(dependencyOn('')))
+    .map((table) => table.slice(dependencyOn('').length));
 
 /** The days of each chain of a relay: those with blocks, and those touched now. */
 function chainDays({ days, touches }: PlanInput, relay: string): Map<string, number[]> {

@@ -10,7 +10,7 @@ import { parseExact } from './decode/json.ts';
 import { type BlockHead, type Origin, readEnvelope, splitEnvelope } from './envelope.ts';
 import { blockLine, readInletHead, snapshotLine } from './inlet-lines.ts';
 import { blocksIn } from './streams/block-inlet.ts';
-import { blocks, spellings, spellingsDue, touched } from './streams/raw.ts';
+import { ANY_PALLET, blocks, spellings, spellingsDue, touched } from './streams/raw.ts';
 import { snapshotsIn } from './streams/snapshots.ts';
 
 export const TOPICS = { blocks: 'chain.blocks.v1', snapshots: 'chain.snapshots.v1' } as const;
@@ -151,7 +151,7 @@ export class Loader {
       for (let i = 0; i < numbers.length; i += HEIGHTS_PER_QUERY) {
         const some = raw(numbers.slice(i, i + HEIGHTS_PER_QUERY).join(', '));
         await this.#runtime.store.run(sql`INSERT INTO ${touched}
-          SELECT 'blocks', relay_chain, chain, toDate(assumeNotNull(time)), ${this.#sequence.take(1)}
+          SELECT 'blocks', ${ANY_PALLET}, relay_chain, chain, toDate(assumeNotNull(time)), ${this.#sequence.take(1)}
           FROM ${blocks} FINAL WHERE ${raw(chain)} AND number IN (${some}) AND isNotNull(time)
           GROUP BY ALL`);
       }

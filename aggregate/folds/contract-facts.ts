@@ -1,5 +1,5 @@
 import { raw, type Sql, sql } from '../../infra/kernel/sql.ts';
-import { livingFacts, type Window } from '../../ingest/streams/living.ts';
+import { livingFacts, ofPallets, type Window, wokenBy } from '../../ingest/streams/living.ts';
 import { calls, chains, events, extrinsics } from '../../ingest/streams/raw.ts';
 
 /**
@@ -46,21 +46,27 @@ const keyText = (column: string) => raw(`if(${column} = '', '', concat('0x', low
 const within = ({ from, until }: Window) =>
   sql`time >= toDateTime64(${from}, 3, 'UTC') AND time < toDateTime64(${until}, 3, 'UTC')`;
 const isOfPallet = (window: Window) =>
-  sql`relay_chain = ${window.relay_chain} AND pallet = 'revive' AND ${within(window)}`;
+  sql`relay_chain = ${window.relay_chain} AND ${ofPallets('revive')} AND ${within(window)}`;
 const isOneOf = (window: Window, names: readonly string[]) =>
   sql`${isOfPallet(window)} AND event IN ${names} AND refused = ''`;
 
 const placesOfEvents = (window: Window, names: readonly string[]) =>
-  sql`SELECT relay_chain, chain, number, assumeNotNull(extrinsic_index) AS extrinsic_index FROM ${events}
-    WHERE ${isOneOf(window, names)} AND phase = 'extrinsic'`;
+  wokenBy(
+    isOfPallet(window),
+    sql`SELECT relay_chain, chain, number, assumeNotNull(extrinsic_index) AS extrinsic_index FROM ${events}
+    WHERE ${isOneOf(window, names)} AND phase = 'extrinsic'`,
+  );
 
 /** Extrinsics with contract calls or contract events; a call that failed left neither of them. */
 export function contractFacts(window: Window): Sql {
   const names = ['Instantiated', 'ContractEmitted', 'EthExtrinsicRevert'];
-  const places = sql`
+  const places = wokenBy(
+    isOfPallet(window),
+    sql`
     SELECT relay_chain, chain, number, extrinsic_index FROM ${calls} WHERE ${isOfPallet(window)}
     UNION DISTINCT SELECT relay_chain, chain, number, extrinsic_index FROM ${extrinsics} WHERE ${isOfPallet(window)}
-    UNION DISTINCT ${placesOfEvents(window, names)}`;
+    UNION DISTINCT ${placesOfEvents(window, names)}`,
+  );
   return factsOf(window, names, places);
 }
 
@@ -89,7 +95,7 @@ function factsOf(window: Window, names: readonly string[], places: Sql): Sql {
       SELECT 1 AS rising, 'call' AS kind, chain, number, toUInt64(extrinsic_index) + 1 AS place,
         toNullable(extrinsic_index) AS extrinsic_index, time, toString(call) AS name, position AS at,
         ${keyText('actor')} AS account, '' AS counterparty, ${callFields} AS fields
-      FROM ${livingFacts(calls, relay_chain, sql`pallet = 'revive' AND ${isTheirs}`)}
+      FROM ${livingFacts(calls, relay_chain, sql`${ofPallets('revive')} AND ${isTheirs}`)}
       UNION ALL
       SELECT 2 AS rising, 'event' AS kind, chain, number,
         multiIf(phase = 'initialization', toUInt64(0), phase = 'finalization', toUInt64(4294967296),

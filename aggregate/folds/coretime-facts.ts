@@ -5,7 +5,7 @@ import {
   type BrokerEventOf,
   readBrokerEvent,
 } from '../../ingest/decode/broker.ts';
-import { livingEvents, livingFacts, type Window } from '../../ingest/streams/living.ts';
+import { livingEvents, livingFacts, ofPallets, type Window } from '../../ingest/streams/living.ts';
 import { chains, events, snapshots } from '../../ingest/streams/raw.ts';
 import { pricesOf } from '../shared.ts';
 
@@ -42,7 +42,7 @@ const sellers = (relayChain: string) =>
 
 const isSold = (relayChain: string, kinds: readonly BrokerEventKind[]) =>
   sql`chain IN (SELECT chain FROM ${sellers(relayChain)})
-    AND pallet = 'broker' AND event IN ${kinds} AND refused = ''`;
+    AND ${ofPallets('broker')} AND event IN ${kinds} AND refused = ''`;
 
 const eventFacts = (relayChain: string, living: Sql) =>
   sql`SELECT event AS kind, chain, prefix, decimals, time, number, event_index, extrinsic_index, data

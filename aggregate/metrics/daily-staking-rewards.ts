@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { count, day as date, name, real, text } from '../../infra/kernel/columns.ts';
 import { raw, sql } from '../../infra/kernel/sql.ts';
-import { livingEvents } from '../../ingest/streams/living.ts';
+import { livingEvents, ofPallets } from '../../ingest/streams/living.ts';
 import { addressSql, prefixSql } from '../../ingest/streams/parse-sql.ts';
 import { chains, spellings } from '../../ingest/streams/raw.ts';
 import { native, usd, usdExact } from '../exact.ts';
@@ -10,7 +10,7 @@ import { amountColumns } from '../folds/native-amounts.ts';
 import { metric, SERVED_RELAYS } from '../metric.ts';
 import { day, pricesOf } from '../shared.ts';
 
-const isWanted = sql`refused = '' AND (pallet, event) IN (('staking', 'Rewarded'), ('staking', 'Slashed'),
+const isWanted = sql`${ofPallets('staking', 'nominationPools')} AND refused = '' AND (pallet, event) IN (('staking', 'Rewarded'), ('staking', 'Slashed'),
   ('staking', 'PayoutStarted'), ('nominationPools', 'PaidOut'))`;
 
 /** Runtimes name where a reward goes; with `None` it goes nowhere. */

@@ -1,6 +1,6 @@
 import { count, day, name } from '../../infra/kernel/columns.ts';
 import { sql } from '../../infra/kernel/sql.ts';
-import { livingEvents } from '../../ingest/streams/living.ts';
+import { livingEvents, ofPallets } from '../../ingest/streams/living.ts';
 import { metric } from '../metric.ts';
 
 /** What a relay chain's cores did in a day: the ground of their utilization, not served itself. */
@@ -23,7 +23,7 @@ export const paraInclusionDay = metric({
       uniqExactIf(data[1], data[1] != '') AS distinct_paras
     FROM ${livingEvents(
       window,
-      sql`chain = relay_chain AND pallet = 'paraInclusion' AND event = 'CandidateIncluded' AND refused = ''`,
+      sql`chain = relay_chain AND ${ofPallets('paraInclusion')} AND event = 'CandidateIncluded' AND refused = ''`,
     )} GROUP BY relay_chain, date`,
   asks: [],
 });

@@ -32,7 +32,6 @@ const number = 'payload.number';
 export const finalized = "payload.finalized != 'false'";
 const version = `if(version = '', if(${finalized}, 9223372036854775808, toUInt64(0)) + bitShiftRight(sequence, 20), toUInt64OrZero(version))`;
 export const rank = `bitOr(bitOr(bitShiftLeft(toUInt128(${finalized}), 127), bitShiftLeft(toUInt128(${version}), 63)), toUInt128(sequence))`;
-export const sequenceOfRank = 'toUInt64(bitAnd(rank, 9223372036854775807))';
 
 const pallets = 'payload.extrinsics.method.pallet';
 const timestampArgs = `payload.extrinsics.args[arrayFirstIndex((p, m) -> lower(p) = 'timestamp' AND m = 'set', ${pallets}, payload.extrinsics.method.method)]`;

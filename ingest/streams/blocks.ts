@@ -1,9 +1,17 @@
 import { raw, sql } from '../../infra/kernel/sql.ts';
 import { view } from '../../infra/kernel/table.ts';
-import { blocksIn, blockTime, finalized, identity, rank, rowTime, sequenceOfRank } from './block-inlet.ts';
+import { blocksIn, blockTime, finalized, identity, rank, rowTime } from './block-inlet.ts';
 import { eventRows, eventsIn, unfoldedEvents } from './event-rows.ts';
 import { extrinsicRows, extrinsicsIn, unfoldedExtrinsics } from './extrinsic-rows.ts';
-import { addressSql, amountSql, keySql, NO_PREFIX, prefixSql } from './parse-sql.ts';
+import {
+  addressSql,
+  amountSql,
+  keySql,
+  NO_PREFIX,
+  palletSql,
+  palletWrittenSql,
+  prefixSql,
+} from './parse-sql.ts';
 import { blocks, calls, chains, events, extrinsics, refusedFacts, spellingsDue, touched } from './raw.ts';
 
 /** Calls that facts are read from, at the top level and nested. */
@@ -95,13 +103,20 @@ const refusedAmountRows = view(
   WHERE text != '' AND isNull(${raw(amountSql('text'))})`,
 );
 
+/** A day, and by name what its new blocks hold: who reads a few pallets only is not woken by every block. */
 const touchedRows = view(
   'blocks_to_touched',
-  blocks,
+  blocksIn,
   touched,
-  sql`SELECT 'blocks' AS stream, relay_chain, chain, toDate(assumeNotNull(time)) AS day,
-    max(${raw(sequenceOfRank)}) AS sequence
-  FROM ${blocks} WHERE isNotNull(time) GROUP BY relay_chain, chain, day`,
+  sql`SELECT 'blocks' AS stream, arrayJoin(arrayConcat([''], arrayMap(p -> ${raw(palletSql(palletWrittenSql('p')))}, written))) AS pallet,
+    relay_chain, chain, assumeNotNull(block_day) AS day, max(newest) AS sequence
+  FROM (
+    SELECT relay_chain, chain, toDate(${raw(blockTime)}) AS block_day, max(sequence) AS newest,
+      groupUniqArrayArray(arrayConcat(payload.extrinsics.method.pallet, calls.pallet,
+        payload.onInitialize.events.method.pallet, arrayFlatten(payload.extrinsics.events.method.pallet),
+        payload.onFinalize.events.method.pallet)) AS written
+    FROM ${blocksIn} GROUP BY relay_chain, chain, block_day
+  ) WHERE isNotNull(block_day) GROUP BY pallet, relay_chain, chain, day`,
 );
 
 const spellingRows = view(

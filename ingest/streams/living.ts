@@ -1,4 +1,4 @@
-import { raw, type Sql, sql } from '../../infra/kernel/sql.ts';
+import { raw, Sql, sql } from '../../infra/kernel/sql.ts';
 import { blocks, calls, events, extrinsics } from './raw.ts';
 
 /** A range of UTC days of one relay chain; `until` is not in it. */
@@ -7,6 +7,26 @@ export interface Window {
   readonly from: string;
   readonly until: string;
 }
+
+/** What a statement depends on that reads rows of a pallet only. */
+export const dependencyOn = (pallet: string) => `pallet ${pallet}`;
+
+/**
+ * The condition that rows are of these pallets. A statement that reads living rows under it is woken by blocks that
+ * hold one of them, and by no others; it must hold for every row that the statement reads.
+ */
+export const ofPallets = (...pallets: readonly string[]): Sql =>
+  new Sql(
+    sql`pallet IN (${raw(pallets.map((pallet) => `'${pallet}'`).join(', '))})`.text,
+    pallets.map(dependencyOn),
+  );
+
+const namesPallets = (tables: ReadonlySet<string>) =>
+  [...tables].some((table) => table.startsWith(dependencyOn('')));
+
+/** The statement, depending on what its condition depends on, where that names pallets; else on all it reads. */
+export const wokenBy = (where: Sql, statement: Sql): Sql =>
+  namesPallets(where.tables) ? new Sql(statement.text, where.tables) : statement;
 
 const within = (window: Window) => sql`time >= toDateTime64(${window.from}, 3, 'UTC')
       AND time < toDateTime64(${window.until}, 3, 'UTC')`;
@@ -35,18 +55,24 @@ export function livingFacts(
   relayChain: string,
   where: Sql,
 ): Sql {
-  return sql`(SELECT * FROM ${table}
+  return wokenBy(
+    where,
+    sql`(SELECT * FROM ${table}
     WHERE relay_chain = ${relayChain} AND ${where} AND rank IN (
       SELECT rank FROM ${blocks} FINAL
       WHERE relay_chain = ${relayChain} AND isNotNull(time) AND number IN (
-        SELECT number FROM ${table} WHERE relay_chain = ${relayChain} AND ${where})))`;
+        SELECT number FROM ${table} WHERE relay_chain = ${relayChain} AND ${where})))`,
+  );
 }
 
 const livingRows =
   (table: typeof extrinsics | typeof events | typeof calls) => (window: Window, where: Sql) =>
-    sql`(SELECT * FROM ${table}
+    wokenBy(
+      where,
+      sql`(SELECT * FROM ${table}
     WHERE relay_chain = ${window.relay_chain} AND ${within(window)} AND ${where}
-      AND rank IN (SELECT rank FROM ${livingBlocks(window)}))`;
+      AND rank IN (SELECT rank FROM ${livingBlocks(window)}))`,
+    );
 
 /** Rows of the living blocks of a window. Each load ranks its rows anew, so no row of them appears twice. */
 export const livingExtrinsics = (window: Window, where: Sql = raw('1')) =>

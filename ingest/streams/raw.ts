@@ -169,18 +169,24 @@ export const prices = table({
   orderBy: ['symbol', 'as_of', 'relay_chain', 'chain'],
 });
 
+/** Stands for every pallet: a stored block was replaced, and whatever it held may be gone. */
+export const ANY_PALLET = '*';
+
 export const touched = table({
   name: 'touched',
   doc: 'Which days of which chain a stream changed, and when in the order of loading.',
   columns: {
     stream: name,
+    // Empty for the blocks and snapshots themselves; beside them, each pallet that stands in a loaded block.
+    pallet: name,
     relay_chain: name,
     chain: name,
     day: 'Date',
     sequence: 'UInt64',
   },
   engine: 'ReplacingMergeTree(sequence)',
-  orderBy: ['stream', 'relay_chain', 'chain', 'day'],
+  orderBy: ['stream', 'pallet', 'relay_chain', 'chain', 'day'],
+  indexes: ['INDEX by_sequence sequence TYPE minmax GRANULARITY 1'],
 });
 
 export const deadLetters = table({

@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest';
 import { type KeptMetric, metric } from '../../aggregate/metric.ts';
 import { EVERYTHING, inOrder, type PlanInput, plan, type Touch } from '../../aggregate/plan.ts';
 import { day, name } from '../../infra/kernel/columns.ts';
-import { join, type NamedTable, sql } from '../../infra/kernel/sql.ts';
+import { join, type NamedTable, type Sql, sql } from '../../infra/kernel/sql.ts';
+import { livingEvents, ofPallets } from '../../ingest/streams/living.ts';
+import { ANY_PALLET } from '../../ingest/streams/raw.ts';
 
 const blocks: NamedTable = { name: 'blocks' };
 const prices: NamedTable = { name: 'prices' };
@@ -25,8 +27,15 @@ function metricOf(record: string, reads: readonly NamedTable[], traits: Traits =
   });
 }
 
+/** A metric of events under a condition. */
+const pickyMetricOf = (record: string, where: Sql): KeptMetric => ({
+  ...metricOf(record, []),
+  select: (window) => livingEvents(window, where),
+});
+
 const touch = (day: string, chain = 'polkadot', stream = 'blocks', relay_chain = 'polkadot'): Touch => ({
   stream,
+  pallet: '',
   relay_chain,
   chain,
   day,
@@ -69,6 +78,25 @@ describe('which days of a metric a touched day changes', () => {
   it('none, where the metric does not read what was touched', () => {
     expect(planned([daily], [touch('2026-03-04', 'polkadot', 'prices')])).toEqual([]);
     expect(planned([daily], [touch('2026-03-04', 'polkadot', 'snapshots')])).toEqual([]);
+  });
+
+  it('none, where it reads a pallet that no new block of the day holds', () => {
+    const broker = pickyMetricOf('Broker', ofPallets('broker'));
+    const of = (pallet: string) => planned([broker], [{ ...touch('2026-03-04'), pallet }]);
+    expect(of('')).toEqual([]);
+    expect(of('staking')).toEqual([]);
+    expect(of('broker')).toEqual(['broker 2026-03-04..2026-03-05']);
+    expect(of(ANY_PALLET)).toEqual(['broker 2026-03-04..2026-03-05']);
+  });
+
+  it('all touched ones, where it reads blocks beside that pallet', () => {
+    const both = pickyMetricOf(
+      'Both',
+      sql`${ofPallets('broker')} AND number IN (SELECT number FROM ${blocks})`,
+    );
+    for (const pallet of ['', 'broker', ANY_PALLET])
+      expect(planned([both], [{ ...touch('2026-03-04'), pallet }])).toEqual(['both 2026-03-04..2026-03-05']);
+    expect(planned([both], [{ ...touch('2026-03-04'), pallet: 'staking' }])).toEqual([]);
   });
 
   it('those behind it that it reaches, up to the last day with data', () => {
