@@ -243,7 +243,7 @@ export class Aggregator {
     return entry;
   }
 
-  async #replace(metric: KeptMetric, window: PlannedWindow, facts?: readonly never[]): Promise<LedgerEntry> {
+  async #replace(metric: KeptMetric, window: PlannedWindow, facts?: Buffer): Promise<LedgerEntry> {
     const { store, clock } = this.#runtime;
     const version = this.#sequence.take(1);
     const entry = await compute(store, metric, window, version, clock.now, facts);

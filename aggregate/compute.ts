@@ -2,6 +2,8 @@ import { ProductError, reasonOf } from '../infra/errors.ts';
 import { ident, join, type Sql, sql } from '../infra/kernel/sql.ts';
 import type { Store } from '../infra/runtime.ts';
 import type { Window } from '../ingest/streams/living.ts';
+import { foldedColumns } from './fold-lines.ts';
+import { foldInPieces } from './folding.ts';
 import type { LedgerEntry } from './ledger.ts';
 import type { KeptMetric } from './metric.ts';
 
@@ -16,7 +18,7 @@ export async function compute(
   window: Window,
   version: bigint,
   now: () => number,
-  facts?: readonly never[],
+  facts?: Buffer,
 ): Promise<LedgerEntry> {
   const started = now();
   const key = join(metric.key.map((name) => ident(name)));
@@ -41,19 +43,13 @@ async function insertRows(
   metric: KeptMetric,
   window: Window,
   version: bigint,
-  given?: readonly never[],
+  given?: Buffer,
 ): Promise<void> {
   const names = [...Object.keys(metric.columns), ...Object.keys(metric.internal ?? {})];
   if (metric.fold) {
     const facts = given ?? (await factsOf(store, metric, window));
-    const rows = metric.fold(facts, window);
-    for (let i = 0; i < rows.length; i += FOLDED_ROWS_PER_INSERT) {
-      await store.insert(
-        metric.table,
-        rows
-          .slice(i, i + FOLDED_ROWS_PER_INSERT)
-          .map((row) => ({ ...row, version: version.toString(), is_deleted: 0 })),
-      );
+    for await (const lines of foldInPieces(metric, window, version.toString(), facts)) {
+      await store.insertLines(metric.table, foldedColumns(metric), lines);
     }
     return;
   }
@@ -63,13 +59,11 @@ async function insertRows(
     SETTINGS precise_float_parsing = 1`);
 }
 
-const FOLDED_ROWS_PER_INSERT = 10_000;
-
 const isWithin = (period: Sql, { from, until }: Window) => sql`${period} >= ${from} AND ${period} < ${until}`;
 
-/** What a fold is given. */
-export const factsOf = (store: Store, metric: KeptMetric, window: Window): Promise<never[]> =>
-  store.rows<never>(metric.select(window));
+/** What a fold is given, one JSON document a line. */
+export const factsOf = (store: Store, metric: KeptMetric, window: Window): Promise<Buffer> =>
+  store.bytes(metric.select(window), 'NDJSON');
 
 /** Says whether a fold would be given the same facts, without bringing them here. */
 export async function fingerprintOf(store: Store, metric: KeptMetric, window: Window): Promise<string> {

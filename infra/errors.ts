@@ -9,6 +9,8 @@ export type ErrorCode =
   | 'store_unwritable'
   | 'store_failed'
   | 'store_refused'
+  | 'service_unreachable'
+  | 'service_refused'
   | 'input_missing'
   | 'input_unreadable'
   | 'unknown_metric'

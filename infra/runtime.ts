@@ -30,6 +30,8 @@ export interface Store {
   run(statement: Sql | string): Promise<void>;
   /** Rows of one table, for small numbers of them. Durable when it returns. */
   insert(table: Table, rows: readonly Record<string, unknown>[]): Promise<void>;
+  /** The same of rows that are JSON lines already. */
+  insertLines(table: Table, columns: readonly string[], lines: string): Promise<void>;
   /** Keeps a batch of JSON lines until its fate is decided, so that a killed process can finish it. */
   stage(inlet: Table, lines: readonly Buffer[]): Promise<StagedBatch>;
   /** Batches that an earlier process staged and neither committed nor discarded, oldest first. */
@@ -51,15 +53,61 @@ export interface Message {
   readonly value: Buffer;
 }
 
+/** A message and where the log keeps it: offsets of a partition grow by one, and a key keeps to its partition. */
+export interface Placed extends Message {
+  readonly partition: number;
+  readonly offset: number;
+}
+
+export interface Handed {
+  /** Resolves when the fate of the whole batch is durable; the log hands it on again after a kill before that. */
+  readonly settled: Promise<void>;
+}
+
+/** A message that nobody could take, with what its finder needs. */
+export interface Letter {
+  readonly value: Buffer;
+  readonly reason: string;
+  /** Where it came from, in words. */
+  readonly origin: string;
+  /** How often it has been tried. */
+  readonly attempt: number;
+}
+
+export interface Lag {
+  readonly topic: string;
+  readonly group: string;
+  readonly messages: number;
+}
+
 /** Ordered topics. A message is acknowledged when `publish` returns and survives a kill from then on. */
 export interface Log {
   publish(topic: string, messages: readonly Message[]): Promise<void>;
+  /**
+   * For topics whose publishers do not wait for their handlers: `publish` returns as soon as the messages are kept.
+   * Batches are handed over in order, the next one when the handler returns, before the earlier ones are settled.
+   * A handler that throws is given the same batch again, later and later. What was not settled is handed over again
+   * by the next process, so a handler must know what it has seen already.
+   */
+  follow(topic: string, group: string, handler: (batch: readonly Placed[]) => Promise<Handed>): Promise<void>;
   /** The handler returns when the fate of every message of the batch is durable. */
   subscribe(
     topic: string,
     group: string,
     handler: (batch: readonly Message[]) => Promise<void>,
   ): Promise<void>;
+  /** Resolves when a group has handled everything that was published to a topic before. */
+  settle(topic: string, group: string): Promise<void>;
+  /** Whether a batch is handed over again when its handler failed; if not, the handler must keep it. */
+  readonly redelivers: boolean;
+  /** The largest message that it takes. */
+  readonly messageBytesMax: number;
+  /** Keeps refused messages whole and returns where each of them is; null where the log keeps none. */
+  bury(topic: string, letters: readonly Letter[]): Promise<(string | null)[]>;
+  /** Buried messages by their places; null for those that are gone. */
+  exhume(topic: string, places: readonly string[]): Promise<(Buffer | null)[]>;
+  /** How many messages wait for the groups that this process serves. */
+  lag(): Promise<Lag[]>;
   close(): Promise<void>;
 }
 
@@ -97,6 +145,18 @@ export interface KeyValue {
   delete(key: string): Promise<void>;
   /** Adds to a counter and returns it; the lifetime starts with the first addition. */
   increment(key: string, by: number, ttlMs: number): Promise<number>;
+  /**
+   * The first of `size` numbers in a row that nobody else gets: above all that were given before, and not below
+   * `atLeast`. Null while the key has no value: whoever knows a floor sets it, and asks again.
+   */
+  reserve(key: string, size: number, atLeast: bigint): Promise<bigint | null>;
+  /** Joins a group for a while, or joins it anew; false when `most` others are in it. 0 means any number. */
+  join(group: string, member: string, ttlMs: number, most?: number): Promise<boolean>;
+  /** Prolongs a membership; false when it has ended, by its time or because everything was forgotten. */
+  prolong(group: string, member: string, ttlMs: number): Promise<boolean>;
+  /** Ends a membership; false when it had ended before. */
+  leave(group: string, member: string): Promise<boolean>;
+  members(group: string): Promise<string[]>;
   close(): Promise<void>;
 }
 

@@ -8,6 +8,7 @@ interface Entry {
 /** In-process keys. Every method does its work in one synchronous step, which makes it atomic. */
 export class EmbeddedKeyValue implements KeyValue {
   readonly #entries = new Map<string, Entry>();
+  readonly #groups = new Map<string, Map<string, number>>();
   readonly #clock: Clock;
   readonly #sweeper: NodeJS.Timeout;
 
@@ -43,9 +44,53 @@ export class EmbeddedKeyValue implements KeyValue {
     return Number(entry.value);
   }
 
+  async reserve(key: string, size: number, atLeast: bigint): Promise<bigint | null> {
+    const entry = this.#live(key);
+    if (!entry) return null;
+    const next = BigInt(entry.value);
+    const first = next > atLeast ? next : atLeast;
+    entry.value = String(first + BigInt(size));
+    return first;
+  }
+
+  async join(group: string, member: string, ttlMs: number, most = 0): Promise<boolean> {
+    const members = this.#membersOf(group);
+    if (most > 0 && !members.has(member) && members.size >= most) return false;
+    members.set(member, this.#clock.now() + ttlMs);
+    return true;
+  }
+
+  async prolong(group: string, member: string, ttlMs: number): Promise<boolean> {
+    const members = this.#membersOf(group);
+    if (!members.has(member)) return false;
+    members.set(member, this.#clock.now() + ttlMs);
+    return true;
+  }
+
+  async leave(group: string, member: string): Promise<boolean> {
+    const members = this.#membersOf(group);
+    const wasIn = members.delete(member);
+    if (members.size === 0) this.#groups.delete(group);
+    return wasIn;
+  }
+
+  async members(group: string): Promise<string[]> {
+    return [...this.#membersOf(group).keys()];
+  }
+
   async close(): Promise<void> {
     clearInterval(this.#sweeper);
     this.#entries.clear();
+    this.#groups.clear();
+  }
+
+  /** Members whose time is not over, with its end. */
+  #membersOf(group: string): Map<string, number> {
+    const members = this.#groups.get(group) ?? new Map<string, number>();
+    const now = this.#clock.now();
+    for (const [member, expires] of members) if (expires <= now) members.delete(member);
+    this.#groups.set(group, members);
+    return members;
   }
 
   #live(key: string): Entry | undefined {
@@ -59,5 +104,8 @@ export class EmbeddedKeyValue implements KeyValue {
 
   #sweep(): void {
     for (const key of this.#entries.keys()) this.#live(key);
+    for (const group of this.#groups.keys()) {
+      if (this.#membersOf(group).size === 0) this.#groups.delete(group);
+    }
   }
 }

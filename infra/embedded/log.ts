@@ -1,13 +1,27 @@
-import type { Log, Message } from '../runtime.ts';
+import { join } from 'node:path';
+import type { Handed, Lag, Letter, Log, Message, Placed } from '../runtime.ts';
+import { Journal, type JournalOptions } from './journal.ts';
 
 type Handler = (batch: readonly Message[]) => Promise<void>;
 
-/** Hands every batch straight to its subscribers, one batch of a topic at a time, and returns when they are done. */
+/**
+ * Hands every batch straight to its subscribers, one batch of a topic at a time, and returns when they are done. A
+ * topic that is followed is kept on disk instead, and its publishers do not wait for the follower.
+ */
 export class EmbeddedLog implements Log {
+  readonly #options: JournalOptions | undefined;
+  readonly #journals = new Map<string, Journal>();
   readonly #subscribers = new Map<string, Map<string, Handler>>();
   readonly #turn = new Map<string, Promise<unknown>>();
 
+  /** Without options nothing can be followed. */
+  constructor(options?: JournalOptions) {
+    this.#options = options;
+  }
+
   publish(topic: string, messages: readonly Message[]): Promise<void> {
+    const journal = this.#journals.get(topic);
+    if (journal) return journal.append(messages);
     const before = this.#turn.get(topic) ?? Promise.resolve();
     const mine = before.then(async () => {
       const handlers = this.#subscribers.get(topic);
@@ -31,7 +45,39 @@ export class EmbeddedLog implements Log {
     this.#subscribers.set(topic, handlers);
   }
 
+  async follow(
+    topic: string,
+    group: string,
+    handler: (batch: readonly Placed[]) => Promise<Handed>,
+  ): Promise<void> {
+    if (!this.#options) throw new Error('a log without a directory cannot be followed');
+    if (this.#journals.has(topic)) throw new Error(`${topic} is followed already`);
+    const directory = join(this.#options.directory, topic, group);
+    this.#journals.set(topic, Journal.open({ ...this.#options, directory }, handler));
+  }
+
+  /** A publisher that has returned has been handled. */
+  async settle(topic: string): Promise<void> {
+    await this.#turn.get(topic);
+  }
+
+  readonly redelivers = false;
+  readonly messageBytesMax = Number.POSITIVE_INFINITY;
+
+  async bury(_topic: string, letters: readonly Letter[]): Promise<null[]> {
+    return letters.map(() => null);
+  }
+
+  async exhume(_topic: string, places: readonly string[]): Promise<null[]> {
+    return places.map(() => null);
+  }
+
+  async lag(): Promise<Lag[]> {
+    return [];
+  }
+
   async close(): Promise<void> {
+    await Promise.all([...this.#journals.values()].map((journal) => journal.close()));
     await Promise.all(this.#turn.values());
     this.#subscribers.clear();
   }

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import type { Config } from '../config.ts';
 import type { Clock, Runtime } from '../runtime.ts';
 import { EmbeddedKeyValue } from './key-value.ts';
@@ -10,7 +11,7 @@ export const systemClock: Clock = { now: () => Date.now() };
 /** One process, one data directory, nothing but Node. */
 export async function openEmbedded(config: Config, clock: Clock = systemClock): Promise<Runtime> {
   const store = await EmbeddedStore.open(config);
-  const log = new EmbeddedLog();
+  const log = new EmbeddedLog({ directory: join(config.DATA_DIR, 'log'), fsync: config.STORE_FSYNC });
   const queue = new EmbeddedQueue({ attempts: config.JOB_ATTEMPTS, backoffMs: 200 });
   const keyValue = new EmbeddedKeyValue(clock);
   return {

@@ -16,6 +16,16 @@ import { Session } from 'chdb';
 import { createChdbConnection } from 'chdb/connection';
 import type { Config } from '../config.ts';
 import { ProductError, reasonOf } from '../errors.ts';
+import {
+  engineError,
+  FORMATS,
+  insertHead,
+  jsonLines,
+  LOAD_SETTINGS,
+  loadError,
+  READ_SETTINGS,
+  UNWRITABLE,
+} from '../kernel/engine-words.ts';
 import { DATABASE, literal, type Sql } from '../kernel/sql.ts';
 import type { Table } from '../kernel/table.ts';
 import { type Format, readAll, type StagedBatch, type Store } from '../runtime.ts';
@@ -90,12 +100,11 @@ export class EmbeddedStore implements Store {
 
   async insert(table: Table, rows: readonly Record<string, unknown>[]): Promise<void> {
     if (rows.length === 0) return;
-    const columns = Object.keys(rows[0] as object);
-    const lines = rows.map((row) => JSON.stringify(row, wellFormed)).join('\n');
-    await this.run(
-      `INSERT INTO ${DATABASE}.${table.name} (${columns.join(', ')}) SETTINGS async_insert=0, ` +
-        `input_format_skip_unknown_fields=0, date_time_input_format='best_effort' FORMAT JSONEachRow\n${lines}\n`,
-    );
+    await this.insertLines(table, Object.keys(rows[0] as object), jsonLines(rows));
+  }
+
+  async insertLines(table: Table, columns: readonly string[], lines: string): Promise<void> {
+    await this.run(`${insertHead(table, columns)}\n${lines}`);
   }
 
   async stage(inlet: Table, lines: readonly Buffer[]): Promise<StagedBatch> {
@@ -181,37 +190,6 @@ export class EmbeddedStore implements Store {
 
 const NEWLINE = Buffer.from('\n');
 
-/** The engine refuses half a surrogate pair, and any text may hold one. */
-const wellFormed = (_key: string, value: unknown) =>
-  typeof value === 'string' ? value.toWellFormed() : value;
-
-const READ_SETTINGS = [
-  "date_time_output_format='iso'",
-  'output_format_json_quote_64bit_integers=0',
-  'precise_float_parsing=1',
-];
-
-/** What the engine needs to read a Sidecar block by its types: nested values it is not told of stay as text. */
-export const LOAD_SETTINGS = [
-  'input_format_json_read_objects_as_strings=1',
-  'input_format_json_read_arrays_as_strings=1',
-  'input_format_json_read_numbers_as_strings=1',
-  'input_format_json_read_bools_as_strings=1',
-  'input_format_json_ignore_unknown_keys_in_named_tuple=1',
-  'input_format_json_try_infer_named_tuples_from_objects=0',
-  'input_format_null_as_default=1',
-  'input_format_skip_unknown_fields=1',
-  'max_partitions_per_insert_block=0',
-].join(', ');
-
-const FORMATS: Record<Format, { name: string; settings: string[] }> = {
-  JSON: { name: 'JSONEachRow', settings: ['output_format_json_array_of_rows=1'] },
-  NDJSON: { name: 'JSONEachRow', settings: [] },
-  CSV: { name: 'CSVWithNames', settings: [] },
-  Parquet: { name: 'Parquet', settings: [] },
-  Arrow: { name: 'ArrowStream', settings: [] },
-};
-
 function storePath(config: Config): string {
   return join(config.DATA_DIR, 'store');
 }
@@ -271,33 +249,4 @@ function isHeld(path: string): boolean {
 
 function firstSentence(reason: string): string {
   return reason.split(/(?<=\.)\s|, stack trace/i)[0]?.slice(0, 300) ?? reason;
-}
-
-/** Engine error types that blame the data, not the engine, its memory or its disk. */
-const DATA_ERRORS = new Set([
-  'CANNOT_PARSE_TEXT', 'CANNOT_PARSE_ESCAPE_SEQUENCE', 'CANNOT_PARSE_QUOTED_STRING', 'CANNOT_PARSE_INPUT_ASSERTION_FAILED',
-  'CANNOT_PARSE_NUMBER', 'CANNOT_PARSE_BOOL', 'INCORRECT_DATA', 'CANNOT_READ_ALL_DATA', 'TYPE_MISMATCH',
-  'CANNOT_READ_ARRAY_FROM_TEXT', 'ATTEMPT_TO_READ_AFTER_EOF', 'CANNOT_PARSE_DATE', 'CANNOT_PARSE_DATETIME',
-  'VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE', 'TOO_LARGE_STRING_SIZE', 'UNEXPECTED_END_OF_FILE', 'CANNOT_CONVERT_TYPE',
-  'DUPLICATE_COLUMN', 'NUMBER_OF_COLUMNS_DOESNT_MATCH', 'TOO_DEEP_RECURSION', 'TOO_LARGE_ARRAY_SIZE',
-]); // biome-ignore format: a list of names
-
-const UNWRITABLE = 'the disk is full or cannot be written: nothing more is taken in';
-
-function loadError(error: unknown): ProductError {
-  const { type } = error as { type?: string };
-  if (type !== undefined && DATA_ERRORS.has(type)) {
-    return new ProductError('store_refused', 'the engine cannot read it as a block', reasonOf(error));
-  }
-  return engineError(error);
-}
-
-/** The engine's words quote the statement, so only its name for the error is public. */
-function engineError(error: unknown): ProductError {
-  const { type } = error as { type?: string };
-  const reason = reasonOf(error);
-  if (type === 'NOT_ENOUGH_SPACE' || /No space left/i.test(reason)) {
-    return new ProductError('store_unwritable', UNWRITABLE, reason);
-  }
-  return new ProductError('store_failed', `the store failed${type ? ` (${type})` : ''}`, reason);
 }

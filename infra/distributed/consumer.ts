@@ -1,0 +1,211 @@
+import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
+import type { Config } from '../config.ts';
+import { reasonOf } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import type { Placed } from '../runtime.ts';
+
+export interface ConsumerOptions {
+  readonly kafka: Kafka;
+  readonly config: Config;
+  readonly logger: Logger;
+  readonly topic: string;
+  readonly groupId: string;
+  /**
+   * Takes messages of any partitions, each partition in order. What it returns settles when their fate is durable;
+   * the next ones are handed over before that.
+   */
+  readonly take: (messages: readonly Placed[]) => Promise<{ readonly settled: Promise<void> }>;
+}
+
+/** Messages that are handed over at once, at most: more cost memory and gain nothing. */
+const MESSAGES_MAX = 20_000;
+const FIRST_BACKOFF_MS = 200;
+const LONGEST_BACKOFF_MS = 15_000;
+
+interface Handing {
+  readonly messages: readonly Placed[];
+  readonly bytes: number;
+  readonly done: PromiseWithResolvers<{ settled: Promise<void> }>;
+}
+
+/**
+ * One member of a consumer group. What was fetched of all partitions is handed over together, since a statement of
+ * the store costs the same for few as for many. An offset is committed only when its messages are settled; a failure
+ * pauses its partitions for a while and then fetches from the last settled offset again.
+ */
+export class GroupMember {
+  readonly #options: ConsumerOptions;
+  readonly #consumer: Consumer;
+  readonly #waiting: Handing[] = [];
+  /** Per partition, the end of what was handed over before. */
+  readonly #order = new Map<number, Promise<void>>();
+  readonly #failures = new Map<number, number>();
+  readonly #pauses = new Set<NodeJS.Timeout>();
+  #pumping: Promise<void> | undefined;
+
+  constructor(options: ConsumerOptions) {
+    const { kafka, config, groupId } = options;
+    this.#options = options;
+    this.#consumer = kafka.consumer({
+      groupId,
+      sessionTimeout: config.KAFKA_SESSION_MS,
+      heartbeatInterval: Math.floor(config.KAFKA_SESSION_MS / 10),
+      rebalanceTimeout: Math.max(60_000, config.KAFKA_SESSION_MS),
+      maxBytes: config.KAFKA_FETCH_BYTES,
+      maxBytesPerPartition: config.KAFKA_FETCH_BYTES,
+      minBytes: 1,
+      maxWaitTimeInMs: 500,
+      allowAutoTopicCreation: false,
+      retry: { initialRetryTime: 100, maxRetryTime: 2000, retries: 5, restartOnFailure: async () => true },
+    });
+  }
+
+  async start(): Promise<void> {
+    const { topic, config } = this.#options;
+    await this.#consumer.connect();
+    await this.#consumer.subscribe({ topics: [topic], fromBeginning: true });
+    await this.#consumer.run({
+      autoCommit: false,
+      eachBatchAutoResolve: false,
+      partitionsConsumedConcurrently: Math.min(config.KAFKA_PARTITIONS, 256),
+      eachBatch: (payload) => this.#eachBatch(payload),
+    });
+  }
+
+  /** Waits for what runs; what was not settled is fetched again by whoever comes next. */
+  async close(): Promise<void> {
+    await this.#consumer.stop();
+    await this.#pumping;
+    await Promise.allSettled(this.#order.values());
+    for (const pause of this.#pauses) clearTimeout(pause);
+    await this.#consumer.disconnect();
+  }
+
+  async #eachBatch(payload: EachBatchPayload): Promise<void> {
+    const { batch, heartbeat, isRunning, isStale, resolveOffset } = payload;
+    // A group that goes on without this member is told by the next commit.
+    const beat = setInterval(
+      () => heartbeat().catch(() => undefined),
+      this.#options.config.KAFKA_SESSION_MS / 10,
+    );
+    try {
+      for (const messages of this.#pieces(payload)) {
+        if (!isRunning() || isStale()) return;
+        let handed: { settled: Promise<void> };
+        try {
+          handed = await this.#hand(messages);
+        } catch (error) {
+          return this.#backOff(payload, error);
+        }
+        const last = messages.at(-1)?.offset ?? 0;
+        resolveOffset(String(last));
+        await this.#settle(payload, last, handed.settled);
+      }
+      this.#failures.delete(batch.partition);
+    } finally {
+      clearInterval(beat);
+    }
+  }
+
+  /** Commits in order, without keeping the next messages waiting for what settles late. */
+  async #settle(payload: EachBatchPayload, last: number, settled: Promise<void>): Promise<void> {
+    const { topic, partition } = payload.batch;
+    const before = this.#order.get(partition) ?? Promise.resolve();
+    const commit = before.then(async () => {
+      await settled;
+      const offset = { partition, offset: String(last + 1) };
+      await payload.commitOffsetsIfNecessary({ topics: [{ topic, partitions: [offset] }] });
+    });
+    this.#order.set(
+      partition,
+      commit.catch(() => undefined),
+    );
+    if (await isSettled(settled)) return commit;
+    commit.catch((error) => {
+      this.#backOff(payload, error);
+      this.#consumer.seek({ topic, partition, offset: payload.batch.firstOffset() ?? String(last) });
+    });
+  }
+
+  #hand(messages: readonly Placed[]): Promise<{ settled: Promise<void> }> {
+    const done = Promise.withResolvers<{ settled: Promise<void> }>();
+    this.#waiting.push({ messages, bytes: bytesOf(messages), done });
+    this.#pumping ??= this.#pump().finally(() => {
+      this.#pumping = undefined;
+    });
+    return done.promise;
+  }
+
+  async #pump(): Promise<void> {
+    const { config, take } = this.#options;
+    while (this.#waiting.length > 0) {
+      // Partitions of the same fetch arrive in the same moment.
+      await new Promise((later) => setImmediate(later));
+      const taken: Handing[] = [];
+      let bytes = 0;
+      for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
+        if (taken.length > 0 && bytes + next.bytes > config.BATCH_BYTES) break;
+        bytes += next.bytes;
+        taken.push(this.#waiting.shift() as Handing);
+      }
+      try {
+        const handed = await take(taken.flatMap(({ messages }) => messages));
+        for (const { done } of taken) done.resolve(handed);
+      } catch (error) {
+        for (const { done } of taken) done.reject(error);
+      }
+    }
+  }
+
+  /** Leaves the partition alone for a while; it is fetched again from where it was settled last. */
+  #backOff({ batch, pause }: EachBatchPayload, error: unknown): void {
+    const { topic, partition } = batch;
+    const failures = (this.#failures.get(partition) ?? 0) + 1;
+    this.#failures.set(partition, failures);
+    const wait = Math.min(FIRST_BACKOFF_MS * 2 ** (failures - 1), LONGEST_BACKOFF_MS);
+    const { logger } = this.#options;
+    logger.warn(
+      { topic, partition, failures, wait_ms: wait, reason: reasonOf(error) },
+      'a batch is tried again',
+    );
+    const resume = pause();
+    const timer = setTimeout(() => {
+      this.#pauses.delete(timer);
+      resume();
+    }, wait);
+    this.#pauses.add(timer);
+  }
+
+  /** A fetch may unpack to many times its size. */
+  *#pieces({ batch }: EachBatchPayload): Generator<Placed[]> {
+    let piece: Placed[] = [];
+    let bytes = 0;
+    for (const { key, value, offset } of batch.messages) {
+      const size = value?.length ?? 0;
+      if (
+        piece.length > 0 &&
+        (bytes + size > this.#options.config.BATCH_BYTES || piece.length >= MESSAGES_MAX)
+      ) {
+        yield piece;
+        piece = [];
+        bytes = 0;
+      }
+      piece.push({
+        key: key?.toString('utf8') ?? '',
+        value: value ?? Buffer.alloc(0),
+        partition: batch.partition,
+        offset: Number(offset),
+      });
+      bytes += size;
+    }
+    if (piece.length > 0) yield piece;
+  }
+}
+
+const bytesOf = (messages: readonly Placed[]) => messages.reduce((sum, { value }) => sum + value.length, 0);
+
+/** Whether a promise has its answer by now. */
+async function isSettled(promise: Promise<void>): Promise<boolean> {
+  const open = Symbol('open');
+  return (await Promise.race([promise.catch(() => undefined), Promise.resolve(open)])) !== open;
+}

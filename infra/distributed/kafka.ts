@@ -1,0 +1,76 @@
+import { promisify } from 'node:util';
+import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
+import kafkajs, { type Kafka, type KafkaConfig, type SASLOptions } from 'kafkajs';
+import type { Config } from '../config.ts';
+import { ProductError, reasonOf } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+
+const { CompressionCodecs, CompressionTypes, Kafka: Client, logLevel } = kafkajs;
+export const ZSTD = CompressionTypes.ZSTD;
+
+const pack = promisify(zstdCompress);
+const unpack = promisify(zstdDecompress);
+/** Fast: the log is not an archive. */
+const PACKING = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+CompressionCodecs[ZSTD] = () => ({
+  compress: (encoder: { buffer: Buffer }) => pack(encoder.buffer, PACKING),
+  decompress: (buffer: Buffer) => unpack(buffer),
+});
+
+/** A client of the brokers that the settings name. */
+export function openKafka(config: Config, logger: Logger): Kafka {
+  return new Client({
+    clientId: 'chain-metrics',
+    brokers: config.KAFKA_BROKERS.split(','),
+    ssl: config.KAFKA_TLS,
+    ...(config.KAFKA_SASL === 'none' ? {} : { sasl: credentials(config) }),
+    connectionTimeout: 5000,
+    requestTimeout: 30_000,
+    retry: { initialRetryTime: 100, maxRetryTime: 2000, retries: 5 },
+    logLevel: logLevel.WARN,
+    logCreator: logTo(logger),
+  });
+}
+
+function credentials({ KAFKA_SASL, KAFKA_USER: username, KAFKA_PASSWORD: password }: Config): SASLOptions {
+  return { mechanism: KAFKA_SASL as Exclude<typeof KAFKA_SASL, 'none'>, username, password } as SASLOptions;
+}
+
+/** kafkajs calls much an error that it heals by itself; what it cannot heal is thrown. */
+const logTo =
+  (logger: Logger): KafkaConfig['logCreator'] =>
+  () =>
+  ({ log: { message, error, ...facts }, level }) => {
+    const { groupId: group, topic, broker } = facts as Record<string, unknown>;
+    const text = { kafka: { message, reason: error && String(error), group, topic, broker } };
+    if (level === logLevel.ERROR) logger.warn(text, 'Kafka');
+    else logger.debug(text, 'Kafka');
+  };
+
+/** What waiting for Kafka would not heal. */
+export function kafkaRefusal(error: unknown): ProductError | null {
+  if (error instanceof ProductError) return error;
+  const reason = reasonOf(error);
+  if (/SASL|authentication/i.test(`${(error as Error).name} ${reason}`)) {
+    return new ProductError(
+      'service_refused',
+      'KAFKA_SASL, KAFKA_USER, KAFKA_PASSWORD: Kafka refuses this user, its password or the way to sign in',
+      reason,
+    );
+  }
+  if (/TOPIC_AUTHORIZATION|CLUSTER_AUTHORIZATION|GROUP_AUTHORIZATION|not authorized/i.test(reason)) {
+    return new ProductError(
+      'service_refused',
+      'KAFKA_USER: Kafka does not let this user do its work; README.md names the rights that it needs',
+      reason,
+    );
+  }
+  if (/INVALID_REPLICATION_FACTOR|Replication-factor/i.test(reason)) {
+    return new ProductError(
+      'service_refused',
+      'KAFKA_REPLICATION: there are fewer brokers than that',
+      reason,
+    );
+  }
+  return null;
+}

@@ -1,0 +1,272 @@
+import { randomUUID } from 'node:crypto';
+import type { Admin, Kafka, Producer } from 'kafkajs';
+import type { Config } from '../config.ts';
+import { ProductError, reasonOf } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+import { Mutex } from '../mutex.ts';
+import type { Handed, Lag, Letter, Log, Message, Placed } from '../runtime.ts';
+import { GroupMember } from './consumer.ts';
+import { kafkaRefusal, openKafka, ZSTD } from './kafka.ts';
+import { patiently } from './patience.ts';
+import { deadLettersOf, ensureTopic } from './topics.ts';
+
+/** One request to a broker holds no more: with any spread over partitions a batch stays below the topic's limit. */
+const REQUEST_BYTES = 4 * 2 ** 20;
+const SETTLE_POLL_MS = 25;
+const EXHUME_MS_MAX = 30_000;
+const SETTLED: Handed = { settled: Promise.resolve() };
+/** After these a producer's numbers are of no use any more; its messages are, and all of them bear repetition. */
+const LOST_NUMBERS = /OUT_OF_ORDER_SEQUENCE|UNKNOWN_PRODUCER_ID|INVALID_PRODUCER_EPOCH|INVALID_PRODUCER_ID/;
+
+/** Kafka. Topics are made or checked before their first use; each group of a topic is a consumer group of its own. */
+export class DistributedLog implements Log {
+  readonly redelivers = true;
+  readonly messageBytesMax: number;
+  readonly #config: Config;
+  readonly #logger: Logger;
+  readonly #kafka: Kafka;
+  readonly #admin: Admin;
+  #producer: Producer;
+  readonly #known = new Map<string, Promise<void>>();
+  readonly #turns = new Map<string, Mutex>();
+  readonly #members: { topic: string; group: string; member: GroupMember }[] = [];
+
+  private constructor(config: Config, logger: Logger) {
+    this.#config = config;
+    this.#logger = logger;
+    this.messageBytesMax = config.KAFKA_MESSAGE_BYTES;
+    this.#kafka = openKafka(config, logger);
+    this.#admin = this.#kafka.admin();
+    this.#producer = this.#newProducer();
+  }
+
+  /** Waits for the brokers; refuses wrong credentials at once. */
+  static async open(config: Config, logger: Logger, topics: readonly string[] = []): Promise<DistributedLog> {
+    const log = new DistributedLog(config, logger);
+    const setting = `KAFKA_BROKERS=${config.KAFKA_BROKERS}`;
+    try {
+      await patiently(
+        setting,
+        config.SERVICE_WAIT_SECONDS,
+        async () => {
+          await log.#admin.connect();
+          for (const topic of topics) await log.#ensure(topic);
+          await log.#producer.connect();
+        },
+        kafkaRefusal,
+      );
+      return log;
+    } catch (error) {
+      await log.close();
+      throw error;
+    }
+  }
+
+  async publish(topic: string, messages: readonly Message[]): Promise<void> {
+    await this.#ensure(topic);
+    await this.#turn(topic).run(async () => {
+      for (const some of requests(messages)) await this.#send(this.#named(topic), some);
+    });
+  }
+
+  async subscribe(
+    topic: string,
+    group: string,
+    handler: (batch: readonly Message[]) => Promise<void>,
+  ): Promise<void> {
+    await this.follow(topic, group, async (batch) => {
+      await handler(batch);
+      return SETTLED;
+    });
+  }
+
+  async follow(
+    topic: string,
+    group: string,
+    handler: (batch: readonly Placed[]) => Promise<Handed>,
+  ): Promise<void> {
+    await this.#ensure(topic);
+    const member = new GroupMember({
+      kafka: this.#kafka,
+      config: this.#config,
+      logger: this.#logger,
+      topic: this.#named(topic),
+      groupId: this.#groupId(topic, group),
+      take: handler,
+    });
+    await member.start();
+    this.#members.push({ topic, group, member });
+  }
+
+  async settle(topic: string, group: string): Promise<void> {
+    await this.#ensure(topic);
+    const ends = await this.#admin.fetchTopicOffsets(this.#named(topic));
+    for (;;) {
+      const done = await this.#committed(topic, group);
+      if (
+        ends.every(({ partition, high, low }) => high === low || (done.get(partition) ?? -1) >= Number(high))
+      )
+        return;
+      await new Promise((later) => setTimeout(later, SETTLE_POLL_MS));
+    }
+  }
+
+  async lag(): Promise<Lag[]> {
+    return Promise.all(
+      this.#members.map(async ({ topic, group }) => {
+        const [ends, done] = await Promise.all([
+          this.#admin.fetchTopicOffsets(this.#named(topic)),
+          this.#committed(topic, group),
+        ]);
+        const messages = ends.reduce(
+          (sum, { partition, high, low }) =>
+            sum + Math.max(0, Number(high) - Math.max(Number(low), done.get(partition) ?? 0)),
+          0,
+        );
+        return { topic, group, messages };
+      }),
+    );
+  }
+
+  async bury(topic: string, letters: readonly Letter[]): Promise<(string | null)[]> {
+    await this.#ensure(topic);
+    const places: (string | null)[] = [];
+    for (const letter of letters) {
+      // Longer than any message: only its first bytes are kept, where everybody's are.
+      if (letter.value.length > this.messageBytesMax) {
+        places.push(null);
+        continue;
+      }
+      const headers = {
+        'x-reason': letter.reason,
+        'x-origin': letter.origin,
+        'x-attempt': String(letter.attempt),
+      };
+      const offset = await this.#send(this.#named(deadLettersOf(topic)), [
+        { key: null, value: letter.value, headers },
+      ]);
+      places.push(offset);
+    }
+    return places;
+  }
+
+  async exhume(topic: string, places: readonly string[]): Promise<(Buffer | null)[]> {
+    const name = this.#named(deadLettersOf(topic));
+    await this.#ensure(topic);
+    const [ends] = await this.#admin.fetchTopicOffsets(name);
+    const wanted = places
+      .map(BigInt)
+      .filter((at) => at >= BigInt(ends?.low ?? 0) && at < BigInt(ends?.high ?? 0));
+    if (wanted.length === 0) return places.map(() => null);
+    const found = new Map<string, Buffer>();
+    const groupId = this.#groupId(topic, `exhume-${randomUUID()}`);
+    const consumer = this.#kafka.consumer({ groupId, allowAutoTopicCreation: false });
+    try {
+      await consumer.connect();
+      await consumer.subscribe({ topics: [name], fromBeginning: true });
+      const all = Promise.withResolvers<void>();
+      await consumer.run({
+        autoCommit: false,
+        eachMessage: async ({ message }) => {
+          if (wanted.includes(BigInt(message.offset)))
+            found.set(message.offset, message.value ?? Buffer.alloc(0));
+          if (found.size >= new Set(wanted).size) all.resolve();
+        },
+      });
+      consumer.seek({ topic: name, partition: 0, offset: String(wanted.reduce((a, b) => (b < a ? b : a))) });
+      const late = setTimeout(() => all.resolve(), EXHUME_MS_MAX);
+      await all.promise;
+      clearTimeout(late);
+    } finally {
+      await consumer.disconnect();
+      await this.#admin.deleteGroups([groupId]).catch(() => undefined);
+    }
+    return places.map((place) => found.get(place) ?? null);
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#members.map(({ member }) => member.close()));
+    await this.#producer.disconnect();
+    await this.#admin.disconnect();
+  }
+
+  /** Sends with acknowledgement of all replicas and returns the offset of the first message of the last partition. */
+  async #send(
+    topic: string,
+    messages: readonly { key: string | null; value: Buffer; headers?: Record<string, string> }[],
+  ): Promise<string | null> {
+    const record = { topic, messages: [...messages], acks: -1, compression: ZSTD };
+    try {
+      const [metadata] = await this.#producer.send(record);
+      return metadata?.baseOffset ?? null;
+    } catch (error) {
+      const reason = `${(error as { type?: string }).type} ${reasonOf(error)}`;
+      if (!LOST_NUMBERS.test(reason))
+        throw new ProductError('store_failed', `Kafka did not take messages of ${topic}`, reason);
+      this.#logger.warn({ topic, reason }, 'the producer starts anew');
+      await this.#producer.disconnect();
+      this.#producer = this.#newProducer();
+      await this.#producer.connect();
+      const [metadata] = await this.#producer.send(record);
+      return metadata?.baseOffset ?? null;
+    }
+  }
+
+  #newProducer(): Producer {
+    return this.#kafka.producer({
+      idempotent: true,
+      allowAutoTopicCreation: false,
+      maxInFlightRequests: 1,
+      // While Kafka is away its publishers wait for it.
+      retry: { initialRetryTime: 100, maxRetryTime: 2000, retries: Number.MAX_SAFE_INTEGER },
+    });
+  }
+
+  async #committed(topic: string, group: string): Promise<Map<number, number>> {
+    const [offsets] = await this.#admin.fetchOffsets({
+      groupId: this.#groupId(topic, group),
+      topics: [this.#named(topic)],
+    });
+    return new Map(offsets?.partitions.map(({ partition, offset }) => [partition, Number(offset)]) ?? []);
+  }
+
+  #ensure(topic: string): Promise<void> {
+    let known = this.#known.get(topic);
+    if (!known) {
+      known = ensureTopic(this.#admin, this.#named(topic), this.#config);
+      this.#known.set(topic, known);
+      known.catch(() => this.#known.delete(topic));
+    }
+    return known;
+  }
+
+  #turn(topic: string): Mutex {
+    const known = this.#turns.get(topic) ?? new Mutex();
+    this.#turns.set(topic, known);
+    return known;
+  }
+
+  #named(topic: string): string {
+    return `${this.#config.KAFKA_PREFIX}${topic}`;
+  }
+
+  /** Members of one group must want the same topics, so each topic has groups of its own. */
+  #groupId(topic: string, group: string): string {
+    return `${this.#config.KAFKA_PREFIX}${group}.${topic}`;
+  }
+}
+
+function* requests(messages: readonly Message[]): Generator<Message[]> {
+  let some: Message[] = [];
+  let bytes = 0;
+  for (const message of messages) {
+    if (some.length > 0 && bytes + message.value.length > REQUEST_BYTES) {
+      yield some;
+      some = [];
+      bytes = 0;
+    }
+    some.push(message);
+    bytes += message.value.length;
+  }
+  if (some.length > 0) yield some;
+}
