@@ -1,8 +1,11 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from '../infra/kernel/sql.ts';
+import { alone, type Lease } from '../infra/lease.ts';
 import { Mutex } from '../infra/mutex.ts';
 import type { FailedJob, Runtime } from '../infra/runtime.ts';
-import type { Sequence } from '../infra/sequence.ts';
+import type { Numbers } from '../infra/sequence.ts';
 import { RELAY_CHAINS } from '../ingest/chains/registry.ts';
+import { LOADING } from '../ingest/load.ts';
 import {
   ANY_PALLET,
   blocks,
@@ -13,19 +16,12 @@ import {
   snapshots,
   touched,
 } from '../ingest/streams/raw.ts';
-import { compute, factsOf, failureOf, fingerprintOf } from './compute.ts';
-import { type LedgerEntry, windows as ledgerWindows, settled, settledUpTo, versions } from './ledger.ts';
+import { type Calendar, readCalendar } from './calendar.ts';
+import { settled, settledUpTo, versions } from './ledger.ts';
 import { dependencies, type KeptMetric } from './metric.ts';
-import { chainDay } from './metrics/chain-day.ts';
 import { keptMetrics } from './metrics/index.ts';
-import {
-  type PlanInput,
-  type PlannedWindow,
-  palletsIn,
-  plan,
-  type StreamTables,
-  type Touch,
-} from './plan.ts';
+import { type PlannedWindow, palletsIn, plan, type StreamTables, type Touch } from './plan.ts';
+import { OwnWindowWork, SharedWindowWork, STOPPED, WINDOWS, type WindowWork } from './window-work.ts';
 
 export const STREAM_TABLES: StreamTables = {
   blocks: [blocks.name, extrinsics.name, events.name, calls.name],
@@ -34,55 +30,72 @@ export const STREAM_TABLES: StreamTables = {
 };
 
 const QUEUE = 'compute';
-const MOST_DAYS = 92;
-/** What one statement may look at: the ranks of so many blocks are a few tens of megabytes. */
-const MOST_BLOCKS = 500_000;
-
-/** One round of computation: all that was touched up to `upTo`, or windows that an operator asked for. */
-interface Round {
-  readonly since: string;
-}
-
 /** Windows of the computation that runs; of none when nothing does. */
 export interface Progress {
   readonly done: number;
   readonly total: number;
 }
 const NOTHING: Progress = { done: 0, total: 0 };
-const STOPPED = 'the process stops; what is left is computed at its next start';
+
+const ROUND = 'round';
+const NOT_ALONE = 'another process may have planned meanwhile';
+const SETTLED = 'settled';
+const LOADING_POLL_MS = 20;
+const SETTLED_POLL_MS = 10;
+/** After so long without an answer a round is asked for again: the first wish may have been forgotten. */
+const ASK_AGAIN_MS = 2000;
+/** While a computation fails for good, it is not begun again with every sweep. */
+const SWEEP_FAILED_MS = 60_000;
+
+export interface AggregatorOptions {
+  readonly runtime: Runtime;
+  readonly numbers: Numbers;
+  /** Held while a batch of this process is half loaded: rounds that look between two batches do less twice. */
+  readonly gate: Mutex;
+  readonly concurrency: number;
+  readonly leaseMs: number;
+  /** Whether other processes load and compute too, and how often to look for what they did. */
+  readonly shared?: { readonly sweepMs: number; readonly versionsMs: number };
+  readonly metrics?: readonly KeptMetric[];
+}
 
 /**
  * Keeps the metrics up to date: finds what was touched since the last round, plans the windows and computes them
- * level by level. A touch that lands during a round makes one more.
+ * level by level. A touch that lands during a round makes one more. Of all processes one plans at a time.
  */
 export class Aggregator {
+  readonly #options: AggregatorOptions;
   readonly #runtime: Runtime;
-  readonly #sequence: Sequence;
-  readonly #gate: Mutex;
+  readonly #numbers: Numbers;
   readonly #metrics: readonly KeptMetric[];
+  readonly #work: WindowWork;
   /** Of which pallets touches matter to any metric. */
   readonly #pallets: readonly string[];
   readonly #versions = new Map<string, string>();
-  /** What the last fold of everything was given, per metric and relay chain; lost with the process, and then folded once more. */
-  readonly #foldedFacts = new Map<string, string>();
   /** Rounds and rebuilds never run side by side: an older window must not land after a newer one. */
   readonly #turn = new Mutex();
-  /** Who waits for a round that has not begun yet. */
-  readonly #settling: { done: () => void; failed: (error: Error) => void }[] = [];
+  readonly #timers: NodeJS.Timeout[] = [];
   #progress: Progress = NOTHING;
   #roundsHeld = 0;
   #isStopped = false;
 
-  constructor(
-    runtime: Runtime,
-    sequence: Sequence,
-    gate: Mutex,
-    metrics: readonly KeptMetric[] = keptMetrics,
-  ) {
+  constructor(options: AggregatorOptions) {
+    const { runtime, numbers, gate, concurrency, leaseMs, shared, metrics = keptMetrics } = options;
+    this.#options = options;
     this.#runtime = runtime;
-    this.#sequence = sequence;
-    this.#gate = gate;
+    this.#numbers = numbers;
     this.#metrics = metrics;
+    const work = {
+      runtime,
+      numbers,
+      gate,
+      metrics,
+      concurrency,
+      leaseMs,
+      isShared: shared !== undefined,
+      onComputed: (metric: string, version: bigint) => this.#versions.set(metric, version.toString()),
+    };
+    this.#work = shared ? new SharedWindowWork(work) : new OwnWindowWork(work);
     this.#pallets = [
       '',
       ANY_PALLET,
@@ -90,10 +103,26 @@ export class Aggregator {
     ];
   }
 
+  /** Computes what is touched from now on, and what was touched before. */
   async start(): Promise<void> {
-    for (const [metric, version] of await versions(this.#runtime.store)) this.#versions.set(metric, version);
-    await this.#runtime.queue.process<Round>(QUEUE, 1, () => this.#turn.run(() => this.#round()));
+    const { shared } = this.#options;
+    await this.watch();
+    await this.#work.start();
+    await this.#runtime.queue.process(QUEUE, 1, () => this.#alone((round) => this.#computeTouched(round)));
+    if (shared) this.#every(shared.sweepMs, () => this.#sweep());
     await this.touch();
+  }
+
+  /** Knows the versions of what is computed, here or by other processes. */
+  async watch(): Promise<void> {
+    const { shared } = this.#options;
+    const read = async () => {
+      for (const [metric, version] of await versions(this.#runtime.store)) {
+        if (BigInt(version) > BigInt(this.version(metric))) this.#versions.set(metric, version);
+      }
+    };
+    await read();
+    if (shared) this.#every(shared.versionsMs, read);
   }
 
   /** Says that something was touched; the round collapses with one that waits already. */
@@ -102,7 +131,7 @@ export class Aggregator {
   }
 
   async #askForRound(): Promise<void> {
-    await this.#runtime.queue.add<Round>(QUEUE, { id: 'touched', data: { since: '' }, priority: 1 });
+    await this.#runtime.queue.add(QUEUE, { id: 'touched', data: null, priority: 1 });
   }
 
   /** Computes nothing while a bulk load runs: its days are touched many times and computed once. */
@@ -118,19 +147,28 @@ export class Aggregator {
 
   /** Resolves when everything that was touched before is computed, whatever comes meanwhile; throws what could not be. */
   async settle(): Promise<void> {
-    const round = new Promise<void>((done, failed) => this.#settling.push({ done, failed }));
+    const { queue, keyValue } = this.#runtime;
+    const upTo = await this.#numbers.take(1);
     await this.#askForRound();
-    await Promise.race([round, this.#runtime.queue.idle(QUEUE)]);
-    const [failure] = await this.#runtime.queue.failed(QUEUE);
-    if (failure) throw new Error(`computation failed after ${failure.attempts} attempts: ${failure.reason}`);
+    for (let asked = performance.now(); ; await pause(SETTLED_POLL_MS)) {
+      if (BigInt((await keyValue.get(SETTLED)) ?? 0) >= upTo) return;
+      const [failure] = await queue.failed(QUEUE);
+      if (failure)
+        throw new Error(`computation failed after ${failure.attempts} attempts: ${failure.reason}`);
+      if (this.#isStopped) throw new Error(STOPPED);
+      if (this.#options.shared && performance.now() - asked > ASK_AGAIN_MS) {
+        asked = performance.now();
+        await this.#askForRound();
+      }
+    }
   }
 
   /** Makes the windows of some metrics anew, whatever the ledger says, and returns how many there were. */
   rebuild(metrics: readonly KeptMetric[], from: string, until: string): Promise<number> {
     const named = new Set(metrics.map((metric) => metric.name));
-    return this.#turn.run(async () => {
-      this.#foldedFacts.clear();
-      const calendar = await this.#calendar();
+    return this.#alone(async () => {
+      await this.#work.forgetFolds();
+      const calendar = await readCalendar(this.#runtime.store);
       const touches = await this.#runtime.store.rows<Touch>(
         sql`SELECT DISTINCT stream, ${ANY_PALLET} AS pallet, relay_chain, chain, toString(day) AS day FROM ${touched}
           WHERE touched.day >= ${from} AND touched.day < ${until} AND touched.pallet IN ('', ${ANY_PALLET})`,
@@ -144,7 +182,7 @@ export class Aggregator {
   /** Lets go between two windows; the next start finds in the ledger what is left. */
   stop(): void {
     this.#isStopped = true;
-    for (const { failed } of this.#settling.splice(0)) failed(new Error(STOPPED));
+    for (const timer of this.#timers) clearInterval(timer);
   }
 
   get held(): boolean {
@@ -153,7 +191,10 @@ export class Aggregator {
 
   async jobs(): Promise<{ waiting: number; failed: FailedJob[] }> {
     const { queue } = this.#runtime;
-    return { waiting: await queue.waiting(QUEUE), failed: await queue.failed(QUEUE) };
+    const queues = this.#options.shared ? [QUEUE, WINDOWS] : [QUEUE];
+    const waiting = await Promise.all(queues.map((name) => queue.waiting(name)));
+    const failed = await Promise.all(queues.map((name) => queue.failed(name)));
+    return { waiting: waiting.reduce((sum, count) => sum + count, 0), failed: failed.flat() };
   }
 
   /** Changes with every recomputation of a metric's table. */
@@ -165,36 +206,89 @@ export class Aggregator {
     return this.#progress;
   }
 
-  async #round(): Promise<void> {
-    const settling = this.#settling.splice(0);
-    try {
-      await this.#computeTouched();
-    } catch (error) {
-      // They wait for the next try.
-      this.#settling.unshift(...settling);
-      throw error;
-    }
-    for (const { done } of settling) done();
+  #every(ms: number, work: () => Promise<void>): void {
+    let isBusy = false;
+    const run = async () => {
+      if (isBusy || this.#isStopped) return;
+      isBusy = true;
+      // A service that is away is asked again the next time.
+      await work().catch(() => undefined);
+      isBusy = false;
+    };
+    this.#timers.push(setInterval(run, ms).unref());
   }
 
-  async #computeTouched(): Promise<void> {
-    const { store } = this.#runtime;
+  #sweptAt = 0;
+
+  /** Finds what was touched while nobody heard of it: queues may be emptied at any time. */
+  async #sweep(): Promise<void> {
+    const [failure] = await this.#runtime.queue.failed(QUEUE);
+    const now = performance.now();
+    if (failure && now - this.#sweptAt < SWEEP_FAILED_MS) return;
+    this.#sweptAt = now;
+    const done = await settledUpTo(this.#runtime.store);
+    const oldest = this.#oldest(done);
+    const [due] = await this.#runtime.store.rows<{ days: number }>(
+      sql`SELECT count() AS days FROM ${touched} WHERE touched.sequence > ${oldest} AND pallet IN ${this.#pallets}`,
+    );
+    if ((due?.days ?? 0) > 0) await this.touch();
+  }
+
+  #oldest(done: ReadonlyMap<string, bigint>): bigint {
+    return this.#metrics.reduce((least, metric) => min(least, done.get(metric.name) ?? 0n), 1n << 63n);
+  }
+
+  /** One planner over all processes; what an interrupted one has left is done before the next plans. */
+  async #alone<T>(work: (round: Lease) => Promise<T>): Promise<T> {
+    const { keyValue } = this.#runtime;
+    return this.#turn.run(async () => {
+      const { result, wasAlone } = await alone(keyValue, ROUND, this.#options.leaseMs, async (round) => {
+        await this.#work.clear();
+        return work(round);
+      });
+      if (!wasAlone) throw new Error(NOT_ALONE);
+      return result;
+    });
+  }
+
+  /**
+   * A number above those of all loads that are done or under way. It is taken first: who took a smaller one is known
+   * to load, or has loaded. When they are done, whatever was touched below it is there, and whole.
+   */
+  async #reached(): Promise<bigint> {
+    const { keyValue } = this.#runtime;
+    const upTo = await this.#numbers.take(1);
+    const before = new Set(await keyValue.members(LOADING));
+    while (before.size > 0) {
+      if (this.#isStopped) throw new Error(STOPPED);
+      const still = new Set(await keyValue.members(LOADING));
+      for (const load of before) if (!still.has(load)) before.delete(load);
+      if (before.size > 0) await pause(LOADING_POLL_MS);
+    }
+    return upTo;
+  }
+
+  async #computeTouched(round: Lease): Promise<void> {
+    const { store, keyValue } = this.#runtime;
+    const upTo = await this.#reached();
     const done = await settledUpTo(store);
-    const oldest = this.#metrics.reduce(
-      (least, metric) => min(least, done.get(metric.name) ?? 0n),
-      1n << 63n,
+    const oldest = this.#oldest(done);
+    const touches = await store.rows<Touch & { sequence: string }>(
+      sql`SELECT stream, pallet, relay_chain, chain, toString(day) AS day, toString(max(touched.sequence)) AS sequence
+      FROM ${touched} WHERE touched.sequence > ${oldest} AND pallet IN ${this.#pallets}
+      GROUP BY stream, pallet, relay_chain, chain, day`,
     );
-    // Between two batches, so that none of them is seen half loaded and then taken for settled.
-    const touches = await this.#gate.run(() =>
-      store.rows<Touch & { sequence: string }>(
-        sql`SELECT stream, pallet, relay_chain, chain, toString(day) AS day, toString(max(touched.sequence)) AS sequence
-        FROM ${touched} WHERE touched.sequence > ${oldest} AND pallet IN ${this.#pallets}
-        GROUP BY stream, pallet, relay_chain, chain, day`,
-      ),
-    );
-    if (touches.length === 0) return;
-    const calendar = await this.#calendar();
-    const newest = touches.reduce((most, touch) => max(most, BigInt(touch.sequence)), 0n);
+    if (touches.length > 0) await this.#computeFresh(touches, done, upTo, round);
+    await keyValue.set(SETTLED, upTo.toString());
+  }
+
+  async #computeFresh(
+    touches: readonly (Touch & { sequence: string })[],
+    done: ReadonlyMap<string, bigint>,
+    upTo: bigint,
+    round: Lease,
+  ): Promise<void> {
+    const calendar = await readCalendar(this.#runtime.store);
     const windows = new Map<string, PlannedWindow>();
     // Metrics of one age share a plan; a metric that is new to this store gets its whole history.
     for (const age of new Set(this.#metrics.map((metric) => done.get(metric.name) ?? 0n))) {
@@ -204,9 +298,11 @@ export class Aggregator {
       }
     }
     await this.#compute([...windows.values()]);
-    await store.insert(
+    if (!(await round.isHeld())) throw new Error(NOT_ALONE);
+    // Loads that began meanwhile have higher numbers: what they touched is due again.
+    await this.#runtime.store.insert(
       settled,
-      this.#metrics.map((metric) => ({ metric: metric.name, sequence: newest.toString() })),
+      this.#metrics.map((metric) => ({ metric: metric.name, sequence: upTo.toString() })),
     );
   }
 
@@ -220,91 +316,21 @@ export class Aggregator {
     });
   }
 
-  async #computeOne(metric: KeptMetric, window: PlannedWindow): Promise<LedgerEntry | null> {
-    const isWholeFold = metric.kept === 'whole' && metric.fold !== undefined;
-    return isWholeFold ? this.#foldWhole(metric, window) : this.#replace(metric, window);
-  }
-
-  /** A fold over everything is run only when its facts are others than the last time. */
-  async #foldWhole(metric: KeptMetric, window: PlannedWindow): Promise<LedgerEntry | null> {
-    const { store } = this.#runtime;
-    const name = `${metric.name}/${window.relay_chain}`;
-    // Between two batches: half a batch must not be folded under the fingerprint of the whole.
-    const changed = await this.#gate.run(async () => {
-      const fingerprint = await fingerprintOf(store, metric, window);
-      if (this.#foldedFacts.get(name) === fingerprint) return null;
-      return { fingerprint, facts: await factsOf(store, metric, window) };
-    });
-    if (!changed) return null;
-    // Stopped half-way, the table says neither the old nor the new.
-    this.#foldedFacts.delete(name);
-    const entry = await this.#replace(metric, window, changed.facts);
-    this.#foldedFacts.set(name, changed.fingerprint);
-    return entry;
-  }
-
-  async #replace(metric: KeptMetric, window: PlannedWindow, facts?: Buffer): Promise<LedgerEntry> {
-    const { store, clock } = this.#runtime;
-    const version = this.#sequence.take(1);
-    const entry = await compute(store, metric, window, version, clock.now, facts);
-    this.#versions.set(metric.name, version.toString());
-    return entry;
-  }
-
   async #compute(windows: readonly PlannedWindow[]): Promise<void> {
-    const byName = new Map(this.#metrics.map((metric) => [metric.name, metric]));
     const levels = [...new Set(windows.map((window) => window.level))].sort((a, b) => a - b);
     this.#progress = { done: 0, total: windows.length };
+    const onDone = () => {
+      this.#progress = { ...this.#progress, done: this.#progress.done + 1 };
+    };
     try {
       for (const level of levels) {
-        const waiting = windows.filter((window) => window.level === level);
-        const entries: LedgerEntry[] = [];
-        const worker = async () => {
-          for (let window = waiting.shift(); window; window = waiting.shift()) {
-            if (this.#isStopped) throw new Error(STOPPED);
-            const metric = byName.get(window.metric) as KeptMetric;
-            const entry = await this.#computeOne(metric, window).catch((error) => {
-              // The other worker stops too: the next try must not overtake what it still writes.
-              waiting.length = 0;
-              throw failureOf(metric, window, error);
-            });
-            if (entry) entries.push(entry);
-            this.#progress = { ...this.#progress, done: this.#progress.done + 1 };
-          }
-        };
-        const ends = await Promise.allSettled(Array.from({ length: WORKERS }, worker));
-        await this.#runtime.store.insert(ledgerWindows, entries);
-        for (const end of ends) if (end.status === 'rejected') throw end.reason;
+        const some = windows.filter((window) => window.level === level);
+        await this.#work.run(some, onDone, () => this.#isStopped);
       }
     } finally {
       this.#progress = NOTHING;
     }
   }
-
-  async #calendar(): Promise<Calendar> {
-    const { store } = this.#runtime;
-    const days = sql`arrayMap(d -> toString(d), groupArray(day)) AS days`;
-    const [withBlocks, stated, [size]] = await Promise.all([
-      store.rows<DaysOf>(sql`SELECT concat(relay_chain, '/', chain) AS key, ${days}
-        FROM (SELECT relay_chain, chain, date AS day FROM ${chainDay.table} FINAL) GROUP BY key`),
-      store.rows<DaysOf>(sql`SELECT relay_chain AS key, ${days}
-        FROM (SELECT DISTINCT relay_chain, day FROM ${touched} WHERE stream = 'snapshots' AND pallet = '') GROUP BY key`),
-      // The same height loaded twice counts twice until its rows are merged: an estimate is enough here.
-      store.rows<{ blocks: number; days: number }>(sql`SELECT (SELECT count() FROM ${blocks}) AS blocks,
-        (SELECT uniqExact(relay_chain, day) FROM ${touched} WHERE stream = 'blocks' AND pallet = '') AS days`),
-    ]);
-    const blocksADay = Math.max(1, (size?.blocks ?? 0) / Math.max(1, size?.days ?? 0));
-    const mostDays = Math.min(MOST_DAYS, Math.max(1, Math.floor(MOST_BLOCKS / blocksADay)));
-    return { days: byKey(withBlocks), stated: byKey(stated), mostDays };
-  }
 }
 
-type Calendar = Pick<PlanInput, 'days' | 'stated' | 'mostDays'>;
-type DaysOf = { readonly key: string; readonly days: string[] };
-const byKey = (rows: readonly DaysOf[]) => new Map(rows.map(({ key, days }) => [key, days]));
-
-/** Statements of one level that run side by side; the engine itself uses every core for each. */
-const WORKERS = 2;
-
 const min = (a: bigint, b: bigint) => (a < b ? a : b);
-const max = (a: bigint, b: bigint) => (a > b ? a : b);

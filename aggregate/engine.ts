@@ -1,20 +1,22 @@
 import type { Readable } from 'node:stream';
 import type { Config } from '../infra/config.ts';
-import { openEmbedded } from '../infra/embedded/runtime.ts';
 import { ProductError, reasonOf } from '../infra/errors.ts';
 import { applySchema, type Schema } from '../infra/kernel/schema.ts';
 import { sql } from '../infra/kernel/sql.ts';
+import { alone } from '../infra/lease.ts';
 import { Mutex } from '../infra/mutex.ts';
+import { openRuntime } from '../infra/open-runtime.ts';
 import type { Clock, Runtime } from '../infra/runtime.ts';
-import { Sequence } from '../infra/sequence.ts';
+import { type Numbers, Sequence, SharedSequence } from '../infra/sequence.ts';
 import { loadRegistry, type Registry } from '../ingest/chains/registry.ts';
-import { Loader } from '../ingest/load.ts';
+import { Loader, type Loads, TOPICS } from '../ingest/load.ts';
 import { type IngestOptions, type IngestSummary, publish } from '../ingest/publish.ts';
 import { blockInlets, blockViews } from '../ingest/streams/blocks.ts';
 import { blocks, chains, deadLetters, rawTables, touched } from '../ingest/streams/raw.ts';
 import { snapshotsIn, snapshotViews } from '../ingest/streams/snapshots.ts';
 import { Aggregator } from './aggregator.ts';
-import { ledgerTables, unsettle, windows } from './ledger.ts';
+import { Alerts } from './alerts/alerts.ts';
+import { ledgerTables, settled, unsettle, windows } from './ledger.ts';
 import { keptMetrics } from './metrics/index.ts';
 
 export const schema: Schema = {
@@ -24,6 +26,14 @@ export const schema: Schema = {
   forget: (store, table) => unsettle(store, table.name),
 };
 
+/** What a process of the distributed profile may be there for. */
+export const ROLES = ['ingest', 'load', 'work', 'serve'] as const;
+export type Role = (typeof ROLES)[number];
+export const ALL_ROLES: ReadonlySet<Role> = new Set(ROLES);
+
+/** How old a process may take a metric's version to be that another process has computed. */
+const VERSIONS_MS = 300;
+
 /** Everything below the HTTP layer, wired: what the server and the command line both stand on. */
 export class Engine {
   readonly config: Config;
@@ -31,34 +41,51 @@ export class Engine {
   readonly registry: Registry;
   readonly aggregator: Aggregator;
   readonly #loader: Loader;
+  #alerts: Promise<Alerts> | undefined;
 
-  private constructor(config: Config, runtime: Runtime, registry: Registry, sequence: Sequence) {
+  private constructor(config: Config, runtime: Runtime, registry: Registry, numbers: Numbers) {
     this.config = config;
     this.runtime = runtime;
     this.registry = registry;
     const gate = new Mutex();
-    this.aggregator = new Aggregator(runtime, sequence, gate);
+    const isShared = config.PROFILE === 'distributed';
+    this.aggregator = new Aggregator({
+      runtime,
+      numbers,
+      gate,
+      concurrency: config.WORK_CONCURRENCY,
+      leaseMs: config.LEASE_MS,
+      ...(isShared ? { shared: { sweepMs: config.SWEEP_SECONDS * 1000, versionsMs: VERSIONS_MS } } : {}),
+    });
     this.#loader = new Loader({
       runtime,
       registry,
-      sequence,
+      numbers,
       gate,
+      leaseMs: config.LEASE_MS,
       deadLetterBytes: config.DEAD_LETTER_BYTES_MAX,
       onTouched: () => this.aggregator.touch(),
     });
   }
 
-  static async open(config: Config, clock?: Clock): Promise<Engine> {
+  /** Opens the profile's ports and takes up the roles; the embedded profile is one process with all of them. */
+  static async open(config: Config, clock?: Clock, roles: ReadonlySet<Role> = ALL_ROLES): Promise<Engine> {
     const registry = readRegistry(config);
-    const runtime = await openEmbedded(config, clock);
+    const runtime = await openRuntime(config, Object.values(TOPICS), clock);
     try {
       const fsync = config.STORE_FSYNC ? ['fsync_after_insert = 1', 'fsync_part_directory = 1'] : [];
-      await applySchema(runtime.store, schema, fsync);
-      const sequence = new Sequence(runtime.clock, await newestSequence(runtime));
+      await alone(runtime.keyValue, 'schema', config.LEASE_MS, () =>
+        applySchema(runtime.store, schema, fsync),
+      );
+      const newest = () => newestSequence(runtime);
+      const numbers =
+        config.PROFILE === 'distributed'
+          ? new SharedSequence(runtime.keyValue, runtime.clock, newest)
+          : new Sequence(runtime.clock, await newest());
       await writeRegistry(runtime, registry);
-      const engine = new Engine(config, runtime, registry, sequence);
-      await engine.#loader.start();
-      await engine.aggregator.start();
+      const engine = new Engine(config, runtime, registry, numbers);
+      if (roles.has('load')) await engine.#loader.start();
+      await (roles.has('work') ? engine.aggregator.start() : engine.aggregator.watch());
       return engine;
     } catch (error) {
       await runtime.close();
@@ -68,11 +95,41 @@ export class Engine {
 
   /** Takes in one source; every metric that it touches is up to date when `settle` has returned. */
   async ingest(bytes: Readable, options: IngestOptions): Promise<IngestSummary> {
+    const { messageBytesMax } = this.runtime.log;
     return publish(this.runtime, this.registry, bytes, options, {
       batchBytes: this.config.BATCH_BYTES,
-      lineBytes: this.config.LINE_BYTES_MAX,
+      lineBytes: Math.min(this.config.LINE_BYTES_MAX, messageBytesMax),
+      lineSetting: messageBytesMax < this.config.LINE_BYTES_MAX ? 'KAFKA_MESSAGE_BYTES' : 'LINE_BYTES_MAX',
       deadLetterBytes: this.config.DEAD_LETTER_BYTES_MAX,
     });
+  }
+
+  /** Throws when a service that this process needs does not answer. */
+  async ready(): Promise<void> {
+    const { store, keyValue, log } = this.runtime;
+    await Promise.all([store.rows(sql`SELECT 1`), keyValue.get('ready'), log.lag()]);
+  }
+
+  /** What this process has loaded since its start. */
+  get loads(): Readonly<Loads> {
+    return this.#loader.loads;
+  }
+
+  /** Resolves when what was published before is durable in the raw tables. */
+  async loaded(): Promise<void> {
+    for (const topic of Object.values(TOPICS)) await this.runtime.log.settle(topic, 'load');
+  }
+
+  /** Resolves when what was published before is loaded, and all that it touches is computed. */
+  async settle(): Promise<void> {
+    await this.loaded();
+    await this.aggregator.settle();
+  }
+
+  /** The way of alerts; begun when it is first asked for, since only servers decide on them. */
+  alerts(): Promise<Alerts> {
+    this.#alerts ??= Alerts.start(this.runtime, this.config);
+    return this.#alerts;
   }
 
   async isEmpty(): Promise<boolean> {
@@ -86,6 +143,7 @@ export class Engine {
 
   async close(): Promise<void> {
     this.aggregator.stop();
+    await (await this.#alerts)?.stop();
     await this.runtime.close();
   }
 }
@@ -100,7 +158,8 @@ export function readRegistry(config: Config): Registry {
 
 async function newestSequence(runtime: Runtime): Promise<bigint> {
   const [row] = await runtime.store.rows<{ newest: string }>(
-    sql`SELECT toString(greatest((SELECT max(sequence) FROM ${touched}), (SELECT max(version) FROM ${windows}))) AS newest`,
+    sql`SELECT toString(greatest((SELECT max(sequence) FROM ${touched}), (SELECT max(version) FROM ${windows}),
+      (SELECT max(sequence) FROM ${settled}))) AS newest`,
   );
   return BigInt(row?.newest ?? 0);
 }

@@ -1,8 +1,17 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
+import { accountSettings } from './account-settings.ts';
 import { distributedSettings } from './distributed/settings.ts';
 import { ProductError } from './errors.ts';
-import { whole } from './setting-kinds.ts';
+import { whole, yesNo } from './setting-kinds.ts';
+
+const followedSource = z
+  .string()
+  .regex(/^[^=]+=https?:\/\/.+$/, 'expected CHAIN=URL, such as polkadot=http://127.0.0.1:8080')
+  .transform((text) => {
+    const at = text.indexOf('=');
+    return { chain: text.slice(0, at), url: text.slice(at + 1) };
+  });
 
 /**
  * Every setting of the product: environment name, range, default and meaning. Help text, the README's table
@@ -17,6 +26,19 @@ export const settings = z.object({
   PORT: whole(3000, 0, 65_535).describe('port to listen on; 0 takes a free one'),
   DATA_DIR: z.string().min(1).default('./data').describe('directory that holds everything that is kept'),
   CHAINS_FILE: z.string().optional().describe('JSON file with chains to add to the registry'),
+  FOLLOW: z
+    .string()
+    .default('')
+    .transform((text) =>
+      text
+        .split(',')
+        .map((one) => one.trim())
+        .filter((one) => one !== ''),
+    )
+    .pipe(z.array(followedSource))
+    .describe('sources whose new blocks `start` takes in, as CHAIN=URL of a Sidecar, separated by commas'),
+  FOLLOW_BEST: yesNo('false').describe('with FOLLOW: also blocks that are not final yet'),
+  FOLLOW_SNAPSHOTS: yesNo('true').describe('with FOLLOW: also the state of the chains, once a UTC day'),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')
@@ -28,49 +50,7 @@ export const settings = z.object({
     .default('false')
     .transform((value) => value === 'true')
     .describe('take the caller from X-Forwarded-For; only behind a proxy that sets it'),
-  PUBLIC_URL: z
-    .url({ protocol: /^https?$/, message: 'expected an http or https address without a path' })
-    .refine((url) => /^https?:\/\/[^/?#@]+\/?$/.test(url), 'expected an http or https address without a path')
-    .transform((url) => url.replace(/\/$/, ''))
-    .optional()
-    .describe('address that people and applications reach the service by; http://localhost:PORT when absent'),
-  SECRETS_KEY: z
-    .string()
-    .regex(/^[A-Za-z0-9+/_-]{43}=?$/, 'expected 32 bytes as base64')
-    .optional()
-    .describe('key that signs forms and seals two-factor secrets; made and kept in DATA_DIR when absent'),
-  SIGN_UP: z
-    .enum(['open', 'closed'])
-    .default('open')
-    .describe('whether people may make accounts by themselves'),
-  SIGN_IN_ATTEMPTS: whole(10, 1, 1000).describe(
-    'failed sign-ins of an account from one address in 15 minutes; ten times as many of all accounts or addresses',
-  ),
-  SESSION_HOURS: whole(24 * 14, 1, 24 * 365).describe('hours after which an unused session ends'),
-  KEYS_PER_ACCOUNT: whole(50, 1, 1000).describe(
-    'live API keys, personal access tokens or wallets of one account',
-  ),
-  APPLICATIONS_PER_ACCOUNT: whole(50, 1, 1000).describe('applications that one account may register'),
-  KEY_CACHE_SECONDS: whole(5, 0, 60).describe(
-    'time for which another process may still honour an API key that was revoked; 0 asks each time',
-  ),
-  OAUTH_CODE_SECONDS: whole(600, 1, 600).describe('lifetime of an authorization code'),
-  OAUTH_ACCESS_SECONDS: whole(7200, 1).describe('lifetime of an access token'),
-  OAUTH_REFRESH_DAYS: whole(365, 1, 3650).describe('lifetime of a refresh token that is not used'),
-  OAUTH_REFRESH_GRACE_SECONDS: whole(0, 0, 60).describe(
-    'time for which the refresh token before the newest is still honoured; 0 is the safe choice',
-  ),
-  OAUTH_PASSWORD_WITHOUT_CLIENT: z
-    .enum(['true', 'false'])
-    .default('true')
-    .transform((value) => value === 'true')
-    .describe('whether the password grant may be used without a registered application'),
-  OAUTH_INSECURE_REDIRECTS: z
-    .enum(['true', 'false'])
-    .default('false')
-    .transform((value) => value === 'true')
-    .describe('accept redirect addresses with plain http on any host; for development only'),
-  OAUTH_PER_MINUTE: whole(1200).describe('requests a minute and address to /oauth; 0 = no limit'),
+  ...accountSettings,
   LIST_ROWS_MAX: whole(10_000, 1, 1_000_000).describe(
     'rows of one answer of a record list; the rest by cursor',
   ),
@@ -110,6 +90,11 @@ export const settings = z.object({
   ALERT_ANSWER_SECONDS_MAX: whole(10, 1, 60).describe(
     'longest time in which an alert that is safe waits to be told what it became',
   ),
+  ALERT_PRIVATE_TARGETS: z
+    .enum(['true', 'false'])
+    .default('false')
+    .transform((value) => value === 'true')
+    .describe('whether webhooks and on-call links may lead to private addresses'),
   ALERT_PLAN: z
     .enum(['free', 'premium'])
     .default('premium')
@@ -120,6 +105,9 @@ export const settings = z.object({
 });
 
 export type Config = z.output<typeof settings>;
+
+/** Settings whose value nobody may read over a shoulder or out of a log: never shown. */
+export const isSecretSetting = (name: string): boolean => /_(PASSWORD|KEY)$|^REDIS_URL$/.test(name);
 
 /** Reads the environment; a wrong value is one line that names the setting and says what is accepted. */
 export function readConfig(env: Record<string, string | undefined> = process.env): Config {
@@ -132,7 +120,8 @@ export function readConfig(env: Record<string, string | undefined> = process.env
   if (!read.success) {
     const [issue] = read.error.issues;
     const name = String(issue?.path[0]);
-    const line = `${name}=${given[name]}: ${issue?.message}`.replace(/\s+/g, ' ');
+    const shown = isSecretSetting(name) ? '…' : given[name];
+    const line = `${name}=${shown}: ${issue?.message}`.replace(/\s+/g, ' ');
     throw new ProductError('setting_invalid', line);
   }
   return { ...read.data, DATA_DIR: resolve(read.data.DATA_DIR) };

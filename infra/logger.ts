@@ -4,4 +4,4 @@ import type { Config } from './config.ts';
 /** The log of a process: lines of JSON on standard output. */
 export type Logger = Pick<Pino, 'debug' | 'info' | 'warn' | 'error'>;
 
-export const openLogger = ({ LOG_LEVEL }: Pick<Config, 'LOG_LEVEL'>): Logger => pino({ level: LOG_LEVEL });
+export const openLogger = ({ LOG_LEVEL }: Pick<Config, 'LOG_LEVEL'>): Pino => pino({ level: LOG_LEVEL });

@@ -1,11 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
+import { addAlerts } from '../serve/cli/alerts-program.ts';
 import { parseDay } from '../serve/cli/day.ts';
+import { addDeadLetters } from '../serve/cli/dead-letters-program.ts';
 import { EXIT, explainFailure } from '../serve/cli/failure.ts';
 import { parseHeight, parseWithin } from '../serve/cli/height.ts';
 import { settingsCommand } from '../serve/cli/settings.ts';
-import { guardStandardInput, STANDARD_INPUT } from '../serve/cli/standard-input.ts';
+import { guardStandardInput, wantsStandardInput } from '../serve/cli/standard-input.ts';
 import { parseUrl } from '../serve/cli/url.ts';
+import { addUsers } from '../serve/cli/users-program.ts';
 import { readConfig } from './config.ts';
 
 // The composition root of the command line. Commands are imported when they run: help and usage errors answer
@@ -53,6 +56,15 @@ program
   .command('start')
   .description('serve the metrics of the data directory over HTTP')
   .option('--sample', 'load the recorded sample first, when the data directory is empty')
+  .addOption(
+    new Option('--role <role...>', 'what this process is there for, where several share the work').choices([
+      'ingest',
+      'load',
+      'work',
+      'serve',
+      'all',
+    ]),
+  )
   .addHelpText(
     'after',
     `
@@ -60,6 +72,10 @@ Examples:
   chain-metrics start
   chain-metrics start --sample                 something to look at, at once
   HOST=0.0.0.0 PORT=8080 chain-metrics start   for other machines too
+  PROFILE=distributed chain-metrics start --role load work
+
+With PROFILE=distributed the work is shared by as many processes as you start: \`ingest\` follows sources, \`load\` turns
+the log into raw tables, \`work\` computes metrics, \`serve\` answers. Each is ready when Kafka, Redis and ClickHouse are.
 
 SIGTERM or Ctrl-C stops it; what was acknowledged is kept even by kill -9.`,
   )
@@ -78,9 +94,10 @@ program
     'after',
     `
 A file has one JSON document a line: a Sidecar block of the chain that the file is named after, or an envelope
-(schema block/1 or snapshot/1). It may be packed (.gz, .zst). Of a directory every .ndjson, .jsonl and .json is
-read, in the order of names. Nothing is stored twice: the same file may be given again at any time. While a
-server runs on the data directory, it does the work.
+(schema block/1 or snapshot/1). It may be packed (.gz, .zst). A .parquet file has one such document a row, its
+fields in columns, where JSON may stand as text. Of a directory every .ndjson, .jsonl, .json and .parquet is read,
+in the order of names. Nothing is stored twice: the same file may be given again at any time. While a server runs
+on the data directory, it does the work.
 
 Examples:
   chain-metrics ingest kusama.ndjson.gz
@@ -243,6 +260,10 @@ program
   .addHelpText('after', '\nExamples:\n  PORT=8080 chain-metrics settings')
   .action(() => finish(settingsCommand()));
 
+addUsers(program, finish);
+addDeadLetters(program, finish);
+addAlerts(program, finish);
+
 /** Ends at once: an engine leaves threads behind that nobody needs to wait for. */
 function finish(exitCode: number): never {
   process.exit(exitCode);
@@ -253,7 +274,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) =>
   finish(error.code === 'EPIPE' ? EXIT.ok : EXIT.failure),
 );
 
-guardStandardInput(process.argv.slice(2).includes(STANDARD_INPUT));
+guardStandardInput(wantsStandardInput(process.argv.slice(2)));
 try {
   await program.parseAsync();
 } catch (error) {

@@ -6,8 +6,15 @@ export const whole = (fallback: number, min = 0, max = Number.MAX_SAFE_INTEGER) 
     .string()
     .regex(/^-?\d+$/, 'expected a whole number')
     .transform(Number)
-    .pipe(z.int().min(min).max(max))
+    .pipe(
+      z
+        .number()
+        .refine((value) => value >= min && value <= max, `expected a whole number ${range(min, max)}`),
+    )
     .default(fallback);
+
+const range = (min: number, max: number) =>
+  max === Number.MAX_SAFE_INTEGER ? `of ${min} or more` : `from ${min} to ${max}`;
 
 /** `true` or `false`. */
 export const yesNo = (fallback: 'true' | 'false') =>

@@ -1,8 +1,9 @@
 import { ProductError } from '../infra/errors.ts';
 import { literal, raw, sql } from '../infra/kernel/sql.ts';
+import { Lease } from '../infra/lease.ts';
 import type { Mutex } from '../infra/mutex.ts';
 import type { Message, Runtime, StagedBatch } from '../infra/runtime.ts';
-import type { Sequence } from '../infra/sequence.ts';
+import type { Numbers } from '../infra/sequence.ts';
 import { encodeAddress } from './chains/address.ts';
 import type { Registry } from './chains/registry.ts';
 import { bury, type DeadLetter } from './dead-letters.ts';
@@ -14,6 +15,24 @@ import { ANY_PALLET, blocks, spellings, spellingsDue, touched } from './streams/
 import { snapshotsIn } from './streams/snapshots.ts';
 
 export const TOPICS = { blocks: 'chain.blocks.v1', snapshots: 'chain.snapshots.v1' } as const;
+
+/** The group of all loads that are under way. */
+export const LOADING = 'loading';
+
+/** What a loader has done since its start. */
+export interface Loads {
+  messages: number;
+  bytes: number;
+  batches: number;
+  refused: number;
+  failures: number;
+}
+
+interface Day {
+  readonly relay_chain: string;
+  readonly chain: string;
+  readonly day: string;
+}
 
 interface Line {
   /** Place in the batch: the lines of a statement are numbered from it. */
@@ -41,26 +60,33 @@ const INLETS: Record<'blocks' | 'snapshots', Inlet> = {
 export class Loader {
   readonly #runtime: Runtime;
   readonly #registry: Registry;
-  readonly #sequence: Sequence;
+  readonly #numbers: Numbers;
+  readonly #leaseMs: number;
+  readonly loads: Loads = { messages: 0, bytes: 0, batches: 0, refused: 0, failures: 0 };
   readonly #gate: Mutex;
   readonly #deadLetterBytes: number;
   /** Batches that the store failed on: finished before anything newer, so that the order of reading holds. */
   readonly #halfLoaded: StagedBatch[] = [];
-  readonly #onTouched: (sinceSequence: bigint) => Promise<void>;
+  /** Days that the load under way takes blocks from: a repeat of it does not find them any more. */
+  readonly #replaced = new Map<string, Day>();
+  readonly #onTouched: () => Promise<void>;
 
   constructor(options: {
     runtime: Runtime;
     registry: Registry;
-    sequence: Sequence;
-    /** Held while a batch is half loaded: what it touches must not be taken for settled. */
+    numbers: Numbers;
+    /** Held while a batch is half loaded. */
     gate: Mutex;
+    /** Time after which a load that died is not waited for. */
+    leaseMs: number;
     deadLetterBytes: number;
-    /** Called after a batch is durable, with the first sequence that it got. */
-    onTouched: (sinceSequence: bigint) => Promise<void>;
+    /** Called after a batch is durable. */
+    onTouched: () => Promise<void>;
   }) {
     this.#runtime = options.runtime;
     this.#registry = options.registry;
-    this.#sequence = options.sequence;
+    this.#numbers = options.numbers;
+    this.#leaseMs = options.leaseMs;
     this.#gate = options.gate;
     this.#deadLetterBytes = options.deadLetterBytes;
     this.#onTouched = options.onTouched;
@@ -71,8 +97,20 @@ export class Loader {
     for (const batch of await this.#runtime.store.unfinished()) await this.#finish(batch);
     for (const inlet of ['blocks', 'snapshots'] as const) {
       await this.#runtime.log.subscribe(TOPICS[inlet], 'load', (batch) =>
-        this.#gate.run(() => this.#take(inlet, batch)),
+        this.#gate.run(() => this.#counted(inlet, batch)),
       );
+    }
+  }
+
+  async #counted(name: 'blocks' | 'snapshots', messages: readonly Message[]): Promise<void> {
+    try {
+      await this.#take(name, messages);
+      this.loads.batches++;
+      this.loads.messages += messages.length;
+      this.loads.bytes += messages.reduce((sum, { value }) => sum + value.length, 0);
+    } catch (error) {
+      this.loads.failures++;
+      throw error;
     }
   }
 
@@ -86,11 +124,31 @@ export class Loader {
       if ('refused' in line) letters.push(line.refused);
       else lines.push(line);
     });
-    const since = this.#sequence.take(1);
     await this.#bury(letters);
-    if (lines.length > 0) await this.#load(INLETS[name], lines);
-    await this.#spell();
-    await this.#onTouched(since);
+    await this.#known(async () => {
+      if (lines.length > 0) await this.#load(INLETS[name], lines);
+      await this.#spell();
+    });
+    await this.#onTouched();
+  }
+
+  /**
+   * Loads while every process knows that a load is under way: whoever computes waits for it, and takes nothing for
+   * settled that it touches. When they lost sight of it, the same is loaded once more under newer numbers.
+   */
+  async #known(load: () => Promise<void>): Promise<void> {
+    this.#replaced.clear();
+    for (;;) {
+      const lease = (await Lease.take(this.#runtime.keyValue, LOADING, this.#leaseMs)) as Lease;
+      try {
+        await this.#touch([...this.#replaced.values()]);
+        await load();
+      } catch (error) {
+        await lease.end().catch(() => undefined);
+        throw error;
+      }
+      if (await lease.end()) return;
+    }
   }
 
   async #load(inlet: Inlet, lines: readonly Line[]): Promise<void> {
@@ -101,7 +159,9 @@ export class Loader {
     try {
       await this.#commit(inlet, lines, staged);
     } catch (error) {
-      this.#halfLoaded.push(staged);
+      // Finished later by itself, a batch would overwrite what others have read of the log meanwhile.
+      if (this.#runtime.log.redelivers) await staged.discard();
+      else this.#halfLoaded.push(staged);
       throw error;
     }
     await staged.discard();
@@ -110,7 +170,7 @@ export class Loader {
   async #commit(inlet: Inlet, lines: readonly Line[], staged: StagedBatch): Promise<void> {
     try {
       if (inlet.table === blocksIn) await this.#touchReplaced(lines);
-      await staged.commit(this.#sequence.take((lines.at(-1)?.index ?? 0) + 1));
+      await staged.commit(await this.#numbers.take((lines.at(-1)?.index ?? 0) + 1));
     } catch (error) {
       if (!(error instanceof ProductError) || error.code !== 'store_refused') throw error;
       if (lines.some((line) => line.secondTry)) return this.#loadAgain(inlet, lines);
@@ -150,12 +210,23 @@ export class Loader {
     for (const [chain, numbers] of heights) {
       for (let i = 0; i < numbers.length; i += HEIGHTS_PER_QUERY) {
         const some = raw(numbers.slice(i, i + HEIGHTS_PER_QUERY).join(', '));
-        await this.#runtime.store.run(sql`INSERT INTO ${touched}
-          SELECT 'blocks', ${ANY_PALLET}, relay_chain, chain, toDate(assumeNotNull(time)), ${this.#sequence.take(1)}
+        const days = await this.#runtime.store.rows<Day>(sql`
+          SELECT relay_chain, chain, toString(toDate(assumeNotNull(time))) AS day
           FROM ${blocks} FINAL WHERE ${raw(chain)} AND number IN (${some}) AND isNotNull(time)
           GROUP BY ALL`);
+        for (const day of days) this.#replaced.set(JSON.stringify(day), day);
+        await this.#touch(days);
       }
     }
+  }
+
+  async #touch(days: readonly Day[]): Promise<void> {
+    if (days.length === 0) return;
+    const sequence = String(await this.#numbers.take(1));
+    await this.#runtime.store.insert(
+      touched,
+      days.map((day) => ({ stream: 'blocks', pallet: ANY_PALLET, ...day, sequence })),
+    );
   }
 
   /** Spells account keys that the source printed for another network. */
@@ -184,7 +255,7 @@ export class Loader {
           original: bytes,
         };
       });
-      if (lines.length > 0) await this.#load(inlet, lines);
+      if (lines.length > 0) await this.#known(() => this.#load(inlet, lines));
     }
     await batch.discard();
   }
@@ -235,7 +306,9 @@ export class Loader {
   }
 
   #bury(letters: readonly DeadLetter[]): Promise<void> {
-    return bury(this.#runtime.store, letters, this.#runtime.clock.now(), this.#deadLetterBytes);
+    this.loads.refused += letters.length;
+    const { store, clock, log } = this.#runtime;
+    return bury(store, letters, clock.now(), this.#deadLetterBytes, log);
   }
 }
 

@@ -6,6 +6,7 @@ import { bury, type DeadLetter } from './dead-letters.ts';
 import { type Origin, readLine } from './envelope.ts';
 import { TOPICS } from './load.ts';
 import { bareName, decompressed, readLines } from './sources/lines.ts';
+import { PARQUET_BROKEN } from './sources/parquet.ts';
 
 export interface IngestOptions {
   /** File name: says how it is packed and, without its endings, which chain its bare blocks are of. */
@@ -26,6 +27,8 @@ export interface IngestSummary {
 export interface PublishLimits {
   readonly batchBytes: number;
   readonly lineBytes: number;
+  /** The setting that says so. */
+  readonly lineSetting: string;
   readonly deadLetterBytes: number;
 }
 
@@ -53,7 +56,7 @@ export async function publish(
     const soFar = { ...summary };
     pendingBytes = 0;
     loading = (async () => {
-      await bury(runtime.store, refused, runtime.clock.now(), limits.deadLetterBytes);
+      await bury(runtime.store, refused, runtime.clock.now(), limits.deadLetterBytes, runtime.log);
       if (blocks.length > 0) await runtime.log.publish(TOPICS.blocks, blocks);
       if (snapshots.length > 0) await runtime.log.publish(TOPICS.snapshots, snapshots);
       onProgress?.(soFar);
@@ -73,7 +76,7 @@ export async function publish(
       summary.lines++;
       const origin: Origin = { source: 'import', origin: name, line: line.number };
       const read = line.tooLong
-        ? { refused: `longer than ${limits.lineBytes} bytes (LINE_BYTES_MAX)` }
+        ? { refused: `longer than ${limits.lineBytes} bytes (${limits.lineSetting})` }
         : readLine(line.bytes, chain, registry, origin);
       if ('refused' in read) {
         refuse(origin, explain(read.refused, chain, chainName ?? bareName(name)), line.bytes);
@@ -107,6 +110,9 @@ function isArchiveError(error: unknown): boolean {
   const { code } = error as { code?: string };
   return (
     typeof code === 'string' &&
-    (code.startsWith('Z_') || code.startsWith('ZSTD_') || code === 'ERR_STREAM_PREMATURE_CLOSE')
+    (code === PARQUET_BROKEN ||
+      code.startsWith('Z_') ||
+      code.startsWith('ZSTD_') ||
+      code === 'ERR_STREAM_PREMATURE_CLOSE')
   );
 }

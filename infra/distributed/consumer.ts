@@ -37,8 +37,10 @@ export class GroupMember {
   readonly #options: ConsumerOptions;
   readonly #consumer: Consumer;
   readonly #waiting: Handing[] = [];
-  /** Per partition, the end of what was handed over before. */
+  /** Per partition, the commit of what was handed over before; it fails when any before it failed. */
   readonly #order = new Map<number, Promise<void>>();
+  /** Per partition, the first offset of what failed to settle, until it is handed over again. */
+  readonly #broken = new Map<number, number>();
   readonly #failures = new Map<number, number>();
   readonly #pauses = new Set<NodeJS.Timeout>();
   #pumping: Promise<void> | undefined;
@@ -97,9 +99,8 @@ export class GroupMember {
         } catch (error) {
           return this.#backOff(payload, error);
         }
-        const last = messages.at(-1)?.offset ?? 0;
-        resolveOffset(String(last));
-        await this.#settle(payload, last, handed.settled);
+        resolveOffset(String(messages.at(-1)?.offset ?? 0));
+        await this.#settle(payload, messages, handed.settled);
       }
       this.#failures.delete(batch.partition);
     } finally {
@@ -108,22 +109,31 @@ export class GroupMember {
   }
 
   /** Commits in order, without keeping the next messages waiting for what settles late. */
-  async #settle(payload: EachBatchPayload, last: number, settled: Promise<void>): Promise<void> {
+  async #settle(
+    payload: EachBatchPayload,
+    messages: readonly Placed[],
+    settled: Promise<void>,
+  ): Promise<void> {
     const { topic, partition } = payload.batch;
-    const before = this.#order.get(partition) ?? Promise.resolve();
-    const commit = before.then(async () => {
+    const [first, last] = [messages[0]?.offset ?? 0, messages.at(-1)?.offset ?? 0];
+    const broken = this.#broken.get(partition);
+    if (broken !== undefined && first <= broken) {
+      this.#broken.delete(partition);
+      this.#order.delete(partition);
+    }
+    const commit = (this.#order.get(partition) ?? Promise.resolve()).then(async () => {
       await settled;
       const offset = { partition, offset: String(last + 1) };
       await payload.commitOffsetsIfNecessary({ topics: [{ topic, partitions: [offset] }] });
     });
-    this.#order.set(
-      partition,
-      commit.catch(() => undefined),
-    );
+    this.#order.set(partition, commit);
     if (await isSettled(settled)) return commit;
     commit.catch((error) => {
+      // What was handed over behind it fails with it; the first one says from where all of it is fetched again.
+      if (this.#broken.has(partition)) return;
+      this.#broken.set(partition, first);
       this.#backOff(payload, error);
-      this.#consumer.seek({ topic, partition, offset: payload.batch.firstOffset() ?? String(last) });
+      this.#consumer.seek({ topic, partition, offset: String(first) });
     });
   }
 
@@ -206,6 +216,11 @@ const bytesOf = (messages: readonly Placed[]) => messages.reduce((sum, { value }
 
 /** Whether a promise has its answer by now. */
 async function isSettled(promise: Promise<void>): Promise<boolean> {
-  const open = Symbol('open');
-  return (await Promise.race([promise.catch(() => undefined), Promise.resolve(open)])) !== open;
+  let answered = false;
+  const note = () => {
+    answered = true;
+  };
+  promise.then(note, note);
+  await new Promise((later) => setImmediate(later));
+  return answered;
 }

@@ -38,7 +38,7 @@ function credentials({ KAFKA_SASL, KAFKA_USER: username, KAFKA_PASSWORD: passwor
 
 /** kafkajs calls much an error that it heals by itself; what it cannot heal is thrown. */
 const logTo =
-  (logger: Logger): KafkaConfig['logCreator'] =>
+  (logger: Logger): NonNullable<KafkaConfig['logCreator']> =>
   () =>
   ({ log: { message, error, ...facts }, level }) => {
     const { groupId: group, topic, broker } = facts as Record<string, unknown>;

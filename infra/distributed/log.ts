@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Admin, Kafka, Producer } from 'kafkajs';
 import type { Config } from '../config.ts';
 import { ProductError, reasonOf } from '../errors.ts';
@@ -13,6 +14,7 @@ import { deadLettersOf, ensureTopic } from './topics.ts';
 /** One request to a broker holds no more: with any spread over partitions a batch stays below the topic's limit. */
 const REQUEST_BYTES = 4 * 2 ** 20;
 const SETTLE_POLL_MS = 25;
+const AWAY_POLL_MS = 500;
 const EXHUME_MS_MAX = 30_000;
 const SETTLED: Handed = { settled: Promise.resolve() };
 /** After these a producer's numbers are of no use any more; its messages are, and all of them bear repetition. */
@@ -27,6 +29,7 @@ export class DistributedLog implements Log {
   readonly #kafka: Kafka;
   readonly #admin: Admin;
   #producer: Producer;
+  #isClosed = false;
   readonly #known = new Map<string, Promise<void>>();
   readonly #turns = new Map<string, Mutex>();
   readonly #members: { topic: string; group: string; member: GroupMember }[] = [];
@@ -99,15 +102,15 @@ export class DistributedLog implements Log {
   }
 
   async settle(topic: string, group: string): Promise<void> {
-    await this.#ensure(topic);
-    const ends = await this.#admin.fetchTopicOffsets(this.#named(topic));
+    await this.#patiently(() => this.#ensure(topic));
+    const ends = await this.#patiently(() => this.#admin.fetchTopicOffsets(this.#named(topic)));
     for (;;) {
-      const done = await this.#committed(topic, group);
-      if (
-        ends.every(({ partition, high, low }) => high === low || (done.get(partition) ?? -1) >= Number(high))
-      )
-        return;
-      await new Promise((later) => setTimeout(later, SETTLE_POLL_MS));
+      const done = await this.#patiently(() => this.#committed(topic, group));
+      const isDone = ends.every(
+        ({ partition, high, low }) => high === low || (done.get(partition) ?? -1) >= Number(high),
+      );
+      if (isDone) return;
+      await pause(SETTLE_POLL_MS);
     }
   }
 
@@ -154,9 +157,8 @@ export class DistributedLog implements Log {
     const name = this.#named(deadLettersOf(topic));
     await this.#ensure(topic);
     const [ends] = await this.#admin.fetchTopicOffsets(name);
-    const wanted = places
-      .map(BigInt)
-      .filter((at) => at >= BigInt(ends?.low ?? 0) && at < BigInt(ends?.high ?? 0));
+    const [low, high] = [Number(ends?.low), Number(ends?.high)];
+    const wanted = places.map(Number).filter((place) => place >= low && place < high);
     if (wanted.length === 0) return places.map(() => null);
     const found = new Map<string, Buffer>();
     const groupId = this.#groupId(topic, `exhume-${randomUUID()}`);
@@ -168,12 +170,12 @@ export class DistributedLog implements Log {
       await consumer.run({
         autoCommit: false,
         eachMessage: async ({ message }) => {
-          if (wanted.includes(BigInt(message.offset)))
+          if (wanted.includes(Number(message.offset)))
             found.set(message.offset, message.value ?? Buffer.alloc(0));
           if (found.size >= new Set(wanted).size) all.resolve();
         },
       });
-      consumer.seek({ topic: name, partition: 0, offset: String(wanted.reduce((a, b) => (b < a ? b : a))) });
+      consumer.seek({ topic: name, partition: 0, offset: String(Math.min(...wanted)) });
       const late = setTimeout(() => all.resolve(), EXHUME_MS_MAX);
       await all.promise;
       clearTimeout(late);
@@ -185,6 +187,7 @@ export class DistributedLog implements Log {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     await Promise.all(this.#members.map(({ member }) => member.close()));
     await this.#producer.disconnect();
     await this.#admin.disconnect();
@@ -220,6 +223,18 @@ export class DistributedLog implements Log {
       // While Kafka is away its publishers wait for it.
       retry: { initialRetryTime: 100, maxRetryTime: 2000, retries: Number.MAX_SAFE_INTEGER },
     });
+  }
+
+  /** Who waits for others to read also waits for Kafka to be back. */
+  async #patiently<T>(ask: () => Promise<T>): Promise<T> {
+    for (;;) {
+      try {
+        return await ask();
+      } catch (error) {
+        if (this.#isClosed || !(error as { retriable?: boolean }).retriable) throw error;
+        await pause(AWAY_POLL_MS);
+      }
+    }
   }
 
   async #committed(topic: string, group: string): Promise<Map<number, number>> {

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream';
-import { type ClickHouseClient, createClient } from '@clickhouse/client';
+import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import type { Config } from '../config.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import {
@@ -37,6 +37,8 @@ export class DistributedStore implements Store {
       username: config.CLICKHOUSE_USER,
       password: config.CLICKHOUSE_PASSWORD,
       application: 'chain-metrics',
+      // Its own log would quote statements.
+      log: { level: ClickHouseLogLevel.OFF },
       max_open_connections: config.STORE_CONNECTIONS,
       request_timeout: config.CLICKHOUSE_SECONDS_MAX * 1000,
       compression: { request: config.CLICKHOUSE_COMPRESS, response: false },

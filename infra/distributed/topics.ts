@@ -1,4 +1,4 @@
-import { type Admin, ConfigResourceTypes } from 'kafkajs';
+import kafkajs, { type Admin } from 'kafkajs';
 import type { Config } from '../config.ts';
 import { ProductError } from '../errors.ts';
 
@@ -70,7 +70,11 @@ async function check(
   const { resources } = await admin.describeConfigs({
     includeSynonyms: false,
     resources: [
-      { type: ConfigResourceTypes.TOPIC, name: topic, configNames: ['max.message.bytes', 'cleanup.policy'] },
+      {
+        type: kafkajs.ConfigResourceTypes.TOPIC,
+        name: topic,
+        configNames: ['max.message.bytes', 'cleanup.policy'],
+      },
     ],
   });
   const found = new Map(

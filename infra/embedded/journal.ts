@@ -12,6 +12,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { ProductError, reasonOf } from '../errors.ts';
@@ -37,6 +38,8 @@ interface Pending {
 const HEADER_BYTES = 12;
 const BATCH_MESSAGES_MAX = 2000;
 const PARTITION = 0;
+/** How seldom it is saved what is settled. */
+const SAVE_MS = 20;
 const syncToDisk = promisify(fdatasync);
 
 /**
@@ -57,6 +60,7 @@ export class Journal {
   #settled = 0;
   #closed = false;
   #stuck = false;
+  #saving: NodeJS.Timeout | undefined;
   #writing: Promise<void> | undefined;
   #handing: Promise<void> | undefined;
   #settling: Promise<void> = Promise.resolve();
@@ -83,6 +87,16 @@ export class Journal {
     return kept.promise;
   }
 
+  /** Resolves when all that was appended before is settled, or will not be before the next start. */
+  async settled(): Promise<void> {
+    const until = this.#next;
+    while (!this.#closed && !this.#stuck && this.#settled < until) {
+      await this.#handing;
+      await this.#settling;
+      await pause(1);
+    }
+  }
+
   /** Waits for the handler that runs and for what it was given to settle. */
   async close(): Promise<void> {
     this.#closed = true;
@@ -90,6 +104,7 @@ export class Journal {
     await this.#writing;
     await this.#handing;
     await this.#settling;
+    this.#save();
     if (this.#file >= 0) closeSync(this.#file);
     this.#file = -1;
   }
@@ -185,10 +200,21 @@ export class Journal {
 
   #settle(offset: number): void {
     this.#settled = offset;
+    this.#saving ??= setTimeout(() => this.#save(), SAVE_MS);
+  }
+
+  /** What a kill or a full disk keeps from being saved is only handed over again. */
+  #save(): void {
+    clearTimeout(this.#saving);
+    this.#saving = undefined;
     const file = join(this.#options.directory, 'settled');
-    writeFileSync(`${file}.part`, String(offset));
-    renameSync(`${file}.part`, file);
-    while (this.#segments.length > 1 && (this.#segments[1] as number) <= offset) {
+    try {
+      writeFileSync(`${file}.part`, String(this.#settled));
+      renameSync(`${file}.part`, file);
+    } catch {
+      return;
+    }
+    while (this.#segments.length > 1 && (this.#segments[1] as number) <= this.#settled) {
       rmSync(this.#path(this.#segments.shift() as number), { force: true });
     }
   }

@@ -56,9 +56,10 @@ export class EmbeddedLog implements Log {
     this.#journals.set(topic, Journal.open({ ...this.#options, directory }, handler));
   }
 
-  /** A publisher that has returned has been handled. */
+  /** A publisher that has returned has been handled, unless the topic is followed. */
   async settle(topic: string): Promise<void> {
     await this.#turn.get(topic);
+    await this.#journals.get(topic)?.settled();
   }
 
   readonly redelivers = false;

@@ -1,12 +1,11 @@
 import { join } from 'node:path';
+import { systemClock } from '../clock.ts';
 import type { Config } from '../config.ts';
 import type { Clock, Runtime } from '../runtime.ts';
 import { EmbeddedKeyValue } from './key-value.ts';
 import { EmbeddedLog } from './log.ts';
 import { EmbeddedQueue } from './queue.ts';
 import { EmbeddedStore } from './store.ts';
-
-export const systemClock: Clock = { now: () => Date.now() };
 
 /** One process, one data directory, nothing but Node. */
 export async function openEmbedded(config: Config, clock: Clock = systemClock): Promise<Runtime> {

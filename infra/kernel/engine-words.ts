@@ -44,7 +44,13 @@ export function insertHead(table: NamedTable, columns: readonly string[]): strin
 }
 
 export const jsonLines = (rows: readonly Readonly<Record<string, unknown>>[]): string =>
-  rows.map((row) => `${JSON.stringify(row, wellFormed)}\n`).join('');
+  rows.map((row) => `${jsonLine(row)}\n`).join('');
+
+/** Half a surrogate pair is written as its escape, which is rare enough to mend only then. */
+function jsonLine(row: Readonly<Record<string, unknown>>): string {
+  const line = JSON.stringify(row);
+  return line.includes('\\ud') ? JSON.stringify(row, wellFormed) : line;
+}
 
 /** Engine error types that blame the data, not the engine, its memory or its disk. */
 const DATA_ERRORS = new Set([

@@ -52,12 +52,27 @@ export async function applySchema(
     }
     await store.run(createTable(table, tableSettings));
   }
+  await addColumns(store, schema.tables);
   for (const view of schema.views) await store.run(createView(view));
   const news = [...facts].filter(([name, value]) => known.get(name) !== value);
   await store.insert(
     meta,
     news.map(([name, value]) => ({ name, value })),
   );
+}
+
+/** Columns that a kept table had not before; its older rows have their type's empty value. */
+async function addColumns(store: Store, tables: readonly Table[]): Promise<void> {
+  const live = await store.rows<{ column: string }>(
+    sql`SELECT concat(table, '.', name) AS column FROM system.columns WHERE database = ${DATABASE}`,
+  );
+  const known = new Set(live.map(({ column }) => column));
+  for (const { name, columns } of tables) {
+    for (const [column, type] of Object.entries(columns)) {
+      if (known.has(`${name}.${column}`)) continue;
+      await store.run(`ALTER TABLE ${DATABASE}.${name} ADD COLUMN IF NOT EXISTS ${column} ${type}`);
+    }
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { basename } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip, createZstdDecompress, type ZstdDecompress } from 'node:zlib';
+import { parquetLines } from './parquet.ts';
 
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
@@ -12,8 +13,9 @@ export interface SourceLine {
   readonly tooLong?: boolean;
 }
 
-/** The bytes of a file by the ending of its name: gzip, zstd or plain. */
+/** The lines of a file by the ending of its name: gzip, zstd, Parquet or plain. */
 export function decompressed(name: string, bytes: Readable): Readable {
+  if (name.endsWith('.parquet')) return Readable.from(parquetLines(bytes), { objectMode: false });
   if (name.endsWith('.zst')) return Readable.from(unpackZstd(bytes), { objectMode: false });
   if (!name.endsWith('.gz')) return bytes;
   // What ends one of the two ends the other, and the reader hears of it from the last.
@@ -66,7 +68,7 @@ async function* unpacked(frame: ZstdDecompress, bytes?: Buffer): AsyncGenerator<
 export function bareName(file: string): string {
   return basename(file)
     .replace(/\.(gz|zst)$/, '')
-    .replace(/\.(ndjson|jsonl|json)$/, '');
+    .replace(/\.(ndjson|jsonl|json|parquet)$/, '');
 }
 
 /** Cuts a stream into lines without copying those that lie within one chunk; empty lines are passed over. */

@@ -3,6 +3,7 @@ import { view } from '../../infra/kernel/table.ts';
 import { blocksIn, blockTime, finalized, identity, rank, rowTime } from './block-inlet.ts';
 import { eventRows, eventsIn, unfoldedEvents } from './event-rows.ts';
 import { extrinsicRows, extrinsicsIn, unfoldedExtrinsics } from './extrinsic-rows.ts';
+import { refusedArgumentRows, refusedEventRows } from './nested-amounts.ts';
 import {
   addressSql,
   amountSql,
@@ -64,15 +65,6 @@ const nestedCallRows = view(
     ${raw(rowTime)} AS time, c.pallet AS pallet, c.call AS call, unhex(substring(c.actor, 3)) AS actor,
     c.args AS args, ${raw(rank)} AS rank
   FROM ${blocksIn} ARRAY JOIN calls AS c WHERE is_deleted = 0 AND ${holdsFacts}`,
-);
-
-const refusedEventRows = view(
-  'events_to_refused_facts',
-  events,
-  refusedFacts,
-  sql`SELECT relay_chain, chain, number, concat('event ', toString(event_index), ' ', pallet, '.', event) AS fact,
-    refused AS reason, toJSONString(data) AS raw, rank
-  FROM ${events} WHERE refused != ''`,
 );
 
 const refusedCallRows = view(
@@ -151,6 +143,7 @@ export const blockViews = [
   topCallRows,
   nestedCallRows,
   refusedEventRows,
+  refusedArgumentRows,
   refusedCallRows,
   refusedSignerRows,
   refusedAmountRows,

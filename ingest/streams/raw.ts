@@ -203,6 +203,9 @@ export const deadLetters = table({
     received_at: time,
     version: 'UInt64',
     is_deleted: 'UInt8',
+    // How often it was tried, and where the log keeps all of it; empty where the log keeps nothing.
+    attempts: 'UInt32',
+    place: 'String',
   },
   engine: 'ReplacingMergeTree(version, is_deleted)',
   orderBy: ['id'],

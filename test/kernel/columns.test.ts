@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import {
   clickhouseType,
@@ -6,12 +6,16 @@ import {
   day,
   flag,
   name,
+  nested,
   planck,
+  pointedAt,
   real,
   rendered,
   text,
   timestamp,
 } from '../../infra/kernel/columns.ts';
+import { raw, sql } from '../../infra/kernel/sql.ts';
+import { openStore } from './open-store.ts';
 
 const KINDS = [
   { kind: 'name', column: name('a'), type: 'LowCardinality(String)', good: 'polkadot', bad: 1 },
@@ -73,5 +77,61 @@ describe('a column', () => {
 
   test('is only what the functions of columns make', () => {
     expect(() => clickhouseType(z.string())).toThrow(/not a column/);
+  });
+});
+
+describe('a list or an object', () => {
+  const region = nested(z.object({ core: z.int() }), 'Tuple(core UInt16)', 'a region', { nullable: true });
+  const parts = nested(z.array(z.object({ core: z.int() })), 'Array(Tuple(core UInt16))', 'its parts');
+  let opened: Awaited<ReturnType<typeof openStore>>;
+  beforeAll(async () => {
+    opened = await openStore();
+  });
+  afterAll(() => opened.close());
+
+  test('is stored as text and checked as what readers get', () => {
+    expect([clickhouseType(region), clickhouseType(parts)]).toEqual(['Nullable(String)', 'String']);
+    expect(parts.safeParse([{ core: 1 }]).success).toBe(true);
+    expect(parts.safeParse('[{"core":1}]').success).toBe(false);
+    expect([region.safeParse(null).success, parts.safeParse(null).success]).toEqual([true, false]);
+  });
+
+  test('is a value of its own in JSON, and its text in all other formats', async () => {
+    const stored = sql`(SELECT '{"core":7}' AS region, '[{"core":1},{"core":2}]' AS parts)`;
+    const rows = (isJson: boolean) =>
+      opened.store.rows(
+        sql`SELECT ${raw([rendered('region', region, isJson), rendered('parts', parts, isJson)].join(', '))}
+          FROM ${stored}`,
+      );
+    expect(await rows(true)).toEqual([{ region: { core: 7 }, parts: [{ core: 1 }, { core: 2 }] }]);
+    expect(await rows(false)).toEqual([{ region: '{"core":7}', parts: '[{"core":1},{"core":2}]' }]);
+  });
+
+  test('is null in JSON where nothing is stored', async () => {
+    const task = nested(z.int(), 'Nullable(UInt32)', 'a task', { nullable: true });
+    const rows = await opened.store.rows(
+      sql`SELECT ${raw(rendered('task', task))} FROM (SELECT CAST(NULL, 'Nullable(String)') AS task)`,
+    );
+    expect(rows).toEqual([{ task: null }]);
+  });
+
+  test('what a cursor points at comes back as the very same value', async () => {
+    const amount = planck('an amount');
+    const moment = timestamp('a moment');
+    expect(pointedAt('height', count('a height'))).toBe('height');
+    const [pointed] = await opened.store.rows<{ amount: string; moment: string }>(
+      sql`SELECT ${raw([pointedAt('amount', amount), pointedAt('moment', moment)].join(', '))}
+        FROM (SELECT toUInt128('340282366920938463463374607431768211455') AS amount,
+          toDateTime64('2026-01-02 03:04:05.678', 3, 'UTC') AS moment)`,
+    );
+    expect(pointed).toEqual({
+      amount: '340282366920938463463374607431768211455',
+      moment: '2026-01-02 03:04:05.678',
+    });
+    const [again] = await opened.store.rows(
+      sql`SELECT toUInt128(${pointed?.amount ?? ''}) = toUInt128('340282366920938463463374607431768211455') AS amount,
+        toDateTime64(${pointed?.moment ?? ''}, 3, 'UTC') = toDateTime64('2026-01-02 03:04:05.678', 3, 'UTC') AS moment`,
+    );
+    expect(again).toEqual({ amount: 1, moment: 1 });
   });
 });

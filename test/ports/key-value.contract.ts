@@ -147,5 +147,85 @@ export function keyValueContract(name: string, open: () => Promise<OpenedKeyValu
         expect(await keys.increment('other', 1, TTL_MS)).toBe(1);
       });
     });
+
+    describe('reserve', () => {
+      const FLOOR = 2n ** 61n + 1n;
+
+      test('gives nothing before somebody has set a floor', async () => {
+        expect(await keys.reserve('sequence', 1, FLOOR)).toBeNull();
+        expect(await keys.get('sequence')).toBeNull();
+      });
+
+      test('gives numbers in a row, beyond what a double holds', async () => {
+        await keys.set('sequence', String(FLOOR), { onlyIfAbsent: true });
+        expect(await keys.reserve('sequence', 3, 0n)).toBe(FLOOR);
+        expect(await keys.reserve('sequence', 1, 0n)).toBe(FLOOR + 3n);
+      });
+
+      test('goes up to what is asked for at least, and never down', async () => {
+        await keys.set('sequence', '99');
+        expect(await keys.reserve('sequence', 2, FLOOR)).toBe(FLOOR);
+        expect(await keys.reserve('sequence', 2, 100n)).toBe(FLOOR + 2n);
+      });
+
+      test('of 200 who ask at once no two get the same', async () => {
+        await keys.set('sequence', String(FLOOR));
+        const firsts = await Promise.all(Array.from({ length: 200 }, () => keys.reserve('sequence', 5, 0n)));
+        const sorted = firsts.map((first) => Number((first as bigint) - FLOOR)).sort((a, b) => a - b);
+        expect(sorted).toEqual(Array.from({ length: 200 }, (_, i) => i * 5));
+      });
+    });
+
+    describe('groups', () => {
+      test('know their members until they leave', async () => {
+        expect(await keys.members('group')).toEqual([]);
+        expect(await keys.join('group', 'a', 60_000)).toBe(true);
+        expect(await keys.join('group', 'b', 60_000)).toBe(true);
+        expect((await keys.members('group')).sort()).toEqual(['a', 'b']);
+        expect(await keys.leave('group', 'a')).toBe(true);
+        expect(await keys.leave('group', 'a')).toBe(false);
+        expect(await keys.members('group')).toEqual(['b']);
+      });
+
+      test('take no more than they may, and a member may join anew', async () => {
+        expect(await keys.join('lock', 'a', 60_000, 1)).toBe(true);
+        expect(await keys.join('lock', 'b', 60_000, 1)).toBe(false);
+        expect(await keys.join('lock', 'a', 60_000, 1)).toBe(true);
+        await keys.leave('lock', 'a');
+        expect(await keys.join('lock', 'b', 60_000, 1)).toBe(true);
+      });
+
+      test('of 50 who ask at once for one place one gets it', async () => {
+        const joined = await Promise.all(
+          Array.from({ length: 50 }, (_, i) => keys.join('lock', String(i), 60_000, 1)),
+        );
+        expect(joined.filter(Boolean)).toHaveLength(1);
+      });
+
+      test('a member whose time is over is none, and cannot prolong or leave', async () => {
+        await keys.join('lock', 'a', TTL_MS, 1);
+        await opened.pass(TTL_MS + 50);
+        expect(await keys.members('lock')).toEqual([]);
+        expect(await keys.prolong('lock', 'a', TTL_MS)).toBe(false);
+        expect(await keys.leave('lock', 'a')).toBe(false);
+        expect(await keys.join('lock', 'b', TTL_MS, 1)).toBe(true);
+      });
+
+      test('a member that prolongs stays', async () => {
+        await keys.join('lock', 'a', TTL_MS, 1);
+        await opened.pass(TTL_MS * 0.7);
+        expect(await keys.prolong('lock', 'a', TTL_MS)).toBe(true);
+        await opened.pass(TTL_MS * 0.7);
+        expect(await keys.members('lock')).toEqual(['a']);
+        expect(await keys.leave('lock', 'a')).toBe(true);
+      });
+
+      test('each member has a time of its own', async () => {
+        await keys.join('group', 'short', TTL_MS);
+        await keys.join('group', 'long', TTL_MS * 10);
+        await opened.pass(TTL_MS + 50);
+        expect(await keys.members('group')).toEqual(['long']);
+      });
+    });
   });
 }

@@ -24,7 +24,11 @@ export interface TestEngine extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** Suites that say nothing of a profile run on the one that this names. */
+const { TEST_PROFILE = 'embedded' } = process.env;
+
 export async function openTestEngine(): Promise<TestEngine> {
+  if (TEST_PROFILE === 'distributed') return (await import('./distributed.ts')).openDistributedEngine();
   const directory = temporaryDirectory();
   const engine = await openEngine(directory.path);
   const close = async () => {
@@ -47,6 +51,7 @@ export async function ingestLines(engine: Engine, lines: readonly InputLine[]): 
       ...(chain ? { chain } : {}),
     });
   }
+  await engine.loaded();
 }
 
 function runsOfChains(lines: readonly InputLine[]): { chain: string | undefined; texts: string[] }[] {

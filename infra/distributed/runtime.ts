@@ -1,0 +1,100 @@
+import { Redis } from 'ioredis';
+import { systemClock } from '../clock.ts';
+import type { Config } from '../config.ts';
+import { ProductError, reasonOf } from '../errors.ts';
+import { type Logger, openLogger } from '../logger.ts';
+import type { Clock, Runtime } from '../runtime.ts';
+import { DistributedKeyValue } from './key-value.ts';
+import { DistributedLog } from './log.ts';
+import { patiently } from './patience.ts';
+import { DistributedQueue } from './queue.ts';
+import { DistributedStore } from './store.ts';
+
+const BACKOFF_MS = 200;
+const LONGEST_RECONNECT_MS = 2000;
+/** Tries to reach Redis again before a question to it fails. */
+const TRIES_PER_QUESTION = 5;
+
+/** One of many processes over Kafka, Redis and ClickHouse. It opens when all of them answer. */
+export async function openDistributed(
+  config: Config,
+  topics: readonly string[],
+  clock: Clock = systemClock,
+  logger: Logger = openLogger(config),
+): Promise<Runtime> {
+  const opened: { close(): Promise<void> }[] = [];
+  const close = async () => {
+    for (let next = opened.pop(); next; next = opened.pop()) await next.close();
+  };
+  try {
+    const store = await DistributedStore.open(config);
+    opened.push(store);
+    const keyValue = new DistributedKeyValue(
+      await openRedis(config, logger, {
+        keyPrefix: `${config.REDIS_PREFIX}:`,
+        maxRetriesPerRequest: TRIES_PER_QUESTION,
+      }),
+    );
+    opened.push(keyValue);
+    const queue = new DistributedQueue({
+      redis: await openRedis(config, logger, { maxRetriesPerRequest: null }),
+      prefix: `${config.REDIS_PREFIX}-jobs`,
+      attempts: config.JOB_ATTEMPTS,
+      backoffMs: BACKOFF_MS,
+      lockMs: config.LEASE_MS,
+      logger,
+    });
+    opened.push(queue);
+    const log = await DistributedLog.open(config, logger, topics);
+    opened.push(log);
+    return { store, log, queue, keyValue, clock, close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Connects to Redis, waiting for it; wrong credentials are refused at once. */
+async function openRedis(
+  config: Config,
+  logger: Logger,
+  options: { keyPrefix?: string; maxRetriesPerRequest: number | null },
+): Promise<Redis> {
+  const redis = new Redis(config.REDIS_URL, {
+    ...options,
+    lazyConnect: true,
+    retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), LONGEST_RECONNECT_MS),
+  });
+  redis.on('error', (error) => logger.debug({ reason: reasonOf(error) }, 'Redis'));
+  try {
+    await patiently(
+      `REDIS_URL=${withoutSecret(config.REDIS_URL)}`,
+      config.SERVICE_WAIT_SECONDS,
+      async () => {
+        if (redis.status === 'wait' || redis.status === 'end') await redis.connect();
+        await redis.ping();
+      },
+      refusal,
+    );
+    return redis;
+  } catch (error) {
+    redis.disconnect();
+    throw error;
+  }
+}
+
+function refusal(error: unknown): ProductError | null {
+  const reason = reasonOf(error);
+  if (!/WRONGPASS|NOAUTH|NOPERM|invalid username-password|Authentication required/i.test(reason)) return null;
+  return new ProductError(
+    'service_refused',
+    'REDIS_URL: Redis refuses this user, its password or its rights',
+    reason,
+  );
+}
+
+function withoutSecret(text: string): string {
+  const url = new URL(text);
+  if (url.password !== '') url.password = '***';
+  return url.toString();
+}

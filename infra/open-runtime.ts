@@ -1,0 +1,16 @@
+import type { Config } from './config.ts';
+import type { Clock, Runtime } from './runtime.ts';
+
+/** Opens the ports of the profile that the settings name; the other profile's libraries are not even loaded. */
+export async function openRuntime(
+  config: Config,
+  topics: readonly string[],
+  clock?: Clock,
+): Promise<Runtime> {
+  if (config.PROFILE === 'embedded') {
+    const { openEmbedded } = await import('./embedded/runtime.ts');
+    return openEmbedded(config, clock);
+  }
+  const { openDistributed } = await import('./distributed/runtime.ts');
+  return openDistributed(config, topics, clock);
+}

@@ -1,0 +1,132 @@
+import type { ReadStream } from 'node:fs';
+import { open } from 'node:fs/promises';
+import type { Readable } from 'node:stream';
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { type AsyncBuffer, type FileMetaData, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
+import { compressors } from 'hyparquet-compressors';
+import { reasonOf } from '../../infra/errors.ts';
+
+/** What a Parquet file that cannot be read is told by. */
+export const PARQUET_BROKEN = 'PARQUET_BROKEN';
+
+/** Rows are decoded in parts of about so many bytes: a row is a whole block and a file may hold a year of them. */
+const PART_BYTES = 32 * 2 ** 20;
+
+/** Columns that hold structure: as text they are JSON, which goes on as it is. */
+const STRUCTURED: ReadonlySet<string> = new Set([
+  'payload',
+  'logs',
+  'onInitialize',
+  'extrinsics',
+  'onFinalize',
+]);
+
+const toBytes = (bytes: Buffer) => new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+/** Where Node has a decompressor of its own, that is the faster one. */
+const COMPRESSORS = {
+  ...compressors,
+  // An empty block is one byte, which is taken for a reference to bytes before it.
+  LZ4_RAW: (input: Uint8Array, length: number) =>
+    length === 0 ? new Uint8Array() : (compressors.LZ4_RAW?.(input, length) as Uint8Array),
+  GZIP: (input: Uint8Array) => toBytes(gunzipSync(input)),
+  BROTLI: (input: Uint8Array) => toBytes(brotliDecompressSync(input)),
+  ZSTD: (input: Uint8Array) => toBytes(zstdDecompressSync(input)),
+};
+
+/** JSON of a column of that type: read as numbers, its amounts would lose digits. */
+class JsonText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
+/** The rows of a Parquet file as the lines that the same documents have as NDJSON: a field for each column. */
+export async function* parquetLines(bytes: Readable): AsyncGenerator<Buffer> {
+  const { file, close } = await randomAccess(bytes);
+  try {
+    const metadata = await parquetMetadataAsync(file);
+    for (const { from, until } of partsOf(metadata)) {
+      const rows = await parquetReadObjects({
+        file,
+        metadata,
+        rowStart: from,
+        rowEnd: until,
+        compressors: COMPRESSORS,
+        parsers: {
+          jsonFromBytes: (json: Uint8Array | undefined) => json && new JsonText(Buffer.from(json).toString()),
+        },
+      });
+      for (const row of rows) yield Buffer.from(`${lineOf(row)}\n`);
+    }
+  } catch (error) {
+    throw Object.assign(new Error(`no readable Parquet: ${reasonOf(error)}`), { code: PARQUET_BROKEN });
+  } finally {
+    await close();
+  }
+}
+
+function* partsOf({ row_groups }: FileMetaData): Generator<{ from: number; until: number }> {
+  let first = 0;
+  for (const { num_rows, total_byte_size } of row_groups) {
+    const rows = Number(num_rows);
+    const parts = Math.max(1, Math.ceil(Number(total_byte_size) / PART_BYTES));
+    const step = Math.max(1, Math.ceil(rows / parts));
+    for (let from = first; from < first + rows; from += step) {
+      yield { from, until: Math.min(from + step, first + rows) };
+    }
+    first += rows;
+  }
+}
+
+/** A row is the document itself where its only column holds one. */
+function lineOf(row: Readonly<Record<string, unknown>>): string {
+  const fields = Object.entries(row).filter(([, value]) => value !== null && value !== undefined);
+  const [only] = fields;
+  if (fields.length === 1 && only && isJson(only[1])) return textOf(only[0], only[1]);
+  return `{${fields.map(([name, value]) => `${JSON.stringify(name)}:${textOf(name, value)}`).join(',')}}`;
+}
+
+const isJson = (value: unknown) =>
+  value instanceof JsonText || (typeof value === 'string' && /^\s*\{/.test(value));
+
+function textOf(name: string, value: unknown): string {
+  if (value instanceof JsonText) return oneLine(value.text);
+  if (typeof value === 'string' && (STRUCTURED.has(name) || isJson(value))) return oneLine(value);
+  return jsonOf(value);
+}
+
+/** Line ends stand only between the parts of JSON, never in its strings. */
+const oneLine = (json: string) => json.replace(/[\r\n]+/g, ' ');
+
+function jsonOf(value: unknown): string {
+  if (value instanceof JsonText) return oneLine(value.text);
+  if (typeof value === 'bigint') return value.toString();
+  if (Array.isArray(value)) return `[${value.map(jsonOf).join(',')}]`;
+  if (value === null || typeof value !== 'object' || value instanceof Date)
+    return JSON.stringify(value ?? null);
+  const fields = Object.entries(value).map(([name, field]) => `${JSON.stringify(name)}:${jsonOf(field)}`);
+  return `{${fields.join(',')}}`;
+}
+
+/** The format is read from its end: a file is opened anew, what comes as a stream is held in memory. */
+async function randomAccess(bytes: Readable): Promise<{ file: AsyncBuffer; close(): Promise<void> }> {
+  const { path } = bytes as Partial<ReadStream>;
+  if (typeof path !== 'string') {
+    const pieces: Buffer[] = [];
+    for await (const piece of bytes) pieces.push(Buffer.from(piece as Buffer));
+    const whole = toBytes(Buffer.concat(pieces));
+    const slice = (from: number, until?: number) => whole.slice(from, until).buffer as ArrayBuffer;
+    return { file: { byteLength: whole.length, slice }, close: async () => undefined };
+  }
+  bytes.destroy();
+  const handle = await open(path);
+  const { size } = await handle.stat();
+  const slice = async (from: number, until = size) => {
+    const part = new Uint8Array(Math.max(0, until - from));
+    await handle.read(part, 0, part.length, from);
+    return part.buffer;
+  };
+  return { file: { byteLength: size, slice }, close: () => handle.close() };
+}

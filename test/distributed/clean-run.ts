@@ -1,0 +1,21 @@
+import { pricesBeside } from '../metrics/shapes/recorded-prices.ts';
+import type { InputLine } from '../reference/input.ts';
+import { type Content, contentOf } from '../support/content.ts';
+import { ingestLines, openTestEngine } from '../support/engine.ts';
+import { recordedLines } from '../support/recordings.ts';
+
+/** Everything recorded, with prices: what the distributed processes are given. */
+export function everythingRecorded(): InputLine[] {
+  const recorded = [...recordedLines('blocks'), ...recordedLines('runtime')];
+  return [...recorded, ...pricesBeside(recorded)];
+}
+
+/** What one process of the embedded profile makes of the same lines, in one go. */
+export async function contentOfCleanRun(lines: readonly InputLine[]): Promise<Content> {
+  const { engine, close } = await openTestEngine();
+  await engine.aggregator.hold(() => ingestLines(engine, lines));
+  await engine.aggregator.settle();
+  const content = await contentOf(engine);
+  await close();
+  return content;
+}

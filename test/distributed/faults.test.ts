@@ -1,0 +1,181 @@
+import { Readable } from 'node:stream';
+import kafkajs from 'kafkajs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sql } from '../../infra/kernel/sql.ts';
+import { blocks, deadLetters } from '../../ingest/streams/raw.ts';
+import { pause, until } from '../ports/opened.ts';
+import { joinEngine } from '../support/distributed.ts';
+import { recordedLines } from '../support/recordings.ts';
+import { startClickHouse } from '../support/services/clickhouse.ts';
+import { type Services, startServices } from '../support/services/index.ts';
+import { startKafka } from '../support/services/kafka.ts';
+import { startRedis } from '../support/services/redis.ts';
+import { startRole } from './roles.ts';
+
+let services: Services;
+beforeAll(async () => {
+  services = await startServices();
+});
+afterAll(() => services.close());
+
+let serial = 0;
+const environment = (more: Record<string, string> = {}) => {
+  const name = `fault${++serial}`;
+  return services.environment({
+    KAFKA_PREFIX: `${name}.`,
+    REDIS_PREFIX: name,
+    SERVICE_WAIT_SECONDS: '1',
+    ...more,
+  });
+};
+const refusal = async (more: Record<string, string>) => {
+  const engine = await joinEngine(environment(more), 'load', 'work').catch(
+    (error: unknown) => error as Error,
+  );
+  if (engine instanceof Error) return engine;
+  await engine.close();
+  return undefined;
+};
+const NOBODY = '127.0.0.1:9';
+
+describe('at the start', () => {
+  test.each([
+    ['KAFKA_BROKERS', NOBODY],
+    ['REDIS_URL', `redis://:hush@${NOBODY}`],
+    ['CLICKHOUSE_URL', `http://${NOBODY}`],
+  ])('%s where nobody answers is waited for, and then named, without its secrets', async (name, value) => {
+    const error = await refusal({ [name]: value });
+    expect(error).toMatchObject({ code: 'service_unreachable' });
+    expect(error?.message).toContain(`${name}=`);
+    expect(error?.message).toContain('SERVICE_WAIT_SECONDS=1');
+    expect(error?.message).not.toContain('hush');
+  });
+
+  test('a process that cannot start says so in one line and ends with 1', async () => {
+    const role = await startRole('load', environment({ KAFKA_BROKERS: NOBODY }), false);
+    await until('it has ended', () => role.child.exitCode !== null, 30_000);
+    expect(role.child.exitCode).toBe(1);
+    expect(role.said().trim()).toMatch(/^chain-metrics: KAFKA_BROKERS=\S+: no answer within [^\n]+$/m);
+  });
+
+  test('wrong credentials are refused at once, whatever the time to wait', async () => {
+    await using kafka = await startKafka({ user: 'alice', password: 'right' });
+    await using redis = await startRedis({ password: 'right' });
+    await using clickhouse = await startClickHouse({ user: 'alice', password: 'right' });
+    const wrong = {
+      KAFKA_SASL: {
+        KAFKA_BROKERS: `127.0.0.1:${kafka.port}`,
+        KAFKA_SASL: 'plain',
+        KAFKA_USER: 'alice',
+        KAFKA_PASSWORD: 'wrong',
+      },
+      REDIS_URL: { REDIS_URL: `redis://:wrong@127.0.0.1:${redis.port}` },
+      CLICKHOUSE_USER: {
+        CLICKHOUSE_URL: `http://127.0.0.1:${clickhouse.port}`,
+        CLICKHOUSE_USER: 'alice',
+        CLICKHOUSE_PASSWORD: 'wrong',
+      },
+    };
+    for (const [name, settings] of Object.entries(wrong)) {
+      const began = performance.now();
+      const error = await refusal({ ...settings, SERVICE_WAIT_SECONDS: '60' });
+      expect(error).toMatchObject({ code: 'service_refused' });
+      expect(error?.message).toContain(name);
+      expect(error?.message).not.toContain('wrong');
+      expect(performance.now() - began).toBeLessThan(20_000);
+    }
+    const right = await refusal({
+      KAFKA_BROKERS: `127.0.0.1:${kafka.port}`,
+      KAFKA_SASL: 'plain',
+      KAFKA_USER: 'alice',
+      KAFKA_PASSWORD: 'right',
+      REDIS_URL: `redis://:right@127.0.0.1:${redis.port}`,
+      CLICKHOUSE_URL: `http://127.0.0.1:${clickhouse.port}`,
+      CLICKHOUSE_USER: 'alice',
+      CLICKHOUSE_PASSWORD: 'right',
+      SERVICE_WAIT_SECONDS: '30',
+    });
+    expect(right).toBeUndefined();
+  });
+
+  test.each([
+    ['other partitions', { numPartitions: 2 }, /2 partitions where KAFKA_PARTITIONS asks for 3/],
+    [
+      'too small a limit',
+      { numPartitions: 3, configEntries: [{ name: 'max.message.bytes', value: '1000000' }] },
+      /takes messages of 1000000 bytes/,
+    ],
+    [
+      'compaction',
+      {
+        numPartitions: 3,
+        configEntries: [
+          { name: 'cleanup.policy', value: 'compact' },
+          { name: 'max.message.bytes', value: '9000000' },
+        ],
+      },
+      /cleanup.policy=compact/,
+    ],
+  ])('a topic with %s is refused with what to change', async (_title, topic, text) => {
+    const prefix = `strange${++serial}.`;
+    const admin = new kafkajs.Kafka({
+      brokers: [`${services.kafka.host}:${services.kafka.port}`],
+      logLevel: kafkajs.logLevel.NOTHING,
+    }).admin();
+    await admin.connect();
+    await admin.createTopics({ topics: [{ topic: `${prefix}chain.blocks.v1`, ...topic }] });
+    await admin.disconnect();
+    const error = await refusal({ KAFKA_PREFIX: prefix });
+    expect(error).toMatchObject({ code: 'service_refused' });
+    expect(error?.message).toMatch(text);
+  });
+});
+
+describe('later', () => {
+  test('a line that no message may be is a dead letter of its own, and the rest goes on', async () => {
+    const engine = await joinEngine(
+      environment({ KAFKA_MESSAGE_BYTES: String(8 * 2 ** 20) }),
+      'load',
+      'work',
+    );
+    const [good] = recordedLines('blocks').filter(({ chain }) => chain === 'polkadot') as [{ line: string }];
+    const long = JSON.stringify({ ...JSON.parse(good.line), number: '99', filler: 'x'.repeat(9 * 2 ** 20) });
+    await engine.ingest(Readable.from([Buffer.from(`${long}\n${good.line}\n`)]), { name: 'polkadot.ndjson' });
+    await engine.settle();
+    expect(await engine.runtime.store.rows(sql`SELECT reason FROM ${deadLetters} FINAL`)).toEqual([
+      { reason: `longer than ${8 * 2 ** 20} bytes (KAFKA_MESSAGE_BYTES)` },
+    ]);
+    expect(await engine.runtime.store.rows(sql`SELECT count() AS n FROM ${blocks} FINAL`)).toEqual([
+      { n: 1 },
+    ]);
+    await engine.close();
+  });
+
+  test('while ClickHouse is away blocks wait on the log, and are loaded when it is back', async () => {
+    const engine = await joinEngine(environment(), 'load', 'work');
+    const lines = recordedLines('blocks').filter(({ chain }) => chain === 'polkadot');
+    await services.clickhouse.stop();
+    const text = `${lines.map(({ line }) => line).join('\n')}\n`;
+    await engine.ingest(Readable.from([Buffer.from(text)]), { name: 'polkadot.ndjson' });
+    await until('a load has failed', () => engine.loads.failures > 0, 20_000);
+    await pause(500);
+    await services.clickhouse.start();
+    await engine.settle();
+    const [stored] = await engine.runtime.store.rows<{ n: number }>(
+      sql`SELECT count() AS n FROM ${blocks} FINAL WHERE chain = 'polkadot'`,
+    );
+    expect(stored?.n).toBe(lines.length);
+    await engine.close();
+  });
+
+  test('numbers go on above the newest in the store when Redis forgets them', async () => {
+    const engine = await joinEngine(environment(), 'load', 'work');
+    const newest = async () => BigInt((await engine.runtime.keyValue.get('sequence')) ?? 0);
+    await engine.settle();
+    const before = await newest();
+    await engine.runtime.keyValue.delete('sequence');
+    await engine.settle();
+    expect(await newest()).toBeGreaterThan(before);
+    await engine.close();
+  });
+});

@@ -1,0 +1,142 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Engine } from '../../aggregate/engine.ts';
+import { sql } from '../../infra/kernel/sql.ts';
+import { blocks, deadLetters } from '../../ingest/streams/raw.ts';
+import { pause, until } from '../ports/opened.ts';
+import { contentOf, differences } from '../support/content.ts';
+import { joinEngine } from '../support/distributed.ts';
+import { ingestLines } from '../support/engine.ts';
+import { type Services, startServices } from '../support/services/index.ts';
+import { isInstalled } from '../support/services/service.ts';
+import { contentOfCleanRun, everythingRecorded } from './clean-run.ts';
+import { type RoleProcess, startRole } from './roles.ts';
+
+// Every third line says as much of sharing the work, in less time.
+const lines = everythingRecorded().filter((_, i) => i % 3 === 0);
+let services: Services;
+let environment: Record<string, string>;
+const roles: RoleProcess[] = [];
+let operator: Engine;
+
+beforeAll(async () => {
+  services = await startServices();
+  environment = services.environment({ LOG_LEVEL: 'warn' });
+  roles.push(
+    ...(await Promise.all(
+      ['load', 'load', 'work', 'work', 'serve'].map((role) => startRole(role, environment)),
+    )),
+  );
+  operator = await joinEngine(environment, 'ingest');
+});
+afterAll(async () => {
+  await operator.close();
+  await Promise.all(roles.map((role) => role.kill()));
+  await services.close();
+});
+
+const serving = () => (roles[4] as RoleProcess).url;
+
+describe('two load and two work processes at once', () => {
+  test('make the tables that one process makes', async () => {
+    await ingestLines(operator, lines);
+    await operator.settle();
+    expect(differences(await contentOf(operator), await contentOfCleanRun(lines))).toEqual([]);
+  });
+
+  test('share the work: each of them has loaded, and lag is told', async () => {
+    const figures = await Promise.all(
+      roles.slice(0, 2).map(async ({ url }) => (await fetch(`${url}/metrics`)).text()),
+    );
+    const messages = figures.map((text) => Number(/loaded_total\{what="messages"\} (\d+)/.exec(text)?.[1]));
+    expect(messages.reduce((a, b) => a + b, 0)).toBeGreaterThanOrEqual(lines.length);
+    expect(Math.min(...messages)).toBeGreaterThan(0);
+    for (const text of figures)
+      expect(text).toMatch(/log_lag_messages\{topic="chain.blocks.v1",group="load"\} 0/);
+  });
+
+  test('the same again changes nothing', async () => {
+    const before = await contentOf(operator);
+    await ingestLines(operator, lines);
+    await operator.settle();
+    expect(differences(await contentOf(operator), before)).toEqual([]);
+  });
+});
+
+describe('a foreign producer', () => {
+  test('writes envelopes with kcat, and they are served', async () => {
+    if (!(await isInstalled('kcat'))) throw new Error('kcat is not installed: apt-get install kcat');
+    const { line } = lines.find(({ chain }) => chain === 'polkadot') as { line: string };
+    // Blocks of a day of its own.
+    const payload = JSON.parse(line.replace(/"now":\s*"?\d{13}"?/, `"now":"${Date.UTC(2030, 0, 1)}"`));
+    const envelope = (number: number) =>
+      JSON.stringify({
+        schema: 'block/1',
+        chain: 'polkadot',
+        payload: { ...payload, number: String(number) },
+      });
+    const kcat = spawn('kcat', [
+      '-P',
+      '-b',
+      environment.KAFKA_BROKERS as string,
+      '-t',
+      'chain.blocks.v1',
+      '-k',
+      'any',
+    ]);
+    kcat.stdin.end(`${[90_000_001, 90_000_002].map(envelope).join('\n')}\n`);
+    expect((await once(kcat, 'exit'))[0]).toBe(0);
+    const stored = () =>
+      operator.runtime.store.rows(
+        sql`SELECT number FROM ${blocks} FINAL WHERE number > 90000000 ORDER BY number`,
+      );
+    await until('both are stored', async () => (await stored()).length === 2, 30_000);
+    await operator.settle();
+    const served = async () => {
+      await pause(300);
+      const day = 'relay_chain=polkadot&chain=polkadot&start_date=2030-01-01&end_date=2030-01-02';
+      const answer = await fetch(`${serving()}/api/daily-tps?${day}`);
+      return (await answer.text()).includes('"num_blocks":2');
+    };
+    await until('it is served', served, 30_000);
+  });
+
+  test('what is no envelope becomes a dead letter with its reason, and the rest goes on', async () => {
+    const good = JSON.stringify({ schema: 'block/1', chain: 'nowhere', payload: { number: '1' } });
+    await operator.runtime.log.publish('chain.blocks.v1', [
+      { key: 'x', value: Buffer.from('\u0000 garbage') },
+      { key: 'x', value: Buffer.alloc(0) },
+      { key: 'x', value: Buffer.from(good) },
+      { key: 'x', value: Buffer.from('{"payload_last":true,"schema":"block/1","payload":{') },
+    ]);
+    await operator.loaded();
+    const letters = () =>
+      operator.runtime.store.rows<{ reason: string; topic: string }>(
+        sql`SELECT topic, reason FROM ${deadLetters} FINAL`,
+      );
+    await until('all four are buried', async () => (await letters()).length === 4, 20_000);
+    expect((await letters()).every(({ reason }) => reason.length > 3)).toBe(true);
+    const [log] = await Promise.all([operator.runtime.log.exhume('chain.blocks.v1', ['0', '1', '2', '3'])]);
+    expect(log.filter((bytes) => bytes?.includes('garbage'))).toHaveLength(1);
+  });
+});
+
+describe('ready', () => {
+  test('is said by every role while its services answer, and not while one is away', async () => {
+    const ready = async () =>
+      Promise.all(roles.map(async ({ url }) => (await fetch(`${url}/health/ready`)).status));
+    expect(await ready()).toEqual([200, 200, 200, 200, 200]);
+    await services.clickhouse.stop();
+    expect(await ready()).toEqual([503, 503, 503, 503, 503]);
+    await services.clickhouse.start();
+    await until('all are ready again', async () => (await ready()).every((status) => status === 200), 30_000);
+  });
+});
+
+describe('a graceful stop', () => {
+  test('drains, commits and ends with 0 within its time', async () => {
+    const codes = await Promise.all(roles.splice(0).map((role) => role.kill('SIGTERM')));
+    expect(codes).toEqual([0, 0, 0, 0, 0]);
+  });
+});

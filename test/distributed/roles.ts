@@ -1,0 +1,58 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { until } from '../ports/opened.ts';
+
+const MAIN = fileURLToPath(new URL('../../infra/main.ts', import.meta.url));
+
+/** A process of one or more roles, as an operator starts it. */
+export interface RoleProcess {
+  readonly child: ChildProcess;
+  /** Where it answers. */
+  readonly url: string;
+  kill(signal?: NodeJS.Signals): Promise<number | null>;
+  /** What it said on standard error, the last of it. */
+  said(): string;
+}
+
+export async function startRole(
+  role: string,
+  environment: Readonly<Record<string, string>>,
+  waits = true,
+): Promise<RoleProcess> {
+  const child = spawn(process.execPath, [MAIN, 'start', '--role', ...role.split(' ')], {
+    env: { ...process.env, ...environment, PORT: '0', UV_THREADPOOL_SIZE: '16' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (piece) => {
+      text = `${text}${piece}`.slice(-8000);
+    });
+  }
+  const isOver = () => child.exitCode !== null || child.signalCode !== null;
+  const found = () => /(http:\/\/[\w.:[\]]+)/.exec(text)?.[1];
+  if (waits) {
+    await until(
+      `the role ${role} is ready`,
+      () => {
+        if (isOver()) throw new Error(`${role} ended: ${text}`);
+        return found() !== undefined;
+      },
+      60_000,
+    );
+  }
+  return {
+    child,
+    url: found() ?? '',
+    said: () => text,
+    kill: async (signal = 'SIGKILL') => {
+      if (!isOver()) {
+        const ended = once(child, 'exit');
+        child.kill(signal);
+        await ended;
+      }
+      return child.exitCode;
+    },
+  };
+}

@@ -1,0 +1,3 @@
+import { permute } from './permutations.ts';
+
+permute(1, 2);

@@ -1,0 +1,104 @@
+import type { Served } from '../facts/coretime/served.ts';
+import { parseAccount } from '../reference/accounts.ts';
+import { ANSWERS, type Answer, SEARCHES } from '../reference/answers.ts';
+import type { Input } from '../reference/input.ts';
+import { coretimeRegionHistory, coretimeRegions } from '../reference/metrics/coretime-region.ts';
+import type { Random } from './random.ts';
+import type { Row } from './served.ts';
+
+/**
+ * What a server answers otherwise than the reference says, path by path: the number of rows, their order and
+ * every field that the reference decides. Empty when nothing differs.
+ */
+export async function differences(served: Served, input: Input, random: Random): Promise<string[]> {
+  const found: (string | null)[] = [];
+  for (const answer of ANSWERS) {
+    const rows = answer.rows(input) as readonly Row[];
+    found.push(await difference(served, `/api/${answer.path}${answer.query}`, rows));
+    found.push(await ofDays(served, answer, rows, random));
+  }
+  found.push(...(await ofRegions(served, input, random)), await ofRefusals(served, input));
+  for (const { path, rows, keysOf, dayOf } of SEARCHES) {
+    const expected = rows(input) as readonly Row[];
+    const keys = [...new Set(expected.flatMap((row) => keysOf(row as never)))].filter((key) => key !== null);
+    if (keys.length === 0) continue;
+    const query = `?${addresses(keys)}`;
+    found.push(await difference(served, `/api/${path}${query}`, expected));
+    if (dayOf) found.push(await ofDays(served, { path, query, rows, dayOf }, expected, random));
+    const some = keys.filter(() => random.chance(0.3));
+    if (some.length === 0) continue;
+    // One account is written in another way on each network.
+    const accounts = some.map((key) => parseAccount(key));
+    const meant = expected.filter((row) =>
+      keysOf(row as never).some((key) => key !== null && accounts.includes(parseAccount(key))),
+    );
+    found.push(await difference(served, `/api/${path}?${addresses(some)}`, meant));
+  }
+  return found.filter((one) => one !== null);
+}
+
+async function ofRefusals(served: Served, { refusedFacts }: Input): Promise<string | null> {
+  const expected = refusedFacts.map(
+    ({ chain, block_number, event_index, extrinsic_index }) =>
+      `${chain} ${block_number} ${event_index === null ? `extrinsic ${extrinsic_index}` : `event ${event_index}`}`,
+  );
+  const [actual, wanted] = [await served.refusedAt(), expected].map((places) => places.toSorted().join('; '));
+  return actual === wanted ? null : `refused facts: ${actual} not ${wanted}`;
+}
+
+/** The histories of a few regions, and of all regions on their cores. */
+async function ofRegions(served: Served, input: Input, random: Random): Promise<(string | null)[]> {
+  const some = coretimeRegions(input).filter(() => random.chance(0.1));
+  const found: (string | null)[] = [];
+  for (const { region_begin, r_core, r_mask } of some) {
+    const url = `/api/coretime-region-history?region_begin=${region_begin}&r_core=${r_core}`;
+    const core = coretimeRegionHistory(input, { region_begin, r_core });
+    found.push(await difference(served, url, core));
+    const own = coretimeRegionHistory(input, { region_begin, r_core, r_mask });
+    found.push(await difference(served, `${url}&r_mask=${r_mask}`, own));
+  }
+  return found;
+}
+
+const addresses = (keys: readonly string[]) => keys.map((key) => `addresses=${key}`).join('&');
+
+/** The same request for a few days only: which of its dates a filter looks at differs from path to path. */
+async function ofDays(
+  served: Served,
+  { path, query, dayOf }: Answer,
+  rows: readonly Row[],
+  random: Random,
+): Promise<string | null> {
+  const days = rows.map((row) => dayOf?.(row) ?? null).filter((day) => day !== null);
+  if (!dayOf || days.length === 0) return null;
+  const [from = '', until = ''] = [random.pick(days), random.pick(days)].toSorted();
+  const asked = new URLSearchParams(query);
+  asked.set('start_date', from);
+  asked.set('end_date', until);
+  const expected = rows.filter((row) => {
+    const day = dayOf(row);
+    return day !== null && day >= from && day <= until;
+  });
+  return difference(served, `/api/${path}?${asked}`, expected);
+}
+
+export async function difference(
+  served: Served,
+  url: string,
+  expected: readonly Row[],
+): Promise<string | null> {
+  const rows = await served.rows(url);
+  const name = url.slice(0, 120);
+  const counts = rows.length === expected.length ? '' : `, ${rows.length} rows, not ${expected.length}`;
+  for (const [index, row] of expected.entries()) {
+    const wrong = Object.keys(row).filter((field) => !isSame(row[field], rows[index]?.[field]));
+    if (wrong.length === 0) continue;
+    const shown = wrong.map(
+      (field) => `${field}: ${JSON.stringify(rows[index]?.[field])} not ${JSON.stringify(row[field])}`,
+    );
+    return `${name}${counts}, row ${index}: ${shown.join('; ')} in ${JSON.stringify(row)}`;
+  }
+  return counts === '' ? null : `${name}${counts}`;
+}
+
+const isSame = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b);

@@ -1,0 +1,23 @@
+import { existsSync } from 'node:fs';
+
+/** Debian's packages of the programs that some tests drive, by where the programs are. */
+const PACKAGES: Readonly<Record<string, string>> = {
+  '/usr/bin/chromium': 'chromium',
+  '/usr/bin/prometheus': 'prometheus',
+  '/usr/bin/prometheus-alertmanager': 'prometheus-alertmanager',
+};
+
+/** A browser that tests can drive. */
+export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
+
+/**
+ * Whether these programs are here. Where one is not, that is said aloud and its tests count as not run; where `CI`
+ * is set they run all the same, and fail.
+ */
+export function canRun(...programs: readonly string[]): boolean {
+  const missing = programs.filter((path) => !existsSync(path));
+  if (missing.length === 0 || process.env.CI) return true;
+  const packages = missing.map((path) => PACKAGES[path] ?? path);
+  console.warn(`NOT RUN without ${missing.join(', ')}: apt-get install ${packages.join(' ')}`);
+  return false;
+}

@@ -1,0 +1,126 @@
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { homedir, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { Kafka, logLevel } from 'kafkajs';
+import { containerService, hasImage } from './container.ts';
+import { freePort, isInstalled, processService, type Service } from './service.ts';
+
+const { KAFKA_IMAGE = 'apache/kafka:4.1.0', XDG_CACHE_HOME = join(homedir(), '.cache') } = process.env;
+const run = promisify(execFile);
+const POM = fileURLToPath(new URL('./kafka-pom.xml', import.meta.url));
+
+export interface KafkaOptions {
+  /** With them it wants SASL/PLAIN. */
+  readonly user?: string;
+  readonly password?: string;
+  /** The largest batch that a topic takes unless it says otherwise. */
+  readonly messageBytesMax?: number;
+}
+
+/** One Kafka node of its own controller (KRaft), which makes no topic that nobody asked for. */
+export async function startKafka(options: KafkaOptions = {}): Promise<Service> {
+  const port = await freePort();
+  const settings = (at: { listen: string; control: string; data: string }) => ({
+    'process.roles': 'broker,controller',
+    'node.id': '1',
+    'controller.quorum.voters': `1@${at.control}`,
+    listeners: `CLIENT://${at.listen},CONTROLLER://${at.control}`,
+    'advertised.listeners': `CLIENT://127.0.0.1:${port}`,
+    'listener.security.protocol.map': `CLIENT:${options.user ? 'SASL_PLAINTEXT' : 'PLAINTEXT'},CONTROLLER:PLAINTEXT`,
+    'inter.broker.listener.name': 'CLIENT',
+    'controller.listener.names': 'CONTROLLER',
+    'log.dirs': at.data,
+    'auto.create.topics.enable': 'false',
+    'offsets.topic.replication.factor': '1',
+    'offsets.topic.num.partitions': '4',
+    'transaction.state.log.replication.factor': '1',
+    'transaction.state.log.min.isr': '1',
+    'share.coordinator.state.topic.replication.factor': '1',
+    'share.coordinator.state.topic.min.isr': '1',
+    'group.initial.rebalance.delay.ms': '0',
+    'message.max.bytes': String(options.messageBytesMax ?? 1_048_588),
+    ...(options.user
+      ? {
+          'sasl.enabled.mechanisms': 'PLAIN',
+          'sasl.mechanism.inter.broker.protocol': 'PLAIN',
+          'listener.name.client.plain.sasl.jaas.config': `org.apache.kafka.common.security.plain.PlainLoginModule required username="${options.user}" password="${options.password}" user_${options.user}="${options.password}";`,
+        }
+      : {}),
+  });
+  const answers = () => isReady(port, options);
+  if (await hasImage(KAFKA_IMAGE)) {
+    const inside = settings({ listen: '0.0.0.0:9092', control: 'localhost:9093', data: '/tmp/kafka-logs' });
+    // The image reads its settings from the environment, dots as underscores.
+    const env = Object.entries(inside).map(([name, value]) => [
+      `KAFKA_${name.toUpperCase().replaceAll('.', '_')}`,
+      value,
+    ]);
+    return containerService({
+      image: KAFKA_IMAGE,
+      innerPort: 9092,
+      port,
+      env: Object.fromEntries(env),
+      answers,
+    });
+  }
+  const libraries = await kafkaLibraries();
+  const dir = mkdtempSync(join(tmpdir(), 'chain-metrics-kafka-'));
+  const file = join(dir, 'server.properties');
+  const here = settings({
+    listen: `127.0.0.1:${port}`,
+    control: `127.0.0.1:${await freePort()}`,
+    data: join(dir, 'data'),
+  });
+  writeFileSync(
+    file,
+    Object.entries(here)
+      .map(([name, value]) => `${name}=${value}\n`)
+      .join(''),
+  );
+  const java = ['-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', join(libraries, '*')];
+  const id = Buffer.from(randomUUID().replaceAll('-', ''), 'hex').toString('base64url');
+  await run('java', [...java, 'kafka.tools.StorageTool', 'format', '-t', id, '-c', file]);
+  return processService({
+    port,
+    command: 'java',
+    args: [...java, 'kafka.Kafka', file],
+    answers,
+    remove: () => rmSync(dir, { recursive: true, force: true }),
+  });
+}
+
+/** Kafka's own jars, fetched once by Maven. */
+export async function kafkaLibraries(): Promise<string> {
+  const folder = join(XDG_CACHE_HOME, 'chain-metrics', 'kafka-4.1.0');
+  if (existsSync(folder)) return folder;
+  for (const program of ['java', 'mvn']) {
+    if (!(await isInstalled(program))) throw new Error(`${program} is not installed`);
+  }
+  const part = `${folder}.${process.pid}.part`;
+  mkdirSync(part, { recursive: true });
+  await run('mvn', ['-q', '-B', '-f', POM, 'dependency:copy-dependencies', `-DoutputDirectory=${part}`]);
+  // Another process may have been quicker.
+  if (existsSync(folder)) rmSync(part, { recursive: true });
+  else renameSync(part, folder);
+  return folder;
+}
+
+async function isReady(port: number, { user, password }: KafkaOptions): Promise<void> {
+  const admin = new Kafka({
+    brokers: [`127.0.0.1:${port}`],
+    logLevel: logLevel.NOTHING,
+    connectionTimeout: 1000,
+    retry: { retries: 0 },
+    ...(user ? { sasl: { mechanism: 'plain', username: user, password: password ?? '' } } : {}),
+  }).admin();
+  try {
+    await admin.connect();
+    await admin.listTopics();
+  } finally {
+    await admin.disconnect();
+  }
+}
