@@ -21,6 +21,8 @@ export interface ContractExtrinsic {
   readonly time: string;
   readonly hash: string | null;
   readonly fee: bigint | null;
+  /** Whether its calls ran, which Ethereum may still have taken back. */
+  readonly ran: boolean;
   /** Null when the source could not tell. */
   readonly success: boolean | null;
   readonly error: string | null;
@@ -65,6 +67,7 @@ function readExtrinsic(facts: readonly ContractFact[]): ContractExtrinsic {
     time,
     hash: hash || null,
     fee: fee === '' ? null : BigInt(fee),
+    ran: extrinsic?.fields.success === '1',
     success: succeeded === '' ? null : succeeded === '1' && reverted === undefined,
     error: result?.fields.error ?? reverted?.fields.error ?? null,
     ...weightOf(result),

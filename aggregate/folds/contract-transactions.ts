@@ -54,11 +54,10 @@ function transactionRow(relay_chain: string, of: ContractExtrinsic, call: Contra
   };
 }
 
-/** Calls that a heatmap counts: executed ones, and of Ethereum's only those that did not revert. */
-function countedCalls({ success }: ContractExtrinsic, targeting: readonly ContractCall[]) {
-  const counted = success === true ? targeting : [];
+/** Calls that a heatmap counts: those that ran, and of Ethereum's only those that did not revert. */
+function countedCalls({ ran, success }: ContractExtrinsic, targeting: readonly ContractCall[]) {
   return {
-    native_calls: counted.filter(({ method }) => method === 'call').length,
-    ethereum_calls: counted.filter(({ isEthereum }) => isEthereum).length,
+    native_calls: ran ? targeting.filter(({ method }) => method === 'call').length : 0,
+    ethereum_calls: success === true ? targeting.filter(({ isEthereum }) => isEthereum).length : 0,
   };
 }

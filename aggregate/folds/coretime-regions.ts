@@ -83,7 +83,7 @@ function changeBy(event: BrokerEventOf<Changing>): Partial<Region> {
     case 'Assigned':
       return { status: 'assigned', task: event.task };
     case 'Pooled':
-      return { status: 'pooled', task: null };
+      return { status: 'pooled' };
     case 'AssignmentRemoved':
     case 'RegionUnpooled':
       return { status: 'owned', task: null };
@@ -113,7 +113,8 @@ function split(
     const origin = isSame(id, old.id)
       ? { parent: old.parent, created_block: old.created_block }
       : { parent: old.id, created_block: happened.number };
-    const end = ends[i] as number;
+    // Where events are missing a part may seem to begin after the end of what it is a part of.
+    const end = Math.max(id.begin, ends[i] as number);
     put(regions, { ...old, ...origin, id, end, status: 'owned', task: null, paid: null, last: happened });
   }
 }

@@ -22,7 +22,11 @@ const inputs: Record<string, readonly InputLine[]> = {
   ...families,
 };
 
-describe.each(Object.keys(inputs))('%s', (name) => {
+/** `INPUTS='everything recorded,fees'`: only these. */
+const { INPUTS } = process.env;
+const chosen = Object.keys(inputs).filter((name) => INPUTS === undefined || INPUTS.split(',').includes(name));
+
+describe.each(chosen)('%s', (name) => {
   const lines = inputs[name] as readonly InputLine[];
   const input: Input = readLines(lines);
   let opened: TestEngine;

@@ -6,6 +6,13 @@ export type MethodName = { readonly pallet: string; readonly method: string };
 export type Call = MethodName & { readonly args: JsonObject };
 export type Event = MethodName & { readonly data: readonly Json[] };
 
+/** An event with its place: its number in the block, and the extrinsic that emitted it, if one did. */
+export type PlacedEvent = Event & {
+  readonly index: number;
+  readonly extrinsic: number | null;
+  readonly phase: 'onInitialize' | 'extrinsic' | 'onFinalize';
+};
+
 /** Archives that copy metadata spell names with other capitals; all are read as Sidecar's. */
 export function parseMethodName(value: Json | undefined, kind: 'call' | 'event'): MethodName | null {
   const [pallet, method] = isObject(value)

@@ -3,7 +3,19 @@ import { keccak_256 } from '@noble/hashes/sha3.js';
 import { bytesToHex, concatBytes, hexToBytes } from '@noble/hashes/utils.js';
 import type { AccountKey } from './accounts.ts';
 
-export type EthereumParties = { readonly sender: AccountKey; readonly receiver: AccountKey | null };
+export type EthereumTransaction = {
+  readonly sender: AccountKey;
+  /** Null for a transaction that creates a contract. */
+  readonly receiver: AccountKey | null;
+  /** In wei, of which a token has 10^18. */
+  readonly value: bigint;
+  readonly gasLimit: bigint;
+  /** The highest that may be taken, where the transaction leaves it open. */
+  readonly gasPrice: bigint;
+  readonly input: string;
+  /** Of the payload as it is. */
+  readonly hash: string;
+};
 
 type Item = Uint8Array | readonly Item[];
 
@@ -17,7 +29,7 @@ const TYPED: Readonly<Record<number, Layout>> = {
 };
 
 /** Sender and receiver of a signed Ethereum transaction; throws when the bytes are none. */
-export function readEthereumTransaction(payload: string): EthereumParties {
+export function readEthereumTransaction(payload: string): EthereumTransaction {
   const bytes = hexToBytes(payload.replace(/^0x/, ''));
   const type = bytes[0] ?? 0;
   const layout = type >= 0xc0 ? LEGACY : TYPED[type];
@@ -42,6 +54,12 @@ export function readEthereumTransaction(payload: string): EthereumParties {
   return {
     sender: `0x${bytesToHex(keccak_256(key.slice(1)).slice(-20))}`,
     receiver: receiver.length === 0 ? null : `0x${bytesToHex(receiver)}`,
+    // All types have these in the same order around the receiver.
+    gasPrice: toInteger(field(fields, layout.receiver - 2)),
+    gasLimit: toInteger(field(fields, layout.receiver - 1)),
+    value: toInteger(field(fields, layout.receiver + 1)),
+    input: `0x${bytesToHex(field(fields, layout.receiver + 2))}`,
+    hash: `0x${bytesToHex(keccak_256(bytes))}`,
   };
 }
 

@@ -1,12 +1,12 @@
 import { type AccountKey, parseAccount, parseSigner } from './accounts.ts';
-import { type Call, type Event, isNamed, parseCall, parseEvent } from './calls.ts';
+import { type Call, type Event, isNamed, type PlacedEvent, parseCall, parseEvent } from './calls.ts';
 import { type Domain, domainOf } from './domain.ts';
-import { readEthereumTransaction } from './ethereum.ts';
-import { executedCalls } from './executed.ts';
+import { type EthereumTransaction, readEthereumTransaction } from './ethereum.ts';
+import { type ExecutedCall, executedCalls } from './executed.ts';
 import { isArray, isObject, type Json, type JsonObject } from './json.ts';
 import { parseAmount, parseIndex, sum } from './numbers.ts';
 import type { Chain } from './registry.ts';
-import { accountAt, amountAt, refusalReason } from './shapes.ts';
+import { accountAt, amountAt, callRefusalReason, refusalReason } from './shapes.ts';
 
 export type Extrinsic = {
   readonly index: number;
@@ -18,13 +18,16 @@ export type Extrinsic = {
   readonly signer: AccountKey | null;
   readonly evmSender: AccountKey | null;
   readonly evmReceiver: AccountKey | null;
+  /** What the payload of a revive transaction says. */
+  readonly ethereum: EthereumTransaction | null;
   /** Null when the archive could not tell. */
   readonly success: boolean | null;
   /** In planck; null when nothing tells it. */
   readonly fee: bigint | null;
   readonly tip: bigint;
   /** The calls that ran, the top one and the nested ones. */
-  readonly executed: readonly Call[];
+  readonly executed: readonly ExecutedCall[];
+  readonly events: readonly PlacedEvent[];
 };
 
 export type Block = {
@@ -37,7 +40,7 @@ export type Block = {
   readonly extrinsics: readonly Extrinsic[];
   readonly eventCount: number;
   /** The events in the order of the block, without those whose fields are refused. */
-  readonly events: readonly Event[];
+  readonly events: readonly PlacedEvent[];
 };
 
 /** A statement of a block that cannot be read. The block stays, the statement counts nowhere. */
@@ -71,19 +74,23 @@ export function readBlock(chain: Chain, height: number, payload: JsonObject): [B
     });
 
   let eventCount = 0;
-  const readEvents = (list: Json | undefined, extrinsicIndex: number | null): readonly Event[] =>
-    (isArray(list) ? list : []).map(parseEvent).filter((event) => {
-      const where = { extrinsic_index: extrinsicIndex, event_index: eventCount++ };
+  const readEvents = (list: Json | undefined, phase: PlacedEvent['phase'], extrinsic: number | null = null) =>
+    (isArray(list) ? list : []).flatMap((value): readonly PlacedEvent[] => {
+      const event = { ...parseEvent(value), index: eventCount++, extrinsic, phase };
+      const where = { extrinsic_index: extrinsic, event_index: event.index };
       const reason = refusalReason(event);
       if (reason !== null) refuse(where, `${event.pallet}.${event.method}`, reason);
-      return reason === null;
+      return reason === null ? [event] : [];
     });
 
   // The events are numbered in the order in which the chain deposits them.
-  const opening = readEvents(phaseEvents(payload.onInitialize), null);
+  const opening = readEvents(phaseEvents(payload.onInitialize), 'onInitialize');
   const raw = isArray(payload.extrinsics) ? payload.extrinsics.filter(isObject) : [];
-  const withEvents = raw.map((fields, index) => ({ fields, events: readEvents(fields.events, index) }));
-  const closing = readEvents(phaseEvents(payload.onFinalize), null);
+  const withEvents = raw.map((fields, index) => ({
+    fields,
+    events: readEvents(fields.events, 'extrinsic', index),
+  }));
+  const closing = readEvents(phaseEvents(payload.onFinalize), 'onFinalize');
 
   const author = parseAccount(payload.authorId);
   const extrinsics = withEvents.map(({ fields, events }, index) =>
@@ -120,7 +127,7 @@ function readTime(extrinsics: readonly Extrinsic[], refuse: Refuse): number | nu
 function readExtrinsic(
   index: number,
   fields: JsonObject,
-  events: readonly Event[],
+  events: readonly PlacedEvent[],
   author: AccountKey | null,
   refuse: Refuse,
 ): Extrinsic {
@@ -139,6 +146,11 @@ function readExtrinsic(
   if (isSigned && signer === null) refuseHere('signer', 'not an account');
 
   const parties = isEvm ? readParties(call, events, refuseHere) : null;
+  const executed = success === true ? executedCalls(call, events, signer ?? parties?.sender ?? null) : [];
+  for (const one of executed) {
+    const reason = callRefusalReason(one);
+    if (reason !== null) refuseHere(`${one.pallet}.${one.method}`, reason);
+  }
   return {
     index,
     hash: typeof fields.hash === 'string' ? fields.hash : null,
@@ -149,10 +161,12 @@ function readExtrinsic(
     signer,
     evmSender: parties?.sender ?? null,
     evmReceiver: parties?.receiver ?? null,
+    ethereum: parties !== null && 'hash' in parties ? parties : null,
     success: typeof success === 'boolean' ? success && !isReverted(call, events) : null,
     fee: isSigned ? readFee(fields, events, author, refuseHere) : 0n,
     tip: isSigned ? (readOptionalAmount(fields.tip, 'tip', refuseHere) ?? 0n) : 0n,
-    executed: success === true ? executedCalls(call, events) : [],
+    executed,
+    events,
   };
 }
 

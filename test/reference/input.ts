@@ -4,6 +4,7 @@ import { isArray, isObject, type Json, type JsonObject, NumberToken, parseJson }
 import { type Decimal, parseDecimal, parseIndex } from './numbers.ts';
 import { type Chain, findChain } from './registry.ts';
 import { compareKeys } from './rows.ts';
+import { faultOf, isSnapshotKind } from './snapshots.ts';
 
 export type InputLine = { readonly line: string; readonly chain?: string };
 
@@ -14,6 +15,7 @@ export type Snapshot = {
   readonly kind: string;
   readonly relay_chain: string;
   readonly chain: string;
+  readonly blockNumber: number;
   readonly asOf: number;
   readonly payload: JsonObject;
   readonly price: Price | null;
@@ -29,21 +31,6 @@ export type Input = {
   readonly refusedLines: readonly RefusedLine[];
   readonly refusedFacts: readonly RefusedFact[];
 };
-
-const SNAPSHOT_KINDS = [
-  'staking_state',
-  'validator_set',
-  'issuance',
-  'treasury_balance',
-  'stable_holdings',
-  'tvl',
-  'price',
-  'coretime_config',
-  'contract_code',
-  'delegations',
-  'account_count',
-  'track_table',
-];
 
 /** One of the documents that claim the same place: the same height of a chain, or the same snapshot key. */
 type Claim<T> = {
@@ -148,17 +135,18 @@ function checkBlock(payload: JsonObject): void {
   }
 }
 
-/** Payloads of kinds other than price are passed on unread, since none of these records uses them. */
 function claimSnapshot(document: JsonObject): Claim<Snapshot> {
   const kind = text(document.kind, 'kind');
-  if (!SNAPSHOT_KINDS.includes(kind)) throw new Refusal(`unknown kind ${kind}`);
+  if (!isSnapshotKind(kind)) throw new Refusal(`unknown kind ${kind}`);
   const chainName = text(document.chain, 'chain');
   const chain = findChain(chainName);
   const relay = chain?.relay ?? text(document.relay_chain, 'relay_chain');
   text(document.relay_chain, 'relay_chain');
-  demand(parseIndex(document.block_number), 'no block_number');
+  const blockNumber = demand(parseIndex(document.block_number), 'no block_number');
   const asOf = demand(parseTimestamp(text(document.as_of, 'as_of')), 'as_of is not a time');
   const payload = demand(objectOrNull(document.payload), 'no payload');
+  const fault = faultOf(kind, payload);
+  if (fault !== null) throw new Refusal(fault);
   const price = kind === 'price' ? readPrice(payload, asOf) : null;
   const name = chain?.name ?? chainName;
   return {
@@ -166,7 +154,7 @@ function claimSnapshot(document: JsonObject): Claim<Snapshot> {
     isFinalized: true,
     version: readVersion(document.version),
     isDeleted: readFlag(document.is_deleted),
-    content: { kind, relay_chain: relay, chain: name, asOf, payload, price },
+    content: { kind, relay_chain: relay, chain: name, blockNumber, asOf, payload, price },
   };
 }
 

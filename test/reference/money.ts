@@ -32,11 +32,30 @@ export function usdAmount(
 }
 
 /** The last price of the chain's token in a day, whichever chain it was recorded for. */
-function priceOn(input: Input, chain: Chain, date: string): Decimal | null {
+export function priceOn(input: Input, chain: Chain, date: string): Decimal | null {
+  return priceOf(input, chain.symbol, date);
+}
+
+/** The last price of a token in a day. */
+export function priceOf(input: Input, token: string, date: string): Decimal | null {
   const prices = input.snapshots
     .map(({ price }) => price)
     .filter((price) => price !== null)
-    .filter(({ symbol, asOf }) => symbol === chain.symbol && dayOf(asOf) === date);
+    .filter(({ symbol, asOf }) => symbol === token && dayOf(asOf) === date);
   const latest = Math.max(...prices.map(({ asOf }) => asOf));
   return prices.findLast(({ asOf }) => asOf === latest)?.usd ?? null;
+}
+
+/** What an amount in planck was worth on a day; null without a price. */
+export function worthOn(input: Input, chain: Chain, date: string, planck: bigint): Decimal | null {
+  const usd = priceOn(input, chain, date);
+  return usd && shift(multiply(usd, planck), chain.decimals);
+}
+
+/** An amount under its name in whole tokens, and under that name with `_planck` as all its digits. */
+export function amountFields<Name extends string>(name: Name, planck: bigint | null, chain: Chain) {
+  return {
+    [name]: planck === null ? null : toTokens(planck, chain.decimals),
+    [`${name}_planck`]: planck === null ? null : planck.toString(),
+  } as Record<Name, number | null> & Record<`${Name}_planck`, string | null>;
 }

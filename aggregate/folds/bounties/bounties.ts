@@ -50,10 +50,8 @@ export function foldBounties(facts: readonly Fact[]): Map<number, Bounty> {
       const submission = ran.of(fact, id);
       if (id === null || fact.refused) continue;
       const bounty = bounties.get(id) ?? unknownBounty(id, fact);
-      const isTaken = fact.name.startsWith('bounties.')
-        ? takeBountyEvent(bounty, fact, submission)
-        : takeChildEvent(bounty, fact, submission);
-      if (!isTaken) continue;
+      if (fact.name.startsWith('bounties.')) takeBountyEvent(bounty, fact, submission);
+      else takeChildEvent(bounty, fact, submission);
       bounties.set(id, bounty);
       bounty.last = fact;
     }
@@ -103,7 +101,7 @@ const STATUS_AFTER: Readonly<Record<string, BountyStatus>> = {
   'bounties.BountyCanceled': 'Canceled',
 };
 
-function takeBountyEvent(bounty: Bounty, fact: Fact, submission: Fields | undefined): boolean {
+function takeBountyEvent(bounty: Bounty, fact: Fact, submission: Fields | undefined): void {
   const status = STATUS_AFTER[fact.name];
   if (status) {
     bounty.status = status;
@@ -124,22 +122,20 @@ function takeBountyEvent(bounty: Bounty, fact: Fact, submission: Fields | undefi
     case 'bounties.CuratorUnassigned':
       bounty.curator = null;
   }
-  return true;
 }
 
-/** False for an event that tells of no child bounty. */
-function takeChildEvent(bounty: Bounty, fact: Fact, submission: Fields | undefined): boolean {
+/** Other events of child bounties only tell that there is such a bounty. */
+function takeChildEvent(bounty: Bounty, fact: Fact, submission: Fields | undefined): void {
   const id = indexOf(fact.data[1]);
   const take = CHILD_EVENTS[fact.name];
-  if (id === null || !take) return false;
+  if (id === null || !take) return;
   if (fact.name === 'childBounties.Added') bounty.added++;
   const child = bounty.children.get(id) ?? unknownChild(id, fact);
   bounty.children.set(id, child);
-  if (isOver(child)) return true;
+  if (isOver(child)) return;
   take(child, fact, submission);
   child.by = fact;
   child.last = fact;
-  return true;
 }
 
 /** Curators come and go by calls. `before` are the events of the same extrinsic, which were taken first. */
@@ -150,7 +146,7 @@ function takeCall(bounties: Map<number, Bounty>, call: Fact, before: ReadonlySet
   if (call.name.startsWith('bounties.')) takeParentCall(parent, call, args, before);
   else {
     const child = parent.children.get(indexOf(args.child_bounty_id) ?? -1);
-    if (child && !isOver(child)) takeChildCall(child, call, args, before);
+    if (child) takeChildCall(child, call, args, before);
   }
 }
 

@@ -62,13 +62,15 @@ export function takeChildCall(
       const fee = parseAmount(args.fee);
       if (fee === null) return;
       child.fee = fee;
-      advance(child, 'CuratorProposed', call, before);
+      if (!isOver(child)) advance(child, 'CuratorProposed', call, before);
       break;
     }
     case 'childBounties.acceptCurator':
+      if (isOver(child)) return;
       advance(child, 'Active', call, before);
       break;
     case 'childBounties.unassignCurator':
+      if (isOver(child)) return;
       child.status = 'Added';
       child.by = call;
       break;

@@ -73,6 +73,8 @@ beforeAll(async () => {
       ['broker.Interlaced', region(100, 24), [region(100, 24, LEFT), region(100, 24, RIGHT)]],
       ['broker.AssignmentRemoved', region(100, 24)],
       ['broker.RegionUnpooled', region(100, 24), '100'],
+      purchased(ALICE.anywhere, region(100, 44), PRICE, 10),
+      ['broker.Partitioned', region(100, 44), [region(100, 44), region(120, 44)]],
       [
         'broker.Renewed',
         ALICE.anywhere,
@@ -130,8 +132,15 @@ describe('the life of a region', () => {
     expect(await state(5)).toEqual([[100, WHOLE, 150, null, 'owned', null, 1]]);
   });
 
-  it('what goes to the pool has no task any more, and what is dropped is dropped', async () => {
-    expect(await state(6)).toEqual([[100, WHOLE, 150, ALICE.polkadot, 'pooled', null, 1]]);
+  it('a part that begins behind the end of the whole, because something is missing, lasts for nothing', async () => {
+    expect(await state(44)).toEqual([
+      [100, WHOLE, 120, ALICE.polkadot, 'owned', null, null],
+      [120, WHOLE, 120, ALICE.polkadot, 'owned', null, null],
+    ]);
+  });
+
+  it('what goes to the pool keeps the task that it had, and what is dropped is dropped', async () => {
+    expect(await state(6)).toEqual([[100, WHOLE, 150, ALICE.polkadot, 'pooled', 11, 1]]);
     expect(await state(7)).toEqual([[100, WHOLE, 150, ALICE.polkadot, 'dropped', null, 1]]);
   });
 
@@ -186,7 +195,7 @@ describe('facts that cannot be read', () => {
   it('make no region and no payment', async () => {
     for (const core of [30, 31, 32, 33, 34, 35]) expect(await state(core)).toEqual([]);
     const payments = await served.fields('/api/coretime-purchases', 'core');
-    expect(payments.flat()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 8, 26]);
+    expect(payments.flat()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 8, 44, 26]);
   });
 
   it('are kept with the reason when their number of fields, account or amount is at fault', async () => {

@@ -1,4 +1,6 @@
 import type { FastifyInstance } from 'fastify';
+import { sql } from '../../../infra/kernel/sql.ts';
+import { blocks, refusedFacts } from '../../../ingest/streams/raw.ts';
 import { buildApp } from '../../../serve/app.ts';
 import type { InputLine } from '../../reference/input.ts';
 import { type ShapedBlock, type ShapedEvent, shapeBlock } from '../../reference/shaped.ts';
@@ -13,6 +15,8 @@ export interface Served {
   fields(url: string, ...names: readonly string[]): Promise<unknown[][]>;
   /** Reasons for which facts were refused. */
   refusals(): Promise<{ fact: string; reason: string }[]>;
+  /** Where facts of living blocks were refused: chain, height, and the event or extrinsic. */
+  refusedAt(): Promise<string[]>;
   /** Makes the engine empty again. */
   forget(): Promise<void>;
   close(): Promise<void>;
@@ -20,7 +24,7 @@ export interface Served {
 
 export async function openServed(): Promise<Served> {
   const { engine, close } = await openTestEngine();
-  const app = await buildApp(engine);
+  let app = await buildApp(engine);
   // Each request from an address of its own: the limits of one reader are no matter here.
   let readers = 0;
   const rows = async (url: string) => {
@@ -31,7 +35,9 @@ export async function openServed(): Promise<Served> {
     return answer.json<Record<string, unknown>[]>();
   };
   return {
-    app,
+    get app() {
+      return app;
+    },
     tell: async (...lines) => {
       await ingestLines(engine, lines);
       await engine.aggregator.settle();
@@ -43,7 +49,21 @@ export async function openServed(): Promise<Served> {
         text: 'SELECT fact, reason FROM chain_metrics.refused_facts ORDER BY relay_chain, chain, number, fact',
         tables: new Set<string>(),
       }),
-    forget: () => emptyEngine(engine),
+    refusedAt: async () => {
+      const facts = await engine.runtime.store.rows<{ chain: string; number: number; fact: string }>(
+        sql`SELECT chain, number, fact FROM ${refusedFacts} FINAL WHERE rank IN (SELECT rank FROM ${blocks} FINAL)`,
+      );
+      return facts.map(({ chain, number, fact }) => {
+        const [kind, index] = fact.split(' ');
+        return `${chain} ${number} ${kind} ${index}`;
+      });
+    },
+    forget: async () => {
+      await emptyEngine(engine);
+      // Answers that were kept know nothing of it.
+      await app.close();
+      app = await buildApp(engine);
+    },
     close: async () => {
       await app.close();
       await close();

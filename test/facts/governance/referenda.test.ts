@@ -100,7 +100,7 @@ const wrong = relay.opening(
   ['referenda.DecisionDepositPlaced', '4', BOB, '-5'],
   ['referenda.Rejected', '4', ...Array.from({ length: 40 }, () => '1')],
 );
-relay.opening(day(15), ended('Rejected', 5, { ayes: '1', nays: '1.5', support: '0' }));
+const untold = relay.opening(day(15), ended('Rejected', 5, { ayes: '1', nays: '1.5', support: '0' }));
 // The fellowship counts apart, and votes alone make no referendum.
 fellowship.opening(day(16), ['fellowshipReferenda.Submitted', '15', '1', PREIMAGE]);
 relay.extrinsics(day(16), vote(ALICE, 16, standard(true, 1, '1')), batch(ALICE, [], []));
@@ -198,7 +198,7 @@ it('a referendum seen late has a row, without its beginning', () => {
 });
 
 it('events of other fields or amounts are refused, and neither votes nor the fellowship make a referendum', () => {
-  expect(refused).toEqual(Array.from({ length: 3 }, () => `polkadot ${wrong.number}`));
+  expect(refused).toEqual([wrong, wrong, wrong, untold].map(({ number }) => `polkadot ${number}`));
   expect(columns(of(4, 5), 'decision_deposit', 'outcome')).toEqual([
     [null, 'Ongoing'],
     [null, 'Ongoing'],

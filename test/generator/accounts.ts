@@ -1,0 +1,32 @@
+import { printAccount } from '../reference/accounts.ts';
+import { type Chain, chainNamed } from '../reference/registry.ts';
+import type { Random } from '../support/random.ts';
+
+/** Public keys as lowercase hex; the same people act on all chains. */
+export type Key = string;
+
+export const PEOPLE: readonly Key[] = Array.from(
+  { length: 16 },
+  (_, i) => `0x${(i + 1).toString(16).padStart(2, '0').repeat(32)}`,
+);
+
+/** A key that stands for an address of Ethereum. */
+export const PADDED: Key = `0x${'ab'.repeat(20)}${'ee'.repeat(12)}`;
+
+export const H160S: readonly string[] = Array.from(
+  { length: 6 },
+  (_, i) => `0x${(0xa0 + i).toString(16).repeat(20)}`,
+);
+
+const GENERIC: Chain = { ...chainNamed('polkadot'), addresses: 42 };
+
+/** An account as sources print it: mostly with the prefix of its chain, at times with another. */
+export function printed(random: Random, key: Key, chain: Chain): string {
+  return printAccount(key, random.chance(0.15) ? GENERIC : chain);
+}
+
+/** A signer or another multi-address, in one of its shapes. */
+export function multiAddress(random: Random, key: Key, chain: Chain): unknown {
+  const address = printed(random, key, chain);
+  return random.chance(0.3) ? address : { id: address };
+}

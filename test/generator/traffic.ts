@@ -1,0 +1,177 @@
+import type { Chain } from '../reference/registry.ts';
+import type { ShapedEvent, ShapedExtrinsic } from '../reference/shaped.ts';
+import type { Random } from '../support/random.ts';
+import { H160S, PEOPLE, printed } from './accounts.ts';
+import { amountOf, hashOf, type Maker } from './actions.ts';
+
+/** What goes on on any chain: transfers, remarks, messages, lives of accounts. */
+export function traffic(random: Random, chain: Chain): Maker {
+  const amount = amountOf(random, BigInt(random.whole(0, 10 ** 9)) * 1000n);
+  const to = random.pick(PEOPLE);
+  switch (random.pick(['transfer', 'transfer', 'remark', 'xcm', 'assets'])) {
+    case 'transfer':
+      return (actor) => ({
+        call: 'balances.transferKeepAlive',
+        args: { dest: { id: printed(random, to, chain) }, value: amount },
+        perform: () => {
+          const born: readonly ShapedEvent[] = random.chance(0.2)
+            ? [['system.NewAccount', printed(random, to, chain)]]
+            : [];
+          return [
+            ...born,
+            ['balances.Transfer', printed(random, actor, chain), printed(random, to, chain), amount],
+          ];
+        },
+      });
+    case 'remark': {
+      const remarked = random.chance(0.5);
+      return (actor) => ({
+        call: remarked ? 'system.remarkWithEvent' : 'system.remark',
+        args: { remark: '0x00' },
+        perform: () => (remarked ? [['system.Remarked', printed(random, actor, chain), hashOf(random)]] : []),
+      });
+    }
+    case 'xcm':
+      return () => ({
+        call: 'polkadotXcm.limitedTeleportAssets',
+        args: { dest: {}, beneficiary: {}, assets: {}, fee_asset_item: '0', weight_limit: 'Unlimited' },
+        perform: () => [['xcmpQueue.XcmpMessageSent', hashOf(random)]],
+      });
+    default:
+      return (actor) => ({
+        call: 'assets.transfer',
+        args: { id: '1984', target: { id: printed(random, to, chain) }, amount },
+        perform: () => [
+          ['assets.Transferred', '1984', printed(random, actor, chain), printed(random, to, chain), amount],
+        ],
+      });
+  }
+}
+
+/** A payout of one page of an era, or of pool members. */
+export function payout(random: Random, chain: Chain): Maker {
+  const someone = () => printed(random, random.pick(PEOPLE), chain);
+  const amount = () => amountOf(random, BigInt(random.whole(0, 10 ** 9)));
+  if (random.chance(0.3)) {
+    return () => ({
+      call: 'nominationPools.claimPayout',
+      args: {},
+      perform: () => [['nominationPools.PaidOut', someone(), '1', amount()]],
+    });
+  }
+  const era = random.whole(1, 30);
+  return () => ({
+    call: 'staking.payoutStakers',
+    args: { validator_stash: someone(), era: String(era) },
+    perform: () => {
+      const started: ShapedEvent = random.chance(0.5)
+        ? ['staking.PayoutStarted', String(era), someone()]
+        : ['staking.PayoutStarted', String(era), someone(), '0', null];
+      const rewards = Array.from({ length: random.whole(1, 8) }, () => rewarded(random, someone(), amount()));
+      return random.chance(0.9) ? [started, ...rewards] : rewards;
+    },
+  });
+}
+
+function rewarded(random: Random, stash: string, amount: string | number): ShapedEvent {
+  switch (random.pick(['old', 'short', 'staked', 'none', 'account'])) {
+    case 'old':
+      return ['staking.Reward', stash, amount];
+    case 'short':
+      return ['staking.Rewarded', stash, amount];
+    case 'staked':
+      return ['staking.Rewarded', stash, random.pick(['Staked', { staked: null }]), amount];
+    case 'none':
+      return ['staking.Rewarded', stash, random.pick(['None', { none: null }]), amount];
+    default:
+      return ['staking.Rewarded', stash, { account: stash }, amount];
+  }
+}
+
+/** Events that no extrinsic emits. */
+export function byItself(random: Random, chain: Chain): readonly ShapedEvent[] {
+  const someone = printed(random, random.pick(PEOPLE), chain);
+  const amount = amountOf(random, BigInt(random.whole(0, 10 ** 9)));
+  return random.pick<readonly ShapedEvent[]>([
+    [['staking.Slashed', someone, amount]],
+    [['staking.Slash', someone, amount]],
+    [['staking.Rewarded', someone, amount]],
+    [
+      ['staking.PayoutStarted', '31', someone],
+      ['staking.Rewarded', someone, { account: someone }, amount],
+    ],
+    [['treasury.Deposit', amount]],
+    [['system.NewAccount', someone]],
+    [['system.KilledAccount', someone]],
+    [['messageQueue.Processed', hashOf(random), { parent: null }, {}, random.chance(0.7)]],
+    [['messageQueue.ProcessingFailed', hashOf(random), {}, {}]],
+    [['xcmpQueue.Fail', hashOf(random), {}, {}]],
+    [['balances.Transfer', someone, printed(random, random.pick(PEOPLE), chain), amount]],
+  ]);
+}
+
+/** Facts that no decoder can read: an amount that is none, a field too many. */
+export function unreadable(random: Random, chain: Chain): readonly ShapedEvent[] {
+  const someone = printed(random, random.pick(PEOPLE), chain);
+  return random.pick<readonly ShapedEvent[]>([
+    [['treasury.Deposit', '-1']],
+    [['balances.Transfer', someone, someone, '1,000']],
+    [['staking.Rewarded', someone, { staked: null }, '1', '2']],
+    [['childBounties.Claimed', '0', '0', '1.5', someone]],
+    [['referenda.ConfirmStarted', '0', '1']],
+    [['nominationPools.PaidOut', someone, '1', '-7']],
+    [['referenda.Rejected', '0', { ayes: '1', nays: '2.5', support: '1' }]],
+    [['referenda.Confirmed', '1', { ayes: '1', nays: '2' }]],
+    [['convictionVoting.Voted', someone, { standard: { vote: '0x81', balance: '-5' } }, '0']],
+    [['broker.Purchased', someone, { begin: '1', core: '1', mask: `0x${'f'.repeat(20)}` }, '1e3', '5']],
+  ]);
+}
+
+/** A call that runs, but of which nothing can be taken. */
+export function unreadableCall(random: Random): Maker {
+  return () =>
+    random.pick([
+      {
+        call: 'convictionVoting.vote',
+        args: { poll_index: '0', vote: { split: { aye: '1', nay: '-2' } } },
+        perform: () => [],
+      },
+      {
+        call: 'convictionVoting.delegate',
+        args: { class: '0', to: { id: PEOPLE[0] }, conviction: 'None', balance: '7.0' },
+        perform: () => [],
+      },
+      {
+        call: 'childBounties.proposeCurator',
+        args: { parent_bounty_id: '0', child_bounty_id: '0', curator: { id: PEOPLE[0] }, fee: '1,000' },
+        perform: () => [],
+      },
+    ]);
+}
+
+/** A transaction of a chain that runs Ethereum's machine. */
+export function frontier(random: Random): ShapedExtrinsic {
+  const [from, to] = [random.pick(H160S), random.pick(H160S)];
+  const exit = random.pick([{ succeed: 'Returned' }, { revert: 'Reverted' }]);
+  return {
+    call: 'ethereum.transact',
+    paysFee: false,
+    events: [['ethereum.Executed', from, to, hashOf(random), exit, '0x']],
+  };
+}
+
+/** The relay chain includes blocks of parachains; old runtimes name the pallet otherwise. */
+export function inclusions(random: Random): ShapedExtrinsic {
+  const old = random.chance(0.3);
+  const candidates = Array.from({ length: random.whole(0, 8) }, (_, core): ShapedEvent => {
+    const receipt = { descriptor: { paraId: String(2000 + random.whole(0, 5)) }, commitmentsHash: '0x' };
+    return [
+      `${old ? 'parasInclusion' : 'paraInclusion'}.CandidateIncluded`,
+      receipt,
+      '0x',
+      String(core),
+      '0',
+    ];
+  });
+  return { call: `${old ? 'parasInherent' : 'paraInherent'}.enter`, args: { data: {} }, events: candidates };
+}

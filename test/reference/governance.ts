@@ -1,0 +1,184 @@
+import { type AccountVote, parseConviction, parseVote } from './account-vote.ts';
+import { type AccountKey, parseAccount, parseSigner } from './accounts.ts';
+import { isNamed, type PlacedEvent } from './calls.ts';
+import type { ExecutedCall } from './executed.ts';
+import type { Block, Extrinsic } from './facts.ts';
+import type { Input } from './input.ts';
+import { parseAmount, parseIndex } from './numbers.ts';
+import { type Chain, chainNamed } from './registry.ts';
+import { compareKeys, type TimedBlock, timedBlocks } from './rows.ts';
+import { Payload, snapshotsOf } from './snapshots.ts';
+
+/** Where and when something happened; `order` counts what happened on all chains of one governance. */
+export type Moment = {
+  readonly order: number;
+  readonly time: number;
+  readonly chain: Chain;
+  /** Null for what a snapshot says. */
+  readonly height: number | null;
+  readonly extrinsicId: string | null;
+};
+
+export type DelegationTerms = {
+  readonly delegator: AccountKey;
+  readonly target: AccountKey;
+  readonly track: number;
+  readonly conviction: number;
+  readonly balance: bigint;
+};
+
+type What =
+  | { readonly kind: 'event'; readonly event: PlacedEvent; readonly extrinsic: Extrinsic | null }
+  | { readonly kind: 'vote'; readonly voter: AccountKey; readonly poll: number; readonly vote: AccountVote }
+  | { readonly kind: 'remove'; readonly voter: AccountKey; readonly poll: number }
+  | { readonly kind: 'delegate'; readonly terms: DelegationTerms }
+  | { readonly kind: 'undelegate'; readonly delegator: AccountKey; readonly track: number }
+  | { readonly kind: 'state'; readonly terms: readonly DelegationTerms[] }
+  | { readonly kind: 'call'; readonly call: ExecutedCall; readonly extrinsic: Extrinsic };
+
+/** One thing that happened in a governance. */
+export type Happening = What & { readonly at: Moment };
+
+/** The chains that share one governance, named by their relay chain: those with its token. */
+export type Government = {
+  readonly relay: string;
+  readonly isOf: (chain: Chain) => boolean;
+  readonly story: readonly Happening[];
+};
+
+/** The governments of these relay chains, each with everything that happened in it, in order. */
+export function governmentsOf(input: Input, relays: readonly string[]): readonly Government[] {
+  const blocks = timedBlocks(input.blocks).filter(({ chain }) => relays.includes(chain.relay));
+  const groups = Map.groupBy(blocks, ({ chain }) => governmentName(chain));
+  return [...groups.values()].flatMap((ofGroup) => {
+    const [first] = ofGroup;
+    if (!first) return [];
+    const name = governmentName(first.chain);
+    const isOf = (chain: Chain) => governmentName(chain) === name;
+    return [{ relay: first.chain.relay, isOf, story: storyOf(input, ofGroup, isOf) }];
+  });
+}
+
+/** A chain with a token of its own has its own referenda, counted from zero like those of its relay chain. */
+function governmentName({ relay, symbol, name }: Chain): string {
+  const isRelayToken = relay !== 'solo' && chainNamed(relay).symbol === symbol;
+  return isRelayToken ? relay : name;
+}
+
+type Unordered = What & { readonly at: Omit<Moment, 'order'> };
+
+function storyOf(
+  input: Input,
+  blocks: readonly TimedBlock[],
+  isOf: Government['isOf'],
+): readonly Happening[] {
+  const inOrder = blocks.toSorted((a, b) =>
+    compareKeys([a.time, a.chain.name, a.height], [b.time, b.chain.name, b.height]),
+  );
+  const told: Unordered[] = inOrder.flatMap(happeningsOf);
+  const states = snapshotsOf(input, 'delegations').flatMap((snapshot): readonly Unordered[] => {
+    const chain = chainNamed(snapshot.chain);
+    if (!isOf(chain)) return [];
+    const terms = new Payload(snapshot.payload).items('delegations').map((entry) => ({
+      delegator: entry.account('delegator'),
+      target: entry.account('target'),
+      track: entry.index('track'),
+      conviction: entry.index('conviction'),
+      balance: entry.amount('balance'),
+    }));
+    return [{ kind: 'state', terms, at: { time: snapshot.asOf, chain, height: null, extrinsicId: null } }];
+  });
+  // Sorting is stable: what is told of one moment keeps its order, and a state follows what led to it.
+  const all = [...told, ...states].toSorted((a, b) => a.at.time - b.at.time);
+  return all.map((one, order) => ({ ...one, at: { ...one.at, order } }));
+}
+
+function happeningsOf(block: TimedBlock): readonly Unordered[] {
+  const outside = (phase: PlacedEvent['phase']) =>
+    block.events.filter((event) => event.phase === phase).flatMap((event) => eventOutside(block, event));
+  return [
+    ...outside('onInitialize'),
+    ...block.extrinsics.flatMap((extrinsic) => happeningsIn(block, extrinsic)),
+    ...outside('onFinalize'),
+  ];
+}
+
+function eventOutside(block: TimedBlock, event: PlacedEvent): readonly Unordered[] {
+  const at = momentOf(block, null);
+  if (!isNamed(event, 'convictionVoting', 'Voted')) return [{ kind: 'event', event, extrinsic: null, at }];
+  // Without its index a vote that no call tells of cannot be placed.
+  const poll = event.data.length === 3 ? parseIndex(event.data[2]) : null;
+  return poll === null ? [] : voteHappening(event, poll, at);
+}
+
+/** First what the events say, then what the calls did. */
+function happeningsIn(block: TimedBlock, extrinsic: Extrinsic): readonly Unordered[] {
+  const at = momentOf(block, extrinsic.index);
+  const events = extrinsic.events
+    .filter((event) => !isNamed(event, 'convictionVoting', 'Voted'))
+    .map((event): Unordered => ({ kind: 'event', event, extrinsic, at }));
+  const voted = extrinsic.events.filter((event) => isNamed(event, 'convictionVoting', 'Voted'));
+  const left = new Set(voted);
+  const calls = extrinsic.executed.flatMap((call): readonly Unordered[] => {
+    if (!isNamed(call, 'convictionVoting', 'vote')) return callHappening(call, extrinsic, at);
+    if (voted.length === 0) return voteOfCall(call, at);
+    const event = [...left].find(({ data }) => parseAccount(data[0]) === call.actor);
+    if (!event) return [];
+    left.delete(event);
+    const poll = parseIndex(event.data.length === 3 ? event.data[2] : call.args.poll_index);
+    return poll === null ? [] : voteHappening(event, poll, at);
+  });
+  const withoutCall = [...left].flatMap((event) => {
+    const poll = event.data.length === 3 ? parseIndex(event.data[2]) : null;
+    return poll === null ? [] : voteHappening(event, poll, at);
+  });
+  return [...events, ...withoutCall, ...calls];
+}
+
+function momentOf(block: Block & { time: number }, extrinsic: number | null): Omit<Moment, 'order'> {
+  const { time, chain, height } = block;
+  return { time, chain, height, extrinsicId: extrinsic === null ? null : `${height}-${extrinsic}` };
+}
+
+function voteHappening(event: PlacedEvent, poll: number, at: Omit<Moment, 'order'>): readonly Unordered[] {
+  const voter = parseAccount(event.data[0]);
+  const vote = parseVote(event.data[1]);
+  return voter !== null && vote !== null ? [{ kind: 'vote', voter, poll, vote, at }] : [];
+}
+
+function voteOfCall(call: ExecutedCall, at: Omit<Moment, 'order'>): readonly Unordered[] {
+  const poll = parseIndex(call.args.poll_index);
+  const vote = parseVote(call.args.vote);
+  if (call.actor === null || poll === null || vote === null) return [];
+  return [{ kind: 'vote', voter: call.actor, poll, vote, at }];
+}
+
+function callHappening(
+  call: ExecutedCall,
+  extrinsic: Extrinsic,
+  at: Omit<Moment, 'order'>,
+): readonly Unordered[] {
+  const { actor, args } = call;
+  if (call.pallet !== 'convictionVoting') return [{ kind: 'call', call, extrinsic, at }];
+  const [track, poll] = [parseIndex(args.class), parseIndex(args.index)];
+  switch (call.method) {
+    case 'removeVote':
+      return actor !== null && poll !== null ? [{ kind: 'remove', voter: actor, poll, at }] : [];
+    case 'removeOtherVote': {
+      const voter = parseSigner(args.target);
+      return voter !== null && poll !== null ? [{ kind: 'remove', voter, poll, at }] : [];
+    }
+    case 'undelegate':
+      return actor !== null && track !== null ? [{ kind: 'undelegate', delegator: actor, track, at }] : [];
+    case 'delegate': {
+      const target = parseSigner(args.to);
+      const conviction = parseConviction(args.conviction);
+      const balance = parseAmount(args.balance);
+      if (actor === null || target === null || track === null) return [];
+      if (conviction === null || balance === null) return [];
+      return [{ kind: 'delegate', terms: { delegator: actor, target, track, conviction, balance }, at }];
+    }
+    default:
+      return [];
+  }
+}
