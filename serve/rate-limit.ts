@@ -22,6 +22,7 @@ export function limitAnonymous(app: FastifyInstance, engine: Engine): void {
   if (limits.length === 0) return;
 
   app.addHook('onRequest', async (request, reply) => {
+    if (request.isKnownCaller) return;
     const now = runtime.clock.now();
     let tightest = { remaining: Number.POSITIVE_INFINITY, reset: 0, limit: limits[0] as Limit };
     for (const limit of limits) {

@@ -1,0 +1,94 @@
+// Signs in with a browser wallet: asks it for its accounts, the server for a message, the wallet for a signature.
+// Wallets announce themselves in `window.injectedWeb3`, as the extensions of the Polkadot ecosystem agreed.
+
+const SCHEMES = ['sr25519', 'ed25519', 'ecdsa'];
+/** Extensions announce themselves a moment after the page. */
+const ANNOUNCED_MS = 1500;
+
+for (const form of document.querySelectorAll('form[data-wallet]')) prepare(form);
+
+function prepare(form) {
+  const button = form.querySelector('button');
+  const says = form.querySelector('[data-says]');
+  const choice = form.querySelector('[data-accounts]');
+  const select = choice.querySelector('select');
+  let accounts = [];
+  button.disabled = false;
+
+  button.addEventListener('click', async () => {
+    says.textContent = '';
+    button.disabled = true;
+    try {
+      if (accounts.length === 0) {
+        accounts = await findAccounts();
+        for (const [i, { address, name }] of accounts.entries()) {
+          select.add(new Option(name ? `${name} (${short(address)})` : short(address), String(i)));
+        }
+        choice.hidden = accounts.length < 2;
+        if (accounts.length > 1) {
+          says.textContent = 'Choose an account, then press the button again.';
+          select.focus();
+          return;
+        }
+      }
+      await sign(form, accounts[Number(select.value) || 0]);
+    } catch (error) {
+      says.textContent = error instanceof Error ? error.message : String(error);
+    } finally {
+      button.disabled = false;
+    }
+  });
+}
+
+async function findAccounts() {
+  const wallets = await announced();
+  if (wallets.length === 0) {
+    throw new Error(
+      'No wallet was found. Install one, such as the Polkadot extension, and open this page again.',
+    );
+  }
+  const found = [];
+  for (const [, wallet] of wallets) {
+    const injected = await wallet.enable('Chain Metrics');
+    for (const account of await injected.accounts.get()) found.push({ ...account, signer: injected.signer });
+  }
+  const usable = found.filter(({ type, signer }) => signer?.signRaw && (!type || SCHEMES.includes(type)));
+  if (usable.length === 0) throw new Error('The wallet offers no account that can sign in here.');
+  return usable;
+}
+
+async function announced() {
+  const until = Date.now() + ANNOUNCED_MS;
+  for (;;) {
+    const wallets = Object.entries(window.injectedWeb3 ?? {});
+    if (wallets.length > 0 || Date.now() > until) return wallets;
+    await new Promise((done) => setTimeout(done, 100));
+  }
+}
+
+async function sign(form, { address, type = 'sr25519', signer }) {
+  const body = new URLSearchParams({
+    form_token: form.elements.form_token.value,
+    purpose: form.dataset.wallet,
+    address,
+    scheme: type,
+  });
+  const answer = await fetch('/wallet/challenge', { method: 'POST', body, credentials: 'same-origin' });
+  if (!answer.headers.get('content-type')?.includes('json')) {
+    throw new Error('This page is too old. Open it again.');
+  }
+  const { nonce, message, error } = await answer.json();
+  if (error) throw new Error(error);
+  const { signature } = await signer.signRaw({ address, data: hex(message), type: 'bytes' });
+  form.elements.nonce.value = nonce;
+  form.elements.signature.value = signature;
+  form.submit();
+}
+
+function hex(text) {
+  return `0x${[...new TextEncoder().encode(text)].map((byte) => byte.toString(16).padStart(2, '0')).join('')}`;
+}
+
+function short(address) {
+  return `${address.slice(0, 8)}…${address.slice(-6)}`;
+}

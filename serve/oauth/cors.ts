@@ -1,0 +1,36 @@
+import type { FastifyInstance, FastifyReply } from 'fastify';
+
+/** Paths that pages of other origins may call, with the methods that they may use. */
+const OPEN: Readonly<Record<string, string>> = {
+  '/oauth/token': 'POST',
+  '/oauth/revoke': 'POST',
+  '/oauth/userinfo': 'GET, HEAD, POST',
+  '/.well-known/oauth-authorization-server': 'GET, HEAD',
+};
+
+/**
+ * Cross-origin calls: any origin, never with cookies. A preflight gets `Authorization` when it asks for it, and no
+ * other header. The authorization endpoint is for browsers that go there, not for scripts (RFC 9700 §2.6).
+ */
+export function openToOtherOrigins(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, reply, next) => {
+    if (Object.hasOwn(OPEN, request.routeOptions.url ?? '')) allowOrigin(reply);
+    next();
+  });
+  for (const [path, methods] of Object.entries(OPEN)) {
+    app.options(path, (request, reply) => {
+      const wanted = String(request.headers['access-control-request-headers'] ?? '').toLowerCase();
+      const wantsAuthorization = wanted.split(',').some((name) => name.trim() === 'authorization');
+      reply.header('access-control-allow-methods', methods).header('access-control-max-age', '600');
+      if (wantsAuthorization) reply.header('access-control-allow-headers', 'Authorization');
+      return reply.code(200).send();
+    });
+  }
+  app.options('/oauth/authorize', (_request, reply) => reply.code(405).header('allow', 'GET, POST').send());
+}
+
+function allowOrigin(reply: FastifyReply): void {
+  reply
+    .header('access-control-allow-origin', '*')
+    .header('access-control-expose-headers', 'WWW-Authenticate');
+}

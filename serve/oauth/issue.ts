@@ -1,0 +1,70 @@
+import type { Accounts } from '../accounts/accounts.ts';
+import { KEPT_AFTER_END_MS } from '../accounts/accounts.ts';
+import type { NewGrant } from '../accounts/grants.ts';
+import { hashSecret, newSecret } from '../accounts/secrets.ts';
+import { makeToken } from '../accounts/tokens.ts';
+
+/** What `POST /oauth/token` answers. The password grant leaves out the last two, as its document shows. */
+export interface TokenResponse {
+  readonly access_token: string;
+  readonly token_type: 'bearer';
+  /** Seconds. */
+  readonly expires_in: number;
+  readonly scope: string;
+  readonly refresh_token?: string;
+  /** Unix time in seconds. */
+  readonly created_at?: number;
+}
+
+/** The grant with a new access token, which replaces the one before. */
+export function withAccess(
+  { config }: Accounts,
+  grant: NewGrant,
+  scopes: readonly string[],
+  now: number,
+): { grant: NewGrant; response: TokenResponse } {
+  const seconds = config.OAUTH_ACCESS_SECONDS;
+  const access = makeToken('access', grant.id);
+  const expires = now + seconds * 1000;
+  return {
+    grant: {
+      ...grant,
+      access_hash: hashSecret(access.secret),
+      access_scopes: scopes,
+      access_created_ms: now,
+      access_expires_ms: expires,
+      expires_ms: Math.max(grant.refresh_expires_ms, expires) + KEPT_AFTER_END_MS,
+    },
+    response: {
+      access_token: access.text,
+      token_type: 'bearer',
+      expires_in: seconds,
+      scope: scopes.join(' '),
+    },
+  };
+}
+
+/** The grant with a new pair, which replaces the one before. `family` is what its refresh tokens share. */
+export function withPair(
+  accounts: Accounts,
+  grant: NewGrant,
+  scopes: readonly string[],
+  now: number,
+  family = newSecret(),
+): { grant: NewGrant; response: TokenResponse } {
+  const own = newSecret();
+  const refresh = makeToken('refresh', grant.id, family + own);
+  const rotated: NewGrant = {
+    ...grant,
+    family_hash: hashSecret(family),
+    refresh_hash: hashSecret(own),
+    previous_refresh_hash: grant.refresh_hash,
+    refreshed_ms: now,
+    refresh_expires_ms: now + accounts.config.OAUTH_REFRESH_DAYS * 86_400_000,
+  };
+  const { grant: next, response } = withAccess(accounts, rotated, scopes, now);
+  return {
+    grant: next,
+    response: { ...response, refresh_token: refresh.text, created_at: Math.floor(now / 1000) },
+  };
+}

@@ -1,0 +1,79 @@
+import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
+
+export type Answer = LightMyRequestResponse;
+export type Fields = Readonly<Record<string, string | readonly string[]>>;
+
+/** Keeps cookies and sends forms as a browser does, without one. */
+export class Browser {
+  readonly #app: FastifyInstance;
+  readonly #address: string;
+  readonly cookies = new Map<string, string>();
+
+  constructor(app: FastifyInstance, address = '192.0.2.1') {
+    this.#app = app;
+    this.#address = address;
+  }
+
+  async get(url: string, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.#keep(
+      await this.#app.inject({ url, remoteAddress: this.#address, headers: this.#headers(headers) }),
+    );
+  }
+
+  /** Opens a page and sends its form: the page's hidden fields and those that are given. */
+  async submit(page: string, action: string, fields: Fields): Promise<Answer> {
+    return this.post(action, { ...hiddenFields((await this.get(page)).body, action), ...fields });
+  }
+
+  async post(url: string, fields: Fields, headers: Record<string, string> = {}): Promise<Answer> {
+    return this.#keep(
+      await this.#app.inject({
+        method: 'POST',
+        url,
+        remoteAddress: this.#address,
+        headers: this.#headers({ 'content-type': 'application/x-www-form-urlencoded', ...headers }),
+        payload: encoded(fields),
+      }),
+    );
+  }
+
+  #headers(more: Record<string, string>): Record<string, string> {
+    const cookie = [...this.cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    return { host: 'localhost', ...(cookie === '' ? {} : { cookie }), ...more };
+  }
+
+  #keep(answer: Answer): Answer {
+    for (const { name, value, maxAge, expires } of answer.cookies as {
+      name: string;
+      value: string;
+      maxAge?: number;
+      expires?: Date;
+    }[]) {
+      const isOver = maxAge === 0 || (expires !== undefined && expires.getTime() === 0);
+      if (isOver) this.cookies.delete(name);
+      else this.cookies.set(name, encodeURIComponent(value));
+    }
+    return answer;
+  }
+}
+
+export function encoded(fields: Fields): string {
+  return Object.entries(fields)
+    .flatMap(([name, value]) =>
+      typeof value === 'string' ? [[name, value]] : value.map((one) => [name, one]),
+    )
+    .map((pair) => pair.map((part) => encodeURIComponent(part as string)).join('='))
+    .join('&');
+}
+
+/** The hidden fields of the form with that action; of the first form that has a token when it is not on the page. */
+export function hiddenFields(page: string, action: string): Record<string, string> {
+  const forms = [...page.matchAll(/<form[^>]*action="([^"]*)"[^>]*>([\s\S]*?)<\/form>/g)];
+  const form = forms.find(([, to]) => plain(to ?? '') === action) ?? forms[0];
+  const inputs = [...(form?.[2] ?? '').matchAll(/<input type="hidden" name="([^"]*)"(?: value="([^"]*)")?/g)];
+  return Object.fromEntries(inputs.map(([, name = '', value = '']) => [name, plain(value)]));
+}
+
+/** Text of HTML without its escapes. */
+export const plain = (text: string): string =>
+  text.replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)));

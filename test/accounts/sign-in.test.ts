@@ -1,0 +1,186 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Browser } from './browser.ts';
+import { aUser, openWorld, PASSWORD, signedIn, type World } from './world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await openWorld({ TRUST_PROXY: 'true' });
+});
+afterAll(() => world.close());
+
+describe('signing up', () => {
+  test('makes an account, signs in, and goes where the person wanted to go', async () => {
+    const browser = new Browser(world.app);
+    const answer = await browser.submit('/sign-up?next=%2Fprofile%2Fkeys', '/sign-up', {
+      username: 'Alice',
+      email: 'Alice@Example.org',
+      password: PASSWORD,
+    });
+    expect(answer.statusCode).toBe(303);
+    expect(answer.headers.location).toBe('/profile/keys');
+    const page = await browser.get('/profile');
+    expect(page.body).toContain('alice@example.org');
+  });
+
+  test.each([
+    ['username', { username: 'a' }, 'Use 2 to 39'],
+    ['username', { username: 'аlice' }, 'Use 2 to 39'],
+    ['username', { username: 'alice' }, 'is taken'],
+    ['username', { username: 'oauth2' }, 'reserved'],
+    ['email', { email: 'nobody' }, 'such as name@example.org'],
+    ['email', { email: 'alice@example.org' }, 'belongs to an account'],
+    ['password', { password: 'short' }, 'at least 10'],
+    ['password', { password: 'carol is my name' }, 'does not hold your user name'],
+    ['password', { password: 'aaaaaaaaaaaaaa' }, 'more than a few'],
+  ])('names the field at fault: %s %j', async (field, wrong, says) => {
+    const browser = new Browser(world.app, `192.0.2.${10 + Math.floor(Math.random() * 200)}`);
+    const good = { username: 'carol', email: '', password: PASSWORD };
+    const answer = await browser.submit('/sign-up', '/sign-up', { ...good, ...wrong });
+    expect(answer.statusCode).toBe(422);
+    expect(answer.body).toMatch(new RegExp(`id="${field}-fault">[^<]*${says}`));
+    expect(answer.headers['set-cookie'] ?? '').not.toContain('session=');
+  });
+});
+
+describe('signing in', () => {
+  test('takes the user name or the e-mail address, in any case of letters', async () => {
+    const user = await aUser(world);
+    for (const login of [user.username, user.username.toUpperCase(), user.email]) {
+      const browser = new Browser(world.app);
+      const answer = await browser.submit('/sign-in', '/sign-in', { login, password: PASSWORD });
+      expect(answer.statusCode).toBe(303);
+      expect((await browser.get('/profile')).statusCode).toBe(200);
+    }
+  });
+
+  test('says the same for an unknown name and a wrong password', async () => {
+    const user = await aUser(world);
+    const wrong = await new Browser(world.app).submit('/sign-in', '/sign-in', {
+      login: user.username,
+      password: 'wrong',
+    });
+    const unknown = await new Browser(world.app).submit('/sign-in', '/sign-in', {
+      login: 'nobody',
+      password: 'wrong',
+    });
+    expect([wrong.statusCode, unknown.statusCode]).toEqual([401, 401]);
+    expect(wrong.body).toContain('The user name or password is wrong.');
+    expect(unknown.body).toContain('The user name or password is wrong.');
+  });
+
+  test('gives a new session that a page script cannot read, whatever the browser had before', async () => {
+    const user = await aUser(world);
+    const browser = new Browser(world.app);
+    browser.cookies.set('session', 'A'.repeat(43));
+    const answer = await browser.submit('/sign-in', '/sign-in', { login: user.username, password: PASSWORD });
+    const cookie = [answer.headers['set-cookie']].flat().find((one) => one?.startsWith('session='));
+    expect(cookie).toMatch(/HttpOnly/);
+    expect(cookie).toMatch(/SameSite=Lax/);
+    expect(cookie).not.toContain('A'.repeat(43));
+  });
+
+  test('over https uses a __Host- cookie that is Secure', async () => {
+    await using secure = await world.beside({ PUBLIC_URL: 'https://metrics.example' });
+    const user = await aUser(secure);
+    const answer = await new Browser(secure.app).submit('/sign-in', '/sign-in', {
+      login: user.username,
+      password: PASSWORD,
+    });
+    const cookie = [answer.headers['set-cookie']].flat().find((one) => one?.includes('session='));
+    expect(cookie).toMatch(/^__Host-session=.*Path=\/;.*Secure/);
+  });
+
+  test.each([
+    'https://evil.example',
+    '//evil.example',
+    '/\\evil.example',
+    'javascript:alert(1)',
+    '/%0d%0aSet-Cookie:x',
+    '/a\tb',
+  ])('leads nowhere else: next=%s', async (next) => {
+    const user = await aUser(world);
+    const answer = await new Browser(world.app).submit(
+      `/sign-in?next=${encodeURIComponent(next)}`,
+      '/sign-in',
+      {
+        login: user.username,
+        password: PASSWORD,
+      },
+    );
+    expect(answer.statusCode).toBe(303);
+    expect(String(answer.headers.location)).toMatch(/^\/(?![/\\])/);
+    expect(String(answer.headers.location)).not.toContain('evil');
+  });
+
+  test('is throttled by account and address, also for the right password, and open again later', async () => {
+    const user = await aUser(world);
+    const browser = new Browser(world.app, '198.51.100.7');
+    const attempt = (password: string) =>
+      browser.submit('/sign-in', '/sign-in', { login: user.username, password });
+    for (let i = 0; i < 10; i++) expect((await attempt('wrong')).statusCode).toBe(401);
+    const refused = await attempt(PASSWORD);
+    expect(refused.statusCode).toBe(429);
+    expect(Number(refused.headers['retry-after'])).toBeGreaterThan(0);
+    const elsewhere = new Browser(world.app, '198.51.100.8');
+    expect(
+      (await elsewhere.submit('/sign-in', '/sign-in', { login: user.username, password: PASSWORD }))
+        .statusCode,
+    ).toBe(303);
+    world.advance(15 * 60_000);
+    expect((await attempt(PASSWORD)).statusCode).toBe(303);
+  });
+});
+
+describe('sessions', () => {
+  test('end by signing out, and the old cookie opens nothing', async () => {
+    const browser = await signedIn(world, await aUser(world));
+    const stolen = new Map(browser.cookies);
+    await browser.submit('/profile', '/sign-out', {});
+    const thief = new Browser(world.app);
+    for (const [name, value] of stolen) thief.cookies.set(name, value);
+    const answer = await thief.get('/profile');
+    expect(answer.statusCode).toBe(303);
+    expect(answer.headers.location).toBe('/sign-in?next=%2Fprofile');
+  });
+
+  test('all end at once', async () => {
+    const user = await aUser(world);
+    const [here, there] = [await signedIn(world, user), await signedIn(world, user)];
+    await here.submit('/profile/sessions', '/profile/sessions/end-all', {});
+    expect((await here.get('/profile')).statusCode).toBe(303);
+    expect((await there.get('/profile')).statusCode).toBe(303);
+    expect((await (await signedIn(world, user)).get('/profile')).statusCode).toBe(200);
+  });
+
+  test('can be ended one by one, and only by their user', async () => {
+    const user = await aUser(world);
+    const [here, there] = [await signedIn(world, user), await signedIn(world, user)];
+    const action =
+      /action="(\/profile\/sessions\/[^"]+\/end)"/.exec((await here.get('/profile/sessions')).body)?.[1] ??
+      '';
+    const other = await signedIn(world, await aUser(world));
+    await other.submit('/profile/sessions', action, {});
+    expect((await there.get('/profile')).statusCode).toBe(200);
+    await here.submit('/profile/sessions', action, {});
+    expect((await there.get('/profile')).statusCode).toBe(303);
+    expect((await here.get('/profile')).statusCode).toBe(200);
+  });
+
+  test('end with the password that they were opened by', async () => {
+    const user = await aUser(world);
+    const [here, there] = [await signedIn(world, user), await signedIn(world, user)];
+    const changed = await here.submit('/profile/security', '/profile/security/password', {
+      password: PASSWORD,
+      new_password: 'another four quiet words',
+    });
+    expect(changed.statusCode).toBe(303);
+    expect((await there.get('/profile')).statusCode).toBe(303);
+    expect((await here.get('/profile')).statusCode).toBe(200);
+  });
+
+  test('that nobody uses end by themselves', async () => {
+    const browser = await signedIn(world, await aUser(world));
+    world.advance(15 * 86_400_000);
+    expect((await browser.get('/profile')).statusCode).toBe(303);
+  });
+});
