@@ -1,0 +1,116 @@
+import { hash } from 'node:crypto';
+import { Memo } from './memo.ts';
+
+// How values of any JSON type are read as what an alert needs. Nothing here throws.
+
+export type JsonObject = Readonly<Record<string, unknown>>;
+
+export const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** An own property, so that names such as `constructor` are names only. */
+export const get = (value: unknown, name: string): unknown =>
+  isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+
+/** A text: strings as they are, other values as JSON; '' for what is missing or blank. */
+export function textOf(value: unknown): string {
+  if (value === undefined || value === null) return '';
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.trim() === '' ? '' : text;
+}
+
+/** The first of them that is not blank. */
+export function firstText(...values: readonly unknown[]): string {
+  for (const value of values) {
+    const text = textOf(value);
+    if (text !== '') return text;
+  }
+  return '';
+}
+
+const ELLIPSIS = '...';
+
+/** At most so many characters; what is cut ends with an ellipsis. Never cuts a character in two. */
+export function cut(text: string, most: number): string {
+  if (text.length <= most) return text;
+  const characters = Array.from(text);
+  if (characters.length <= most) return text;
+  return characters.slice(0, Math.max(0, most - ELLIPSIS.length)).join('') + ELLIPSIS;
+}
+
+/** One or more texts: lists are flattened, blanks left out. */
+export function textsOf(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(textsOf);
+  const text = textOf(value);
+  return text === '' ? [] : [text];
+}
+
+/** ISO 8601, RFC 2822, and dates with the name of a month: the rest is no time, whatever a parser makes of it. */
+const LOOKS_LIKE_TIME =
+  /^(?:[+-]?\d{4,6}-\d{2}(?:-\d{2})?|\d{4}\/\d{1,2}\/\d{1,2}|(?:[a-z]{3,9},?\s+)?\d{1,2}\s+[a-z]{3,9},?\s+\d{4}|(?:[a-z]{3,9},?\s+)?[a-z]{3,9}\s+\d{1,2},?\s+\d)/i;
+const HAS_ZONE = /(?:z|utc|gmt|[+-]\d{2}:?\d{2}|\b[ecmp][sd]t)\)?$/i;
+const IS_DAY_OR_MONTH = /^[+-]?\d{4,6}(?:-\d{2}){1,2}$/;
+/** Finer than milliseconds: cut, since not every parser takes it. */
+const FRACTION = /(\.\d{3})\d+/;
+
+/**
+ * Milliseconds since the epoch of a written time; null when it is none. A time without zone is UTC. Year 1 is how
+ * Go writes no time at all.
+ */
+export function timeOf(value: unknown): number | null {
+  return typeof value === 'string' ? times.of(value, () => parseTime(value)) : null;
+}
+
+/** The items of a body tell the same times. */
+const times = new Memo<number | null>(1000);
+
+function parseTime(value: string): number | null {
+  const text = value.trim().replace(FRACTION, '$1');
+  if (!LOOKS_LIKE_TIME.test(text)) return null;
+  const isZoned = IS_DAY_OR_MONTH.test(text) || HAS_ZONE.test(text);
+  const attempts = isZoned ? [text] : [`${text}Z`, `${text} UTC`];
+  const ms = attempts.map((attempt) => Date.parse(attempt)).find((found) => !Number.isNaN(found));
+  return ms === undefined || new Date(ms).getUTCFullYear() === 1 ? null : ms;
+}
+
+/** Seconds or milliseconds since the epoch, as some tools write times; null when it is neither. */
+export function epochOf(value: unknown): number | null {
+  const number = typeof value === 'string' && /^\d{9,13}$/.test(value.trim()) ? Number(value) : value;
+  if (typeof number !== 'number' || !(number > 1e8 && number < 1e14)) return null;
+  return Math.round(number > 1e11 ? number : number * 1000);
+}
+
+/** JSON with its keys in order: equal for equal values. */
+export function canonical(value: unknown, without: ReadonlySet<string> = NOTHING): string {
+  if (Array.isArray(value)) return `[${value.map((item) => canonical(item)).join(',')}]`;
+  if (!isObject(value)) return JSON.stringify(value) ?? 'null';
+  const names = Object.keys(value).filter((name) => !without.has(name));
+  return `{${names
+    .sort()
+    .map((name) => `${JSON.stringify(name)}:${canonical(value[name])}`)
+    .join(',')}}`;
+}
+const NOTHING: ReadonlySet<string> = new Set();
+
+export const sha256 = (text: string): string => hash('sha256', text.toWellFormed(), 'hex');
+
+/** How deep lists and objects of a JSON text stand in each other, without reading it. */
+export function depthOf(bytes: Buffer): number {
+  let depth = 0;
+  let deepest = 0;
+  let inText = false;
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i];
+    if (inText) {
+      if (byte === BACKSLASH) i++;
+      else if (byte === QUOTE) inText = false;
+    } else if (byte === QUOTE) inText = true;
+    else if (byte === 0x5b || byte === 0x7b) {
+      depth++;
+      if (depth > deepest) deepest = depth;
+    } else if (byte === 0x5d || byte === 0x7d) depth--;
+  }
+  return deepest;
+}
+const BACKSLASH = 0x5c;
+const QUOTE = 0x22;

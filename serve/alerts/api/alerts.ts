@@ -1,0 +1,293 @@
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import { type Alert, SEVERITIES, STATUSES } from '../../../aggregate/alerts/alert.ts';
+import { alertOf, changeAlert } from '../actions.ts';
+import type { Desk } from '../desk.ts';
+import type { Api } from '../endpoint.ts';
+import { addNote, deleteNote, notesOf } from '../notes.ts';
+import { usersById } from '../projects.ts';
+import {
+  type AlertFilter,
+  countAlerts,
+  detailsOf,
+  historyOf,
+  listAlerts,
+  SORTS,
+  type Sort,
+} from '../reading.ts';
+import type { Note } from '../tables.ts';
+import { alertJson, alertShape, timeText, userShape } from './shapes.ts';
+
+const several = <T extends string>(values: readonly [T, ...T[]]) =>
+  z
+    .union([z.string(), z.array(z.string())])
+    .transform((given) => [given].flat().flatMap((text) => text.split(',')))
+    .pipe(z.array(z.enum(values)))
+    .optional();
+
+const filters = {
+  status: several(STATUSES).describe('one or more, separated by commas'),
+  severity: several(SEVERITIES).describe('one or more, separated by commas'),
+  search: z.string().max(500).optional().describe('words in title, description, service or monitoring tool'),
+  service: z.string().max(500).optional(),
+  monitoring_tool: z.string().max(500).optional(),
+  environment: z.string().max(500).optional(),
+  integration_id: z.string().max(100).optional(),
+  assignee_id: z.string().max(100).optional().describe('id of a user, or none'),
+  started_after: z.iso.datetime({ offset: true }).optional(),
+  started_before: z.iso.datetime({ offset: true }).optional(),
+};
+const filterSchema = z.object(filters);
+
+const paging = {
+  order_by: z.enum(Object.keys(SORTS) as [Sort, ...Sort[]]).default('started_at'),
+  sort: z.enum(['asc', 'desc']).default('desc').describe('severity: desc has the most severe first'),
+  page: z.coerce.number().int().min(1).max(1_000_000).default(1),
+  per_page: z.coerce.number().int().min(1).max(100).default(20),
+};
+
+function filterOf(query: z.output<typeof filterSchema>): AlertFilter {
+  const { integration_id, assignee_id, started_after, started_before, ...rest } = query;
+  return {
+    ...rest,
+    integration: integration_id,
+    assignee: assignee_id,
+    started_after: started_after === undefined ? undefined : Date.parse(started_after),
+    started_before: started_before === undefined ? undefined : Date.parse(started_before),
+  };
+}
+
+const iidOf = z.object({ alert_iid: z.coerce.number().int().min(1) });
+const one = '/projects/:id/alerts/:alert_iid';
+const tag = 'Alerts' as const;
+const role = 'Developer' as const;
+
+export function serveAlerts(api: Api, desk: Desk, url: () => string): void {
+  serveList(api, desk, url);
+  serveOne(api, desk, url);
+  serveHistory(api, desk);
+  serveNotes(api, desk);
+}
+
+function serveList(api: Api, desk: Desk, url: () => string): void {
+  api.add(
+    {
+      method: 'GET',
+      path: '/projects/:id/alerts',
+      tag,
+      summary: 'Alerts of a project',
+      doc: 'Pages are told of in X-Total, X-Page, X-Per-Page, X-Next-Page and Link.',
+      role,
+      query: filterSchema.extend(paging),
+      answer: z.array(alertShape),
+    },
+    async ({ membership, query, request, reply }) => {
+      const { order_by: sort, sort: direction, page: number, per_page: size, ...given } = query;
+      const order = { sort, descending: direction === 'desc' };
+      const project = Number(membership.project.id);
+      const { rows, total } = await listAlerts(desk, project, filterOf(given), order, { number, size });
+      tellPages(reply, `${url()}${request.url}`, { number, size, total });
+      const users = await usersById(
+        desk,
+        rows.flatMap(({ assignees }) => assignees),
+      );
+      return rows.map((alert) => alertJson(alert, users, url()));
+    },
+  );
+  api.add(
+    {
+      method: 'GET',
+      path: '/projects/:id/alerts/status_counts',
+      tag,
+      summary: 'How many alerts stand in each status',
+      role,
+      query: filterSchema,
+      answer: z.record(z.enum(['all', 'open', ...STATUSES]), z.int()),
+    },
+    async ({ membership, query }) => countAlerts(desk, Number(membership.project.id), filterOf(query)),
+  );
+}
+
+function serveOne(api: Api, desk: Desk, url: () => string): void {
+  const shown = async (alert: Alert) => alertJson(alert, await usersById(desk, alert.assignees), url());
+  api.add(
+    {
+      method: 'GET',
+      path: one,
+      tag,
+      summary: 'One alert with what it was made from',
+      role,
+      params: iidOf,
+      answer: alertShape.extend({
+        fingerprint: z.string(),
+        y_label: z.string().nullable(),
+        incident_markdown: z.string().nullable(),
+        other_annotations: z.record(z.string(), z.unknown()),
+        payload: z.unknown(),
+      }),
+    },
+    async ({ membership, params }) => {
+      const alert = await alertOf(desk, membership.project.id, params.alert_iid);
+      const { payload, annotations } = await detailsOf(desk, alert);
+      return {
+        ...(await shown(alert)),
+        fingerprint: alert.fingerprint,
+        y_label: alert.y_label || null,
+        incident_markdown: alert.incident_markdown || null,
+        other_annotations: annotations,
+        payload,
+      };
+    },
+  );
+  api.add(
+    {
+      method: 'PUT',
+      path: one,
+      tag,
+      summary: 'Change the status or the assignees of an alert',
+      doc: 'A resolved alert is reopened only while no other unresolved alert has its fingerprint.',
+      role,
+      params: iidOf,
+      body: z.object({
+        status: z.enum(STATUSES).optional(),
+        assignee_ids: z.array(z.int()).optional(),
+      }),
+      answer: alertShape,
+    },
+    async ({ caller, membership, params, body }) => {
+      const changed = await changeAlert(desk, membership.project.id, params.alert_iid, caller.user, {
+        ...(body.status === undefined ? {} : { status: body.status }),
+        ...(body.assignee_ids === undefined ? {} : { assignees: body.assignee_ids.map(String) }),
+      });
+      return shown(changed);
+    },
+  );
+}
+
+function serveHistory(api: Api, desk: Desk): void {
+  api.add(
+    {
+      method: 'GET',
+      path: `${one}/history`,
+      tag,
+      summary: 'What happened to an alert, newest first',
+      role,
+      params: iidOf,
+      answer: z.array(
+        z.object({
+          at: z.iso.datetime(),
+          outcome: z.string(),
+          user_id: z.int().nullable(),
+          integration_id: z.string().nullable(),
+          change: z.record(z.string(), z.unknown()),
+        }),
+      ),
+    },
+    async ({ membership, params }) => {
+      const alert = await alertOf(desk, membership.project.id, params.alert_iid);
+      return (await historyOf(desk, alert)).map(({ at, outcome, by, integration, change }) => ({
+        at: timeText(at),
+        outcome,
+        user_id: by === '' ? null : Number(by),
+        integration_id: integration || null,
+        change,
+      }));
+    },
+  );
+}
+
+const noteShape = z.object({
+  id: z.string(),
+  body: z.string(),
+  author: userShape.nullable(),
+  created_at: z.iso.datetime(),
+});
+
+function serveNotes(api: Api, desk: Desk): void {
+  const shown = async (notes: readonly Note[]) => {
+    const users = await usersById(
+      desk,
+      notes.map(({ author_id }) => author_id),
+    );
+    return notes.map(({ id, body, author_id, created_ms }) => {
+      const author = users.get(author_id);
+      const { id: user = '', username = '', name = '' } = author ?? {};
+      return {
+        id,
+        body,
+        author: author ? { id: Number(user), username, name } : null,
+        created_at: timeText(created_ms),
+      };
+    });
+  };
+  api.add(
+    {
+      method: 'GET',
+      path: `${one}/notes`,
+      tag,
+      summary: 'Notes on an alert, oldest first',
+      role,
+      params: iidOf,
+      answer: z.array(noteShape),
+    },
+    async ({ membership: { project }, params }) => {
+      await alertOf(desk, project.id, params.alert_iid);
+      return shown(await notesOf(desk, project.id, params.alert_iid));
+    },
+  );
+  api.add(
+    {
+      method: 'POST',
+      path: `${one}/notes`,
+      tag,
+      summary: 'Write a note on an alert',
+      role,
+      params: iidOf,
+      body: z.object({ body: z.string() }),
+      answer: noteShape,
+      status: 201,
+    },
+    async ({ caller, membership: { project }, params, body }) => {
+      await alertOf(desk, project.id, params.alert_iid);
+      const [note] = await shown([await addNote(desk, project.id, params.alert_iid, caller.user, body.body)]);
+      return note;
+    },
+  );
+  api.add(
+    {
+      method: 'DELETE',
+      path: `${one}/notes/:note_id`,
+      tag,
+      summary: 'Delete a note of your own',
+      role,
+      params: iidOf.extend({ note_id: z.string().max(100) }),
+      status: 204,
+    },
+    async ({ caller, membership: { project }, params }) =>
+      deleteNote(desk, project.id, params.alert_iid, caller.user, params.note_id),
+  );
+}
+
+interface Pages {
+  readonly number: number;
+  readonly size: number;
+  readonly total: number;
+}
+
+function tellPages(reply: FastifyReply, url: string, { number, size, total }: Pages): void {
+  const last = Math.max(1, Math.ceil(total / size));
+  const link = (page: number, rel: string) => {
+    const to = new URL(url);
+    to.searchParams.set('page', String(page));
+    return `<${to}>; rel="${rel}"`;
+  };
+  const next = number < last ? number + 1 : null;
+  reply.headers({
+    'x-total': String(total),
+    'x-total-pages': String(last),
+    'x-page': String(number),
+    'x-per-page': String(size),
+    'x-next-page': next === null ? '' : String(next),
+    link: [...(next === null ? [] : [link(next, 'next')]), link(1, 'first'), link(last, 'last')].join(', '),
+  });
+}

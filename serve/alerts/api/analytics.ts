@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import { alertsByDay, flapping, type NoisyAlert, noisiest, type Range } from '../analytics.ts';
+import type { Desk } from '../desk.ts';
+import type { Api } from '../endpoint.ts';
+import { timeText } from './shapes.ts';
+
+const DAY_MS = 86_400_000;
+const DAYS_DEFAULT = 30;
+
+const range = z.object({
+  start_date: z.iso.date().optional().describe('first UTC day; 30 days before the last when absent'),
+  end_date: z.iso.date().optional().describe('last UTC day; today when absent'),
+});
+
+const noisyShape = z.object({
+  title: z.string(),
+  fingerprint: z.string(),
+  alerts: z.int(),
+  events: z.int(),
+  last_iid: z.int(),
+  last_seen_at: z.iso.datetime(),
+});
+const noisyJson = <Row extends NoisyAlert>({ last_seen_ms, ...rest }: Row) => ({
+  ...rest,
+  last_seen_at: timeText(last_seen_ms),
+});
+
+const number = z.number().nullable();
+const most = z.coerce.number().int().min(1).max(100).default(20);
+
+/** What a project's alerts say over time. */
+export function serveAnalytics(api: Api, desk: Desk): void {
+  const tag = 'Alerts' as const;
+  const role = 'Reporter' as const;
+  const rangeOf = ({ start_date, end_date }: z.output<typeof range>): Range => {
+    const until =
+      (end_date === undefined ? desk.accounts.clock.now() : Date.parse(end_date) + DAY_MS - 1) + 1;
+    return { from: start_date === undefined ? until - DAYS_DEFAULT * DAY_MS : Date.parse(start_date), until };
+  };
+  api.add(
+    {
+      method: 'GET',
+      path: '/projects/:id/analytics/alerts_by_day',
+      tag,
+      summary: 'Alerts by day, with the time to acknowledge and to resolve them in seconds',
+      role,
+      query: range,
+      answer: z.array(
+        z.object({
+          date: z.iso.date(),
+          alerts: z.int(),
+          events: z.int(),
+          acknowledged: z.int(),
+          resolved: z.int(),
+          mean_seconds_to_acknowledge: number,
+          median_seconds_to_acknowledge: number,
+          mean_seconds_to_resolve: number,
+          median_seconds_to_resolve: number,
+        }),
+      ),
+    },
+    async ({ membership, query }) => alertsByDay(desk, Number(membership.project.id), rangeOf(query)),
+  );
+  api.add(
+    {
+      method: 'GET',
+      path: '/projects/:id/analytics/noisiest_alerts',
+      tag,
+      summary: 'What makes most events',
+      role,
+      query: range.extend({ limit: most }),
+      answer: z.array(noisyShape),
+    },
+    async ({ membership, query }) =>
+      (await noisiest(desk, Number(membership.project.id), rangeOf(query), query.limit)).map(noisyJson),
+  );
+  api.add(
+    {
+      method: 'GET',
+      path: '/projects/:id/analytics/flapping_alerts',
+      tag,
+      summary: 'What comes back again and again after it was over',
+      role,
+      query: range.extend({
+        limit: most,
+        least: z.coerce.number().int().min(2).max(1000).default(3).describe('fewest alerts of a fingerprint'),
+      }),
+      answer: z.array(noisyShape.extend({ median_seconds_open: number })),
+    },
+    async ({ membership, query }) => {
+      const project = Number(membership.project.id);
+      return (await flapping(desk, project, rangeOf(query), query.least, query.limit)).map(noisyJson);
+    },
+  );
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { alertOf } from '../actions.ts';
+import type { Desk } from '../desk.ts';
+import type { Api } from '../endpoint.ts';
+import { changeIncident, incidentOf, incidentsOf, openIncident } from '../incidents.ts';
+import { incidentJson, incidentShape } from './shapes.ts';
+
+const iid = z.object({ incident_iid: z.coerce.number().int().min(1) });
+
+export function serveIncidents(api: Api, desk: Desk): void {
+  const tag = 'Alerts' as const;
+  api.add(
+    {
+      method: 'POST',
+      path: '/projects/:id/alerts/:alert_iid/incident',
+      tag,
+      summary: 'Make an incident of an alert, or find the one that it has',
+      role: 'Developer',
+      params: z.object({ alert_iid: z.coerce.number().int().min(1) }),
+      answer: incidentShape,
+      status: 201,
+    },
+    async ({ caller, membership: { project }, params }) => {
+      const alert = await alertOf(desk, project.id, params.alert_iid);
+      return incidentJson(await openIncident(desk, project.id, alert, caller.user));
+    },
+  );
+  api.add(
+    {
+      method: 'GET',
+      path: '/projects/:id/incidents',
+      tag,
+      summary: 'Incidents, newest first',
+      role: 'Reporter',
+      answer: z.array(incidentShape),
+    },
+    async ({ membership }) => (await incidentsOf(desk, membership.project.id)).map(incidentJson),
+  );
+  api.add(
+    {
+      method: 'GET',
+      path: '/projects/:id/incidents/:incident_iid',
+      tag,
+      summary: 'One incident',
+      role: 'Reporter',
+      params: iid,
+      answer: incidentShape,
+    },
+    async ({ membership, params }) =>
+      incidentJson(await incidentOf(desk, membership.project.id, params.incident_iid)),
+  );
+  api.add(
+    {
+      method: 'PUT',
+      path: '/projects/:id/incidents/:incident_iid',
+      tag,
+      summary: 'Change, close or reopen an incident',
+      doc: 'Closing it resolves its alert.',
+      role: 'Developer',
+      params: iid,
+      body: z.object({
+        title: z.string().max(255).optional(),
+        description: z.string().max(100_000).optional(),
+        state_event: z.enum(['close', 'reopen']).optional(),
+      }),
+      answer: incidentShape,
+    },
+    async ({ caller, membership, params, body: { title, description, state_event } }) =>
+      incidentJson(
+        await changeIncident(desk, membership.project.id, params.incident_iid, caller.user, {
+          ...(title === undefined ? {} : { title }),
+          ...(description === undefined ? {} : { description }),
+          ...(state_event === undefined ? {} : { isClosed: state_event === 'close' }),
+        }),
+      ),
+  );
+}

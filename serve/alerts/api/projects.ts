@@ -1,0 +1,178 @@
+import { z } from 'zod';
+import { ROLES, requireRole } from '../access.ts';
+import type { Desk } from '../desk.ts';
+import type { Api } from '../endpoint.ts';
+import {
+  changeProject,
+  createProject,
+  deleteProject,
+  membersOf,
+  projectsOf,
+  setMember,
+  userNamed,
+} from '../projects.ts';
+import { memberJson, memberShape, projectJson, projectShape } from './shapes.ts';
+
+const levels = Object.entries(ROLES).map(([role, level]) => `${level} ${role}`);
+const accessLevel = z.int().describe(levels.join(', '));
+
+const changes = {
+  name: z.string().max(255),
+  description: z.string().max(2000).optional(),
+  plan: z.enum(['free', 'premium']).optional(),
+  creates_incidents: z.boolean().optional().describe('make an incident of every new alert'),
+  closes_incidents: z.boolean().optional().describe('close the incident when its alert is resolved'),
+};
+
+const changesOf = ({ creates_incidents, closes_incidents, ...rest }: Record<string, unknown>) => ({
+  ...rest,
+  ...(creates_incidents === undefined ? {} : { makes_incidents: creates_incidents as boolean }),
+  ...(closes_incidents === undefined ? {} : { closes_incidents: closes_incidents as boolean }),
+});
+
+export function serveProjects(api: Api, desk: Desk, url: () => string): void {
+  const tag = 'Projects' as const;
+  api.add(
+    {
+      method: 'GET',
+      path: '/projects',
+      tag,
+      summary: 'Projects that you are a member of',
+      role: null,
+      answer: z.array(projectShape),
+    },
+    async ({ caller }) => (await projectsOf(desk, caller.user)).map((of) => projectJson(of, url())),
+  );
+  api.add(
+    {
+      method: 'POST',
+      path: '/projects',
+      tag,
+      summary: 'Make a project that you own',
+      role: null,
+      body: z.object(changes),
+      answer: projectShape,
+      status: 201,
+    },
+    async ({ caller, body }) => {
+      const project = await createProject(desk, caller.user, changesOf(body));
+      return projectJson({ project, level: ROLES.Owner }, url());
+    },
+  );
+  api.add(
+    {
+      method: 'GET',
+      path: '/projects/:id',
+      tag,
+      summary: 'One project',
+      role: 'Guest',
+      answer: projectShape,
+    },
+    async ({ membership }) => projectJson(membership, url()),
+  );
+  api.add(
+    {
+      method: 'PUT',
+      path: '/projects/:id',
+      tag,
+      summary: 'Change a project',
+      doc: 'The plan is changed by an Owner only.',
+      role: 'Maintainer',
+      body: z.object({ ...changes, name: changes.name.optional() }),
+      answer: projectShape,
+    },
+    async ({ membership, body }) => {
+      const { level, project } = membership;
+      if (body.plan !== undefined && body.plan !== project.plan) requireRole(membership, 'Owner');
+      return projectJson({ project: await changeProject(desk, project.id, changesOf(body)), level }, url());
+    },
+  );
+  api.add(
+    { method: 'DELETE', path: '/projects/:id', tag, summary: 'Delete a project', role: 'Owner', status: 204 },
+    async ({ membership }) => deleteProject(desk, membership.project.id),
+  );
+  serveMembers(api, desk);
+}
+
+function serveMembers(api: Api, desk: Desk): void {
+  const tag = 'Projects' as const;
+  api.add(
+    {
+      method: 'GET',
+      path: '/projects/:id/members',
+      tag,
+      summary: 'Members of a project',
+      role: 'Guest',
+      answer: z.array(memberShape),
+    },
+    async ({ membership }) => (await membersOf(desk, membership.project.id)).map(memberJson),
+  );
+  api.add(
+    {
+      method: 'POST',
+      path: '/projects/:id/members',
+      tag,
+      summary: 'Add a member',
+      doc: 'Nobody gives a higher role than their own.',
+      role: 'Maintainer',
+      body: z.object({
+        user_id: z.int().optional(),
+        username: z.string().max(255).optional(),
+        access_level: accessLevel,
+      }),
+      answer: memberShape,
+      status: 201,
+    },
+    async ({ membership, body }) => {
+      const user = await userNamed(desk, body.user_id ?? body.username ?? '');
+      const member = await setMember(desk, membership, user, body.access_level, 'add');
+      return memberJson({ user, level: member.access_level, since: member.created_ms });
+    },
+  );
+  serveMember(api, desk);
+}
+
+function serveMember(api: Api, desk: Desk): void {
+  const tag = 'Projects' as const;
+  const params = z.object({ user_id: z.coerce.number().int() });
+  api.add(
+    {
+      method: 'PUT',
+      path: '/projects/:id/members/:user_id',
+      tag,
+      summary: 'Change the role of a member',
+      role: 'Maintainer',
+      params,
+      body: z.object({ access_level: accessLevel }),
+      answer: memberShape,
+    },
+    async ({ membership, params, body }) => {
+      const user = await userNamed(desk, params.user_id);
+      const { access_level, created_ms } = await setMember(
+        desk,
+        membership,
+        user,
+        body.access_level,
+        'change',
+      );
+      return memberJson({ user, level: access_level, since: created_ms });
+    },
+  );
+  api.add(
+    {
+      method: 'DELETE',
+      path: '/projects/:id/members/:user_id',
+      tag,
+      summary: 'Remove a member',
+      doc: 'Everybody may leave by themselves; to remove others takes the role Maintainer.',
+      role: 'Guest',
+      params,
+      status: 204,
+    },
+    async ({ caller, membership, params }) => {
+      const user = await userNamed(desk, params.user_id);
+      if (user.id !== caller.user.id) requireRole(membership, 'Maintainer');
+      await setMember(desk, membership, user, 0, 'remove');
+    },
+  );
+}

@@ -1,0 +1,183 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type Alert, STATUSES, type Status } from '../../../aggregate/alerts/alert.ts';
+import { button, time } from '../../console/fields.ts';
+import { formOf } from '../../console/forms.ts';
+import { type Html, html } from '../../console/html.ts';
+import { seeOther } from '../../console/page.ts';
+import { ROLES } from '../access.ts';
+import { alertOf, changeAlert } from '../actions.ts';
+import type { Desk } from '../desk.ts';
+import { openIncident } from '../incidents.ts';
+import { addNote, notesOf } from '../notes.ts';
+import { type MemberOf, membersOf, usersById } from '../projects.ts';
+import { detailsOf, type HistoryEntry, historyOf } from '../reading.ts';
+import type { Integration, Note } from '../tables.ts';
+import { ago, sendProjectPage, severityTag, statusTag, type Visit, visitOf } from './frame.ts';
+
+const PATH = '/projects/:id/alerts/:iid';
+const CHANGES: Readonly<Record<Status, string>> = {
+  triggered: 'Reopen',
+  acknowledged: 'Acknowledge',
+  resolved: 'Resolve',
+  ignored: 'Ignore',
+};
+
+const iidOf = (request: FastifyRequest) => Math.floor(Number((request.params as { iid: string }).iid)) || 0;
+
+/** One alert: everything that is known of it, and what can be done with it. */
+export function serveDetails(pages: FastifyInstance, desk: Desk): void {
+  pages.get(PATH, async (request, reply) => {
+    const visit = await visitOf(desk, request, reply, 'Developer');
+    const alert = await alertOf(desk, visit.membership.project.id, iidOf(request));
+    return sendAlert(desk, request, reply, visit, alert);
+  });
+  const action = (
+    name: string,
+    work: (visit: Visit, iid: number, request: FastifyRequest) => Promise<string>,
+  ) =>
+    pages.post(`${PATH}/${name}`, async (request, reply) => {
+      const visit = await visitOf(desk, request, reply, 'Developer');
+      const iid = iidOf(request);
+      const note = await work(visit, iid, request);
+      return seeOther(reply, `/projects/${visit.membership.project.id}/alerts/${iid}`, note);
+    });
+  action('status', async ({ user, membership: { project } }, iid, request) => {
+    const status = STATUSES.find((name) => name === formOf(request).text('status')) ?? 'triggered';
+    await changeAlert(desk, project.id, iid, user, { status });
+    return `The alert is ${status}.`;
+  });
+  action('assign', async ({ user, membership: { project } }, iid, request) => {
+    const assignee = formOf(request).text('assignee');
+    await changeAlert(desk, project.id, iid, user, { assignees: assignee === '' ? [] : [assignee] });
+    return assignee === '' ? 'Nobody is assigned.' : 'The alert is assigned.';
+  });
+  action('notes', async ({ user, membership: { project } }, iid, request) => {
+    await alertOf(desk, project.id, iid);
+    await addNote(desk, project.id, iid, user, formOf(request).text('body'));
+    return 'The note is written.';
+  });
+  action('incident', async ({ user, membership: { project } }, iid) => {
+    const incident = await openIncident(desk, project.id, await alertOf(desk, project.id, iid), user);
+    return `Incident #${incident.iid} is open.`;
+  });
+}
+
+async function sendAlert(
+  desk: Desk,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  visit: Visit,
+  alert: Alert,
+): Promise<FastifyReply> {
+  const { project } = visit.membership;
+  const [{ payload, annotations }, history, notes, members, integration] = await Promise.all([
+    detailsOf(desk, alert),
+    historyOf(desk, alert),
+    notesOf(desk, project.id, alert.iid),
+    membersOf(desk, project.id),
+    desk.integrations.get(alert.integration),
+  ]);
+  const people = await usersById(desk, [
+    ...history.map(({ by }) => by),
+    ...notes.map(({ author_id }) => author_id),
+    ...alert.assignees,
+  ]);
+  const nameOf = (id: string) => people.get(id)?.username ?? 'somebody who left';
+  const base = `/projects/${project.id}/alerts/${alert.iid}`;
+  const others = Object.entries(annotations);
+  const body = html`<div class="heading"><div><p class="under">Alert #${alert.iid}</p><h1>${alert.title}</h1>
+<p>${severityTag(alert)} ${statusTag(alert)} <span class="under">${alert.events} ${alert.events === 1 ? 'event' : 'events'}, last seen ${ago(alert.seen_ms, desk.accounts.clock.now())}</span></p></div>
+${statusButtons(base, visit.token, alert)}</div>
+<div class="columns"><div>
+${alert.description && html`<section class="card"><h2>Description</h2><p class="prose">${alert.description}</p></section>`}
+<section class="card"><h2>Details</h2>${facts(alert, integration)}</section>
+${others.length > 0 && html`<section class="card"><h2>Other annotations</h2><dl class="facts">${others.map(([name, value]) => html`<dt>${name}</dt><dd>${typeof value === 'string' ? value : JSON.stringify(value)}</dd>`)}</dl></section>`}
+<section class="card"><h2>Payload</h2><pre class="payload" tabindex="0">${JSON.stringify(payload, null, 2)}</pre></section>
+</div><div>
+${assignForm(base, visit.token, alert, members)}
+${incidentCard(base, project.id, visit.token, alert)}
+${notesCard(base, visit.token, notes, nameOf)}
+<section class="card"><h2>History</h2><ol class="history">${history.map((entry) => html`<li>${time(entry.at)}<span>${told(entry, nameOf)}</span></li>`)}</ol></section>
+</div></div>`;
+  return sendProjectPage(desk, request, reply, visit, { tab: 'alerts', title: alert.title, body });
+}
+
+function statusButtons(base: string, token: Html, alert: Alert): Html {
+  const offered = STATUSES.filter((status) => status !== alert.status);
+  return html`<div class="actions">${offered.map(
+    (
+      status,
+    ) => html`<form method="post" action="${base}/status">${token}<input type="hidden" name="status" value="${status}">
+<button class="${status === 'resolved' || (alert.status === 'resolved' && status === 'triggered') ? '' : 'second'}">${alert.status === 'acknowledged' && status === 'triggered' ? 'Back to triggered' : CHANGES[status]}</button></form>`,
+  )}</div>`;
+}
+
+function facts(alert: Alert, integration: Integration | null): Html {
+  const rows: readonly (readonly [string, Html | string])[] = [
+    ['Started', time(alert.started_ms)],
+    ['Ended', alert.ended_ms === 0 ? '' : time(alert.ended_ms)],
+    ['First seen', time(alert.created_ms)],
+    ['Acknowledged', alert.acknowledged_ms === 0 ? '' : time(alert.acknowledged_ms)],
+    ['Service', alert.service],
+    ['Monitoring tool', alert.tool],
+    ['Hosts', alert.hosts.join(', ')],
+    ['Environment', alert.environment],
+    ['Query', alert.query === '' ? '' : html`<code>${alert.query}</code>`],
+    ['Runbook', link(alert.runbook)],
+    ['Integration', sourceOf(integration)],
+    ['Fingerprint', html`<code>${alert.fingerprint || 'none: never grouped'}</code>`],
+  ];
+  return html`<dl class="facts">${rows
+    .filter(([, value]) => value !== '')
+    .map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
+}
+
+function sourceOf(integration: Integration | null): Html | string {
+  if (integration === null || integration.deleted_ms > 0) return integration?.name ?? 'unknown';
+  if (integration.type !== 'oncall') return integration.name;
+  return html`${integration.name} <span class="tag">passed on to ${URL.parse(integration.api_url)?.host ?? ''}</span>`;
+}
+
+/** Only addresses of the web become links: a source may write anything. */
+const link = (text: string): Html | string =>
+  /^https?:\/\//i.test(text) ? html`<a href="${text}" rel="noopener noreferrer">${text}</a>` : text;
+
+function assignForm(base: string, token: Html, alert: Alert, members: readonly MemberOf[]): Html {
+  const offered = members.filter(({ level }) => level >= ROLES.Developer);
+  return html`<section class="card"><h2>Assignee</h2><form class="inline" method="post" action="${base}/assign">${token}
+<select name="assignee" aria-label="Assignee"><option value="">Nobody</option>${offered.map(
+    ({ user }) =>
+      html`<option value="${user.id}"${alert.assignees.includes(user.id) && html` selected`}>@${user.username}</option>`,
+  )}</select><button class="second">Assign</button></form></section>`;
+}
+
+function incidentCard(base: string, project: string, token: Html, { incident }: Alert): Html {
+  return html`<section class="card"><h2>Incident</h2>${
+    incident > 0
+      ? html`<p><a href="/projects/${project}/incidents/${incident}">Incident #${incident}</a></p>`
+      : button(`${base}/incident`, token, 'Make an incident', 'Make an incident of this alert', 'second')
+  }</section>`;
+}
+
+function notesCard(base: string, token: Html, notes: readonly Note[], nameOf: (id: string) => string): Html {
+  return html`<section class="card"><h2>Notes</h2>${notes.map(
+    ({ author_id, body, created_ms }) =>
+      html`<article class="remark"><p class="under"><b>@${nameOf(author_id)}</b> ${time(created_ms)}</p><p class="prose">${body}</p></article>`,
+  )}<form method="post" action="${base}/notes">${token}<div class="field"><label for="note">New note</label><textarea id="note" name="body" rows="3" required></textarea></div><button class="second">Write it</button></form></section>`;
+}
+
+function told({ outcome, by, change }: HistoryEntry, nameOf: (id: string) => string): string {
+  const who = by === '' ? '' : `by @${nameOf(by)}`;
+  if (typeof change.status === 'string') return `${change.status} ${who}`;
+  if (Array.isArray(change.assignees)) {
+    const names = change.assignees.map((id) => `@${nameOf(String(id))}`).join(', ');
+    return names === '' ? `unassigned ${who}` : `assigned to ${names} ${who}`;
+  }
+  if (change.incident !== undefined) return `incident #${change.incident} made ${who}`;
+  const words: Readonly<Record<string, string>> = {
+    created: 'first event',
+    grouped: 'one more event',
+    resolved: 'the source told that it is over',
+  };
+  return words[outcome] ?? outcome;
+}

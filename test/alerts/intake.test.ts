@@ -1,0 +1,365 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { firing, type Person, prometheusBody, Service, type Source } from './service.ts';
+
+let service: Service;
+let ann: Person;
+let project: number;
+let source: Source;
+beforeAll(async () => {
+  service = await Service.open({ ALERT_RETRY_WINDOW_SECONDS: '1' });
+  ann = await service.person('ann');
+  project = await service.project(ann);
+  source = await service.source(ann, project);
+});
+afterAll(() => service?.close());
+
+const path = (door: string) => `/alerts/${source.id}/${door}`;
+const basic = (user: string, key: string) => `Basic ${Buffer.from(`${user}:${key}`).toString('base64')}`;
+const alertsOf = async (search: string) =>
+  (await service.api(ann, 'GET', `/projects/${project}/alerts?search=${encodeURIComponent(search)}`)).body;
+
+describe('the answer', () => {
+  test('lists the alerts that the request created, and no others', async () => {
+    expect((await service.send(source, { title: 'answered' })).body).toEqual([
+      { iid: expect.any(Number), title: 'answered' },
+    ]);
+    expect(await service.send(source, { title: 'answered' })).toMatchObject({ status: 200, body: [] });
+    expect(await service.send(source, { title: 'answered', end_time: '2026-11-21' })).toMatchObject({
+      status: 200,
+      body: [],
+    });
+    const again = await service.send(source, { title: 'answered' });
+    expect(again.body).toHaveLength(1);
+    expect(again.headers['content-type']).toBe('application/json; charset=utf-8');
+  });
+
+  test('has one entry for each new alert of a body', async () => {
+    const body = prometheusBody([
+      firing({ fingerprint: 'aaaaaaaaaaaaaaaa', annotations: { title: 'one' } }),
+      firing({ fingerprint: 'bbbbbbbbbbbbbbbb', annotations: { title: 'two' } }),
+    ]);
+    expect((await service.send(source, body)).body).toEqual([
+      { iid: expect.any(Number), title: 'one' },
+      { iid: expect.any(Number), title: 'two' },
+    ]);
+  });
+
+  test('numbers alerts of a project from 1 without gaps', async () => {
+    const own = await service.project(ann);
+    const other = await service.source(ann, own);
+    const sent = await Promise.all(
+      Array.from({ length: 50 }, (_, i) => service.send(other, { title: `numbered ${i % 25}` })),
+    );
+    const iids = sent.flatMap(({ body }) => body.map(({ iid }: { iid: number }) => iid));
+    expect(iids.sort((a, b) => a - b)).toEqual(Array.from({ length: 25 }, (_, i) => i + 1));
+  });
+
+  test('can be read at once by whoever reads after it', async () => {
+    for (let i = 0; i < 10; i++) {
+      await service.send(source, { title: `readable ${i}` });
+      expect(await alertsOf(`readable ${i}`)).toHaveLength(1);
+    }
+  });
+});
+
+describe('addresses and credentials', () => {
+  test.each(['notify.json', 'notify', 'prometheus/alerts/notify.json', 'prometheus/alerts/notify'])(
+    'both formats are taken at %s',
+    async (door) => {
+      const to = { path: path(door), key: source.key };
+      expect((await service.send(to, { title: `generic at ${door}` })).body).toHaveLength(1);
+      const print = { fingerprint: `${door} print`, annotations: { title: `item at ${door}` } };
+      expect((await service.send(to, prometheusBody([firing(print)]))).body).toHaveLength(1);
+    },
+  );
+
+  test('the address of a Prometheus integration ends as its senders expect', async () => {
+    const prometheus = await service.source(ann, project, { type: 'PROMETHEUS', name: 'p' });
+    expect(prometheus.path).toMatch(/\/prometheus\/alerts\/notify\.json$/);
+  });
+
+  test.each([
+    ['bearer', () => `Bearer ${source.key}`],
+    ['bearer in any case', () => `bearer   ${source.key} `],
+    ['basic with a blank user name', () => basic('', source.key)],
+    ['basic with a user name', () => basic('alertmanager', source.key)],
+  ])('%s is accepted', async (_name, authorization) => {
+    const { status } = await service.send(
+      source,
+      { title: 'credentials' },
+      { authorization: authorization() },
+    );
+    expect(status).toBe(200);
+  });
+
+  const BAD: [string, () => string][] = [
+    ['none', () => ''],
+    ['a wrong key', () => 'Bearer wrong'],
+    ['the key and more', () => `Bearer ${source.key}x`],
+    ['the key as user name', () => basic(source.key, '')],
+    ['basic without a colon', () => `Basic ${Buffer.from(source.key).toString('base64')}`],
+    ['basic that is no base64', () => 'Basic ???'],
+    ['another scheme', () => `Digest ${source.key}`],
+    ['the key alone', () => source.key],
+    ['a token of a user', () => `Bearer ${ann.token}`],
+  ];
+  test.each(BAD)('%s is 401, and the same as for an unknown integration', async (_name, authorization) => {
+    const headers = { authorization: authorization() };
+    const wrong = await service.send(source, { title: 'never' }, headers);
+    const unknown = await service.send(
+      { path: '/alerts/0123456789abcdef/notify.json', key: '' },
+      {},
+      headers,
+    );
+    expect(wrong.status).toBe(401);
+    expect(wrong.body).toEqual({ error: 'unauthorized', message: expect.any(String) });
+    const comparable = ({ status, body, headers: { date: _, ...rest } }: typeof wrong) => ({
+      status,
+      body,
+      rest,
+    });
+    expect(comparable(unknown)).toEqual(comparable(wrong));
+    expect(await alertsOf('never')).toEqual([]);
+  });
+
+  test('a key of one project, or of another integration, opens nothing else', async () => {
+    const foreign = await service.source(ann, await service.project(ann));
+    const sibling = await service.source(ann, project, { name: 'sibling' });
+    for (const { key } of [foreign, sibling])
+      expect((await service.send({ ...source, key }, {})).status).toBe(401);
+  });
+
+  test('a wrong key and an unknown integration take the same time', async () => {
+    const median = (times: number[]) => times.sort((a, b) => a - b)[times.length >> 1] as number;
+    const times = { wrong: [] as number[], unknown: [] as number[] };
+    const targets = {
+      wrong: { path: source.path, key: 'A'.repeat(43) },
+      unknown: { path: '/alerts/0123456789abcdef/notify.json', key: 'A'.repeat(43) },
+    };
+    for (let i = 0; i < 600; i++) {
+      for (const name of ['wrong', 'unknown'] as const) {
+        const started = performance.now();
+        await service.send(targets[name], '{}');
+        times[name].push(performance.now() - started);
+      }
+    }
+    const ratio = median(times.wrong) / median(times.unknown);
+    expect(ratio).toBeGreaterThan(0.8);
+    expect(ratio).toBeLessThan(1.25);
+  });
+});
+
+describe('the order of checks', () => {
+  test.each(['GET', 'PUT', 'PATCH', 'DELETE'] as const)(
+    '%s is 405 and says what is allowed',
+    async (method) => {
+      const reply = await service.app.inject({ method, url: source.path });
+      expect(reply.statusCode).toBe(405);
+      expect(reply.headers.allow).toBe('POST');
+      expect(reply.json()).toEqual({ error: 'method_not_allowed', message: expect.any(String) });
+    },
+  );
+
+  test.each(['text/plain', 'application/x-www-form-urlencoded', 'application/json; charset=latin1', ''])(
+    'content type %j is 415, before the key is looked at',
+    async (type) => {
+      const reply = await service.send({ ...source, key: 'wrong' }, '{}', { 'content-type': type });
+      expect(reply).toMatchObject({ status: 415, body: { error: 'unsupported_media_type' } });
+    },
+  );
+
+  test.each([
+    'application/json',
+    'application/json; charset=utf-8',
+    'Application/JSON;charset="UTF-8"',
+    'application/cloudevents+json',
+  ])('content type %j is JSON', async (type) => {
+    expect((await service.send(source, { title: 'typed' }, { 'content-type': type })).status).toBe(200);
+  });
+
+  test('a wrong key is 401 before anything of the body is looked at', async () => {
+    for (const body of ['{broken', 'x'.repeat(2 ** 21), '[]']) {
+      expect((await service.send({ ...source, key: 'wrong' }, body)).status).toBe(401);
+    }
+  });
+
+  test('a switched-off integration is 403, also for a body that is broken or too large; a wrong key stays 401', async () => {
+    const off = await service.source(ann, project, { name: 'off', active: false });
+    for (const body of ['{"title":"off"}', '{broken', 'x'.repeat(2 ** 21)]) {
+      expect(await service.send(off, body)).toMatchObject({ status: 403, body: { error: 'forbidden' } });
+    }
+    expect((await service.send({ ...off, key: 'wrong' }, {})).status).toBe(401);
+    await service.api(ann, 'PUT', `/projects/${project}/integrations/${off.id}`, { active: true });
+    expect((await service.send(off, { title: 'on again' })).status).toBe(200);
+  });
+
+  test('a body of 1 MiB is taken, one byte more is 413, broken or not', async () => {
+    const most = 2 ** 20;
+    const frame = JSON.stringify({ title: 'large', filler: '' }).length;
+    const sized = (bytes: number) => JSON.stringify({ title: 'large', filler: 'x'.repeat(bytes - frame) });
+    expect((await service.send(source, sized(most))).status).toBe(200);
+    expect(await service.send(source, sized(most + 1))).toMatchObject({
+      status: 413,
+      body: { error: 'payload_too_large' },
+    });
+    expect((await service.send(source, 'x'.repeat(most + 1))).status).toBe(413);
+  });
+
+  test('a deleted integration and those of a deleted project are unknown', async () => {
+    const gone = await service.source(ann, project, { name: 'gone' });
+    await service.api(ann, 'DELETE', `/projects/${project}/integrations/${gone.id}`);
+    expect((await service.send(gone, {})).status).toBe(401);
+    const own = await service.project(ann);
+    const left = await service.source(ann, own);
+    expect((await service.send(left, {})).status).toBe(200);
+    await service.api(ann, 'DELETE', `/projects/${own}`);
+    expect((await service.send(left, {})).status).toBe(401);
+  });
+});
+
+describe('bad input', () => {
+  const BROKEN: [string, string | Buffer][] = [
+    ['nothing', ''],
+    ['a lone brace', '{'],
+    ['a trailing comma', '{"title":"x",}'],
+    ['single quotes', "{'title':'x'}"],
+    ['a raw NUL in a text', '{"title":"a\0b"}'],
+    ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xc3, 0x28, 0x22, 0x7d])],
+    ['UTF-16', Buffer.from('{"title":"x"}', 'utf16le')],
+    ['NaN', '{"title":NaN}'],
+  ];
+  test.each(BROKEN)('%s is 400', async (_name, body) => {
+    expect(await service.send(source, body)).toMatchObject({ status: 400, body: { error: 'invalid_json' } });
+  });
+
+  const SHAPELESS: [string, string][] = [
+    ['a list', '[{"title":"x"}]'],
+    ['a text', '"x"'],
+    ['a number', '1'],
+    ['null', 'null'],
+    ['lists within lists', `{"a":${'['.repeat(100)}${']'.repeat(100)}}`],
+    ['a bomb of lists', '['.repeat(500_000)],
+    ['a bomb of objects', '{"a":'.repeat(150_000)],
+  ];
+  test.each(SHAPELESS)('%s is 422', async (_name, body) => {
+    expect(await service.send(source, body)).toMatchObject({
+      status: 422,
+      body: { error: 'invalid_payload' },
+    });
+  });
+
+  const ODD: [string, string][] = [
+    ['99 levels', `{"title":"deep","a":${'['.repeat(99)}${']'.repeat(99)}}`],
+    ['brackets in texts', JSON.stringify({ title: 'brackets', a: '['.repeat(5000) })],
+    [
+      'a million labels',
+      JSON.stringify({
+        title: 'labels',
+        l: Object.fromEntries(Array.from({ length: 60_000 }, (_, i) => [`l${i}`, i])),
+      }),
+    ],
+    ['an escaped NUL', '{"title":"a\\u0000b"}'],
+    ['half a surrogate pair', '{"title":"a\\ud800b","\\udc00":1}'],
+    ['huge numbers', '{"title":"numbers","a":1e400,"b":-1e-400,"c":123456789012345678901234567890}'],
+    [
+      'keys of objects themselves',
+      '{"title":"keys","__proto__":{"x":1},"constructor":{"prototype":1},"toString":"x"}',
+    ],
+    ['keys twice', '{"title":"first","title":"second"}'],
+    ['a byte order mark', '\ufeff{"title":"mark"}'],
+    [
+      'dates of year 1 and 9999',
+      '{"title":"dates","start_time":"0001-01-01T00:00:00Z","end_time":"9999-12-31T23:59:59Z"}',
+    ],
+    ['SQL', `{"title":"'; DROP TABLE alerts; --","service":"\\\\'","fingerprint":"') OR 1=1"}`],
+    ...[
+      '"text"',
+      '1',
+      '1.5',
+      'true',
+      'false',
+      'null',
+      '[]',
+      '["a",1,null]',
+      '{}',
+      '{"a":1}',
+      '""',
+      '1e999',
+    ].map((value): [string, string] => [
+      `a fingerprint of ${value}`,
+      `{"title":"print","fingerprint":${value}}`,
+    ]),
+  ];
+  test.each(ODD)('%s: taken', async (_name, body) => {
+    expect((await service.send(source, body)).status).toBe(200);
+  });
+
+  test('texts come back as they were sent', async () => {
+    const title = `'"\\; ünï 🦀 <b>&amp;</b> \t`;
+    const { body } = await service.send(source, { title, description: 'a\nb\r\nc', hosts: ["h'1", 'h"2'] });
+    const { body: alert } = await service.api(ann, 'GET', `/projects/${project}/alerts/${body[0].iid}`);
+    expect(alert).toMatchObject({ title, description: 'a\nb\r\nc', hosts: ["h'1", 'h"2'] });
+    expect(alert.payload).toMatchObject({ title });
+  });
+
+  test('of a body with bad items the good ones are taken, and the bad ones kept with their reason', async () => {
+    const body = prometheusBody([
+      firing({ fingerprint: 'cccccccccccccccc', annotations: { title: 'good one' } }),
+      { status: 'firing' },
+      null,
+      firing({ fingerprint: 'dddddddddddddddd', annotations: { title: 'good two' } }),
+    ]);
+    expect((await service.send(source, body)).body.map(({ title }: { title: string }) => title)).toEqual([
+      'good one',
+      'good two',
+    ]);
+    expect(await alertsOf('good one')).toHaveLength(1);
+    const letters = (await service.app.inject('/api/status')).json().dead_letters;
+    expect(letters.total).toBeGreaterThanOrEqual(2);
+    expect(JSON.stringify(letters.latest)).toContain('alerts[2]: expected an object');
+  });
+
+  test('items that are all bad are 422, each with its reason', async () => {
+    const { status, body } = await service.send(source, prometheusBody([{}, 1]));
+    expect(status).toBe(422);
+    expect(body.message).toContain('alerts[0]: title');
+    expect(body.message).toContain('alerts[1]: expected an object');
+  });
+});
+
+describe('keys', () => {
+  const one = () => `/projects/${project}/integrations/${rotated.id}`;
+  let rotated: Source;
+  const isGood = async (key: string) =>
+    (await service.send({ ...rotated, key }, { title: 'keyed' })).status === 200;
+
+  test('are shown once, never again', async () => {
+    rotated = await service.source(ann, project, { name: 'rotated' });
+    const { body } = await service.api(ann, 'GET', one());
+    expect(JSON.stringify(body)).not.toContain(rotated.key);
+    expect(body).not.toHaveProperty('authorization_key');
+    const stored = await service.engine.runtime.store.bytes(
+      { text: 'SELECT * FROM chain_metrics.alert_integrations', tables: new Set() } as never,
+      'NDJSON',
+    );
+    expect(stored.toString()).not.toContain(rotated.key);
+  });
+
+  test('two are good during a rotation, until the old one is ended', async () => {
+    const before = rotated.key;
+    const { body } = await service.api(ann, 'POST', `${one()}/rotate_key`, { hours: 1 });
+    expect(await isGood(body.authorization_key)).toBe(true);
+    expect(await isGood(before)).toBe(true);
+    expect((await service.api(ann, 'DELETE', `${one()}/old_key`)).body.old_key_expires_at).toBeNull();
+    expect(await isGood(before)).toBe(false);
+    rotated = { ...rotated, key: body.authorization_key };
+  });
+
+  test('are dead at once after a reset', async () => {
+    const { body } = await service.api(ann, 'POST', `${one()}/rotate_key`, {});
+    const { body: reset } = await service.api(ann, 'POST', `${one()}/reset_key`);
+    expect(await isGood(rotated.key)).toBe(false);
+    expect(await isGood(body.authorization_key)).toBe(false);
+    expect(await isGood(reset.authorization_key)).toBe(true);
+  });
+});

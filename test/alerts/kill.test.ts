@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { deliverUnderKills } from './kills.ts';
+
+const KILLS = 4;
+const DELIVERIES = 2000;
+
+test(`${DELIVERIES} deliveries of 16 senders and ${KILLS} kills end in what the slow reference says`, {
+  timeout: 240_000,
+}, async () => {
+  const outcome = await deliverUnderKills({ deliveries: DELIVERIES, kills: KILLS, senders: 16, seed: 1 });
+  expect(outcome.faults).toEqual([]);
+  expect(outcome.kills).toBeGreaterThan(KILLS);
+  expect(outcome.acknowledged).toBeGreaterThanOrEqual(DELIVERIES);
+  expect(outcome.alerts).toBeGreaterThan(20);
+});

@@ -1,0 +1,148 @@
+/**
+ * What alerts have to be after a list of accepted events, written as slowly and plainly as possible and without a
+ * line of the product. It knows the payloads that the tests send: generic ones with a fingerprint, and bodies of the
+ * Prometheus format whose items have one.
+ */
+
+export interface ReferenceEvent {
+  readonly at: number;
+  readonly integration: string;
+  readonly idempotencyKey: string;
+  /** Text of the body; '' for what somebody did. */
+  readonly body: string;
+  readonly action?: { readonly iid: number; readonly status: string };
+}
+
+export interface ReferenceAlert {
+  iid: number;
+  fingerprint: string;
+  title: string;
+  severity: string;
+  status: string;
+  events: number;
+  created_ms: number;
+  seen_ms: number;
+  ended_ms: number;
+  acknowledged_ms: number;
+}
+
+export interface ReferenceWindows {
+  readonly retryMs: number;
+  readonly namedMs: number;
+}
+
+interface Occurrence {
+  readonly fingerprint: string;
+  readonly title: string;
+  readonly severity: string;
+  readonly over: boolean;
+  readonly end: number;
+  readonly same: string;
+  readonly windowMs: number;
+}
+
+interface Item {
+  readonly fingerprint: string;
+  readonly status: string;
+  readonly startsAt: string;
+  readonly endsAt: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+const ORDER = ['critical', 'high', 'medium', 'low', 'info', 'unknown'];
+
+export function replay(events: readonly ReferenceEvent[], windows: ReferenceWindows): ReferenceAlert[] {
+  const alerts: ReferenceAlert[] = [];
+  const counted: { same: string; at: number }[] = [];
+  for (const event of events) {
+    if (event.action) {
+      act(alerts, event.action, event.at);
+      continue;
+    }
+    for (const one of occurrencesOf(event, windows)) {
+      const isRetry = counted.some(({ same, at }) => same === one.same && event.at - at < one.windowMs);
+      if (one.same !== '' && isRetry) continue;
+      if (one.same !== '') counted.push({ same: one.same, at: event.at });
+      take(alerts, one, event.at);
+    }
+  }
+  return alerts;
+}
+
+function take(alerts: ReferenceAlert[], one: Occurrence, at: number): void {
+  const open = alerts.find(
+    ({ fingerprint, status }) => fingerprint === one.fingerprint && status !== 'resolved',
+  );
+  if (one.over) {
+    if (open) Object.assign(open, { status: 'resolved', ended_ms: one.end || at });
+    return;
+  }
+  if (open) {
+    open.events += 1;
+    open.seen_ms = Math.max(open.seen_ms, at);
+    if (ORDER.indexOf(one.severity) < ORDER.indexOf(open.severity)) open.severity = one.severity;
+    return;
+  }
+  alerts.push({
+    iid: alerts.length + 1,
+    fingerprint: one.fingerprint,
+    title: one.title,
+    severity: one.severity,
+    status: 'triggered',
+    events: 1,
+    created_ms: at,
+    seen_ms: at,
+    ended_ms: 0,
+    acknowledged_ms: 0,
+  });
+}
+
+function act(alerts: ReferenceAlert[], { iid, status }: { iid: number; status: string }, at: number): void {
+  const alert = alerts.find((one) => one.iid === iid);
+  if (!alert) return;
+  const rival = alerts.find(
+    (one) => one.iid !== iid && one.fingerprint === alert.fingerprint && one.status !== 'resolved',
+  );
+  if (alert.status === 'resolved' && status !== 'resolved') {
+    if (rival) return;
+    alert.ended_ms = 0;
+  }
+  if (alert.status !== 'resolved' && status === 'resolved') alert.ended_ms = at;
+  if (status === 'acknowledged' && alert.acknowledged_ms === 0) alert.acknowledged_ms = at;
+  alert.status = status;
+}
+
+function occurrencesOf(event: ReferenceEvent, windows: ReferenceWindows): Occurrence[] {
+  const body = JSON.parse(event.body);
+  const named =
+    event.idempotencyKey === '' ? '' : `${event.integration} ${event.idempotencyKey} ${event.body}`;
+  if (!Array.isArray(body.alerts)) {
+    return [
+      {
+        fingerprint: `generic ${body.fingerprint}`,
+        title: body.title,
+        severity: body.severity ?? 'critical',
+        over: body.end_time !== undefined,
+        end: body.end_time === undefined ? 0 : Date.parse(body.end_time),
+        same: named,
+        windowMs: windows.namedMs,
+      },
+    ];
+  }
+  const severities: Record<string, string> = { page: 'high', warning: 'low', s1: 'critical' };
+  return body.alerts.map((item: Item, i: number): Occurrence => {
+    const { fingerprint, status, startsAt, endsAt, labels } = item;
+    return {
+      fingerprint: `${event.integration} ${fingerprint}`,
+      title: labels.alertname ?? '',
+      severity: severities[labels.severity ?? ''] ?? 'critical',
+      over: status === 'resolved',
+      end: status === 'resolved' && !endsAt.startsWith('0001') ? Date.parse(endsAt) : 0,
+      same:
+        named === ''
+          ? JSON.stringify([event.integration, body.groupKey, fingerprint, status, startsAt])
+          : `${named} ${i}`,
+      windowMs: named === '' ? windows.retryMs : windows.namedMs,
+    };
+  });
+}

@@ -1,0 +1,278 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type Person, Service, type Source } from './service.ts';
+
+const ROLES = ['Guest', 'Reporter', 'Developer', 'Maintainer', 'Owner'] as const;
+const LEVELS = { Guest: 10, Reporter: 20, Developer: 30, Maintainer: 40, Owner: 50 } as const;
+type Role = (typeof ROLES)[number];
+type Who = Role | 'stranger' | 'nobody';
+
+let service: Service;
+let project: number;
+let source: Source;
+const people = {} as Record<Exclude<Who, 'nobody'>, Person>;
+beforeAll(async () => {
+  service = await Service.open();
+  people.Owner = await service.person('owner');
+  people.stranger = await service.person('stranger');
+  project = await service.project(people.Owner);
+  for (const role of ROLES.slice(0, 4)) {
+    people[role] = await service.person(role.toLowerCase());
+    const member = { user_id: Number(people[role].user.id), access_level: LEVELS[role] };
+    expect((await service.api(people.Owner, 'POST', `/projects/${project}/members`, member)).status).toBe(
+      201,
+    );
+  }
+  source = await service.source(people.Owner, project);
+  spare = await service.source(people.Owner, project, { name: 'spare' });
+  await service.send(source, { title: 'alert' });
+});
+afterAll(() => service?.close());
+
+type Method = 'GET' | 'POST' | 'PUT' | 'DELETE';
+interface Cell {
+  readonly does: string;
+  readonly method: Method;
+  readonly path: () => string;
+  readonly payload?: () => object;
+  readonly least: Role;
+  readonly status?: number;
+}
+
+const integration = () => `/integrations/${source.id}`;
+let spare: Source;
+
+/** What each role may do, from the least that may. */
+const MATRIX: readonly Cell[] = [
+  { does: 'see the project', method: 'GET', path: () => '', least: 'Guest' },
+  { does: 'see its members', method: 'GET', path: () => '/members', least: 'Guest' },
+  { does: 'list incidents', method: 'GET', path: () => '/incidents', least: 'Reporter' },
+  { does: 'see analytics', method: 'GET', path: () => '/analytics/alerts_by_day', least: 'Reporter' },
+  { does: 'see what is noisy', method: 'GET', path: () => '/analytics/noisiest_alerts', least: 'Reporter' },
+  { does: 'see what flaps', method: 'GET', path: () => '/analytics/flapping_alerts', least: 'Reporter' },
+  {
+    does: 'make an incident',
+    method: 'POST',
+    path: () => '/alerts/1/incident',
+    least: 'Developer',
+    status: 201,
+  },
+  { does: 'see outgoing webhooks', method: 'GET', path: () => '/hooks', least: 'Maintainer' },
+  {
+    does: 'make an outgoing webhook',
+    method: 'POST',
+    path: () => '/hooks',
+    payload: () => ({ url: 'https://hook.example', active: false }),
+    least: 'Maintainer',
+    status: 201,
+  },
+  { does: 'list alerts', method: 'GET', path: () => '/alerts', least: 'Developer' },
+  { does: 'count alerts', method: 'GET', path: () => '/alerts/status_counts', least: 'Developer' },
+  { does: 'open an alert', method: 'GET', path: () => '/alerts/1', least: 'Developer' },
+  { does: 'see its history', method: 'GET', path: () => '/alerts/1/history', least: 'Developer' },
+  { does: 'read notes', method: 'GET', path: () => '/alerts/1/notes', least: 'Developer' },
+  {
+    does: 'write a note',
+    method: 'POST',
+    path: () => '/alerts/1/notes',
+    payload: () => ({ body: 'x' }),
+    least: 'Developer',
+    status: 201,
+  },
+  {
+    does: 'change a status',
+    method: 'PUT',
+    path: () => '/alerts/1',
+    payload: () => ({ status: 'acknowledged' }),
+    least: 'Developer',
+  },
+  {
+    does: 'assign somebody',
+    method: 'PUT',
+    path: () => '/alerts/1',
+    payload: () => ({ assignee_ids: [1] }),
+    least: 'Developer',
+  },
+  {
+    does: 'send a test alert',
+    method: 'POST',
+    path: () => `${integration()}/test_alert`,
+    payload: () => ({ payload: '{"title":"test"}' }),
+    least: 'Developer',
+  },
+  { does: 'list integrations', method: 'GET', path: () => '/integrations', least: 'Maintainer' },
+  { does: 'see an integration', method: 'GET', path: integration, least: 'Maintainer' },
+  {
+    does: 'make an integration',
+    method: 'POST',
+    path: () => '/integrations',
+    payload: () => ({ type: 'HTTP', name: 'new', active: false }),
+    least: 'Maintainer',
+    status: 201,
+  },
+  {
+    does: 'make the link to the on-call tool',
+    method: 'POST',
+    path: () => '/integrations',
+    payload: () => ({ type: 'ONCALL', active: false, api_url: 'https://oncall.example' }),
+    least: 'Maintainer',
+    status: 201,
+  },
+  {
+    does: 'change an integration',
+    method: 'PUT',
+    path: integration,
+    payload: () => ({ name: 'renamed' }),
+    least: 'Maintainer',
+  },
+  {
+    does: 'reset a key',
+    method: 'POST',
+    path: () => `/integrations/${spare.id}/reset_key`,
+    least: 'Maintainer',
+  },
+  {
+    does: 'rotate a key',
+    method: 'POST',
+    path: () => `/integrations/${spare.id}/rotate_key`,
+    payload: () => ({}),
+    least: 'Maintainer',
+  },
+  {
+    does: 'end an old key',
+    method: 'DELETE',
+    path: () => `/integrations/${spare.id}/old_key`,
+    least: 'Maintainer',
+  },
+  {
+    does: 'look into a sample',
+    method: 'POST',
+    path: () => '/integrations/payload_fields',
+    payload: () => ({ payload_example: '{"a":"b"}' }),
+    least: 'Maintainer',
+  },
+  {
+    does: 'delete an integration',
+    method: 'DELETE',
+    path: () => `/integrations/${spare.id}`,
+    least: 'Maintainer',
+    status: 204,
+  },
+  {
+    does: 'change the project',
+    method: 'PUT',
+    path: () => '',
+    payload: () => ({ description: 'x' }),
+    least: 'Maintainer',
+  },
+  {
+    does: 'change a member',
+    method: 'PUT',
+    path: () => `/members/${people.Guest.user.id}`,
+    payload: () => ({ access_level: 10 }),
+    least: 'Maintainer',
+  },
+  {
+    does: 'change the plan',
+    method: 'PUT',
+    path: () => '',
+    payload: () => ({ plan: 'free' }),
+    least: 'Owner',
+  },
+];
+
+describe('the roles', () => {
+  const cells = MATRIX.flatMap((cell) =>
+    (['nobody', 'stranger', ...ROLES] as const).map((who) => ({ ...cell, who })),
+  );
+
+  const integrations = async () =>
+    (await service.api(people.Owner, 'GET', `/projects/${project}/integrations`)).body;
+
+  test.each(cells)('$who: $does', async ({ who, method, path, payload, least, status = 200 }) => {
+    const person = who === 'nobody' ? null : people[who];
+    const level = who === 'nobody' || who === 'stranger' ? 0 : LEVELS[who];
+    const before = await integrations();
+    const reply = await service.api(person, method, `/projects/${project}${path()}`, payload?.());
+    if (level >= LEVELS[least]) {
+      expect(reply.status).toBe(status);
+      await restore();
+      return;
+    }
+    if (who === 'nobody') expect(reply).toMatchObject({ status: 401, body: { message: '401 Unauthorized' } });
+    else if (level === 0)
+      expect(reply).toMatchObject({ status: 404, body: { message: '404 Project Not Found' } });
+    else
+      expect(reply).toMatchObject({
+        status: 403,
+        body: { message: expect.stringContaining('needs the role') },
+      });
+    expect(await integrations()).toEqual(before);
+  });
+
+  /** As it was before somebody was allowed to change it. */
+  async function restore(): Promise<void> {
+    await service.api(people.Owner, 'PUT', `/projects/${project}`, { plan: 'premium' });
+    for (const { id } of await integrations()) {
+      if (id !== source.id && id !== spare.id) {
+        await service.api(people.Owner, 'DELETE', `/projects/${project}/integrations/${id}`);
+      }
+    }
+    if ((await integrations()).length < 2)
+      spare = await service.source(people.Owner, project, { name: 'spare' });
+  }
+});
+
+describe('members', () => {
+  const members = () => `/projects/${project}/members`;
+
+  test('nobody gives a role above their own, or changes whoever stands above them', async () => {
+    const { Maintainer, Owner, stranger } = people;
+    const add = { user_id: Number(stranger.user.id), access_level: LEVELS.Owner };
+    expect((await service.api(Maintainer, 'POST', members(), add)).status).toBe(403);
+    const lower = await service.api(Maintainer, 'PUT', `${members()}/${Owner.user.id}`, { access_level: 10 });
+    expect(lower.status).toBe(403);
+    expect((await service.api(Maintainer, 'DELETE', `${members()}/${Owner.user.id}`)).status).toBe(403);
+  });
+
+  test('the last owner stays', async () => {
+    const own = `${members()}/${people.Owner.user.id}`;
+    expect((await service.api(people.Owner, 'DELETE', own)).status).toBe(409);
+    expect((await service.api(people.Owner, 'PUT', own, { access_level: 40 })).status).toBe(409);
+  });
+
+  test('everybody may leave, and then sees nothing any more', async () => {
+    const visitor = await service.person('visitor');
+    const add = { username: 'visitor', access_level: LEVELS.Guest };
+    expect((await service.api(people.Maintainer, 'POST', members(), add)).body).toMatchObject({
+      role: 'Guest',
+    });
+    expect((await service.api(people.Maintainer, 'POST', members(), add)).status).toBe(409);
+    expect((await service.api(visitor, 'DELETE', `${members()}/${people.Developer.user.id}`)).status).toBe(
+      403,
+    );
+    expect((await service.api(visitor, 'DELETE', `${members()}/${visitor.user.id}`)).status).toBe(204);
+    expect((await service.api(visitor, 'GET', `/projects/${project}`)).status).toBe(404);
+  });
+
+  test.each([0, 15, 60, -10])('a level of %i is none', async (access_level) => {
+    const add = { user_id: Number(people.stranger.user.id), access_level };
+    expect([400, 403]).toContain((await service.api(people.Owner, 'POST', members(), add)).status);
+  });
+
+  test('an unknown user is told so', async () => {
+    const add = { username: 'nobody-there', access_level: 10 };
+    expect(await service.api(people.Owner, 'POST', members(), add)).toMatchObject({
+      status: 404,
+      body: { message: '404 User Not Found' },
+    });
+  });
+
+  test('a token without the scope does nothing', async () => {
+    const reply = await service.app.inject({
+      url: '/api/v4/projects',
+      headers: { authorization: 'Bearer cmp_unknown' },
+    });
+    expect(reply.statusCode).toBe(401);
+    expect(reply.json()).toMatchObject({ error: 'invalid_token' });
+  });
+});
