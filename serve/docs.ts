@@ -1,26 +1,42 @@
-import swagger from '@fastify/swagger';
+import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
+
+const DOCUMENT: NonNullable<FastifyDynamicSwaggerOptions['openapi']> = {
+  openapi: '3.1.0',
+  info: {
+    title: 'Chain Metrics Data API',
+    version: '0.1.1',
+    description:
+      'Daily and monthly metrics of relay chains and the chains attached to them. Data are public; use of them requires attribution. They come as they are, without guarantee of accuracy, completeness or timeliness.',
+  },
+  components: {
+    securitySchemes: {
+      key: { type: 'http', scheme: 'bearer', description: 'API key; lifts the rate limit' },
+      integrationKey: { type: 'http', scheme: 'bearer', description: 'Key of an alert integration' },
+      integrationKeyBasic: {
+        type: 'http',
+        scheme: 'basic',
+        description: 'The same key as the password of a blank user name',
+      },
+    },
+  },
+  security: [{}, { key: [] }],
+  tags: [
+    { name: 'Metrics' },
+    { name: 'About the data' },
+    { name: 'Alert intake' },
+    { name: 'Alerts' },
+    { name: 'Alert integrations' },
+    { name: 'Projects' },
+    { name: 'For operators' },
+  ],
+};
 
 /** The OpenAPI document, made from the same definitions as the routes, and a page to try them on. */
 export async function serveDocs(app: FastifyInstance): Promise<void> {
   await app.register(swagger, {
-    openapi: {
-      openapi: '3.1.0',
-      info: {
-        title: 'Chain Metrics Data API',
-        version: '0.1.1',
-        description:
-          'Daily and monthly metrics of relay chains and the chains attached to them. Data are public; use of them requires attribution. They come as they are, without guarantee of accuracy, completeness or timeliness.',
-      },
-      components: {
-        securitySchemes: {
-          key: { type: 'http', scheme: 'bearer', description: 'API key; lifts the rate limit' },
-        },
-      },
-      security: [{}, { key: [] }],
-      tags: [{ name: 'Metrics' }, { name: 'About the data' }, { name: 'For operators' }],
-    },
+    openapi: DOCUMENT,
     refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `def-${i}`) },
   });
   app.addSchema({
@@ -64,5 +80,4 @@ export async function serveDocs(app: FastifyInstance): Promise<void> {
     },
   });
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
-  app.get('/', { schema: { hide: true } }, async (_request, reply) => reply.redirect('/docs'));
 }
