@@ -3,13 +3,19 @@ import underPressure from '@fastify/under-pressure';
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import { pino } from 'pino';
 import type { Engine } from '../aggregate/engine.ts';
-import { refuseUnknownKeys } from './authentication.ts';
+import { openAccounts } from './accounts/accounts.ts';
+import { keepAccounts } from './accounts/upkeep.ts';
+import { serveAlerts } from './alerts/serve.ts';
+import { authenticateCallers, hideAccessToken } from './authentication.ts';
 import { serveCatalogue } from './catalogue.ts';
+import { serveConsole } from './console/console.ts';
 import { serveDocs } from './docs.ts';
 import { mapErrors } from './errors.ts';
 import { serveFigures } from './figures.ts';
 import { serveHealth } from './health.ts';
+import { serveHome } from './home/home.ts';
 import { serveMetrics } from './metrics.ts';
+import { serveOAuth } from './oauth/serve.ts';
 import { limitAnonymous } from './rate-limit.ts';
 
 /** Builds the HTTP side; whoever calls it listens, or injects requests. */
@@ -22,6 +28,8 @@ export async function buildApp(engine: Engine): Promise<FastifyInstance> {
     }),
     trustProxy: config.TRUST_PROXY,
     bodyLimit: 1024 * 1024,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    rewriteUrl: hideAccessToken,
     logController: new LogController({ disableRequestLogging: true }),
   }) as unknown as FastifyInstance;
   // Validation is ours, since it names every fault at once; so is serialisation, since bytes come from the engine.
@@ -29,7 +37,9 @@ export async function buildApp(engine: Engine): Promise<FastifyInstance> {
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   mapErrors(app);
   app.addHook('onResponse', (request, reply, next) => {
-    request.log.debug({ url: request.url, status: reply.statusCode, ms: reply.elapsedTime }, 'answered');
+    // What follows the path of an OAuth request may be a secret that somebody put there by mistake.
+    const url = request.url.startsWith('/oauth/') ? request.url.split('?')[0] : request.url;
+    request.log.debug({ url, status: reply.statusCode, ms: reply.elapsedTime }, 'answered');
     next();
   });
 
@@ -37,6 +47,12 @@ export async function buildApp(engine: Engine): Promise<FastifyInstance> {
   await serveDocs(app);
   await serveHealth(app, engine);
   await serveFigures(app, engine);
+  const accounts = await openAccounts(engine);
+  keepAccounts(app, accounts);
+  await serveConsole(app, accounts);
+  await serveHome(app, engine, accounts);
+  await serveOAuth(app, accounts);
+  await serveAlerts(app, engine, accounts);
   await app.register(async (api) => {
     await api.register(cors, { origin: '*', methods: ['GET', 'HEAD'], exposedHeaders: EXPOSED });
     api.addHook('onRequest', (_request, reply, next) => {
@@ -44,13 +60,19 @@ export async function buildApp(engine: Engine): Promise<FastifyInstance> {
       reply.header('x-attribution', ATTRIBUTION);
       next();
     });
-    refuseUnknownKeys(api);
+    authenticateCallers(api, accounts);
     limitAnonymous(api, engine);
     await serveMetrics(api, engine);
     await serveCatalogue(api, engine);
   });
   return app;
 }
+
+/**
+ * Longer than senders keep an idle connection (Go's clients: 5 minutes): one that this side closes at the moment in
+ * which it is used again is a lost request to them.
+ */
+const KEEP_ALIVE_MS = 6 * 60_000;
 
 /** Public use of the data requires that its source is named. */
 const ATTRIBUTION = 'Chain Metrics';

@@ -6,7 +6,10 @@ import { join } from 'node:path';
 import { PassThrough, type Readable } from 'node:stream';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply } from 'fastify';
 import { z } from 'zod';
+import { replayOrder } from '../aggregate/alerts/replay.ts';
 import { type ErrorCode, ProductError, reasonOf } from '../infra/errors.ts';
+import { lettersOrder } from '../ingest/letters.ts';
+import { usersOrder } from './accounts/operator.ts';
 import type { ExportRequest, Operator } from './cli/operator.ts';
 
 /**
@@ -109,6 +112,9 @@ function buildControl(operator: Operator, log: FastifyBaseLogger): FastifyInstan
     const order = rebuildBody.parse(request.body);
     return streamed(reply, (send) => operator.rebuild(order, send));
   });
+  app.post('/alerts/replay', (request) => operator.replayAlerts(replayOrder.parse(request.body)));
+  app.post('/dead-letters', (request) => operator.deadLetters(lettersOrder.parse(request.body)));
+  app.post('/users', (request) => operator.users(usersOrder.parse(request.body)));
   // Held for as long as the caller stays on the line, so that one who dies holds nothing.
   app.post('/hold', (request, reply) =>
     streamed(reply, (send) =>

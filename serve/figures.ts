@@ -57,8 +57,28 @@ function dataFigures(engine: Engine, registers: Registry[]): () => Promise<void>
     help: 'Rounds of computation that wait.',
     registers,
   });
-  const { store, clock } = engine.runtime;
+  const failed = new Gauge({
+    name: 'chain_metrics_compute_jobs_failed',
+    help: 'Rounds of computation that used up their tries.',
+    registers,
+  });
+  const unread = new Gauge({
+    name: 'chain_metrics_log_lag_messages',
+    help: 'Messages of a topic that wait for a group in which this process is.',
+    labelNames: ['topic', 'group'],
+    registers,
+  });
+  const loaded = new Counter({
+    name: 'chain_metrics_loaded_total',
+    help: 'What this process has taken from the log: messages and their bytes, batches, refused messages, batches that failed.',
+    labelNames: ['what'],
+    registers,
+  });
+  const { store, clock, log } = engine.runtime;
   return async () => {
+    for (const { topic, group, messages } of await log.lag()) unread.set({ topic, group }, messages);
+    loaded.reset();
+    for (const [what, count] of Object.entries(engine.loads)) loaded.inc({ what }, count);
     const newest = await store.rows<{ relay_chain: string; chain: string; newest: number }>(
       sql`SELECT relay_chain, chain, toUnixTimestamp64Milli(max(last_time)) AS newest
         FROM ${chainDay.table} FINAL GROUP BY relay_chain, chain`,
@@ -68,6 +88,8 @@ function dataFigures(engine: Engine, registers: Registry[]): () => Promise<void>
     }
     const [kept] = await store.rows<{ n: number }>(sql`SELECT count() AS n FROM ${deadLetters} FINAL`);
     letters.set(kept?.n ?? 0);
-    waiting.set((await engine.aggregator.jobs()).waiting);
+    const jobs = await engine.aggregator.jobs();
+    waiting.set(jobs.waiting);
+    failed.set(jobs.failed.length);
   };
 }

@@ -14,7 +14,7 @@ export interface Input {
 }
 
 const STANDARD: Input = { name: 'standard input', size: null, open: standardInput };
-const INPUT_FILE = /\.(ndjson|jsonl|json)(\.gz|\.zst)?$/;
+const INPUT_FILE = /\.(ndjson|jsonl|json)(\.gz|\.zst)?$|\.parquet$/;
 
 /** Everything that the paths mean, in order. All of them are looked at before anything is read. */
 export async function findInputs(paths: readonly string[]): Promise<Input[]> {
@@ -41,7 +41,7 @@ async function inputsAt(path: string): Promise<Input[]> {
   if (inputs.length === 0) {
     throw new ProductError(
       'input_missing',
-      `${path} holds no input: files end in .ndjson, .jsonl or .json, with .gz or .zst when they are packed`,
+      `${path} holds no input: files end in .ndjson, .jsonl or .json, with .gz or .zst when they are packed, or in .parquet`,
     );
   }
   return inputs;

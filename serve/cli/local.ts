@@ -1,12 +1,16 @@
 import { Readable } from 'node:stream';
 import type { Progress } from '../../aggregate/aggregator.ts';
+import type { Replayed, ReplayOrder } from '../../aggregate/alerts/replay.ts';
 import type { Engine } from '../../aggregate/engine.ts';
 import { readCoverage, readStatus } from '../../aggregate/status.ts';
 import { sql } from '../../infra/kernel/sql.ts';
+import { type LettersAnswer, type LettersOrder, orderLetters } from '../../ingest/letters.ts';
 import { TOPICS } from '../../ingest/load.ts';
 import type { IngestSummary } from '../../ingest/publish.ts';
 import { missingHeights } from '../../ingest/sources/heights.ts';
 import { deadLetters, refusedFacts } from '../../ingest/streams/raw.ts';
+import { openAccounts } from '../accounts/accounts.ts';
+import { carryOut, type UsersAnswer, type UsersOrder } from '../accounts/operator.ts';
 import { exportStatement } from '../export.ts';
 import { findMetrics } from './metric-names.ts';
 import type {
@@ -32,7 +36,8 @@ export class LocalOperator implements Operator {
 
   constructor(engine: Engine) {
     this.#engine = engine;
-    this.place = engine.config.DATA_DIR;
+    const { PROFILE, DATA_DIR, CLICKHOUSE_URL } = engine.config;
+    this.place = PROFILE === 'distributed' ? CLICKHOUSE_URL : DATA_DIR;
   }
 
   hold<T>(work: () => Promise<T>): Promise<T> {
@@ -48,11 +53,13 @@ export class LocalOperator implements Operator {
       onProgress,
       ...(source.chain === undefined ? {} : { chain: source.chain }),
     });
+    // What is refused may be told only after it was loaded.
+    await this.#engine.loaded();
     return this.#report(source.name, started, summary);
   }
 
   async settle(onProgress: (progress: Progress) => void): Promise<void> {
-    await this.#watched(onProgress, () => this.#engine.aggregator.settle());
+    await this.#watched(onProgress, () => this.#engine.settle());
   }
 
   status() {
@@ -87,6 +94,21 @@ export class LocalOperator implements Operator {
   async export(request: ExportRequest): Promise<Readable> {
     const { statement, format } = exportStatement(request, this.#engine.registry);
     return Readable.from([await this.#engine.runtime.store.bytes(statement, format)], { objectMode: false });
+  }
+
+  async replayAlerts(order: ReplayOrder): Promise<readonly Replayed[]> {
+    return (await this.#engine.alerts()).replay(order);
+  }
+
+  async deadLetters(order: LettersOrder): Promise<LettersAnswer> {
+    const { runtime, registry, config } = this.#engine;
+    const answer = await orderLetters(runtime, registry, config.DEAD_LETTER_BYTES_MAX, order);
+    if (order.action === 'retry') await this.#engine.settle();
+    return answer;
+  }
+
+  async users(order: UsersOrder): Promise<UsersAnswer> {
+    return carryOut(await openAccounts(this.#engine), order);
   }
 
   close(): Promise<void> {

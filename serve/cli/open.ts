@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { Engine } from '../../aggregate/engine.ts';
+import { Engine, type Role } from '../../aggregate/engine.ts';
 import type { Config } from '../../infra/config.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { LocalOperator } from './local.ts';
@@ -7,8 +7,9 @@ import type { Operator } from './operator.ts';
 import { ownerOf } from './owner.ts';
 import { RemoteOperator } from './remote.ts';
 
-/** The engine on the data directory, for this process alone. */
-export async function openEngine(config: Config): Promise<Engine> {
+/** The engine: on the data directory for this process alone, or one of many on shared services. */
+export async function openEngine(config: Config, roles?: ReadonlySet<Role>): Promise<Engine> {
+  if (config.PROFILE === 'distributed') return Engine.open(config, undefined, roles);
   const owner = await ownerOf(config.DATA_DIR);
   if (owner !== null) {
     throw new ProductError('store_in_use', `${config.DATA_DIR} is in use by process ${owner}`);
@@ -20,8 +21,12 @@ export async function openEngine(config: Config): Promise<Engine> {
 const TRIES = 10;
 const BETWEEN_TRIES_MS = 200;
 
+/** What a command does by itself where load and work are done by other processes. */
+const COMMAND_ROLES: ReadonlySet<Role> = new Set(['ingest']);
+
 /** The server that owns the data directory, or else this process. */
 export async function openOperator(config: Config): Promise<Operator> {
+  if (config.PROFILE === 'distributed') return new LocalOperator(await openEngine(config, COMMAND_ROLES));
   for (let tries = 1; ; tries++) {
     const remote = await RemoteOperator.connect(config.DATA_DIR);
     if (remote) return remote;

@@ -1,8 +1,11 @@
 import type { Readable } from 'node:stream';
 import type { Progress } from '../../aggregate/aggregator.ts';
+import type { Replayed, ReplayOrder } from '../../aggregate/alerts/replay.ts';
 import type { ChainCoverage, Status } from '../../aggregate/status.ts';
+import type { LettersAnswer, LettersOrder } from '../../ingest/letters.ts';
 import type { IngestSummary } from '../../ingest/publish.ts';
 import type { Heights } from '../../ingest/sources/heights.ts';
+import type { UsersAnswer, UsersOrder } from '../accounts/operator.ts';
 
 export interface Source {
   /** Path of the file, as the operator knows it. */
@@ -65,5 +68,9 @@ export interface Operator {
   rebuild(request: RebuildRequest, onProgress: (progress: Progress) => void): Promise<Rebuilt>;
   /** All rows of a metric, in the form that was asked for. */
   export(request: ExportRequest): Promise<Readable>;
+  users(order: UsersOrder): Promise<UsersAnswer>;
+  deadLetters(order: LettersOrder): Promise<LettersAnswer>;
+  /** Decides on the alerts of projects anew, or tells what would change. */
+  replayAlerts(order: ReplayOrder): Promise<readonly Replayed[]>;
   close(): Promise<void>;
 }

@@ -3,10 +3,13 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import type { Progress } from '../../aggregate/aggregator.ts';
+import type { Replayed, ReplayOrder } from '../../aggregate/alerts/replay.ts';
 import type { ChainCoverage, Status } from '../../aggregate/status.ts';
 import { ProductError } from '../../infra/errors.ts';
+import type { LettersAnswer, LettersOrder } from '../../ingest/letters.ts';
 import type { IngestSummary } from '../../ingest/publish.ts';
 import type { Heights } from '../../ingest/sources/heights.ts';
+import type { UsersAnswer, UsersOrder } from '../accounts/operator.ts';
 import { findSocket, type Line, type Told } from '../control.ts';
 import type {
   ExportRequest,
@@ -90,7 +93,27 @@ export class RemoteOperator implements Operator {
     return answer;
   }
 
+  users(order: UsersOrder): Promise<UsersAnswer> {
+    return this.#post<UsersAnswer>('/users', order);
+  }
+
+  replayAlerts(order: ReplayOrder): Promise<readonly Replayed[]> {
+    return this.#post<Replayed[]>('/alerts/replay', order);
+  }
+
+  deadLetters(order: LettersOrder): Promise<LettersAnswer> {
+    return this.#post<LettersAnswer>('/dead-letters', order);
+  }
+
   async close(): Promise<void> {}
+
+  async #post<Result>(path: string, order: object): Promise<Result> {
+    const body = Readable.from([Buffer.from(JSON.stringify(order))]);
+    const answer = await this.#send('POST', path, body, 'application/json');
+    const said: unknown = JSON.parse(await text(answer));
+    if (answer.statusCode !== 200) throw failure(said as Told);
+    return said as Result;
+  }
 
   async #get<Result>(path: string): Promise<Result> {
     const answer = await this.#send('GET', path, Readable.from([]));

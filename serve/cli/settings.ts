@@ -1,4 +1,4 @@
-import { readConfig, settings } from '../../infra/config.ts';
+import { isSecretSetting, readConfig, settings } from '../../infra/config.ts';
 import { alignedTable } from './words.ts';
 
 /** Every setting with its meaning, default and current value: the same object that reads the environment. */
@@ -8,7 +8,7 @@ export function settingsTable(env: NodeJS.ProcessEnv = process.env): string {
     const given = env[name];
     return [
       name,
-      given === undefined || given === '' ? '' : given,
+      given === undefined || given === '' ? '' : isSecretSetting(name) ? '(hidden)' : given,
       fallback === undefined ? 'none' : String(fallback),
       schema.description ?? '',
     ];

@@ -5,6 +5,13 @@ import { PassThrough, pipeline, type Readable } from 'node:stream';
 /** How people name standard input among paths. */
 export const STANDARD_INPUT = '-';
 
+/** Options that take something from standard input. */
+export const PASSWORD_STDIN = '--password-stdin';
+
+/** Whether a command line wants what stands on standard input. */
+export const wantsStandardInput = (args: readonly string[]): boolean =>
+  args.includes(STANDARD_INPUT) || args.includes(PASSWORD_STDIN);
+
 type Counted = Readable & { readonly bytesRead: number };
 
 let held: Counted | null = null;

@@ -1,12 +1,16 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
-import type { Engine } from '../../aggregate/engine.ts';
+import { ALL_ROLES, type Engine, ROLES, type Role } from '../../aggregate/engine.ts';
 import type { Config } from '../../infra/config.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
-import { buildApp } from '../app.ts';
+import { Lease } from '../../infra/lease.ts';
+import { listeningUrl } from '../address.ts';
 import { openControl } from '../control.ts';
+import { buildProbes } from '../probes.ts';
 import { openDisplay } from './display.ts';
 import { EXIT, killSelf } from './failure.ts';
+import { type Claim, followConfigured } from './following.ts';
 import { ingestInputs } from './ingest.ts';
 import { findInputs } from './inputs.ts';
 import { LocalOperator } from './local.ts';
@@ -17,29 +21,38 @@ const SAMPLE = fileURLToPath(new URL('../../ingest/sample', import.meta.url));
 
 /** Serves until it is told to stop. What is said to people goes to standard error, the log to standard output. */
 export async function startCommand(
-  { sample = false }: { sample?: boolean },
+  { sample = false, role = ['all'] }: { sample?: boolean; role?: readonly string[] },
   given: Config,
   version: string,
 ): Promise<number> {
+  const roles = rolesOf(role, given);
   const stop = onStop(given);
   try {
     // On a terminal the block below says what a person needs; the log's own lines are for machines.
     const quiet = process.stdout.isTTY && process.env.LOG_LEVEL === undefined;
     const config: Config = quiet ? { ...given, LOG_LEVEL: 'warn' } : given;
-    const engine = await openEngine(config);
+    const engine = await openEngine(config, roles);
     stop.first(() => engine.close());
     const operator = new LocalOperator(engine);
-    const app = await buildApp(engine);
+    const isServer = roles.has('serve');
+    const app = isServer ? await (await import('../app.ts')).buildApp(engine) : await buildProbes(engine);
     stop.first(() => app.close());
-    const url = await listen(app, config);
+    const url = await listen(app, isServer ? config : probesAddress(config));
     stop.log = app.log;
-    const control = await openControl(operator, config.DATA_DIR, app.log).catch((error) => {
-      app.log.warn({ err: error }, 'other processes cannot hand work to this one');
-      return null;
-    });
-    if (control) stop.first(() => control.close());
+    if (config.PROFILE === 'embedded') {
+      const control = await openControl(operator, config.DATA_DIR, app.log).catch((error) => {
+        app.log.warn({ err: error }, 'other processes cannot hand work to this one');
+        return null;
+      });
+      if (control) stop.first(() => control.close());
+    }
     if (sample) await loadSample(engine, operator);
-    say(welcome(url, config, version));
+    if (roles.has('ingest')) stop.first(followConfigured(operator, config, app.log, claimOf(engine)));
+    say(
+      isServer
+        ? welcome(url, config, version)
+        : `Chain Metrics ${version}, ${[...roles].join(' and ')}: ${url}/health/ready\n`,
+    );
     await stop.asked;
     return EXIT.ok;
   } catch (error) {
@@ -49,6 +62,32 @@ export async function startCommand(
     throw error;
   }
 }
+
+/** The roles that the options name. All of them is what the embedded profile knows. */
+function rolesOf(names: readonly string[], { PROFILE }: Config): ReadonlySet<Role> {
+  if (names.includes('all')) return ALL_ROLES;
+  if (PROFILE === 'embedded') {
+    throw new ProductError(
+      'usage',
+      '--role: the embedded profile is one process with all roles; set PROFILE=distributed',
+    );
+  }
+  return new Set(ROLES.filter((role) => names.includes(role)));
+}
+
+/** Of several processes that ingest, one follows a chain; when it dies another one does. */
+function claimOf({ runtime, config }: Engine): Claim {
+  return async (chain, signal) => {
+    for (;;) {
+      const lease = await Lease.take(runtime.keyValue, `follow/${chain}`, config.LEASE_MS, 1);
+      if (lease) return async () => void (await lease.end().catch(() => false));
+      await pause(CLAIM_POLL_MS, undefined, { signal });
+    }
+  };
+}
+const CLAIM_POLL_MS = 1000;
+
+const probesAddress = ({ OPERATOR_HOST: HOST, OPERATOR_PORT: PORT }: Config) => ({ HOST, PORT });
 
 async function loadSample(engine: Engine, operator: LocalOperator): Promise<void> {
   const { DATA_DIR } = engine.config;
@@ -70,13 +109,16 @@ async function loadSample(engine: Engine, operator: LocalOperator): Promise<void
   );
 }
 
-function welcome(url: string, { DATA_DIR }: Config, version: string): string {
+function welcome(url: string, { PROFILE, DATA_DIR, CLICKHOUSE_URL }: Config, version: string): string {
   const lines = [
+    ['plots and chains', `${url}/`],
     ['every path, to try', `${url}/docs`],
     ['an example', `${url}/api/daily-tps?relay_chain=polkadot`],
     ['heights, holes, lag', `${url}/api/status`],
+    ['accounts and keys', `${url}/profile`],
+    ['alerts', `${url}/projects`],
     ['health', `${url}/health/ready`],
-    ['data directory', DATA_DIR],
+    PROFILE === 'embedded' ? ['data directory', DATA_DIR] : ['store', CLICKHOUSE_URL],
   ];
   const width = Math.max(...lines.map(([label]) => (label as string).length));
   return [
@@ -91,7 +133,7 @@ function welcome(url: string, { DATA_DIR }: Config, version: string): string {
 }
 
 /** Listens and returns the address that a person can open. */
-async function listen(app: FastifyInstance, { HOST, PORT }: Config): Promise<string> {
+async function listen(app: FastifyInstance, { HOST, PORT }: Pick<Config, 'HOST' | 'PORT'>): Promise<string> {
   try {
     await app.listen({ host: HOST, port: PORT });
   } catch (error) {
@@ -107,10 +149,7 @@ async function listen(app: FastifyInstance, { HOST, PORT }: Config): Promise<str
       reasons[code ?? ''] ?? `HOST=${HOST}, PORT=${PORT}: ${reasonOf(error)}`,
     );
   }
-  const address = app.server.address();
-  const port = typeof address === 'object' && address ? address.port : PORT;
-  const host = ['0.0.0.0', '::'].includes(HOST) ? 'localhost' : HOST.includes(':') ? `[${HOST}]` : HOST;
-  return `http://${host}:${port}`;
+  return listeningUrl(app, { HOST, PORT });
 }
 
 /** Everything that was opened, closed in reverse when a signal asks for it, and not waited for longer than allowed. */

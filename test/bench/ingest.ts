@@ -6,7 +6,7 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { Engine } from '../../aggregate/engine.ts';
 import { readConfig } from '../../infra/config.ts';
-import { LOAD_SETTINGS } from '../../infra/embedded/store.ts';
+import { LOAD_SETTINGS } from '../../infra/kernel/engine-words.ts';
 import { DATABASE, literal } from '../../infra/kernel/sql.ts';
 import { createView } from '../../infra/kernel/table.ts';
 import type { StagedBatch } from '../../infra/runtime.ts';

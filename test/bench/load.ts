@@ -11,6 +11,7 @@ export interface Asked {
   readonly port: number;
   readonly path: string;
   readonly milliseconds: number;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 const CONNECTIONS = 32;
@@ -32,8 +33,11 @@ export function startLoad(): { ask: Load; stop: () => void } {
   return { ask, stop: () => child.kill() };
 }
 
-async function makeLoad({ port, path, milliseconds }: Asked): Promise<number> {
-  const request = Buffer.from(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1:${port}\r\n\r\n`);
+async function makeLoad({ port, path, milliseconds, headers = {} }: Asked): Promise<number> {
+  const lines = Object.entries({ host: `127.0.0.1:${port}`, ...headers }).map(
+    (pair) => `${pair.join(': ')}\r\n`,
+  );
+  const request = Buffer.from(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
   const started = performance.now();
   const until = started + milliseconds;
   const counts = await Promise.all(

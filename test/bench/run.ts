@@ -20,7 +20,20 @@ import { join } from 'node:path';
 import { type Figure, printFigures } from './measure.ts';
 
 /** `memory` comes first: it makes the history that the others read. */
-const BENCHES = ['memory', 'rebuild', 'day', 'cached', 'uncached', 'ingest'];
+const BENCHES = [
+  'memory',
+  'rebuild',
+  'day',
+  'cached',
+  'uncached',
+  'ingest',
+  'lists',
+  'growth',
+  'oauth',
+  'bearer',
+  'alerts',
+  'alert-lists',
+];
 
 const args = process.argv.slice(2);
 const chosen = BENCHES.filter((name) => args.includes(name));

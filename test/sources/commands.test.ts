@@ -208,3 +208,27 @@ it('works through a running server, and follow stops when it is told to', async 
     ...others.slice(1).map(() => 'monthly_treasury_balances'),
   ]);
 });
+
+it('start follows the sources that the settings name, beside serving', async () => {
+  const [polkadot, other] = [await fakeOf(), await fakeOf({ specName: 'paseo' })];
+  const at = directory('followed');
+  await withEngine(at, (engine) =>
+    ingestLines(engine, [{ line: recorded.get(first) as string, chain: 'polkadot' }]),
+  );
+  const FOLLOW = `polkadot-relay=${polkadot.url}, kusama=${other.url}`;
+  const server = await serve([], { ...at, FOLLOW, FOLLOW_SNAPSHOTS: 'false' });
+  await expect
+    .poll(() => server.logged(), { timeout: 60_000 })
+    .toMatch(/following polkadot at \S+ from \d+[\s\S]*"1 block"/);
+  expect(server.logged()).toMatch(/not followed: \S+ serves the runtime paseo/);
+  expect((await server.end('SIGTERM')).code).toBe(0);
+  expect(differences(await contentAt(at), plain)).toEqual([]);
+});
+
+it('start refuses to follow a chain that nobody knows', async () => {
+  const { code, stderr } = await run(['start'], {
+    env: { ...directory('refused'), FOLLOW: 'atlantis=http://127.0.0.1:1' },
+  });
+  expect(linesOf(stderr).at(-1)).toMatch(/no chain is called atlantis/);
+  expect(code).toBe(2);
+});

@@ -1,0 +1,166 @@
+import { Readable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
+import type { FastifyBaseLogger } from 'fastify';
+import { readRegistry } from '../../aggregate/engine.ts';
+import type { Config } from '../../infra/config.ts';
+import { ProductError, reasonOf } from '../../infra/errors.ts';
+import type { Chain } from '../../ingest/chains/registry.ts';
+import { Collector } from '../../ingest/sources/collect.ts';
+import { follow } from '../../ingest/sources/follow.ts';
+import type { Operator } from './operator.ts';
+import { findChain, openSource, type SourceOptions } from './source.ts';
+import { plural } from './words.ts';
+
+export interface FollowingOptions extends SourceOptions {
+  readonly from?: number;
+  /** Also blocks that are not final yet. */
+  readonly best?: boolean;
+  readonly pollMs: number;
+  readonly concurrency: number;
+  /** Also the chain's state, once a day. */
+  readonly snapshots?: boolean;
+  readonly treasury?: readonly string[];
+}
+
+/** Few, since whoever follows asks again anyway. */
+const ATTEMPTS = 3;
+
+/** Hands new blocks of a source to an operator as they come, until it is told to stop. */
+export class Following {
+  readonly #source: Awaited<ReturnType<typeof openSource>>;
+  readonly #options: FollowingOptions;
+  readonly #signal: AbortSignal;
+
+  private constructor(
+    source: Awaited<ReturnType<typeof openSource>>,
+    options: FollowingOptions,
+    signal: AbortSignal,
+  ) {
+    this.#source = source;
+    this.#options = options;
+    this.#signal = signal;
+  }
+
+  static async open(options: FollowingOptions, config: Config, signal: AbortSignal): Promise<Following> {
+    return new Following(await openSource(options, config, { signal, attempts: ATTEMPTS }), options, signal);
+  }
+
+  async run(operator: Operator, say: (text: string) => void): Promise<void> {
+    const { sidecar, chain, registry } = this.#source;
+    const { best = false, snapshots = false, treasury = [], url, pollMs, concurrency } = this.#options;
+    const from = this.#options.from ?? (await nextHeight(operator, chain));
+    const collector = new Collector(sidecar, {
+      chain,
+      registry,
+      treasury,
+      onUngiven: (kind, reason) => say(`no ${kind} snapshots from this source: ${reason}`),
+    });
+    const looks = follow(sidecar, {
+      chain,
+      best,
+      pollMs,
+      concurrency,
+      signal: this.#signal,
+      onAway: (reason) => say(reason === null ? 'the source is back' : `${reason}; asking until it is back`),
+      ...(from === undefined ? {} : { from }),
+      ...(snapshots ? { beside: (height) => collector.collect(height) } : {}),
+    });
+    say(`following ${chain.name} at ${url}${from === undefined ? '' : ` from ${from}`}`);
+    for await (const lines of looks) {
+      const source = { name: sidecar.url, bytes: Readable.from(lines), chain: chain.name };
+      const report = await operator.ingest(source, () => undefined);
+      const refused = report.refused_lines + report.refused_facts;
+      const taken = [
+        ...(report.blocks > 0 ? [plural(report.blocks, 'block')] : []),
+        ...(report.snapshots > 0 ? [plural(report.snapshots, 'snapshot')] : []),
+        ...(refused > 0 ? [`${refused} refused`] : []),
+      ];
+      say(taken.join(', '));
+    }
+  }
+}
+
+const AGAIN_MS = 5_000;
+const AGAIN_MS_MAX = 60_000;
+const POLL_MS = 2000;
+const CONCURRENCY = 8;
+
+/** Waits until nobody else follows a chain; what it returns lets go. */
+export type Claim = (chain: string, signal: AbortSignal) => Promise<() => Promise<void>>;
+
+/**
+ * Follows the sources that the settings name beside a server, and returns how to stop. A source that is away is
+ * asked again, later and later; one that serves another chain is left alone, and the log says so.
+ */
+export function followConfigured(
+  operator: Operator,
+  config: Config,
+  log: FastifyBaseLogger,
+  claim: Claim = async () => async () => {},
+): () => Promise<void> {
+  const registry = readRegistry(config);
+  const named = config.FOLLOW.map(({ chain, url }) => ({ chain: findChain(registry, chain).name, url }));
+  const stop = new AbortController();
+  const running = named.map((source) =>
+    keepFollowing(operator, source, config, log.child(source), stop.signal, claim),
+  );
+  return async () => {
+    stop.abort();
+    await Promise.all(running);
+  };
+}
+
+async function keepFollowing(
+  operator: Operator,
+  source: SourceOptions,
+  config: Config,
+  log: FastifyBaseLogger,
+  signal: AbortSignal,
+  claim: Claim,
+): Promise<void> {
+  const options = {
+    ...source,
+    best: config.FOLLOW_BEST,
+    snapshots: config.FOLLOW_SNAPSHOTS,
+    pollMs: POLL_MS,
+    concurrency: CONCURRENCY,
+  };
+  for (let wait = AGAIN_MS; !signal.aborted; wait = Math.min(wait * 2, AGAIN_MS_MAX)) {
+    let release = async () => {};
+    try {
+      release = await claim(source.chain, signal);
+      const following = await Following.open(options, config, signal);
+      wait = AGAIN_MS;
+      await following.run(operator, (text) => log.info(text));
+    } catch (error) {
+      if (signal.aborted) return;
+      const isHopeless = error instanceof ProductError && error.code === 'usage';
+      log.error(
+        isHopeless ? {} : { err: error },
+        `${isHopeless ? 'not followed' : 'following stopped'}: ${reasonOf(error)}`,
+      );
+      if (isHopeless) return;
+      await setTimeout(wait, undefined, { signal }).catch(() => undefined);
+    } finally {
+      await release();
+    }
+  }
+}
+
+const SPAN = 10_000;
+
+/** The height after the highest final one: what was taken before it was final is taken again. */
+async function nextHeight(operator: Operator, { relay_chain, name }: Chain): Promise<number | undefined> {
+  const { chains } = await operator.status();
+  const known = chains.find((stored) => stored.relay_chain === relay_chain && stored.chain === name);
+  if (known === undefined) return undefined;
+  let next = known.highest_block + 1;
+  for (let isOpen = true; isOpen && next > 0; ) {
+    const from = Math.max(0, next - SPAN);
+    const missing = await operator.missing({ chain: name, from, to: next - 1 });
+    const top = missing.find(({ to }) => to === next - 1);
+    isOpen = top?.from === from;
+    next = top?.from ?? next;
+  }
+  return next;
+}
