@@ -48,13 +48,12 @@ export class Answers {
     const { format: engineFormat, type } = FORMATS[format] as (typeof FORMATS)[string];
     const columns = columnsOf(metric, engineFormat);
     const page = limit === undefined ? raw('') : sql`LIMIT ${limit}`;
-    const [body, next] = await Promise.all([
-      this.#engine.runtime.store.bytes(
-        sql`SELECT ${columns} ${chosen} ORDER BY ${orderBy} ${page}`,
-        engineFormat,
-      ),
-      limit === undefined ? null : this.#nextCursor(metric, chosen, order, orderBy, limit),
-    ]);
+    const body = await this.#engine.runtime.store.bytes(
+      sql`SELECT ${columns} ${chosen} ORDER BY ${orderBy} ${page}`,
+      engineFormat,
+    );
+    const isLast = limit === undefined || hasFewerRows(body, engineFormat, limit);
+    const next = isLast ? null : await this.#nextCursor(metric, chosen, order, orderBy, limit);
     const answer: Answer = { body, type, version, next, query, etag: this.#etag(version, format, key) };
     this.#cache.set(key, answer);
     return answer;
@@ -98,6 +97,18 @@ export class Answers {
     const [last] = found;
     return found.length < 2 || last === undefined ? null : cursorOf(order.map(({ column }) => last[column]));
   }
+}
+
+const NEWLINE = 0x0a;
+
+/** Whether a page has room left: every row of a text ends a line, so it has no more rows than lines. */
+function hasFewerRows(body: Buffer, format: Format, limit: number): boolean {
+  if (format === 'Parquet' || format === 'Arrow') return false;
+  let lines = 0;
+  for (let at = body.indexOf(NEWLINE); at >= 0; at = body.indexOf(NEWLINE, at + 1)) {
+    if (++lines >= limit) return false;
+  }
+  return true;
 }
 
 /** All rows of a path as it serves them, in its order: an answer without an end. */
