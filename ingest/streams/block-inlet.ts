@@ -38,7 +38,7 @@ const timestampArgs = `payload.extrinsics.args[arrayFirstIndex((p, m) -> lower(p
 const milliseconds = `toInt64OrNull(replaceAll(JSONExtractRaw(${timestampArgs}, 'now'), '"', ''))`;
 export const blockTime = `fromUnixTimestamp64Milli(${milliseconds}, 'UTC')`;
 /** The epoch stands for "no timestamp" where rows live only through their block. */
-export const rowTime = `ifNull(${blockTime}, toDateTime64(0, 3, 'UTC'))`;
+const rowTime = `ifNull(${blockTime}, toDateTime64(0, 3, 'UTC'))`;
 
 export const identity = `relay_chain, chain, ${number} AS number`;
 

@@ -1,6 +1,6 @@
 import { raw, sql } from '../../infra/kernel/sql.ts';
 import { view } from '../../infra/kernel/table.ts';
-import { blocksIn, blockTime, finalized, identity, rank, rowTime } from './block-inlet.ts';
+import { blocksIn, blockTime, everyRow, finalized, identity, rank } from './block-inlet.ts';
 import { eventRows, eventsIn, unfoldedEvents } from './event-rows.ts';
 import { extrinsicRows, extrinsicsIn, unfoldedExtrinsics } from './extrinsic-rows.ts';
 import { refusedArgumentRows, refusedEventRows } from './nested-amounts.ts';
@@ -45,6 +45,10 @@ const blockRows = view(
   FROM ${blocksIn}`,
 );
 
+/** A list of the blocks beside what their rows repeat: unfolded with the whole payload, each row would copy it. */
+const unfoldable = (list: 'calls' | 'refused') =>
+  sql`(SELECT ${raw(everyRow)}, ${raw(list)} FROM ${blocksIn} WHERE is_deleted = 0)`;
+
 const quoted = (names: readonly string[]) => raw(names.map((name) => `'${name}'`).join(', '));
 const holdsFacts = sql`(pallet IN (${quoted(FACT_PALLETS)}) OR concat(pallet, '.', call) IN (${quoted(FACT_CALLS)}))`;
 
@@ -61,18 +65,17 @@ const nestedCallRows = view(
   'blocks_to_calls',
   blocksIn,
   calls,
-  sql`SELECT ${raw(identity)}, c.extrinsic_index AS extrinsic_index, c.position AS position, c.path AS path,
-    ${raw(rowTime)} AS time, c.pallet AS pallet, c.call AS call, unhex(substring(c.actor, 3)) AS actor,
-    c.args AS args, ${raw(rank)} AS rank
-  FROM ${blocksIn} ARRAY JOIN calls AS c WHERE is_deleted = 0 AND ${holdsFacts}`,
+  sql`SELECT relay_chain, chain, number, c.extrinsic_index AS extrinsic_index, c.position AS position, c.path AS path,
+    time, c.pallet AS pallet, c.call AS call, unhex(substring(c.actor, 3)) AS actor, c.args AS args, rank
+  FROM ${unfoldable('calls')} ARRAY JOIN calls AS c WHERE ${holdsFacts}`,
 );
 
 const refusedCallRows = view(
   'blocks_to_refused_facts',
   blocksIn,
   refusedFacts,
-  sql`SELECT ${raw(identity)}, r.fact AS fact, r.reason AS reason, r.raw AS raw, ${raw(rank)} AS rank
-  FROM ${blocksIn} ARRAY JOIN refused AS r WHERE is_deleted = 0`,
+  sql`SELECT relay_chain, chain, number, r.fact AS fact, r.reason AS reason, r.raw AS raw, rank
+  FROM ${unfoldable('refused')} ARRAY JOIN refused AS r`,
 );
 
 const refusedSignerRows = view(

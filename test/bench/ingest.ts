@@ -2,8 +2,8 @@
  * Files of blocks to durable tables and computed metrics, against the engine alone parsing the same files by the
  * same types and keeping nothing.
  */
-import { createReadStream } from 'node:fs';
-import { join } from 'node:path';
+import { createReadStream, statSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import { Engine } from '../../aggregate/engine.ts';
 import { readConfig } from '../../infra/config.ts';
 import { LOAD_SETTINGS } from '../../infra/kernel/engine-words.ts';
@@ -27,7 +27,9 @@ const PAYLOAD = blocksIn.columns.payload.slice('Tuple('.length, -1);
 const sizes = readSizes();
 const rounds = Math.min(sizes.rounds, 3);
 using directory = temporaryDirectory();
-const files = await writeBlockFiles(directory.path, sizes.megabytes);
+const files: readonly Pick<BlockFile, 'path' | 'name' | 'bytes'>[] = sizes.blocks
+  ? [{ path: sizes.blocks, name: basename(sizes.blocks), bytes: statSync(sizes.blocks).size }]
+  : await writeBlockFiles(directory.path, sizes.megabytes);
 const megabytes = files.reduce((sum, file) => sum + file.bytes, 0) / 1e6;
 const parts = { load: 0, compute: 0 };
 // Every round has a store of its own; one process holds one store at a time.
@@ -79,7 +81,7 @@ async function parseAll(): Promise<number> {
   });
 }
 
-function opened({ path }: BlockFile) {
+function opened({ path }: Pick<BlockFile, 'path'>) {
   return createReadStream(path, { highWaterMark: 1024 * 1024 });
 }
 

@@ -20,6 +20,8 @@ export interface Sizes {
   readonly rounds: number;
   /** Directory with a history that an earlier bench left; made when absent. */
   readonly history: string | undefined;
+  /** File of blocks to ingest, named after its chain, instead of generated ones. */
+  readonly blocks: string | undefined;
 }
 
 export function readSizes(): Sizes {
@@ -30,6 +32,7 @@ export function readSizes(): Sizes {
       extrinsics: { type: 'string' },
       rounds: { type: 'string' },
       history: { type: 'string' },
+      blocks: { type: 'string' },
     },
   });
   return {
@@ -37,6 +40,7 @@ export function readSizes(): Sizes {
     extrinsics: Number(values.extrinsics ?? (values.full ? 10_000_000 : 4_000_000)),
     rounds: Number(values.rounds ?? 5),
     history: values.history,
+    blocks: values.blocks,
   };
 }
 

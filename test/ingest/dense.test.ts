@@ -1,0 +1,27 @@
+import { Readable } from 'node:stream';
+import { expect, it } from 'vitest';
+import { Engine } from '../../aggregate/engine.ts';
+import { readConfig } from '../../infra/config.ts';
+import { sql } from '../../infra/kernel/sql.ts';
+import { calls } from '../../ingest/streams/raw.ts';
+import { busyBlock } from '../bench/busiest-day.ts';
+import { temporaryDirectory } from '../support/engine.ts';
+
+const BLOCKS = 8;
+
+it('blocks of thousands of nested calls are loaded together within little memory', async () => {
+  using directory = temporaryDirectory();
+  const engine = await Engine.open(
+    readConfig({ DATA_DIR: directory.path, STORE_MEMORY_BYTES: String(2 ** 30), LOG_LEVEL: 'silent' }),
+  );
+  const lines = Array.from({ length: BLOCKS }, (_, i) => `${busyBlock(i)}\n`);
+  const summary = await engine.ingest(Readable.from([Buffer.from(lines.join(''))]), {
+    name: 'polkadot.ndjson',
+  });
+  expect(summary).toMatchObject({ blocks: BLOCKS, refused_lines: 0 });
+  const [found] = await engine.runtime.store.rows<{ nested: number }>(
+    sql`SELECT countIf(path != '') AS nested FROM ${calls}`,
+  );
+  expect(found?.nested).toBeGreaterThan(BLOCKS * 1000);
+  await engine.close();
+});
