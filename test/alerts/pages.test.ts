@@ -1,8 +1,9 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { launchBrowser } from '../support/browser.ts';
 import { CHROMIUM, canRun } from '../support/needed.ts';
 import { firing, prometheusBody, Service } from './service.ts';
 
@@ -22,18 +23,7 @@ beforeAll(async () => {
   mkdirSync(SCREENS, { recursive: true });
   service = await Service.open({ ALERT_RETRY_WINDOW_SECONDS: '1' });
   origin = await service.app.listen({ host: '127.0.0.1', port: 0 });
-  browser = await chromium.launch({
-    executablePath: CHROMIUM,
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  });
+  browser = await launchBrowser();
   const context = await browser.newContext({ viewport: { width: 1240, height: 860 }, colorScheme: 'light' });
   page = await context.newPage();
   page.on('console', (message) => {

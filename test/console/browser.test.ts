@@ -5,11 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import * as sr25519 from '@scure/sr25519';
 import { Secret, TOTP } from 'otpauth';
-import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { encodeAddress } from '../../ingest/chains/address.ts';
 import { openWorld, PASSWORD, type World } from '../accounts/world.ts';
 import { challengeOf, verifierOf } from '../oauth/flow.ts';
+import { launchBrowser } from '../support/browser.ts';
 import { CHROMIUM, canRun } from '../support/needed.ts';
 
 const hasChromium = canRun(CHROMIUM);
@@ -33,18 +34,7 @@ beforeAll(async () => {
   world = await openWorld();
   origin = await world.app.listen({ host: '127.0.0.1', port: 0 });
   await new Promise<void>((done) => callback.listen(0, '127.0.0.1', done));
-  browser = await chromium.launch({
-    executablePath: CHROMIUM,
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-    ],
-  });
+  browser = await launchBrowser();
   context = await browser.newContext({ viewport: { width: 1180, height: 820 }, colorScheme: 'light' });
   page = await open(context);
 });

@@ -1,0 +1,17 @@
+import { type Browser, chromium } from 'playwright-core';
+import { CHROMIUM } from './needed.ts';
+
+/** Chromium without a window, and without the requests that it makes of its own accord. */
+export const launchBrowser = (): Promise<Browser> =>
+  chromium.launch({
+    executablePath: CHROMIUM,
+    args: [
+      '--no-sandbox',
+      '--disable-gpu',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+    ],
+  });
