@@ -6,7 +6,6 @@ interface ChainFacts {
   readonly token: string;
   readonly decimals: number;
   readonly prefix: number;
-  readonly role: string;
 }
 
 /** What folds must know of the chains of a relay to print accounts and money. */
@@ -21,30 +20,11 @@ export class Chains {
     this.#relayChain = relayChain;
     for (const { kind, chain, name, data } of rows) {
       if (kind === 'chain') {
-        const [token = '', decimals, prefix, role = ''] = data;
-        this.#chains.set(chain, { token, decimals: Number(decimals), prefix: Number(prefix), role });
+        const [token = '', decimals, prefix] = data;
+        this.#chains.set(chain, { token, decimals: Number(decimals), prefix: Number(prefix) });
       } else if (kind === 'price') this.#prices.set(`${name} ${data[0]}`, BigInt(data[1] as string));
       else break; // both come before all that happened
     }
-  }
-
-  /**
-   * All that happened, in order, apart for each governance. Chains that share the relay's token share its
-   * governance, which may move from one to the other under the same indexes; a chain with a token of its own
-   * governs itself.
-   */
-  apart(rows: readonly Fact[]): Fact[][] {
-    const relay = [...this.#chains.values()].find(({ role }) => role === 'relay');
-    const groups = new Map<string, Fact[]>();
-    for (const row of rows) {
-      const chain = this.#chains.get(row.chain);
-      if (!chain || row.kind === 'chain' || row.kind === 'price') continue;
-      const owner = chain.token === relay?.token ? '' : row.chain;
-      const group = groups.get(owner);
-      if (group) group.push(row);
-      else groups.set(owner, [row]);
-    }
-    return [...groups.values()];
   }
 
   /** SS58 as the chain prints it; H160 as it is. */

@@ -62,7 +62,7 @@ const NOBODY = raw("'' AS actor, false AS refused");
 
 const chainRows = (relayChain: string) => sql`
   SELECT 'chain' AS kind, toString(chain) AS chain_name, ${BEFORE_EVERYTHING}, ${NOWHERE}, '' AS name,
-    [toString(token), toString(decimals), toString(prefix), toString(role)] AS data, ${NOBODY}
+    [toString(token), toString(decimals), toString(prefix)] AS data, ${NOBODY}
   FROM ${chains} FINAL WHERE relay_chain = ${relayChain}`;
 
 const priceRows = (relayChain: string) => sql`

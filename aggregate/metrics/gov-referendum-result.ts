@@ -7,7 +7,7 @@ const unknown = { nullable: true } as const;
 
 export const govReferendumResult = metric({
   record: 'GovReferendumResult',
-  doc: 'One row per referendum of the pallet `referenda`, with its state as known now. A referendum that moved to another chain with its governance is one row, under the chain where its newest event happened. A chain with a token of its own has referenda of its own.',
+  doc: 'One row per referendum of the pallet `referenda`, with its state as known now. One index is one referendum on all chains of a relay: where governance moved to another chain it is one row, under the chain where its newest event happened.',
   columns: {
     relay_chain: name('relay chain'),
     chain: name('chain of the newest event that moved the referendum'),

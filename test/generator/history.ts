@@ -61,10 +61,7 @@ export class History {
     // Some histories begin before the earliest dates of some endpoints.
     this.#time = Date.parse(random.pick(['2025-01-29', '2024-02-27', '2023-12-20', '2022-12-15'])) + 5 * HOUR;
     const forRelays = <Model>(make: () => Model) => ({ polkadot: make(), kusama: make(), westend: make() });
-    this.governance = {
-      ...forRelays(() => new GovernanceModel(random)),
-      hydration: new GovernanceModel(random),
-    };
+    this.governance = forRelays(() => new GovernanceModel(random));
     this.#coretime = forRelays(() => new CoretimeModel(random));
     this.#bounties = forRelays(() => new BountyModel(random));
     this.#contracts = forRelays(() => new ContractModel(random));
@@ -114,14 +111,8 @@ export class History {
 
   /** Where governance, bounties and staking of this chain's network live now. */
   #isHome(chain: Chain): boolean {
-    if (chain.name === 'hydration') return true;
     if (chain.relay !== 'polkadot' || this.#migration === 'before') return chain.role === 'relay';
     return chain.role === 'asset-hub' || (chain.role === 'relay' && this.#migration === 'during');
-  }
-
-  /** A parachain with a token of its own governs itself, with referenda that count from zero, too. */
-  #governanceOf({ name, relay }: Chain): GovernanceModel | undefined {
-    return this.governance[name] ?? this.governance[relay];
   }
 
   #bountiesOf({ name, relay }: Chain): BountyModel | undefined {
@@ -137,7 +128,7 @@ export class History {
     }
     if (!this.#isHome(chain)) return [];
     return [
-      ...(random.chance(0.35) ? (this.#governanceOf(chain)?.progress(chain, eraOf(progress)) ?? []) : []),
+      ...(random.chance(0.35) ? (this.governance[chain.relay]?.progress(chain, eraOf(progress)) ?? []) : []),
       ...(random.chance(0.15) ? (this.#bountiesOf(chain)?.progress() ?? []) : []),
     ];
   }
@@ -168,7 +159,7 @@ export class History {
     if (this.#isHome(chain)) {
       choices.push(
         payout(random, chain),
-        ...this.#several(this.#governanceOf(chain), (it) => it.action(chain, eraOf(progress))),
+        ...this.#several(this.governance[chain.relay], (it) => it.action(chain, eraOf(progress))),
         ...this.#several(this.#bountiesOf(chain), (it) => it.action(chain)),
       );
     }

@@ -9,7 +9,7 @@ import { type Chain, chainNamed } from './registry.ts';
 import { compareKeys, type TimedBlock, timedBlocks } from './rows.ts';
 import { Payload, snapshotsOf } from './snapshots.ts';
 
-/** Where and when something happened; `order` counts what happened on all chains of one governance. */
+/** Where and when something happened; `order` counts what happened on all chains of a relay. */
 export type Moment = {
   readonly order: number;
   readonly time: number;
@@ -39,7 +39,7 @@ type What =
 /** One thing that happened in a governance. */
 export type Happening = What & { readonly at: Moment };
 
-/** The chains that share one governance, named by their relay chain: those with its token. */
+/** All chains of a relay: what one of them began another may go on with, under the same index. */
 export type Government = {
   readonly relay: string;
   readonly isOf: (chain: Chain) => boolean;
@@ -49,20 +49,11 @@ export type Government = {
 /** The governments of these relay chains, each with everything that happened in it, in order. */
 export function governmentsOf(input: Input, relays: readonly string[]): readonly Government[] {
   const blocks = timedBlocks(input.blocks).filter(({ chain }) => relays.includes(chain.relay));
-  const groups = Map.groupBy(blocks, ({ chain }) => governmentName(chain));
-  return [...groups.values()].flatMap((ofGroup) => {
-    const [first] = ofGroup;
-    if (!first) return [];
-    const name = governmentName(first.chain);
-    const isOf = (chain: Chain) => governmentName(chain) === name;
-    return [{ relay: first.chain.relay, isOf, story: storyOf(input, ofGroup, isOf) }];
+  const groups = Map.groupBy(blocks, ({ chain }) => chain.relay);
+  return [...groups].map(([relay, ofRelay]) => {
+    const isOf = (chain: Chain) => chain.relay === relay;
+    return { relay, isOf, story: storyOf(input, ofRelay, isOf) };
   });
-}
-
-/** A chain with a token of its own has its own referenda, counted from zero like those of its relay chain. */
-function governmentName({ relay, symbol, name }: Chain): string {
-  const isRelayToken = relay !== 'solo' && chainNamed(relay).symbol === symbol;
-  return isRelayToken ? relay : name;
 }
 
 type Unordered = What & { readonly at: Omit<Moment, 'order'> };
@@ -117,7 +108,7 @@ function happeningsIn(block: TimedBlock, extrinsic: Extrinsic): readonly Unorder
   const events = extrinsic.events
     .filter((event) => !isNamed(event, 'convictionVoting', 'Voted'))
     .map((event): Unordered => ({ kind: 'event', event, extrinsic, at }));
-  const voted = extrinsic.events.filter((event) => isNamed(event, 'convictionVoting', 'Voted'));
+  const voted = extrinsic.everyEvent.filter((event) => isNamed(event, 'convictionVoting', 'Voted'));
   const left = new Set(voted);
   const calls = extrinsic.executed.flatMap((call): readonly Unordered[] => {
     if (!isNamed(call, 'convictionVoting', 'vote')) return callHappening(call, extrinsic, at);
@@ -125,11 +116,13 @@ function happeningsIn(block: TimedBlock, extrinsic: Extrinsic): readonly Unorder
     const event = [...left].find(({ data }) => parseAccount(data[0]) === call.actor);
     if (!event) return [];
     left.delete(event);
+    if (!extrinsic.events.includes(event)) return [];
     const poll = parseIndex(event.data.length === 3 ? event.data[2] : call.args.poll_index);
     return poll === null ? [] : voteHappening(event, poll, at);
   });
   const withoutCall = [...left].flatMap((event) => {
-    const poll = event.data.length === 3 ? parseIndex(event.data[2]) : null;
+    const isReadable = extrinsic.events.includes(event);
+    const poll = isReadable && event.data.length === 3 ? parseIndex(event.data[2]) : null;
     return poll === null ? [] : voteHappening(event, poll, at);
   });
   return [...events, ...withoutCall, ...calls];

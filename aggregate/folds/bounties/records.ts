@@ -25,9 +25,8 @@ function printedBounties(
   print: (bounty: Bounty, chains: Chains) => Printed[],
 ): Printed[] {
   const chains = new Chains(relayChain, rows);
-  return chains
-    .apart(rows)
-    .flatMap((facts) => [...foldBounties(facts).values()].flatMap((bounty) => print(bounty, chains)))
+  return [...foldBounties(rows).values()]
+    .flatMap((bounty) => print(bounty, chains))
     .map((record) => ({ relay_chain: relayChain, ...record }));
 }
 

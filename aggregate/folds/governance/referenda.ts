@@ -31,14 +31,12 @@ interface Referendum {
 /** Every referendum with its state as known now. */
 export function referendumResults(relayChain: string, rows: readonly Fact[]): Record<string, unknown>[] {
   const chains = new Chains(relayChain, rows);
-  return chains.apart(rows).flatMap((facts) => {
-    const tracks = tracksOf(facts);
-    const origins = originsOfTracks(facts);
-    return [...foldReferenda(facts).values()].map((referendum) => {
-      const track = tracks.get(referendum.index) ?? null;
-      const origin = referendum.origin ?? (track === null ? null : (origins.get(track) ?? null));
-      return { relay_chain: relayChain, track, origin, ...printed(referendum, chains) };
-    });
+  const tracks = tracksOf(rows);
+  const origins = originsOfTracks(rows);
+  return [...foldReferenda(rows).values()].map((referendum) => {
+    const track = tracks.get(referendum.index) ?? null;
+    const origin = referendum.origin ?? (track === null ? null : (origins.get(track) ?? null));
+    return { relay_chain: relayChain, track, origin, ...printed(referendum, chains) };
   });
 }
 

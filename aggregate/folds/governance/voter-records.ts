@@ -16,16 +16,14 @@ import { type CastVote, type Delegation, Voting } from './voting.ts';
 export function voterRecords(relayChain: string, rows: readonly Fact[]): Record<string, unknown>[] {
   const chains = new Chains(relayChain, rows);
   const records: Record<string, unknown>[] = [];
-  for (const facts of chains.apart(rows)) {
-    const voting = new Voting(tracksOf(facts));
-    const record = (referendum: number) => {
-      for (const cast of voting.votesOn(referendum)) {
-        for (const entry of recordsOf(voting, cast)) records.push(printed(relayChain, chains, entry));
-      }
-    };
-    voting.run(votingSteps(facts), { ended: record });
-    for (const referendum of voting.open) record(referendum);
-  }
+  const voting = new Voting(tracksOf(rows));
+  const record = (referendum: number) => {
+    for (const cast of voting.votesOn(referendum)) {
+      for (const entry of recordsOf(voting, cast)) records.push(printed(relayChain, chains, entry));
+    }
+  };
+  voting.run(votingSteps(rows), { ended: record });
+  for (const referendum of voting.open) record(referendum);
   return records;
 }
 

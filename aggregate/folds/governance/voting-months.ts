@@ -35,17 +35,11 @@ export interface VotingMonths {
 
 export function votingMonths(relayChain: string, rows: readonly Fact[]): VotingMonths {
   const chains = new Chains(relayChain, rows);
-  const participation: Participation[] = [];
-  const sides: SideOfMonth[] = [];
-  for (const facts of chains.apart(rows)) {
-    const voting = new Voting(tracksOf(facts));
-    const diary = new Diary(voting);
-    voting.run(votingSteps(facts), diary);
-    diary.close();
-    participation.push(...diary.participation);
-    sides.push(...diary.sides);
-  }
-  return { chains, participation, sides };
+  const voting = new Voting(tracksOf(rows));
+  const diary = new Diary(voting);
+  voting.run(votingSteps(rows), diary);
+  diary.close();
+  return { chains, participation: diary.participation, sides: diary.sides };
 }
 
 interface Taking {

@@ -178,9 +178,10 @@ relay.extrinsics(next(), vote(ALICE, 14, standard(true, 1, '140')), vote(BOB, 14
 const moved = hub.extrinsics(next(), vote(ALICE, 14, standard(false, 1, '142')));
 const movedDelegation = hub.extrinsics(next(), delegate(CHARLIE, 14, BOB, 'Locked6x', '143'));
 hub.opening(next(), confirmed(14));
-// A chain with a token of its own counts its own referenda.
+// One index is one referendum on all chains of a relay, whatever their tokens.
 const WHALE = `0x${'12'.repeat(20)}`;
-moonbeam.extrinsics(next(), vote(WHALE, 1, standard(true, 1, '1000000000000000000')));
+moonbeam.extrinsics(next(), vote(WHALE, 16, standard(true, 1, '1000000000000000000')));
+relay.extrinsics(next(), vote(ALICE, 16, standard(true, 1, '160')));
 // A snapshot says all delegations there are.
 open(15, 15);
 relay.extrinsics(
@@ -214,8 +215,7 @@ beforeAll(async () => {
   rows = all.rows[0] as readonly Row[];
   refused = all.refused;
 });
-const on = (referendum: number, chain?: string) =>
-  rows.filter((row) => row.referendum_index === referendum && (chain === undefined || row.chain === chain));
+const on = (referendum: number) => rows.filter((row) => row.referendum_index === referendum);
 const sides = (referendum: number) =>
   columns(
     on(referendum),
@@ -230,7 +230,7 @@ const sides = (referendum: number) =>
 
 describe('votes', () => {
   it('a new vote replaces the former one, and a vote without a lock counts a tenth, rounded down', () => {
-    expect(on(1, 'polkadot')).toEqual([
+    expect(on(1)).toEqual([
       {
         relay_chain: 'polkadot',
         chain: 'polkadot',
@@ -305,7 +305,7 @@ describe('votes', () => {
 
   it('what cannot be read is no vote, nor is what failed', () => {
     expect(on(11)).toEqual([]);
-    const places = [misread, misread, unreadable].map(({ number }) => `polkadot ${number}`);
+    const places = [misread, misread, misread, unreadable].map(({ number }) => `polkadot ${number}`);
     expect(refused).toEqual(places);
   });
 
@@ -373,9 +373,10 @@ describe('chains', () => {
     ]);
   });
 
-  it('a chain with a token of its own has referenda of its own', () => {
-    expect(columns(on(1, 'moonbeam'), 'voter', 'track', 'capital', 'capital_planck')).toEqual([
-      [WHALE, null, 1, '1000000000000000000'],
+  it('one index is one referendum on all chains of a relay, whatever their tokens', () => {
+    expect(columns(on(16), 'chain', 'voter', 'track', 'capital', 'capital_planck')).toEqual([
+      ['moonbeam', WHALE, null, 1, '1000000000000000000'],
+      ['polkadot', ALICE, null, 0.000000016, '160'],
     ]);
   });
 });
