@@ -31,7 +31,7 @@ afterAll(async () => {
   for (const server of servers) await server.close();
   for (const connection of connections) connection.disconnect();
   await world?.close();
-  await redis?.stop();
+  await redis?.close();
 });
 
 async function rush(fields: Record<string, string>): Promise<Pair[]> {

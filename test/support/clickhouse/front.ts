@@ -9,10 +9,11 @@ import { exceptionOf, isLineByLine, isReading, readingFrom } from './statement.t
 
 /**
  * ClickHouse's HTTP interface over the engine in process, for tests on machines where the server cannot be had:
- * the same statements, formats, settings, parameters, compressions, headers and error texts. It runs as a process of
- * its own, so that it can be stopped, killed and started again on the same data like a server.
+ * the same statements, formats, settings, parameters, compressions, headers and error texts. It runs as a process or a
+ * container of its own, so that it can be stopped, killed and started again on the same data like a server.
  */
-const { FRONT_PORT = '0', FRONT_DATA = '', FRONT_USER = 'default', FRONT_PASSWORD = '' } = process.env;
+const { FRONT_HOST = '127.0.0.1', FRONT_PORT = '0', FRONT_DATA = '', FRONT_TIED } = process.env;
+const { CLICKHOUSE_USER = 'default', CLICKHOUSE_PASSWORD = '' } = process.env;
 const CONNECTIONS = 8;
 const VERSION_HEADERS = { 'X-ClickHouse-Server-Display-Name': 'chdb', 'X-ClickHouse-Timezone': 'UTC' };
 
@@ -213,7 +214,7 @@ function isKnown(request: IncomingMessage): boolean {
   const given = basic
     ? Buffer.from(basic, 'base64').toString()
     : `${user ?? 'default'}:${request.headers['x-clickhouse-key'] ?? ''}`;
-  return given === `${FRONT_USER}:${FRONT_PASSWORD}`;
+  return given === `${CLICKHOUSE_USER}:${CLICKHOUSE_PASSWORD}`;
 }
 
 const REFUSED =
@@ -262,12 +263,12 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
 
 const server = createServer((request, response) => void serve(request, response));
 server.keepAliveTimeout = 10_000;
-server.listen(Number(FRONT_PORT), '127.0.0.1', () => {
+server.listen(Number(FRONT_PORT), FRONT_HOST, () => {
   const address = server.address();
   process.stdout.write(`ready ${typeof address === 'object' ? address?.port : ''}\n`);
 });
 // An ordinary exit would take the engine's memory away under its threads.
 for (const signal of ['SIGTERM', 'SIGINT'] as const)
   process.on(signal, () => process.kill(process.pid, 'SIGKILL'));
-// Nobody needs a server whose test is gone.
-process.stdin.resume().on('end', () => process.kill(process.pid, 'SIGKILL'));
+// Nobody needs a process whose test is gone; a container is ended from outside.
+if (FRONT_TIED) process.stdin.resume().on('end', () => process.kill(process.pid, 'SIGKILL'));

@@ -1,13 +1,16 @@
 import { spawnSync } from 'node:child_process';
 
 /** Tests that need Kafka, Redis or both. */
-export const DISTRIBUTED_TESTS = [
+const ON_SERVICES = [
   'test/ports/distributed.test.ts',
+  'test/distributed/alerts.test.ts',
   'test/distributed/chaos.test.ts',
   'test/distributed/faults.test.ts',
   'test/distributed/metrics.test.ts',
   'test/distributed/processes.test.ts',
 ];
+/** Those that need them in containers, and the product too. */
+const IN_CONTAINERS = ['test/distributed/containers.test.ts'];
 
 const has = (command: string, ...args: string[]) => spawnSync(command, args, { timeout: 5000 }).status === 0;
 
@@ -24,12 +27,13 @@ function missingPrograms(): string[] {
 
 /** Files to leave out on a machine without these services, said aloud; where `CI` is set nothing is left out. */
 export function leftOut(): string[] {
-  if (process.env.CI) return [];
+  if (process.env.CI || has('docker', 'info')) return [];
   const missing = missingPrograms();
-  if (missing.length === 0 || has('docker', 'info')) return [];
+  const files = [...IN_CONTAINERS, ...(missing.length > 0 ? ON_SERVICES : [])];
   process.stderr.write(
-    `\n!! ${DISTRIBUTED_TESTS.length} test files of the distributed profile are NOT RUN: no Docker, and no ${missing.join(', ')}.\n` +
-      '!! Start Docker, or: apt-get install default-jre-headless maven redis-server kcat\n\n',
+    `\n!! NOT RUN, since no Docker engine answers${missing.length > 0 ? ` and there is no ${missing.join(', ')}` : ''}:\n` +
+      `!!   ${files.join('\n!!   ')}\n` +
+      `!! Start Docker${missing.length > 0 ? ', or for all but the first: apt-get install default-jre-headless maven redis-server kcat' : ''}\n\n`,
   );
-  return DISTRIBUTED_TESTS;
+  return files;
 }

@@ -1,17 +1,16 @@
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { Kafka, logLevel } from 'kafkajs';
 import { containerService, hasImage } from './container.ts';
-import { freePort, isInstalled, processService, type Service } from './service.ts';
+import { kafkaLibraries } from './kafka-libraries.ts';
+import { freePort, processService, type Service } from './service.ts';
 
-const { KAFKA_IMAGE = 'apache/kafka:4.1.0', XDG_CACHE_HOME = join(homedir(), '.cache') } = process.env;
+const { KAFKA_IMAGE = 'apache/kafka:4.1.0' } = process.env;
 const run = promisify(execFile);
-const POM = fileURLToPath(new URL('./kafka-pom.xml', import.meta.url));
 
 export interface KafkaOptions {
   /** With them it wants SASL/PLAIN. */
@@ -41,7 +40,7 @@ export async function startKafka(options: KafkaOptions = {}): Promise<Service> {
     'transaction.state.log.min.isr': '1',
     'share.coordinator.state.topic.replication.factor': '1',
     'share.coordinator.state.topic.min.isr': '1',
-    'group.initial.rebalance.delay.ms': '0',
+    'group.initial.rebalance.delay.ms': '100',
     'message.max.bytes': String(options.messageBytesMax ?? 1_048_588),
     ...(options.user
       ? {
@@ -83,7 +82,7 @@ export async function startKafka(options: KafkaOptions = {}): Promise<Service> {
   );
   const java = ['-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', join(libraries, '*')];
   const id = Buffer.from(randomUUID().replaceAll('-', ''), 'hex').toString('base64url');
-  await run('java', [...java, 'kafka.tools.StorageTool', 'format', '-t', id, '-c', file]);
+  await run('java', [...java, 'kafka.tools.StorageTool', 'format', `--cluster-id=${id}`, '-c', file]);
   return processService({
     port,
     command: 'java',
@@ -91,22 +90,6 @@ export async function startKafka(options: KafkaOptions = {}): Promise<Service> {
     answers,
     remove: () => rmSync(dir, { recursive: true, force: true }),
   });
-}
-
-/** Kafka's own jars, fetched once by Maven. */
-export async function kafkaLibraries(): Promise<string> {
-  const folder = join(XDG_CACHE_HOME, 'chain-metrics', 'kafka-4.1.0');
-  if (existsSync(folder)) return folder;
-  for (const program of ['java', 'mvn']) {
-    if (!(await isInstalled(program))) throw new Error(`${program} is not installed`);
-  }
-  const part = `${folder}.${process.pid}.part`;
-  mkdirSync(part, { recursive: true });
-  await run('mvn', ['-q', '-B', '-f', POM, 'dependency:copy-dependencies', `-DoutputDirectory=${part}`]);
-  // Another process may have been quicker.
-  if (existsSync(folder)) rmSync(part, { recursive: true });
-  else renameSync(part, folder);
-  return folder;
 }
 
 async function isReady(port: number, { user, password }: KafkaOptions): Promise<void> {

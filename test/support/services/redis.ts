@@ -11,7 +11,8 @@ const { REDIS_IMAGE = 'redis:7.4-alpine' } = process.env;
 export async function startRedis({ password = '' } = {}): Promise<Service> {
   const flags = ['--appendonly', 'yes', '--save', '', ...(password ? ['--requirepass', password] : [])];
   if (await hasImage(REDIS_IMAGE)) {
-    const command = ['redis-server', ...flags];
+    // As the official image sets it: Docker decides who reaches it.
+    const command = ['redis-server', '--protected-mode', 'no', ...flags];
     return containerService({ image: REDIS_IMAGE, innerPort: 6379, command, answers });
   }
   if (!(await isInstalled('redis-server'))) throw new Error('redis-server is not installed');
