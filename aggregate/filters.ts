@@ -23,3 +23,10 @@ export const contractAddress = () =>
     .string()
     .regex(/^0x[0-9a-fA-F]{40}$/, 'not an H160 address')
     .toLowerCase();
+
+/** Values of one repeated parameter: a request for more of them is better made in parts. */
+export const VALUES_MAX = 1000;
+
+/** A repeated parameter, whose values are alternatives. */
+export const anyOf = <Value extends z.ZodType>(value: Value) =>
+  z.array(value).max(VALUES_MAX, `more than ${VALUES_MAX} values: ask for them in several requests`);

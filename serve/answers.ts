@@ -3,9 +3,10 @@ import { LRUCache } from 'lru-cache';
 import type { Engine } from '../aggregate/engine.ts';
 import type { Ask, Metric } from '../aggregate/metric.ts';
 import { chainDay } from '../aggregate/metrics/chain-day.ts';
-import { pointedAt, rendered } from '../infra/kernel/columns.ts';
+import { type Column, pointedAt, rendered } from '../infra/kernel/columns.ts';
 import { ident, join, raw, type Sql, sql } from '../infra/kernel/sql.ts';
 import type { Format } from '../infra/runtime.ts';
+import { cutPage, isCut, pointerTo } from './pages.ts';
 import { afterCursor, cursorOf, FORMATS, orderOf, type Query } from './parameters.ts';
 
 /** A finished answer: its bytes, and the headers that do not depend on who asks when. */
@@ -28,7 +29,7 @@ export class Answers {
     this.#engine = engine;
     this.#cache = new LRUCache<string, Answer>({
       maxSize: Math.max(1, engine.config.CACHE_BYTES),
-      sizeCalculation: (answer) => answer.body.length + 1024,
+      sizeCalculation: (answer, key) => answer.body.length + key.length + 1024,
     });
   }
 
@@ -41,19 +42,11 @@ export class Answers {
   async render(key: string, metric: Metric, ask: Ask, query: Query, format: string): Promise<Answer> {
     const version = this.version(metric);
     const order = orderOf(metric, ask);
-    const orderBy = orderByOf(order);
     const after = query.cursor === undefined ? sql`1` : afterCursor(order, query.cursor);
     const limit = query.limit ?? (ask.listed ? this.#engine.config.LIST_ROWS_MAX : undefined);
     const chosen = sql`FROM ${rowsOf(metric, ask, query)} AS rows WHERE ${after}`;
     const { format: engineFormat, type } = FORMATS[format] as (typeof FORMATS)[string];
-    const columns = columnsOf(metric, engineFormat);
-    const page = limit === undefined ? raw('') : sql`LIMIT ${limit}`;
-    const body = await this.#engine.runtime.store.bytes(
-      sql`SELECT ${columns} ${chosen} ORDER BY ${orderBy} ${page}`,
-      engineFormat,
-    );
-    const isLast = limit === undefined || hasFewerRows(body, engineFormat, limit);
-    const next = isLast ? null : await this.#nextCursor(metric, chosen, order, orderBy, limit);
+    const { body, next } = await this.#page({ metric, order, chosen, format: engineFormat, limit });
     const answer: Answer = { body, type, version, next, query, etag: this.#etag(version, format, key) };
     this.#cache.set(key, answer);
     return answer;
@@ -77,14 +70,29 @@ export class Answers {
     return `"${hash}"`;
   }
 
+  async #page(of: Paged): Promise<{ body: Buffer; next: string | null }> {
+    const { metric, order, format, limit } = of;
+    const served = order.flatMap(({ column }) => metric.columns[column] ?? []);
+    if (limit !== undefined && isCut(format) && served.length === order.length) {
+      const { body, last } = cutPage(await this.#rows(of, limit + 1), format, limit);
+      const key = last && order.map(({ column }, i) => pointerTo(last[column], served[i] as Column));
+      return { body, next: key && cursorOf(key) };
+    }
+    const body = await this.#rows(of, limit);
+    const isLast = limit === undefined || hasFewerRows(body, format, limit);
+    return { body, next: isLast ? null : await this.#nextCursor(of, limit) };
+  }
+
+  #rows({ metric, order, chosen, format }: Paged, most: number | undefined): Promise<Buffer> {
+    const limited = most === undefined ? raw('') : sql`LIMIT ${most}`;
+    return this.#engine.runtime.store.bytes(
+      sql`SELECT ${columnsOf(metric, format)} ${chosen} ORDER BY ${orderByOf(order)} ${limited}`,
+      format,
+    );
+  }
+
   /** The key of the last row of the page, when another row follows it. */
-  async #nextCursor(
-    metric: Metric,
-    chosen: Sql,
-    order: ReturnType<typeof orderOf>,
-    orderBy: Sql,
-    limit: number,
-  ): Promise<string | null> {
+  async #nextCursor({ metric, order, chosen }: Paged, limit: number): Promise<string | null> {
     const key = join(
       order.map(({ column }) => {
         const served = metric.columns[column];
@@ -92,11 +100,21 @@ export class Answers {
       }),
     );
     const found = await this.#engine.runtime.store.rows<Record<string, unknown>>(
-      sql`SELECT ${key} ${chosen} ORDER BY ${orderBy} LIMIT 2 OFFSET ${limit - 1}`,
+      sql`SELECT ${key} ${chosen} ORDER BY ${orderByOf(order)} LIMIT 2 OFFSET ${limit - 1}`,
     );
     const [last] = found;
     return found.length < 2 || last === undefined ? null : cursorOf(order.map(({ column }) => last[column]));
   }
+}
+
+/** What a page is of. */
+interface Paged {
+  readonly metric: Metric;
+  readonly order: ReturnType<typeof orderOf>;
+  /** From where and on which conditions. */
+  readonly chosen: Sql;
+  readonly format: Format;
+  readonly limit: number | undefined;
 }
 
 const NEWLINE = 0x0a;

@@ -29,6 +29,7 @@ export async function buildApp(engine: Engine): Promise<FastifyInstance> {
     trustProxy: config.TRUST_PROXY,
     bodyLimit: 1024 * 1024,
     keepAliveTimeout: KEEP_ALIVE_MS,
+    http: { maxHeaderSize: HEAD_BYTES_MAX },
     rewriteUrl: hideAccessToken,
     logController: new LogController({ disableRequestLogging: true }),
   }) as unknown as FastifyInstance;
@@ -73,6 +74,9 @@ export async function buildApp(engine: Engine): Promise<FastifyInstance> {
  * which it is used again is a lost request to them.
  */
 const KEEP_ALIVE_MS = 6 * 60_000;
+
+/** A thousand addresses fit into one request; of more, the one who asks is told so instead of being cut off. */
+const HEAD_BYTES_MAX = 1024 * 1024;
 
 /** Public use of the data requires that its source is named. */
 const ATTRIBUTION = 'Chain Metrics';

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { wholeNumber } from '../aggregate/filters.ts';
+import { VALUES_MAX, wholeNumber } from '../aggregate/filters.ts';
 import type { Ask, Metric, Ordering } from '../aggregate/metric.ts';
 import { ident, type Sql, sql } from '../infra/kernel/sql.ts';
 import type { Format } from '../infra/runtime.ts';
@@ -178,8 +178,9 @@ const listOf = (value: unknown) => (value === undefined || Array.isArray(value) 
 
 const clamp = (day: string) => (day < FIRST_DAY ? FIRST_DAY : day > LAST_DAY ? LAST_DAY : day);
 
-function issueOf(name: string, schema: z.ZodType, input: unknown, error: z.ZodError): ParameterIssue {
+function issueOf(name: string, schema: z.ZodType, given: unknown, error: z.ZodError): ParameterIssue {
   const loc = ['query', name];
+  const input = Array.isArray(given) && given.length > VALUES_MAX ? `${given.length} values` : given;
   if (Array.isArray(input) && !(schema instanceof z.ZodArray))
     return { type: 'value_error', loc, msg: 'given more than once', input };
   const msg = error.issues[0]?.message ?? 'invalid';

@@ -1,6 +1,6 @@
 import { h160Of } from '../../ingest/chains/h160.ts';
 import { parseAmount } from '../../ingest/decode/amount.ts';
-import { readEthereumFields } from '../../ingest/decode/ethereum.ts';
+import { ethereumHash, readEthereumFields } from '../../ingest/decode/ethereum.ts';
 import { scaledDown } from '../amounts.ts';
 import type { ContractFact } from './contract-facts.ts';
 import { fieldsOf, nested } from './facts.ts';
@@ -28,6 +28,17 @@ export interface ContractCall {
 }
 
 type Fields = ContractFact['fields'];
+
+/** Calls into contracts; others of the pallet upload code or map accounts. */
+const OF_CONTRACTS: ReadonlySet<string> = new Set([
+  'call',
+  'instantiate',
+  'instantiateWithCode',
+  'ethTransact',
+  'ethCall',
+  'ethInstantiateWithCode',
+]);
+export const isContractCall = (method: string): boolean => OF_CONTRACTS.has(method);
 
 /** How the calls that create contracts are named. */
 const DEPLOYS: Readonly<Record<string, string>> = {
@@ -59,7 +70,7 @@ export function readContractCall(
     value: scaled(fields.value, isEthereum ? WEI_DECIMALS : decimals),
     gas_limit: refTime(fields.weight_limit),
     gas_price: isEthereum ? unsigned64(fields.gas_price) : null,
-    eth_hash: isEthereum ? (tryRead(fields.payload)?.hash ?? null) : null,
+    eth_hash: isEthereum ? ethereumHash(fields.payload) : null,
     code_hash: /^0x[0-9a-f]{64}$/i.test(fields.code_hash ?? '')
       ? (fields.code_hash ?? '').toLowerCase()
       : null,
@@ -78,7 +89,7 @@ function ofPayload(payload: string | undefined): Omit<ContractCall, 'method' | '
     value: scaled(read?.value, WEI_DECIMALS),
     gas_limit: unsigned64(read?.gas_limit),
     gas_price: unsigned64(read?.gas_price),
-    eth_hash: read?.hash ?? null,
+    eth_hash: ethereumHash(payload),
     code_hash: null,
     storage_deposit_limit: null,
     input_size: read?.input_size ?? null,

@@ -1,4 +1,11 @@
-import { type ContractCall, h160, readContractCall, refTime, unsigned64 } from './contract-calls.ts';
+import {
+  type ContractCall,
+  h160,
+  isContractCall,
+  readContractCall,
+  refTime,
+  unsigned64,
+} from './contract-calls.ts';
 import type { ContractFact } from './contract-facts.ts';
 import { fieldsOf, nested } from './facts.ts';
 
@@ -54,8 +61,10 @@ function readExtrinsic(facts: readonly ContractFact[]): ContractExtrinsic {
   const [{ chain, prefix, decimals, number, place, extrinsic_index, time }] = facts as [ContractFact];
   const extrinsic = facts.find(({ kind }) => kind === 'extrinsic');
   const result = facts.find(({ kind }) => kind === 'result');
-  const reverted = eventsOf(facts, 'EthExtrinsicRevert')[0];
   const calls = callsOf(facts, extrinsic);
+  // Only Ethereum takes back what its extrinsic did.
+  const isOfEthereum = calls.some(({ isEthereum }) => isEthereum);
+  const reverted = isOfEthereum ? eventsOf(facts, 'EthExtrinsicRevert')[0] : undefined;
   const { hash = '', fee = '', succeeded = '' } = extrinsic?.fields ?? {};
   return {
     chain,
@@ -82,11 +91,11 @@ const eventsOf = (facts: readonly ContractFact[], event: string) =>
 
 function callsOf(facts: readonly ContractFact[], extrinsic: ContractFact | undefined): ContractCall[] {
   const sender = extrinsic?.counterparty ?? '';
-  const executed = facts.filter(({ kind }) => kind === 'call');
+  const executed = facts.filter(({ kind, name }) => kind === 'call' && isContractCall(name));
   const [pallet, call = ''] = (extrinsic?.name ?? '').split('.');
   if (extrinsic !== undefined && pallet === 'revive' && extrinsic.fields.success !== '1') {
     const { account, fields, decimals } = extrinsic;
-    return [readContractCall(call, account, sender, fields, decimals)];
+    return isContractCall(call) ? [readContractCall(call, account, sender, fields, decimals)] : [];
   }
   return executed.map(({ name, at, account, fields, decimals }) =>
     // Position 0 is the extrinsic itself: only that can be an Ethereum transaction.

@@ -32,7 +32,7 @@ const unquoted = (name: string) => `replaceAll(JSONExtractRaw(args, '${name}'), 
 /** Arguments of a contract call without its code and input, which may be large. */
 const callFields = raw(`map(
     'dest', JSONExtractString(args, 'dest'), 'value', ${unquoted('value')},
-    'weight_limit', concat(JSONExtractRaw(args, 'weight_limit'), JSONExtractRaw(args, 'gas_limit')),
+    'weight_limit', JSONExtractRaw(args, if(JSONHas(args, 'weight_limit'), 'weight_limit', 'gas_limit')),
     'storage_deposit_limit', ${unquoted('storage_deposit_limit')}, 'code_hash', JSONExtractString(args, 'code_hash'),
     'gas_price', ${unquoted('effective_gas_price')},
     'payload', concat(JSONExtractString(args, 'payload'), JSONExtractString(args, 'transaction_encoded')),

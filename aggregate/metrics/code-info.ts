@@ -1,7 +1,6 @@
-import { z } from 'zod';
 import { count, name, text, timestamp } from '../../infra/kernel/columns.ts';
 import { sql } from '../../infra/kernel/sql.ts';
-import { accountKey } from '../filters.ts';
+import { accountKey, anyOf } from '../filters.ts';
 import { type ContractCodeFact, codesIn, newestCodes } from '../folds/contract-codes.ts';
 import { amountColumns, amounts } from '../folds/native-amounts.ts';
 import { metric, SERVED_RELAYS } from '../metric.ts';
@@ -48,7 +47,7 @@ export const codeInfo = metric({
       takes: [],
       filters: {
         addresses: {
-          schema: z.array(accountKey()).describe('owners, in any SS58 spelling'),
+          schema: anyOf(accountKey()).describe('owners, in any SS58 spelling'),
           required: true,
           condition: (keys: string[]) => sql`owner_key IN ${keys}`,
         },

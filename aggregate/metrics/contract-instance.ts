@@ -1,7 +1,6 @@
-import { z } from 'zod';
 import { count, name, real, text, timestamp } from '../../infra/kernel/columns.ts';
 import { sql } from '../../infra/kernel/sql.ts';
-import { contractAddress } from '../filters.ts';
+import { anyOf, contractAddress } from '../filters.ts';
 import { metric, SERVED_RELAYS } from '../metric.ts';
 import { contractDeployment } from './contract-deployment.ts';
 import { contractListing } from './contract-listing.ts';
@@ -68,7 +67,7 @@ export const contractInstance = metric({
       dates: { column: null, required: false },
       filters: {
         addresses: {
-          schema: z.array(contractAddress()).describe('addresses of contracts, H160'),
+          schema: anyOf(contractAddress()).describe('addresses of contracts, H160'),
           required: true,
           condition: (addresses: string[]) => sql`contract_address IN ${addresses}`,
         },

@@ -1,7 +1,6 @@
-import { z } from 'zod';
 import { count, flag, name, real, text, timestamp } from '../../infra/kernel/columns.ts';
 import { sql } from '../../infra/kernel/sql.ts';
-import { contractAddress } from '../filters.ts';
+import { anyOf, contractAddress } from '../filters.ts';
 import { contractExtrinsics } from '../folds/contract-extrinsics.ts';
 import { type ContractFact, contractFacts } from '../folds/contract-facts.ts';
 import { contractTransactions } from '../folds/contract-transactions.ts';
@@ -88,7 +87,7 @@ export const contractTransaction = metric({
       dates: { column: 'timestamp', required: false },
       filters: {
         addresses: {
-          schema: z.array(contractAddress()).describe('addresses, H160, as sender, receiver or contract'),
+          schema: anyOf(contractAddress()).describe('addresses, H160, as sender, receiver or contract'),
           required: true,
           condition: (addresses: string[]) =>
             sql`(contract_address IN ${addresses} OR from_address IN ${addresses} OR to_address IN ${addresses})`,

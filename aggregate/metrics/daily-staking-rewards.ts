@@ -1,11 +1,10 @@
-import { z } from 'zod';
 import { count, day as date, name, real, text } from '../../infra/kernel/columns.ts';
 import { raw, sql } from '../../infra/kernel/sql.ts';
 import { livingEvents, ofPallets } from '../../ingest/streams/living.ts';
 import { addressSql, prefixSql } from '../../ingest/streams/parse-sql.ts';
 import { chains, spellings } from '../../ingest/streams/raw.ts';
 import { native, usd, usdExact } from '../exact.ts';
-import { accountKey } from '../filters.ts';
+import { accountKey, anyOf } from '../filters.ts';
 import { amountColumns } from '../folds/native-amounts.ts';
 import { metric, SERVED_RELAYS } from '../metric.ts';
 import { day, pricesOf } from '../shared.ts';
@@ -86,7 +85,7 @@ export const dailyStakingRewards = metric({
       dates: { column: 'date', floor: '2024-01-01', required: true },
       filters: {
         accounts: {
-          schema: z.array(accountKey()).describe('accounts, in any SS58 spelling'),
+          schema: anyOf(accountKey()).describe('accounts, in any SS58 spelling'),
           condition: (keys: string[]) => sql`account_key IN ${keys}`,
         },
       },

@@ -46,6 +46,11 @@ export function readEthereumFields(payload: unknown): Omit<EthereumTransaction, 
   return readFields(bytes, split(bytes));
 }
 
+/** The hash of a transaction of whatever kind; null when the payload is no bytes. */
+export function ethereumHash(payload: unknown): string | null {
+  return isBytes(payload) ? hex(keccak_256(payloadBytes(payload))) : null;
+}
+
 function readFields(bytes: Buffer, { layout, fields }: Parts): Omit<EthereumTransaction, 'from'> {
   const [to, value, input] = [1, 2, 3].map((step) =>
     bytesAt(fields, layout.gasLimit + step),
@@ -64,10 +69,11 @@ function readFields(bytes: Buffer, { layout, fields }: Parts): Omit<EthereumTran
 
 type Three<T> = [T, T, T];
 
+const isBytes = (payload: unknown): payload is string =>
+  typeof payload === 'string' && /^0x(?:[0-9a-fA-F]{2})+$/.test(payload);
+
 function payloadBytes(payload: unknown): Buffer {
-  if (typeof payload !== 'string' || !/^0x(?:[0-9a-fA-F]{2})+$/.test(payload)) {
-    throw new Error('payload: not 0x-hex bytes');
-  }
+  if (!isBytes(payload)) throw new Error('payload: not 0x-hex bytes');
   return Buffer.from(payload.slice(2), 'hex');
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { reasonOf } from '../../infra/errors.ts';
-import { blockLines } from './backfill.ts';
+import { blockLines, LINE_END } from './backfill.ts';
 import { BestBlocks } from './best-blocks.ts';
 import type { Sidecar } from './sidecar.ts';
 
@@ -13,13 +13,17 @@ export interface FollowOptions {
   readonly pollMs: number;
   readonly concurrency: number;
   readonly signal: AbortSignal;
+  /** Told of the height to go on from, when whoever follows has taken all final blocks below it. */
+  readonly onTaken?: (next: number) => Promise<void>;
   /** Lines to add when the chain was followed up to a finalized height. */
   readonly beside?: (finalized: number) => Promise<Buffer[]>;
   /** Told once when the source goes away, and with null when it is back. */
   readonly onAway?: (reason: string | null) => void;
 }
 
-const BLOCKS_AT_ONCE = 64;
+/** Final blocks that are given at once, at most, and the bytes after which there are enough of them. */
+export const BLOCKS_AT_ONCE = 64;
+const BYTES_AT_ONCE = 16 * 2 ** 20;
 const AWAY_WAIT_MS_MAX = 30_000;
 
 /**
@@ -39,9 +43,12 @@ export async function* follow(sidecar: Sidecar, options: FollowOptions): AsyncGe
       next ??= finalized.number;
       while (next <= finalized.number && !signal.aborted) {
         const to = Math.min(next + BLOCKS_AT_ONCE - 1, finalized.number);
-        const lines = await collect(blockLines(sidecar, [{ from: next, to }], options.concurrency));
-        next = to + 1;
-        yield lines;
+        const fetched = blockLines(sidecar, [{ from: next, to }], options.concurrency);
+        for await (const lines of portions(fetched)) {
+          next += lines.filter((line) => line !== LINE_END).length;
+          yield lines;
+          await options.onTaken?.(next);
+        }
       }
       const news = (await best?.changes(finalized.number)) ?? [];
       if (news.length > 0) yield news;
@@ -60,8 +67,17 @@ export async function* follow(sidecar: Sidecar, options: FollowOptions): AsyncGe
   }
 }
 
-async function collect(lines: AsyncIterable<Buffer>): Promise<Buffer[]> {
-  const collected: Buffer[] = [];
-  for await (const line of lines) collected.push(line);
-  return collected;
+/** Lines that are handed over together; blocks may be as large as they like. */
+async function* portions(lines: AsyncIterable<Buffer>): AsyncGenerator<Buffer[]> {
+  let portion: Buffer[] = [];
+  let bytes = 0;
+  for await (const line of lines) {
+    portion.push(line);
+    bytes += line.length;
+    if (line !== LINE_END || bytes < BYTES_AT_ONCE) continue;
+    yield portion;
+    portion = [];
+    bytes = 0;
+  }
+  if (portion.length > 0) yield portion;
 }

@@ -33,7 +33,7 @@ const count = z
 const amount = z.union([z.string().regex(/^\d+$/), z.int().min(0).transform(String)]);
 const text = z.string();
 
-/** What a pallet keeps under a name, as the service writes it. */
+/** What a pallet keeps under a name, as the service writes it; of a map only what is kept under a given key. */
 async function stored<T>(moment: Moment, pallet: string, item: string, value: z.ZodType<T>): Promise<T> {
   return (await moment.read(`/pallets/${pallet}/storage/${item}`, z.object({ value }))).value;
 }
@@ -58,14 +58,25 @@ const validatorSet: KindOfSource = {
   },
 };
 
+/** Counters and the stake of an era have routes; what is spread over the ledgers of all stashes has none. */
 const stakingState: KindOfSource = {
   kind: 'staking_state',
   isOf: ({ chain }) => chain.staking !== null,
   take: async () => {
     throw new Error(
-      'no route adds up the ledgers: addresses_staking, staked, staked_in_pools and unbonding are not given',
+      'addresses_staking and unbonding are sums over all ledgers, which no route lists; the others alone make no snapshot',
     );
   },
+};
+
+const issuance: KindOfSource = {
+  kind: 'issuance',
+  // Where staking lives, its token does.
+  isOf: ({ chain }) => chain.staking !== null,
+  take: async (moment) => ({
+    total: await stored(moment, 'balances', 'totalIssuance', amount),
+    inactive: await stored(moment, 'balances', 'inactiveIssuance', amount),
+  }),
 };
 
 const COINS = [
@@ -209,6 +220,7 @@ const treasuryBalance: KindOfSource = {
 export const KINDS: readonly KindOfSource[] = [
   validatorSet,
   stakingState,
+  issuance,
   stableHoldings,
   coretimeConfig,
   treasuryBalance,

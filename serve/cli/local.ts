@@ -1,4 +1,4 @@
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import type { Progress } from '../../aggregate/aggregator.ts';
 import type { Replayed, ReplayOrder } from '../../aggregate/alerts/replay.ts';
 import type { Engine } from '../../aggregate/engine.ts';
@@ -93,7 +93,7 @@ export class LocalOperator implements Operator {
 
   async export(request: ExportRequest): Promise<Readable> {
     const { statement, format } = exportStatement(request, this.#engine.registry);
-    return Readable.from([await this.#engine.runtime.store.bytes(statement, format)], { objectMode: false });
+    return this.#engine.runtime.store.stream(statement, format);
   }
 
   async replayAlerts(order: ReplayOrder): Promise<readonly Replayed[]> {

@@ -15,7 +15,7 @@ import { type Figure, readSizes, report } from './measure.ts';
 const GOAL = 0.8;
 const VOTES = 500_000;
 const REGION_EVENTS = 200_000;
-const REWARDED_ACCOUNTS = 5000;
+const REWARDED_ACCOUNTS = 1000;
 const DAYS = 365;
 const ASKED_ACCOUNTS = 100;
 

@@ -24,6 +24,7 @@ const BENCHES = [
   'memory',
   'rebuild',
   'day',
+  'all-metrics',
   'cached',
   'uncached',
   'ingest',

@@ -124,6 +124,11 @@ export function unreadable(random: Random, chain: Chain): readonly ShapedEvent[]
     [['referenda.Confirmed', '1', { ayes: '1', nays: '2' }]],
     [['convictionVoting.Voted', someone, { standard: { vote: '0x81', balance: '-5' } }, '0']],
     [['broker.Purchased', someone, { begin: '1', core: '1', mask: `0x${'f'.repeat(20)}` }, '1e3', '5']],
+    [['convictionVoting.Voted', someone, { standard: { vote: '0x87', balance: '5' } }, '0']],
+    [['convictionVoting.Voted', someone, { standard: { vote: '0x81', balance: '5' } }, 'first']],
+    [['broker.Pooled', { begin: '1', core: '1', mask: '0xff' }, '5']],
+    [['childBounties.Added', '0', 'one']],
+    [['messageQueue.Processed', '0x00', { parent: null }, {}, 'perhaps']],
   ]);
 }
 
@@ -139,6 +144,16 @@ export function unreadableCall(random: Random): Maker {
       {
         call: 'convictionVoting.delegate',
         args: { class: '0', to: { id: PEOPLE[0] }, conviction: 'None', balance: '7.0' },
+        perform: () => [],
+      },
+      {
+        call: 'convictionVoting.vote',
+        args: { poll_index: '0', vote: { standard: { vote: '0x07', balance: '5' } } },
+        perform: () => [],
+      },
+      {
+        call: 'convictionVoting.delegate',
+        args: { class: '0', to: { id: PEOPLE[0] }, conviction: 'Locked7x', balance: '7' },
         perform: () => [],
       },
       {

@@ -114,8 +114,15 @@ function tellCall(bounties: Map<number, Bounty>, { call, at }: Happening & { kin
   if (call.method === 'proposeCurator') child.curatorFee = parseAmount(call.args.fee) ?? child.curatorFee;
   child.last = at;
   const status = NEXT[call.method];
-  if (status) changeStatus(child, status);
+  if (status && !isAwardedAfter(child, call, at)) changeStatus(child, status);
 }
+
+/** Events of an extrinsic are told before its calls, but an award in it came after the curator's appointment. */
+const isAwardedAfter = (child: ChildBounty, { method }: ExecutedCall, at: Moment) =>
+  child.status === 'PendingPayout' &&
+  method !== 'unassignCurator' &&
+  child.awarded?.chain === at.chain &&
+  child.awarded.extrinsicId === at.extrinsicId;
 
 /** What is claimed or cancelled is over. */
 function changeStatus(child: ChildBounty, status: ChildStatus): void {
@@ -133,7 +140,7 @@ function matchingCall(
   const isSibling = (one: PlacedEvent) =>
     `${one.pallet}.${one.method}` === eventName &&
     (eventName !== 'childBounties.Added' || parseIndex(one.data[0]) === parseIndex(event.data[0]));
-  const rank = extrinsic.events.filter(isSibling).findIndex(({ index }) => index === event.index);
+  const rank = extrinsic.everyEvent.filter(isSibling).findIndex(({ index }) => index === event.index);
   const calls = extrinsic.executed.filter(
     (call) => isNamed(call, event.pallet, callName) && isOfSameKind(call),
   );

@@ -1,3 +1,4 @@
+import { keccak_256 } from '@noble/hashes/sha3.js';
 import { type AccountKey, parseAccount, printAccount } from './accounts.ts';
 import { isNamed, type PlacedEvent } from './calls.ts';
 import { h160Of, paddedAccount } from './derived.ts';
@@ -25,6 +26,8 @@ export type ContractCall = {
   readonly gasPrice: bigint | null;
   readonly storageDepositLimit: bigint | null;
   readonly input: string | null;
+  /** Of the Ethereum transaction behind it. */
+  readonly hash: string | null;
 };
 
 /** A contract that came to be, and the call that made it unless another contract did. */
@@ -81,6 +84,7 @@ function readContractCall(block: Block, { ethereum }: Extrinsic, call: ExecutedC
       gasPrice: ethereum?.gasPrice ?? null,
       storageDepositLimit: null,
       input: ethereum?.input ?? null,
+      hash: hashOfPayload(args.payload),
     };
   }
   const isEthereum = method.startsWith('eth');
@@ -96,10 +100,16 @@ function readContractCall(block: Block, { ethereum }: Extrinsic, call: ExecutedC
       method === 'instantiate' && typeof args.code_hash === 'string' ? args.code_hash.toLowerCase() : null,
     value: value === null ? null : quotient(value, unit),
     gasLimit: refTimeOf(args.weight_limit ?? args.gas_limit),
-    gasPrice: null,
+    gasPrice: isEthereum ? parseAmount(args.effective_gas_price) : null,
     storageDepositLimit: parseAmount(args.storage_deposit_limit),
     input: typeof args.data === 'string' ? args.data : null,
+    hash: isEthereum ? hashOfPayload(args.transaction_encoded) : null,
   };
+}
+
+function hashOfPayload(payload: Json | undefined): string | null {
+  if (typeof payload !== 'string' || !/^0x([0-9a-f]{2})+$/i.test(payload)) return null;
+  return `0x${Buffer.from(keccak_256(Buffer.from(payload.slice(2), 'hex'))).toString('hex')}`;
 }
 
 /** Weights had one part before they had two. */

@@ -28,6 +28,8 @@ export type Extrinsic = {
   /** The calls that ran, the top one and the nested ones. */
   readonly executed: readonly ExecutedCall[];
   readonly events: readonly PlacedEvent[];
+  /** With those that are refused: each of them stands for its call too. */
+  readonly everyEvent: readonly PlacedEvent[];
 };
 
 export type Block = {
@@ -75,27 +77,30 @@ export function readBlock(chain: Chain, height: number, payload: JsonObject): [B
 
   let eventCount = 0;
   const readEvents = (list: Json | undefined, phase: PlacedEvent['phase'], extrinsic: number | null = null) =>
-    (isArray(list) ? list : []).flatMap((value): readonly PlacedEvent[] => {
+    (isArray(list) ? list : []).map((value): PlacedEvent => {
       const event = { ...parseEvent(value), index: eventCount++, extrinsic, phase };
       const where = { extrinsic_index: extrinsic, event_index: event.index };
       const reason = refusalReason(event);
       if (reason !== null) refuse(where, `${event.pallet}.${event.method}`, reason);
-      return reason === null ? [event] : [];
+      return event;
     });
+  const readable = (events: readonly PlacedEvent[]) =>
+    events.filter((event) => refusalReason(event) === null);
 
   // The events are numbered in the order in which the chain deposits them.
-  const opening = readEvents(phaseEvents(payload.onInitialize), 'onInitialize');
+  const opening = readable(readEvents(phaseEvents(payload.onInitialize), 'onInitialize'));
   const raw = isArray(payload.extrinsics) ? payload.extrinsics.filter(isObject) : [];
-  const withEvents = raw.map((fields, index) => ({
-    fields,
-    events: readEvents(fields.events, 'extrinsic', index),
-  }));
-  const closing = readEvents(phaseEvents(payload.onFinalize), 'onFinalize');
+  const withEvents = raw.map((fields, index) => {
+    const everyEvent = readEvents(fields.events, 'extrinsic', index);
+    return { fields, everyEvent, events: readable(everyEvent) };
+  });
+  const closing = readable(readEvents(phaseEvents(payload.onFinalize), 'onFinalize'));
 
   const author = parseAccount(payload.authorId);
-  const extrinsics = withEvents.map(({ fields, events }, index) =>
-    readExtrinsic(index, fields, events, author, refuse),
-  );
+  const extrinsics = withEvents.map(({ fields, events, everyEvent }, index) => ({
+    ...readExtrinsic(index, fields, events, author, refuse),
+    everyEvent,
+  }));
   const block: Block = {
     chain,
     height,
@@ -130,7 +135,7 @@ function readExtrinsic(
   events: readonly PlacedEvent[],
   author: AccountKey | null,
   refuse: Refuse,
-): Extrinsic {
+): Omit<Extrinsic, 'everyEvent'> {
   const refuseHere = (fact: string, reason: string) =>
     refuse({ extrinsic_index: index, event_index: null }, fact, reason);
   const call = parseCall({ method: fields.method ?? null, args: fields.args ?? {} }) ?? {

@@ -77,6 +77,8 @@ function unknownReferendum(index: number, at: Moment): Referendum {
 function tell(referendum: Referendum, happening: Happening & { kind: 'event' }): void {
   const { event, at } = happening;
   const { method, data } = event;
+  // What was confirmed is approved already.
+  if (method === 'Approved' && referendum.end !== null) return;
   referendum.last = at;
   referendum.tally = parseTally(data.at(-1)) ?? referendum.tally;
   const outcome = OUTCOMES[method];
@@ -105,7 +107,7 @@ function tell(referendum: Referendum, happening: Happening & { kind: 'event' }):
 /** The submissions of an extrinsic are told in the order of its calls. */
 function submissionOf({ event, extrinsic }: Happening & { kind: 'event' }): ExecutedCall | null {
   if (extrinsic === null) return null;
-  const told = extrinsic.events.filter((one) => isNamed(one, 'referenda', 'Submitted'));
+  const told = extrinsic.everyEvent.filter((one) => isNamed(one, 'referenda', 'Submitted'));
   const calls = extrinsic.executed.filter((call) => isNamed(call, 'referenda', 'submit'));
   return calls[told.findIndex(({ index }) => index === event.index)] ?? null;
 }

@@ -1,4 +1,4 @@
-import { parseVote } from './account-vote.ts';
+import { parseConviction, parseVote } from './account-vote.ts';
 import { parseAccount } from './accounts.ts';
 import type { Call, Event } from './calls.ts';
 import { isArray, isObject, type Json } from './json.ts';
@@ -131,12 +131,16 @@ const AMOUNTS: Readonly<Record<string, readonly string[]>> = {
   'revive.call': ['value', 'storage_deposit_limit'],
   'revive.instantiate': ['value', 'storage_deposit_limit'],
   'revive.instantiateWithCode': ['value', 'storage_deposit_limit'],
+  'revive.ethCall': ['value'],
+  'revive.ethInstantiateWithCode': ['value'],
 };
 
 /** Why nothing can be taken from a call that ran; null when something can, or nobody looks. */
 export function callRefusalReason(call: Call): string | null {
   const name = `${call.pallet}.${call.method}`;
   if (name === 'convictionVoting.vote') return parseVote(call.args.vote) === null ? 'no vote' : null;
+  if (name === 'convictionVoting.delegate' && parseConviction(call.args.conviction) === null)
+    return 'no conviction';
   const bad = (AMOUNTS[name] ?? []).find((argument) => {
     const value = call.args[argument];
     return value !== undefined && value !== null && parseAmount(value) === null;

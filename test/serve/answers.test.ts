@@ -23,6 +23,9 @@ const PAGED = [
   '/api/daily-fees',
   '/api/daily-tps?chain=ecosystem',
   '/api/explorer/recent-extrinsics?chain=polkadot',
+  '/api/coretime-region-events',
+  '/api/coretime-account-spend',
+  '/api/gov-voter-history',
 ];
 const withParameter = (url: string, parameter: string) =>
   `${url}${url.includes('?') ? '&' : '?'}${parameter}`;
@@ -48,6 +51,22 @@ describe('pages', () => {
     }
   });
 
+  it.each(PAGED)(
+    '%s: a page is the same bytes as the beginning of the whole, and goes on alike in every form',
+    async (url) => {
+      const lines = (await get(url)).body.split('\n');
+      const page = await get(withParameter(url, 'limit=2'));
+      expect(page.body).toBe(`[\n${lines[1]}\n${String(lines[2]).replace(/,$/, '')}\n]\n`);
+      const [, row = ''] = (await get(withParameter(url, 'limit=1'))).body.split('\n');
+      expect((await get(withParameter(url, 'limit=1&format=ndjson'))).body).toBe(`${row}\n`);
+      for (const format of ['ndjson', 'csv', 'parquet']) {
+        const { link } = (await get(withParameter(url, `limit=2&format=${format}`))).headers;
+        const cursorOf = (header: unknown) => /cursor=[^&>]+/.exec(String(header))?.[0];
+        expect([format, cursorOf(link)]).toEqual([format, cursorOf(page.headers.link)]);
+      }
+    },
+  );
+
   it('an answer without a limit is whole and says so', async () => {
     const answer = await get('/api/daily-fees');
     expect(answer.headers.link).toBeUndefined();
@@ -57,6 +76,27 @@ describe('pages', () => {
   it('a cursor of another path is refused, not guessed at', async () => {
     const cursor = Buffer.from(JSON.stringify(['2024-01-01'])).toString('base64url');
     expect((await get(`/api/daily-fees?cursor=${cursor}`)).statusCode).toBe(422);
+  });
+});
+
+describe('many values of one parameter', () => {
+  const addresses = (many: number) =>
+    Array.from({ length: many }, (_, i) => `addresses=0x${i.toString(16).padStart(40, '0')}`).join('&');
+
+  it('a thousand are asked for at once; of ten thousand the answer says which parameter has too many', async () => {
+    const origin = await app.listen({ host: '127.0.0.1', port: 0 });
+    expect((await fetch(`${origin}/api/contracts-search?${addresses(1000)}`)).status).toBe(200);
+    const refused = await fetch(`${origin}/api/contracts-search?${addresses(10_000)}`);
+    expect(refused.status).toBe(422);
+    expect(await refused.json()).toMatchObject({
+      detail: [
+        {
+          loc: ['query', 'addresses'],
+          msg: 'more than 1000 values: ask for them in several requests',
+          input: '10000 values',
+        },
+      ],
+    });
   });
 });
 

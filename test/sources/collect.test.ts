@@ -51,9 +51,11 @@ describe('a relay chain', () => {
     documents[`/accounts/${POT}/balance-info`] = recorded('polkadot/balance-info');
   };
 
-  it('gives its validators and treasury at the head, as the store takes them, once a day', async () => {
+  it('gives its validators, issuance and treasury at the head, as the store takes them, once a day', async () => {
     recordAll();
     store(HEAD, 'staking', 'counterForNominators', '22');
+    store(HEAD, 'balances', 'totalIssuance', '16000000000000000000');
+    store(HEAD, 'balances', 'inactiveIssuance', '0');
     const { taken, head } = await collectorOf('polkadot', [POT]);
     const lines = await taken(head);
     const { free, reserved } = recorded('polkadot/balance-info');
@@ -66,6 +68,11 @@ describe('a relay chain', () => {
         payload: { active: validatorSet, waiting: 0, nominators: 22 },
       },
       {
+        kind: 'issuance',
+        block_number: HEAD,
+        payload: { total: '16000000000000000000', inactive: '0' },
+      },
+      {
         kind: 'treasury_balance',
         payload: {
           balances: [
@@ -74,18 +81,24 @@ describe('a relay chain', () => {
         },
       },
     ]);
-    expect(ungiven).toEqual([expect.stringMatching(/^staking_state: no route adds up the ledgers/)]);
+    expect(ungiven).toEqual([
+      expect.stringMatching(/^staking_state: addresses_staking and unbonding are sums over all ledgers/),
+    ]);
     expect(await taken(head)).toEqual([]);
 
     const { engine, close } = await openTestEngine();
     const summary = await engine.ingest(Readable.from([Buffer.from(`${lines.join('\n')}\n`)]), { name: 'x' });
-    expect(summary).toMatchObject({ snapshots: 2, refused_lines: 0 });
+    expect(summary).toMatchObject({ snapshots: 3, refused_lines: 0 });
     const rows = await engine.runtime.store.rows(
       sql`SELECT kind, toString(toDate(as_of)) AS day, block_number FROM ${snapshots} FINAL ORDER BY kind`,
     );
     await close();
     expect(rows).toEqual(
-      ['treasury_balance', 'validator_set'].map((kind) => ({ kind, day: '2026-11-21', block_number: HEAD })),
+      ['issuance', 'treasury_balance', 'validator_set'].map((kind) => ({
+        kind,
+        day: '2026-11-21',
+        block_number: HEAD,
+      })),
     );
   });
 
@@ -100,6 +113,7 @@ describe('a relay chain', () => {
     expect(ungiven).toEqual([
       expect.stringMatching(/^validator_set: .*counterForNominators\S* answered 404/),
       expect.stringMatching(/^staking_state: /),
+      expect.stringMatching(/^issuance: .*totalIssuance\S* answered 404/),
       expect.stringMatching(/^treasury_balance: \S+balance-info gives no reserved: /),
     ]);
   });

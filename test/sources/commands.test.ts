@@ -153,7 +153,7 @@ it('fills holes first, is killed and stopped, goes on with the rest and ends as 
   expect(asked.length + missing.length).toBeLessThanOrEqual(heightsIn(planned).length + 2 * 6);
 });
 
-it('keeps what was fetched when the service goes away, and says so', async () => {
+it('keeps what was fetched when a height is missing, says so, and goes on when it is there', async () => {
   const fake = await fakeOf();
   fake.fail(new RegExp(`blocks/${first + 5}`), '404', 99);
   const { code, stderr } = await run(
@@ -165,6 +165,10 @@ it('keeps what was fetched when the service goes away, and says so', async () =>
   expect(linesOf(stderr)).toEqual([expect.stringMatching(/blocks\/\d+ answered 404: .*made to fail/)]);
   expect(code).toBe(1);
   expect(await missingAt(directory('away'))).toEqual([{ from: first + 5, to: last }]);
+  fake.recover();
+  const rest = await run(backfill(fake.url, '--from', String(first)), { env: directory('away') });
+  expect(rest.code).toBe(0);
+  expect(differences(await contentAt(directory('away')), plain)).toEqual([]);
 });
 
 it('works through a running server, and follow stops when it is told to', async () => {
@@ -195,7 +199,8 @@ it('works through a running server, and follow stops when it is told to', async 
     expect.stringMatching(new RegExp(`following polkadot at \\S+ from ${half + 1}$`)),
     expect.stringMatching(/ 35 blocks$/),
     expect.stringMatching(/no validator_set snapshots from this source: .*progress\S* answered 404/),
-    expect.stringMatching(/no staking_state snapshots from this source: no route/),
+    expect.stringMatching(/no staking_state snapshots from this source: .* which no route lists/),
+    expect.stringMatching(/no issuance snapshots from this source: .*totalIssuance\S* answered 404/),
     expect.stringMatching(/ 1 snapshot$/),
     expect.stringMatching(/ stopped$/),
   ]);

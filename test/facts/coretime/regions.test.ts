@@ -198,11 +198,13 @@ describe('facts that cannot be read', () => {
     expect(payments.flat()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 8, 44, 26]);
   });
 
-  it('are kept with the reason when their number of fields, account or amount is at fault', async () => {
+  it('are kept with the reason', async () => {
     expect((await served.refusals()).map(({ reason }) => reason).sort()).toEqual([
       'account: not an address',
       'amount: not an unsigned integer',
       'amount: not an unsigned integer',
+      'index: not a whole number',
+      'region: not begin, core and mask',
       'unknown number of fields: 3',
     ]);
   });

@@ -39,7 +39,8 @@ export async function openServed(): Promise<Served> {
       return app;
     },
     tell: async (...lines) => {
-      await ingestLines(engine, lines);
+      // One computation for all lines, however many files they come in.
+      await engine.aggregator.hold(() => ingestLines(engine, lines));
       await engine.aggregator.settle();
     },
     rows,

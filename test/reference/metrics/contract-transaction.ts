@@ -136,7 +136,7 @@ function rowOf({ block, extrinsic, contract, call }: Touch): ContractTransaction
     relay_chain: chain.relay,
     chain: chain.name,
     transaction_hash: extrinsic.hash,
-    eth_hash: extrinsic.ethereum?.hash ?? null,
+    eth_hash: call.hash,
     block_number: height,
     extrinsic_index: extrinsic.index,
     timestamp: isoOf(time),
