@@ -17,10 +17,11 @@ import {
   touched,
 } from '../ingest/streams/raw.ts';
 import { type Calendar, readCalendar } from './calendar.ts';
-import { settled, settledUpTo, versions } from './ledger.ts';
+import { settled, settledUpTo } from './ledger.ts';
 import { dependencies, type KeptMetric } from './metric.ts';
 import { keptMetrics } from './metrics/index.ts';
 import { type PlannedWindow, palletsIn, plan, type StreamTables, type Touch } from './plan.ts';
+import { Versions } from './versions.ts';
 import { OwnWindowWork, SharedWindowWork, STOPPED, WINDOWS, type WindowWork } from './window-work.ts';
 
 export const STREAM_TABLES: StreamTables = {
@@ -71,7 +72,7 @@ export class Aggregator {
   readonly #work: WindowWork;
   /** Of which pallets touches matter to any metric. */
   readonly #pallets: readonly string[];
-  readonly #versions = new Map<string, string>();
+  readonly #versions: Versions;
   /** Rounds and rebuilds never run side by side: an older window must not land after a newer one. */
   readonly #turn = new Mutex();
   readonly #timers: NodeJS.Timeout[] = [];
@@ -85,6 +86,10 @@ export class Aggregator {
     this.#runtime = runtime;
     this.#numbers = numbers;
     this.#metrics = metrics;
+    this.#versions = new Versions(
+      runtime,
+      metrics.map(({ name }) => name),
+    );
     const work = {
       runtime,
       numbers,
@@ -92,7 +97,6 @@ export class Aggregator {
       metrics,
       concurrency,
       leaseMs,
-      isShared: shared !== undefined,
       onComputed: (metric: string, version: bigint) => this.#versions.set(metric, version.toString()),
     };
     this.#work = shared ? new SharedWindowWork(work) : new OwnWindowWork(work);
@@ -113,16 +117,11 @@ export class Aggregator {
     await this.touch();
   }
 
-  /** Knows the versions of what is computed, here or by other processes. */
-  async watch(): Promise<void> {
+  /** Knows the versions of what is computed, here or by other processes; where nobody is answered, those of now. */
+  async watch(isKeptUp = true): Promise<void> {
     const { shared } = this.#options;
-    const read = async () => {
-      for (const [metric, version] of await versions(this.#runtime.store)) {
-        if (BigInt(version) > BigInt(this.version(metric))) this.#versions.set(metric, version);
-      }
-    };
-    await read();
-    if (shared) this.#every(shared.versionsMs, read);
+    await this.#versions.refresh();
+    if (shared && isKeptUp) this.#every(shared.versionsMs, () => this.#versions.refresh());
   }
 
   /** Says that something was touched; the round collapses with one that waits already. */
@@ -199,7 +198,7 @@ export class Aggregator {
 
   /** Changes with every recomputation of a metric's table. */
   version(metric: string): string {
-    return this.#versions.get(metric) ?? '0';
+    return this.#versions.of(metric);
   }
 
   get progress(): Progress {

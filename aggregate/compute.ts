@@ -65,15 +65,6 @@ const isWithin = (period: Sql, { from, until }: Window) => sql`${period} >= ${fr
 export const factsOf = (store: Store, metric: KeptMetric, window: Window): Promise<Buffer> =>
   store.bytes(metric.select(window), 'NDJSON');
 
-/** Says whether a fold would be given the same facts, without bringing them here. */
-export async function fingerprintOf(store: Store, metric: KeptMetric, window: Window): Promise<string> {
-  const [row] = await store.rows<{ facts: string }>(
-    sql`SELECT concat(toString(count()), ' ', toString(sum(cityHash64(formatRowNoNewline('JSONEachRow', *))))) AS facts
-      FROM (${metric.select(window)})`,
-  );
-  return row?.facts ?? '';
-}
-
 /** Says which window failed: the store's own words are about a statement that nobody has seen. */
 export function failureOf(
   metric: KeptMetric,

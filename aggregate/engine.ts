@@ -32,7 +32,7 @@ export type Role = (typeof ROLES)[number];
 export const ALL_ROLES: ReadonlySet<Role> = new Set(ROLES);
 
 /** How old a process may take a metric's version to be that another process has computed. */
-const VERSIONS_MS = 300;
+const VERSIONS_MS = 50;
 
 /** Everything below the HTTP layer, wired: what the server and the command line both stand on. */
 export class Engine {
@@ -42,6 +42,7 @@ export class Engine {
   readonly aggregator: Aggregator;
   readonly #loader: Loader;
   #alerts: Promise<Alerts> | undefined;
+  #decidesOnAlerts = true;
 
   private constructor(config: Config, runtime: Runtime, registry: Registry, numbers: Numbers) {
     this.config = config;
@@ -84,8 +85,9 @@ export class Engine {
           : new Sequence(runtime.clock, await newest());
       await writeRegistry(runtime, registry);
       const engine = new Engine(config, runtime, registry, numbers);
+      engine.#decidesOnAlerts = roles.has('serve');
       if (roles.has('load')) await engine.#loader.start();
-      await (roles.has('work') ? engine.aggregator.start() : engine.aggregator.watch());
+      await (roles.has('work') ? engine.aggregator.start() : engine.aggregator.watch(roles.has('serve')));
       return engine;
     } catch (error) {
       await runtime.close();
@@ -128,7 +130,7 @@ export class Engine {
 
   /** The way of alerts; begun when it is first asked for, since only servers decide on them. */
   alerts(): Promise<Alerts> {
-    this.#alerts ??= Alerts.start(this.runtime, this.config);
+    this.#alerts ??= Alerts.start(this.runtime, this.config, this.#decidesOnAlerts);
     return this.#alerts;
   }
 

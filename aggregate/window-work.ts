@@ -1,14 +1,15 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { ProductError } from '../infra/errors.ts';
 import { alone } from '../infra/lease.ts';
 import type { Mutex } from '../infra/mutex.ts';
 import type { Runtime } from '../infra/runtime.ts';
 import type { Numbers } from '../infra/sequence.ts';
 import { RELAY_CHAINS } from '../ingest/chains/registry.ts';
-import { compute, factsOf, failureOf, fingerprintOf } from './compute.ts';
+import { compute, factsOf, failureOf } from './compute.ts';
 import { type LedgerEntry, windows as ledgerWindows } from './ledger.ts';
 import type { KeptMetric } from './metric.ts';
 import type { PlannedWindow } from './plan.ts';
+import { tellVersion } from './versions.ts';
 
 export interface WindowWorkOptions {
   readonly runtime: Runtime;
@@ -20,8 +21,6 @@ export interface WindowWorkOptions {
   readonly concurrency: number;
   /** Time after which what a dead process held is free. */
   readonly leaseMs: number;
-  /** Whether other processes load and compute too. */
-  readonly isShared: boolean;
   readonly onComputed: (metric: string, version: bigint) => void;
 }
 
@@ -51,8 +50,7 @@ class Replacer {
     const metric = this.#metrics.get(window.metric);
     if (!metric) throw new ProductError('unknown_metric', `${window.metric} is a metric of another version`);
     try {
-      const isWholeFold = metric.kept === 'whole' && metric.fold !== undefined;
-      return await (isWholeFold ? this.#foldWhole(metric, window) : this.#compute(metric, window));
+      return await (isWholeFold(metric) ? this.#foldWhole(metric, window) : this.#compute(metric, window));
     } catch (error) {
       throw failureOf(metric, window, error);
     }
@@ -67,24 +65,42 @@ class Replacer {
 
   /** A fold over everything is run only when its facts are others than the last time, whoever did it then. */
   async #foldWhole(metric: KeptMetric, window: PlannedWindow): Promise<LedgerEntry | null> {
-    const { runtime, gate, isShared } = this.options;
-    const { store, keyValue } = runtime;
+    const { keyValue } = this.options.runtime;
     const name = foldOf(metric.name, window.relay_chain);
-    // Between two batches: half a batch must not be folded under the fingerprint of the whole.
-    const changed = await gate.run(async () => {
-      const fingerprint = await fingerprintOf(store, metric, window);
-      if ((await keyValue.get(name)) === fingerprint) return null;
-      const facts = await factsOf(store, metric, window);
-      // Another process may have loaded meanwhile; then nobody knows what these facts are a fingerprint of.
-      const isSame = !isShared || (await fingerprintOf(store, metric, window)) === fingerprint;
-      return { fingerprint: isSame ? fingerprint : null, facts };
-    });
-    if (!changed) return null;
+    const facts = await this.#factsOf(metric, window);
+    const fingerprint = createHash('sha256').update(facts).digest('base64');
+    if ((await keyValue.get(name)) === fingerprint) return null;
     // Stopped half-way, the table says neither the old nor the new.
     await keyValue.delete(name);
-    const entry = await this.#compute(metric, window, changed.facts);
-    if (changed.fingerprint !== null) await keyValue.set(name, changed.fingerprint);
+    const entry = await this.#compute(metric, window, facts);
+    await keyValue.set(name, fingerprint);
     return entry;
+  }
+
+  /** Folds of one level that read the same are given the same: by statement, with how many still ask. */
+  readonly #shared = new Map<string, { asking: number; facts?: Promise<Buffer> }>();
+
+  protected share(windows: readonly PlannedWindow[]): void {
+    this.#shared.clear();
+    for (const window of windows) {
+      const metric = this.#metrics.get(window.metric);
+      if (!metric || !isWholeFold(metric)) continue;
+      const { text } = metric.select(window);
+      this.#shared.set(text, { asking: (this.#shared.get(text)?.asking ?? 0) + 1 });
+    }
+  }
+
+  /** Read between two batches, since half a batch would be folded only to be folded again. */
+  async #factsOf(metric: KeptMetric, window: PlannedWindow): Promise<Buffer> {
+    const { runtime, gate } = this.options;
+    const read = () => gate.run(() => factsOf(runtime.store, metric, window));
+    const { text } = metric.select(window);
+    const shared = this.#shared.get(text);
+    if (!shared) return read();
+    shared.facts ??= read();
+    // What is large is not kept longer than it is asked for.
+    if (--shared.asking === 0) this.#shared.delete(text);
+    return shared.facts;
   }
 
   /** The version is taken right before the facts are read: a higher one never read older facts. */
@@ -97,6 +113,7 @@ class Replacer {
   }
 }
 
+const isWholeFold = (metric: KeptMetric) => metric.kept === 'whole' && metric.fold !== undefined;
 const foldOf = (metric: string, relayChain: string) => `folded/${metric}/${relayChain}`;
 
 /** Everything in this process, where nobody else computes: the ledger gets all windows of a level at once. */
@@ -105,6 +122,7 @@ export class OwnWindowWork extends Replacer implements WindowWork {
   async clear(): Promise<void> {}
 
   async run(windows: readonly PlannedWindow[], onDone: () => void, isStopped: () => boolean): Promise<void> {
+    this.share(windows);
     const waiting = [...windows];
     const entries: LedgerEntry[] = [];
     const worker = async () => {
@@ -141,7 +159,10 @@ export class SharedWindowWork extends Replacer implements WindowWork {
       // A process that was away for longer than its lease may have written beside another one: it does it again.
       for (let isDone = false; !isDone; ) {
         const done = await alone(keyValue, `window/${idOf(window)}`, leaseMs, () => this.replace(window));
-        if (done.result) await store.insert(ledgerWindows, [done.result]);
+        if (done.result) {
+          await store.insert(ledgerWindows, [done.result]);
+          await tellVersion(keyValue, window.metric, String(done.result.version));
+        }
         isDone = done.wasAlone;
       }
       await keyValue.join(doneOf(run), idOf(window), DONE_MS);

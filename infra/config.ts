@@ -87,8 +87,11 @@ export const settings = z.object({
   ALERT_PENDING_BYTES_MAX: whole(128 * 2 ** 20, 2 ** 16).describe(
     'bytes of alerts that may wait to be written; above it requests are answered with 503',
   ),
+  ALERT_LOG_SECONDS_MAX: whole(5, 1, 60).describe(
+    'longest time in which the log has to keep an alert; above it requests are answered with 503',
+  ),
   ALERT_ANSWER_SECONDS_MAX: whole(10, 1, 60).describe(
-    'longest time in which an alert that is safe waits to be told what it became',
+    'longest time in which an alert that is safe waits to be told what it became; then the answer is `[]`, or 503 to a named delivery',
   ),
   ALERT_PRIVATE_TARGETS: z
     .enum(['true', 'false'])

@@ -27,17 +27,22 @@ export interface Store {
   rows<Row>(statement: Sql): Promise<Row[]>;
   /** The answer in its final form, rendered by the engine. */
   bytes(statement: Sql, format: Format): Promise<Buffer>;
+  /** The same of any size and without a limit of time, in pieces: neither this process nor the engine holds all of it. */
+  stream(statement: Sql, format: Format): Promise<Readable>;
   run(statement: Sql | string): Promise<void>;
   /** Rows of one table, for small numbers of them. Durable when it returns. */
   insert(table: Table, rows: readonly Record<string, unknown>[]): Promise<void>;
   /** The same of rows that are JSON lines already. */
   insertLines(table: Table, columns: readonly string[], lines: string): Promise<void>;
   /** Keeps a batch of JSON lines until its fate is decided, so that a killed process can finish it. */
-  stage(inlet: Table, lines: readonly Buffer[]): Promise<StagedBatch>;
+  stage(inlet: Table, lines: readonly Pieces[]): Promise<StagedBatch>;
   /** Batches that an earlier process staged and neither committed nor discarded, oldest first. */
   unfinished(): Promise<StagedBatch[]>;
   close(): Promise<void>;
 }
+
+/** Bytes in one piece, or in several that follow each other: what is large need not be copied to be put together. */
+export type Pieces = Buffer | readonly Buffer[];
 
 export interface StagedBatch {
   readonly inlet: string;
@@ -90,11 +95,16 @@ export interface Log {
    * by the next process, so a handler must know what it has seen already.
    */
   follow(topic: string, group: string, handler: (batch: readonly Placed[]) => Promise<Handed>): Promise<void>;
-  /** The handler returns when the fate of every message of the batch is durable. */
-  subscribe(
+  /**
+   * The handler returns when the fate of every message of the batch is durable. Batches of different keys may be
+   * handled at the same time, those of a key are handled one after another. What can be made ready of a batch by
+   * itself is done by `prepare`, while earlier batches are still handled.
+   */
+  subscribe<Ready = readonly Message[]>(
     topic: string,
     group: string,
-    handler: (batch: readonly Message[]) => Promise<void>,
+    handler: (ready: Ready) => Promise<void>,
+    prepare?: (batch: readonly Message[]) => Ready,
   ): Promise<void>;
   /** Resolves when a group has handled everything that was published to a topic before. */
   settle(topic: string, group: string): Promise<void>;

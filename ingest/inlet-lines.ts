@@ -11,7 +11,7 @@ const CLOSE = Buffer.from('}');
  * A block as its inlet takes it: the payload's own bytes behind what the engine cannot know. A block is opened
  * here only where its bytes say that it holds calls within calls or Ethereum payloads.
  */
-export function blockLine(index: number, head: BlockHead, chain: Chain, payload: Buffer): Buffer {
+export function blockLine(index: number, head: BlockHead, chain: Chain, payload: Buffer): readonly Buffer[] {
   const row = {
     sequence: index,
     relay_chain: chain.relay_chain,
@@ -22,8 +22,7 @@ export function blockLine(index: number, head: BlockHead, chain: Chain, payload:
     source: head.source,
     ...(mayHoldNestedCalls(payload) ? decodedFacts(payload) : {}),
   };
-  const opening = Buffer.from(`${JSON.stringify(row).slice(0, -1)},"payload":`);
-  return Buffer.concat([opening, payload, CLOSE], opening.length + payload.length + 1);
+  return [Buffer.from(`${JSON.stringify(row).slice(0, -1)},"payload":`), payload, CLOSE];
 }
 
 const PAYLOAD = Buffer.from(',"payload":{');

@@ -1,8 +1,8 @@
 import { ProductError } from '../infra/errors.ts';
-import { literal, raw, sql } from '../infra/kernel/sql.ts';
+import { literal, sql } from '../infra/kernel/sql.ts';
 import { Lease } from '../infra/lease.ts';
 import type { Mutex } from '../infra/mutex.ts';
-import type { Message, Runtime, StagedBatch } from '../infra/runtime.ts';
+import type { Message, Pieces, Runtime, StagedBatch } from '../infra/runtime.ts';
 import type { Numbers } from '../infra/sequence.ts';
 import { encodeAddress } from './chains/address.ts';
 import type { Registry } from './chains/registry.ts';
@@ -10,8 +10,9 @@ import { bury, type DeadLetter } from './dead-letters.ts';
 import { parseExact } from './decode/json.ts';
 import { type BlockHead, type Origin, readEnvelope, splitEnvelope } from './envelope.ts';
 import { blockLine, readInletHead, snapshotLine } from './inlet-lines.ts';
+import { type Day, replacedDays } from './replaced-days.ts';
 import { blocksIn } from './streams/block-inlet.ts';
-import { ANY_PALLET, blocks, spellings, spellingsDue, touched } from './streams/raw.ts';
+import { ANY_PALLET, spellings, spellingsDue, touched } from './streams/raw.ts';
 import { snapshotsIn } from './streams/snapshots.ts';
 
 export const TOPICS = { blocks: 'chain.blocks.v1', snapshots: 'chain.snapshots.v1' } as const;
@@ -28,20 +29,22 @@ export interface Loads {
   failures: number;
 }
 
-interface Day {
-  readonly relay_chain: string;
-  readonly chain: string;
-  readonly day: string;
-}
-
 interface Line {
   /** Place in the batch: the lines of a statement are numbered from it. */
   readonly index: number;
-  readonly bytes: Buffer;
+  readonly bytes: Pieces;
   readonly head: Pick<BlockHead, 'relay_chain' | 'chain' | 'number'> & Origin;
   readonly original: Buffer;
   /** The same block in the layout that the engine reads, for when it could not read the source's. */
-  readonly secondTry?: () => Buffer | { refused: string };
+  readonly secondTry?: () => Pieces | { refused: string };
+}
+
+/** A batch of the log, taken apart before its turn has come. */
+interface Ready {
+  readonly lines: Line[];
+  readonly letters: DeadLetter[];
+  readonly messages: number;
+  bytes: number;
 }
 
 interface Inlet {
@@ -95,35 +98,45 @@ export class Loader {
   /** Finishes what a killed process had begun, then takes in what the log brings. */
   async start(): Promise<void> {
     for (const batch of await this.#runtime.store.unfinished()) await this.#finish(batch);
-    for (const inlet of ['blocks', 'snapshots'] as const) {
-      await this.#runtime.log.subscribe(TOPICS[inlet], 'load', (batch) =>
-        this.#gate.run(() => this.#counted(inlet, batch)),
-      );
-    }
+    const inlets = ['blocks', 'snapshots'] as const;
+    await Promise.all(
+      inlets.map((inlet) =>
+        this.#runtime.log.subscribe(
+          TOPICS[inlet],
+          'load',
+          (ready: Ready) => this.#counted(inlet, ready),
+          (batch) => this.#prepare(inlet, batch),
+        ),
+      ),
+    );
   }
 
-  async #counted(name: 'blocks' | 'snapshots', messages: readonly Message[]): Promise<void> {
+  #prepare(name: 'blocks' | 'snapshots', messages: readonly Message[]): Ready {
+    const ready: Ready = { lines: [], letters: [], messages: messages.length, bytes: 0 };
+    messages.forEach(({ value }, index) => {
+      const line = name === 'blocks' ? this.#blockLine(value, index) : this.#snapshotLine(value, index);
+      if ('refused' in line) ready.letters.push(line.refused);
+      else ready.lines.push(line);
+      ready.bytes += value.length;
+    });
+    return ready;
+  }
+
+  async #counted(name: 'blocks' | 'snapshots', ready: Ready): Promise<void> {
     try {
-      await this.#take(name, messages);
+      await this.#gate.run(() => this.#take(name, ready));
       this.loads.batches++;
-      this.loads.messages += messages.length;
-      this.loads.bytes += messages.reduce((sum, { value }) => sum + value.length, 0);
+      this.loads.messages += ready.messages;
+      this.loads.bytes += ready.bytes;
     } catch (error) {
       this.loads.failures++;
       throw error;
     }
   }
 
-  async #take(name: 'blocks' | 'snapshots', messages: readonly Message[]): Promise<void> {
+  async #take(name: 'blocks' | 'snapshots', { lines, letters }: Ready): Promise<void> {
     for (let batch = this.#halfLoaded.shift(); batch; batch = this.#halfLoaded.shift())
       await this.#finish(batch);
-    const letters: DeadLetter[] = [];
-    const lines: Line[] = [];
-    messages.forEach(({ value }, index) => {
-      const line = name === 'blocks' ? this.#blockLine(value, index) : this.#snapshotLine(value, index);
-      if ('refused' in line) letters.push(line.refused);
-      else lines.push(line);
-    });
     await this.#bury(letters);
     await this.#known(async () => {
       if (lines.length > 0) await this.#load(INLETS[name], lines);
@@ -191,8 +204,8 @@ export class Loader {
     const laidOut: Line[] = [];
     for (const { secondTry, ...line } of lines) {
       const bytes = secondTry?.() ?? line.bytes;
-      if (Buffer.isBuffer(bytes)) laidOut.push({ ...line, bytes });
-      else letters.push(letter(inlet.topic, line.head, bytes.refused, line.original));
+      if ('refused' in bytes) letters.push(letter(inlet.topic, line.head, bytes.refused, line.original));
+      else laidOut.push({ ...line, bytes });
     }
     await this.#bury(letters);
     if (laidOut.length > 0) await this.#load(inlet, laidOut);
@@ -200,24 +213,12 @@ export class Loader {
 
   /** Days that lose a block when a height is loaded again: told before the old row can be merged away. */
   async #touchReplaced(lines: readonly Line[]): Promise<void> {
-    const heights = new Map<string, string[]>();
-    for (const { head } of lines) {
-      const key = `relay_chain = ${literal(head.relay_chain)} AND chain = ${literal(head.chain)}`;
-      const numbers = heights.get(key);
-      if (numbers) numbers.push(head.number);
-      else heights.set(key, [head.number]);
-    }
-    for (const [chain, numbers] of heights) {
-      for (let i = 0; i < numbers.length; i += HEIGHTS_PER_QUERY) {
-        const some = raw(numbers.slice(i, i + HEIGHTS_PER_QUERY).join(', '));
-        const days = await this.#runtime.store.rows<Day>(sql`
-          SELECT relay_chain, chain, toString(toDate(assumeNotNull(time))) AS day
-          FROM ${blocks} FINAL WHERE ${raw(chain)} AND number IN (${some}) AND isNotNull(time)
-          GROUP BY ALL`);
-        for (const day of days) this.#replaced.set(JSON.stringify(day), day);
-        await this.#touch(days);
-      }
-    }
+    const days = await replacedDays(
+      this.#runtime.store,
+      lines.map(({ head }) => head),
+    );
+    for (const day of days) this.#replaced.set(JSON.stringify(day), day);
+    await this.#touch(days);
   }
 
   async #touch(days: readonly Day[]): Promise<void> {
@@ -311,8 +312,6 @@ export class Loader {
     return bury(store, letters, clock.now(), this.#deadLetterBytes, log);
   }
 }
-
-const HEIGHTS_PER_QUERY = 10_000;
 
 function letter(topic: string, origin: Origin, reason: string, bytes: Buffer): DeadLetter {
   return { topic, reason, bytes, source: origin.source, origin: origin.origin, line: origin.line };

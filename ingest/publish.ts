@@ -46,23 +46,27 @@ export async function publish(
   const letters: DeadLetter[] = [];
   let pendingBytes = 0;
 
-  // While one batch loads, the next one is read.
-  let loading: Promise<void> = Promise.resolve();
+  // While one batch loads, the next one is made ready behind it, and a third one is read.
+  const underWay: Promise<void>[] = [];
   const flush = async () => {
-    await loading;
+    if (underWay.length >= UNDER_WAY_MAX) await underWay.shift();
     const blocks = pending.blocks.splice(0);
     const snapshots = pending.snapshots.splice(0);
     const refused = letters.splice(0);
     const soFar = { ...summary };
     pendingBytes = 0;
-    loading = (async () => {
-      await bury(runtime.store, refused, runtime.clock.now(), limits.deadLetterBytes, runtime.log);
-      if (blocks.length > 0) await runtime.log.publish(TOPICS.blocks, blocks);
-      if (snapshots.length > 0) await runtime.log.publish(TOPICS.snapshots, snapshots);
-      onProgress?.(soFar);
-    })();
-    // A failure is thrown by the next flush; until then it must not count as unhandled.
+    const before = underWay.at(-1);
+    // Handed to the log before anything is waited for: batches stay in the order of their lines.
+    const parts = [
+      bury(runtime.store, refused, runtime.clock.now(), limits.deadLetterBytes, runtime.log),
+      blocks.length > 0 && runtime.log.publish(TOPICS.blocks, blocks),
+      snapshots.length > 0 && runtime.log.publish(TOPICS.snapshots, snapshots),
+      before,
+    ];
+    const loading = Promise.all(parts).then(() => onProgress?.(soFar));
+    // A failure is thrown by a later flush; until then it must not count as unhandled.
     loading.catch(() => undefined);
+    underWay.push(loading);
   };
   const refuse = (origin: Origin, reason: string, line: Buffer) => {
     summary.refused_lines++;
@@ -89,16 +93,20 @@ export async function publish(
     }
   } catch (error) {
     // Only the archive itself fails here with a code of zlib; everything else is not the input's fault.
-    if (!isArchiveError(error)) throw error;
+    if (!isArchiveError(error)) {
+      await Promise.allSettled(underWay);
+      throw error;
+    }
     const origin = { source: 'import', origin: name, line: last + 1 };
     refuse(origin, `the archive is truncated or corrupt: ${reasonOf(error)}`, Buffer.alloc(0));
   }
   await flush();
-  await loading;
+  await underWay.at(-1);
   return summary;
 }
 
 const MOST_LETTERS = 1000;
+const UNDER_WAY_MAX = 2;
 
 function explain(reason: string, chain: Chain | undefined, name: string): string {
   return chain === undefined && reason.startsWith('a bare block')

@@ -10,6 +10,8 @@ export interface ConsumerOptions {
   readonly logger: Logger;
   readonly topic: string;
   readonly groupId: string;
+  /** Packed bytes that are fetched at once. */
+  readonly fetchBytes: number;
   /**
    * Takes messages of any partitions, each partition in order. What it returns settles when their fate is durable;
    * the next ones are handed over before that.
@@ -19,8 +21,12 @@ export interface ConsumerOptions {
 
 /** Messages that are handed over at once, at most: more cost memory and gain nothing. */
 const MESSAGES_MAX = 20_000;
+/** So soon a member hears that others have come or gone. */
+const HEARTBEAT_MS = 1000;
 const FIRST_BACKOFF_MS = 200;
 const LONGEST_BACKOFF_MS = 15_000;
+/** Wait before a consumer that has ended by itself is replaced. */
+const ANEW_MS = 1000;
 
 interface Handing {
   readonly messages: readonly Placed[];
@@ -35,31 +41,61 @@ interface Handing {
  */
 export class GroupMember {
   readonly #options: ConsumerOptions;
-  readonly #consumer: Consumer;
+  #consumer: Consumer;
+  #isClosed = false;
   readonly #waiting: Handing[] = [];
   /** Per partition, the commit of what was handed over before; it fails when any before it failed. */
   readonly #order = new Map<number, Promise<void>>();
-  /** Per partition, the first offset of what failed to settle, until it is handed over again. */
-  readonly #broken = new Map<number, number>();
+  /** Partitions of which something failed to settle, until it is handed over again. */
+  readonly #broken = new Set<number>();
+  /** Per partition, the offset behind what was handed over; another one begins a new order. */
+  readonly #next = new Map<number, number>();
   readonly #failures = new Map<number, number>();
   readonly #pauses = new Set<NodeJS.Timeout>();
   #pumping: Promise<void> | undefined;
 
   constructor(options: ConsumerOptions) {
-    const { kafka, config, groupId } = options;
     this.#options = options;
-    this.#consumer = kafka.consumer({
+    this.#consumer = this.#newConsumer();
+  }
+
+  #newConsumer(): Consumer {
+    const { kafka, config, groupId, fetchBytes } = this.#options;
+    const consumer = kafka.consumer({
       groupId,
       sessionTimeout: config.KAFKA_SESSION_MS,
-      heartbeatInterval: Math.floor(config.KAFKA_SESSION_MS / 10),
+      heartbeatInterval: Math.min(HEARTBEAT_MS, Math.floor(config.KAFKA_SESSION_MS / 10)),
       rebalanceTimeout: Math.max(60_000, config.KAFKA_SESSION_MS),
-      maxBytes: config.KAFKA_FETCH_BYTES,
-      maxBytesPerPartition: config.KAFKA_FETCH_BYTES,
+      maxBytes: fetchBytes,
+      maxBytesPerPartition: fetchBytes,
       minBytes: 1,
       maxWaitTimeInMs: 500,
       allowAutoTopicCreation: false,
       retry: { initialRetryTime: 100, maxRetryTime: 2000, retries: 5, restartOnFailure: async () => true },
     });
+    consumer.on(consumer.events.CRASH, ({ payload: { error, restart } }) => {
+      if (!restart) this.#startAnew(error);
+    });
+    return consumer;
+  }
+
+  /** kafkajs gives up on what it takes for hopeless, such as brokers that know no coordinator yet. */
+  #startAnew(error: unknown): void {
+    if (this.#isClosed) return;
+    const { topic, logger } = this.#options;
+    logger.warn({ topic, wait_ms: ANEW_MS, reason: reasonOf(error) }, 'the consumer starts anew');
+    this.#later(ANEW_MS, () => {
+      this.#consumer = this.#newConsumer();
+      this.start().catch((failure) => this.#startAnew(failure));
+    });
+  }
+
+  #later(ms: number, work: () => void): void {
+    const timer = setTimeout(() => {
+      this.#pauses.delete(timer);
+      work();
+    }, ms);
+    this.#pauses.add(timer);
   }
 
   async start(): Promise<void> {
@@ -76,6 +112,7 @@ export class GroupMember {
 
   /** Waits for what runs; what was not settled is fetched again by whoever comes next. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#consumer.stop();
     await this.#pumping;
     await Promise.allSettled(this.#order.values());
@@ -116,25 +153,41 @@ export class GroupMember {
   ): Promise<void> {
     const { topic, partition } = payload.batch;
     const [first, last] = [messages[0]?.offset ?? 0, messages.at(-1)?.offset ?? 0];
-    const broken = this.#broken.get(partition);
-    if (broken !== undefined && first <= broken) {
+    if (this.#next.get(partition) !== first) {
       this.#broken.delete(partition);
       this.#order.delete(partition);
     }
+    this.#next.set(partition, last + 1);
     const commit = (this.#order.get(partition) ?? Promise.resolve()).then(async () => {
       await settled;
       const offset = { partition, offset: String(last + 1) };
       await payload.commitOffsetsIfNecessary({ topics: [{ topic, partitions: [offset] }] });
     });
     this.#order.set(partition, commit);
-    if (await isSettled(settled)) return commit;
+    // Seen to below; until then nobody looks at it.
+    commit.catch(() => undefined);
+    if (await isSettled(settled)) {
+      // Kafka's client is told by what is thrown, and fetches from the last commit again: a new order begins.
+      commit.catch(() => {
+        if (this.#order.get(partition) === commit) this.#order.delete(partition);
+      });
+      return commit;
+    }
     commit.catch((error) => {
       // What was handed over behind it fails with it; the first one says from where all of it is fetched again.
       if (this.#broken.has(partition)) return;
-      this.#broken.set(partition, first);
+      this.#broken.add(partition);
       this.#backOff(payload, error);
-      this.#consumer.seek({ topic, partition, offset: String(first) });
+      this.#rewind(partition, first);
     });
+  }
+
+  #rewind(partition: number, offset: number): void {
+    try {
+      this.#consumer.seek({ topic: this.#options.topic, partition, offset: String(offset) });
+    } catch {
+      // It has stopped, for good or to begin anew: then it fetches from the last commit.
+    }
   }
 
   #hand(messages: readonly Placed[]): Promise<{ settled: Promise<void> }> {
@@ -160,6 +213,8 @@ export class GroupMember {
       }
       try {
         const handed = await take(taken.flatMap(({ messages }) => messages));
+        // Each partition looks at it when its turn has come, which may be later than it fails.
+        handed.settled.catch(() => undefined);
         for (const { done } of taken) done.resolve(handed);
       } catch (error) {
         for (const { done } of taken) done.reject(error);
@@ -178,12 +233,7 @@ export class GroupMember {
       { topic, partition, failures, wait_ms: wait, reason: reasonOf(error) },
       'a batch is tried again',
     );
-    const resume = pause();
-    const timer = setTimeout(() => {
-      this.#pauses.delete(timer);
-      resume();
-    }, wait);
-    this.#pauses.add(timer);
+    this.#later(wait, pause());
   }
 
   /** A fetch may unpack to many times its size. */

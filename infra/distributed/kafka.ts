@@ -11,10 +11,16 @@ export const ZSTD = CompressionTypes.ZSTD;
 const pack = promisify(zstdCompress);
 const unpack = promisify(zstdDecompress);
 /** Fast: the log is not an archive. */
-const PACKING = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+const LEVEL = { [constants.ZSTD_c_compressionLevel]: 1 };
+/** Each piece of the result is a trip to another thread and back, so one piece should hold all of it as a rule. */
+const pieceOf = (bytes: number) => ({ chunkSize: Math.max(64 * 1024, Math.ceil(bytes)) });
+/** How much smaller packed blocks are, at least in the most cases. */
+const PACKED_FROM = 0.5;
+const UNPACKED_TIMES = 5;
 CompressionCodecs[ZSTD] = () => ({
-  compress: (encoder: { buffer: Buffer }) => pack(encoder.buffer, PACKING),
-  decompress: (buffer: Buffer) => unpack(buffer),
+  compress: ({ buffer }: { buffer: Buffer }) =>
+    pack(buffer, { params: LEVEL, ...pieceOf(buffer.length * PACKED_FROM) }),
+  decompress: (buffer: Buffer) => unpack(buffer, pieceOf(buffer.length * UNPACKED_TIMES)),
 });
 
 /** A client of the brokers that the settings name. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
 import type { Admin, Kafka, Producer } from 'kafkajs';
 import type { Config } from '../config.ts';
 import { ProductError, reasonOf } from '../errors.ts';
@@ -13,6 +14,10 @@ import { deadLettersOf, ensureTopic } from './topics.ts';
 
 /** One request to a broker holds no more: with any spread over partitions a batch stays below the topic's limit. */
 const REQUEST_BYTES = 4 * 2 ** 20;
+/** How many batches a process takes at a time where it may: one is handled and the next one made ready. */
+const SUBSCRIBED_MEMBERS = 2;
+/** Producers beside each other: one packs while the other waits for the brokers. A key keeps to its lane. */
+const LANES = 2;
 const SETTLE_POLL_MS = 25;
 const AWAY_POLL_MS = 500;
 const EXHUME_MS_MAX = 30_000;
@@ -28,11 +33,12 @@ export class DistributedLog implements Log {
   readonly #logger: Logger;
   readonly #kafka: Kafka;
   readonly #admin: Admin;
-  #producer: Producer;
+  readonly #producers: Producer[];
   #isClosed = false;
   readonly #known = new Map<string, Promise<void>>();
+  /** By topic and lane. */
   readonly #turns = new Map<string, Mutex>();
-  readonly #members: { topic: string; group: string; member: GroupMember }[] = [];
+  readonly #groups: { topic: string; group: string; members: readonly GroupMember[] }[] = [];
 
   private constructor(config: Config, logger: Logger) {
     this.#config = config;
@@ -40,7 +46,7 @@ export class DistributedLog implements Log {
     this.messageBytesMax = config.KAFKA_MESSAGE_BYTES;
     this.#kafka = openKafka(config, logger);
     this.#admin = this.#kafka.admin();
-    this.#producer = this.#newProducer();
+    this.#producers = Array.from({ length: LANES }, () => this.#newProducer());
   }
 
   /** Waits for the brokers; refuses wrong credentials at once. */
@@ -54,7 +60,7 @@ export class DistributedLog implements Log {
         async () => {
           await log.#admin.connect();
           for (const topic of topics) await log.#ensure(topic);
-          await log.#producer.connect();
+          await Promise.all(log.#producers.map((producer) => producer.connect()));
         },
         kafkaRefusal,
       );
@@ -67,38 +73,35 @@ export class DistributedLog implements Log {
 
   async publish(topic: string, messages: readonly Message[]): Promise<void> {
     await this.#ensure(topic);
-    await this.#turn(topic).run(async () => {
-      for (const some of requests(messages)) await this.#send(this.#named(topic), some);
-    });
+    const lanes = Map.groupBy(messages, ({ key }) => crc32(key) % LANES);
+    await Promise.all(
+      [...lanes].map(([lane, some]) =>
+        this.#turn(`${topic} ${lane}`).run(async () => {
+          for (const request of requests(some)) await this.#send(this.#named(topic), request, lane);
+        }),
+      ),
+    );
   }
 
-  async subscribe(
+  /** While the batch of one member is handled, the other fetches and unpacks the next one of its partitions. */
+  async subscribe<Ready>(
     topic: string,
     group: string,
-    handler: (batch: readonly Message[]) => Promise<void>,
+    handler: (ready: Ready) => Promise<void>,
+    prepare?: (batch: readonly Message[]) => Ready,
   ): Promise<void> {
-    await this.follow(topic, group, async (batch) => {
-      await handler(batch);
+    await this.#join(topic, group, SUBSCRIBED_MEMBERS, async (batch) => {
+      await handler(prepare ? prepare(batch) : (batch as Ready));
       return SETTLED;
     });
   }
 
-  async follow(
+  follow(
     topic: string,
     group: string,
     handler: (batch: readonly Placed[]) => Promise<Handed>,
   ): Promise<void> {
-    await this.#ensure(topic);
-    const member = new GroupMember({
-      kafka: this.#kafka,
-      config: this.#config,
-      logger: this.#logger,
-      topic: this.#named(topic),
-      groupId: this.#groupId(topic, group),
-      take: handler,
-    });
-    await member.start();
-    this.#members.push({ topic, group, member });
+    return this.#join(topic, group, 1, handler);
   }
 
   async settle(topic: string, group: string): Promise<void> {
@@ -116,7 +119,7 @@ export class DistributedLog implements Log {
 
   async lag(): Promise<Lag[]> {
     return Promise.all(
-      this.#members.map(async ({ topic, group }) => {
+      this.#groups.map(async ({ topic, group }) => {
         const [ends, done] = await Promise.all([
           this.#admin.fetchTopicOffsets(this.#named(topic)),
           this.#committed(topic, group),
@@ -188,29 +191,52 @@ export class DistributedLog implements Log {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all(this.#members.map(({ member }) => member.close()));
-    await this.#producer.disconnect();
+    await Promise.all(this.#groups.flatMap(({ members }) => members.map((member) => member.close())));
+    await Promise.all(this.#producers.map((producer) => producer.disconnect()));
     await this.#admin.disconnect();
+  }
+
+  async #join(
+    topic: string,
+    group: string,
+    count: number,
+    take: (batch: readonly Placed[]) => Promise<Handed>,
+  ): Promise<void> {
+    await this.#ensure(topic);
+    const options = {
+      kafka: this.#kafka,
+      config: this.#config,
+      logger: this.#logger,
+      topic: this.#named(topic),
+      groupId: this.#groupId(topic, group),
+      fetchBytes: Math.ceil(this.#config.KAFKA_FETCH_BYTES / count),
+      take,
+    };
+    const members = Array.from({ length: count }, () => new GroupMember(options));
+    this.#groups.push({ topic, group, members });
+    await Promise.all(members.map((member) => member.start()));
   }
 
   /** Sends with acknowledgement of all replicas and returns the offset of the first message of the last partition. */
   async #send(
     topic: string,
     messages: readonly { key: string | null; value: Buffer; headers?: Record<string, string> }[],
+    lane = 0,
   ): Promise<string | null> {
     const record = { topic, messages: [...messages], acks: -1, compression: ZSTD };
     try {
-      const [metadata] = await this.#producer.send(record);
+      const [metadata] = await (this.#producers[lane] as Producer).send(record);
       return metadata?.baseOffset ?? null;
     } catch (error) {
       const reason = `${(error as { type?: string }).type} ${reasonOf(error)}`;
       if (!LOST_NUMBERS.test(reason))
         throw new ProductError('store_failed', `Kafka did not take messages of ${topic}`, reason);
       this.#logger.warn({ topic, reason }, 'the producer starts anew');
-      await this.#producer.disconnect();
-      this.#producer = this.#newProducer();
-      await this.#producer.connect();
-      const [metadata] = await this.#producer.send(record);
+      await this.#producers[lane]?.disconnect();
+      const producer = this.#newProducer();
+      this.#producers[lane] = producer;
+      await producer.connect();
+      const [metadata] = await producer.send(record);
       return metadata?.baseOffset ?? null;
     }
   }
@@ -231,7 +257,7 @@ export class DistributedLog implements Log {
       try {
         return await ask();
       } catch (error) {
-        if (this.#isClosed || !(error as { retriable?: boolean }).retriable) throw error;
+        if (this.#isClosed || !isPassing(error)) throw error;
         await pause(AWAY_POLL_MS);
       }
     }
@@ -255,9 +281,9 @@ export class DistributedLog implements Log {
     return known;
   }
 
-  #turn(topic: string): Mutex {
-    const known = this.#turns.get(topic) ?? new Mutex();
-    this.#turns.set(topic, known);
+  #turn(lane: string): Mutex {
+    const known = this.#turns.get(lane) ?? new Mutex();
+    this.#turns.set(lane, known);
     return known;
   }
 
@@ -284,4 +310,12 @@ function* requests(messages: readonly Message[]): Generator<Message[]> {
     bytes += message.value.length;
   }
   if (some.length > 0) yield some;
+}
+
+/** What may be gone at the next try: kafkajs says so of the error itself, or of the one that it gave up on. */
+function isPassing(error: unknown): boolean {
+  const { name, retriable, cause } = error as { name?: string; retriable?: boolean; cause?: unknown };
+  // Brokers that have just started know no coordinators yet.
+  if (retriable === true || name === 'KafkaJSGroupCoordinatorNotFound') return true;
+  return cause !== undefined && cause !== null && isPassing(cause);
 }

@@ -10,10 +10,11 @@ import {
   LOAD_SETTINGS,
   loadError,
   READ_SETTINGS,
+  STREAM_SETTINGS,
 } from '../kernel/engine-words.ts';
 import { DATABASE, literal, type Sql } from '../kernel/sql.ts';
 import type { Table } from '../kernel/table.ts';
-import { type Format, readAll, type StagedBatch, type Store } from '../runtime.ts';
+import { type Format, type Pieces, readAll, type StagedBatch, type Store } from '../runtime.ts';
 import { onCluster } from './cluster.ts';
 import { patiently } from './patience.ts';
 
@@ -82,6 +83,12 @@ export class DistributedStore implements Store {
     });
   }
 
+  async stream(statement: Sql, format: Format): Promise<Readable> {
+    const { name, settings } = FORMATS[format];
+    const query = `${statement.text} SETTINGS ${[...STREAM_SETTINGS, ...settings].join(', ')} FORMAT ${name}`;
+    return explained(async () => (await this.#client.exec({ query })).stream);
+  }
+
   async run(statement: Sql | string): Promise<void> {
     const text = typeof statement === 'string' ? statement : statement.text;
     const { CLICKHOUSE_CLUSTER: cluster } = this.#config;
@@ -97,7 +104,7 @@ export class DistributedStore implements Store {
     await explained(() => this.#send(insertHead(table, columns), [Buffer.from(lines)]));
   }
 
-  async stage(inlet: Table, lines: readonly Buffer[]): Promise<StagedBatch> {
+  async stage(inlet: Table, lines: readonly Pieces[]): Promise<StagedBatch> {
     const batch: StagedBatch = {
       inlet: inlet.name,
       commit: async (firstSequence) => {
@@ -108,7 +115,7 @@ export class DistributedStore implements Store {
         await explained(() => this.#send(head, inChunks(lines)), loadError);
       },
       discard: async () => void this.#staged.delete(batch),
-      lines: async () => [...lines],
+      lines: async () => lines.map((line) => (Buffer.isBuffer(line) ? line : Buffer.concat(line))),
     };
     this.#staged.add(batch);
     return batch;
@@ -164,12 +171,13 @@ const REPLICATED = {
 } as const;
 
 /** Few large pieces: a write to the socket costs the same for a line as for a thousand. */
-function* inChunks(lines: readonly Buffer[]): Generator<Buffer> {
+function* inChunks(lines: readonly Pieces[]): Generator<Buffer> {
   let pieces: Buffer[] = [];
   let bytes = 0;
   for (const line of lines) {
-    pieces.push(line, NEWLINE);
-    bytes += line.length + 1;
+    const parts = Buffer.isBuffer(line) ? [line, NEWLINE] : [...line, NEWLINE];
+    pieces.push(...parts);
+    bytes += parts.reduce((sum, { length }) => sum + length, 0);
     if (bytes >= CHUNK_BYTES) {
       yield Buffer.concat(pieces, bytes);
       pieces = [];

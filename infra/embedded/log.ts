@@ -2,7 +2,8 @@ import { join } from 'node:path';
 import type { Handed, Lag, Letter, Log, Message, Placed } from '../runtime.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 
-type Handler = (batch: readonly Message[]) => Promise<void>;
+/** Makes a batch ready at once, and returns what is to be done when its turn has come. */
+type Handler = (batch: readonly Message[]) => () => Promise<void>;
 
 /**
  * Hands every batch straight to its subscribers, one batch of a topic at a time, and returns when they are done. A
@@ -22,13 +23,17 @@ export class EmbeddedLog implements Log {
   publish(topic: string, messages: readonly Message[]): Promise<void> {
     const journal = this.#journals.get(topic);
     if (journal) return journal.append(messages);
+    const handlers = [...(this.#subscribers.get(topic)?.values() ?? [])];
+    const ready = Promise.allSettled(handlers.map(async (handler) => handler(messages)));
     const before = this.#turn.get(topic) ?? Promise.resolve();
     const mine = before.then(async () => {
-      const handlers = this.#subscribers.get(topic);
-      if (!handlers) throw new Error(`nothing subscribes to ${topic}: the batch would be lost`);
+      if (handlers.length === 0) throw new Error(`nothing subscribes to ${topic}: the batch would be lost`);
       // Each group has its own fate; the publisher hears of the first that failed.
       const fates = await Promise.allSettled(
-        [...handlers.values()].map(async (handler) => handler(messages)),
+        (await ready).map(async (made) => {
+          if (made.status === 'rejected') throw made.reason;
+          await made.value();
+        }),
       );
       for (const fate of fates) if (fate.status === 'rejected') throw fate.reason;
     });
@@ -39,9 +44,17 @@ export class EmbeddedLog implements Log {
     return mine;
   }
 
-  async subscribe(topic: string, group: string, handler: Handler): Promise<void> {
+  async subscribe<Ready>(
+    topic: string,
+    group: string,
+    handler: (ready: Ready) => Promise<void>,
+    prepare?: (batch: readonly Message[]) => Ready,
+  ): Promise<void> {
     const handlers = this.#subscribers.get(topic) ?? new Map<string, Handler>();
-    handlers.set(group, handler);
+    handlers.set(group, (batch) => {
+      const ready = prepare ? prepare(batch) : (batch as Ready);
+      return () => handler(ready);
+    });
     this.#subscribers.set(topic, handlers);
   }
 

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import {
   accessSync,
   closeSync,
@@ -9,8 +10,9 @@ import {
   readFileSync,
   writevSync,
 } from 'node:fs';
-import { readFile, rename, rm } from 'node:fs/promises';
+import { open, readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Readable } from 'node:stream';
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import { Session } from 'chdb';
 import { createChdbConnection } from 'chdb/connection';
@@ -24,11 +26,12 @@ import {
   LOAD_SETTINGS,
   loadError,
   READ_SETTINGS,
+  STREAM_SETTINGS,
   UNWRITABLE,
 } from '../kernel/engine-words.ts';
 import { DATABASE, literal, type Sql } from '../kernel/sql.ts';
 import type { Table } from '../kernel/table.ts';
-import { type Format, readAll, type StagedBatch, type Store } from '../runtime.ts';
+import { type Format, type Pieces, readAll, type StagedBatch, type Store } from '../runtime.ts';
 import { splitLines } from './lines.ts';
 
 /**
@@ -92,6 +95,20 @@ export class EmbeddedStore implements Store {
     });
   }
 
+  /** The engine answers whole or not at all, except into a file. */
+  async stream(statement: Sql, format: Format): Promise<Readable> {
+    const { name, settings } = FORMATS[format];
+    const file = join(this.#spool, `${randomUUID()}.part`);
+    try {
+      const query = `${statement.text} SETTINGS ${[...STREAM_SETTINGS, ...settings].join(', ')} INTO OUTFILE ${literal(file)} FORMAT ${name}`;
+      await this.#with((client) => client.command({ query }));
+      return (await open(file)).createReadStream();
+    } finally {
+      // What is open can be read to its end without a name, and is gone with this process.
+      await rm(file, { force: true });
+    }
+  }
+
   async run(statement: Sql | string): Promise<void> {
     await this.#with((client) =>
       client.command({ query: typeof statement === 'string' ? statement : statement.text }),
@@ -107,7 +124,7 @@ export class EmbeddedStore implements Store {
     await this.run(`${insertHead(table, columns)}\n${lines}`);
   }
 
-  async stage(inlet: Table, lines: readonly Buffer[]): Promise<StagedBatch> {
+  async stage(inlet: Table, lines: readonly Pieces[]): Promise<StagedBatch> {
     // Names sort by age.
     const age = `${String(Date.now()).padStart(15, '0')}-${String(++this.#staged).padStart(9, '0')}`;
     const file = join(this.#spool, `${age}-${inlet.name}`);
@@ -194,10 +211,10 @@ function storePath(config: Config): string {
   return join(config.DATA_DIR, 'store');
 }
 
-function writeLines(file: string, lines: readonly Buffer[], fsync: boolean): void {
+function writeLines(file: string, lines: readonly Pieces[], fsync: boolean): void {
   const descriptor = openSync(file, 'w');
   try {
-    const pieces = lines.flatMap((line) => [line, NEWLINE]);
+    const pieces = lines.flatMap((line) => (Buffer.isBuffer(line) ? [line, NEWLINE] : [...line, NEWLINE]));
     // The kernel takes at most 1,024 pieces a call.
     for (let i = 0; i < pieces.length; i += 1024) writeAll(descriptor, pieces.slice(i, i + 1024));
     if (fsync) fsyncSync(descriptor);

@@ -116,5 +116,5 @@ async function readMeta(store: Store): Promise<Map<string, string>> {
 }
 
 const fingerprint = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16);
-const bareType = (type: string) => type.replace(/ (CODEC|DEFAULT).*$/, '');
+const bareType = (type: string) => type.replace(/ (CODEC|DEFAULT|MATERIALIZED).*$/, '');
 const squeeze = (text: string) => text.replaceAll(/[\s`]+/g, '');

@@ -7,6 +7,10 @@ export interface Table extends NamedTable {
   readonly orderBy: readonly string[];
   /** Extra clauses inside the parentheses, such as skip indexes. */
   readonly indexes: readonly string[];
+  /** Settings of its own, beside those that every table gets. */
+  readonly settings: readonly string[];
+  /** When a row is forgotten: an expression that gives a time. */
+  readonly ttl?: string;
   readonly doc: string;
   /** What a derived table is computed by: when it changes, the table is made anew. */
   readonly recipe?: string;
@@ -25,9 +29,11 @@ export function table<const C extends Record<string, string>>(definition: {
   engine: string;
   orderBy: readonly (keyof C & string)[];
   indexes?: readonly string[];
+  settings?: readonly string[];
+  ttl?: string;
   recipe?: string;
 }): Table & { readonly columns: C } {
-  return { indexes: [], ...definition };
+  return { indexes: [], settings: [], ...definition };
 }
 
 /** A table that keeps nothing: what is inserted flows through the views that read it. */
@@ -36,7 +42,7 @@ export function inlet<const C extends Record<string, string>>(definition: {
   doc: string;
   columns: C;
 }): Table & { readonly columns: C } {
-  return { ...definition, engine: 'Null', orderBy: [], indexes: [] };
+  return { ...definition, engine: 'Null', orderBy: [], indexes: [], settings: [] };
 }
 
 /** A materialized view: every block that is inserted into `from` is turned into rows of `to`. */
@@ -50,8 +56,10 @@ export function createTable(table: Table, settings: readonly string[] = []): str
     ...table.indexes.map((index) => `  ${index}`),
   ].join(',\n');
   const order = table.engine === 'Null' ? '' : `\nORDER BY (${table.orderBy.join(', ')})`;
-  const tuned = settings.length > 0 && table.engine !== 'Null' ? `\nSETTINGS ${settings.join(', ')}` : '';
-  return `CREATE TABLE IF NOT EXISTS ${DATABASE}.${table.name} (\n${body}\n) ENGINE = ${table.engine}${order}${tuned}`;
+  const ttl = table.ttl === undefined ? '' : `\nTTL ${table.ttl}`;
+  const all = [...table.settings, ...settings];
+  const tuned = all.length > 0 && table.engine !== 'Null' ? `\nSETTINGS ${all.join(', ')}` : '';
+  return `CREATE TABLE IF NOT EXISTS ${DATABASE}.${table.name} (\n${body}\n) ENGINE = ${table.engine}${order}${ttl}${tuned}`;
 }
 
 export function createView(view: View): string {

@@ -20,7 +20,8 @@ export function addAlerts(program: Command, finish: (exitCode: number) => never)
 Every delivery is kept as it was sent, with what was known of its integration at the time. Replaying them gives the
 alerts that today's rules would have given: after ALERT_RETRY_WINDOW_SECONDS was changed, or a new version reads
 payloads in another way. What people did to an alert stays with it. While a server runs on the data directory, it does
-the work; on the distributed profile stop the servers first.
+the work by its own settings; on the distributed profile the servers do it by the settings of this command. New alerts
+of a project wait until its turn is over.
 
 Examples:
   chain-metrics alerts replay --dry-run

@@ -6,13 +6,15 @@ import type { Config } from '../../infra/config.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { Chain } from '../../ingest/chains/registry.ts';
 import { Collector } from '../../ingest/sources/collect.ts';
-import { follow } from '../../ingest/sources/follow.ts';
+import { BLOCKS_AT_ONCE, follow } from '../../ingest/sources/follow.ts';
 import type { Operator } from './operator.ts';
 import { findChain, openSource, type SourceOptions } from './source.ts';
 import { plural } from './words.ts';
 
 export interface FollowingOptions extends SourceOptions {
   readonly from?: number;
+  /** Told of the height to go on from after a stop. */
+  readonly onTaken?: (next: number) => Promise<void>;
   /** Also blocks that are not final yet. */
   readonly best?: boolean;
   readonly pollMs: number;
@@ -47,7 +49,15 @@ export class Following {
 
   async run(operator: Operator, say: (text: string) => void): Promise<void> {
     const { sidecar, chain, registry } = this.#source;
-    const { best = false, snapshots = false, treasury = [], url, pollMs, concurrency } = this.#options;
+    const {
+      best = false,
+      snapshots = false,
+      treasury = [],
+      url,
+      pollMs,
+      concurrency,
+      onTaken,
+    } = this.#options;
     const from = this.#options.from ?? (await nextHeight(operator, chain));
     const collector = new Collector(sidecar, {
       chain,
@@ -63,6 +73,7 @@ export class Following {
       signal: this.#signal,
       onAway: (reason) => say(reason === null ? 'the source is back' : `${reason}; asking until it is back`),
       ...(from === undefined ? {} : { from }),
+      ...(onTaken ? { onTaken } : {}),
       ...(snapshots ? { beside: (height) => collector.collect(height) } : {}),
     });
     say(`following ${chain.name} at ${url}${from === undefined ? '' : ` from ${from}`}`);
@@ -85,8 +96,19 @@ const AGAIN_MS_MAX = 60_000;
 const POLL_MS = 2000;
 const CONCURRENCY = 8;
 
-/** Waits until nobody else follows a chain; what it returns lets go. */
-export type Claim = (chain: string, signal: AbortSignal) => Promise<() => Promise<void>>;
+/** A chain that nobody else follows meanwhile. */
+export interface Claimed {
+  /** The height that whoever followed it before noted; null where nobody knows. */
+  readonly next: number | null;
+  note(next: number): Promise<void>;
+  release(): Promise<void>;
+}
+
+/** Waits until nobody else follows a chain. */
+export type Claim = (chain: string, signal: AbortSignal) => Promise<Claimed>;
+
+/** Where one process has the chain for itself, what is stored says where to go on. */
+const claimAlone: Claim = async () => ({ next: null, note: async () => {}, release: async () => {} });
 
 /**
  * Follows the sources that the settings name beside a server, and returns how to stop. A source that is away is
@@ -96,7 +118,7 @@ export function followConfigured(
   operator: Operator,
   config: Config,
   log: FastifyBaseLogger,
-  claim: Claim = async () => async () => {},
+  claim: Claim = claimAlone,
 ): () => Promise<void> {
   const registry = readRegistry(config);
   const named = config.FOLLOW.map(({ chain, url }) => ({ chain: findChain(registry, chain).name, url }));
@@ -126,10 +148,12 @@ async function keepFollowing(
     concurrency: CONCURRENCY,
   };
   for (let wait = AGAIN_MS; !signal.aborted; wait = Math.min(wait * 2, AGAIN_MS_MAX)) {
-    let release = async () => {};
+    let claimed: Claimed | undefined;
     try {
-      release = await claim(source.chain, signal);
-      const following = await Following.open(options, config, signal);
+      claimed = await claim(source.chain, signal);
+      const { next, note } = claimed;
+      const place = { onTaken: note, ...(next === null ? {} : { from: next }) };
+      const following = await Following.open({ ...options, ...place }, config, signal);
       wait = AGAIN_MS;
       await following.run(operator, (text) => log.info(text));
     } catch (error) {
@@ -142,14 +166,17 @@ async function keepFollowing(
       if (isHopeless) return;
       await setTimeout(wait, undefined, { signal }).catch(() => undefined);
     } finally {
-      await release();
+      await claimed?.release();
     }
   }
 }
 
 const SPAN = 10_000;
 
-/** The height after the highest final one: what was taken before it was final is taken again. */
+/**
+ * The height after the highest final one: what was taken before it was final is taken again. A process that was
+ * killed may have left holes in the blocks that it was about to hand over.
+ */
 async function nextHeight(operator: Operator, { relay_chain, name }: Chain): Promise<number | undefined> {
   const { chains } = await operator.status();
   const known = chains.find((stored) => stored.relay_chain === relay_chain && stored.chain === name);
@@ -162,5 +189,8 @@ async function nextHeight(operator: Operator, { relay_chain, name }: Chain): Pro
     isOpen = top?.from === from;
     next = top?.from ?? next;
   }
-  return next;
+  const from = Math.max(known.lowest_block, next - BLOCKS_AT_ONCE);
+  if (from >= next) return next;
+  const [hole] = await operator.missing({ chain: name, from, to: next - 1 });
+  return hole?.from ?? next;
 }

@@ -75,13 +75,26 @@ function rolesOf(names: readonly string[], { PROFILE }: Config): ReadonlySet<Rol
   return new Set(ROLES.filter((role) => names.includes(role)));
 }
 
-/** Of several processes that ingest, one follows a chain; when it dies another one does. */
+/** Of several processes that ingest, one follows a chain; when it dies another one goes on where it was. */
 function claimOf({ runtime, config }: Engine): Claim {
+  const { keyValue } = runtime;
   return async (chain, signal) => {
     for (;;) {
-      const lease = await Lease.take(runtime.keyValue, `follow/${chain}`, config.LEASE_MS, 1);
-      if (lease) return async () => void (await lease.end().catch(() => false));
-      await pause(CLAIM_POLL_MS, undefined, { signal });
+      const lease = await Lease.take(keyValue, `follow/${chain}`, config.LEASE_MS, 1);
+      if (!lease) {
+        await pause(CLAIM_POLL_MS, undefined, { signal });
+        continue;
+      }
+      const release = async () => void (await lease.end().catch(() => false));
+      const noted = await keyValue.get(`followed/${chain}`).catch(async (error) => {
+        await release();
+        throw error;
+      });
+      return {
+        next: noted === null ? null : Number(noted),
+        note: async (next) => void (await keyValue.set(`followed/${chain}`, String(next))),
+        release,
+      };
     }
   };
 }

@@ -111,7 +111,7 @@ async function costs(): Promise<string[]> {
           return 'refused' in read ? null : splitEnvelope(read.value);
         });
       });
-      let rows: Buffer[] = [];
+      let rows: (readonly Buffer[])[] = [];
       taken.decoding += await milliseconds(async () => {
         rows = heads.flatMap((split, i) => (split ? [blockLine(i, split.head, chain, split.payload)] : []));
       });

@@ -1,12 +1,19 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import kafkajs from 'kafkajs';
 import type { Engine } from '../../aggregate/engine.ts';
+import { sql } from '../../infra/kernel/sql.ts';
+import { TOPICS } from '../../ingest/load.ts';
+import { blocks } from '../../ingest/streams/raw.ts';
+import { until } from '../ports/opened.ts';
 import type { InputLine } from '../reference/input.ts';
-import { type Content, contentOf, differences } from '../support/content.ts';
+import { FakeSidecar, recordedBlocks } from '../sources/fake-sidecar.ts';
+import { contentOf, differences } from '../support/content.ts';
 import { joinEngine } from '../support/distributed.ts';
 import { ingestLines } from '../support/engine.ts';
-import type { Random } from '../support/random.ts';
+import { Random } from '../support/random.ts';
 import { type Services, startServices } from '../support/services/index.ts';
+import { contentOfCleanRun, everythingRecorded } from './clean-run.ts';
 import { type RoleProcess, startRole } from './roles.ts';
 
 export interface ChaosReport {
@@ -23,20 +30,32 @@ interface Deployment {
   readonly producer: Engine;
 }
 
-const ROLES = ['load', 'load', 'work', 'work', 'serve'];
+const ROLES = ['ingest', 'load', 'load', 'work', 'work', 'serve'];
+/** The chain that `ingest` follows, block by block; all others are fed as files. */
+const FOLLOWED = 'polkadot';
 const AWAY_MS_MAX = 2500;
+const GUESTS = 3;
+const FOLLOWED_POLL_MS = 200;
 
-/** What may happen to a deployment at any moment; each leaves it as many processes and services as before. */
-const HAPPENINGS: Readonly<Record<string, (deployment: Deployment, random: Random) => Promise<void>>> = {
-  'a process is killed': async (deployment, random) => {
-    const role = random.pick(deployment.roles);
+type Happening = (deployment: Deployment, random: Random) => Promise<void>;
+
+const killed =
+  (place: number): Happening =>
+  async ({ roles, environment }) => {
+    const role = roles[place] as Deployment['roles'][number];
     await role.process.kill();
-    role.process = await startRole(role.name, deployment.environment, false);
-  },
-  'a process comes and goes': async ({ environment }, random) => {
-    const guest = await startRole(random.pick(['load', 'work']), environment, false);
-    await pause(random.whole(500, 4000));
-    await guest.kill(random.chance(0.5) ? 'SIGTERM' : 'SIGKILL');
+    role.process = await startRole(role.name, environment, false);
+  };
+
+/** What else may happen at any moment; each leaves the deployment as many processes and services as before. */
+const HAPPENINGS: Readonly<Record<string, Happening>> = {
+  'processes come and go at once': async ({ environment }, random) => {
+    const guests = Array.from({ length: GUESTS }, async () => {
+      const guest = await startRole(random.pick(['load', 'load', 'work']), environment, false);
+      await pause(random.whole(500, 4000));
+      await guest.kill(random.chance(0.5) ? 'SIGTERM' : 'SIGKILL');
+    });
+    await Promise.all(guests);
   },
   'ClickHouse is away': ({ services }, random) => away(services.clickhouse, random),
   'Redis is away': ({ services }, random) => away(services.redis, random),
@@ -47,6 +66,7 @@ const HAPPENINGS: Readonly<Record<string, (deployment: Deployment, random: Rando
     redis.disconnect();
   },
   'poison is published': ({ producer }, random) => poison(producer, random),
+  'the topics are read again from their start': readAgain,
 };
 
 async function away(service: Services['redis'], random: Random): Promise<void> {
@@ -55,39 +75,78 @@ async function away(service: Services['redis'], random: Random): Promise<void> {
   await service.start();
 }
 
+/** Forgets how far the log was read, which Kafka lets nobody do while anybody reads. */
+async function readAgain({ environment, roles }: Deployment): Promise<void> {
+  const loads = roles.filter(({ name }) => name === 'load');
+  await Promise.all(loads.map(({ process }) => process.kill('SIGTERM')));
+  const admin = new kafkajs.Kafka({
+    brokers: (environment.KAFKA_BROKERS as string).split(','),
+    logLevel: kafkajs.logLevel.NOTHING,
+  }).admin();
+  await admin.connect();
+  const groups = Object.values(TOPICS).map((topic) => `load.${topic}`);
+  // Members that were killed count for as long as their sessions last; a group that was never there is gone too.
+  const areGone = () =>
+    admin.deleteGroups(groups).then(
+      () => true,
+      ({ groups: left }) => !left?.some(({ error }: { error: { type: string } }) => isHeld(error)),
+    );
+  await until('nobody reads', areGone, 30_000);
+  await admin.disconnect();
+  for (const role of loads) role.process = await startRole(role.name, environment, false);
+}
+
+const isHeld = ({ type }: { type: string }) => type !== 'GROUP_ID_NOT_FOUND';
+
 export interface ChaosOptions {
-  readonly lines: readonly InputLine[];
-  readonly expected: Content;
-  readonly random: Random;
+  readonly seed: number;
+  /** How much of what is recorded is taken in, from 0 to 1. */
+  readonly share: number;
   readonly kills: number;
   readonly onStep?: (report: ChaosReport) => void;
 }
 
-/** Feeds lines in random portions while processes die and services go, then compares with a clean run. */
-export async function live({ lines, expected, random, kills, onStep }: ChaosOptions): Promise<ChaosReport> {
+/**
+ * Feeds lines in random portions and follows a chain that grows, while processes die and services go; then compares
+ * with a clean run. Every process is killed as often as any other, and everything else happens at least once.
+ */
+export async function live({ seed, share, kills, onStep }: ChaosOptions): Promise<ChaosReport> {
+  const random = new Random(seed);
+  const chain = recordedBlocks(FOLLOWED);
+  const lines = everythingRecorded().filter(({ chain }) => chain !== FOLLOWED && random.chance(share));
+  const followed = [...chain.values()].map((line) => ({ line, chain: FOLLOWED }));
+  const expected = await contentOfCleanRun([...lines, ...followed]);
+
+  await using source = await new FakeSidecar([...chain.values()]).listen();
   await using services = await startServices();
-  const environment = services.environment({ SERVICE_WAIT_SECONDS: '120', JOB_ATTEMPTS: '100' });
+  const environment = services.environment({
+    SERVICE_WAIT_SECONDS: '120',
+    JOB_ATTEMPTS: '100',
+    FOLLOW: `${FOLLOWED}=${source.url}`,
+    FOLLOW_SNAPSHOTS: 'false',
+  });
+  const [first = 0, last = 0] = [Math.min(...chain.keys()), Math.max(...chain.keys())];
+  source.finalized = first;
   const processes = await Promise.all(ROLES.map((role) => startRole(role, environment)));
   const producer = await joinEngine(environment, 'ingest');
   const roles = ROLES.map((name, i) => ({ name, process: processes[i] as RoleProcess }));
   const deployment: Deployment = { services, environment, roles, producer };
   const report = { done: {} as Record<string, number>, faults: [] as string[] };
-  const note = (what: string) => {
-    report.done[what] = (report.done[what] ?? 0) + 1;
-    onStep?.(report);
-  };
   try {
     const feeding = feed(producer, lines, random);
     // A failure is thrown where it is waited for.
     feeding.catch(() => undefined);
-    const named = Object.entries(HAPPENINGS);
-    while ((report.done['a process is killed'] ?? 0) < kills) {
-      await pause(random.whole(100, 1500));
-      const [what, happen] = random.chance(0.6) ? (named[0] as (typeof named)[number]) : random.pick(named);
+    const schedule = scheduleOf(kills, random);
+    for (const [step, [what, happen]] of schedule.entries()) {
+      await pause(random.whole(100, 1300));
+      source.finalized = Math.max(first, Math.floor(first + ((last - first) * step) / schedule.length));
       await happen(deployment, random);
-      note(what);
+      report.done[what] = (report.done[what] ?? 0) + 1;
+      onStep?.(report);
     }
+    source.finalized = last;
     await feeding;
+    while (!(await isFollowed(producer, followed.length))) await pause(FOLLOWED_POLL_MS);
     await producer.settle();
     report.faults.push(...differences(await contentOf(producer), expected));
   } finally {
@@ -95,6 +154,23 @@ export async function live({ lines, expected, random, kills, onStep }: ChaosOpti
     await producer.close();
   }
   return report;
+}
+
+function scheduleOf(kills: number, random: Random): (readonly [what: string, happen: Happening])[] {
+  const others = Object.entries(HAPPENINGS);
+  const more = Array.from({ length: Math.floor(kills / 5) }, () => random.pick(others));
+  const deaths = Array.from({ length: kills }, (_, i) => {
+    const place = i % ROLES.length;
+    return [`${ROLES[place]} is killed`, killed(place)] as const;
+  });
+  return random.shuffled([...deaths, ...others, ...more]);
+}
+
+async function isFollowed(engine: Engine, count: number): Promise<boolean> {
+  const [row] = await engine.runtime.store.rows<{ n: number }>(
+    sql`SELECT count() AS n FROM ${blocks} FINAL WHERE chain = ${FOLLOWED}`,
+  );
+  return row?.n === count;
 }
 
 async function feed(producer: Engine, lines: readonly InputLine[], random: Random): Promise<void> {

@@ -1,15 +1,21 @@
 import { Readable } from 'node:stream';
 import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Engine } from '../../aggregate/engine.ts';
+import { readConfig } from '../../infra/config.ts';
 import { sql } from '../../infra/kernel/sql.ts';
 import { blocks, deadLetters } from '../../ingest/streams/raw.ts';
 import { pause, until } from '../ports/opened.ts';
+import { contentOf, differences } from '../support/content.ts';
 import { joinEngine } from '../support/distributed.ts';
+import { ingestLines } from '../support/engine.ts';
+import { Random } from '../support/random.ts';
 import { recordedLines } from '../support/recordings.ts';
 import { startClickHouse } from '../support/services/clickhouse.ts';
-import { type Services, startServices } from '../support/services/index.ts';
+import { addresses, type Services, startServices } from '../support/services/index.ts';
 import { startKafka } from '../support/services/kafka.ts';
 import { startRedis } from '../support/services/redis.ts';
+import { contentOfCleanRun } from './clean-run.ts';
 import { startRole } from './roles.ts';
 
 let services: Services;
@@ -177,5 +183,25 @@ describe('later', () => {
     await engine.settle();
     expect(await newest()).toBeGreaterThan(before);
     await engine.close();
+  });
+
+  test('clocks that differ by hours, and jump, make the same rows', async () => {
+    const lines = recordedLines('runtime').filter(({ chain }, i) => chain === 'polkadot' && i % 2 === 0);
+    // A store has one database: others have theirs.
+    await using clickhouse = await startClickHouse();
+    const at = readConfig(environment(addresses({ ...services, clickhouse })));
+    const clock = (hours: number) => ({ now: () => Date.now() + hours * 3_600_000 });
+    const random = new Random(1);
+    const wild = { now: () => Date.now() + random.whole(-48, 48) * 3_600_000 };
+    const engines = [
+      await Engine.open(at, clock(5), new Set(['load', 'work'])),
+      await Engine.open(at, clock(-5), new Set(['load', 'work'])),
+      await Engine.open(at, wild, new Set(['load', 'work'])),
+    ];
+    for (let from = 0; from < lines.length; from += 8)
+      await ingestLines(engines[(from / 8) % 3] as Engine, lines.slice(from, from + 8));
+    for (const engine of engines) await engine.settle();
+    expect(differences(await contentOf(engines[0] as Engine), await contentOfCleanRun(lines))).toEqual([]);
+    for (const engine of engines) await engine.close();
   });
 });

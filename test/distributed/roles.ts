@@ -5,6 +5,9 @@ import { until } from '../ports/opened.ts';
 
 const MAIN = fileURLToPath(new URL('../../infra/main.ts', import.meta.url));
 
+/** A busy machine starts many processes at once. */
+const READY_MS_MAX = 120_000;
+
 /** A process of one or more roles, as an operator starts it. */
 export interface RoleProcess {
   readonly child: ChildProcess;
@@ -21,9 +24,13 @@ export async function startRole(
   waits = true,
 ): Promise<RoleProcess> {
   const child = spawn(process.execPath, [MAIN, 'start', '--role', ...role.split(' ')], {
-    env: { ...process.env, ...environment, PORT: '0', UV_THREADPOOL_SIZE: '16' },
+    env: { ...process.env, PORT: '0', ...environment, UV_THREADPOOL_SIZE: '16' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  // Whatever ends the test, its processes must not live on.
+  const end = () => child.kill('SIGKILL');
+  process.once('exit', end);
+  child.once('exit', () => process.off('exit', end));
   let text = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (piece) => {
@@ -39,7 +46,7 @@ export async function startRole(
         if (isOver()) throw new Error(`${role} ended: ${text}`);
         return found() !== undefined;
       },
-      60_000,
+      READY_MS_MAX,
     );
   }
   return {

@@ -10,7 +10,7 @@ import { type Content, contentOf, differences } from '../support/content.ts';
 import { ingestLines, openEngine, openTestEngine, temporaryDirectory } from '../support/engine.ts';
 import { Random } from '../support/random.ts';
 import { recordedLines } from '../support/recordings.ts';
-import type { Delivery } from './deliveries.ts';
+import { byChain, type Delivery } from './deliveries.ts';
 
 const CHILD = fileURLToPath(new URL('killed-child.ts', import.meta.url));
 const BATCHES = 6;
@@ -69,7 +69,7 @@ export async function killOften(
 /** Part of everything recorded, in an order of its own; some heights first in a version that is replaced later. */
 function batchesOf(random: Random): Delivery[][] {
   const recorded = [...recordedLines('blocks'), ...recordedLines('runtime')];
-  const lines = [...recorded, ...pricesBeside(recorded)].filter(() => random.chance(0.25));
+  const lines = [...recorded, ...pricesBeside(recorded)].filter(() => random.chance(0.15));
   const batches = Array.from({ length: BATCHES }, (): Delivery[] => []);
   for (const line of lines) {
     const at = random.whole(0, BATCHES - 1);
@@ -94,7 +94,7 @@ function replaced(random: Random, { line, ...rest }: Delivery): Delivery {
 
 async function contentOfCleanRun(batches: readonly Delivery[][]): Promise<Content> {
   const { engine, close } = await openTestEngine();
-  await engine.aggregator.hold(() => ingestLines(engine, batches.flat()));
+  await engine.aggregator.hold(() => ingestLines(engine, byChain(batches.flat())));
   await engine.aggregator.settle();
   const content = await contentOf(engine);
   await close();

@@ -11,6 +11,7 @@ import { startKafka } from '../support/services/kafka.ts';
 import { startRedis } from '../support/services/redis.ts';
 import type { Service } from '../support/services/service.ts';
 import { clockContract } from './clock.contract.ts';
+import { followContract } from './follow.contract.ts';
 import { keyValueContract } from './key-value.contract.ts';
 import { logContract } from './log.contract.ts';
 import { pause } from './opened.ts';
@@ -60,6 +61,20 @@ queueContract('distributed', async (rules) => {
 logContract('distributed', async () => {
   const port = await DistributedLog.open(config({ KAFKA_PREFIX: `${prefix()}.` }), silent);
   return { port, close: () => port.close() };
+});
+
+followContract('distributed', async () => {
+  const settings = config({ KAFKA_PREFIX: `${prefix()}.` });
+  let port = await DistributedLog.open(settings, silent);
+  return {
+    port,
+    reopen: async () => {
+      await port.close();
+      port = await DistributedLog.open(settings, silent);
+      return port;
+    },
+    close: () => port.close(),
+  };
 });
 
 storeContract(

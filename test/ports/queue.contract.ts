@@ -302,8 +302,9 @@ export function queueContract(name: string, open: (rules: RetryRules) => Promise
         await queue.add('lane', job('job'));
         await until('it failed once', () => tries === 1);
         await queue.close();
+        const before = tries;
         await pause(RULES.backoffMs * 3);
-        expect(tries).toBe(1);
+        expect(tries).toBe(before);
       });
 
       test('lets nobody wait for ever: who waits for idle is told that work was left', async () => {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { ProductError } from '../../infra/errors.ts';
 import { raw, sql } from '../../infra/kernel/sql.ts';
 import { createTable, createView, inlet, table, view } from '../../infra/kernel/table.ts';
-import type { StagedBatch, Store } from '../../infra/runtime.ts';
+import { type Format, readAll, type StagedBatch, type Store } from '../../infra/runtime.ts';
 import type { Opened } from './opened.ts';
 
 const things = table({
@@ -134,6 +134,36 @@ export function storeContract(
         expect(bytes.readUInt32LE(0)).toBe(0xffffffff);
         expect(bytes.readInt32LE(4)).toBeGreaterThan(0);
         expect(bytes.subarray(-8).toString('hex')).toBe('ffffffff00000000');
+      });
+
+      test.each<Format>(['JSON', 'NDJSON', 'CSV', 'Parquet', 'Arrow'])(
+        'a stream of %s is the same bytes',
+        async (format) => {
+          for (const rows of [0, 1, 3000]) {
+            const answer = sql`SELECT number AS n, concat('a\nb,', toString(number)) AS t FROM numbers(${rows}) ORDER BY n DESC`;
+            const streamed = await readAll(await store.stream(answer, format));
+            expect(streamed.equals(await store.bytes(answer, format))).toBe(true);
+          }
+        },
+      );
+
+      test('a stream of any size comes in pieces, and is never held as a whole', async () => {
+        const answer = sql`SELECT number AS n, repeat('x', 1000) AS t FROM numbers(60000) ORDER BY n DESC`;
+        const before = process.memoryUsage().arrayBuffers;
+        let [bytes, longest, heldAtFirst] = [0, 0, 0];
+        for await (const piece of await store.stream(answer, 'NDJSON')) {
+          if (bytes === 0) heldAtFirst = process.memoryUsage().arrayBuffers - before;
+          bytes += (piece as Buffer).length;
+          longest = Math.max(longest, (piece as Buffer).length);
+        }
+        expect(bytes).toBeGreaterThan(60_000_000);
+        expect(longest).toBeLessThan(2_000_000);
+        expect(heldAtFirst).toBeLessThan(10_000_000);
+      });
+
+      test('a stream that fails says so before its first piece', async () => {
+        const failing = store.stream(sql`SELECT throwIf(number = 5, 'no') FROM numbers(10)`, 'CSV');
+        await expect(failing).rejects.toMatchObject({ code: 'store_failed' });
       });
 
       test('unicode arrives as it was sent', async () => {

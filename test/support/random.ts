@@ -26,4 +26,11 @@ export class Random {
   pick<T>(items: readonly T[]): T {
     return items[this.whole(0, items.length - 1)] as T;
   }
+
+  shuffled<T>(items: readonly T[]): T[] {
+    return items
+      .map((item) => ({ item, place: this.fraction() }))
+      .sort((a, b) => a.place - b.place)
+      .map(({ item }) => item);
+  }
 }
