@@ -1,6 +1,8 @@
+import { isAscii, isUtf8 } from 'node:buffer';
 import { parseExact } from '../../ingest/decode/json.ts';
 import type { AlertItem, Status } from './alert.ts';
 import { type GenericRules, readGeneric } from './generic.ts';
+import type { GroupingRules } from './grouping.ts';
 import type { Mapping } from './mapping.ts';
 import { missingAttributes, readPrometheus } from './prometheus.ts';
 import { depthOf, isObject, sha256 } from './values.ts';
@@ -30,7 +32,17 @@ export interface DeliveryHead extends Head {
   readonly groups_by_payload: boolean;
   /** What the sender calls the delivery; '' when it does not. */
   readonly idempotency_key: string;
+  /**
+   * The rules of the server that accepted it: it may be decided on by another one, or later, and its sender was told
+   * what these make of it. Absent where an older version accepted it.
+   */
+  readonly rules?: CarriedRules;
 }
+
+export type CarriedRules = DeliveryRules & GroupingRules;
+
+/** What whoever accepts a delivery knows of it. */
+export type GivenDelivery = Omit<DeliveryHead, 'id' | 'from' | 'at' | 'kind' | 'rules'>;
 
 /** What somebody did to an alert. */
 export interface ActionHead extends Head {
@@ -44,15 +56,27 @@ export interface ActionHead extends Head {
   };
 }
 
+/** An order to decide on all events of a project anew by other rules, at its place in the order of everything else. */
+export interface ReplayHead extends Head {
+  readonly kind: 'replay';
+  readonly dry_run: boolean;
+  readonly rules: CarriedRules;
+}
+
 const NEWLINE = 0x0a;
 
-export function writeEvent(head: EventHead, body: Buffer = Buffer.alloc(0)): Buffer {
+export function writeEvent(head: EventHead | ReplayHead, body: Buffer = Buffer.alloc(0)): Buffer {
   return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), body]);
 }
 
-export function readEvent(bytes: Buffer): { head: EventHead; body: Buffer } {
+/** What `writeEvent` wrote of the head. */
+export const headText = (bytes: Buffer): string => bytes.toString('utf8', 0, bytes.indexOf(NEWLINE));
+
+export function readEvent<Kind extends EventHead | ReplayHead = EventHead>(
+  bytes: Buffer,
+): { head: Kind; body: Buffer } {
   const end = bytes.indexOf(NEWLINE);
-  return { head: JSON.parse(bytes.toString('utf8', 0, end)) as EventHead, body: bytes.subarray(end + 1) };
+  return { head: JSON.parse(bytes.toString('utf8', 0, end)) as Kind, body: bytes.subarray(end + 1) };
 }
 
 export interface DeliveryRules extends Omit<GenericRules, 'mapping' | 'groupsByPayload'> {
@@ -78,8 +102,8 @@ export interface ReadDelivery {
 
 const REASONS_SHOWN = 5;
 
-/** Reads a body; throws `BodyError` when nothing in it can be taken. A pure function of what the event holds. */
-export function readDelivery(head: DeliveryHead, body: Buffer, rules: DeliveryRules): ReadDelivery {
+/** Reads a body; throws `BodyError` when nothing in it can be taken. */
+export function readDelivery(head: GivenDelivery, body: Buffer, rules: DeliveryRules): ReadDelivery {
   const { text, payload } = parseBody(body, rules);
   if (!isObject(payload)) throw new BodyError(422, 'The body must be a JSON object.');
   const missing = missingAttributes(payload);
@@ -92,12 +116,10 @@ export function readDelivery(head: DeliveryHead, body: Buffer, rules: DeliveryRu
       mapping: head.mapping,
       groupsByPayload: head.groups_by_payload,
     });
-    return { text, items: [{ ...item, retryKey: retryKeyOf(head, text, 0, '') }], refused: [] };
+    return { text, items: [{ ...item, retryKey: retryKeysOf(head, text)(0, '') }], refused: [] };
   }
-  const read = readPrometheus(payload, head.integration, rules);
-  const items = read.map(({ item }, i) =>
-    item ? { ...item, retryKey: retryKeyOf(head, text, i, item.retryKey) } : null,
-  );
+  const read = readPrometheus(payload, head.integration, rules, retryKeysOf(head, text));
+  const items = read.map(({ item }) => item ?? null);
   const refused = read.flatMap(({ refused }, item) => (refused ? [{ item, reason: refused }] : []));
   if (refused.length > 0 && refused.length === items.length) {
     const shown = refused.slice(0, REASONS_SHOWN).map(({ item, reason }) => `alerts[${item}]: ${reason}`);
@@ -108,26 +130,34 @@ export function readDelivery(head: DeliveryHead, body: Buffer, rules: DeliveryRu
 
 function parseBody(body: Buffer, { depth }: DeliveryRules): { text: string; payload: unknown } {
   if (depthOf(body) > depth) throw new BodyError(422, `The body is nested deeper than ${depth} levels.`);
+  const text = decoded(body);
   try {
-    const text = UTF8.decode(body);
     return { text, payload: parseExact(text) };
-  } catch (error) {
-    const reason = error instanceof SyntaxError ? 'The body is not JSON.' : 'The body is not UTF-8.';
-    throw new BodyError(400, reason);
+  } catch {
+    throw new BodyError(400, 'The body is not JSON.');
   }
 }
-const UTF8 = new TextDecoder('utf-8', { fatal: true });
+
+/** Without the mark that some tools put in front of UTF-8. */
+function decoded(body: Buffer): string {
+  if (isAscii(body)) return body.toString('latin1');
+  if (!isUtf8(body)) throw new BodyError(400, 'The body is not UTF-8.');
+  const text = body.toString('utf8');
+  return text.startsWith('\ufeff') ? text.slice(1) : text;
+}
 
 /**
  * A sender's own name for a delivery comes first. It counts together with the body: a name that is used for
  * something else by mistake must not swallow an alert.
  */
-function retryKeyOf(head: DeliveryHead, text: string, item: number, derived: string): string {
-  if (head.idempotency_key !== '') {
-    const named = sha256(`${head.idempotency_key}\n${text}`);
-    return `${NAMED}${head.integration}|${named.slice(0, 32)}|${item}`;
+function retryKeysOf(head: GivenDelivery, text: string): (item: number, derived: string) => string {
+  const { idempotency_key: name, integration } = head;
+  if (name !== '') {
+    const named = `${NAMED}${integration}|${sha256(`${name}\n${text}`).slice(0, 32)}`;
+    return (item) => `${named}|${item}`;
   }
-  return derived === '' ? '' : `${head.integration}|${derived}`;
+  // Fingerprints are scoped to their integration already.
+  return (_item, derived) => derived;
 }
 
 const NAMED = 'named|';

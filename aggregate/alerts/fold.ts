@@ -1,4 +1,4 @@
-import { type Alert, isOpen, type Outcome } from './alert.ts';
+import { type Alert, type AlertItem, isOpen, type Outcome } from './alert.ts';
 import type { ActionHead, DeliveryHead, ReadDelivery } from './delivery.ts';
 import { isNamed } from './delivery.ts';
 import { act, type Counted, type Decision, type GroupingRules, group } from './grouping.ts';
@@ -19,6 +19,11 @@ export interface ProjectState {
   readonly counted: Map<string, Counted>;
   /** The same for deliveries that their sender named: these are remembered for longer. */
   readonly named: Map<string, Counted>;
+  /** The widest windows that any delivery was grouped with: what is remembered outlives them. */
+  retryWindowMs: number;
+  namedWindowMs: number;
+  /** Of the newest events, oldest first: a log may be given an event twice. */
+  readonly ids: Set<string>;
 }
 
 export const emptyState = (project: number): ProjectState => ({
@@ -29,7 +34,29 @@ export const emptyState = (project: number): ProjectState => ({
   byIid: new Map(),
   counted: new Map(),
   named: new Map(),
+  retryWindowMs: 0,
+  namedWindowMs: 0,
+  ids: new Set(),
 });
+
+/** As many as a publisher gives to the log at once: no more of them can be given twice. */
+export const IDS_REMEMBERED = 1000;
+
+/** Takes down that an event has its place in the order. */
+export function note(state: ProjectState, id: string): void {
+  state.ids.add(id);
+  if (state.ids.size <= IDS_REMEMBERED) return;
+  for (const oldest of state.ids) {
+    state.ids.delete(oldest);
+    return;
+  }
+}
+
+/** An alert that a delivery created, also when it is a named one that was sent again. */
+export interface Created {
+  readonly iid: number;
+  readonly title: string;
+}
 
 /** What an event did. Lists are by item. */
 export interface Applied {
@@ -37,8 +64,7 @@ export interface Applied {
   readonly outcomes: readonly Outcome[];
   readonly iids: readonly number[];
   readonly retryKeys: readonly string[];
-  /** Alerts that the request created, also when it is a named one that was sent again. */
-  readonly created: readonly { readonly iid: number; readonly title: string }[];
+  readonly created: readonly Created[];
   /** Alerts as they are now; one that changed twice is there twice. */
   readonly changed: readonly Alert[];
 }
@@ -61,12 +87,13 @@ export function applyDelivery(
   rules: FoldRules,
 ): Applied {
   const position = ++state.position;
+  state.retryWindowMs = Math.max(state.retryWindowMs, rules.retryWindowMs);
+  state.namedWindowMs = Math.max(state.namedWindowMs, rules.namedWindowMs);
   const applied = {
     position,
     outcomes: [] as Outcome[],
     iids: [] as number[],
     retryKeys: [] as string[],
-    created: [] as { iid: number; title: string }[],
     changed: [] as Alert[],
   };
   items.forEach((item, index) => {
@@ -88,21 +115,30 @@ export function applyDelivery(
       index,
     };
     const decision = group(open, before, occurrence, state.lastIid + 1, rules);
-    remember(memory, item.retryKey, decision, rules, head.at);
+    remember(state, item.retryKey, decision, rules.retryKeysMax, head.at);
     keep(state, decision.alert);
     applied.outcomes.push(decision.outcome);
-    applied.iids.push(decision.alert?.iid ?? 0);
+    // What a named delivery created it also says when it is sent again.
+    const again = decision.outcome === 'retried' && isNamed(item.retryKey) ? (before?.created ?? 0) : 0;
+    applied.iids.push(decision.alert?.iid ?? again);
     applied.retryKeys.push(decision.counted === null ? '' : item.retryKey);
     if (decision.alert) applied.changed.push(decision.alert);
-    if (decision.outcome === 'created') applied.created.push(summary(decision.alert as Alert));
-    if (decision.outcome === 'retried' && isNamed(item.retryKey) && before !== null && before.created > 0) {
-      applied.created.push({ iid: before.created, title: item.title });
-    }
   });
-  return applied;
+  return { ...applied, created: createdBy(items, applied.outcomes, applied.iids) };
 }
 
-const summary = ({ iid, title }: Alert) => ({ iid, title });
+/** What the sender of a delivery is told of it: the alerts that it created. */
+export function createdBy(
+  items: readonly (AlertItem | null)[],
+  outcomes: readonly string[],
+  iids: readonly number[],
+): Created[] {
+  return items.flatMap((item, i) => {
+    const iid = iids[i] ?? 0;
+    const tells = outcomes[i] === 'created' || outcomes[i] === 'retried';
+    return item !== null && tells && iid > 0 ? [{ iid, title: item.title }] : [];
+  });
+}
 
 /** The alert must be among those by number; one that nobody knows is refused. */
 export function applyAction(state: ProjectState, head: ActionHead): Applied {
@@ -127,31 +163,43 @@ export function applyAction(state: ProjectState, head: ActionHead): Applied {
 export function keep(state: ProjectState, alert: Alert | null): void {
   if (alert === null) return;
   state.lastIid = Math.max(state.lastIid, alert.iid);
-  state.byIid.delete(alert.iid);
-  state.byIid.set(alert.iid, alert);
+  putLast(state.byIid, alert.iid, alert);
   if (alert.fingerprint === '') return;
-  if (isOpen(alert)) {
-    // Behind all others, so that what was asked for longest ago is first to be forgotten.
-    state.open.delete(alert.fingerprint);
-    state.open.set(alert.fingerprint, alert);
-  } else if (state.open.get(alert.fingerprint)?.iid === alert.iid) {
+  if (isOpen(alert)) putLast(state.open, alert.fingerprint, alert);
+  else if (state.open.get(alert.fingerprint)?.iid === alert.iid) {
     state.open.delete(alert.fingerprint);
   }
 }
 
+/** Fewer are never forgotten, so that their order does not matter. */
+const ORDERED_FROM = 5000;
+
+/** Behind all others, so that what was asked for longest ago is first to be forgotten. */
+function putLast<Key>(among: Map<Key, Alert>, key: Key, alert: Alert): void {
+  if (among.size >= ORDERED_FROM) among.delete(key);
+  among.set(key, alert);
+}
+
+/** Takes down that a delivery was counted, unless one that was accepted later is known already. */
+export function recall(memory: Map<string, Counted>, key: string, counted: Counted): void {
+  const before = memory.get(key);
+  memory.delete(key);
+  memory.set(key, before !== undefined && before.at > counted.at ? before : counted);
+}
+
 function remember(
-  memory: Map<string, Counted>,
+  state: ProjectState,
   key: string,
   { counted }: Decision,
-  rules: FoldRules,
+  keysMax: number,
   now: number,
 ): void {
   if (key === '' || counted === null) return;
-  memory.delete(key);
-  memory.set(key, counted);
-  const window = isNamed(key) ? rules.namedWindowMs : rules.retryWindowMs;
+  const memory = isNamed(key) ? state.named : state.counted;
+  recall(memory, key, counted);
+  const window = isNamed(key) ? state.namedWindowMs : state.retryWindowMs;
   for (const [oldest, { at }] of memory) {
-    if (now - at < window + CLOCK_SKEW_MS && memory.size <= rules.retryKeysMax) break;
+    if (now - at < window + CLOCK_SKEW_MS && memory.size <= keysMax) break;
     memory.delete(oldest);
   }
 }

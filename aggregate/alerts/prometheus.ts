@@ -44,11 +44,20 @@ export interface ReadItem {
   readonly refused?: string;
 }
 
-/** The items of a body of the Prometheus format, in order; one that lacks what is required is refused alone. */
-export function readPrometheus(body: JsonObject, integration: string, limits: PayloadLimits): ReadItem[] {
+/**
+ * The items of a body of the Prometheus format, in order; one that lacks what is required is refused alone.
+ * `retryKeyOf` makes the retry key of an item from its place and what tells its deliveries apart.
+ */
+export function readPrometheus(
+  body: JsonObject,
+  integration: string,
+  limits: PayloadLimits,
+  retryKeyOf: (place: number, derived: string) => string,
+): ReadItem[] {
   const tool = TOOLS[String(body.version)] ?? '';
   const group = sha256(textOf(body.groupKey)).slice(0, 16);
-  return (body.alerts as unknown[]).map((item) => readItem(item, { tool, group, integration, limits }));
+  const surroundings = { tool, group, integration, limits, retryKeyOf };
+  return (body.alerts as unknown[]).map((item, place) => readItem(item, place, surroundings));
 }
 
 interface Surroundings {
@@ -56,9 +65,11 @@ interface Surroundings {
   readonly group: string;
   readonly integration: string;
   readonly limits: PayloadLimits;
+  readonly retryKeyOf: (place: number, derived: string) => string;
 }
 
-function readItem(item: unknown, { tool, group, integration, limits }: Surroundings): ReadItem {
+function readItem(item: unknown, place: number, around: Surroundings): ReadItem {
+  const { tool, group, integration, limits } = around;
   if (!isObject(item)) return { refused: 'expected an object' };
   const annotations = get(item, 'annotations');
   const labels = get(item, 'labels');
@@ -77,7 +88,10 @@ function readItem(item: unknown, { tool, group, integration, limits }: Surroundi
     item: {
       recovers,
       fingerprint,
-      retryKey: `${group}|${fingerprint}|${recovers ? 'resolved' : 'firing'}|${startedMs ?? 0}`,
+      retryKey: around.retryKeyOf(
+        place,
+        `${group}|${fingerprint}|${recovers ? 'resolved' : 'firing'}|${startedMs ?? 0}`,
+      ),
       title: cut(title, limits.titleCharacters),
       description: cut(textOf(get(annotations, 'description')), limits.descriptionCharacters),
       severity: prometheusSeverity(get(labels, 'severity')),

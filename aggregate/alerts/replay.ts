@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DATABASE, sql } from '../../infra/kernel/sql.ts';
 import type { Store } from '../../infra/runtime.ts';
 import type { Alert } from './alert.ts';
+import type { CarriedRules, EventHead } from './delivery.ts';
 import { type Applied, applyAction, applyDelivery, emptyState, type FoldRules } from './fold.ts';
 import type { ReadEvent } from './states.ts';
 import { eventsAfter, readAlerts, type StoredEvent } from './stored.ts';
@@ -48,6 +49,8 @@ const COMPARED = [
 export interface ReplayTools {
   readonly store: Store;
   readonly rules: FoldRules;
+  /** The same as deliveries carry them from now on. */
+  readonly carried: CarriedRules;
   readonly read: (head: StoredEvent['head'], body: Buffer) => ReadEvent;
 }
 
@@ -69,7 +72,7 @@ export async function replayProject(tools: ReplayTools, project: number, dryRun:
   for await (const event of eventsAfter(store, project, 0)) fold.take(event);
   const stored = await readAlerts(store, sql`project = ${project}`, Number.MAX_SAFE_INTEGER);
   const differences = compare(stored, fold.alerts);
-  if (!dryRun && differences.length > 0) await rewrite(store, project, fold);
+  if (!dryRun && differences.length > 0) await rewrite(tools, project, fold);
   return {
     project,
     events: fold.applied.size,
@@ -127,13 +130,19 @@ function compare(stored: readonly Alert[], replayed: ReadonlyMap<number, Alert>)
 const ROWS_PER_INSERT = 5000;
 
 /** The events first, so that a kill in between leaves alerts that the next start makes from them. */
-async function rewrite(store: Store, project: number, { applied, alerts: made }: Refold): Promise<void> {
+async function rewrite(
+  { store, carried }: ReplayTools,
+  project: number,
+  { applied, alerts: made }: Refold,
+): Promise<void> {
   for await (const rows of rowsOf(store, project)) {
     await store.insert(
       alertEvents,
       rows.map((row) => {
-        const { outcomes, iids, retryKeys } = applied.get(row.position as number) as Applied;
-        return { ...row, outcomes, iids, retry_keys: retryKeys };
+        const { outcomes, iids, retryKeys } = applied.get(row.position) as Applied;
+        const head = JSON.parse(row.head) as EventHead;
+        const kept = head.kind === 'delivery' ? { ...head, rules: carried } : head;
+        return { ...row, head: JSON.stringify(kept), outcomes, iids, retry_keys: retryKeys };
       }),
     );
   }
@@ -146,9 +155,11 @@ async function rewrite(store: Store, project: number, { applied, alerts: made }:
   }
 }
 
-async function* rowsOf(store: Store, project: number): AsyncGenerator<Record<string, unknown>[]> {
+type EventRow = { readonly position: number; readonly head: string } & Record<string, unknown>;
+
+async function* rowsOf(store: Store, project: number): AsyncGenerator<EventRow[]> {
   for (let after = 0; ; ) {
-    const rows = await store.rows<{ position: number } & Record<string, unknown>>(
+    const rows = await store.rows<EventRow>(
       sql`SELECT * FROM ${alertEvents} FINAL WHERE project = ${project} AND position > ${after} ORDER BY position LIMIT 500`,
     );
     if (rows.length === 0) return;

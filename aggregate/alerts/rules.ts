@@ -1,6 +1,7 @@
 import type { Config } from '../../infra/config.ts';
-import type { DeliveryRules } from './delivery.ts';
+import type { DeliveryHead, DeliveryRules } from './delivery.ts';
 import type { FoldRules } from './fold.ts';
+import type { GroupingRules } from './grouping.ts';
 
 /** How bodies are read, by the settings. */
 export function deliveryRules(config: Config): DeliveryRules {
@@ -18,4 +19,21 @@ export function foldRules(config: Config): FoldRules {
     namedWindowMs: config.ALERT_IDEMPOTENCY_HOURS * 3_600_000,
     retryKeysMax: config.ALERT_RETRY_KEYS_MAX,
   };
+}
+
+/** What a delivery carries with it of the settings of whoever accepts it. */
+export function acceptedRules(config: Config): DeliveryRules & GroupingRules {
+  const { retryWindowMs, namedWindowMs } = foldRules(config);
+  return { ...deliveryRules(config), retryWindowMs, namedWindowMs };
+}
+
+/** How a delivery is grouped: by the rules that it was accepted with, within the limits of whoever decides. */
+export function groupingOf({ rules }: DeliveryHead, own: FoldRules): FoldRules {
+  return rules === undefined
+    ? own
+    : {
+        ...own,
+        retryWindowMs: rules.retryWindowMs,
+        namedWindowMs: rules.namedWindowMs,
+      };
 }

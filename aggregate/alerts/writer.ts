@@ -1,20 +1,33 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { jsonLines } from '../../infra/kernel/engine-words.ts';
 import type { Store } from '../../infra/runtime.ts';
 import { bury, type DeadLetter } from '../../ingest/dead-letters.ts';
 import type { Alert } from './alert.ts';
 import { alertEvents, alerts } from './tables.ts';
 
+/** A row of the events, with its body apart. */
+export interface EventRow {
+  readonly columns: Readonly<Record<string, unknown>>;
+  readonly body: string;
+  /** Whether the body is known to be valid JSON. */
+  readonly isJson: boolean;
+}
+
 /** What one batch of events makes durable. */
 export interface Work {
-  readonly events: readonly (Readonly<Record<string, unknown>> & { readonly body: string })[];
+  readonly events: readonly EventRow[];
   readonly changed: readonly Alert[];
   readonly letters: readonly DeadLetter[];
+  /** Whether somebody waits for it. */
+  readonly isAwaited: boolean;
 }
 
 const EVENTS_PER_INSERT = 20_000;
 const BYTES_PER_INSERT = 32 * 2 ** 20;
 /** Time in which more is waited for after a statement, so that a busy store gets few large ones. */
-const LINGER_MS = 50;
+const LINGER_MS = 250;
+/** The same once somebody waits. */
+const LINGER_AWAITED_MS = 20;
 const RETRY_MS = 100;
 const RETRY_MS_MAX = 5000;
 
@@ -32,6 +45,8 @@ export class Writer {
   readonly #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
   #closed = false;
+  /** Ends the wait for more. */
+  #hurry: () => void = () => {};
   /** Called with what went wrong before it is tried again. */
   onFailure: (error: unknown) => void = () => {};
 
@@ -44,18 +59,20 @@ export class Writer {
   add(work: Work): Promise<void> {
     const done = Promise.withResolvers<void>();
     this.#waiting.push({ ...work, done });
+    if (work.isAwaited) this.#hurry();
     this.#running ??= this.#run();
     return done.promise;
   }
 
   /** Resolves when everything that was added before is durable. */
   settle(): Promise<void> {
-    return this.#running ? this.add({ events: [], changed: [], letters: [] }) : Promise.resolve();
+    return this.#running ? this.add({ ...NOTHING, isAwaited: true }) : Promise.resolve();
   }
 
   /** Gives up what cannot be written any more; the log hands it over again. */
   async stop(): Promise<void> {
     this.#closed = true;
+    this.#hurry();
     await this.#running;
   }
 
@@ -69,9 +86,21 @@ export class Writer {
         if (written) done.resolve();
         else done.reject(new Error('the store took nothing until the end'));
       }
-      if (this.#waiting.length > 0) await pause(LINGER_MS);
+      if (this.#waiting.length > 0) await this.#linger();
     }
     this.#running = undefined;
+  }
+
+  async #linger(): Promise<void> {
+    const awaited = Promise.withResolvers<void>();
+    this.#hurry = awaited.resolve;
+    if (this.#closed || this.#waiting.some(({ isAwaited }) => isAwaited)) awaited.resolve();
+    const most = new AbortController();
+    await Promise.race([
+      pause(LINGER_MS, undefined, { signal: most.signal }).catch(() => {}),
+      awaited.promise.then(() => pause(LINGER_AWAITED_MS)),
+    ]);
+    most.abort();
   }
 
   #take(): Waiting[] {
@@ -88,18 +117,13 @@ export class Writer {
   }
 
   async #write(group: readonly Waiting[]): Promise<boolean> {
-    const newest = new Map<string, Alert>();
-    for (const alert of group.flatMap(({ changed }) => changed)) {
-      newest.set(`${alert.project}/${alert.iid}`, alert);
-    }
+    const events = group.flatMap((work) => work.events);
+    const changed = newestOf(group.flatMap((work) => work.changed));
     for (let waitMs = RETRY_MS; ; waitMs = Math.min(waitMs * 2, RETRY_MS_MAX)) {
       try {
-        await this.#store.insert(
-          alertEvents,
-          group.flatMap(({ events }) => events),
-        );
+        if (events[0]) await this.#store.insertLines(alertEvents, columnsOf(events[0]), linesOf(events));
         // Behind the events: alerts never show what no event explains.
-        await this.#store.insert(alerts, [...newest.values()] as never);
+        await this.#store.insert(alerts, changed as never);
         const letters = group.flatMap(({ letters }) => letters);
         if (letters.length > 0) await bury(this.#store, letters, Date.now(), this.#deadLetterBytes);
         return true;
@@ -110,4 +134,34 @@ export class Writer {
       }
     }
   }
+}
+
+const NOTHING: Work = { events: [], changed: [], letters: [], isAwaited: false };
+
+/** Each alert once, as it was changed last. */
+function newestOf(changed: readonly Alert[]): Alert[] {
+  const projects = new Map<number, Map<number, Alert>>();
+  for (const alert of changed) {
+    const known = projects.get(alert.project);
+    if (known) known.set(alert.iid, alert);
+    else projects.set(alert.project, new Map([[alert.iid, alert]]));
+  }
+  return [...projects.values()].flatMap((alerts) => [...alerts.values()]);
+}
+
+const columnsOf = ({ columns }: EventRow): string[] => [...Object.keys(columns), 'body'];
+
+/**
+ * JSON lines of events. A body that is an object on one line stands in its row as it is, and the engine keeps it to
+ * the letter as text: to write it as a text would cost more than all the rest.
+ */
+function linesOf(events: readonly EventRow[]): string {
+  return events
+    .map(({ columns, body, isJson }) => {
+      const isOneLine = body.startsWith('{') && body.endsWith('}') && !body.includes('\n');
+      return isJson && isOneLine
+        ? `${jsonLines([columns]).slice(0, -2)},"body":${body}}\n`
+        : jsonLines([{ ...columns, body }]);
+    })
+    .join('');
 }

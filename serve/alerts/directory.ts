@@ -2,7 +2,7 @@ import type { Mapping } from '../../aggregate/alerts/mapping.ts';
 import { sql } from '../../infra/kernel/sql.ts';
 import type { KeyValue } from '../../infra/runtime.ts';
 import type { Records } from '../accounts/records.ts';
-import { newLocator } from '../accounts/secrets.ts';
+import { hashSecret, newLocator } from '../accounts/secrets.ts';
 import type { Hook, Integration, Project } from './tables.ts';
 
 /** What the intake knows of an integration. */
@@ -10,6 +10,8 @@ export interface Entry {
   readonly integration: Integration;
   readonly mapping: Mapping | null;
   readonly isPremium: boolean;
+  /** Hashes of the key and of the one before, as bytes; of nothing that is a key where there is none. */
+  readonly keys: { readonly current: Buffer; readonly old: Buffer };
 }
 
 const STAMP = 'alerts/directory';
@@ -66,20 +68,23 @@ export class Directory {
     await this.#keyValue.set(STAMP, newLocator());
   }
 
+  /** What is read meanwhile for somebody who came earlier may be too old: it is looked again after it. */
   async #refresh(): Promise<void> {
-    let stamp: string | null;
-    try {
-      stamp = await this.#keyValue.get(STAMP);
-    } catch (error) {
-      // What was known a moment ago is better than to turn alerts away.
-      if (this.#stamp !== '') return;
-      throw error;
+    for (;;) {
+      let stamp: string | null;
+      try {
+        stamp = await this.#keyValue.get(STAMP);
+      } catch (error) {
+        // What was known a moment ago is better than to turn alerts away.
+        if (this.#stamp !== '') return;
+        throw error;
+      }
+      if (stamp !== null && stamp === this.#stamp) return;
+      this.#loading ??= this.#load(stamp).finally(() => {
+        this.#loading = undefined;
+      });
+      await this.#loading;
     }
-    if (stamp !== null && stamp === this.#stamp) return;
-    this.#loading ??= this.#load(stamp).finally(() => {
-      this.#loading = undefined;
-    });
-    await this.#loading;
   }
 
   async #load(seen: string | null): Promise<void> {
@@ -113,5 +118,10 @@ function entryOf(integration: Integration, plan: string): Entry {
   const isPremium = plan === 'premium';
   const mapping =
     isPremium && integration.mapping !== '' ? (JSON.parse(integration.mapping) as Mapping) : null;
-  return { integration, mapping, isPremium };
+  const keys = { current: hashBytes(integration.key_hash), old: hashBytes(integration.old_key_hash) };
+  return { integration, mapping, isPremium, keys };
 }
+
+/** Of the same length whether there is a hash or not, so that it can be compared in constant time. */
+const hashBytes = (hash: string): Buffer => Buffer.from(hash || '-'.repeat(hashSecret('').length));
+export const NO_KEYS: Entry['keys'] = { current: hashBytes(''), old: hashBytes('') };

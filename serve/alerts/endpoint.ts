@@ -136,6 +136,12 @@ export function mapApiErrors(app: FastifyInstance): void {
     if (!(error instanceof ProductError) && status !== undefined && (status < 500 || status === 503)) {
       return reply.code(status).send({ message: `${status} ${error.message}` });
     }
+    if (error instanceof ProductError && error.code === 'service_unreachable') {
+      return reply
+        .code(503)
+        .header('retry-after', '5')
+        .send({ message: `503 ${error.message}` });
+    }
     request.log.error({ err: error }, 'an API request failed');
     return reply.code(500).send({ message: '500 Internal Server Error' });
   });

@@ -6,6 +6,20 @@ const CHECK_MS = 15_000;
 const HEARD_EVERY_MS = 5_000;
 const HEARD_TTL_MS = 30 * 86_400_000;
 
+/** What is known of a source that should be heard regularly; 0 where nothing is. */
+export interface Pulse {
+  readonly heardMs: number;
+  /** When it was heard last before it fell silent, while it is. */
+  readonly silentSinceMs: number;
+}
+
+/** When a source was heard; told by whichever server heard it, at most some seconds late. */
+export async function pulseOf(desk: Desk, id: string): Promise<Pulse> {
+  const { keyValue } = desk.engine.runtime;
+  const [heard, silent] = await Promise.all([keyValue.get(heardKey(id)), keyValue.get(silentKey(id))]);
+  return { heardMs: Number(heard ?? 0), silentSinceMs: Number(silent ?? 0) };
+}
+
 const heardKey = (id: string) => `alerts/heard/${id}`;
 const silentKey = (id: string) => `alerts/silent/${id}`;
 
@@ -32,14 +46,15 @@ export class Heartbeat {
   }
 
   /** Called for whatever a source sends. */
-  async heard({ integration }: Entry): Promise<void> {
+  heard({ integration }: Entry): void {
     if (integration.heartbeat_minutes === 0) return;
     const now = this.#desk.accounts.clock.now();
     if (now - (this.#heard.get(integration.id) ?? 0) < HEARD_EVERY_MS) return;
     this.#heard.set(integration.id, now);
-    await this.#desk.engine.runtime.keyValue.set(heardKey(integration.id), String(now), {
-      ttlMs: HEARD_TTL_MS,
-    });
+    // Not waited for: what was taken in must not be sent again because nobody could note that it came.
+    this.#desk.engine.runtime.keyValue
+      .set(heardKey(integration.id), String(now), { ttlMs: HEARD_TTL_MS })
+      .catch(() => this.#heard.delete(integration.id));
   }
 
   /** Looks at every watched source; several servers may do so at the same time. */
@@ -67,7 +82,6 @@ export class Heartbeat {
   async #tell({ integration }: Entry, since: number, isOver: boolean): Promise<void> {
     const { alerts } = this.#desk;
     const head = {
-      kind: 'delivery' as const,
       project: Number(integration.project_id),
       integration: integration.id,
       door: 'http' as const,

@@ -1,5 +1,5 @@
 import type { Alert } from '../../aggregate/alerts/alert.ts';
-import type { Shown } from '../../aggregate/alerts/alerts.ts';
+import type { Shown } from '../../aggregate/alerts/follower.ts';
 import { sql } from '../../infra/kernel/sql.ts';
 import type { User } from '../accounts/tables.ts';
 import { Refused } from './access.ts';

@@ -1,13 +1,13 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
-import type { Answer } from '../../aggregate/alerts/alerts.ts';
+import type { Answer } from '../../aggregate/alerts/answers.ts';
 import { BodyError } from '../../aggregate/alerts/delivery.ts';
-import { reasonOf } from '../../infra/errors.ts';
+import { Memo } from '../../aggregate/alerts/memo.ts';
+import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { hashSecret } from '../accounts/secrets.ts';
 import type { Desk } from './desk.ts';
-import type { Entry } from './directory.ts';
+import { type Entry, NO_KEYS } from './directory.ts';
 import type { Heartbeat } from './heartbeat.ts';
-import type { Integration } from './tables.ts';
 
 export type Door = 'http' | 'prometheus';
 
@@ -59,8 +59,8 @@ export async function serveIntake(app: FastifyInstance, desk: Desk, heartbeat: H
     );
     intake.setErrorHandler((error: FastifyError | Error, request, reply) => {
       const { status, code, message, headers } = explained(error, bodyLimit);
-      // Load that is shed is no failure, and must not become a load of log lines.
-      if (status >= 500 && !(error instanceof IntakeError)) {
+      // Load that is shed is no failure, and must not become a load of log lines; nor must a log that is away.
+      if (status >= 500 && !(error instanceof IntakeError) && !isAway(error)) {
         request.log.error({ err: error }, 'an alert request failed');
       }
       return reply.code(status).headers(headers).send({ error: code, message });
@@ -75,7 +75,7 @@ export async function serveIntake(app: FastifyInstance, desk: Desk, heartbeat: H
             const key = request.headers['idempotency-key'];
             const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
             const { created } = await receive(desk, entry, door, body, key);
-            await heartbeat.heard(entry);
+            heartbeat.heard(entry);
             return reply.type('application/json; charset=utf-8').send(JSON.stringify(created));
           },
         });
@@ -108,7 +108,7 @@ export async function receive(
     groups_by_payload: isPremium,
     idempotency_key: String(idempotencyKey ?? '').trim(),
   };
-  const read = alerts.read({ ...head, kind: 'delivery' }, body);
+  const read = alerts.read(head, body);
   // Asked again, since many may have been admitted at the same time.
   if (alerts.isOverloaded) throw overloaded();
   return alerts.deliver(head, body, read);
@@ -118,7 +118,7 @@ async function admit(desk: Desk, request: FastifyRequest<IntakeRequest>): Promis
   requireJson(request.headers['content-type']);
   const entry = await desk.directory.find(request.params.endpoint);
   const now = desk.engine.runtime.clock.now();
-  if (!isKeyOf(entry?.integration, keyOf(request.headers.authorization), now) || entry === undefined) {
+  if (!isKeyOf(entry, keyOf(request.headers.authorization), now) || entry === undefined) {
     throw new IntakeError(401, 'unauthorized', 'The integration is unknown or its key is wrong.', {
       'www-authenticate': 'Bearer realm="Alerts", Basic realm="Alerts"',
     });
@@ -134,11 +134,20 @@ async function admit(desk: Desk, request: FastifyRequest<IntakeRequest>): Promis
   entries.set(request, entry);
 }
 
-function requireJson(contentType: string | undefined): void {
-  const [type = '', ...parameters] = (contentType ?? '').toLowerCase().split(';');
-  const isJson = /^application\/(?:json|[\w.-]+\+json)$/.test(type.trim());
+/** Senders write it in the same few ways. */
+const contentTypes = new Memo<boolean>(100);
+
+function isJson(contentType: string): boolean {
+  const [type = '', ...parameters] = contentType.toLowerCase().split(';');
   const charset = parameters.map((part) => /^\s*charset="?([\w-]+)"?\s*$/.exec(part)?.[1]).find(Boolean);
-  if (!isJson || (charset !== undefined && !/^utf-?8$/.test(charset))) {
+  return (
+    /^application\/(?:json|[\w.-]+\+json)$/.test(type.trim()) &&
+    (charset === undefined || /^utf-?8$/.test(charset))
+  );
+}
+
+function requireJson(contentType = ''): void {
+  if (!contentTypes.of(contentType, () => isJson(contentType))) {
     throw new IntakeError(
       415,
       'unsupported_media_type',
@@ -157,16 +166,13 @@ function keyOf(authorization: string | undefined): string {
 }
 
 /** Takes as long for an integration that is not there as for a key that is wrong. */
-function isKeyOf(integration: Integration | undefined, key: string, now: number): boolean {
+function isKeyOf(entry: Entry | undefined, key: string, now: number): boolean {
+  const { current, old } = entry?.keys ?? NO_KEYS;
   const given = Buffer.from(hashSecret(key));
-  const isCurrent = timingSafeEqual(given, hashBytes(integration?.key_hash));
-  const isOld = timingSafeEqual(given, hashBytes(integration?.old_key_hash));
-  return isCurrent || (isOld && now < (integration?.old_key_ends_ms ?? 0));
+  const isCurrent = timingSafeEqual(given, current);
+  const isOld = timingSafeEqual(given, old);
+  return isCurrent || (isOld && now < (entry?.integration.old_key_ends_ms ?? 0));
 }
-
-/** Of the same length whether there is a hash or not; what stands for none is the hash of nothing that is a key. */
-const hashBytes = (hash: string | undefined) => Buffer.from(hash || NO_KEY);
-const NO_KEY = '-'.repeat(hashSecret('').length);
 
 const RETRY_AFTER = { 'retry-after': '5' };
 const overloaded = () =>
@@ -193,6 +199,9 @@ function explained(error: FastifyError | Error, bodyLimit: number): IntakeError 
   unavailable.cause = reasonOf(error);
   return unavailable;
 }
+
+/** Whoever publishes to it says so once. */
+const isAway = (error: Error) => error instanceof ProductError && error.code === 'service_unreachable';
 
 const CREATED = {
   description: 'Taken in and durable. The alerts that this request created, and no others.',

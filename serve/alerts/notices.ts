@@ -1,26 +1,13 @@
-import type { Alert } from '../../aggregate/alerts/alert.ts';
-import type { Shown } from '../../aggregate/alerts/alerts.ts';
 import { readEvent } from '../../aggregate/alerts/delivery.ts';
+import type { Shown } from '../../aggregate/alerts/follower.ts';
 import { alertEvents } from '../../aggregate/alerts/tables.ts';
-import { reasonOf } from '../../infra/errors.ts';
 import { sql } from '../../infra/kernel/sql.ts';
-import { alertJson } from './api/shapes.ts';
 import type { Desk } from './desk.ts';
-import { type HookEvent, hooksOf, signatureOf } from './hooks.ts';
+import { type HookEvent, hooksOf } from './hooks.ts';
 import { integrationsOf } from './integrations.ts';
-import { post } from './post.ts';
-import { usersById } from './projects.ts';
 import { findAlert } from './reading.ts';
 import { notices } from './tables.ts';
-
-/** Who is told: an outgoing webhook, or the on-call tool of an active link. */
-interface Target {
-  readonly id: string;
-  readonly url: string;
-  readonly events: readonly string[];
-  /** '' for the on-call tool, which gets no signature. */
-  readonly sealed: string;
-}
+import { type Target, targetOf, tell } from './telling.ts';
 
 interface Errand {
   readonly project: number;
@@ -102,9 +89,7 @@ export class Notices {
     ]);
     const links = integrations.filter(({ type, is_active }) => type === 'oncall' && is_active);
     return [
-      ...hooks
-        .filter(({ is_active }) => is_active)
-        .map(({ id, url, events, secret }) => ({ id, url, events, sealed: secret })),
+      ...hooks.filter(({ is_active }) => is_active).map(targetOf),
       ...links.map(({ id, api_url }) => ({
         id,
         url: api_url,
@@ -151,35 +136,12 @@ export class Notices {
   ): Promise<void> {
     const alert = await findAlert(this.#desk, project, iid);
     if (alert === null) return;
-    const now = this.#desk.accounts.clock.now();
-    const body = JSON.stringify(await this.#bodyOf(alert, event));
-    const secret =
-      target.sealed === '' ? null : this.#desk.accounts.seal.show(target.sealed, `hook/${target.id}`);
-    const headers = {
-      'x-chain-metrics-event': event,
-      'x-chain-metrics-delivery': `${project}-${position}-${iid}`,
-      ...(secret === null
-        ? {}
-        : { 'x-chain-metrics-signature': signatureOf(secret, Math.floor(now / 1000), body) }),
-    };
-    const allowsPrivate = this.#desk.engine.config.ALERT_PRIVATE_TARGETS;
-    let status = 0;
-    let fault = '';
-    try {
-      status = await post({ url: target.url, headers, body, allowsPrivate });
-      if (status < 200 || status > 299) fault = `answered with ${status}`;
-    } catch (error) {
-      fault = reasonOf(error).slice(0, 300);
-    }
+    const delivery = `${project}-${position}-${iid}`;
+    const { status, fault } = await tell(this.#desk, this.#url(), target, { event, alert, delivery });
     if (fault === '') return;
     const { position: before } = await this.#progress(project, target.id);
     await this.#note(project, target.id, before, status, fault);
     throw new Error(`${target.id}: ${fault}`);
-  }
-
-  async #bodyOf(alert: Alert, event: HookEvent): Promise<object> {
-    const users = await usersById(this.#desk, alert.assignees);
-    return { object_kind: 'alert', event, object_attributes: alertJson(alert, users, this.#url()) };
   }
 
   async #progress(project: number, target: string): Promise<Progress> {

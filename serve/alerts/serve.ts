@@ -45,7 +45,7 @@ export async function serveAlerts(app: FastifyInstance, engine: Engine, accounts
     serveIntegrations(api, desk, url);
     serveAlertsApi(api, desk, url);
     serveIncidents(api, desk);
-    serveHooks(api, desk);
+    serveHooks(api, desk, url);
     serveAnalytics(api, desk);
   });
 }

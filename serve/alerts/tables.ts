@@ -152,6 +152,29 @@ export const notices = table({
   orderBy: ['project', 'target'],
 });
 
+export const deliveries = table({
+  name: 'alert_deliveries',
+  doc: 'Every attempt to tell a hook or an on-call link of something, for a week.',
+  columns: {
+    target: 'String',
+    at: 'Int64',
+    /** created, acknowledged, resolved or test. */
+    event: 'LowCardinality(String)',
+    /** Number of the alert; 0 for a test. */
+    iid: 'UInt64',
+    /** Name that the request carried. */
+    delivery: 'String',
+    /** Of the answer; 0 when there was none. */
+    status: 'UInt16',
+    milliseconds: 'UInt32',
+    /** What went wrong; '' when nothing did. */
+    fault: 'String',
+  },
+  engine: 'MergeTree',
+  orderBy: ['target', 'at'],
+  ttl: 'toDateTime(intDiv(at, 1000)) + INTERVAL 7 DAY',
+});
+
 export const projectTables: readonly Table[] = [
   projects,
   members,
@@ -160,4 +183,5 @@ export const projectTables: readonly Table[] = [
   notes,
   hooks,
   notices,
+  deliveries,
 ];

@@ -1,4 +1,4 @@
-import type { Answer } from '../../aggregate/alerts/alerts.ts';
+import type { Answer } from '../../aggregate/alerts/answers.ts';
 import { BodyError } from '../../aggregate/alerts/delivery.ts';
 import { Refused } from './access.ts';
 import type { Desk } from './desk.ts';

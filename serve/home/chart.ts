@@ -15,13 +15,13 @@ const DAY_MS = 86_400_000;
 const GAP_MS = 2 * DAY_MS;
 const MONTHLY_GAP_MS = 32 * DAY_MS;
 
-/** A line chart as SVG, without any script. Every point tells its value when it is pointed at. */
-export function chart(series: readonly Series[], label: string): Html {
+const NO_VALUES = html`No values in this range. Load blocks with <code>chain-metrics ingest</code>, or choose another relay chain.`;
+
+/** A line chart as SVG, without any script; `empty` without any point. Every point tells its value when pointed at. */
+export function chart(series: readonly Series[], label: string, empty = NO_VALUES): Html {
   const drawn = series.slice(0, LINES_MAX);
   const points = drawn.flatMap((one) => one.points);
-  if (points.length === 0) {
-    return html`<p class="empty">No values in this range. Load blocks with <code>chain-metrics ingest</code>, or choose another relay chain.</p>`;
-  }
+  if (points.length === 0) return html`<p class="empty">${empty}</p>`;
   const times = points.map(({ at }) => at.getTime());
   const [first, last] = [Math.min(...times), Math.max(...times)];
   const pad = first === last ? DAY_MS : 0;
@@ -48,7 +48,9 @@ type Y = ScaleLinear<number, number>;
 
 function axes(x: X, y: Y): Html {
   const [first, last] = x.domain() as [Date, Date];
-  const days = x.ticks(Math.min(7, 1 + (last.getTime() - first.getTime()) / DAY_MS));
+  const moments = x.ticks(Math.min(7, 1 + (last.getTime() - first.getTime()) / DAY_MS));
+  // Few days have ticks within them, which would read the same.
+  const days = moments.filter((at) => at.getTime() % DAY_MS === 0);
   const numbers = y.ticks(5);
   const number = y.tickFormat(5, '~s');
   return html`${numbers.map(

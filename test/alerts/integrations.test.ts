@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openDesk } from '../../serve/alerts/desk.ts';
+import { Directory } from '../../serve/alerts/directory.ts';
 import { until } from '../ports/opened.ts';
 import { firing, type Person, prometheusBody, Service } from './service.ts';
 
@@ -42,6 +44,31 @@ describe('the plan', () => {
       body: { errors: { name: expect.anything() } },
     });
     expect((await make({ type: 'HTTP', name: 'second' })).status).toBe(201);
+  });
+});
+
+describe('an integration', () => {
+  test('is known as soon as it is made, also to those who wait for what was read before', async () => {
+    const desk = await openDesk(service.engine, service.accounts);
+    const gate = Promise.withResolvers<void>();
+    // A store that answers late, with what it had when it was asked.
+    const late: typeof desk.integrations = Object.create(desk.integrations, {
+      find: {
+        value: async (...asked: Parameters<typeof desk.integrations.find>) => {
+          const rows = await desk.integrations.find(...asked);
+          await gate.promise;
+          return rows;
+        },
+      },
+    });
+    const { keyValue } = service.engine.runtime;
+    const directory = new Directory(keyValue, desk.projects, late, desk.hooks);
+    const early = directory.find('0123456789abcdef');
+    const { id } = await service.source(ann, project, { name: 'made meanwhile' });
+    const found = directory.find(id);
+    gate.resolve();
+    expect(await early).toBeUndefined();
+    expect(await found).toMatchObject({ integration: { name: 'made meanwhile' } });
   });
 });
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { deliverUnderKills } from './kills.ts';
 
-const KILLS = 4;
-const DELIVERIES = 2000;
+const KILLS = 8;
+const DELIVERIES = 1600;
 
 test(`${DELIVERIES} deliveries of 16 senders and ${KILLS} kills end in what the slow reference says`, {
   timeout: 240_000,

@@ -29,12 +29,12 @@ if (!existsSync(factsFile)) {
     return reply.json();
   };
   const { id: project } = await call('/projects', { name: 'Killed' });
-  const sources = [];
+  const targets = [];
   for (const type of ['HTTP', 'PROMETHEUS']) {
     const made = await call(`/projects/${project}/integrations`, { type, name: type });
-    sources.push({ id: made.id, path: new URL(made.url).pathname, key: made.authorization_key });
+    targets.push({ project, path: new URL(made.url).pathname, key: made.authorization_key });
   }
-  writeFileSync(factsFile, JSON.stringify({ project, token: key.text, sources }));
+  writeFileSync(factsFile, JSON.stringify({ token: key.text, targets }));
 }
 const address = app.server.address();
 process.stdout.write(`port ${typeof address === 'object' && address ? address.port : 0}\n`);

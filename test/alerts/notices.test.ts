@@ -123,6 +123,31 @@ describe('outgoing webhooks', () => {
     expect(events()).toEqual(['resolved 2']);
   });
 
+  test('can be tried, and every attempt can be read afterwards', async () => {
+    const { source, secret, hook } = await watched();
+    const path = `/projects/${source.project}/hooks/${hook}`;
+    answers = [500];
+    expect((await service.api(ann, 'POST', `${path}/test`)).body).toMatchObject({
+      status: 500,
+      fault: 'answered with 500',
+    });
+    expect((await service.api(ann, 'POST', `${path}/test`)).body).toMatchObject({ status: 200, fault: null });
+    expect(received[0]).toMatchObject({ event: 'test', body: { object_attributes: { iid: 0 } } });
+    expect(received[0]?.signature).toMatch(/^t=\d+,v1=[0-9a-f]{64}$/);
+    await service.send(source, { title: 'real' });
+    await until('it was told', () => received.length === 2);
+    await until('it can be read', async () => {
+      const { body } = await service.api(ann, 'GET', `${path}/deliveries`);
+      return body.length === 3;
+    });
+    const { body } = await service.api(ann, 'GET', `${path}/deliveries?limit=2`);
+    expect(body).toMatchObject([
+      { event: 'created', alert_iid: 1, status: 200, fault: null, milliseconds: expect.any(Number) },
+      { event: 'test', alert_iid: null, status: 200 },
+    ]);
+    expect(JSON.stringify(body)).not.toContain(secret);
+  });
+
   test.each(['', 'ftp://a.example', 'not an address', 'http://user:pass@a.example/'])(
     'the address %j is refused',
     async (url) => {

@@ -1,5 +1,8 @@
+import { once } from 'node:events';
 import { mkdirSync, readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
 import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -16,12 +19,18 @@ let service: Service;
 let origin: string;
 let browser: Browser;
 let page: Page;
+/** Whom webhooks tell. */
+let receiver: Server;
 const complaints: string[] = [];
 
 beforeAll(async () => {
   if (!isPossible) return;
   mkdirSync(SCREENS, { recursive: true });
-  service = await Service.open({ ALERT_RETRY_WINDOW_SECONDS: '1' });
+  service = await Service.open({ ALERT_RETRY_WINDOW_SECONDS: '1', ALERT_PRIVATE_TARGETS: 'true' });
+  receiver = createServer((request, reply) => {
+    request.resume().on('end', () => reply.writeHead(request.url === '/refuses' ? 418 : 200).end());
+  }).listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
   origin = await service.app.listen({ host: '127.0.0.1', port: 0 });
   browser = await launchBrowser();
   const context = await browser.newContext({ viewport: { width: 1240, height: 860 }, colorScheme: 'light' });
@@ -38,6 +47,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await browser?.close();
+  receiver?.close();
   await service?.close();
 });
 
@@ -166,6 +176,10 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     const titles = await page.locator('tbody th a').allInnerTexts();
     expect(titles.length).toBeGreaterThan(0);
     expect(titles.every((title) => title.includes('Disk'))).toBe(true);
+    await page.getByLabel('Source').selectOption({ label: 'Thermometer' });
+    await clickButton('Apply');
+    expect(await text('.empty')).toContain('No alert is like this');
+    await page.getByLabel('Source').selectOption('');
     await page.getByLabel('Search').fill('nothing is like this');
     await clickButton('Apply');
     expect(await text('.empty')).toContain('No alert is like this');
@@ -192,6 +206,53 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     await page.goto(`${origin}/projects/1/incidents/1`);
     await page.reload();
     expect(await text('.heading')).toContain('closed');
+  });
+
+  test('tell another address, show its secret once, try it and see what it was told', async () => {
+    const address = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+    await page.goto(`${origin}/projects/1/alerts`);
+    await page.getByRole('link', { name: 'Webhooks' }).click();
+    await look('hooks-empty');
+    await page.getByLabel('Address').fill('ftp://chat.example');
+    await clickButton('Make the webhook');
+    expect(await text('.fault')).toContain('http or https');
+    await page.getByLabel('Address').fill(`${address}/takes`);
+    await page.getByLabel('Name').fill('Chat');
+    await clickButton('Make the webhook');
+    const secret = await text('#secret');
+    expect(secret).toMatch(/^[\w-]{43}$/);
+    await look('hook-made');
+    await page.getByRole('button', { name: 'Send a test delivery' }).click();
+    expect(await text('.note.good')).toContain('The test was taken: 200');
+    expect(await page.content()).not.toContain(secret);
+    await page.getByLabel('Address').fill(`${address}/refuses`);
+    await clickButton('Save');
+    await page.getByRole('button', { name: 'Send a test delivery' }).click();
+    expect(await text('.note.bad')).toContain('answered with 418');
+    expect(await page.locator('tbody .tag.bad').allInnerTexts()).toEqual(['answered with 418']);
+    await look('hook');
+    await page.goto(`${origin}/projects/1/hooks`);
+    expect(await text('tbody')).toContain('Chat');
+    await look('hooks');
+    await page.getByRole('link', { name: 'Chat' }).click();
+    await page.getByRole('button', { name: 'Delete Chat' }).click();
+    expect(await text('.empty')).toContain('Nobody else is told');
+  });
+
+  test('tell how regularly a source is heard, and draw what the alerts say over time', async () => {
+    await page.goto(`${origin}/projects/1/integrations`);
+    await page.getByRole('link', { name: 'Thermometer' }).click();
+    await page.getByLabel('Heartbeat, minutes').fill('5');
+    await clickButton('Save');
+    await page.getByRole('link', { name: 'Send test alert' }).click();
+    await clickButton('Send');
+    await page.goto(`${origin}/projects/1/integrations`);
+    expect(await text('tbody')).toContain('every 5 min');
+    await look('integrations');
+    await page.goto(`${origin}/projects/1/analytics`);
+    expect(await page.locator('.chart svg').count()).toBe(2);
+    expect(await page.locator('.bar rect').count()).toBeGreaterThan(0);
+    await look('analytics');
   });
 
   test('members, settings, and the same in the dark and on a telephone', async () => {

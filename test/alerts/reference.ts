@@ -53,16 +53,17 @@ const ORDER = ['critical', 'high', 'medium', 'low', 'info', 'unknown'];
 
 export function replay(events: readonly ReferenceEvent[], windows: ReferenceWindows): ReferenceAlert[] {
   const alerts: ReferenceAlert[] = [];
-  const counted: { same: string; at: number }[] = [];
+  /** When a delivery was counted that was accepted last, by what tells deliveries apart. */
+  const counted = new Map<string, number>();
   for (const event of events) {
     if (event.action) {
       act(alerts, event.action, event.at);
       continue;
     }
     for (const one of occurrencesOf(event, windows)) {
-      const isRetry = counted.some(({ same, at }) => same === one.same && event.at - at < one.windowMs);
-      if (one.same !== '' && isRetry) continue;
-      if (one.same !== '') counted.push({ same: one.same, at: event.at });
+      const before = counted.get(one.same);
+      if (before !== undefined && Math.abs(event.at - before) < one.windowMs) continue;
+      if (one.same !== '') counted.set(one.same, Math.max(event.at, before ?? 0));
       take(alerts, one, event.at);
     }
   }
@@ -70,7 +71,7 @@ export function replay(events: readonly ReferenceEvent[], windows: ReferenceWind
 }
 
 function take(alerts: ReferenceAlert[], one: Occurrence, at: number): void {
-  const open = alerts.find(
+  const open = alerts.findLast(
     ({ fingerprint, status }) => fingerprint === one.fingerprint && status !== 'resolved',
   );
   if (one.over) {
@@ -100,7 +101,7 @@ function take(alerts: ReferenceAlert[], one: Occurrence, at: number): void {
 function act(alerts: ReferenceAlert[], { iid, status }: { iid: number; status: string }, at: number): void {
   const alert = alerts.find((one) => one.iid === iid);
   if (!alert) return;
-  const rival = alerts.find(
+  const rival = alerts.findLast(
     (one) => one.iid !== iid && one.fingerprint === alert.fingerprint && one.status !== 'resolved',
   );
   if (alert.status === 'resolved' && status !== 'resolved') {

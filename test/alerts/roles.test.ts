@@ -24,6 +24,8 @@ beforeAll(async () => {
   }
   source = await service.source(people.Owner, project);
   spare = await service.source(people.Owner, project, { name: 'spare' });
+  const target = { url: 'http://127.0.0.1/', active: false };
+  hookId = (await service.api(people.Owner, 'POST', `/projects/${project}/hooks`, target)).body.id;
   await service.send(source, { title: 'alert' });
 });
 afterAll(() => service?.close());
@@ -39,6 +41,8 @@ interface Cell {
 }
 
 const integration = () => `/integrations/${source.id}`;
+const hook = () => `/hooks/${hookId}`;
+let hookId: string;
 let spare: Source;
 
 /** What each role may do, from the least that may. */
@@ -65,6 +69,13 @@ const MATRIX: readonly Cell[] = [
     least: 'Maintainer',
     status: 201,
   },
+  {
+    does: 'see what a webhook was told',
+    method: 'GET',
+    path: () => `${hook()}/deliveries`,
+    least: 'Maintainer',
+  },
+  { does: 'try a webhook', method: 'POST', path: () => `${hook()}/test`, least: 'Maintainer' },
   { does: 'list alerts', method: 'GET', path: () => '/alerts', least: 'Developer' },
   { does: 'count alerts', method: 'GET', path: () => '/alerts/status_counts', least: 'Developer' },
   { does: 'open an alert', method: 'GET', path: () => '/alerts/1', least: 'Developer' },

@@ -23,9 +23,8 @@ const isPossible = canRun(ALERTMANAGER, PROMETHEUS);
 const SERVER = fileURLToPath(new URL('killed-server.ts', import.meta.url));
 
 interface Facts {
-  readonly project: number;
   readonly token: string;
-  readonly sources: readonly { readonly id: string; readonly path: string; readonly key: string }[];
+  readonly targets: readonly { readonly project: number; readonly path: string; readonly key: string }[];
 }
 
 let directory: TemporaryDirectory;
@@ -82,7 +81,7 @@ interface Told {
 
 async function alertsOf(search: string): Promise<Told[]> {
   const reply = await fetch(
-    `http://127.0.0.1:${port}/api/v4/projects/${facts.project}/alerts?search=${search}&order_by=created_at&sort=asc`,
+    `http://127.0.0.1:${port}/api/v4/projects/${facts.targets[1]?.project}/alerts?search=${search}&order_by=created_at&sort=asc`,
     { headers: { authorization: `Bearer ${facts.token}` } },
   );
   return (await reply.json()) as Told[];
@@ -90,8 +89,8 @@ async function alertsOf(search: string): Promise<Told[]> {
 
 const webhook = () => ({
   directory: directory.path,
-  webhook: `http://127.0.0.1:${port}${facts.sources[1]?.path}`,
-  key: facts.sources[1]?.key ?? '',
+  webhook: `http://127.0.0.1:${port}${facts.targets[1]?.path}`,
+  key: facts.targets[1]?.key ?? '',
 });
 
 async function alertmanager(name: string, cluster?: { port: number; peer: number }): Promise<Running> {

@@ -36,8 +36,8 @@ for await (const line of createInterface({ input: server.stdout })) {
   ours = Number(/^port (\d+)$/.exec(line)?.[1] ?? 0);
   if (ours > 0) break;
 }
-const { sources } = JSON.parse(readFileSync(factsFile, 'utf8'));
-const [, source] = sources;
+const { targets } = JSON.parse(readFileSync(factsFile, 'utf8'));
+const [, source] = targets;
 const manager = await startAlertmanager('peer', {
   directory: directory.path,
   webhook: 'http://127.0.0.1:9/',

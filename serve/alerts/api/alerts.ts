@@ -85,7 +85,11 @@ function serveList(api: Api, desk: Desk, url: () => string): void {
       const { order_by: sort, sort: direction, page: number, per_page: size, ...given } = query;
       const order = { sort, descending: direction === 'desc' };
       const project = Number(membership.project.id);
-      const { rows, total } = await listAlerts(desk, project, filterOf(given), order, { number, size });
+      const filter = filterOf(given);
+      const [rows, { all: total }] = await Promise.all([
+        listAlerts(desk, project, filter, order, { number, size }),
+        countAlerts(desk, project, filter),
+      ]);
       tellPages(reply, `${url()}${request.url}`, { number, size, total });
       const users = await usersById(
         desk,

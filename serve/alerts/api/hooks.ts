@@ -4,6 +4,7 @@ import type { Api } from '../endpoint.ts';
 import { changeHook, createHook, deleteHook, HOOK_EVENTS, hookOf, hooksOf } from '../hooks.ts';
 import { type Progress, progressOf } from '../notices.ts';
 import type { Hook } from '../tables.ts';
+import { type Delivery, deliveriesOf, tellTest } from '../telling.ts';
 import { timeText } from './shapes.ts';
 
 const shape = z.object({
@@ -30,12 +31,13 @@ const changesOf = ({ active, ...rest }: { active?: boolean | undefined }) => ({
   ...(active === undefined ? {} : { is_active: active }),
 });
 
+const tag = 'Alert integrations' as const;
+const role = 'Maintainer' as const;
+const one = '/projects/:id/hooks/:hook_id';
+const params = z.object({ hook_id: z.string() });
+
 /** Signed outgoing webhooks. */
-export function serveHooks(api: Api, desk: Desk): void {
-  const tag = 'Alert integrations' as const;
-  const role = 'Maintainer' as const;
-  const one = '/projects/:id/hooks/:hook_id';
-  const params = z.object({ hook_id: z.string() });
+export function serveHooks(api: Api, desk: Desk, url: () => string): void {
   const shown = async (hook: Hook) => {
     const [progress] = await progressOf(desk, Number(hook.project_id), hook.id);
     return hookJson(hook, progress);
@@ -90,7 +92,68 @@ export function serveHooks(api: Api, desk: Desk): void {
     { method: 'DELETE', path: one, tag, summary: 'Delete an outgoing webhook', role, params, status: 204 },
     async ({ membership, params }) => deleteHook(desk, membership.project, params.hook_id),
   );
+  serveDeliveries(api, desk, url);
 }
+
+const toldShape = {
+  status: z.int().nullable().describe('of the answer; null when there was none'),
+  fault: z.string().nullable().describe('null when it was taken'),
+  milliseconds: z.int(),
+};
+
+function serveDeliveries(api: Api, desk: Desk, url: () => string): void {
+  api.add(
+    {
+      method: 'POST',
+      path: `${one}/test`,
+      tag,
+      summary: 'Tell a webhook of an alert that does not exist',
+      doc: 'The event is `test`, the alert an example. The answer tells how it went.',
+      role,
+      params,
+      answer: z.object(toldShape),
+    },
+    async ({ membership, params }) => {
+      const { status, fault, milliseconds } = await tellTest(desk, url(), membership.project, params.hook_id);
+      return { status: status || null, fault: fault || null, milliseconds };
+    },
+  );
+  api.add(
+    {
+      method: 'GET',
+      path: `${one}/deliveries`,
+      tag,
+      summary: 'What a webhook was told lately',
+      doc: 'Every attempt of the last week, newest first.',
+      role,
+      params,
+      query: z.object({ limit: z.coerce.number().int().min(1).max(500).default(50) }),
+      answer: z.array(
+        z.object({
+          id: z.string().describe('equal for attempts to tell the same'),
+          at: z.iso.datetime(),
+          event: z.enum([...HOOK_EVENTS, 'test']),
+          alert_iid: z.int().nullable(),
+          ...toldShape,
+        }),
+      ),
+    },
+    async ({ membership, params, query }) => {
+      const hook = await hookOf(desk, membership.project, params.hook_id);
+      return (await deliveriesOf(desk, hook.id, query.limit)).map(deliveryJson);
+    },
+  );
+}
+
+const deliveryJson = ({ delivery, at, event, iid, status, fault, milliseconds }: Delivery) => ({
+  id: delivery,
+  at: timeText(at),
+  event,
+  alert_iid: iid || null,
+  status: status || null,
+  fault: fault || null,
+  milliseconds,
+});
 
 const hookJson = (hook: Hook, progress: Progress | undefined) => ({
   id: hook.id,

@@ -1,7 +1,10 @@
+import { scaleLinear } from 'd3-scale';
 import type { FastifyInstance } from 'fastify';
 import { table } from '../../console/fields.ts';
-import { html } from '../../console/html.ts';
-import { alertsByDay, flapping, noisiest } from '../analytics.ts';
+import { type Html, html } from '../../console/html.ts';
+import { chart } from '../../home/chart.ts';
+import type { Series } from '../../home/series.ts';
+import { alertsByDay, type DayOfAlerts, flapping, noisiest, type Range } from '../analytics.ts';
 import type { Desk } from '../desk.ts';
 import { ago, sendProjectPage, visitOf } from './frame.ts';
 
@@ -23,6 +26,7 @@ export function serveAnalyticsPages(pages: FastifyInstance, desk: Desk): void {
     const sum = (of: 'alerts' | 'events' | 'resolved') => days.reduce((total, day) => total + day[of], 0);
     const body = html`<h1>Analytics</h1><p class="lead">The last ${DAYS} days, by UTC day on which alerts were first seen.</p>
 <div class="tiles"><div class="tile"><strong>${sum('alerts')}</strong><span>alerts</span></div><div class="tile"><strong>${sum('events')}</strong><span>events</span></div><div class="tile"><strong>${sum('resolved')}</strong><span>resolved</span></div></div>
+${plots(days, range)}
 <h2>By day</h2>${table({
       caption: 'By day',
       head: [
@@ -52,7 +56,7 @@ export function serveAnalyticsPages(pages: FastifyInstance, desk: Desk): void {
       head: ['Alert', 'Events', 'Last seen'],
       rows: noisy.map(({ title, events, last_iid, last_seen_ms }) => [
         html`<a href="/projects/${project}/alerts/${last_iid}">${title}</a>`,
-        html`${events}`,
+        bar(events, noisy[0]?.events ?? 0),
         ago(last_seen_ms, now),
       ]),
       empty: 'Nothing makes noise.',
@@ -68,6 +72,57 @@ export function serveAnalyticsPages(pages: FastifyInstance, desk: Desk): void {
     })}</div></div>`;
     return sendProjectPage(desk, request, reply, visit, { tab: 'analytics', title: 'Analytics', body });
   });
+}
+
+/** Two plots: how much there was, and how long it took. */
+function plots(days: readonly DayOfAlerts[], { from, until }: Range): Html {
+  const empty = html`No alert was seen.`;
+  const byDate = new Map(days.map((day) => [day.date, day]));
+  const dates = days.length === 0 ? [] : datesBetween(from, until);
+  // A day without alerts is a day with none of them, but says nothing of how long they take.
+  const counted = (name: string, of: (day: DayOfAlerts) => number): Series => ({
+    name,
+    points: dates.map((date) => {
+      const day = byDate.get(date);
+      return { at: new Date(date), value: day === undefined ? 0 : of(day) };
+    }),
+  });
+  const taken = (name: string, of: (day: DayOfAlerts) => number | null): Series => ({
+    name,
+    points: days.flatMap((day) => {
+      const seconds = of(day);
+      return seconds === null ? [] : [{ at: new Date(day.date), value: seconds }];
+    }),
+  });
+  return html`<section class="card"><h2>Alerts and events</h2>${chart(
+    [counted('alerts', ({ alerts }) => alerts), counted('events', ({ events }) => events)],
+    'Alerts and events by day',
+    empty,
+  )}</section>
+<section class="card"><h2>Median seconds</h2>${chart(
+    [
+      taken('to acknowledge', (day) => day.median_seconds_to_acknowledge),
+      taken('to resolve', (day) => day.median_seconds_to_resolve),
+    ],
+    'Median seconds to acknowledge and to resolve, by day',
+    html`Nothing was acknowledged or resolved.`,
+  )}</section>`;
+}
+
+const DAY_MS = 86_400_000;
+
+function datesBetween(from: number, until: number): string[] {
+  const first = Math.floor(from / DAY_MS);
+  const last = Math.floor((until - 1) / DAY_MS);
+  return Array.from({ length: last - first + 1 }, (_, i) =>
+    new Date((first + i) * DAY_MS).toISOString().slice(0, 10),
+  );
+}
+
+/** A number with a bar behind it, as long as it is beside the largest. */
+function bar(value: number, largest: number): Html {
+  const width = scaleLinear([0, largest], [0, 100])(value);
+  return html`<span class="bar"><svg class="line-0" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect width="${width.toFixed(1)}" height="8" rx="1"/></svg>${value}</span>`;
 }
 
 function duration(seconds: number | null): string {

@@ -15,6 +15,7 @@ const TABS = [
   { name: 'incidents', label: 'Incidents', least: 'Reporter' },
   { name: 'analytics', label: 'Analytics', least: 'Reporter' },
   { name: 'integrations', label: 'Integrations', least: 'Developer' },
+  { name: 'hooks', label: 'Webhooks', least: 'Maintainer' },
   { name: 'members', label: 'Members', least: 'Guest' },
   { name: 'settings', label: 'Settings', least: 'Maintainer' },
 ] as const;

@@ -5,6 +5,7 @@ import { type Html, html } from '../../console/html.ts';
 import { seeOther } from '../../console/page.ts';
 import { Refused, ROLES } from '../access.ts';
 import type { Desk } from '../desk.ts';
+import { type Pulse, pulseOf } from '../heartbeat.ts';
 import { addressOf } from '../intake.ts';
 import {
   changeIntegration,
@@ -18,7 +19,9 @@ import {
   type WithKey,
 } from '../integrations.ts';
 import type { Integration, IntegrationType } from '../tables.ts';
+import { deliveriesOf } from '../telling.ts';
 import { ago, select, sendProjectPage, type Visit, visitOf } from './frame.ts';
+import { DELIVERIES_SHOWN, deliveryTable } from './hooks.ts';
 
 export const TYPES: Readonly<Record<IntegrationType, string>> = {
   http: 'HTTP Endpoint',
@@ -116,12 +119,14 @@ async function sendList(
   const mayChange = level >= ROLES.Maintainer;
   const found = await integrationsOf(desk, project.id);
   const now = desk.accounts.clock.now();
-  const rows = found.map((integration) => [
+  const pulses = await Promise.all(found.map(({ id }) => pulseOf(desk, id)));
+  const rows = found.map((integration, i) => [
     mayChange ? html`<a href="${pathOf(integration)}">${integration.name}</a>` : html`${integration.name}`,
     html`${TYPES[integration.type as IntegrationType]}`,
     integration.is_active
       ? html`<span class="tag good">enabled</span>`
       : html`<span class="tag">disabled</span>`,
+    heartbeat(integration, pulses[i] as Pulse, now),
     ago(integration.created_ms, now),
     html`<a class="button second small" href="${pathOf(integration)}/test">Send test alert</a>`,
   ]);
@@ -129,7 +134,7 @@ async function sendList(
   const faultOf = (field: string) => (error?.field === field ? error.message : null);
   const body = html`<h1>Integrations</h1><p class="lead">Each has an address and a key, which a monitoring tool sends its alerts to.</p>
 ${error && error.field !== 'name' && error.field !== 'api_url' && html`<p class="note bad" role="alert">${error.message}</p>`}
-${table({ caption: 'Integrations', head: ['Name', 'Type', 'Status', 'Created', ''], rows, empty: 'Nothing is connected yet.' })}
+${table({ caption: 'Integrations', head: ['Name', 'Type', 'Status', 'Heartbeat', 'Created', ''], rows, empty: 'Nothing is connected yet.' })}
 ${
   mayChange &&
   html`<section class="card"><h2>New integration</h2><form method="post" action="/projects/${project.id}/integrations">${visit.token}
@@ -156,6 +161,8 @@ async function sendOne(
   url: () => string,
   made: WithKey | null,
 ): Promise<FastifyReply> {
+  const now = desk.accounts.clock.now();
+  const beats = integration.heartbeat_minutes > 0;
   const address = `${url()}${addressOf(integration.type === 'prometheus' ? 'prometheus' : 'http', integration.id)}`;
   const body = html`${heading(integration, 'settings')}
 ${made && keyCard(made.key, address, integration.type)}
@@ -164,10 +171,21 @@ ${textField({ name: 'name', label: 'Name', value: integration.name })}
 <label class="choice"><input type="checkbox" name="active" value="on"${integration.is_active && html` checked`}><div><b>Active</b><span>A switched-off integration answers 403.</span></div></label>
 ${integration.type !== 'http' && textField({ name: 'api_url', label: integration.type === 'oncall' ? 'Address of the on-call tool' : 'API base URL', value: integration.api_url, required: integration.type === 'oncall', hint: integration.type === 'oncall' ? 'Every alert is passed on to it.' : 'Of the metrics server; nothing depends on it.' })}
 ${textField({ name: 'heartbeat', label: 'Heartbeat, minutes', value: String(integration.heartbeat_minutes), hint: 'An alert is raised when the source is silent for so long; 0 turns it off.' })}
+${beats && html`<p>${heartbeat(integration, await pulseOf(desk, integration.id), now)}</p>`}
 <button>Save</button></form></section>
-${credentials(integration, address, visit.token, desk.accounts.clock.now())}</div>
+${credentials(integration, address, visit.token, now)}</div>
+${integration.type === 'oncall' && html`<section class="card"><h2>Passed on lately</h2><p class="hint">Every attempt of the last week. What fails is tried again, later and later, for a day.</p>${deliveryTable(await deliveriesOf(desk, integration.id, DELIVERIES_SHOWN), integration.project_id)}</section>`}
 <section class="card"><h2>Delete</h2><p>Its address and key stop at once. Alerts that it brought stay.</p>${button(`${pathOf(integration)}/delete`, visit.token, 'Delete the integration', `Delete ${integration.name}`, 'danger')}</section>`;
   return sendProjectPage(desk, request, reply, visit, { tab: 'integrations', title: integration.name, body });
+}
+
+/** Whether a source that should be heard regularly is. */
+function heartbeat({ heartbeat_minutes: minutes, is_active }: Integration, pulse: Pulse, now: number): Html {
+  if (minutes === 0 || !is_active) return html`–`;
+  const { heardMs, silentSinceMs } = pulse;
+  if (silentSinceMs > 0) return html`<span class="tag bad">silent</span> heard ${ago(silentSinceMs, now)}`;
+  const heard = heardMs === 0 ? 'not heard yet' : html`heard ${ago(heardMs, now)}`;
+  return html`<span class="tag good">every ${minutes} min</span> ${heard}`;
 }
 
 function credentials(integration: Integration, address: string, token: Html, now: number): Html {

@@ -3,6 +3,7 @@ import { type Alert, SEVERITIES, type Severity, type Status } from '../../../agg
 import { type Html, html } from '../../console/html.ts';
 import { ROLES } from '../access.ts';
 import type { Desk } from '../desk.ts';
+import { integrationsOf } from '../integrations.ts';
 import { usersById } from '../projects.ts';
 import {
   type AlertFilter,
@@ -80,7 +81,7 @@ export function serveList(pages: FastifyInstance, desk: Desk): void {
     const [, , statuses] = asked.tab;
     const [sort = 'started_at', direction] = asked.sort.split('-') as [keyof typeof SORTS, string];
     const number = Number(project.id);
-    const [{ rows, total }, counts] = await Promise.all([
+    const [rows, counts, integrations] = await Promise.all([
       listAlerts(
         desk,
         number,
@@ -89,13 +90,15 @@ export function serveList(pages: FastifyInstance, desk: Desk): void {
         { number: asked.page, size: PAGE_SIZE },
       ),
       countAlerts(desk, number, asked.filter),
+      integrationsOf(desk, project.id),
     ]);
+    const sources = integrations.map(({ id, name }): Option => [id, name]);
     const now = desk.accounts.clock.now();
     const body = html`<h1>Alerts</h1>
 ${statusTabs(project.id, asked, counts)}
-${filterForm(project.id, asked, await assigneesOf(desk, rows))}
+${filterForm(project.id, asked, await assigneesOf(desk, rows), sources)}
 ${rows.length === 0 ? emptyList(project.id, asked, counts, level) : alertTable(rows, await namesOf(desk, rows), now)}
-${pager(project.id, asked, total)}`;
+${pager(project.id, asked, counts[asked.tab[0]])}`;
     return sendProjectPage(desk, request, reply, visit, { tab: 'alerts', title: 'Alerts', body });
   });
 }
@@ -113,7 +116,9 @@ function statusTabs(id: string, asked: Asked, counts: StatusCounts): Html {
   )}</ul></nav>`;
 }
 
-async function assigneesOf(desk: Desk, rows: readonly Alert[]): Promise<[string, string][]> {
+type Option = [value: string, label: string];
+
+async function assigneesOf(desk: Desk, rows: readonly Alert[]): Promise<Option[]> {
   const users = await usersById(
     desk,
     rows.flatMap(({ assignees }) => assignees),
@@ -124,19 +129,18 @@ async function assigneesOf(desk: Desk, rows: readonly Alert[]): Promise<[string,
 function filterForm(
   id: string,
   { tab: [status], filter, sort, given }: Asked,
-  assignees: [string, string][],
+  assignees: readonly Option[],
+  sources: readonly Option[],
 ): Html {
-  const severities = SEVERITIES.map((name): [string, string] => [
-    name,
-    name[0]?.toUpperCase() + name.slice(1),
-  ]);
+  const severities = SEVERITIES.map((name): Option => [name, name[0]?.toUpperCase() + name.slice(1)]);
   const own = given.assignee ?? '';
   const known = assignees.some(([value]) => value === own) || own === '' || own === 'none';
   return html`<form class="picker" method="get" action="/projects/${id}/alerts" role="search">
 ${status !== 'open' && html`<input type="hidden" name="status" value="${status}">`}
 <label class="wide">Search<input type="search" name="search" value="${filter.search}" placeholder="Title, description, service or tool"></label>
 ${select('severity', 'Severity', [['', 'Any'], ...severities], given.severity ?? '')}
-${select('assignee', 'Assignee', [['', 'Anybody'], ['none', 'Nobody'], ...assignees, ...(known ? [] : [[own, `User ${own}`] as [string, string]])], own)}
+${select('assignee', 'Assignee', [['', 'Anybody'], ['none', 'Nobody'], ...assignees, ...(known ? [] : [[own, `User ${own}`] as Option])], own)}
+${sources.length > 1 && select('integration', 'Source', [['', 'Any'], ...sources], given.integration ?? '')}
 ${select('sort', 'Order', SORT_LABELS, sort)}
 <button class="second">Apply</button></form>`;
 }

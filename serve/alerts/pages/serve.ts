@@ -3,6 +3,7 @@ import { servePages } from '../../console/page.ts';
 import type { Desk } from '../desk.ts';
 import { serveAnalyticsPages } from './analytics.ts';
 import { serveDetails } from './details.ts';
+import { serveHookPages } from './hooks.ts';
 import { serveIncidentPages } from './incidents.ts';
 import { serveIntegrationPages } from './integrations.ts';
 import { serveList } from './list.ts';
@@ -17,6 +18,7 @@ export async function serveAlertPages(app: FastifyInstance, desk: Desk, url: () 
     serveDetails(pages, desk);
     serveIntegrationPages(pages, desk, url);
     serveMappingPages(pages, desk);
+    serveHookPages(pages, desk, url);
     serveIncidentPages(pages, desk);
     serveAnalyticsPages(pages, desk);
   });

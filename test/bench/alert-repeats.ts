@@ -1,0 +1,74 @@
+/**
+ * One source repeats one alert again and again, ten to a request:
+ * `node --expose-gc test/bench/alert-repeats.ts [alerts] [window]`.
+ * Tells memory, disk and log at each tenth: all but the kept events stay as they are. `window` is the setting
+ * ALERT_RETRY_WINDOW_SECONDS; 0 counts every repeat.
+ */
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+import type { GivenDelivery } from '../../aggregate/alerts/delivery.ts';
+import { Engine } from '../../aggregate/engine.ts';
+import { readConfig } from '../../infra/config.ts';
+import { sql } from '../../infra/kernel/sql.ts';
+import { firing, prometheusBody } from '../alerts/service.ts';
+import { temporaryDirectory } from '../support/engine.ts';
+
+const [alertsAsked = '1000000', window = '0'] = process.argv.slice(2);
+const PER_DELIVERY = 10;
+const SENDERS = 64;
+const TENTHS = 10;
+const MIB = 2 ** 20;
+
+/** Files come and go while it looks. */
+const megabytesIn = (directory: string): number =>
+  Number(spawnSync('du', ['-sk', directory]).stdout.toString().split('\t')[0]) / 1024;
+
+using directory = temporaryDirectory();
+const engine = await Engine.open(
+  readConfig({ DATA_DIR: directory.path, ALERT_RETRY_WINDOW_SECONDS: window }),
+);
+const alerts = await engine.alerts();
+const given: GivenDelivery = {
+  project: 1,
+  integration: 'source',
+  door: 'prometheus',
+  mapping: null,
+  groups_by_payload: true,
+  idempotency_key: '',
+};
+const body = Buffer.from(
+  JSON.stringify(
+    prometheusBody(
+      Array.from({ length: PER_DELIVERY }, (_, i) => firing({ startsAt: `2026-11-21T03:10:2${i}Z` })),
+    ),
+  ),
+);
+const deliveries = Math.ceil(Number(alertsAsked) / PER_DELIVERY);
+const journal = () => join(directory.path, 'log');
+
+process.stdout.write('alerts     per second   process MiB   heap MiB   data MiB   log MiB\n');
+let done = 0;
+for (let tenth = 1; tenth <= TENTHS; tenth++) {
+  const until = Math.round((deliveries * tenth) / TENTHS);
+  const [began, from] = [performance.now(), done];
+  const send = async () => {
+    while (done < until) {
+      done++;
+      await alerts.deliver(given, body, alerts.read(given, body));
+    }
+  };
+  await Promise.all(Array.from({ length: SENDERS }, send));
+  await alerts.settle();
+  globalThis.gc?.();
+  const { rss, heapUsed } = process.memoryUsage();
+  const rate = ((done - from) * PER_DELIVERY * 1000) / (performance.now() - began);
+  const figures = [rss / MIB, heapUsed / MIB, megabytesIn(directory.path), megabytesIn(journal())];
+  process.stdout.write(
+    `${String(done * PER_DELIVERY).padEnd(11)}${rate.toFixed(0).padEnd(13)}${figures.map((one) => one.toFixed(1).padEnd(12)).join(' ')}\n`,
+  );
+}
+const [row] = await engine.runtime.store.rows<{ events: number; alerts: number }>(
+  sql`SELECT sum(events) AS events, count() AS alerts FROM chain_metrics.alerts FINAL`,
+);
+process.stdout.write(`${row?.events} counted in ${row?.alerts} alert\n`);
+await engine.close();
