@@ -98,10 +98,17 @@ export class GroupMember {
     this.#pauses.add(timer);
   }
 
+  /** Throws when the brokers do not answer; it may be started again. */
   async start(): Promise<void> {
     const { topic, config } = this.#options;
-    await this.#consumer.connect();
-    await this.#consumer.subscribe({ topics: [topic], fromBeginning: true });
+    try {
+      await this.#consumer.connect();
+      await this.#consumer.subscribe({ topics: [topic], fromBeginning: true });
+    } catch (error) {
+      await this.#consumer.disconnect().catch(() => undefined);
+      this.#consumer = this.#newConsumer();
+      throw error;
+    }
     await this.#consumer.run({
       autoCommit: false,
       eachBatchAutoResolve: false,

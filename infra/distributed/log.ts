@@ -202,7 +202,7 @@ export class DistributedLog implements Log {
     count: number,
     take: (batch: readonly Placed[]) => Promise<Handed>,
   ): Promise<void> {
-    await this.#ensure(topic);
+    await this.#patiently(() => this.#ensure(topic));
     const options = {
       kafka: this.#kafka,
       config: this.#config,
@@ -214,7 +214,7 @@ export class DistributedLog implements Log {
     };
     const members = Array.from({ length: count }, () => new GroupMember(options));
     this.#groups.push({ topic, group, members });
-    await Promise.all(members.map((member) => member.start()));
+    await Promise.all(members.map((member) => this.#patiently(() => member.start())));
   }
 
   /** Sends with acknowledgement of all replicas and returns the offset of the first message of the last partition. */

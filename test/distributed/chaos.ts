@@ -35,6 +35,8 @@ const ROLES = ['ingest', 'load', 'load', 'work', 'work', 'serve'];
 const FOLLOWED = 'polkadot';
 const AWAY_MS_MAX = 2500;
 const GUESTS = 3;
+/** Everything has been taken in and computed so long after the last fault. */
+const SETTLED_MS_MAX = 180_000;
 const FOLLOWED_POLL_MS = 200;
 
 type Happening = (deployment: Deployment, random: Random) => Promise<void>;
@@ -145,15 +147,31 @@ export async function live({ seed, share, kills, onStep }: ChaosOptions): Promis
       onStep?.(report);
     }
     source.finalized = last;
-    await feeding;
-    while (!(await isFollowed(producer, followed.length))) await pause(FOLLOWED_POLL_MS);
-    await producer.settle();
+    await Promise.race([caughtUp(deployment, feeding, followed.length), tooLate(deployment)]);
     report.faults.push(...differences(await contentOf(producer), expected));
   } finally {
     await Promise.all(deployment.roles.map(({ process }) => process.kill()));
     await producer.close();
   }
   return report;
+}
+
+async function caughtUp(deployment: Deployment, feeding: Promise<void>, followed: number): Promise<void> {
+  const { producer, roles, environment } = deployment;
+  // A process that found a service gone while it started has ended, and whoever runs it starts it again.
+  for (const role of roles) {
+    if (role.process.child.exitCode !== null) role.process = await startRole(role.name, environment, false);
+  }
+  await feeding;
+  while (!(await isFollowed(producer, followed))) await pause(FOLLOWED_POLL_MS);
+  await producer.settle();
+}
+
+/** What stands still says where: whatever waits for a service for good would be found only by waiting for good. */
+async function tooLate({ roles }: Deployment): Promise<never> {
+  await pause(SETTLED_MS_MAX, undefined, { ref: false });
+  const words = roles.map(({ name, process }) => `${name} (${process.child.exitCode}): ${process.said()}`);
+  throw new Error(`after ${SETTLED_MS_MAX} ms it has not caught up\n${words.join('\n')}`);
 }
 
 function scheduleOf(kills: number, random: Random): (readonly [what: string, happen: Happening])[] {
