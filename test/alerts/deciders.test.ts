@@ -36,6 +36,7 @@ let projects = 0;
 class Decider {
   readonly #seat: ReturnType<SharedLog['seat']>;
   #writing = gate();
+  #isPaused = true;
   alerts!: Alerts;
   /** Set while a batch is with it. */
   busy: Promise<void> | undefined;
@@ -64,12 +65,15 @@ class Decider {
     return decider;
   }
 
+  /** What waits already goes on waiting for the same resumption. */
   pause(): void {
-    this.#writing = gate();
+    if (!this.#isPaused) this.#writing = gate();
+    this.#isPaused = true;
   }
 
   resume(): void {
     this.#writing.open();
+    this.#isPaused = false;
   }
 
   /** Resolves when what is handed over is decided on; `onSettled` is called when it is durable. */

@@ -8,6 +8,12 @@ const MAIN = fileURLToPath(new URL('../../infra/main.ts', import.meta.url));
 /** A busy machine starts many processes at once. */
 const READY_MS_MAX = 120_000;
 
+/** Whatever ends the test, its processes must not live on. */
+const living = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of living) child.kill('SIGKILL');
+});
+
 /** A process of one or more roles, as an operator starts it. */
 export interface RoleProcess {
   readonly child: ChildProcess;
@@ -27,10 +33,8 @@ export async function startRole(
     env: { ...process.env, PORT: '0', ...environment, UV_THREADPOOL_SIZE: '16' },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  // Whatever ends the test, its processes must not live on.
-  const end = () => child.kill('SIGKILL');
-  process.once('exit', end);
-  child.once('exit', () => process.off('exit', end));
+  living.add(child);
+  child.once('exit', () => living.delete(child));
   let text = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (piece) => {
