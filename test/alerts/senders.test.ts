@@ -151,17 +151,13 @@ describe.runIf(isPossible)('Alertmanager', () => {
   test('loses nothing while our server is away, killed or stopped', async () => {
     const manager = await alertmanager('away');
     await stopServer('SIGKILL');
-    await tell(
-      manager,
-      ['a', 'b', 'c'].map((instance) => raised('Away', instance)),
-    );
+    const alerts = ['a', 'b', 'c'].map((instance) => raised('Away', instance));
+    await tell(manager, alerts);
     await pause(1500);
     await startServer();
     await until('all have arrived', async () => (await alertsOf('Away')).length === 3, 30_000);
     await stopServer('SIGTERM');
-    const over = ['a', 'b', 'c'].map((instance) =>
-      raised('Away', instance, { endsAt: new Date().toISOString() }),
-    );
+    const over = alerts.map((alert) => ({ ...alert, endsAt: new Date().toISOString() }));
     await tell(manager, over);
     await pause(500);
     await startServer();
