@@ -99,12 +99,11 @@ async function alertmanager(name: string, cluster?: { port: number; peer: number
   return started;
 }
 
-const raised = (alertname: string, instance: string, more: object = {}) => ({
+const raised = (alertname: string, instance: string) => ({
   labels: { alertname, instance, severity: 'page' },
   annotations: { summary: `${alertname} of ${instance}` },
   generatorURL: 'http://p.example/graph?g0.expr=up+%3D%3D+0&g0.tab=1',
   startsAt: new Date().toISOString(),
-  ...more,
 });
 
 describe.runIf(isPossible)('Alertmanager', () => {
