@@ -37,17 +37,14 @@ const within = (window: Window) => sql`time >= toDateTime64(${window.from}, 3, '
  * alone do: a set of numbers is made several times faster than one of chains and numbers, and another chain's block
  * of the same height is judged like any other.
  */
-const living = (
-  columns: '*' | 'rank',
-  window: Window,
-): Sql => sql`(SELECT ${raw(columns)} FROM ${blocks} FINAL
+export function livingBlocks(window: Window, columns: '*' | 'rank' = '*'): Sql {
+  return sql`(SELECT ${raw(columns)} FROM ${blocks} FINAL
     WHERE relay_chain = ${window.relay_chain}
       AND number IN (
         SELECT number FROM ${blocks}
         WHERE relay_chain = ${window.relay_chain} AND ${within(window)})
       AND ${within(window)})`;
-
-export const livingBlocks = (window: Window): Sql => living('*', window);
+}
 
 /**
  * Rows of all living blocks of a relay chain, for facts that are few against the blocks: only the heights that
@@ -74,7 +71,7 @@ const livingRows =
       where,
       sql`(SELECT * FROM ${table}
     WHERE relay_chain = ${window.relay_chain} AND ${within(window)} AND ${where}
-      AND rank IN ${living('rank', window)})`,
+      AND rank IN ${livingBlocks(window, 'rank')})`,
     );
 
 /** Rows of the living blocks of a window. Each load ranks its rows anew, so no row of them appears twice. */
