@@ -3,7 +3,13 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { leftOut } from './test/support/services/available.ts';
 
 /** Files that take minutes, in the order in which they begin: what is long must not be left for the end. */
-const LONG = ['test/exactness/', 'test/distributed/', 'test/alerts/', 'test/metrics/', 'test/sources/'];
+const LONG = [
+  'test/exactness/',
+  'test/distributed/',
+  'test/serve/alerts/',
+  'test/aggregate/metrics/',
+  'test/ingest/sources/',
+];
 
 class LongFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

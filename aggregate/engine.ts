@@ -1,23 +1,23 @@
 import type { Readable } from 'node:stream';
-import type { Config } from '../infra/config.ts';
+import { applySchema, type Schema } from '../infra/clickhouse/schema.ts';
+import { sql } from '../infra/clickhouse/sql.ts';
+import type { Config } from '../infra/config/config.ts';
+import { alone } from '../infra/coordination/lease.ts';
+import { Mutex } from '../infra/coordination/mutex.ts';
+import { type Numbers, Sequence, SharedSequence } from '../infra/coordination/sequence.ts';
 import { ProductError, reasonOf } from '../infra/errors.ts';
-import { applySchema, type Schema } from '../infra/kernel/schema.ts';
-import { sql } from '../infra/kernel/sql.ts';
-import { alone } from '../infra/lease.ts';
-import { Mutex } from '../infra/mutex.ts';
 import { openRuntime } from '../infra/open-runtime.ts';
-import type { Clock, Runtime } from '../infra/runtime.ts';
-import { type Numbers, Sequence, SharedSequence } from '../infra/sequence.ts';
+import type { Clock, Runtime } from '../infra/ports.ts';
 import { loadRegistry, type Registry } from '../ingest/chains/registry.ts';
-import { Loader, type Loads, TOPICS } from '../ingest/load.ts';
-import { type IngestOptions, type IngestSummary, publish } from '../ingest/publish.ts';
-import { blockInlets, blockViews } from '../ingest/streams/blocks.ts';
-import { blocks, chains, deadLetters, rawTables, touched } from '../ingest/streams/raw.ts';
-import { snapshotsIn, snapshotViews } from '../ingest/streams/snapshots.ts';
-import { Aggregator } from './aggregator.ts';
+import { Loader, type Loads, TOPICS } from '../ingest/loader.ts';
+import { type IngestOptions, type IngestSummary, publish } from '../ingest/log/publish.ts';
+import { blocks, chains, deadLetters, rawTables, touched } from '../ingest/raw/tables.ts';
+import { blockInlets, blockViews } from '../ingest/raw/views/blocks.ts';
+import { snapshotsIn, snapshotViews } from '../ingest/raw/views/snapshots.ts';
 import { Alerts } from './alerts/alerts.ts';
-import { ledgerTables, settled, unsettle, windows } from './ledger.ts';
 import { keptMetrics } from './metrics/index.ts';
+import { Aggregator } from './runner/aggregator.ts';
+import { ledgerTables, settled, unsettle, windows } from './runner/ledger.ts';
 
 export const schema: Schema = {
   tables: [...rawTables, ...blockInlets, snapshotsIn, ...ledgerTables],

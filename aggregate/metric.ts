@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import { type Column, type Columns, clickhouseType } from '../infra/kernel/columns.ts';
-import type { Sql } from '../infra/kernel/sql.ts';
-import { type Table, table } from '../infra/kernel/table.ts';
-import type { Window } from '../ingest/streams/living.ts';
+import { type Column, type Columns, clickhouseType } from '../infra/clickhouse/columns.ts';
+import type { Sql } from '../infra/clickhouse/sql.ts';
+import { type Table, table } from '../infra/clickhouse/table.ts';
+import type { Window } from '../ingest/raw/canonical.ts';
 
 /**
  * How wide a recomputed window is: days, months, or everything of a relay chain at once, where an entity's life

@@ -1,3 +1,3 @@
-import type { Clock } from './runtime.ts';
+import type { Clock } from './ports.ts';
 
 export const systemClock: Clock = { now: () => Date.now() };

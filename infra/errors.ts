@@ -1,6 +1,6 @@
 /**
  * Every error a user can meet has a class, a stable code, a public text and, where it helps the operator,
- * a private detail that reaches the log only. `serve/errors.ts` is the one place that maps codes to HTTP.
+ * a private detail that reaches the log only. `serve/http/errors.ts` is the one place that maps codes to HTTP.
  */
 export type ErrorCode =
   | 'setting_invalid'

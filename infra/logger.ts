@@ -1,5 +1,5 @@
 import { type Logger as Pino, pino } from 'pino';
-import type { Config } from './config.ts';
+import type { Config } from './config/config.ts';
 
 /** The log of a process: lines of JSON on standard output. */
 export type Logger = Pick<Pino, 'debug' | 'info' | 'warn' | 'error'>;

@@ -1,5 +1,5 @@
-import type { Config } from './config.ts';
-import type { Clock, Runtime } from './runtime.ts';
+import type { Config } from './config/config.ts';
+import type { Clock, Runtime } from './ports.ts';
 
 /** Opens the ports of the profile that the settings name; the other profile's libraries are not even loaded. */
 export async function openRuntime(

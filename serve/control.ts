@@ -6,11 +6,11 @@ import { join } from 'node:path';
 import { PassThrough, type Readable } from 'node:stream';
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { replayOrder } from '../aggregate/alerts/replay.ts';
+import { replayOrder } from '../aggregate/alerts/processor/replay.ts';
 import { type ErrorCode, ProductError, reasonOf } from '../infra/errors.ts';
-import { lettersOrder } from '../ingest/letters.ts';
-import { usersOrder } from './accounts/operator.ts';
+import { lettersOrder } from '../ingest/log/dead-letter-requests.ts';
 import type { ExportRequest, Operator } from './cli/operator.ts';
+import { usersOrder } from './identity/accounts/operator.ts';
 
 /**
  * The operator's socket: whoever may write into the data directory may order work from the server that owns it,

@@ -1,13 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { settings } from '../infra/config.ts';
+import { settings } from '../infra/config/config.ts';
 
 const ROOT = new URL('..', import.meta.url).pathname;
 /** From the ground up: each may import what stands before it. */
 const STOREYS = ['infra', 'ingest', 'aggregate', 'serve'] as const;
 /** Where everything is put together: the only files of the ground that know what stands above. */
-const COMPOSITION = ['infra/main.ts', 'infra/bin.js'];
+const COMPOSITION = ['serve/main.ts', 'serve/bin.js'];
 const FILE_LINES_MAX = 350;
 const FUNCTION_LINES_MAX = 70;
 
@@ -135,7 +135,7 @@ describe('the house', () => {
 describe('the engine', () => {
   test('gets its settings in the statement: given to the client they would stick to its connection', () => {
     // A server's address carries them for one statement alone.
-    const overHttp = ['infra/distributed/store.ts', 'test/distributed/clickhouse.test.ts'];
+    const overHttp = ['infra/distributed/store.ts', 'test/infra/distributed/clickhouse.test.ts'];
     expect(
       all
         .filter(({ path, text }) => path !== 'test/house.test.ts' && text.includes('clickhouse_settings'))
@@ -150,8 +150,11 @@ describe('the engine', () => {
     const workers = all.filter(({ packages }) =>
       packages.some((name) => /^(node:)?worker_threads$/.test(name)),
     );
-    expect(workers.map(({ path }) => path)).toEqual(['aggregate/fold-worker.ts', 'aggregate/folding.ts']);
-    expect(reachedFrom('aggregate/fold-worker.ts')).not.toContain('infra/embedded/store.ts');
+    expect(workers.map(({ path }) => path)).toEqual([
+      'aggregate/runner/fold-worker.ts',
+      'aggregate/runner/folding.ts',
+    ]);
+    expect(reachedFrom('aggregate/runner/fold-worker.ts')).not.toContain('infra/embedded/store.ts');
     expect(readFileSync(join(ROOT, '.vitest.config.ts'), 'utf8')).toContain("pool: 'forks'");
   });
 });

@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { Config } from '../../infra/config.ts';
+import { applySchema } from '../../infra/clickhouse/schema.ts';
+import type { Config } from '../../infra/config/config.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
-import { applySchema } from '../../infra/kernel/schema.ts';
-import type { Runtime } from '../../infra/runtime.ts';
-import { type Answer, Answers } from './answers.ts';
-import { Collector } from './collector.ts';
+import type { Runtime } from '../../infra/ports.ts';
 import {
   type ActionHead,
   ALERTS_TOPIC,
@@ -14,13 +12,15 @@ import {
   type ReplayHead,
   readDelivery,
   writeEvent,
-} from './delivery.ts';
-import { Follower, type Opened, type Shown } from './follower.ts';
-import { projectsWithEvents, type Replayed, type ReplayOrder, replayProject } from './replay.ts';
-import { acceptedRules, type deliveryRules, foldRules } from './rules.ts';
-import type { ReadEvent } from './states.ts';
-import { alertTables } from './tables.ts';
-import { Writer } from './writer.ts';
+} from './model/event.ts';
+import { acceptedRules, type deliveryRules, foldRules } from './model/rules.ts';
+import { alertTables } from './model/tables.ts';
+import { Follower, type Opened, type Shown } from './processor/processor.ts';
+import type { ReadEvent } from './processor/project-state-cache.ts';
+import { Collector } from './processor/publisher.ts';
+import { projectsWithEvents, type Replayed, type ReplayOrder, replayProject } from './processor/replay.ts';
+import { type Answer, Answers } from './processor/results.ts';
+import { Writer } from './processor/writer.ts';
 
 const GROUP = 'grouping';
 

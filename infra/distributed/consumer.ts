@@ -1,8 +1,8 @@
 import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import type { Placed } from '../runtime.ts';
+import type { Placed } from '../ports.ts';
 
 export interface ConsumerOptions {
   readonly kafka: Kafka;

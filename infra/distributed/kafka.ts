@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
 import kafkajs, { type Kafka, type KafkaConfig, type SASLOptions } from 'kafkajs';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 

@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { KeyValue } from '../runtime.ts';
+import type { KeyValue } from '../ports.ts';
 
 // Each of these is one step for everybody who asks at the same time.
 

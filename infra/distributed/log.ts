@@ -2,14 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import type { Admin, Kafka, Producer } from 'kafkajs';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
+import { Mutex } from '../coordination/mutex.ts';
+import { patiently } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import { Mutex } from '../mutex.ts';
-import type { Handed, Lag, Letter, Log, Message, Placed } from '../runtime.ts';
+import type { Handed, Lag, Letter, Log, Message, Placed } from '../ports.ts';
 import { GroupMember } from './consumer.ts';
 import { kafkaRefusal, openKafka, ZSTD } from './kafka.ts';
-import { patiently } from './patience.ts';
 import { deadLettersOf, ensureTopic } from './topics.ts';
 
 /** One request to a broker holds no more: with any spread over partitions a batch stays below the topic's limit. */

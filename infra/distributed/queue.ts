@@ -3,7 +3,7 @@ import { type Job as BullJob, Queue as BullQueue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import type { FailedJob, Job, Queue } from '../runtime.ts';
+import type { FailedJob, Job, Queue } from '../ports.ts';
 
 export interface QueueOptions {
   /** A connection that waits as long as Redis is away, which BullMQ asks of its workers. */

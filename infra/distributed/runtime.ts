@@ -1,12 +1,12 @@
 import { Redis } from 'ioredis';
 import { systemClock } from '../clock.ts';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
+import { patiently } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import { type Logger, openLogger } from '../logger.ts';
-import type { Clock, Runtime } from '../runtime.ts';
+import type { Clock, Runtime } from '../ports.ts';
 import { DistributedKeyValue } from './key-value.ts';
 import { DistributedLog } from './log.ts';
-import { patiently } from './patience.ts';
 import { DistributedQueue } from './queue.ts';
 import { DistributedStore } from './store.ts';
 

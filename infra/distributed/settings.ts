@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { whole, yesNo } from '../setting-kinds.ts';
+import { whole, yesNo } from '../config/kinds.ts';
 
 /** Settings of the distributed profile; the embedded one reads none of them. */
 export const distributedSettings = {

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client';
-import type { Config } from '../config.ts';
-import { ProductError, reasonOf } from '../errors.ts';
+import { onCluster } from '../clickhouse/cluster.ts';
 import {
   engineError,
   FORMATS,
@@ -11,12 +10,13 @@ import {
   loadError,
   READ_SETTINGS,
   STREAM_SETTINGS,
-} from '../kernel/engine-words.ts';
-import { DATABASE, literal, type Sql } from '../kernel/sql.ts';
-import type { Table } from '../kernel/table.ts';
-import { type Format, type Pieces, readAll, type StagedBatch, type Store } from '../runtime.ts';
-import { onCluster } from './cluster.ts';
-import { patiently } from './patience.ts';
+} from '../clickhouse/settings.ts';
+import { DATABASE, literal, type Sql } from '../clickhouse/sql.ts';
+import type { Table } from '../clickhouse/table.ts';
+import type { Config } from '../config/config.ts';
+import { patiently } from '../coordination/retry.ts';
+import { ProductError, reasonOf } from '../errors.ts';
+import { type Format, type Pieces, readAll, type StagedBatch, type Store } from '../ports.ts';
 
 const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = Buffer.from('\n');

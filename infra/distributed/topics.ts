@@ -1,5 +1,5 @@
 import kafkajs, { type Admin } from 'kafkajs';
-import type { Config } from '../config.ts';
+import type { Config } from '../config/config.ts';
 import { ProductError } from '../errors.ts';
 
 const HOUR_MS = 3_600_000;

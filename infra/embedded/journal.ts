@@ -16,7 +16,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { ProductError, reasonOf } from '../errors.ts';
-import type { Handed, Message, Placed } from '../runtime.ts';
+import type { Handed, Message, Placed } from '../ports.ts';
 
 export interface JournalOptions {
   readonly directory: string;

@@ -1,4 +1,4 @@
-import type { Clock, KeyValue } from '../runtime.ts';
+import type { Clock, KeyValue } from '../ports.ts';
 
 interface Entry {
   value: string;

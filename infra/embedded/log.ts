@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Handed, Lag, Letter, Log, Message, Placed } from '../runtime.ts';
+import type { Handed, Lag, Letter, Log, Message, Placed } from '../ports.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 
 /** Makes a batch ready at once, and returns what is to be done when its turn has come. */

@@ -1,5 +1,5 @@
 import { reasonOf } from '../errors.ts';
-import type { FailedJob, Job, Queue } from '../runtime.ts';
+import type { FailedJob, Job, Queue } from '../ports.ts';
 
 interface Lane {
   waiting: Map<string, Waiting>;

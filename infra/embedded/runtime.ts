@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { systemClock } from '../clock.ts';
-import type { Config } from '../config.ts';
-import type { Clock, Runtime } from '../runtime.ts';
+import type { Config } from '../config/config.ts';
+import type { Clock, Runtime } from '../ports.ts';
 import { EmbeddedKeyValue } from './key-value.ts';
 import { EmbeddedLog } from './log.ts';
 import { EmbeddedQueue } from './queue.ts';

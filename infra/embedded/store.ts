@@ -16,8 +16,6 @@ import type { Readable } from 'node:stream';
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import { Session } from 'chdb';
 import { createChdbConnection } from 'chdb/connection';
-import type { Config } from '../config.ts';
-import { ProductError, reasonOf } from '../errors.ts';
 import {
   engineError,
   FORMATS,
@@ -28,10 +26,12 @@ import {
   READ_SETTINGS,
   STREAM_SETTINGS,
   UNWRITABLE,
-} from '../kernel/engine-words.ts';
-import { DATABASE, literal, type Sql } from '../kernel/sql.ts';
-import type { Table } from '../kernel/table.ts';
-import { type Format, type Pieces, readAll, type StagedBatch, type Store } from '../runtime.ts';
+} from '../clickhouse/settings.ts';
+import { DATABASE, literal, type Sql } from '../clickhouse/sql.ts';
+import type { Table } from '../clickhouse/table.ts';
+import type { Config } from '../config/config.ts';
+import { ProductError, reasonOf } from '../errors.ts';
+import { type Format, type Pieces, readAll, type StagedBatch, type Store } from '../ports.ts';
 import { splitLines } from './lines.ts';
 
 /**

@@ -1,6 +1,6 @@
-import { sql } from '../../infra/kernel/sql.ts';
-import type { Store } from '../../infra/runtime.ts';
-import { blocks } from '../streams/raw.ts';
+import { sql } from '../../infra/clickhouse/sql.ts';
+import type { Store } from '../../infra/ports.ts';
+import { blocks } from '../raw/tables.ts';
 
 /** Heights from `from` to `to`, both of them in it. */
 export interface Heights {

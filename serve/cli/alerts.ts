@@ -1,5 +1,5 @@
-import type { Difference, Replayed } from '../../aggregate/alerts/replay.ts';
-import type { Config } from '../../infra/config.ts';
+import type { Difference, Replayed } from '../../aggregate/alerts/processor/replay.ts';
+import type { Config } from '../../infra/config/config.ts';
 import { EXIT } from './failure.ts';
 import { openOperator } from './open.ts';
 import { plural } from './words.ts';

@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream';
-import type { Config } from '../../infra/config.ts';
+import type { Config } from '../../infra/config/config.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { blockLines } from '../../ingest/sources/backfill.ts';
 import { countHeights, firstHeights, type Heights } from '../../ingest/sources/heights.ts';
+import { openSource, type SourceOptions } from '../../ingest/sources/open-source.ts';
 import type { Sidecar } from '../../ingest/sources/sidecar.ts';
 import { type Display, openDisplay } from './display.ts';
 import { EXIT } from './failure.ts';
 import { settleShown } from './ingest.ts';
 import { openOperator } from './open.ts';
 import type { Operator } from './operator.ts';
-import { openSource, type SourceOptions } from './source.ts';
 import { stopOnSignal } from './stop.ts';
 import { duration, number, plural } from './words.ts';
 

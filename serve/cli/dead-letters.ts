@@ -1,5 +1,5 @@
-import type { Config } from '../../infra/config.ts';
-import type { LettersAnswer, LettersOrder } from '../../ingest/letters.ts';
+import type { Config } from '../../infra/config/config.ts';
+import type { LettersAnswer, LettersOrder } from '../../ingest/log/dead-letter-requests.ts';
 import { EXIT } from './failure.ts';
 import { openOperator } from './open.ts';
 import { alignedTable, number, plural } from './words.ts';

@@ -1,7 +1,7 @@
-import type { Config } from '../../infra/config.ts';
+import type { Config } from '../../infra/config/config.ts';
 import { reasonOf } from '../../infra/errors.ts';
+import { Following, type FollowingOptions } from '../../ingest/role.ts';
 import { EXIT } from './failure.ts';
-import { Following, type FollowingOptions } from './following.ts';
 import { openOperator } from './open.ts';
 import { stopOnSignal } from './stop.ts';
 

@@ -1,9 +1,9 @@
 import { readRegistry } from '../../aggregate/engine.ts';
-import type { ChainCoverage } from '../../aggregate/status.ts';
-import type { Config } from '../../infra/config.ts';
+import type { ChainCoverage } from '../../aggregate/status/status.ts';
+import type { Config } from '../../infra/config/config.ts';
+import { findChain } from '../../ingest/sources/open-source.ts';
 import { EXIT } from './failure.ts';
 import { openOperator } from './open.ts';
-import { findChain } from './source.ts';
 import { alignedTable, number, plural } from './words.ts';
 
 export interface GapsOptions {

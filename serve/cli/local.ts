@@ -1,18 +1,23 @@
 import type { Readable } from 'node:stream';
-import type { Progress } from '../../aggregate/aggregator.ts';
-import type { Replayed, ReplayOrder } from '../../aggregate/alerts/replay.ts';
+import type { Replayed, ReplayOrder } from '../../aggregate/alerts/processor/replay.ts';
 import type { Engine } from '../../aggregate/engine.ts';
-import { readCoverage, readStatus } from '../../aggregate/status.ts';
-import { sql } from '../../infra/kernel/sql.ts';
-import { type LettersAnswer, type LettersOrder, orderLetters } from '../../ingest/letters.ts';
-import { TOPICS } from '../../ingest/load.ts';
-import type { IngestSummary } from '../../ingest/publish.ts';
+import type { Progress } from '../../aggregate/runner/aggregator.ts';
+import { readCoverage, readStatus } from '../../aggregate/status/status.ts';
+import { sql } from '../../infra/clickhouse/sql.ts';
+import { TOPICS } from '../../ingest/loader.ts';
+import {
+  type LettersAnswer,
+  type LettersOrder,
+  orderLetters,
+} from '../../ingest/log/dead-letter-requests.ts';
+import type { IngestSummary } from '../../ingest/log/publish.ts';
+import { deadLetters, refusedFacts } from '../../ingest/raw/tables.ts';
 import { missingHeights } from '../../ingest/sources/heights.ts';
-import { deadLetters, refusedFacts } from '../../ingest/streams/raw.ts';
-import { openAccounts } from '../accounts/accounts.ts';
-import { carryOut, type UsersAnswer, type UsersOrder } from '../accounts/operator.ts';
-import { exportStatement } from '../export.ts';
-import { findMetrics } from './metric-names.ts';
+import { findChain } from '../../ingest/sources/open-source.ts';
+import { openAccounts } from '../identity/accounts/accounts.ts';
+import { carryOut, type UsersAnswer, type UsersOrder } from '../identity/accounts/operator.ts';
+import { exportStatement } from '../metrics/export.ts';
+import { findMetrics } from '../metrics/metric-names.ts';
 import type {
   ExportRequest,
   IngestReport,
@@ -22,7 +27,6 @@ import type {
   Rebuilt,
   Source,
 } from './operator.ts';
-import { findChain } from './source.ts';
 
 const PROGRESS_MS = 200;
 const REASONS_SHOWN = 5;

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { Engine, type Role } from '../../aggregate/engine.ts';
-import type { Config } from '../../infra/config.ts';
+import type { Config } from '../../infra/config/config.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { LocalOperator } from './local.ts';
 import type { Operator } from './operator.ts';

@@ -1,11 +1,11 @@
 import type { Readable } from 'node:stream';
-import type { Progress } from '../../aggregate/aggregator.ts';
-import type { Replayed, ReplayOrder } from '../../aggregate/alerts/replay.ts';
-import type { ChainCoverage, Status } from '../../aggregate/status.ts';
-import type { LettersAnswer, LettersOrder } from '../../ingest/letters.ts';
-import type { IngestSummary } from '../../ingest/publish.ts';
+import type { Replayed, ReplayOrder } from '../../aggregate/alerts/processor/replay.ts';
+import type { Progress } from '../../aggregate/runner/aggregator.ts';
+import type { ChainCoverage, Status } from '../../aggregate/status/status.ts';
+import type { LettersAnswer, LettersOrder } from '../../ingest/log/dead-letter-requests.ts';
+import type { IngestSummary } from '../../ingest/log/publish.ts';
 import type { Heights } from '../../ingest/sources/heights.ts';
-import type { UsersAnswer, UsersOrder } from '../accounts/operator.ts';
+import type { UsersAnswer, UsersOrder } from '../identity/accounts/operator.ts';
 
 export interface Source {
   /** Path of the file, as the operator knows it. */

@@ -1,8 +1,8 @@
-import type { Config } from '../../infra/config.ts';
+import type { Config } from '../../infra/config/config.ts';
 import { ProductError } from '../../infra/errors.ts';
+import { findMetrics } from '../metrics/metric-names.ts';
 import { openDisplay } from './display.ts';
 import { EXIT } from './failure.ts';
-import { findMetrics } from './metric-names.ts';
 import { openOperator } from './open.ts';
 import { duration, number, plural } from './words.ts';
 

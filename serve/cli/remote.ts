@@ -2,15 +2,15 @@ import { type IncomingMessage, request } from 'node:http';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import type { Progress } from '../../aggregate/aggregator.ts';
-import type { Replayed, ReplayOrder } from '../../aggregate/alerts/replay.ts';
-import type { ChainCoverage, Status } from '../../aggregate/status.ts';
+import type { Replayed, ReplayOrder } from '../../aggregate/alerts/processor/replay.ts';
+import type { Progress } from '../../aggregate/runner/aggregator.ts';
+import type { ChainCoverage, Status } from '../../aggregate/status/status.ts';
 import { ProductError } from '../../infra/errors.ts';
-import type { LettersAnswer, LettersOrder } from '../../ingest/letters.ts';
-import type { IngestSummary } from '../../ingest/publish.ts';
+import type { LettersAnswer, LettersOrder } from '../../ingest/log/dead-letter-requests.ts';
+import type { IngestSummary } from '../../ingest/log/publish.ts';
 import type { Heights } from '../../ingest/sources/heights.ts';
-import type { UsersAnswer, UsersOrder } from '../accounts/operator.ts';
 import { findSocket, type Line, type Told } from '../control.ts';
+import type { UsersAnswer, UsersOrder } from '../identity/accounts/operator.ts';
 import type {
   ExportRequest,
   IngestReport,

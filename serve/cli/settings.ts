@@ -1,4 +1,4 @@
-import { isSecretSetting, readConfig, settings } from '../../infra/config.ts';
+import { isSecretSetting, readConfig, settings } from '../../infra/config/config.ts';
 import { alignedTable } from './words.ts';
 
 /** Every setting with its meaning, default and current value: the same object that reads the environment. */

@@ -2,15 +2,15 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { ALL_ROLES, type Engine, ROLES, type Role } from '../../aggregate/engine.ts';
-import type { Config } from '../../infra/config.ts';
+import type { Config } from '../../infra/config/config.ts';
+import { Lease } from '../../infra/coordination/lease.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
-import { Lease } from '../../infra/lease.ts';
-import { listeningUrl } from '../address.ts';
+import { type Claim, followConfigured } from '../../ingest/role.ts';
 import { openControl } from '../control.ts';
-import { buildProbes } from '../probes.ts';
+import { buildProbes } from '../http/operator-app.ts';
+import { listeningUrl } from '../http/public-url.ts';
 import { openDisplay } from './display.ts';
 import { EXIT, killSelf } from './failure.ts';
-import { type Claim, followConfigured } from './following.ts';
 import { ingestInputs } from './ingest.ts';
 import { findInputs } from './inputs.ts';
 import { LocalOperator } from './local.ts';
@@ -35,7 +35,9 @@ export async function startCommand(
     stop.first(() => engine.close());
     const operator = new LocalOperator(engine);
     const isServer = roles.has('serve');
-    const app = isServer ? await (await import('../app.ts')).buildApp(engine) : await buildProbes(engine);
+    const app = isServer
+      ? await (await import('../http/app.ts')).buildApp(engine)
+      : await buildProbes(engine);
     stop.first(() => app.close());
     const url = await listen(app, isServer ? config : probesAddress(config));
     stop.log = app.log;

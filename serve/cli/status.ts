@@ -1,6 +1,6 @@
-import type { Missing } from '../../aggregate/heights.ts';
-import type { Status } from '../../aggregate/status.ts';
-import type { Config } from '../../infra/config.ts';
+import type { Missing } from '../../aggregate/status/heights.ts';
+import type { Status } from '../../aggregate/status/status.ts';
+import type { Config } from '../../infra/config/config.ts';
 import { EXIT } from './failure.ts';
 import { openOperator } from './open.ts';
 import { alignedTable, duration, number, plural } from './words.ts';

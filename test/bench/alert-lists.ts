@@ -1,7 +1,7 @@
 /** Lists with filters over a million alerts, and memory while one source repeats the same alert. */
-import { alerts } from '../../aggregate/alerts/tables.ts';
-import { raw, sql } from '../../infra/kernel/sql.ts';
-import { Service } from '../alerts/service.ts';
+import { alerts } from '../../aggregate/alerts/model/tables.ts';
+import { raw, sql } from '../../infra/clickhouse/sql.ts';
+import { Service } from '../serve/alerts/service.ts';
 import { type Figure, milliseconds, ms, report } from './measure.ts';
 
 const ALERTS = 1_000_000;

@@ -6,11 +6,11 @@
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import type { GivenDelivery } from '../../aggregate/alerts/delivery.ts';
+import type { GivenDelivery } from '../../aggregate/alerts/model/event.ts';
 import { Engine } from '../../aggregate/engine.ts';
-import { readConfig } from '../../infra/config.ts';
-import { sql } from '../../infra/kernel/sql.ts';
-import { firing, prometheusBody } from '../alerts/service.ts';
+import { sql } from '../../infra/clickhouse/sql.ts';
+import { readConfig } from '../../infra/config/config.ts';
+import { firing, prometheusBody } from '../serve/alerts/service.ts';
 import { temporaryDirectory } from '../support/engine.ts';
 
 const [alertsAsked = '1000000', window = '0'] = process.argv.slice(2);

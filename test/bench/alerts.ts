@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import Fastify from 'fastify';
-import { ALERTMANAGER, freePort, startAlertmanager } from '../alerts/programs.ts';
+import { ALERTMANAGER, freePort, startAlertmanager } from '../serve/alerts/programs.ts';
 import { temporaryDirectory } from '../support/engine.ts';
 import { canRun } from '../support/needed.ts';
 import { startAlertLoad } from './alert-load.ts';
@@ -17,7 +17,7 @@ import { compare, ms, readSizes, report } from './measure.ts';
 const GOAL = 1;
 const MEASURED_MS = 3000;
 const CONNECTIONS = 32;
-const SERVER = fileURLToPath(new URL('../alerts/killed-server.ts', import.meta.url));
+const SERVER = fileURLToPath(new URL('../serve/alerts/killed-server.ts', import.meta.url));
 
 if (!canRun(ALERTMANAGER)) process.exit(1);
 using directory = temporaryDirectory();

@@ -1,10 +1,10 @@
 import type { KeptMetric } from '../../aggregate/metric.ts';
-import { chainDay } from '../../aggregate/metrics/chain-day.ts';
-import { dailyTps } from '../../aggregate/metrics/daily-tps.ts';
-import { DATABASE, raw, type Sql, sql } from '../../infra/kernel/sql.ts';
-import type { Store } from '../../infra/runtime.ts';
-import type { Window } from '../../ingest/streams/living.ts';
-import { blocks, extrinsics } from '../../ingest/streams/raw.ts';
+import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
+import { dailyTps } from '../../aggregate/metrics/activity/daily-tps.ts';
+import { DATABASE, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import type { Store } from '../../infra/ports.ts';
+import type { Window } from '../../ingest/raw/canonical.ts';
+import { blocks, extrinsics } from '../../ingest/raw/tables.ts';
 
 /**
  * The statements an engineer would write on the same tables, given that no block was ever replaced by one with

@@ -1,7 +1,7 @@
 /** A cached answer of 365 rows, against Fastify that sends a constant buffer of the same size. */
 import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
-import { buildApp } from '../../serve/app.ts';
+import { buildApp } from '../../serve/http/app.ts';
 import { DAYS, openHistory, YEAR } from './history.ts';
 import { startLoad } from './load.ts';
 import { compare, readSizes, report } from './measure.ts';

@@ -1,6 +1,6 @@
 /** One touched day: new rows, tombstones and ledger, against the statement by hand for that day. */
-import { compute } from '../../aggregate/compute.ts';
-import { windows } from '../../aggregate/ledger.ts';
+import { compute } from '../../aggregate/runner/compute.ts';
+import { windows } from '../../aggregate/runner/ledger.ts';
 import { byHand, createHandTable, expectSameRows, FINAL, runByHand } from './by-hand.ts';
 import { ONE_DAY, openHistory } from './history.ts';
 import { compare, type Figure, milliseconds, ms, readSizes, report } from './measure.ts';

@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
 import type { Engine } from '../../aggregate/engine.ts';
-import type { Sql } from '../../infra/kernel/sql.ts';
-import type { Format, Store } from '../../infra/runtime.ts';
+import type { Sql } from '../../infra/clickhouse/sql.ts';
+import type { Format, Store } from '../../infra/ports.ts';
 import { startLoad } from './load.ts';
 import { type Compared, compare } from './measure.ts';
 

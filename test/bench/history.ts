@@ -1,14 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { compute } from '../../aggregate/compute.ts';
 import { Engine } from '../../aggregate/engine.ts';
-import { chainDay } from '../../aggregate/metrics/chain-day.ts';
-import { dailyTps } from '../../aggregate/metrics/daily-tps.ts';
-import { readConfig } from '../../infra/config.ts';
-import { raw, sql } from '../../infra/kernel/sql.ts';
-import type { Window } from '../../ingest/streams/living.ts';
-import { blocks, extrinsics, touched } from '../../ingest/streams/raw.ts';
+import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
+import { dailyTps } from '../../aggregate/metrics/activity/daily-tps.ts';
+import { compute } from '../../aggregate/runner/compute.ts';
+import { raw, sql } from '../../infra/clickhouse/sql.ts';
+import { readConfig } from '../../infra/config/config.ts';
+import type { Window } from '../../ingest/raw/canonical.ts';
+import { blocks, extrinsics, touched } from '../../ingest/raw/tables.ts';
 
 /** A year of two chains, written by the engine itself: nothing is parsed, every block is living. */
 export const YEAR: Window = { relay_chain: 'polkadot', from: '2024-01-01', until: '2024-12-31' };

@@ -1,12 +1,12 @@
 /** The heaviest list answers, uncached, against the engine alone running the same query. */
 import { Engine } from '../../aggregate/engine.ts';
-import { coretimeRegionEvent } from '../../aggregate/metrics/coretime-region-event.ts';
-import { dailyStakingRewards } from '../../aggregate/metrics/daily-staking-rewards.ts';
-import { govVoterHistory } from '../../aggregate/metrics/gov-voter-history.ts';
-import { readConfig } from '../../infra/config.ts';
-import { raw, sql } from '../../infra/kernel/sql.ts';
+import { coretimeRegionEvent } from '../../aggregate/metrics/coretime/coretime-region-event.ts';
+import { govVoterHistory } from '../../aggregate/metrics/governance/gov-voter-history.ts';
+import { dailyStakingRewards } from '../../aggregate/metrics/staking/daily-staking-rewards.ts';
+import { raw, sql } from '../../infra/clickhouse/sql.ts';
+import { readConfig } from '../../infra/config/config.ts';
 import { encodeAddress } from '../../ingest/chains/address.ts';
-import { buildApp } from '../../serve/app.ts';
+import { buildApp } from '../../serve/http/app.ts';
 import { temporaryDirectory } from '../support/engine.ts';
 import { againstEngineAlone } from './engine-alone.ts';
 import { BENCH_SETTINGS } from './history.ts';

@@ -1,6 +1,6 @@
 /** Memory of the process after it has loaded a history, computed it and served it. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { buildApp } from '../../serve/app.ts';
+import { buildApp } from '../../serve/http/app.ts';
 import { openHistory, YEAR } from './history.ts';
 import { type Figure, readSizes, report } from './measure.ts';
 

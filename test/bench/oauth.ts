@@ -7,8 +7,8 @@ import { Agent, createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import Provider from 'oidc-provider';
-import { CALLBACK } from '../accounts/world.ts';
-import { mintCode } from '../oauth/minted.ts';
+import { CALLBACK } from '../serve/identity/accounts/world.ts';
+import { mintCode } from '../serve/identity/oauth/minted.ts';
 import { compare, readSizes, report } from './measure.ts';
 
 const GOAL = 1;
@@ -81,7 +81,7 @@ async function cycles({ port, codes, exchange, lookUp, revoke }: Work): Promise<
 }
 
 async function measure(): Promise<void> {
-  const { openWorld, aUser, anApplication } = await import('../accounts/world.ts');
+  const { openWorld, aUser, anApplication } = await import('../serve/identity/accounts/world.ts');
   const world = await openWorld();
   await world.app.listen({ host: '127.0.0.1', port: 0 });
   const user = await aUser(world);

@@ -1,5 +1,5 @@
 /** An answer that no cache holds, against the engine alone running the same query. */
-import { buildApp } from '../../serve/app.ts';
+import { buildApp } from '../../serve/http/app.ts';
 import { againstEngineAlone } from './engine-alone.ts';
 import { openHistory, YEAR } from './history.ts';
 import { readSizes, report } from './measure.ts';

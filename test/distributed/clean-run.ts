@@ -1,4 +1,4 @@
-import { pricesBeside } from '../metrics/shapes/recorded-prices.ts';
+import { pricesBeside } from '../aggregate/metrics/shapes/recorded-prices.ts';
 import type { InputLine } from '../reference/input.ts';
 import { type Content, contentOf } from '../support/content.ts';
 import { ingestLines, openTestEngine } from '../support/engine.ts';

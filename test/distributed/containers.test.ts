@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Engine } from '../../aggregate/engine.ts';
-import { pause, until } from '../ports/opened.ts';
+import { pause, until } from '../infra/ports/opened.ts';
 import { type Content, contentOf, differences } from '../support/content.ts';
 import { joinEngine } from '../support/distributed.ts';
 import { ingestLines, openTestEngine } from '../support/engine.ts';

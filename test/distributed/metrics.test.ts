@@ -8,10 +8,15 @@ process.env.TEST_PROFILE = 'distributed';
 if (SUITES !== 'all') process.env.INPUTS ??= 'everything recorded';
 const suites =
   SUITES === 'all'
-    ? import.meta.glob(['../facts/**/*.test.ts', '../metrics/*.test.ts', '../ingest/{load,letters}.test.ts'])
+    ? import.meta.glob([
+        '../aggregate/metrics/**/*.test.ts',
+        '../aggregate/runner/*.test.ts',
+        '../ingest/load.test.ts',
+        '../ingest/log/dead-letters.test.ts',
+      ])
     : import.meta.glob([
-        '../metrics/hand.test.ts',
-        '../metrics/equality.test.ts',
-        '../ingest/letters.test.ts',
+        '../aggregate/metrics/hand.test.ts',
+        '../aggregate/metrics/equality.test.ts',
+        '../ingest/log/dead-letters.test.ts',
       ]);
 for (const load of Object.values(suites)) await load();

@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { until } from '../ports/opened.ts';
+import { until } from '../infra/ports/opened.ts';
 
-const MAIN = fileURLToPath(new URL('../../infra/main.ts', import.meta.url));
+const MAIN = fileURLToPath(new URL('../../serve/main.ts', import.meta.url));
 
 /** A busy machine starts many processes at once. */
 const READY_MS_MAX = 120_000;

@@ -1,6 +1,6 @@
 import type { Engine } from '../../aggregate/engine.ts';
-import { sql } from '../../infra/kernel/sql.ts';
-import { blocks, events, extrinsics, prices } from '../../ingest/streams/raw.ts';
+import { sql } from '../../infra/clickhouse/sql.ts';
+import { blocks, events, extrinsics, prices } from '../../ingest/raw/tables.ts';
 import type { Delivery } from './deliveries.ts';
 
 interface Stored {

@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { pricesBeside } from '../metrics/shapes/recorded-prices.ts';
+import { pricesBeside } from '../aggregate/metrics/shapes/recorded-prices.ts';
 import { shapeHash } from '../reference/shaped.ts';
 import { type Content, contentOf, differences } from '../support/content.ts';
 import { ingestLines, openEngine, openTestEngine, temporaryDirectory } from '../support/engine.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Engine } from '../../aggregate/engine.ts';
-import { pricesBeside } from '../metrics/shapes/recorded-prices.ts';
+import { pricesBeside } from '../aggregate/metrics/shapes/recorded-prices.ts';
 import type { InputLine } from '../reference/input.ts';
 import { findChain } from '../reference/registry.ts';
 import { type Content, contentOf, differences } from '../support/content.ts';

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { Engine } from '../../aggregate/engine.ts';
-import { readConfig } from '../../infra/config.ts';
-import { sql } from '../../infra/kernel/sql.ts';
-import { calls } from '../../ingest/streams/raw.ts';
+import { sql } from '../../infra/clickhouse/sql.ts';
+import { readConfig } from '../../infra/config/config.ts';
+import { calls } from '../../ingest/raw/tables.ts';
 import { busyBlock } from '../bench/busiest-day.ts';
 import { temporaryDirectory } from '../support/engine.ts';
 

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { raw, sql } from '../../infra/kernel/sql.ts';
-import type { Table } from '../../infra/kernel/table.ts';
-import { TOPICS } from '../../ingest/load.ts';
+import { raw, sql } from '../../infra/clickhouse/sql.ts';
+import type { Table } from '../../infra/clickhouse/table.ts';
+import { TOPICS } from '../../ingest/loader.ts';
 import {
   blocks,
   calls,
@@ -12,7 +12,7 @@ import {
   prices,
   refusedFacts,
   snapshots,
-} from '../../ingest/streams/raw.ts';
+} from '../../ingest/raw/tables.ts';
 import { recordedLines } from '../support/recordings.ts';
 import {
   ALICE,

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import { Engine } from '../../aggregate/engine.ts';
-import { readConfig } from '../../infra/config.ts';
-import { raw, sql } from '../../infra/kernel/sql.ts';
-import { deadLetters } from '../../ingest/streams/raw.ts';
-import { gate } from '../ports/opened.ts';
+import { raw, sql } from '../../infra/clickhouse/sql.ts';
+import { readConfig } from '../../infra/config/config.ts';
+import { deadLetters } from '../../ingest/raw/tables.ts';
+import { gate } from '../infra/ports/opened.ts';
 import { temporaryDirectory } from '../support/engine.ts';
 
 /** Blocks as Sidecar lays them out, with only what a test is about. */

@@ -1,5 +1,5 @@
 /** Delivers alerts to a server that is killed again and again: `node test/soak/alert-kills.ts [deliveries] [kills] [seed]`. */
-import { deliverUnderKills } from '../alerts/kills.ts';
+import { deliverUnderKills } from '../serve/alerts/kills.ts';
 
 const [deliveries = '100000', kills = '25', seed = '1'] = process.argv.slice(2);
 const started = Date.now();

@@ -1,7 +1,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual, promisify } from 'node:util';
-import { until } from '../ports/opened.ts';
+import { until } from '../infra/ports/opened.ts';
 import { temporaryDirectory } from '../support/engine.ts';
 import { freePort } from '../support/services/service.ts';
 
@@ -12,7 +12,7 @@ import { freePort } from '../support/services/service.ts';
 const secret = () => randomBytes(24).toString('hex');
 const PORT = String(await freePort());
 const SAMPLE = 'ingest/sample';
-const BIN = new URL('../../infra/bin.js', import.meta.url).pathname;
+const BIN = new URL('../../serve/bin.js', import.meta.url).pathname;
 const environment = {
   ...process.env,
   PORT,

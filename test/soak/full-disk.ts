@@ -3,7 +3,7 @@ import { appendFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { contentOfCleanRun, everythingRecorded } from '../distributed/clean-run.ts';
-import { pause, until } from '../ports/opened.ts';
+import { pause, until } from '../infra/ports/opened.ts';
 import { contentOf, differences } from '../support/content.ts';
 import { joinEngine } from '../support/distributed.ts';
 import { ingestLines } from '../support/engine.ts';

@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { sql } from '../../infra/kernel/sql.ts';
-import { TOPICS } from '../../ingest/load.ts';
-import { blocks } from '../../ingest/streams/raw.ts';
+import { sql } from '../../infra/clickhouse/sql.ts';
+import { TOPICS } from '../../ingest/loader.ts';
+import { blocks } from '../../ingest/raw/tables.ts';
 import { type RoleProcess, startRole } from '../distributed/roles.ts';
-import { FakeSidecar, recordedBlocks } from '../sources/fake-sidecar.ts';
+import { FakeSidecar, recordedBlocks } from '../ingest/sources/fake-sidecar.ts';
 import { joinEngine } from '../support/distributed.ts';
 import { startServices } from '../support/services/index.ts';
 

@@ -1,4 +1,4 @@
-import type { Served } from '../facts/coretime/served.ts';
+import type { Served } from '../aggregate/metrics/coretime/served.ts';
 import { parseAccount } from '../reference/accounts.ts';
 import { ANSWERS, type Answer, SEARCHES } from '../reference/answers.ts';
 import type { Input } from '../reference/input.ts';

@@ -1,6 +1,6 @@
 import type { Engine } from '../../aggregate/engine.ts';
 import { keptMetrics, readMetrics } from '../../aggregate/metrics/index.ts';
-import { type Sql, sql } from '../../infra/kernel/sql.ts';
+import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import {
   blocks,
   calls,
@@ -9,7 +9,7 @@ import {
   prices,
   refusedFacts,
   snapshots,
-} from '../../ingest/streams/raw.ts';
+} from '../../ingest/raw/tables.ts';
 import { servedRows } from './served.ts';
 
 /** By table, what it says: its rows as text, sorted, without the order and the time in which they came. */

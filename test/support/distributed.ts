@@ -1,5 +1,5 @@
 import { Engine, type Role } from '../../aggregate/engine.ts';
-import { readConfig } from '../../infra/config.ts';
+import { readConfig } from '../../infra/config/config.ts';
 import type { TestEngine } from './engine.ts';
 import { startClickHouse } from './services/clickhouse.ts';
 import { addresses, startServices } from './services/index.ts';

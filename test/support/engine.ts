@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { Engine, schema } from '../../aggregate/engine.ts';
-import { readConfig } from '../../infra/config.ts';
-import { DATABASE } from '../../infra/kernel/sql.ts';
-import { chains } from '../../ingest/streams/raw.ts';
+import { DATABASE } from '../../infra/clickhouse/sql.ts';
+import { readConfig } from '../../infra/config/config.ts';
+import { chains } from '../../ingest/raw/tables.ts';
 import type { InputLine } from '../reference/input.ts';
 
 /** A directory that is gone after use. */

@@ -1,8 +1,8 @@
 import type { Engine } from '../../aggregate/engine.ts';
 import type { KeptMetric, Metric, Ordering, ReadMetric } from '../../aggregate/metric.ts';
-import { rendered } from '../../infra/kernel/columns.ts';
-import { raw, type Sql, sql } from '../../infra/kernel/sql.ts';
-import { blocks } from '../../ingest/streams/raw.ts';
+import { rendered } from '../../infra/clickhouse/columns.ts';
+import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { blocks } from '../../ingest/raw/tables.ts';
 import type { Input } from '../reference/input.ts';
 
 export type Row = Readonly<Record<string, unknown>>;

@@ -1,11 +1,9 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { type Alert, SEVERITIES, STATUSES } from '../../../aggregate/alerts/alert.ts';
-import { alertOf, changeAlert } from '../actions.ts';
-import type { Desk } from '../desk.ts';
-import type { Api } from '../endpoint.ts';
-import { addNote, deleteNote, notesOf } from '../notes.ts';
-import { usersById } from '../projects.ts';
+import { type Alert, SEVERITIES, STATUSES } from '../../../aggregate/alerts/model/alert.ts';
+import { alertOf, changeAlert } from '../projects/actions.ts';
+import { addNote, deleteNote, notesOf } from '../projects/notes.ts';
+import { usersById } from '../projects/projects.ts';
 import {
   type AlertFilter,
   countAlerts,
@@ -14,8 +12,10 @@ import {
   listAlerts,
   SORTS,
   type Sort,
-} from '../reading.ts';
-import type { Note } from '../tables.ts';
+} from '../projects/reading.ts';
+import type { Note } from '../projects/tables.ts';
+import type { Desk } from '../services.ts';
+import type { Api } from './endpoint.ts';
 import { alertJson, alertShape, timeText, userShape } from './shapes.ts';
 
 const several = <T extends string>(values: readonly [T, ...T[]]) =>

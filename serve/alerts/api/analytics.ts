@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { alertsByDay, flapping, type NoisyAlert, noisiest, type Range } from '../analytics.ts';
-import type { Desk } from '../desk.ts';
-import type { Api } from '../endpoint.ts';
+import { alertsByDay, flapping, type NoisyAlert, noisiest, type Range } from '../projects/analytics.ts';
+import type { Desk } from '../services.ts';
+import type { Api } from './endpoint.ts';
 import { timeText } from './shapes.ts';
 
 const DAY_MS = 86_400_000;

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { alertOf } from '../actions.ts';
-import type { Desk } from '../desk.ts';
-import type { Api } from '../endpoint.ts';
-import { changeIncident, incidentOf, incidentsOf, openIncident } from '../incidents.ts';
+import { alertOf } from '../projects/actions.ts';
+import { changeIncident, incidentOf, incidentsOf, openIncident } from '../projects/incidents.ts';
+import type { Desk } from '../services.ts';
+import type { Api } from './endpoint.ts';
 import { incidentJson, incidentShape } from './shapes.ts';
 
 const iid = z.object({ incident_iid: z.coerce.number().int().min(1) });

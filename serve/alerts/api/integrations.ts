@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import type { Desk } from '../desk.ts';
-import type { Api } from '../endpoint.ts';
 import {
   changeIntegration,
   createIntegration,
@@ -13,8 +11,10 @@ import {
   rotateKey,
   sampleFields,
   type WithKey,
-} from '../integrations.ts';
-import { sendTest } from '../test-alert.ts';
+} from '../integrations/integrations.ts';
+import { sendTest } from '../integrations/test-alert.ts';
+import type { Desk } from '../services.ts';
+import type { Api } from './endpoint.ts';
 import {
   integrationJson,
   integrationShape,

@@ -1,7 +1,5 @@
 import { z } from 'zod';
-import { ROLES, requireRole } from '../access.ts';
-import type { Desk } from '../desk.ts';
-import type { Api } from '../endpoint.ts';
+import { ROLES, requireRole } from '../projects/access.ts';
 import {
   changeProject,
   createProject,
@@ -10,7 +8,9 @@ import {
   projectsOf,
   setMember,
   userNamed,
-} from '../projects.ts';
+} from '../projects/projects.ts';
+import type { Desk } from '../services.ts';
+import type { Api } from './endpoint.ts';
 import { memberJson, memberShape, projectJson, projectShape } from './shapes.ts';
 
 const levels = Object.entries(ROLES).map(([role, level]) => `${level} ${role}`);

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { type Alert, SEVERITIES, STATUSES } from '../../../aggregate/alerts/alert.ts';
-import { MAPPED_FIELDS, type Mapping } from '../../../aggregate/alerts/mapping.ts';
-import type { User } from '../../accounts/tables.ts';
-import { type Membership, roleOf } from '../access.ts';
-import { addressOf } from '../intake.ts';
-import type { MemberOf } from '../projects.ts';
-import type { Incident, Integration } from '../tables.ts';
+import { MAPPED_FIELDS, type Mapping } from '../../../aggregate/alerts/formats/mapping.ts';
+import { type Alert, SEVERITIES, STATUSES } from '../../../aggregate/alerts/model/alert.ts';
+import type { User } from '../../identity/accounts/tables.ts';
+import { addressOf } from '../intake/intake.ts';
+import { type Membership, roleOf } from '../projects/access.ts';
+import type { MemberOf } from '../projects/projects.ts';
+import type { Incident, Integration } from '../projects/tables.ts';
 
 // The values of the REST API: for each a schema, which documents it, and the function that makes it.
 

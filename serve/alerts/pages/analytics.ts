@@ -1,11 +1,11 @@
 import { scaleLinear } from 'd3-scale';
 import type { FastifyInstance } from 'fastify';
-import { table } from '../../console/fields.ts';
-import { type Html, html } from '../../console/html.ts';
-import { chart } from '../../home/chart.ts';
-import type { Series } from '../../home/series.ts';
-import { alertsByDay, type DayOfAlerts, flapping, noisiest, type Range } from '../analytics.ts';
-import type { Desk } from '../desk.ts';
+import { table } from '../../http/pages/fields.ts';
+import { type Html, html } from '../../http/pages/html.ts';
+import { chart } from '../../metrics/pages/chart.ts';
+import type { Series } from '../../metrics/pages/series.ts';
+import { alertsByDay, type DayOfAlerts, flapping, noisiest, type Range } from '../projects/analytics.ts';
+import type { Desk } from '../services.ts';
 import { ago, sendProjectPage, visitOf } from './frame.ts';
 
 const DAYS = 30;

@@ -1,12 +1,12 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Alert } from '../../../aggregate/alerts/alert.ts';
-import { requireUser } from '../../accounts/sessions.ts';
-import type { User } from '../../accounts/tables.ts';
-import { formToken } from '../../console/forms.ts';
-import { type Html, html } from '../../console/html.ts';
-import { sendPage } from '../../console/page.ts';
-import { type Membership, membershipOf, ROLES, type Role, requireRole } from '../access.ts';
-import type { Desk } from '../desk.ts';
+import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
+import { formToken } from '../../http/pages/forms.ts';
+import { type Html, html } from '../../http/pages/html.ts';
+import { sendPage } from '../../http/pages/page.ts';
+import { requireUser } from '../../identity/accounts/sessions.ts';
+import type { User } from '../../identity/accounts/tables.ts';
+import { type Membership, membershipOf, ROLES, type Role, requireRole } from '../projects/access.ts';
+import type { Desk } from '../services.ts';
 
 // What the pages of a project have in common.
 

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { table, time } from '../../console/fields.ts';
-import { formOf } from '../../console/forms.ts';
-import { html } from '../../console/html.ts';
-import { seeOther } from '../../console/page.ts';
-import { ROLES } from '../access.ts';
-import type { Desk } from '../desk.ts';
-import { changeIncident, incidentOf, incidentsOf } from '../incidents.ts';
+import { table, time } from '../../http/pages/fields.ts';
+import { formOf } from '../../http/pages/forms.ts';
+import { html } from '../../http/pages/html.ts';
+import { seeOther } from '../../http/pages/page.ts';
+import { ROLES } from '../projects/access.ts';
+import { changeIncident, incidentOf, incidentsOf } from '../projects/incidents.ts';
+import type { Desk } from '../services.ts';
 import { sendProjectPage, severityTag, visitOf } from './frame.ts';
 
 const PATH = '/projects/:id/incidents';

@@ -1,12 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { button, table, textField } from '../../console/fields.ts';
-import { formOf } from '../../console/forms.ts';
-import { type Html, html } from '../../console/html.ts';
-import { seeOther } from '../../console/page.ts';
-import { Refused, ROLES } from '../access.ts';
-import type { Desk } from '../desk.ts';
-import { type Pulse, pulseOf } from '../heartbeat.ts';
-import { addressOf } from '../intake.ts';
+import { button, table, textField } from '../../http/pages/fields.ts';
+import { formOf } from '../../http/pages/forms.ts';
+import { type Html, html } from '../../http/pages/html.ts';
+import { seeOther } from '../../http/pages/page.ts';
+import { addressOf } from '../intake/intake.ts';
+import { type Pulse, pulseOf } from '../integrations/heartbeat.ts';
 import {
   changeIntegration,
   createIntegration,
@@ -17,11 +15,13 @@ import {
   resetKey,
   rotateKey,
   type WithKey,
-} from '../integrations.ts';
-import type { Integration, IntegrationType } from '../tables.ts';
-import { deliveriesOf } from '../telling.ts';
+} from '../integrations/integrations.ts';
+import { deliveriesOf } from '../notifications/webhook-sender.ts';
+import { Refused, ROLES } from '../projects/access.ts';
+import type { Integration, IntegrationType } from '../projects/tables.ts';
+import type { Desk } from '../services.ts';
 import { ago, select, sendProjectPage, type Visit, visitOf } from './frame.ts';
-import { DELIVERIES_SHOWN, deliveryTable } from './hooks.ts';
+import { DELIVERIES_SHOWN, deliveryTable } from './webhooks.ts';
 
 export const TYPES: Readonly<Record<IntegrationType, string>> = {
   http: 'HTTP Endpoint',

@@ -1,10 +1,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type Alert, SEVERITIES, type Severity, type Status } from '../../../aggregate/alerts/alert.ts';
-import { type Html, html } from '../../console/html.ts';
-import { ROLES } from '../access.ts';
-import type { Desk } from '../desk.ts';
-import { integrationsOf } from '../integrations.ts';
-import { usersById } from '../projects.ts';
+import { type Alert, SEVERITIES, type Severity, type Status } from '../../../aggregate/alerts/model/alert.ts';
+import { type Html, html } from '../../http/pages/html.ts';
+import { integrationsOf } from '../integrations/integrations.ts';
+import { ROLES } from '../projects/access.ts';
+import { usersById } from '../projects/projects.ts';
 import {
   type AlertFilter,
   countAlerts,
@@ -12,7 +11,8 @@ import {
   type SORTS,
   type Sort,
   type StatusCounts,
-} from '../reading.ts';
+} from '../projects/reading.ts';
+import type { Desk } from '../services.ts';
 import { ago, select, sendProjectPage, severityTag, statusTag, visitOf } from './frame.ts';
 
 const STATUS_TABS: readonly (readonly [

@@ -6,15 +6,15 @@ import {
   type Mapping,
   type Path,
   type SampleField,
-} from '../../../aggregate/alerts/mapping.ts';
-import { formOf } from '../../console/forms.ts';
-import { type Html, html } from '../../console/html.ts';
-import { seeOther } from '../../console/page.ts';
-import { Refused } from '../access.ts';
-import type { Desk } from '../desk.ts';
-import { changeIntegration, integrationOf, preview, sampleFields } from '../integrations.ts';
-import type { Integration } from '../tables.ts';
-import { sendTest } from '../test-alert.ts';
+} from '../../../aggregate/alerts/formats/mapping.ts';
+import { formOf } from '../../http/pages/forms.ts';
+import { type Html, html } from '../../http/pages/html.ts';
+import { seeOther } from '../../http/pages/page.ts';
+import { changeIntegration, integrationOf, preview, sampleFields } from '../integrations/integrations.ts';
+import { sendTest } from '../integrations/test-alert.ts';
+import { Refused } from '../projects/access.ts';
+import type { Integration } from '../projects/tables.ts';
+import type { Desk } from '../services.ts';
 import { sendProjectPage, severityTag, type Visit, visitOf } from './frame.ts';
 import { heading, integrationIdOf, ONE, pathOf } from './integrations.ts';
 

@@ -1,12 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { requireUser } from '../../accounts/sessions.ts';
-import type { User } from '../../accounts/tables.ts';
-import { button, table, textField, time } from '../../console/fields.ts';
-import { formOf, formToken } from '../../console/forms.ts';
-import { html } from '../../console/html.ts';
-import { seeOther, sendPage } from '../../console/page.ts';
-import { Refused, ROLES, requireRole, roleOf } from '../access.ts';
-import type { Desk } from '../desk.ts';
+import { button, table, textField, time } from '../../http/pages/fields.ts';
+import { formOf, formToken } from '../../http/pages/forms.ts';
+import { html } from '../../http/pages/html.ts';
+import { seeOther, sendPage } from '../../http/pages/page.ts';
+import { requireUser } from '../../identity/accounts/sessions.ts';
+import type { User } from '../../identity/accounts/tables.ts';
+import { Refused, ROLES, requireRole, roleOf } from '../projects/access.ts';
 import {
   changeProject,
   createProject,
@@ -15,8 +14,9 @@ import {
   projectsOf,
   setMember,
   userNamed,
-} from '../projects.ts';
-import { countAlerts } from '../reading.ts';
+} from '../projects/projects.ts';
+import { countAlerts } from '../projects/reading.ts';
+import type { Desk } from '../services.ts';
 import { select, sendProjectPage, visitOf } from './frame.ts';
 
 /** Projects, their members and their settings. */

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 
 /** Tests that need Kafka, Redis or both. */
 const ON_SERVICES = [
-  'test/ports/distributed.test.ts',
+  'test/infra/ports/distributed.test.ts',
   'test/distributed/alerts.test.ts',
   'test/distributed/chaos.test.ts',
   'test/distributed/faults.test.ts',

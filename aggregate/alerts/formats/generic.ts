@@ -1,0 +1,105 @@
+import type { AlertItem } from '../model/alert.ts';
+import { follow, type MappedField, type Mapping } from './mapping.ts';
+import { genericSeverity } from './severity.ts';
+import { canonical, cut, epochOf, get, type JsonObject, sha256, textOf, textsOf, timeOf } from './values.ts';
+
+export interface PayloadLimits {
+  readonly titleCharacters: number;
+  readonly descriptionCharacters: number;
+}
+
+export interface GenericRules extends PayloadLimits {
+  readonly mapping: Mapping | null;
+  /** Whether payloads without a fingerprint are grouped by what they say. */
+  readonly groupsByPayload: boolean;
+}
+
+export const DEFAULT_TITLE = 'New: Alert';
+export const NAME_CHARACTERS_MAX = 100;
+export const HOSTS_CHARACTERS_MAX = 255;
+
+/** Says when and where, not what: the same trouble may differ in it. */
+const NOT_COMPARED = new Set(['start_time', 'end_time', 'hosts']);
+
+/** Where a field is when no mapping says otherwise, or the mapped place is empty. */
+const NAMES: Readonly<Record<MappedField, string>> = {
+  title: 'title',
+  description: 'description',
+  start_time: 'start_time',
+  end_time: 'end_time',
+  service: 'service',
+  monitoring_tool: 'monitoring_tool',
+  hosts: 'hosts',
+  severity: 'severity',
+  fingerprint: 'fingerprint',
+  environment: 'platform_environment_name',
+};
+
+/** The alert that a generic payload tells of. Every payload is one: what is missing has a default. */
+export function readGeneric(payload: JsonObject, rules: GenericRules): Omit<AlertItem, 'retryKey'> {
+  const { mapping } = rules;
+  const field = (name: MappedField): unknown => {
+    const path = mapping?.[name];
+    const mapped = path === undefined ? undefined : follow(payload, path);
+    return isBlank(mapped) ? get(payload, NAMES[name]) : mapped;
+  };
+  const time = (name: 'start_time' | 'end_time') =>
+    timeOf(field(name)) ?? (mapping?.[name] === undefined ? null : epochOf(field(name)));
+  const endedMs = time('end_time');
+  return {
+    recovers: endedMs !== null,
+    fingerprint: fingerprintOf(payload, field('fingerprint'), rules),
+    title: cut(textOf(field('title')) || DEFAULT_TITLE, rules.titleCharacters),
+    description: cut(textOf(field('description')), rules.descriptionCharacters),
+    severity: genericSeverity(field('severity')),
+    service: cut(textOf(field('service')), NAME_CHARACTERS_MAX),
+    tool: cut(textOf(field('monitoring_tool')), NAME_CHARACTERS_MAX),
+    hosts: hostsOf(field('hosts')),
+    environment: cut(textOf(field('environment')), HOSTS_CHARACTERS_MAX),
+    query: '',
+    runbook: cut(textOf(get(payload, 'runbook')), rules.descriptionCharacters),
+    yLabel: '',
+    incidentMarkdown: '',
+    startedMs: time('start_time') ?? 0,
+    endedMs: endedMs ?? 0,
+  };
+}
+
+const isBlank = (value: unknown) => textsOf(value).length === 0;
+
+/** As many hosts as fit; the payload keeps all of them. */
+export function hostsOf(value: unknown): string[] {
+  const hosts: string[] = [];
+  let characters = 0;
+  for (const host of textsOf(value)) {
+    const left = HOSTS_CHARACTERS_MAX - characters;
+    if (left < 4) break;
+    hosts.push(cut(host, left));
+    characters += host.length + 2;
+  }
+  return hosts;
+}
+
+/** The given one, or else what the payload says apart from when and where. */
+function fingerprintOf(payload: JsonObject, given: unknown, rules: GenericRules): string {
+  const texts = textsOf(given);
+  // Parts are kept apart, so that no two lists are joined to the same text.
+  if (texts.length > 0) return sha256(`given\n${texts.join('\0')}`);
+  if (!rules.groupsByPayload) return '';
+  const places = [rules.mapping?.start_time, rules.mapping?.end_time, rules.mapping?.hosts];
+  const mapped = places.filter((path) => path !== undefined && path.length > 0);
+  const compared = mapped.reduce((rest: unknown, path) => without(rest, path as never), payload);
+  return sha256(`payload\n${canonical(compared, NOT_COMPARED)}`);
+}
+
+/** A copy without what the path leads to. */
+function without(value: unknown, [step, ...rest]: readonly (string | number)[]): unknown {
+  if (typeof value !== 'object' || value === null || step === undefined || !Object.hasOwn(value, step)) {
+    return value;
+  }
+  const entries = Object.entries(value).flatMap(([name, item]): [string, unknown][] => {
+    if (name !== String(step)) return [[name, item]];
+    return rest.length === 0 ? [] : [[name, without(item, rest)]];
+  });
+  return Object.fromEntries(entries);
+}

@@ -1,0 +1,129 @@
+import type { AlertItem } from '../model/alert.ts';
+import { NAME_CHARACTERS_MAX, type PayloadLimits } from './generic.ts';
+import { Memo } from './memo.ts';
+import { prometheusSeverity } from './severity.ts';
+import {
+  canonical,
+  cut,
+  firstText,
+  get,
+  isObject,
+  type JsonObject,
+  sha256,
+  textOf,
+  timeOf,
+} from './values.ts';
+
+const REQUIRED = [
+  'alerts',
+  'commonAnnotations',
+  'commonLabels',
+  'externalURL',
+  'groupKey',
+  'groupLabels',
+  'receiver',
+  'status',
+  'version',
+] as const;
+
+/** Versions of the format and the tools that write them. */
+const TOOLS: Readonly<Record<string, string>> = { '4': 'Prometheus', '1': 'Grafana' };
+
+/** Top-level attributes that a body lacks to be of the Prometheus format; empty when it is. */
+export function missingAttributes(body: JsonObject): string[] {
+  const missing: string[] = REQUIRED.filter((name) => !Object.hasOwn(body, name));
+  if (!missing.includes('alerts') && !Array.isArray(body.alerts)) missing.push('alerts (a list)');
+  if (!missing.includes('version') && !Object.hasOwn(TOOLS, String(body.version))) {
+    missing.push('version (4 or 1)');
+  }
+  return missing;
+}
+
+export interface ReadItem {
+  readonly item?: AlertItem;
+  readonly refused?: string;
+}
+
+/**
+ * The items of a body of the Prometheus format, in order; one that lacks what is required is refused alone.
+ * `retryKeyOf` makes the retry key of an item from its place and what tells its deliveries apart.
+ */
+export function readPrometheus(
+  body: JsonObject,
+  integration: string,
+  limits: PayloadLimits,
+  retryKeyOf: (place: number, derived: string) => string,
+): ReadItem[] {
+  const tool = TOOLS[String(body.version)] ?? '';
+  const group = sha256(textOf(body.groupKey)).slice(0, 16);
+  const surroundings = { tool, group, integration, limits, retryKeyOf };
+  return (body.alerts as unknown[]).map((item, place) => readItem(item, place, surroundings));
+}
+
+interface Surroundings {
+  readonly tool: string;
+  readonly group: string;
+  readonly integration: string;
+  readonly limits: PayloadLimits;
+  readonly retryKeyOf: (place: number, derived: string) => string;
+}
+
+function readItem(item: unknown, place: number, around: Surroundings): ReadItem {
+  const { tool, group, integration, limits } = around;
+  if (!isObject(item)) return { refused: 'expected an object' };
+  const annotations = get(item, 'annotations');
+  const labels = get(item, 'labels');
+  const title = firstText(get(annotations, 'title'), get(annotations, 'summary'), get(labels, 'alertname'));
+  if (title === '') {
+    return { refused: 'title: annotations/title, annotations/summary or labels/alertname is required' };
+  }
+  const starts = get(item, 'startsAt');
+  const startedMs = timeOf(starts);
+  if (typeof starts !== 'string' || (startedMs === null && !/^0001-/.test(starts))) {
+    return { refused: 'startsAt: a date-time is required' };
+  }
+  const recovers = textOf(get(item, 'status')).toLowerCase() === 'resolved';
+  const fingerprint = fingerprintOf(item, labels, title, integration);
+  return {
+    item: {
+      recovers,
+      fingerprint,
+      retryKey: around.retryKeyOf(
+        place,
+        `${group}|${fingerprint}|${recovers ? 'resolved' : 'firing'}|${startedMs ?? 0}`,
+      ),
+      title: cut(title, limits.titleCharacters),
+      description: cut(textOf(get(annotations, 'description')), limits.descriptionCharacters),
+      severity: prometheusSeverity(get(labels, 'severity')),
+      service: '',
+      tool: cut(tool, NAME_CHARACTERS_MAX),
+      hosts: [],
+      environment: cut(textOf(get(labels, 'platform_environment_name')), 255),
+      query: queryOf(firstText(get(item, 'generatorURL'), get(item, 'generatorUrl'))),
+      runbook: cut(firstText(get(annotations, 'runbook'), get(annotations, 'runbook_url')), 1000),
+      yLabel: cut(firstText(get(annotations, 'platform_y_label'), title), limits.titleCharacters),
+      incidentMarkdown: textOf(get(annotations, 'platform_incident_markdown')),
+      startedMs: startedMs ?? 0,
+      endedMs: recovers ? (timeOf(get(item, 'endsAt')) ?? 0) : 0,
+    },
+  };
+}
+
+const SHORT_HASH = /^[0-9a-f]{16}$/;
+
+/** Scoped to the integration: two servers may watch things of the same labels. */
+function fingerprintOf(item: JsonObject, labels: unknown, title: string, integration: string): string {
+  const given = textOf(get(item, 'fingerprint'));
+  if (SHORT_HASH.test(given)) return `${integration}:${given}`;
+  if (given !== '') return sha256(`prometheus\n${integration}\n${given}`);
+  const named = isObject(labels) && Object.keys(labels).length > 0 ? canonical(labels) : `title\n${title}`;
+  return sha256(`labels\n${integration}\n${named}`);
+}
+
+/** Rules of a server have one address each, which comes again and again. */
+const queries = new Memo<string>(2000);
+
+function queryOf(url: string): string {
+  if (url === '') return '';
+  return queries.of(url, () => URL.parse(url)?.searchParams.get('g0.expr') ?? '');
+}

@@ -1,0 +1,51 @@
+import { count, day, name, planck, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { livingBlocks, livingExtrinsics } from '../../../ingest/raw/canonical.ts';
+import { metric } from '../../metric.ts';
+
+/** What is additive about a day of a chain: the ground of the daily metrics, not served itself. */
+export const chainDay = metric({
+  record: 'ChainDay',
+  doc: 'Blocks, extrinsics and fees of one chain and UTC day.',
+  columns: {
+    date: day('UTC day of the block timestamps'),
+    relay_chain: name('relay chain'),
+    chain: name('chain'),
+    num_blocks: count('blocks with a timestamp'),
+    first_block: count('least height of the day'),
+    last_block: count('greatest height of the day'),
+    first_time: timestamp('time of the earliest block'),
+    last_time: timestamp('time of the latest block'),
+    num_extrinsics: count('extrinsics, inherents included'),
+    num_events: count('events of all phases'),
+    num_transactions_signed: count('signed extrinsics, successful or not'),
+    evm_num_transactions: count('Ethereum transactions, successful or not'),
+    fees: planck('fees paid'),
+    tips: planck('tips of signed extrinsics'),
+    num_fee_paying: count('extrinsics with a fee above zero'),
+    fee_unknown: count('signed extrinsics whose fee no source tells'),
+  },
+  key: ['date', 'relay_chain', 'chain'],
+  kept: 'daily',
+  period: 'date',
+  spread: 'day',
+  reach: 1,
+  select: (window) => sql`
+    SELECT date, relay_chain, chain, num_blocks, first_block, last_block, first_time, last_time,
+      num_extrinsics, num_events, num_transactions_signed, evm_num_transactions, fees, tips, num_fee_paying,
+      fee_unknown
+    FROM (
+      SELECT relay_chain, chain, toDate(assumeNotNull(time)) AS date, count() AS num_blocks,
+        min(number) AS first_block, max(number) AS last_block,
+        min(assumeNotNull(time)) AS first_time, max(assumeNotNull(time)) AS last_time,
+        sum(extrinsics) AS num_extrinsics, sum(events) AS num_events
+      FROM ${livingBlocks(window)} GROUP BY relay_chain, chain, date
+    ) AS blocks LEFT JOIN (
+      SELECT relay_chain, chain, toDate(time) AS date,
+        countIf(signed) AS num_transactions_signed, countIf(ethereum) AS evm_num_transactions,
+        sum(ifNull(fee, 0)) AS fees, sum(tip) AS tips,
+        countIf(fee > 0) AS num_fee_paying, countIf(isNull(fee)) AS fee_unknown
+      FROM ${livingExtrinsics(window, sql`(signed OR ethereum)`)} GROUP BY relay_chain, chain, date
+    ) AS extrinsics USING (relay_chain, chain, date)`,
+  asks: [],
+});

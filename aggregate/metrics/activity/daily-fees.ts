@@ -1,0 +1,80 @@
+import { count, day as date, name, planck, real } from '../../../infra/clickhouse/columns.ts';
+import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { dividedDown, native, usd, usdExact } from '../shared/exact.ts';
+import {
+  chainOrEcosystem,
+  day,
+  daysBefore,
+  isEcosystem,
+  perChainAndEcosystem,
+  pricesOf,
+  registryOf,
+} from '../shared/sql.ts';
+import { chainDay } from './chain-day.ts';
+
+export const dailyFees = metric({
+  record: 'DailyFees',
+  doc: 'Fees paid on a UTC day, failed extrinsics included, with the trailing 30 days. A fee is what `transactionPayment.TransactionFeePaid` says (tip included), else the source’s partial fee and tip, else what treasury and author received. USD at one daily close of the chain’s token; unknown is null, never 0.',
+  columns: {
+    relay_chain: name('relay chain'),
+    chain: name('chain, or `ecosystem` for all chains of the relay'),
+    date: date('UTC day of the blocks'),
+    total_fees: real('fees in native tokens; null for the ecosystem, whose tokens differ', {
+      nullable: true,
+    }),
+    total_fees_planck: planck('the same, exact, in planck', { nullable: true }),
+    total_fees_usd: real('fees in USD; null on a day without a price', { nullable: true }),
+    total_fees_usd_30d: real('known `total_fees_usd` of this day and the 29 before, in USD', {
+      nullable: true,
+    }),
+    priced_days_30d: count('days among those 30 with a known USD value'),
+    total_fees_30d: real('fees of this day and the 29 before, in native tokens', { nullable: true }),
+    total_tips: real('tips of signed extrinsics, in native tokens', { nullable: true }),
+    num_fee_paying: count('extrinsics with a fee above zero'),
+    avg_fee: real('total_fees / num_fee_paying, in native tokens', { nullable: true }),
+    fee_unknown: count('signed extrinsics whose fee no source tells'),
+  },
+  key: ['date', 'relay_chain', 'chain'],
+  kept: 'daily',
+  period: 'date',
+  spread: 'day',
+  reach: 30,
+  select: (window) => sql`
+    SELECT relay_chain, chain_name AS chain, date,
+      ${native('fees', 'decimals')} AS total_fees, fees AS total_fees_planck,
+      ${usd('fees_usd')} AS total_fees_usd, ${usd('fees_usd_30d')} AS total_fees_usd_30d, priced_days_30d,
+      ${native('fees_30d', 'decimals')} AS total_fees_30d, ${native('tips', 'decimals')} AS total_tips,
+      num_fee_paying,
+      if(isNull(fees) OR num_fee_paying = 0, NULL,
+        ${raw(dividedDown('assumeNotNull(fees)', 'greatest(num_fee_paying, 1)', 'decimals'))}) AS avg_fee,
+      fee_unknown
+    FROM (
+      SELECT *, sum(fees_usd) OVER thirty AS fees_usd_30d, count(fees_usd) OVER thirty AS priced_days_30d,
+        sum(fees) OVER thirty AS fees_30d
+      FROM (
+        SELECT relay_chain, ${chainOrEcosystem} AS chain_name, date, any(decimals) AS decimals,
+          if(${isEcosystem}, NULL, sum(day_fees)) AS fees, if(${isEcosystem}, NULL, sum(day_tips)) AS tips,
+          sum(day_fees_usd) AS fees_usd, sum(num_fee_paying) AS num_fee_paying, sum(fee_unknown) AS fee_unknown
+        FROM (
+          SELECT relay_chain, chain, date, decimals, days.fees AS day_fees, days.tips AS day_tips, num_fee_paying,
+            fee_unknown, ${raw(usdExact('days.fees', 'decimals', 'price'))} AS day_fees_usd
+          FROM (SELECT * FROM ${chainDay.table} FINAL WHERE relay_chain = ${window.relay_chain}
+            AND date >= ${daysBefore(window.from, 29)} AND date < ${window.until}) AS days
+          LEFT JOIN ${registryOf(window.relay_chain)} AS registry USING (relay_chain, chain)
+          LEFT JOIN ${pricesOf(daysBefore(window.from, 29), day(window.until))} AS prices USING (token, date)
+        )
+        ${perChainAndEcosystem(window.relay_chain)}
+      )
+      WINDOW thirty AS (PARTITION BY chain_name ORDER BY date RANGE BETWEEN 29 PRECEDING AND CURRENT ROW)
+    )
+    WHERE date >= ${window.from}`,
+  asks: [
+    {
+      path: '/api/daily-fees',
+      summary: 'Fees of a day and of the trailing 30 days',
+      relays: [...SERVED_RELAYS, 'westend'],
+      dates: { column: 'date', floor: '2023-01-01', required: false },
+    },
+  ],
+});

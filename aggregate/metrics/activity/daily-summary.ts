@@ -1,0 +1,180 @@
+import { count, day as date, name, real } from '../../../infra/clickhouse/columns.ts';
+import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { livingCalls, livingEvents, type Window } from '../../../ingest/raw/canonical.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { native, usd, usdExact } from '../shared/exact.ts';
+import {
+  chainOrEcosystem,
+  day,
+  ECOSYSTEM,
+  isEcosystem,
+  perChainAndEcosystem,
+  pricesOf,
+  registryOf,
+} from '../shared/sql.ts';
+import { accountDay, ROLE } from './account-day.ts';
+import { chainDay } from './chain-day.ts';
+
+/** Counts of events, by the names that stand in the block. */
+const eventCounts = (window: Window): Sql => sql`
+  SELECT relay_chain, chain, toDate(time) AS date,
+    sumIf(ifNull(amount, 0), pallet = 'treasury') AS treasury,
+    countIf(pallet = 'balances') AS num_transfers,
+    sumIf(ifNull(amount, 0), pallet = 'balances') AS transferred,
+    countIf(event IN ('Transfer', 'Transferred')) AS num_transfers_combined,
+    countIf(pallet IN ('xcmpQueue', 'dmpQueue', 'parachainSystem') OR event = 'Processed') AS num_xcm_messages,
+    countIf((pallet = 'xcmpQueue' AND event = 'Fail') OR event = 'ProcessingFailed'
+      OR (event = 'Processed' AND data[4] = 'false')) AS num_xcm_failed,
+    countIf(event = 'NewAccount') AS num_new_accounts, countIf(event = 'KilledAccount') AS num_killed_accounts,
+    countIf(event = 'Remarked') AS num_remarked,
+    countIf(event = 'ExtrinsicSuccess') AS num_extrinsic_success,
+    countIf(event = 'ExtrinsicFailed') AS num_extrinsic_failed
+  FROM ${livingEvents(
+    window,
+    sql`refused = '' AND (
+      (pallet = 'balances' AND event = 'Transfer') OR (pallet = 'treasury' AND event = 'Deposit')
+      OR (pallet IN ('assets', 'foreignAssets', 'poolAssets') AND event = 'Transferred')
+      OR (pallet = 'tokens' AND event = 'Transfer')
+      OR (pallet = 'xcmpQueue' AND event IN ('XcmpMessageSent', 'Success', 'Fail'))
+      OR (pallet = 'parachainSystem' AND event = 'UpwardMessageSent')
+      OR (pallet = 'dmpQueue' AND event = 'ExecutedDownward')
+      OR (pallet = 'messageQueue' AND event IN ('Processed', 'ProcessingFailed'))
+      OR (pallet = 'system' AND event IN ('NewAccount', 'KilledAccount', 'Remarked', 'ExtrinsicSuccess', 'ExtrinsicFailed')))`,
+  )} GROUP BY relay_chain, chain, date`;
+
+/** Counts of executed calls, nested ones included. */
+const callCounts = (window: Window): Sql => sql`
+  SELECT relay_chain, chain, toDate(time) AS date,
+    countIf(pallet != 'system') AS num_xcm_transferred, countIf(pallet = 'system') AS num_remark_calls
+  FROM ${livingCalls(
+    window,
+    sql`((pallet = 'system' AND call = 'remark')
+      OR (pallet IN ('polkadotXcm', 'xcmPallet') AND call IN ('reserveTransferAssets', 'limitedReserveTransferAssets',
+        'teleportAssets', 'limitedTeleportAssets', 'transferAssets', 'transferAssetsUsingTypeAndThen'))
+      OR (pallet = 'xTokens' AND call IN ('transfer', 'transferMultiasset', 'transferWithFee',
+        'transferMultiassetWithFee', 'transferMulticurrencies', 'transferMultiassets')))`,
+  )} GROUP BY relay_chain, chain, date`;
+
+const withRole = (...roles: number[]) =>
+  raw(`countIf(bitAnd(roles, ${roles.reduce((all, role) => all | role, 0)}) != 0)`);
+
+/** Distinct accounts by role; for the ecosystem the union of its chains by key. */
+const accountCounts = (window: Window): Sql => sql`
+  SELECT relay_chain, chain_name, date,
+    ${withRole(ROLE.ethereumSent)} AS unique_evm_from_addresses,
+    ${withRole(ROLE.ethereumReceived)} AS unique_evm_to_addresses,
+    ${withRole(ROLE.ethereumSent, ROLE.ethereumReceived)} AS unique_evm_addresses,
+    ${withRole(ROLE.ethereumSucceeded)} AS evm_active,
+    ${withRole(ROLE.signed)} AS num_accounts_active_signed,
+    ${withRole(ROLE.signed, ROLE.received)} AS num_accounts_active_signed_plus_received,
+    ${withRole(ROLE.signed, ROLE.ethereumSent)} AS num_accounts_active_signed_combined,
+    ${withRole(ROLE.signed, ROLE.received, ROLE.ethereumSent, ROLE.ethereumReceived)} AS num_accounts_active_signed_plus_received_combined
+  FROM (
+    SELECT relay_chain, arrayJoin([toString(chain), ${ECOSYSTEM}]) AS chain_name, date, account,
+      groupBitOr(chain_roles) AS roles
+    FROM (SELECT relay_chain, chain, date, account, roles AS chain_roles FROM ${accountDay.table} FINAL
+      WHERE relay_chain = ${window.relay_chain} AND date >= ${window.from} AND date < ${window.until})
+    GROUP BY relay_chain, chain_name, date, account
+  ) GROUP BY relay_chain, chain_name, date`;
+
+const additive = [
+  'evm_num_transactions',
+  'num_events',
+  'num_transactions_signed',
+  'num_transfers',
+  'num_transfers_combined',
+  'num_xcm_messages',
+  'num_xcm_failed',
+  'num_xcm_transferred',
+  'num_new_accounts',
+  'num_killed_accounts',
+  'num_extrinsic_success',
+  'num_extrinsic_failed',
+  'num_blocks',
+  'num_extrinsics',
+];
+
+export const dailySummary = metric({
+  record: 'DailySummary',
+  doc: 'A UTC day of a chain in numbers. The ecosystem row sums counts over the chains of the relay, unites accounts by key, and knows money only in USD.',
+  columns: {
+    relay_chain: name('relay chain'),
+    chain: name('chain, or `ecosystem` for all chains of the relay'),
+    date: date('UTC day of the blocks'),
+    fees: real('fees paid, in native tokens', { nullable: true }),
+    fees_usd: real('fees paid, in USD', { nullable: true }),
+    treasury: real('sum of `treasury.Deposit`, fee shares included, in native tokens', { nullable: true }),
+    treasury_usd: real('the same in USD', { nullable: true }),
+    evm_num_transactions: count('Ethereum transactions, successful or not'),
+    unique_evm_from_addresses: count('distinct H160 senders of Ethereum transactions'),
+    unique_evm_to_addresses: count('distinct H160 receivers of Ethereum transactions'),
+    unique_evm_addresses: count('distinct H160 senders and receivers'),
+    evm_active: count('distinct H160 senders with at least one successful transaction'),
+    num_accounts_active_signed: count('distinct signers of extrinsics, successful or not'),
+    num_accounts_active_signed_plus_received: count('distinct signers and recipients of `balances.Transfer`'),
+    num_accounts_active_signed_combined: count('distinct signers and Ethereum senders'),
+    num_accounts_active_signed_plus_received_combined: count(
+      'distinct signers, recipients, Ethereum senders and receivers',
+    ),
+    num_events: count('events of all phases'),
+    num_transactions_signed: count('signed extrinsics'),
+    num_transactions_combined: count('signed extrinsics and Ethereum transactions'),
+    num_transfers: count('`balances.Transfer` events'),
+    num_transfers_combined: count('those and transfers of assets and tokens'),
+    transfer_amount_usd: real('sum of `balances.Transfer` in USD', { nullable: true }),
+    num_xcm_messages: count('XCM messages sent and received'),
+    num_xcm_failed: count('XCM messages that failed'),
+    num_xcm_transferred: count('executed XCM transfer and teleport calls, nested ones included'),
+    num_new_accounts: count('`system.NewAccount` events'),
+    num_killed_accounts: count('`system.KilledAccount` events'),
+    num_remarked: count('`system.Remarked` events and executed `system.remark` calls, nested ones included'),
+    num_extrinsic_success: count('`system.ExtrinsicSuccess` events'),
+    num_extrinsic_failed: count('`system.ExtrinsicFailed` events'),
+    num_blocks: count('blocks with a timestamp'),
+    num_extrinsics: count('extrinsics, inherents included'),
+    first_block: count('least height of the day; null for the ecosystem', { nullable: true }),
+    last_block: count('greatest height of the day; null for the ecosystem', { nullable: true }),
+  },
+  key: ['date', 'relay_chain', 'chain'],
+  kept: 'daily',
+  period: 'date',
+  spread: 'day',
+  reach: 1,
+  select: (window) => sql`
+    SELECT relay_chain, chain_name AS chain, date,
+      ${native('fees_planck', 'decimals')} AS fees, ${usd('fees_exact')} AS fees_usd,
+      ${native('treasury_planck', 'decimals')} AS treasury, ${usd('treasury_exact')} AS treasury_usd,
+      ${usd('transfer_exact')} AS transfer_amount_usd,
+      ${raw(additive.join(', '))}, num_transactions_signed + evm_num_transactions AS num_transactions_combined,
+      remarks AS num_remarked, first_of_day AS first_block, last_of_day AS last_block,
+      unique_evm_from_addresses, unique_evm_to_addresses, unique_evm_addresses, evm_active,
+      num_accounts_active_signed, num_accounts_active_signed_plus_received, num_accounts_active_signed_combined,
+      num_accounts_active_signed_plus_received_combined
+    FROM (
+      SELECT relay_chain, ${chainOrEcosystem} AS chain_name, date, any(days.decimals) AS decimals,
+        ${raw(additive.map((column) => `sum(days.${column}) AS ${column}`).join(', '))},
+        sum(days.num_remarked + days.num_remark_calls) AS remarks,
+        if(${isEcosystem}, NULL, sum(days.fees)) AS fees_planck, if(${isEcosystem}, NULL, sum(days.treasury)) AS treasury_planck,
+        if(${isEcosystem}, NULL, min(days.first_block)) AS first_of_day, if(${isEcosystem}, NULL, max(days.last_block)) AS last_of_day,
+        sum(${raw(usdExact('days.fees', 'days.decimals', 'days.price'))}) AS fees_exact,
+        sum(${raw(usdExact('days.treasury', 'days.decimals', 'days.price'))}) AS treasury_exact,
+        sum(${raw(usdExact('days.transferred', 'days.decimals', 'days.price'))}) AS transfer_exact
+      FROM (
+        SELECT * FROM (SELECT * FROM ${chainDay.table} FINAL WHERE relay_chain = ${window.relay_chain}
+          AND date >= ${window.from} AND date < ${window.until}) AS ground
+        LEFT JOIN (${eventCounts(window)}) AS events USING (relay_chain, chain, date)
+        LEFT JOIN (${callCounts(window)}) AS calls USING (relay_chain, chain, date)
+        LEFT JOIN ${registryOf(window.relay_chain)} AS registry USING (relay_chain, chain)
+        LEFT JOIN ${pricesOf(day(window.from), day(window.until))} AS prices USING (token, date)
+      ) AS days
+      ${perChainAndEcosystem(window.relay_chain)}
+    ) AS sums LEFT JOIN (${accountCounts(window)}) AS accounts USING (relay_chain, chain_name, date)`,
+  asks: [
+    {
+      path: '/api/daily-summary',
+      summary: 'A day of a chain in numbers',
+      relays: SERVED_RELAYS,
+      dates: { column: 'date', floor: '2023-01-01', required: true },
+    },
+  ],
+});

@@ -1,0 +1,75 @@
+import { count, day, name, real, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { livingExtrinsics } from '../../../ingest/raw/canonical.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { native } from '../shared/exact.ts';
+import { chainOrEcosystem, ECOSYSTEM, isEcosystem, perChainAndEcosystem, registryOf } from '../shared/sql.ts';
+import { chainDay } from './chain-day.ts';
+
+export const dailyTps = metric({
+  record: 'DailyTps',
+  doc: 'Transactions per second: signed extrinsics and Ethereum transactions of a UTC day, successful or not, divided by its 86,400 seconds. The ecosystem row sums the chains of the relay; its busiest minute is that of all of them together.',
+  columns: {
+    relay_chain: name('relay chain'),
+    chain: name('chain, or `ecosystem` for all chains of the relay'),
+    date: day('UTC day of the blocks'),
+    num_transactions_combined: count('signed extrinsics and Ethereum transactions'),
+    transactions_per_second: real('num_transactions_combined / 86,400'),
+    num_transactions_signed: count('signed extrinsics'),
+    evm_num_transactions: count('Ethereum transactions'),
+    max_transactions_per_second: real('transactions of the busiest UTC minute / 60'),
+    max_tps_at: timestamp('start of the earliest such minute; null without a transaction', {
+      nullable: true,
+    }),
+    num_blocks: count('blocks with a timestamp'),
+    avg_block_time_seconds: real('(last block time - first block time) / (blocks - 1), in seconds', {
+      nullable: true,
+    }),
+    num_extrinsics: count('extrinsics, inherents included'),
+    fees: real('fees paid, in native tokens; null for the ecosystem, whose tokens differ', {
+      nullable: true,
+    }),
+  },
+  key: ['date', 'relay_chain', 'chain'],
+  kept: 'daily',
+  period: 'date',
+  spread: 'day',
+  reach: 1,
+  select: (window) => sql`
+    SELECT relay_chain, chain_name AS chain, date, combined AS num_transactions_combined,
+      combined / 86400 AS transactions_per_second, num_transactions_signed, evm_num_transactions,
+      busiest / 60 AS max_transactions_per_second, busiest_at AS max_tps_at, num_blocks,
+      avg_block_time_seconds, num_extrinsics, ${native('fees_planck', 'decimals')} AS fees
+    FROM (
+      SELECT relay_chain, ${chainOrEcosystem} AS chain_name, date,
+        sum(num_transactions_signed) AS num_transactions_signed, sum(evm_num_transactions) AS evm_num_transactions,
+        num_transactions_signed + evm_num_transactions AS combined, sum(num_blocks) AS num_blocks,
+        sum(num_extrinsics) AS num_extrinsics,
+        if(${isEcosystem}, NULL, sum(fees)) AS fees_planck, any(decimals) AS decimals,
+        if(${isEcosystem} OR num_blocks < 2, NULL,
+          dateDiff('millisecond', min(first_time), max(last_time)) / (1000 * (num_blocks - 1))) AS avg_block_time_seconds
+      FROM (SELECT * FROM ${chainDay.table} FINAL
+        WHERE relay_chain = ${window.relay_chain} AND date >= ${window.from} AND date < ${window.until}) AS days
+      LEFT JOIN ${registryOf(window.relay_chain)} AS registry USING (relay_chain, chain)
+      ${perChainAndEcosystem(window.relay_chain)}
+    ) AS days LEFT JOIN (
+      SELECT relay_chain, chain_name, toDate(minute) AS date, max(transactions) AS busiest,
+        toNullable(toDateTime64(argMin(minute, (-toInt64(transactions), minute)), 3, 'UTC')) AS busiest_at
+      FROM (
+        SELECT relay_chain, arrayJoin([toString(chain), ${ECOSYSTEM}]) AS chain_name, minute,
+          sum(chain_transactions) AS transactions
+        FROM (
+          SELECT relay_chain, chain, toStartOfMinute(time) AS minute, count() AS chain_transactions
+          FROM ${livingExtrinsics(window, sql`(signed OR ethereum)`)} GROUP BY relay_chain, chain, minute
+        ) GROUP BY relay_chain, chain_name, minute
+      ) GROUP BY relay_chain, chain_name, date
+    ) AS minutes USING (relay_chain, chain_name, date)`,
+  asks: [
+    {
+      path: '/api/daily-tps',
+      summary: 'Transactions per second',
+      relays: SERVED_RELAYS,
+      dates: { column: 'date', floor: '2023-01-01', required: false },
+    },
+  ],
+});

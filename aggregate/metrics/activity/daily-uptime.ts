@@ -1,0 +1,61 @@
+import { count, day, name, real } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { daysBefore, registryOf } from '../shared/sql.ts';
+import { uptimeDay } from './uptime-day.ts';
+
+export const dailyUptime = metric({
+  record: 'DailyUptime',
+  doc: 'Share of blocks that came within 60 seconds of their parent, on rolling bases of 1, 7 and 30 UTC days. A block whose parent is not stored is in neither count. A day on which the chain provably stood still has an uptime of 0; days without data have no row.',
+  columns: {
+    relay_chain: name('relay chain'),
+    chain: name('chain'),
+    date: day('UTC day of the blocks'),
+    target_block_time: real('nominal time between two blocks, in seconds'),
+    uptime_1day: real('blocks on time / blocks evaluated, on this day; 0 to 1', { nullable: true }),
+    uptime_7days: real('the same over this day and the 6 before; 0 to 1', { nullable: true }),
+    uptime_30days: real('the same over this day and the 29 before; 0 to 1', { nullable: true }),
+    blocks_1day: count('blocks evaluated on this day'),
+    deviations_1day: count('evaluated blocks that took longer than 60 seconds, on this day'),
+    blocks_7days: count('blocks evaluated over 7 days'),
+    deviations_7days: count('late blocks over 7 days'),
+    blocks_30days: count('blocks evaluated over 30 days'),
+    deviations_30days: count('late blocks over 30 days'),
+    max_gap_seconds: real('largest time between two blocks that ended on this day, in seconds', {
+      nullable: true,
+    }),
+  },
+  key: ['date', 'relay_chain', 'chain'],
+  kept: 'daily',
+  period: 'date',
+  spread: 'day',
+  reach: 30,
+  select: (window) => sql`
+    SELECT relay_chain, chain, date,
+      block_times[greatest(1, arrayLastIndex(step -> step.since <= date, block_times))].seconds AS target_block_time,
+      if(num_blocks = 0, 0, if(evaluated = 0, NULL, on_time / evaluated)) AS uptime_1day,
+      if(blocks_7days = 0, NULL, on_time_7 / blocks_7days) AS uptime_7days,
+      if(blocks_30days = 0, NULL, on_time_30 / blocks_30days) AS uptime_30days,
+      evaluated AS blocks_1day, evaluated - on_time AS deviations_1day,
+      blocks_7days, blocks_7days - on_time_7 AS deviations_7days,
+      blocks_30days, blocks_30days - on_time_30 AS deviations_30days,
+      max_gap_seconds
+    FROM (
+      SELECT relay_chain, chain, date, evaluated, on_time, max_gap_seconds, num_blocks,
+        sum(evaluated) OVER seven AS blocks_7days, sum(on_time) OVER seven AS on_time_7,
+        sum(evaluated) OVER thirty AS blocks_30days, sum(on_time) OVER thirty AS on_time_30
+      FROM ${uptimeDay.table} FINAL
+      WHERE relay_chain = ${window.relay_chain} AND date >= ${daysBefore(window.from, 29)} AND date < ${window.until}
+      WINDOW seven AS (PARTITION BY chain ORDER BY date RANGE BETWEEN 6 PRECEDING AND CURRENT ROW),
+        thirty AS (PARTITION BY chain ORDER BY date RANGE BETWEEN 29 PRECEDING AND CURRENT ROW)
+    ) AS days LEFT JOIN ${registryOf(window.relay_chain)} AS registry USING (relay_chain, chain)
+    WHERE date >= ${window.from}`,
+  asks: [
+    {
+      path: '/api/daily-uptime',
+      summary: 'Rolling 1, 7 and 30-day uptime',
+      relays: SERVED_RELAYS,
+      dates: { column: 'date', floor: '2023-01-01', required: false },
+    },
+  ],
+});

@@ -1,0 +1,41 @@
+import { count, name, real, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { readMetric, SERVED_RELAYS } from '../../metric.ts';
+import { lastDayExtrinsics, newestBlock } from './last-day.ts';
+
+export const explorerNetworkStats = readMetric({
+  record: 'ExplorerNetworkStats',
+  doc: 'The 24 hours that end at the newest stored block of a chain.',
+  columns: {
+    relay_chain: name('relay chain'),
+    chain: name('chain'),
+    tx_24h: count('signed extrinsics and Ethereum transactions'),
+    extrinsics_24h: count('extrinsics, inherents included'),
+    active_accounts_24h: count('distinct signers and Ethereum senders'),
+    success_rate: real('successes / (successes + failures) of transactions, 0 to 1; null without any', {
+      nullable: true,
+    }),
+    latest_block: count('greatest stored height'),
+    as_of: timestamp('time of the newest stored block'),
+  },
+  key: ['relay_chain', 'chain'],
+  kept: 'onRead',
+  select: (of) => sql`
+    SELECT ${of.relay_chain} AS relay_chain, ${of.chain} AS chain, tx_24h, extrinsics_24h, active_accounts_24h,
+      success_rate, latest_block, as_of
+    FROM ${newestBlock(of)} AS newest CROSS JOIN (
+      SELECT countIf(signed OR ethereum) AS tx_24h, count() AS extrinsics_24h,
+        uniqExactIf(if(signed, signer_key, ethereum_from), (signed OR ethereum) AND if(signed, signer_key, ethereum_from) != '') AS active_accounts_24h,
+        if(countIf((signed OR ethereum) AND isNotNull(succeeded)) = 0, NULL,
+          countIf((signed OR ethereum) AND succeeded = 1) / countIf((signed OR ethereum) AND isNotNull(succeeded))) AS success_rate
+      FROM ${lastDayExtrinsics(of)}
+    ) AS day`,
+  asks: [
+    {
+      path: '/api/explorer/network-stats',
+      summary: 'The last 24 hours of a chain',
+      relays: SERVED_RELAYS,
+      defaults: { relay_chain: 'polkadot', chain: 'asset-hub-polkadot' },
+    },
+  ],
+});

@@ -1,0 +1,82 @@
+import { count, day, name } from '../../../infra/clickhouse/columns.ts';
+import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import type { Window } from '../../../ingest/raw/canonical.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { ECOSYSTEM } from '../shared/sql.ts';
+import { accountDay, ROLE } from './account-day.ts';
+import { chainDay } from './chain-day.ts';
+
+const withEcosystem = (window: Window): Sql =>
+  window.relay_chain === 'solo' ? raw('[toString(chain)]') : sql`[toString(chain), ${ECOSYSTEM}]`;
+const has = (...roles: number[]) => raw(`bitAnd(roles, ${roles.reduce((all, role) => all | role, 0)}) != 0`);
+
+/** How many more accounts exist at the end of a month than at the end of the one before, per chain and in union. */
+const aliveChanges = (window: Window): Sql => {
+  const states = sql`
+    SELECT chain, account, toLastDayOfMonth(date) AS month, argMax(${has(ROLE.endsAlive)}, date) AS alive
+    FROM ${accountDay.table} FINAL
+    WHERE relay_chain = ${window.relay_chain} AND date < ${window.until} AND ${has(ROLE.endsAlive, ROLE.endsDead)}
+    GROUP BY chain, account, month`;
+  const changes = sql`
+    SELECT chain, account, month,
+      toInt64(alive) - lagInFrame(toInt64(alive), 1, 0) OVER (PARTITION BY chain, account ORDER BY month
+        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS change
+    FROM (${states})`;
+  const homes = sql`
+    SELECT account, month, sum(changed) OVER (PARTITION BY account ORDER BY month
+      ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS chains_alive
+    FROM (SELECT account, month, sum(change) AS changed FROM (${changes}) GROUP BY account, month)`;
+  return sql`
+    SELECT toString(chain) AS chain_name, month, sum(change) AS change FROM (${changes}) GROUP BY chain_name, month
+    UNION ALL
+    SELECT ${ECOSYSTEM} AS chain_name, month, sum(change) AS change
+    FROM (SELECT month, toInt64(chains_alive > 0) - lagInFrame(toInt64(chains_alive > 0), 1, 0)
+        OVER (PARTITION BY account ORDER BY month ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS change
+      FROM (${homes}))
+    GROUP BY month`;
+};
+
+export const monthlyUniqueAccounts = metric({
+  record: 'MonthlyUniqueAccounts',
+  doc: 'Accounts that exist at the end of a month: keys whose last `system.NewAccount` or `system.KilledAccount` is a creation. Not the accounts that were active, which stand beside it and are far fewer. The ecosystem row unites the chains of the relay by key.',
+  columns: {
+    relay_chain: name('relay chain'),
+    chain: name('chain, or `ecosystem` for all chains of the relay'),
+    month: day('last day of the month'),
+    number_of_unique_addresses: count('account keys that exist at the end of the month'),
+    number_of_active_addresses: count('distinct signers and Ethereum senders of the month'),
+    number_of_new_addresses: count('distinct account keys created in the month'),
+  },
+  key: ['month', 'relay_chain', 'chain'],
+  kept: 'monthly',
+  period: 'month',
+  spread: 'onward',
+  reach: 1,
+  select: (window) => sql`
+    SELECT ${window.relay_chain} AS relay_chain, months.chain_name AS chain, months.month AS month,
+      sumIf(change, changes.month <= months.month) AS number_of_unique_addresses,
+      any(active) AS number_of_active_addresses, any(created) AS number_of_new_addresses
+    FROM (
+      SELECT DISTINCT arrayJoin(${withEcosystem(window)}) AS chain_name, toLastDayOfMonth(date) AS month
+      FROM ${chainDay.table} FINAL
+      WHERE relay_chain = ${window.relay_chain} AND date >= ${window.from} AND date < ${window.until}
+    ) AS months
+    LEFT JOIN (
+      SELECT arrayJoin(${withEcosystem(window)}) AS chain_name, toLastDayOfMonth(date) AS month,
+        uniqExactIf(account, ${has(ROLE.signed, ROLE.ethereumSent)}) AS active,
+        uniqExactIf(account, ${has(ROLE.created)}) AS created
+      FROM ${accountDay.table} FINAL
+      WHERE relay_chain = ${window.relay_chain} AND date >= ${window.from} AND date < ${window.until}
+      GROUP BY chain_name, month
+    ) AS activity USING (chain_name, month)
+    LEFT JOIN (${aliveChanges(window)}) AS changes ON changes.chain_name = months.chain_name
+    GROUP BY chain, month`,
+  asks: [
+    {
+      path: '/api/monthly-unique-accounts',
+      summary: 'Accounts that exist at the end of a month',
+      relays: SERVED_RELAYS,
+      dates: { column: 'month', floor: '2023-01-01', required: false },
+    },
+  ],
+});

@@ -1,0 +1,29 @@
+import { count, day, name } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { livingEvents, ofPallets } from '../../../ingest/raw/canonical.ts';
+import { metric } from '../../metric.ts';
+
+/** What a relay chain's cores did in a day: the ground of their utilization, not served itself. */
+export const paraInclusionDay = metric({
+  record: 'ParaInclusionDay',
+  doc: 'Parachain blocks that a relay chain included on one UTC day.',
+  columns: {
+    date: day('UTC day of the relay blocks'),
+    relay_chain: name('relay chain'),
+    included_candidates: count('CandidateIncluded events'),
+    distinct_paras: count('parachains among them'),
+  },
+  key: ['date', 'relay_chain'],
+  kept: 'daily',
+  period: 'date',
+  spread: 'day',
+  reach: 1,
+  select: (window) => sql`
+    SELECT relay_chain, toDate(time) AS date, count() AS included_candidates,
+      uniqExactIf(data[1], data[1] != '') AS distinct_paras
+    FROM ${livingEvents(
+      window,
+      sql`chain = relay_chain AND ${ofPallets('paraInclusion')} AND event = 'CandidateIncluded' AND refused = ''`,
+    )} GROUP BY relay_chain, date`,
+  asks: [],
+});

@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { count, flag, name, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { DOMAINS } from '../../../ingest/decode/domain.ts';
+import { chains, spellings } from '../../../ingest/raw/tables.ts';
+import { readMetric, SERVED_RELAYS } from '../../metric.ts';
+import { accountKey } from '../shared/filters.ts';
+import { lastDayExtrinsics } from './last-day.ts';
+
+const domains = z
+  .string()
+  .transform((list) => list.split(','))
+  .pipe(z.array(z.enum(DOMAINS)).min(1))
+  .describe(`comma-separated domains to leave out, of ${DOMAINS.join(', ')}`);
+
+const address = accountKey().describe('signer or Ethereum sender, in any SS58 spelling or as H160');
+
+const dest = `JSONExtractRaw(args, 'dest')`;
+const destination = raw(
+  `if(pallet = 'balances' AND match(${dest}, '"[1-9A-HJ-NP-Za-km-z]{46,}"'), concat(' to ', extract(${dest}, '[1-9A-HJ-NP-Za-km-z]{46,}')), '')`,
+);
+const value = `replaceAll(JSONExtractRaw(args, 'value'), '"', '')`;
+const amount = raw(
+  `if(pallet = 'balances' AND match(${value}, '^[0-9]+$'), concat(', ', ${value}, ' planck'), '')`,
+);
+
+export const recentExtrinsic = readMetric({
+  record: 'RecentExtrinsic',
+  doc: 'Extrinsics of the 24 hours that end at the newest stored block of a chain, newest first. Each belongs to one domain; wrappers such as batches take the domain on which the calls inside agree.',
+  columns: {
+    relay_chain: name('relay chain'),
+    chain: name('chain'),
+    timestamp: timestamp('time of the block'),
+    block_number: count('height of the block'),
+    extrinsic_index: count('place in the block, from 0'),
+    extrinsic_hash: text('hash of the extrinsic; not unique over the life of a chain', { nullable: true }),
+    domain: name(DOMAINS.join(', ')),
+    pallet: name('pallet, as the block spells it'),
+    method: name('call'),
+    signer: text('signer as SS58 of the chain, or H160 of an Ethereum sender; null for inherents', {
+      nullable: true,
+    }),
+    success: flag('whether it succeeded; null when the source could not tell', { nullable: true }),
+    summary: text('what it does, in a few words'),
+  },
+  internal: { account: 'String' },
+  key: ['relay_chain', 'chain', 'block_number', 'extrinsic_index'],
+  order: [
+    { column: 'block_number', descending: true },
+    { column: 'extrinsic_index', descending: true },
+  ],
+  kept: 'onRead',
+  select: (of) => sql`
+    SELECT relay_chain, chain, time AS timestamp, number AS block_number, extrinsic_index, nullIf(hash, '') AS extrinsic_hash,
+      domain, pallet_written AS pallet, call AS method,
+      multiIf(
+        ethereum AND ethereum_from != '', concat('0x', lower(hex(ethereum_from))),
+        NOT signed OR signer_key = '', NULL,
+        length(signer_key) = 20, concat('0x', lower(hex(signer_key))),
+        spelled.address != '', spelled.address,
+        signer) AS signer,
+      if(signed, signer_key, ethereum_from) AS account,
+      CAST(succeeded, 'Nullable(Bool)') AS success,
+      concat(pallet, '.', call, ${destination}, ${amount}) AS summary
+    FROM ${lastDayExtrinsics(of)} AS recent
+    LEFT JOIN (SELECT key AS signer_key, any(address) AS address FROM ${spellings}
+      WHERE prefix = (SELECT any(prefix) FROM ${chains} FINAL WHERE chain = ${of.chain}) GROUP BY key) AS spelled
+      USING (signer_key)`,
+  asks: [
+    {
+      path: '/api/explorer/recent-extrinsics',
+      summary: 'The newest extrinsics of a chain',
+      relays: SERVED_RELAYS,
+      defaults: { relay_chain: 'polkadot', chain: 'asset-hub-polkadot' },
+      listed: true,
+      filters: {
+        address: {
+          schema: address,
+          condition: (key: string) => sql`account = unhex(${key.slice(2)})`,
+        },
+        exclude_domains: {
+          schema: domains,
+          condition: (excluded: string[]) => sql`domain NOT IN ${excluded}`,
+        },
+      },
+    },
+  ],
+});

@@ -1,0 +1,58 @@
+import { count, name, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { accountKey, anyOf } from '../shared/filters.ts';
+import { amountColumns, amounts } from '../shared/native-amounts.ts';
+import { type ContractCodeFact, codesIn, newestCodes } from './folds/contract-codes.ts';
+
+export const codeInfo = metric({
+  record: 'CodeInfo',
+  doc: 'Contract codes and their owners, by the newest `contract_code` snapshot of a chain.',
+  columns: {
+    relay_chain: name('relay chain'),
+    chain: name('chain of the snapshot'),
+    code_hash: text('hash of the code'),
+    owner: text('account that uploaded it, as SS58 of the chain'),
+    code_type: name('PVM or EVM'),
+    code_len: count('bytes of the code'),
+    ...amountColumns('deposit', 'what its owner has deposited for it'),
+    refcount: count('contracts that run it'),
+    behaviour_version: count('version of the behaviour that it was uploaded under'),
+    snapshot_block: count('height of the snapshot; null when it has none', { nullable: true }),
+    snapshot_at: timestamp('moment of the snapshot'),
+  },
+  internal: { owner_key: 'String' },
+  key: ['relay_chain', 'chain', 'code_hash'],
+  kept: 'whole',
+  period: null,
+  spread: 'day',
+  reach: 1,
+  select: ({ relay_chain }) => newestCodes(relay_chain),
+  fold: (facts: readonly ContractCodeFact[]) =>
+    facts.flatMap((fact) =>
+      [...codesIn(fact).values()].map(({ deposit, ...code }) => ({
+        relay_chain: fact.relay_chain,
+        chain: fact.chain,
+        ...code,
+        ...amounts('deposit', BigInt(deposit), fact.decimals),
+        snapshot_block: fact.block_number,
+        snapshot_at: fact.as_of,
+      })),
+    ),
+  asks: [
+    {
+      path: '/api/code-by-owner',
+      summary: 'Contract codes by their owner',
+      relays: SERVED_RELAYS,
+      takes: [],
+      filters: {
+        addresses: {
+          schema: anyOf(accountKey()).describe('owners, in any SS58 spelling'),
+          required: true,
+          condition: (keys: string[]) => sql`owner_key IN ${keys}`,
+        },
+      },
+      listed: true,
+    },
+  ],
+});

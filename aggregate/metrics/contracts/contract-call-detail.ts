@@ -1,0 +1,41 @@
+import { count, text } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { contractTransaction, newestFirst, transactionColumns } from './contract-transaction.ts';
+import { isKnownContract } from './known-contract.ts';
+
+export const contractCallDetail = metric({
+  record: 'ContractCallDetail',
+  doc: 'Contract transactions whose contract was called, with their gas and input. Creations and contracts that only emitted events are not among them.',
+  columns: {
+    ...transactionColumns,
+    gas_used: count('computation time that a native call took; null for Ethereum transactions', {
+      nullable: true,
+    }),
+    storage_deposit_limit: text('most that may be reserved for storage, in planck', { nullable: true }),
+    input_size: count('bytes of input', { nullable: true }),
+    selector: text('first four bytes of the input; null when it is shorter', { nullable: true }),
+    num_events: count('events that the contract emitted in the extrinsic'),
+  },
+  internal: { is_contract_target: 'UInt8' },
+  key: ['relay_chain', 'chain', 'block_number', 'extrinsic_index', 'contract_address'],
+  order: newestFirst,
+  kept: 'daily',
+  period: 'timestamp',
+  spread: 'day',
+  reach: 1,
+  served: () => sql`(is_contract_target = 1 OR ${isKnownContract})`,
+  select: ({ relay_chain, from, until }) => sql`
+    SELECT *, if(is_ethereum = 1, NULL, weight_ref_time) AS gas_used
+    FROM ${contractTransaction.table} FINAL
+    WHERE relay_chain = ${relay_chain} AND timestamp >= ${from} AND timestamp < ${until} AND is_target = 1`,
+  asks: [
+    {
+      path: '/api/contract-call-details',
+      summary: 'Calls of contracts with gas, value and input',
+      relays: SERVED_RELAYS,
+      takes: ['relay_chain'],
+      listed: true,
+    },
+  ],
+});

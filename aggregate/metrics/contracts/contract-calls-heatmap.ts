@@ -1,0 +1,32 @@
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { contractTransaction } from './contract-transaction.ts';
+import { heatmap, heatmapColumns } from './heatmap.ts';
+import { isKnownContract } from './known-contract.ts';
+
+export const contractCallsHeatmap = metric({
+  record: 'ContractCallsHeatmap',
+  doc: 'Calls of contracts on an asset hub per UTC day: executed `revive.call`, also nested in other calls, and Ethereum transactions to contracts that did not revert. Creations are no calls. 0 only on days of which no block is missing.',
+  columns: heatmapColumns('calls of contracts'),
+  key: ['date', 'relay_chain', 'chain'],
+  kept: 'whole',
+  period: null,
+  spread: 'day',
+  reach: 1,
+  select: ({ relay_chain }) =>
+    heatmap(
+      relay_chain,
+      sql`SELECT chain, toDate(timestamp) AS date,
+          sum(native_calls + if(ethereum_calls > 0 AND ${isKnownContract}, ethereum_calls, 0)) AS num
+        FROM ${contractTransaction.table} FINAL WHERE relay_chain = ${relay_chain} GROUP BY chain, date`,
+    ),
+  asks: [
+    {
+      path: '/api/contract-calls-heatmap',
+      summary: 'Calls of contracts per day',
+      relays: SERVED_RELAYS,
+      takes: [],
+      dates: { column: 'date', required: false },
+    },
+  ],
+});

@@ -1,0 +1,63 @@
+import { count, name, real, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { encodeAddress } from '../../../ingest/chains/address.ts';
+import { accountOfH160 } from '../../../ingest/chains/h160.ts';
+import { metric } from '../../metric.ts';
+import type { ContractCall } from './folds/contract-calls.ts';
+import { contractExtrinsics } from './folds/contract-extrinsics.ts';
+import { type ContractFact, creationFacts } from './folds/contract-facts.ts';
+
+/** Creations of contracts, not served themselves: a contract may have been created twice at one address. */
+export const contractDeployment = metric({
+  record: 'ContractDeployment',
+  doc: 'Each creation of a contract, as the blocks tell of it.',
+  columns: {
+    relay_chain: name('relay chain'),
+    chain: name('chain'),
+    contract_address: text('address of the contract, H160'),
+    deployer: text('address that created it, H160'),
+    deployer_account: text('account of the deploying call; null when another contract deployed', {
+      nullable: true,
+    }),
+    code_hash: text('hash of the code, where the call names it', { nullable: true }),
+    block_number: count('height'),
+    event_index: count('place of the event in the block'),
+    block_timestamp: timestamp('time of the block'),
+    extrinsic_id: text('`<block>-<extrinsic>`; null outside of extrinsics', { nullable: true }),
+    extrinsic_hash: text('hash of the extrinsic', { nullable: true }),
+    deploy_method: name('how it was deployed'),
+    value: real('native tokens sent along', { nullable: true }),
+    place: count('0 for the opening of the block, then its extrinsics from 1, then its end'),
+  },
+  key: ['relay_chain', 'chain', 'block_number', 'event_index'],
+  kept: 'daily',
+  period: 'block_timestamp',
+  spread: 'day',
+  reach: 1,
+  mostDays: 7,
+  select: creationFacts,
+  fold: (facts: readonly ContractFact[], { relay_chain }) =>
+    contractExtrinsics(facts).flatMap((extrinsic) =>
+      extrinsic.created.map(({ contract, deployer, event_index, by }) => ({
+        relay_chain,
+        chain: extrinsic.chain,
+        contract_address: contract,
+        deployer,
+        deployer_account: by === null ? null : encodeAddress(accountOf(by, deployer), extrinsic.prefix),
+        code_hash: by?.code_hash ?? null,
+        block_number: extrinsic.number,
+        event_index,
+        block_timestamp: extrinsic.time,
+        extrinsic_id:
+          extrinsic.extrinsic_index === null ? null : `${extrinsic.number}-${extrinsic.extrinsic_index}`,
+        extrinsic_hash: extrinsic.hash,
+        deploy_method: by?.deploys ?? 'internal',
+        value: by?.value ?? null,
+        place: extrinsic.place,
+      })),
+    ),
+  asks: [],
+});
+
+/** Who signed an Ethereum transaction has no other account than that of the address. */
+const accountOf = ({ actor }: ContractCall, deployer: string) =>
+  actor === '' ? accountOfH160(deployer) : actor;

@@ -1,0 +1,78 @@
+import { count, name, real, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { anyOf, contractAddress } from '../shared/filters.ts';
+import { contractDeployment } from './contract-deployment.ts';
+import { contractListing } from './contract-listing.ts';
+
+export const contractInstance = metric({
+  record: 'ContractInstance',
+  doc: 'Contracts by their `revive.Instantiated` event, with the call that deployed them. One that was created again at the same address is the newest.',
+  columns: {
+    relay_chain: name('relay chain'),
+    chain: name('chain of the contract'),
+    contract_address: text('address of the contract, H160'),
+    deployer: text('address that created it, H160'),
+    deployer_account: text(
+      'account of the deploying call, as SS58 of the chain; null when another contract deployed',
+      { nullable: true },
+    ),
+    code_hash: text(
+      'hash of the code, as the call names it, else by the newest snapshot that lists the contract',
+      { nullable: true },
+    ),
+    block_number: count('height'),
+    block_timestamp: timestamp('time of the block'),
+    extrinsic_id: text('`<block>-<extrinsic>`; null outside of extrinsics', { nullable: true }),
+    extrinsic_hash: text('hash of the extrinsic', { nullable: true }),
+    deploy_method: name(
+      'instantiate, instantiate_with_code, eth_instantiate_with_code, eth_transact, or internal when another contract deployed',
+    ),
+    value: real('tokens sent along, in native tokens: planck / 10^decimals, or wei / 10^18', {
+      nullable: true,
+    }),
+  },
+  internal: { place: 'UInt64' },
+  key: ['relay_chain', 'chain', 'contract_address'],
+  order: [
+    { column: 'block_number', descending: true },
+    { column: 'place', descending: true },
+    'contract_address',
+    'relay_chain',
+    'chain',
+  ],
+  kept: 'whole',
+  period: null,
+  spread: 'day',
+  reach: 1,
+  select: ({ relay_chain }) => sql`
+    SELECT relay_chain, chain, contract_address, deployer, deployer_account,
+      coalesce(deployed.code_hash, nullIf(listed.code_hash, '')) AS code_hash,
+      block_number, block_timestamp, extrinsic_id, extrinsic_hash, deploy_method, value, place
+    FROM (
+      SELECT * FROM ${contractDeployment.table} FINAL WHERE relay_chain = ${relay_chain}
+      ORDER BY block_number DESC, event_index DESC LIMIT 1 BY chain, contract_address
+    ) AS deployed
+    LEFT JOIN (
+      SELECT chain, contract_address, argMax(listings.code_hash, date) AS code_hash
+      FROM ${contractListing.table} AS listings FINAL WHERE relay_chain = ${relay_chain}
+      GROUP BY chain, contract_address
+    ) AS listed USING (chain, contract_address)`,
+  asks: [
+    {
+      path: '/api/contracts-search',
+      summary: 'Contracts by address',
+      relays: SERVED_RELAYS,
+      takes: [],
+      dates: { column: null, required: false },
+      filters: {
+        addresses: {
+          schema: anyOf(contractAddress()).describe('addresses of contracts, H160'),
+          required: true,
+          condition: (addresses: string[]) => sql`contract_address IN ${addresses}`,
+        },
+      },
+      listed: true,
+    },
+  ],
+});

@@ -1,0 +1,34 @@
+import { day, name, text } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { snapshots } from '../../../ingest/raw/tables.ts';
+import { metric } from '../../metric.ts';
+
+/** Contracts that snapshots list, not served itself: what blocks cannot tell of those that are older than they. */
+export const contractListing = metric({
+  record: 'ContractListing',
+  doc: 'The code of each contract, by the last `contract_code` snapshot of a UTC day that lists it.',
+  columns: {
+    relay_chain: name('relay chain'),
+    chain: name('chain of the snapshot'),
+    date: day('UTC day of the snapshot'),
+    contract_address: text('address of the contract, H160'),
+    code_hash: text('hash of its code'),
+  },
+  key: ['relay_chain', 'chain', 'date', 'contract_address'],
+  kept: 'daily',
+  period: 'date',
+  spread: 'day',
+  reach: 1,
+  select: ({ relay_chain, from, until }) => sql`
+    SELECT relay_chain, chain, toDate(as_of) AS date, listed.contract_address AS contract_address,
+      argMax(listed.code_hash, as_of) AS code_hash
+    FROM (
+      SELECT relay_chain, chain, as_of,
+        JSONExtract(payload, 'contracts', 'Array(Tuple(contract_address String, code_hash String))') AS contracts
+      FROM ${snapshots} FINAL
+      WHERE relay_chain = ${relay_chain} AND kind = 'contract_code'
+        AND as_of >= toDateTime64(${from}, 3, 'UTC') AND as_of < toDateTime64(${until}, 3, 'UTC')
+    ) ARRAY JOIN contracts AS listed
+    GROUP BY relay_chain, chain, date, contract_address`,
+  asks: [],
+});

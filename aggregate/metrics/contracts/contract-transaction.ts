@@ -1,0 +1,99 @@
+import { count, flag, name, real, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { metric, type Ordering, SERVED_RELAYS } from '../../metric.ts';
+import { anyOf, contractAddress } from '../shared/filters.ts';
+import { amountColumns } from '../shared/native-amounts.ts';
+import { contractExtrinsics } from './folds/contract-extrinsics.ts';
+import { type ContractFact, contractFacts } from './folds/contract-facts.ts';
+import { contractTransactions } from './folds/contract-transactions.ts';
+import { isKnownContract } from './known-contract.ts';
+
+/** What the lists of contract transactions and of calls have in common. */
+export const transactionColumns = {
+  relay_chain: name('relay chain'),
+  chain: name('chain'),
+  transaction_hash: text('hash of the extrinsic', { nullable: true }),
+  eth_hash: text('hash of the Ethereum transaction; null for native ones', { nullable: true }),
+  block_number: count('height'),
+  extrinsic_index: count('place in the block, from 0'),
+  timestamp: timestamp('time of the block'),
+  contract_address: text('address of the contract, H160'),
+  from_address: text('address that the call acted for, H160; null for root', { nullable: true }),
+  to_address: text('address that was called, H160; null for creations', { nullable: true }),
+  method: name('call of the contracts pallet'),
+  value: real('tokens sent along, in native tokens: planck / 10^decimals, or wei / 10^18', {
+    nullable: true,
+  }),
+  gas_limit: count('computation time of the weight limit, or the gas limit of an Ethereum transaction', {
+    nullable: true,
+  }),
+  gas_price: count('highest price of a unit of gas, in wei; null for native calls', { nullable: true }),
+  weight_ref_time: count('computation time of the whole extrinsic, in picoseconds', { nullable: true }),
+  weight_proof_size: count('proof size of the whole extrinsic, in bytes', { nullable: true }),
+  ...amountColumns('fee', 'fee of the whole extrinsic', { nullable: true }),
+  success: flag('whether it succeeded and did not revert; null when the source could not tell', {
+    nullable: true,
+  }),
+  error: text('error of a failed dispatch or revert, as JSON', { nullable: true }),
+} as const;
+
+/** Newest first. */
+export const newestFirst: readonly Ordering[] = [
+  { column: 'block_number', descending: true },
+  { column: 'extrinsic_index', descending: true },
+  'contract_address',
+  'relay_chain',
+  'chain',
+];
+
+/**
+ * Whether an Ethereum transaction calls a contract may only be known later, from another block or a snapshot. So
+ * the table holds plain transfers too, and what is a contract is decided when it is read.
+ */
+export const contractTransaction = metric({
+  record: 'ContractTransaction',
+  doc: 'Extrinsics with contract calls, one row for each contract that they called, created, or that emitted events in them. Addresses, method, value and gas are of the first call of that contract, else of the first call of the extrinsic.',
+  columns: transactionColumns,
+  internal: {
+    storage_deposit_limit: 'Nullable(String)',
+    input_size: 'Nullable(UInt64)',
+    selector: 'Nullable(String)',
+    num_events: 'UInt64',
+    is_ethereum: 'UInt8',
+    // Called by any call; called natively, created or heard of; called natively.
+    is_target: 'UInt8',
+    is_contract: 'UInt8',
+    is_contract_target: 'UInt8',
+    native_calls: 'UInt64',
+    ethereum_calls: 'UInt64',
+  },
+  key: ['relay_chain', 'chain', 'block_number', 'extrinsic_index', 'contract_address'],
+  order: newestFirst,
+  kept: 'daily',
+  period: 'timestamp',
+  spread: 'day',
+  reach: 1,
+  mostDays: 7,
+  served: () => sql`(is_contract = 1 OR ${isKnownContract})`,
+  select: contractFacts,
+  fold: (facts: readonly ContractFact[], { relay_chain }) =>
+    contractExtrinsics(facts).flatMap((extrinsic) => contractTransactions(relay_chain, extrinsic)),
+  asks: [
+    {
+      path: '/api/contract-transactions-search',
+      summary: 'Contract transactions by address',
+      relays: SERVED_RELAYS,
+      takes: [],
+      dates: { column: 'timestamp', required: false },
+      filters: {
+        addresses: {
+          schema: anyOf(contractAddress()).describe('addresses, H160, as sender, receiver or contract'),
+          required: true,
+          condition: (addresses: string[]) =>
+            sql`(contract_address IN ${addresses} OR from_address IN ${addresses} OR to_address IN ${addresses})`,
+        },
+      },
+      listed: true,
+    },
+  ],
+});

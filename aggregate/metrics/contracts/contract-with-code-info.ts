@@ -1,0 +1,69 @@
+import { count, name, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { accountKey, contractAddress } from '../shared/filters.ts';
+import { type ContractCodeFact, codesIn, contractsIn, newestCodes } from './folds/contract-codes.ts';
+
+export const contractWithCodeInfo = metric({
+  record: 'ContractWithCodeInfo',
+  doc: 'Contracts with the owner and kind of their code, by the newest `contract_code` snapshot of a chain.',
+  columns: {
+    relay_chain: name('relay chain'),
+    chain: name('chain of the snapshot'),
+    contract_address: text('address of the contract, H160'),
+    code_hash: text('hash of its code'),
+    owner: text('owner of the code, as SS58 of the chain; null when the snapshot does not list the code', {
+      nullable: true,
+    }),
+    code_type: text('PVM or EVM; null when the snapshot does not list the code', { nullable: true }),
+    code_len: count('bytes of the code; null when the snapshot does not list it', { nullable: true }),
+    storage_bytes: count('bytes that the contract stores'),
+    storage_items: count('items that the contract stores'),
+    snapshot_block: count('height of the snapshot; null when it has none', { nullable: true }),
+    snapshot_at: timestamp('moment of the snapshot'),
+  },
+  internal: { owner_key: 'String' },
+  key: ['relay_chain', 'chain', 'contract_address'],
+  kept: 'whole',
+  period: null,
+  spread: 'day',
+  reach: 1,
+  select: ({ relay_chain }) => newestCodes(relay_chain),
+  fold: (facts: readonly ContractCodeFact[]) =>
+    facts.flatMap((fact) => {
+      const codes = codesIn(fact);
+      return contractsIn(fact).map((contract) => {
+        const code = codes.get(contract.code_hash);
+        return {
+          relay_chain: fact.relay_chain,
+          chain: fact.chain,
+          ...contract,
+          owner: code?.owner ?? null,
+          owner_key: code?.owner_key ?? '',
+          code_type: code?.code_type ?? null,
+          code_len: code?.code_len ?? null,
+          snapshot_block: fact.block_number,
+          snapshot_at: fact.as_of,
+        };
+      });
+    }),
+  asks: [
+    {
+      path: '/api/contracts-with-code',
+      summary: 'Contracts with the owner and kind of their code',
+      relays: [...SERVED_RELAYS, 'westend'],
+      takes: ['relay_chain'],
+      filters: {
+        contract_address: {
+          schema: contractAddress().describe('address of a contract, H160'),
+          condition: (address: string) => sql`contract_address = ${address}`,
+        },
+        owner: {
+          schema: accountKey().describe('owner of the code, in any SS58 spelling'),
+          condition: (key: string) => sql`owner_key = ${key}`,
+        },
+      },
+      listed: true,
+    },
+  ],
+});

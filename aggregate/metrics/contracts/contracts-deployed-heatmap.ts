@@ -1,0 +1,30 @@
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { contractDeployment } from './contract-deployment.ts';
+import { heatmap, heatmapColumns } from './heatmap.ts';
+
+export const contractsDeployedHeatmap = metric({
+  record: 'ContractsDeployedHeatmap',
+  doc: 'Contracts created on an asset hub per UTC day, those that contracts created included. 0 only on days of which no block is missing.',
+  columns: heatmapColumns('`revive.Instantiated` events'),
+  key: ['date', 'relay_chain', 'chain'],
+  kept: 'whole',
+  period: null,
+  spread: 'day',
+  reach: 1,
+  select: ({ relay_chain }) =>
+    heatmap(
+      relay_chain,
+      sql`SELECT chain, toDate(block_timestamp) AS date, count() AS num
+        FROM ${contractDeployment.table} FINAL WHERE relay_chain = ${relay_chain} GROUP BY chain, date`,
+    ),
+  asks: [
+    {
+      path: '/api/contracts-deployed-heatmap',
+      summary: 'Contracts created per day',
+      relays: SERVED_RELAYS,
+      takes: [],
+      dates: { column: 'date', required: false },
+    },
+  ],
+});

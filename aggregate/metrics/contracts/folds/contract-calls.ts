@@ -1,0 +1,134 @@
+import { h160Of } from '../../../../ingest/chains/h160.ts';
+import { parseAmount } from '../../../../ingest/decode/amount.ts';
+import { ethereumHash, readEthereumFields } from '../../../../ingest/decode/ethereum.ts';
+import { scaledDown } from '../../shared/amounts.ts';
+import { fieldsOf, nested } from '../../shared/facts.ts';
+import type { ContractFact } from './contract-facts.ts';
+
+/** A call of the contracts pallet, its arguments read in one way for both kinds of transactions. */
+export interface ContractCall {
+  readonly method: string;
+  /** Key of the account that it acted for; empty for root and for Ethereum transactions. */
+  readonly actor: string;
+  readonly from: string | null;
+  /** The contract or account that it calls; null for creations. */
+  readonly target: string | null;
+  readonly isEthereum: boolean;
+  /** How it creates a contract, when it does. */
+  readonly deploys: string | null;
+  /** Native tokens. */
+  readonly value: number | null;
+  readonly gas_limit: string | null;
+  readonly gas_price: string | null;
+  readonly eth_hash: string | null;
+  readonly code_hash: string | null;
+  readonly storage_deposit_limit: string | null;
+  readonly input_size: number | null;
+  readonly selector: string | null;
+}
+
+type Fields = ContractFact['fields'];
+
+/** Calls into contracts; others of the pallet upload code or map accounts. */
+const OF_CONTRACTS: ReadonlySet<string> = new Set([
+  'call',
+  'instantiate',
+  'instantiateWithCode',
+  'ethTransact',
+  'ethCall',
+  'ethInstantiateWithCode',
+]);
+export const isContractCall = (method: string): boolean => OF_CONTRACTS.has(method);
+
+/** How the calls that create contracts are named. */
+const DEPLOYS: Readonly<Record<string, string>> = {
+  instantiate: 'instantiate',
+  instantiateWithCode: 'instantiate_with_code',
+  ethInstantiateWithCode: 'eth_instantiate_with_code',
+};
+/** Calls with arguments as an Ethereum transaction has them. */
+const OF_ETHEREUM = new Set(['ethCall', 'ethInstantiateWithCode']);
+const WEI_DECIMALS = 18;
+
+/** `sender` is who signed an Ethereum transaction; empty when the extrinsic is none. */
+export function readContractCall(
+  method: string,
+  actor: string,
+  sender: string,
+  fields: Fields,
+  decimals: number,
+): ContractCall {
+  const from = sender || (actor === '' ? null : h160Of(actor));
+  const base = { method, actor: sender === '' ? actor : '', from };
+  if (method === 'ethTransact') return { ...base, ...ofPayload(fields.payload) };
+  const isEthereum = OF_ETHEREUM.has(method);
+  return {
+    ...base,
+    target: h160(fields.dest),
+    isEthereum,
+    deploys: DEPLOYS[method] ?? null,
+    value: scaled(fields.value, isEthereum ? WEI_DECIMALS : decimals),
+    gas_limit: refTime(fields.weight_limit),
+    gas_price: isEthereum ? unsigned64(fields.gas_price) : null,
+    eth_hash: isEthereum ? ethereumHash(fields.payload) : null,
+    code_hash: /^0x[0-9a-f]{64}$/i.test(fields.code_hash ?? '')
+      ? (fields.code_hash ?? '').toLowerCase()
+      : null,
+    storage_deposit_limit: parseAmount(fields.storage_deposit_limit)?.toString() ?? null,
+    ...inputOf(fields),
+  };
+}
+
+/** What the signed transaction in a payload asks for; all is unknown when it cannot be read. */
+function ofPayload(payload: string | undefined): Omit<ContractCall, 'method' | 'actor' | 'from'> {
+  const read = tryRead(payload);
+  return {
+    target: read?.to ?? null,
+    isEthereum: true,
+    deploys: read !== null && read.to === null ? 'eth_transact' : null,
+    value: scaled(read?.value, WEI_DECIMALS),
+    gas_limit: unsigned64(read?.gas_limit),
+    gas_price: unsigned64(read?.gas_price),
+    eth_hash: ethereumHash(payload),
+    code_hash: null,
+    storage_deposit_limit: null,
+    input_size: read?.input_size ?? null,
+    selector: read?.selector ?? null,
+  };
+}
+
+function tryRead(payload: string | undefined): ReturnType<typeof readEthereumFields> | null {
+  try {
+    return readEthereumFields(payload);
+  } catch {
+    return null; // its block's decoder has refused it with the reason
+  }
+}
+
+/** The input is told by its length in characters of hex and its first ten of them. */
+function inputOf({ input_start = '', input_chars = '0' }: Fields) {
+  if (!/^0x([0-9a-f]{2})*$/i.test(input_start)) return { input_size: null, selector: null };
+  const input_size = (Number(input_chars) - 2) / 2;
+  return { input_size, selector: input_size < 4 ? null : input_start.toLowerCase() };
+}
+
+function scaled(amount: string | undefined, decimals: number): number | null {
+  const exact = parseAmount(amount);
+  return exact === null ? null : scaledDown(exact, decimals);
+}
+
+/** An integer of up to 64 bits as text; null for anything else. */
+export function unsigned64(value: unknown): string | null {
+  const integer = parseAmount(value);
+  return integer !== null && integer < 1n << 64n ? integer.toString() : null;
+}
+
+/** Computation time of a weight: a field of it, or all that a weight of old runtimes is. */
+export function refTime(weight: string | undefined): string | null {
+  const { refTime: camel, ref_time = camel } = fieldsOf(nested(weight));
+  return unsigned64(ref_time ?? weight?.replaceAll('"', ''));
+}
+
+export function h160(text: string | undefined): string | null {
+  return text !== undefined && /^0x[0-9a-f]{40}$/i.test(text) ? text.toLowerCase() : null;
+}

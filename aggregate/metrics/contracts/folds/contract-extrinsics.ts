@@ -1,0 +1,135 @@
+import { fieldsOf, nested } from '../../shared/facts.ts';
+import {
+  type ContractCall,
+  h160,
+  isContractCall,
+  readContractCall,
+  refTime,
+  unsigned64,
+} from './contract-calls.ts';
+import type { ContractFact } from './contract-facts.ts';
+
+/** A contract that came into being, and the call that created it; null when another contract did. */
+export interface Created {
+  readonly contract: string;
+  readonly deployer: string;
+  readonly event_index: number;
+  readonly by: ContractCall | null;
+}
+
+/** An extrinsic with contract calls or events, or a part of a block outside of extrinsics with such events. */
+export interface ContractExtrinsic {
+  readonly chain: string;
+  readonly prefix: number;
+  readonly decimals: number;
+  readonly number: number;
+  readonly place: number;
+  readonly extrinsic_index: number | null;
+  readonly time: string;
+  readonly hash: string | null;
+  readonly fee: bigint | null;
+  /** Whether its calls ran, which Ethereum may still have taken back. */
+  readonly ran: boolean;
+  /** Null when the source could not tell. */
+  readonly success: boolean | null;
+  readonly error: string | null;
+  readonly weight_ref_time: string | null;
+  readonly weight_proof_size: string | null;
+  /** Executed calls in order; of a failed extrinsic the one that it is. */
+  readonly calls: readonly ContractCall[];
+  readonly created: readonly Created[];
+  /** Contracts that emitted events, with their number. */
+  readonly emitted: ReadonlyMap<string, number>;
+}
+
+export function contractExtrinsics(facts: readonly ContractFact[]): ContractExtrinsic[] {
+  return [...apart(facts)].map(readExtrinsic);
+}
+
+/** Facts are in order, so those of one place stand together. */
+function* apart(facts: readonly ContractFact[]): Generator<ContractFact[]> {
+  let start = 0;
+  for (let end = 1; end <= facts.length; end++) {
+    const [a, b] = [facts[start] as ContractFact, facts[end]];
+    if (b && a.chain === b.chain && a.number === b.number && a.place === b.place) continue;
+    yield facts.slice(start, end);
+    start = end;
+  }
+}
+
+function readExtrinsic(facts: readonly ContractFact[]): ContractExtrinsic {
+  const [{ chain, prefix, decimals, number, place, extrinsic_index, time }] = facts as [ContractFact];
+  const extrinsic = facts.find(({ kind }) => kind === 'extrinsic');
+  const result = facts.find(({ kind }) => kind === 'result');
+  const calls = callsOf(facts, extrinsic);
+  // Only Ethereum takes back what its extrinsic did.
+  const isOfEthereum = calls.some(({ isEthereum }) => isEthereum);
+  const reverted = isOfEthereum ? eventsOf(facts, 'EthExtrinsicRevert')[0] : undefined;
+  const { hash = '', fee = '', succeeded = '' } = extrinsic?.fields ?? {};
+  return {
+    chain,
+    prefix,
+    decimals,
+    number,
+    place,
+    extrinsic_index,
+    time,
+    hash: hash || null,
+    fee: fee === '' ? null : BigInt(fee),
+    ran: extrinsic?.fields.success === '1',
+    success: succeeded === '' ? null : succeeded === '1' && reverted === undefined,
+    error: result?.fields.error ?? reverted?.fields.error ?? null,
+    ...weightOf(result),
+    calls,
+    created: createdBy(eventsOf(facts, 'Instantiated'), calls),
+    emitted: emittedIn(facts),
+  };
+}
+
+const eventsOf = (facts: readonly ContractFact[], event: string) =>
+  facts.filter(({ kind, name }) => kind === 'event' && name === event);
+
+function callsOf(facts: readonly ContractFact[], extrinsic: ContractFact | undefined): ContractCall[] {
+  const sender = extrinsic?.counterparty ?? '';
+  const executed = facts.filter(({ kind, name }) => kind === 'call' && isContractCall(name));
+  const [pallet, call = ''] = (extrinsic?.name ?? '').split('.');
+  if (extrinsic !== undefined && pallet === 'revive' && extrinsic.fields.success !== '1') {
+    const { account, fields, decimals } = extrinsic;
+    return isContractCall(call) ? [readContractCall(call, account, sender, fields, decimals)] : [];
+  }
+  return executed.map(({ name, at, account, fields, decimals }) =>
+    // Position 0 is the extrinsic itself: only that can be an Ethereum transaction.
+    readContractCall(name, account, at === 0 ? sender : '', fields, decimals),
+  );
+}
+
+/** Each creation is of the next call that deploys, when it names that call's account as the deployer. */
+function createdBy(instantiated: readonly ContractFact[], calls: readonly ContractCall[]): Created[] {
+  const deploying = calls.filter(({ deploys }) => deploys !== null);
+  let next = 0;
+  return instantiated.flatMap(({ account, counterparty, at }) => {
+    const [deployer, contract] = [h160(account), h160(counterparty)];
+    if (deployer === null || contract === null) return [];
+    const isItsOwn = deploying[next]?.from === deployer;
+    const by = isItsOwn ? (deploying[next] as ContractCall) : null;
+    if (isItsOwn) next++;
+    return [{ contract, deployer, event_index: at, by }];
+  });
+}
+
+function emittedIn(facts: readonly ContractFact[]): Map<string, number> {
+  const emitted = new Map<string, number>();
+  for (const { account } of eventsOf(facts, 'ContractEmitted')) {
+    const contract = h160(account);
+    if (contract !== null) emitted.set(contract, (emitted.get(contract) ?? 0) + 1);
+  }
+  return emitted;
+}
+
+/** The weight that the dispatch took; runtimes before proof sizes give one number. */
+function weightOf(result: ContractFact | undefined) {
+  const { weight } = fieldsOf(nested(result?.fields.info));
+  const { proofSize, proof_size = proofSize } = fieldsOf(weight);
+  const text = typeof weight === 'object' ? JSON.stringify(weight) : String(weight ?? '');
+  return { weight_ref_time: refTime(text), weight_proof_size: unsigned64(proof_size) };
+}

@@ -1,0 +1,116 @@
+import { raw, type Sql, sql } from '../../../../infra/clickhouse/sql.ts';
+import { livingFacts, ofPallets, type Window, wokenBy } from '../../../../ingest/raw/canonical.ts';
+import { calls, chains, events, extrinsics } from '../../../../ingest/raw/tables.ts';
+
+/**
+ * What is known of extrinsics that had to do with contracts, by chain, height and place in the block: the extrinsic
+ * itself, its executed contract calls in order, its contract events, and how it ended. Contract events outside of
+ * extrinsics stand alone.
+ */
+export interface ContractFact {
+  readonly kind: 'extrinsic' | 'call' | 'event' | 'result';
+  readonly chain: string;
+  readonly decimals: number;
+  readonly prefix: number;
+  readonly number: number;
+  /** 0 for the opening of a block, then its extrinsics from 1, then its end. */
+  readonly place: number;
+  readonly extrinsic_index: number | null;
+  readonly time: string;
+  /** Of the call or the event. */
+  readonly name: string;
+  /** Position of a call, index of an event. */
+  readonly at: number;
+  /** Keys in hex: signer, actor, or the two accounts of an event; empty when there is none. */
+  readonly account: string;
+  readonly counterparty: string;
+  readonly fields: Readonly<Record<string, string>>;
+}
+
+const unquoted = (name: string) => `replaceAll(JSONExtractRaw(args, '${name}'), '"', '')`;
+
+/** Arguments of a contract call without its code and input, which may be large. */
+const callFields = raw(`map(
+    'dest', JSONExtractString(args, 'dest'), 'value', ${unquoted('value')},
+    'weight_limit', JSONExtractRaw(args, if(JSONHas(args, 'weight_limit'), 'weight_limit', 'gas_limit')),
+    'storage_deposit_limit', ${unquoted('storage_deposit_limit')}, 'code_hash', JSONExtractString(args, 'code_hash'),
+    'gas_price', ${unquoted('effective_gas_price')},
+    'payload', concat(JSONExtractString(args, 'payload'), JSONExtractString(args, 'transaction_encoded')),
+    'input_start', substring(JSONExtractString(args, 'data'), 1, 10),
+    'input_chars', toString(length(JSONExtractString(args, 'data'))))`);
+
+const NO_FIELDS = raw("CAST(map(), 'Map(String, String)')");
+
+const keyText = (column: string) => raw(`if(${column} = '', '', concat('0x', lower(hex(${column}))))`);
+
+const within = ({ from, until }: Window) =>
+  sql`time >= toDateTime64(${from}, 3, 'UTC') AND time < toDateTime64(${until}, 3, 'UTC')`;
+const isOfPallet = (window: Window) =>
+  sql`relay_chain = ${window.relay_chain} AND ${ofPallets('revive')} AND ${within(window)}`;
+const isOneOf = (window: Window, names: readonly string[]) =>
+  sql`${isOfPallet(window)} AND event IN ${names} AND refused = ''`;
+
+const placesOfEvents = (window: Window, names: readonly string[]) =>
+  wokenBy(
+    isOfPallet(window),
+    sql`SELECT relay_chain, chain, number, assumeNotNull(extrinsic_index) AS extrinsic_index FROM ${events}
+    WHERE ${isOneOf(window, names)} AND phase = 'extrinsic'`,
+  );
+
+/** Extrinsics with contract calls or contract events; a call that failed left neither of them. */
+export function contractFacts(window: Window): Sql {
+  const names = ['Instantiated', 'ContractEmitted', 'EthExtrinsicRevert'];
+  const places = wokenBy(
+    isOfPallet(window),
+    sql`
+    SELECT relay_chain, chain, number, extrinsic_index FROM ${calls} WHERE ${isOfPallet(window)}
+    UNION DISTINCT SELECT relay_chain, chain, number, extrinsic_index FROM ${extrinsics} WHERE ${isOfPallet(window)}
+    UNION DISTINCT ${placesOfEvents(window, names)}`,
+  );
+  return factsOf(window, names, places);
+}
+
+/** Extrinsics that created contracts, and creations outside of extrinsics. */
+export const creationFacts = (window: Window): Sql =>
+  factsOf(window, ['Instantiated'], placesOfEvents(window, ['Instantiated']));
+
+function factsOf(window: Window, names: readonly string[], places: Sql): Sql {
+  const { relay_chain } = window;
+  const isTheirs = sql`${within(window)} AND (relay_chain, chain, number, extrinsic_index) IN (${places})`;
+  // The height once more: by it alone the engine finds its way in the table.
+  const isTheirResult = sql`${within(window)} AND pallet = 'system' AND event IN ('ExtrinsicSuccess', 'ExtrinsicFailed')
+    AND phase = 'extrinsic' AND (relay_chain, chain, number) IN (SELECT relay_chain, chain, number FROM (${places}))
+    AND (relay_chain, chain, number, assumeNotNull(extrinsic_index)) IN (${places})`;
+  return sql`
+    SELECT kind, toString(chain) AS chain, decimals, prefix, number, place, extrinsic_index, time, name, at, account,
+      counterparty, fields
+    FROM (
+      SELECT 0 AS rising, 'extrinsic' AS kind, chain, number, toUInt64(extrinsic_index) + 1 AS place,
+        toNullable(extrinsic_index) AS extrinsic_index, time, concat(pallet, '.', call) AS name, toUInt32(0) AS at,
+        ${keyText('signer_key')} AS account, ${keyText('ethereum_from')} AS counterparty,
+        mapConcat(map('hash', hash, 'fee', ifNull(toString(fee), ''), 'success', ifNull(toString(success), ''),
+          'succeeded', ifNull(toString(succeeded), '')), if(pallet = 'revive', ${callFields}, ${NO_FIELDS})) AS fields
+      FROM ${livingFacts(extrinsics, relay_chain, isTheirs)}
+      UNION ALL
+      SELECT 1 AS rising, 'call' AS kind, chain, number, toUInt64(extrinsic_index) + 1 AS place,
+        toNullable(extrinsic_index) AS extrinsic_index, time, toString(call) AS name, position AS at,
+        ${keyText('actor')} AS account, '' AS counterparty, ${callFields} AS fields
+      FROM ${livingFacts(calls, relay_chain, sql`${ofPallets('revive')} AND ${isTheirs}`)}
+      UNION ALL
+      SELECT 2 AS rising, 'event' AS kind, chain, number,
+        multiIf(phase = 'initialization', toUInt64(0), phase = 'finalization', toUInt64(4294967296),
+          toUInt64(assumeNotNull(extrinsic_index)) + 1) AS place,
+        extrinsic_index, time, toString(event) AS name, event_index AS at,
+        ${keyText('account')} AS account, ${keyText('counterparty')} AS counterparty,
+        if(event = 'EthExtrinsicRevert', map('error', data[1]), ${NO_FIELDS}) AS fields
+      FROM ${livingFacts(events, relay_chain, isOneOf(window, names))}
+      UNION ALL
+      SELECT 3 AS rising, 'result' AS kind, chain, number, toUInt64(assumeNotNull(extrinsic_index)) + 1 AS place,
+        extrinsic_index, time, toString(event) AS name, event_index AS at, '' AS account, '' AS counterparty,
+        if(event = 'ExtrinsicFailed', map('error', data[1], 'info', data[2]), map('info', data[1])) AS fields
+      FROM ${livingFacts(events, relay_chain, isTheirResult)}
+    ) AS facts
+    INNER JOIN (SELECT chain, decimals, prefix FROM ${chains} FINAL WHERE relay_chain = ${relay_chain}) AS registry
+      USING (chain)
+    ORDER BY chain, number, place, rising, at`;
+}

@@ -1,0 +1,63 @@
+import { amounts } from '../../shared/native-amounts.ts';
+import type { ContractCall } from './contract-calls.ts';
+import type { ContractExtrinsic } from './contract-extrinsics.ts';
+
+/** One row per contract that an extrinsic touched: a target of a call, created by it, or heard of by its events. */
+export function contractTransactions(relay_chain: string, extrinsic: ContractExtrinsic) {
+  const { calls, created, emitted } = extrinsic;
+  const [first] = calls;
+  if (first === undefined || extrinsic.extrinsic_index === null) return [];
+  const targets = calls.flatMap(({ target }) => target ?? []);
+  const touched = new Set([...targets, ...created.map(({ contract }) => contract), ...emitted.keys()]);
+  return [...touched].map((contract) => {
+    const creation = created.find((one) => one.contract === contract);
+    const targeting = calls.filter(({ target }) => target === contract);
+    const isNative = targeting.some(({ isEthereum }) => !isEthereum);
+    const call = calls.find((one) => one.target === contract || one === creation?.by) ?? first;
+    return {
+      ...transactionRow(relay_chain, extrinsic, call),
+      contract_address: contract,
+      storage_deposit_limit: call.storage_deposit_limit,
+      input_size: call.input_size,
+      selector: call.selector,
+      num_events: emitted.get(contract) ?? 0,
+      is_ethereum: Number(call.isEthereum),
+      is_target: Number(targeting.length > 0),
+      is_contract: Number(isNative || creation !== undefined || emitted.has(contract)),
+      is_contract_target: Number(isNative),
+      ...countedCalls(extrinsic, targeting),
+    };
+  });
+}
+
+/** What all rows of an extrinsic share, and what is of the call that a row is about. */
+function transactionRow(relay_chain: string, of: ContractExtrinsic, call: ContractCall) {
+  return {
+    relay_chain,
+    chain: of.chain,
+    block_number: of.number,
+    extrinsic_index: of.extrinsic_index,
+    timestamp: of.time,
+    transaction_hash: of.hash,
+    eth_hash: call.eth_hash,
+    from_address: call.from,
+    to_address: call.target,
+    method: call.method,
+    value: call.value,
+    gas_limit: call.gas_limit,
+    gas_price: call.gas_price,
+    weight_ref_time: of.weight_ref_time,
+    weight_proof_size: of.weight_proof_size,
+    ...amounts('fee', of.fee, of.decimals),
+    success: of.success,
+    error: of.error,
+  };
+}
+
+/** Calls that a heatmap counts: those that ran, and of Ethereum's only those that did not revert. */
+function countedCalls({ ran, success }: ContractExtrinsic, targeting: readonly ContractCall[]) {
+  return {
+    native_calls: ran ? targeting.filter(({ method }) => method === 'call').length : 0,
+    ethereum_calls: success === true ? targeting.filter(({ isEthereum }) => isEthereum).length : 0,
+  };
+}

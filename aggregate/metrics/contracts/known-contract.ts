@@ -1,0 +1,32 @@
+import { name, text } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { metric } from '../../metric.ts';
+import { contractDeployment } from './contract-deployment.ts';
+import { contractListing } from './contract-listing.ts';
+
+/** Tells calls of contracts from plain transfers, which are Ethereum transactions as well. Not served itself. */
+export const knownContract = metric({
+  record: 'KnownContract',
+  doc: 'Addresses of contracts: created in a stored block, or listed by any snapshot.',
+  columns: {
+    relay_chain: name('relay chain'),
+    chain: name('chain'),
+    contract_address: text('address of the contract, H160'),
+  },
+  key: ['relay_chain', 'chain', 'contract_address'],
+  kept: 'whole',
+  period: null,
+  spread: 'day',
+  reach: 1,
+  select: ({ relay_chain }) => sql`
+    SELECT relay_chain, chain, contract_address
+    FROM ${contractDeployment.table} FINAL WHERE relay_chain = ${relay_chain}
+    UNION DISTINCT
+    SELECT relay_chain, chain, contract_address
+    FROM ${contractListing.table} FINAL WHERE relay_chain = ${relay_chain}`,
+  asks: [],
+});
+
+/** Whether the contract of a row is one, over all relay chains. */
+export const isKnownContract = sql`(relay_chain, chain, contract_address) IN (
+  SELECT relay_chain, chain, contract_address FROM ${knownContract.table} FINAL)`;

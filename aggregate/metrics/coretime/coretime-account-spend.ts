@@ -1,0 +1,68 @@
+import { count, name, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { encodeAddress } from '../../../ingest/chains/address.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { amountColumns, amounts } from '../shared/native-amounts.ts';
+import { accountIn } from './coretime-filters.ts';
+import { brokerEvents, type CoretimeFact, type Happened, inOrder } from './folds/coretime-facts.ts';
+import { paymentsIn, spent } from './folds/coretime-sales.ts';
+
+export const coretimeAccountSpend = metric({
+  record: 'CoretimeAccountSpend',
+  doc: 'What each account spent on bulk coretime over all time, by purchase and by renewal; greatest spenders first.',
+  columns: {
+    relay_chain: name('relay chain whose cores are sold'),
+    chain: name('coretime chain of the last payment'),
+    who: text('account that paid'),
+    ...amountColumns('total_spend', 'bulk_spend + renewal_spend'),
+    ...amountColumns('bulk_spend', 'sum of the prices of its purchases'),
+    ...amountColumns('renewal_spend', 'sum of the prices of its renewals'),
+    bulk_count: count('purchases'),
+    renewal_count: count('renewals'),
+    first_purchase_at: timestamp('time of its first purchase or renewal'),
+    last_purchase_at: timestamp('time of its last purchase or renewal'),
+  },
+  internal: { who_key: 'String' },
+  key: ['relay_chain', 'who'],
+  order: ['relay_chain', { column: 'total_spend_planck', descending: true }, 'who'],
+  kept: 'whole',
+  period: null,
+  spread: 'day',
+  reach: 1,
+  select: ({ relay_chain }) => inOrder(brokerEvents(relay_chain, ['Purchased', 'Renewed'])),
+  fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
+    [...Map.groupBy(paymentsIn(facts), ({ event }) => event.who).values()].map((payments) => ({
+      relay_chain,
+      ...spendRow(payments),
+    })),
+  asks: [
+    {
+      path: '/api/coretime-account-spend',
+      summary: 'Spend on bulk coretime, by account',
+      relays: SERVED_RELAYS,
+      takes: ['relay_chain'],
+      listed: true,
+      filters: { who: accountIn(sql`who_key`, 'account that paid') },
+    },
+  ],
+});
+
+/** Of the payments of one account, oldest first. */
+function spendRow(payments: readonly Happened<'Purchased' | 'Renewed'>[]): Record<string, unknown> {
+  const first = payments[0] as Happened<'Purchased' | 'Renewed'>;
+  const last = payments.at(-1) as Happened<'Purchased' | 'Renewed'>;
+  const bulk = payments.filter(({ event }) => event.kind === 'Purchased');
+  const renewals = payments.filter(({ event }) => event.kind === 'Renewed');
+  return {
+    chain: last.chain,
+    who: encodeAddress(last.event.who, last.prefix),
+    who_key: last.event.who,
+    ...amounts('total_spend', spent(payments), last.decimals),
+    ...amounts('bulk_spend', spent(bulk), last.decimals),
+    ...amounts('renewal_spend', spent(renewals), last.decimals),
+    bulk_count: bulk.length,
+    renewal_count: renewals.length,
+    first_purchase_at: first.time,
+    last_purchase_at: last.time,
+  };
+}

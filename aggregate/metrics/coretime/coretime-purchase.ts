@@ -1,0 +1,104 @@
+import { z } from 'zod';
+import { count, name, real, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { encodeAddress } from '../../../ingest/chains/address.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { usd, usdExact } from '../shared/amounts.ts';
+import { amountColumns, amounts } from '../shared/native-amounts.ts';
+import { accountIn, regionBegin } from './coretime-filters.ts';
+import {
+  brokerEventsWithin,
+  type CoretimeFact,
+  dayPrices,
+  extrinsicId,
+  type Happened,
+  inOrder,
+  priceBook,
+} from './folds/coretime-facts.ts';
+import { paymentsIn } from './folds/coretime-sales.ts';
+
+const PURCHASE_TYPES = ['bulk', 'renewal'] as const;
+
+export const coretimePurchase = metric({
+  record: 'CoretimePurchase',
+  doc: 'Bulk coretime that was paid for: regions bought in a sale, and renewals.',
+  columns: {
+    relay_chain: name('relay chain whose cores are sold'),
+    chain: name('coretime chain'),
+    purchase_type: name('bulk, or renewal'),
+    who: text('account that paid'),
+    region_begin: count('first timeslice of the region, or of the renewed workload'),
+    core: count('index of the core; of a renewal the new one'),
+    mask: text('mask of the core’s parts; null for renewals', { nullable: true }),
+    ...amountColumns('price', 'price paid'),
+    price_usd: real('price * price of the token on that UTC day, in USD; null without a price', {
+      nullable: true,
+    }),
+    duration: count('timeslices'),
+    block_number: count('block of the coretime chain'),
+    event_index: count('place of the event in the block, from 0'),
+    extrinsic_id: text('<block>-<extrinsic>; null when it happened outside of extrinsics', {
+      nullable: true,
+    }),
+    timestamp: timestamp('time of the block'),
+  },
+  internal: { who_key: 'String' },
+  key: ['relay_chain', 'timestamp', 'block_number', 'event_index'],
+  order: ['relay_chain', 'block_number', 'event_index'],
+  kept: 'daily',
+  period: 'timestamp',
+  spread: 'day',
+  reach: 1,
+  select: (window) => inOrder(brokerEventsWithin(window, ['Purchased', 'Renewed']), dayPrices(window)),
+  fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
+    const priceOf = priceBook(facts);
+    return paymentsIn(facts).map((payment) => ({ relay_chain, ...purchaseRow(payment, priceOf(payment)) }));
+  },
+  asks: [
+    {
+      path: '/api/coretime-purchases',
+      summary: 'Purchases and renewals of bulk coretime',
+      relays: SERVED_RELAYS,
+      takes: ['relay_chain'],
+      dates: { column: 'timestamp', required: false },
+      listed: true,
+      filters: {
+        region_begin: regionBegin,
+        who: accountIn(sql`who_key`, 'account that paid'),
+        purchase_type: {
+          schema: z.enum(PURCHASE_TYPES).describe('bulk, or renewal'),
+          condition: (type: string) => sql`purchase_type = ${type}`,
+        },
+      },
+    },
+  ],
+});
+
+function purchaseRow(
+  payment: Happened<'Purchased' | 'Renewed'>,
+  price: bigint | null,
+): Record<string, unknown> {
+  const { event, chain, prefix, decimals, number, event_index, time } = payment;
+  const bought =
+    event.kind === 'Purchased'
+      ? {
+          purchase_type: 'bulk',
+          region_begin: event.region.begin,
+          core: event.region.core,
+          mask: event.region.mask,
+        }
+      : { purchase_type: 'renewal', region_begin: event.begin, core: event.core, mask: null };
+  return {
+    chain,
+    ...bought,
+    who: encodeAddress(event.who, prefix),
+    who_key: event.who,
+    ...amounts('price', event.price, decimals),
+    price_usd: price === null ? null : usd(usdExact(event.price, decimals, price)),
+    duration: event.duration,
+    block_number: number,
+    event_index,
+    extrinsic_id: extrinsicId(payment),
+    timestamp: time,
+  };
+}

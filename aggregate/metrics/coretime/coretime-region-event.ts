@@ -1,0 +1,131 @@
+import { z } from 'zod';
+import { count, name, nested, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { encodeAddress } from '../../../ingest/chains/address.ts';
+import type { RegionId } from '../../../ingest/decode/broker.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { core, mask, regionBegin } from './coretime-filters.ts';
+import { namedRegion, REGION_TYPE, regionSchema } from './coretime-region.ts';
+import {
+  brokerEventsWithin,
+  type CoretimeFact,
+  extrinsicId,
+  type Happened,
+  happenedIn,
+  inOrder,
+} from './folds/coretime-facts.ts';
+
+const TYPES = {
+  Transferred: 'Transfer',
+  Partitioned: 'Partition',
+  Interlaced: 'Interlace',
+  Assigned: 'Assign',
+} as const;
+type Logged = Happened<keyof typeof TYPES>;
+
+const order = ['timestamp', 'relay_chain', 'block_number', 'event_index'] as const;
+
+export const coretimeRegionEvent = metric({
+  record: 'CoretimeRegionEvent',
+  doc: 'Log of what happened to regions of bulk coretime: transfers, partitions, interlacings and assignments.',
+  columns: {
+    relay_chain: name('relay chain whose core it is'),
+    chain: name('coretime chain'),
+    event_type: name(Object.values(TYPES).join(', ')),
+    region_begin: count('first timeslice of the region that the event acted on'),
+    r_core: count('index of its core'),
+    r_mask: text('mask of the parts of the core that it held'),
+    duration: count('timeslices of the region; null for partitions and interlacings, which do not tell', {
+      nullable: true,
+    }),
+    old_owner: text('owner before a transfer; null when nobody was, and for all other events', {
+      nullable: true,
+    }),
+    owner: text('owner after a transfer; null when nobody is, and for all other events', { nullable: true }),
+    new_regions: nested(
+      z.array(regionSchema),
+      `Array(${REGION_TYPE})`,
+      'regions that a partition or interlacing made; empty for all other events',
+    ),
+    task: count('task that an assignment gave; null for all other events', { nullable: true }),
+    block_number: count('block of the coretime chain'),
+    event_index: count('place of the event in the block, from 0'),
+    extrinsic_id: text('<block>-<extrinsic>; null when it happened outside of extrinsics', {
+      nullable: true,
+    }),
+    timestamp: timestamp('time of the block'),
+  },
+  /** Of the region that was acted on and of those that it became. */
+  internal: { begins: 'Array(UInt64)', cores: 'Array(UInt64)', masks: 'Array(String)' },
+  key: order,
+  order: order.map((column) => ({ column, descending: true })),
+  kept: 'daily',
+  period: 'timestamp',
+  spread: 'day',
+  reach: 1,
+  select: (window) => inOrder(brokerEventsWithin(window, Object.keys(TYPES) as (keyof typeof TYPES)[])),
+  fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
+    happenedIn(facts).map((happened) => ({ relay_chain, ...eventRow(happened as Logged) })),
+  asks: [
+    {
+      path: '/api/coretime-region-events',
+      summary: 'Transfers, partitions, interlacings and assignments of regions, newest first',
+      relays: SERVED_RELAYS,
+      takes: ['relay_chain'],
+      dates: { column: 'timestamp', required: false },
+      listed: true,
+      filters: {
+        event_type: {
+          schema: z.enum(Object.values(TYPES)).describe('kind of event'),
+          condition: (type: string) => sql`event_type = ${type}`,
+        },
+        region_begin: regionBegin,
+        r_core: { schema: core, condition: (index: number) => sql`r_core = ${index}` },
+        r_mask: { schema: mask, condition: (bits: string) => sql`r_mask = ${bits}` },
+      },
+    },
+    {
+      path: '/api/coretime-region-history',
+      summary: 'All events of one region, oldest first: those that acted on it, and the one that made it',
+      relays: SERVED_RELAYS,
+      takes: ['relay_chain'],
+      listed: true,
+      order,
+      // Partitions keep core and mask, interlacings begin and core: each part of the id can be looked for alone.
+      filters: {
+        region_begin: {
+          ...regionBegin,
+          required: true,
+          condition: (begin: number) => sql`has(begins, ${begin})`,
+        },
+        r_core: { schema: core, required: true, condition: (index: number) => sql`has(cores, ${index})` },
+        r_mask: { schema: mask, condition: (bits: string) => sql`has(masks, ${bits})` },
+      },
+    },
+  ],
+});
+
+function eventRow(happened: Logged): Record<string, unknown> {
+  const { event, chain, prefix, number, event_index, time } = happened;
+  const parts: readonly RegionId[] = 'parts' in event ? event.parts : [];
+  const touched = [event.region, ...parts];
+  const transfer = event.kind === 'Transferred' ? event : { old_owner: null, owner: null };
+  const address = (key: string | null) => (key === null ? null : encodeAddress(key, prefix));
+  return {
+    chain,
+    event_type: TYPES[event.kind],
+    ...namedRegion(event.region),
+    duration: 'duration' in event ? event.duration : null,
+    old_owner: address(transfer.old_owner),
+    owner: address(transfer.owner),
+    new_regions: JSON.stringify(parts.map(namedRegion)),
+    task: event.kind === 'Assigned' ? event.task : null,
+    block_number: number,
+    event_index,
+    extrinsic_id: extrinsicId(happened),
+    timestamp: time,
+    begins: touched.map(({ begin }) => begin),
+    cores: touched.map(({ core }) => core),
+    masks: touched.map(({ mask }) => mask),
+  };
+}

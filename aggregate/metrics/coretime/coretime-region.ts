@@ -1,0 +1,117 @@
+import { z } from 'zod';
+import { count, name, nested, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { encodeAddress } from '../../../ingest/chains/address.ts';
+import type { RegionId } from '../../../ingest/decode/broker.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { chainDay } from '../activity/chain-day.ts';
+import { amountColumns, amounts } from '../shared/native-amounts.ts';
+import { accountIn, core, mask, regionBegin } from './coretime-filters.ts';
+import { brokerEvents, type CoretimeFact, inOrder, otherFacts } from './folds/coretime-facts.ts';
+import {
+  bitsOf,
+  REGION_EVENTS,
+  REGION_STATUSES,
+  type Region,
+  regionsOf,
+  statusAt,
+} from './folds/coretime-regions.ts';
+
+/** A region as records name it. */
+export const REGION_TYPE = 'Tuple(region_begin UInt32, r_core UInt32, r_mask String)';
+export const regionSchema = z.object({
+  region_begin: z.int().min(0),
+  r_core: z.int().min(0),
+  r_mask: z.string(),
+});
+export const namedRegion = (id: RegionId): z.output<typeof regionSchema> => ({
+  region_begin: id.begin,
+  r_core: id.core,
+  r_mask: id.mask,
+});
+
+export const coretimeRegion = metric({
+  record: 'CoretimeRegion',
+  doc: 'Regions of bulk coretime as their last event left them: spans of timeslices on a core, bought whole and perhaps split by time (partition) or by the parts of the core (interlace). Renewals make no region.',
+  columns: {
+    relay_chain: name('relay chain whose core it is'),
+    chain: name('coretime chain'),
+    region_begin: count('first timeslice'),
+    r_core: count('index of the core'),
+    r_mask: text('the parts of the core that it holds, as a mask of 80 bits in hex'),
+    region_end: count('timeslice after its last'),
+    duration: count('region_end - region_begin, in timeslices'),
+    owner: text('account that owns it; null when nobody does or no event told', { nullable: true }),
+    assigned_task: count('task that it is assigned to; null when to none', { nullable: true }),
+    status: name(
+      `${REGION_STATUSES.join(', ')}; partitioned and interlaced regions live on in their parts, and one is expired when the newest stored relay block is region_end * 80 or later`,
+    ),
+    ...amountColumns('paid', 'price it was bought for; null when it was not bought whole', {
+      nullable: true,
+    }),
+    mask_bits: count('parts of the core that it holds, of 80'),
+    parent_region: nested(
+      regionSchema,
+      `Variant(${REGION_TYPE})`,
+      'region that it was split from; null for one that was bought',
+      { nullable: true },
+    ),
+    created_block: count('block of the coretime chain in which it came to be; null when that is not stored', {
+      nullable: true,
+    }),
+    updated_at: timestamp('time of its last event'),
+  },
+  internal: { owner_key: 'String' },
+  key: ['relay_chain', 'region_begin', 'r_core', 'r_mask'],
+  kept: 'whole',
+  period: null,
+  spread: 'day',
+  reach: 1,
+  select: ({ relay_chain }) =>
+    inOrder(
+      brokerEvents(relay_chain, REGION_EVENTS),
+      otherFacts(
+        'newest block',
+        sql`chain, max(last_time) AS time, max(last_block) AS number, CAST([], 'Array(String)') AS data`,
+        sql`${chainDay.table} FINAL WHERE relay_chain = ${relay_chain} AND chain = relay_chain GROUP BY chain`,
+      ),
+    ),
+  fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
+    const newest = facts.find(({ kind }) => kind === 'newest block')?.number ?? null;
+    return regionsOf(facts).map((region) => ({ relay_chain, ...regionRow(region, newest) }));
+  },
+  asks: [
+    {
+      path: '/api/coretime-regions',
+      summary: 'Regions of bulk coretime with owner, task and status',
+      relays: SERVED_RELAYS,
+      takes: ['relay_chain'],
+      listed: true,
+      filters: {
+        region_begin: regionBegin,
+        r_core: { schema: core, condition: (index: number) => sql`r_core = ${index}` },
+        r_mask: { schema: mask, condition: (bits: string) => sql`r_mask = ${bits}` },
+        owner: accountIn(sql`owner_key`, 'account that owns it'),
+      },
+    },
+  ],
+});
+
+function regionRow(region: Region, newestRelayBlock: number | null): Record<string, unknown> {
+  const { id, end, owner, parent, last } = region;
+  return {
+    ...namedRegion(id),
+    chain: last.chain,
+    region_end: end,
+    duration: end - id.begin,
+    owner: owner === null ? null : encodeAddress(owner, last.prefix),
+    owner_key: owner ?? '',
+    assigned_task: region.task,
+    status: statusAt(region, newestRelayBlock),
+    ...amounts('paid', region.paid, last.decimals),
+    mask_bits: bitsOf(id.mask),
+    parent_region: parent === null ? null : JSON.stringify(namedRegion(parent)),
+    created_block: region.created_block,
+    updated_at: last.time,
+  };
+}

@@ -1,0 +1,113 @@
+import { z } from 'zod';
+import { count, flag, name, nested, real, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { encodeAddress } from '../../../ingest/chains/address.ts';
+import type { Workload } from '../../../ingest/decode/broker.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { usd, usdExact } from '../shared/amounts.ts';
+import { amountColumns, amounts } from '../shared/native-amounts.ts';
+import { accountIn, regionBegin } from './coretime-filters.ts';
+import {
+  brokerEventsWithin,
+  type CoretimeFact,
+  dayPrices,
+  extrinsicId,
+  type Happened,
+  happenedIn,
+  inOrder,
+  isKind,
+  priceBook,
+} from './folds/coretime-facts.ts';
+
+const workload = z.array(
+  z.object({
+    mask: z.string(),
+    assignment: z.union([z.object({ task: z.int().min(0) }), z.enum(['Pool', 'Idle'])]),
+  }),
+);
+
+export const coretimeRenewal = metric({
+  record: 'CoretimeRenewal',
+  doc: 'Renewals of bulk coretime: a workload that goes on in the next cycle, on the same core or another.',
+  columns: {
+    relay_chain: name('relay chain whose cores are sold'),
+    chain: name('coretime chain'),
+    who: text('account that paid'),
+    region_begin: count('timeslice from which the workload is renewed'),
+    old_core: count('core that the workload was on'),
+    core: count('core that it goes on with'),
+    workload: nested(
+      workload,
+      'Array(Tuple(mask String, assignment Variant(String, Tuple(task UInt32))))',
+      'what the core works on: for each mask of its parts a task, the pool, or nothing',
+    ),
+    task: count('first task of the workload; null without any', { nullable: true }),
+    ...amountColumns('price', 'price paid'),
+    price_usd: real('price * price of the token on that UTC day, in USD; null without a price', {
+      nullable: true,
+    }),
+    duration: count('timeslices'),
+    auto_renewal: flag('whether the chain renewed by itself, outside of any extrinsic'),
+    block_number: count('block of the coretime chain'),
+    event_index: count('place of the event in the block, from 0'),
+    extrinsic_id: text('<block>-<extrinsic>; null when it happened outside of extrinsics', {
+      nullable: true,
+    }),
+    timestamp: timestamp('time of the block'),
+  },
+  internal: { who_key: 'String' },
+  key: ['relay_chain', 'timestamp', 'block_number', 'event_index'],
+  order: ['relay_chain', 'block_number', 'event_index'],
+  kept: 'daily',
+  period: 'timestamp',
+  spread: 'day',
+  reach: 1,
+  select: (window) => inOrder(brokerEventsWithin(window, ['Renewed']), dayPrices(window)),
+  fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
+    const priceOf = priceBook(facts);
+    return happenedIn(facts)
+      .filter(isKind('Renewed'))
+      .map((renewal) => ({ relay_chain, ...renewalRow(renewal, priceOf(renewal)) }));
+  },
+  asks: [
+    {
+      path: '/api/coretime-renewals',
+      summary: 'Renewals of bulk coretime',
+      relays: SERVED_RELAYS,
+      takes: ['relay_chain'],
+      dates: { column: 'timestamp', required: false },
+      listed: true,
+      filters: { region_begin: regionBegin, who: accountIn(sql`who_key`, 'account that paid') },
+    },
+  ],
+});
+
+function renewalRow(renewal: Happened<'Renewed'>, price: bigint | null): Record<string, unknown> {
+  const { event, chain, prefix, decimals, number, event_index, time } = renewal;
+  const extrinsic_id = extrinsicId(renewal);
+  return {
+    chain,
+    who: encodeAddress(event.who, prefix),
+    who_key: event.who,
+    region_begin: event.begin,
+    old_core: event.old_core,
+    core: event.core,
+    workload: JSON.stringify(event.workload),
+    task: firstTask(event.workload),
+    ...amounts('price', event.price, decimals),
+    price_usd: price === null ? null : usd(usdExact(event.price, decimals, price)),
+    duration: event.duration,
+    auto_renewal: extrinsic_id === null,
+    block_number: number,
+    event_index,
+    extrinsic_id,
+    timestamp: time,
+  };
+}
+
+function firstTask(workload: Workload): number | null {
+  for (const { assignment } of workload) {
+    if (typeof assignment === 'object') return assignment.task;
+  }
+  return null;
+}

@@ -1,0 +1,76 @@
+import { count, flag, name, real } from '../../../infra/clickhouse/columns.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { dividedDown } from '../shared/amounts.ts';
+import { amountColumns, amounts } from '../shared/native-amounts.ts';
+import { regionBegin } from './coretime-filters.ts';
+import { brokerEvents, type CoretimeFact, inOrder } from './folds/coretime-facts.ts';
+import { SALE_EVENTS, type Sale, salesOf, spent } from './folds/coretime-sales.ts';
+
+const ofPurchases = { nullable: true };
+
+export const coretimeSaleMetrics = metric({
+  record: 'CoretimeSaleMetrics',
+  doc: 'What was bought and renewed in each sale of bulk coretime, and what was paid for it.',
+  columns: {
+    relay_chain: name('relay chain whose cores are sold'),
+    chain: name('coretime chain'),
+    region_begin: count('first timeslice of what is sold'),
+    sale_cycle: count('rank of region_begin among all stored sales of the relay chain, from 1'),
+    bulk_purchases: count('cores bought'),
+    renewals: count('cores renewed'),
+    ...amountColumns('bulk_spend', 'sum of the prices of the purchases'),
+    ...amountColumns('renewal_spend', 'sum of the prices of the renewals'),
+    ...amountColumns('total_burn', 'bulk_spend + renewal_spend'),
+    ...amountColumns('min_purchase_price', 'least price of a purchase; null without any', ofPurchases),
+    avg_purchase_price: real(
+      'bulk_spend / bulk_purchases, in native tokens; null without purchases',
+      ofPurchases,
+    ),
+    ...amountColumns('max_purchase_price', 'greatest price of a purchase; null without any', ofPurchases),
+    unique_buyers: count('distinct accounts that purchased'),
+    cores_offered: count('cores offered'),
+    sold_out: flag('bulk_purchases + renewals >= cores_offered'),
+  },
+  key: ['relay_chain', 'region_begin'],
+  kept: 'whole',
+  period: null,
+  spread: 'day',
+  reach: 1,
+  select: ({ relay_chain }) => inOrder(brokerEvents(relay_chain, SALE_EVENTS)),
+  fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
+    salesOf(facts).map((sale) => ({ relay_chain, ...metricsOf(sale) })),
+  asks: [
+    {
+      path: '/api/coretime-sale-metrics',
+      summary: 'Purchases, renewals and spend, by sale cycle',
+      relays: SERVED_RELAYS,
+      takes: ['relay_chain'],
+      filters: { region_begin: regionBegin },
+    },
+  ],
+});
+
+function metricsOf({ opened, cycle, purchases, renewals }: Sale): Record<string, unknown> {
+  const { chain, decimals, event } = opened;
+  const prices = purchases
+    .map((purchase) => purchase.event.price)
+    .sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+  const bulk = spent(purchases);
+  const renewed = spent(renewals);
+  return {
+    chain,
+    region_begin: event.region_begin,
+    sale_cycle: cycle,
+    bulk_purchases: purchases.length,
+    renewals: renewals.length,
+    ...amounts('bulk_spend', bulk, decimals),
+    ...amounts('renewal_spend', renewed, decimals),
+    ...amounts('total_burn', bulk + renewed, decimals),
+    ...amounts('min_purchase_price', prices[0] ?? null, decimals),
+    avg_purchase_price: prices.length === 0 ? null : dividedDown(bulk, BigInt(prices.length), decimals),
+    ...amounts('max_purchase_price', prices.at(-1) ?? null, decimals),
+    unique_buyers: new Set(purchases.map((purchase) => purchase.event.who)).size,
+    cores_offered: event.cores_offered,
+    sold_out: purchases.length + renewals.length >= event.cores_offered,
+  };
+}

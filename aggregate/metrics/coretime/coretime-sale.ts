@@ -1,0 +1,130 @@
+import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { blocks } from '../../../ingest/raw/tables.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { amountColumns, amounts } from '../shared/native-amounts.ts';
+import { regionBegin } from './coretime-filters.ts';
+import {
+  brokerEvents,
+  type CoretimeConfig,
+  type CoretimeFact,
+  configsIn,
+  coretimeConfigs,
+  inOrder,
+  otherFacts,
+} from './folds/coretime-facts.ts';
+import { TIMESLICE_BLOCKS } from './folds/coretime-regions.ts';
+import { SALE_EVENTS, type Sale, salesOf, spent } from './folds/coretime-sales.ts';
+
+export const coretimeSale = metric({
+  record: 'CoretimeSale',
+  doc: 'Sales of bulk coretime: prices, capacity and burn of each cycle, which its first timeslice names. A timeslice is 80 relay blocks. A purchase belongs to the cycle in which its region begins, a renewal to that in which it begins.',
+  columns: {
+    relay_chain: name('relay chain whose cores are sold'),
+    chain: name('coretime chain'),
+    region_begin: count('first timeslice of what is sold'),
+    region_end: count('timeslice after the last of what is sold'),
+    sale_cycle: count('rank of region_begin among all stored sales of the relay chain, from 1'),
+    sale_start: count('block from which cores are sold; its unit is in sale_start_unit'),
+    leadin_length: count('blocks over which the price falls, in the same unit'),
+    sale_start_unit: name(
+      'relay_blocks, or local_blocks of the coretime chain, as older runtimes count; told by which of the two block numbers is nearer to sale_start',
+    ),
+    ...amountColumns('start_price', 'price of a core when the sale starts'),
+    ...amountColumns('end_price', 'price of a core after the lead-in'),
+    ideal_cores_sold: count('cores that should be sold, by which the next price is adapted'),
+    cores_offered: count('cores offered'),
+    first_core: count(
+      'first core sold, by the newest configuration snapshot of this cycle; null without one',
+      {
+        nullable: true,
+      },
+    ),
+    cores_sold: count('cores sold by that snapshot; without one, the number of purchases of the cycle'),
+    ...amountColumns('sellout_price', 'price at which the cores sold out, by that snapshot; null without', {
+      nullable: true,
+    }),
+    ...amountColumns('total_burn', 'sum of the prices of all purchases and renewals of the cycle'),
+    sale_init_block: count('block of the coretime chain that opened the sale'),
+    sale_init_at: timestamp('time of that block'),
+    region_begin_at: timestamp('time of relay block region_begin * 80; null when it is not stored', {
+      nullable: true,
+    }),
+    region_end_at: timestamp('time of relay block region_end * 80; null when it is not stored', {
+      nullable: true,
+    }),
+  },
+  key: ['relay_chain', 'region_begin'],
+  kept: 'whole',
+  period: null,
+  spread: 'day',
+  reach: 1,
+  select: ({ relay_chain }) => {
+    const opened = brokerEvents(relay_chain, ['SaleInitialized']);
+    const ends = sql`SELECT toUInt64OrZero(arrayJoin([data[5], data[6]])) * ${TIMESLICE_BLOCKS} FROM (${opened})`;
+    return inOrder(
+      brokerEvents(relay_chain, SALE_EVENTS),
+      coretimeConfigs(relay_chain),
+      otherFacts(
+        'relay block',
+        sql`chain, assumeNotNull(blocks.time) AS time, number, CAST([], 'Array(String)') AS data`,
+        sql`(SELECT chain, number, time FROM ${blocks} FINAL
+          WHERE relay_chain = ${relay_chain} AND chain = relay_chain AND number IN (${ends}) AND isNotNull(time)) AS blocks`,
+      ),
+    );
+  },
+  fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
+    const relayBlocks = new Map(
+      facts.filter(({ kind }) => kind === 'relay block').map(({ number, time }) => [number, time]),
+    );
+    const timeOf = (timeslice: number) => relayBlocks.get(timeslice * TIMESLICE_BLOCKS) ?? null;
+    const configs = new Map(configsIn(facts).map((config) => [config.sale_info.region_begin, config]));
+    return salesOf(facts).map((sale) => ({
+      relay_chain,
+      ...saleRow(sale, configs.get(sale.opened.event.region_begin)?.sale_info),
+      region_begin_at: timeOf(sale.opened.event.region_begin),
+      region_end_at: timeOf(sale.opened.event.region_end),
+    }));
+  },
+  asks: [
+    {
+      path: '/api/coretime-sales',
+      summary: 'Sales of bulk coretime, by cycle',
+      relays: SERVED_RELAYS,
+      takes: ['relay_chain'],
+      dates: { column: 'sale_init_at', required: false },
+      filters: { region_begin: regionBegin },
+    },
+  ],
+});
+
+function saleRow(sale: Sale, config: CoretimeConfig['sale_info'] | undefined): Record<string, unknown> {
+  const { event, chain, decimals, number, time } = sale.opened;
+  const sellout = config?.sellout_price ?? null;
+  return {
+    chain,
+    region_begin: event.region_begin,
+    region_end: event.region_end,
+    sale_cycle: sale.cycle,
+    sale_start: event.sale_start,
+    leadin_length: event.leadin_length,
+    sale_start_unit: startUnit(sale),
+    ...amounts('start_price', event.start_price, decimals),
+    ...amounts('end_price', event.end_price, decimals),
+    ideal_cores_sold: event.ideal_cores_sold,
+    cores_offered: event.cores_offered,
+    first_core: config?.first_core ?? null,
+    cores_sold: config?.cores_sold ?? sale.purchases.length,
+    ...amounts('sellout_price', sellout === null ? null : BigInt(sellout), decimals),
+    ...amounts('total_burn', spent([...sale.purchases, ...sale.renewals]), decimals),
+    sale_init_block: number,
+    sale_init_at: time,
+  };
+}
+
+/** A sale starts soon after it is opened, and what it sells begins soon after that. */
+function startUnit({ opened: { event, number } }: Sale): string {
+  const fromLocal = Math.abs(event.sale_start - number);
+  const fromRelay = Math.abs(event.sale_start - event.region_begin * TIMESLICE_BLOCKS);
+  return fromLocal < fromRelay ? 'local_blocks' : 'relay_blocks';
+}

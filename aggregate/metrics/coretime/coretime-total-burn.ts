@@ -1,0 +1,69 @@
+import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { chainDay } from '../activity/chain-day.ts';
+import { amountColumns, amounts } from '../shared/native-amounts.ts';
+import {
+  brokerEvents,
+  type CoretimeFact,
+  happenedIn,
+  inOrder,
+  isKind,
+  otherFacts,
+} from './folds/coretime-facts.ts';
+import { paymentsIn, SALE_EVENTS, spent } from './folds/coretime-sales.ts';
+
+export const coretimeTotalBurn = metric({
+  record: 'CoretimeTotalBurn',
+  doc: 'What was burned for bulk coretime over all time: the prices of all purchases and renewals, also of those that belong to no stored sale. Revenue of on-demand coretime is not in it.',
+  columns: {
+    relay_chain: name('relay chain whose cores are sold'),
+    chain: name('coretime chain'),
+    ...amountColumns('total_burn', 'sum of the prices of all purchases and renewals'),
+    sales: count('sales that were opened'),
+    purchases: count('purchases, without renewals'),
+    renewals: count('renewals'),
+    as_of: timestamp('time of the newest stored block of the coretime chain'),
+  },
+  key: ['relay_chain'],
+  kept: 'whole',
+  period: null,
+  spread: 'day',
+  reach: 1,
+  select: ({ relay_chain }) =>
+    inOrder(
+      brokerEvents(relay_chain, SALE_EVENTS),
+      otherFacts(
+        'newest block',
+        sql`chain, max(last_time) AS time, max(last_block) AS number, CAST([], 'Array(String)') AS data`,
+        sql`${chainDay.table} FINAL WHERE relay_chain = ${relay_chain} GROUP BY chain`,
+      ),
+    ),
+  fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
+    const happened = happenedIn(facts);
+    const last = happened.at(-1);
+    if (last === undefined) return [];
+    const payments = paymentsIn(facts);
+    const count = (kind: (typeof SALE_EVENTS)[number]) => happened.filter(isKind(kind)).length;
+    return [
+      {
+        relay_chain,
+        chain: last.chain,
+        ...amounts('total_burn', spent(payments), last.decimals),
+        sales: count('SaleInitialized'),
+        purchases: count('Purchased'),
+        renewals: count('Renewed'),
+        as_of:
+          facts.find(({ kind, chain }) => kind === 'newest block' && chain === last.chain)?.time ?? last.time,
+      },
+    ];
+  },
+  asks: [
+    {
+      path: '/api/coretime-total-burn',
+      summary: 'Lifetime burn for bulk coretime, by relay chain',
+      relays: SERVED_RELAYS,
+      takes: ['relay_chain'],
+    },
+  ],
+});

@@ -1,0 +1,98 @@
+import { count, day, name, real } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { metric } from '../../metric.ts';
+import { chainDay } from '../activity/chain-day.ts';
+import { paraInclusionDay } from '../activity/para-inclusion-day.ts';
+import {
+  brokerEvents,
+  type CoretimeFact,
+  configsIn,
+  coretimeConfigs,
+  dayOf,
+  happenedIn,
+  inOrder,
+  isKind,
+  otherFacts,
+} from './folds/coretime-facts.ts';
+
+export const coretimeUtilization = metric({
+  record: 'CoretimeUtilization',
+  doc: 'Cores that parachain blocks used per relay block, against the cores there are: those that the newest sale offered and those reserved for the system. Cores that are leased count in neither.',
+  columns: {
+    date: day('UTC day of the relay blocks'),
+    relay_chain: name('relay chain'),
+    chain: name('the relay chain itself, whose blocks are counted'),
+    cores_offered: count(
+      'cores offered by the newest sale that was opened by the end of the day, or else by the newest configuration snapshot; null before any',
+      { nullable: true },
+    ),
+    system_cores: count(
+      'cores reserved for the system: reservations in the newest configuration snapshot by the end of the day; null before any',
+      { nullable: true },
+    ),
+    cores_available: count('cores_offered + system_cores; null when one of them is', { nullable: true }),
+    avg_cores_used: real('included_candidates / relay_blocks'),
+    utilization: real('avg_cores_used / cores_available; null without available cores', { nullable: true }),
+    included_candidates: count('parachain blocks included on this day'),
+    relay_blocks: count('relay blocks of this day'),
+    distinct_paras: count('parachains of which a block was included on this day'),
+  },
+  key: ['date', 'relay_chain'],
+  kept: 'daily',
+  period: 'date',
+  spread: 'onward',
+  reach: 1,
+  select: ({ relay_chain, from, until }) =>
+    inOrder(
+      brokerEvents(relay_chain, ['SaleInitialized']),
+      coretimeConfigs(relay_chain),
+      otherFacts(
+        'day',
+        sql`chain, toDateTime64(date, 3, 'UTC') AS time, 0 AS number,
+          [toString(num_blocks), toString(included_candidates), toString(distinct_paras)] AS data`,
+        sql`(SELECT relay_chain, chain, date, num_blocks FROM ${chainDay.table} FINAL
+            WHERE relay_chain = ${relay_chain} AND chain = relay_chain AND date >= ${from} AND date < ${until}) AS days
+          LEFT JOIN (SELECT relay_chain, date, included_candidates, distinct_paras FROM ${paraInclusionDay.table} FINAL
+            WHERE relay_chain = ${relay_chain}) AS inclusions USING (relay_chain, date)`,
+      ),
+    ),
+  fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
+    const sales = happenedIn(facts).filter(isKind('SaleInitialized'));
+    const configs = configsIn(facts);
+    return facts
+      .filter(({ kind }) => kind === 'day')
+      .map(({ time, data }) => {
+        const date = dayOf(time);
+        const isKnown = (fact: { readonly time: string }) => dayOf(fact.time) <= date;
+        const config = configs.findLast(isKnown);
+        const offered =
+          sales.findLast(isKnown)?.event.cores_offered ?? config?.sale_info.cores_offered ?? null;
+        const reserved = config?.reservations.length ?? null;
+        const available = offered === null || reserved === null ? null : offered + reserved;
+        const [blocks = 0, included = 0, paras = 0] = data.map(Number);
+        return {
+          date,
+          relay_chain,
+          chain: relay_chain,
+          cores_offered: offered,
+          system_cores: reserved,
+          cores_available: available,
+          avg_cores_used: included / blocks,
+          utilization: available ? included / (blocks * available) : null,
+          included_candidates: included,
+          relay_blocks: blocks,
+          distinct_paras: paras,
+        };
+      });
+  },
+  asks: [
+    {
+      path: '/api/coretime-utilization',
+      summary: 'Cores in use per relay block against cores available, by day',
+      relays: ['polkadot', 'kusama'],
+      takes: ['relay_chain'],
+      defaults: { relay_chain: 'polkadot' },
+      dates: { column: 'date', required: false },
+    },
+  ],
+});

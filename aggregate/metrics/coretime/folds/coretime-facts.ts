@@ -1,0 +1,124 @@
+import { join, type Sql, sql } from '../../../../infra/clickhouse/sql.ts';
+import {
+  type BrokerEvent,
+  type BrokerEventKind,
+  type BrokerEventOf,
+  readBrokerEvent,
+} from '../../../../ingest/decode/broker.ts';
+import { livingEvents, livingFacts, ofPallets, type Window } from '../../../../ingest/raw/canonical.ts';
+import { chains, events, snapshots } from '../../../../ingest/raw/tables.ts';
+import { pricesOf } from '../../shared/sql.ts';
+
+/**
+ * One shape for all that the coretime metrics are folded from: events of the broker, and beside them prices,
+ * snapshots and moments of other blocks, told apart by `kind`.
+ */
+export interface CoretimeFact {
+  readonly kind: string;
+  readonly chain: string;
+  /** SS58 prefix and decimals of the chain, where the fact is an event. */
+  readonly prefix: number;
+  readonly decimals: number;
+  readonly time: string;
+  readonly number: number;
+  readonly event_index: number;
+  readonly extrinsic_index: number | null;
+  readonly data: readonly string[];
+}
+
+/** A broker event with its fields named, where and when it happened. */
+export type Happened<Kind extends BrokerEventKind = BrokerEventKind> = Omit<CoretimeFact, 'kind' | 'data'> & {
+  readonly event: BrokerEventOf<Kind>;
+};
+
+/** Facts of several kinds, oldest first. */
+export const inOrder = (...facts: readonly Sql[]): Sql =>
+  sql`SELECT * FROM (${join(facts, ' UNION ALL ')}) ORDER BY time, chain, number, event_index`;
+
+/** The chains of a relay chain that sell its cores. */
+const sellers = (relayChain: string) =>
+  sql`(SELECT chain, token, prefix, decimals FROM ${chains} FINAL
+    WHERE relay_chain = ${relayChain} AND role = 'coretime')`;
+
+const isSold = (relayChain: string, kinds: readonly BrokerEventKind[]) =>
+  sql`chain IN (SELECT chain FROM ${sellers(relayChain)})
+    AND ${ofPallets('broker')} AND event IN ${kinds} AND refused = ''`;
+
+const eventFacts = (relayChain: string, living: Sql) =>
+  sql`SELECT event AS kind, chain, prefix, decimals, time, number, event_index, extrinsic_index, data
+    FROM ${living} AS events INNER JOIN ${sellers(relayChain)} AS sellers USING (chain)`;
+
+/** Broker events of all time. */
+export const brokerEvents = (relayChain: string, kinds: readonly BrokerEventKind[]): Sql =>
+  eventFacts(relayChain, livingFacts(events, relayChain, isSold(relayChain, kinds)));
+
+/** Broker events of a window. */
+export const brokerEventsWithin = (window: Window, kinds: readonly BrokerEventKind[]): Sql =>
+  eventFacts(window.relay_chain, livingEvents(window, isSold(window.relay_chain, kinds)));
+
+/** Facts that are no event, as a select of the other columns from where they are. */
+export const otherFacts = (kind: string, columns: Sql, from: Sql): Sql =>
+  sql`SELECT ${kind} AS kind, chain, 0 AS prefix, 0 AS decimals, time, number, 0 AS event_index,
+    NULL AS extrinsic_index, data FROM (SELECT ${columns} FROM ${from})`;
+
+/** The price of the token on each day of a window, as the decimal text of USD * 10^30. */
+export const dayPrices = ({ relay_chain, from, until }: Window): Sql =>
+  otherFacts(
+    'price',
+    sql`chain, toDateTime64(date, 3, 'UTC') AS time, 0 AS number, [toString(assumeNotNull(price))] AS data`,
+    sql`${sellers(relay_chain)} AS sellers INNER JOIN ${pricesOf(sql`${from}`, sql`${until}`)} AS prices USING (token)`,
+  );
+
+/** What was configured, by the documents of snapshots. */
+export const coretimeConfigs = (relayChain: string): Sql =>
+  otherFacts(
+    'config',
+    sql`chain, as_of AS time, 0 AS number, [payload] AS data`,
+    sql`${snapshots} FINAL WHERE relay_chain = ${relayChain} AND kind = 'coretime_config'`,
+  );
+
+/** What a fold needs of a `coretime_config` snapshot, which was validated when it came in. */
+export interface CoretimeConfig {
+  readonly sale_info: {
+    readonly region_begin: number;
+    readonly cores_offered: number;
+    readonly first_core: number;
+    readonly cores_sold: number;
+    readonly sellout_price: string | null;
+  };
+  readonly reservations: readonly unknown[];
+}
+
+export const configsIn = (facts: readonly CoretimeFact[]): (CoretimeConfig & { readonly time: string })[] =>
+  facts
+    .filter(({ kind }) => kind === 'config')
+    .map(({ time, data }) => ({ ...(JSON.parse(data[0] as string) as CoretimeConfig), time }));
+
+export function happenedIn(facts: readonly CoretimeFact[]): Happened[] {
+  return facts.flatMap(({ kind, data, ...place }) => {
+    const event = readBrokerEvent(kind, data);
+    return event === null ? [] : [{ ...place, event } as Happened];
+  });
+}
+
+export const isKind =
+  <Kind extends BrokerEventKind>(kind: Kind) =>
+  (happened: Happened): happened is Happened<Kind> =>
+    (happened.event as BrokerEvent).kind === kind;
+
+/** `<block>-<extrinsic>`; null for what happened outside of extrinsics. */
+export const extrinsicId = ({ number, extrinsic_index }: Pick<CoretimeFact, 'number' | 'extrinsic_index'>) =>
+  extrinsic_index === null ? null : `${number}-${extrinsic_index}`;
+
+/** USD * 10^30 by chain and day, of the price facts. */
+export function priceBook(facts: readonly CoretimeFact[]): (of: CoretimeFact | Happened) => bigint | null {
+  const book = new Map(
+    facts
+      .filter(({ kind }) => kind === 'price')
+      .map(({ chain, time, data }) => [`${chain} ${dayOf(time)}`, BigInt(data[0] as string)]),
+  );
+  return ({ chain, time }) => book.get(`${chain} ${dayOf(time)}`) ?? null;
+}
+
+/** The UTC day of a moment as the store writes it. */
+export const dayOf = (time: string): string => time.slice(0, 10);

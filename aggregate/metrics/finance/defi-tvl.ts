@@ -1,0 +1,36 @@
+import { day, name, real } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { statedOfDay } from '../shared/snapshot.ts';
+
+/** The fixed set that the path serves. */
+const DEFI_CHAINS = ['asset-hub-polkadot', 'hydration', 'acala', 'astar', 'bifrost'] as const;
+
+export const defiTvl = metric({
+  record: 'DefiTvl',
+  doc: `Value locked in the protocols of ${DEFI_CHAINS.join(', ')}, by the last \`tvl\` snapshot of a UTC day. A day without one has no row; 0 is what the snapshot said.`,
+  columns: {
+    relay_chain: name('relay chain'),
+    chain: name('chain of the snapshot'),
+    date: day('UTC day of the snapshot'),
+    tvl_usd: real('total value locked, in USD'),
+  },
+  key: ['date', 'relay_chain', 'chain'],
+  order: ['date', 'chain'],
+  kept: 'daily',
+  period: 'date',
+  spread: 'day',
+  reach: 1,
+  select: (window) => sql`
+    SELECT relay_chain, chain, date, toFloat64(JSONExtractString(payload, 'tvl_usd')) AS tvl_usd
+    FROM ${statedOfDay(window, 'tvl')} WHERE chain IN ${DEFI_CHAINS}`,
+  asks: [
+    {
+      path: '/api/defi-tvl',
+      summary: 'Total value locked of five chains',
+      relays: SERVED_RELAYS,
+      takes: [],
+      dates: { column: 'date', required: false },
+    },
+  ],
+});

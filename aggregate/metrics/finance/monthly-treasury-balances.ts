@@ -1,0 +1,53 @@
+import { day as date, name, real } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { TOTAL, type TreasuryFact, treasuryRows } from '../governance/folds/treasury.ts';
+import { statedOfMonth } from '../shared/snapshot.ts';
+import { day, pricesOf, registryOf } from '../shared/sql.ts';
+
+export const monthlyTreasuryBalances = metric({
+  record: 'MonthlyTreasuryBalances',
+  doc: `What a treasury holds at the end of a month, by its last \`treasury_balance\` snapshot: a row per asset, its amounts summed over the treasury’s accounts, and a row \`${TOTAL}\`. USD at the price of the snapshot’s day; unknown is null, never 0.`,
+  columns: {
+    relay_chain: name('relay chain'),
+    chain: name('chain of the snapshot'),
+    month: date('last day of the month'),
+    asset: name(`symbol of the asset, or \`${TOTAL}\``),
+    balance_token: real(`balance in the asset’s own unit; null on the \`${TOTAL}\` row`, { nullable: true }),
+    balance_usd: real('balance * price, in USD; null without a price. The total is the sum of those known', {
+      nullable: true,
+    }),
+    share: real(`balance_usd / balance_usd of the \`${TOTAL}\` row, 0 to 1; null when one is unknown`, {
+      nullable: true,
+    }),
+    balance_native_equivalent: real(
+      'balance_usd / price of the chain’s token, in native tokens; the balance itself for that token. Null when a price is unknown',
+      { nullable: true },
+    ),
+  },
+  key: ['month', 'relay_chain', 'chain', 'asset'],
+  kept: 'monthly',
+  period: 'month',
+  spread: 'day',
+  reach: 1,
+  select: (window) => sql`
+    SELECT relay_chain, chain, month, any(token) AS token, any(payload) AS payload,
+      groupArrayIf((toString(priced.token), toString(assumeNotNull(price))), isNotNull(price)) AS prices
+    FROM (
+      SELECT stated.relay_chain AS relay_chain, stated.chain AS chain, month, payload, toDate(as_of) AS date,
+        registry.token AS token
+      FROM ${statedOfMonth(window, 'treasury_balance')} AS stated
+      INNER JOIN ${registryOf(window.relay_chain)} AS registry USING (chain)
+    ) AS treasuries
+    LEFT JOIN ${pricesOf(day(window.from), day(window.until))} AS priced USING (date)
+    GROUP BY relay_chain, chain, month ORDER BY month, relay_chain, chain`,
+  fold: (facts: readonly TreasuryFact[]) => facts.flatMap(treasuryRows),
+  asks: [
+    {
+      path: '/api/monthly-treasury-balances',
+      summary: 'Treasury balances by asset, in tokens and USD',
+      relays: SERVED_RELAYS,
+      dates: { column: 'month', floor: '2023-01-01', required: false },
+    },
+  ],
+});

@@ -1,0 +1,103 @@
+import { parseAmount } from '../../../../../ingest/decode/amount.ts';
+import { accountIn, type Fact, type Fields, type Moment } from '../../../shared/facts.ts';
+import { advance } from './curation.ts';
+
+export type ChildStatus = 'Added' | 'CuratorProposed' | 'Active' | 'PendingPayout' | 'Claimed' | 'Canceled';
+
+export interface ChildBounty {
+  readonly id: number;
+  status: ChildStatus;
+  /** What gave it its status. */
+  by: Moment;
+  value: bigint | null;
+  description: string | null;
+  fee: bigint | null;
+  added: Moment | null;
+  awarded: Moment | null;
+  claimed: Moment | null;
+  canceled: Moment | null;
+  beneficiary: string | null;
+  payout: bigint | null;
+  last: Moment;
+}
+
+type TakeChildEvent = (child: ChildBounty, fact: Fact, submission: Fields | undefined) => void;
+
+/** What each event changes. */
+export const CHILD_EVENTS: Readonly<Record<string, TakeChildEvent>> = {
+  'childBounties.Added': (child, fact, submission) => {
+    child.status = 'Added';
+    child.added = fact;
+    child.value = parseAmount(submission?.value);
+    child.description = readDescription(submission?.description);
+  },
+  'childBounties.Awarded': (child, fact) => {
+    child.status = 'PendingPayout';
+    child.awarded = fact;
+    child.beneficiary = accountIn(fact.data[2]);
+  },
+  'childBounties.Claimed': (child, fact) => {
+    child.status = 'Claimed';
+    child.claimed = fact;
+    child.payout = parseAmount(fact.data[2]);
+    child.beneficiary = accountIn(fact.data[3]);
+  },
+  'childBounties.Canceled': (child, fact) => {
+    child.status = 'Canceled';
+    child.canceled = fact;
+  },
+};
+
+/** What was claimed or cancelled stays so. */
+export const isOver = ({ status }: ChildBounty) => status === 'Claimed' || status === 'Canceled';
+
+export function takeChildCall(
+  child: ChildBounty,
+  call: Fact,
+  args: Fields,
+  before: ReadonlySet<number>,
+): void {
+  switch (call.name) {
+    case 'childBounties.proposeCurator': {
+      const fee = parseAmount(args.fee);
+      if (fee === null) return;
+      child.fee = fee;
+      if (!isOver(child)) advance(child, 'CuratorProposed', call, before);
+      break;
+    }
+    case 'childBounties.acceptCurator':
+      if (isOver(child)) return;
+      advance(child, 'Active', call, before);
+      break;
+    case 'childBounties.unassignCurator':
+      if (isOver(child)) return;
+      child.status = 'Added';
+      child.by = call;
+      break;
+    default:
+      return;
+  }
+  child.last = call;
+}
+
+/** Bytes as hex, which hold UTF-8; other text as it is. */
+function readDescription(value: unknown): string | null {
+  if (typeof value !== 'string') return null;
+  return /^0x([0-9a-f]{2})*$/i.test(value) ? Buffer.from(value.slice(2), 'hex').toString('utf8') : value;
+}
+
+export const unknownChild = (id: number, last: Moment): ChildBounty => ({
+  id,
+  status: 'Added',
+  by: last,
+  value: null,
+  description: null,
+  fee: null,
+  added: null,
+  awarded: null,
+  claimed: null,
+  canceled: null,
+  beneficiary: null,
+  payout: null,
+  last,
+});

@@ -1,0 +1,25 @@
+import type { Fact, Moment } from '../../../shared/facts.ts';
+
+const ORDER_OF_CURATION: readonly string[] = [
+  'Added',
+  'Funded',
+  'CuratorProposed',
+  'Active',
+  'PendingPayout',
+];
+
+/** An award in the extrinsic of the curator's appointment came after it, though events are taken first. */
+export function advance<Status extends string>(
+  of: { status: Status | null; by: Moment },
+  to: Status,
+  call: Fact,
+  before: ReadonlySet<number>,
+): void {
+  const isLater =
+    of.status !== null &&
+    before.has(of.by.order) &&
+    ORDER_OF_CURATION.indexOf(of.status) > ORDER_OF_CURATION.indexOf(to);
+  if (isLater) return;
+  of.status = to;
+  of.by = call;
+}

@@ -1,0 +1,14 @@
+import { type Sql, sql } from '../../../../../infra/clickhouse/sql.ts';
+import { ofPallets, type Window } from '../../../../../ingest/raw/canonical.ts';
+import { orderedFacts } from '../../../shared/facts.ts';
+
+const CURATION = ['proposeCurator', 'acceptCurator', 'unassignCurator'];
+
+/** What bounties and their child bounties went through, and what tokens were worth. */
+export const bountyFacts = ({ relay_chain }: Window): Sql =>
+  orderedFacts(relay_chain, {
+    events: ofPallets('bounties', 'childBounties'),
+    calls: sql`((${ofPallets('bounties')} AND call IN ${['proposeBounty', ...CURATION]})
+      OR (${ofPallets('childBounties')} AND call IN ${['addChildBounty', ...CURATION]}))`,
+    prices: true,
+  });

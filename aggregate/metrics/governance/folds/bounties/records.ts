@@ -1,0 +1,141 @@
+import { dividedDown } from '../../../shared/amounts.ts';
+import { Chains, usdOrNull } from '../../../shared/chains.ts';
+import { USD_SCALE } from '../../../shared/exact.ts';
+import { dayOf, type Fact, type Moment, timeOf } from '../../../shared/facts.ts';
+import { type Bounty, foldBounties } from './bounties.ts';
+import type { ChildBounty } from './child-bounties.ts';
+
+type Printed = Readonly<Record<string, unknown>>;
+
+/** Every child bounty. */
+export function childBountyRecords(relayChain: string, rows: readonly Fact[]): Printed[] {
+  return printedBounties(relayChain, rows, (bounty, chains) =>
+    [...bounty.children.values()].map((child) => printedChild(bounty, child, chains)),
+  );
+}
+
+/** Every bounty with what its child bounties came to. */
+export function bountySummaries(relayChain: string, rows: readonly Fact[]): Printed[] {
+  return printedBounties(relayChain, rows, (bounty, chains) => [printedSummary(bounty, chains)]);
+}
+
+function printedBounties(
+  relayChain: string,
+  rows: readonly Fact[],
+  print: (bounty: Bounty, chains: Chains) => Printed[],
+): Printed[] {
+  const chains = new Chains(relayChain, rows);
+  return [...foldBounties(rows).values()]
+    .flatMap((bounty) => print(bounty, chains))
+    .map((record) => ({ relay_chain: relayChain, ...record }));
+}
+
+const startOf = ({ becameActive, proposed }: Bounty): string | null => dayOrNull(becameActive ?? proposed);
+const dayOrNull = (moment: Moment | null) => moment && dayOf(moment.at);
+const timeOrNull = (moment: Moment | null) => moment && timeOf(moment.at);
+
+function printedChild(bounty: Bounty, child: ChildBounty, chains: Chains): Printed {
+  const { chain } = child.last;
+  const native = (planck: bigint | null) => (planck === null ? null : chains.native(planck, chain));
+  return {
+    chain,
+    parent_bounty_id: bounty.id,
+    child_bounty_id: child.id,
+    status: child.status,
+    value: native(child.value),
+    value_planck: exact(child.value),
+    curator_fee: native(child.fee),
+    curator_fee_planck: exact(child.fee),
+    claimed_amount: native(child.payout),
+    claimed_amount_planck: exact(child.payout),
+    claimed_amount_usd: usdOrNull(worthOf(child, chains)),
+    beneficiary: child.beneficiary && chains.address(child.beneficiary, chain),
+    description: child.description,
+    added_at: timeOrNull(child.added),
+    awarded_at: timeOrNull(child.awarded),
+    claimed_at: timeOrNull(child.claimed),
+    parent_bounty_start_date: startOf(bounty),
+  };
+}
+
+/** What a claim was worth on its day; null when the price is not known, or nothing was claimed. */
+function worthOf({ payout, claimed }: ChildBounty, chains: Chains): bigint | null {
+  return payout === null || claimed === null ? null : chains.worth(payout, claimed.chain, claimed.at);
+}
+
+interface Claims {
+  count: number;
+  total: bigint;
+  /** Of the claims whose day has a price. */
+  worth: bigint | null;
+  priced: number;
+}
+
+const noClaims = (): Claims => ({ count: 0, total: 0n, worth: null, priced: 0 });
+
+function addClaim(claims: Claims, child: ChildBounty, chains: Chains): void {
+  claims.count++;
+  claims.total += child.payout ?? 0n;
+  const worth = worthOf(child, chains);
+  if (worth === null) return;
+  claims.worth = (claims.worth ?? 0n) + worth;
+  claims.priced++;
+}
+
+function printedSummary(bounty: Bounty, chains: Chains): Printed {
+  const { chain } = bounty.last;
+  const native = (planck: bigint | null) => (planck === null ? null : chains.native(planck, chain));
+  const children = [...bounty.children.values()];
+  const claimed = children.filter((child) => child.claimed !== null);
+  const all = noClaims();
+  for (const child of claimed) addClaim(all, child, chains);
+  const beneficiaries = claimsByBeneficiary(claimed, chains);
+  const [top] = [...beneficiaries].sort(byTotalThenKey);
+  const times = claimed.map(({ claimed }) => claimed as Moment).sort((a, b) => a.order - b.order);
+  const averageWorth = all.worth === null ? null : dividedDown(all.worth, BigInt(all.priced), USD_SCALE);
+  return {
+    chain,
+    parent_bounty_id: bounty.id,
+    bounty_status: bounty.status,
+    bounty_value: native(bounty.value),
+    bounty_value_planck: exact(bounty.value),
+    curator: bounty.curator && chains.address(bounty.curator, chain),
+    parent_bounty_start_date: startOf(bounty),
+    child_bounty_count: bounty.added,
+    child_bounties_added: children.filter(({ added }) => added !== null).length,
+    child_bounties_awarded: children.filter(({ awarded }) => awarded !== null).length,
+    child_bounties_claimed: all.count,
+    child_bounties_canceled: children.filter(({ canceled }) => canceled !== null).length,
+    total_claimed: native(all.total),
+    total_claimed_planck: exact(all.total),
+    total_claimed_usd: usdOrNull(all.worth),
+    average_claimed:
+      all.count === 0 ? null : dividedDown(all.total, BigInt(all.count), chains.decimals(chain)),
+    average_claimed_usd: averageWorth,
+    unique_beneficiaries: beneficiaries.size,
+    top_beneficiary: top ? chains.address(top[0], chain) : null,
+    top_beneficiary_claimed: top ? native(top[1].total) : null,
+    top_beneficiary_claimed_planck: top ? exact(top[1].total) : null,
+    top_beneficiary_claimed_usd: top ? usdOrNull(top[1].worth) : null,
+    first_claim_at: timeOrNull(times[0] ?? null),
+    last_claim_at: timeOrNull(times.at(-1) ?? null),
+  };
+}
+
+function claimsByBeneficiary(claimed: readonly ChildBounty[], chains: Chains): Map<string, Claims> {
+  const claims = new Map<string, Claims>();
+  for (const child of claimed) {
+    if (child.beneficiary === null) continue;
+    const own = claims.get(child.beneficiary) ?? noClaims();
+    claims.set(child.beneficiary, own);
+    addClaim(own, child, chains);
+  }
+  return claims;
+}
+
+function byTotalThenKey([key, claims]: [string, Claims], [otherKey, other]: [string, Claims]): number {
+  if (claims.total !== other.total) return claims.total > other.total ? -1 : 1;
+  return key < otherKey ? -1 : 1;
+}
+
+const exact = (planck: bigint | null): string | null => planck?.toString() ?? null;

@@ -1,0 +1,25 @@
+import { type Sql, sql } from '../../../../infra/clickhouse/sql.ts';
+import { ofPallets, type Window } from '../../../../ingest/raw/canonical.ts';
+import { orderedFacts } from '../../shared/facts.ts';
+import { REFERENDUM_EVENTS } from './referendum-events.ts';
+
+const ofReferenda = sql`(${ofPallets('referenda')} AND event IN ${REFERENDUM_EVENTS})`;
+
+const ofVoting = ofPallets('convictionVoting');
+const VOTING_CALLS = ['vote', 'removeVote', 'removeOtherVote', 'delegate', 'undelegate'];
+
+/** What referenda went through. */
+export const referendaFacts = ({ relay_chain }: Window): Sql =>
+  orderedFacts(relay_chain, {
+    events: ofReferenda,
+    calls: sql`(${ofPallets('referenda')} AND call = 'submit')`,
+    snapshots: ['track_table', 'issuance'],
+  });
+
+/** Votes, delegations, and the events that give referenda their track or end them. */
+export const votingFacts = ({ relay_chain }: Window): Sql =>
+  orderedFacts(relay_chain, {
+    events: sql`(${ofReferenda} OR (${ofVoting} AND event = 'Voted'))`,
+    calls: sql`(${ofVoting} AND call IN ${VOTING_CALLS})`,
+    snapshots: ['delegations'],
+  });

@@ -1,0 +1,65 @@
+import { blake2b } from '@noble/hashes/blake2.js';
+import { type Fact, fieldsOf, indexOf, nested, variantOf } from '../../shared/facts.ts';
+
+/** The origin by which a proposal would be dispatched, of a call's `proposal_origin`; null when it names none. */
+export function readOrigin(value: unknown): string | null {
+  const outer = variantOf(value);
+  const inner = variantOf(outer?.value);
+  if (inner === null) return null;
+  if (outer?.name === 'system') return inner.name === 'root' ? 'Root' : null;
+  return outer?.name === 'origins' ? inner.name.charAt(0).toUpperCase() + inner.name.slice(1) : null;
+}
+
+/** Tracks of Polkadot, for stores that know neither the submission nor a table of tracks. */
+const POLKADOT_TRACKS: ReadonlyMap<number, string> = new Map([
+  [0, 'Root'],
+  [1, 'WhitelistedCaller'],
+  [2, 'WishForChange'],
+  [10, 'StakingAdmin'],
+  [11, 'Treasurer'],
+  [12, 'LeaseAdmin'],
+  [13, 'FellowshipAdmin'],
+  [14, 'GeneralAdmin'],
+  [15, 'AuctionAdmin'],
+  [20, 'ReferendumCanceller'],
+  [21, 'ReferendumKiller'],
+  [30, 'SmallTipper'],
+  [31, 'BigTipper'],
+  [32, 'SmallSpender'],
+  [33, 'MediumSpender'],
+  [34, 'BigSpender'],
+]);
+
+/** The origin of each track: of the newest table of tracks, where that lacks it of the built-in one. */
+export function originsOfTracks(facts: readonly Fact[]): ReadonlyMap<number, string> {
+  const newest = facts.findLast(({ kind, name }) => kind === 'snapshot' && name === 'track_table');
+  const { tracks } = fieldsOf(nested(newest?.data[0]));
+  const stated = (Array.isArray(tracks) ? tracks : []).flatMap((track): [number, string][] => {
+    const { id, origin } = fieldsOf(track);
+    const index = indexOf(id);
+    return index === null || typeof origin !== 'string' ? [] : [[index, origin]];
+  });
+  return new Map([...POLKADOT_TRACKS, ...stated]);
+}
+
+/** The hash of what is proposed: as it was noted before, or of the bytes in the proposal itself. */
+export function proposalHash(proposal: unknown): string | null {
+  if (typeof proposal === 'string') return hashText(proposal);
+  const { lookup, legacy, inline } = lowerKeys(proposal);
+  for (const noted of [lookup, legacy]) {
+    const { hash, hash_ } = fieldsOf(noted);
+    if (noted !== undefined) return hashText(hash ?? hash_ ?? noted);
+  }
+  if (typeof inline !== 'string') return null;
+  const bytes = /^0x([0-9a-f]{2})*$/i.test(inline)
+    ? Buffer.from(inline.slice(2), 'hex')
+    : Buffer.from(inline, 'utf8');
+  return `0x${Buffer.from(blake2b(bytes, { dkLen: 32 })).toString('hex')}`;
+}
+
+const hashText = (value: unknown): string | null =>
+  typeof value === 'string' && /^0x[0-9a-f]{64}$/i.test(value) ? value.toLowerCase() : null;
+
+function lowerKeys(value: unknown): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(fieldsOf(value)).map(([key, of]) => [key.toLowerCase(), of]));
+}

@@ -1,0 +1,93 @@
+import { parseAmount } from '../../../../ingest/decode/amount.ts';
+import { type Fact, fieldsOf, indexOf, nested } from '../../shared/facts.ts';
+
+export interface Tally {
+  readonly ayes: bigint;
+  readonly nays: bigint;
+  readonly support: bigint;
+}
+
+export type Outcome = 'Approved' | 'Rejected' | 'TimedOut' | 'Cancelled' | 'Killed';
+
+/** What an event of `referenda` says; the parts that it does not carry are null. */
+export interface ReferendumEvent {
+  readonly name: string;
+  readonly index: number;
+  readonly track: number | null;
+  readonly proposal: unknown;
+  readonly tally: Tally | null;
+  readonly deposit: bigint | null;
+  /** How the referendum ends by this event. */
+  readonly outcome: Outcome | null;
+}
+
+interface Shape {
+  /** Positions in the data. */
+  readonly track?: number;
+  readonly proposal?: number;
+  readonly tally?: number;
+  readonly deposit?: number;
+  readonly outcome?: Outcome;
+}
+
+const SHAPES: Readonly<Record<string, Shape>> = {
+  Submitted: { track: 1, proposal: 2 },
+  DecisionDepositPlaced: { deposit: 2 },
+  DecisionStarted: { track: 1, proposal: 2, tally: 3 },
+  ConfirmStarted: {},
+  ConfirmAborted: {},
+  Confirmed: { tally: 1, outcome: 'Approved' },
+  Approved: { outcome: 'Approved' },
+  Rejected: { tally: 1, outcome: 'Rejected' },
+  TimedOut: { tally: 1, outcome: 'TimedOut' },
+  Cancelled: { tally: 1, outcome: 'Cancelled' },
+  Killed: { tally: 1, outcome: 'Killed' },
+};
+
+/** Events that move a referendum. */
+export const REFERENDUM_EVENTS = Object.keys(SHAPES);
+const PALLET = 'referenda.';
+
+/** Null for other events and for those that cannot be trusted in every part. */
+export function readReferendumEvent(fact: Fact): ReferendumEvent | null {
+  if (fact.kind !== 'event' || fact.refused || !fact.name.startsWith(PALLET)) return null;
+  const name = fact.name.slice(PALLET.length);
+  const shape = SHAPES[name];
+  const index = indexOf(fact.data[0]);
+  if (!shape || index === null) return null;
+  const at = (position: number | undefined) => (position === undefined ? undefined : fact.data[position]);
+  const track = shape.track === undefined ? null : indexOf(at(shape.track));
+  const tally = shape.tally === undefined ? null : readTally(nested(at(shape.tally)));
+  const deposit = shape.deposit === undefined ? null : parseAmount(at(shape.deposit));
+  const isWhole =
+    (shape.track === undefined || track !== null) &&
+    (shape.tally === undefined || tally !== null) &&
+    (shape.deposit === undefined || deposit !== null);
+  if (!isWhole) return null;
+  const proposal = shape.proposal === undefined ? null : readProposal(at(shape.proposal));
+  return { name, index, track, proposal, tally, deposit, outcome: shape.outcome ?? null };
+}
+
+/** The oldest runtimes gave the bare hash. */
+const readProposal = (text: string | undefined): unknown => (text?.startsWith('{') ? nested(text) : text);
+
+function readTally(value: unknown): Tally | null {
+  const fields = fieldsOf(value);
+  const [ayes, nays, support] = [fields.ayes, fields.nays, fields.support].map(parseAmount);
+  if (ayes == null || nays == null || support == null) return null;
+  return { ayes, nays, support };
+}
+
+/** The track of every referendum: of its submission, else of the start of its decision. */
+export function tracksOf(facts: readonly Fact[]): ReadonlyMap<number, number> {
+  const submitted = new Map<number, number>();
+  const deciding = new Map<number, number>();
+  for (const fact of facts) {
+    if (fact.name !== 'referenda.Submitted' && fact.name !== 'referenda.DecisionStarted') continue;
+    const event = readReferendumEvent(fact);
+    if (event?.track == null) continue;
+    const known = event.name === 'Submitted' ? submitted : deciding;
+    if (!known.has(event.index)) known.set(event.index, event.track);
+  }
+  return new Map([...deciding, ...submitted]);
+}

@@ -1,0 +1,138 @@
+import { keyOf } from '../../../../ingest/chains/address.ts';
+import { parseAmount } from '../../../../ingest/decode/amount.ts';
+import {
+  accountIn,
+  type Fact,
+  type Fields,
+  fieldsOf,
+  indexOf,
+  type Moment,
+  nested,
+  togetherByExtrinsic,
+} from '../../shared/facts.ts';
+import { type AccountVote, type Conviction, convictionOf, readConviction, readVote } from './account-vote.ts';
+import { readReferendumEvent } from './referendum-events.ts';
+
+/** What a delegation says. */
+export interface DelegationTerms {
+  readonly delegator: string;
+  readonly target: string;
+  readonly track: number;
+  readonly conviction: Conviction;
+  readonly balance: bigint;
+}
+
+/** What happens in voting, one after the other. */
+export type Step = { readonly moment: Moment } & (
+  | { readonly kind: 'vote'; readonly voter: string; readonly referendum: number; readonly vote: AccountVote }
+  | { readonly kind: 'removal'; readonly voter: string; readonly referendum: number }
+  | { readonly kind: 'delegation'; readonly terms: DelegationTerms }
+  | { readonly kind: 'undelegation'; readonly delegator: string; readonly track: number }
+  | { readonly kind: 'end'; readonly referendum: number }
+  /** All delegations that exist, whatever was known before. */
+  | { readonly kind: 'delegations'; readonly terms: readonly DelegationTerms[] }
+);
+
+/** The steps of voting in their order: in an extrinsic what its events say of referenda, then its calls. */
+export function* votingSteps(facts: Iterable<Fact>): Generator<Step> {
+  for (const together of togetherByExtrinsic(facts)) {
+    for (const fact of together) yield* endOf(fact);
+    yield* stepsOfVotes(together);
+    for (const fact of together) {
+      if (fact.kind === 'snapshot' && fact.name === 'delegations') yield delegationsOf(fact);
+    }
+  }
+}
+
+function* endOf(fact: Fact): Generator<Step> {
+  const event = readReferendumEvent(fact);
+  if (event?.outcome) yield { kind: 'end', moment: fact, referendum: event.index };
+}
+
+/**
+ * A vote is told by `Voted`, whose oldest form lacks the referendum, and which the first runtimes did not emit
+ * at all. So each event is matched with the executed call behind it: the k-th of an account with its k-th `vote`.
+ */
+function stepsOfVotes(together: readonly Fact[]): Step[] {
+  const voted = together.filter(({ name, kind }) => kind === 'event' && name === 'convictionVoting.Voted');
+  const waiting = Map.groupBy(voted, ({ data }) => accountIn(data[0]));
+  const steps: Step[] = [];
+  for (const call of together) {
+    if (call.kind !== 'call') continue;
+    if (call.name !== 'convictionVoting.vote') {
+      steps.push(...stepOfCall(call, fieldsOf(nested(call.data[0]))));
+    } else if (voted.length === 0) {
+      const { poll_index, vote } = fieldsOf(nested(call.data[0]));
+      steps.push(...stepOfVote(call, call.actor, poll_index, vote));
+    } else {
+      const event = waiting.get(call.actor)?.shift();
+      if (event) steps.push(...stepOfVoted(event, call));
+    }
+  }
+  // Votes whose call is out of sight, such as those of the scheduler.
+  const unmatched = voted.filter((event) => waiting.get(accountIn(event.data[0]))?.includes(event));
+  return [...unmatched.flatMap((event) => stepOfVoted(event, null)), ...steps];
+}
+
+function stepOfVoted(event: Fact, call: Fact | null): Step[] {
+  if (event.refused) return [];
+  const [who, vote, own] = event.data;
+  const index = event.data.length === 3 ? own : fieldsOf(nested(call?.data[0])).poll_index;
+  return stepOfVote(call ?? event, accountIn(who), index, nested(vote));
+}
+
+function stepOfVote(moment: Moment, voter: string | null, index: unknown, value: unknown): Step[] {
+  const referendum = indexOf(index);
+  const vote = readVote(value);
+  if (!voter || referendum === null || vote === null) return [];
+  return [{ kind: 'vote', moment, voter, referendum, vote }];
+}
+
+function stepOfCall(call: Fact, args: Fields): Step[] {
+  const { actor, name } = call;
+  const track = indexOf(args.class);
+  const referendum = indexOf(args.index);
+  switch (name) {
+    case 'convictionVoting.removeVote':
+      return actor === '' || referendum === null
+        ? []
+        : [{ kind: 'removal', moment: call, voter: actor, referendum }];
+    case 'convictionVoting.removeOtherVote': {
+      const voter = keyOf(args.target);
+      return voter === null || referendum === null
+        ? []
+        : [{ kind: 'removal', moment: call, voter, referendum }];
+    }
+    case 'convictionVoting.undelegate':
+      return actor === '' || track === null
+        ? []
+        : [{ kind: 'undelegation', moment: call, delegator: actor, track }];
+    case 'convictionVoting.delegate': {
+      const terms = readTerms(actor, keyOf(args.to), track, readConviction(args.conviction), args.balance);
+      return terms === null ? [] : [{ kind: 'delegation', moment: call, terms }];
+    }
+    default:
+      return [];
+  }
+}
+
+function delegationsOf(snapshot: Fact): Step {
+  const { delegations } = fieldsOf(nested(snapshot.data[0]));
+  const terms = (Array.isArray(delegations) ? delegations : []).map((entry) => {
+    const { delegator, target, track, conviction, balance } = fieldsOf(entry);
+    return readTerms(keyOf(delegator), keyOf(target), indexOf(track), convictionOf(conviction), balance);
+  });
+  return { kind: 'delegations', moment: snapshot, terms: terms.filter((one) => one !== null) };
+}
+
+function readTerms(
+  delegator: string | null,
+  target: string | null,
+  track: number | null,
+  conviction: Conviction | null,
+  amount: unknown,
+): DelegationTerms | null {
+  const balance = parseAmount(amount);
+  if (!delegator || target === null || track === null || conviction === null || balance === null) return null;
+  return { delegator, target, track, conviction, balance };
+}

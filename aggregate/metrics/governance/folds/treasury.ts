@@ -1,0 +1,89 @@
+import { quotient, scaledDown } from '../../shared/amounts.ts';
+
+/** The last `treasury_balance` snapshot of a chain's month, with the prices of its day as `[symbol, USD * 10^30]`. */
+export interface TreasuryFact {
+  readonly relay_chain: string;
+  readonly chain: string;
+  readonly month: string;
+  readonly token: string;
+  readonly payload: string;
+  readonly prices: readonly (readonly [symbol: string, usdScaled: string])[];
+}
+
+interface Balance {
+  readonly asset: string;
+  readonly decimals: number;
+  readonly amount: string;
+}
+
+/** An exact number: `digits / 10^scale`. */
+interface Exact {
+  readonly digits: bigint;
+  readonly scale: number;
+}
+
+const PRICE_SCALE = 30;
+const NONE: Exact = { digits: 0n, scale: 0 };
+
+/** The name under which all assets of a treasury are added up. */
+export const TOTAL = 'total';
+
+/** What a treasury holds of each asset, what that is worth, and all of it together. */
+export function treasuryRows({ relay_chain, chain, month, token, payload, prices }: TreasuryFact) {
+  const { balances } = JSON.parse(payload) as { balances: readonly Balance[] };
+  const priceOf = new Map(
+    prices.map(([symbol, usd]) => [symbol, { digits: BigInt(usd), scale: PRICE_SCALE }]),
+  );
+  const assets = [...held(balances)].map(([asset, balance]) => {
+    const price = priceOf.get(asset);
+    return { asset, balance, usd: price === undefined ? null : times(balance, price) };
+  });
+  const known = assets.flatMap(({ usd }) => (usd === null ? [] : [usd]));
+  const total = known.length === 0 ? null : known.reduce(plus, NONE);
+  const nativePrice = priceOf.get(token) ?? null;
+  const place = { relay_chain, chain, month };
+  return [
+    ...assets.map(({ asset, balance, usd }) => ({
+      ...place,
+      asset,
+      balance_token: toNumber(balance),
+      balance_usd: usd === null ? null : toNumber(usd),
+      share: ratio(usd, total),
+      balance_native_equivalent: asset === token ? toNumber(balance) : ratio(usd, nativePrice),
+    })),
+    {
+      ...place,
+      asset: TOTAL,
+      balance_token: null,
+      balance_usd: total === null ? null : toNumber(total),
+      share: total === null ? null : 1,
+      balance_native_equivalent: ratio(total, nativePrice),
+    },
+  ];
+}
+
+/** Amounts of an asset over all accounts. */
+function held(balances: readonly Balance[]): Map<string, Exact> {
+  const sums = new Map<string, Exact>();
+  for (const { asset, amount, decimals } of balances) {
+    sums.set(asset, plus(sums.get(asset) ?? NONE, { digits: BigInt(amount), scale: decimals }));
+  }
+  return sums;
+}
+
+const toNumber = ({ digits, scale }: Exact) => scaledDown(digits, scale);
+const times = (a: Exact, b: Exact): Exact => ({ digits: a.digits * b.digits, scale: a.scale + b.scale });
+
+function plus(a: Exact, b: Exact): Exact {
+  const scale = Math.max(a.scale, b.scale);
+  return { digits: digitsAt(a, scale) + digitsAt(b, scale), scale };
+}
+
+const digitsAt = ({ digits, scale }: Exact, finer: number) => digits * 10n ** BigInt(finer - scale);
+
+/** Null when a part is unknown, or nothing to divide by. */
+function ratio(part: Exact | null, whole: Exact | null): number | null {
+  if (part === null || whole === null || whole.digits === 0n) return null;
+  const scale = Math.max(part.scale, whole.scale);
+  return quotient(digitsAt(part, scale), digitsAt(whole, scale));
+}

@@ -1,0 +1,122 @@
+import { Chains } from '../../shared/chains.ts';
+import { extrinsicId, type Fact, type Moment, timeOf } from '../../shared/facts.ts';
+import {
+  type Conviction,
+  convictionName,
+  type Direction,
+  multiplierOf,
+  partsOf,
+  weigh,
+} from './account-vote.ts';
+import { tracksOf } from './referendum-events.ts';
+import { votingSteps } from './steps.ts';
+import { type CastVote, type Delegation, Voting } from './voting.ts';
+
+/** How every account voted on every referendum: as it stood when the referendum ended, or as it stands now. */
+export function voterRecords(relayChain: string, rows: readonly Fact[]): Record<string, unknown>[] {
+  const chains = new Chains(relayChain, rows);
+  const records: Record<string, unknown>[] = [];
+  const voting = new Voting(tracksOf(rows));
+  const record = (referendum: number) => {
+    for (const cast of voting.votesOn(referendum)) {
+      for (const entry of recordsOf(voting, cast)) records.push(printed(relayChain, chains, entry));
+    }
+  };
+  voting.run(votingSteps(rows), { ended: record });
+  for (const referendum of voting.open) record(referendum);
+  return records;
+}
+
+interface VoterRecord {
+  readonly referendum: number;
+  readonly track: number | null;
+  readonly voter: string;
+  readonly type: 'Standard' | 'Split' | 'SplitAbstain' | 'Delegated';
+  readonly direction: Direction;
+  readonly conviction: Conviction;
+  readonly capital: bigint;
+  /** What delegations add to it. */
+  readonly added: { readonly capital: bigint; readonly votes: bigint };
+  readonly delegatedTo: string | null;
+  readonly isFinal: boolean;
+  readonly moment: Moment;
+}
+
+const NOTHING = { capital: 0n, votes: 0n };
+
+function* recordsOf(voting: Voting, cast: CastVote): Generator<VoterRecord> {
+  const { referendum, voter, vote, moment } = cast;
+  const track = voting.trackOf(referendum);
+  const backers = [...voting.backersOf(cast)];
+  const added = backers.reduce(
+    ({ capital, votes }, { balance, conviction }) => ({
+      capital: capital + balance,
+      votes: votes + weigh(balance, conviction),
+    }),
+    NOTHING,
+  );
+  const own = {
+    referendum,
+    track,
+    voter,
+    type: vote.type,
+    added,
+    delegatedTo: null,
+    isFinal: !cast.isRemoved,
+  };
+  for (const part of partsOf(vote)) yield { ...own, ...part, moment };
+  const [side] = partsOf(vote);
+  if (side) for (const backer of backers) yield delegated(backer, cast, track, side.direction);
+}
+
+function delegated(
+  { delegator, target, conviction, balance, since }: Delegation,
+  { referendum, moment }: CastVote,
+  track: number | null,
+  direction: Direction,
+): VoterRecord {
+  return {
+    referendum,
+    track,
+    voter: delegator,
+    type: 'Delegated',
+    direction,
+    conviction,
+    capital: balance,
+    added: NOTHING,
+    delegatedTo: target,
+    isFinal: true,
+    // It counts since both the delegation and the vote are there.
+    moment: since.order > moment.order ? since : moment,
+  };
+}
+
+function printed(relayChain: string, chains: Chains, record: VoterRecord): Record<string, unknown> {
+  const { chain, at, number } = record.moment;
+  const votes = weigh(record.capital, record.conviction);
+  return {
+    relay_chain: relayChain,
+    chain,
+    referendum_index: record.referendum,
+    track: record.track,
+    voter: chains.address(record.voter, chain),
+    voter_key: record.voter,
+    vote_type: record.type,
+    vote_direction: record.direction,
+    conviction: multiplierOf(record.conviction),
+    conviction_name: convictionName(record.conviction),
+    capital: chains.native(record.capital, chain),
+    capital_planck: record.capital.toString(),
+    votes: chains.native(votes, chain),
+    votes_planck: votes.toString(),
+    delegated_votes: chains.native(record.added.votes, chain),
+    delegated_votes_planck: record.added.votes.toString(),
+    delegated_capital: chains.native(record.added.capital, chain),
+    delegated_capital_planck: record.added.capital.toString(),
+    delegated_to: record.delegatedTo === null ? null : chains.address(record.delegatedTo, chain),
+    is_final: record.isFinal,
+    voted_at: timeOf(at),
+    block_number: number,
+    extrinsic_id: extrinsicId(record.moment),
+  };
+}

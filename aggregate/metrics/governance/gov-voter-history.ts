@@ -1,0 +1,73 @@
+import { count, flag, name, planck, real, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { accountKey, wholeNumber } from '../shared/filters.ts';
+import { votingFacts } from './folds/facts.ts';
+import { voterRecords } from './folds/voter-records.ts';
+
+const unknown = { nullable: true } as const;
+
+export const govVoterHistory = metric({
+  record: 'GovVoterHistory',
+  doc: 'How each account voted on each referendum: as it stood when the referendum ended, or as it stands now. A new vote replaces the former one; a split vote has a row for each side that it puts tokens on; an account whose delegation adds to another’s vote has a row of type Delegated. A vote that was taken back while the referendum was open keeps its rows with `is_final` false.',
+  columns: {
+    relay_chain: name('relay chain'),
+    chain: name('chain where the vote was last cast or taken back'),
+    referendum_index: count('index of the referendum'),
+    track: count('track of the referendum; null when only votes on it are known', unknown),
+    voter: text('account as SS58 of the chain'),
+    vote_type: name('Standard, Split, SplitAbstain or Delegated'),
+    vote_direction: name('aye, nay or abstain'),
+    conviction: real('multiplier: 0.1, 1, 2, 3, 4, 5 or 6; 0.1 for split votes'),
+    conviction_name: name('None, Locked1x to Locked6x'),
+    capital: real('tokens before conviction, in native tokens'),
+    capital_planck: planck('the same in planck'),
+    votes: real(
+      'tokens after conviction: a tenth, rounded down in planck, for None, else capital × multiplier',
+    ),
+    votes_planck: planck('the same in planck'),
+    delegated_votes: real(
+      'sum of the votes of all delegations on the track to this account; 0 unless a Standard vote stands',
+    ),
+    delegated_votes_planck: planck('the same in planck'),
+    delegated_capital: real('sum of the tokens of those delegations before conviction, in native tokens'),
+    delegated_capital_planck: planck('the same in planck'),
+    delegated_to: text('for Delegated: the account whose vote it adds to', unknown),
+    is_final: flag('whether the vote stood at the end of the referendum, or stands now'),
+    voted_at: timestamp(
+      'time of the last cast, or of its removal; for Delegated the later of delegation and cast',
+    ),
+    block_number: count('height of that moment; null where only a snapshot told of the delegation', unknown),
+    extrinsic_id: text(
+      '`<block_number>-<extrinsic_index>` of that moment; null outside an extrinsic',
+      unknown,
+    ),
+  },
+  internal: { voter_key: 'String' },
+  key: ['relay_chain', 'chain', 'referendum_index', 'voter', 'vote_type', 'vote_direction'],
+  kept: 'whole',
+  period: null,
+  spread: 'day',
+  reach: 1,
+  select: votingFacts,
+  fold: (facts, window) => voterRecords(window.relay_chain, facts),
+  asks: [
+    {
+      path: '/api/gov-voter-history',
+      summary: 'Votes by referendum and account',
+      relays: SERVED_RELAYS,
+      takes: [],
+      listed: true,
+      filters: {
+        referendum_index: {
+          schema: wholeNumber().describe('index of the referendum'),
+          condition: (index: number) => sql`referendum_index = ${index}`,
+        },
+        voter: {
+          schema: accountKey().describe('account that voted or delegated, in any SS58 spelling or as H160'),
+          condition: (key: string) => sql`voter_key = ${key}`,
+        },
+      },
+    },
+  ],
+});

@@ -1,0 +1,65 @@
+import { encodeAddress } from '../../../ingest/chains/address.ts';
+import { scaledDown, usd, usdExact } from './amounts.ts';
+import { dayOf, type Fact } from './facts.ts';
+
+interface ChainFacts {
+  readonly token: string;
+  readonly decimals: number;
+  readonly prefix: number;
+}
+
+/** What folds must know of the chains of a relay to print accounts and money. */
+export class Chains {
+  readonly #chains = new Map<string, ChainFacts>();
+  /** Exact prices by `token day`. */
+  readonly #prices = new Map<string, bigint>();
+  readonly #addresses = new Map<string, string>();
+  readonly #relayChain: string;
+
+  constructor(relayChain: string, rows: readonly Fact[]) {
+    this.#relayChain = relayChain;
+    for (const { kind, chain, name, data } of rows) {
+      if (kind === 'chain') {
+        const [token = '', decimals, prefix] = data;
+        this.#chains.set(chain, { token, decimals: Number(decimals), prefix: Number(prefix) });
+      } else if (kind === 'price') this.#prices.set(`${name} ${data[0]}`, BigInt(data[1] as string));
+      else break; // both come before all that happened
+    }
+  }
+
+  /** SS58 as the chain prints it; H160 as it is. */
+  address(key: string, chain: string): string {
+    const { prefix } = this.#of(chain);
+    const id = `${prefix} ${key}`;
+    const known = this.#addresses.get(id);
+    if (known !== undefined) return known;
+    const address = encodeAddress(key, prefix);
+    this.#addresses.set(id, address);
+    return address;
+  }
+
+  /** Planck in native tokens of a chain. */
+  native(planck: bigint, chain: string): number {
+    return scaledDown(planck, this.#of(chain).decimals);
+  }
+
+  decimals(chain: string): number {
+    return this.#of(chain).decimals;
+  }
+
+  /** The exact worth of an amount at the price of its day; null when that is not known. */
+  worth(planck: bigint, chain: string, at: number): bigint | null {
+    const { token, decimals } = this.#of(chain);
+    const price = this.#prices.get(`${token} ${dayOf(at)}`);
+    return price === undefined ? null : usdExact(planck, decimals, price);
+  }
+
+  #of(chain: string): ChainFacts {
+    const facts = this.#chains.get(chain);
+    if (!facts) throw new Error(`chain ${chain} is not in the registry of ${this.#relayChain}`);
+    return facts;
+  }
+}
+
+/** An exact USD amount as a number; null stays null. */
+export const usdOrNull = (exact: bigint | null): number | null => (exact === null ? null : usd(exact));

@@ -1,0 +1,159 @@
+import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { keyOf } from '../../../ingest/chains/address.ts';
+import { parseAmount } from '../../../ingest/decode/amount.ts';
+import { parseExact } from '../../../ingest/decode/json.ts';
+import { livingFacts } from '../../../ingest/raw/canonical.ts';
+import { calls, chains, events, snapshots } from '../../../ingest/raw/tables.ts';
+import { pricesOf } from './sql.ts';
+
+/**
+ * What a fold is given, in the order in which it happened: over all chains of a relay by block time, chain and
+ * height; inside a block its opening, its extrinsics, its end; inside an extrinsic its events, then its executed
+ * calls. A snapshot tells the state after the blocks of its moment. Chains and prices come before everything.
+ */
+export interface Fact {
+  /** Its place among all of them. */
+  readonly order: number;
+  readonly kind: 'chain' | 'price' | 'event' | 'call' | 'snapshot';
+  readonly chain: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** Null for what a snapshot tells. */
+  readonly number: number | null;
+  readonly extrinsic_index: number | null;
+  /** `pallet.Event`, `pallet.call`, the kind of a snapshot, the symbol of a price. */
+  readonly name: string;
+  /** Fields of an event; arguments of a call or payload of a snapshot as one JSON text. */
+  readonly data: readonly string[];
+  /** Key of the account that a call acted for; empty for root. */
+  readonly actor: string;
+  /** Whether a decoder would not take the event as a fact. */
+  readonly refused: boolean;
+}
+
+interface Wanted {
+  readonly events?: Sql;
+  readonly calls?: Sql;
+  readonly snapshots?: readonly string[];
+  readonly prices?: boolean;
+}
+
+/** The facts of one relay chain over all time. Conditions see the columns of their raw table. */
+export function orderedFacts(relayChain: string, wanted: Wanted): Sql {
+  const parts = [
+    chainRows(relayChain),
+    ...(wanted.prices ? [priceRows(relayChain)] : []),
+    ...(wanted.events ? [eventRows(relayChain, wanted.events)] : []),
+    ...(wanted.calls ? [callRows(relayChain, wanted.calls)] : []),
+    ...(wanted.snapshots ? [snapshotRows(relayChain, wanted.snapshots)] : []),
+  ];
+  const all = parts.reduce((before, part) => sql`${before} UNION ALL ${part}`);
+  return sql`SELECT
+      row_number() OVER (ORDER BY at, kind = 'snapshot', chain_name, number, place, kind = 'call', position) AS "order",
+      kind, chain_name AS chain, at, number, extrinsic_index, name, data, actor, refused
+    FROM (${all}) ORDER BY "order"`;
+}
+
+const BEFORE_EVERYTHING = raw('toInt64(-1) AS at');
+const NOWHERE = raw(
+  "CAST(NULL, 'Nullable(UInt64)') AS number, CAST(NULL, 'Nullable(UInt32)') AS extrinsic_index, toUInt64(0) AS place, toUInt32(0) AS position",
+);
+const NOBODY = raw("'' AS actor, false AS refused");
+
+const chainRows = (relayChain: string) => sql`
+  SELECT 'chain' AS kind, toString(chain) AS chain_name, ${BEFORE_EVERYTHING}, ${NOWHERE}, '' AS name,
+    [toString(token), toString(decimals), toString(prefix)] AS data, ${NOBODY}
+  FROM ${chains} FINAL WHERE relay_chain = ${relayChain}`;
+
+const priceRows = (relayChain: string) => sql`
+  SELECT 'price' AS kind, '' AS chain_name, ${BEFORE_EVERYTHING}, ${NOWHERE}, toString(token) AS name,
+    [toString(date), toString(assumeNotNull(price))] AS data, ${NOBODY}
+  FROM ${pricesOf(sql`toDate('1970-01-01')`, sql`toDate('2149-06-06')`)}
+  WHERE token IN (SELECT token FROM ${chains} FINAL WHERE relay_chain = ${relayChain})`;
+
+const eventRows = (relayChain: string, where: Sql) => sql`
+  SELECT 'event' AS kind, toString(chain) AS chain_name, toUnixTimestamp64Milli(time) AS at,
+    toNullable(number) AS number, extrinsic_index,
+    multiIf(phase = 'initialization', toUInt64(0), phase = 'finalization', toUInt64(4294967296),
+      toUInt64(assumeNotNull(extrinsic_index)) + 1) AS place,
+    event_index AS position, concat(pallet, '.', event) AS name, data, '' AS actor, refused != '' AS refused
+  FROM ${livingFacts(events, relayChain, where)}`;
+
+const callRows = (relayChain: string, where: Sql) => sql`
+  SELECT 'call' AS kind, toString(chain) AS chain_name, toUnixTimestamp64Milli(time) AS at,
+    toNullable(number) AS number, toNullable(extrinsic_index) AS extrinsic_index,
+    toUInt64(assumeNotNull(extrinsic_index)) + 1 AS place, position, concat(pallet, '.', call) AS name,
+    [args] AS data, if(actor = '', '', concat('0x', lower(hex(actor)))) AS actor, false AS refused
+  FROM ${livingFacts(calls, relayChain, where)}`;
+
+const snapshotRows = (relayChain: string, kinds: readonly string[]) => sql`
+  SELECT 'snapshot' AS kind, toString(chain) AS chain_name, toUnixTimestamp64Milli(as_of) AS at, ${NOWHERE},
+    toString(snapshots.kind) AS name, [payload] AS data, ${NOBODY}
+  FROM ${snapshots} FINAL WHERE relay_chain = ${relayChain} AND snapshots.kind IN ${kinds}`;
+
+/** When and where something happened. */
+export type Moment = Pick<Fact, 'order' | 'at' | 'chain' | 'number' | 'extrinsic_index'>;
+
+/** Facts that belong together: all of one extrinsic, or a single one outside of extrinsics. */
+export function* togetherByExtrinsic(facts: Iterable<Fact>): Generator<Fact[]> {
+  let group: Fact[] = [];
+  for (const fact of facts) {
+    const [first] = group;
+    const isSame =
+      first !== undefined &&
+      fact.extrinsic_index !== null &&
+      fact.extrinsic_index === first.extrinsic_index &&
+      fact.number === first.number &&
+      fact.chain === first.chain;
+    if (isSame) group.push(fact);
+    else {
+      if (first) yield group;
+      group = [fact];
+    }
+  }
+  if (group.length > 0) yield group;
+}
+
+export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+export const timeOf = (at: number): string => new Date(at).toISOString();
+
+export function extrinsicId({ number, extrinsic_index }: Moment): string | null {
+  return number === null || extrinsic_index === null ? null : `${number}-${extrinsic_index}`;
+}
+
+/** An index or id: digits, or a JSON integer. */
+export function indexOf(value: unknown): number | null {
+  const index = parseAmount(value);
+  return index !== null && index <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(index) : null;
+}
+
+/** Nested JSON of an event's field or of a call's arguments; undefined when it is none. */
+export function nested(text: string | undefined): unknown {
+  try {
+    return text === undefined || text === '' ? undefined : parseExact(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The key of an account in an event's field. */
+export function accountIn(text: string | undefined): string | null {
+  if (text === undefined) return null;
+  return keyOf(text.startsWith('{') ? nested(text) : text);
+}
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+export function fieldsOf(value: unknown): Fields {
+  return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Fields) : {};
+}
+
+/** The one variant of an enum, however it is written: `"None"`, `{"locked1x":null}`; its name in lowerCamel. */
+export function variantOf(value: unknown): { name: string; value: unknown } | null {
+  if (typeof value === 'string' && value !== '') return { name: lowerFirst(value), value: null };
+  const entries = Object.entries(fieldsOf(value));
+  const [only] = entries;
+  return entries.length === 1 && only ? { name: lowerFirst(only[0]), value: only[1] } : null;
+}
+
+const lowerFirst = (text: string) => text.charAt(0).toLowerCase() + text.slice(1);

@@ -1,0 +1,26 @@
+import { type Column, planck, real } from '../../../infra/clickhouse/columns.ts';
+import { scaledDown } from './amounts.ts';
+
+// Money of one actor is served twice: in native tokens, and exact in planck.
+
+type Both<Name extends string> = Name | `${Name}_planck`;
+
+/** Both columns of an amount. */
+export function amountColumns<const Name extends string>(
+  name: Name,
+  doc: string,
+  options: { nullable?: boolean } = {},
+): Record<Both<Name>, Column> {
+  return {
+    [name]: real(`${doc}, in native tokens: planck / 10^decimals`, options),
+    [`${name}_planck`]: planck(`${doc}, in planck`, options),
+  } as Record<Both<Name>, Column>;
+}
+
+/** The values of both. */
+export function amounts(name: string, planck: bigint | null, decimals: number): Record<string, unknown> {
+  return {
+    [name]: planck === null ? null : scaledDown(planck, decimals),
+    [`${name}_planck`]: planck === null ? null : planck.toString(),
+  };
+}

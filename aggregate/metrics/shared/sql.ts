@@ -1,0 +1,29 @@
+import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { chains, prices } from '../../../ingest/raw/tables.ts';
+
+/** The pseudo-chain of a relay chain with all its chains. */
+export const ECOSYSTEM = 'ecosystem';
+
+/** Token, decimals and nominal block times of every chain. */
+export const registryOf = (relayChain: string): Sql =>
+  sql`(SELECT relay_chain, chain, token, decimals, block_times FROM ${chains} FINAL WHERE relay_chain = ${relayChain})`;
+
+/**
+ * One price per token and UTC day: the latest of the day, whichever chain it was recorded under. Nullable, so
+ * that a day without a price joins as null.
+ */
+export const pricesOf = (from: Sql, until: Sql): Sql =>
+  sql`(SELECT symbol AS token, toDate(as_of) AS date, toNullable(argMax(usd_scaled, (as_of, rank))) AS price
+    FROM ${prices} FINAL WHERE as_of >= ${from} AND as_of < ${until} GROUP BY token, date)`;
+
+export const day = (text: string): Sql => sql`toDate(${text})`;
+export const daysBefore = (text: string, days: number): Sql => sql`(toDate(${text}) - ${days})`;
+
+/** Groups rows of chains by day, and once more over all chains of the relay; solo chains have no relay. */
+export const perChainAndEcosystem = (relayChain: string): Sql =>
+  relayChain === 'solo'
+    ? raw('GROUP BY GROUPING SETS ((relay_chain, chain, date))')
+    : raw('GROUP BY GROUPING SETS ((relay_chain, chain, date), (relay_chain, date))');
+/** The chain of a row made by `perChainAndEcosystem`. */
+export const chainOrEcosystem = raw(`if(grouping(chain) = 1, '${ECOSYSTEM}', toString(chain))`);
+export const isEcosystem = raw('grouping(chain) = 1');

@@ -1,0 +1,62 @@
+import { count, day, name, real } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { chains } from '../../../ingest/raw/tables.ts';
+import { metric } from '../../metric.ts';
+import { native } from '../shared/exact.ts';
+import { amountOf, countOf, statedOfDay } from '../shared/snapshot.ts';
+
+/**
+ * Staking moved from the relay chain to its asset hub. Who asks for the relay chain wants one series, so the table
+ * holds the asset hub's row a second time under the relay's name on days for which the relay itself states nothing;
+ * an answer over all chains leaves these out.
+ */
+export const dailyStakingParticipation = metric({
+  record: 'DailyStakingParticipation',
+  doc: 'Who stakes and how much, by the last `staking_state` snapshot of a UTC day. Asked for the relay chain, days that only its asset hub tells of are in the answer too, under the relay’s name.',
+  columns: {
+    relay_chain: name('relay chain'),
+    chain: name('chain of the snapshot; the relay chain where that was asked for'),
+    date: day('UTC day of the snapshot'),
+    source_chain: name('chain of the snapshot'),
+    number_of_validators: count('active validators'),
+    number_of_nominators: count('nominators'),
+    number_of_pool_members: count('members of nomination pools'),
+    number_of_pools: count('nomination pools'),
+    number_of_addresses_staking: count('accounts that stake, directly or as pool members'),
+    staked_native: real('total staked, pools included, in native tokens'),
+    staked_native_in_pools: real('part of it that pools stake, in native tokens'),
+    unbonding_native: real('amount that is being unbonded, in native tokens'),
+    minimum_nominator_active_stake: real('least stake that earned a nominator rewards, in native tokens'),
+  },
+  key: ['date', 'relay_chain', 'chain'],
+  kept: 'daily',
+  period: 'date',
+  spread: 'day',
+  reach: 1,
+  served: (chain) => (chain === undefined ? sql`chain = source_chain` : sql`1`),
+  select: (window) => sql`
+    SELECT relay_chain, shown AS chain, date, own_name AS source_chain,
+      ${countOf('validators')} AS number_of_validators, ${countOf('nominators')} AS number_of_nominators,
+      ${countOf('pool_members')} AS number_of_pool_members, ${countOf('pools')} AS number_of_pools,
+      ${countOf('addresses_staking')} AS number_of_addresses_staking,
+      ${native(amountOf('staked'), 'decimals')} AS staked_native,
+      ${native(amountOf('staked_in_pools'), 'decimals')} AS staked_native_in_pools,
+      ${native(amountOf('unbonding'), 'decimals')} AS unbonding_native,
+      ${native(amountOf('min_active_stake'), 'decimals')} AS minimum_nominator_active_stake
+    FROM (
+      SELECT relay_chain, toString(chain) AS own_name, date, payload, decimals, role,
+        countIf(role = 'relay') OVER (PARTITION BY relay_chain, date) AS of_relay
+      FROM ${statedOfDay(window, 'staking_state')} AS stated
+      INNER JOIN (SELECT chain, decimals, role FROM ${chains} FINAL WHERE relay_chain = ${window.relay_chain}) AS registry
+        USING (chain)
+    )
+    ARRAY JOIN if(role = 'asset-hub' AND of_relay = 0, [own_name, toString(relay_chain)], [own_name]) AS shown`,
+  asks: [
+    {
+      path: '/api/daily-staking-participation',
+      summary: 'Validators, nominators, pool members and total stake',
+      relays: ['polkadot'],
+      dates: { column: 'date', floor: '2022-01-01', required: true },
+    },
+  ],
+});

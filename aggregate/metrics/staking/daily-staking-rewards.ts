@@ -1,0 +1,95 @@
+import { count, day as date, name, real, text } from '../../../infra/clickhouse/columns.ts';
+import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { livingEvents, ofPallets } from '../../../ingest/raw/canonical.ts';
+import { chains, spellings } from '../../../ingest/raw/tables.ts';
+import { addressSql, prefixSql } from '../../../ingest/raw/views/parse-sql.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { native, usd, usdExact } from '../shared/exact.ts';
+import { accountKey, anyOf } from '../shared/filters.ts';
+import { amountColumns } from '../shared/native-amounts.ts';
+import { day, pricesOf } from '../shared/sql.ts';
+
+const isWanted = sql`${ofPallets('staking', 'nominationPools')} AND refused = '' AND (pallet, event) IN (('staking', 'Rewarded'), ('staking', 'Slashed'),
+  ('staking', 'PayoutStarted'), ('nominationPools', 'PaidOut'))`;
+
+/** Runtimes name where a reward goes; with `None` it goes nowhere. */
+const paysNobody = raw(`length(data) = 3 AND match(data[2], '(?i)^([{] *")?none')`);
+
+/** Spelled as the source did, or anew where that printed it for another network. */
+const spelled = raw(`multiIf(
+    length(key) = 20, concat('0x', lower(hex(key))),
+    written_here != '', written_here,
+    spelled_anew.address)`);
+
+export const dailyStakingRewards = metric({
+  record: 'DailyStakingRewards',
+  doc: 'What staking paid to an account on a UTC day: rewards of stashes, wherever they were sent, and payouts of nomination pools to their members. A pool’s payouts come out of what its own stash was rewarded: totals of a chain are sums of `staking_reward` alone. Rewards that go nowhere are left out, and slashes are not netted.',
+  columns: {
+    relay_chain: name('relay chain'),
+    chain: name('chain of the payouts'),
+    date: date('UTC day of the payouts'),
+    account: text('stash or pool member, as SS58 of the chain'),
+    ...amountColumns('reward', 'staking_reward + pool_reward'),
+    ...amountColumns('staking_reward', 'sum of `staking.Rewarded` (formerly `Reward`) of the stash'),
+    ...amountColumns('pool_reward', 'sum of `nominationPools.PaidOut` to the member'),
+    reward_usd: real('reward at the day’s price, in USD; null on a day without a price', { nullable: true }),
+    num_payouts: count('events that these sums are of'),
+    era_min: count('first era that staking_reward is of; null when no event tells', { nullable: true }),
+    era_max: count('last era that staking_reward is of; null when no event tells', { nullable: true }),
+    slashed: real('sum of `staking.Slashed` (formerly `Slash`) of the account on the day, in native tokens'),
+  },
+  internal: { account_key: 'String' },
+  key: ['date', 'relay_chain', 'chain', 'account_key'],
+  order: ['date', 'relay_chain', 'chain', 'account'],
+  kept: 'daily',
+  period: 'date',
+  spread: 'day',
+  reach: 1,
+  select: (window) => {
+    const events = sql`
+      SELECT relay_chain, chain, toDate(time) AS date, account AS key, ${raw(addressSql('data[1]'))} AS written,
+        ifNull(amount, 0) AS planck,
+        multiIf(pallet = 'nominationPools', 'pool', event != 'Rewarded', toString(event), ${paysNobody}, 'nobody', 'stash') AS kind,
+        anyLast(if(event = 'PayoutStarted', toUInt64OrNull(data[1]), NULL)) OVER (
+          PARTITION BY rank, phase, extrinsic_index ORDER BY event_index
+          ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS era
+      FROM ${livingEvents(window, isWanted)}`;
+    const accounts = sql`
+      SELECT relay_chain, chain, date, key, decimals, token, prefix,
+        anyIf(written, ${raw(prefixSql('written'))} = prefix) AS written_here,
+        sumIf(planck, kind = 'stash') AS of_stash, sumIf(planck, kind = 'pool') AS of_pools,
+        sumIf(planck, kind = 'Slashed') AS slashes, countIf(kind IN ('stash', 'pool')) AS num_payouts,
+        minIf(era, kind = 'stash') AS era_min, maxIf(era, kind = 'stash') AS era_max
+      FROM (${events}) AS paid
+      INNER JOIN (SELECT chain, token, decimals, prefix FROM ${chains} FINAL
+        WHERE relay_chain = ${window.relay_chain}) AS registry USING (chain)
+      GROUP BY relay_chain, chain, date, key, decimals, token, prefix HAVING num_payouts > 0`;
+    return sql`
+      SELECT relay_chain, chain, date, ${spelled} AS account, concat('0x', lower(hex(key))) AS account_key,
+        ${native('of_stash + of_pools', 'decimals')} AS reward, of_stash + of_pools AS reward_planck,
+        ${native('of_stash', 'decimals')} AS staking_reward, of_stash AS staking_reward_planck,
+        ${native('of_pools', 'decimals')} AS pool_reward, of_pools AS pool_reward_planck,
+        ${usd(usdExact('(of_stash + of_pools)', 'decimals', 'price'))} AS reward_usd,
+        num_payouts, era_min, era_max, ${native('slashes', 'decimals')} AS slashed
+      FROM (${accounts}) AS accounts
+      LEFT JOIN ${pricesOf(day(window.from), day(window.until))} AS prices USING (token, date)
+      LEFT JOIN (SELECT key, prefix, any(address) AS address FROM ${spellings} GROUP BY key, prefix) AS spelled_anew
+        USING (key, prefix)`;
+  },
+  asks: [
+    {
+      path: '/api/daily-staking-rewards',
+      summary: 'Staking rewards per account and day',
+      relays: SERVED_RELAYS,
+      takes: ['chain'],
+      dates: { column: 'date', floor: '2024-01-01', required: true },
+      filters: {
+        accounts: {
+          schema: anyOf(accountKey()).describe('accounts, in any SS58 spelling'),
+          condition: (keys: string[]) => sql`account_key IN ${keys}`,
+        },
+      },
+      listed: true,
+    },
+  ],
+});

@@ -1,0 +1,34 @@
+import { count, day, name } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { countOf, statedOfMonth } from '../shared/snapshot.ts';
+
+export const monthlyActiveValidators = metric({
+  record: 'MonthlyActiveValidators',
+  doc: 'Validators and nominators at the end of a month, by its last `validator_set` snapshot.',
+  columns: {
+    relay_chain: name('relay chain'),
+    chain: name('chain of the snapshot'),
+    month: day('last day of the month'),
+    number_of_active_validators: count('validators of the session'),
+    number_of_waiting_validators: count('registered validators that are not active'),
+    number_of_nominators: count('nominators'),
+  },
+  key: ['month', 'relay_chain', 'chain'],
+  kept: 'monthly',
+  period: 'month',
+  spread: 'day',
+  reach: 1,
+  select: (window) => sql`
+    SELECT relay_chain, chain, month, JSONLength(payload, 'active') AS number_of_active_validators,
+      ${countOf('waiting')} AS number_of_waiting_validators, ${countOf('nominators')} AS number_of_nominators
+    FROM ${statedOfMonth(window, 'validator_set')}`,
+  asks: [
+    {
+      path: '/api/monthly-active-validators',
+      summary: 'Active and waiting validators at the end of a month',
+      relays: SERVED_RELAYS,
+      dates: { column: 'month', floor: '2023-01-01', required: false },
+    },
+  ],
+});

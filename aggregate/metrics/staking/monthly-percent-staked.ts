@@ -1,0 +1,49 @@
+import { count, day, name, real } from '../../../infra/clickhouse/columns.ts';
+import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { metric } from '../../metric.ts';
+import { dividedDown, native } from '../shared/exact.ts';
+import { amountOf, statedOfMonth } from '../shared/snapshot.ts';
+import { registryOf } from '../shared/sql.ts';
+
+const issued = amountOf('total', 'issuance.payload');
+const staked = amountOf('staked', 'staking.payload');
+
+export const monthlyPercentStaked = metric({
+  record: 'MonthlyPercentStaked',
+  doc: 'Share of the issued tokens that is staked at the end of a month, by the last `issuance` and the last `staking_state` snapshot of a chain in it. A month that lacks one of the two has no row.',
+  columns: {
+    relay_chain: name('relay chain'),
+    chain: name('chain of both snapshots'),
+    month: day('last day of the month'),
+    block_number: count('height at which the issuance was read; null when the snapshot has none', {
+      nullable: true,
+    }),
+    total_issuance: real('tokens that exist, in native tokens'),
+    total_staked: real('tokens staked, in native tokens'),
+    percentage_staked: real('total_staked / total_issuance, 0 to 1; null when nothing is issued', {
+      nullable: true,
+    }),
+  },
+  key: ['month', 'relay_chain', 'chain'],
+  kept: 'monthly',
+  period: 'month',
+  spread: 'day',
+  reach: 1,
+  select: (window) => sql`
+    SELECT issuance.relay_chain AS relay_chain, issuance.chain AS chain, issuance.month AS month,
+      issuance.block_number AS block_number,
+      ${native(issued, 'decimals')} AS total_issuance, ${native(staked, 'decimals')} AS total_staked,
+      if(${raw(issued)} = 0, NULL, ${raw(dividedDown(staked, `greatest(${issued}, 1)`, '0'))}) AS percentage_staked
+    FROM ${statedOfMonth(window, 'issuance')} AS issuance
+    INNER JOIN ${statedOfMonth(window, 'staking_state')} AS staking
+      ON issuance.chain = staking.chain AND issuance.month = staking.month
+    INNER JOIN ${registryOf(window.relay_chain)} AS registry ON registry.chain = issuance.chain`,
+  asks: [
+    {
+      path: '/api/monthly-percent-staked',
+      summary: 'Total issuance and the part of it that is staked',
+      relays: ['polkadot'],
+      dates: { column: 'month', floor: '2022-01-01', required: true },
+    },
+  ],
+});

@@ -1,0 +1,203 @@
+import { dependencyOn, type Window } from '../../ingest/raw/canonical.ts';
+import { ANY_PALLET } from '../../ingest/raw/tables.ts';
+import { dependencies, type KeptMetric, type Spread } from '../metric.ts';
+
+/** A day of a chain that a stream changed. `stream` is the raw stream's name; `pallet` narrows what it changed. */
+export interface Touch {
+  readonly stream: string;
+  readonly pallet: string;
+  readonly relay_chain: string;
+  readonly chain: string;
+  readonly day: string;
+}
+
+/** What the planner must know of the store: the days of each chain that have blocks. */
+export type DaysWithBlocks = ReadonlyMap<string, readonly string[]>;
+
+export interface PlannedWindow extends Window {
+  readonly metric: string;
+  /** Windows of a lower level must be computed first. */
+  readonly level: number;
+}
+
+/** Which raw tables belong to which stream: a touch of the stream is a change of its tables. */
+export type StreamTables = Readonly<Record<string, readonly string[]>>;
+
+export interface PlanInput {
+  readonly touches: readonly Touch[];
+  readonly metrics: readonly KeptMetric[];
+  readonly streams: StreamTables;
+  readonly days: DaysWithBlocks;
+  /** Days of each relay chain that snapshots tell of. */
+  readonly stated: ReadonlyMap<string, readonly string[]>;
+  readonly relays: readonly string[];
+  /** Days with data in the widest window that is computed at once. */
+  readonly mostDays: number;
+}
+
+/** Days as numbers since the epoch: ranges of them are inclusive. */
+type Range = readonly [first: number, last: number];
+const DAY_MS = 86_400_000;
+export const toNumber = (day: string): number => Date.parse(`${day}T00:00:00Z`) / DAY_MS;
+export const toDay = (number: number): string => new Date(number * DAY_MS).toISOString().slice(0, 10);
+
+/**
+ * Turns touched days into the windows to compute: for each metric the days its own streams touched, the windows
+ * of the metrics it reads, and everything that they reach. Pure: the same input gives the same plan.
+ */
+export function plan(input: PlanInput): PlannedWindow[] {
+  const ordered = inOrder(input.metrics);
+  return input.relays.flatMap((relay) => {
+    const neighbours = chainDays(input, relay);
+    const stated = (input.stated.get(relay) ?? []).map(toNumber);
+    const all = [...new Set([...neighbours.values(), stated].flat())].sort((a, b) => a - b);
+    const last = all.at(-1);
+    if (last === undefined) return [];
+    const ranges = new Map<string, Range[]>();
+    return ordered.flatMap(({ metric, reads, level }) => {
+      const own = input.touches
+        .filter((touch) => wakes(touch, reads, input.streams[touch.stream] ?? []) && concerns(touch, relay))
+        .map((touch) => spread(metric.spread, toNumber(touch.day), neighbours.get(touch.chain) ?? all, last));
+      // Who looks at neighbours looks at raw blocks: the touches of each chain say more than windows of all.
+      const inherited =
+        metric.spread === 'neighbours'
+          ? []
+          : [...reads]
+              .flatMap((table) => ranges.get(table) ?? [])
+              .map(([a, b]): Range => (metric.spread === 'onward' ? [a, last] : [a, b]));
+      // Beyond the last day with data nothing can depend on anything.
+      const reached = [...own, ...inherited]
+        .map(([a, b]): Range => [a, Math.min(b + metric.reach - 1, last)])
+        .filter(([a, b]) => a <= b);
+      const merged = merge(reached.map(metric.kept === 'monthly' ? wholeMonths : (range) => range), all);
+      ranges.set(metric.name, merged);
+      if (metric.kept === 'whole')
+        return merged.length === 0 ? [] : [{ ...EVERYTHING, metric: metric.name, relay_chain: relay, level }];
+      return merged
+        .flatMap((range) =>
+          cut(
+            range,
+            all,
+            metric.kept === 'monthly'
+              ? Number.POSITIVE_INFINITY
+              : Math.min(metric.mostDays ?? input.mostDays, input.mostDays),
+          ),
+        )
+        .map(([from, until]) => ({
+          metric: metric.name,
+          relay_chain: relay,
+          from: toDay(from),
+          until: toDay(until + 1),
+          level,
+        }));
+    });
+  });
+}
+
+/** The window of a metric whose entities may live for years: every day that the store's calendar holds. */
+export const EVERYTHING = { from: '1970-01-01', until: '2149-06-06' } as const;
+
+/** Metrics after those they read, with their distance from the raw tables. */
+export function inOrder(
+  metrics: readonly KeptMetric[],
+): { metric: KeptMetric; reads: ReadonlySet<string>; level: number }[] {
+  const names = new Set(metrics.map((metric) => metric.name));
+  const reads = new Map(metrics.map((metric) => [metric.name, dependencies(metric)]));
+  const levels = new Map<string, number>();
+  const levelOf = (name: string, path: readonly string[]): number => {
+    if (path.includes(name))
+      throw new Error(`metrics read each other in a circle: ${[...path, name].join(' → ')}`);
+    const known = levels.get(name);
+    if (known !== undefined) return known;
+    const below = [...(reads.get(name) ?? [])].filter((table) => names.has(table) && table !== name);
+    const level = Math.max(-1, ...below.map((table) => levelOf(table, [...path, name]))) + 1;
+    levels.set(name, level);
+    return level;
+  };
+  return metrics
+    .map((metric) => ({
+      metric,
+      reads: reads.get(metric.name) as ReadonlySet<string>,
+      level: levelOf(metric.name, []),
+    }))
+    .sort((a, b) => a.level - b.level);
+}
+
+/** Prices belong to a token, not to the chain that they were recorded under. */
+const concerns = (touch: Touch, relay: string) => touch.stream === 'prices' || touch.relay_chain === relay;
+
+function wakes({ pallet }: Touch, reads: ReadonlySet<string>, tables: readonly string[]): boolean {
+  const isOfPallets = pallet !== '' && pallet !== ANY_PALLET;
+  if (isOfPallets) return reads.has(dependencyOn(pallet));
+  if (tables.some((table) => reads.has(table))) return true;
+  return pallet === ANY_PALLET && palletsIn(reads).length > 0;
+}
+
+/** Pallets that a metric reads where it reads nothing else of blocks. */
+export const palletsIn = (reads: ReadonlySet<string>): string[] =>
+  [...reads]
+    .filter((table) => table.startsWith(dependencyOn('')))
+    .map((table) => table.slice(dependencyOn('').length));
+
+/** The days of each chain of a relay: those with blocks, and those touched now. */
+function chainDays({ days, touches }: PlanInput, relay: string): Map<string, number[]> {
+  const known = new Map<string, Set<number>>();
+  const add = (chain: string, day: string) =>
+    known.set(chain, (known.get(chain) ?? new Set()).add(toNumber(day)));
+  for (const [key, list] of days) {
+    const [of, chain] = key.split('/') as [string, string];
+    if (of === relay) for (const day of list) add(chain, day);
+  }
+  for (const touch of touches) {
+    if (touch.stream === 'blocks' && touch.relay_chain === relay) add(touch.chain, touch.day);
+  }
+  return new Map([...known].map(([chain, set]) => [chain, [...set].sort((a, b) => a - b)]));
+}
+
+function spread(kind: Spread, day: number, days: readonly number[], last: number): Range {
+  if (kind === 'onward') return [day, Math.max(day, last)];
+  if (kind === 'day') return [day, day];
+  const before = days.findLast((other) => other < day);
+  const after = days.find((other) => other > day);
+  return [before === undefined ? day : before + 1, after ?? day];
+}
+
+function wholeMonths([a, b]: Range): Range {
+  const first = new Date(a * DAY_MS);
+  const last = new Date(b * DAY_MS);
+  return [
+    Date.UTC(first.getUTCFullYear(), first.getUTCMonth(), 1) / DAY_MS,
+    Date.UTC(last.getUTCFullYear(), last.getUTCMonth() + 1, 0) / DAY_MS,
+  ];
+}
+
+/** Joins ranges that overlap, touch, or have no day with data between them: one statement costs less than two. */
+function merge(ranges: readonly Range[], days: readonly number[]): Range[] {
+  const merged: [number, number][] = [];
+  for (const [a, b] of [...ranges].sort((x, y) => x[0] - y[0] || x[1] - y[1])) {
+    const open = merged.at(-1);
+    if (open && !anyBetween(days, open[1], a)) open[1] = Math.max(open[1], b);
+    else merged.push([a, b]);
+  }
+  return merged;
+}
+
+function anyBetween(sorted: readonly number[], after: number, before: number): boolean {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] as number) > after) high = middle;
+    else low = middle + 1;
+  }
+  return low < sorted.length && (sorted[low] as number) < before;
+}
+
+/** Pieces with at most so many days of data: empty stretches cost nothing and are not cut. */
+function cut([a, b]: Range, days: readonly number[], mostDays: number): Range[] {
+  const inside = days.filter((day) => day >= a && day <= b);
+  const starts = inside.filter((_, i) => i > 0 && i % mostDays === 0);
+  return [a, ...starts].map(
+    (from, i): Range => [from, starts[i] === undefined ? b : (starts[i] as number) - 1],
+  );
+}

@@ -1,0 +1,77 @@
+import { ident, join, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { ProductError, reasonOf } from '../../infra/errors.ts';
+import type { Store } from '../../infra/ports.ts';
+import type { Window } from '../../ingest/raw/canonical.ts';
+import type { KeptMetric } from '../metric.ts';
+import { foldedColumns } from './fold-lines.ts';
+import { foldInPieces } from './folding.ts';
+import type { LedgerEntry } from './ledger.ts';
+
+/**
+ * Replaces one window of a metric: the new rows under a newer version, then a tombstone for every row of the
+ * window that the new set lacks. Stopped anywhere, the next run ends in the same rows. Returns the ledger's entry.
+ * The facts of a fold are read here where they are not given.
+ */
+export async function compute(
+  store: Store,
+  metric: KeptMetric,
+  window: Window,
+  version: bigint,
+  now: () => number,
+  facts?: Buffer,
+): Promise<LedgerEntry> {
+  const started = now();
+  const key = join(metric.key.map((name) => ident(name)));
+  const inWindow = metric.period === null ? sql`1` : isWithin(ident(metric.period), window);
+  await insertRows(store, metric, window, version, facts);
+  await store.run(sql`INSERT INTO ${metric.table} (${key}, version, is_deleted)
+    SELECT ${key}, ${version}, 1 FROM ${metric.table} FINAL
+    WHERE relay_chain = ${window.relay_chain} AND ${inWindow} AND version < ${version}`);
+  return {
+    metric: metric.name,
+    relay_chain: window.relay_chain,
+    from_day: window.from,
+    until_day: window.until,
+    version: version.toString(),
+    computed_at: new Date(now()).toISOString(),
+    milliseconds: Math.max(0, now() - started),
+  };
+}
+
+async function insertRows(
+  store: Store,
+  metric: KeptMetric,
+  window: Window,
+  version: bigint,
+  given?: Buffer,
+): Promise<void> {
+  const names = [...Object.keys(metric.columns), ...Object.keys(metric.internal ?? {})];
+  if (metric.fold) {
+    const facts = given ?? (await factsOf(store, metric, window));
+    for await (const lines of foldInPieces(metric, window, version.toString(), facts)) {
+      await store.insertLines(metric.table, foldedColumns(metric), lines);
+    }
+    return;
+  }
+  const columns = join(names.map((name) => ident(name)));
+  await store.run(sql`INSERT INTO ${metric.table} (${columns}, version, is_deleted)
+    SELECT ${columns}, ${version} AS version, 0 AS is_deleted FROM (${metric.select(window)})
+    SETTINGS precise_float_parsing = 1`);
+}
+
+const isWithin = (period: Sql, { from, until }: Window) => sql`${period} >= ${from} AND ${period} < ${until}`;
+
+/** What a fold is given, one JSON document a line. */
+export const factsOf = (store: Store, metric: KeptMetric, window: Window): Promise<Buffer> =>
+  store.bytes(metric.select(window), 'NDJSON');
+
+/** Says which window failed: the store's own words are about a statement that nobody has seen. */
+export function failureOf(
+  metric: KeptMetric,
+  { relay_chain, from, until }: Window,
+  error: unknown,
+): ProductError {
+  const known = error instanceof ProductError ? error : undefined;
+  const text = `${metric.name} of ${relay_chain}, ${from} to ${until}: ${reasonOf(error)}`;
+  return new ProductError(known?.code ?? 'store_failed', text, known?.detail);
+}

@@ -1,0 +1,120 @@
+import { createHash } from 'node:crypto';
+import { ProductError } from '../errors.ts';
+import type { Store } from '../ports.ts';
+import { DATABASE, type NamedTable, sql } from './sql.ts';
+import { createTable, createView, type Table, table, type View } from './table.ts';
+
+/** Raised when stored data of an older shape must be moved; a newer number than this refuses to start. */
+export const SCHEMA_VERSION = 1;
+
+const meta = table({
+  name: 'meta',
+  doc: 'Facts about the store itself.',
+  columns: { name: 'String', value: 'String', at: "DateTime64(3, 'UTC') DEFAULT now64(3)" },
+  engine: 'ReplacingMergeTree(at)',
+  orderBy: ['name'],
+});
+
+export interface Schema {
+  readonly tables: readonly Table[];
+  readonly views: readonly View[];
+  /** Tables that hold nothing but what can be computed again: made anew when their definition changes. */
+  readonly derived: readonly Table[];
+  /** Forgets that a derived table was filled; run when it is made anew, so that it is computed again. */
+  readonly forget?: (store: Store, table: Table) => Promise<void>;
+}
+
+/** Brings the store to the declared schema; safe to run at every start. */
+export async function applySchema(
+  store: Store,
+  schema: Schema,
+  tableSettings: readonly string[],
+): Promise<void> {
+  await store.run(createTable(meta, tableSettings));
+  const known = await readMeta(store);
+  const stored = Number(known.get('schema_version') ?? SCHEMA_VERSION);
+  if (stored > SCHEMA_VERSION) {
+    throw new ProductError(
+      'store_newer',
+      `the data directory was written by a newer version (schema ${stored}, this one knows ${SCHEMA_VERSION}); start that version`,
+    );
+  }
+  const facts = definitions(schema);
+  const changed = ({ name }: NamedTable, kind: 'table' | 'view') => {
+    const before = known.get(`${kind} ${name}`);
+    return before !== undefined && before !== facts.get(`${kind} ${name}`);
+  };
+  for (const view of schema.views) if (changed(view, 'view')) await drop(store, view);
+  for (const table of [...schema.tables, ...schema.derived]) {
+    if (changed(table, 'table')) {
+      await drop(store, table);
+      await schema.forget?.(store, table);
+    }
+    await store.run(createTable(table, tableSettings));
+  }
+  await addColumns(store, schema.tables);
+  for (const view of schema.views) await store.run(createView(view));
+  const news = [...facts].filter(([name, value]) => known.get(name) !== value);
+  await store.insert(
+    meta,
+    news.map(([name, value]) => ({ name, value })),
+  );
+}
+
+/** Columns that a kept table had not before; its older rows have their type's empty value. */
+async function addColumns(store: Store, tables: readonly Table[]): Promise<void> {
+  const live = await store.rows<{ column: string }>(
+    sql`SELECT concat(table, '.', name) AS column FROM system.columns WHERE database = ${DATABASE}`,
+  );
+  const known = new Set(live.map(({ column }) => column));
+  for (const { name, columns } of tables) {
+    for (const [column, type] of Object.entries(columns)) {
+      if (known.has(`${name}.${column}`)) continue;
+      await store.run(`ALTER TABLE ${DATABASE}.${name} ADD COLUMN IF NOT EXISTS ${column} ${type}`);
+    }
+  }
+}
+
+/**
+ * What may be dropped and made anew, with a fingerprint of its definition: derived tables, inlets, which keep
+ * nothing, and views. A view is bound to what it reads and fills, so it is made anew with them.
+ */
+function definitions(schema: Schema): Map<string, string> {
+  const inlets = schema.tables.filter((table) => table.engine === 'Null');
+  const tables = new Map(
+    [...inlets, ...schema.derived].map((table) => [table.name, `${createTable(table)}${table.recipe ?? ''}`]),
+  );
+  return new Map([
+    ['schema_version', String(SCHEMA_VERSION)],
+    ...[...tables].map(([name, text]): [string, string] => [`table ${name}`, fingerprint(text)]),
+    ...schema.views.map((view): [string, string] => [
+      `view ${view.name}`,
+      fingerprint(`${createView(view)}${tables.get(view.from.name) ?? ''}${tables.get(view.to.name) ?? ''}`),
+    ]),
+  ]);
+}
+
+const drop = (store: Store, table: NamedTable) =>
+  store.run(`DROP TABLE IF EXISTS ${DATABASE}.${table.name} SYNC`);
+
+/** Where the live schema differs from the declared one, in words; empty when it does not. */
+export async function schemaDrift(store: Store, schema: Schema): Promise<string[]> {
+  const live = await store.rows<{ table: string; name: string; type: string }>(
+    sql`SELECT table, name, type FROM system.columns WHERE database = ${DATABASE} ORDER BY table, position`,
+  );
+  const spell = (columns: [string, string][]) => columns.map((column) => column.join(' ')).join(', ');
+  return [...schema.tables, ...schema.derived].flatMap((table) => {
+    const declared = spell(Object.entries(table.columns).map(([name, type]) => [name, bareType(type)]));
+    const found = spell(live.filter((column) => column.table === table.name).map((c) => [c.name, c.type]));
+    return squeeze(declared) === squeeze(found) ? [] : [`${table.name}: declared ${declared}; live ${found}`];
+  });
+}
+
+async function readMeta(store: Store): Promise<Map<string, string>> {
+  const rows = await store.rows<{ name: string; value: string }>(sql`SELECT name, value FROM ${meta} FINAL`);
+  return new Map(rows.map(({ name, value }) => [name, value]));
+}
+
+const fingerprint = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16);
+const bareType = (type: string) => type.replace(/ (CODEC|DEFAULT|MATERIALIZED).*$/, '');
+const squeeze = (text: string) => text.replaceAll(/[\s`]+/g, '');

@@ -1,0 +1,165 @@
+import { z } from 'zod';
+import { sql } from '../../infra/clickhouse/sql.ts';
+import { ProductError } from '../../infra/errors.ts';
+import type { Runtime } from '../../infra/ports.ts';
+import type { Registry } from '../chains/registry.ts';
+import { TOPICS } from '../loader.ts';
+import { deadLetters } from '../raw/tables.ts';
+import { bareName } from '../sources/lines.ts';
+import { bury } from './dead-letters.ts';
+import { readLine } from './envelope.ts';
+
+/** What an operator wants of the dead letters. Letters are named by the first characters of their ids. */
+export const lettersOrder = z.object({
+  action: z.enum(['list', 'show', 'retry', 'drop']),
+  ids: z.array(z.string().regex(/^[0-9a-f]{4,32}$/, 'an id is 4 to 32 hexadecimal digits')).default([]),
+  /** Every letter, where the action takes several. */
+  all: z.boolean().default(false),
+  /** Chain of bare blocks that are tried again. */
+  chain: z.string().optional(),
+  limit: z.int().min(1).max(10_000).default(20),
+});
+export type LettersOrder = z.input<typeof lettersOrder>;
+
+export interface Letter {
+  readonly id: string;
+  readonly topic: string;
+  readonly origin: string;
+  readonly line: number;
+  readonly reason: string;
+  readonly size: number;
+  readonly attempts: number;
+  readonly received_at: string;
+  /** Its text, as far as it is kept; only where one letter is shown. */
+  readonly text?: string;
+}
+
+export interface LettersAnswer {
+  readonly total: number;
+  readonly letters: readonly Letter[];
+  /** What became of each letter that was tried again. */
+  readonly outcomes?: readonly { readonly id: string; readonly refused: string | null }[];
+}
+
+interface Row extends Letter {
+  readonly version: string;
+  readonly bytes: string;
+  readonly place: string;
+}
+
+/** Lists, shows, tries again or drops what was refused. Throws `usage` when a letter is not found. */
+export async function orderLetters(
+  runtime: Runtime,
+  registry: Registry,
+  deadLetterBytes: number,
+  given: LettersOrder,
+): Promise<LettersAnswer> {
+  const order = lettersOrder.parse(given);
+  const rows = await readLetters(runtime, order);
+  const letters = rows.map(({ version: _version, bytes, place: _place, ...letter }) =>
+    order.action === 'show' ? { ...letter, text: bytes } : letter,
+  );
+  const outcomes =
+    order.action === 'retry' ? await retry(runtime, registry, deadLetterBytes, rows, order.chain) : undefined;
+  if (order.action === 'drop') await forget(runtime, rows);
+  const [count] = await runtime.store.rows<{ total: number }>(
+    sql`SELECT count() AS total FROM ${deadLetters} FINAL`,
+  );
+  return { total: count?.total ?? 0, letters, ...(outcomes ? { outcomes } : {}) };
+}
+
+const MOST_AT_ONCE = 10_000;
+
+async function readLetters(
+  { store }: Runtime,
+  { action, ids, all, limit }: z.output<typeof lettersOrder>,
+): Promise<Row[]> {
+  const isChange = action === 'retry' || action === 'drop';
+  if (isChange && ids.length === 0 && !all) {
+    throw new ProductError('usage', `${action}: name letters by their ids, or pass --all`);
+  }
+  const chosen = ids.length > 0 ? sql`arrayExists(start -> startsWith(id, start), ${ids})` : sql`1`;
+  const rows = await store.rows<Row>(sql`
+    SELECT id, topic, origin, line, reason, size, attempts, received_at, toString(version) AS version, bytes, place
+    FROM ${deadLetters} FINAL WHERE ${chosen}
+    ORDER BY received_at DESC, origin, line LIMIT ${isChange ? MOST_AT_ONCE : limit}`);
+  for (const start of ids) {
+    const found = rows.filter(({ id }) => id.startsWith(start)).length;
+    if (found === 0)
+      throw new ProductError('usage', `no dead letter ${start}; \`dead-letters list\` shows them`);
+    if (found > 1)
+      throw new ProductError('usage', `${found} dead letters begin with ${start}; give more of the id`);
+  }
+  return rows;
+}
+
+/**
+ * Puts letters on the log again. One that is refused anew is a letter again, with one try more; one of which only
+ * the first bytes are kept stays, and its source has to be given again.
+ */
+async function retry(
+  runtime: Runtime,
+  registry: Registry,
+  deadLetterBytes: number,
+  rows: readonly Row[],
+  chainName: string | undefined,
+): Promise<{ id: string; refused: string | null }[]> {
+  const whole = await wholeBytes(runtime, rows);
+  const outcomes: { id: string; refused: string | null }[] = [];
+  for (const [at, row] of rows.entries()) {
+    const bytes = whole[at];
+    const origin = { source: 'retry', origin: row.origin, line: row.line };
+    if (!bytes) {
+      const refused = `only its first bytes are kept; take in ${row.origin} again`;
+      outcomes.push({ id: row.id, refused });
+      continue;
+    }
+    const chain = registry.find(chainName ?? bareName(row.origin));
+    const read = readLine(bytes, chain, registry, origin);
+    if ('refused' in read) {
+      const letter = { ...origin, topic: row.topic, reason: read.refused, bytes };
+      await bury(runtime.store, [letter], runtime.clock.now(), deadLetterBytes, runtime.log);
+    } else {
+      await runtime.log.publish(TOPICS[read.topic], [read]);
+      await forget(runtime, [row]);
+    }
+    outcomes.push({ id: row.id, refused: 'refused' in read ? read.refused : null });
+  }
+  return outcomes;
+}
+
+/** All of each letter: from the log where it keeps them, else from the store when nothing was cut off. */
+async function wholeBytes({ log }: Runtime, rows: readonly Row[]): Promise<(Buffer | null)[]> {
+  const found = new Map<Row, Buffer | null>();
+  for (const topic of new Set(rows.map((row) => row.topic))) {
+    const placed = rows.filter((row) => row.topic === topic && row.place !== '');
+    if (placed.length === 0) continue;
+    const bytes = await log.exhume(
+      topic,
+      placed.map((row) => row.place),
+    );
+    placed.forEach((row, i) => {
+      found.set(row, bytes[i] ?? null);
+    });
+  }
+  return rows.map((row) => {
+    const kept = Buffer.from(row.bytes);
+    return found.get(row) ?? (kept.length === row.size ? kept : null);
+  });
+}
+
+/** The tombstone is older than any letter that the same line may become from now on. */
+async function forget({ store }: Runtime, rows: readonly Row[]): Promise<void> {
+  await store.insert(
+    deadLetters,
+    rows.map(({ id, topic, origin, line, attempts, version }) => ({
+      id,
+      topic,
+      origin,
+      line,
+      attempts,
+      version: String(BigInt(version) + 1n),
+      is_deleted: 1,
+    })),
+  );
+}

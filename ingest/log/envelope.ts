@@ -1,0 +1,192 @@
+import { z } from 'zod';
+import type { Chain, Registry } from '../chains/registry.ts';
+import { parseExact } from '../decode/json.ts';
+import { normaliseBlock } from '../decode/normalise.ts';
+
+/** Where a line came from, for dead letters and provenance. */
+export interface Origin {
+  readonly source: string;
+  readonly origin: string;
+  readonly line: number;
+}
+
+/** A line as the log carries it. */
+export interface Envelope {
+  readonly topic: 'blocks' | 'snapshots';
+  readonly key: string;
+  readonly value: Buffer;
+}
+
+export type Read = Envelope | { readonly refused: string };
+
+/**
+ * The head that our own producer writes. `payload_last` promises that the payload is the last key, so that a
+ * reader may cut it out by its bytes instead of parsing it.
+ */
+const BARE_BLOCK = /^\{"number":"?(\d{1,18})"?,"hash":"0x[0-9a-fA-F]{64}","parentHash":"0x[0-9a-fA-F]{64}",/;
+const HEAD_BYTES = 256;
+const EXTRINSICS = Buffer.from('"extrinsics":[');
+const CLOSE = Buffer.from('}');
+
+/** Blocks of this many neighbouring heights share a partition. */
+const HEIGHTS_PER_KEY = 64n;
+
+/** Reads one line of input: a bare Sidecar block of `chain`, or an envelope that names its own. */
+export function readLine(line: Buffer, chain: Chain | undefined, registry: Registry, origin: Origin): Read {
+  if (chain) {
+    const bare = BARE_BLOCK.exec(line.toString('latin1', 0, HEAD_BYTES));
+    if (bare && line.at(-1) === 0x7d && line.includes(EXTRINSICS)) {
+      return blockEnvelope(chain, bare[1] as string, line, origin);
+    }
+  }
+  let document: unknown;
+  try {
+    document = parseExact(line.toString('utf8'));
+  } catch {
+    return { refused: 'not JSON' };
+  }
+  if (typeof document !== 'object' || document === null || Array.isArray(document)) {
+    return { refused: 'not a JSON object' };
+  }
+  if (!('schema' in document)) {
+    if (!chain)
+      return { refused: 'a bare block needs a known chain: name the file after it or pass --chain' };
+    return unlessTooDeep(() => readBlock(document, chain, origin, {}));
+  }
+  return readEnvelope(document as Record<string, unknown>, registry, origin);
+}
+
+const LARGEST_VERSION = 2n ** 64n - 1n;
+/** Decimal digits, or an integer; one that a double would round comes as digits from the parser. */
+const version = z
+  .union([z.string(), z.int()], 'not a decimal string')
+  .transform(String)
+  .pipe(
+    z
+      .string()
+      .regex(/^\d{1,20}$/, { error: 'not a decimal string', abort: true })
+      .refine((text) => BigInt(text) <= LARGEST_VERSION, 'larger than 64 bits'),
+  );
+const head = z.object({
+  chain: z.string(),
+  relay_chain: z.string().nullish(),
+  version: version.nullish(),
+  is_deleted: z.union([z.boolean(), z.literal(0), z.literal(1), z.literal('0'), z.literal('1')]).nullish(),
+});
+
+/** Reads an envelope of any producer. */
+export function readEnvelope(document: Record<string, unknown>, registry: Registry, origin: Origin): Read {
+  return unlessTooDeep(() => readKnown(document, registry, origin));
+}
+
+/** JSON may be nested deeper than it can be written again. */
+function unlessTooDeep(read: () => Read): Read {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof RangeError) return { refused: 'nested too deeply' };
+    throw error;
+  }
+}
+
+const REASON_CHARS_MAX = 100;
+const shown = (text: string) =>
+  text.length > REASON_CHARS_MAX ? `${text.slice(0, REASON_CHARS_MAX)}…` : text;
+
+function readKnown(document: Record<string, unknown>, registry: Registry, origin: Origin): Read {
+  const { schema } = document;
+  if (schema !== 'block/1' && schema !== 'snapshot/1') {
+    return { refused: `schema: unknown ${shown(JSON.stringify(schema))}; known are block/1 and snapshot/1` };
+  }
+  const read = head.safeParse(document);
+  if (!read.success) {
+    const [issue] = read.error.issues;
+    return { refused: `${issue?.path.join('.')}: ${issue?.message}` };
+  }
+  const { chain: name, relay_chain: relay, version } = read.data;
+  const chain = registry.find(name, relay ?? undefined);
+  if (!chain) {
+    return { refused: `chain: unknown ${shown(name)}${relay ? ` of ${shown(relay)}` : ''}` };
+  }
+  if (schema === 'snapshot/1') {
+    const key = `${chain.relay_chain}/${chain.name}/${String(document.kind)}`;
+    const canonical = { ...document, relay_chain: chain.relay_chain, chain: chain.name, origin };
+    return { topic: 'snapshots', key, value: Buffer.from(JSON.stringify(canonical)) };
+  }
+  const deleted = [true, 1, '1'].includes(read.data.is_deleted ?? 0);
+  // A tombstone names the height that a reorganisation emptied; nothing else of its block is needed.
+  const payload = deleted ? { ...EMPTY_BLOCK, ...(document.payload as object) } : document.payload;
+  return readBlock(payload, chain, origin, {
+    ...(version ? { version } : {}),
+    ...(deleted ? { is_deleted: 1 } : {}),
+  });
+}
+
+const NO_HASH = `0x${'0'.repeat(64)}`;
+const EMPTY_BLOCK = { hash: NO_HASH, parentHash: NO_HASH, extrinsics: [] };
+
+function readBlock(payload: unknown, chain: Chain, origin: Origin, more: object): Read {
+  const block = normaliseBlock(payload);
+  if ('refused' in block) return block;
+  return blockEnvelope(chain, block.number, Buffer.from(JSON.stringify(block.payload)), origin, more);
+}
+
+function blockEnvelope(
+  chain: Chain,
+  number: string,
+  payload: Buffer,
+  origin: Origin,
+  more: object = {},
+): Envelope {
+  const facts = {
+    payload_last: true,
+    schema: 'block/1',
+    relay_chain: chain.relay_chain,
+    chain: chain.name,
+    number,
+    ...more,
+    ...origin,
+  };
+  const opening = Buffer.from(`${JSON.stringify(facts).slice(0, -1)},"payload":`);
+  return {
+    topic: 'blocks',
+    key: `${chain.relay_chain}/${chain.name}/${BigInt(number) / HEIGHTS_PER_KEY}`,
+    value: Buffer.concat([opening, payload, CLOSE], opening.length + payload.length + 1),
+  };
+}
+
+export interface BlockHead extends Origin {
+  readonly relay_chain: string;
+  readonly chain: string;
+  readonly number: string;
+  readonly version?: string;
+  readonly is_deleted?: number;
+}
+
+const PAYLOAD_LAST = Buffer.from('{"payload_last":true,');
+const PAYLOAD = Buffer.from(',"payload":{');
+const MOST_HEAD_BYTES = 8192;
+
+/** Cuts an envelope of our own producer into its head and the payload's bytes; null for anybody else's. */
+export function splitEnvelope(value: Buffer): { head: BlockHead; payload: Buffer } | null {
+  if (!value.subarray(0, PAYLOAD_LAST.length).equals(PAYLOAD_LAST)) return null;
+  const at = value.subarray(0, MOST_HEAD_BYTES).indexOf(PAYLOAD);
+  const head = at < 0 ? null : readHead(`${value.toString('utf8', 0, at)}}`);
+  return head && { head, payload: value.subarray(at + PAYLOAD.length - 1, value.length - 1) };
+}
+
+/** The mark alone proves nothing: anybody may write it on the log. */
+function readHead(text: string): BlockHead | null {
+  let head: Partial<BlockHead>;
+  try {
+    head = JSON.parse(text);
+  } catch {
+    return null;
+  }
+  const { relay_chain, chain, number, version = '0', source, origin, line } = head;
+  const named = [relay_chain, chain, source, origin].every((name) => typeof name === 'string');
+  const numbered = [number, version].every(
+    (digits) => typeof digits === 'string' && /^\d{1,20}$/.test(digits),
+  );
+  return named && numbered && Number.isSafeInteger(line) ? (head as BlockHead) : null;
+}

@@ -1,0 +1,126 @@
+import type { Readable } from 'node:stream';
+import { reasonOf } from '../../infra/errors.ts';
+import type { Message, Runtime } from '../../infra/ports.ts';
+import type { Chain, Registry } from '../chains/registry.ts';
+import { TOPICS } from '../loader.ts';
+import { bareName, decompressed, readLines } from '../sources/lines.ts';
+import { PARQUET_BROKEN } from '../sources/parquet.ts';
+import { bury, type DeadLetter } from './dead-letters.ts';
+import { type Origin, readLine } from './envelope.ts';
+
+export interface IngestOptions {
+  /** File name: says how it is packed and, without its endings, which chain its bare blocks are of. */
+  readonly name: string;
+  /** Chain of bare blocks, over the file's name. */
+  readonly chain?: string;
+  /** Called with what is durable so far, batch by batch. */
+  readonly onProgress?: (soFar: IngestSummary) => void;
+}
+
+export interface IngestSummary {
+  lines: number;
+  blocks: number;
+  snapshots: number;
+  refused_lines: number;
+}
+
+export interface PublishLimits {
+  readonly batchBytes: number;
+  readonly lineBytes: number;
+  /** The setting that says so. */
+  readonly lineSetting: string;
+  readonly deadLetterBytes: number;
+}
+
+/** Reads one source line by line and puts blocks and snapshots on the log; what cannot be read is buried. */
+export async function publish(
+  runtime: Runtime,
+  registry: Registry,
+  bytes: Readable,
+  { name, chain: chainName, onProgress }: IngestOptions,
+  limits: PublishLimits,
+): Promise<IngestSummary> {
+  const chain = registry.find(chainName ?? bareName(name));
+  const summary: IngestSummary = { lines: 0, blocks: 0, snapshots: 0, refused_lines: 0 };
+  const pending = { blocks: [] as Message[], snapshots: [] as Message[] };
+  const letters: DeadLetter[] = [];
+  let pendingBytes = 0;
+
+  // While one batch loads, the next one is made ready behind it, and a third one is read.
+  const underWay: Promise<void>[] = [];
+  const flush = async () => {
+    if (underWay.length >= UNDER_WAY_MAX) await underWay.shift();
+    const blocks = pending.blocks.splice(0);
+    const snapshots = pending.snapshots.splice(0);
+    const refused = letters.splice(0);
+    const soFar = { ...summary };
+    pendingBytes = 0;
+    const before = underWay.at(-1);
+    // Handed to the log before anything is waited for: batches stay in the order of their lines.
+    const parts = [
+      bury(runtime.store, refused, runtime.clock.now(), limits.deadLetterBytes, runtime.log),
+      blocks.length > 0 && runtime.log.publish(TOPICS.blocks, blocks),
+      snapshots.length > 0 && runtime.log.publish(TOPICS.snapshots, snapshots),
+      before,
+    ];
+    const loading = Promise.all(parts).then(() => onProgress?.(soFar));
+    // A failure is thrown by a later flush; until then it must not count as unhandled.
+    loading.catch(() => undefined);
+    underWay.push(loading);
+  };
+  const refuse = (origin: Origin, reason: string, line: Buffer) => {
+    summary.refused_lines++;
+    letters.push({ ...origin, topic: TOPICS.blocks, reason, bytes: line });
+  };
+
+  let last = 0;
+  try {
+    for await (const line of readLines(decompressed(name, bytes), limits.lineBytes)) {
+      last = line.number;
+      summary.lines++;
+      const origin: Origin = { source: 'import', origin: name, line: line.number };
+      const read = line.tooLong
+        ? { refused: `longer than ${limits.lineBytes} bytes (${limits.lineSetting})` }
+        : readLine(line.bytes, chain, registry, origin);
+      if ('refused' in read) {
+        refuse(origin, explain(read.refused, chain, chainName ?? bareName(name)), line.bytes);
+      } else {
+        summary[read.topic]++;
+        pending[read.topic].push(read);
+        pendingBytes += read.value.length;
+      }
+      if (pendingBytes >= limits.batchBytes || letters.length >= MOST_LETTERS) await flush();
+    }
+  } catch (error) {
+    // Only the archive itself fails here with a code of zlib; everything else is not the input's fault.
+    if (!isArchiveError(error)) {
+      await Promise.allSettled(underWay);
+      throw error;
+    }
+    const origin = { source: 'import', origin: name, line: last + 1 };
+    refuse(origin, `the archive is truncated or corrupt: ${reasonOf(error)}`, Buffer.alloc(0));
+  }
+  await flush();
+  await underWay.at(-1);
+  return summary;
+}
+
+const MOST_LETTERS = 1000;
+const UNDER_WAY_MAX = 2;
+
+function explain(reason: string, chain: Chain | undefined, name: string): string {
+  return chain === undefined && reason.startsWith('a bare block')
+    ? `chain: unknown ${name}; ${reason}`
+    : reason;
+}
+
+function isArchiveError(error: unknown): boolean {
+  const { code } = error as { code?: string };
+  return (
+    typeof code === 'string' &&
+    (code === PARQUET_BROKEN ||
+      code.startsWith('Z_') ||
+      code.startsWith('ZSTD_') ||
+      code === 'ERR_STREAM_PREMATURE_CLOSE')
+  );
+}

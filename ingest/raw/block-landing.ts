@@ -1,0 +1,54 @@
+import { inlet } from '../../infra/clickhouse/table.ts';
+import { RANK } from './tables.ts';
+
+const EVENT = 'Tuple(method Tuple(pallet String, method String), data Array(String))';
+const EXTRINSIC = `Tuple(method Tuple(pallet String, method String), signature Tuple(signer String), args String, tip String, hash String, info Tuple(partialFee String, kind String), success String, paysFee String, events Array(${EVENT}))`;
+
+/**
+ * Where whole blocks enter: one line a block, the source's own JSON in `payload`, and beside it what only
+ * JavaScript can decode. The engine parses it once by these types; each view below makes the rows of one table.
+ */
+export const blocksIn = inlet({
+  name: 'blocks_in',
+  doc: 'Sidecar blocks in their envelope.',
+  columns: {
+    sequence: 'UInt64',
+    relay_chain: 'String',
+    chain: 'String',
+    prefix: 'UInt16',
+    version: 'String',
+    is_deleted: 'UInt8',
+    source: 'String',
+    calls:
+      'Array(Tuple(extrinsic_index UInt32, position UInt32, path String, pallet String, call String, actor String, args String))',
+    domains: 'Array(Tuple(extrinsic_index UInt32, domain String))',
+    senders: 'Array(Tuple(extrinsic_index UInt32, sender String, receiver String))',
+    refused: 'Array(Tuple(fact String, reason String, raw String))',
+    payload: `Tuple(number UInt64, hash String, parentHash String, authorId String, finalized String, onInitialize Tuple(events Array(${EVENT})), extrinsics Array(${EXTRINSIC}), onFinalize Tuple(events Array(${EVENT})))`,
+  },
+});
+
+const number = 'payload.number';
+export const finalized = "payload.finalized != 'false'";
+const version = `if(version = '', if(${finalized}, 9223372036854775808, toUInt64(0)) + bitShiftRight(sequence, 20), toUInt64OrZero(version))`;
+export const rank = `bitOr(bitOr(bitShiftLeft(toUInt128(${finalized}), 127), bitShiftLeft(toUInt128(${version}), 63)), toUInt128(sequence))`;
+
+const pallets = 'payload.extrinsics.method.pallet';
+const timestampArgs = `payload.extrinsics.args[arrayFirstIndex((p, m) -> lower(p) = 'timestamp' AND m = 'set', ${pallets}, payload.extrinsics.method.method)]`;
+const milliseconds = `toInt64OrNull(replaceAll(JSONExtractRaw(${timestampArgs}, 'now'), '"', ''))`;
+export const blockTime = `fromUnixTimestamp64Milli(${milliseconds}, 'UTC')`;
+/** The epoch stands for "no timestamp" where rows live only through their block. */
+const rowTime = `ifNull(${blockTime}, toDateTime64(0, 3, 'UTC'))`;
+
+export const identity = `relay_chain, chain, ${number} AS number`;
+
+/** What every row of a block repeats: worked out once a block, before its rows are unfolded. */
+export const everyRow = `toLowCardinality(relay_chain) AS relay_chain, toLowCardinality(chain) AS chain, ${number} AS number,
+    ${rowTime} AS time, ${rank} AS rank`;
+export const everyRowColumns = {
+  relay_chain: 'LowCardinality(String)',
+  chain: 'LowCardinality(String)',
+  number: 'UInt64',
+  time: "DateTime64(3, 'UTC')",
+  rank: RANK,
+};

@@ -1,0 +1,81 @@
+import { raw, Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { blocks, calls, events, extrinsics } from './tables.ts';
+
+/** A range of UTC days of one relay chain; `until` is not in it. */
+export interface Window {
+  readonly relay_chain: string;
+  readonly from: string;
+  readonly until: string;
+}
+
+/** What a statement depends on that reads rows of a pallet only. */
+export const dependencyOn = (pallet: string) => `pallet ${pallet}`;
+
+/**
+ * The condition that rows are of these pallets. A statement that reads living rows under it is woken by blocks that
+ * hold one of them, and by no others; it must hold for every row that the statement reads.
+ */
+export const ofPallets = (...pallets: readonly string[]): Sql =>
+  new Sql(
+    sql`pallet IN (${raw(pallets.map((pallet) => `'${pallet}'`).join(', '))})`.text,
+    pallets.map(dependencyOn),
+  );
+
+const namesPallets = (tables: ReadonlySet<string>) =>
+  [...tables].some((table) => table.startsWith(dependencyOn('')));
+
+/** The statement, depending on what its condition depends on, where that names pallets; else on all it reads. */
+export const wokenBy = (where: Sql, statement: Sql): Sql =>
+  namesPallets(where.tables) ? new Sql(statement.text, where.tables) : statement;
+
+const within = (window: Window) => sql`time >= toDateTime64(${window.from}, 3, 'UTC')
+      AND time < toDateTime64(${window.until}, 3, 'UTC')`;
+
+/**
+ * The living blocks of a window, one per height. The inner select names every height that any version puts into
+ * the window, so that the engine reads only those, all their versions among them, before it judges by time. Heights
+ * alone do: a set of numbers is made several times faster than one of chains and numbers, and another chain's block
+ * of the same height is judged like any other.
+ */
+export function livingBlocks(window: Window, columns: '*' | 'rank' = '*'): Sql {
+  return sql`(SELECT ${raw(columns)} FROM ${blocks} FINAL
+    WHERE relay_chain = ${window.relay_chain}
+      AND number IN (
+        SELECT number FROM ${blocks}
+        WHERE relay_chain = ${window.relay_chain} AND ${within(window)})
+      AND ${within(window)})`;
+}
+
+/**
+ * Rows of all living blocks of a relay chain, for facts that are few against the blocks: only the heights that
+ * hold such rows are looked up.
+ */
+export function livingFacts(
+  table: typeof extrinsics | typeof events | typeof calls,
+  relayChain: string,
+  where: Sql,
+): Sql {
+  return wokenBy(
+    where,
+    sql`(SELECT * FROM ${table}
+    WHERE relay_chain = ${relayChain} AND ${where} AND rank IN (
+      SELECT rank FROM ${blocks} FINAL
+      WHERE relay_chain = ${relayChain} AND isNotNull(time) AND number IN (
+        SELECT number FROM ${table} WHERE relay_chain = ${relayChain} AND ${where})))`,
+  );
+}
+
+const livingRows =
+  (table: typeof extrinsics | typeof events | typeof calls) => (window: Window, where: Sql) =>
+    wokenBy(
+      where,
+      sql`(SELECT * FROM ${table}
+    WHERE relay_chain = ${window.relay_chain} AND ${within(window)} AND ${where}
+      AND rank IN ${livingBlocks(window, 'rank')})`,
+    );
+
+/** Rows of the living blocks of a window. Each load ranks its rows anew, so no row of them appears twice. */
+export const livingExtrinsics = (window: Window, where: Sql = raw('1')) =>
+  livingRows(extrinsics)(window, where);
+export const livingEvents = (window: Window, where: Sql = raw('1')) => livingRows(events)(window, where);
+export const livingCalls = (window: Window, where: Sql = raw('1')) => livingRows(calls)(window, where);

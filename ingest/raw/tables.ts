@@ -1,0 +1,260 @@
+import { table } from '../../infra/clickhouse/table.ts';
+
+/**
+ * The raw tables. `rank` orders the versions of one thing: first whether it is final, then the version, then the
+ * order of reading, so no two loads share one. A block decides for everything in it: rows of extrinsics, events
+ * and calls count only while their rank is that of the living block (see `living.ts`), so nothing of a losing
+ * block can remain, whatever was interrupted.
+ */
+export const RANK = 'UInt128';
+const time = "DateTime64(3, 'UTC')";
+const name = 'LowCardinality(String)';
+
+export const blocks = table({
+  name: 'blocks',
+  doc: 'One row per chain and height.',
+  columns: {
+    relay_chain: name,
+    chain: name,
+    number: 'UInt64 CODEC(Delta, ZSTD)',
+    hash: 'String',
+    parent_hash: 'String',
+    // Null when the block has no timestamp: it is never dated by guess.
+    time: `Nullable(${time})`,
+    author: 'String',
+    finalized: 'Bool',
+    extrinsics: 'UInt32',
+    events: 'UInt32',
+    source: name,
+    received_at: time,
+    rank: `${RANK} CODEC(ZSTD)`,
+    is_deleted: 'UInt8',
+  },
+  engine: 'ReplacingMergeTree(rank, is_deleted)',
+  orderBy: ['relay_chain', 'chain', 'number'],
+  indexes: ['INDEX by_time time TYPE minmax GRANULARITY 1'],
+});
+
+export const extrinsics = table({
+  name: 'extrinsics',
+  doc: 'One row per extrinsic of a block, with its fee, success and domain decided.',
+  columns: {
+    relay_chain: name,
+    chain: name,
+    number: 'UInt64 CODEC(Delta, ZSTD)',
+    extrinsic_index: 'UInt32 CODEC(Delta, ZSTD)',
+    // The epoch for blocks without a timestamp: no window holds it.
+    time: `${time} CODEC(Delta, ZSTD)`,
+    hash: 'String',
+    pallet: name,
+    call: name,
+    // The name as the block spells it, before pallets that were renamed are brought together.
+    pallet_written: name,
+    signed: 'Bool',
+    signer: 'String',
+    signer_key: 'String',
+    // 1, 0, or null when the source could not tell.
+    success: 'Nullable(UInt8)',
+    // As `success`, and for Ethereum transactions also by what the EVM said.
+    succeeded: 'Nullable(UInt8)',
+    ethereum: 'Bool',
+    ethereum_from: 'String',
+    ethereum_to: 'String',
+    fee: 'Nullable(UInt128)',
+    tip: 'UInt128',
+    domain: name,
+    args: 'String CODEC(ZSTD(3))',
+    rank: `${RANK} CODEC(ZSTD)`,
+  },
+  engine: 'ReplacingMergeTree(rank)',
+  orderBy: ['relay_chain', 'chain', 'number', 'extrinsic_index'],
+  indexes: ['INDEX by_time time TYPE minmax GRANULARITY 1'],
+});
+
+export const events = table({
+  name: 'events',
+  doc: 'One row per event, numbered over the whole block. Known ones carry their account and amount decoded.',
+  columns: {
+    relay_chain: name,
+    chain: name,
+    number: 'UInt64 CODEC(Delta, ZSTD)',
+    event_index: 'UInt32',
+    time: `${time} CODEC(Delta, ZSTD)`,
+    phase: name,
+    extrinsic_index: 'Nullable(UInt32)',
+    pallet: name,
+    event: name,
+    data: 'Array(String) CODEC(ZSTD(3))',
+    account: 'String',
+    counterparty: 'String',
+    amount: 'Nullable(UInt128)',
+    // Why the decoder would not take it as a fact; it still counts as an event.
+    refused: name,
+    rank: `${RANK} CODEC(ZSTD)`,
+  },
+  engine: 'ReplacingMergeTree(rank)',
+  orderBy: ['relay_chain', 'chain', 'pallet', 'event', 'number', 'event_index'],
+  indexes: ['INDEX by_time time TYPE minmax GRANULARITY 1'],
+});
+
+export const calls = table({
+  name: 'calls',
+  doc: 'One row per executed call of the pallets that facts are read from, nested ones included.',
+  columns: {
+    relay_chain: name,
+    chain: name,
+    number: 'UInt64 CODEC(Delta, ZSTD)',
+    extrinsic_index: 'UInt32',
+    // Place in the order of execution; 0 is the extrinsic itself.
+    position: 'UInt32',
+    path: 'String',
+    time: `${time} CODEC(Delta, ZSTD)`,
+    pallet: name,
+    call: name,
+    // Key of the account that the call acted for; empty for root.
+    actor: 'String',
+    args: 'String CODEC(ZSTD(3))',
+    rank: `${RANK} CODEC(ZSTD)`,
+  },
+  engine: 'ReplacingMergeTree(rank)',
+  orderBy: ['relay_chain', 'chain', 'pallet', 'call', 'number', 'extrinsic_index', 'position'],
+  indexes: ['INDEX by_time time TYPE minmax GRANULARITY 1'],
+});
+
+export const refusedFacts = table({
+  name: 'refused_facts',
+  doc: 'Facts that a decoder would not take, with their reason; their blocks stay.',
+  columns: {
+    relay_chain: name,
+    chain: name,
+    number: 'UInt64',
+    fact: 'String',
+    reason: 'String',
+    raw: 'String CODEC(ZSTD(3))',
+    rank: RANK,
+  },
+  engine: 'ReplacingMergeTree(rank)',
+  orderBy: ['relay_chain', 'chain', 'number', 'fact'],
+});
+
+export const snapshots = table({
+  name: 'snapshots',
+  doc: 'State that no event tells, as it was at a moment: one row per chain, kind and moment.',
+  columns: {
+    relay_chain: name,
+    chain: name,
+    kind: name,
+    as_of: time,
+    symbol: name,
+    block_number: 'Nullable(UInt64)',
+    payload: 'String CODEC(ZSTD(3))',
+    rank: RANK,
+  },
+  engine: 'ReplacingMergeTree(rank)',
+  orderBy: ['relay_chain', 'chain', 'kind', 'as_of', 'symbol'],
+});
+
+export const prices = table({
+  name: 'prices',
+  doc: 'Prices in USD, scaled by 10^30 so that the decimals of the source stay exact.',
+  columns: {
+    symbol: name,
+    as_of: time,
+    relay_chain: name,
+    chain: name,
+    usd_scaled: 'UInt256',
+    rank: RANK,
+  },
+  engine: 'ReplacingMergeTree(rank)',
+  orderBy: ['symbol', 'as_of', 'relay_chain', 'chain'],
+});
+
+/** Stands for every pallet: a stored block was replaced, and whatever it held may be gone. */
+export const ANY_PALLET = '*';
+
+export const touched = table({
+  name: 'touched',
+  doc: 'Which days of which chain a stream changed, and when in the order of loading.',
+  columns: {
+    stream: name,
+    // Empty for the blocks and snapshots themselves; beside them, each pallet that stands in a loaded block.
+    pallet: name,
+    relay_chain: name,
+    chain: name,
+    day: 'Date',
+    sequence: 'UInt64',
+  },
+  engine: 'ReplacingMergeTree(sequence)',
+  orderBy: ['stream', 'pallet', 'relay_chain', 'chain', 'day'],
+  indexes: ['INDEX by_sequence sequence TYPE minmax GRANULARITY 1'],
+});
+
+export const deadLetters = table({
+  name: 'dead_letters',
+  doc: 'Input that could not be taken in, with its origin, the reason and its first bytes.',
+  columns: {
+    id: 'String',
+    topic: name,
+    origin: 'String',
+    line: 'UInt64',
+    reason: 'String',
+    bytes: 'String CODEC(ZSTD(3))',
+    size: 'UInt64',
+    received_at: time,
+    version: 'UInt64',
+    is_deleted: 'UInt8',
+    // How often it was tried, and where the log keeps all of it; empty where the log keeps nothing.
+    attempts: 'UInt32',
+    place: 'String',
+  },
+  engine: 'ReplacingMergeTree(version, is_deleted)',
+  orderBy: ['id'],
+});
+
+export const spellingsDue = table({
+  name: 'spellings_due',
+  doc: 'Account keys whose source printed them in another chain’s spelling.',
+  columns: { key: 'String', prefix: 'UInt16' },
+  engine: 'ReplacingMergeTree',
+  orderBy: ['key', 'prefix'],
+});
+
+export const spellings = table({
+  name: 'spellings',
+  doc: 'SS58 text of account keys, where the source does not spell them for their chain.',
+  columns: { key: 'String', prefix: 'UInt16', address: 'String' },
+  engine: 'ReplacingMergeTree',
+  orderBy: ['key', 'prefix'],
+});
+
+export const chains = table({
+  name: 'chains',
+  doc: 'The chain registry, for joins.',
+  columns: {
+    relay_chain: name,
+    chain: name,
+    token: name,
+    decimals: 'UInt8',
+    prefix: 'UInt16',
+    role: name,
+    block_times: 'Array(Tuple(since Date, seconds Float64))',
+    revision: 'UInt64',
+  },
+  engine: 'ReplacingMergeTree(revision)',
+  orderBy: ['relay_chain', 'chain'],
+});
+
+export const rawTables = [
+  blocks,
+  extrinsics,
+  events,
+  calls,
+  refusedFacts,
+  snapshots,
+  prices,
+  touched,
+  deadLetters,
+  spellingsDue,
+  spellings,
+  chains,
+];

@@ -1,0 +1,93 @@
+import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+
+/**
+ * ClickHouse expressions that read Sidecar's spellings. Each takes and gives SQL text; the TypeScript decoders of
+ * `decode/` follow the same rules.
+ */
+
+/**
+ * `from` with more columns, step by step. Each step sees those before it. The engine writes an alias out wherever
+ * its own SELECT uses it, so that aliases of aliases double with every level; a step is planned and worked out once.
+ */
+export function inSteps(from: Sql, ...steps: readonly string[]): Sql {
+  return steps.reduce((before, columns) => sql`(SELECT *, ${raw(columns)} FROM ${before})`, from);
+}
+
+const UINT128_MAX = '340282366920938463463374607431768211455';
+
+/** A planck amount from decimal digits, a JSON integer or 0x-hex; null for anything else. */
+export function amountSql(text: string): string {
+  const decimal = `if(length(${text}) < 39 OR (length(${text}) = 39 AND ${text} <= '${UINT128_MAX}'), if(match(${text}, '^[0-9]+$'), toUInt128OrNull(${text}), NULL), NULL)`;
+  const hex = `if(match(${text}, '^0x0*[0-9a-fA-F]{1,32}$'), reinterpretAsUInt128(reverse(unhex(leftPad(right(substring(${text}, 3), 32), 32, '0')))), NULL)`;
+  return `if(startsWith(${text}, '0x'), ${hex}, ${decimal})`;
+}
+
+/** The text of an address in any of its shapes: plain, `{"id":…}`, `{"address20":…}`. */
+export function addressSql(value: string): string {
+  return `if(startsWith(${value}, '{'), extract(${value}, '":\\\\s*"([^"]+)"'), ${value})`;
+}
+
+/** The public key (32 bytes) or H160 (20 bytes) of an address text, raw; empty when it is neither. */
+export function keySql(text: string): string {
+  const bytes = `tryBase58Decode(${text})`;
+  const fromHex = `if(length(${text}) IN (42, 66), unhex(substring(${text}, 3)), '')`;
+  // Behind a prefix of one or two bytes and before a checksum of two.
+  return `multiIf(startsWith(${text}, '0x'), ${fromHex}, length(${bytes}) IN (35, 36), substring(${bytes}, -34, 32), '')`;
+}
+
+/** What no SS58 text is printed with: stands for hex, and for chains whose accounts are Ethereum's. */
+export const NO_PREFIX = 65_535;
+
+/** The SS58 network prefix that an address text was printed with. */
+export function prefixSql(text: string): string {
+  const bytes = `tryBase58Decode(${text})`;
+  const first = `reinterpretAsUInt8(substring(${bytes}, 1, 1))`;
+  const second = `reinterpretAsUInt8(substring(${bytes}, 2, 1))`;
+  const wide = `bitOr(bitOr(bitShiftLeft(toUInt16(bitAnd(${first}, 63)), 2), bitShiftRight(${second}, 6)), bitShiftLeft(toUInt16(bitAnd(${second}, 63)), 8))`;
+  return `multiIf(startsWith(${text}, '0x'), ${NO_PREFIX}, length(${bytes}) = 35, toUInt16(${first}), length(${bytes}) = 36, ${wide}, ${NO_PREFIX})`;
+}
+
+const lowerFirst = (text: string) => `concat(lower(substring(${text}, 1, 1)), substring(${text}, 2))`;
+const upperFirst = (text: string) => `concat(upper(substring(${text}, 1, 1)), substring(${text}, 2))`;
+
+/** A pallet as Sidecar writes it, lowerCamel, also where an archive wrote `Balances` or `EVM`. */
+export function palletWrittenSql(text: string): string {
+  return `if(match(${text}, '^[A-Z]+$'), lower(${text}), ${lowerFirst(text)})`;
+}
+
+/** Pallets and events that were renamed on the way, old name to new. */
+export const RENAMED_PALLETS: Readonly<Record<string, string>> = {
+  parasInherent: 'paraInherent',
+  parasInclusion: 'paraInclusion',
+  electionsPhragmen: 'phragmenElection',
+};
+export const RENAMED_EVENTS: Readonly<Record<string, string>> = {
+  'staking.Reward': 'Rewarded',
+  'staking.Slash': 'Slashed',
+};
+
+export function palletSql(written: string): string {
+  return transform(written, Object.keys(RENAMED_PALLETS), Object.values(RENAMED_PALLETS), written);
+}
+
+/** A call in camelCase, also where the metadata's snake_case was kept. */
+export function callSql(text: string): string {
+  const words = `splitByChar('_', ${text})`;
+  const camel = `arrayStringConcat(arrayMap((word, k) -> if(k = 1, word, ${upperFirst('word')}), ${words}, arrayEnumerate(${words})))`;
+  return `if(position(${text}, '_') > 0, ${camel}, ${lowerFirst(text)})`;
+}
+
+export function eventSql(pallet: string, text: string): string {
+  const pascal = upperFirst(text);
+  return transform(
+    `concat(${pallet}, '.', ${pascal})`,
+    Object.keys(RENAMED_EVENTS),
+    Object.values(RENAMED_EVENTS),
+    pascal,
+  );
+}
+
+function transform(value: string, from: readonly string[], to: readonly string[], otherwise: string): string {
+  const list = (names: readonly string[]) => `[${names.map((name) => `'${name}'`).join(', ')}]`;
+  return `transform(${value}, ${list(from)}, ${list(to)}, ${otherwise})`;
+}

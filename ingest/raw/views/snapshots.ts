@@ -1,0 +1,55 @@
+import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { inlet, view } from '../../../infra/clickhouse/table.ts';
+import { prices, snapshots, touched } from '../tables.ts';
+
+/** Where snapshots enter, already validated, their amounts as decimal strings. */
+export const snapshotsIn = inlet({
+  name: 'snapshots_in',
+  doc: 'Validated snapshots.',
+  columns: {
+    sequence: 'UInt64',
+    relay_chain: 'String',
+    chain: 'String',
+    kind: 'String',
+    as_of: 'String',
+    symbol: 'String',
+    block_number: 'Nullable(UInt64)',
+    version: 'String',
+    payload: 'String',
+  },
+});
+
+const rank = raw(
+  `bitOr(bitShiftLeft(toUInt128(if(version = '', 9223372036854775808 + bitShiftRight(sequence, 20), toUInt64OrZero(version))), 64), toUInt128(sequence))`,
+);
+const moment = raw(`parseDateTime64BestEffort(as_of, 3, 'UTC')`);
+
+const snapshotRows = view(
+  'snapshots_to_snapshots',
+  snapshotsIn,
+  snapshots,
+  sql`SELECT relay_chain, chain, kind, ${moment} AS as_of, symbol, block_number, payload, ${rank} AS rank
+  FROM ${snapshotsIn}`,
+);
+
+/** 30 decimals hold every price that a JSON number can spell with its full precision. */
+const priceRows = view(
+  'snapshots_to_prices',
+  snapshotsIn,
+  prices,
+  sql`WITH splitByChar('.', JSONExtractString(payload, 'usd')) AS parts
+  SELECT symbol, ${moment} AS as_of, relay_chain, chain,
+    toUInt256(concat(parts[1], rightPad(substring(parts[2], 1, 30), 30, '0'))) AS usd_scaled, ${rank} AS rank
+  FROM ${snapshotsIn} WHERE kind = 'price'`,
+);
+
+const touchedRows = view(
+  'snapshots_to_touched',
+  snapshotsIn,
+  touched,
+  sql`SELECT if(kind = 'price', 'prices', 'snapshots') AS stream, relay_chain, chain, toDate(${moment}) AS day,
+    max(sequence) AS sequence
+  FROM ${snapshotsIn} GROUP BY stream, relay_chain, chain, day`,
+);
+
+export const snapshotViews = [snapshotRows, priceRows, touchedRows];

@@ -1,0 +1,42 @@
+import { readRegistry } from '../../aggregate/engine.ts';
+import type { Config } from '../../infra/config/config.ts';
+import { ProductError } from '../../infra/errors.ts';
+import type { Chain, Registry } from '../chains/registry.ts';
+import { Sidecar, type SidecarLimits } from './sidecar.ts';
+
+/** Which service is asked, and for which chain its blocks are taken. */
+export interface SourceOptions {
+  readonly url: string;
+  readonly chain: string;
+  /** Take the blocks for that chain's although the service names its runtime otherwise. */
+  readonly force?: boolean;
+}
+
+/** Connects to a service, and makes sure that it serves the chain: blocks of another one would be hard to get out. */
+export async function openSource(
+  { url, chain: name, force = false }: SourceOptions,
+  config: Config,
+  limits: Partial<SidecarLimits> = {},
+): Promise<{ sidecar: Sidecar; chain: Chain; registry: Registry }> {
+  const registry = readRegistry(config);
+  const chain = findChain(registry, name);
+  const sidecar = await Sidecar.connect(url, limits);
+  const served = registry.find(sidecar.specName);
+  if (served !== chain && !force) {
+    const which = served === undefined ? 'no chain of the registry' : served.name;
+    throw new ProductError(
+      'usage',
+      `${url} serves the runtime ${sidecar.specName} (${which}), not ${chain.name}; --force takes its blocks for those of ${chain.name}`,
+    );
+  }
+  return { sidecar, chain, registry };
+}
+
+export function findChain(registry: Registry, name: string): Chain {
+  const chain = registry.find(name);
+  if (chain) return chain;
+  throw new ProductError(
+    'unknown_chain',
+    `no chain is called ${name}; a chain of your own is added with CHAINS_FILE`,
+  );
+}

@@ -1,0 +1,127 @@
+import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { reasonOf } from '../../../infra/errors.ts';
+import { newLocator } from '../../identity/accounts/secrets.ts';
+import { alertJson } from '../api/shapes.ts';
+import { usersById } from '../projects/projects.ts';
+import { deliveries, type Hook, type Project } from '../projects/tables.ts';
+import type { Desk } from '../services.ts';
+import { post } from './post.ts';
+import { type HookEvent, hookOf, signatureOf } from './webhooks.ts';
+
+/** Who is told: an outgoing webhook, or the on-call tool of an active link. */
+export interface Target {
+  readonly id: string;
+  readonly url: string;
+  readonly events: readonly string[];
+  /** '' for the on-call tool, which gets no signature. */
+  readonly sealed: string;
+}
+
+export const targetOf = ({ id, url, events, secret }: Hook): Target => ({ id, url, events, sealed: secret });
+
+export interface Message {
+  readonly event: HookEvent | 'test';
+  readonly alert: Alert;
+  /** Equal for attempts to tell the same. */
+  readonly delivery: string;
+}
+
+/** How one attempt went. */
+export interface Told {
+  /** Of the answer; 0 when there was none. */
+  readonly status: number;
+  /** '' when the target has taken it. */
+  readonly fault: string;
+  readonly milliseconds: number;
+}
+
+export interface Delivery extends Told {
+  readonly at: number;
+  readonly event: Message['event'];
+  readonly iid: number;
+  readonly delivery: string;
+}
+
+const FAULT_CHARACTERS_MAX = 300;
+
+/** Posts to a target once and keeps how it went. Never throws for what the target does. */
+export async function tell(desk: Desk, url: string, target: Target, message: Message): Promise<Told> {
+  const { event, alert, delivery } = message;
+  const at = desk.accounts.clock.now();
+  const users = await usersById(desk, alert.assignees);
+  const body = JSON.stringify({
+    object_kind: 'alert',
+    event,
+    object_attributes: alertJson(alert, users, url),
+  });
+  const secret = target.sealed === '' ? null : desk.accounts.seal.show(target.sealed, `hook/${target.id}`);
+  const headers = {
+    'x-chain-metrics-event': event,
+    'x-chain-metrics-delivery': delivery,
+    ...(secret === null
+      ? {}
+      : { 'x-chain-metrics-signature': signatureOf(secret, Math.floor(at / 1000), body) }),
+  };
+  const allowsPrivate = desk.engine.config.ALERT_PRIVATE_TARGETS;
+  const started = performance.now();
+  let status = 0;
+  let fault = '';
+  try {
+    status = await post({ url: target.url, headers, body, allowsPrivate });
+    if (status < 200 || status > 299) fault = `answered with ${status}`;
+  } catch (error) {
+    fault = reasonOf(error).slice(0, FAULT_CHARACTERS_MAX);
+  }
+  const told = { status, fault, milliseconds: Math.round(performance.now() - started) };
+  await desk.engine.runtime.store.insert(deliveries, [
+    { target: target.id, at, event, iid: alert.iid, delivery, ...told },
+  ]);
+  return told;
+}
+
+/** Newest attempts first; also those that are repeated because they failed. */
+export function deliveriesOf(desk: Desk, target: string, most: number): Promise<Delivery[]> {
+  return desk.engine.runtime.store.rows<Delivery>(
+    sql`SELECT at, event, iid, delivery, status, milliseconds, fault FROM ${deliveries}
+      WHERE target = ${target} ORDER BY at DESC LIMIT ${most}`,
+  );
+}
+
+/** Tells a hook of an alert that does not exist, also while it is switched off. */
+export async function tellTest(desk: Desk, url: string, project: Project, hookId: string): Promise<Told> {
+  const hook = await hookOf(desk, project, hookId);
+  const alert = exampleAlert(Number(project.id), desk.accounts.clock.now());
+  return tell(desk, url, targetOf(hook), { event: 'test', alert, delivery: `test-${newLocator()}` });
+}
+
+const exampleAlert = (project: number, now: number): Alert => ({
+  project,
+  iid: 0,
+  fingerprint: '',
+  integration: '',
+  title: 'Test of this webhook',
+  description: 'No alert was made. This is what one looks like.',
+  severity: 'info',
+  status: 'triggered',
+  service: 'example service',
+  tool: 'Chain Metrics',
+  hosts: ['example-host'],
+  environment: '',
+  query: '',
+  runbook: '',
+  y_label: '',
+  incident_markdown: '',
+  started_ms: now,
+  ended_ms: 0,
+  events: 1,
+  created_ms: now,
+  seen_ms: now,
+  updated_ms: now,
+  acknowledged_ms: 0,
+  assignees: [],
+  incident: 0,
+  created_position: 0,
+  created_item: 0,
+  position: 0,
+});

@@ -1,0 +1,53 @@
+import { HttpError } from '../../http/errors.ts';
+import type { User } from '../../identity/accounts/tables.ts';
+import type { Desk } from '../services.ts';
+import type { Project } from './tables.ts';
+
+/** Roles in a project and their levels: whoever has a level may do everything that a lower one may. */
+export const ROLES = {
+  Guest: 10,
+  Reporter: 20,
+  Developer: 30,
+  Maintainer: 40,
+  Owner: 50,
+} as const;
+export type Role = keyof typeof ROLES;
+
+export const LEVELS: readonly number[] = Object.values(ROLES);
+
+export function roleOf(level: number): Role {
+  const [role] = Object.entries(ROLES).find(([, of]) => of === level) ?? ['Guest'];
+  return role as Role;
+}
+
+/** Something that is not done, with the field that is at fault, if one is. */
+export class Refused extends HttpError {
+  readonly field: string | null;
+  constructor(status: 400 | 403 | 404 | 409, publicText: string, field: string | null = null) {
+    super(status, publicText);
+    this.field = field;
+  }
+}
+
+/** A project as one of its members sees it. */
+export interface Membership {
+  readonly project: Project;
+  readonly level: number;
+}
+
+/** The project, for a member of it; to everybody else it is not there. */
+export async function membershipOf(desk: Desk, projectId: string, user: User): Promise<Membership> {
+  const isId = /^[1-9]\d{0,14}$/.test(projectId);
+  const [project, member] = isId
+    ? await Promise.all([desk.projects.get(projectId), desk.members.get(`${projectId}/${user.id}`)])
+    : [null, null];
+  const level = member?.access_level ?? 0;
+  if (project === null || project.deleted_ms > 0 || level === 0) {
+    throw new Refused(404, 'Project Not Found');
+  }
+  return { project, level };
+}
+
+export function requireRole({ level }: Membership, role: Role): void {
+  if (level < ROLES[role]) throw new Refused(403, `This needs the role ${role} in the project.`);
+}

@@ -1,0 +1,187 @@
+import { type Table, table } from '../../../infra/clickhouse/table.ts';
+import { keptColumns, type RowOf } from '../../identity/accounts/records.ts';
+
+// Times are milliseconds since the epoch; 0 and '' mean none. Keys are here as hashes only.
+
+/** A table whose rows are replaced whole by their id, and found by one other column. */
+function kept<const C extends Record<string, string>>(definition: {
+  name: string;
+  doc: string;
+  columns: C;
+  foundBy: keyof C & string;
+}): Table & { readonly columns: typeof keptColumns & C } {
+  const { foundBy, columns, ...rest } = definition;
+  return table({
+    ...rest,
+    columns: { ...keptColumns, ...columns },
+    engine: 'ReplacingMergeTree(version)',
+    orderBy: ['id'],
+    indexes: [`INDEX by_${foundBy} ${foundBy} TYPE bloom_filter GRANULARITY 1`],
+  });
+}
+
+export const projects = kept({
+  name: 'projects',
+  doc: 'Projects that alerts arrive in. The id is a whole number as text.',
+  columns: {
+    name: 'String',
+    description: 'String',
+    /** free or premium. */
+    plan: 'LowCardinality(String)',
+    creator_id: 'String',
+    /** Whether an incident is made of every new alert, and closed when the alert is resolved. */
+    makes_incidents: 'Bool',
+    closes_incidents: 'Bool',
+    created_ms: 'Int64',
+    deleted_ms: 'Int64',
+  },
+  foundBy: 'creator_id',
+});
+export type Project = RowOf<typeof projects>;
+
+export const members = kept({
+  name: 'project_members',
+  doc: 'Who may do what in a project. The id is the project, a slash and the user.',
+  columns: {
+    project_id: 'String',
+    user_id: 'String',
+    /** 10 Guest, 20 Reporter, 30 Developer, 40 Maintainer, 50 Owner; 0 when the membership is over. */
+    access_level: 'UInt64',
+    created_ms: 'Int64',
+  },
+  foundBy: 'user_id',
+});
+export type Member = RowOf<typeof members>;
+
+export const integrations = kept({
+  name: 'alert_integrations',
+  doc: 'Where alerts of a project come from. The id is part of the webhook address.',
+  columns: {
+    project_id: 'String',
+    /** http, prometheus or oncall. */
+    type: 'LowCardinality(String)',
+    name: 'String',
+    is_active: 'Bool',
+    key_hash: 'String',
+    key_created_ms: 'Int64',
+    /** The key before, honoured until it ends; '' when there is none. */
+    old_key_hash: 'String',
+    old_key_ends_ms: 'Int64',
+    /** JSON texts; '' when there is none. */
+    sample: 'String',
+    mapping: 'String',
+    /** Of the metrics server or of the on-call tool. */
+    api_url: 'String',
+    /** Silence after which the source is reported as lost; 0 = never. */
+    heartbeat_minutes: 'UInt64',
+    created_ms: 'Int64',
+    deleted_ms: 'Int64',
+  },
+  foundBy: 'project_id',
+});
+export type Integration = RowOf<typeof integrations>;
+export type IntegrationType = 'http' | 'prometheus' | 'oncall';
+
+export const incidents = kept({
+  name: 'alert_incidents',
+  doc: 'Incidents made from alerts. The id is the project, a slash and the number.',
+  columns: {
+    project_id: 'String',
+    iid: 'UInt64',
+    alert_iid: 'UInt64',
+    title: 'String',
+    description: 'String',
+    severity: 'LowCardinality(String)',
+    author_id: 'String',
+    created_ms: 'Int64',
+    updated_ms: 'Int64',
+    /** 0 while it is open. */
+    closed_ms: 'Int64',
+  },
+  foundBy: 'project_id',
+});
+export type Incident = RowOf<typeof incidents>;
+
+export const notes = kept({
+  name: 'alert_notes',
+  doc: 'What people write about an alert.',
+  columns: {
+    /** The project, a slash and the number of the alert. */
+    alert: 'String',
+    author_id: 'String',
+    body: 'String',
+    created_ms: 'Int64',
+    deleted_ms: 'Int64',
+  },
+  foundBy: 'alert',
+});
+export type Note = RowOf<typeof notes>;
+
+export const hooks = kept({
+  name: 'alert_hooks',
+  doc: 'Addresses that are told of alerts of a project.',
+  columns: {
+    project_id: 'String',
+    name: 'String',
+    url: 'String',
+    /** Of created, acknowledged, resolved. */
+    events: 'Array(LowCardinality(String))',
+    /** Sealed: signatures need it again. */
+    secret: 'String',
+    is_active: 'Bool',
+    created_ms: 'Int64',
+    deleted_ms: 'Int64',
+  },
+  foundBy: 'project_id',
+});
+export type Hook = RowOf<typeof hooks>;
+
+export const notices = table({
+  name: 'alert_notices',
+  doc: 'How far each hook and on-call link has been told, and how the newest attempt went.',
+  columns: {
+    project: 'UInt64',
+    target: 'String',
+    position: 'UInt64',
+    at: 'Int64',
+    status: 'UInt16',
+    fault: 'String',
+    version: 'UInt64',
+  },
+  engine: 'ReplacingMergeTree(version)',
+  orderBy: ['project', 'target'],
+});
+
+export const deliveries = table({
+  name: 'alert_deliveries',
+  doc: 'Every attempt to tell a hook or an on-call link of something, for a week.',
+  columns: {
+    target: 'String',
+    at: 'Int64',
+    /** created, acknowledged, resolved or test. */
+    event: 'LowCardinality(String)',
+    /** Number of the alert; 0 for a test. */
+    iid: 'UInt64',
+    /** Name that the request carried. */
+    delivery: 'String',
+    /** Of the answer; 0 when there was none. */
+    status: 'UInt16',
+    milliseconds: 'UInt32',
+    /** What went wrong; '' when nothing did. */
+    fault: 'String',
+  },
+  engine: 'MergeTree',
+  orderBy: ['target', 'at'],
+  ttl: 'toDateTime(intDiv(at, 1000)) + INTERVAL 7 DAY',
+});
+
+export const projectTables: readonly Table[] = [
+  projects,
+  members,
+  integrations,
+  incidents,
+  notes,
+  hooks,
+  notices,
+  deliveries,
+];

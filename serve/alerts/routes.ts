@@ -1,0 +1,51 @@
+import type { FastifyInstance } from 'fastify';
+import type { Engine } from '../../aggregate/engine.ts';
+import { publicUrl } from '../http/public-url.ts';
+import type { Accounts } from '../identity/accounts/accounts.ts';
+import { serveAlerts as serveAlertsApi } from './api/alerts.ts';
+import { serveAnalytics } from './api/analytics.ts';
+import { Api, mapApiErrors } from './api/endpoint.ts';
+import { serveIncidents } from './api/incidents.ts';
+import { serveIntegrations } from './api/integrations.ts';
+import { serveProjects } from './api/projects.ts';
+import { serveHooks } from './api/webhooks.ts';
+import { serveIntake } from './intake/intake.ts';
+import { Heartbeat } from './integrations/heartbeat.ts';
+import { Notices } from './notifications/webhook-outbox.ts';
+import { serveAlertPages } from './pages/routes.ts';
+import { followAlerts } from './projects/incidents.ts';
+import { openDesk } from './services.ts';
+
+/** A sample and its mapping come as texts inside JSON, where every quote takes two bytes. */
+const API_BODY_BYTES_MAX = 4 * 2 ** 20;
+
+/** Everything about alerts: the webhook receiver, the REST API and the pages. */
+export async function serveAlerts(app: FastifyInstance, engine: Engine, accounts: Accounts): Promise<void> {
+  const desk = await openDesk(engine, accounts);
+  desk.alerts.onFailure = (error) => app.log.error({ err: error }, 'alerts cannot be written for now');
+  desk.alerts.onShown((shown) => {
+    followAlerts(desk, shown).catch((error) => app.log.error({ err: error }, 'an incident was not kept up'));
+  });
+  const url = () => publicUrl(app, engine.config);
+  const notices = new Notices(desk, url);
+  await notices.start((error) => app.log.error({ err: error }, 'nobody is told of alerts for now'));
+  app.addHook('onClose', async () => notices.stop());
+  const heartbeat = new Heartbeat(desk);
+  heartbeat.start((error) => app.log.error({ err: error }, 'heartbeats are not watched for now'));
+  app.addHook('onClose', async () => heartbeat.stop());
+  await serveIntake(app, desk, heartbeat);
+  await serveAlertPages(app, desk, url);
+  await app.register(async (scope) => {
+    scope.addHook('onRoute', (route) => {
+      route.bodyLimit = API_BODY_BYTES_MAX;
+    });
+    mapApiErrors(scope);
+    const api = new Api(scope, desk);
+    serveProjects(api, desk, url);
+    serveIntegrations(api, desk, url);
+    serveAlertsApi(api, desk, url);
+    serveIncidents(api, desk);
+    serveHooks(api, desk, url);
+    serveAnalytics(api, desk);
+  });
+}

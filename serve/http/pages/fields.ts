@@ -1,0 +1,119 @@
+import { SCOPES, type Scope } from '../../identity/accounts/scopes.ts';
+import { type Html, html } from './html.ts';
+
+export interface TextField {
+  readonly name: string;
+  /** Where a page has several fields of the same name. */
+  readonly id?: string;
+  readonly label: string;
+  readonly value?: string | undefined;
+  readonly hint?: string;
+  /** What is wrong with the value, if anything. */
+  readonly fault?: string | null | undefined;
+  readonly type?: 'text' | 'password' | 'email' | 'date';
+  readonly autocomplete?: string;
+  readonly required?: boolean;
+  /** Numbers of digits, for one-time codes. */
+  readonly isCode?: boolean;
+  readonly rows?: number;
+}
+
+/** A labelled field with its hint and fault, tied to it for people who do not see them. */
+export function textField(field: TextField): Html {
+  const {
+    name,
+    id = name,
+    label,
+    value = '',
+    hint,
+    fault,
+    type = 'text',
+    autocomplete,
+    rows,
+    isCode,
+  } = field;
+  const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
+  const common = html`id="${id}" name="${name}"${described && html` aria-describedby="${described}"`}${fault && html` aria-invalid="true"`}${field.required !== false && html` required`}`;
+  const input =
+    rows === undefined
+      ? html`<input ${common} type="${type}" value="${type === 'password' ? '' : value}" autocomplete="${autocomplete ?? 'off'}"${isCode && html` inputmode="numeric" class="code" autocapitalize="none" spellcheck="false"`}>`
+      : html`<textarea ${common} rows="${rows}" spellcheck="false">${value}</textarea>`;
+  return html`<div class="field"><label for="${id}">${label}</label>${input}
+${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}${fault && html`<p class="fault" id="${id}-fault">${fault}</p>`}</div>`;
+}
+
+/** Check boxes for scopes, with what each means. */
+export function scopeField(
+  offered: readonly Scope[],
+  chosen: readonly string[],
+  legend: string,
+  fault?: string | null,
+): Html {
+  return html`<fieldset class="field"${fault && html` aria-describedby="scopes-fault"`}><legend>${legend}</legend>
+${offered.map(
+  (
+    scope,
+  ) => html`<label class="choice"><input type="checkbox" name="scopes" value="${scope}"${chosen.includes(scope) && html` checked`}>
+<div><b>${scope}</b> · ${SCOPES[scope].title}<span>${SCOPES[scope].detail}</span></div></label>`,
+)}${fault && html`<p class="fault" id="scopes-fault">${fault}</p>`}</fieldset>`;
+}
+
+/** A moment as people read it. */
+export function time(ms: number, never = 'never'): Html {
+  if (ms === 0) return html`${never}`;
+  const date = new Date(ms);
+  return html`<time datetime="${date.toISOString()}">${SHOWN.format(date)} UTC</time>`;
+}
+
+const SHOWN = new Intl.DateTimeFormat('en-GB', {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  timeZone: 'UTC',
+});
+
+export const tags = (names: readonly string[]): Html =>
+  html`${names.map((name) => html`<span class="tag">${name}</span>`)}`;
+
+export interface TableOf {
+  readonly caption: string;
+  readonly head: readonly string[];
+  readonly rows: readonly (readonly Html[])[];
+  /** Told instead of a table without rows. */
+  readonly empty: string;
+}
+
+/** Rows with a heading cell first and what can be done with them last. */
+export function table({ caption, head, rows, empty }: TableOf): Html {
+  if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
+  return html`<div class="table" role="region" aria-label="${caption}" tabindex="0"><table>
+<thead><tr>${head.map((title, i) => html`<th scope="col"${i === head.length - 1 && html` class="end"`}>${title}</th>`)}</tr></thead>
+<tbody>${rows.map(
+    (row) =>
+      html`<tr>${row.map((cell, i) =>
+        i === 0
+          ? html`<th scope="row">${cell}</th>`
+          : html`<td${i === row.length - 1 && html` class="end"`}>${cell}</td>`,
+      )}</tr>`,
+  )}</tbody></table></div>`;
+}
+
+/** A form that is nothing but a button. `label` tells apart buttons that read the same. */
+export function button(
+  action: string,
+  token: Html,
+  text: string,
+  label: string,
+  look = 'danger small',
+): Html {
+  return html`<form method="post" action="${action}">${token}<button class="${look}" aria-label="${label}">${text}</button></form>`;
+}
+
+/** A secret that is shown this once. */
+export function shownOnce(what: string, secret: string): Html {
+  return html`<section class="card" aria-live="polite"><h2>${what}</h2>
+<p class="note warn">Copy it now: it is kept only as a hash and cannot be shown again.</p>
+<code class="secret" id="secret">${secret}</code></section>`;
+}

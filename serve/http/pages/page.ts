@@ -1,0 +1,213 @@
+/**
+ * The frame of every page. A part that has pages of its own does
+ *
+ *     await servePages(app, accounts, async (pages) => {
+ *       pages.get('/profile/things', async (request, reply) => {
+ *         const user = await requireUser(accounts, request);
+ *         return sendPage(accounts, request, reply, { title: 'Things', body: html`<h1>…</h1>` });
+ *       });
+ *       pages.post('/profile/things', async (request, reply) => {
+ *         const user = await requireUser(accounts, request);
+ *         const name = formOf(request).text('name');           // the form's token was checked already
+ *         return seeOther(reply, '/profile/things', 'The thing was made.');
+ *       });
+ *     });
+ *
+ * Every `<form method="post">` holds `${await formToken(accounts, request, reply)}`. Pages are sent with a strict
+ * Content-Security-Policy: no inline script or style. Errors that are thrown become a page.
+ */
+import cookie from '@fastify/cookie';
+import helmet from '@fastify/helmet';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Accounts } from '../../identity/accounts/accounts.ts';
+import { SignInNeeded, sessionOf } from '../../identity/accounts/sessions.ts';
+import { HttpError } from '../errors.ts';
+import { readFormBytes } from '../form.ts';
+import { assetUrl } from './assets.ts';
+import { checkForm, FormError, formToken } from './forms.ts';
+import { type Html, html } from './html.ts';
+import { NAVIGATION } from './navigation.ts';
+
+export interface Page {
+  readonly title: string;
+  readonly body: Html;
+  /** `narrow` for a single form in the middle, `profile` for a page with the side navigation, `wide` for neither. */
+  readonly layout?: 'narrow' | 'profile' | 'wide';
+  /** A script of ours that the page needs. */
+  readonly script?: 'wallet.js';
+  /** Origins that the answer to a form of this page may lead to, beside our own. */
+  readonly formTargets?: readonly string[];
+  readonly status?: number;
+}
+
+/** Longer notes do not fit a cookie, and nothing that people are told is that long. */
+const NOTE_CHARACTERS_MAX = 300;
+
+/** A scope of routes that are pages: forms are read and checked, errors become pages, headers are strict. */
+export async function servePages(
+  app: FastifyInstance,
+  accounts: Accounts,
+  routes: (pages: FastifyInstance) => Promise<void>,
+): Promise<void> {
+  await app.register(async (pages) => {
+    await pages.register(cookie);
+    await pages.register(helmet, HEADERS);
+    pages.removeAllContentTypeParsers();
+    pages.addContentTypeParser(
+      'application/x-www-form-urlencoded',
+      { parseAs: 'buffer' },
+      (_request, body, done) => {
+        try {
+          done(null, readFormBytes(body as Buffer));
+        } catch (error) {
+          done(error as Error);
+        }
+      },
+    );
+    pages.addHook('preHandler', async (request) => {
+      if (request.method !== 'GET' && request.method !== 'HEAD') await checkForm(accounts, request);
+    });
+    pages.setErrorHandler((error: FastifyError | Error, request, reply) =>
+      sendFault(accounts, request, reply, error),
+    );
+    pages.addHook('onRoute', (route) => {
+      route.schema = { ...route.schema, hide: true };
+    });
+    await routes(pages);
+  });
+}
+
+export async function sendPage(
+  accounts: Accounts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  page: Page,
+): Promise<FastifyReply> {
+  const signedIn = await sessionOf(accounts, request);
+  const note = takeNote(request, reply);
+  const token = signedIn ? await formToken(accounts, request, reply) : null;
+  const { title, body, layout = 'profile', script, formTargets = [], status = 200 } = page;
+  reply.header('content-security-policy', policy(formTargets));
+  const text = html`<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${title} · Chain Metrics</title>
+<link rel="icon" href="${assetUrl('icon.svg')}" type="image/svg+xml">
+<link rel="stylesheet" href="${assetUrl('style.css')}">
+${script === undefined ? null : html`<script type="module" src="${assetUrl(script)}"></script>`}
+</head>
+<body>
+<a class="skip" href="#main">Skip to content</a>
+${topBar(signedIn?.user.username ?? null, token)}
+<div class="frame ${layout}">
+${layout === 'profile' && signedIn ? sideBar(request.url) : null}
+<main id="main" tabindex="-1">
+${note}
+${body}
+</main>
+</div>
+<footer><a href="/docs">API documentation</a><a href="/api/status">Status</a></footer>
+</body>
+</html>
+`.text;
+  return reply.code(status).type('text/html; charset=utf-8').header('cache-control', 'no-store').send(text);
+}
+
+/** Leads on to another page of ours after a form was dealt with, which tells the note once. */
+export function seeOther(
+  reply: FastifyReply,
+  path: string,
+  note?: string,
+  kind: 'good' | 'bad' = 'good',
+): FastifyReply {
+  if (note !== undefined) {
+    const short = `${kind} ${note}`.slice(0, NOTE_CHARACTERS_MAX).toWellFormed();
+    reply.setCookie('note', short, { path: '/', httpOnly: true, sameSite: 'lax', maxAge: 60 });
+  }
+  return reply.header('cache-control', 'no-store').redirect(path, 303);
+}
+
+/** A path of this site, from a parameter that anybody may have written; the fallback for anything else. */
+export function localPath(given: string, fallback: string): string {
+  const isLocal = /^\/(?![/\\])[\x21-\x7e]*$/.test(given) && !given.includes('\\');
+  return isLocal && URL.parse(given, 'http://here.invalid')?.host === 'here.invalid' ? given : fallback;
+}
+
+function topBar(username: string | null, token: Html | null): Html {
+  const account =
+    username === null
+      ? html`<a href="/sign-in">Sign in</a>`
+      : html`<a class="who" href="/profile">${username}</a>
+<form method="post" action="/sign-out">${token}<button class="plain">Sign out</button></form>`;
+  return html`<header class="top"><a class="brand" href="/"><img src="${assetUrl('icon.svg')}" alt="" width="26" height="26">Chain Metrics</a>
+<nav aria-label="Account">${account}</nav></header>`;
+}
+
+function sideBar(url: string): Html {
+  const path = url.split('?')[0] ?? '';
+  const links = NAVIGATION.map(({ href, label }) => {
+    const isHere = path === href || (href !== '/profile' && path.startsWith(`${href}/`));
+    return html`<li><a href="${href}"${isHere ? html` aria-current="page"` : null}>${label}</a></li>`;
+  });
+  return html`<nav class="side" aria-label="Profile"><ul>${links}</ul></nav>`;
+}
+
+function takeNote(request: FastifyRequest, reply: FastifyReply): Html | null {
+  const [, kind, note] = /^(good|bad) ([\s\S]+)$/.exec(request.cookies.note ?? '') ?? [];
+  if (kind === undefined || note === undefined) return null;
+  reply.clearCookie('note', { path: '/' });
+  const role = kind === 'bad' ? 'alert' : 'status';
+  return html`<p class="note ${kind}" role="${role}">${note.slice(0, NOTE_CHARACTERS_MAX)}</p>`;
+}
+
+async function sendFault(
+  accounts: Accounts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  error: FastifyError | Error,
+): Promise<FastifyReply> {
+  if (error instanceof SignInNeeded) {
+    const next = request.method === 'GET' ? request.url : '/profile';
+    return seeOther(reply, `/sign-in?next=${encodeURIComponent(next)}`);
+  }
+  const { status, text } = faultOf(error);
+  if (status >= 500) request.log.error({ err: error }, 'a page failed');
+  if (error instanceof HttpError) reply.headers(error.headers);
+  const body = html`<h1>${status >= 500 ? 'Something broke' : 'That did not work'}</h1>
+<p>${text}</p><p><a class="button" href="/profile">Go to your profile</a></p>`;
+  return sendPage(accounts, request, reply, { title: 'Error', body, layout: 'narrow', status });
+}
+
+function faultOf(error: FastifyError | Error): { status: number; text: string } {
+  if (error instanceof FormError || error instanceof HttpError) {
+    return { status: error.status, text: error.message };
+  }
+  const status = (error as FastifyError).statusCode;
+  if (status !== undefined && status < 500) return { status, text: error.message };
+  return { status: 500, text: 'The server failed; the operator’s log says why. Nothing was changed.' };
+}
+
+const policy = (formTargets: readonly string[]) =>
+  [
+    "default-src 'none'",
+    "script-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data:",
+    "connect-src 'self'",
+    // A browser holds the redirect that answers a form against this too.
+    `form-action ${["'self'", ...formTargets].join(' ')}`,
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ].join('; ');
+
+const HEADERS = {
+  // Written by `sendPage`, since it depends on the page.
+  contentSecurityPolicy: false,
+  frameguard: { action: 'deny' },
+  // `no-referrer` would make browsers say `Origin: null` with every form.
+  referrerPolicy: { policy: 'same-origin' },
+  crossOriginOpenerPolicy: { policy: 'same-origin' },
+} as const;

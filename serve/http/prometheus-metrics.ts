@@ -1,0 +1,95 @@
+import type { FastifyInstance } from 'fastify';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import type { Engine } from '../../aggregate/engine.ts';
+import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
+import { sql } from '../../infra/clickhouse/sql.ts';
+import { deadLetters } from '../../ingest/raw/tables.ts';
+
+/** Figures for Prometheus: those of the requests as they come, those of the data when they are asked for. */
+export async function serveFigures(app: FastifyInstance, engine: Engine): Promise<void> {
+  const registers = [new Registry()] as [Registry];
+  const [registry] = registers;
+  collectDefaultMetrics({ register: registry });
+  watchRequests(app, registers);
+  const readData = dataFigures(engine, registers);
+  const schema = { tags: ['For operators'], summary: 'Figures for Prometheus' };
+  app.get('/metrics', { schema }, async (_request, reply) => {
+    await readData();
+    return reply.type(registry.contentType).send(await registry.metrics());
+  });
+}
+
+function watchRequests(app: FastifyInstance, registers: Registry[]): void {
+  const seconds = new Histogram({
+    name: 'chain_metrics_http_request_duration_seconds',
+    help: 'Time to answer a request, by route and status.',
+    labelNames: ['route', 'status'],
+    buckets: [0.0005, 0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5],
+    registers,
+  });
+  const served = new Counter({
+    name: 'chain_metrics_http_response_bytes_total',
+    help: 'Bytes of answers.',
+    registers,
+  });
+  app.addHook('onResponse', (request, reply, next) => {
+    const labels = { route: request.routeOptions.url ?? 'none', status: String(reply.statusCode) };
+    seconds.observe(labels, reply.elapsedTime / 1000);
+    served.inc(Number(reply.getHeader('content-length') ?? 0));
+    next();
+  });
+}
+
+function dataFigures(engine: Engine, registers: Registry[]): () => Promise<void> {
+  const lag = new Gauge({
+    name: 'chain_metrics_chain_lag_seconds',
+    help: 'Seconds since the newest stored block of a chain.',
+    labelNames: ['relay_chain', 'chain'],
+    registers,
+  });
+  const letters = new Gauge({
+    name: 'chain_metrics_dead_letters',
+    help: 'Refused lines that are kept.',
+    registers,
+  });
+  const waiting = new Gauge({
+    name: 'chain_metrics_compute_jobs_waiting',
+    help: 'Rounds of computation that wait.',
+    registers,
+  });
+  const failed = new Gauge({
+    name: 'chain_metrics_compute_jobs_failed',
+    help: 'Rounds of computation that used up their tries.',
+    registers,
+  });
+  const unread = new Gauge({
+    name: 'chain_metrics_log_lag_messages',
+    help: 'Messages of a topic that wait for a group in which this process is.',
+    labelNames: ['topic', 'group'],
+    registers,
+  });
+  const loaded = new Counter({
+    name: 'chain_metrics_loaded_total',
+    help: 'What this process has taken from the log: messages and their bytes, batches, refused messages, batches that failed.',
+    labelNames: ['what'],
+    registers,
+  });
+  const { store, clock, log } = engine.runtime;
+  return async () => {
+    for (const { topic, group, messages } of await log.lag()) unread.set({ topic, group }, messages);
+    loaded.reset();
+    for (const [what, count] of Object.entries(engine.loads)) loaded.inc({ what }, count);
+    const newest = await store.rows<{ relay_chain: string; chain: string; newest: number }>(
+      sql`SELECT relay_chain, chain, toUnixTimestamp64Milli(max(last_time)) AS newest
+        FROM ${chainDay.table} FINAL GROUP BY relay_chain, chain`,
+    );
+    for (const { relay_chain, chain, newest: time } of newest) {
+      lag.set({ relay_chain, chain }, Math.max(0, (clock.now() - time) / 1000));
+    }
+    const [kept] = await store.rows<{ n: number }>(sql`SELECT count() AS n FROM ${deadLetters} FINAL`);
+    letters.set(kept?.n ?? 0);
+    const jobs = await engine.aggregator.jobs();
+    waiting.set(jobs.waiting);
+    failed.set(jobs.failed.length);
+  };
+}

@@ -1,0 +1,118 @@
+import { randomInt } from 'node:crypto';
+import { z } from 'zod';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { ProductError } from '../../../infra/errors.ts';
+import type { Accounts } from './accounts.ts';
+import { AccountError, changeUser, createUser, findUser, setPassword, signOutEverywhere } from './people.ts';
+import type { User } from './tables.ts';
+import { turnOff } from './two-factor.ts';
+
+/** What an operator may order about accounts. */
+export const usersOrder = z.discriminatedUnion('action', [
+  z.object({ action: z.literal('list') }),
+  z.object({
+    action: z.literal('create'),
+    username: z.string(),
+    email: z.string(),
+    password: z.string().nullable(),
+    is_operator: z.boolean(),
+  }),
+  z.object({ action: z.literal('reset-password'), username: z.string(), password: z.string().nullable() }),
+  z.object({ action: z.literal('reset-two-factor'), username: z.string() }),
+  z.object({ action: z.literal('lock'), username: z.string() }),
+  z.object({ action: z.literal('unlock'), username: z.string() }),
+  z.object({ action: z.literal('sign-out'), username: z.string() }),
+]);
+export type UsersOrder = z.output<typeof usersOrder>;
+
+/** An account as an operator sees it: no secret, and no hash of one. */
+export interface ListedUser {
+  readonly id: number;
+  readonly username: string;
+  readonly email: string;
+  readonly created_at: string;
+  readonly last_sign_in_at: string | null;
+  readonly has_password: boolean;
+  readonly two_factor: boolean;
+  readonly is_operator: boolean;
+  readonly is_locked: boolean;
+}
+
+export interface UsersAnswer {
+  readonly users: readonly ListedUser[];
+  /** A password that was made up for the account; told this once. */
+  readonly password?: string;
+}
+
+const LISTED_MAX = 100_000;
+
+/** Carries out an order; a `ProductError` says what is wrong with it. */
+export async function carryOut(accounts: Accounts, order: UsersOrder): Promise<UsersAnswer> {
+  try {
+    return await carriedOut(accounts, order);
+  } catch (error) {
+    if (error instanceof AccountError) throw new ProductError('usage', `${error.field}: ${error.message}`);
+    throw error;
+  }
+}
+
+async function carriedOut(accounts: Accounts, order: UsersOrder): Promise<UsersAnswer> {
+  if (order.action === 'list') {
+    const found = await accounts.users.find(sql`1`, 'toUInt64(id)', LISTED_MAX);
+    return { users: found.map(listed) };
+  }
+  if (order.action === 'create') {
+    const password = order.password ?? madeUp();
+    const user = await createUser(accounts, { ...order, password });
+    return { users: [listed(user)], ...(order.password === null ? { password } : {}) };
+  }
+  const user = await findUser(accounts, order.username);
+  if (user === null) throw new ProductError('usage', `nobody is called ${order.username}`);
+  const password = order.action === 'reset-password' && order.password === null ? madeUp() : undefined;
+  await change(accounts, user, order, password);
+  const changed = (await accounts.users.get(user.id)) ?? user;
+  return { users: [listed(changed)], ...(password === undefined ? {} : { password }) };
+}
+
+async function change(
+  accounts: Accounts,
+  user: User,
+  order: Exclude<UsersOrder, { action: 'list' | 'create' }>,
+  password: string | undefined,
+): Promise<void> {
+  const { id } = user;
+  switch (order.action) {
+    case 'reset-password':
+      return setPassword(accounts, user, password ?? (order.password as string));
+    case 'reset-two-factor':
+      return void (await turnOff(accounts, id));
+    case 'lock':
+      return void (await changeUser(accounts, id, () => ({ locked_ms: accounts.clock.now() })));
+    case 'unlock':
+      return void (await changeUser(accounts, id, () => ({ locked_ms: 0 })));
+    case 'sign-out':
+      return void (await signOutEverywhere(accounts, id));
+  }
+}
+
+function listed(user: User): ListedUser {
+  return {
+    id: Number(user.id),
+    username: user.username,
+    email: user.email,
+    created_at: new Date(user.created_ms).toISOString(),
+    last_sign_in_at: user.current_sign_in_ms === 0 ? null : new Date(user.current_sign_in_ms).toISOString(),
+    has_password: user.password_hash !== '',
+    two_factor: user.totp_secret !== '',
+    is_operator: user.is_operator,
+    is_locked: user.locked_ms > 0,
+  };
+}
+
+const LETTERS = 'abcdefghijkmnpqrstuvwxyz23456789';
+
+/** 100 random bits in groups that can be read out. */
+function madeUp(): string {
+  const group = () => Array.from({ length: 5 }, () => LETTERS[randomInt(LETTERS.length)]).join('');
+  return Array.from({ length: 4 }, group).join('-');
+}

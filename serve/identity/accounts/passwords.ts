@@ -1,0 +1,71 @@
+import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
+import { Mutex } from '../../../infra/coordination/mutex.ts';
+
+export const PASSWORD_CHARACTERS_MIN = 10;
+export const PASSWORD_CHARACTERS_MAX = 256;
+
+/** Argon2id with 19 MiB, two passes, one lane: about 30 ms of a core. */
+const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } as const;
+
+/** Few at a time: each needs its memory and a thread that the engine wants too. */
+const lanes = [new Mutex(), new Mutex()] as const;
+let next = 0;
+
+function derive(password: string, nonce: Buffer, cost: typeof COST | StoredCost): Promise<Buffer> {
+  const lane = lanes[next++ % lanes.length] as Mutex;
+  return lane.run(
+    () =>
+      new Promise((done, failed) => {
+        // The same password typed on another keyboard may be composed of other code points.
+        const message = Buffer.from(password.normalize('NFKC'));
+        argon2('argon2id', { message, nonce, ...cost }, (error, key) => (error ? failed(error) : done(key)));
+      }),
+  );
+}
+
+interface StoredCost {
+  readonly memory: number;
+  readonly passes: number;
+  readonly parallelism: number;
+  readonly tagLength: number;
+}
+
+/** A password as it is stored: in the PHC form, so that the cost may grow later. */
+export async function hashPassword(password: string): Promise<string> {
+  const nonce = randomBytes(16);
+  const key = await derive(password, nonce, COST);
+  return `$argon2id$v=19$m=${COST.memory},t=${COST.passes},p=${COST.parallelism}$${base64(nonce)}$${base64(key)}`;
+}
+
+const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
+let nobody: Promise<string> | undefined;
+
+/** An account without a password, or no account at all, takes as long to refuse as a wrong password. */
+export async function isPasswordOf(stored: string, password: string): Promise<boolean> {
+  if (password.length > PASSWORD_CHARACTERS_MAX) return false;
+  nobody ??= hashPassword(randomBytes(16).toString('hex'));
+  const parts = PHC.exec(stored) ?? PHC.exec(await nobody);
+  const [, memory, passes, parallelism, nonce = '', key = ''] = parts as RegExpExecArray;
+  const expected = Buffer.from(key, 'base64');
+  const cost = {
+    memory: Number(memory),
+    passes: Number(passes),
+    parallelism: Number(parallelism),
+    tagLength: expected.length,
+  };
+  const given = await derive(password, Buffer.from(nonce, 'base64'), cost);
+  return timingSafeEqual(given, expected) && PHC.test(stored);
+}
+
+/** What is wrong with a new password, in words; null when nothing is. */
+export function passwordFault(password: string, username: string): string | null {
+  if ([...password].length < PASSWORD_CHARACTERS_MIN)
+    return `Use at least ${PASSWORD_CHARACTERS_MIN} characters; several words make a good password.`;
+  if (password.length > PASSWORD_CHARACTERS_MAX) return `Use at most ${PASSWORD_CHARACTERS_MAX} characters.`;
+  if (password.toLowerCase().includes(username.toLowerCase()))
+    return 'Use a password that does not hold your user name.';
+  if (new Set(password).size < 5) return 'Use more than a few different characters.';
+  return null;
+}
+
+const base64 = (bytes: Buffer) => bytes.toString('base64').replace(/=+$/, '');

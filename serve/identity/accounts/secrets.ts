@@ -1,0 +1,106 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  hash,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Config } from '../../../infra/config/config.ts';
+import { ProductError, reasonOf } from '../../../infra/errors.ts';
+
+const SECRET_BYTES = 32;
+const LOCATOR_BYTES = 16;
+
+/** 256 random bits as 43 characters that need no encoding anywhere. */
+export const newSecret = (): string => randomBytes(SECRET_BYTES).toString('base64url');
+
+/** A name for a stored row that nobody can guess; it may be part of a token and is itself no secret. */
+export const newLocator = (): string => randomBytes(LOCATOR_BYTES).toString('base64url');
+export const isLocator = (text: string): boolean => /^[A-Za-z0-9_-]{22}$/.test(text);
+
+/** What is stored of a secret of 256 random bits: nothing can be tried out against it, so it needs no salt. */
+export const hashSecret = (secret: string): string => hash('sha256', secret, 'base64url');
+
+/** Compares in constant time; an empty hash equals nothing. */
+export function isSecretOf(storedHash: string, secret: string): boolean {
+  const given = Buffer.from(hashSecret(secret));
+  const stored = Buffer.from(storedHash);
+  return stored.length === given.length && timingSafeEqual(stored, given);
+}
+
+/** Compares two texts in constant time for their length. */
+export function isSameText(a: string, b: string): boolean {
+  return timingSafeEqual(Buffer.from(hashSecret(a)), Buffer.from(hashSecret(b)));
+}
+
+/** The server's own key: signs what browsers bring back, and seals the little that must be read again. */
+export class Seal {
+  readonly #key: Buffer;
+
+  constructor(key: Buffer) {
+    this.#key = key;
+  }
+
+  /** From the setting, or else from a file in the data directory that is made when it is missing. */
+  static open({ SECRETS_KEY, DATA_DIR }: Config): Seal {
+    if (SECRETS_KEY !== undefined) return new Seal(Buffer.from(SECRETS_KEY, 'base64'));
+    const file = join(DATA_DIR, 'secrets.key');
+    try {
+      return new Seal(readKey(file) ?? makeKey(file, DATA_DIR));
+    } catch (error) {
+      throw new ProductError('store_unwritable', `${file} cannot be read or made`, reasonOf(error));
+    }
+  }
+
+  /** A signature that is good for one purpose only. */
+  sign(purpose: string, text: string): string {
+    return createHmac('sha256', this.#key).update(`${purpose}\n${text}`).digest('base64url');
+  }
+
+  isSigned(purpose: string, text: string, signature: string): boolean {
+    return isSameText(this.sign(purpose, text), signature);
+  }
+
+  /** Hides a text at rest; `context` ties it to the row that it belongs to. */
+  hide(text: string, context: string): string {
+    const nonce = randomBytes(12);
+    const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(context));
+    const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
+    return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url');
+  }
+
+  /** Throws when the text was changed, or hidden with another key or for another row. */
+  show(hidden: string, context: string): string {
+    const bytes = Buffer.from(hidden, 'base64url');
+    const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, 12))
+      .setAAD(Buffer.from(context))
+      .setAuthTag(bytes.subarray(12, 28));
+    return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8');
+  }
+}
+
+function readKey(file: string): Buffer | undefined {
+  try {
+    return Buffer.from(readFileSync(file, 'utf8').trim(), 'base64');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+function makeKey(file: string, directory: string): Buffer {
+  mkdirSync(directory, { recursive: true });
+  const key = randomBytes(SECRET_BYTES);
+  try {
+    writeFileSync(file, `${key.toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
+    return key;
+  } catch (error) {
+    // Another process made one at the same moment: that one counts.
+    const made = (error as NodeJS.ErrnoException).code === 'EEXIST' ? readKey(file) : undefined;
+    if (made === undefined) throw error;
+    return made;
+  }
+}

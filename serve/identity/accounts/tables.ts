@@ -1,0 +1,155 @@
+import { type Table, table } from '../../../infra/clickhouse/table.ts';
+import { keptColumns, type RowOf } from './records.ts';
+
+// Times are milliseconds since the epoch; 0 and '' mean none. Secrets are here as hashes only.
+
+/**
+ * A table whose rows are replaced whole by their id, and found by one other column. That one never changes: an
+ * index on a column that does could show an older version of a row.
+ */
+function kept<const C extends Record<string, string>>(definition: {
+  name: string;
+  doc: string;
+  columns: C;
+  foundBy?: keyof C & string;
+}): Table & { readonly columns: typeof keptColumns & C } {
+  const { foundBy, columns, ...rest } = definition;
+  return table({
+    ...rest,
+    columns: { ...keptColumns, ...columns },
+    engine: 'ReplacingMergeTree(version)',
+    orderBy: ['id'],
+    indexes: foundBy === undefined ? [] : [`INDEX by_${foundBy} ${foundBy} TYPE bloom_filter GRANULARITY 1`],
+  });
+}
+
+export const users = kept({
+  name: 'users',
+  doc: 'Accounts of people. The id is a whole number as text.',
+  columns: {
+    /** Lowercase letters, digits, `.`, `_` and `-`. */
+    username: 'String',
+    name: 'String',
+    email: 'String',
+    /** Argon2id in the PHC form; '' when the account has no password. */
+    password_hash: 'String',
+    /** Sealed; '' when two-factor authentication is off. */
+    totp_secret: 'String',
+    /** Time step of the newest code that was accepted, so that none is accepted twice. */
+    totp_step: 'UInt64',
+    recovery_hashes: 'Array(String)',
+    /** Sessions of an earlier epoch are over: raised to sign out everywhere. */
+    session_epoch: 'UInt64',
+    is_operator: 'Bool',
+    locked_ms: 'Int64',
+    created_ms: 'Int64',
+    last_sign_in_ms: 'Int64',
+    current_sign_in_ms: 'Int64',
+  },
+});
+export type User = RowOf<typeof users>;
+
+export const sessions = kept({
+  name: 'sessions',
+  doc: 'Browsers that are signed in, or on the way to it. The id is the hash of the secret in the cookie.',
+  columns: {
+    user_id: 'String',
+    epoch: 'UInt64',
+    /** What is missing before it counts: '' or `two-factor`. */
+    awaits: 'LowCardinality(String)',
+    created_ms: 'Int64',
+    seen_ms: 'Int64',
+    ended_ms: 'Int64',
+    address: 'String',
+    agent: 'String',
+  },
+  foundBy: 'user_id',
+});
+export type Session = RowOf<typeof sessions>;
+
+export const wallets = kept({
+  name: 'wallets',
+  doc: 'Polkadot accounts that sign in as a user. The id is the account id, 32 bytes as 0x hex.',
+  columns: {
+    /** '' when it was unlinked. */
+    user_id: 'String',
+    /** As the wallet printed it. */
+    address: 'String',
+    /** Kind of key: sr25519, ed25519 or ecdsa. */
+    scheme: 'LowCardinality(String)',
+    linked_ms: 'Int64',
+    used_ms: 'Int64',
+  },
+});
+export type Wallet = RowOf<typeof wallets>;
+
+export const applications = kept({
+  name: 'applications',
+  doc: 'Registered applications of third parties. The id is the client_id.',
+  columns: {
+    owner_id: 'String',
+    name: 'String',
+    redirect_uris: 'Array(String)',
+    scopes: 'Array(String)',
+    /** Whether it can keep a secret; others must use PKCE. */
+    is_confidential: 'Bool',
+    /** '' for applications that keep no secret. */
+    secret_hash: 'String',
+    created_ms: 'Int64',
+    revoked_ms: 'Int64',
+  },
+  foundBy: 'owner_id',
+});
+export type Application = RowOf<typeof applications>;
+
+/**
+ * One permission that somebody gave: a code and the one live pair of tokens that came of it, or a personal access
+ * token, or an API key. As all of it is one row, replaced whole, no moment has two live pairs.
+ */
+export const grants = kept({
+  name: 'grants',
+  doc: 'Codes, tokens and keys, as hashes.',
+  columns: {
+    /** code, password, personal or key. */
+    kind: 'LowCardinality(String)',
+    user_id: 'String',
+    /** '' when no application is involved. */
+    application_id: 'String',
+    /** What its owner calls it; '' for those of applications. */
+    name: 'String',
+    scopes: 'Array(LowCardinality(String))',
+    redirect_uri: 'String',
+    code_hash: 'String',
+    code_challenge: 'String',
+    code_expires_ms: 'Int64',
+    code_used_ms: 'Int64',
+    access_hash: 'String',
+    /** A refresh may ask for fewer than were granted. */
+    access_scopes: 'Array(LowCardinality(String))',
+    access_created_ms: 'Int64',
+    /** 0 = never. */
+    access_expires_ms: 'Int64',
+    /** Of the part that all refresh tokens of the grant share: it tells a used one from an invented one. */
+    family_hash: 'String',
+    refresh_hash: 'String',
+    previous_refresh_hash: 'String',
+    refreshed_ms: 'Int64',
+    refresh_expires_ms: 'Int64',
+    created_ms: 'Int64',
+    revoked_ms: 'Int64',
+  },
+  foundBy: 'user_id',
+});
+export type Grant = RowOf<typeof grants>;
+export type GrantKind = 'code' | 'password' | 'personal' | 'key';
+
+/** Apart from the grants, since it comes often and may be lost. */
+export const uses = table({
+  name: 'grant_uses',
+  doc: 'When keys and tokens were last used.',
+  columns: { id: 'String', used_ms: 'Int64' },
+  engine: 'ReplacingMergeTree(used_ms)',
+  orderBy: ['id'],
+});
+
+export const accountTables: readonly Table[] = [users, sessions, wallets, applications, grants, uses];

@@ -1,0 +1,69 @@
+import type { FastifyRequest } from 'fastify';
+import type { Form } from '../../../http/form.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { emptyGrant } from '../../accounts/grants.ts';
+import { userByPassword } from '../../accounts/people.ts';
+import { DEFAULT_SCOPE, readScopes } from '../../accounts/scopes.ts';
+import type { Application } from '../../accounts/tables.ts';
+import { TooManyAttempts, throttled } from '../../accounts/throttle.ts';
+import { optionalClient } from '../client.ts';
+import { OAuthError } from '../errors.ts';
+import { type TokenResponse, withAccess } from '../issue.ts';
+import { optional, required } from '../parameters.ts';
+
+/**
+ * RFC 6749 §4.3: for first-party programs alone. The answer has neither refresh_token nor created_at. A user with
+ * two-factor authentication makes a personal access token instead.
+ */
+export async function passwordGrant(
+  accounts: Accounts,
+  request: FastifyRequest,
+  form: Form,
+): Promise<TokenResponse> {
+  const application = await optionalClient(accounts, request, form);
+  if (application === null && !accounts.config.OAUTH_PASSWORD_WITHOUT_CLIENT) {
+    throw new OAuthError(
+      'invalid_client',
+      'Client authentication failed: this server wants a registered client.',
+    );
+  }
+  const username = required(form, 'username');
+  const password = required(form, 'password');
+  const scopes = scopesOf(application, optional(form, 'scope'));
+  const user = await attempt(accounts, username, request.ip, password);
+  if (user === null || user.totp_secret !== '') {
+    throw new OAuthError(
+      'invalid_grant',
+      'The user name or password is wrong, or the account uses two-factor authentication and needs a personal access token.',
+    );
+  }
+  const now = accounts.clock.now();
+  const application_id = application?.id ?? '';
+  const empty = emptyGrant('password', { user_id: user.id, application_id, scopes, now });
+  const { grant, response } = withAccess(accounts, empty, scopes, now);
+  await accounts.grants.add(grant);
+  return response;
+}
+
+async function attempt(accounts: Accounts, username: string, address: string, password: string) {
+  try {
+    return await throttled(accounts, 'password', username, address, () =>
+      userByPassword(accounts, username, password),
+    );
+  } catch (error) {
+    if (!(error instanceof TooManyAttempts)) throw error;
+    throw new OAuthError('invalid_grant', error.message, { headers: { ...error.headers } });
+  }
+}
+
+function scopesOf(application: Application | null, wanted: string): readonly string[] {
+  const scopes = readScopes(wanted === '' ? DEFAULT_SCOPE : wanted);
+  const isAllowed = (scope: string) => application === null || application.scopes.includes(scope);
+  if (scopes === null || scopes.length === 0 || !scopes.every(isAllowed)) {
+    throw new OAuthError(
+      'invalid_scope',
+      'The scope is unknown, malformed or beyond what the application may ask for.',
+    );
+  }
+  return scopes;
+}

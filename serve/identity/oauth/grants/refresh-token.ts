@@ -1,0 +1,81 @@
+import type { FastifyRequest } from 'fastify';
+import type { Form } from '../../../http/form.ts';
+import type { Accounts } from '../../accounts/accounts.ts';
+import { liveUser } from '../../accounts/bearer.ts';
+import { revoked } from '../../accounts/grants.ts';
+import { readScopes } from '../../accounts/scopes.ts';
+import { isSecretOf } from '../../accounts/secrets.ts';
+import type { Grant } from '../../accounts/tables.ts';
+import { readToken, SECRET_LENGTH } from '../../accounts/tokens.ts';
+import { authenticateClient } from '../client.ts';
+import { OAuthError } from '../errors.ts';
+import { type TokenResponse, withPair } from '../issue.ts';
+import { optional, required } from '../parameters.ts';
+import { checkVerifierForm, isProven } from '../pkce.ts';
+
+/**
+ * RFC 6749 §6 with rotation (RFC 9700 §4.14.2): a refresh token gives a new pair and is dead, as is the old access
+ * token. One that comes back was stolen, or its thief was faster: the whole grant ends.
+ */
+export async function refresh(
+  accounts: Accounts,
+  request: FastifyRequest,
+  form: Form,
+): Promise<TokenResponse> {
+  const application = await authenticateClient(accounts, request, form);
+  const text = required(form, 'refresh_token');
+  const verifier = optional(form, 'code_verifier');
+  checkVerifierForm(verifier);
+  const token = readToken(text);
+  if (token?.kind !== 'refresh') throw refused();
+  const family = token.secret.slice(0, SECRET_LENGTH);
+  const own = token.secret.slice(SECRET_LENGTH);
+
+  const response = await accounts.grants.change(token.id, async (grant) => {
+    const isTheirs =
+      grant !== null &&
+      isSecretOf(grant.family_hash, family) &&
+      grant.application_id === application.id &&
+      agrees(grant, optional(form, 'redirect_uri'), verifier);
+    if (!isTheirs || grant.revoked_ms > 0) throw refused();
+    const now = accounts.clock.now();
+    if (!isCurrent(accounts, grant, own, now)) return { next: revoked(grant, now), result: null };
+    if (grant.refresh_expires_ms <= now) throw refused();
+    const scopes = scopesOf(grant, optional(form, 'scope'));
+    if (typeof (await liveUser(accounts, grant)) === 'string') throw refused();
+    const pair = withPair(accounts, grant, scopes, now, family);
+    return { next: pair.grant, result: pair.response };
+  });
+  if (response === null) throw refused();
+  return response;
+}
+
+function isCurrent({ config }: Accounts, grant: Grant, own: string, now: number): boolean {
+  if (isSecretOf(grant.refresh_hash, own)) return true;
+  const isInGrace = now - grant.refreshed_ms < config.OAUTH_REFRESH_GRACE_SECONDS * 1000;
+  return isInGrace && isSecretOf(grant.previous_refresh_hash, own);
+}
+
+/** What a client may send again must be what it sent first. */
+function agrees(grant: Grant, redirectUri: string, verifier: string): boolean {
+  return (
+    (redirectUri === '' || redirectUri === grant.redirect_uri) &&
+    (verifier === '' || isProven(grant.code_challenge, verifier))
+  );
+}
+
+/** The scopes that were granted, or fewer (RFC 6749 §6). */
+function scopesOf(grant: Grant, wanted: string): readonly string[] {
+  if (wanted === '') return grant.scopes;
+  const scopes = readScopes(wanted);
+  if (scopes === null || scopes.length === 0 || !scopes.every((scope) => grant.scopes.includes(scope))) {
+    throw new OAuthError('invalid_scope', 'The scope is unknown, malformed or beyond what the user granted.');
+  }
+  return scopes;
+}
+
+const refused = () =>
+  new OAuthError(
+    'invalid_grant',
+    'The refresh token is unknown, expired, used or revoked, or does not belong to this client, redirect_uri or code_verifier.',
+  );

@@ -1,0 +1,70 @@
+import type { FastifyInstance } from 'fastify';
+import { HttpError } from '../../http/errors.ts';
+import { servePages } from '../../http/pages/page.ts';
+import { publicUrl } from '../../http/public-url.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import { serveAuthorize } from './authorize.ts';
+import { openToOtherOrigins } from './cors.ts';
+import { serveDiscovery } from './discovery.ts';
+import { answerOAuthErrors, OAuthError } from './errors.ts';
+import { serveGitAuthentication } from './git.ts';
+import { serveIntrospect } from './introspect.ts';
+import { describeEndpoints } from './openapi.ts';
+import { readForms } from './parameters.ts';
+import { serveRevoke } from './revoke.ts';
+import { serveToken } from './token.ts';
+import { serveTokenInfo } from './token-info.ts';
+import { serveUser, serveUserinfo } from './user.ts';
+
+/** The OAuth 2.0 endpoints. Their errors and headers are their own, so they live in a scope of their own. */
+export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Promise<void> {
+  const issuer = () => publicUrl(app, accounts.config);
+  await servePages(app, accounts, async (pages) => {
+    limitCallers(pages, accounts);
+    serveAuthorize(pages, accounts, issuer);
+  });
+  await app.register(async (api) => {
+    describeEndpoints(api);
+    answerOAuthErrors(api);
+    readForms(api);
+    openToOtherOrigins(api);
+    limitCallers(api, accounts);
+    serveToken(api, accounts);
+    serveRevoke(api, accounts);
+    serveIntrospect(api, accounts, issuer);
+    serveTokenInfo(api, accounts);
+    serveUserinfo(api, accounts, issuer);
+    serveUser(api, accounts, issuer);
+    serveDiscovery(api, issuer);
+    for (const path of ['/oauth/token', '/oauth/revoke', '/oauth/introspect']) refuseGet(api, path);
+  });
+  await app.register(async (git) => {
+    describeEndpoints(git);
+    serveGitAuthentication(git, accounts);
+  });
+}
+
+/** Secrets never travel in an address (RFC 6749 §3.2). */
+function refuseGet(app: FastifyInstance, path: string): void {
+  app.get(path, () => {
+    throw new OAuthError('invalid_request', `Send a POST request to ${path}.`, {
+      status: 405,
+      headers: { allow: 'POST' },
+    });
+  });
+}
+
+function limitCallers(app: FastifyInstance, { keyValue, clock, config }: Accounts): void {
+  const most = config.OAUTH_PER_MINUTE;
+  if (most === 0) return;
+  app.addHook('onRequest', async (request) => {
+    const minute = Math.floor(clock.now() / 60_000);
+    const used = await keyValue.increment(`rate/oauth/${minute}/${request.ip}`, 1, 60_000);
+    if (used > most) {
+      const seconds = String(60 - (Math.floor(clock.now() / 1000) % 60));
+      throw new HttpError(429, `More than ${most} requests a minute; try again in ${seconds} s.`, {
+        'retry-after': seconds,
+      });
+    }
+  });
+}

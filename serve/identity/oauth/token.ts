@@ -1,0 +1,36 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Form } from '../../http/form.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import { neverStored, OAuthError } from './errors.ts';
+import { exchangeCode } from './grants/authorization-code.ts';
+import { passwordGrant } from './grants/password.ts';
+import { refresh } from './grants/refresh-token.ts';
+import type { TokenResponse } from './issue.ts';
+import { bodyParameters, required } from './parameters.ts';
+
+type GrantHandler = (accounts: Accounts, request: FastifyRequest, form: Form) => Promise<TokenResponse>;
+
+/** Every way to obtain a token. Implicit, client credentials and device grants are not among them. */
+const GRANTS: Readonly<Record<string, GrantHandler>> = {
+  authorization_code: exchangeCode,
+  refresh_token: refresh,
+  password: passwordGrant,
+};
+
+export const GRANT_TYPES = Object.keys(GRANTS);
+
+/** RFC 6749 §3.2: the token endpoint. */
+export function serveToken(app: FastifyInstance, accounts: Accounts): void {
+  app.post('/oauth/token', async (request, reply) => {
+    const form = bodyParameters(request);
+    const type = required(form, 'grant_type');
+    const handler = Object.hasOwn(GRANTS, type) ? GRANTS[type] : undefined;
+    if (handler === undefined) {
+      throw new OAuthError(
+        'unsupported_grant_type',
+        `The grant_type must be one of ${GRANT_TYPES.join(', ')}.`,
+      );
+    }
+    return neverStored(reply).send(await handler(accounts, request, form));
+  });
+}

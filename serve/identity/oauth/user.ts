@@ -1,0 +1,79 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { Form } from '../../http/form.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import { bearer } from '../accounts/bearer.ts';
+import { type Principal, principalOf, requireScope, TokenError } from '../accounts/principal.ts';
+import { neverStored } from './errors.ts';
+import { bodyParameters, optional } from './parameters.ts';
+
+/** OpenID Connect Core §5.3: who the token's user is; needs the scope `openid`. */
+export function serveUserinfo(app: FastifyInstance, accounts: Accounts, issuer: () => string): void {
+  for (const method of ['GET', 'POST'] as const) {
+    app.route({ method, url: '/oauth/userinfo', handler });
+  }
+
+  async function handler(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const caller = await tokenHolder(accounts, request);
+    requireScope(caller, 'openid');
+    const { user, scopes } = caller;
+    const mayMail = scopes === 'all' || scopes.includes('email');
+    return neverStored(reply).send(
+      withoutEmpty({
+        sub: user.id,
+        name: user.name,
+        nickname: user.username,
+        preferred_username: user.username,
+        ...(mayMail && user.email !== '' ? { email: user.email, email_verified: false } : {}),
+        profile: `${issuer()}/profile`,
+      }),
+    );
+  }
+}
+
+/** The user behind a token, for the scopes `api` and `read_user`. */
+export function serveUser(app: FastifyInstance, accounts: Accounts, issuer: () => string): void {
+  app.get('/api/v4/user', async (request, reply) => {
+    const caller = await principalOf(accounts, request);
+    requireScope(caller, 'api', 'read_user');
+    const { user } = caller;
+    return neverStored(reply).send({
+      id: Number(user.id),
+      username: user.username,
+      name: user.name,
+      state: 'active',
+      locked: false,
+      avatar_url: null,
+      web_url: `${issuer()}/profile`,
+      created_at: isoTime(user.created_ms),
+      email: user.email,
+      public_email: null,
+      last_sign_in_at: isoTime(user.last_sign_in_ms),
+      current_sign_in_at: isoTime(user.current_sign_in_ms),
+      two_factor_enabled: user.totp_secret !== '',
+      is_admin: user.is_operator,
+      bot: false,
+    });
+  });
+}
+
+/** The holder of a token that came in the header or, in a form, as the field `access_token` (RFC 6750 §2.2). */
+async function tokenHolder(accounts: Accounts, request: FastifyRequest): Promise<Principal> {
+  const given = request.body instanceof Form ? optional(bodyParameters(request), 'access_token') : '';
+  if (given !== '') {
+    if (request.headers.authorization !== undefined) {
+      throw new TokenError(400, 'invalid_request', 'Send the token once: in the header or in the form.');
+    }
+    const found = await bearer(accounts, given);
+    if (typeof found === 'string') throw new TokenError(401, 'invalid_token', 'The access token is invalid');
+    return found;
+  }
+  const caller = await principalOf(accounts, request);
+  // A page of another origin must not learn who is signed in here.
+  if (caller.by === 'session') throw new TokenError(401, null, 'Send a token as `Authorization: Bearer …`.');
+  return caller;
+}
+
+const isoTime = (ms: number) => (ms === 0 ? null : new Date(ms).toISOString());
+
+const withoutEmpty = (claims: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(claims).filter(([, value]) => value !== ''));

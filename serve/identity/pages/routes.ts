@@ -1,0 +1,31 @@
+import type { FastifyInstance } from 'fastify';
+import { serveAssets } from '../../http/pages/assets.ts';
+import { servePages } from '../../http/pages/page.ts';
+import { publicUrl } from '../../http/public-url.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import { serveApplications } from './applications.ts';
+import { serveKeys } from './keys.ts';
+import { serveOverview } from './overview.ts';
+import { serveSecurity } from './security.ts';
+import { serveSessions } from './sessions.ts';
+import { serveSignIn } from './sign-in.ts';
+import { serveSignUp } from './sign-up.ts';
+import { serveWallets } from './wallet-sign-in.ts';
+import { serveWalletPages } from './wallets.ts';
+
+/** The pages for people: signing in and up, and everything that can act for an account. */
+export async function serveConsole(app: FastifyInstance, accounts: Accounts): Promise<void> {
+  const origin = () => publicUrl(app, accounts.config);
+  serveAssets(app);
+  await servePages(app, accounts, async (pages) => {
+    serveSignIn(pages, accounts);
+    serveSignUp(pages, accounts);
+    serveWallets(pages, accounts, origin);
+    serveOverview(pages, accounts, origin);
+    serveKeys(pages, accounts);
+    serveApplications(pages, accounts);
+    serveWalletPages(pages, accounts);
+    serveSecurity(pages, accounts);
+    serveSessions(pages, accounts);
+  });
+}

@@ -1,0 +1,102 @@
+import type { FastifyInstance } from 'fastify';
+import { formOf, visitorOf } from '../../http/pages/forms.ts';
+import { type Html, html } from '../../http/pages/html.ts';
+import { seeOther } from '../../http/pages/page.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import { requireUser } from '../accounts/sessions.ts';
+import { throttled } from '../accounts/throttle.ts';
+import {
+  challengeWallet,
+  linkWallet,
+  userByWallet,
+  WalletError,
+  type WalletPurpose,
+} from '../accounts/wallets.ts';
+import { enter, nextOf } from './entering.ts';
+
+const PATHS: Record<WalletPurpose, string> = {
+  'sign in': '/sign-in/wallet',
+  'link this account': '/profile/wallets',
+};
+
+/** What the page's script fills in: it asks the wallet and sends the form. Without a wallet it says what to do. */
+export function walletButton({
+  token,
+  purpose,
+  next = '',
+}: {
+  token: Html;
+  purpose: WalletPurpose;
+  next?: string;
+}): Html {
+  return html`<form method="post" action="${PATHS[purpose]}" data-wallet="${purpose}">${token}
+<input type="hidden" name="next" value="${next}"><input type="hidden" name="nonce"><input type="hidden" name="signature">
+<div class="field" data-accounts hidden><label for="wallet-account">Account</label><select id="wallet-account"></select></div>
+<button type="button" class="second whole" disabled>${purpose === 'sign in' ? 'Sign in with a Polkadot wallet' : 'Link a Polkadot wallet'}</button>
+<p class="fault" role="alert" data-says></p>
+<noscript><p class="hint">Wallets need JavaScript to be switched on.</p></noscript></form>`;
+}
+
+/** The two steps of every wallet: a message to sign, and the signature. */
+export function serveWallets(pages: FastifyInstance, accounts: Accounts, origin: () => string): void {
+  pages.post('/wallet/challenge', async (request, reply) => {
+    const form = formOf(request);
+    const purpose: WalletPurpose =
+      form.text('purpose') === 'link this account' ? 'link this account' : 'sign in';
+    const holder =
+      purpose === 'sign in'
+        ? (visitorOf(accounts, request) ?? '')
+        : (await requireUser(accounts, request)).id;
+    const asked = {
+      address: form.text('address'),
+      scheme: form.text('scheme'),
+      purpose,
+      origin: origin(),
+      holder,
+    };
+    reply.header('cache-control', 'no-store');
+    try {
+      return reply.send(await challengeWallet(accounts, asked));
+    } catch (error) {
+      if (!(error instanceof WalletError)) throw error;
+      return reply.code(422).send({ error: error.message });
+    }
+  });
+
+  pages.post(PATHS['sign in'], async (request, reply) => {
+    const form = formOf(request);
+    const next = nextOf(form.text('next'));
+    const answer = {
+      nonce: form.text('nonce'),
+      signature: form.text('signature'),
+      holder: visitorOf(accounts, request) ?? '',
+    };
+    let refusal = '';
+    const user = await throttled(accounts, 'wallet', request.ip, request.ip, async () => {
+      try {
+        return await userByWallet(accounts, answer);
+      } catch (error) {
+        if (!(error instanceof WalletError)) throw error;
+        refusal = error.message;
+        return null;
+      }
+    });
+    if (user === null) return seeOther(reply, `/sign-in?next=${encodeURIComponent(next)}`, refusal, 'bad');
+    return enter(accounts, request, reply, user, next);
+  });
+
+  pages.post(PATHS['link this account'], async (request, reply) => {
+    const user = await requireUser(accounts, request);
+    const form = formOf(request);
+    try {
+      const address = await linkWallet(accounts, user, {
+        nonce: form.text('nonce'),
+        signature: form.text('signature'),
+      });
+      return seeOther(reply, '/profile/wallets', `${address} is linked: it signs you in from now on.`);
+    } catch (error) {
+      if (!(error instanceof WalletError)) throw error;
+      return seeOther(reply, '/profile/wallets', error.message, 'bad');
+    }
+  });
+}

@@ -1,0 +1,48 @@
+import type { FastifyInstance } from 'fastify';
+import { button, table, time } from '../../http/pages/fields.ts';
+import { formToken } from '../../http/pages/forms.ts';
+import { html } from '../../http/pages/html.ts';
+import { seeOther, sendPage } from '../../http/pages/page.ts';
+import type { Accounts } from '../accounts/accounts.ts';
+import { requireUser } from '../accounts/sessions.ts';
+import { unlinkWallet, WalletError, walletsOf } from '../accounts/wallets.ts';
+import { walletButton } from './wallet-sign-in.ts';
+
+const PATH = '/profile/wallets';
+
+/** Polkadot accounts that sign a user in. */
+export function serveWalletPages(pages: FastifyInstance, accounts: Accounts): void {
+  pages.get(PATH, async (request, reply) => {
+    const user = await requireUser(accounts, request);
+    const token = await formToken(accounts, request, reply);
+    const wallets = await walletsOf(accounts, user.id);
+    const body = html`<h1>Wallets</h1>
+<p class="lead">A linked Polkadot account signs you in with a signature. It costs nothing and sends no transaction.</p>
+${table({
+  caption: 'Linked wallets',
+  head: ['Account', 'Key', 'Linked', 'Last used', ''],
+  rows: wallets.map((wallet) => [
+    html`<code>${wallet.address}</code>`,
+    html`<span class="tag">${wallet.scheme}</span>`,
+    time(wallet.linked_ms),
+    time(wallet.used_ms),
+    button(`${PATH}/${wallet.id}/unlink`, token, 'Unlink', `Unlink ${wallet.address}`),
+  ]),
+  empty: 'No wallet is linked.',
+})}
+<section class="card"><h2>Link a wallet</h2><p>Works with every wallet of the Polkadot ecosystem that lives in the browser.</p>
+${walletButton({ token, purpose: 'link this account' })}</section>`;
+    return sendPage(accounts, request, reply, { title: 'Wallets', body, script: 'wallet.js' });
+  });
+
+  pages.post<{ Params: { id: string } }>(`${PATH}/:id/unlink`, async (request, reply) => {
+    const user = await requireUser(accounts, request);
+    try {
+      await unlinkWallet(accounts, user, request.params.id);
+    } catch (error) {
+      if (!(error instanceof WalletError)) throw error;
+      return seeOther(reply, PATH, error.message, 'bad');
+    }
+    return seeOther(reply, PATH, 'The wallet is unlinked.');
+  });
+}

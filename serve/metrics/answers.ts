@@ -1,0 +1,176 @@
+import { createHash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Engine } from '../../aggregate/engine.ts';
+import type { Ask, Metric } from '../../aggregate/metric.ts';
+import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
+import { type Column, pointedAt, rendered } from '../../infra/clickhouse/columns.ts';
+import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import type { Format } from '../../infra/ports.ts';
+import { cutPage, isCut, pointerTo } from './page-cut.ts';
+import { afterCursor, cursorOf, FORMATS, orderOf, type Query } from './parameters.ts';
+
+/** A finished answer: its bytes, and the headers that do not depend on who asks when. */
+export interface Answer {
+  readonly body: Buffer;
+  readonly type: string;
+  readonly etag: string;
+  readonly version: string;
+  /** Cursor of the next page; null when nothing follows. */
+  readonly next: string | null;
+  readonly query: Query;
+}
+
+/** Answers metric queries from the store, and keeps the finished bytes until their table changes. */
+export class Answers {
+  readonly #engine: Engine;
+  readonly #cache: LRUCache<string, Answer>;
+
+  constructor(engine: Engine) {
+    this.#engine = engine;
+    this.#cache = new LRUCache<string, Answer>({
+      maxSize: Math.max(1, engine.config.CACHE_BYTES),
+      sizeCalculation: (answer, key) => answer.body.length + key.length + 1024,
+    });
+  }
+
+  /** An answer that still is what the table says. */
+  cached(key: string, metric: Metric): Answer | undefined {
+    const answer = this.#cache.get(key);
+    return answer !== undefined && answer.version === this.version(metric) ? answer : undefined;
+  }
+
+  async render(key: string, metric: Metric, ask: Ask, query: Query, format: string): Promise<Answer> {
+    const version = this.version(metric);
+    const order = orderOf(metric, ask);
+    const after = query.cursor === undefined ? sql`1` : afterCursor(order, query.cursor);
+    const limit = query.limit ?? (ask.listed ? this.#engine.config.LIST_ROWS_MAX : undefined);
+    const chosen = sql`FROM ${rowsOf(metric, ask, query)} AS rows WHERE ${after}`;
+    const { format: engineFormat, type } = FORMATS[format] as (typeof FORMATS)[string];
+    const { body, next } = await this.#page({ metric, order, chosen, format: engineFormat, limit });
+    const answer: Answer = { body, type, version, next, query, etag: this.#etag(version, format, key) };
+    this.#cache.set(key, answer);
+    return answer;
+  }
+
+  /** What the answer depends on: the tables it is read from, or for those made on reading the newest day of all chains. */
+  version(metric: Metric): string {
+    const { aggregator } = this.#engine;
+    const tables =
+      metric.kept === 'onRead'
+        ? [chainDay.name]
+        : [metric.name, ...(metric.served?.(undefined).tables ?? [])];
+    return tables.map((table) => aggregator.version(table)).join('-');
+  }
+
+  #etag(version: string, format: string, key: string): string {
+    const hash = createHash('sha256')
+      .update(`${version}\0${format}\0${key}`)
+      .digest('base64url')
+      .slice(0, 22);
+    return `"${hash}"`;
+  }
+
+  async #page(of: Paged): Promise<{ body: Buffer; next: string | null }> {
+    const { metric, order, format, limit } = of;
+    const served = order.flatMap(({ column }) => metric.columns[column] ?? []);
+    if (limit !== undefined && isCut(format) && served.length === order.length) {
+      const { body, last } = cutPage(await this.#rows(of, limit + 1), format, limit);
+      const key = last && order.map(({ column }, i) => pointerTo(last[column], served[i] as Column));
+      return { body, next: key && cursorOf(key) };
+    }
+    const body = await this.#rows(of, limit);
+    const isLast = limit === undefined || hasFewerRows(body, format, limit);
+    return { body, next: isLast ? null : await this.#nextCursor(of, limit) };
+  }
+
+  #rows({ metric, order, chosen, format }: Paged, most: number | undefined): Promise<Buffer> {
+    const limited = most === undefined ? raw('') : sql`LIMIT ${most}`;
+    return this.#engine.runtime.store.bytes(
+      sql`SELECT ${columnsOf(metric, format)} ${chosen} ORDER BY ${orderByOf(order)} ${limited}`,
+      format,
+    );
+  }
+
+  /** The key of the last row of the page, when another row follows it. */
+  async #nextCursor({ metric, order, chosen }: Paged, limit: number): Promise<string | null> {
+    const key = join(
+      order.map(({ column }) => {
+        const served = metric.columns[column];
+        return served === undefined ? ident(column) : raw(pointedAt(column, served));
+      }),
+    );
+    const found = await this.#engine.runtime.store.rows<Record<string, unknown>>(
+      sql`SELECT ${key} ${chosen} ORDER BY ${orderByOf(order)} LIMIT 2 OFFSET ${limit - 1}`,
+    );
+    const [last] = found;
+    return found.length < 2 || last === undefined ? null : cursorOf(order.map(({ column }) => last[column]));
+  }
+}
+
+/** What a page is of. */
+interface Paged {
+  readonly metric: Metric;
+  readonly order: ReturnType<typeof orderOf>;
+  /** From where and on which conditions. */
+  readonly chosen: Sql;
+  readonly format: Format;
+  readonly limit: number | undefined;
+}
+
+const NEWLINE = 0x0a;
+
+/** Whether a page has room left: every row of a text ends a line, so it has no more rows than lines. */
+function hasFewerRows(body: Buffer, format: Format, limit: number): boolean {
+  if (format === 'Parquet' || format === 'Arrow') return false;
+  let lines = 0;
+  for (let at = body.indexOf(NEWLINE); at >= 0; at = body.indexOf(NEWLINE, at + 1)) {
+    if (++lines >= limit) return false;
+  }
+  return true;
+}
+
+/** All rows of a path as it serves them, in its order: an answer without an end. */
+export function wholeAnswer(metric: Metric, ask: Ask, query: Query, format: Format): Sql {
+  const orderBy = orderByOf(orderOf(metric, ask));
+  return sql`SELECT ${columnsOf(metric, format)} FROM ${rowsOf(metric, ask, query)} AS rows ORDER BY ${orderBy}`;
+}
+
+function columnsOf(metric: Metric, format: Format): Sql {
+  const isJson = format === 'JSON' || format === 'NDJSON';
+  return join(Object.entries(metric.columns).map(([name, column]) => raw(rendered(name, column, isJson))));
+}
+
+function orderByOf(order: ReturnType<typeof orderOf>): Sql {
+  return join(order.map(({ column, descending }) => raw(`rows.${column}${descending ? ' DESC' : ''}`)));
+}
+
+function rowsOf(metric: Metric, ask: Ask, query: Query): Sql {
+  const { relay_chain = '', chain = '' } = query;
+  const from =
+    metric.kept === 'onRead' ? sql`(${metric.select({ relay_chain, chain })})` : sql`${metric.table} FINAL`;
+  return sql`(SELECT * FROM ${from} WHERE ${join(conditionsOf(metric, ask, query), ' AND ')})`;
+}
+
+function conditionsOf(metric: Metric, ask: Ask, query: Query): Sql[] {
+  // A chain that is unknown, or of another relay chain than the one that is asked for, has no rows.
+  const relays = ask.relays.filter((relay) => query.relay_chain === undefined || relay === query.relay_chain);
+  return [
+    relays.length === 0 ? sql`0` : sql`relay_chain IN ${relays}`,
+    ...(query.chain === undefined ? [] : [sql`chain = ${query.chain}`]),
+    ...(metric.served === undefined ? [] : [metric.served(query.chain)]),
+    ...dateConditions(ask, query),
+    ...query.conditions,
+  ];
+}
+
+/**
+ * Both ends are inclusive and the earliest date of the path is a floor under every answer. A row without a date
+ * passes the floor, and is left out as soon as a date is asked for.
+ */
+function dateConditions(ask: Ask, { isDated, start, end }: Query): Sql[] {
+  if (!ask.dates?.column) return [];
+  const day = sql`toDate(${ident(ask.dates.column)})`;
+  const { floor } = ask.dates;
+  const aboveFloor = floor === undefined ? [] : [sql`(isNull(${day}) OR ${day} >= ${floor})`];
+  return isDated ? [...aboveFloor, sql`${day} >= ${start}`, sql`${day} <= ${end}`] : aboveFloor;
+}

@@ -1,0 +1,91 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { Engine } from '../../aggregate/engine.ts';
+import { metrics } from '../../aggregate/metrics/index.ts';
+import { readCoverage, readStatus, type Status } from '../../aggregate/status/status.ts';
+import { ParameterError } from '../http/errors.ts';
+import { orderOf, parametersOf } from './parameters.ts';
+
+/** What there is to ask for, and how fresh and whole it is. */
+export async function serveCatalogue(app: FastifyInstance, engine: Engine): Promise<void> {
+  const catalogue = metrics.flatMap((metric) =>
+    metric.asks.map((ask) => ({
+      path: ask.path,
+      record: metric.record,
+      definition: metric.doc,
+      kept: metric.kept,
+      relay_chains: ask.relays,
+      ...(ask.dates?.floor === undefined ? {} : { served_from: ask.dates.floor }),
+      order: orderOf(metric, ask).map(({ column, descending }) =>
+        descending ? `${column} descending` : column,
+      ),
+      parameters: parametersOf(ask, engine.config.LIST_ROWS_MAX).map(({ name, required, doc }) => ({
+        name,
+        required,
+        meaning: doc,
+      })),
+      fields: Object.entries(metric.columns).map(([name, column]) => ({
+        name,
+        meaning: column.description ?? '',
+        nullable: column.safeParse(null).success,
+      })),
+    })),
+  );
+  app.get(
+    '/api/metrics',
+    { schema: about('Every metric with its definition, fields, units and parameters') },
+    async () => catalogue,
+  );
+  app.get(
+    '/api/status',
+    { schema: about('Heights, holes and lag of every chain; what waits and what failed') },
+    async () => publicStatus(await readStatus(engine)),
+  );
+  app.get(
+    '/api/coverage',
+    {
+      schema: {
+        ...about('Missing heights, missing days and days without a price'),
+        querystring: {
+          type: 'object',
+          properties: {
+            relay_chain: { type: 'string', description: 'relay chain; all when omitted' },
+            chain: { type: 'string', description: 'chain by its name or an alias; all when omitted' },
+          },
+        },
+      },
+    },
+    async (request) => {
+      const read = coverageQuery.safeParse(request.query);
+      if (!read.success) {
+        throw new ParameterError(
+          read.error.issues.map((issue) => ({
+            type: issue.code === 'unrecognized_keys' ? 'extra_forbidden' : 'value_error',
+            loc: ['query', ...(issue.code === 'unrecognized_keys' ? issue.keys : issue.path.map(String))],
+            msg: issue.message,
+          })),
+        );
+      }
+      const { relay_chain, chain } = read.data;
+      return readCoverage(engine, {
+        ...(relay_chain === undefined ? {} : { relay_chain }),
+        ...(chain === undefined ? {} : { chain: engine.registry.find(chain)?.name ?? chain }),
+      });
+    },
+  );
+}
+
+/** Why a computation failed may hold the engine's own words: those are for the operator's command line. */
+function publicStatus(status: Status): Status {
+  const failed = status.computing.failed.map((job) => ({ ...job, reason: 'the operator’s log says why' }));
+  return { ...status, computing: { ...status.computing, failed } };
+}
+
+const coverageQuery = z.strictObject({
+  relay_chain: z.enum(['polkadot', 'kusama', 'westend', 'solo']).optional(),
+  chain: z.string().min(1).optional(),
+});
+
+function about(summary: string): object {
+  return { summary, tags: ['About the data'] };
+}

@@ -1,0 +1,235 @@
+import { z } from 'zod';
+import type { Ask, Metric, Ordering } from '../../aggregate/metric.ts';
+import { VALUES_MAX, wholeNumber } from '../../aggregate/metrics/shared/filters.ts';
+import { ident, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import type { Format } from '../../infra/ports.ts';
+import type { Registry } from '../../ingest/chains/registry.ts';
+import { ParameterError, type ParameterIssue } from '../http/errors.ts';
+
+export interface Parameter {
+  readonly name: string;
+  readonly schema: z.ZodType;
+  readonly required: boolean;
+  readonly doc: string;
+}
+
+export const FORMATS: Readonly<Record<string, { format: Format; type: string }>> = {
+  json: { format: 'JSON', type: 'application/json; charset=utf-8' },
+  csv: { format: 'CSV', type: 'text/csv; charset=utf-8; header=present' },
+  ndjson: { format: 'NDJSON', type: 'application/x-ndjson; charset=utf-8' },
+  parquet: { format: 'Parquet', type: 'application/vnd.apache.parquet' },
+  arrow: { format: 'Arrow', type: 'application/vnd.apache.arrow.stream' },
+};
+
+/** Days that the store's calendar holds; a range beyond is the same as one up to its ends. */
+export const FIRST_DAY = '1970-01-01';
+export const LAST_DAY = '2149-06-06';
+
+const date = z.iso.date('not a day of the form YYYY-MM-DD');
+
+/** Every parameter of a path: what the validation, the OpenAPI document and the docs page are made of. */
+export function parametersOf(ask: Ask, listRowsMax: number): Parameter[] {
+  const takes: readonly string[] = ask.takes ?? ['relay_chain', 'chain'];
+  const common: Parameter[] = [
+    { name: 'relay_chain', schema: z.enum(ask.relays), required: false, doc: relayDoc(ask) },
+    { name: 'chain', schema: z.string().min(1), required: false, doc: chainDoc(ask) },
+  ].filter(({ name }) => takes.includes(name));
+  const dates: Parameter[] = ask.dates
+    ? [
+        {
+          name: 'start_date',
+          schema: date,
+          required: ask.dates.required,
+          doc: `first day, inclusive${actsOn(ask)}${ask.dates.floor ? `; data are served from ${ask.dates.floor}` : ''}`,
+        },
+        {
+          name: 'end_date',
+          schema: date,
+          required: ask.dates.required,
+          doc: `last day, inclusive${actsOn(ask)}`,
+        },
+      ]
+    : [];
+  const filters = Object.entries(ask.filters ?? {}).map(
+    ([name, { schema, required = false }]): Parameter => ({
+      name,
+      schema,
+      required,
+      doc: schema.description ?? '',
+    }),
+  );
+  const paging: Parameter[] = [
+    {
+      name: 'limit',
+      schema: wholeNumber(1, listRowsMax),
+      required: false,
+      doc: `most rows of one answer, up to ${listRowsMax}; the rest follows by \`Link: rel="next"\``,
+    },
+    {
+      name: 'cursor',
+      schema: z.string().min(1),
+      required: false,
+      doc: 'where to go on, from the `Link` of the answer before',
+    },
+    {
+      name: 'format',
+      schema: z.enum(Object.keys(FORMATS) as [string, ...string[]]),
+      required: false,
+      doc: 'form of the answer, over the `Accept` header',
+    },
+  ];
+  return [...common, ...dates, ...filters, ...paging];
+}
+
+function actsOn(ask: Ask): string {
+  return ask.dates?.column ? `, by \`${ask.dates.column}\`` : '; accepted and unused';
+}
+
+function relayDoc(ask: Ask): string {
+  return `relay chain; ${ask.defaults ? `\`${ask.defaults.relay_chain}\` when omitted, or that of the given chain` : 'all when omitted'}`;
+}
+
+function chainDoc(ask: Ask): string {
+  const omitted = ask.defaults?.chain ? `\`${ask.defaults.chain}\` when omitted` : 'all when omitted';
+  return `chain by its name or an alias; ${omitted}`;
+}
+
+export interface Query {
+  readonly relay_chain: string | undefined;
+  readonly chain: string | undefined;
+  /** Whether the request named a first or last day; `start` and `end` hold every day when not. */
+  readonly isDated: boolean;
+  readonly start: string;
+  readonly end: string;
+  readonly conditions: readonly Sql[];
+  readonly limit: number | undefined;
+  readonly cursor: string | undefined;
+  readonly format: string | undefined;
+}
+
+/** Reads the parameters of a request, or throws all that is wrong with them at once. */
+export function readQuery(
+  ask: Ask,
+  parameters: readonly Parameter[],
+  given: Readonly<Record<string, unknown>>,
+  registry: Registry,
+): Query {
+  const issues: ParameterIssue[] = [];
+  const values: Record<string, unknown> = {};
+  const known = new Map(parameters.map((parameter) => [parameter.name, parameter]));
+  for (const name of Object.keys(given)) {
+    if (!known.has(name)) {
+      const names = [...known.keys()].join(', ');
+      issues.push({
+        type: 'extra_forbidden',
+        loc: ['query', name],
+        msg: `unknown parameter; known are ${names}`,
+      });
+    }
+  }
+  for (const { name, schema, required } of parameters) {
+    const value = schema instanceof z.ZodArray ? listOf(given[name]) : given[name];
+    if (value === undefined) {
+      if (required)
+        issues.push({ type: 'missing', loc: ['query', name], msg: 'Field required', input: null });
+      continue;
+    }
+    const read = schema.safeParse(value);
+    if (read.success) values[name] = read.data;
+    else issues.push(issueOf(name, schema, value, read.error));
+  }
+  const { start_date: start = FIRST_DAY, end_date: end = LAST_DAY } = values as Record<string, string>;
+  if (issues.length === 0 && start > end) {
+    issues.push({
+      type: 'value_error',
+      loc: ['query', 'end_date'],
+      msg: 'end_date is before start_date',
+      input: end,
+    });
+  }
+  if (issues.length > 0) throw new ParameterError(issues);
+
+  const named = values.chain as string | undefined;
+  const chain = named === undefined ? ask.defaults?.chain : (registry.find(named)?.name ?? named);
+  const relay =
+    (values.relay_chain as string | undefined) ??
+    (ask.defaults === undefined
+      ? undefined
+      : named === undefined
+        ? ask.defaults.relay_chain
+        : registry.relayOf(named));
+  return {
+    relay_chain: relay,
+    chain,
+    isDated: values.start_date !== undefined || values.end_date !== undefined,
+    start: clamp(start),
+    end: clamp(end),
+    conditions: Object.entries(ask.filters ?? {}).flatMap(([name, { condition }]) =>
+      values[name] === undefined ? [] : [condition(values[name] as never)],
+    ),
+    limit: values.limit as number | undefined,
+    cursor: values.cursor as string | undefined,
+    format: values.format as string | undefined,
+  };
+}
+
+/** A repeated parameter that is given once comes as a single value. */
+const listOf = (value: unknown) => (value === undefined || Array.isArray(value) ? value : [value]);
+
+const clamp = (day: string) => (day < FIRST_DAY ? FIRST_DAY : day > LAST_DAY ? LAST_DAY : day);
+
+function issueOf(name: string, schema: z.ZodType, given: unknown, error: z.ZodError): ParameterIssue {
+  const loc = ['query', name];
+  const input = Array.isArray(given) && given.length > VALUES_MAX ? `${given.length} values` : given;
+  if (Array.isArray(input) && !(schema instanceof z.ZodArray))
+    return { type: 'value_error', loc, msg: 'given more than once', input };
+  const msg = error.issues[0]?.message ?? 'invalid';
+  if (schema instanceof z.ZodEnum)
+    return { type: 'enum', loc, msg: `one of ${schema.options.join(', ')}`, input };
+  if (schema === date) return { type: 'date', loc, msg, input };
+  return { type: isInteger(schema) ? 'int' : 'value_error', loc, msg, input };
+}
+
+/** Parameters that are integers are text that was turned into a number. */
+export function isInteger(schema: z.ZodType): boolean {
+  return schema instanceof z.ZodPipe && schema.out instanceof z.ZodNumber;
+}
+
+interface OrderColumn {
+  readonly column: string;
+  readonly descending: boolean;
+}
+
+export function orderOf(metric: Metric, ask: Ask): OrderColumn[] {
+  return (ask.order ?? metric.order ?? metric.key).map((entry: Ordering) =>
+    typeof entry === 'string' ? { column: entry, descending: false } : entry,
+  );
+}
+
+/** The rows after a cursor, in the order of the answer: a keyset, so that no row is skipped or comes twice. */
+export function afterCursor(order: readonly OrderColumn[], cursor: string): Sql {
+  let values: unknown;
+  try {
+    values = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
+  } catch {
+    values = undefined;
+  }
+  const isKey = (value: unknown) =>
+    typeof value === 'string' || (typeof value === 'number' && Number.isSafeInteger(value));
+  if (!Array.isArray(values) || values.length !== order.length || !values.every(isKey)) {
+    throw new ParameterError([
+      { type: 'value_error', loc: ['query', 'cursor'], msg: 'not a cursor of this path', input: cursor },
+    ]);
+  }
+  const key = values as (string | number)[];
+  return order.reduceRight<Sql>((rest, { column, descending }, i) => {
+    const name = sql`rows.${ident(column)}`;
+    const value = key[i] as string | number;
+    const beyond = descending ? sql`${name} < ${value}` : sql`${name} > ${value}`;
+    return sql`(${beyond} OR (${name} = ${value} AND ${rest}))`;
+  }, sql`0`);
+}
+
+export function cursorOf(key: readonly unknown[]): string {
+  return Buffer.from(JSON.stringify(key)).toString('base64url');
+}

@@ -1,0 +1,256 @@
+import { describe, expect, test } from 'vitest';
+import type { AlertItem } from '../../../aggregate/alerts/model/alert.ts';
+import { BodyError, type DeliveryHead, readDelivery } from '../../../aggregate/alerts/model/event.ts';
+import { firing, prometheusBody } from '../../serve/alerts/service.ts';
+
+const RULES = { depth: 100, titleCharacters: 200, descriptionCharacters: 1000 };
+const HEAD: DeliveryHead = {
+  kind: 'delivery',
+  id: 'd',
+  from: '',
+  at: 0,
+  project: 1,
+  integration: 'i1',
+  door: 'prometheus',
+  mapping: null,
+  groups_by_payload: true,
+  idempotency_key: '',
+};
+const readBody = (body: unknown, head: Partial<DeliveryHead> = {}) =>
+  readDelivery({ ...HEAD, ...head }, Buffer.from(JSON.stringify(body)), RULES);
+const item = (more: object, head: Partial<DeliveryHead> = {}): AlertItem =>
+  readBody(prometheusBody([firing(more)]), head).items[0] as AlertItem;
+const refusal = (body: unknown, head: Partial<DeliveryHead> = {}) => {
+  try {
+    readBody(body, head);
+  } catch (error) {
+    if (error instanceof BodyError) return { status: error.status, text: error.message };
+  }
+  throw new Error('it was taken');
+};
+
+describe('a body of the Prometheus format', () => {
+  test('makes one alert of each item, in order', () => {
+    const { items } = readBody(
+      prometheusBody([firing({ annotations: { title: 'one' } }), firing({ annotations: { title: 'two' } })]),
+    );
+    expect(items.map((read) => read?.title)).toEqual(['one', 'two']);
+  });
+
+  test.each(['http', 'prometheus'] as const)('is recognised at the %s address', (door) => {
+    expect(readBody(prometheusBody([firing(), firing()]), { door }).items).toHaveLength(2);
+  });
+
+  test.each([
+    ['4', 'Prometheus'],
+    ['1', 'Grafana'],
+  ])('version %s is of %s', (version, tool) => {
+    expect(readBody(prometheusBody([firing()], { version })).items[0]?.tool).toBe(tool);
+  });
+
+  const REQUIRED = [
+    'alerts',
+    'commonAnnotations',
+    'commonLabels',
+    'externalURL',
+    'groupKey',
+    'groupLabels',
+    'receiver',
+    'status',
+    'version',
+  ];
+  const without = (name: string) => {
+    const { [name]: _gone, ...rest } = prometheusBody([firing()]) as Record<string, unknown>;
+    return rest;
+  };
+
+  test.each(REQUIRED.filter((name) => name !== 'alerts'))('without %s is refused by that name', (name) => {
+    expect(refusal(without(name))).toMatchObject({ status: 422, text: expect.stringContaining(name) });
+  });
+
+  test.each(REQUIRED)('without %s is a generic alert at the HTTP address', (name) => {
+    expect(readBody(without(name), { door: 'http' }).items[0]).toMatchObject({ title: 'New: Alert' });
+  });
+
+  test.each(['2', '5', 4.5, null, {}])('of version %j is refused', (version) => {
+    expect(refusal(prometheusBody([firing()], { version }))).toMatchObject({
+      status: 422,
+      text: expect.stringContaining('version'),
+    });
+  });
+
+  test('a generic payload at the Prometheus address is a generic alert', () => {
+    expect(readBody({ title: 'plain' }).items[0]).toMatchObject({ title: 'plain' });
+  });
+
+  test('without items makes no alert', () => {
+    expect(readBody(prometheusBody([])).items).toEqual([]);
+  });
+
+  test('an item that lacks what is required is refused alone', () => {
+    const { items, refused } = readBody(
+      prometheusBody([firing(), { startsAt: 'x' }, 'text', firing({ startsAt: undefined }), firing()]),
+    );
+    expect(items.map((read) => read !== null)).toEqual([true, false, false, false, true]);
+    expect(refused.map(({ item }) => item)).toEqual([1, 2, 3]);
+    expect(refused.map(({ reason }) => reason)).toEqual([
+      expect.stringContaining('title'),
+      expect.stringContaining('object'),
+      expect.stringContaining('startsAt'),
+    ]);
+  });
+
+  test('is refused as a whole only when no item can be taken, with each reason', () => {
+    expect(refusal(prometheusBody([firing({ startsAt: 5 }), 7]))).toEqual({
+      status: 422,
+      text: 'No alert can be taken. alerts[0]: startsAt: a date-time is required; alerts[1]: expected an object.',
+    });
+  });
+});
+
+describe('an item of the Prometheus format', () => {
+  test.each([
+    [{ annotations: { title: 't', summary: 's' }, labels: { alertname: 'n' } }, 't'],
+    [{ annotations: { summary: 's' }, labels: { alertname: 'n' } }, 's'],
+    [{ annotations: { title: ' ', summary: '' }, labels: { alertname: 'n' } }, 'n'],
+    [{ annotations: undefined, labels: { alertname: 'n' } }, 'n'],
+    [{ annotations: { title: { nested: ['x'] } } }, '{"nested":["x"]}'],
+  ])('title of %j is %j', (more, title) => {
+    expect(item(more).title).toBe(title);
+  });
+
+  test.each([
+    [{ annotations: { platform_y_label: 'y', title: 't' } }, 'y'],
+    [{ annotations: { title: 't', summary: 's' } }, 't'],
+    [{ annotations: { summary: 's' } }, 's'],
+    [{ annotations: {} }, 'A'],
+  ])('label of the axis of %j is %j', (more, label) => {
+    expect(item(more).yLabel).toBe(label);
+  });
+
+  test('start, description, runbook, incident text, environment', () => {
+    expect(
+      item({
+        annotations: {
+          summary: 's',
+          description: 'd',
+          runbook: 'https://r',
+          runbook_url: 'https://other',
+          platform_incident_markdown: '# Extended',
+        },
+        labels: { platform_environment_name: 'prod' },
+      }),
+    ).toMatchObject({
+      description: 'd',
+      runbook: 'https://r',
+      incidentMarkdown: '# Extended',
+      environment: 'prod',
+      startedMs: Date.parse('2026-11-21T03:10:27.487Z'),
+    });
+    expect(item({ annotations: { summary: 's', runbook_url: 'https://other' } }).runbook).toBe(
+      'https://other',
+    );
+  });
+
+  test.each([
+    [{ generatorURL: 'http://p/graph?g0.expr=up+%3D%3D+0&g0.tab=1' }, 'up == 0'],
+    [{ generatorURL: undefined, generatorUrl: 'http://p/graph?g0.expr=a%2Bb' }, 'a+b'],
+    [{ generatorURL: 'http://p/graph' }, ''],
+    [{ generatorURL: 'not a url?g0.expr=up' }, ''],
+    [{ generatorURL: 17 }, ''],
+  ])('query of %j is %j', (more, query) => {
+    expect(item(more).query).toBe(query);
+  });
+
+  test.each([
+    ['Critical', ['critical', 's1', 'p1', 'emergency', 'fatal']],
+    ['High', ['high', 's2', 'p2', 'major', 'page']],
+    ['Medium', ['medium', 's3', 'p3', 'error', 'alert']],
+    ['Low', ['low', 's4', 'p4', 'warn', 'warning']],
+    ['Info', ['info', 's5', 'p5', 'debug', 'information', 'notice']],
+    ['Critical', ['', 'minor', 'unknown', 'whatever', '__proto__', 'toString']],
+  ])('%s is said by any of %j in any case', (severity, words) => {
+    for (const word of words.flatMap((word) => [word, word.toUpperCase()])) {
+      expect(item({ labels: { alertname: 'A', severity: word } }).severity).toBe(severity.toLowerCase());
+    }
+  });
+
+  test('without a severity it is critical', () => {
+    expect(item({ labels: { alertname: 'A' } }).severity).toBe('critical');
+    expect(item({ labels: { alertname: 'A', severity: 3 } }).severity).toBe('critical');
+  });
+
+  test('its own status decides, not that of the group', () => {
+    const body = prometheusBody([firing({ status: 'resolved', endsAt: '2026-11-21T04:00:00Z' }), firing()], {
+      status: 'firing',
+    });
+    expect(readBody(body).items.map((read) => read?.recovers)).toEqual([true, false]);
+    expect(readBody(body).items[0]?.endedMs).toBe(Date.parse('2026-11-21T04:00:00Z'));
+  });
+
+  test('an end in year 1 is none, and one of a firing item says nothing', () => {
+    expect(item({ status: 'resolved' }).endedMs).toBe(0);
+    expect(item({ endsAt: '2026-11-21T04:00:00Z' })).toMatchObject({ recovers: false, endedMs: 0 });
+  });
+
+  test.each(['0001-01-01T00:00:00Z', '9999-12-31T23:59:59Z'])('a start of %s is taken', (startsAt) => {
+    expect(item({ startsAt }).title).toBe('It broke');
+  });
+
+  test.each([undefined, null, '', 'yesterday', 5, {}])('a start of %j is refused', (startsAt) => {
+    expect(refusal(prometheusBody([firing({ startsAt })]))).toMatchObject({ status: 422 });
+  });
+});
+
+describe('the fingerprint of an item', () => {
+  const print = (more: object, head: Partial<DeliveryHead> = {}) => item(more, head).fingerprint;
+
+  test('is the given one', () => {
+    expect(print({ labels: { alertname: 'A', x: '1' } })).toBe(print({ labels: { alertname: 'A', x: '2' } }));
+    expect(print({})).not.toBe(print({ fingerprint: '6a8eb6396d3b0d47' }));
+  });
+
+  test('or else that of its labels, in any order', () => {
+    const of = (labels: object) => print({ fingerprint: undefined, labels });
+    expect(of({ alertname: 'A', x: '1' })).toBe(of({ x: '1', alertname: 'A' }));
+    expect(of({ alertname: 'A', x: '1' })).not.toBe(of({ alertname: 'A', x: '2' }));
+  });
+
+  test('does not depend on the start', () => {
+    expect(print({ startsAt: '2026-01-01T00:00:00Z' })).toBe(print({}));
+  });
+
+  test('is scoped to the integration', () => {
+    expect(print({})).not.toBe(print({}, { integration: 'i2' }));
+    const labels = { fingerprint: undefined };
+    expect(print(labels)).not.toBe(print(labels, { integration: 'i2' }));
+  });
+
+  test.each([17, ['a'], { a: 1 }, 'any text', true])('given as %j is taken as it is', (fingerprint) => {
+    expect(print({ fingerprint })).not.toBe(print({ fingerprint: undefined }));
+    expect(print({ fingerprint })).toBe(print({ fingerprint, labels: { other: 'x', alertname: 'B' } }));
+  });
+});
+
+describe('what makes two deliveries the same one', () => {
+  const key = (more: object, body: object = {}, head: Partial<DeliveryHead> = {}) =>
+    readBody(prometheusBody([firing(more)], body), head).items[0]?.retryKey;
+
+  test('group key, fingerprint, status and start', () => {
+    expect(key({ annotations: { summary: 'other words' } })).toBe(key({}));
+    expect(key({}, { groupKey: 'other' })).not.toBe(key({}));
+    expect(key({ fingerprint: '6a8eb6396d3b0d47' })).not.toBe(key({}));
+    expect(key({ status: 'resolved' })).not.toBe(key({}));
+    expect(key({ startsAt: '2026-11-21T03:10:28Z' })).not.toBe(key({}));
+    expect(key({}, {}, { integration: 'i2' })).not.toBe(key({}));
+  });
+
+  test('a generic payload cannot be told, unless its sender names it', () => {
+    const generic = (payload: object, idempotency_key = '') =>
+      readBody(payload, { idempotency_key }).items[0]?.retryKey;
+    expect(generic({ title: 'a' })).toBe('');
+    expect(generic({ title: 'a' }, 'k')).toBe(generic({ title: 'a' }, 'k'));
+    expect(generic({ title: 'a' }, 'k')).not.toBe(generic({ title: 'a' }, 'l'));
+    expect(generic({ title: 'a' }, 'k')).not.toBe(generic({ title: 'b' }, 'k'));
+  });
+});

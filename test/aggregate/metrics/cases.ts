@@ -1,0 +1,19 @@
+import type { MetricCase } from '../../support/served.ts';
+import { dailyFeesCase } from './daily-fees.case.ts';
+import { dailySummaryCase } from './daily-summary.case.ts';
+import { dailyTpsCase } from './daily-tps.case.ts';
+import { dailyUptimeCase } from './daily-uptime.case.ts';
+import { explorerNetworkStatsCase } from './explorer-network-stats.case.ts';
+import { monthlyUniqueAccountsCase } from './monthly-unique-accounts.case.ts';
+import { recentExtrinsicCase } from './recent-extrinsic.case.ts';
+
+/** One case for every metric that is served. */
+export const metricCases: readonly MetricCase[] = [
+  dailyUptimeCase,
+  dailyTpsCase,
+  dailyFeesCase,
+  dailySummaryCase,
+  monthlyUniqueAccountsCase,
+  explorerNetworkStatsCase,
+  recentExtrinsicCase,
+];

@@ -1,0 +1,15 @@
+import { expect, it } from 'vitest';
+import { accountOfH160, h160Of } from '../../../../ingest/chains/h160.ts';
+import { ALICE_KEY } from '../shapes/shape.ts';
+import { ALICE_H160 } from './chain.ts';
+
+it('contracts know an account by the last 20 bytes of its key’s hash', () => {
+  expect(h160Of(ALICE_KEY)).toBe(ALICE_H160);
+});
+
+it('the account of an Ethereum address is that address, padded, and goes back to it', () => {
+  const account = accountOfH160(ALICE_H160);
+  expect(account).toBe(`${ALICE_H160}eeeeeeeeeeeeeeeeeeeeeeee`);
+  expect(h160Of(account)).toBe(ALICE_H160);
+  expect(h160Of(ALICE_H160)).toBe(ALICE_H160);
+});

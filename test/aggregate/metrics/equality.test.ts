@@ -1,0 +1,69 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { blocks, deadLetters, refusedFacts } from '../../../ingest/raw/tables.ts';
+import { type Input, type InputLine, readLines } from '../../reference/input.ts';
+import { ingestLines, openTestEngine, type TestEngine } from '../../support/engine.ts';
+import { recordedLines } from '../../support/recordings.ts';
+import { type Row, servedRows } from '../../support/served.ts';
+import { metricCases } from './cases.ts';
+import { families } from './shapes/index.ts';
+import { pricesBeside } from './shapes/recorded-prices.ts';
+
+const recorded = recordedLines('blocks');
+const runtime = recordedLines('runtime');
+const everything = [...recorded, ...runtime];
+
+const inputs: Record<string, readonly InputLine[]> = {
+  'recorded blocks': recorded,
+  'recorded blocks and prices': [...pricesBeside(recorded), ...recorded],
+  'blocks of real runtimes': runtime,
+  'blocks of real runtimes, then prices': [...runtime, ...pricesBeside(runtime)],
+  'everything recorded': [...everything, ...pricesBeside(everything)],
+  ...families,
+};
+
+/** `INPUTS='everything recorded,fees'`: only these. */
+const { INPUTS } = process.env;
+const chosen = Object.keys(inputs).filter((name) => INPUTS === undefined || INPUTS.split(',').includes(name));
+
+describe.each(chosen)('%s', (name) => {
+  const lines = inputs[name] as readonly InputLine[];
+  const input: Input = readLines(lines);
+  let opened: TestEngine;
+
+  beforeAll(async () => {
+    opened = await openTestEngine();
+    const { engine } = opened;
+    await engine.aggregator.hold(() => ingestLines(engine, lines));
+    await engine.aggregator.settle();
+  });
+  afterAll(() => opened.close());
+
+  it.each(metricCases)('$metric.record is what the slow reference says', async (metricCase) => {
+    const rows = await servedRows(opened.engine, metricCase);
+    const expected = metricCase.reference(input) as readonly Row[];
+    const keyOf = (row: Row) => metricCase.metric.key.map((part) => row[part]).join(' ');
+    expect(rows.map(keyOf)).toEqual(expected.map(keyOf));
+    rows.forEach((row, index) => {
+      expect(row).toEqual(expected[index]);
+    });
+  });
+
+  it('refuses what the reference refuses', async () => {
+    const { store } = opened.engine.runtime;
+    const facts = await store.rows<{ chain: string; number: number; fact: string }>(
+      sql`SELECT chain, number, fact FROM ${refusedFacts} FINAL WHERE rank IN (SELECT rank FROM ${blocks} FINAL)`,
+    );
+    const placesRefused = facts.map(({ chain, number, fact }) => `${chain} ${number} ${placeOf(fact)}`);
+    const placesExpected = input.refusedFacts.map(
+      ({ chain, block_number, event_index, extrinsic_index }) =>
+        `${chain} ${block_number} ${event_index === null ? `extrinsic ${extrinsic_index}` : `event ${event_index}`}`,
+    );
+    expect(placesRefused.toSorted()).toEqual(placesExpected.toSorted());
+    const [letters] = await store.rows<{ n: number }>(sql`SELECT count() AS n FROM ${deadLetters} FINAL`);
+    expect(letters?.n).toBe(input.refusedLines.length);
+  });
+});
+
+/** The extrinsic or the event that a fact is of; what about it was refused stands behind it. */
+const placeOf = (fact: string) => fact.split(' ').slice(0, 2).join(' ');

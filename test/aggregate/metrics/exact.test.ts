@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  dividedDown,
+  native,
+  scaledDown,
+  USD_SCALE,
+  usd,
+  usdExact,
+} from '../../../aggregate/metrics/shared/exact.ts';
+import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import type { Store } from '../../../infra/ports.ts';
+import { openStore, seeded } from '../../support/open-store.ts';
+
+const MAX_128 = 2n ** 128n - 1n;
+const next = seeded(20_26);
+/** Amounts of every size: as many of twelve digits as of thirty. */
+const amount = (): bigint => next(2n ** (1n + next(128n)));
+const decimalsOf = (i: number) => i % 19;
+
+/** The double nearest to `numerator / denominator / 10^scale`, by division until no digit can matter. */
+function nearest(numerator: bigint, denominator: bigint, scale: number): number {
+  const digits = 80;
+  const quotient = (numerator * 10n ** BigInt(digits)) / denominator;
+  const sticky = (numerator * 10n ** BigInt(digits)) % denominator === 0n ? '0' : '1';
+  return Number(`${quotient}${sticky}e-${scale + digits + 1}`);
+}
+
+describe('exact arithmetic: one rounding, at the end', () => {
+  let store: Store;
+  let close: () => Promise<void>;
+  beforeAll(async () => {
+    ({ store, close } = await openStore());
+  });
+  afterAll(() => close());
+
+  /** Evaluates an expression over rows of integers, all as UInt256, in one statement. */
+  async function evaluate(
+    expression: string,
+    rows: readonly Record<string, bigint | null>[],
+  ): Promise<(number | null)[]> {
+    const names = Object.keys(rows[0] ?? {});
+    const types = names.map((name) =>
+      name === 'decimals' ? 'UInt8' : name === 'amount' ? 'Nullable(UInt128)' : 'UInt256',
+    );
+    const values = rows.map((row) => names.map((name) => (row[name] === null ? null : String(row[name]))));
+    const tuple = names.map((name, i) => `CAST(row[${i + 1}], '${types[i]}') AS ${name}`).join(', ');
+    const answer = await store.rows<{ value: number | null }>(sql`
+      SELECT ${raw(expression)} AS value FROM (SELECT ${raw(tuple)}, at FROM (
+        SELECT arrayJoin(arrayZip(${values}, arrayEnumerate(${values}))) AS pair, pair.1 AS row, pair.2 AS at)) ORDER BY at`);
+    return answer.map(({ value }) => value);
+  }
+
+  test('an amount in planck becomes the nearest double of native tokens, for every number of decimals', async () => {
+    const rows = Array.from({ length: 600 }, (_, i) => ({
+      amount: amount(),
+      decimals: BigInt(decimalsOf(i)),
+    }));
+    const got = await evaluate(native('amount', 'decimals').text, rows);
+    expect(got).toEqual(rows.map(({ amount, decimals }) => Number(`${amount}e-${decimals}`)));
+  });
+
+  test.each([
+    [0n, 10],
+    [1n, 0],
+    [1n, 18],
+    [10n ** 10n, 10],
+    [2n ** 53n + 1n, 0],
+    [2n ** 53n + 1n, 10],
+    [9007199254740993n, 6],
+    [MAX_128, 0],
+    [MAX_128, 10],
+    [MAX_128, 18],
+    [135_000_000n, 12],
+    [123456789012345678901234567890n, 12],
+  ])('%s planck of %i decimals', async (planck, decimals) => {
+    const got = await evaluate(native('amount', 'decimals').text, [
+      { amount: planck, decimals: BigInt(decimals) },
+    ]);
+    expect(got).toEqual([Number(`${planck}e-${decimals}`)]);
+  });
+
+  test('halves between two doubles are rounded to even, and anything above them up', async () => {
+    const half = 2n ** 53n + 1n; // lies between two doubles
+    const rows = [half * 10n ** 18n, half * 10n ** 18n + 1n, half * 10n ** 18n - 1n].map((amount) => ({
+      amount,
+      decimals: 18n,
+    }));
+    expect(await evaluate(native('amount', 'decimals').text, rows)).toEqual([2 ** 53, 2 ** 53 + 2, 2 ** 53]);
+  });
+
+  test('unknown stays unknown', async () => {
+    expect(await evaluate(native('amount', 'decimals').text, [{ amount: null, decimals: 10n }])).toEqual([
+      null,
+    ]);
+    expect(await store.rows(sql`SELECT ${usd("CAST(NULL, 'Nullable(UInt256)')")} AS value`)).toEqual([
+      { value: null },
+    ]);
+  });
+
+  test('an average is the nearest double of the exact quotient', async () => {
+    const rows = Array.from({ length: 600 }, (_, i) => {
+      const divisor = 1n + next(2n ** (1n + next(40n)));
+      return { amount: divisor * 1000n + amount(), divisor, decimals: BigInt(decimalsOf(i)) };
+    });
+    const fitting = rows.filter(({ amount }) => amount <= MAX_128);
+    const got = await evaluate(dividedDown('assumeNotNull(amount)', 'divisor', 'decimals'), fitting);
+    expect(got).toEqual(
+      fitting.map(({ amount, divisor, decimals }) => nearest(amount, divisor, Number(decimals))),
+    );
+  });
+
+  test('an amount times a price of up to 30 decimals is the nearest double of the exact product', async () => {
+    const rows = Array.from({ length: 600 }, (_, i) => {
+      const price = next(10n ** (1n + next(35n)));
+      // What 256 bits hold: far above any token's issuance at any price.
+      const room = 2n ** 255n / ((price + 1n) * 10n ** BigInt(18 - decimalsOf(i)));
+      return { amount: amount() % (room < MAX_128 ? room : MAX_128), price, decimals: BigInt(decimalsOf(i)) };
+    });
+    const exact = usdExact('assumeNotNull(amount)', 'decimals', 'price');
+    const got = await evaluate(scaledDown(exact, String(USD_SCALE)), rows);
+    expect(got).toEqual(
+      rows.map(({ amount, price, decimals }) => Number(`${amount * price}e-${30n + decimals}`)),
+    );
+  });
+
+  test('sums of dollars are added before they are rounded', async () => {
+    const price = 6_123456789012345678901234567890n;
+    const parts = Array.from({ length: 300 }, () => next(10n ** 20n));
+    const total = parts.reduce((sum, part) => sum + part, 0n);
+    const sum = `sum(${usdExact('toUInt128(part)', '10', `toUInt256('${price}')`)})`;
+    const [row] = await store.rows<{ value: number }>(sql`
+      SELECT ${usd(sum)} AS value FROM (SELECT arrayJoin(${parts.map(String)}) AS part)`);
+    expect(row?.value).toBe(Number(`${total * price}e-40`));
+  });
+});

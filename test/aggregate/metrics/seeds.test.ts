@@ -1,0 +1,38 @@
+import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { disturbed, History } from '../../generator/history.ts';
+import { type InputLine, readLines } from '../../reference/input.ts';
+import { differences } from '../../support/compared.ts';
+import { Random } from '../../support/random.ts';
+import { openServed, type Served } from './coretime/served.ts';
+
+/** `SEEDS=20` or `SEEDS=1001..1020`: which made-up histories are compared. */
+const seeds = seedsOf(process.env.SEEDS ?? '3');
+
+function seedsOf(text: string): readonly number[] {
+  const [first = '1', last] = text.includes('..') ? text.split('..') : ['1', text];
+  return Array.from({ length: Number(last) - Number(first) + 1 }, (_, i) => Number(first) + i);
+}
+
+/** On a busy machine a history takes minutes. */
+const PATIENCE_MS = 600_000;
+
+let served: Served;
+beforeAll(async () => {
+  served = await openServed();
+});
+afterEach(() => served.forget());
+afterAll(() => served.close());
+
+it.each(seeds)(
+  'a made-up history is served as the slow reference says, seed %d',
+  async (seed) => {
+    const lines: readonly InputLine[] = disturbed(new History(seed).lines, seed);
+    // In batches, so that later ones change what earlier ones have made.
+    const batches = 1 + (seed % 3);
+    const size = Math.ceil(lines.length / batches);
+    for (let from = 0; from < lines.length; from += size)
+      await served.tell(...lines.slice(from, from + size));
+    expect(await differences(served, readLines(lines), new Random(seed))).toEqual([]);
+  },
+  PATIENCE_MS,
+);

@@ -1,0 +1,30 @@
+import type { InputLine } from '../../../reference/input.ts';
+import { lives, unions } from './accounts.ts';
+import { frontier, revive } from './ethereum.ts';
+import { amounts, prices, sources } from './fees.ts';
+import { otherArchives, refusedFacts, refusedLines } from './spellings.ts';
+import { averages, emptyDays, gaps, lastDay, rollingWindows } from './time.ts';
+import { versions } from './versions.ts';
+import { everyWrapper, wrapperDomains } from './wrappers.ts';
+
+/** What recordings lack: small families of blocks, each about one thing. */
+export const families: Readonly<Record<string, readonly InputLine[]>> = {
+  gaps,
+  'empty days': emptyDays,
+  'rolling windows': rollingWindows,
+  averages,
+  'the last day': lastDay,
+  'lives of accounts': lives,
+  'unions of chains': unions,
+  'sources of fees': sources,
+  amounts,
+  prices,
+  'Ethereum on a frontier chain': frontier,
+  'Ethereum on an asset hub': revive,
+  'every wrapper': everyWrapper,
+  'domains of wrappers': wrapperDomains,
+  'refused facts': refusedFacts,
+  'other archives': otherArchives,
+  'refused lines': refusedLines,
+  versions,
+};

@@ -1,0 +1,53 @@
+import type { FastifyInstance } from 'fastify';
+import { buildApp } from '../../../../serve/http/app.ts';
+import type { InputLine } from '../../../reference/input.ts';
+import { ingestLines, openTestEngine, type TestEngine } from '../../../support/engine.ts';
+
+/** A snapshot as a line of input. */
+export function stated(
+  kind: string,
+  chain: string,
+  as_of: string,
+  payload: object,
+  fields: object = {},
+): InputLine {
+  const head = { schema: 'snapshot/1', kind, chain, block_number: 7, as_of };
+  return { line: JSON.stringify({ ...head, ...fields, payload }) };
+}
+
+export type Json = Record<string, unknown>;
+
+/** A service over a store of its own, asked as readers ask it. */
+export interface Served {
+  readonly engine: TestEngine['engine'];
+  readonly app: FastifyInstance;
+  take(lines: readonly InputLine[]): Promise<void>;
+  ask(url: string): Promise<Json[]>;
+  status(url: string): Promise<number>;
+  close(): Promise<void>;
+}
+
+export async function serve(lines: readonly InputLine[]): Promise<Served> {
+  const opened = await openTestEngine();
+  const app = await buildApp(opened.engine);
+  const served: Served = {
+    engine: opened.engine,
+    app,
+    take: async (more) => {
+      await ingestLines(opened.engine, more);
+      await opened.engine.aggregator.settle();
+    },
+    ask: async (url) => (await app.inject({ url })).json<Json[]>(),
+    status: async (url) => (await app.inject({ url })).statusCode,
+    close: async () => {
+      await app.close();
+      await opened.close();
+    },
+  };
+  await served.take(lines);
+  return served;
+}
+
+/** Only these fields of each row. */
+export const only = (rows: readonly Json[], ...names: readonly string[]): unknown[][] =>
+  rows.map((row) => names.map((name) => row[name]));

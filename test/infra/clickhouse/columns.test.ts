@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import {
+  clickhouseType,
+  count,
+  day,
+  flag,
+  name,
+  nested,
+  planck,
+  pointedAt,
+  real,
+  rendered,
+  text,
+  timestamp,
+} from '../../../infra/clickhouse/columns.ts';
+import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { openStore } from '../../support/open-store.ts';
+
+const KINDS = [
+  { kind: 'name', column: name('a'), type: 'LowCardinality(String)', good: 'polkadot', bad: 1 },
+  { kind: 'day', column: day('a'), type: 'Date', good: '2026-02-28', bad: '2026-02-30' },
+  {
+    kind: 'timestamp',
+    column: timestamp('a'),
+    type: "DateTime64(3, 'UTC')",
+    good: '2026-02-28T00:00:00.123Z',
+    bad: '2026-02-28',
+  },
+  { kind: 'count', column: count('a'), type: 'UInt64', good: 0, bad: -1 },
+  { kind: 'real', column: real('a'), type: 'Float64', good: -0.5, bad: '0.5' },
+  {
+    kind: 'planck',
+    column: planck('a'),
+    type: 'UInt128',
+    good: '340282366920938463463374607431768211455',
+    bad: '-1',
+  },
+  { kind: 'text', column: text('a'), type: 'String', good: '', bad: null },
+  { kind: 'flag', column: flag('a'), type: 'Bool', good: false, bad: 0 },
+];
+
+describe('a column', () => {
+  test.each(KINDS)('$kind is stored as $type and says what readers get', ({ column, type, good, bad }) => {
+    expect(clickhouseType(column)).toBe(type);
+    expect(column.safeParse(good).success).toBe(true);
+    expect(column.safeParse(bad).success).toBe(false);
+    expect(column.safeParse(null).success).toBe(false);
+  });
+
+  test.each([
+    ['timestamp', timestamp, "Nullable(DateTime64(3, 'UTC'))"],
+    ['count', count, 'Nullable(UInt64)'],
+    ['real', real, 'Nullable(Float64)'],
+    ['planck', planck, 'Nullable(UInt128)'],
+    ['text', text, 'Nullable(String)'],
+    ['flag', flag, 'Nullable(Bool)'],
+  ] as const)('%s may be unknown when it says so', (_kind, make, type) => {
+    const column = make('maybe', { nullable: true });
+    expect(clickhouseType(column)).toBe(type);
+    expect(column.safeParse(null).success).toBe(true);
+    expect(make('never').safeParse(null).success).toBe(false);
+  });
+
+  test('carries its words into the public schema, and nothing of the store', () => {
+    const schema = z.toJSONSchema(planck('fees, exact', { nullable: true }));
+    expect(schema.description).toBe('fees, exact');
+    expect(JSON.stringify(schema)).not.toMatch(/UInt|clickhouse|render/i);
+  });
+
+  test('is rendered under its own name; amounts as text, since JSON numbers would round them', () => {
+    expect(rendered('total_fees', real('x'))).toBe('total_fees');
+    expect(rendered('total_fees_planck', planck('x'))).toBe(
+      'toString(total_fees_planck) AS total_fees_planck',
+    );
+  });
+
+  test('is only what the functions of columns make', () => {
+    expect(() => clickhouseType(z.string())).toThrow(/not a column/);
+  });
+});
+
+describe('a list or an object', () => {
+  const region = nested(z.object({ core: z.int() }), 'Tuple(core UInt16)', 'a region', { nullable: true });
+  const parts = nested(z.array(z.object({ core: z.int() })), 'Array(Tuple(core UInt16))', 'its parts');
+  let opened: Awaited<ReturnType<typeof openStore>>;
+  beforeAll(async () => {
+    opened = await openStore();
+  });
+  afterAll(() => opened.close());
+
+  test('is stored as text and checked as what readers get', () => {
+    expect([clickhouseType(region), clickhouseType(parts)]).toEqual(['Nullable(String)', 'String']);
+    expect(parts.safeParse([{ core: 1 }]).success).toBe(true);
+    expect(parts.safeParse('[{"core":1}]').success).toBe(false);
+    expect([region.safeParse(null).success, parts.safeParse(null).success]).toEqual([true, false]);
+  });
+
+  test('is a value of its own in JSON, and its text in all other formats', async () => {
+    const stored = sql`(SELECT '{"core":7}' AS region, '[{"core":1},{"core":2}]' AS parts)`;
+    const rows = (isJson: boolean) =>
+      opened.store.rows(
+        sql`SELECT ${raw([rendered('region', region, isJson), rendered('parts', parts, isJson)].join(', '))}
+          FROM ${stored}`,
+      );
+    expect(await rows(true)).toEqual([{ region: { core: 7 }, parts: [{ core: 1 }, { core: 2 }] }]);
+    expect(await rows(false)).toEqual([{ region: '{"core":7}', parts: '[{"core":1},{"core":2}]' }]);
+  });
+
+  test('is null in JSON where nothing is stored', async () => {
+    const task = nested(z.int(), 'Nullable(UInt32)', 'a task', { nullable: true });
+    const rows = await opened.store.rows(
+      sql`SELECT ${raw(rendered('task', task))} FROM (SELECT CAST(NULL, 'Nullable(String)') AS task)`,
+    );
+    expect(rows).toEqual([{ task: null }]);
+  });
+
+  test('what a cursor points at comes back as the very same value', async () => {
+    const amount = planck('an amount');
+    const moment = timestamp('a moment');
+    expect(pointedAt('height', count('a height'))).toBe('height');
+    const [pointed] = await opened.store.rows<{ amount: string; moment: string }>(
+      sql`SELECT ${raw([pointedAt('amount', amount), pointedAt('moment', moment)].join(', '))}
+        FROM (SELECT toUInt128('340282366920938463463374607431768211455') AS amount,
+          toDateTime64('2026-01-02 03:04:05.678', 3, 'UTC') AS moment)`,
+    );
+    expect(pointed).toEqual({
+      amount: '340282366920938463463374607431768211455',
+      moment: '2026-01-02 03:04:05.678',
+    });
+    const [again] = await opened.store.rows(
+      sql`SELECT toUInt128(${pointed?.amount ?? ''}) = toUInt128('340282366920938463463374607431768211455') AS amount,
+        toDateTime64(${pointed?.moment ?? ''}, 3, 'UTC') = toDateTime64('2026-01-02 03:04:05.678', 3, 'UTC') AS moment`,
+    );
+    expect(again).toEqual({ amount: 1, moment: 1 });
+  });
+});

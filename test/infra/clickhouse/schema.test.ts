@@ -1,0 +1,171 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { schema as product } from '../../../aggregate/engine.ts';
+import { applySchema, SCHEMA_VERSION, type Schema, schemaDrift } from '../../../infra/clickhouse/schema.ts';
+import { DATABASE, sql } from '../../../infra/clickhouse/sql.ts';
+import { createTable, createView, inlet, type Table, table, view } from '../../../infra/clickhouse/table.ts';
+import type { Store } from '../../../infra/ports.ts';
+import { openStore } from '../../support/open-store.ts';
+
+describe('DDL', () => {
+  const fees = table({
+    name: 'fees',
+    doc: 'Fees.',
+    columns: { day: 'Date', chain: 'LowCardinality(String)', fee: 'UInt128 CODEC(ZSTD)' },
+    engine: 'ReplacingMergeTree',
+    orderBy: ['chain', 'day'],
+    indexes: ['INDEX by_day day TYPE minmax GRANULARITY 1'],
+  });
+  const feesIn = inlet({ name: 'fees_in', doc: 'Where fees enter.', columns: { day: 'Date' } });
+
+  test('a table is its definition', () => {
+    expect(createTable(fees, ['fsync_after_insert = 1'])).toBe(
+      `CREATE TABLE IF NOT EXISTS ${DATABASE}.fees (
+  day Date,
+  chain LowCardinality(String),
+  fee UInt128 CODEC(ZSTD),
+  INDEX by_day day TYPE minmax GRANULARITY 1
+) ENGINE = ReplacingMergeTree
+ORDER BY (chain, day)
+SETTINGS fsync_after_insert = 1`,
+    );
+  });
+
+  test('an inlet keeps nothing, so it has neither order nor settings', () => {
+    expect(createTable(feesIn, ['fsync_after_insert = 1'])).toBe(
+      `CREATE TABLE IF NOT EXISTS ${DATABASE}.fees_in (\n  day Date\n) ENGINE = Null`,
+    );
+  });
+
+  test('a view writes what it selects into its table', () => {
+    expect(createView(view('fees_rows', feesIn, fees, sql`SELECT day FROM ${feesIn}`))).toBe(
+      `CREATE MATERIALIZED VIEW IF NOT EXISTS ${DATABASE}.fees_rows TO ${DATABASE}.fees AS SELECT day FROM ${DATABASE}.fees_in`,
+    );
+  });
+});
+
+describe('a schema on a store', () => {
+  let store: Store;
+  let close: () => Promise<void>;
+  beforeAll(async () => {
+    ({ store, close } = await openStore());
+  });
+  afterAll(() => close());
+  beforeEach(async () => {
+    await store.run(`DROP DATABASE ${DATABASE} SYNC`);
+    await store.run(`CREATE DATABASE ${DATABASE} ENGINE = Atomic`);
+  });
+
+  const source = (more: Record<string, string> = {}) =>
+    inlet({ name: 'numbers_in', doc: 'Enter.', columns: { n: 'UInt64', ...more } });
+  const kept = table({
+    name: 'kept',
+    doc: 'Raw.',
+    columns: { n: 'UInt64' },
+    engine: 'MergeTree',
+    orderBy: ['n'],
+  });
+  const squares = (columns: Record<string, string>): Table =>
+    table({ name: 'squares', doc: 'Derived.', columns, engine: 'MergeTree', orderBy: ['n'] });
+  const first: Schema = {
+    tables: [source(), kept],
+    derived: [squares({ n: 'UInt64' })],
+    views: [view('in_to_kept', source(), kept, sql`SELECT n FROM ${source()}`)],
+  };
+  const enter = (n: number) =>
+    store.run(`INSERT INTO ${DATABASE}.numbers_in (n) SETTINGS async_insert=0 VALUES (${n})`);
+  const keptNumbers = () => store.rows<{ n: number }>(sql`SELECT n FROM ${kept} ORDER BY n`);
+
+  test('what is declared is what is live', async () => {
+    await applySchema(store, first, []);
+    expect(await schemaDrift(store, first)).toEqual([]);
+    await enter(1);
+    expect(await keptNumbers()).toEqual([{ n: 1 }]);
+  });
+
+  test('the product’s own schema is live as declared, also with writes forced to the disk', async () => {
+    await applySchema(store, product, ['fsync_after_insert = 1', 'fsync_part_directory = 1']);
+    expect(await schemaDrift(store, product)).toEqual([]);
+    const live = await store.rows<{ name: string }>(
+      sql`SELECT name FROM system.tables WHERE database = ${DATABASE} AND name NOT LIKE '.inner%' ORDER BY name`,
+    );
+    const declared = [...product.tables, ...product.derived, ...product.views].map(({ name }) => name);
+    expect(live.map(({ name }) => name)).toEqual([...declared, 'meta'].sort());
+  });
+
+  test('applying it again changes nothing and forgets nothing', async () => {
+    await applySchema(store, first, []);
+    await enter(1);
+    const created = () =>
+      store.rows(
+        sql`SELECT name, toString(uuid) AS uuid FROM system.tables WHERE database = ${DATABASE} ORDER BY name`,
+      );
+    const before = await created();
+    await applySchema(store, first, []);
+    expect(await created()).toEqual(before);
+    expect(await keptNumbers()).toEqual([{ n: 1 }]);
+  });
+
+  test('drift is told in words: which table, what was declared, what is there', async () => {
+    await applySchema(store, first, []);
+    await store.run(`ALTER TABLE ${DATABASE}.kept ADD COLUMN extra String`);
+    expect(await schemaDrift(store, first)).toEqual(['kept: declared n UInt64; live n UInt64, extra String']);
+    await store.run(`DROP TABLE ${DATABASE}.squares SYNC`);
+    expect(await schemaDrift(store, first)).toHaveLength(2);
+  });
+
+  test('a derived table whose definition changed is made anew, and said to be empty; the raw ones stay', async () => {
+    const forgotten: string[] = [];
+    const forget = async (_store: Store, { name }: Table) => void forgotten.push(name);
+    await applySchema(store, { ...first, forget }, []);
+    await enter(7);
+    await store.run(`INSERT INTO ${DATABASE}.squares VALUES (49)`);
+    const second: Schema = { ...first, forget, derived: [squares({ n: 'UInt64', root: 'UInt64' })] };
+    await applySchema(store, second, []);
+    expect(forgotten).toEqual(['squares']);
+    expect(await store.rows(sql`SELECT count() AS n FROM ${{ name: 'squares' }}`)).toEqual([{ n: 0 }]);
+    expect(await schemaDrift(store, second)).toEqual([]);
+    expect(await keptNumbers()).toEqual([{ n: 7 }]);
+    await applySchema(store, second, []);
+    expect(forgotten).toEqual(['squares']);
+  });
+
+  test('a view whose statement changed works by the new one', async () => {
+    await applySchema(store, first, []);
+    await enter(1);
+    await applySchema(
+      store,
+      { ...first, views: [view('in_to_kept', source(), kept, sql`SELECT n + 100 AS n FROM ${source()}`)] },
+      [],
+    );
+    await enter(2);
+    expect(await keptNumbers()).toEqual([{ n: 1 }, { n: 102 }]);
+  });
+
+  test('an inlet that got a column is made anew with its views, and what it filled stays', async () => {
+    await applySchema(store, first, []);
+    await enter(1);
+    const wider = source({ plus: 'UInt64' });
+    const second: Schema = {
+      ...first,
+      tables: [wider, kept],
+      views: [view('in_to_kept', wider, kept, sql`SELECT n + plus AS n FROM ${wider}`)],
+    };
+    await applySchema(store, second, []);
+    expect(await schemaDrift(store, second)).toEqual([]);
+    await store.run(`INSERT INTO ${DATABASE}.numbers_in (n, plus) SETTINGS async_insert=0 VALUES (2, 40)`);
+    expect(await keptNumbers()).toEqual([{ n: 1 }, { n: 42 }]);
+  });
+
+  test('a store of a newer version is refused and left as it is', async () => {
+    await applySchema(store, first, []);
+    await store.run(
+      `INSERT INTO ${DATABASE}.meta (name, value, at) SETTINGS async_insert=0 VALUES ('schema_version', '${SCHEMA_VERSION + 1}', now64(3) + 10)`,
+    );
+    const error = await applySchema(store, { ...first, derived: [squares({ n: 'UInt8' })] }, []).catch(
+      (thrown) => thrown,
+    );
+    expect(error).toMatchObject({ code: 'store_newer' });
+    expect(error.message).toContain(`schema ${SCHEMA_VERSION + 1}, this one knows ${SCHEMA_VERSION}`);
+    expect(await schemaDrift(store, first)).toEqual([]);
+  });
+});

@@ -1,0 +1,155 @@
+import { resolve } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { readConfig, settings } from '../../../infra/config/config.ts';
+import { ProductError } from '../../../infra/errors.ts';
+
+/** Every setting: default, accepted values with what they are read as, refused values. */
+const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad: string[] }> = {
+  PROFILE: { byDefault: 'embedded', good: [['embedded', 'embedded'], ['distributed', 'distributed']], bad: ['kafka', 'EMBEDDED'] },
+  HOST: { byDefault: '127.0.0.1', good: [['0.0.0.0', '0.0.0.0'], ['::', '::']], bad: [] },
+  PORT: { byDefault: 3000, good: [['0', 0], ['65535', 65_535]], bad: ['-1', '65536', '80.5', 'http', ' ', '0x50', '1e3'] },
+  DATA_DIR: { byDefault: resolve('./data'), good: [['/var/lib/x', '/var/lib/x'], ['x/../y', resolve('y')]], bad: [] },
+  CHAINS_FILE: { byDefault: undefined, good: [['chains.json', 'chains.json']], bad: [] },
+  FOLLOW: {
+    byDefault: [],
+    good: [['polkadot=http://a:1, kusama=https://b/c', [{ chain: 'polkadot', url: 'http://a:1' }, { chain: 'kusama', url: 'https://b/c' }]]],
+    bad: ['polkadot', 'polkadot=a:1', '=http://a', 'polkadot=http://a,kusama'],
+  },
+  FOLLOW_BEST: { byDefault: false, good: [['true', true]], bad: ['yes'] },
+  FOLLOW_SNAPSHOTS: { byDefault: true, good: [['false', false]], bad: ['no'] },
+  LOG_LEVEL: { byDefault: 'info', good: [['silent', 'silent'], ['debug', 'debug']], bad: ['verbose', 'INFO'] },
+  ANONYMOUS_PER_MINUTE: { byDefault: 600, good: [['0', 0], ['1', 1]], bad: ['-1', 'many', 'Infinity'] },
+  ANONYMOUS_PER_DAY: { byDefault: 50_000, good: [['0', 0], ['1', 1]], bad: ['-1', '1.5'] },
+  PUBLIC_URL: { byDefault: undefined, good: [['https://metrics.example/', 'https://metrics.example'], ['http://localhost:3000', 'http://localhost:3000']], bad: ['metrics.example', 'ftp://x', 'https://x/path', 'https://user@x'] },
+  SECRETS_KEY: { byDefault: undefined, good: [[`${'A'.repeat(43)}=`, `${'A'.repeat(43)}=`]], bad: [] },
+  SIGN_UP: { byDefault: 'open', good: [['closed', 'closed']], bad: ['false', 'OPEN'] },
+  SIGN_IN_ATTEMPTS: { byDefault: 10, good: [['1', 1]], bad: ['0'] },
+  SESSION_HOURS: { byDefault: 336, good: [['1', 1]], bad: ['0'] },
+  KEYS_PER_ACCOUNT: { byDefault: 50, good: [['1', 1]], bad: ['0'] },
+  APPLICATIONS_PER_ACCOUNT: { byDefault: 50, good: [['1', 1]], bad: ['0'] },
+  KEY_CACHE_SECONDS: { byDefault: 5, good: [['0', 0], ['60', 60]], bad: ['61'] },
+  OAUTH_CODE_SECONDS: { byDefault: 600, good: [['1', 1]], bad: ['0', '601'] },
+  OAUTH_ACCESS_SECONDS: { byDefault: 7200, good: [['1', 1]], bad: ['0'] },
+  OAUTH_REFRESH_DAYS: { byDefault: 365, good: [['1', 1]], bad: ['0'] },
+  OAUTH_REFRESH_GRACE_SECONDS: { byDefault: 0, good: [['60', 60]], bad: ['-1', '61'] },
+  OAUTH_PASSWORD_WITHOUT_CLIENT: { byDefault: true, good: [['false', false]], bad: ['no'] },
+  OAUTH_INSECURE_REDIRECTS: { byDefault: false, good: [['true', true]], bad: ['yes'] },
+  OAUTH_PER_MINUTE: { byDefault: 1200, good: [['0', 0]], bad: ['-1'] },
+  TRUST_PROXY: { byDefault: false, good: [['true', true], ['false', false]], bad: ['yes', '1', 'TRUE'] },
+  LIST_ROWS_MAX: { byDefault: 10_000, good: [['1', 1], ['1000000', 1_000_000]], bad: ['0', '1000001'] },
+  CACHE_BYTES: { byDefault: 64 * 2 ** 20, good: [['0', 0]], bad: ['-1', '64MB'] },
+  QUERY_SECONDS_MAX: { byDefault: 60, good: [['1', 1]], bad: ['0'] },
+  STORE_CONNECTIONS: { byDefault: 4, good: [['2', 2], ['64', 64]], bad: ['1', '65'] },
+  STORE_MEMORY_BYTES: { byDefault: 2 ** 31, good: [['268435456', 2 ** 28]], bad: ['268435455'] },
+  STORE_FSYNC: { byDefault: false, good: [['true', true], ['false', false]], bad: ['on'] },
+  BATCH_BYTES: { byDefault: 32 * 2 ** 20, good: [['1024', 1024]], bad: ['1023'] },
+  LINE_BYTES_MAX: { byDefault: 64 * 2 ** 20, good: [['1024', 1024]], bad: ['1023'] },
+  DEAD_LETTER_BYTES_MAX: { byDefault: 64 * 1024, good: [['0', 0]], bad: ['-1'] },
+  JOB_ATTEMPTS: { byDefault: 5, good: [['1', 1], ['100', 100]], bad: ['0', '101'] },
+  STOP_SECONDS_MAX: { byDefault: 20, good: [['1', 1]], bad: ['0'] },
+  KAFKA_BROKERS: { byDefault: 'localhost:9092', good: [['a:1,b.c:9092', 'a:1,b.c:9092']], bad: ['localhost', 'a:1, b:2', 'http://a:1'] },
+  KAFKA_SASL: { byDefault: 'none', good: [['plain', 'plain'], ['scram-sha-512', 'scram-sha-512']], bad: ['PLAIN'] },
+  KAFKA_USER: { byDefault: '', good: [['alice', 'alice']], bad: [] },
+  KAFKA_PASSWORD: { byDefault: '', good: [['secret', 'secret']], bad: [] },
+  KAFKA_TLS: { byDefault: false, good: [['true', true]], bad: ['yes'] },
+  KAFKA_PREFIX: { byDefault: '', good: [['test.', 'test.']], bad: ['a b', 'a/b'] },
+  KAFKA_PARTITIONS: { byDefault: 12, good: [['1', 1]], bad: ['0', '10001'] },
+  KAFKA_REPLICATION: { byDefault: 1, good: [['3', 3]], bad: ['0', '10'] },
+  KAFKA_RETENTION_HOURS: { byDefault: 168, good: [['1', 1]], bad: ['0'] },
+  KAFKA_MESSAGE_BYTES: { byDefault: 8 * 2 ** 20, good: [['16777216', 2 ** 24]], bad: ['8388607'] },
+  KAFKA_FETCH_BYTES: { byDefault: 8 * 2 ** 20, good: [['65536', 65_536]], bad: ['1024'] },
+  KAFKA_SESSION_MS: { byDefault: 30_000, good: [['6000', 6000]], bad: ['5999'] },
+  REDIS_URL: { byDefault: 'redis://localhost:6379', good: [['rediss://:x@h:1/2', 'rediss://:x@h:1/2']], bad: [] },
+  REDIS_PREFIX: { byDefault: 'chain-metrics', good: [['a.b_c-1', 'a.b_c-1']], bad: ['a:b'] },
+  CLICKHOUSE_URL: { byDefault: 'http://localhost:8123', good: [['https://h:8443', 'https://h:8443']], bad: ['tcp://h:9000', 'h:8123'] },
+  CLICKHOUSE_USER: { byDefault: 'default', good: [['alice', 'alice']], bad: [] },
+  CLICKHOUSE_PASSWORD: { byDefault: '', good: [['secret', 'secret']], bad: [] },
+  CLICKHOUSE_CLUSTER: { byDefault: undefined, good: [['main', 'main']], bad: ['a b', '1a'] },
+  CLICKHOUSE_COMPRESS: { byDefault: false, good: [['true', true]], bad: ['gzip'] },
+  CLICKHOUSE_SECONDS_MAX: { byDefault: 600, good: [['1', 1]], bad: ['0'] },
+  SERVICE_WAIT_SECONDS: { byDefault: 60, good: [['0', 0]], bad: ['-1'] },
+  WORK_CONCURRENCY: { byDefault: 2, good: [['1', 1], ['256', 256]], bad: ['0', '257'] },
+  LEASE_MS: { byDefault: 15_000, good: [['1000', 1000]], bad: ['999'] },
+  SWEEP_SECONDS: { byDefault: 5, good: [['1', 1]], bad: ['0'] },
+  OPERATOR_HOST: { byDefault: '127.0.0.1', good: [['0.0.0.0', '0.0.0.0']], bad: [] },
+  OPERATOR_PORT: { byDefault: 9464, good: [['0', 0]], bad: ['65536'] },
+  ALERT_BODY_BYTES_MAX: { byDefault: 2 ** 20, good: [['1024', 1024], ['67108864', 2 ** 26]], bad: ['1023', '67108865'] },
+  ALERT_DEPTH_MAX: { byDefault: 100, good: [['1', 1], ['1000', 1000]], bad: ['0', '1001'] },
+  ALERT_TITLE_CHARACTERS: { byDefault: 200, good: [['10', 10]], bad: ['9', '10001'] },
+  ALERT_DESCRIPTION_CHARACTERS: { byDefault: 1000, good: [['10', 10]], bad: ['9', '100001'] },
+  ALERT_RETRY_WINDOW_SECONDS: { byDefault: 60, good: [['0', 0], ['86400', 86_400]], bad: ['-1', '86401'] },
+  ALERT_IDEMPOTENCY_HOURS: { byDefault: 24, good: [['0', 0], ['168', 168]], bad: ['169'] },
+  ALERT_RETRY_KEYS_MAX: { byDefault: 1_000_000, good: [['1000', 1000]], bad: ['999'] },
+  ALERT_OPEN_CACHED: { byDefault: 100_000, good: [['0', 0]], bad: ['-1'] },
+  ALERT_PENDING_BYTES_MAX: { byDefault: 128 * 2 ** 20, good: [['65536', 2 ** 16]], bad: ['65535'] },
+  ALERT_LOG_SECONDS_MAX: { byDefault: 5, good: [['1', 1], ['60', 60]], bad: ['0', '61'] },
+  ALERT_ANSWER_SECONDS_MAX: { byDefault: 10, good: [['1', 1], ['60', 60]], bad: ['0', '61'] },
+  ALERT_PRIVATE_TARGETS: { byDefault: false, good: [['true', true]], bad: ['yes'] },
+  ALERT_PLAN: { byDefault: 'premium', good: [['free', 'free']], bad: ['ultimate'] },
+}; // biome-ignore format: a table
+
+const names = Object.keys(TABLE);
+const goods = names.flatMap((name) =>
+  (TABLE[name]?.good ?? []).map(([given, read]) => ({ name, given, read })),
+);
+const bads = names.flatMap((name) => (TABLE[name]?.bad ?? []).map((given) => ({ name, given })));
+
+describe('settings', () => {
+  test('are these and no others, each with its meaning', () => {
+    expect(Object.keys(settings.shape).sort()).toEqual([...names].sort());
+    for (const [name, schema] of Object.entries(settings.shape))
+      expect(schema.description, name).toBeTruthy();
+  });
+
+  test('all have a default: the product starts without any', () => {
+    const config = readConfig({});
+    expect(config).toEqual(
+      Object.fromEntries(
+        names.map((name) => [name, TABLE[name]?.byDefault]).filter(([, value]) => value !== undefined),
+      ),
+    );
+  });
+
+  test('that are empty count as not given', () => {
+    expect(readConfig(Object.fromEntries(names.map((name) => [name, ''])))).toEqual(readConfig({}));
+  });
+
+  test('of other programs are passed over', () => {
+    expect(readConfig({ PATH: '/bin', NODE_ENV: 'test', port: '1' })).toEqual(readConfig({}));
+  });
+
+  test.each(goods)('$name=$given is accepted', ({ name, given, read }) => {
+    expect(readConfig({ [name]: given })).toMatchObject({ [name]: read });
+  });
+
+  test.each(bads)(
+    '$name=$given is refused in one line that names it and says what is accepted',
+    ({ name, given }) => {
+      let thrown: unknown;
+      try {
+        readConfig({ [name]: given });
+      } catch (error) {
+        thrown = error;
+      }
+      expect(thrown).toBeInstanceOf(ProductError);
+      const { code, message } = thrown as ProductError;
+      expect(code).toBe('setting_invalid');
+      expect(message).toMatch(new RegExp(`^${name}=${given.replace(/[.*+?^$]/g, '\\$&')}: .+$`));
+      expect(message).toMatch(/expected|Invalid|one of|>=|<=/);
+    },
+  );
+
+  test('a secret is never repeated, not even a wrong one', () => {
+    expect(() => readConfig({ SECRETS_KEY: 'too short' })).toThrow(
+      /^SECRETS_KEY=…: expected 32 bytes as base64$/,
+    );
+  });
+
+  test('a value of several lines is told in one', () => {
+    expect(() => readConfig({ PORT: 'a\nb' })).toThrow(/^PORT=a b: [^\n]+$/);
+  });
+
+  test('of several wrong ones the first is told', () => {
+    expect(() => readConfig({ PORT: 'x', JOB_ATTEMPTS: '0' })).toThrow(/^PORT=x/);
+  });
+});

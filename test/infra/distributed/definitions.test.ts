@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { schema } from '../../../aggregate/engine.ts';
+import { onCluster } from '../../../infra/clickhouse/cluster.ts';
+import { createTable, createView } from '../../../infra/clickhouse/table.ts';
+
+describe('on a cluster the same definitions', () => {
+  const statements = [
+    ...[...schema.tables, ...schema.derived].map((table) => createTable(table)),
+    ...schema.views.map(createView),
+  ].map((statement) => onCluster(statement, 'metrics'));
+
+  test('are made on every replica', () => {
+    expect(
+      statements.filter(
+        (text) => !/^CREATE (TABLE|MATERIALIZED VIEW) IF NOT EXISTS \S+ ON CLUSTER metrics /.test(text),
+      ),
+    ).toEqual([]);
+  });
+
+  test('replicate every table that keeps rows, and only those', () => {
+    const engines = statements.flatMap((text) => /ENGINE = (\w+)/.exec(text)?.[1] ?? []);
+    expect(new Set(engines)).toEqual(new Set(['ReplicatedReplacingMergeTree', 'Null']));
+  });
+
+  test.each([
+    [
+      'DROP TABLE IF EXISTS chain_metrics.blocks SYNC',
+      'DROP TABLE IF EXISTS chain_metrics.blocks ON CLUSTER c SYNC',
+    ],
+    [
+      'CREATE DATABASE IF NOT EXISTS chain_metrics ENGINE = Atomic',
+      'CREATE DATABASE IF NOT EXISTS chain_metrics ON CLUSTER c ENGINE = Atomic',
+    ],
+    [
+      'ALTER TABLE chain_metrics.settled DELETE WHERE 1',
+      'ALTER TABLE chain_metrics.settled ON CLUSTER c DELETE WHERE 1',
+    ],
+    ["INSERT INTO t SELECT 'DROP TABLE x'", "INSERT INTO t SELECT 'DROP TABLE x'"],
+    ['SELECT 1', 'SELECT 1'],
+  ])('%s', (statement, expected) => {
+    expect(onCluster(statement, 'c')).toBe(expected);
+  });
+});
+
+describe('the compose file', () => {
+  const compose = readFileSync(new URL('../../../infra/compose.yaml', import.meta.url), 'utf8');
+
+  test('has no password of its own: each has to be given', () => {
+    const secrets = compose.match(/\$\{[A-Z_]*(?:PASSWORD|KEY)[^}]*\}/g) ?? [];
+    expect(secrets.length).toBeGreaterThan(5);
+    expect(secrets.filter((secret) => !secret.includes(':?'))).toEqual([]);
+  });
+
+  test('publishes the API alone, and only to its own machine unless told otherwise', () => {
+    expect(compose.match(/ports:.*/g)).toHaveLength(1);
+    expect(compose).toContain(`ports: ["$\{BIND:-127.0.0.1}:$\{PORT:-3000}:3000"]`);
+  });
+});

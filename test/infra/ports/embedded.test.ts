@@ -1,0 +1,215 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { createTable, inlet } from '../../../infra/clickhouse/table.ts';
+import { systemClock } from '../../../infra/clock.ts';
+import { readConfig } from '../../../infra/config/config.ts';
+import { EmbeddedKeyValue } from '../../../infra/embedded/key-value.ts';
+import { EmbeddedLog } from '../../../infra/embedded/log.ts';
+import { EmbeddedQueue } from '../../../infra/embedded/queue.ts';
+import { openEmbedded } from '../../../infra/embedded/runtime.ts';
+import { EmbeddedStore } from '../../../infra/embedded/store.ts';
+import { ProductError } from '../../../infra/errors.ts';
+import { clockContract } from './clock.contract.ts';
+import { keyValueContract } from './key-value.contract.ts';
+import { logContract } from './log.contract.ts';
+import { pause } from './opened.ts';
+import { queueContract } from './queue.contract.ts';
+import { storeContract } from './store.contract.ts';
+
+const temporary = () => mkdtempSync(join(tmpdir(), 'chain-metrics-ports-'));
+const remove = (directory: string) => rmSync(directory, { recursive: true, force: true });
+
+clockContract('system', async () => ({ port: systemClock, close: async () => {} }));
+
+keyValueContract('embedded', async () => {
+  let now = 1_700_000_000_000;
+  const port = new EmbeddedKeyValue({ now: () => now });
+  return {
+    port,
+    close: () => port.close(),
+    pass: async (ms) => {
+      now += ms;
+    },
+  };
+});
+
+logContract('embedded', async () => {
+  const port = new EmbeddedLog();
+  return { port, close: () => port.close() };
+});
+
+queueContract('embedded', async (rules) => {
+  const port = new EmbeddedQueue(rules);
+  return { port, close: () => port.close() };
+});
+
+storeContract('embedded', async () => {
+  const directory = temporary();
+  const config = readConfig({ DATA_DIR: directory });
+  let store = await EmbeddedStore.open(config);
+  return {
+    port: store,
+    reopen: async () => {
+      await store.close();
+      store = await EmbeddedStore.open(config);
+      return store;
+    },
+    close: async () => {
+      await store.close();
+      remove(directory);
+    },
+  };
+});
+
+// What only holds in one process, where the log is a hand that passes batches on.
+describe('embedded log: handing over', () => {
+  const message = { key: 'key', value: Buffer.from('value') };
+
+  test('publish returns only after the handler of every group is done', async () => {
+    const log = new EmbeddedLog();
+    const done: string[] = [];
+    for (const group of ['load', 'watch']) {
+      await log.subscribe('topic', group, async () => {
+        await pause(5);
+        done.push(group);
+      });
+    }
+    await log.publish('topic', [message]);
+    expect(done.sort()).toEqual(['load', 'watch']);
+    await log.close();
+  });
+
+  test('a handler’s failure is the publisher’s, and only that of the batch', async () => {
+    const log = new EmbeddedLog();
+    let failures = 1;
+    await log.subscribe('topic', 'load', async () => {
+      if (failures-- > 0) throw new Error('the disk is full');
+    });
+    const outcomes = await Promise.allSettled([
+      log.publish('topic', [message]),
+      log.publish('topic', [message]),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+    expect((outcomes[0] as PromiseRejectedResult).reason.message).toBe('the disk is full');
+    await log.close();
+  });
+
+  test('publishing what nobody takes is an error, since it would be lost', async () => {
+    const log = new EmbeddedLog();
+    await expect(log.publish('nobody', [message])).rejects.toThrow(/nothing subscribes to nobody/);
+    await log.close();
+    await expect(log.publish('nobody', [message])).rejects.toThrow();
+  });
+});
+
+describe('embedded store: the directory', () => {
+  const codeOf = async (directory: string) => {
+    try {
+      const store = await EmbeddedStore.open(readConfig({ DATA_DIR: directory }));
+      await store.close();
+      return 'opened';
+    } catch (error) {
+      return error instanceof ProductError ? error : String(error);
+    }
+  };
+
+  test('that cannot be made is store_unwritable, and the text names it', async () => {
+    const directory = temporary();
+    writeFileSync(join(directory, 'file'), '');
+    const error = (await codeOf(join(directory, 'file', 'data'))) as ProductError;
+    expect(error.code).toBe('store_unwritable');
+    expect(error.message).toContain(join(directory, 'file', 'data'));
+    remove(directory);
+  });
+
+  test('that another process holds is store_in_use, and that process goes on', async () => {
+    const directory = temporary();
+    const store = await EmbeddedStore.open(readConfig({ DATA_DIR: directory }));
+    const program = `
+      import { EmbeddedStore } from ${JSON.stringify(new URL('../../../infra/embedded/store.ts', import.meta.url).href)};
+      import { readConfig } from ${JSON.stringify(new URL('../../../infra/config/config.ts', import.meta.url).href)};
+      try { await EmbeddedStore.open(readConfig({ DATA_DIR: ${JSON.stringify(directory)} })); console.log('opened'); }
+      catch (error) { console.log(error.code, error.message); }
+      process.exit(0);`;
+    const other = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' });
+    expect(other.stdout.trim()).toBe(`store_in_use ${directory} is in use by another process`);
+    expect(await store.rows(sql`SELECT 1 AS one`)).toEqual([{ one: 1 }]);
+    await store.close();
+    remove(directory);
+  });
+
+  test('keeps no half-written batch: what was not whole was never acknowledged', async () => {
+    const directory = temporary();
+    const store = await EmbeddedStore.open(readConfig({ DATA_DIR: directory }));
+    writeFileSync(join(directory, 'spool', '000001700000000-1-blocks_in.part'), '{"half":');
+    expect(await store.unfinished()).toEqual([]);
+    expect(readdirSync(join(directory, 'spool'))).toEqual([]);
+    await store.close();
+    remove(directory);
+  });
+
+  test('whose spool cannot be written refuses a batch as store_unwritable', async () => {
+    const directory = temporary();
+    const store = await EmbeddedStore.open(readConfig({ DATA_DIR: directory }));
+    remove(join(directory, 'spool'));
+    const batch = inlet({ name: 'gone_in', doc: 'none', columns: { sequence: 'UInt64' } });
+    await expect(store.stage(batch, [Buffer.from('{}')])).rejects.toMatchObject({ code: 'store_unwritable' });
+    await store.close();
+    remove(directory);
+  });
+});
+
+describe('embedded store: files of the engine’s own formats', () => {
+  test.each(['Parquet', 'Arrow'] as const)(
+    '%s bytes are read back by the engine as the rows they came from',
+    async (format) => {
+      const directory = temporary();
+      const store = await EmbeddedStore.open(readConfig({ DATA_DIR: directory }));
+      const rows = sql`SELECT number AS n, concat('é🦀', toString(number)) AS t, if(number % 3 = 0, NULL, number / 7) AS d,
+      toDateTime64(number, 3, 'UTC') AS at FROM numbers(20000)`;
+      const file = join(directory, `rows.${format}`);
+      writeFileSync(file, await store.bytes(rows, format));
+      const sum = (from: ReturnType<typeof sql>) =>
+        sql`SELECT count() AS rows, toString(sum(sipHash64(n, CAST(t, 'String'), ifNull(d, -1), toUnixTimestamp64Milli(at)))) AS sum FROM ${from}`;
+      const engineName = format === 'Arrow' ? 'ArrowStream' : 'Parquet';
+      expect(await store.rows(sum(sql`file(${file}, ${engineName})`))).toEqual(
+        await store.rows(sum(sql`(${rows})`)),
+      );
+      await store.close();
+      remove(directory);
+    },
+  );
+});
+
+describe('embedded runtime', () => {
+  test('opens all five ports on one directory and leaves it free when it is closed', async () => {
+    const directory = temporary();
+    for (let i = 0; i < 2; i++) {
+      const runtime = await openEmbedded(readConfig({ DATA_DIR: directory }));
+      await runtime.store.run(
+        createTable(inlet({ name: 'any_in', doc: 'none', columns: { sequence: 'UInt64' } })),
+      );
+      await runtime.keyValue.set('key', String(i));
+      expect(await runtime.keyValue.get('key')).toBe(String(i));
+      await runtime.close();
+    }
+    remove(directory);
+  });
+
+  test('a query that runs too long is ended, and its connection goes on', async () => {
+    const directory = temporary();
+    const store = await EmbeddedStore.open(
+      readConfig({ DATA_DIR: directory, QUERY_SECONDS_MAX: '1', STORE_CONNECTIONS: '2' }),
+    );
+    const forever = () => store.rows(sql`SELECT sum(sipHash64(number, 1)) AS s FROM numbers(1000000000000)`);
+    const ended = await Promise.allSettled([forever(), forever()]);
+    expect(ended.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    expect(await store.rows(sql`SELECT 1 AS one`)).toEqual([{ one: 1 }]);
+    await store.close();
+    remove(directory);
+  });
+});

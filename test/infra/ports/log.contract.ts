@@ -1,0 +1,180 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Log, Message } from '../../../infra/ports.ts';
+import { gate, type Opened, pause, until } from './opened.ts';
+
+const message = (text: string, key = 'key'): Message => ({ key, value: Buffer.from(text) });
+const texts = (messages: readonly Message[]) => messages.map(({ value }) => value.toString());
+
+export function logContract(name: string, open: () => Promise<Opened<Log>>): void {
+  describe(`log: ${name}`, () => {
+    let opened: Opened<Log>;
+    let log: Log;
+    beforeEach(async () => {
+      opened = await open();
+      log = opened.port;
+    });
+    afterEach(() => opened.close());
+
+    /** A subscriber that notes what it gets. */
+    async function note(topic: string, group: string, seen: string[] = []): Promise<string[]> {
+      await log.subscribe(topic, group, async (batch) => {
+        await pause(1);
+        seen.push(...texts(batch));
+      });
+      return seen;
+    }
+
+    test('hands on keys and bytes as they are', async () => {
+      const seen: Message[] = [];
+      await log.subscribe('bytes', 'group', async (batch) => void seen.push(...batch));
+      const value = Buffer.from([0, 1, 0x0a, 0x0d, 0x7f, 0x80, 0xfe, 0xff, 0xc3, 0x28]);
+      await log.publish('bytes', [
+        { key: 'polkadot/polkadot/1', value },
+        { key: '', value: Buffer.alloc(0) },
+      ]);
+      await until('both have arrived', () => seen.length === 2);
+      // Order is that of a key: messages of two keys may arrive in any.
+      const arrived = new Map(seen.map(({ key, value }) => [key, value.toString('hex')]));
+      expect(arrived).toEqual(
+        new Map([
+          ['polkadot/polkadot/1', '00010a0d7f80feffc328'],
+          ['', ''],
+        ]),
+      );
+    });
+
+    test('messages of a key arrive in the order of publishing, also from publishers that do not wait', async () => {
+      const seen = await note('order', 'group');
+      const numbers = Array.from({ length: 60 }, (_, i) => String(i));
+      await Promise.all(
+        Array.from({ length: 20 }, (_, i) =>
+          log.publish(
+            'order',
+            numbers.slice(i * 3, i * 3 + 3).map((n) => message(n)),
+          ),
+        ),
+      );
+      await until('all have arrived', () => seen.length === 60);
+      expect(seen).toEqual(numbers);
+    });
+
+    test('one batch of a topic and group is handled at a time', async () => {
+      let running = 0;
+      let most = 0;
+      let handled = 0;
+      await log.subscribe('one', 'group', async (batch) => {
+        most = Math.max(most, ++running);
+        await pause(3);
+        running--;
+        handled += batch.length;
+      });
+      await Promise.all(Array.from({ length: 8 }, (_, i) => log.publish('one', [message(String(i))])));
+      await until('all are handled', () => handled === 8);
+      expect(most).toBe(1);
+    });
+
+    test('every group gets every message', async () => {
+      const [load, watch] = [await note('groups', 'load'), await note('groups', 'watch')];
+      await log.publish('groups', [message('a'), message('b')]);
+      await log.publish('groups', [message('c')]);
+      await until('both have all', () => load.length === 3 && watch.length === 3);
+      expect(load).toEqual(['a', 'b', 'c']);
+      expect(watch).toEqual(['a', 'b', 'c']);
+    });
+
+    test('topics do not mix and do not wait for each other', async () => {
+      const held = gate();
+      let slow = 0;
+      await log.subscribe('slow', 'group', async () => {
+        await held.opened;
+        slow++;
+      });
+      const quick = await note('quick', 'group');
+      const waiting = log.publish('slow', [message('1')]);
+      await log.publish('quick', [message('2')]);
+      await until('the other topic went on', () => quick.length === 1);
+      expect([slow, quick]).toEqual([0, ['2']]);
+      held.open();
+      await waiting;
+      await until('the slow one is done', () => slow === 1);
+    });
+
+    test('a handler that fails does not keep a later batch away', async () => {
+      const seen: string[] = [];
+      let failures = 0;
+      await log.subscribe('failing', 'group', async (batch) => {
+        if (failures++ === 0) throw new Error('not this time');
+        seen.push(...texts(batch));
+      });
+      await log.publish('failing', [message('first')]).catch(() => undefined);
+      await log.publish('failing', [message('second')]);
+      await until('the later batch has arrived', () => seen.includes('second'));
+    });
+
+    test('a group that fails does not keep a batch from the others', async () => {
+      await log.subscribe('partly', 'bad', async () => {
+        throw new Error('always');
+      });
+      const good = await note('partly', 'good');
+      await log.publish('partly', [message('a')]).catch(() => undefined);
+      await until('the good group has it', () => good.length > 0);
+      expect(good[0]).toBe('a');
+    });
+
+    test('settle returns when a group has handled what was published before, and only that group', async () => {
+      const held = gate();
+      const seen = await note('settling', 'quick');
+      await log.subscribe('settling', 'slow', () => held.opened);
+      const published = log.publish('settling', [message('a'), message('b')]);
+      await until('the quick group has both', () => seen.length === 2);
+      if (log.redelivers) await log.settle('settling', 'quick');
+      let isSettled = false;
+      const slow = log.settle('settling', 'slow').then(() => {
+        isSettled = true;
+      });
+      await pause(60);
+      expect(isSettled).toBe(false);
+      held.open();
+      await Promise.all([published, slow]);
+      expect(seen).toEqual(['a', 'b']);
+    });
+
+    test('settle of a topic that nobody has published to returns at once', async () => {
+      await note('empty', 'group');
+      await log.settle('empty', 'group');
+    });
+
+    test('buried messages are found by their places, or the log says that it keeps none', async () => {
+      const letters = ['one', 'two', 'three'].map((text) => ({
+        value: Buffer.from(`${text} \xff`, 'latin1'),
+        reason: 'not JSON',
+        origin: 'file:1',
+        attempt: 1,
+      }));
+      const places = await log.bury('burying', letters);
+      expect(places).toHaveLength(3);
+      if (!log.redelivers) {
+        expect(places).toEqual([null, null, null]);
+        return;
+      }
+      const [one, , three] = places as string[];
+      const found = await log.exhume('burying', [three as string, one as string, '999999']);
+      expect(found).toEqual([letters[2]?.value, letters[0]?.value, null]);
+    });
+
+    test('close waits for the handler that runs', async () => {
+      let done = false;
+      const started = gate();
+      await log.subscribe('closing', 'group', async () => {
+        started.open();
+        await pause(30);
+        done = true;
+      });
+      const published = log.publish('closing', [message('a')]);
+      await started.opened;
+      await log.close();
+      expect(done).toBe(true);
+      await published;
+    });
+  });
+}

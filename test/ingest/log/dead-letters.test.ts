@@ -1,0 +1,99 @@
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { type LettersOrder, orderLetters } from '../../../ingest/log/dead-letter-requests.ts';
+import { blocks } from '../../../ingest/raw/tables.ts';
+import { emptyEngine, openTestEngine, type TestEngine } from '../../support/engine.ts';
+import { recordedLines } from '../../support/recordings.ts';
+
+const [{ line: block }] = recordedLines('blocks').filter(({ chain }) => chain === 'polkadot') as [
+  { line: string },
+];
+const height = Number(JSON.parse(block).number);
+const KEPT_BYTES = 64 * 1024;
+
+let opened: TestEngine;
+beforeAll(async () => {
+  opened = await openTestEngine();
+});
+afterAll(() => opened.close());
+beforeEach(() => emptyEngine(opened.engine));
+
+const order = (given: LettersOrder) =>
+  orderLetters(opened.engine.runtime, opened.engine.registry, KEPT_BYTES, given);
+const take = async (name: string, ...lines: string[]) => {
+  await opened.engine.ingest(Readable.from([Buffer.from(`${lines.join('\n')}\n`)]), { name });
+  await opened.engine.loaded();
+};
+const heights = () => opened.engine.runtime.store.rows(sql`SELECT chain, number FROM ${blocks} FINAL`);
+
+describe('dead letters', () => {
+  test('are listed with origin, reason, size and tries, the latest first', async () => {
+    await take('unknown.ndjson', block, '{"broken":');
+    const { total, letters } = await order({ action: 'list' });
+    expect(total).toBe(2);
+    expect(letters.map(({ origin, line, attempts }) => [origin, line, attempts])).toEqual([
+      ['unknown.ndjson', 1, 1],
+      ['unknown.ndjson', 2, 1],
+    ]);
+    expect(letters[0]?.reason).toContain('chain: unknown unknown');
+    expect(letters[1]).toMatchObject({ reason: 'not JSON', size: 10 });
+  });
+
+  test('are shown with their text', async () => {
+    await take('unknown.ndjson', '{"broken":');
+    const { letters } = await order({ action: 'list' });
+    const shown = await order({ action: 'show', ids: [letters[0]?.id.slice(0, 8) as string] });
+    expect(shown.letters).toEqual([{ ...letters[0], text: '{"broken":' }]);
+  });
+
+  test('tried again with what they lacked are taken in, and are gone', async () => {
+    await take('unknown.ndjson', block);
+    const { outcomes } = await order({ action: 'retry', all: true, chain: 'polkadot' });
+    await opened.engine.loaded();
+    expect(outcomes?.map(({ refused }) => refused)).toEqual([null]);
+    expect(await heights()).toEqual([{ chain: 'polkadot', number: height }]);
+    expect((await order({ action: 'list' })).total).toBe(0);
+  });
+
+  test('that are refused again stay, with one try more', async () => {
+    await take('unknown.ndjson', block, 'garbage');
+    for (const tries of [2, 3]) {
+      const { outcomes } = await order({ action: 'retry', all: true });
+      expect(outcomes?.every(({ refused }) => refused !== null)).toBe(true);
+      const { total, letters } = await order({ action: 'list' });
+      expect(total).toBe(2);
+      expect(letters.map(({ attempts }) => attempts)).toEqual([tries, tries]);
+    }
+    expect(await heights()).toEqual([]);
+  });
+
+  test('that are dropped are gone, and the same line refused once more is a letter again', async () => {
+    await take('unknown.ndjson', 'garbage', 'rubbish');
+    const { letters } = await order({ action: 'list' });
+    await order({ action: 'drop', ids: [letters[0]?.id as string] });
+    expect((await order({ action: 'list' })).total).toBe(1);
+    await take('unknown.ndjson', 'garbage', 'rubbish');
+    expect((await order({ action: 'list' })).total).toBe(2);
+  });
+
+  test('longer than what is kept are tried again only where the log keeps them whole', async () => {
+    const long = JSON.stringify({ ...JSON.parse(block), filler: 'x'.repeat(2 * KEPT_BYTES) });
+    await take('unknown.ndjson', long);
+    const { outcomes } = await order({ action: 'retry', all: true, chain: 'polkadot' });
+    await opened.engine.loaded();
+    const isKept = opened.engine.runtime.log.redelivers;
+    expect(outcomes?.[0]?.refused ?? null).toBe(
+      isKept ? null : 'only its first bytes are kept; take in unknown.ndjson again',
+    );
+    expect(await heights()).toHaveLength(isKept ? 1 : 0);
+  });
+
+  test.each([
+    [{ action: 'show', ids: ['ffffffff'] }, /no dead letter ffffffff/],
+    [{ action: 'drop' }, /name letters by their ids, or pass --all/],
+    [{ action: 'retry', ids: ['xyz!'] }, /4 to 32 hexadecimal/],
+  ] as [LettersOrder, RegExp][])('%j says what is wrong', async (given, text) => {
+    await expect(order(given)).rejects.toThrow(text);
+  });
+});

@@ -1,0 +1,106 @@
+import { createReadStream, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { bareName, decompressed, readLines } from '../../../ingest/sources/lines.ts';
+import { temporaryDirectory } from '../../support/engine.ts';
+import { openStore } from '../../support/open-store.ts';
+import { recordedLines } from '../../support/recordings.ts';
+
+// Parquet as other programs write it: of one document a row, its fields in columns.
+
+const blocks = recordedLines('blocks')
+  .filter(({ chain }) => chain === 'kusama')
+  // Small enough to be told to the engine in one statement.
+  .filter(({ line }) => line.length < 8000)
+  .slice(0, 10)
+  .map(({ line }) => JSON.parse(line) as Record<string, unknown>);
+const directory = temporaryDirectory();
+let opened: Awaited<ReturnType<typeof openStore>>;
+beforeAll(async () => {
+  opened = await openStore();
+});
+afterAll(async () => {
+  await opened.close();
+  directory[Symbol.dispose]();
+});
+
+async function documentsOf(bytes: Readable): Promise<unknown[]> {
+  const documents: unknown[] = [];
+  for await (const line of readLines(decompressed('kusama.parquet', bytes), 2 ** 24)) {
+    documents.push(JSON.parse(line.bytes.toString()));
+  }
+  return documents;
+}
+
+/** A table of texts, one row a document. */
+const rowsOf = (documents: readonly object[]): Sql =>
+  sql`(SELECT arrayJoin(${documents.map((document) => JSON.stringify(document))}) AS document)`;
+const field = (name: string) => raw(`JSONExtractString(document, '${name}') AS ${name}`);
+const json = (name: string) => raw(`JSONExtractRaw(document, '${name}') AS ${name}`);
+const written = (statement: Sql) => opened.store.bytes(statement, 'Parquet');
+
+const AS_COLUMNS = (documents: readonly object[]) => sql`
+  SELECT ${field('number')}, ${field('hash')}, ${field('parentHash')}, ${json('onInitialize')}, ${json('extrinsics')},
+    ${json('onFinalize')}, ${json('logs')}, toBool(JSONExtractBool(document, 'finalized')) AS finalized,
+    CAST(NULL, 'Nullable(String)') AS authorId
+  FROM ${rowsOf(documents)}`;
+
+describe('the rows of a Parquet file', () => {
+  const whole = blocks.map(
+    ({ number, hash, parentHash, onInitialize, extrinsics, onFinalize, logs, finalized }) => ({
+      number,
+      hash,
+      parentHash,
+      onInitialize,
+      extrinsics,
+      onFinalize,
+      logs,
+      finalized: finalized === true,
+    }),
+  );
+
+  test.each(['zstd', 'gzip', 'snappy', 'lz4', 'brotli', 'none'])(
+    'are the blocks that the same lines would be, packed by %s',
+    async (packing) => {
+      const statement = sql`${AS_COLUMNS(whole)} SETTINGS output_format_parquet_compression_method = ${packing}`;
+      expect(await documentsOf(Readable.from([await written(statement)]))).toEqual(whole);
+    },
+  );
+
+  test('are read from a file part by part', async () => {
+    const path = join(directory.path, 'kusama.parquet');
+    writeFileSync(
+      path,
+      await written(sql`${AS_COLUMNS(whole)} SETTINGS output_format_parquet_row_group_size = 3`),
+    );
+    expect(await documentsOf(createReadStream(path))).toEqual(whole);
+  });
+
+  test('may hold the document in their only column, whatever its name', async () => {
+    expect(await documentsOf(Readable.from([await written(rowsOf(whole))]))).toEqual(whole);
+  });
+
+  test('may be envelopes, with digits that no double holds', async () => {
+    const statement = sql`SELECT 'block/1' AS schema, 'kusama' AS chain,
+      '{"number":"1",\n "amount":340282366920938463463374607431768211455}' AS payload, toUInt64(9223372036854775809) AS version`;
+    const lines = decompressed('x.parquet', Readable.from([await written(statement)]));
+    const [line] = await lines.toArray();
+    expect(String(line)).toBe(
+      '{"schema":"block/1","chain":"kusama","payload":{"number":"1",  "amount":340282366920938463463374607431768211455},"version":9223372036854775809}\n',
+    );
+  });
+
+  test('name their chain by the name of the file, like lines do', () => {
+    expect(bareName('/data/kusama.parquet')).toBe('kusama');
+  });
+
+  test('that cannot be read are said to be broken', async () => {
+    await expect(documentsOf(Readable.from([Buffer.from('no parquet at all')]))).rejects.toMatchObject({
+      code: 'PARQUET_BROKEN',
+    });
+    const half = (await written(AS_COLUMNS(whole))).subarray(0, 2000);
+    await expect(documentsOf(Readable.from([half]))).rejects.toMatchObject({ code: 'PARQUET_BROKEN' });
+  });
+});

@@ -1,0 +1,108 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { blockLines } from '../../../ingest/sources/backfill.ts';
+import { Sidecar } from '../../../ingest/sources/sidecar.ts';
+import { type FakeOptions, FakeSidecar, type Fault, recordedBlocks } from './fake-sidecar.ts';
+
+const recorded = recordedBlocks('polkadot');
+const heights = [...recorded.keys()];
+const [first, second] = heights as [number, number];
+const QUICK = { backoffMs: 1, timeoutMs: 400 };
+
+let fake: FakeSidecar;
+afterEach(() => fake[Symbol.asyncDispose]());
+async function serveFake(options?: FakeOptions): Promise<FakeSidecar> {
+  fake = await new FakeSidecar([...recorded.values()], options).listen();
+  return fake;
+}
+
+describe('finding the service', () => {
+  it.each(['', '/v1'])('knows a service with its routes under "%s"', async (root) => {
+    const { url } = await serveFake({ root, specName: 'statemint' });
+    const sidecar = await Sidecar.connect(`${url}/`, QUICK);
+    expect(sidecar.specName).toBe('statemint');
+    expect((await sidecar.block(first)).toString()).toBe(recorded.get(first));
+    expect(await sidecar.head()).toMatchObject({ number: heights.at(-1) });
+  });
+
+  it('says in one line what is wrong with the address', async () => {
+    const { url } = await serveFake();
+    await expect(Sidecar.connect(`${url}/elsewhere`, QUICK)).rejects.toThrow(
+      /elsewhere answers neither as Sidecar nor as polkadot-rest-api: .*\/runtime\/spec answered 404: .*no such route/,
+    );
+    fake.fail(/spec/, 'page', 9);
+    await expect(Sidecar.connect(url, QUICK)).rejects.toThrow(/\/runtime\/spec answered no JSON/);
+    await expect(Sidecar.connect('http://127.0.0.1:9', QUICK)).rejects.toThrow(
+      /cannot be reached: .*(ECONNREFUSED|bad port)/,
+    );
+  });
+});
+
+describe('a request', () => {
+  it.each<Fault>(['500', '429', 'dropped', 'cut', 'silent', 'page', 'other block'])(
+    'is made again after: %s',
+    async (fault) => {
+      const sidecar = await Sidecar.connect((await serveFake()).url, QUICK);
+      fake.fail(/blocks/, fault, 2);
+      expect((await sidecar.block(first)).toString()).toBe(recorded.get(first));
+    },
+  );
+
+  it('is not made again when the service refuses it', async () => {
+    const sidecar = await Sidecar.connect((await serveFake()).url, QUICK);
+    await expect(sidecar.block(7)).rejects.toThrow(/\/blocks\/7 answered 404: .*Block 7 not found/);
+    expect(fake.asked).toEqual([7]);
+  });
+
+  it('is given up after so many tries, and at once when it is told to stop', async () => {
+    const stop = new AbortController();
+    const sidecar = await Sidecar.connect((await serveFake()).url, {
+      ...QUICK,
+      attempts: 3,
+      signal: stop.signal,
+    });
+    let requests = 0;
+    fake.onRequest = () => requests++;
+    fake.fail(/blocks/, '500', 99);
+    await expect(sidecar.block(first)).rejects.toThrow(/answered 500: .*made to fail/);
+    expect(requests).toBe(3);
+    fake.recover();
+    fake.fail(/blocks/, 'silent');
+    fake.onRequest = () => stop.abort();
+    await expect(sidecar.block(first)).rejects.toThrow(/abort/);
+  });
+
+  it('gives a block in one line however it is laid out', async () => {
+    const sidecar = await Sidecar.connect((await serveFake()).url, QUICK);
+    fake.isPretty = true;
+    const line = (await sidecar.block(first)).toString();
+    expect(line).not.toContain('\n');
+    expect(JSON.parse(line)).toEqual(JSON.parse(recorded.get(first) as string));
+  });
+});
+
+describe('many blocks', () => {
+  const linesOf = async (blocks: AsyncIterable<Buffer>) =>
+    (await Array.fromAsync(blocks)).map(String).filter((line) => line !== '\n');
+
+  it('come in order, several at a time and no more than that', async () => {
+    const sidecar = await Sidecar.connect((await serveFake()).url, QUICK);
+    fake.delayMs = 3;
+    const ranges = [
+      { from: second, to: second + 9 },
+      { from: first, to: first },
+    ];
+    const lines = await linesOf(blockLines(sidecar, ranges, 4));
+    expect(lines).toEqual([...heights.slice(1, 11), first].map((height) => recorded.get(height)));
+    expect(fake.mostAtOnce).toBeGreaterThan(1);
+    expect(fake.mostAtOnce).toBeLessThanOrEqual(4);
+  });
+
+  it('are not fetched ahead of a reader who takes his time', async () => {
+    const sidecar = await Sidecar.connect((await serveFake()).url, QUICK);
+    const lines = blockLines(sidecar, [{ from: first, to: first + 60 }], 2);
+    await lines.next();
+    await new Promise((later) => setTimeout(later, 50));
+    expect(fake.asked.length).toBeLessThan(10);
+    await lines.return(undefined);
+  });
+});

@@ -1,5 +1,0 @@
-import { dailyFees } from '../../aggregate/metrics/daily-fees.ts';
-import { dailyFees as reference } from '../reference/metrics/daily-fees.ts';
-import type { MetricCase } from '../support/served.ts';
-
-export const dailyFeesCase: MetricCase = { metric: dailyFees, reference };

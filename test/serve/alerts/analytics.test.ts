@@ -1,0 +1,84 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Heartbeat } from '../../../serve/alerts/integrations/heartbeat.ts';
+import { openDesk } from '../../../serve/alerts/services.ts';
+import { type Person, Service, type Source } from './service.ts';
+
+const MINUTE = 60_000;
+let now = Date.UTC(2026, 10, 20, 10);
+let service: Service;
+let ann: Person;
+let project: number;
+let source: Source;
+beforeAll(async () => {
+  service = await Service.open({}, { now: () => now });
+  ann = await service.person('ann');
+  project = await service.project(ann);
+  source = await service.source(ann, project);
+});
+afterAll(() => service?.close());
+
+const read = async (what: string) =>
+  (await service.api(ann, 'GET', `/projects/${project}/analytics/${what}`)).body;
+
+describe('analytics', () => {
+  test('count by day, and take the times by hand', async () => {
+    const send = (title: string, more: object = {}) => service.send(source, { title, ...more });
+    for (let i = 0; i < 3; i++) {
+      await send('flaps');
+      now += 10 * MINUTE;
+      await send('flaps', { end_time: new Date(now).toISOString() });
+    }
+    await send('noisy');
+    for (let i = 0; i < 7; i++) await send('noisy');
+    now += 4 * MINUTE;
+    await service.api(ann, 'PUT', `/projects/${project}/alerts/4`, { status: 'acknowledged' });
+    now += 24 * 60 * MINUTE;
+    await send('later');
+
+    const query = '?start_date=2026-11-20&end_date=2026-11-21';
+    expect(await read(`alerts_by_day${query}`)).toEqual([
+      {
+        date: '2026-11-20',
+        alerts: 4,
+        events: 11,
+        acknowledged: 1,
+        resolved: 3,
+        mean_seconds_to_acknowledge: 240,
+        median_seconds_to_acknowledge: 240,
+        mean_seconds_to_resolve: 600,
+        median_seconds_to_resolve: 600,
+      },
+      expect.objectContaining({ date: '2026-11-21', alerts: 1, events: 1, mean_seconds_to_resolve: null }),
+    ]);
+    expect(await read(`noisiest_alerts${query}&limit=2`)).toMatchObject([
+      { title: 'noisy', events: 8, alerts: 1, last_iid: 4 },
+      { title: 'flaps', events: 3, alerts: 3 },
+    ]);
+    expect(await read(`flapping_alerts${query}`)).toMatchObject([
+      { title: 'flaps', alerts: 3, last_iid: 3, median_seconds_open: 600 },
+    ]);
+    expect(await read('alerts_by_day?start_date=2020-01-01&end_date=2020-12-31')).toEqual([]);
+  });
+});
+
+describe('a heartbeat', () => {
+  test('raises one alert when a source falls silent, and resolves it when it is heard again', async () => {
+    const own = await service.project(ann);
+    const beating = await service.source(ann, own, { heartbeat_minutes: 5 });
+    const desk = await openDesk(service.engine, service.accounts);
+    const heartbeat = new Heartbeat(desk);
+    const alerts = async () => (await service.api(ann, 'GET', `/projects/${own}/alerts`)).body;
+    await heartbeat.check();
+    now += 4 * MINUTE;
+    await heartbeat.check();
+    expect(await alerts()).toEqual([]);
+    now += 1 * MINUTE;
+    for (let i = 0; i < 3; i++) await heartbeat.check();
+    await new Heartbeat(desk).check();
+    expect(await alerts()).toMatchObject([{ title: 'Tool is silent', status: 'triggered', event_count: 1 }]);
+    now += MINUTE;
+    await service.send(beating, { title: 'alive', end_time: '2026-11-21' });
+    await heartbeat.check();
+    expect(await alerts()).toMatchObject([{ title: 'Tool is silent', status: 'resolved' }]);
+  });
+});

@@ -1,0 +1,162 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { alertEvents } from '../../../aggregate/alerts/model/tables.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { firing, type Person, prometheusBody, Service, type Source } from './service.ts';
+
+let service: Service;
+let ann: Person;
+let project: number;
+let source: Source;
+beforeAll(async () => {
+  service = await Service.open();
+  ann = await service.person('ann');
+  project = await service.project(ann);
+  source = await service.source(ann, project);
+});
+afterAll(() => service?.close());
+
+const alertsOf = async (search: string) =>
+  (await service.api(ann, 'GET', `/projects/${project}/alerts?search=${encodeURIComponent(search)}`)).body;
+
+describe('bad input', () => {
+  const BROKEN: [string, string | Buffer][] = [
+    ['nothing', ''],
+    ['a lone brace', '{'],
+    ['a trailing comma', '{"title":"x",}'],
+    ['single quotes', "{'title':'x'}"],
+    ['a raw NUL in a text', '{"title":"a\0b"}'],
+    ['invalid UTF-8', Buffer.from([0x7b, 0x22, 0x61, 0x22, 0x3a, 0x22, 0xc3, 0x28, 0x22, 0x7d])],
+    ['UTF-16', Buffer.from('{"title":"x"}', 'utf16le')],
+    ['NaN', '{"title":NaN}'],
+  ];
+  test.each(BROKEN)('%s is 400', async (_name, body) => {
+    expect(await service.send(source, body)).toMatchObject({ status: 400, body: { error: 'invalid_json' } });
+  });
+
+  const SHAPELESS: [string, string][] = [
+    ['a list', '[{"title":"x"}]'],
+    ['a text', '"x"'],
+    ['a number', '1'],
+    ['null', 'null'],
+    ['lists within lists', `{"a":${'['.repeat(100)}${']'.repeat(100)}}`],
+    ['a bomb of lists', '['.repeat(500_000)],
+    ['a bomb of objects', '{"a":'.repeat(150_000)],
+  ];
+  test.each(SHAPELESS)('%s is 422', async (_name, body) => {
+    expect(await service.send(source, body)).toMatchObject({
+      status: 422,
+      body: { error: 'invalid_payload' },
+    });
+  });
+
+  const labels = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`l${i}`, i]));
+
+  test('a million labels are too large a body', async () => {
+    const body = JSON.stringify(prometheusBody([firing({ labels: labels(1_000_000) })]));
+    expect(await service.send(source, body)).toMatchObject({
+      status: 413,
+      body: { error: 'payload_too_large' },
+    });
+  });
+
+  const ODD: [string, string][] = [
+    ['99 levels', `{"title":"deep","a":${'['.repeat(99)}${']'.repeat(99)}}`],
+    ['brackets in texts', JSON.stringify({ title: 'brackets', a: '['.repeat(5000) })],
+    ['as many values as fit', JSON.stringify({ title: 'values', ...labels(60_000) })],
+    [
+      'as many labels as fit',
+      JSON.stringify(
+        prometheusBody([firing({ fingerprint: '', labels: { alertname: 'labels', ...labels(60_000) } })]),
+      ),
+    ],
+    [
+      'items that began in year 1 and in year 9999',
+      JSON.stringify(
+        prometheusBody([
+          firing({ fingerprint: 'eeeeeeeeeeeeeee1', startsAt: '0001-01-01T00:00:00Z' }),
+          firing({ fingerprint: 'eeeeeeeeeeeeeee2', startsAt: '9999-12-31T23:59:59Z' }),
+        ]),
+      ),
+    ],
+    ['whitespace around and within', ' \r\n{\n  "title": "spaces",\t"a": [ 1,\n 2 ]\n} \n'],
+    ['an escaped NUL', '{"title":"a\\u0000b"}'],
+    ['half a surrogate pair', '{"title":"a\\ud800b","\\udc00":1}'],
+    ['huge numbers', '{"title":"numbers","a":1e400,"b":-1e-400,"c":123456789012345678901234567890}'],
+    [
+      'keys of objects themselves',
+      '{"title":"keys","__proto__":{"x":1},"constructor":{"prototype":1},"toString":"x"}',
+    ],
+    ['keys twice', '{"title":"first","title":"second"}'],
+    ['a byte order mark', '\ufeff{"title":"mark"}'],
+    [
+      'dates of year 1 and 9999',
+      '{"title":"dates","start_time":"0001-01-01T00:00:00Z","end_time":"9999-12-31T23:59:59Z"}',
+    ],
+    ['SQL', `{"title":"'; DROP TABLE alerts; --","service":"\\\\'","fingerprint":"') OR 1=1"}`],
+    ...[
+      '"text"',
+      '1',
+      '1.5',
+      'true',
+      'false',
+      'null',
+      '[]',
+      '["a",1,null]',
+      '{}',
+      '{"a":1}',
+      '""',
+      '1e999',
+    ].map((value): [string, string] => [
+      `a fingerprint of ${value}`,
+      `{"title":"print","fingerprint":${value}}`,
+    ]),
+  ];
+  test.each(ODD)('%s: taken', async (_name, body) => {
+    expect((await service.send(source, body)).status).toBe(200);
+  });
+
+  test('texts come back as they were sent', async () => {
+    const title = `'"\\; ünï 🦀 <b>&amp;</b> \t`;
+    const { body } = await service.send(source, { title, description: 'a\nb\r\nc', hosts: ["h'1", 'h"2'] });
+    const { body: alert } = await service.api(ann, 'GET', `/projects/${project}/alerts/${body[0].iid}`);
+    expect(alert).toMatchObject({ title, description: 'a\nb\r\nc', hosts: ["h'1", 'h"2'] });
+    expect(alert.payload).toMatchObject({ title });
+  });
+
+  test.each([
+    ['on one line', '{"title":"kept 1","a":{"b":[1,"}{"]},"n":12345678901234567890.5}'],
+    ['on many lines', '{\n "title": "kept 2",\r\n "u": "\\ud83d\\ude00 \\u0000 ü 🦀"\n}\n'],
+    ['with keys twice', '{"title":"kept 3","a":1,"a":2}'],
+  ])('a body %s is kept to the letter', async (_name, body) => {
+    await service.send(source, body);
+    await alertsOf('kept');
+    const rows = await service.engine.runtime.store.rows<{ body: string }>(
+      sql`SELECT body FROM ${alertEvents} WHERE project = ${project} ORDER BY position DESC LIMIT 1`,
+    );
+    expect(rows[0]?.body).toBe(body);
+  });
+
+  test('of a body with bad items the good ones are taken, and the bad ones kept with their reason', async () => {
+    const body = prometheusBody([
+      firing({ fingerprint: 'cccccccccccccccc', annotations: { title: 'good one' } }),
+      { status: 'firing' },
+      null,
+      firing({ fingerprint: 'dddddddddddddddd', annotations: { title: 'good two' } }),
+    ]);
+    expect((await service.send(source, body)).body.map(({ title }: { title: string }) => title)).toEqual([
+      'good one',
+      'good two',
+    ]);
+    expect(await alertsOf('good one')).toHaveLength(1);
+    const letters = (await service.app.inject('/api/status')).json().dead_letters;
+    expect(letters.total).toBeGreaterThanOrEqual(2);
+    expect(JSON.stringify(letters.latest)).toContain('alerts[2]: expected an object');
+  });
+
+  test('items that are all bad are 422, each with its reason', async () => {
+    const { status, body } = await service.send(source, prometheusBody([{}, 1]));
+    expect(status).toBe(422);
+    expect(body.message).toContain('alerts[0]: title');
+    expect(body.message).toContain('alerts[1]: expected an object');
+  });
+});

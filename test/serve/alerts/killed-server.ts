@@ -1,0 +1,46 @@
+/**
+ * A server made to be killed: on its first start it makes a project with two integrations and tells their addresses
+ * in a file; then it serves, and says its port.
+ */
+import { existsSync, writeFileSync } from 'node:fs';
+import { Engine } from '../../../aggregate/engine.ts';
+import { readConfig } from '../../../infra/config/config.ts';
+import { buildApp } from '../../../serve/http/app.ts';
+import { openAccounts } from '../../../serve/identity/accounts/accounts.ts';
+import { createKey } from '../../../serve/identity/accounts/keys.ts';
+import { createUser } from '../../../serve/identity/accounts/people.ts';
+
+const [factsFile = '', port = '0'] = process.argv.slice(2);
+const engine = await Engine.open(readConfig());
+const app = await buildApp(engine);
+await app.listen({ host: '127.0.0.1', port: Number(port) });
+
+if (!existsSync(factsFile)) {
+  const accounts = await openAccounts(engine);
+  const user = await createUser(accounts, { username: 'ann', email: 'ann@example.org', password: null });
+  const key = await createKey(accounts, user, 'personal', { name: 'test', scopes: ['api'], expires_ms: 0 });
+  const call = async (path: string, payload: object) => {
+    const reply = await app.inject({
+      method: 'POST',
+      url: `/api/v4${path}`,
+      headers: { authorization: `Bearer ${key.text}` },
+      payload,
+    });
+    return reply.json();
+  };
+  const { id: project } = await call('/projects', { name: 'Killed' });
+  const targets = [];
+  for (const type of ['HTTP', 'PROMETHEUS']) {
+    const made = await call(`/projects/${project}/integrations`, { type, name: type });
+    targets.push({ project, path: new URL(made.url).pathname, key: made.authorization_key });
+  }
+  writeFileSync(factsFile, JSON.stringify({ token: key.text, targets }));
+}
+const address = app.server.address();
+process.stdout.write(`port ${typeof address === 'object' && address ? address.port : 0}\n`);
+
+process.on('SIGTERM', async () => {
+  await app.close();
+  await engine.close();
+  process.exit(0);
+});

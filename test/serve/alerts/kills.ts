@@ -1,0 +1,166 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { ALERTS_TOPIC } from '../../../aggregate/alerts/model/event.ts';
+import { Engine } from '../../../aggregate/engine.ts';
+import { readConfig } from '../../../infra/config/config.ts';
+import { temporaryDirectory } from '../../support/engine.ts';
+import { Random } from '../../support/random.ts';
+import { judge, type Verdict } from './accepted.ts';
+import { Senders, type Target } from './senders.ts';
+
+const SERVER = fileURLToPath(new URL('killed-server.ts', import.meta.url));
+const WINDOWS = { retryMs: 2000, namedMs: 3_600_000 };
+
+export interface Faults {
+  readonly deliveries: number;
+  readonly kills: number;
+  readonly senders: number;
+  readonly seed: number;
+}
+
+export interface Outcome extends Verdict {
+  readonly kills: number;
+  readonly attempts: number;
+}
+
+interface Facts {
+  readonly token: string;
+  readonly targets: readonly Target[];
+}
+
+const PATIENCE_MS = 60_000;
+
+/**
+ * Many senders deliver while people change statuses and the server is killed at any moment. Then what is stored is
+ * compared with a slow reference that is given the accepted events.
+ */
+export async function deliverUnderKills(
+  faults: Faults,
+  onProgress: (done: number, kills: number) => void = () => {},
+): Promise<Outcome> {
+  using directory = temporaryDirectory();
+  const server = new KilledServer(directory.path);
+  await server.start();
+  const { token, targets } = JSON.parse(readFileSync(server.factsFile, 'utf8')) as Facts;
+  const senders = new Senders({
+    address: () => server.address,
+    targets,
+    token,
+    senders: faults.senders,
+    seed: faults.seed,
+    patienceMs: PATIENCE_MS,
+  });
+  const killer = async () => {
+    const random = new Random(faults.seed);
+    const share = faults.deliveries / (faults.kills + 1);
+    for (let kill = 1; kill <= faults.kills && senders.done < faults.deliveries; ) {
+      onProgress(senders.done, server.kills);
+      if (senders.done < kill * share) {
+        await pause(random.whole(1, 20));
+        continue;
+      }
+      await pause(random.whole(0, 100));
+      await server.kill();
+      kill++;
+    }
+  };
+  let isBroken = false;
+  const killing = killer().catch((error) => {
+    isBroken = true;
+    throw error;
+  });
+  await Promise.all([killing, senders.run(() => !isBroken && senders.done < faults.deliveries)]);
+  // The last one also dies: what it had not written is written by whoever comes next.
+  await server.end();
+  const projects = [...new Set(targets.map(({ project }) => project))];
+  const verdict = await verdictOf(server, projects, senders.marks);
+  return { kills: server.kills, attempts: senders.attempts, ...verdict };
+}
+
+async function verdictOf(
+  server: KilledServer,
+  projects: readonly number[],
+  marks: Senders['marks'],
+): Promise<Verdict> {
+  // The rules that the server had: what it left undecided is decided on by them.
+  const engine = await Engine.open(readConfig(server.env));
+  try {
+    await engine.alerts();
+    // What the log still held is decided on in the background.
+    await engine.runtime.log.settle(ALERTS_TOPIC, 'grouping');
+    await (await engine.alerts()).settle();
+    return await judge(engine.runtime.store, projects, marks, WINDOWS);
+  } finally {
+    await engine.close();
+  }
+}
+
+class KilledServer {
+  readonly directory: string;
+  readonly factsFile: string;
+  #child: ChildProcess | undefined;
+  #said = '';
+  #port = 0;
+  kills = 0;
+
+  constructor(directory: string) {
+    this.directory = join(directory, 'data');
+    this.factsFile = join(directory, 'facts.json');
+  }
+
+  get address(): string {
+    return `http://127.0.0.1:${this.#port}`;
+  }
+
+  get env(): Record<string, string> {
+    return {
+      DATA_DIR: this.directory,
+      LOG_LEVEL: 'fatal',
+      ALERT_RETRY_WINDOW_SECONDS: String(WINDOWS.retryMs / 1000),
+      ALERT_IDEMPOTENCY_HOURS: '1',
+      ALERT_OPEN_CACHED: '5',
+      // Answers are compared with what is stored, also those of a busy machine.
+      ALERT_ANSWER_SECONDS_MAX: '60',
+    };
+  }
+
+  async start(): Promise<void> {
+    const child = spawn(process.execPath, [SERVER, this.factsFile, String(this.#port)], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, UV_THREADPOOL_SIZE: '16', TZ: 'UTC', ...this.env },
+    });
+    this.#child = child;
+    child.stderr?.on('data', (text) => {
+      this.#said = `${this.#said}${text}`.slice(-2000);
+    });
+    for await (const line of createInterface({ input: child.stdout as NonNullable<typeof child.stdout> })) {
+      const [, port] = /^port (\d+)$/.exec(line) ?? [];
+      if (port === undefined) continue;
+      this.#port = Number(port);
+      return;
+    }
+    throw new Error(`the server did not start: ${this.#said}`);
+  }
+
+  async kill(): Promise<void> {
+    await this.end();
+    await this.start();
+  }
+
+  async end(): Promise<void> {
+    const child = this.#child as ChildProcess;
+    // Nobody but this may end it.
+    if (child.exitCode !== null || child.signalCode !== null) {
+      throw new Error(`the server ended by itself (${child.exitCode ?? child.signalCode}): ${this.#said}`);
+    }
+    const closed = once(child, 'exit');
+    child.kill('SIGKILL');
+    await closed;
+    this.kills++;
+  }
+}

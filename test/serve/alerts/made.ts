@@ -1,0 +1,37 @@
+import type { Random } from '../../support/random.ts';
+import { prometheusBody } from './service.ts';
+
+const FINGERPRINTS = Array.from({ length: 12 }, (_, i) =>
+  (0x08dcd0f670d40000 + i).toString(16).padStart(16, '0').slice(-16),
+);
+const STARTS = ['2026-11-21T03:10:27.487Z', '2026-11-21T03:20:00Z'];
+const ENDS = ['2026-11-21T04:00:00Z', '0001-01-01T00:00:00Z'];
+
+/** A delivery as a tool might send it: generic or a group of items, firing or over, of few fingerprints. */
+export function madeBody(random: Random, spread = FINGERPRINTS.length): Record<string, unknown> {
+  const prints = FINGERPRINTS.slice(0, spread);
+  if (random.chance(0.4)) {
+    return {
+      title: `Trouble ${random.whole(1, 3)}`,
+      fingerprint: random.pick(prints),
+      severity: random.pick(['critical', 'high', 'low', 'info']),
+      ...(random.chance(0.3) ? { end_time: ENDS[0] } : {}),
+    };
+  }
+  const items = Array.from({ length: random.whole(1, 5) }, () => {
+    const isOver = random.chance(0.35);
+    return {
+      status: isOver ? 'resolved' : 'firing',
+      labels: { alertname: `Rule ${random.whole(1, 3)}`, severity: random.pick(['page', 'warning', 's1']) },
+      annotations: {},
+      startsAt: random.pick(STARTS),
+      endsAt: isOver ? random.pick(ENDS) : ENDS[1],
+      generatorURL: 'http://p/graph?g0.expr=up',
+      fingerprint: random.pick(prints),
+    };
+  });
+  return prometheusBody(items, { groupKey: random.pick(['{}:{a="1"}', '{}:{a="2"}']) });
+}
+
+/** A few deliveries are named by their sender. */
+export const madeName = (random: Random): string => (random.chance(0.1) ? `name ${random.whole(1, 5)}` : '');

@@ -1,0 +1,204 @@
+import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { isPrivate } from '../../../serve/alerts/notifications/post.ts';
+import { pause, until } from '../../infra/ports/opened.ts';
+import { type Person, Service, type Source } from './service.ts';
+
+interface Received {
+  readonly event: string;
+  readonly delivery: string;
+  readonly signature: string;
+  readonly text: string;
+  // biome-ignore lint/suspicious/noExplicitAny: what was sent is looked at field by field
+  readonly body: any;
+}
+
+let service: Service;
+let ann: Person;
+let receiver: Server;
+let received: Received[] = [];
+/** Statuses of the next answers; 200 after them. */
+let answers: number[] = [];
+let address: string;
+
+beforeAll(async () => {
+  service = await Service.open({ ALERT_PRIVATE_TARGETS: 'true' });
+  ann = await service.person('ann');
+  receiver = createServer((request, reply) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk) => chunks.push(chunk));
+    request.on('end', () => {
+      const status = answers.shift() ?? 200;
+      const text = Buffer.concat(chunks).toString();
+      const header = (name: string) => String(request.headers[`x-chain-metrics-${name}`] ?? '');
+      if (status === 200) {
+        received.push({
+          event: header('event'),
+          delivery: header('delivery'),
+          signature: header('signature'),
+          text,
+          body: JSON.parse(text),
+        });
+      }
+      reply.writeHead(status, status === 302 ? { location: '/elsewhere' } : {}).end();
+    });
+  }).listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  address = `http://127.0.0.1:${(receiver.address() as { port: number }).port}/told`;
+});
+afterAll(async () => {
+  receiver?.close();
+  await service?.close();
+});
+beforeEach(() => {
+  received = [];
+  answers = [];
+});
+
+async function watched(): Promise<{ source: Source; secret: string; hook: string }> {
+  const project = await service.project(ann);
+  const source = await service.source(ann, project);
+  const { body } = await service.api(ann, 'POST', `/projects/${project}/hooks`, {
+    name: 'chat',
+    url: address,
+  });
+  return { source, secret: body.secret, hook: body.id };
+}
+const events = () => received.map(({ event, body }) => `${event} ${body.object_attributes.iid}`);
+
+describe('outgoing webhooks', () => {
+  test('tell of created, acknowledged and resolved alerts in this order, signed', async () => {
+    const { source, secret } = await watched();
+    await service.send(source, { title: 'told' });
+    await service.send(source, { title: 'told' });
+    await until('the first was told', () => received.length === 1);
+    await service.api(ann, 'PUT', `/projects/${source.project}/alerts/1`, { status: 'acknowledged' });
+    await service.send(source, { title: 'told', end_time: '2026-11-21T04:00:00Z' });
+    await until('all were told', () => received.length === 3);
+    expect(events()).toEqual(['created 1', 'acknowledged 1', 'resolved 1']);
+    expect(received[2]?.body).toMatchObject({
+      object_kind: 'alert',
+      event: 'resolved',
+      object_attributes: { title: 'told', status: 'resolved', event_count: 2 },
+    });
+    for (const { signature, text } of received) {
+      const [, seconds, hex] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(signature) ?? [];
+      expect(hex).toBe(createHmac('sha256', secret).update(`${seconds}.${text}`).digest('hex'));
+    }
+    expect(new Set(received.map(({ delivery }) => delivery)).size).toBe(3);
+  });
+
+  test('are tried again until they are answered, in order, and the fault can be seen meanwhile', async () => {
+    const { source, hook } = await watched();
+    answers = [500, 302, 404];
+    await service.send(source, { title: 'one' });
+    await service.send(source, { title: 'two' });
+    const shown = async () =>
+      (await service.api(ann, 'GET', `/projects/${source.project}/hooks/${hook}`)).body;
+    await until('a fault is shown', async () => (await shown()).last_fault !== null);
+    await until('both were told', () => received.length === 2, 20_000);
+    expect(events()).toEqual(['created 1', 'created 2']);
+    await until('the fault is gone', async () => (await shown()).last_fault === null);
+    expect(await shown()).toMatchObject({ last_status: 200 });
+  });
+
+  test('tell of nothing that was before them, that they did not ask for, or while they are off', async () => {
+    const project = await service.project(ann);
+    const source = await service.source(ann, project);
+    await service.send(source, { title: 'before' });
+    const made = await service.api(ann, 'POST', `/projects/${project}/hooks`, {
+      url: address,
+      events: ['resolved'],
+    });
+    await service.send(source, { title: 'not asked for' });
+    const hook = `/projects/${project}/hooks/${made.body.id}`;
+    await service.api(ann, 'PUT', hook, { active: false });
+    await service.send(source, { title: 'before', end_time: '2026-11-21' });
+    await service.api(ann, 'PUT', hook, { active: true });
+    await service.send(source, { title: 'not asked for', end_time: '2026-11-21' });
+    await until('one was told', () => received.length > 0);
+    await pause(200);
+    expect(events()).toEqual(['resolved 2']);
+  });
+
+  test('can be tried, and every attempt can be read afterwards', async () => {
+    const { source, secret, hook } = await watched();
+    const path = `/projects/${source.project}/hooks/${hook}`;
+    answers = [500];
+    expect((await service.api(ann, 'POST', `${path}/test`)).body).toMatchObject({
+      status: 500,
+      fault: 'answered with 500',
+    });
+    expect((await service.api(ann, 'POST', `${path}/test`)).body).toMatchObject({ status: 200, fault: null });
+    expect(received[0]).toMatchObject({ event: 'test', body: { object_attributes: { iid: 0 } } });
+    expect(received[0]?.signature).toMatch(/^t=\d+,v1=[0-9a-f]{64}$/);
+    await service.send(source, { title: 'real' });
+    await until('it was told', () => received.length === 2);
+    await until('it can be read', async () => {
+      const { body } = await service.api(ann, 'GET', `${path}/deliveries`);
+      return body.length === 3;
+    });
+    const { body } = await service.api(ann, 'GET', `${path}/deliveries?limit=2`);
+    expect(body).toMatchObject([
+      { event: 'created', alert_iid: 1, status: 200, fault: null, milliseconds: expect.any(Number) },
+      { event: 'test', alert_iid: null, status: 200 },
+    ]);
+    expect(JSON.stringify(body)).not.toContain(secret);
+  });
+
+  test.each(['', 'ftp://a.example', 'not an address', 'http://user:pass@a.example/'])(
+    'the address %j is refused',
+    async (url) => {
+      const project = await service.project(ann);
+      const reply = await service.api(ann, 'POST', `/projects/${project}/hooks`, { url });
+      expect(reply).toMatchObject({ status: 400, body: { errors: { url: expect.anything() } } });
+    },
+  );
+
+  test.each([
+    ['127.0.0.1', true],
+    ['10.1.2.3', true],
+    ['172.31.0.1', true],
+    ['192.168.1.1', true],
+    ['169.254.169.254', true],
+    ['100.64.0.1', true],
+    ['0.0.0.0', true],
+    ['::1', true],
+    ['::', true],
+    ['fd00::1', true],
+    ['fe80::1', true],
+    ['::ffff:127.0.0.1', true],
+    ['8.8.8.8', false],
+    ['2606:4700::1111', false],
+  ])('%s is private: %s', (address, expected) => {
+    expect(isPrivate(address)).toBe(expected);
+  });
+});
+
+describe('the link to an on-call tool', () => {
+  test('passes its alerts on, and nothing else can be active beside it', async () => {
+    const project = await service.project(ann);
+    const other = await service.source(ann, project, { name: 'other' });
+    const link = { type: 'ONCALL', name: 'on call', api_url: address };
+    const path = `/projects/${project}/integrations`;
+    expect((await service.api(ann, 'POST', path, link)).status).toBe(409);
+    await service.api(ann, 'PUT', `${path}/${other.id}`, { active: false });
+    const source = await service.source(ann, project, link);
+    expect((await service.api(ann, 'PUT', `${path}/${other.id}`, { active: true })).status).toBe(409);
+    expect((await service.api(ann, 'POST', path, { type: 'HTTP', name: 'third' })).status).toBe(409);
+    answers = [503];
+    await service.send(source, { title: 'on call' });
+    await until('it was passed on', () => received.length === 1, 20_000);
+    expect(received[0]).toMatchObject({ event: 'created', signature: '' });
+    await service.api(ann, 'PUT', `${path}/${source.id}`, { active: false });
+    expect((await service.api(ann, 'PUT', `${path}/${other.id}`, { active: true })).status).toBe(200);
+  });
+
+  test('needs an address', async () => {
+    const project = await service.project(ann);
+    const reply = await service.api(ann, 'POST', `/projects/${project}/integrations`, { type: 'ONCALL' });
+    expect(reply).toMatchObject({ status: 400, body: { errors: { api_url: expect.anything() } } });
+  });
+});

@@ -1,0 +1,291 @@
+import { once } from 'node:events';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import { createRequire } from 'node:module';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { launchBrowser } from '../../support/browser.ts';
+import { CHROMIUM, canRun } from '../../support/needed.ts';
+import { firing, prometheusBody, Service } from './service.ts';
+
+const isPossible = canRun(CHROMIUM);
+/** Screenshots stay here, to be looked at. */
+const SCREENS = new URL('../../output/screens/', import.meta.url).pathname;
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+let service: Service;
+let origin: string;
+let browser: Browser;
+let page: Page;
+/** Whom webhooks tell. */
+let receiver: Server;
+const complaints: string[] = [];
+
+beforeAll(async () => {
+  if (!isPossible) return;
+  mkdirSync(SCREENS, { recursive: true });
+  service = await Service.open({ ALERT_RETRY_WINDOW_SECONDS: '1', ALERT_PRIVATE_TARGETS: 'true' });
+  receiver = createServer((request, reply) => {
+    request.resume().on('end', () => reply.writeHead(request.url === '/refuses' ? 418 : 200).end());
+  }).listen(0, '127.0.0.1');
+  await once(receiver, 'listening');
+  origin = await service.app.listen({ host: '127.0.0.1', port: 0 });
+  browser = await launchBrowser();
+  const context = await browser.newContext({ viewport: { width: 1240, height: 860 }, colorScheme: 'light' });
+  page = await context.newPage();
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !message.text().includes('422')) complaints.push(message.text());
+  });
+  page.on('pageerror', (error) => complaints.push(error.message));
+  await page.goto(`${origin}/sign-up`);
+  await page.getByLabel('User name').fill('ann');
+  await page.getByLabel('Password').fill('a long enough passphrase 17');
+  await page.locator('main form button').last().click();
+  await page.waitForURL(/\/profile/);
+});
+afterAll(async () => {
+  await browser?.close();
+  receiver?.close();
+  await service?.close();
+});
+
+/** Keeps a picture of the page and finds what keeps people from using it. */
+async function look(name: string): Promise<void> {
+  await page.screenshot({ path: join(SCREENS, `alerts-${name}.png`), fullPage: true });
+  await page.evaluate(AXE);
+  const violations = await page.evaluate(async () => {
+    // biome-ignore lint/suspicious/noExplicitAny: axe has put itself into the page
+    const found = await (globalThis as any).axe.run({ runOnly: ['wcag2a', 'wcag2aa'] });
+    return found.violations.map(
+      (one: { id: string; nodes: { html: string }[] }) => `${one.id}: ${one.nodes[0]?.html}`,
+    );
+  });
+  expect(violations).toEqual([]);
+}
+
+const clickButton = (name: string) => page.getByRole('button', { name, exact: true }).click();
+const text = async (selector: string) => (await page.locator(selector).first().textContent()) ?? '';
+
+const SAMPLE = JSON.stringify(
+  {
+    event: {
+      name: 'CPU is too hot',
+      text: '93 degrees on node 4',
+      level: 'high',
+      when: '2026-11-21T03:00:00Z',
+    },
+    nodes: ['node-4'],
+    system: 'render farm',
+  },
+  null,
+  2,
+);
+
+describe.runIf(isPossible)('the pages of alerts', () => {
+  test('make a project and an integration, whose key is shown once', async () => {
+    await page.goto(`${origin}/projects`);
+    await look('projects-empty');
+    await page.getByLabel('Name').fill('Render farm');
+    await clickButton('Make the project');
+    await page.waitForURL(/\/projects\/1\/integrations$/);
+    await look('integrations-empty');
+    await page.getByLabel('Name', { exact: true }).fill('Thermometer');
+    await clickButton('Make the integration');
+    const key = await text('#secret');
+    expect(key).toMatch(/^[\w-]{43}$/);
+    expect(await text('#address')).toMatch(/\/alerts\/[0-9a-f]{16}\/notify\.json$/);
+    await look('integration-made');
+    await page.goto(`${origin}/projects/1/integrations`);
+    await page.getByRole('link', { name: 'Thermometer' }).click();
+    expect(await page.content()).not.toContain(key);
+    await look('integration');
+  });
+
+  test('map a sample', async () => {
+    await page.getByRole('link', { name: 'Custom mapping' }).click();
+    await page.getByLabel('What your tool sends').fill('{broken');
+    await clickButton('Save the sample');
+    expect(await text('.note.bad')).toContain('valid JSON');
+    await page.getByLabel('What your tool sends').fill(SAMPLE);
+    await clickButton('Save the sample');
+    await page.getByLabel('Title').selectOption('["event","name"]');
+    await page.getByLabel('Description').selectOption('["event","text"]');
+    await page.getByLabel('Severity').selectOption('["event","level"]');
+    await page.getByLabel('Start time').selectOption('["event","when"]');
+    await page.getByLabel('Hosts').selectOption('["nodes"]');
+    await page.getByLabel('Service').selectOption('["system"]');
+    await clickButton('Save the mapping');
+    expect(await text('main')).toContain('CPU is too hot');
+    await look('mapping');
+  });
+
+  test('send a test alert and see that it is grouped', async () => {
+    await page.getByRole('link', { name: 'Send test alert' }).click();
+    await page.getByLabel('Payload').fill('[1]');
+    await clickButton('Send');
+    expect(await text('.note.bad')).toContain('JSON object');
+    await page.getByLabel('Payload').fill(SAMPLE);
+    await clickButton('Send');
+    expect(await text('.note.good')).toContain('#1 CPU is too hot');
+    await look('test-alert');
+    await clickButton('Send');
+    expect(await text('.note.good')).toContain('grouped');
+    await page.getByRole('link', { name: 'Alerts', exact: true }).click();
+    expect(await page.locator('tbody tr').count()).toBe(1);
+    expect(await text('tbody tr .number')).toBe('2');
+  });
+
+  test('show what other tools send as well, by status, severity, words and order', async () => {
+    const ann = (await service.accounts.users.get('1')) as never;
+    const { createKey } = await import('../../../serve/identity/accounts/keys.ts');
+    const { text: token } = await createKey(service.accounts, ann, 'personal', {
+      name: 'test',
+      scopes: ['api'],
+      expires_ms: 0,
+    });
+    const source = await service.source({ user: ann, token }, 1, {
+      type: 'PROMETHEUS',
+      name: 'Alertmanager',
+    });
+    const severities = ['s1', 'page', 'warning', 'info', 'error'];
+    const items = Array.from({ length: 24 }, (_, i) =>
+      firing({
+        fingerprint: (i + 16).toString(16).padStart(16, '0'),
+        labels: { alertname: 'Rule', severity: severities[i % 5], platform_environment_name: 'production' },
+        annotations: {
+          summary: ['Disk of db-%d is almost full', 'Node %d is down', 'Queue %d grows'][i % 3]?.replace(
+            '%d',
+            String(i),
+          ),
+          description: 'It has been so for 10 minutes.',
+          runbook: 'https://wiki.example/runbook',
+          dashboard: 'https://grafana.example/d/1',
+        },
+        startsAt: new Date(Date.now() - i * 3_600_000).toISOString(),
+      }),
+    );
+    expect((await service.send(source, prometheusBody(items))).body).toHaveLength(24);
+    await page.reload();
+    expect(await page.locator('.count').allInnerTexts()).toEqual(['25', '25', '0', '0', '0', '25']);
+    await look('list');
+    await page.getByLabel('Search').fill('disk');
+    await page.getByLabel('Severity').selectOption('critical');
+    await clickButton('Apply');
+    const titles = await page.locator('tbody th a').allInnerTexts();
+    expect(titles.length).toBeGreaterThan(0);
+    expect(titles.every((title) => title.includes('Disk'))).toBe(true);
+    await page.getByLabel('Source').selectOption({ label: 'Thermometer' });
+    await clickButton('Apply');
+    expect(await text('.empty')).toContain('No alert is like this');
+    await page.getByLabel('Source').selectOption('');
+    await page.getByLabel('Search').fill('nothing is like this');
+    await clickButton('Apply');
+    expect(await text('.empty')).toContain('No alert is like this');
+  });
+
+  test('acknowledge, assign, note, make an incident and resolve', async () => {
+    await page.goto(`${origin}/projects/1/alerts/3`);
+    await clickButton('Acknowledge');
+    expect(await text('.tag.status-acknowledged')).toBe('acknowledged');
+    await page.getByLabel('Assignee').selectOption({ label: '@ann' });
+    await clickButton('Assign');
+    await page.getByLabel('New note').fill('Looking at it <b>now</b>.');
+    await clickButton('Write it');
+    expect(await text('.remark .prose')).toBe('Looking at it <b>now</b>.');
+    await page.getByRole('button', { name: 'Make an incident' }).click();
+    await look('alert');
+    await page.getByRole('link', { name: 'Incident #1' }).click();
+    expect(await text('main')).toContain('It has been so for 10 minutes.');
+    await look('incident');
+    await page.goto(`${origin}/projects/1/alerts/3`);
+    await clickButton('Resolve');
+    expect(await text('.tag.status-resolved')).toBe('resolved');
+    expect(await text('.history')).toContain('resolved by @ann');
+    await page.goto(`${origin}/projects/1/incidents/1`);
+    await page.reload();
+    expect(await text('.heading')).toContain('closed');
+  });
+
+  test('tell another address, show its secret once, try it and see what it was told', async () => {
+    const address = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+    await page.goto(`${origin}/projects/1/alerts`);
+    await page.getByRole('link', { name: 'Webhooks' }).click();
+    await look('hooks-empty');
+    await page.getByLabel('Address').fill('ftp://chat.example');
+    await clickButton('Make the webhook');
+    expect(await text('.fault')).toContain('http or https');
+    await page.getByLabel('Address').fill(`${address}/takes`);
+    await page.getByLabel('Name').fill('Chat');
+    await clickButton('Make the webhook');
+    const secret = await text('#secret');
+    expect(secret).toMatch(/^[\w-]{43}$/);
+    await look('hook-made');
+    await page.getByRole('button', { name: 'Send a test delivery' }).click();
+    expect(await text('.note.good')).toContain('The test was taken: 200');
+    expect(await page.content()).not.toContain(secret);
+    await page.getByLabel('Address').fill(`${address}/refuses`);
+    await clickButton('Save');
+    await page.getByRole('button', { name: 'Send a test delivery' }).click();
+    expect(await text('.note.bad')).toContain('answered with 418');
+    expect(await page.locator('tbody .tag.bad').allInnerTexts()).toEqual(['answered with 418']);
+    await look('hook');
+    await page.goto(`${origin}/projects/1/hooks`);
+    expect(await text('tbody')).toContain('Chat');
+    await look('hooks');
+    await page.getByRole('link', { name: 'Chat' }).click();
+    await page.getByRole('button', { name: 'Delete Chat' }).click();
+    expect(await text('.empty')).toContain('Nobody else is told');
+  });
+
+  test('tell how regularly a source is heard, and draw what the alerts say over time', async () => {
+    await page.goto(`${origin}/projects/1/integrations`);
+    await page.getByRole('link', { name: 'Thermometer' }).click();
+    await page.getByLabel('Heartbeat, minutes').fill('5');
+    await clickButton('Save');
+    await page.getByRole('link', { name: 'Send test alert' }).click();
+    await clickButton('Send');
+    await page.goto(`${origin}/projects/1/integrations`);
+    expect(await text('tbody')).toContain('every 5 min');
+    await look('integrations');
+    await page.goto(`${origin}/projects/1/analytics`);
+    expect(await page.locator('.chart svg').count()).toBe(2);
+    expect(await page.locator('.bar rect').count()).toBeGreaterThan(0);
+    await look('analytics');
+  });
+
+  test('members, settings, and the same in the dark and on a telephone', async () => {
+    await page.goto(`${origin}/projects/1/members`);
+    await look('members');
+    await page.getByLabel('User name').fill('nobody-there');
+    await clickButton('Add');
+    expect(await text('.note.bad')).toContain('User Not Found');
+    await page.goto(`${origin}/projects/1/settings`);
+    await look('settings');
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.goto(`${origin}/projects/1/alerts`);
+    await look('list-dark');
+    await page.goto(`${origin}/projects/1/alerts/3`);
+    await look('alert-dark');
+    await page.setViewportSize({ width: 390, height: 844 });
+    await page.goto(`${origin}/projects/1/alerts`);
+    await look('list-small');
+    const widest = await page
+      .locator('html')
+      .evaluate((root) => (root as unknown as { scrollWidth: number }).scrollWidth);
+    expect(widest).toBeLessThanOrEqual(390);
+  });
+
+  test('nobody else sees any of it', async () => {
+    const stranger = await browser.newContext();
+    const other = await stranger.newPage();
+    await other.goto(`${origin}/projects/1/alerts`);
+    expect(other.url()).toContain('/sign-in');
+    await stranger.close();
+  });
+
+  test('the browser had nothing to complain about', () => {
+    expect(complaints).toEqual([]);
+  });
+});

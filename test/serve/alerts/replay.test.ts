@@ -1,0 +1,136 @@
+import { spawnSync } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { Engine } from '../../../aggregate/engine.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { readConfig } from '../../../infra/config/config.ts';
+import { temporaryDirectory } from '../../support/engine.ts';
+import { firing, prometheusBody } from './service.ts';
+
+const BIN = fileURLToPath(new URL('../../../serve/bin.js', import.meta.url));
+const HEAD = {
+  kind: 'delivery' as const,
+  project: 7,
+  integration: 'i1',
+  door: 'prometheus' as const,
+  mapping: null,
+  groups_by_payload: true,
+  idempotency_key: '',
+};
+
+async function withAlerts<T>(
+  path: string,
+  settings: Record<string, string>,
+  work: (engine: Engine, send: (body: unknown) => Promise<unknown>) => Promise<T>,
+): Promise<T> {
+  const engine = await Engine.open(readConfig({ DATA_DIR: path, ...settings }));
+  try {
+    const alerts = await engine.alerts();
+    const send = (payload: unknown) => {
+      const body = Buffer.from(JSON.stringify(payload));
+      return alerts.deliver(HEAD, body, alerts.read(HEAD, body));
+    };
+    return await work(engine, send);
+  } finally {
+    await engine.close();
+  }
+}
+
+const stateOf = (engine: Engine) =>
+  engine.runtime.store.rows(
+    sql`SELECT iid, title, status, events, position FROM chain_metrics.alerts FINAL ORDER BY iid`,
+  );
+
+describe('replay', () => {
+  test('tells what a changed rule would have given, then makes it so, and changes nothing the second time', async () => {
+    using directory = temporaryDirectory();
+    const { path } = directory;
+    const body = prometheusBody([firing()]);
+    const counted = await withAlerts(path, { ALERT_RETRY_WINDOW_SECONDS: '0' }, async (engine, send) => {
+      for (let i = 0; i < 5; i++) await send(body);
+      const alerts = await engine.alerts();
+      await alerts.act({ project: 7, iid: 1, by: '3', change: { status: 'acknowledged' } });
+      await send(prometheusBody([firing({ status: 'resolved' })]));
+      await send(prometheusBody([firing({ startsAt: '2026-11-22T00:00:00Z' })]));
+      await alerts.settle();
+      return stateOf(engine);
+    });
+    expect(counted).toMatchObject([
+      { iid: 1, status: 'resolved', events: 5 },
+      { iid: 2, status: 'triggered', events: 1 },
+    ]);
+
+    const run = (window: string, ...args: string[]) => {
+      const { stdout, stderr, status } = spawnSync(process.execPath, [BIN, 'alerts', 'replay', ...args], {
+        env: { ...process.env, DATA_DIR: path, ALERT_RETRY_WINDOW_SECONDS: window, UV_THREADPOOL_SIZE: '16' },
+        encoding: 'utf8',
+      });
+      expect(stderr).toBe('');
+      expect(status).toBe(0);
+      return stdout;
+    };
+    const told = run('60', '--dry-run', '--project', '7');
+    expect(told).toContain('1 alert would change');
+    expect(told).toContain('#1 events: 5 → 1');
+    expect(told).toContain('project 7: 8 events, 2 alerts');
+    expect(JSON.parse(run('0', '--dry-run', '--json'))).toMatchObject([{ project: 7, differing: 0 }]);
+
+    await withAlerts(path, {}, async (engine, send) => {
+      const alerts = await engine.alerts();
+      const order = { projects: [7], dryRun: false };
+      expect(await alerts.replay(order)).toMatchObject([{ differing: 1 }]);
+      expect(await alerts.replay(order)).toMatchObject([{ differing: 0 }]);
+      expect(await stateOf(engine)).toMatchObject([
+        { iid: 1, status: 'resolved', events: 1 },
+        { iid: 2, status: 'triggered', events: 1 },
+      ]);
+      const next = prometheusBody([firing({ fingerprint: '6a8eb6396d3b0d47' })]);
+      expect(await send(next)).toMatchObject({ created: [{ iid: 3 }] });
+    });
+  });
+
+  test('keeps what people did with the alert that they meant, also when numbers change', async () => {
+    using directory = temporaryDirectory();
+    const engine = await Engine.open(
+      readConfig({ DATA_DIR: directory.path, ALERT_RETRY_WINDOW_SECONDS: '0' }),
+    );
+    try {
+      const alerts = await engine.alerts();
+      const send = (payload: unknown) => {
+        const body = Buffer.from(JSON.stringify(payload));
+        return alerts.deliver(HEAD, body, alerts.read(HEAD, body));
+      };
+      const item = (status: string) => prometheusBody([firing({ status })]);
+      await send(item('firing'));
+      await send(item('resolved'));
+      await send(item('firing'));
+      await send({ title: 'other' });
+      await alerts.act({ project: 7, iid: 3, by: '3', change: { status: 'ignored' } });
+      await alerts.settle();
+      expect(await stateOf(engine)).toHaveLength(3);
+    } finally {
+      await engine.close();
+    }
+    await withAlerts(directory.path, { ALERT_RETRY_WINDOW_SECONDS: '3600' }, async (engine) => {
+      const [result] = await (await engine.alerts()).replay({ projects: [], dryRun: false });
+      expect(result).toMatchObject({ project: 7, alerts: 2 });
+      expect(await stateOf(engine)).toMatchObject([
+        { iid: 1, status: 'resolved' },
+        { iid: 2, title: 'other', status: 'ignored' },
+      ]);
+    });
+  });
+
+  test('alerts that are lost are made again from the events at the next start', async () => {
+    using directory = temporaryDirectory();
+    const before = await withAlerts(directory.path, {}, async (engine, send) => {
+      for (let i = 0; i < 30; i++)
+        await send({ title: `t ${i % 7}`, ...(i % 5 === 4 ? { end_time: '2026-11-21' } : {}) });
+      await (await engine.alerts()).settle();
+      const rows = await stateOf(engine);
+      await engine.runtime.store.run('TRUNCATE TABLE chain_metrics.alerts SYNC');
+      return rows;
+    });
+    await withAlerts(directory.path, {}, async (engine) => expect(await stateOf(engine)).toEqual(before));
+  });
+});

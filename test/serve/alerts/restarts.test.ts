@@ -1,0 +1,69 @@
+import { expect, test } from 'vitest';
+import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
+import { Engine } from '../../../aggregate/engine.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { readConfig } from '../../../infra/config/config.ts';
+import { temporaryDirectory } from '../../support/engine.ts';
+import { Random } from '../../support/random.ts';
+import { madeBody, madeName } from './made.ts';
+import { type ReferenceEvent, replay } from './reference.ts';
+
+const EVENTS = 150;
+const LIVES = 3;
+
+test.each([
+  { cached: '0', seed: 1 },
+  { cached: '3', seed: 3 },
+  { cached: '100', seed: 4 },
+])(
+  'with $cached alerts in memory and a few starts the alerts are those of the reference (seed $seed)',
+  async ({ cached, seed }) => {
+    using directory = temporaryDirectory();
+    const random = new Random(seed);
+    let now = Date.UTC(2026, 10, 21);
+    const events: ReferenceEvent[] = [];
+    const config = readConfig({ DATA_DIR: directory.path, ALERT_OPEN_CACHED: cached });
+    let stored: Alert[] = [];
+    for (let life = 0; life < LIVES; life++) {
+      const engine = await Engine.open(config, { now: () => now });
+      const alerts = await engine.alerts();
+      for (let i = 0; i < EVENTS / LIVES; i++) {
+        now += random.whole(0, 20_000);
+        if (random.chance(0.25)) {
+          const iid = random.whole(1, 40);
+          const status = random.pick(['triggered', 'acknowledged', 'resolved', 'ignored'] as const);
+          await alerts.act({ project: 1, iid, by: '1', change: { status } });
+          events.push({ at: now, integration: '', idempotencyKey: '', body: '', action: { iid, status } });
+          continue;
+        }
+        const text = JSON.stringify(madeBody(random));
+        const head = {
+          kind: 'delivery' as const,
+          project: 1,
+          integration: random.pick(['i1', 'i2']),
+          door: 'http' as const,
+          mapping: null,
+          groups_by_payload: true,
+          idempotency_key: madeName(random),
+        };
+        const body = Buffer.from(text);
+        await alerts.deliver(head, body, alerts.read(head, body));
+        events.push({
+          at: now,
+          integration: head.integration,
+          idempotencyKey: head.idempotency_key,
+          body: text,
+        });
+      }
+      await alerts.settle();
+      stored = await engine.runtime.store.rows<Alert>(
+        sql`SELECT * FROM chain_metrics.alerts FINAL ORDER BY iid`,
+      );
+      await engine.close();
+    }
+    const expected = replay(events, { retryMs: 60_000, namedMs: 86_400_000 });
+    expect(stored).toHaveLength(expected.length);
+    for (const [i, { fingerprint: _, ...alert }] of expected.entries())
+      expect(stored[i]).toMatchObject(alert);
+  },
+);

@@ -1,0 +1,224 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { pause, until } from '../../infra/ports/opened.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../../support/engine.ts';
+import { canRun } from '../../support/needed.ts';
+import {
+  ALERTMANAGER,
+  freePort,
+  PROMETHEUS,
+  type Running,
+  startAlertmanager,
+  startPrometheus,
+  tell,
+} from './programs.ts';
+
+const isPossible = canRun(ALERTMANAGER, PROMETHEUS);
+const SERVER = fileURLToPath(new URL('killed-server.ts', import.meta.url));
+
+interface Facts {
+  readonly token: string;
+  readonly targets: readonly { readonly project: number; readonly path: string; readonly key: string }[];
+}
+
+let directory: TemporaryDirectory;
+let port: number;
+let server: ChildProcess;
+let facts: Facts;
+const running: Running[] = [];
+
+async function startServer(): Promise<void> {
+  server = spawn(process.execPath, [SERVER, join(directory.path, 'facts.json'), String(port)], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      ...process.env,
+      DATA_DIR: join(directory.path, 'data'),
+      LOG_LEVEL: 'fatal',
+      ALERT_RETRY_WINDOW_SECONDS: '2',
+    },
+  });
+  for await (const line of createInterface({ input: server.stdout as NonNullable<typeof server.stdout> })) {
+    if (line.startsWith('port ')) break;
+  }
+}
+
+async function stopServer(signal: 'SIGTERM' | 'SIGKILL'): Promise<void> {
+  const closed = once(server, 'exit');
+  server.kill(signal);
+  await closed;
+}
+
+beforeAll(async () => {
+  if (!isPossible) return;
+  directory = temporaryDirectory();
+  port = await freePort();
+  await startServer();
+  facts = JSON.parse(readFileSync(join(directory.path, 'facts.json'), 'utf8')) as Facts;
+});
+afterAll(async () => {
+  for (const one of running) await one.stop();
+  if (server?.exitCode === null) await stopServer('SIGKILL');
+  directory?.[Symbol.dispose]();
+});
+
+interface Told {
+  readonly title: string;
+  readonly status: string;
+  readonly severity: string;
+  readonly event_count: number;
+  readonly ended_at: string | null;
+  readonly query: string | null;
+  readonly description: string;
+  readonly runbook: string | null;
+  readonly monitoring_tool: string;
+}
+
+async function alertsOf(search: string): Promise<Told[]> {
+  const reply = await fetch(
+    `http://127.0.0.1:${port}/api/v4/projects/${facts.targets[1]?.project}/alerts?search=${search}&order_by=created_at&sort=asc`,
+    { headers: { authorization: `Bearer ${facts.token}` } },
+  );
+  return (await reply.json()) as Told[];
+}
+
+const webhook = () => ({
+  directory: directory.path,
+  webhook: `http://127.0.0.1:${port}${facts.targets[1]?.path}`,
+  key: facts.targets[1]?.key ?? '',
+});
+
+async function alertmanager(name: string, cluster?: { port: number; peer: number }): Promise<Running> {
+  const started = await startAlertmanager(name, { ...webhook(), ...(cluster ? { cluster } : {}) });
+  running.push(started);
+  return started;
+}
+
+const raised = (alertname: string, instance: string) => ({
+  labels: { alertname, instance, severity: 'page' },
+  annotations: { summary: `${alertname} of ${instance}` },
+  generatorURL: 'http://p.example/graph?g0.expr=up+%3D%3D+0&g0.tab=1',
+  startsAt: new Date().toISOString(),
+});
+
+describe.runIf(isPossible)('Alertmanager', () => {
+  test('fires, groups, repeats, resolves, and fires again as a new alert', async () => {
+    const manager = await alertmanager('one');
+    const alerts = ['h1', 'h2'].map((instance) => raised('Cycle', instance));
+    await tell(manager, alerts);
+    await until('both have arrived', async () => (await alertsOf('Cycle')).length === 2, 20_000);
+    const first = await alertsOf('Cycle');
+    expect(first.map(({ title }) => title).sort()).toEqual(['Cycle of h1', 'Cycle of h2']);
+    expect(first[0]).toMatchObject({
+      status: 'triggered',
+      severity: 'high',
+      query: 'up == 0',
+      monitoring_tool: 'Prometheus',
+    });
+
+    await until(
+      'they are repeated',
+      async () => (await alertsOf('Cycle')).every((alert) => alert.event_count >= 2),
+      20_000,
+    );
+    expect(await alertsOf('Cycle')).toHaveLength(2);
+
+    await tell(manager, [{ ...alerts[0], endsAt: new Date().toISOString() }]);
+    const statuses = async () =>
+      (await alertsOf('Cycle')).map(({ title, status }) => `${title} ${status}`).sort();
+    await until(
+      'one is resolved',
+      async () => String(await statuses()) === 'Cycle of h1 resolved,Cycle of h2 triggered',
+      20_000,
+    );
+
+    await pause(1100);
+    await tell(manager, [raised('Cycle', 'h1')]);
+    await until('it fires again', async () => (await alertsOf('Cycle')).length === 3, 20_000);
+    expect(await statuses()).toEqual([
+      'Cycle of h1 resolved',
+      'Cycle of h1 triggered',
+      'Cycle of h2 triggered',
+    ]);
+  });
+
+  test('loses nothing while our server is away, killed or stopped', async () => {
+    const manager = await alertmanager('away');
+    await stopServer('SIGKILL');
+    const alerts = ['a', 'b', 'c'].map((instance) => raised('Away', instance));
+    await tell(manager, alerts);
+    await pause(1500);
+    await startServer();
+    await until('all have arrived', async () => (await alertsOf('Away')).length === 3, 30_000);
+    await stopServer('SIGTERM');
+    const over = alerts.map((alert) => ({ ...alert, endsAt: new Date().toISOString() }));
+    await tell(manager, over);
+    await pause(500);
+    await startServer();
+    await until(
+      'all are resolved',
+      async () => (await alertsOf('Away')).every(({ status }) => status === 'resolved'),
+      30_000,
+    );
+    expect(await alertsOf('Away')).toHaveLength(3);
+  });
+
+  test('in a pair is one source: nothing is there twice, and one of them may die', async () => {
+    const ports = [await freePort(), await freePort()] as const;
+    const left = await alertmanager('left', { port: ports[0], peer: ports[1] });
+    const right = await alertmanager('right', { port: ports[1], peer: ports[0] });
+    const alerts = ['x', 'y'].map((instance) => raised('Pair', instance));
+    for (const manager of [left, right]) await tell(manager, alerts);
+    await until('both have arrived', async () => (await alertsOf('Pair')).length === 2, 20_000);
+    await left.stop();
+    const over = alerts.map((alert) => ({ ...alert, endsAt: new Date().toISOString() }));
+    await tell(right, over);
+    await until(
+      'the other one tells that it is over',
+      async () => (await alertsOf('Pair')).every(({ status }) => status === 'resolved'),
+      30_000,
+    );
+    expect(await alertsOf('Pair')).toHaveLength(2);
+  });
+});
+
+describe.runIf(isPossible)('Prometheus', () => {
+  test('tells of two targets that go down one after the other, and of one that comes back', async () => {
+    const manager = await alertmanager('rules');
+    const ports = [await freePort(), await freePort()] as const;
+    const targets = ports.map((of) => `127.0.0.1:${of}`);
+    running.push(await startPrometheus(directory.path, manager, targets));
+    await until('both are down', async () => (await alertsOf('ServiceDown')).length === 2, 40_000);
+    const down = await alertsOf('ServiceDown');
+    expect(down.map(({ description }) => description).sort()).toEqual(
+      targets.map((of) => `${of} is down`).sort(),
+    );
+    expect(down[0]).toMatchObject({
+      severity: 'high',
+      query: 'up == 0',
+      runbook: 'https://wiki.example/down',
+    });
+
+    const target = createServer((_request, reply) => reply.end('up_since 1\n')).listen(ports[0], '127.0.0.1');
+    try {
+      await until(
+        'one is up again',
+        async () =>
+          (await alertsOf('ServiceDown')).find(({ description }) =>
+            description.startsWith(targets[0] as string),
+          )?.status === 'resolved',
+        40_000,
+      );
+      const other = (await alertsOf('ServiceDown')).find(({ status }) => status === 'triggered');
+      expect(other?.description).toBe(`${targets[1]} is down`);
+    } finally {
+      target.closeAllConnections();
+      target.close();
+    }
+  });
+});

@@ -1,0 +1,162 @@
+import type { FastifyInstance } from 'fastify';
+import { Engine } from '../../../aggregate/engine.ts';
+import { readConfig } from '../../../infra/config/config.ts';
+import type { Clock } from '../../../infra/ports.ts';
+import { buildApp } from '../../../serve/http/app.ts';
+import { type Accounts, openAccounts } from '../../../serve/identity/accounts/accounts.ts';
+import { createKey } from '../../../serve/identity/accounts/keys.ts';
+import { createUser } from '../../../serve/identity/accounts/people.ts';
+import type { User } from '../../../serve/identity/accounts/tables.ts';
+import { temporaryDirectory } from '../../support/engine.ts';
+
+/** A user of the service and the token that acts for them. */
+export interface Person {
+  readonly user: User;
+  readonly token: string;
+}
+
+export interface Answered {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: answers have as many shapes as there are endpoints
+  readonly body: any;
+  readonly headers: Readonly<Record<string, unknown>>;
+}
+
+/** An integration that takes alerts in. */
+export interface Source {
+  readonly project: number;
+  readonly id: string;
+  /** Path of its webhook. */
+  readonly path: string;
+  readonly key: string;
+}
+
+/** The whole server on a directory of its own, spoken to without a network unless `listen` is called. */
+export class Service {
+  readonly engine: Engine;
+  readonly app: FastifyInstance;
+  readonly accounts: Accounts;
+  readonly #close: () => Promise<void>;
+
+  private constructor(engine: Engine, app: FastifyInstance, accounts: Accounts, close: () => Promise<void>) {
+    this.engine = engine;
+    this.app = app;
+    this.accounts = accounts;
+    this.#close = close;
+  }
+
+  static async open(settings: Record<string, string> = {}, clock?: Clock): Promise<Service> {
+    const directory = temporaryDirectory();
+    const env = {
+      DATA_DIR: directory.path,
+      LOG_LEVEL: 'error',
+      ANONYMOUS_PER_MINUTE: '0',
+      ANONYMOUS_PER_DAY: '0',
+      ...settings,
+    };
+    const engine = await Engine.open(readConfig(env), clock);
+    const app = await buildApp(engine);
+    await app.ready();
+    return new Service(engine, app, await openAccounts(engine), async () => {
+      await app.close();
+      await engine.close();
+      directory[Symbol.dispose]();
+    });
+  }
+
+  async person(username: string): Promise<Person> {
+    const email = `${username}@example.org`;
+    const user = await createUser(this.accounts, { username, email, password: null });
+    const { text } = await createKey(this.accounts, user, 'personal', {
+      name: 'test',
+      scopes: ['api'],
+      expires_ms: 0,
+    });
+    return { user, token: text };
+  }
+
+  /** Calls the REST API; `path` is what stands behind `/api/v4`. */
+  async api(
+    person: Person | null,
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    path: string,
+    payload?: object,
+  ): Promise<Answered> {
+    const reply = await this.app.inject({
+      method,
+      url: `/api/v4${path}`,
+      headers: person ? { authorization: `Bearer ${person.token}` } : {},
+      ...(payload === undefined ? {} : { payload }),
+    });
+    return answered(reply);
+  }
+
+  async project(owner: Person, fields: object = {}): Promise<number> {
+    const { status, body } = await this.api(owner, 'POST', '/projects', { name: 'Watch', ...fields });
+    if (status !== 201) throw new Error(`no project: ${JSON.stringify(body)}`);
+    return body.id;
+  }
+
+  async source(owner: Person, project: number, fields: object = {}): Promise<Source> {
+    const path = `/projects/${project}/integrations`;
+    const { status, body } = await this.api(owner, 'POST', path, { type: 'HTTP', name: 'Tool', ...fields });
+    if (status !== 201) throw new Error(`no integration: ${JSON.stringify(body)}`);
+    return { project, id: body.id, path: new URL(body.url).pathname, key: body.authorization_key };
+  }
+
+  /** Sends a payload to a webhook as a monitoring tool does; texts and bytes go as they are. */
+  async send(
+    { path, key }: Pick<Source, 'path' | 'key'>,
+    payload: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answered> {
+    const isRaw = typeof payload === 'string' || Buffer.isBuffer(payload);
+    const reply = await this.app.inject({
+      method: 'POST',
+      url: path,
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
+      payload: isRaw ? payload : JSON.stringify(payload),
+    });
+    return answered(reply);
+  }
+
+  close(): Promise<void> {
+    return this.#close();
+  }
+}
+
+function answered(reply: { statusCode: number; body: string; headers: object }): Answered {
+  const isJson = String((reply.headers as Record<string, unknown>)['content-type']).includes('json');
+  return {
+    status: reply.statusCode,
+    body: isJson && reply.body !== '' ? JSON.parse(reply.body) : reply.body,
+    headers: reply.headers as Record<string, unknown>,
+  };
+}
+
+/** A body of the Prometheus format around its items. */
+export const prometheusBody = (alerts: readonly unknown[], more: object = {}) => ({
+  receiver: 'rx',
+  status: 'firing',
+  alerts,
+  groupLabels: { alertname: 'A' },
+  commonLabels: { alertname: 'A' },
+  commonAnnotations: {},
+  externalURL: 'http://alertmanager.example:9093',
+  version: '4',
+  groupKey: '{}:{alertname="A"}',
+  truncatedAlerts: 0,
+  ...more,
+});
+
+/** An item of it. */
+export const firing = (more: object = {}) => ({
+  status: 'firing',
+  labels: { alertname: 'A', instance: 'h1' },
+  annotations: { summary: 'It broke' },
+  startsAt: '2026-11-21T03:10:27.487Z',
+  endsAt: '0001-01-01T00:00:00Z',
+  generatorURL: 'http://p/graph?g0.expr=up+%3D%3D+0&g0.tab=1',
+  fingerprint: '08dcd0f670d4fc40',
+  ...more,
+});

@@ -1,0 +1,116 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import type { ChainCoverage } from '../../../aggregate/status/status.ts';
+import { readConfig } from '../../../infra/config/config.ts';
+import { exportCommand } from '../../../serve/cli/export.ts';
+import { madeBlock, madeExtrinsic } from '../../ingest/made.ts';
+import { temporaryDirectory } from '../../support/engine.ts';
+import { linesOf, run, serve } from './program.ts';
+
+const place = temporaryDirectory();
+afterAll(() => place[Symbol.dispose]());
+const env = { DATA_DIR: join(place.path, 'data'), STOP_SECONDS_MAX: '10' };
+
+const block = (number: number, day: string | null) => {
+  const now = day === null ? {} : { now: String(Date.parse(`${day}T12:00:00Z`) + number * 6000) };
+  return JSON.stringify(
+    madeBlock(number, [], { extrinsics: [madeExtrinsic('timestamp.set', { args: now })] }),
+  );
+};
+
+it('refuses to export what does not exist, or binary to a terminal', async () => {
+  const wrong: [args: string[], says: RegExp][] = [
+    [['daily-feet'], /no metric is called daily-feet; there are .*daily-fees/],
+    [['chain-day'], /no metric is called chain-day/],
+    [['explorer/network-stats'], /computed for one chain when it is read: name it with --chain/],
+    [['daily-fees', '--chain', 'atlantis'], /no chain is called atlantis/],
+    [
+      ['daily-fees', '--chain', 'kusama', '--relay-chain', 'polkadot'],
+      /no chain of polkadot is called kusama/,
+    ],
+    [['daily-tps', '--chain', 'westend'], /daily-tps is of chains of polkadot, kusama/],
+    [['daily-tps', '--relay-chain', 'westend'], /--relay-chain westend: daily-tps is of polkadot/],
+    [
+      ['explorer/network-stats', '--chain', 'polkadot', '--from', '2024-01-01'],
+      /--from and --until do not apply/,
+    ],
+    [['daily-fees', '--from', '2024-01-02', '--until', '2024-01-02'], /is not before --until/],
+    [['daily-fees', '--format', 'xml'], /Allowed choices are parquet, csv/],
+  ];
+  const answers = await Promise.all(wrong.map(([args]) => run(['export', ...args], { env })));
+  answers.forEach(({ code, stderr }, i) => {
+    const [args, says] = wrong[i] as (typeof wrong)[number];
+    expect(stderr, args.join(' ')).toMatch(says);
+    expect(code, args.join(' ')).toBe(2);
+  });
+  expect(existsSync(env.DATA_DIR)).toBe(false);
+  const { isTTY } = process.stdout;
+  process.stdout.isTTY = true;
+  const parquet = exportCommand('daily-fees', { format: 'parquet' }, readConfig(env));
+  await expect(parquet).rejects.toThrow(/parquet is not for a terminal: name a file with --output/);
+  process.stdout.isTTY = isTTY;
+});
+
+it('exports what the API answers, through a server and alone, and lists the gaps', async () => {
+  const lines = [
+    block(1, '2024-03-01'),
+    block(2, '2024-03-01'),
+    block(5, '2024-03-02'),
+    block(9, '2024-03-05'),
+    block(10, null),
+  ];
+  const ingested = await run(['ingest', '--chain', 'polkadot', '-'], { env, input: `${lines.join('\n')}\n` });
+  // So little that whoever passes it on has ended before it is read.
+  expect(ingested).toMatchObject({ code: 0, stdout: expect.stringMatching(/: 5 blocks/) });
+  const server = await serve([], env);
+  const rendered = new Map<string, Buffer>();
+  const exports: [metric: string, path: string, options: string[]][] = [
+    ['DailyFees', 'daily-fees?format=csv', []],
+    [
+      'daily_summary',
+      'daily-summary?format=ndjson&relay_chain=polkadot&start_date=2024-01-01&end_date=2024-12-31',
+      ['--format', 'ndjson', '--relay-chain', 'polkadot'],
+    ],
+    [
+      '/api/daily-uptime',
+      'daily-uptime?format=json&chain=polkadot&start_date=2024-03-01&end_date=2024-03-02',
+      ['--format', 'json', '--chain', 'polkadot-relay', '--from', '2024-03-01', '--until', '2024-03-03'],
+    ],
+    [
+      'explorer/recent-extrinsics',
+      'explorer/recent-extrinsics?format=csv&chain=polkadot',
+      ['--chain', 'polkadot'],
+    ],
+  ];
+  for (const [metric, path, options] of exports) {
+    const answer = await (await fetch(`${server.url}/api/${path}`)).text();
+    expect(linesOf(answer).length, path).toBeGreaterThan(0);
+    expect((await run(['export', metric, ...options], { env })).stdout, path).toBe(answer);
+    rendered.set(metric, Buffer.from(answer));
+  }
+  const gaps = await run(['gaps', '--chain', 'polkadot-relay', '--json'], { env });
+  expect((await server.end('SIGTERM')).code).toBe(0);
+
+  const file = join(place.path, 'fees.csv');
+  expect((await run(['export', 'daily-fees', '--output', file], { env })).stderr).toMatch(/fees\.csv: \d+ B/);
+  expect(readFileSync(file)).toEqual(rendered.get('DailyFees'));
+  const parquet = join(place.path, 'fees.parquet');
+  await run(['export', 'daily-fees', '--output', parquet], { env });
+  expect(readFileSync(parquet).subarray(0, 4).toString()).toBe('PAR1');
+  const nowhere = await run(['export', 'daily-fees', '--output', '/nowhere/fees.csv'], { env });
+  expect(linesOf(nowhere.stderr)).toEqual([expect.stringMatching(/\/nowhere\/fees.csv cannot be written/)]);
+
+  const [polkadot] = JSON.parse(gaps.stdout) as ChainCoverage[];
+  expect(polkadot?.missing_blocks.ranges).toEqual([
+    { from: 3, to: 4 },
+    { from: 6, to: 8 },
+  ]);
+  const { stdout } = await run(['gaps'], { env });
+  expect(stdout).toMatch(/^polkadot +1 to 10 +5 +2024-03-01 to 2024-03-05 +\d +3 +1$/m);
+  expect(stdout).toMatch(/^ {2}6 to 8 +chain-metrics backfill --url URL --chain polkadot --from 6 --to 8$/m);
+  expect(stdout).toMatch(/days without a price of DOT.*\n {2}2024-03-01 to 2024-03-02\n {2}2024-03-05$/m);
+  expect(stdout).toMatch(/1 block has no timestamp/);
+  const none = await run(['gaps', '--chain', 'kusama'], { env });
+  expect(none.stdout).toMatch(/^No blocks of kusama yet: .*ingest/);
+});

@@ -1,0 +1,72 @@
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { settings } from '../../../infra/config/config.ts';
+import { temporaryDirectory } from '../../support/engine.ts';
+import { linesOf, run } from './program.ts';
+
+const place = temporaryDirectory();
+const env = { DATA_DIR: join(place.path, 'data') };
+afterAll(() => place[Symbol.dispose]());
+
+describe('what needs no engine', () => {
+  it('explains itself and every command', async () => {
+    const [whole, ingest, version] = await Promise.all([
+      run(['--help']),
+      run(['ingest', '--help']),
+      run(['--version']),
+    ]);
+    expect(whole.code).toBe(0);
+    for (const word of ['start', 'ingest', 'status', 'rebuild', 'settings', 'Examples', 'Exit codes']) {
+      expect(whole.stdout).toContain(word);
+    }
+    expect(ingest.stdout).toContain('snapshot/1');
+    expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it('lists every setting with what it is set to', async () => {
+    const { code, stdout } = await run(['settings'], { env: { PORT: '8123' } });
+    expect(code).toBe(0);
+    for (const name of Object.keys(settings.shape)) expect(stdout).toContain(name);
+    expect(stdout).toMatch(/^PORT +8123 +3000 /m);
+  });
+
+  it('answers wrong usage with 2 and one line that says what is wrong', async () => {
+    const wrong: [args: string[], says: RegExp, env?: Record<string, string>][] = [
+      [['ingets', 'x'], /unknown command 'ingets'/],
+      [['ingest'], /missing required argument 'path'/],
+      [['ingest', '-', '-'], /standard input \(-\) can be read only once/],
+      [['start', '--port', '1'], /unknown option '--port'/],
+      [['rebuild', 'daily-feet'], /no metric is called daily-feet; there are .*daily-fees/],
+      [['rebuild', 'explorer/network-stats'], /computed whenever it is read/],
+      [['rebuild', '--from', '2024-02-30'], /--from.*2024-02-30.*YYYY-MM-DD/],
+      [['rebuild', '--from', '2024-02-03', '--until', '2024-02-03'], /is not before --until/],
+      [['status'], /PORT=eighty/, { PORT: 'eighty' }],
+      [['settings'], /LOG_LEVEL=loud/, { LOG_LEVEL: 'loud' }],
+      [['status'], /CHAINS_FILE=\/nowhere\.json/, { CHAINS_FILE: '/nowhere.json' }],
+    ];
+    const answers = await Promise.all(wrong.map(([args, , more]) => run(args, { env: { ...env, ...more } })));
+    answers.forEach(({ code, stderr }, i) => {
+      const [args, says] = wrong[i] as (typeof wrong)[number];
+      expect(stderr, args.join(' ')).toMatch(says);
+      expect(stderr, args.join(' ')).not.toMatch(/^\s+at /m);
+      expect(code, args.join(' ')).toBe(2);
+    });
+  });
+
+  it('takes in nothing while a path is wrong', async () => {
+    mkdirSync(join(place.path, 'empty'));
+    writeFileSync(join(place.path, 'polkadot.ndjson'), '');
+    const good = join(place.path, 'polkadot.ndjson');
+    const answers = await Promise.all([
+      run(['ingest', good, '/nowhere.ndjson'], { env }),
+      run(['ingest', join(place.path, 'empty'), good], { env }),
+    ]);
+    expect(answers.map(({ code }) => code)).toEqual([1, 1]);
+    expect(answers.map(({ stderr }) => linesOf(stderr))).toEqual([
+      ['chain-metrics: /nowhere.ndjson does not exist; nothing was taken in'],
+      [expect.stringMatching(/empty holds no input: files end in .*; nothing was taken in$/)],
+    ]);
+    expect(existsSync(env.DATA_DIR)).toBe(false);
+  });
+});

@@ -1,0 +1,57 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Engine } from '../../../aggregate/engine.ts';
+import { readConfig } from '../../../infra/config/config.ts';
+import { buildApp } from '../../../serve/http/app.ts';
+import { temporaryDirectory } from '../../support/engine.ts';
+
+const START = Date.parse('2026-03-01T12:00:10.000Z');
+const directory = temporaryDirectory();
+let now = START;
+let engine: Engine;
+
+beforeAll(async () => {
+  const limits = { ANONYMOUS_PER_MINUTE: '3', ANONYMOUS_PER_DAY: '5', TRUST_PROXY: 'true' };
+  engine = await Engine.open(readConfig({ DATA_DIR: directory.path, ...limits }), { now: () => now });
+});
+afterAll(async () => {
+  await engine.close();
+  directory[Symbol.dispose]();
+});
+
+describe('anonymous limits', () => {
+  it('count by address, tell what is left, and end with the minute and the day', async () => {
+    const app = await buildApp(engine);
+    const ask = (address: string) =>
+      app.inject({ url: '/api/daily-tps', headers: { 'x-forwarded-for': address } });
+
+    const first = await ask('192.0.2.1');
+    expect(first.statusCode).toBe(200);
+    expect(first.headers['ratelimit-limit']).toBe('3');
+    expect(first.headers['ratelimit-remaining']).toBe('2');
+    expect(first.headers['ratelimit-policy']).toBe('"minute";q=3;w=60, "day";q=5;w=86400');
+    await ask('192.0.2.1');
+    await ask('192.0.2.1');
+
+    const refused = await ask('192.0.2.1');
+    expect(refused.statusCode).toBe(429);
+    expect(refused.headers['retry-after']).toBe('50');
+    expect(refused.json()).toMatchObject({ status: 429, title: 'Too Many Requests' });
+    expect((await ask('192.0.2.2')).statusCode).toBe(200);
+
+    now += 60_000;
+    expect((await ask('192.0.2.1')).statusCode).toBe(200);
+    const day = await ask('192.0.2.1');
+    expect(day.statusCode).toBe(429);
+    expect(Number(day.headers['retry-after'])).toBeGreaterThan(40_000);
+
+    now += 86_400_000;
+    expect((await ask('192.0.2.1')).statusCode).toBe(200);
+    await app.close();
+  });
+
+  it('do not stand before probes', async () => {
+    const app = await buildApp(engine);
+    for (let i = 0; i < 10; i++) expect((await app.inject('/health/live')).statusCode).toBe(200);
+    await app.close();
+  });
+});

@@ -1,0 +1,201 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { revokeGrant } from '../../../../serve/identity/accounts/grants.ts';
+import { createKey } from '../../../../serve/identity/accounts/keys.ts';
+import { changeUser } from '../../../../serve/identity/accounts/people.ts';
+import { Browser } from './browser.ts';
+import { aKey, aUser, openWorld, signedIn, type World } from './world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await openWorld({ ANONYMOUS_PER_MINUTE: '2', TRUST_PROXY: 'true' });
+});
+afterAll(() => world.close());
+
+const PATH = '/api/daily-tps';
+let address = 0;
+const ask = (headers: Record<string, string> = {}, url = PATH) =>
+  world.app.inject({ url, headers: { 'x-forwarded-for': `198.51.100.${++address % 250}`, ...headers } });
+const key = (text: string) => ({ authorization: `Bearer ${text}` });
+
+describe('an API key', () => {
+  test('lifts the rate limit, cached or not', async () => {
+    const { text } = await aKey(world, await aUser(world));
+    for (let i = 0; i < 10; i++) {
+      const answer = await ask({ ...key(text), 'x-forwarded-for': '203.0.113.1' });
+      expect(answer.statusCode).toBe(200);
+      expect(answer.headers.ratelimit).toBeUndefined();
+    }
+    const without = [
+      await ask({ 'x-forwarded-for': '203.0.113.1' }),
+      await ask({ 'x-forwarded-for': '203.0.113.1' }),
+      await ask({ 'x-forwarded-for': '203.0.113.1' }),
+    ];
+    expect(without.map(({ statusCode }) => statusCode)).toEqual([200, 200, 429]);
+  });
+
+  test('works as query parameter too, and leaves no trace in the answer', async () => {
+    const { text } = await aKey(world, await aUser(world));
+    const answer = await ask({}, `${PATH}?relay_chain=polkadot&limit=1&access_token=${text}`);
+    expect(answer.statusCode).toBe(200);
+    expect(answer.headers.ratelimit).toBeUndefined();
+    expect(JSON.stringify(answer.headers)).not.toContain(text);
+    const plain = await ask({}, `${PATH}?relay_chain=polkadot&limit=1`);
+    expect(answer.headers.etag).toBe(plain.headers.etag);
+  });
+
+  test('is refused in two ways at once', async () => {
+    const { text } = await aKey(world, await aUser(world));
+    expect((await ask(key(text), `${PATH}?access_token=${text}`)).statusCode).toBe(400);
+  });
+
+  test.each([
+    ['nonsense', 'Bearer x'],
+    ['an empty one', 'Bearer '],
+    ['an unknown one', `Bearer cmk_${'A'.repeat(65)}`],
+    ['another scheme', 'Basic eDp5'],
+    ['invalid bytes', 'Bearer \u00ff\u00fe'],
+  ])('%s is 401, never taken for anonymous', async (_, authorization) => {
+    const answer = await ask({ authorization });
+    expect(answer.statusCode).toBe(401);
+    expect(answer.headers['www-authenticate']).toContain('error="invalid_token"');
+    expect(answer.json()).toMatchObject({ status: 401, detail: 'This API key is unknown or was revoked.' });
+  });
+
+  test('with a wrong letter anywhere is 401, also when the right one was just verified', async () => {
+    const { text } = await aKey(world, await aUser(world));
+    expect((await ask(key(text))).statusCode).toBe(200);
+    for (const at of [0, 5, 25, 30, text.length - 1]) {
+      const wrong = text.slice(0, at) + (text[at] === 'A' ? 'B' : 'A') + text.slice(at + 1);
+      expect((await ask(key(wrong))).statusCode).toBe(401);
+    }
+    expect((await ask(key(`${text}A`))).statusCode).toBe(401);
+  });
+
+  test('that was revoked is 401 at once in the process that did it', async () => {
+    const { text, id } = await aKey(world, await aUser(world));
+    expect((await ask(key(text))).statusCode).toBe(200);
+    await revokeGrant(world.accounts, id);
+    expect((await ask(key(text))).statusCode).toBe(401);
+  });
+
+  test('that was revoked elsewhere is 401 after KEY_CACHE_SECONDS at the latest', async () => {
+    await using other = await world.beside({ ANONYMOUS_PER_MINUTE: '2', KEY_CACHE_SECONDS: '5' });
+    const { text, id } = await aKey(world, await aUser(world));
+    const there = () => other.app.inject({ url: PATH, headers: key(text) });
+    expect((await there()).statusCode).toBe(200);
+    await revokeGrant(world.accounts, id);
+    world.advance(5_001);
+    expect((await there()).statusCode).toBe(401);
+  });
+
+  test('of a locked account is 401 at once, and works again when it is unlocked', async () => {
+    const user = await aUser(world);
+    const { text } = await aKey(world, user);
+    expect((await ask(key(text))).statusCode).toBe(200);
+    await changeUser(world.accounts, user.id, () => ({ locked_ms: 1 }));
+    expect((await ask(key(text))).statusCode).toBe(401);
+    await changeUser(world.accounts, user.id, () => ({ locked_ms: 0 }));
+    expect((await ask(key(text))).statusCode).toBe(200);
+  });
+
+  test('ends on its last day, also while it is remembered', async () => {
+    const user = await aUser(world);
+    const made = await createKey(world.accounts, user, 'key', {
+      name: 'short',
+      scopes: [],
+      expires_ms: world.now() + 2000,
+    });
+    expect((await ask(key(made.text))).statusCode).toBe(200);
+    world.advance(2001);
+    expect((await ask(key(made.text))).statusCode).toBe(401);
+  });
+
+  test('opens nothing that belongs to the account', async () => {
+    const { text } = await aKey(world, await aUser(world));
+    expect((await ask(key(text), '/api/v4/user')).statusCode).toBe(403);
+    expect((await ask(key(text), '/oauth/token/info')).statusCode).toBe(401);
+    expect(
+      (
+        await ask(
+          { authorization: `Basic ${Buffer.from(`oauth2:${text}`).toString('base64')}` },
+          '/oauth/git',
+        )
+      ).statusCode,
+    ).toBe(401);
+  });
+
+  test('does not need keyValue to remember it: emptied, keys work and revoked ones stay dead', async () => {
+    const user = await aUser(world);
+    const [live, dead] = [await aKey(world, user), await aKey(world, user)];
+    await revokeGrant(world.accounts, dead.id);
+    const { keyValue } = world.engine.runtime;
+    for (const id of [live.id, dead.id]) await keyValue.delete(`grants/${id}`);
+    expect((await ask(key(live.text))).statusCode).toBe(200);
+    expect((await ask(key(dead.text))).statusCode).toBe(401);
+  });
+});
+
+describe('the page of keys', () => {
+  test('shows a key once, then its name and when it was last used, and revokes it', async () => {
+    const user = await aUser(world);
+    const browser = await signedIn(world, user);
+    const made = await browser.submit('/profile/keys', '/profile/keys', { name: 'my <program>' });
+    const text = /id="secret">(cmk_[\w-]+)</.exec(made.body)?.[1] ?? '';
+    expect(text).toHaveLength(69);
+    const page = await browser.get('/profile/keys');
+    expect(page.body).not.toContain(text.slice(30));
+    expect(page.body).toContain('my &#60;program&#62;');
+    expect(page.body).toMatch(/never/);
+    expect((await ask(key(text))).statusCode).toBe(200);
+    expect((await browser.get('/profile/keys')).body).toContain(
+      `<time datetime="${new Date(world.now()).toISOString().slice(0, 14)}`,
+    );
+    const action = /action="(\/profile\/keys\/[^"]+\/revoke)"/.exec(page.body)?.[1] ?? '';
+    const stranger = await signedIn(world, await aUser(world));
+    await stranger.submit('/profile/keys', action, {});
+    expect((await ask(key(text))).statusCode).toBe(200);
+    await browser.submit('/profile/keys', action, {});
+    expect((await ask(key(text))).statusCode).toBe(401);
+  });
+
+  test.each([
+    ['/profile/keys', { name: '' }, 'name-fault'],
+    ['/profile/keys', { name: 'x', expires: '2001-01-01' }, 'expires-fault'],
+    ['/profile/keys', { name: 'x', expires: 'soon' }, 'expires-fault'],
+    ['/profile/keys', { name: 'a\u202eb' }, 'name-fault'],
+    ['/profile/tokens', { name: 'x' }, 'scopes-fault'],
+    ['/profile/tokens', { name: 'x', scopes: 'sudo' }, 'scopes-fault'],
+  ])('%s with %j names the field at fault', async (path, fields, fault) => {
+    const browser = await signedIn(world, await aUser(world));
+    const answer = await browser.submit(path, path, fields);
+    expect(answer.statusCode).toBe(422);
+    expect(answer.body).toContain(`id="${fault}"`);
+  });
+
+  test('there are at most KEYS_PER_ACCOUNT', async () => {
+    await using few = await world.beside({ KEYS_PER_ACCOUNT: '2' });
+    const user = await aUser(world);
+    await createKey(few.accounts, user, 'key', { name: 'a', scopes: [], expires_ms: 0 });
+    await createKey(few.accounts, user, 'key', { name: 'b', scopes: [], expires_ms: 0 });
+    await expect(
+      createKey(few.accounts, user, 'key', { name: 'c', scopes: [], expires_ms: 0 }),
+    ).rejects.toThrow(/Revoke one first/);
+  });
+
+  test('nobody gets there without a session', async () => {
+    for (const path of [
+      '/profile',
+      '/profile/keys',
+      '/profile/tokens',
+      '/profile/applications',
+      '/profile/security',
+      '/profile/sessions',
+      '/profile/wallets',
+      '/profile/authorized-applications',
+    ]) {
+      expect((await new Browser(world.app).get(path)).headers.location).toBe(
+        `/sign-in?next=${encodeURIComponent(path)}`,
+      );
+    }
+  });
+});

@@ -1,0 +1,71 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { temporaryDirectory } from '../../../support/engine.ts';
+import { linesOf, run, serve } from '../../cli/program.ts';
+
+const places: ReturnType<typeof temporaryDirectory>[] = [];
+const place = () => {
+  const made = temporaryDirectory();
+  places.push(made);
+  return { DATA_DIR: made.path };
+};
+afterEach(() => {
+  for (const one of places.splice(0)) one[Symbol.dispose]();
+});
+
+const signIn = (url: string, username: string, password: string) =>
+  fetch(`${url}/oauth/token`, {
+    method: 'POST',
+    body: new URLSearchParams({ grant_type: 'password', username, password }),
+  });
+
+describe('chain-metrics users', () => {
+  test('makes and helps accounts, alone and while a server runs', async () => {
+    const env = place();
+    const made = await run(['users', 'create', 'alice', '--email', 'alice@example.org', '--json'], { env });
+    expect(made.code).toBe(0);
+    const { users, password } = JSON.parse(made.stdout);
+    expect(users[0]).toMatchObject({ id: 1, username: 'alice', is_locked: false, two_factor: false });
+
+    const server = await serve([], env);
+    const token = await signIn(server.url, 'alice', password);
+    expect(token.status).toBe(200);
+    const { access_token } = (await token.json()) as { access_token: string };
+    const user = () =>
+      fetch(`${server.url}/api/v4/user`, { headers: { authorization: `Bearer ${access_token}` } });
+    expect((await user()).status).toBe(200);
+
+    expect((await run(['users', 'lock', 'alice'], { env })).stdout).toMatch(/^alice is locked/);
+    expect((await user()).status).toBe(401);
+    expect((await signIn(server.url, 'alice', password)).status).toBe(400);
+    await run(['users', 'unlock', 'alice@example.org'], { env });
+    expect((await user()).status).toBe(200);
+
+    const reset = await run(['users', 'reset-password', 'alice', '--password-stdin'], {
+      env,
+      input: 'a wholly new password\n',
+    });
+    expect(reset.code).toBe(0);
+    expect(reset.stdout).not.toContain('wholly');
+    expect((await signIn(server.url, 'alice', 'a wholly new password')).status).toBe(200);
+    expect(linesOf((await run(['users', 'list'], { env })).stdout)[1]).toMatch(
+      /^1 +alice +alice@example\.org/,
+    );
+    expect(server.logged()).not.toContain('wholly');
+  });
+
+  test('says in one line what is wrong', async () => {
+    const env = place();
+    await run(['users', 'create', 'bob'], { env });
+    const wrong: [string[], RegExp][] = [
+      [['users', 'lock', 'nobody'], /nobody is called nobody/],
+      [['users', 'create', 'bob'], /username: This user name is taken/],
+      [['users', 'create', 'a b'], /username: Use 2 to 39/],
+      [['users', 'frobnicate'], /unknown command/],
+    ];
+    for (const [args, says] of wrong) {
+      const { code, stderr } = await run(args, { env });
+      expect(stderr).toMatch(says);
+      expect(code).toBe(2);
+    }
+  });
+});

@@ -1,0 +1,270 @@
+import { ed25519 } from '@noble/curves/ed25519.js';
+import { secp256k1 } from '@noble/curves/secp256k1.js';
+import { blake2b } from '@noble/hashes/blake2.js';
+import * as sr25519 from '@scure/sr25519';
+import { Secret, TOTP } from 'otpauth';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { encodeAddress } from '../../../../ingest/chains/address.ts';
+import type { Scheme } from '../../../../serve/identity/accounts/wallet-signature.ts';
+import { Browser } from './browser.ts';
+import { aUser, openWorld, signedIn, type World } from './world.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await openWorld({ SIGN_IN_ATTEMPTS: '1000' });
+});
+afterAll(() => world.close());
+
+const hex = (bytes: Uint8Array) => `0x${Buffer.from(bytes).toString('hex')}`;
+const hash = (bytes: Uint8Array) => blake2b(bytes, { dkLen: 32 });
+
+interface Key {
+  readonly scheme: Scheme;
+  readonly address: string;
+  sign(text: string): string;
+}
+
+function keyOf(scheme: Scheme, seedByte: number): Key {
+  const seed = new Uint8Array(32).fill(seedByte);
+  if (scheme === 'sr25519') {
+    const secret = sr25519.secretFromSeed(seed);
+    return {
+      scheme,
+      address: encodeAddress(hex(sr25519.getPublicKey(secret)), 0),
+      sign: (text) => hex(sr25519.sign(secret, Buffer.from(text))),
+    };
+  }
+  if (scheme === 'ed25519') {
+    return {
+      scheme,
+      address: encodeAddress(hex(ed25519.getPublicKey(seed)), 0),
+      sign: (text) => hex(ed25519.sign(Buffer.from(text), seed)),
+    };
+  }
+  return {
+    scheme,
+    address: encodeAddress(hex(hash(secp256k1.getPublicKey(seed, true))), 0),
+    sign: (text) => {
+      const given = secp256k1.sign(hash(Buffer.from(text)), seed, { prehash: false, format: 'recovered' });
+      return hex(Buffer.concat([given.subarray(1), given.subarray(0, 1)]));
+    },
+  };
+}
+
+const SCHEMES = ['sr25519', 'ed25519', 'ecdsa'] as const;
+
+async function challenge(
+  browser: Browser,
+  key: { address: string; scheme: string },
+  purpose = 'sign in',
+  page = '/sign-in',
+) {
+  const answer = await browser.submit(page, '/wallet/challenge', {
+    purpose,
+    address: key.address,
+    scheme: key.scheme,
+  });
+  return { status: answer.statusCode, ...answer.json<{ nonce: string; message: string; error?: string }>() };
+}
+const signIn = (browser: Browser, nonce: string, signature: string) =>
+  browser.submit('/sign-in', '/sign-in/wallet', { nonce, signature, next: '/profile' });
+const isIn = async (browser: Browser) => (await browser.get('/profile')).statusCode === 200;
+
+describe('signing in with a wallet', () => {
+  test.each(
+    SCHEMES.flatMap(
+      (scheme) =>
+        [
+          [scheme, 'raw'],
+          [scheme, '<Bytes>'],
+        ] as const,
+    ),
+  )('%s, %s: makes an account the first time and finds it the second time', async (scheme, form) => {
+    const key = keyOf(scheme, 10 + SCHEMES.indexOf(scheme) * 2 + (form === 'raw' ? 0 : 1));
+    const names = [];
+    for (let i = 0; i < 2; i++) {
+      const browser = new Browser(world.app);
+      const { nonce, message } = await challenge(browser, key);
+      const signature = key.sign(form === 'raw' ? message : `<Bytes>${message}</Bytes>`);
+      expect((await signIn(browser, nonce, signature)).headers.location).toBe('/profile');
+      names.push(/class="who" href="\/profile">([^<]+)</.exec((await browser.get('/profile')).body)?.[1]);
+    }
+    expect(names[0]).toMatch(/^wallet-[0-9a-f]{16}$/);
+    expect(names[1]).toBe(names[0]);
+  });
+
+  test('the message names domain, account, purpose, nonce and times', async () => {
+    const key = keyOf('sr25519', 30);
+    const { message, nonce } = await challenge(new Browser(world.app), key);
+    expect(message).toContain(' wants you to sign in with your Polkadot account:');
+    expect(message).toContain(key.address);
+    expect(message).toContain(`Nonce: ${nonce}`);
+    expect(message).toMatch(/URI: http:\/\//);
+    expect(message).toMatch(/Issued At: \d{4}-/);
+    expect(message).toMatch(/Expiration Time: \d{4}-/);
+  });
+
+  test('a signature works once, for five minutes, in the browser that asked', async () => {
+    const key = keyOf('sr25519', 31);
+    const [mine, theirs] = [new Browser(world.app), new Browser(world.app)];
+    const first = await challenge(mine, key);
+    await signIn(theirs, first.nonce, key.sign(first.message));
+    expect(await isIn(theirs)).toBe(false);
+    const second = await challenge(mine, key);
+    const signature = key.sign(second.message);
+    await signIn(mine, second.nonce, signature);
+    expect(await isIn(mine)).toBe(true);
+    const again = new Browser(world.app);
+    await signIn(again, second.nonce, signature);
+    expect(await isIn(again)).toBe(false);
+    const late = new Browser(world.app);
+    const third = await challenge(late, key);
+    world.advance(5 * 60_000 + 1);
+    await signIn(late, third.nonce, key.sign(third.message));
+    expect(await isIn(late)).toBe(false);
+  });
+
+  test('a signature of another key, of another text, or damaged is refused', async () => {
+    const [key, other] = [keyOf('ed25519', 32), keyOf('ed25519', 33)];
+    const wrong = [
+      (message: string) => other.sign(message),
+      (message: string) => key.sign(`${message} `),
+      (message: string) => key.sign(`<Bytes>${message}`),
+      (message: string) => `${key.sign(message).slice(0, -2)}00`,
+      () => `0x${'00'.repeat(64)}`,
+      () => `0x${'ff'.repeat(65)}`,
+      () => '0x',
+      () => 'x'.repeat(130),
+    ];
+    for (const sign of wrong) {
+      const browser = new Browser(world.app);
+      const { nonce, message } = await challenge(browser, key);
+      expect((await signIn(browser, nonce, sign(message))).statusCode).toBe(303);
+      expect(await isIn(browser)).toBe(false);
+    }
+  });
+
+  test('no kind of key passes for another: only the one that was named is tried', async () => {
+    const marks: Record<Scheme, string> = { ed25519: '00', sr25519: '01', ecdsa: '02' };
+    for (const scheme of SCHEMES) {
+      for (const claimed of SCHEMES.filter((one) => one !== scheme)) {
+        const key = keyOf(scheme, 40 + SCHEMES.indexOf(scheme));
+        const browser = new Browser(world.app);
+        const { nonce, message } = await challenge(browser, { address: key.address, scheme: claimed });
+        await signIn(browser, nonce, `0x${marks[scheme]}${key.sign(message).slice(2)}`);
+        expect(await isIn(browser), `${scheme} as ${claimed}`).toBe(false);
+      }
+    }
+  });
+
+  test('a signature that begins with its mark is taken, as extensions may send it', async () => {
+    const key = keyOf('sr25519', 44);
+    const browser = new Browser(world.app);
+    const { nonce, message } = await challenge(browser, key);
+    await signIn(browser, nonce, `0x01${key.sign(message).slice(2)}`);
+    expect(await isIn(browser)).toBe(true);
+  });
+
+  test.each([
+    ['no address', { address: '', scheme: 'sr25519' }],
+    ['an Ethereum address', { address: `0x${'11'.repeat(20)}`, scheme: 'ecdsa' }],
+    ['a wrong checksum', { address: '15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp6', scheme: 'sr25519' }],
+    ['an unknown kind of key', { address: keyOf('sr25519', 45).address, scheme: 'ethereum' }],
+  ])('%s is refused before anything is signed', async (_, asked) => {
+    expect((await challenge(new Browser(world.app), asked)).status).toBe(422);
+  });
+
+  test('where people may not sign up, an unknown wallet makes no account', async () => {
+    await using closed = await world.beside({ SIGN_UP: 'closed' });
+    const key = keyOf('sr25519', 46);
+    const browser = new Browser(closed.app);
+    const { nonce, message } = await challenge(browser, key);
+    await signIn(browser, nonce, key.sign(message));
+    expect(await isIn(browser)).toBe(false);
+    expect((await new Browser(closed.app).get('/sign-up')).statusCode).toBe(403);
+  });
+});
+
+describe('linking a wallet', () => {
+  async function link(browser: Browser, key: Key) {
+    const { nonce, message } = await challenge(browser, key, 'link this account', '/profile/wallets');
+    await browser.submit('/profile/wallets', '/profile/wallets', { nonce, signature: key.sign(message) });
+  }
+
+  test('lets it sign in as that user; unlinked it does not', async () => {
+    const user = await aUser(world);
+    const browser = await signedIn(world, user);
+    const key = keyOf('ecdsa', 50);
+    await link(browser, key);
+    const page = await browser.get('/profile/wallets');
+    expect(page.body).toContain(key.address);
+    const elsewhere = new Browser(world.app);
+    const { nonce, message } = await challenge(elsewhere, key);
+    await signIn(elsewhere, nonce, key.sign(message));
+    expect((await elsewhere.get('/profile')).body).toContain(user.username);
+    const action = /action="(\/profile\/wallets\/[^"]+\/unlink)"/.exec(page.body)?.[1] ?? '';
+    await browser.submit('/profile/wallets', action, {});
+    expect((await browser.get('/profile/wallets')).body).toContain('No wallet is linked');
+    const again = new Browser(world.app);
+    const second = await challenge(again, key);
+    await signIn(again, second.nonce, key.sign(second.message));
+    expect((await again.get('/profile')).body).not.toContain(`href="/profile">${user.username}<`);
+  });
+
+  test('a signature for signing in links nothing, and the other way round', async () => {
+    const browser = await signedIn(world, await aUser(world));
+    const key = keyOf('sr25519', 51);
+    const { nonce, message } = await challenge(browser, key, 'sign in', '/profile/wallets');
+    await browser.submit('/profile/wallets', '/profile/wallets', { nonce, signature: key.sign(message) });
+    expect((await browser.get('/profile/wallets')).body).toContain('No wallet is linked');
+  });
+
+  test('a wallet stays with the account that linked it first', async () => {
+    const key = keyOf('sr25519', 52);
+    const [mine, theirs] = [
+      await signedIn(world, await aUser(world)),
+      await signedIn(world, await aUser(world)),
+    ];
+    await link(mine, key);
+    await link(theirs, key);
+    expect((await mine.get('/profile/wallets')).body).toContain(key.address);
+    expect((await theirs.get('/profile/wallets')).body).toContain('No wallet is linked');
+  });
+
+  test('an account without a password turns its second factor off with a code only', async () => {
+    const key = keyOf('sr25519', 54);
+    const browser = new Browser(world.app);
+    const { nonce, message } = await challenge(browser, key);
+    await signIn(browser, nonce, key.sign(message));
+    const page = (await browser.get('/profile/security/two-factor')).body;
+    const secret = Secret.fromBase32(/id="totp-secret">([A-Z2-7]+)</.exec(page)?.[1] ?? '');
+    const code = () => new TOTP({ secret }).generate({ timestamp: world.now() });
+    const setup = /name="setup" value="([^"]+)"/.exec(page)?.[1] ?? '';
+    await browser.submit('/profile/security/two-factor', '/profile/security/two-factor', {
+      setup,
+      code: code(),
+    });
+    world.advance(60_000);
+    const off = (given: string) =>
+      browser.submit('/profile/security', '/profile/security/two-factor/off', { code: given });
+    expect((await off('')).statusCode).toBe(422);
+    expect((await off('000000')).statusCode).toBe(422);
+    expect((await off(code())).statusCode).toBe(303);
+  });
+
+  test('the last way into an account stays', async () => {
+    const key = keyOf('sr25519', 53);
+    const browser = new Browser(world.app);
+    const { nonce, message } = await challenge(browser, key);
+    await signIn(browser, nonce, key.sign(message));
+    const page = await browser.get('/profile/wallets');
+    await browser.submit(
+      '/profile/wallets',
+      /action="(\/profile\/wallets\/[^"]+\/unlink)"/.exec(page.body)?.[1] ?? '',
+      {},
+    );
+    const after = await browser.get('/profile/wallets');
+    expect(after.body).toContain(key.address);
+    expect(after.body).toContain('Set a password first');
+  });
+});

@@ -1,0 +1,123 @@
+import type { FastifyInstance } from 'fastify';
+import { Engine } from '../../../../aggregate/engine.ts';
+import { readConfig } from '../../../../infra/config/config.ts';
+import type { KeyValue } from '../../../../infra/ports.ts';
+import { buildApp } from '../../../../serve/http/app.ts';
+import { type Accounts, openAccounts } from '../../../../serve/identity/accounts/accounts.ts';
+import { createKey } from '../../../../serve/identity/accounts/keys.ts';
+import { createUser } from '../../../../serve/identity/accounts/people.ts';
+import type { Application, User } from '../../../../serve/identity/accounts/tables.ts';
+import { register } from '../../../../serve/identity/oauth/applications.ts';
+import { temporaryDirectory } from '../../../support/engine.ts';
+import { Browser } from './browser.ts';
+
+export const PASSWORD = 'four quiet words suffice';
+export const CALLBACK = 'https://client.example/callback';
+
+const ENVIRONMENT = {
+  OAUTH_PER_MINUTE: '0',
+  ANONYMOUS_PER_MINUTE: '0',
+  ANONYMOUS_PER_DAY: '0',
+  LOG_LEVEL: 'error',
+};
+
+/** A whole service on a directory of its own, with a clock that tests move. */
+export interface World extends AsyncDisposable {
+  readonly app: FastifyInstance;
+  readonly engine: Engine;
+  /** The tables of the service, as another process would open them. */
+  readonly accounts: Accounts;
+  readonly directory: string;
+  /** Milliseconds since the epoch. */
+  now(): number;
+  advance(ms: number): void;
+  /** Another server on the same data, with other settings, as another process would be. */
+  beside(settings: Record<string, string>, keyValue?: KeyValue): Promise<World>;
+  close(): Promise<void>;
+}
+
+export async function openWorld(settings: Record<string, string> = {}): Promise<World> {
+  const directory = temporaryDirectory();
+  let ahead = 0;
+  const now = () => Date.now() + ahead;
+  const limits = {
+    OAUTH_PER_MINUTE: '0',
+    ANONYMOUS_PER_MINUTE: '0',
+    ANONYMOUS_PER_DAY: '0',
+    LOG_LEVEL: 'error',
+  };
+  const engine = await Engine.open(readConfig({ DATA_DIR: directory.path, ...limits, ...settings }), { now });
+  const world = await serve(engine, now, directory.path, (ms) => {
+    ahead += ms;
+  });
+  const close = async () => {
+    await world.close();
+    await engine.close();
+    directory[Symbol.dispose]();
+  };
+  return { ...world, close, [Symbol.asyncDispose]: close };
+}
+
+async function serve(
+  engine: Engine,
+  now: () => number,
+  directory: string,
+  advance: (ms: number) => void,
+): Promise<World> {
+  const app = await buildApp(engine);
+  const close = () => app.close();
+  const beside = (settings: Record<string, string>, keyValue = engine.runtime.keyValue) => {
+    // A process holds one engine, so servers share it; all else they have for themselves.
+    const env = { ...ENVIRONMENT, DATA_DIR: directory, ...settings };
+    const own: Record<PropertyKey, unknown> = {
+      config: readConfig(env),
+      runtime: { ...engine.runtime, keyValue },
+    };
+    const other = new Proxy(engine, {
+      get: (target, name) => {
+        const value: unknown = own[name] ?? Reflect.get(target, name, target);
+        return typeof value === 'function' ? value.bind(target) : value;
+      },
+    });
+    return serve(other, now, directory, advance);
+  };
+  const accounts = await openAccounts(engine);
+  return { app, engine, accounts, directory, now, advance, beside, close, [Symbol.asyncDispose]: close };
+}
+
+let made = 0;
+
+export function aUser({ accounts }: World, username = `user-${++made}`): Promise<User> {
+  return createUser(accounts, { username, email: `${username}@example.org`, password: PASSWORD });
+}
+
+export async function anApplication(
+  { accounts }: World,
+  owner: User,
+  more: { redirect_uris?: string; scopes?: string[]; is_confidential?: boolean; name?: string } = {},
+): Promise<{ application: Application; secret: string }> {
+  const { application, secret } = await register(accounts, owner, {
+    name: more.name ?? `Client ${++made}`,
+    redirect_uris: more.redirect_uris ?? CALLBACK,
+    scopes: more.scopes ?? ['api', 'read_user', 'openid', 'email'],
+    is_confidential: more.is_confidential ?? true,
+  });
+  return { application, secret: secret ?? '' };
+}
+
+export async function aKey({ accounts }: World, user: User): Promise<{ text: string; id: string }> {
+  const { text, grant } = await createKey(accounts, user, 'key', {
+    name: `key ${++made}`,
+    scopes: [],
+    expires_ms: 0,
+  });
+  return { text, id: grant.id };
+}
+
+/** A browser in which the user has signed in. */
+export async function signedIn({ app }: World, user: User, password = PASSWORD): Promise<Browser> {
+  const browser = new Browser(app);
+  const answer = await browser.submit('/sign-in', '/sign-in', { login: user.username, password });
+  if (answer.statusCode !== 303) throw new Error(`no sign-in: ${answer.statusCode} ${answer.body}`);
+  return browser;
+}

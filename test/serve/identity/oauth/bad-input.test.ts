@@ -1,0 +1,220 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sql } from '../../../../infra/clickhouse/sql.ts';
+import { ApplicationError, register } from '../../../../serve/identity/oauth/applications.ts';
+import { CALLBACK, openWorld, type World } from '../accounts/world.ts';
+import {
+  aCode,
+  aPair,
+  authorizeUrl,
+  bearer,
+  exchangeOf,
+  isLive,
+  type Party,
+  party,
+  post,
+  refusal,
+} from './flow.ts';
+
+let world: World;
+let the: Party;
+beforeAll(async () => {
+  world = await openWorld();
+  the = await party(world);
+});
+afterAll(() => world.close());
+
+const FORM = 'application/x-www-form-urlencoded';
+const send = (payload: string | Buffer, headers: Record<string, string> = {}, url = '/oauth/token') =>
+  world.app.inject({ method: 'POST', url, headers: { 'content-type': FORM, ...headers }, payload });
+
+/** How many rows there are: a refused request leaves none behind. */
+async function rowsKept(): Promise<number> {
+  const { store } = world.engine.runtime;
+  const [row] = await store.rows<{ n: number }>(
+    sql`SELECT (SELECT count() FROM ${world.accounts.grants.table}) + (SELECT count() FROM ${world.accounts.applications.table}) AS n`,
+  );
+  return row?.n ?? -1;
+}
+
+describe('what is malformed is the documented error, never a 500, and nothing is half-stored', () => {
+  const bodies: [string, string | Buffer, Record<string, string>?][] = [
+    ['an empty body', ''],
+    ['a body without names', '====&&&&'],
+    ['invalid UTF-8 bytes', Buffer.from([0x67, 0x3d, 0xff, 0xfe])],
+    ['invalid percent-encoded UTF-8', 'grant_type=%ff%fe'],
+    ['an overlong encoding', 'grant_type=%c0%af'],
+    ['half a surrogate pair', 'grant_type=%ed%a0%80'],
+    ['a broken percent sign', 'grant_type=%zz'],
+    ['a zero byte', 'grant_type=password%00'],
+    ['a megabyte', `grant_type=${'a'.repeat(1_048_576)}`],
+    ['a value of 10 kB', `grant_type=${'a'.repeat(10_000)}`],
+    ['a thousand fields', 'a=b&'.repeat(1000)],
+    ['JSON', '{"grant_type":"password"}', { 'content-type': 'application/json' }],
+    ['multipart', '--x\r\n\r\n--x--', { 'content-type': 'multipart/form-data; boundary=x' }],
+    ['plain text', 'grant_type=password', { 'content-type': 'text/plain' }],
+    ['XML', '<a/>', { 'content-type': 'text/xml' }],
+    ['no content type', 'grant_type=password', { 'content-type': '' }],
+    ['a prototype’s name', '__proto__=x&constructor=y&grant_type=toString'],
+    ['a duplicate grant_type', 'grant_type=password&grant_type=password'],
+    ['a duplicate that differs in encoding', 'grant_type=password&grant%5Ftype=password'],
+  ];
+  test.each(bodies)('%s at every endpoint', async (_, payload, headers = {}) => {
+    const before = await rowsKept();
+    for (const url of ['/oauth/token', '/oauth/revoke', '/oauth/introspect', '/oauth/userinfo']) {
+      const answer = await send(payload, headers, url);
+      expect([url, answer.statusCode < 500, answer.statusCode >= 400]).toEqual([url, true, true]);
+      expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+      expect(answer.json()).toEqual({
+        error: expect.stringMatching(/^[a-z_]+$/),
+        error_description: expect.any(String),
+      });
+      expect(answer.headers['cache-control']).toBe('no-store');
+    }
+    expect(await rowsKept()).toBe(before);
+  });
+
+  test('a duplicate of any parameter is invalid_request (RFC 6749 §3.2), and the code stays good', async () => {
+    const fields = exchangeOf(the, await aCode(the));
+    const body = new URLSearchParams(fields).toString();
+    for (const [name, value] of Object.entries(fields)) {
+      const answer = await send(`${body}&${name}=${encodeURIComponent(value)}`);
+      expect([name, answer.statusCode, answer.json()]).toEqual([name, 400, refusal('invalid_request')]);
+    }
+    expect((await send(body)).statusCode).toBe(200);
+  });
+
+  test('an error description repeats nothing that could be markup or a header', async () => {
+    const answer = await send('"><script>alert(1)</script>=1&"><script>alert(1)</script>=2');
+    expect(answer.body).not.toContain('<script>');
+  });
+
+  test.each(['/sign-in', '/sign-up', '/profile/keys', '/oauth/authorize'])(
+    'a megabyte, JSON or invalid UTF-8 for the page %s',
+    async (url) => {
+      for (const [payload, type] of [
+        [`a=${'a'.repeat(1_100_000)}`, FORM],
+        ['{}', 'application/json'],
+        [Buffer.from([0xff]), FORM],
+        ['a=%ff', FORM],
+      ] as const) {
+        const answer = await send(payload, { 'content-type': type }, url);
+        expect(answer.statusCode).toBeGreaterThanOrEqual(400);
+        expect(answer.statusCode).toBeLessThan(500);
+        expect(answer.headers['content-type']).toBe('text/html; charset=utf-8');
+      }
+    },
+  );
+
+  test('clock skew: a clock that goes back leaves tokens as they are, and no code lives longer than it may', async () => {
+    const pair = await aPair(the);
+    const code = await aCode(the);
+    world.advance(-3_600_000);
+    expect(await isLive(world, pair.access_token)).toBe(true);
+    expect(
+      (await world.app.inject({ url: '/oauth/token/info', headers: bearer(pair.access_token) })).json()
+        .expires_in,
+    ).toBeGreaterThan(0);
+    world.advance(3_600_000 + 601_000);
+    expect((await post(world, '/oauth/token', exchangeOf(the, code))).json()).toEqual(
+      refusal('invalid_grant'),
+    );
+  });
+
+  test('hostile state and scope end in a redirect or an error page, whatever they hold', async () => {
+    for (const value of [
+      '\r\nSet-Cookie: a=b',
+      '\u2028',
+      '<svg onload=alert(1)>',
+      'x'.repeat(7000),
+      '\u202e',
+      '"',
+    ]) {
+      for (const name of ['state', 'scope', 'response_type', 'code_challenge', 'response_mode']) {
+        const answer = await the.browser.get(authorizeUrl(the, { [name]: value }));
+        expect(answer.statusCode).toBeLessThan(500);
+        expect(answer.headers['set-cookie'] ?? '').not.toContain('a=b');
+        expect(answer.body).not.toContain('<svg');
+      }
+    }
+  });
+});
+
+describe('registering an application', () => {
+  const given = { name: 'Fine', redirect_uris: CALLBACK, scopes: ['api'], is_confidential: true };
+  const attempt = (change: object) => register(world.accounts, the.user, { ...given, ...change });
+
+  test.each([
+    'http://client.example/callback',
+    'https://client.example/callback#fragment',
+    'https://client.example/#',
+    '/callback',
+    'client.example/callback',
+    'https:client.example',
+    'https:///callback',
+    'https://*.client.example/callback',
+    'https://user:pass@client.example/callback',
+    'https://@client.example/callback',
+    'https://сlient.example/callback',
+    'https://client.example/call back',
+    'https://client.example\\@evil.example/',
+    'https://client.example/\u0000',
+    'javascript:alert(1)',
+    'JavaScript:alert(1)//org.example',
+    'data:text/html,x',
+    'vbscript:x',
+    'file:///etc/passwd',
+    'myapp:/callback',
+    'org.example.app://callback',
+    `https://client.example/${'a'.repeat(2000)}`,
+    'http://127.0.0.1.evil.example/',
+    'http://0177.0.0.1.evil/',
+    '',
+  ])('refuses the redirect address %j', async (redirect_uris) => {
+    const before = await rowsKept();
+    await expect(attempt({ redirect_uris })).rejects.toMatchObject({ field: 'redirect_uris' });
+    expect(await rowsKept()).toBe(before);
+  });
+
+  test.each([
+    'https://client.example/callback?tenant=1',
+    'https://xn--80ak6aa92e.example/callback',
+    'http://127.0.0.1/callback',
+    'http://[::1]:8080/callback',
+    'http://localhost:3000/',
+    'org.example.app:/callback',
+    `${CALLBACK}\r\nhttps://client.example/other\n\n`,
+  ])('takes the redirect address %j', async (redirect_uris) => {
+    expect((await attempt({ redirect_uris })).application.redirect_uris.length).toBeGreaterThan(0);
+  });
+
+  test('takes plain http on every host where an operator allows it for development', async () => {
+    await using lax = await world.beside({ OAUTH_INSECURE_REDIRECTS: 'true' });
+    const made = await register(lax.accounts, the.user, {
+      ...given,
+      redirect_uris: 'http://client.example/callback',
+    });
+    expect(made.application.redirect_uris).toEqual(['http://client.example/callback']);
+  });
+
+  test.each([
+    ['nothing', ' \t '],
+    ['a line break', 'Good\nBad'],
+    ['a direction mark', 'Good\u202edaB'],
+    ['a zero-width space', 'Go\u200bod'],
+    ['letters of two alphabets', 'Аpple'],
+    ['our own name', 'Chain Metrics Support'],
+    ['61 characters', 'a'.repeat(61)],
+    ['marks on marks', `a${'\u0301'.repeat(9)}`],
+  ])('refuses a name with %s', async (_, name) => {
+    await expect(attempt({ name })).rejects.toBeInstanceOf(ApplicationError);
+  });
+
+  test.each(['Приложение', '応用', 'Café № 1', 'हिन्दी'])('takes the name %s', async (name) => {
+    expect((await attempt({ name })).application.name).toBe(name.normalize('NFKC'));
+  });
+
+  test('wants at least one scope that exists', async () => {
+    await expect(attempt({ scopes: [] })).rejects.toMatchObject({ field: 'scopes' });
+    await expect(attempt({ scopes: ['sudo'] })).rejects.toMatchObject({ field: 'scopes' });
+  });
+});

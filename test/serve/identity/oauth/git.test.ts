@@ -1,0 +1,123 @@
+import { execFile, execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { revokeGrant } from '../../../../serve/identity/accounts/grants.ts';
+import { createKey } from '../../../../serve/identity/accounts/keys.ts';
+import type { User } from '../../../../serve/identity/accounts/tables.ts';
+import { temporaryDirectory } from '../../../support/engine.ts';
+import { aUser, openWorld, type World } from '../accounts/world.ts';
+import { aPair, party } from './flow.ts';
+import { startGitFront } from './git-front.ts';
+
+const directory = temporaryDirectory();
+const home = directory.path;
+const ENV = {
+  PATH: process.env.PATH ?? '',
+  HOME: home,
+  GIT_TERMINAL_PROMPT: '0',
+  GIT_CONFIG_NOSYSTEM: '1',
+  GIT_AUTHOR_NAME: 'A',
+  GIT_AUTHOR_EMAIL: 'a@example.org',
+  GIT_COMMITTER_NAME: 'A',
+  GIT_COMMITTER_EMAIL: 'a@example.org',
+};
+const run = promisify(execFile);
+const git = (args: string[], cwd = home) => run('git', args, { cwd, env: ENV });
+
+let world: World;
+let user: User;
+let front: { url: string; stop(): void };
+let clones = 0;
+
+beforeAll(async () => {
+  world = await openWorld();
+  user = await aUser(world);
+  const service = await world.app.listen({ host: '127.0.0.1', port: 0 });
+  const repositories = join(home, 'repositories');
+  mkdirSync(repositories);
+  execFileSync('git', ['init', '-q', '--bare', '-b', 'main', join(repositories, 'project.git')], {
+    env: ENV,
+  });
+  front = await startGitFront(service, repositories);
+});
+afterAll(async () => {
+  front.stop();
+  await world.close();
+  directory[Symbol.dispose]();
+});
+
+async function tokenWith(...scopes: string[]): Promise<{ text: string; id: string }> {
+  const made = await createKey(world.accounts, user, 'personal', {
+    name: scopes.join(),
+    scopes,
+    expires_ms: 0,
+  });
+  return { text: made.text, id: made.grant.id };
+}
+
+async function clone(token: string, name = 'oauth2'): Promise<string> {
+  const to = join(home, `clone-${++clones}`);
+  await git(['clone', '-q', `${front.url.replace('//', `//${name}:${token}@`)}/project.git`, to]);
+  return to;
+}
+
+async function push(clone: string, text: string): Promise<void> {
+  writeFileSync(join(clone, 'file'), text);
+  await git(['add', 'file'], clone);
+  await git(['commit', '-q', '-m', text], clone);
+  await git(['push', '-q', 'origin', 'HEAD:main'], clone);
+}
+
+describe('Git over HTTPS, with the token as password of the user oauth2', () => {
+  test('write_repository clones, fetches and pushes; read_repository clones and fetches', async () => {
+    const writer = await clone((await tokenWith('write_repository')).text);
+    await push(writer, 'first');
+    const reader = await clone((await tokenWith('read_repository')).text);
+    expect(readFileSync(join(reader, 'file'), 'utf8')).toBe('first');
+    await push(writer, 'second');
+    await git(['pull', '-q'], reader);
+    expect(readFileSync(join(reader, 'file'), 'utf8')).toBe('second');
+    await expect(push(reader, 'third')).rejects.toThrow(/403/);
+  });
+
+  test('an access token of an application works like a personal one', async () => {
+    const the = await party(world, { scopes: ['read_repository'] });
+    const { access_token } = await aPair(the, { scope: 'read_repository' });
+    expect(await clone(access_token)).toContain('clone');
+  });
+
+  test.each([['api'], ['read_user'], ['openid']])('scope %s alone opens no repository', async (scope) => {
+    await expect(clone((await tokenWith(scope)).text)).rejects.toThrow(/403/);
+  });
+
+  test('a revoked token, another user name and no token at all are asked for better ones', async () => {
+    const { text, id } = await tokenWith('read_repository');
+    await expect(clone(text, user.username)).rejects.toThrow(/Authentication failed|could not read/);
+    await revokeGrant(world.accounts, id);
+    await expect(clone(text)).rejects.toThrow(/Authentication failed|could not read/);
+    await expect(git(['ls-remote', `${front.url}/project.git`])).rejects.toThrow(
+      /could not read|terminal prompts disabled/,
+    );
+  });
+
+  test('what is no request of the Git protocol is not allowed', async () => {
+    const { text } = await tokenWith('write_repository');
+    const authorization = `Basic ${Buffer.from(`oauth2:${text}`).toString('base64')}`;
+    const ask = async (uri: string) =>
+      (await world.app.inject({ url: '/oauth/git', headers: { authorization, 'x-original-uri': uri } }))
+        .statusCode;
+    expect(await ask('/project.git/info/refs?service=git-upload-pack')).toBe(200);
+    for (const uri of [
+      '',
+      '/',
+      '/project.git/info/refs',
+      '/project.git/config',
+      '/x/info/refs?service=git-shell',
+      '/x/info/refs?service=git-upload-pack&service=git-receive-pack',
+    ]) {
+      expect([uri, await ask(uri)]).toEqual([uri, 403]);
+    }
+  });
+});

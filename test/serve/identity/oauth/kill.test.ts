@@ -1,0 +1,125 @@
+import { setTimeout } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { Engine } from '../../../../aggregate/engine.ts';
+import { readConfig } from '../../../../infra/config/config.ts';
+import { openAccounts } from '../../../../serve/identity/accounts/accounts.ts';
+import { createUser } from '../../../../serve/identity/accounts/people.ts';
+import { register } from '../../../../serve/identity/oauth/applications.ts';
+import { temporaryDirectory } from '../../../support/engine.ts';
+import { type Server, serve } from '../../cli/program.ts';
+import { CALLBACK, PASSWORD } from '../accounts/world.ts';
+import type { Pair } from './flow.ts';
+import { mintCode } from './minted.ts';
+
+const ROUNDS = 3;
+const CODES = 8;
+const LIMITS = { OAUTH_PER_MINUTE: '0', LOG_LEVEL: 'error' };
+
+interface Client {
+  readonly client_id: string;
+  readonly client_secret: string;
+}
+
+/** A user, an application and codes, as they were when a server stopped. */
+async function prepared(directory: string): Promise<{ client: Client; codes: string[] }> {
+  const engine = await Engine.open(readConfig({ DATA_DIR: directory, ...LIMITS }));
+  const accounts = await openAccounts(engine);
+  const user = await createUser(accounts, { username: 'ada', email: '', password: PASSWORD });
+  const given = { name: 'Client', redirect_uris: CALLBACK, scopes: ['api'], is_confidential: true };
+  const { application, secret } = await register(accounts, user, given);
+  const codes: string[] = [];
+  for (let i = 0; i < ROUNDS * CODES; i++) codes.push((await mintCode(accounts, user, application)).code);
+  await engine.close();
+  return { client: { client_id: application.id, client_secret: secret ?? '' }, codes };
+}
+
+/** The pair of a token request; null when it was refused, undefined when no answer came. */
+async function ask(server: Server, fields: Record<string, string>): Promise<Pair | null | undefined> {
+  try {
+    const answer = await fetch(`${server.url}/oauth/token`, {
+      method: 'POST',
+      body: new URLSearchParams(fields),
+    });
+    if (answer.status === 200) return (await answer.json()) as Pair;
+    expect(answer.status).toBe(400);
+    return null;
+  } catch (error) {
+    if (error instanceof TypeError) return undefined;
+    throw error;
+  }
+}
+
+async function isLive(server: Server, token: string): Promise<boolean> {
+  const answer = await fetch(`${server.url}/oauth/token/info`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  return answer.status === 200;
+}
+
+/** At the first answer, a moment after it, or before there can be one. */
+async function momentToKill(round: number, answers: readonly Promise<unknown>[]): Promise<void> {
+  if (round % 3 < 2 && answers.length > 0) await Promise.race(answers);
+  await setTimeout(round % 3 === 0 ? 0 : 4);
+}
+
+describe('kill -9 between the steps', () => {
+  test('what was answered is durable, and no code and no refresh token ever gives two live pairs', async () => {
+    using directory = temporaryDirectory();
+    const { client, codes } = await prepared(directory.path);
+    const env = { DATA_DIR: directory.path, ...LIMITS };
+    const exchange = (code: string) => ({
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: CALLBACK,
+      ...client,
+    });
+    const refresh = ({ refresh_token }: Pair) => ({ grant_type: 'refresh_token', refresh_token, ...client });
+    let server = await serve([], env);
+    let answered = 0;
+    for (let round = 0; round < ROUNDS; round++) {
+      const mine = codes.slice(round * CODES, (round + 1) * CODES);
+      const rushing = mine.map((code) => ask(server, exchange(code)));
+      await momentToKill(round, rushing);
+      await server.end('SIGKILL');
+      const first = await Promise.all(rushing);
+      server = await serve([], env);
+      const pairs: Pair[] = [];
+      for (const [i, code] of mine.entries()) {
+        const known = first[i];
+        if (known) {
+          answered++;
+          expect(await isLive(server, known.access_token)).toBe(true);
+          pairs.push(known);
+          continue;
+        }
+        // No answer came: the code was used or it was not, and whoever asks again learns which.
+        const again = await ask(server, exchange(code));
+        if (again) pairs.push(again);
+      }
+      const refreshing = pairs.map((pair) => ask(server, refresh(pair)));
+      await momentToKill(round, refreshing);
+      await server.end('SIGKILL');
+      const second = await Promise.all(refreshing);
+      server = await serve([], env);
+      for (const [i, pair] of pairs.entries()) {
+        const next = second[i];
+        const isOld = await isLive(server, pair.access_token);
+        const isNew = next ? await isLive(server, next.access_token) : false;
+        if (next) {
+          answered++;
+          expect([isOld, isNew]).toEqual([false, true]);
+        }
+        expect(isOld && isNew).toBe(false);
+        // The old refresh token gives a pair once more only if it had not given one before.
+        const third = await ask(server, refresh(pair));
+        if (!isOld) expect(third).toBeNull();
+        const alive = [pair, next, third]
+          .filter((one) => one)
+          .map((one) => isLive(server, (one as Pair).access_token));
+        expect((await Promise.all(alive)).filter(Boolean).length).toBeLessThanOrEqual(1);
+      }
+    }
+    expect(answered).toBeGreaterThan(0);
+    await server.end('SIGTERM');
+  });
+});

@@ -1,0 +1,26 @@
+import type { Accounts } from '../../../../serve/identity/accounts/accounts.ts';
+import { emptyGrant } from '../../../../serve/identity/accounts/grants.ts';
+import { hashSecret } from '../../../../serve/identity/accounts/secrets.ts';
+import type { Application, User } from '../../../../serve/identity/accounts/tables.ts';
+import { makeToken } from '../../../../serve/identity/accounts/tokens.ts';
+
+/** A code as the consent page gives it, without the page: for tests that need many. */
+export async function mintCode(
+  accounts: Accounts,
+  user: User,
+  application: Application,
+  lifetimeMs = 600_000,
+): Promise<{ code: string; id: string }> {
+  const now = accounts.clock.now();
+  const of = { user_id: user.id, application_id: application.id, scopes: ['api'], now };
+  const grant = emptyGrant('code', of);
+  const { text, secret } = makeToken('code', grant.id);
+  await accounts.grants.add({
+    ...grant,
+    redirect_uri: application.redirect_uris[0] ?? '',
+    code_hash: hashSecret(secret),
+    code_expires_ms: now + lifetimeMs,
+    expires_ms: now + lifetimeMs,
+  });
+  return { code: text, id: grant.id };
+}

@@ -1,0 +1,178 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Secret, TOTP } from 'otpauth';
+import { expect, test } from 'vitest';
+import { Engine } from '../../../../aggregate/engine.ts';
+import { DATABASE, ident, sql } from '../../../../infra/clickhouse/sql.ts';
+import { readConfig } from '../../../../infra/config/config.ts';
+import { temporaryDirectory } from '../../../support/engine.ts';
+import { run, type Server, serve } from '../../cli/program.ts';
+import { hiddenFields, plain } from '../accounts/browser.ts';
+
+const PASSWORD = 'planted-password-4711 quiet';
+const WRONG = 'planted-wrong-password-4712';
+const CALLBACK = 'https://client.example/callback';
+
+/** A browser over real HTTP, with its cookies. */
+class Visitor {
+  readonly #server: Server;
+  readonly cookies = new Map<string, string>();
+  constructor(server: Server) {
+    this.#server = server;
+  }
+  async send(
+    path: string,
+    fields?: Record<string, string>,
+  ): Promise<{ body: string; location: string | null }> {
+    const answer = await fetch(this.#server.url + path, {
+      redirect: 'manual',
+      headers: { cookie: [...this.cookies].map((pair) => pair.join('=')).join('; ') },
+      ...(fields === undefined ? {} : { method: 'POST', body: new URLSearchParams(fields) }),
+    });
+    for (const line of answer.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      this.cookies.set(name, value);
+    }
+    return { body: await answer.text(), location: answer.headers.get('location') };
+  }
+  async submit(page: string, action: string, fields: Record<string, string>) {
+    const { body } = await this.send(page);
+    return this.send(action, { ...hiddenFields(body, action), ...fields });
+  }
+}
+
+test('logs, errors, dead letters and the tables hold no secret', async () => {
+  using directory = temporaryDirectory();
+  const env = { DATA_DIR: directory.path, LOG_LEVEL: 'debug' };
+  const server = await serve([], env);
+  const secrets = new Map<string, string>([
+    ['password', PASSWORD],
+    ['wrong password', WRONG],
+  ]);
+  const plant = (name: string, value: string | null | undefined) => {
+    expect(value, name).toBeTruthy();
+    secrets.set(name, value as string);
+    return value as string;
+  };
+
+  const visitor = new Visitor(server);
+  await visitor.submit('/sign-up', '/sign-up', { username: 'ada', email: '', password: PASSWORD });
+  await new Visitor(server).submit('/sign-in', '/sign-in', { login: 'ada', password: WRONG });
+  await visitor.submit('/sign-in?next=/profile', '/sign-in', { login: 'ada', password: PASSWORD });
+  plant('session', visitor.cookies.get('session'));
+
+  const application = await visitor.submit('/profile/applications', '/profile/applications', {
+    name: 'A',
+    redirect_uris: CALLBACK,
+    scopes: 'api',
+    kind: 'confidential',
+  });
+  const client_secret = plant('client secret', /id="secret">([^<]+)</.exec(application.body)?.[1]);
+  const client_id = /id="client-id">([^<]+)</.exec(application.body)?.[1] ?? '';
+  plant(
+    'API key',
+    /id="secret">([^<]+)</.exec(
+      (await visitor.submit('/profile/keys', '/profile/keys', { name: 'k' })).body,
+    )?.[1],
+  );
+  plant(
+    'personal access token',
+    /id="secret">([^<]+)</.exec(
+      (await visitor.submit('/profile/tokens', '/profile/tokens', { name: 't', scopes: 'api' })).body,
+    )?.[1],
+  );
+
+  const query = new URLSearchParams({
+    client_id,
+    redirect_uri: CALLBACK,
+    response_type: 'code',
+    scope: 'api',
+  });
+  const consent = await visitor.submit(`/oauth/authorize?${query}`, '/oauth/authorize', {
+    decision: 'allow',
+  });
+  const code = plant('code', new URL(consent.location ?? '').searchParams.get('code'));
+  const post = async (path: string, fields: Record<string, string>, headers: Record<string, string> = {}) =>
+    (
+      await fetch(server.url + path, { method: 'POST', body: new URLSearchParams(fields), headers })
+    ).json() as Promise<Record<string, string>>;
+  const client = { client_id, client_secret };
+  const pair = await post('/oauth/token', {
+    grant_type: 'authorization_code',
+    code,
+    redirect_uri: CALLBACK,
+    ...client,
+  });
+  plant('access token', pair.access_token);
+  plant('refresh token', pair.refresh_token);
+  const next = await post('/oauth/token', {
+    grant_type: 'refresh_token',
+    refresh_token: pair.refresh_token ?? '',
+    ...client,
+  });
+  plant('next access token', next.access_token);
+  plant('next refresh token', next.refresh_token);
+
+  // What people send where it does not belong.
+  for (const [name, value] of [...secrets]) {
+    const text = encodeURIComponent(value);
+    await fetch(`${server.url}/oauth/token?client_secret=${text}`);
+    await fetch(`${server.url}/oauth/token/info?access_token=${text}`);
+    await fetch(`${server.url}/api/daily-tps?access_token=${text}`);
+    await fetch(`${server.url}/api/v4/user`, { headers: { authorization: `Bearer ${text}` } });
+    await fetch(`${server.url}/oauth/git`, {
+      headers: { authorization: `Basic ${Buffer.from(`oauth2:${value}`).toString('base64')}` },
+    });
+    await post('/oauth/token', { grant_type: value, username: 'ada', password: value });
+    await post('/oauth/token', { grant_type: 'password', username: name, password: value });
+    await post('/oauth/revoke', { ...client, client_secret: `${value}x`, token: value });
+  }
+
+  const page = await visitor.send('/profile/security/two-factor');
+  const totp = plant('two-factor secret', /id="totp-secret">([A-Z2-7]+)</.exec(page.body)?.[1]);
+  const on = await visitor.submit('/profile/security/two-factor', '/profile/security/two-factor', {
+    setup: plain(/name="setup" value="([^"]+)"/.exec(page.body)?.[1] ?? ''),
+    code: new TOTP({ secret: Secret.fromBase32(totp) }).generate(),
+  });
+  // The page that was submitted offered another secret than the one that was signed: the signed one counts.
+  const recovery = plant('recovery code', /<li>([a-z2-9]{5}-[a-z2-9]{5})<\/li>/.exec(on.body)?.[1]);
+  secrets.set('recovery code in one', recovery.replace('-', ''));
+
+  await server.end('SIGTERM');
+  const status = await run(['users', 'list', '--json'], { env });
+  const places = new Map([
+    ['log', server.logged()],
+    ['terminal', server.said()],
+    ['command line', status.stdout + status.stderr],
+  ]);
+  for (const [table, rows] of await dumps(directory.path)) places.set(`table ${table}`, rows);
+  for (const file of filesUnder(directory.path)) places.set(file, readFileSync(file, 'latin1'));
+  const found = [...places].flatMap(([place, content]) =>
+    [...secrets].filter(([, value]) => content.includes(value)).map(([name]) => `${name} in ${place}`),
+  );
+  expect(found).toEqual([]);
+  expect(places.get('table grants')).toContain(client_id);
+  expect(places.get('log')).toContain('/oauth/token');
+});
+
+/** Every row of every table, as an operator would dump it. */
+async function dumps(directory: string): Promise<[string, string][]> {
+  const engine = await Engine.open(readConfig({ DATA_DIR: directory, LOG_LEVEL: 'error' }));
+  const { store } = engine.runtime;
+  const tables = await store.rows<{ name: string }>(
+    sql`SELECT name FROM system.tables WHERE database = ${DATABASE} AND engine LIKE '%MergeTree'`,
+  );
+  const found: [string, string][] = [];
+  for (const { name } of tables) {
+    const rows = await store.bytes(sql`SELECT * FROM ${ident(DATABASE)}.${ident(name)}`, 'NDJSON');
+    found.push([name, rows.toString('utf8')]);
+  }
+  await engine.close();
+  return found;
+}
+
+function filesUnder(directory: string): string[] {
+  return readdirSync(directory, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name));
+}

@@ -1,0 +1,356 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openWorld, type World } from '../accounts/world.ts';
+import {
+  aCode,
+  aPair,
+  basic,
+  challengeOf,
+  exchangeOf,
+  infoOf,
+  isLive,
+  type Party,
+  party,
+  post,
+  refreshOf,
+  refusal,
+  verifierOf,
+} from './flow.ts';
+
+let world: World;
+let the: Party;
+let other: Party;
+let open: Party;
+beforeAll(async () => {
+  world = await openWorld();
+  the = await party(world);
+  other = await party(world);
+  open = await party(world, { is_confidential: false });
+});
+afterAll(() => world.close());
+
+const token = (fields: Record<string, string>, headers: Record<string, string> = {}) =>
+  post(world, '/oauth/token', fields, headers);
+
+async function openExchange(more: Record<string, string> = {}) {
+  const verifier = verifierOf();
+  const code = await aCode(open, { code_challenge: challengeOf(verifier), code_challenge_method: 'S256' });
+  const { client_secret: _, ...fields } = exchangeOf(open, code);
+  return { verifier, fields: { ...fields, code_verifier: verifier, ...more } };
+}
+
+describe('POST /oauth/token with a code (RFC 6749 §4.1.3)', () => {
+  test('answers as the document shows, with the scope, and nothing may keep it (§5.1)', async () => {
+    const answer = await token(exchangeOf(the, await aCode(the, { scope: 'api read_user' })));
+    expect(answer.statusCode).toBe(200);
+    expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(answer.headers['cache-control']).toBe('no-store');
+    expect(answer.headers.pragma).toBe('no-cache');
+    expect(answer.json()).toEqual({
+      access_token: expect.stringMatching(/^cma_[\w-]{65}$/),
+      token_type: 'bearer',
+      expires_in: 7200,
+      refresh_token: expect.stringMatching(/^cmr_[\w-]{108}$/),
+      created_at: Math.floor(world.now() / 1000),
+      scope: 'api read_user',
+    });
+  });
+
+  test('takes PKCE in place of a secret (RFC 7636 §4.5)', async () => {
+    const { fields } = await openExchange();
+    expect((await token(fields)).statusCode).toBe(200);
+  });
+
+  test('takes PKCE beside a secret, and then both must be right', async () => {
+    const verifier = verifierOf();
+    const code = await aCode(the, { code_challenge: challengeOf(verifier), code_challenge_method: 'S256' });
+    expect((await token(exchangeOf(the, code))).json()).toEqual(refusal('invalid_grant'));
+    expect((await token({ ...exchangeOf(the, code), code_verifier: verifierOf() })).json()).toEqual(
+      refusal('invalid_grant'),
+    );
+    expect((await token({ ...exchangeOf(the, code), code_verifier: verifier })).statusCode).toBe(200);
+  });
+
+  test.each(['grant_type', 'code', 'redirect_uri'])('names a missing %s as invalid_request', async (name) => {
+    const answer = await token({ ...exchangeOf(the, await aCode(the)), [name]: '' });
+    expect(answer.statusCode).toBe(400);
+    expect(answer.json()).toEqual({
+      error: 'invalid_request',
+      error_description: `Missing required parameter: ${name}.`,
+    });
+  });
+
+  test('names a missing code_verifier of an application without a secret', async () => {
+    const { fields } = await openExchange({ code_verifier: '' });
+    const answer = await token(fields);
+    expect(answer.json()).toEqual({
+      error: 'invalid_request',
+      error_description: 'Missing required parameter: code_verifier.',
+    });
+  });
+
+  test.each([
+    'client_credentials',
+    'urn:ietf:params:oauth:grant-type:device_code',
+    'implicit',
+    '__proto__',
+    'AUTHORIZATION_CODE',
+  ])('refuses the grant_type %s', async (grant_type) => {
+    expect((await token({ ...exchangeOf(the, 'x'), grant_type })).json()).toEqual(
+      refusal('unsupported_grant_type'),
+    );
+  });
+
+  test.each([
+    ['a'.repeat(42), 'invalid_request'],
+    ['a'.repeat(129), 'invalid_request'],
+    [`${'a'.repeat(42)}!`, 'invalid_request'],
+    [`${'a'.repeat(43)}é`, 'invalid_request'],
+    ['a'.repeat(43), 'invalid_grant'],
+    ['Aa0-._~'.repeat(18), 'invalid_grant'],
+  ])(
+    'takes a verifier of 43 to 128 allowed characters (RFC 7636 §4.1): %s → %s',
+    async (code_verifier, error) => {
+      const { fields } = await openExchange({ code_verifier });
+      expect((await token(fields)).json()).toEqual(refusal(error));
+    },
+  );
+
+  test('refuses a verifier where no challenge was stored (RFC 9700 §4.8.2)', async () => {
+    const answer = await token({ ...exchangeOf(the, await aCode(the)), code_verifier: verifierOf() });
+    expect(answer.json()).toEqual(refusal('invalid_grant'));
+  });
+
+  test('consumes the code only when everything is right', async () => {
+    const code = await aCode(the);
+    const wrong: [Record<string, string>, string][] = [
+      [{ redirect_uri: 'https://client.example/other' }, 'invalid_grant'],
+      [{ client_secret: 'wrong' }, 'invalid_client'],
+      [{ client_id: other.application.id, client_secret: other.secret }, 'invalid_grant'],
+      [{ code: `${code.slice(0, -1)}${code.endsWith('A') ? 'B' : 'A'}` }, 'invalid_grant'],
+      [{ code_verifier: verifierOf() }, 'invalid_grant'],
+    ];
+    for (const [change, error] of wrong) {
+      expect((await token({ ...exchangeOf(the, code), ...change })).json()).toEqual(refusal(error));
+    }
+    expect((await token(exchangeOf(the, code))).statusCode).toBe(200);
+  });
+
+  test('a replayed code revokes what it gave (§4.1.2, §10.5)', async () => {
+    const code = await aCode(the);
+    const pair = (await token(exchangeOf(the, code))).json();
+    expect((await token(exchangeOf(the, code))).json()).toEqual(refusal('invalid_grant'));
+    expect(await isLive(world, pair.access_token)).toBe(false);
+    expect((await token(refreshOf(the, pair.refresh_token))).json()).toEqual(refusal('invalid_grant'));
+  });
+
+  test('a replay by somebody who cannot prove everything revokes nothing', async () => {
+    const code = await aCode(the);
+    const pair = (await token(exchangeOf(the, code))).json();
+    await token({ ...exchangeOf(other, code) });
+    await token({ ...exchangeOf(the, code), redirect_uri: 'https://client.example/other' });
+    expect(await isLive(world, pair.access_token)).toBe(true);
+  });
+
+  test('a code lives for 600 seconds (§4.1.2)', async () => {
+    const [early, late] = [await aCode(the), await aCode(the)];
+    world.advance(598_000);
+    expect((await token(exchangeOf(the, early))).statusCode).toBe(200);
+    world.advance(3_000);
+    expect((await token(exchangeOf(the, late))).json()).toEqual(refusal('invalid_grant'));
+  });
+
+  test('the scope of a code exchange is the one that was granted', async () => {
+    const answer = await token({
+      ...exchangeOf(the, await aCode(the, { scope: 'read_user' })),
+      scope: 'api',
+    });
+    expect(answer.json().scope).toBe('read_user');
+  });
+});
+
+describe('POST /oauth/token with a refresh token (RFC 6749 §6)', () => {
+  test('gives a new pair, and the old one is dead at once', async () => {
+    const pair = await aPair(the);
+    const next = await token(refreshOf(the, pair.refresh_token));
+    expect(next.statusCode).toBe(200);
+    expect(next.json()).toMatchObject({
+      token_type: 'bearer',
+      expires_in: 7200,
+      scope: 'api',
+      created_at: expect.any(Number),
+    });
+    expect(await isLive(world, pair.access_token)).toBe(false);
+    expect(await isLive(world, next.json().access_token)).toBe(true);
+  });
+
+  test('works after the access token has expired', async () => {
+    const pair = await aPair(the);
+    world.advance(7_201_000);
+    expect(await isLive(world, pair.access_token)).toBe(false);
+    expect((await token(refreshOf(the, pair.refresh_token))).statusCode).toBe(200);
+  });
+
+  test('works without a secret for applications that have none', async () => {
+    const { verifier, fields } = await openExchange();
+    const first = (await token(fields)).json();
+    const plain = { grant_type: 'refresh_token', client_id: open.application.id };
+    const second = (await token({ ...plain, refresh_token: first.refresh_token })).json();
+    const third = await token({
+      ...plain,
+      refresh_token: second.refresh_token,
+      code_verifier: verifier,
+      redirect_uri: open.callback,
+    });
+    expect(third.statusCode).toBe(200);
+  });
+
+  test('a code_verifier or redirect_uri may be left out, and must be right when it is sent', async () => {
+    const { fields } = await openExchange();
+    const first = (await token(fields)).json();
+    const again = {
+      grant_type: 'refresh_token',
+      client_id: open.application.id,
+      refresh_token: first.refresh_token,
+    };
+    expect((await token({ ...again, code_verifier: verifierOf() })).json()).toEqual(refusal('invalid_grant'));
+    expect((await token({ ...again, code_verifier: 'short' })).json()).toEqual(refusal('invalid_request'));
+    expect((await token({ ...again, redirect_uri: 'https://client.example/x' })).json()).toEqual(
+      refusal('invalid_grant'),
+    );
+    expect((await token(again)).statusCode).toBe(200);
+  });
+
+  test('one that was used revokes its whole family (RFC 9700 §4.14.2)', async () => {
+    const first = await aPair(the);
+    const second = (await token(refreshOf(the, first.refresh_token))).json();
+    const third = (await token(refreshOf(the, second.refresh_token))).json();
+    expect((await token(refreshOf(the, first.refresh_token))).json()).toEqual(refusal('invalid_grant'));
+    expect(await isLive(world, third.access_token)).toBe(false);
+    expect((await token(refreshOf(the, third.refresh_token))).json()).toEqual(refusal('invalid_grant'));
+  });
+
+  test('one of another client is invalid_grant, and stays as it was', async () => {
+    const pair = await aPair(the);
+    expect((await token(refreshOf(other, pair.refresh_token))).json()).toEqual(refusal('invalid_grant'));
+    expect((await token(refreshOf(the, pair.refresh_token))).statusCode).toBe(200);
+  });
+
+  test('an invented one of a known grant revokes nothing', async () => {
+    const pair = await aPair(the);
+    const invented = `${pair.refresh_token.slice(0, 26)}${'A'.repeat(86)}`;
+    expect((await token(refreshOf(the, invented))).json()).toEqual(refusal('invalid_grant'));
+    expect(await isLive(world, pair.access_token)).toBe(true);
+  });
+
+  test('scope may be narrower, never wider, and the next refresh may have all again', async () => {
+    const pair = await aPair(the, { scope: 'api read_user' });
+    expect((await token({ ...refreshOf(the, pair.refresh_token), scope: 'api email' })).json()).toEqual(
+      refusal('invalid_scope'),
+    );
+    const narrow = (await token({ ...refreshOf(the, pair.refresh_token), scope: 'read_user' })).json();
+    expect(narrow.scope).toBe('read_user');
+    expect((await infoOf(world, narrow.access_token)).json().scope).toEqual(['read_user']);
+    expect((await token(refreshOf(the, narrow.refresh_token))).json().scope).toBe('api read_user');
+  });
+
+  test.each(['', 'nonsense', 'cmr_', `cmr_${'A'.repeat(108)}`, `cma_${'A'.repeat(65)}`])(
+    '%j is refused',
+    async (refresh_token) => {
+      const answer = await token({ ...refreshOf(the, refresh_token) });
+      expect(answer.statusCode).toBe(400);
+      expect(answer.json()).toEqual(refusal(refresh_token === '' ? 'invalid_request' : 'invalid_grant'));
+    },
+  );
+
+  test('an operator may allow a grace for the one before, and never two live pairs', async () => {
+    await using lenient = await world.beside({ OAUTH_REFRESH_GRACE_SECONDS: '30' });
+    const own = await party(lenient);
+    const first = await aPair(own);
+    const second = (await post(lenient, '/oauth/token', refreshOf(own, first.refresh_token))).json();
+    const retry = (await post(lenient, '/oauth/token', refreshOf(own, first.refresh_token))).json();
+    expect(await isLive(lenient, second.access_token)).toBe(false);
+    expect(await isLive(lenient, retry.access_token)).toBe(true);
+    lenient.advance(31_000);
+    expect((await post(lenient, '/oauth/token', refreshOf(own, first.refresh_token))).statusCode).toBe(400);
+    expect(await isLive(lenient, retry.access_token)).toBe(false);
+  });
+});
+
+describe('client authentication (RFC 6749 §2.3)', () => {
+  test('by HTTP Basic or by the body', async () => {
+    const { client_id, client_secret, ...fields } = exchangeOf(the, await aCode(the));
+    const byHeader = await token(fields, basic(client_id as string, client_secret as string));
+    expect(byHeader.statusCode).toBe(200);
+    expect((await token(exchangeOf(the, await aCode(the)))).statusCode).toBe(200);
+  });
+
+  test('HTTP Basic may be raw or form-encoded (§2.3.1)', async () => {
+    const { client_id: id = '', client_secret: secret = '', ...fields } = exchangeOf(the, await aCode(the));
+    const encoded = secret.replace(/[_-]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
+    expect((await token(fields, basic(id, encoded))).statusCode).toBe(200);
+  });
+
+  test('the id may stand in the body too, if it is the same', async () => {
+    const { client_secret: secret = '', ...fields } = exchangeOf(the, await aCode(the));
+    expect(
+      (await token({ ...fields, client_id: other.application.id }, basic(the.application.id, secret))).json(),
+    ).toEqual(refusal('invalid_request'));
+    expect((await token(fields, basic(the.application.id, secret))).statusCode).toBe(200);
+  });
+
+  test('both ways at once are invalid_request', async () => {
+    const fields = exchangeOf(the, await aCode(the));
+    expect((await token(fields, basic(the.application.id, the.secret))).json()).toEqual(
+      refusal('invalid_request'),
+    );
+  });
+
+  test('failed: 401 invalid_client, with a challenge only for who used the header (§5.2)', async () => {
+    const { client_id: _, client_secret: __, ...fields } = exchangeOf(the, await aCode(the));
+    const byHeader = await token(fields, basic(the.application.id, 'wrong'));
+    expect(byHeader.statusCode).toBe(401);
+    expect(byHeader.json()).toEqual(refusal('invalid_client'));
+    expect(byHeader.headers['www-authenticate']).toMatch(/^Basic realm=/);
+    const byBody = await token({ ...fields, client_id: the.application.id, client_secret: 'wrong' });
+    expect(byBody.statusCode).toBe(401);
+    expect(byBody.headers['www-authenticate']).toBeUndefined();
+  });
+
+  test.each([
+    ['nobody', {}],
+    ['an unknown client', { client_id: 'f'.repeat(64), client_secret: 'x' }],
+    ['a client without its secret', { client_secret: '' }],
+  ])('%s is invalid_client', async (who, change) => {
+    const fields =
+      who === 'nobody'
+        ? { grant_type: 'authorization_code', code: 'x' }
+        : { ...exchangeOf(the, 'x'), ...change };
+    const answer = await token(fields);
+    expect(answer.statusCode).toBe(401);
+    expect(answer.json()).toEqual(refusal('invalid_client'));
+  });
+
+  test('a client without a secret that shows one is not the client', async () => {
+    const { fields } = await openExchange({ client_secret: 'something' });
+    expect((await token(fields)).json()).toEqual(refusal('invalid_client'));
+  });
+
+  test.each(['Basic', 'Basic !!!', 'Basic bm9jb2xvbg==', 'Bearer x', 'Digest y'])(
+    '%s is invalid_client',
+    async (authorization) => {
+      const answer = await token({ grant_type: 'authorization_code', code: 'x' }, { authorization });
+      expect([answer.statusCode, answer.json().error]).toEqual([401, 'invalid_client']);
+    },
+  );
+
+  test('a renewed secret ends the old one', async () => {
+    const { renewSecret } = await import('../../../../serve/identity/oauth/applications.ts');
+    const own = await party(world);
+    const owner = await world.accounts.users.get(own.application.owner_id);
+    if (!owner) throw new Error('no owner');
+    const code = await aCode(own);
+    const secret = await renewSecret(world.accounts, owner, own.application.id);
+    expect((await token(exchangeOf(own, code))).json()).toEqual(refusal('invalid_client'));
+    expect((await token({ ...exchangeOf(own, code), client_secret: secret ?? '' })).statusCode).toBe(200);
+  });
+});

@@ -1,0 +1,264 @@
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildApp } from '../../../serve/http/app.ts';
+import { ingestLines, openTestEngine, type TestEngine } from '../../support/engine.ts';
+import { recordedLines } from '../../support/recordings.ts';
+
+let engine: TestEngine;
+let app: FastifyInstance;
+
+beforeAll(async () => {
+  engine = await openTestEngine();
+  await ingestLines(engine.engine, [...recordedLines('blocks'), ...recordedLines('runtime')]);
+  await engine.engine.aggregator.settle();
+  app = await buildApp(engine.engine);
+});
+afterAll(async () => {
+  await app.close();
+  await engine.close();
+});
+
+const get = (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers });
+const PAGED = [
+  '/api/daily-fees',
+  '/api/daily-tps?chain=ecosystem',
+  '/api/explorer/recent-extrinsics?chain=polkadot',
+  '/api/coretime-region-events',
+  '/api/coretime-account-spend',
+  '/api/gov-voter-history',
+];
+const withParameter = (url: string, parameter: string) =>
+  `${url}${url.includes('?') ? '&' : '?'}${parameter}`;
+
+async function followPages(first: string): Promise<unknown[]> {
+  const rows: unknown[] = [];
+  for (let url: string | undefined = first; url !== undefined; ) {
+    const answer = await get(url);
+    rows.push(...answer.json<unknown[]>());
+    url = /<([^>]+)>; rel="next"/.exec(String(answer.headers.link ?? ''))?.[1];
+    expect(answer.headers['x-truncated']).toBe(url === undefined ? 'false' : 'true');
+  }
+  return rows;
+}
+
+describe('pages', () => {
+  it.each(PAGED)('%s: whatever the page size, every row comes once and in order', async (url) => {
+    const whole = (await get(url)).json<unknown[]>();
+    expect(whole.length).toBeGreaterThan(1);
+    for (const size of [1, 2, 3, 7, whole.length, whole.length + 1]) {
+      if (whole.length / size > 40) continue;
+      expect(await followPages(withParameter(url, `limit=${size}`))).toEqual(whole);
+    }
+  });
+
+  it.each(PAGED)(
+    '%s: a page is the same bytes as the beginning of the whole, and goes on alike in every form',
+    async (url) => {
+      const lines = (await get(url)).body.split('\n');
+      const page = await get(withParameter(url, 'limit=2'));
+      expect(page.body).toBe(`[\n${lines[1]}\n${String(lines[2]).replace(/,$/, '')}\n]\n`);
+      const [, row = ''] = (await get(withParameter(url, 'limit=1'))).body.split('\n');
+      expect((await get(withParameter(url, 'limit=1&format=ndjson'))).body).toBe(`${row}\n`);
+      for (const format of ['ndjson', 'csv', 'parquet']) {
+        const { link } = (await get(withParameter(url, `limit=2&format=${format}`))).headers;
+        const cursorOf = (header: unknown) => /cursor=[^&>]+/.exec(String(header))?.[0];
+        expect([format, cursorOf(link)]).toEqual([format, cursorOf(page.headers.link)]);
+      }
+    },
+  );
+
+  it('an answer without a limit is whole and says so', async () => {
+    const answer = await get('/api/daily-fees');
+    expect(answer.headers.link).toBeUndefined();
+    expect(answer.headers['x-truncated']).toBe('false');
+  });
+
+  it('a cursor of another path is refused, not guessed at', async () => {
+    const cursor = Buffer.from(JSON.stringify(['2024-01-01'])).toString('base64url');
+    expect((await get(`/api/daily-fees?cursor=${cursor}`)).statusCode).toBe(422);
+  });
+});
+
+describe('many values of one parameter', () => {
+  const addresses = (many: number) =>
+    Array.from({ length: many }, (_, i) => `addresses=0x${i.toString(16).padStart(40, '0')}`).join('&');
+
+  it('a thousand are asked for at once; of ten thousand the answer says which parameter has too many', async () => {
+    const origin = await app.listen({ host: '127.0.0.1', port: 0 });
+    expect((await fetch(`${origin}/api/contracts-search?${addresses(1000)}`)).status).toBe(200);
+    const refused = await fetch(`${origin}/api/contracts-search?${addresses(10_000)}`);
+    expect(refused.status).toBe(422);
+    expect(await refused.json()).toMatchObject({
+      detail: [
+        {
+          loc: ['query', 'addresses'],
+          msg: 'more than 1000 values: ask for them in several requests',
+          input: '10000 values',
+        },
+      ],
+    });
+  });
+});
+
+describe('caching', () => {
+  it('an answer has a strong ETag, and the same again is 304 without a body', async () => {
+    const first = await get('/api/daily-fees');
+    expect(first.headers.etag).toMatch(/^"[\w-]+"$/);
+    const again = await get('/api/daily-fees', { 'if-none-match': String(first.headers.etag) });
+    expect(again.statusCode).toBe(304);
+    expect(again.body).toBe('');
+    expect(again.headers.etag).toBe(first.headers.etag);
+  });
+
+  it('the second answer is the same bytes as the first', async () => {
+    const url = '/api/daily-tps?start_date=2025-01-01';
+    expect((await get(url)).body).toBe((await get(url)).body);
+  });
+
+  it('each form of an answer has its own ETag', async () => {
+    const tags = await Promise.all(
+      ['json', 'csv', 'ndjson'].map(
+        async (format) => (await get(`/api/daily-tps?format=${format}`)).headers.etag,
+      ),
+    );
+    expect(new Set(tags).size).toBe(3);
+  });
+
+  it('a recomputation of the table changes the ETag', async () => {
+    const before = (await get('/api/daily-fees')).headers.etag;
+    const price = {
+      schema: 'snapshot/1',
+      kind: 'price',
+      relay_chain: 'polkadot',
+      chain: 'polkadot',
+      block_number: 1,
+      as_of: '2025-07-14T12:00:00.000Z',
+      payload: { symbol: 'GLMR', usd: 0.07 },
+    };
+    await ingestLines(engine.engine, [{ line: JSON.stringify(price) }]);
+    await engine.engine.aggregator.settle();
+    expect((await get('/api/daily-fees')).headers.etag).not.toBe(before);
+  });
+});
+
+describe('forms', () => {
+  it.each([
+    ['text/csv', 'text/csv'],
+    ['application/x-ndjson', 'application/x-ndjson'],
+    ['application/vnd.apache.parquet', 'application/vnd.apache.parquet'],
+    ['application/vnd.apache.arrow.stream', 'application/vnd.apache.arrow.stream'],
+    ['application/json, */*;q=0.5', 'application/json'],
+    ['text/html', 'application/json'],
+  ])('Accept: %s gives %s', async (accept, type) => {
+    const answer = await get('/api/daily-tps', { accept });
+    expect(answer.statusCode).toBe(200);
+    expect(String(answer.headers['content-type'])).toContain(type);
+    expect(answer.headers.vary).toContain('Accept');
+  });
+
+  it('format= stands over Accept', async () => {
+    const answer = await get('/api/daily-tps?format=csv', { accept: 'application/json' });
+    expect(String(answer.headers['content-type'])).toContain('text/csv');
+  });
+
+  it('the rows are the same in JSON, NDJSON and CSV', async () => {
+    const rows = (await get('/api/daily-tps')).json<Record<string, unknown>[]>();
+    const lines = (await get('/api/daily-tps?format=ndjson')).body.trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line))).toEqual(rows);
+    const csv = (await get('/api/daily-tps?format=csv')).body.trim().split('\n');
+    expect(csv).toHaveLength(rows.length + 1);
+    expect(csv[0]).toBe(
+      Object.keys(rows[0] ?? {})
+        .map((name) => `"${name}"`)
+        .join(','),
+    );
+  });
+
+  it('Parquet and Arrow come as whole files', async () => {
+    const parquet = (await get('/api/daily-tps?format=parquet')).rawPayload;
+    expect(parquet.subarray(0, 4).toString()).toBe('PAR1');
+    expect(parquet.subarray(-4).toString()).toBe('PAR1');
+    const arrow = (await get('/api/daily-tps?format=arrow')).rawPayload;
+    expect(arrow.subarray(0, 4)).toEqual(Buffer.from([0xff, 0xff, 0xff, 0xff]));
+  });
+});
+
+describe('freshness and coverage', () => {
+  it('an answer says how old and how whole its data are', async () => {
+    const { headers } = await get('/api/explorer/network-stats?chain=kusama');
+    expect(headers['x-data-as-of']).toBe('2022-07-14T11:20:18.014Z');
+    expect(Number(headers['x-data-lag-seconds'])).toBeGreaterThan(0);
+    expect(headers['x-coverage']).toBe('partial');
+  });
+
+  it('a range without holes is complete', async () => {
+    const { headers } = await get('/api/daily-tps?chain=moonbeam');
+    expect(headers['x-coverage']).toBe('complete');
+  });
+});
+
+describe('errors', () => {
+  it('an unknown path is a problem document that says where to look', async () => {
+    const answer = await get('/api/nothing');
+    expect(answer.statusCode).toBe(404);
+    expect(String(answer.headers['content-type'])).toContain('application/problem+json');
+    expect(answer.json().detail).toContain('/docs');
+  });
+
+  it('a key that nobody was given is 401, not anonymous', async () => {
+    const answer = await get('/api/daily-tps', { authorization: 'Bearer guess' });
+    expect(answer.statusCode).toBe(401);
+    expect(answer.headers['www-authenticate']).toContain('Bearer');
+    expect(answer.body).not.toContain('guess');
+  });
+
+  it('a failure of the store is a 500 without its text', async () => {
+    const { store } = engine.engine.runtime;
+    const { bytes } = store;
+    store.bytes = () => Promise.reject(new Error('SELECT secret FROM internal'));
+    try {
+      const answer = await get('/api/daily-tps?chain=shiden');
+      expect(answer.statusCode).toBe(500);
+      expect(answer.body).not.toMatch(/SELECT|internal|at /);
+    } finally {
+      store.bytes = bytes;
+    }
+  });
+
+  it('every fault of a request is named at once', async () => {
+    const answer = await get('/api/daily-summary?relay_chain=mars&foo=1&limit=-1');
+    expect(answer.statusCode).toBe(422);
+    const places = answer.json<{ detail: { loc: string[] }[] }>().detail.map(({ loc }) => loc[1]);
+    expect(places.sort()).toEqual(['end_date', 'foo', 'limit', 'relay_chain', 'start_date']);
+  });
+});
+
+describe('what describes the service', () => {
+  it('the OpenAPI document is the one that was agreed on', async () => {
+    const document = JSON.stringify((await get('/openapi.json')).json(), null, 2);
+    await expect(`${document}\n`).toMatchFileSnapshot('openapi.snapshot.json');
+  });
+
+  it('the catalogue defines every field of every metric', async () => {
+    for (const metric of (await get('/api/metrics')).json<
+      { definition: string; fields: { meaning: string }[] }[]
+    >()) {
+      expect(metric.definition.length).toBeGreaterThan(20);
+      for (const field of metric.fields) expect(field.meaning).not.toBe('');
+    }
+  });
+
+  it('probes, figures, status and coverage answer', async () => {
+    for (const url of [
+      '/health/live',
+      '/health/ready',
+      '/metrics',
+      '/api/status',
+      '/api/coverage',
+      '/docs',
+    ]) {
+      expect((await get(url)).statusCode, url).toBe(200);
+    }
+    expect((await get('/metrics')).body).toContain('chain_metrics_http_request_duration_seconds_bucket');
+  });
+});
