@@ -11,25 +11,25 @@ import type { Clock, Runtime } from '../infra/ports.ts';
 import { loadRegistry, type Registry } from '../ingest/chains/registry.ts';
 import { Loader, type Loads, TOPICS } from '../ingest/loader.ts';
 import { type IngestOptions, type IngestSummary, publish } from '../ingest/log/publish.ts';
-import { blocks, chains, deadLetters, rawTables, touched } from '../ingest/raw/tables.ts';
-import { blockInlets, blockViews } from '../ingest/raw/views/blocks.ts';
+import { blocks, chains, deadLetters, dirtyDays, rawTables } from '../ingest/raw/tables.ts';
+import { blockLandingTables, blockViews } from '../ingest/raw/views/blocks.ts';
 import { snapshotsIn, snapshotViews } from '../ingest/raw/views/snapshots.ts';
 import { Alerts } from './alerts/alerts.ts';
-import { keptMetrics } from './metrics/index.ts';
+import { materializedMetrics } from './metrics/index.ts';
 import { Aggregator } from './runner/aggregator.ts';
-import { ledgerTables, settled, unsettle, windows } from './runner/ledger.ts';
+import { ledgerTables, resetWatermark, watermarks, windows } from './runner/ledger.ts';
 
 export const schema: Schema = {
-  tables: [...rawTables, ...blockInlets, snapshotsIn, ...ledgerTables],
-  derived: keptMetrics.map((metric) => metric.table),
+  tables: [...rawTables, ...blockLandingTables, snapshotsIn, ...ledgerTables],
+  derived: materializedMetrics.map((metric) => metric.table),
   views: [...blockViews, ...snapshotViews],
-  forget: (store, table) => unsettle(store, table.name),
+  forget: (store, table) => resetWatermark(store, table.name),
 };
 
 /** What a process of the distributed profile may be there for. */
-export const ROLES = ['ingest', 'load', 'work', 'serve'] as const;
-export type Role = (typeof ROLES)[number];
-export const ALL_ROLES: ReadonlySet<Role> = new Set(ROLES);
+export const PROCESS_ROLES = ['ingest', 'load', 'work', 'serve'] as const;
+export type ProcessRole = (typeof PROCESS_ROLES)[number];
+export const ALL_ROLES: ReadonlySet<ProcessRole> = new Set(PROCESS_ROLES);
 
 /** How old a process may take a metric's version to be that another process has computed. */
 const VERSIONS_MS = 50;
@@ -70,7 +70,11 @@ export class Engine {
   }
 
   /** Opens the profile's ports and takes up the roles; the embedded profile is one process with all of them. */
-  static async open(config: Config, clock?: Clock, roles: ReadonlySet<Role> = ALL_ROLES): Promise<Engine> {
+  static async open(
+    config: Config,
+    clock?: Clock,
+    roles: ReadonlySet<ProcessRole> = ALL_ROLES,
+  ): Promise<Engine> {
     const registry = readRegistry(config);
     const runtime = await openRuntime(config, Object.values(TOPICS), clock);
     try {
@@ -95,7 +99,7 @@ export class Engine {
     }
   }
 
-  /** Takes in one source; every metric that it touches is up to date when `settle` has returned. */
+  /** Takes in one source; every metric that it touches is up to date when `waitUntilComputed` has returned. */
   async ingest(bytes: Readable, options: IngestOptions): Promise<IngestSummary> {
     const { messageBytesMax } = this.runtime.log;
     return publish(this.runtime, this.registry, bytes, options, {
@@ -119,13 +123,13 @@ export class Engine {
 
   /** Resolves when what was published before is durable in the raw tables. */
   async loaded(): Promise<void> {
-    for (const topic of Object.values(TOPICS)) await this.runtime.log.settle(topic, 'load');
+    for (const topic of Object.values(TOPICS)) await this.runtime.log.waitUntilConsumed(topic, 'load');
   }
 
   /** Resolves when what was published before is loaded, and all that it touches is computed. */
-  async settle(): Promise<void> {
+  async waitUntilComputed(): Promise<void> {
     await this.loaded();
-    await this.aggregator.settle();
+    await this.aggregator.waitUntilComputed();
   }
 
   /** The way of alerts; begun when it is first asked for, since only servers decide on them. */
@@ -137,7 +141,7 @@ export class Engine {
   async isEmpty(): Promise<boolean> {
     const [row] = await this.runtime.store.rows<{ any: number }>(
       sql`SELECT toUInt8(count() > 0) AS any FROM (
-        SELECT 1 FROM ${touched} LIMIT 1 UNION ALL SELECT 1 FROM ${blocks} LIMIT 1
+        SELECT 1 FROM ${dirtyDays} LIMIT 1 UNION ALL SELECT 1 FROM ${blocks} LIMIT 1
         UNION ALL SELECT 1 FROM ${deadLetters} LIMIT 1)`,
     );
     return row?.any !== 1;
@@ -160,8 +164,8 @@ export function readRegistry(config: Config): Registry {
 
 async function newestSequence(runtime: Runtime): Promise<bigint> {
   const [row] = await runtime.store.rows<{ newest: string }>(
-    sql`SELECT toString(greatest((SELECT max(sequence) FROM ${touched}), (SELECT max(version) FROM ${windows}),
-      (SELECT max(sequence) FROM ${settled}))) AS newest`,
+    sql`SELECT toString(greatest((SELECT max(sequence) FROM ${dirtyDays}), (SELECT max(version) FROM ${windows}),
+      (SELECT max(sequence) FROM ${watermarks}))) AS newest`,
   );
   return BigInt(row?.newest ?? 0);
 }

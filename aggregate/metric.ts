@@ -8,19 +8,19 @@ import type { Window } from '../ingest/raw/canonical.ts';
  * How wide a recomputed window is: days, months, or everything of a relay chain at once, where an entity's life
  * may span years.
  */
-export type Kept = 'daily' | 'monthly' | 'whole';
+export type WindowSize = 'daily' | 'monthly' | 'whole';
 
 /**
  * Which days a touched day changes, before `reach` is added: itself; or also the empty days beside it and the
  * next day with blocks, whose first block is judged against its last; or everything from it on.
  */
-export type Spread = 'day' | 'neighbours' | 'onward';
+export type InvalidationScope = 'day' | 'neighbours' | 'onward';
 
 export type Relay = 'polkadot' | 'kusama' | 'westend' | 'solo';
 export const SERVED_RELAYS: readonly Relay[] = ['polkadot', 'kusama', 'solo'];
 
 /** One path under which a metric is asked for. */
-export interface Ask<C extends Columns = Columns> {
+export interface MetricEndpoint<C extends Columns = Columns> {
   readonly path: string;
   readonly summary: string;
   /** Relay chains that the path serves; others are refused. */
@@ -67,16 +67,16 @@ interface Definition<C extends Columns> {
   readonly order?: readonly Ordering[];
   /** Which rows an answer may hold, where the table has more; `chain` is the one that is asked for, if any. */
   readonly served?: (chain: string | undefined) => Sql;
-  readonly asks: readonly Ask<C>[];
+  readonly endpoints: readonly MetricEndpoint<C>[];
 }
 
-export interface KeptMetric<C extends Columns = Columns> extends Definition<C> {
-  readonly kept: Kept;
+export interface MaterializedMetric<C extends Columns = Columns> extends Definition<C> {
+  readonly materialized: WindowSize;
   /** Days after a changed day whose rows depend on it, itself included. */
-  readonly reach: number;
-  readonly spread: Spread;
+  readonly lookbackDays: number;
+  readonly invalidationScope: InvalidationScope;
   /** Days with data in one window at most, where so much is folded of each that the usual number is too many. */
-  readonly mostDays?: number;
+  readonly daysMax?: number;
   /** The column that says which window a row belongs to; none where the window is everything. */
   readonly period: (keyof C & string) | null;
   /** The rows of a window; with a fold, the facts that it is given. */
@@ -87,14 +87,14 @@ export interface KeptMetric<C extends Columns = Columns> extends Definition<C> {
   readonly name: string;
 }
 
-export interface ReadMetric<C extends Columns = Columns> extends Definition<C> {
-  readonly kept: 'onRead';
+export interface ViewMetric<C extends Columns = Columns> extends Definition<C> {
+  readonly materialized: false;
   /** All rows, or those of one chain where the path has a default chain. */
   readonly select: (of: { relay_chain: string; chain: string }) => Sql;
   readonly name: string;
 }
 
-export type Metric = KeptMetric | ReadMetric;
+export type Metric = MaterializedMetric | ViewMetric;
 
 type Given<M> = Omit<M, 'table' | 'name'>;
 
@@ -102,9 +102,9 @@ type Given<M> = Omit<M, 'table' | 'name'>;
 const ANY_WINDOW: Window = { relay_chain: 'polkadot', from: '2020-01-01', until: '2020-01-02' };
 
 /** A metric that is computed ahead, window by window, into a table of its own name. */
-export function metric<const C extends Columns>(given: Given<KeptMetric<C>>): KeptMetric {
+export function metric<const C extends Columns>(given: Given<MaterializedMetric<C>>): MaterializedMetric {
   const name = snake(given.record);
-  const erased = given as unknown as Given<KeptMetric>;
+  const erased = given as unknown as Given<MaterializedMetric>;
   const served = Object.entries(given.columns).map(([column, schema]) => [
     column,
     clickhouseType(schema as Column),
@@ -124,8 +124,8 @@ export function metric<const C extends Columns>(given: Given<KeptMetric<C>>): Ke
 }
 
 /** A metric that is computed when it is read. */
-export function readMetric<const C extends Columns>(given: Given<ReadMetric<C>>): ReadMetric {
-  return { ...(given as unknown as Given<ReadMetric>), name: snake(given.record) };
+export function viewMetric<const C extends Columns>(given: Given<ViewMetric<C>>): ViewMetric {
+  return { ...(given as unknown as Given<ViewMetric>), name: snake(given.record) };
 }
 
 export function snake(record: string): string {
@@ -133,6 +133,6 @@ export function snake(record: string): string {
 }
 
 /** What a kept metric reads: raw streams by their table, and other metrics. */
-export function dependencies(metric: KeptMetric): ReadonlySet<string> {
+export function dependencies(metric: MaterializedMetric): ReadonlySet<string> {
   return metric.select(ANY_WINDOW).tables;
 }

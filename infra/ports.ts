@@ -35,7 +35,7 @@ export interface Store {
   /** The same of rows that are JSON lines already. */
   insertLines(table: Table, columns: readonly string[], lines: string): Promise<void>;
   /** Keeps a batch of JSON lines until its fate is decided, so that a killed process can finish it. */
-  stage(inlet: Table, lines: readonly Pieces[]): Promise<StagedBatch>;
+  stage(landingTable: Table, lines: readonly Pieces[]): Promise<StagedBatch>;
   /** Batches that an earlier process staged and neither committed nor discarded, oldest first. */
   unfinished(): Promise<StagedBatch[]>;
   close(): Promise<void>;
@@ -45,7 +45,7 @@ export interface Store {
 export type Pieces = Buffer | readonly Buffer[];
 
 export interface StagedBatch {
-  readonly inlet: string;
+  readonly landingTable: string;
   /** Loads all lines; throws `store_refused` when the data are at fault. A repeat needs a newer sequence. */
   commit(firstSequence: bigint): Promise<void>;
   /** Forgets the batch: everything in it has been loaded or kept as dead letters. */
@@ -59,18 +59,18 @@ export interface Message {
 }
 
 /** A message and where the log keeps it: offsets of a partition grow by one, and a key keeps to its partition. */
-export interface Placed extends Message {
+export interface LogRecord extends Message {
   readonly partition: number;
   readonly offset: number;
 }
 
-export interface Handed {
+export interface Ack {
   /** Resolves when the fate of the whole batch is durable; the log hands it on again after a kill before that. */
-  readonly settled: Promise<void>;
+  readonly durable: Promise<void>;
 }
 
 /** A message that nobody could take, with what its finder needs. */
-export interface Letter {
+export interface DeadLetterMessage {
   readonly value: Buffer;
   readonly reason: string;
   /** Where it came from, in words. */
@@ -94,7 +94,11 @@ export interface Log {
    * A handler that throws is given the same batch again, later and later. What was not settled is handed over again
    * by the next process, so a handler must know what it has seen already.
    */
-  follow(topic: string, group: string, handler: (batch: readonly Placed[]) => Promise<Handed>): Promise<void>;
+  consume(
+    topic: string,
+    group: string,
+    handler: (batch: readonly LogRecord[]) => Promise<Ack>,
+  ): Promise<void>;
   /**
    * The handler returns when the fate of every message of the batch is durable. Batches of different keys may be
    * handled at the same time, those of a key are handled one after another. What can be made ready of a batch by
@@ -107,15 +111,15 @@ export interface Log {
     prepare?: (batch: readonly Message[]) => Ready,
   ): Promise<void>;
   /** Resolves when a group has handled everything that was published to a topic before. */
-  settle(topic: string, group: string): Promise<void>;
+  waitUntilConsumed(topic: string, group: string): Promise<void>;
   /** Whether a batch is handed over again when its handler failed; if not, the handler must keep it. */
   readonly redelivers: boolean;
   /** The largest message that it takes. */
   readonly messageBytesMax: number;
   /** Keeps refused messages whole and returns where each of them is; null where the log keeps none. */
-  bury(topic: string, letters: readonly Letter[]): Promise<(string | null)[]>;
+  deadLetter(topic: string, letters: readonly DeadLetterMessage[]): Promise<(string | null)[]>;
   /** Buried messages by their places; null for those that are gone. */
-  exhume(topic: string, places: readonly string[]): Promise<(Buffer | null)[]>;
+  readDeadLetters(topic: string, places: readonly string[]): Promise<(Buffer | null)[]>;
   /** How many messages wait for the groups that this process serves. */
   lag(): Promise<Lag[]>;
   close(): Promise<void>;

@@ -7,12 +7,12 @@ import type { Message, Pieces, Runtime, StagedBatch } from '../infra/ports.ts';
 import { encodeAddress } from './chains/address.ts';
 import type { Registry } from './chains/registry.ts';
 import { parseExact } from './decode/json.ts';
-import { bury, type DeadLetter } from './log/dead-letters.ts';
+import { type DeadLetter, writeDeadLetters } from './log/dead-letters.ts';
 import { type BlockHead, type Origin, readEnvelope, splitEnvelope } from './log/envelope.ts';
 import { blocksIn } from './raw/block-landing.ts';
-import { blockLine, readInletHead, snapshotLine } from './raw/landing-lines.ts';
+import { blockLine, readLandingHead, snapshotLine } from './raw/landing-lines.ts';
 import { type Day, replacedDays } from './raw/replaced-days.ts';
-import { ANY_PALLET, spellings, spellingsDue, touched } from './raw/tables.ts';
+import { ANY_PALLET, addressEncodings, addressEncodingsDue, dirtyDays } from './raw/tables.ts';
 import { snapshotsIn } from './raw/views/snapshots.ts';
 
 export const TOPICS = { blocks: 'chain.blocks.v1', snapshots: 'chain.snapshots.v1' } as const;
@@ -47,11 +47,11 @@ interface Ready {
   bytes: number;
 }
 
-interface Inlet {
+interface Landing {
   readonly topic: string;
   readonly table: typeof blocksIn | typeof snapshotsIn;
 }
-const INLETS: Record<'blocks' | 'snapshots', Inlet> = {
+const LANDING_TABLES: Record<'blocks' | 'snapshots', Landing> = {
   blocks: { topic: TOPICS.blocks, table: blocksIn },
   snapshots: { topic: TOPICS.snapshots, table: snapshotsIn },
 };
@@ -98,14 +98,14 @@ export class Loader {
   /** Finishes what a killed process had begun, then takes in what the log brings. */
   async start(): Promise<void> {
     for (const batch of await this.#runtime.store.unfinished()) await this.#finish(batch);
-    const inlets = ['blocks', 'snapshots'] as const;
+    const landingTables = ['blocks', 'snapshots'] as const;
     await Promise.all(
-      inlets.map((inlet) =>
+      landingTables.map((landingTable) =>
         this.#runtime.log.subscribe(
-          TOPICS[inlet],
+          TOPICS[landingTable],
           'load',
-          (ready: Ready) => this.#counted(inlet, ready),
-          (batch) => this.#prepare(inlet, batch),
+          (ready: Ready) => this.#counted(landingTable, ready),
+          (batch) => this.#prepare(landingTable, batch),
         ),
       ),
     );
@@ -139,7 +139,7 @@ export class Loader {
       await this.#finish(batch);
     await this.#bury(letters);
     await this.#known(async () => {
-      if (lines.length > 0) await this.#load(INLETS[name], lines);
+      if (lines.length > 0) await this.#load(LANDING_TABLES[name], lines);
       await this.#spell();
     });
     await this.#onTouched();
@@ -164,13 +164,13 @@ export class Loader {
     }
   }
 
-  async #load(inlet: Inlet, lines: readonly Line[]): Promise<void> {
+  async #load(landingTable: Landing, lines: readonly Line[]): Promise<void> {
     const staged = await this.#runtime.store.stage(
-      inlet.table,
+      landingTable.table,
       lines.map((line) => line.bytes),
     );
     try {
-      await this.#commit(inlet, lines, staged);
+      await this.#commit(landingTable, lines, staged);
     } catch (error) {
       // Finished later by itself, a batch would overwrite what others have read of the log meanwhile.
       if (this.#runtime.log.redelivers) await staged.discard();
@@ -180,35 +180,36 @@ export class Loader {
     await staged.discard();
   }
 
-  async #commit(inlet: Inlet, lines: readonly Line[], staged: StagedBatch): Promise<void> {
+  async #commit(landingTable: Landing, lines: readonly Line[], staged: StagedBatch): Promise<void> {
     try {
-      if (inlet.table === blocksIn) await this.#touchReplaced(lines);
+      if (landingTable.table === blocksIn) await this.#touchReplaced(lines);
       await staged.commit(await this.#numbers.take((lines.at(-1)?.index ?? 0) + 1));
     } catch (error) {
       if (!(error instanceof ProductError) || error.code !== 'store_refused') throw error;
-      if (lines.some((line) => line.secondTry)) return this.#loadAgain(inlet, lines);
+      if (lines.some((line) => line.secondTry)) return this.#loadAgain(landingTable, lines);
       if (lines.length === 1) {
         const [line] = lines as [Line];
         const reason = `${error.message}: ${error.detail ?? ''}`.slice(0, 500);
-        return this.#bury([letter(inlet.topic, line.head, reason, line.original)]);
+        return this.#bury([letter(landingTable.topic, line.head, reason, line.original)]);
       }
       const half = lines.length >> 1;
-      await this.#load(inlet, lines.slice(0, half));
-      await this.#load(inlet, lines.slice(half));
+      await this.#load(landingTable, lines.slice(0, half));
+      await this.#load(landingTable, lines.slice(half));
     }
   }
 
   /** Opens every line of a refused batch: what is no block is buried, the rest is laid out as the engine reads it. */
-  async #loadAgain(inlet: Inlet, lines: readonly Line[]): Promise<void> {
+  async #loadAgain(landingTable: Landing, lines: readonly Line[]): Promise<void> {
     const letters: DeadLetter[] = [];
     const laidOut: Line[] = [];
     for (const { secondTry, ...line } of lines) {
       const bytes = secondTry?.() ?? line.bytes;
-      if ('refused' in bytes) letters.push(letter(inlet.topic, line.head, bytes.refused, line.original));
+      if ('refused' in bytes)
+        letters.push(letter(landingTable.topic, line.head, bytes.refused, line.original));
       else laidOut.push({ ...line, bytes });
     }
     await this.#bury(letters);
-    if (laidOut.length > 0) await this.#load(inlet, laidOut);
+    if (laidOut.length > 0) await this.#load(landingTable, laidOut);
   }
 
   /** Days that lose a block when a height is loaded again: told before the old row can be merged away. */
@@ -225,7 +226,7 @@ export class Loader {
     if (days.length === 0) return;
     const sequence = String(await this.#numbers.take(1));
     await this.#runtime.store.insert(
-      touched,
+      dirtyDays,
       days.map((day) => ({ stream: 'blocks', pallet: ANY_PALLET, ...day, sequence })),
     );
   }
@@ -233,22 +234,24 @@ export class Loader {
   /** Spells account keys that the source printed for another network. */
   async #spell(): Promise<void> {
     const due = await this.#runtime.store.rows<{ key: string; prefix: number }>(
-      sql`SELECT concat('0x', lower(hex(key))) AS key, prefix FROM ${spellingsDue} FINAL
-        WHERE (key, prefix) NOT IN (SELECT key, prefix FROM ${spellings})`,
+      sql`SELECT concat('0x', lower(hex(key))) AS key, prefix FROM ${addressEncodingsDue} FINAL
+        WHERE (key, prefix) NOT IN (SELECT key, prefix FROM ${addressEncodings})`,
     );
     if (due.length === 0) return;
     const spelled = due.map(
       ({ key, prefix }) =>
         `(unhex(${literal(key.slice(2))}), ${prefix}, ${literal(encodeAddress(key, prefix))})`,
     );
-    await this.#runtime.store.run(`INSERT INTO ${sql`${spellings}`.text} VALUES ${spelled.join(', ')}`);
+    await this.#runtime.store.run(
+      `INSERT INTO ${sql`${addressEncodings}`.text} VALUES ${spelled.join(', ')}`,
+    );
   }
 
   async #finish(batch: StagedBatch): Promise<void> {
-    const inlet = Object.values(INLETS).find(({ table }) => table.name === batch.inlet);
-    if (inlet) {
+    const landingTable = Object.values(LANDING_TABLES).find(({ table }) => table.name === batch.landingTable);
+    if (landingTable) {
       const lines = (await batch.lines()).map((bytes): Line => {
-        const { index, ...head } = readInletHead(bytes);
+        const { index, ...head } = readLandingHead(bytes);
         return {
           index,
           bytes,
@@ -256,7 +259,7 @@ export class Loader {
           original: bytes,
         };
       });
-      if (lines.length > 0) await this.#known(() => this.#load(inlet, lines));
+      if (lines.length > 0) await this.#known(() => this.#load(landingTable, lines));
     }
     await batch.discard();
   }
@@ -309,7 +312,7 @@ export class Loader {
   #bury(letters: readonly DeadLetter[]): Promise<void> {
     this.loads.refused += letters.length;
     const { store, clock, log } = this.#runtime;
-    return bury(store, letters, clock.now(), this.#deadLetterBytes, log);
+    return writeDeadLetters(store, letters, clock.now(), this.#deadLetterBytes, log);
   }
 }
 

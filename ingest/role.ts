@@ -7,11 +7,11 @@ import { ProductError, reasonOf } from '../infra/errors.ts';
 import type { Operator } from '../serve/cli/operator.ts';
 import { plural } from '../serve/cli/words.ts';
 import type { Chain } from './chains/registry.ts';
-import { BLOCKS_AT_ONCE, follow } from './sources/block-follower.ts';
+import { BLOCKS_AT_ONCE, followBlocks } from './sources/block-follower.ts';
 import { findChain, openSource, type SourceOptions } from './sources/open-source.ts';
-import { Collector } from './sources/snapshot-collector.ts';
+import { SnapshotCollector } from './sources/snapshot-collector.ts';
 
-export interface FollowingOptions extends SourceOptions {
+export interface SourceFollowerOptions extends SourceOptions {
   readonly from?: number;
   /** Told of the height to go on from after a stop. */
   readonly onTaken?: (next: number) => Promise<void>;
@@ -28,14 +28,14 @@ export interface FollowingOptions extends SourceOptions {
 const ATTEMPTS = 3;
 
 /** Hands new blocks of a source to an operator as they come, until it is told to stop. */
-export class Following {
+export class SourceFollower {
   readonly #source: Awaited<ReturnType<typeof openSource>>;
-  readonly #options: FollowingOptions;
+  readonly #options: SourceFollowerOptions;
   readonly #signal: AbortSignal;
 
   private constructor(
     source: Awaited<ReturnType<typeof openSource>>,
-    options: FollowingOptions,
+    options: SourceFollowerOptions,
     signal: AbortSignal,
   ) {
     this.#source = source;
@@ -43,8 +43,16 @@ export class Following {
     this.#signal = signal;
   }
 
-  static async open(options: FollowingOptions, config: Config, signal: AbortSignal): Promise<Following> {
-    return new Following(await openSource(options, config, { signal, attempts: ATTEMPTS }), options, signal);
+  static async open(
+    options: SourceFollowerOptions,
+    config: Config,
+    signal: AbortSignal,
+  ): Promise<SourceFollower> {
+    return new SourceFollower(
+      await openSource(options, config, { signal, attempts: ATTEMPTS }),
+      options,
+      signal,
+    );
   }
 
   async run(operator: Operator, say: (text: string) => void): Promise<void> {
@@ -59,13 +67,13 @@ export class Following {
       onTaken,
     } = this.#options;
     const from = this.#options.from ?? (await nextHeight(operator, chain));
-    const collector = new Collector(sidecar, {
+    const collector = new SnapshotCollector(sidecar, {
       chain,
       registry,
       treasury,
       onUngiven: (kind, reason) => say(`no ${kind} snapshots from this source: ${reason}`),
     });
-    const looks = follow(sidecar, {
+    const looks = followBlocks(sidecar, {
       chain,
       best,
       pollMs,
@@ -114,7 +122,7 @@ const claimAlone: Claim = async () => ({ next: null, note: async () => {}, relea
  * Follows the sources that the settings name beside a server, and returns how to stop. A source that is away is
  * asked again, later and later; one that serves another chain is left alone, and the log says so.
  */
-export function followConfigured(
+export function startFollowing(
   operator: Operator,
   config: Config,
   log: FastifyBaseLogger,
@@ -153,7 +161,7 @@ async function keepFollowing(
       claimed = await claim(source.chain, signal);
       const { next, note } = claimed;
       const place = { onTaken: note, ...(next === null ? {} : { from: next }) };
-      const following = await Following.open({ ...options, ...place }, config, signal);
+      const following = await SourceFollower.open({ ...options, ...place }, config, signal);
       wait = AGAIN_MS;
       await following.run(operator, (text) => log.info(text));
     } catch (error) {

@@ -8,7 +8,7 @@ import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyRepl
 import { z } from 'zod';
 import { replayOrder } from '../aggregate/alerts/processor/replay.ts';
 import { type ErrorCode, ProductError, reasonOf } from '../infra/errors.ts';
-import { lettersOrder } from '../ingest/log/dead-letter-requests.ts';
+import { deadLetterRequest } from '../ingest/log/dead-letter-requests.ts';
 import type { ExportRequest, Operator } from './cli/operator.ts';
 import { usersOrder } from './identity/accounts/operator.ts';
 
@@ -93,7 +93,7 @@ function buildControl(operator: Operator, log: FastifyBaseLogger): FastifyInstan
   // The bytes are passed on as they come: as fast as they are loaded, and never held as a whole.
   app.addContentTypeParser('application/octet-stream', (_request, payload, done) => done(null, payload));
 
-  app.setErrorHandler((error, _request, reply) => reply.code(500).send(told(error)));
+  app.setErrorHandler((error, _request, reply) => reply.code(500).send(errorOf(error)));
 
   app.get('/status', () => operator.status());
   app.get('/coverage', (request) => operator.coverage(coverageQuery.parse(request.query)));
@@ -107,13 +107,15 @@ function buildControl(operator: Operator, log: FastifyBaseLogger): FastifyInstan
     const source = { name, bytes: request.body as Readable, ...(chain === undefined ? {} : { chain }) };
     return streamed(reply, (send) => operator.ingest(source, send));
   });
-  app.post('/settle', (_request, reply) => streamed(reply, (send) => operator.settle(send).then(() => ({}))));
+  app.post('/settle', (_request, reply) =>
+    streamed(reply, (send) => operator.waitUntilComputed(send).then(() => ({}))),
+  );
   app.post('/rebuild', (request, reply) => {
     const order = rebuildBody.parse(request.body);
     return streamed(reply, (send) => operator.rebuild(order, send));
   });
   app.post('/alerts/replay', (request) => operator.replayAlerts(replayOrder.parse(request.body)));
-  app.post('/dead-letters', (request) => operator.deadLetters(lettersOrder.parse(request.body)));
+  app.post('/dead-letters', (request) => operator.deadLetters(deadLetterRequest.parse(request.body)));
   app.post('/users', (request) => operator.users(usersOrder.parse(request.body)));
   // Held for as long as the caller stays on the line, so that one who dies holds nothing.
   app.post('/hold', (request, reply) =>
@@ -145,17 +147,17 @@ const exportQuery = z.object({
 const rebuildBody = z.object({ metrics: z.array(z.string()), from: z.iso.date(), until: z.iso.date() });
 
 /** A failure, as it is told to the caller. */
-export interface Told {
+export interface ControlError {
   readonly code?: ErrorCode;
   readonly message: string;
   readonly detail?: string;
 }
 
 /** A line of an answer that takes its time. */
-export type Line<Progress, Result> =
-  | { readonly progress: Progress }
+export type Line<ComputeProgress, Result> =
+  | { readonly progress: ComputeProgress }
   | { readonly result: Result }
-  | { readonly error: Told };
+  | { readonly error: ControlError };
 
 function streamed(
   reply: FastifyReply,
@@ -172,7 +174,7 @@ function streamed(
       (error) => {
         if (reply.raw.destroyed) reply.log.warn('whoever gave an order hung up before it was done');
         else if (!(error instanceof ProductError)) reply.log.warn({ err: error }, 'an order failed');
-        write({ error: told(error) });
+        write({ error: errorOf(error) });
       },
     )
     .finally(() => lines.end());
@@ -180,9 +182,9 @@ function streamed(
 }
 
 /** What the caller can throw again as its own. */
-function told(error: unknown): Told {
+function errorOf(error: unknown): ControlError {
   const known = error instanceof ProductError ? { code: error.code, detail: error.detail } : {};
-  return dropUndefined({ message: reasonOf(error), ...known }) as Told;
+  return dropUndefined({ message: reasonOf(error), ...known }) as ControlError;
 }
 
 function dropUndefined<T extends object>(given: T): { [K in keyof T]: Exclude<T[K], undefined> } {

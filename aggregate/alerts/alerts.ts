@@ -15,9 +15,9 @@ import {
 } from './model/event.ts';
 import { acceptedRules, type deliveryRules, foldRules } from './model/rules.ts';
 import { alertTables } from './model/tables.ts';
-import { Follower, type Opened, type Shown } from './processor/processor.ts';
+import { AlertProcessor, type Opened, type Shown } from './processor/processor.ts';
 import type { ReadEvent } from './processor/project-state-cache.ts';
-import { Collector } from './processor/publisher.ts';
+import { LogPublisher } from './processor/publisher.ts';
 import { projectsWithEvents, type Replayed, type ReplayOrder, replayProject } from './processor/replay.ts';
 import { type Answer, Answers } from './processor/results.ts';
 import { Writer } from './processor/writer.ts';
@@ -33,8 +33,8 @@ export class Alerts {
   readonly #runtime: Runtime;
   readonly #config: Config;
   readonly #writer: Writer;
-  readonly #publisher: Collector;
-  readonly #follower: Follower;
+  readonly #publisher: LogPublisher;
+  readonly #follower: AlertProcessor;
   readonly #answers: Answers;
   readonly #rules: ReturnType<typeof acceptedRules>;
   /** Events of this process, by their bytes, so that nothing is read twice. */
@@ -50,17 +50,17 @@ export class Alerts {
     const onFailure = (error: unknown) => this.onFailure(error);
     this.#writer = new Writer(runtime.store, config.DEAD_LETTER_BYTES_MAX);
     this.#writer.onFailure = onFailure;
-    this.#publisher = new Collector(
+    this.#publisher = new LogPublisher(
       (messages) => runtime.log.publish(ALERTS_TOPIC, messages),
       config.ALERT_LOG_SECONDS_MAX * 1000,
     );
     this.#publisher.onAway = onFailure;
     this.#answers = new Answers({ ...runtime, secondsMax: config.ALERT_ANSWER_SECONDS_MAX, onFailure });
-    this.#follower = new Follower({
+    this.#follower = new AlertProcessor({
       store: runtime.store,
       writer: this.#writer,
       rules: foldRules(config),
-      openMost: config.ALERT_OPEN_CACHED,
+      openMax: config.ALERT_OPEN_CACHED,
       own: (value) => this.#own.get(value),
       read: (head, body) => this.#readAgain(head, body),
       tell: (head, { outcomes, created }) => this.#answers.tell(head, { outcomes, created }),
@@ -81,7 +81,7 @@ export class Alerts {
     await applySchema(runtime.store, { tables: alertTables, derived: [], views: [] }, fsync);
     if (!follows) return alerts;
     await alerts.#follower.start();
-    await runtime.log.follow(ALERTS_TOPIC, GROUP, (batch) => alerts.#follower.take(batch));
+    await runtime.log.consume(ALERTS_TOPIC, GROUP, (batch) => alerts.#follower.take(batch));
     return alerts;
   }
 
@@ -114,8 +114,8 @@ export class Alerts {
   }
 
   /** Resolves when everything that this process decided on can be read. */
-  settle(): Promise<void> {
-    return this.#writer.settle();
+  waitUntilWritten(): Promise<void> {
+    return this.#writer.flush();
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { KeptMetric, Metric, ReadMetric } from '../metric.ts';
+import type { MaterializedMetric, Metric, ViewMetric } from '../metric.ts';
 import { accountDay } from './activity/account-day.ts';
 import { chainDay } from './activity/chain-day.ts';
 import { dailyFees } from './activity/daily-fees.ts';
@@ -94,5 +94,7 @@ export const metrics: readonly Metric[] = [
   contractWithCodeInfo,
 ];
 
-export const keptMetrics = metrics.filter((metric): metric is KeptMetric => metric.kept !== 'onRead');
-export const readMetrics = metrics.filter((metric): metric is ReadMetric => metric.kept === 'onRead');
+export const materializedMetrics = metrics.filter(
+  (metric): metric is MaterializedMetric => metric.materialized !== false,
+);
+export const readMetrics = metrics.filter((metric): metric is ViewMetric => metric.materialized === false);

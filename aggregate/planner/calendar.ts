@@ -1,15 +1,15 @@
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
-import { blocks, touched } from '../../ingest/raw/tables.ts';
+import { blocks, dirtyDays } from '../../ingest/raw/tables.ts';
 import { chainDay } from '../metrics/activity/chain-day.ts';
 import type { PlanInput } from './plan.ts';
 
-const MOST_DAYS = 92;
+const DAYS_MAX = 92;
 /** What one statement may look at: the ranks of so many blocks are a few tens of megabytes. */
-const MOST_BLOCKS = 500_000;
+const BLOCKS_MAX = 500_000;
 
 /** What a plan must know of the store besides the touches. */
-export type Calendar = Pick<PlanInput, 'days' | 'stated' | 'mostDays'>;
+export type Calendar = Pick<PlanInput, 'days' | 'stated' | 'daysMax'>;
 type DaysOf = { readonly key: string; readonly days: string[] };
 const byKey = (rows: readonly DaysOf[]) => new Map(rows.map(({ key, days }) => [key, days]));
 
@@ -20,12 +20,12 @@ export async function readCalendar(store: Store): Promise<Calendar> {
     store.rows<DaysOf>(sql`SELECT concat(relay_chain, '/', chain) AS key, ${days}
         FROM (SELECT relay_chain, chain, date AS day FROM ${chainDay.table} FINAL) GROUP BY key`),
     store.rows<DaysOf>(sql`SELECT relay_chain AS key, ${days}
-        FROM (SELECT DISTINCT relay_chain, day FROM ${touched} WHERE stream = 'snapshots' AND pallet = '') GROUP BY key`),
+        FROM (SELECT DISTINCT relay_chain, day FROM ${dirtyDays} WHERE stream = 'snapshots' AND pallet = '') GROUP BY key`),
     // The same height loaded twice counts twice until its rows are merged: an estimate is enough here.
     store.rows<{ blocks: number; days: number }>(sql`SELECT (SELECT count() FROM ${blocks}) AS blocks,
-        (SELECT uniqExact(relay_chain, day) FROM ${touched} WHERE stream = 'blocks' AND pallet = '') AS days`),
+        (SELECT uniqExact(relay_chain, day) FROM ${dirtyDays} WHERE stream = 'blocks' AND pallet = '') AS days`),
   ]);
   const blocksADay = Math.max(1, (size?.blocks ?? 0) / Math.max(1, size?.days ?? 0));
-  const mostDays = Math.min(MOST_DAYS, Math.max(1, Math.floor(MOST_BLOCKS / blocksADay)));
-  return { days: byKey(withBlocks), stated: byKey(stated), mostDays };
+  const daysMax = Math.min(DAYS_MAX, Math.max(1, Math.floor(BLOCKS_MAX / blocksADay)));
+  return { days: byKey(withBlocks), stated: byKey(stated), daysMax };
 }

@@ -1,9 +1,9 @@
 import { dependencyOn, type Window } from '../../ingest/raw/canonical.ts';
 import { ANY_PALLET } from '../../ingest/raw/tables.ts';
-import { dependencies, type KeptMetric, type Spread } from '../metric.ts';
+import { dependencies, type InvalidationScope, type MaterializedMetric } from '../metric.ts';
 
 /** A day of a chain that a stream changed. `stream` is the raw stream's name; `pallet` narrows what it changed. */
-export interface Touch {
+export interface DirtyDay {
   readonly stream: string;
   readonly pallet: string;
   readonly relay_chain: string;
@@ -24,15 +24,15 @@ export interface PlannedWindow extends Window {
 export type StreamTables = Readonly<Record<string, readonly string[]>>;
 
 export interface PlanInput {
-  readonly touches: readonly Touch[];
-  readonly metrics: readonly KeptMetric[];
+  readonly touches: readonly DirtyDay[];
+  readonly metrics: readonly MaterializedMetric[];
   readonly streams: StreamTables;
   readonly days: DaysWithBlocks;
   /** Days of each relay chain that snapshots tell of. */
   readonly stated: ReadonlyMap<string, readonly string[]>;
   readonly relays: readonly string[];
   /** Days with data in the widest window that is computed at once. */
-  readonly mostDays: number;
+  readonly daysMax: number;
 }
 
 /** Days as numbers since the epoch: ranges of them are inclusive. */
@@ -57,30 +57,40 @@ export function plan(input: PlanInput): PlannedWindow[] {
     return ordered.flatMap(({ metric, reads, level }) => {
       const own = input.touches
         .filter((touch) => wakes(touch, reads, input.streams[touch.stream] ?? []) && concerns(touch, relay))
-        .map((touch) => spread(metric.spread, toNumber(touch.day), neighbours.get(touch.chain) ?? all, last));
+        .map((touch) =>
+          invalidationScope(
+            metric.invalidationScope,
+            toNumber(touch.day),
+            neighbours.get(touch.chain) ?? all,
+            last,
+          ),
+        );
       // Who looks at neighbours looks at raw blocks: the touches of each chain say more than windows of all.
       const inherited =
-        metric.spread === 'neighbours'
+        metric.invalidationScope === 'neighbours'
           ? []
           : [...reads]
               .flatMap((table) => ranges.get(table) ?? [])
-              .map(([a, b]): Range => (metric.spread === 'onward' ? [a, last] : [a, b]));
+              .map(([a, b]): Range => (metric.invalidationScope === 'onward' ? [a, last] : [a, b]));
       // Beyond the last day with data nothing can depend on anything.
       const reached = [...own, ...inherited]
-        .map(([a, b]): Range => [a, Math.min(b + metric.reach - 1, last)])
+        .map(([a, b]): Range => [a, Math.min(b + metric.lookbackDays - 1, last)])
         .filter(([a, b]) => a <= b);
-      const merged = merge(reached.map(metric.kept === 'monthly' ? wholeMonths : (range) => range), all);
+      const merged = merge(
+        reached.map(metric.materialized === 'monthly' ? wholeMonths : (range) => range),
+        all,
+      );
       ranges.set(metric.name, merged);
-      if (metric.kept === 'whole')
+      if (metric.materialized === 'whole')
         return merged.length === 0 ? [] : [{ ...EVERYTHING, metric: metric.name, relay_chain: relay, level }];
       return merged
         .flatMap((range) =>
           cut(
             range,
             all,
-            metric.kept === 'monthly'
+            metric.materialized === 'monthly'
               ? Number.POSITIVE_INFINITY
-              : Math.min(metric.mostDays ?? input.mostDays, input.mostDays),
+              : Math.min(metric.daysMax ?? input.daysMax, input.daysMax),
           ),
         )
         .map(([from, until]) => ({
@@ -99,8 +109,8 @@ export const EVERYTHING = { from: '1970-01-01', until: '2149-06-06' } as const;
 
 /** Metrics after those they read, with their distance from the raw tables. */
 export function inOrder(
-  metrics: readonly KeptMetric[],
-): { metric: KeptMetric; reads: ReadonlySet<string>; level: number }[] {
+  metrics: readonly MaterializedMetric[],
+): { metric: MaterializedMetric; reads: ReadonlySet<string>; level: number }[] {
   const names = new Set(metrics.map((metric) => metric.name));
   const reads = new Map(metrics.map((metric) => [metric.name, dependencies(metric)]));
   const levels = new Map<string, number>();
@@ -124,9 +134,9 @@ export function inOrder(
 }
 
 /** Prices belong to a token, not to the chain that they were recorded under. */
-const concerns = (touch: Touch, relay: string) => touch.stream === 'prices' || touch.relay_chain === relay;
+const concerns = (touch: DirtyDay, relay: string) => touch.stream === 'prices' || touch.relay_chain === relay;
 
-function wakes({ pallet }: Touch, reads: ReadonlySet<string>, tables: readonly string[]): boolean {
+function wakes({ pallet }: DirtyDay, reads: ReadonlySet<string>, tables: readonly string[]): boolean {
   const isOfPallets = pallet !== '' && pallet !== ANY_PALLET;
   if (isOfPallets) return reads.has(dependencyOn(pallet));
   if (tables.some((table) => reads.has(table))) return true;
@@ -154,7 +164,12 @@ function chainDays({ days, touches }: PlanInput, relay: string): Map<string, num
   return new Map([...known].map(([chain, set]) => [chain, [...set].sort((a, b) => a - b)]));
 }
 
-function spread(kind: Spread, day: number, days: readonly number[], last: number): Range {
+function invalidationScope(
+  kind: InvalidationScope,
+  day: number,
+  days: readonly number[],
+  last: number,
+): Range {
   if (kind === 'onward') return [day, Math.max(day, last)];
   if (kind === 'day') return [day, day];
   const before = days.findLast((other) => other < day);
@@ -194,9 +209,9 @@ function anyBetween(sorted: readonly number[], after: number, before: number): b
 }
 
 /** Pieces with at most so many days of data: empty stretches cost nothing and are not cut. */
-function cut([a, b]: Range, days: readonly number[], mostDays: number): Range[] {
+function cut([a, b]: Range, days: readonly number[], daysMax: number): Range[] {
   const inside = days.filter((day) => day >= a && day <= b);
-  const starts = inside.filter((_, i) => i > 0 && i % mostDays === 0);
+  const starts = inside.filter((_, i) => i > 0 && i % daysMax === 0);
   return [a, ...starts].map(
     (from, i): Range => [from, starts[i] === undefined ? b : (starts[i] as number) - 1],
   );

@@ -10,17 +10,17 @@ import {
   ANY_PALLET,
   blocks,
   calls,
+  dirtyDays,
   events,
   extrinsics,
   prices,
   snapshots,
-  touched,
 } from '../../ingest/raw/tables.ts';
-import { dependencies, type KeptMetric } from '../metric.ts';
-import { keptMetrics } from '../metrics/index.ts';
+import { dependencies, type MaterializedMetric } from '../metric.ts';
+import { materializedMetrics } from '../metrics/index.ts';
 import { type Calendar, readCalendar } from '../planner/calendar.ts';
-import { type PlannedWindow, palletsIn, plan, type StreamTables, type Touch } from '../planner/plan.ts';
-import { settled, settledUpTo } from './ledger.ts';
+import { type DirtyDay, type PlannedWindow, palletsIn, plan, type StreamTables } from '../planner/plan.ts';
+import { readWatermarks, watermarks } from './ledger.ts';
 import { Versions } from './versions.ts';
 import { OwnWindowWork, SharedWindowWork, STOPPED, WINDOWS, type WindowWork } from './window-work.ts';
 
@@ -32,11 +32,11 @@ export const STREAM_TABLES: StreamTables = {
 
 const QUEUE = 'compute';
 /** Windows of the computation that runs; of none when nothing does. */
-export interface Progress {
+export interface ComputeProgress {
   readonly done: number;
   readonly total: number;
 }
-const NOTHING: Progress = { done: 0, total: 0 };
+const NOTHING: ComputeProgress = { done: 0, total: 0 };
 
 const ROUND = 'round';
 const NOT_ALONE = 'another process may have planned meanwhile';
@@ -57,7 +57,7 @@ export interface AggregatorOptions {
   readonly leaseMs: number;
   /** Whether other processes load and compute too, and how often to look for what they did. */
   readonly shared?: { readonly sweepMs: number; readonly versionsMs: number };
-  readonly metrics?: readonly KeptMetric[];
+  readonly metrics?: readonly MaterializedMetric[];
 }
 
 /**
@@ -68,7 +68,7 @@ export class Aggregator {
   readonly #options: AggregatorOptions;
   readonly #runtime: Runtime;
   readonly #numbers: Numbers;
-  readonly #metrics: readonly KeptMetric[];
+  readonly #metrics: readonly MaterializedMetric[];
   readonly #work: WindowWork;
   /** Of which pallets touches matter to any metric. */
   readonly #pallets: readonly string[];
@@ -76,12 +76,12 @@ export class Aggregator {
   /** Rounds and rebuilds never run side by side: an older window must not land after a newer one. */
   readonly #turn = new Mutex();
   readonly #timers: NodeJS.Timeout[] = [];
-  #progress: Progress = NOTHING;
+  #progress: ComputeProgress = NOTHING;
   #roundsHeld = 0;
   #isStopped = false;
 
   constructor(options: AggregatorOptions) {
-    const { runtime, numbers, gate, concurrency, leaseMs, shared, metrics = keptMetrics } = options;
+    const { runtime, numbers, gate, concurrency, leaseMs, shared, metrics = materializedMetrics } = options;
     this.#options = options;
     this.#runtime = runtime;
     this.#numbers = numbers;
@@ -145,7 +145,7 @@ export class Aggregator {
   }
 
   /** Resolves when everything that was touched before is computed, whatever comes meanwhile; throws what could not be. */
-  async settle(): Promise<void> {
+  async waitUntilComputed(): Promise<void> {
     const { queue, keyValue } = this.#runtime;
     const upTo = await this.#numbers.take(1);
     await this.#askForRound();
@@ -163,13 +163,13 @@ export class Aggregator {
   }
 
   /** Makes the windows of some metrics anew, whatever the ledger says, and returns how many there were. */
-  rebuild(metrics: readonly KeptMetric[], from: string, until: string): Promise<number> {
+  rebuild(metrics: readonly MaterializedMetric[], from: string, until: string): Promise<number> {
     const named = new Set(metrics.map((metric) => metric.name));
     return this.#alone(async () => {
       await this.#work.forgetFolds();
       const calendar = await readCalendar(this.#runtime.store);
-      const touches = await this.#runtime.store.rows<Touch>(
-        sql`SELECT DISTINCT stream, ${ANY_PALLET} AS pallet, relay_chain, chain, toString(day) AS day FROM ${touched}
+      const touches = await this.#runtime.store.rows<DirtyDay>(
+        sql`SELECT DISTINCT stream, ${ANY_PALLET} AS pallet, relay_chain, chain, toString(day) AS day FROM ${dirtyDays}
           WHERE touched.day >= ${from} AND touched.day < ${until} AND touched.pallet IN ('', ${ANY_PALLET})`,
       );
       const windows = this.#plan(touches, calendar).filter((window) => named.has(window.metric));
@@ -201,7 +201,7 @@ export class Aggregator {
     return this.#versions.of(metric);
   }
 
-  get progress(): Progress {
+  get progress(): ComputeProgress {
     return this.#progress;
   }
 
@@ -225,10 +225,10 @@ export class Aggregator {
     const now = performance.now();
     if (failure && now - this.#sweptAt < SWEEP_FAILED_MS) return;
     this.#sweptAt = now;
-    const done = await settledUpTo(this.#runtime.store);
+    const done = await readWatermarks(this.#runtime.store);
     const oldest = this.#oldest(done);
     const [due] = await this.#runtime.store.rows<{ days: number }>(
-      sql`SELECT count() AS days FROM ${touched} WHERE touched.sequence > ${oldest} AND pallet IN ${this.#pallets}`,
+      sql`SELECT count() AS days FROM ${dirtyDays} WHERE touched.sequence > ${oldest} AND pallet IN ${this.#pallets}`,
     );
     if ((due?.days ?? 0) > 0) await this.touch();
   }
@@ -270,11 +270,11 @@ export class Aggregator {
   async #computeTouched(round: Lease): Promise<void> {
     const { store, keyValue } = this.#runtime;
     const upTo = await this.#reached();
-    const done = await settledUpTo(store);
+    const done = await readWatermarks(store);
     const oldest = this.#oldest(done);
-    const touches = await store.rows<Touch & { sequence: string }>(
+    const touches = await store.rows<DirtyDay & { sequence: string }>(
       sql`SELECT stream, pallet, relay_chain, chain, toString(day) AS day, toString(max(touched.sequence)) AS sequence
-      FROM ${touched} WHERE touched.sequence > ${oldest} AND pallet IN ${this.#pallets}
+      FROM ${dirtyDays} WHERE touched.sequence > ${oldest} AND pallet IN ${this.#pallets}
       GROUP BY stream, pallet, relay_chain, chain, day`,
     );
     if (touches.length > 0) await this.#computeFresh(touches, done, upTo, round);
@@ -282,7 +282,7 @@ export class Aggregator {
   }
 
   async #computeFresh(
-    touches: readonly (Touch & { sequence: string })[],
+    touches: readonly (DirtyDay & { sequence: string })[],
     done: ReadonlyMap<string, bigint>,
     upTo: bigint,
     round: Lease,
@@ -300,12 +300,12 @@ export class Aggregator {
     if (!(await round.isHeld())) throw new Error(NOT_ALONE);
     // Loads that began meanwhile have higher numbers: what they touched is due again.
     await this.#runtime.store.insert(
-      settled,
+      watermarks,
       this.#metrics.map((metric) => ({ metric: metric.name, sequence: upTo.toString() })),
     );
   }
 
-  #plan(touches: readonly Touch[], calendar: Calendar): PlannedWindow[] {
+  #plan(touches: readonly DirtyDay[], calendar: Calendar): PlannedWindow[] {
     return plan({
       touches,
       metrics: this.#metrics,

@@ -2,7 +2,7 @@ import { ident, join, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { Store } from '../../infra/ports.ts';
 import type { Window } from '../../ingest/raw/canonical.ts';
-import type { KeptMetric } from '../metric.ts';
+import type { MaterializedMetric } from '../metric.ts';
 import { foldedColumns } from './fold-lines.ts';
 import { foldInPieces } from './folding.ts';
 import type { LedgerEntry } from './ledger.ts';
@@ -14,7 +14,7 @@ import type { LedgerEntry } from './ledger.ts';
  */
 export async function compute(
   store: Store,
-  metric: KeptMetric,
+  metric: MaterializedMetric,
   window: Window,
   version: bigint,
   now: () => number,
@@ -40,7 +40,7 @@ export async function compute(
 
 async function insertRows(
   store: Store,
-  metric: KeptMetric,
+  metric: MaterializedMetric,
   window: Window,
   version: bigint,
   given?: Buffer,
@@ -62,12 +62,12 @@ async function insertRows(
 const isWithin = (period: Sql, { from, until }: Window) => sql`${period} >= ${from} AND ${period} < ${until}`;
 
 /** What a fold is given, one JSON document a line. */
-export const factsOf = (store: Store, metric: KeptMetric, window: Window): Promise<Buffer> =>
+export const factsOf = (store: Store, metric: MaterializedMetric, window: Window): Promise<Buffer> =>
   store.bytes(metric.select(window), 'NDJSON');
 
 /** Says which window failed: the store's own words are about a statement that nobody has seen. */
 export function failureOf(
-  metric: KeptMetric,
+  metric: MaterializedMetric,
   { relay_chain, from, until }: Window,
   error: unknown,
 ): ProductError {

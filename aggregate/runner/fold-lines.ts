@@ -1,12 +1,12 @@
 import { jsonLines } from '../../infra/clickhouse/settings.ts';
 import type { Window } from '../../ingest/raw/canonical.ts';
-import type { KeptMetric } from '../metric.ts';
+import type { MaterializedMetric } from '../metric.ts';
 
 const ROWS_PER_PIECE = 10_000;
 const NEWLINE = 0x0a;
 
 /** Columns of the rows that `foldLines` makes. */
-export const foldedColumns = ({ columns, internal = {} }: KeptMetric): string[] => [
+export const foldedColumns = ({ columns, internal = {} }: MaterializedMetric): string[] => [
   ...Object.keys(columns),
   ...Object.keys(internal),
   'version',
@@ -15,7 +15,7 @@ export const foldedColumns = ({ columns, internal = {} }: KeptMetric): string[] 
 
 /** Folds facts, one JSON document a line, to rows of the metric's table as JSON lines, some thousands at a time. */
 export function* foldLines(
-  metric: KeptMetric,
+  metric: MaterializedMetric,
   window: Window,
   version: string,
   facts: Uint8Array,

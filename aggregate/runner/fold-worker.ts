@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type MessagePort, parentPort } from 'node:worker_threads';
 import { reasonOf } from '../../infra/errors.ts';
 import type { Window } from '../../ingest/raw/canonical.ts';
-import { keptMetrics } from '../metrics/index.ts';
+import { materializedMetrics } from '../metrics/index.ts';
 import { foldLines } from './fold-lines.ts';
 
 /** A fold to do, and where its rows are told: piece by piece, each when the one before has been taken. */
@@ -20,7 +20,7 @@ export type FoldAnswer = { readonly lines: string | null } | { readonly failed: 
 parentPort?.on('message', async ({ port, ...task }: FoldTask) => {
   const answer = (message: FoldAnswer) => port.postMessage(message);
   try {
-    const metric = keptMetrics.find(({ name }) => name === task.metric);
+    const metric = materializedMetrics.find(({ name }) => name === task.metric);
     if (!metric) throw new Error(`no metric ${task.metric}`);
     for (const lines of foldLines(metric, task.window, task.version, task.facts)) {
       const taken = once(port, 'message');

@@ -1,7 +1,7 @@
 import { on } from 'node:events';
 import { MessageChannel, Worker } from 'node:worker_threads';
 import type { Window } from '../../ingest/raw/canonical.ts';
-import type { KeptMetric } from '../metric.ts';
+import type { MaterializedMetric } from '../metric.ts';
 import { foldLines } from './fold-lines.ts';
 import type { FoldAnswer, FoldTask } from './fold-worker.ts';
 
@@ -13,7 +13,7 @@ export const FOLDED_HERE_BYTES = 1024 * 1024;
  * beside, which makes the next rows when the former have been taken.
  */
 export function foldInPieces(
-  metric: KeptMetric,
+  metric: MaterializedMetric,
   window: Window,
   version: string,
   facts: Buffer,

@@ -23,7 +23,7 @@ export const windows = table({
 export type LedgerEntry = Readonly<Record<keyof typeof windows.columns, string | number>>;
 
 /** Up to which load everything that was touched has been computed, per metric. */
-export const settled = table({
+export const watermarks = table({
   name: 'settled',
   doc: 'Per metric, the load up to which nothing waits to be computed.',
   columns: { metric: 'LowCardinality(String)', sequence: 'UInt64' },
@@ -31,11 +31,11 @@ export const settled = table({
   orderBy: ['metric'],
 });
 
-export const ledgerTables = [windows, settled];
+export const ledgerTables = [windows, watermarks];
 
-export async function settledUpTo(store: Store): Promise<Map<string, bigint>> {
+export async function readWatermarks(store: Store): Promise<Map<string, bigint>> {
   const rows = await store.rows<{ metric: string; sequence: string }>(
-    sql`SELECT metric, toString(max(settled.sequence)) AS sequence FROM ${settled} GROUP BY metric`,
+    sql`SELECT metric, toString(max(settled.sequence)) AS sequence FROM ${watermarks} GROUP BY metric`,
   );
   return new Map(rows.map((row) => [row.metric, BigInt(row.sequence)]));
 }
@@ -49,6 +49,6 @@ export async function versions(store: Store): Promise<Map<string, string>> {
 }
 
 /** Makes a metric as if it were new to the store: the next round computes its whole history. */
-export async function unsettle(store: Store, metric: string): Promise<void> {
-  await store.run(sql`ALTER TABLE ${settled} DELETE WHERE metric = ${metric} SETTINGS mutations_sync = 1`);
+export async function resetWatermark(store: Store, metric: string): Promise<void> {
+  await store.run(sql`ALTER TABLE ${watermarks} DELETE WHERE metric = ${metric} SETTINGS mutations_sync = 1`);
 }

@@ -5,7 +5,7 @@ import type { Numbers } from '../../infra/coordination/sequence.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Runtime } from '../../infra/ports.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/registry.ts';
-import type { KeptMetric } from '../metric.ts';
+import type { MaterializedMetric } from '../metric.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import { compute, factsOf, failureOf } from './compute.ts';
 import { type LedgerEntry, windows as ledgerWindows } from './ledger.ts';
@@ -16,7 +16,7 @@ export interface WindowWorkOptions {
   readonly numbers: Numbers;
   /** Held while a batch of this process is half loaded. */
   readonly gate: Mutex;
-  readonly metrics: readonly KeptMetric[];
+  readonly metrics: readonly MaterializedMetric[];
   /** Windows that this process computes at the same time; the engine itself uses every core for each. */
   readonly concurrency: number;
   /** Time after which what a dead process held is free. */
@@ -39,7 +39,7 @@ export const STOPPED = 'the process stops; what is left is computed at its next 
 /** Replaces windows under ever newer versions. */
 class Replacer {
   readonly options: WindowWorkOptions;
-  readonly #metrics: ReadonlyMap<string, KeptMetric>;
+  readonly #metrics: ReadonlyMap<string, MaterializedMetric>;
 
   constructor(options: WindowWorkOptions) {
     this.options = options;
@@ -58,13 +58,13 @@ class Replacer {
 
   async forgetFolds(): Promise<void> {
     const { keyValue } = this.options.runtime;
-    const whole = this.options.metrics.filter(({ kept }) => kept === 'whole');
+    const whole = this.options.metrics.filter(({ materialized }) => materialized === 'whole');
     for (const { name } of whole)
       for (const relay of RELAY_CHAINS) await keyValue.delete(foldOf(name, relay));
   }
 
   /** A fold over everything is run only when its facts are others than the last time, whoever did it then. */
-  async #foldWhole(metric: KeptMetric, window: PlannedWindow): Promise<LedgerEntry | null> {
+  async #foldWhole(metric: MaterializedMetric, window: PlannedWindow): Promise<LedgerEntry | null> {
     const { keyValue } = this.options.runtime;
     const name = foldOf(metric.name, window.relay_chain);
     const facts = await this.#factsOf(metric, window);
@@ -91,7 +91,7 @@ class Replacer {
   }
 
   /** Read between two batches, since half a batch would be folded only to be folded again. */
-  async #factsOf(metric: KeptMetric, window: PlannedWindow): Promise<Buffer> {
+  async #factsOf(metric: MaterializedMetric, window: PlannedWindow): Promise<Buffer> {
     const { runtime, gate } = this.options;
     const read = () => gate.run(() => factsOf(runtime.store, metric, window));
     const { text } = metric.select(window);
@@ -104,7 +104,7 @@ class Replacer {
   }
 
   /** The version is taken right before the facts are read: a higher one never read older facts. */
-  async #compute(metric: KeptMetric, window: PlannedWindow, facts?: Buffer): Promise<LedgerEntry> {
+  async #compute(metric: MaterializedMetric, window: PlannedWindow, facts?: Buffer): Promise<LedgerEntry> {
     const { runtime, numbers, onComputed } = this.options;
     const version = await numbers.take(1);
     const entry = await compute(runtime.store, metric, window, version, runtime.clock.now, facts);
@@ -113,7 +113,8 @@ class Replacer {
   }
 }
 
-const isWholeFold = (metric: KeptMetric) => metric.kept === 'whole' && metric.fold !== undefined;
+const isWholeFold = (metric: MaterializedMetric) =>
+  metric.materialized === 'whole' && metric.fold !== undefined;
 const foldOf = (metric: string, relayChain: string) => `folded/${metric}/${relayChain}`;
 
 /** Everything in this process, where nobody else computes: the ledger gets all windows of a level at once. */

@@ -1,12 +1,12 @@
 import { basename } from 'node:path';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import type { FailedJob, Store } from '../../infra/ports.ts';
-import { blocks, chains, deadLetters, prices, refusedFacts, touched } from '../../ingest/raw/tables.ts';
+import { blocks, chains, deadLetters, dirtyDays, prices, refusedFacts } from '../../ingest/raw/tables.ts';
 import type { Engine } from '../engine.ts';
 import { chainDay } from '../metrics/activity/chain-day.ts';
 import { uptimeDay } from '../metrics/activity/uptime-day.ts';
-import { keptMetrics } from '../metrics/index.ts';
-import { settled, windows } from '../runner/ledger.ts';
+import { materializedMetrics } from '../metrics/index.ts';
+import { watermarks, windows } from '../runner/ledger.ts';
 import {
   type ChainHeights,
   type Missing,
@@ -20,7 +20,7 @@ export interface ChainStatus extends ChainHeights {
   readonly lag_seconds: number | null;
 }
 
-export interface Status {
+export interface SystemStatus {
   readonly chains: readonly ChainStatus[];
   readonly dead_letters: {
     readonly total: number;
@@ -60,7 +60,7 @@ const RANGES_SHOWN = 5;
 const LETTERS_SHOWN = 5;
 
 /** How far every chain has come, what was refused, and what is computed or waits for it. */
-export async function readStatus(engine: Engine): Promise<Status> {
+export async function readStatus(engine: Engine): Promise<SystemStatus> {
   const { store, clock } = engine.runtime;
   const { progress, held } = engine.aggregator;
   const [heights, letters, latest, refused_facts, metrics, waiting, jobs] = await Promise.all([
@@ -181,11 +181,11 @@ async function readRefusedFacts(store: Store): Promise<number> {
   return row?.total ?? 0;
 }
 
-async function readMetrics({ runtime, aggregator }: Engine): Promise<Status['metrics']> {
+async function readMetrics({ runtime, aggregator }: Engine): Promise<SystemStatus['metrics']> {
   const rows = await runtime.store.rows<{ metric: string; computed_at: string; windows: number }>(
     sql`SELECT metric, max(computed_at) AS computed_at, count() AS windows FROM ${windows} FINAL GROUP BY metric`,
   );
-  return keptMetrics.map(({ name }) => {
+  return materializedMetrics.map(({ name }) => {
     const row = rows.find(({ metric }) => metric === name);
     return {
       metric: name,
@@ -198,10 +198,10 @@ async function readMetrics({ runtime, aggregator }: Engine): Promise<Status['met
 
 /** Days of chains that were touched after what the slowest metric has settled. */
 async function readDaysWaiting(store: Store): Promise<number> {
-  const names = keptMetrics.map((metric) => metric.name);
+  const names = materializedMetrics.map((metric) => metric.name);
   const [row] = await store.rows<{ days: number }>(sql`
     WITH (SELECT if(uniqExact(metric) < ${names.length}, 0, min(newest)) FROM (
-      SELECT metric, max(sequence) AS newest FROM ${settled} WHERE metric IN ${names} GROUP BY metric)) AS settled_up_to
-    SELECT uniqExact(relay_chain, chain, day) AS days FROM ${touched} WHERE sequence > settled_up_to`);
+      SELECT metric, max(sequence) AS newest FROM ${watermarks} WHERE metric IN ${names} GROUP BY metric)) AS settled_up_to
+    SELECT uniqExact(relay_chain, chain, day) AS days FROM ${dirtyDays} WHERE sequence > settled_up_to`);
   return row?.days ?? 0;
 }

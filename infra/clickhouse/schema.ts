@@ -80,9 +80,12 @@ async function addColumns(store: Store, tables: readonly Table[]): Promise<void>
  * nothing, and views. A view is bound to what it reads and fills, so it is made anew with them.
  */
 function definitions(schema: Schema): Map<string, string> {
-  const inlets = schema.tables.filter((table) => table.engine === 'Null');
+  const landingTables = schema.tables.filter((table) => table.engine === 'Null');
   const tables = new Map(
-    [...inlets, ...schema.derived].map((table) => [table.name, `${createTable(table)}${table.recipe ?? ''}`]),
+    [...landingTables, ...schema.derived].map((table) => [
+      table.name,
+      `${createTable(table)}${table.recipe ?? ''}`,
+    ]),
   );
   return new Map([
     ['schema_version', String(SCHEMA_VERSION)],

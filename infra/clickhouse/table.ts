@@ -37,7 +37,7 @@ export function table<const C extends Record<string, string>>(definition: {
 }
 
 /** A table that keeps nothing: what is inserted flows through the views that read it. */
-export function inlet<const C extends Record<string, string>>(definition: {
+export function landingTable<const C extends Record<string, string>>(definition: {
   name: string;
   doc: string;
   columns: C;

@@ -8,7 +8,7 @@ const LONGEST_WAIT_MS = 5000;
  * Asks a service again, later and later, until it answers or its time is over. `refusal` names what waiting would
  * not heal. Throws `service_refused` or `service_unreachable` with the setting that says where it was looked for.
  */
-export async function patiently<T>(
+export async function retryUntilReady<T>(
   setting: string,
   seconds: number,
   ask: () => Promise<T>,

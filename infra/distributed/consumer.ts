@@ -2,7 +2,7 @@ import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
 import type { Config } from '../config/config.ts';
 import { reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import type { Placed } from '../ports.ts';
+import type { LogRecord } from '../ports.ts';
 
 export interface ConsumerOptions {
   readonly kafka: Kafka;
@@ -16,7 +16,7 @@ export interface ConsumerOptions {
    * Takes messages of any partitions, each partition in order. What it returns settles when their fate is durable;
    * the next ones are handed over before that.
    */
-  readonly take: (messages: readonly Placed[]) => Promise<{ readonly settled: Promise<void> }>;
+  readonly take: (messages: readonly LogRecord[]) => Promise<{ readonly durable: Promise<void> }>;
 }
 
 /** Messages that are handed over at once, at most: more cost memory and gain nothing. */
@@ -29,9 +29,9 @@ const LONGEST_BACKOFF_MS = 15_000;
 const ANEW_MS = 1000;
 
 interface Handing {
-  readonly messages: readonly Placed[];
+  readonly messages: readonly LogRecord[];
   readonly bytes: number;
-  readonly done: PromiseWithResolvers<{ settled: Promise<void> }>;
+  readonly done: PromiseWithResolvers<{ durable: Promise<void> }>;
 }
 
 /**
@@ -137,14 +137,14 @@ export class GroupMember {
     try {
       for (const messages of this.#pieces(payload)) {
         if (!isRunning() || isStale()) return;
-        let handed: { settled: Promise<void> };
+        let handed: { durable: Promise<void> };
         try {
           handed = await this.#hand(messages);
         } catch (error) {
           return this.#backOff(payload, error);
         }
         resolveOffset(String(messages.at(-1)?.offset ?? 0));
-        await this.#settle(payload, messages, handed.settled);
+        await this.#settle(payload, messages, handed.durable);
       }
       this.#failures.delete(batch.partition);
     } finally {
@@ -155,7 +155,7 @@ export class GroupMember {
   /** Commits in order, without keeping the next messages waiting for what settles late. */
   async #settle(
     payload: EachBatchPayload,
-    messages: readonly Placed[],
+    messages: readonly LogRecord[],
     settled: Promise<void>,
   ): Promise<void> {
     const { topic, partition } = payload.batch;
@@ -197,8 +197,8 @@ export class GroupMember {
     }
   }
 
-  #hand(messages: readonly Placed[]): Promise<{ settled: Promise<void> }> {
-    const done = Promise.withResolvers<{ settled: Promise<void> }>();
+  #hand(messages: readonly LogRecord[]): Promise<{ durable: Promise<void> }> {
+    const done = Promise.withResolvers<{ durable: Promise<void> }>();
     this.#waiting.push({ messages, bytes: bytesOf(messages), done });
     this.#pumping ??= this.#pump().finally(() => {
       this.#pumping = undefined;
@@ -221,7 +221,7 @@ export class GroupMember {
       try {
         const handed = await take(taken.flatMap(({ messages }) => messages));
         // Each partition looks at it when its turn has come, which may be later than it fails.
-        handed.settled.catch(() => undefined);
+        handed.durable.catch(() => undefined);
         for (const { done } of taken) done.resolve(handed);
       } catch (error) {
         for (const { done } of taken) done.reject(error);
@@ -244,8 +244,8 @@ export class GroupMember {
   }
 
   /** A fetch may unpack to many times its size. */
-  *#pieces({ batch }: EachBatchPayload): Generator<Placed[]> {
-    let piece: Placed[] = [];
+  *#pieces({ batch }: EachBatchPayload): Generator<LogRecord[]> {
+    let piece: LogRecord[] = [];
     let bytes = 0;
     for (const { key, value, offset } of batch.messages) {
       const size = value?.length ?? 0;
@@ -269,7 +269,8 @@ export class GroupMember {
   }
 }
 
-const bytesOf = (messages: readonly Placed[]) => messages.reduce((sum, { value }) => sum + value.length, 0);
+const bytesOf = (messages: readonly LogRecord[]) =>
+  messages.reduce((sum, { value }) => sum + value.length, 0);
 
 /** Whether a promise has its answer by now. */
 async function isSettled(promise: Promise<void>): Promise<boolean> {

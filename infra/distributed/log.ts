@@ -4,10 +4,10 @@ import { crc32 } from 'node:zlib';
 import type { Admin, Kafka, Producer } from 'kafkajs';
 import type { Config } from '../config/config.ts';
 import { Mutex } from '../coordination/mutex.ts';
-import { patiently } from '../coordination/retry.ts';
+import { retryUntilReady } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import type { Handed, Lag, Letter, Log, Message, Placed } from '../ports.ts';
+import type { Ack, DeadLetterMessage, Lag, Log, LogRecord, Message } from '../ports.ts';
 import { GroupMember } from './consumer.ts';
 import { kafkaRefusal, openKafka, ZSTD } from './kafka.ts';
 import { deadLettersOf, ensureTopic } from './topics.ts';
@@ -21,7 +21,7 @@ const LANES = 2;
 const SETTLE_POLL_MS = 25;
 const AWAY_POLL_MS = 500;
 const EXHUME_MS_MAX = 30_000;
-const SETTLED: Handed = { settled: Promise.resolve() };
+const SETTLED: Ack = { durable: Promise.resolve() };
 /** After these a producer's numbers are of no use any more; its messages are, and all of them bear repetition. */
 const LOST_NUMBERS = /OUT_OF_ORDER_SEQUENCE|UNKNOWN_PRODUCER_ID|INVALID_PRODUCER_EPOCH|INVALID_PRODUCER_ID/;
 
@@ -54,7 +54,7 @@ export class DistributedLog implements Log {
     const log = new DistributedLog(config, logger);
     const setting = `KAFKA_BROKERS=${config.KAFKA_BROKERS}`;
     try {
-      await patiently(
+      await retryUntilReady(
         setting,
         config.SERVICE_WAIT_SECONDS,
         async () => {
@@ -96,15 +96,15 @@ export class DistributedLog implements Log {
     });
   }
 
-  follow(
+  consume(
     topic: string,
     group: string,
-    handler: (batch: readonly Placed[]) => Promise<Handed>,
+    handler: (batch: readonly LogRecord[]) => Promise<Ack>,
   ): Promise<void> {
     return this.#join(topic, group, 1, handler);
   }
 
-  async settle(topic: string, group: string): Promise<void> {
+  async waitUntilConsumed(topic: string, group: string): Promise<void> {
     await this.#patiently(() => this.#ensure(topic));
     const ends = await this.#patiently(() => this.#admin.fetchTopicOffsets(this.#named(topic)));
     for (;;) {
@@ -134,7 +134,7 @@ export class DistributedLog implements Log {
     );
   }
 
-  async bury(topic: string, letters: readonly Letter[]): Promise<(string | null)[]> {
+  async deadLetter(topic: string, letters: readonly DeadLetterMessage[]): Promise<(string | null)[]> {
     await this.#ensure(topic);
     const places: (string | null)[] = [];
     for (const letter of letters) {
@@ -156,7 +156,7 @@ export class DistributedLog implements Log {
     return places;
   }
 
-  async exhume(topic: string, places: readonly string[]): Promise<(Buffer | null)[]> {
+  async readDeadLetters(topic: string, places: readonly string[]): Promise<(Buffer | null)[]> {
     const name = this.#named(deadLettersOf(topic));
     await this.#ensure(topic);
     const [ends] = await this.#admin.fetchTopicOffsets(name);
@@ -200,7 +200,7 @@ export class DistributedLog implements Log {
     topic: string,
     group: string,
     count: number,
-    take: (batch: readonly Placed[]) => Promise<Handed>,
+    take: (batch: readonly LogRecord[]) => Promise<Ack>,
   ): Promise<void> {
     await this.#patiently(() => this.#ensure(topic));
     const options = {

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { systemClock } from '../clock.ts';
 import type { Config } from '../config/config.ts';
-import { patiently } from '../coordination/retry.ts';
+import { retryUntilReady } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import { type Logger, openLogger } from '../logger.ts';
 import type { Clock, Runtime } from '../ports.ts';
@@ -67,7 +67,7 @@ async function openRedis(
   });
   redis.on('error', (error) => logger.debug({ reason: reasonOf(error) }, 'Redis'));
   try {
-    await patiently(
+    await retryUntilReady(
       `REDIS_URL=${withoutSecret(config.REDIS_URL)}`,
       config.SERVICE_WAIT_SECONDS,
       async () => {

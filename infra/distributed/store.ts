@@ -14,7 +14,7 @@ import {
 import { DATABASE, literal, type Sql } from '../clickhouse/sql.ts';
 import type { Table } from '../clickhouse/table.ts';
 import type { Config } from '../config/config.ts';
-import { patiently } from '../coordination/retry.ts';
+import { retryUntilReady } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import { type Format, type Pieces, readAll, type StagedBatch, type Store } from '../ports.ts';
 
@@ -52,7 +52,7 @@ export class DistributedStore implements Store {
   static async open(config: Config): Promise<DistributedStore> {
     const store = new DistributedStore(config);
     try {
-      await patiently(
+      await retryUntilReady(
         `CLICKHOUSE_URL=${config.CLICKHOUSE_URL}`,
         config.SERVICE_WAIT_SECONDS,
         () => store.run(`CREATE DATABASE IF NOT EXISTS ${DATABASE} ENGINE = Atomic`),
@@ -104,13 +104,13 @@ export class DistributedStore implements Store {
     await explained(() => this.#send(insertHead(table, columns), [Buffer.from(lines)]));
   }
 
-  async stage(inlet: Table, lines: readonly Pieces[]): Promise<StagedBatch> {
+  async stage(landingTable: Table, lines: readonly Pieces[]): Promise<StagedBatch> {
     const batch: StagedBatch = {
-      inlet: inlet.name,
+      landingTable: landingTable.name,
       commit: async (firstSequence) => {
-        const structure = await this.#structure(inlet.name);
+        const structure = await this.#structure(landingTable.name);
         const head =
-          `INSERT INTO ${DATABASE}.${inlet.name} SELECT * REPLACE (${firstSequence} + sequence AS sequence) ` +
+          `INSERT INTO ${DATABASE}.${landingTable.name} SELECT * REPLACE (${firstSequence} + sequence AS sequence) ` +
           `FROM input(${literal(structure)}) SETTINGS ${LOAD_SETTINGS} FORMAT JSONEachRow`;
         await explained(() => this.#send(head, inChunks(lines)), loadError);
       },

@@ -16,7 +16,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 import { ProductError, reasonOf } from '../errors.ts';
-import type { Handed, Message, Placed } from '../ports.ts';
+import type { Ack, LogRecord, Message } from '../ports.ts';
 
 export interface JournalOptions {
   readonly directory: string;
@@ -29,7 +29,7 @@ export interface JournalOptions {
   readonly retryMsMax?: number;
 }
 
-type Handler = (batch: readonly Placed[]) => Promise<Handed>;
+type Handler = (batch: readonly LogRecord[]) => Promise<Ack>;
 interface Pending {
   readonly messages: readonly Message[];
   readonly kept: PromiseWithResolvers<void>;
@@ -50,7 +50,7 @@ const syncToDisk = promisify(fdatasync);
 export class Journal {
   readonly #options: Required<JournalOptions>;
   readonly #handler: Handler;
-  readonly #ready: Placed[] = [];
+  readonly #ready: LogRecord[] = [];
   readonly #pending: Pending[] = [];
   /** First offsets of the segments, oldest first. */
   #segments: number[] = [];
@@ -173,7 +173,7 @@ export class Journal {
     }
   }
 
-  async #handOver(batch: readonly Placed[]): Promise<Handed | null> {
+  async #handOver(batch: readonly LogRecord[]): Promise<Ack | null> {
     for (let waitMs = this.#options.retryMs; !this.#closed; ) {
       try {
         return await this.#handler(batch);
@@ -192,8 +192,8 @@ export class Journal {
   }
 
   /** Batches settle in order: behind one that failed nothing does, so that it is handed over again. */
-  async #settleAfter(before: Promise<void>, { settled }: Handed, offset: number): Promise<void> {
-    const [, fate] = await Promise.allSettled([before, settled]);
+  async #settleAfter(before: Promise<void>, { durable }: Ack, offset: number): Promise<void> {
+    const [, fate] = await Promise.allSettled([before, durable]);
     if (fate.status === 'rejected') this.#stuck = true;
     if (!this.#stuck) this.#settle(offset);
   }

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Handed, Lag, Letter, Log, Message, Placed } from '../ports.ts';
+import type { Ack, DeadLetterMessage, Lag, Log, LogRecord, Message } from '../ports.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 
 /** Makes a batch ready at once, and returns what is to be done when its turn has come. */
@@ -58,10 +58,10 @@ export class EmbeddedLog implements Log {
     this.#subscribers.set(topic, handlers);
   }
 
-  async follow(
+  async consume(
     topic: string,
     group: string,
-    handler: (batch: readonly Placed[]) => Promise<Handed>,
+    handler: (batch: readonly LogRecord[]) => Promise<Ack>,
   ): Promise<void> {
     if (!this.#options) throw new Error('a log without a directory cannot be followed');
     if (this.#journals.has(topic)) throw new Error(`${topic} is followed already`);
@@ -70,7 +70,7 @@ export class EmbeddedLog implements Log {
   }
 
   /** A publisher that has returned has been handled, unless the topic is followed. */
-  async settle(topic: string): Promise<void> {
+  async waitUntilConsumed(topic: string): Promise<void> {
     await this.#turn.get(topic);
     await this.#journals.get(topic)?.settled();
   }
@@ -78,11 +78,11 @@ export class EmbeddedLog implements Log {
   readonly redelivers = false;
   readonly messageBytesMax = Number.POSITIVE_INFINITY;
 
-  async bury(_topic: string, letters: readonly Letter[]): Promise<null[]> {
+  async deadLetter(_topic: string, letters: readonly DeadLetterMessage[]): Promise<null[]> {
     return letters.map(() => null);
   }
 
-  async exhume(_topic: string, places: readonly string[]): Promise<null[]> {
+  async readDeadLetters(_topic: string, places: readonly string[]): Promise<null[]> {
     return places.map(() => null);
   }
 

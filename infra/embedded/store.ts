@@ -124,10 +124,10 @@ export class EmbeddedStore implements Store {
     await this.run(`${insertHead(table, columns)}\n${lines}`);
   }
 
-  async stage(inlet: Table, lines: readonly Pieces[]): Promise<StagedBatch> {
+  async stage(landingTable: Table, lines: readonly Pieces[]): Promise<StagedBatch> {
     // Names sort by age.
     const age = `${String(Date.now()).padStart(15, '0')}-${String(++this.#staged).padStart(9, '0')}`;
-    const file = join(this.#spool, `${age}-${inlet.name}`);
+    const file = join(this.#spool, `${age}-${landingTable.name}`);
     try {
       writeLines(`${file}.part`, lines, this.#config.STORE_FSYNC);
       // A name without `.part` says that the batch is whole.
@@ -135,7 +135,7 @@ export class EmbeddedStore implements Store {
     } catch (error) {
       throw new ProductError('store_unwritable', UNWRITABLE, reasonOf(error));
     }
-    return this.#stagedFile(`${file}.ndjson`, inlet);
+    return this.#stagedFile(`${file}.ndjson`, landingTable);
   }
 
   async unfinished(): Promise<StagedBatch[]> {
@@ -144,8 +144,8 @@ export class EmbeddedStore implements Store {
     return names
       .filter((name) => name.endsWith('.ndjson'))
       .map((name) => {
-        const inlet = name.replace(/^\d+-\d+-/, '').replace(/\.ndjson$/, '');
-        return this.#stagedFile(join(this.#spool, name), { name: inlet });
+        const landingTable = name.replace(/^\d+-\d+-/, '').replace(/\.ndjson$/, '');
+        return this.#stagedFile(join(this.#spool, name), { name: landingTable });
       });
   }
 
@@ -154,13 +154,13 @@ export class EmbeddedStore implements Store {
     this.#session.close();
   }
 
-  #stagedFile(file: string, inlet: Pick<Table, 'name'>): StagedBatch {
+  #stagedFile(file: string, landingTable: Pick<Table, 'name'>): StagedBatch {
     return {
-      inlet: inlet.name,
+      landingTable: landingTable.name,
       commit: async (firstSequence) => {
         const query =
-          `INSERT INTO ${DATABASE}.${inlet.name} SELECT * REPLACE (${firstSequence} + sequence AS sequence) ` +
-          `FROM file(${literal(file)}, 'JSONEachRow', ${literal(await this.#structure(inlet.name))}) ` +
+          `INSERT INTO ${DATABASE}.${landingTable.name} SELECT * REPLACE (${firstSequence} + sequence AS sequence) ` +
+          `FROM file(${literal(file)}, 'JSONEachRow', ${literal(await this.#structure(landingTable.name))}) ` +
           `SETTINGS ${LOAD_SETTINGS}`;
         await this.#with((client) => client.command({ query }), loadError);
       },

@@ -12,7 +12,7 @@ export { mayHoldNestedCalls } from './scan.ts';
 
 /** `path` counts positions from the extrinsic down: `0.2` is the third call of a batch in a proxy. */
 export type NestedCall = { path: string; pallet: string; call: string; actor: string | null; args: Args };
-export type Refused = { extrinsic_index: number | null; reason: string; raw: string };
+export type RefusedCall = { extrinsic_index: number | null; reason: string; raw: string };
 
 export type DecodedExtrinsic = { calls: NestedCall[]; topLevelActor: string | null };
 export type DecodedBlock = {
@@ -20,7 +20,7 @@ export type DecodedBlock = {
   /** Of extrinsics that wrap others; every other domain follows from the name alone. */
   domains: { extrinsic_index: number; domain: Domain }[];
   ethereum: (EthereumTransaction & { extrinsic_index: number })[];
-  refused: Refused[];
+  refused: RefusedCall[];
 };
 
 type Args = Record<string, unknown>;
@@ -96,7 +96,7 @@ function readCall(value: unknown): ReadCall | null {
   return name && { ...name, args: recordOf(args) ?? {} };
 }
 
-function refusal(extrinsic_index: number | null, reason: string, raw: unknown): Refused {
+function refusal(extrinsic_index: number | null, reason: string, raw: unknown): RefusedCall {
   return { extrinsic_index, reason, raw: textOf(raw) };
 }
 

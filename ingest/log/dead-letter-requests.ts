@@ -6,11 +6,11 @@ import type { Registry } from '../chains/registry.ts';
 import { TOPICS } from '../loader.ts';
 import { deadLetters } from '../raw/tables.ts';
 import { bareName } from '../sources/lines.ts';
-import { bury } from './dead-letters.ts';
+import { writeDeadLetters } from './dead-letters.ts';
 import { readLine } from './envelope.ts';
 
 /** What an operator wants of the dead letters. Letters are named by the first characters of their ids. */
-export const lettersOrder = z.object({
+export const deadLetterRequest = z.object({
   action: z.enum(['list', 'show', 'retry', 'drop']),
   ids: z.array(z.string().regex(/^[0-9a-f]{4,32}$/, 'an id is 4 to 32 hexadecimal digits')).default([]),
   /** Every letter, where the action takes several. */
@@ -19,9 +19,9 @@ export const lettersOrder = z.object({
   chain: z.string().optional(),
   limit: z.int().min(1).max(10_000).default(20),
 });
-export type LettersOrder = z.input<typeof lettersOrder>;
+export type DeadLetterRequest = z.input<typeof deadLetterRequest>;
 
-export interface Letter {
+export interface StoredDeadLetter {
   readonly id: string;
   readonly topic: string;
   readonly origin: string;
@@ -34,27 +34,27 @@ export interface Letter {
   readonly text?: string;
 }
 
-export interface LettersAnswer {
+export interface DeadLetterResult {
   readonly total: number;
-  readonly letters: readonly Letter[];
+  readonly letters: readonly StoredDeadLetter[];
   /** What became of each letter that was tried again. */
   readonly outcomes?: readonly { readonly id: string; readonly refused: string | null }[];
 }
 
-interface Row extends Letter {
+interface Row extends StoredDeadLetter {
   readonly version: string;
   readonly bytes: string;
   readonly place: string;
 }
 
 /** Lists, shows, tries again or drops what was refused. Throws `usage` when a letter is not found. */
-export async function orderLetters(
+export async function handleDeadLetterRequest(
   runtime: Runtime,
   registry: Registry,
   deadLetterBytes: number,
-  given: LettersOrder,
-): Promise<LettersAnswer> {
-  const order = lettersOrder.parse(given);
+  given: DeadLetterRequest,
+): Promise<DeadLetterResult> {
+  const order = deadLetterRequest.parse(given);
   const rows = await readLetters(runtime, order);
   const letters = rows.map(({ version: _version, bytes, place: _place, ...letter }) =>
     order.action === 'show' ? { ...letter, text: bytes } : letter,
@@ -68,11 +68,11 @@ export async function orderLetters(
   return { total: count?.total ?? 0, letters, ...(outcomes ? { outcomes } : {}) };
 }
 
-const MOST_AT_ONCE = 10_000;
+const DEAD_LETTERS_MAX = 10_000;
 
 async function readLetters(
   { store }: Runtime,
-  { action, ids, all, limit }: z.output<typeof lettersOrder>,
+  { action, ids, all, limit }: z.output<typeof deadLetterRequest>,
 ): Promise<Row[]> {
   const isChange = action === 'retry' || action === 'drop';
   if (isChange && ids.length === 0 && !all) {
@@ -82,7 +82,7 @@ async function readLetters(
   const rows = await store.rows<Row>(sql`
     SELECT id, topic, origin, line, reason, size, attempts, received_at, toString(version) AS version, bytes, place
     FROM ${deadLetters} FINAL WHERE ${chosen}
-    ORDER BY received_at DESC, origin, line LIMIT ${isChange ? MOST_AT_ONCE : limit}`);
+    ORDER BY received_at DESC, origin, line LIMIT ${isChange ? DEAD_LETTERS_MAX : limit}`);
   for (const start of ids) {
     const found = rows.filter(({ id }) => id.startsWith(start)).length;
     if (found === 0)
@@ -118,7 +118,7 @@ async function retry(
     const read = readLine(bytes, chain, registry, origin);
     if ('refused' in read) {
       const letter = { ...origin, topic: row.topic, reason: read.refused, bytes };
-      await bury(runtime.store, [letter], runtime.clock.now(), deadLetterBytes, runtime.log);
+      await writeDeadLetters(runtime.store, [letter], runtime.clock.now(), deadLetterBytes, runtime.log);
     } else {
       await runtime.log.publish(TOPICS[read.topic], [read]);
       await forget(runtime, [row]);
@@ -134,7 +134,7 @@ async function wholeBytes({ log }: Runtime, rows: readonly Row[]): Promise<(Buff
   for (const topic of new Set(rows.map((row) => row.topic))) {
     const placed = rows.filter((row) => row.topic === topic && row.place !== '');
     if (placed.length === 0) continue;
-    const bytes = await log.exhume(
+    const bytes = await log.readDeadLetters(
       topic,
       placed.map((row) => row.place),
     );

@@ -14,11 +14,11 @@ export interface DeadLetter extends Origin {
  * Keeps refused input: reason, origin and its first bytes, and all of it on the log's topic of dead letters, where
  * there is one. The same line refused again is the same letter, with one try more.
  */
-export async function bury(
+export async function writeDeadLetters(
   store: Store,
   letters: readonly DeadLetter[],
   now: number,
-  mostBytes: number,
+  bytesMax: number,
   log?: Log,
 ): Promise<void> {
   if (letters.length === 0) return;
@@ -27,7 +27,7 @@ export async function bury(
   const places = new Map<number, string>();
   for (const topic of log ? new Set(letters.map((letter) => letter.topic)) : []) {
     const some = letters.map((letter, at) => ({ letter, at })).filter(({ letter }) => letter.topic === topic);
-    const kept = await log?.bury(
+    const kept = await log?.deadLetter(
       topic,
       some.map(({ letter, at }) => ({
         value: letter.bytes,
@@ -48,7 +48,7 @@ export async function bury(
       origin: letter.origin,
       line: letter.line,
       reason: letter.reason,
-      bytes: letter.bytes.subarray(0, mostBytes).toString('utf8'),
+      bytes: letter.bytes.subarray(0, bytesMax).toString('utf8'),
       size: letter.bytes.length,
       received_at: new Date(now).toISOString(),
       version: now,

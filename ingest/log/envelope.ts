@@ -165,12 +165,12 @@ export interface BlockHead extends Origin {
 
 const PAYLOAD_LAST = Buffer.from('{"payload_last":true,');
 const PAYLOAD = Buffer.from(',"payload":{');
-const MOST_HEAD_BYTES = 8192;
+const HEAD_BYTES_MAX = 8192;
 
 /** Cuts an envelope of our own producer into its head and the payload's bytes; null for anybody else's. */
 export function splitEnvelope(value: Buffer): { head: BlockHead; payload: Buffer } | null {
   if (!value.subarray(0, PAYLOAD_LAST.length).equals(PAYLOAD_LAST)) return null;
-  const at = value.subarray(0, MOST_HEAD_BYTES).indexOf(PAYLOAD);
+  const at = value.subarray(0, HEAD_BYTES_MAX).indexOf(PAYLOAD);
   const head = at < 0 ? null : readHead(`${value.toString('utf8', 0, at)}}`);
   return head && { head, payload: value.subarray(at + PAYLOAD.length - 1, value.length - 1) };
 }

@@ -5,7 +5,7 @@ import type { Chain, Registry } from '../chains/registry.ts';
 import { TOPICS } from '../loader.ts';
 import { bareName, decompressed, readLines } from '../sources/lines.ts';
 import { PARQUET_BROKEN } from '../sources/parquet.ts';
-import { bury, type DeadLetter } from './dead-letters.ts';
+import { type DeadLetter, writeDeadLetters } from './dead-letters.ts';
 import { type Origin, readLine } from './envelope.ts';
 
 export interface IngestOptions {
@@ -58,7 +58,7 @@ export async function publish(
     const before = underWay.at(-1);
     // Handed to the log before anything is waited for: batches stay in the order of their lines.
     const parts = [
-      bury(runtime.store, refused, runtime.clock.now(), limits.deadLetterBytes, runtime.log),
+      writeDeadLetters(runtime.store, refused, runtime.clock.now(), limits.deadLetterBytes, runtime.log),
       blocks.length > 0 && runtime.log.publish(TOPICS.blocks, blocks),
       snapshots.length > 0 && runtime.log.publish(TOPICS.snapshots, snapshots),
       before,
@@ -89,7 +89,7 @@ export async function publish(
         pending[read.topic].push(read);
         pendingBytes += read.value.length;
       }
-      if (pendingBytes >= limits.batchBytes || letters.length >= MOST_LETTERS) await flush();
+      if (pendingBytes >= limits.batchBytes || letters.length >= DEAD_LETTERS_MAX) await flush();
     }
   } catch (error) {
     // Only the archive itself fails here with a code of zlib; everything else is not the input's fault.
@@ -105,7 +105,7 @@ export async function publish(
   return summary;
 }
 
-const MOST_LETTERS = 1000;
+const DEAD_LETTERS_MAX = 1000;
 const UNDER_WAY_MAX = 2;
 
 function explain(reason: string, chain: Chain | undefined, name: string): string {

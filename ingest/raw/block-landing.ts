@@ -1,4 +1,4 @@
-import { inlet } from '../../infra/clickhouse/table.ts';
+import { landingTable } from '../../infra/clickhouse/table.ts';
 import { RANK } from './tables.ts';
 
 const EVENT = 'Tuple(method Tuple(pallet String, method String), data Array(String))';
@@ -8,7 +8,7 @@ const EXTRINSIC = `Tuple(method Tuple(pallet String, method String), signature T
  * Where whole blocks enter: one line a block, the source's own JSON in `payload`, and beside it what only
  * JavaScript can decode. The engine parses it once by these types; each view below makes the rows of one table.
  */
-export const blocksIn = inlet({
+export const blocksIn = landingTable({
   name: 'blocks_in',
   doc: 'Sidecar blocks in their envelope.',
   columns: {

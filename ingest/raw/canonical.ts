@@ -25,7 +25,7 @@ const namesPallets = (tables: ReadonlySet<string>) =>
   [...tables].some((table) => table.startsWith(dependencyOn('')));
 
 /** The statement, depending on what its condition depends on, where that names pallets; else on all it reads. */
-export const wokenBy = (where: Sql, statement: Sql): Sql =>
+export const invalidatedBy = (where: Sql, statement: Sql): Sql =>
   namesPallets(where.tables) ? new Sql(statement.text, where.tables) : statement;
 
 const within = (window: Window) => sql`time >= toDateTime64(${window.from}, 3, 'UTC')
@@ -37,7 +37,7 @@ const within = (window: Window) => sql`time >= toDateTime64(${window.from}, 3, '
  * alone do: a set of numbers is made several times faster than one of chains and numbers, and another chain's block
  * of the same height is judged like any other.
  */
-export function livingBlocks(window: Window, columns: '*' | 'rank' = '*'): Sql {
+export function canonicalBlocks(window: Window, columns: '*' | 'rank' = '*'): Sql {
   return sql`(SELECT ${raw(columns)} FROM ${blocks} FINAL
     WHERE relay_chain = ${window.relay_chain}
       AND number IN (
@@ -50,12 +50,12 @@ export function livingBlocks(window: Window, columns: '*' | 'rank' = '*'): Sql {
  * Rows of all living blocks of a relay chain, for facts that are few against the blocks: only the heights that
  * hold such rows are looked up.
  */
-export function livingFacts(
+export function canonicalFacts(
   table: typeof extrinsics | typeof events | typeof calls,
   relayChain: string,
   where: Sql,
 ): Sql {
-  return wokenBy(
+  return invalidatedBy(
     where,
     sql`(SELECT * FROM ${table}
     WHERE relay_chain = ${relayChain} AND ${where} AND rank IN (
@@ -65,17 +65,18 @@ export function livingFacts(
   );
 }
 
-const livingRows =
+const canonicalRows =
   (table: typeof extrinsics | typeof events | typeof calls) => (window: Window, where: Sql) =>
-    wokenBy(
+    invalidatedBy(
       where,
       sql`(SELECT * FROM ${table}
     WHERE relay_chain = ${window.relay_chain} AND ${within(window)} AND ${where}
-      AND rank IN ${livingBlocks(window, 'rank')})`,
+      AND rank IN ${canonicalBlocks(window, 'rank')})`,
     );
 
 /** Rows of the living blocks of a window. Each load ranks its rows anew, so no row of them appears twice. */
-export const livingExtrinsics = (window: Window, where: Sql = raw('1')) =>
-  livingRows(extrinsics)(window, where);
-export const livingEvents = (window: Window, where: Sql = raw('1')) => livingRows(events)(window, where);
-export const livingCalls = (window: Window, where: Sql = raw('1')) => livingRows(calls)(window, where);
+export const canonicalExtrinsics = (window: Window, where: Sql = raw('1')) =>
+  canonicalRows(extrinsics)(window, where);
+export const canonicalEvents = (window: Window, where: Sql = raw('1')) =>
+  canonicalRows(events)(window, where);
+export const canonicalCalls = (window: Window, where: Sql = raw('1')) => canonicalRows(calls)(window, where);

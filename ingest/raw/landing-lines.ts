@@ -29,7 +29,7 @@ const PAYLOAD = Buffer.from(',"payload":{');
 const HEIGHT = /^"number":"?(\d+)/;
 
 /** What a line that was staged by an earlier process is about; its payload need not even be JSON. */
-export function readInletHead(line: Buffer): {
+export function readLandingHead(line: Buffer): {
   index: number;
   relay_chain: string;
   chain: string;

@@ -172,7 +172,7 @@ export const prices = table({
 /** Stands for every pallet: a stored block was replaced, and whatever it held may be gone. */
 export const ANY_PALLET = '*';
 
-export const touched = table({
+export const dirtyDays = table({
   name: 'touched',
   doc: 'Which days of which chain a stream changed, and when in the order of loading.',
   columns: {
@@ -211,7 +211,7 @@ export const deadLetters = table({
   orderBy: ['id'],
 });
 
-export const spellingsDue = table({
+export const addressEncodingsDue = table({
   name: 'spellings_due',
   doc: 'Account keys whose source printed them in another chain’s spelling.',
   columns: { key: 'String', prefix: 'UInt16' },
@@ -219,7 +219,7 @@ export const spellingsDue = table({
   orderBy: ['key', 'prefix'],
 });
 
-export const spellings = table({
+export const addressEncodings = table({
   name: 'spellings',
   doc: 'SS58 text of account keys, where the source does not spell them for their chain.',
   columns: { key: 'String', prefix: 'UInt16', address: 'String' },
@@ -252,9 +252,9 @@ export const rawTables = [
   refusedFacts,
   snapshots,
   prices,
-  touched,
+  dirtyDays,
   deadLetters,
-  spellingsDue,
-  spellings,
+  addressEncodingsDue,
+  addressEncodings,
   chains,
 ];

@@ -31,7 +31,7 @@ const AWAY_WAIT_MS_MAX = 30_000;
  * above it whenever the chain of best blocks changes. Gives lines as they come, and ends only when it is told to:
  * a source that is away is asked again until it is back.
  */
-export async function* follow(sidecar: Sidecar, options: FollowOptions): AsyncGenerator<Buffer[]> {
+export async function* followBlocks(sidecar: Sidecar, options: FollowOptions): AsyncGenerator<Buffer[]> {
   const { signal, pollMs } = options;
   const best = options.best ? new BestBlocks(sidecar, options.chain) : null;
   let next = options.from;

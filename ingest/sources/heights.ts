@@ -16,7 +16,7 @@ export async function missingHeights(
   store: Store,
   chain: { relay_chain: string; chain: string },
   { from, to }: Heights,
-  mostRanges: number,
+  rangesMax: number,
 ): Promise<Heights[]> {
   const stored = sql`SELECT number FROM ${blocks} FINAL
     WHERE relay_chain = ${chain.relay_chain} AND chain = ${chain.chain} AND number >= ${from} AND number <= ${to}
@@ -29,7 +29,7 @@ export async function missingHeights(
     )
     WHERE height > previous + 1
     ORDER BY previous = ${from - 1} OR height = ${to + 1}, previous
-    LIMIT ${mostRanges}`);
+    LIMIT ${rangesMax}`);
 }
 
 export function* heightsOf(ranges: readonly Heights[]): Generator<number> {

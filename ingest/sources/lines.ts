@@ -72,7 +72,7 @@ export function bareName(file: string): string {
 }
 
 /** Cuts a stream into lines without copying those that lie within one chunk; empty lines are passed over. */
-export async function* readLines(bytes: Readable, mostBytes: number): AsyncGenerator<SourceLine> {
+export async function* readLines(bytes: Readable, bytesMax: number): AsyncGenerator<SourceLine> {
   let held: Buffer[] = [];
   let heldBytes = 0;
   let number = 0;
@@ -80,7 +80,7 @@ export async function* readLines(bytes: Readable, mostBytes: number): AsyncGener
     const chunk: Buffer = Buffer.isBuffer(piece) ? piece : Buffer.from(piece as string);
     let from = 0;
     for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, from)) {
-      const line = finish(held, heldBytes, chunk.subarray(from, end), ++number, mostBytes);
+      const line = finish(held, heldBytes, chunk.subarray(from, end), ++number, bytesMax);
       held = [];
       heldBytes = 0;
       from = end + 1;
@@ -89,11 +89,11 @@ export async function* readLines(bytes: Readable, mostBytes: number): AsyncGener
     if (from < chunk.length) {
       const rest = chunk.subarray(from);
       // Of a line that is refused anyway only the beginning is kept.
-      if (heldBytes <= mostBytes) held.push(rest);
+      if (heldBytes <= bytesMax) held.push(rest);
       heldBytes += rest.length;
     }
   }
-  const last = finish(held, heldBytes, Buffer.alloc(0), number + 1, mostBytes);
+  const last = finish(held, heldBytes, Buffer.alloc(0), number + 1, bytesMax);
   if (last) yield last;
 }
 
@@ -102,10 +102,10 @@ function finish(
   heldBytes: number,
   rest: Buffer,
   number: number,
-  mostBytes: number,
+  bytesMax: number,
 ): SourceLine | null {
-  if (heldBytes + rest.length > mostBytes) {
-    return { number, bytes: Buffer.concat([...held, rest]).subarray(0, mostBytes), tooLong: true };
+  if (heldBytes + rest.length > bytesMax) {
+    return { number, bytes: Buffer.concat([...held, rest]).subarray(0, bytesMax), tooLong: true };
   }
   const whole = held.length > 0 ? Buffer.concat([...held, rest]) : rest;
   const bytes = whole.at(-1) === RETURN ? whole.subarray(0, -1) : whole;

@@ -3,7 +3,7 @@ import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { parseSnapshot, type SnapshotKind } from '../decode/snapshot.ts';
 import { LINE_END } from './backfill.ts';
 import type { Sidecar } from './sidecar.ts';
-import { KINDS, type Moment, type Subject } from './snapshot-kinds.ts';
+import { KINDS, type SnapshotMoment, type Subject } from './snapshot-kinds.ts';
 
 /** What a collection tells of itself. */
 export interface CollectorOptions extends Subject {
@@ -13,7 +13,7 @@ export interface CollectorOptions extends Subject {
 }
 
 /** Takes snapshots of a chain's state from the service that its blocks come from, once a UTC day. */
-export class Collector {
+export class SnapshotCollector {
   readonly #sidecar: Sidecar;
   readonly #options: CollectorOptions;
   readonly #told = new Set<string>();
@@ -92,7 +92,7 @@ const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);
 const isAway = (error: Error) => error instanceof ProductError && error.code === 'source_unreachable';
 
 /** A service that does not know `at` answers for its head, which is another moment. */
-function momentOf(sidecar: Sidecar, height: number): Moment {
+function momentOf(sidecar: Sidecar, height: number): SnapshotMoment {
   const place = z.object({ at: z.object({ height: z.coerce.number() }) });
   return {
     read: async (path, schema) => {

@@ -8,7 +8,7 @@ import type { SnapshotKind } from '../decode/snapshot.ts';
 // route gives is a reason not to send it, never a zero.
 
 /** Asks the service about one block: everything in a snapshot is of the same moment. */
-export interface Moment {
+export interface SnapshotMoment {
   read<T>(path: string, schema: z.ZodType<T>): Promise<T>;
 }
 
@@ -23,7 +23,7 @@ export interface KindOfSource {
   readonly kind: SnapshotKind;
   readonly isOf: (subject: Subject) => boolean;
   /** The payload, or a failure that says what is not given. */
-  readonly take: (moment: Moment, subject: Subject) => Promise<object>;
+  readonly take: (moment: SnapshotMoment, subject: Subject) => Promise<object>;
 }
 
 const count = z
@@ -34,7 +34,12 @@ const amount = z.union([z.string().regex(/^\d+$/), z.int().min(0).transform(Stri
 const text = z.string();
 
 /** What a pallet keeps under a name, as the service writes it; of a map only what is kept under a given key. */
-async function stored<T>(moment: Moment, pallet: string, item: string, value: z.ZodType<T>): Promise<T> {
+async function stored<T>(
+  moment: SnapshotMoment,
+  pallet: string,
+  item: string,
+  value: z.ZodType<T>,
+): Promise<T> {
   return (await moment.read(`/pallets/${pallet}/storage/${item}`, z.object({ value }))).value;
 }
 
@@ -127,7 +132,11 @@ const REQUESTS_AT_ONCE = 4;
 const assetBalances = z.object({ assets: z.array(z.object({ assetId: text, balance: amount })) });
 
 /** What backs the coins on other chains: the balances of the sibling parachains that the registry knows. */
-async function sovereignBalances(moment: Moment, { chain, registry }: Subject, assets: readonly string[]) {
+async function sovereignBalances(
+  moment: SnapshotMoment,
+  { chain, registry }: Subject,
+  assets: readonly string[],
+) {
   const query = assets.map((id) => `assets[]=${id}`).join('&');
   const siblings = registry.chains.filter(
     ({ relay_chain, para_id }) =>

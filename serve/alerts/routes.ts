@@ -11,41 +11,43 @@ import { serveProjects } from './api/projects.ts';
 import { serveHooks } from './api/webhooks.ts';
 import { serveIntake } from './intake/intake.ts';
 import { Heartbeat } from './integrations/heartbeat.ts';
-import { Notices } from './notifications/webhook-outbox.ts';
+import { WebhookOutbox } from './notifications/webhook-outbox.ts';
 import { serveAlertPages } from './pages/routes.ts';
 import { followAlerts } from './projects/incidents.ts';
-import { openDesk } from './services.ts';
+import { openAlertServices } from './services.ts';
 
 /** A sample and its mapping come as texts inside JSON, where every quote takes two bytes. */
 const API_BODY_BYTES_MAX = 4 * 2 ** 20;
 
 /** Everything about alerts: the webhook receiver, the REST API and the pages. */
 export async function serveAlerts(app: FastifyInstance, engine: Engine, accounts: Accounts): Promise<void> {
-  const desk = await openDesk(engine, accounts);
-  desk.alerts.onFailure = (error) => app.log.error({ err: error }, 'alerts cannot be written for now');
-  desk.alerts.onShown((shown) => {
-    followAlerts(desk, shown).catch((error) => app.log.error({ err: error }, 'an incident was not kept up'));
+  const services = await openAlertServices(engine, accounts);
+  services.alerts.onFailure = (error) => app.log.error({ err: error }, 'alerts cannot be written for now');
+  services.alerts.onShown((shown) => {
+    followAlerts(services, shown).catch((error) =>
+      app.log.error({ err: error }, 'an incident was not kept up'),
+    );
   });
   const url = () => publicUrl(app, engine.config);
-  const notices = new Notices(desk, url);
+  const notices = new WebhookOutbox(services, url);
   await notices.start((error) => app.log.error({ err: error }, 'nobody is told of alerts for now'));
   app.addHook('onClose', async () => notices.stop());
-  const heartbeat = new Heartbeat(desk);
+  const heartbeat = new Heartbeat(services);
   heartbeat.start((error) => app.log.error({ err: error }, 'heartbeats are not watched for now'));
   app.addHook('onClose', async () => heartbeat.stop());
-  await serveIntake(app, desk, heartbeat);
-  await serveAlertPages(app, desk, url);
+  await serveIntake(app, services, heartbeat);
+  await serveAlertPages(app, services, url);
   await app.register(async (scope) => {
     scope.addHook('onRoute', (route) => {
       route.bodyLimit = API_BODY_BYTES_MAX;
     });
     mapApiErrors(scope);
-    const api = new Api(scope, desk);
-    serveProjects(api, desk, url);
-    serveIntegrations(api, desk, url);
-    serveAlertsApi(api, desk, url);
-    serveIncidents(api, desk);
-    serveHooks(api, desk, url);
-    serveAnalytics(api, desk);
+    const api = new Api(scope, services);
+    serveProjects(api, services, url);
+    serveIntegrations(api, services, url);
+    serveAlertsApi(api, services, url);
+    serveIncidents(api, services);
+    serveHooks(api, services, url);
+    serveAnalytics(api, services);
   });
 }

@@ -3,7 +3,7 @@ import type { Engine } from '../../aggregate/engine.ts';
 import { applySchema } from '../../infra/clickhouse/schema.ts';
 import type { Accounts } from '../identity/accounts/accounts.ts';
 import { Records } from '../identity/accounts/records.ts';
-import { Directory } from './integrations/integration-cache.ts';
+import { IntegrationCache } from './integrations/integration-cache.ts';
 import {
   type Hook,
   hooks,
@@ -21,11 +21,11 @@ import {
 } from './projects/tables.ts';
 
 /** What everything about alerts stands on: the people, the projects and the way of an alert. */
-export interface Desk {
+export interface AlertServices {
   readonly engine: Engine;
   readonly accounts: Accounts;
   readonly alerts: Alerts;
-  readonly directory: Directory;
+  readonly integrationCache: IntegrationCache;
   readonly projects: Records<Project>;
   readonly members: Records<Member>;
   readonly integrations: Records<Integration>;
@@ -35,10 +35,10 @@ export interface Desk {
 }
 
 /** Makes the tables where they are missing; every process of a deployment may do it at its start. */
-export async function openDesk(engine: Engine, accounts: Accounts): Promise<Desk> {
+export async function openAlertServices(engine: Engine, accounts: Accounts): Promise<AlertServices> {
   const fsync = engine.config.STORE_FSYNC ? ['fsync_after_insert = 1', 'fsync_part_directory = 1'] : [];
   await applySchema(engine.runtime.store, { tables: projectTables, derived: [], views: [] }, fsync);
-  const desk = {
+  const services = {
     engine,
     accounts,
     alerts: await engine.alerts(),
@@ -49,6 +49,11 @@ export async function openDesk(engine: Engine, accounts: Accounts): Promise<Desk
     notes: new Records<Note>(accounts, notes),
     hooks: new Records<Hook>(accounts, hooks),
   };
-  const directory = new Directory(engine.runtime.keyValue, desk.projects, desk.integrations, desk.hooks);
-  return { ...desk, directory };
+  const integrationCache = new IntegrationCache(
+    engine.runtime.keyValue,
+    services.projects,
+    services.integrations,
+    services.hooks,
+  );
+  return { ...services, integrationCache };
 }

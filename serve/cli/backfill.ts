@@ -7,7 +7,7 @@ import { openSource, type SourceOptions } from '../../ingest/sources/open-source
 import type { Sidecar } from '../../ingest/sources/sidecar.ts';
 import { type Display, openDisplay } from './display.ts';
 import { EXIT } from './failure.ts';
-import { settleShown } from './ingest.ts';
+import { showComputation } from './ingest.ts';
 import { openOperator } from './open.ts';
 import type { Operator } from './operator.ts';
 import { stopOnSignal } from './stop.ts';
@@ -80,7 +80,7 @@ async function fill(work: Work, first: readonly Heights[]): Promise<number> {
       process.stderr.write(`chain-metrics: ${STOPPED}\n`);
       return EXIT.failure;
     }
-    await settleShown(operator, display);
+    await showComputation(operator, display);
     if (fault !== undefined) throw fault;
     const left = await operator.missing(range);
     // What the source gives and the store does not keep as final stays missing; asking again would never end.

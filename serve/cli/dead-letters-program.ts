@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { readConfig } from '../../infra/config/config.ts';
-import type { LettersOrder } from '../../ingest/log/dead-letter-requests.ts';
+import type { DeadLetterRequest } from '../../ingest/log/dead-letter-requests.ts';
 import { parseWithin } from './height.ts';
 
 /** The `dead-letters` commands with their help; what they do is loaded when they run. */
@@ -23,7 +23,7 @@ Examples:
 
 Exit code 3 says that something was refused again.`,
     );
-  const run = async (order: LettersOrder, options: { json?: boolean }) => {
+  const run = async (order: DeadLetterRequest, options: { json?: boolean }) => {
     const { deadLettersCommand } = await import('./dead-letters.ts');
     finish(await deadLettersCommand(order, options, readConfig()));
   };

@@ -1,19 +1,19 @@
 import type { Config } from '../../infra/config/config.ts';
-import type { LettersAnswer, LettersOrder } from '../../ingest/log/dead-letter-requests.ts';
+import type { DeadLetterRequest, DeadLetterResult } from '../../ingest/log/dead-letter-requests.ts';
 import { EXIT } from './failure.ts';
 import { openOperator } from './open.ts';
 import { alignedTable, number, plural } from './words.ts';
 
 /** Shows or changes what was refused, through the server that runs on the data directory or in this process. */
 export async function deadLettersCommand(
-  order: LettersOrder,
+  order: DeadLetterRequest,
   { json = false }: { json?: boolean },
   config: Config,
 ): Promise<number> {
   const operator = await openOperator(config);
   try {
     const answer = await operator.deadLetters(order);
-    process.stdout.write(json ? `${JSON.stringify(answer)}\n` : told(order, answer));
+    process.stdout.write(json ? `${JSON.stringify(answer)}\n` : errorOf(order, answer));
     return answer.outcomes?.some(({ refused }) => refused !== null) ? EXIT.refused : EXIT.ok;
   } finally {
     await operator.close();
@@ -22,7 +22,7 @@ export async function deadLettersCommand(
 
 const ID_SHOWN = 12;
 
-function told(order: LettersOrder, answer: LettersAnswer): string {
+function errorOf(order: DeadLetterRequest, answer: DeadLetterResult): string {
   const { total, letters, outcomes } = answer;
   if (order.action === 'drop')
     return `${plural(letters.length, 'dead letter')} dropped, ${number(total)} left\n`;
@@ -49,7 +49,7 @@ function told(order: LettersOrder, answer: LettersAnswer): string {
   return `${alignedTable([['id', 'refused (UTC)', 'origin', 'tries', 'bytes', 'reason'], ...rows], [3, 4])}${more}\n`;
 }
 
-function shown(letter: LettersAnswer['letters'][number]): string {
+function shown(letter: DeadLetterResult['letters'][number]): string {
   const facts = [
     ['id', letter.id],
     ['topic', letter.topic],

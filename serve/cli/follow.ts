@@ -1,13 +1,13 @@
 import type { Config } from '../../infra/config/config.ts';
 import { reasonOf } from '../../infra/errors.ts';
-import { Following, type FollowingOptions } from '../../ingest/role.ts';
+import { SourceFollower, type SourceFollowerOptions } from '../../ingest/role.ts';
 import { EXIT } from './failure.ts';
 import { openOperator } from './open.ts';
 import { stopOnSignal } from './stop.ts';
 
 /** Takes in new blocks as they come, until it is stopped. */
-export async function followCommand(options: FollowingOptions, config: Config): Promise<number> {
-  const following = await Following.open(options, config, stopOnSignal());
+export async function followCommand(options: SourceFollowerOptions, config: Config): Promise<number> {
+  const following = await SourceFollower.open(options, config, stopOnSignal());
   const operator = await openOperator(config);
   try {
     await following.run(operator, say);

@@ -51,14 +51,14 @@ export async function ingestInputs(
   await operator.hold(async () => {
     for (const input of inputs) reports.push(await ingestOne(operator, input, chain, pace, display));
   });
-  await settleShown(operator, display);
+  await showComputation(operator, display);
   display.end();
   return { files: inputs.length, ...sum(reports), seconds: Math.round(performance.now() - started) / 1000 };
 }
 
 /** Computes what was touched, and shows how far it is. */
-export async function settleShown(operator: Operator, display: Display): Promise<void> {
-  await operator.settle(({ done, total }) => {
+export async function showComputation(operator: Operator, display: Display): Promise<void> {
+  await operator.waitUntilComputed(({ done, total }) => {
     const words = total === 0 ? 'looking for what changed' : `${number(done)} of ${plural(total, 'window')}`;
     display.show('computing metrics', total === 0 ? 0 : done / total, words);
   });

@@ -1,14 +1,14 @@
 import type { Readable } from 'node:stream';
 import type { Replayed, ReplayOrder } from '../../aggregate/alerts/processor/replay.ts';
 import type { Engine } from '../../aggregate/engine.ts';
-import type { Progress } from '../../aggregate/runner/aggregator.ts';
+import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
 import { readCoverage, readStatus } from '../../aggregate/status/status.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import { TOPICS } from '../../ingest/loader.ts';
 import {
-  type LettersAnswer,
-  type LettersOrder,
-  orderLetters,
+  type DeadLetterRequest,
+  type DeadLetterResult,
+  handleDeadLetterRequest,
 } from '../../ingest/log/dead-letter-requests.ts';
 import type { IngestSummary } from '../../ingest/log/publish.ts';
 import { deadLetters, refusedFacts } from '../../ingest/raw/tables.ts';
@@ -62,8 +62,8 @@ export class LocalOperator implements Operator {
     return this.#report(source.name, started, summary);
   }
 
-  async settle(onProgress: (progress: Progress) => void): Promise<void> {
-    await this.#watched(onProgress, () => this.#engine.settle());
+  async waitUntilComputed(onProgress: (progress: ComputeProgress) => void): Promise<void> {
+    await this.#watched(onProgress, () => this.#engine.waitUntilComputed());
   }
 
   status() {
@@ -86,7 +86,7 @@ export class LocalOperator implements Operator {
 
   async rebuild(
     { metrics, from, until }: RebuildRequest,
-    onProgress: (progress: Progress) => void,
+    onProgress: (progress: ComputeProgress) => void,
   ): Promise<Rebuilt> {
     const found = findMetrics(metrics);
     const windows = await this.#watched(onProgress, () =>
@@ -104,10 +104,10 @@ export class LocalOperator implements Operator {
     return (await this.#engine.alerts()).replay(order);
   }
 
-  async deadLetters(order: LettersOrder): Promise<LettersAnswer> {
+  async deadLetters(order: DeadLetterRequest): Promise<DeadLetterResult> {
     const { runtime, registry, config } = this.#engine;
-    const answer = await orderLetters(runtime, registry, config.DEAD_LETTER_BYTES_MAX, order);
-    if (order.action === 'retry') await this.#engine.settle();
+    const answer = await handleDeadLetterRequest(runtime, registry, config.DEAD_LETTER_BYTES_MAX, order);
+    if (order.action === 'retry') await this.#engine.waitUntilComputed();
     return answer;
   }
 
@@ -119,7 +119,7 @@ export class LocalOperator implements Operator {
     return this.#engine.close();
   }
 
-  async #watched<T>(onProgress: (progress: Progress) => void, work: () => Promise<T>): Promise<T> {
+  async #watched<T>(onProgress: (progress: ComputeProgress) => void, work: () => Promise<T>): Promise<T> {
     const watch = setInterval(() => onProgress(this.#engine.aggregator.progress), PROGRESS_MS);
     try {
       return await work();

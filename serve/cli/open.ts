@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { Engine, type Role } from '../../aggregate/engine.ts';
+import { Engine, type ProcessRole } from '../../aggregate/engine.ts';
 import type { Config } from '../../infra/config/config.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { LocalOperator } from './local.ts';
@@ -8,7 +8,7 @@ import { ownerOf } from './owner.ts';
 import { RemoteOperator } from './remote.ts';
 
 /** The engine: on the data directory for this process alone, or one of many on shared services. */
-export async function openEngine(config: Config, roles?: ReadonlySet<Role>): Promise<Engine> {
+export async function openEngine(config: Config, roles?: ReadonlySet<ProcessRole>): Promise<Engine> {
   if (config.PROFILE === 'distributed') return Engine.open(config, undefined, roles);
   const owner = await ownerOf(config.DATA_DIR);
   if (owner !== null) {
@@ -22,7 +22,7 @@ const TRIES = 10;
 const BETWEEN_TRIES_MS = 200;
 
 /** What a command does by itself where load and work are done by other processes. */
-const COMMAND_ROLES: ReadonlySet<Role> = new Set(['ingest']);
+const COMMAND_ROLES: ReadonlySet<ProcessRole> = new Set(['ingest']);
 
 /** The server that owns the data directory, or else this process. */
 export async function openOperator(config: Config): Promise<Operator> {

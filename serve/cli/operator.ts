@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import type { Replayed, ReplayOrder } from '../../aggregate/alerts/processor/replay.ts';
-import type { Progress } from '../../aggregate/runner/aggregator.ts';
-import type { ChainCoverage, Status } from '../../aggregate/status/status.ts';
-import type { LettersAnswer, LettersOrder } from '../../ingest/log/dead-letter-requests.ts';
+import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
+import type { ChainCoverage, SystemStatus } from '../../aggregate/status/status.ts';
+import type { DeadLetterRequest, DeadLetterResult } from '../../ingest/log/dead-letter-requests.ts';
 import type { IngestSummary } from '../../ingest/log/publish.ts';
 import type { Heights } from '../../ingest/sources/heights.ts';
 import type { UsersAnswer, UsersOrder } from '../identity/accounts/operator.ts';
@@ -57,19 +57,19 @@ export interface ExportRequest {
 export interface Operator {
   /** Where the work is done, in words. */
   readonly place: string;
-  /** While the work runs nothing is computed: days that many files touch are computed once, by `settle`. */
+  /** While the work runs nothing is computed: days that many files touch are computed once, by `waitUntilComputed`. */
   hold<T>(work: () => Promise<T>): Promise<T>;
   ingest(source: Source, onProgress: (soFar: IngestSummary) => void): Promise<IngestReport>;
-  settle(onProgress: (progress: Progress) => void): Promise<void>;
-  status(): Promise<Status>;
+  waitUntilComputed(onProgress: (progress: ComputeProgress) => void): Promise<void>;
+  status(): Promise<SystemStatus>;
   coverage(of: { relay_chain?: string; chain?: string }): Promise<readonly ChainCoverage[]>;
   /** Heights of a range that are not stored, holes between stored ones first; as many ranges as one answer holds. */
   missing(request: MissingRequest): Promise<readonly Heights[]>;
-  rebuild(request: RebuildRequest, onProgress: (progress: Progress) => void): Promise<Rebuilt>;
+  rebuild(request: RebuildRequest, onProgress: (progress: ComputeProgress) => void): Promise<Rebuilt>;
   /** All rows of a metric, in the form that was asked for. */
   export(request: ExportRequest): Promise<Readable>;
   users(order: UsersOrder): Promise<UsersAnswer>;
-  deadLetters(order: LettersOrder): Promise<LettersAnswer>;
+  deadLetters(order: DeadLetterRequest): Promise<DeadLetterResult>;
   /** Decides on the alerts of projects anew, or tells what would change. */
   replayAlerts(order: ReplayOrder): Promise<readonly Replayed[]>;
   close(): Promise<void>;

@@ -3,13 +3,13 @@ import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import type { Replayed, ReplayOrder } from '../../aggregate/alerts/processor/replay.ts';
-import type { Progress } from '../../aggregate/runner/aggregator.ts';
-import type { ChainCoverage, Status } from '../../aggregate/status/status.ts';
+import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
+import type { ChainCoverage, SystemStatus } from '../../aggregate/status/status.ts';
 import { ProductError } from '../../infra/errors.ts';
-import type { LettersAnswer, LettersOrder } from '../../ingest/log/dead-letter-requests.ts';
+import type { DeadLetterRequest, DeadLetterResult } from '../../ingest/log/dead-letter-requests.ts';
 import type { IngestSummary } from '../../ingest/log/publish.ts';
 import type { Heights } from '../../ingest/sources/heights.ts';
-import { findSocket, type Line, type Told } from '../control.ts';
+import { type ControlError, findSocket, type Line } from '../control.ts';
 import type { UsersAnswer, UsersOrder } from '../identity/accounts/operator.ts';
 import type {
   ExportRequest,
@@ -60,12 +60,12 @@ export class RemoteOperator implements Operator {
     return this.#order<IngestSummary, IngestReport>(`/ingest?${query}`, source.bytes, onProgress);
   }
 
-  async settle(onProgress: (progress: Progress) => void): Promise<void> {
+  async waitUntilComputed(onProgress: (progress: ComputeProgress) => void): Promise<void> {
     await this.#order('/settle', Readable.from([]), onProgress);
   }
 
-  status(): Promise<Status> {
-    return this.#get<Status>('/status');
+  status(): Promise<SystemStatus> {
+    return this.#get<SystemStatus>('/status');
   }
 
   coverage(of: { relay_chain?: string; chain?: string }): Promise<readonly ChainCoverage[]> {
@@ -78,9 +78,9 @@ export class RemoteOperator implements Operator {
     );
   }
 
-  rebuild(order: RebuildRequest, onProgress: (progress: Progress) => void): Promise<Rebuilt> {
+  rebuild(order: RebuildRequest, onProgress: (progress: ComputeProgress) => void): Promise<Rebuilt> {
     const body = Readable.from([Buffer.from(JSON.stringify(order))]);
-    return this.#order<Progress, Rebuilt>('/rebuild', body, onProgress, undefined, 'application/json');
+    return this.#order<ComputeProgress, Rebuilt>('/rebuild', body, onProgress, undefined, 'application/json');
   }
 
   async export(request: ExportRequest): Promise<Readable> {
@@ -89,7 +89,7 @@ export class RemoteOperator implements Operator {
       `/export?${new URLSearchParams({ ...request })}`,
       Readable.from([]),
     );
-    if (answer.statusCode !== 200) throw failure(JSON.parse(await text(answer)) as Told);
+    if (answer.statusCode !== 200) throw failure(JSON.parse(await text(answer)) as ControlError);
     return answer;
   }
 
@@ -101,8 +101,8 @@ export class RemoteOperator implements Operator {
     return this.#post<Replayed[]>('/alerts/replay', order);
   }
 
-  deadLetters(order: LettersOrder): Promise<LettersAnswer> {
-    return this.#post<LettersAnswer>('/dead-letters', order);
+  deadLetters(order: DeadLetterRequest): Promise<DeadLetterResult> {
+    return this.#post<DeadLetterResult>('/dead-letters', order);
   }
 
   async close(): Promise<void> {}
@@ -111,14 +111,14 @@ export class RemoteOperator implements Operator {
     const body = Readable.from([Buffer.from(JSON.stringify(order))]);
     const answer = await this.#send('POST', path, body, 'application/json');
     const said: unknown = JSON.parse(await text(answer));
-    if (answer.statusCode !== 200) throw failure(said as Told);
+    if (answer.statusCode !== 200) throw failure(said as ControlError);
     return said as Result;
   }
 
   async #get<Result>(path: string): Promise<Result> {
     const answer = await this.#send('GET', path, Readable.from([]));
     const said: unknown = JSON.parse(await text(answer));
-    if (answer.statusCode !== 200) throw failure(said as Told);
+    if (answer.statusCode !== 200) throw failure(said as ControlError);
     return said as Result;
   }
 
@@ -183,7 +183,8 @@ export class RemoteOperator implements Operator {
   }
 }
 
-const failure = ({ code = 'store_failed', message, detail }: Told) => new ProductError(code, message, detail);
+const failure = ({ code = 'store_failed', message, detail }: ControlError) =>
+  new ProductError(code, message, detail);
 
 const gone = () =>
   new ProductError(

@@ -1,11 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
-import { ALL_ROLES, type Engine, ROLES, type Role } from '../../aggregate/engine.ts';
+import { ALL_ROLES, type Engine, PROCESS_ROLES, type ProcessRole } from '../../aggregate/engine.ts';
 import type { Config } from '../../infra/config/config.ts';
 import { Lease } from '../../infra/coordination/lease.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
-import { type Claim, followConfigured } from '../../ingest/role.ts';
+import { type Claim, startFollowing } from '../../ingest/role.ts';
 import { openControl } from '../control.ts';
 import { buildProbes } from '../http/operator-app.ts';
 import { listeningUrl } from '../http/public-url.ts';
@@ -49,7 +49,7 @@ export async function startCommand(
       if (control) stop.first(() => control.close());
     }
     if (sample) await loadSample(engine, operator);
-    if (roles.has('ingest')) stop.first(followConfigured(operator, config, app.log, claimOf(engine)));
+    if (roles.has('ingest')) stop.first(startFollowing(operator, config, app.log, claimOf(engine)));
     say(
       isServer
         ? welcome(url, config, version)
@@ -66,7 +66,7 @@ export async function startCommand(
 }
 
 /** The roles that the options name. All of them is what the embedded profile knows. */
-function rolesOf(names: readonly string[], { PROFILE }: Config): ReadonlySet<Role> {
+function rolesOf(names: readonly string[], { PROFILE }: Config): ReadonlySet<ProcessRole> {
   if (names.includes('all')) return ALL_ROLES;
   if (PROFILE === 'embedded') {
     throw new ProductError(
@@ -74,7 +74,7 @@ function rolesOf(names: readonly string[], { PROFILE }: Config): ReadonlySet<Rol
       '--role: the embedded profile is one process with all roles; set PROFILE=distributed',
     );
   }
-  return new Set(ROLES.filter((role) => names.includes(role)));
+  return new Set(PROCESS_ROLES.filter((role) => names.includes(role)));
 }
 
 /** Of several processes that ingest, one follows a chain; when it dies another one goes on where it was. */

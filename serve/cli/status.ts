@@ -1,5 +1,5 @@
 import type { Missing } from '../../aggregate/status/heights.ts';
-import type { Status } from '../../aggregate/status/status.ts';
+import type { SystemStatus } from '../../aggregate/status/status.ts';
 import type { Config } from '../../infra/config/config.ts';
 import { EXIT } from './failure.ts';
 import { openOperator } from './open.ts';
@@ -16,11 +16,11 @@ export async function statusCommand({ json = false }: { json?: boolean }, config
   }
 }
 
-function describe(status: Status, place: string): string {
+function describe(status: SystemStatus, place: string): string {
   return `${[`data directory  ${place}`, chains(status), metrics(status), refused(status)].join('\n\n')}\n`;
 }
 
-function chains({ chains }: Status): string {
+function chains({ chains }: SystemStatus): string {
   if (chains.length === 0) return 'No blocks yet: `chain-metrics ingest PATH…` takes them in.';
   const rows = chains.map((chain) => [
     chain.relay_chain,
@@ -59,7 +59,7 @@ function ranges({ ranges, ranges_total }: Missing<number>): string {
   return `${shown.join('; ')}${more > 0 ? `; and ${plural(more, 'range')} more` : ''}`;
 }
 
-function metrics({ metrics, computing }: Status): string {
+function metrics({ metrics, computing }: SystemStatus): string {
   const rows = metrics.map((metric) => [
     metric.metric.replaceAll('_', '-'),
     metric.version,
@@ -86,7 +86,7 @@ function metrics({ metrics, computing }: Status): string {
   return lines.join('\n');
 }
 
-function refused({ dead_letters, refused_facts }: Status): string {
+function refused({ dead_letters, refused_facts }: SystemStatus): string {
   const latest = dead_letters.latest.map(({ received_at, file, line, reason }) => [
     `  ${received_at.replace('T', ' ').slice(0, 19)}`,
     `${file}:${line}`,

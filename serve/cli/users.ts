@@ -16,7 +16,7 @@ export async function usersCommand(
   const operator = await openOperator(config);
   try {
     const answer = await operator.users(order);
-    process.stdout.write(json ? `${JSON.stringify(answer, null, 2)}\n` : told(order, answer));
+    process.stdout.write(json ? `${JSON.stringify(answer, null, 2)}\n` : errorOf(order, answer));
     return EXIT.ok;
   } finally {
     await operator.close();
@@ -30,7 +30,7 @@ export async function readPassword(): Promise<string> {
   return password;
 }
 
-function told(order: UsersOrder, { users, password }: UsersAnswer): string {
+function errorOf(order: UsersOrder, { users, password }: UsersAnswer): string {
   if (order.action === 'list')
     return users.length === 0 ? 'There is no account yet.\n' : `${listOf(users)}\n`;
   const [user] = users;

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import type { Engine } from '../../aggregate/engine.ts';
 import { serveAlerts } from '../alerts/routes.ts';
 import { openAccounts } from '../identity/accounts/accounts.ts';
-import { keepAccounts } from '../identity/accounts/maintenance.ts';
+import { startAccountMaintenance } from '../identity/accounts/maintenance.ts';
 import { authenticateCallers, hideAccessToken } from '../identity/authentication.ts';
 import { serveOAuth } from '../identity/oauth/routes.ts';
 import { serveConsole } from '../identity/pages/routes.ts';
@@ -15,7 +15,7 @@ import { serveMetrics } from '../metrics/routes.ts';
 import { mapErrors } from './errors.ts';
 import { serveHealth } from './health.ts';
 import { serveDocs } from './openapi.ts';
-import { serveFigures } from './prometheus-metrics.ts';
+import { servePrometheusMetrics } from './prometheus-metrics.ts';
 import { limitAnonymous } from './rate-limit.ts';
 
 /** Builds the HTTP side; whoever calls it listens, or injects requests. */
@@ -47,9 +47,9 @@ export async function buildApp(engine: Engine): Promise<FastifyInstance> {
   await app.register(underPressure, { maxEventLoopDelay: 2000, retryAfter: 5 });
   await serveDocs(app);
   await serveHealth(app, engine);
-  await serveFigures(app, engine);
+  await servePrometheusMetrics(app, engine);
   const accounts = await openAccounts(engine);
-  keepAccounts(app, accounts);
+  startAccountMaintenance(app, accounts);
   await serveConsole(app, accounts);
   await serveHome(app, engine, accounts);
   await serveOAuth(app, accounts);

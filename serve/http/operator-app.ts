@@ -3,7 +3,7 @@ import type { Engine } from '../../aggregate/engine.ts';
 import { openLogger } from '../../infra/logger.ts';
 import { mapErrors } from './errors.ts';
 import { serveHealth } from './health.ts';
-import { serveFigures } from './prometheus-metrics.ts';
+import { servePrometheusMetrics } from './prometheus-metrics.ts';
 
 /** What a process answers that serves no API: whether it is alive and ready, and its figures. */
 export async function buildProbes(engine: Engine): Promise<FastifyInstance> {
@@ -13,6 +13,6 @@ export async function buildProbes(engine: Engine): Promise<FastifyInstance> {
   }) as unknown as FastifyInstance;
   mapErrors(app);
   await serveHealth(app, engine);
-  await serveFigures(app, engine);
+  await servePrometheusMetrics(app, engine);
   return app;
 }

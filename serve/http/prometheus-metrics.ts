@@ -6,12 +6,12 @@ import { sql } from '../../infra/clickhouse/sql.ts';
 import { deadLetters } from '../../ingest/raw/tables.ts';
 
 /** Figures for Prometheus: those of the requests as they come, those of the data when they are asked for. */
-export async function serveFigures(app: FastifyInstance, engine: Engine): Promise<void> {
+export async function servePrometheusMetrics(app: FastifyInstance, engine: Engine): Promise<void> {
   const registers = [new Registry()] as [Registry];
   const [registry] = registers;
   collectDefaultMetrics({ register: registry });
   watchRequests(app, registers);
-  const readData = dataFigures(engine, registers);
+  const readData = dataMetrics(engine, registers);
   const schema = { tags: ['For operators'], summary: 'Figures for Prometheus' };
   app.get('/metrics', { schema }, async (_request, reply) => {
     await readData();
@@ -40,7 +40,7 @@ function watchRequests(app: FastifyInstance, registers: Registry[]): void {
   });
 }
 
-function dataFigures(engine: Engine, registers: Registry[]): () => Promise<void> {
+function dataMetrics(engine: Engine, registers: Registry[]): () => Promise<void> {
   const lag = new Gauge({
     name: 'chain_metrics_chain_lag_seconds',
     help: 'Seconds since the newest stored block of a chain.',

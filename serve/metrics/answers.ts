@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Engine } from '../../aggregate/engine.ts';
-import type { Ask, Metric } from '../../aggregate/metric.ts';
+import type { Metric, MetricEndpoint } from '../../aggregate/metric.ts';
 import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
 import { type Column, pointedAt, rendered } from '../../infra/clickhouse/columns.ts';
 import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
@@ -39,12 +39,18 @@ export class Answers {
     return answer !== undefined && answer.version === this.version(metric) ? answer : undefined;
   }
 
-  async render(key: string, metric: Metric, ask: Ask, query: Query, format: string): Promise<Answer> {
+  async render(
+    key: string,
+    metric: Metric,
+    endpoint: MetricEndpoint,
+    query: Query,
+    format: string,
+  ): Promise<Answer> {
     const version = this.version(metric);
-    const order = orderOf(metric, ask);
+    const order = orderOf(metric, endpoint);
     const after = query.cursor === undefined ? sql`1` : afterCursor(order, query.cursor);
-    const limit = query.limit ?? (ask.listed ? this.#engine.config.LIST_ROWS_MAX : undefined);
-    const chosen = sql`FROM ${rowsOf(metric, ask, query)} AS rows WHERE ${after}`;
+    const limit = query.limit ?? (endpoint.listed ? this.#engine.config.LIST_ROWS_MAX : undefined);
+    const chosen = sql`FROM ${rowsOf(metric, endpoint, query)} AS rows WHERE ${after}`;
     const { format: engineFormat, type } = FORMATS[format] as (typeof FORMATS)[string];
     const { body, next } = await this.#page({ metric, order, chosen, format: engineFormat, limit });
     const answer: Answer = { body, type, version, next, query, etag: this.#etag(version, format, key) };
@@ -56,7 +62,7 @@ export class Answers {
   version(metric: Metric): string {
     const { aggregator } = this.#engine;
     const tables =
-      metric.kept === 'onRead'
+      metric.materialized === false
         ? [chainDay.name]
         : [metric.name, ...(metric.served?.(undefined).tables ?? [])];
     return tables.map((table) => aggregator.version(table)).join('-');
@@ -130,9 +136,9 @@ function hasFewerRows(body: Buffer, format: Format, limit: number): boolean {
 }
 
 /** All rows of a path as it serves them, in its order: an answer without an end. */
-export function wholeAnswer(metric: Metric, ask: Ask, query: Query, format: Format): Sql {
-  const orderBy = orderByOf(orderOf(metric, ask));
-  return sql`SELECT ${columnsOf(metric, format)} FROM ${rowsOf(metric, ask, query)} AS rows ORDER BY ${orderBy}`;
+export function wholeAnswer(metric: Metric, endpoint: MetricEndpoint, query: Query, format: Format): Sql {
+  const orderBy = orderByOf(orderOf(metric, endpoint));
+  return sql`SELECT ${columnsOf(metric, format)} FROM ${rowsOf(metric, endpoint, query)} AS rows ORDER BY ${orderBy}`;
 }
 
 function columnsOf(metric: Metric, format: Format): Sql {
@@ -144,21 +150,25 @@ function orderByOf(order: ReturnType<typeof orderOf>): Sql {
   return join(order.map(({ column, descending }) => raw(`rows.${column}${descending ? ' DESC' : ''}`)));
 }
 
-function rowsOf(metric: Metric, ask: Ask, query: Query): Sql {
+function rowsOf(metric: Metric, endpoint: MetricEndpoint, query: Query): Sql {
   const { relay_chain = '', chain = '' } = query;
   const from =
-    metric.kept === 'onRead' ? sql`(${metric.select({ relay_chain, chain })})` : sql`${metric.table} FINAL`;
-  return sql`(SELECT * FROM ${from} WHERE ${join(conditionsOf(metric, ask, query), ' AND ')})`;
+    metric.materialized === false
+      ? sql`(${metric.select({ relay_chain, chain })})`
+      : sql`${metric.table} FINAL`;
+  return sql`(SELECT * FROM ${from} WHERE ${join(conditionsOf(metric, endpoint, query), ' AND ')})`;
 }
 
-function conditionsOf(metric: Metric, ask: Ask, query: Query): Sql[] {
+function conditionsOf(metric: Metric, endpoint: MetricEndpoint, query: Query): Sql[] {
   // A chain that is unknown, or of another relay chain than the one that is asked for, has no rows.
-  const relays = ask.relays.filter((relay) => query.relay_chain === undefined || relay === query.relay_chain);
+  const relays = endpoint.relays.filter(
+    (relay) => query.relay_chain === undefined || relay === query.relay_chain,
+  );
   return [
     relays.length === 0 ? sql`0` : sql`relay_chain IN ${relays}`,
     ...(query.chain === undefined ? [] : [sql`chain = ${query.chain}`]),
     ...(metric.served === undefined ? [] : [metric.served(query.chain)]),
-    ...dateConditions(ask, query),
+    ...dateConditions(endpoint, query),
     ...query.conditions,
   ];
 }
@@ -167,10 +177,10 @@ function conditionsOf(metric: Metric, ask: Ask, query: Query): Sql[] {
  * Both ends are inclusive and the earliest date of the path is a floor under every answer. A row without a date
  * passes the floor, and is left out as soon as a date is asked for.
  */
-function dateConditions(ask: Ask, { isDated, start, end }: Query): Sql[] {
-  if (!ask.dates?.column) return [];
-  const day = sql`toDate(${ident(ask.dates.column)})`;
-  const { floor } = ask.dates;
+function dateConditions(endpoint: MetricEndpoint, { isDated, start, end }: Query): Sql[] {
+  if (!endpoint.dates?.column) return [];
+  const day = sql`toDate(${ident(endpoint.dates.column)})`;
+  const { floor } = endpoint.dates;
   const aboveFloor = floor === undefined ? [] : [sql`(isNull(${day}) OR ${day} >= ${floor})`];
   return isDated ? [...aboveFloor, sql`${day} >= ${start}`, sql`${day} <= ${end}`] : aboveFloor;
 }

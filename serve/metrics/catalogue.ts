@@ -2,24 +2,24 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Engine } from '../../aggregate/engine.ts';
 import { metrics } from '../../aggregate/metrics/index.ts';
-import { readCoverage, readStatus, type Status } from '../../aggregate/status/status.ts';
+import { readCoverage, readStatus, type SystemStatus } from '../../aggregate/status/status.ts';
 import { ParameterError } from '../http/errors.ts';
 import { orderOf, parametersOf } from './parameters.ts';
 
 /** What there is to ask for, and how fresh and whole it is. */
 export async function serveCatalogue(app: FastifyInstance, engine: Engine): Promise<void> {
   const catalogue = metrics.flatMap((metric) =>
-    metric.asks.map((ask) => ({
-      path: ask.path,
+    metric.endpoints.map((endpoint) => ({
+      path: endpoint.path,
       record: metric.record,
       definition: metric.doc,
-      kept: metric.kept,
-      relay_chains: ask.relays,
-      ...(ask.dates?.floor === undefined ? {} : { served_from: ask.dates.floor }),
-      order: orderOf(metric, ask).map(({ column, descending }) =>
+      kept: metric.materialized === false ? 'onRead' : metric.materialized,
+      relay_chains: endpoint.relays,
+      ...(endpoint.dates?.floor === undefined ? {} : { served_from: endpoint.dates.floor }),
+      order: orderOf(metric, endpoint).map(({ column, descending }) =>
         descending ? `${column} descending` : column,
       ),
-      parameters: parametersOf(ask, engine.config.LIST_ROWS_MAX).map(({ name, required, doc }) => ({
+      parameters: parametersOf(endpoint, engine.config.LIST_ROWS_MAX).map(({ name, required, doc }) => ({
         name,
         required,
         meaning: doc,
@@ -76,7 +76,7 @@ export async function serveCatalogue(app: FastifyInstance, engine: Engine): Prom
 }
 
 /** Why a computation failed may hold the engine's own words: those are for the operator's command line. */
-function publicStatus(status: Status): Status {
+function publicStatus(status: SystemStatus): SystemStatus {
   const failed = status.computing.failed.map((job) => ({ ...job, reason: 'the operator’s log says why' }));
   return { ...status, computing: { ...status.computing, failed } };
 }

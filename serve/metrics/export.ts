@@ -1,11 +1,11 @@
-import type { Ask, Relay } from '../../aggregate/metric.ts';
+import type { MetricEndpoint, Relay } from '../../aggregate/metric.ts';
 import type { Sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Format } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import type { ExportRequest } from '../cli/operator.ts';
 import { wholeAnswer } from './answers.ts';
-import { findServed } from './metric-names.ts';
+import { findEndpoint } from './metric-names.ts';
 import { FIRST_DAY, FORMATS, LAST_DAY, type Query } from './parameters.ts';
 
 /** The statement of an export: what readers of the path would get page by page, as a whole. */
@@ -13,29 +13,33 @@ export function exportStatement(
   request: ExportRequest,
   registry: Registry,
 ): { statement: Sql; format: Format } {
-  const { metric, ask } = findServed(request.metric);
+  const { metric, endpoint } = findEndpoint(request.metric);
   const format = FORMATS[request.format]?.format;
   if (format === undefined) {
     throw usage(`no format is called ${request.format}; there are ${Object.keys(FORMATS).join(', ')}`);
   }
-  if (metric.kept === 'onRead' && request.chain === undefined) {
+  if (metric.materialized === false && request.chain === undefined) {
     throw usage(`${request.metric} is computed for one chain when it is read: name it with --chain`);
   }
   const query: Query = {
-    ...placeOf(request, ask, registry),
-    ...daysOf(request, ask),
+    ...placeOf(request, endpoint, registry),
+    ...daysOf(request, endpoint),
     conditions: [],
     limit: undefined,
     cursor: undefined,
     format: request.format,
   };
-  return { statement: wholeAnswer(metric, ask, query, format), format };
+  return { statement: wholeAnswer(metric, endpoint, query, format), format };
 }
 
 /** Which chains: a typing error would otherwise be an empty file. */
-function placeOf({ metric, relay_chain, chain: name }: ExportRequest, ask: Ask, registry: Registry) {
-  if (relay_chain !== undefined && !ask.relays.includes(relay_chain as Relay)) {
-    throw usage(`--relay-chain ${relay_chain}: ${metric} is of ${ask.relays.join(', ')}`);
+function placeOf(
+  { metric, relay_chain, chain: name }: ExportRequest,
+  endpoint: MetricEndpoint,
+  registry: Registry,
+) {
+  if (relay_chain !== undefined && !endpoint.relays.includes(relay_chain as Relay)) {
+    throw usage(`--relay-chain ${relay_chain}: ${metric} is of ${endpoint.relays.join(', ')}`);
   }
   // Sums over chains stand under a name of their own, which is no chain's.
   const found = name === undefined ? undefined : registry.find(name, relay_chain);
@@ -43,17 +47,18 @@ function placeOf({ metric, relay_chain, chain: name }: ExportRequest, ask: Ask, 
     const of = relay_chain === undefined ? '' : ` of ${relay_chain}`;
     throw new ProductError('unknown_chain', `no chain${of} is called ${name}`);
   }
-  if (found !== undefined && !ask.relays.includes(found.relay_chain)) {
-    throw usage(`--chain ${name}: ${metric} is of chains of ${ask.relays.join(', ')}`);
+  if (found !== undefined && !endpoint.relays.includes(found.relay_chain)) {
+    throw usage(`--chain ${name}: ${metric} is of chains of ${endpoint.relays.join(', ')}`);
   }
   return { relay_chain: relay_chain ?? found?.relay_chain, chain: found?.name ?? name };
 }
 
 const ECOSYSTEM = 'ecosystem';
 
-function daysOf({ metric, from, until }: ExportRequest, ask: Ask) {
+function daysOf({ metric, from, until }: ExportRequest, endpoint: MetricEndpoint) {
   const isDated = from !== undefined || until !== undefined;
-  if (isDated && !ask.dates?.column) throw usage(`${metric} has no days: --from and --until do not apply`);
+  if (isDated && !endpoint.dates?.column)
+    throw usage(`${metric} has no days: --from and --until do not apply`);
   if (from !== undefined && until !== undefined && from >= until) {
     throw usage(`--from ${from} is not before --until ${until}, the first day that is left out`);
   }

@@ -1,16 +1,16 @@
-import { type Ask, type KeptMetric, type Metric, snake } from '../../aggregate/metric.ts';
-import { keptMetrics, metrics } from '../../aggregate/metrics/index.ts';
+import { type MaterializedMetric, type Metric, type MetricEndpoint, snake } from '../../aggregate/metric.ts';
+import { materializedMetrics, metrics } from '../../aggregate/metrics/index.ts';
 import { ProductError } from '../../infra/errors.ts';
 
 /** Metrics by record name, snake case, kebab case or path; all that are kept when none is named. */
-export function findMetrics(names: readonly string[]): readonly KeptMetric[] {
-  return names.length === 0 ? keptMetrics : [...new Set(names.map(findMetric))];
+export function findMetrics(names: readonly string[]): readonly MaterializedMetric[] {
+  return names.length === 0 ? materializedMetrics : [...new Set(names.map(findMetric))];
 }
 
-function findMetric(name: string): KeptMetric {
+function findMetric(name: string): MaterializedMetric {
   const found = metrics.find((metric) => isCalled(metric, name));
-  if (!found) throw unknown(name, keptMetrics);
-  if (found.kept === 'onRead') {
+  if (!found) throw unknown(name, materializedMetrics);
+  if (found.materialized === false) {
     throw new ProductError(
       'unknown_metric',
       `${name} is computed whenever it is read: there is nothing to rebuild`,
@@ -20,17 +20,19 @@ function findMetric(name: string): KeptMetric {
 }
 
 /** A metric as readers get it: by a path what that path serves, by another name what its first path does. */
-export function findServed(name: string): { metric: Metric; ask: Ask } {
-  const served = metrics.filter(({ asks }) => asks.length > 0);
+export function findEndpoint(name: string): { metric: Metric; endpoint: MetricEndpoint } {
+  const served = metrics.filter(({ endpoints }) => endpoints.length > 0);
   const metric = served.find((metric) => isCalled(metric, name));
-  const ask = metric?.asks.find(({ path }) => plain(path) === plain(name)) ?? metric?.asks[0];
-  if (!metric || !ask) throw unknown(name, served);
-  return { metric, ask };
+  const endpoint = metric?.endpoints.find(({ path }) => plain(path) === plain(name)) ?? metric?.endpoints[0];
+  if (!metric || !endpoint) throw unknown(name, served);
+  return { metric, endpoint };
 }
 
 function isCalled(metric: Metric, name: string): boolean {
   const wanted = plain(name);
-  return plain(metric.record) === wanted || metric.asks.some((ask) => plain(ask.path) === wanted);
+  return (
+    plain(metric.record) === wanted || metric.endpoints.some((endpoint) => plain(endpoint.path) === wanted)
+  );
 }
 
 function unknown(name: string, among: readonly Metric[]): ProductError {

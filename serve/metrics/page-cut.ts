@@ -5,7 +5,7 @@ import type { Format } from '../../infra/ports.ts';
 // cut out of the bytes: parsing all its rows would cost more than making them.
 
 /** A page as it is sent, and its last row when another page follows. */
-export interface Page {
+export interface CutPage {
   readonly body: Buffer;
   readonly last: Readonly<Record<string, unknown>> | null;
 }
@@ -17,7 +17,7 @@ export const isCut = (format: Format): format is 'JSON' | 'NDJSON' =>
   format === 'JSON' || format === 'NDJSON';
 
 /** The first `limit` rows of bytes that hold one more, if there is one. The bytes are changed where they are cut. */
-export function cutPage(bytes: Buffer, format: 'JSON' | 'NDJSON', limit: number): Page {
+export function cutPage(bytes: Buffer, format: 'JSON' | 'NDJSON', limit: number): CutPage {
   // A bracket stands on the line before the rows of a list.
   const linesBefore = format === 'JSON' ? 1 : 0;
   const start = afterLines(bytes, linesBefore + limit - 1, 0);

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Ask, Metric, Ordering } from '../../aggregate/metric.ts';
+import type { Metric, MetricEndpoint, Ordering } from '../../aggregate/metric.ts';
 import { VALUES_MAX, wholeNumber } from '../../aggregate/metrics/shared/filters.ts';
 import { ident, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Format } from '../../infra/ports.ts';
@@ -28,29 +28,29 @@ export const LAST_DAY = '2149-06-06';
 const date = z.iso.date('not a day of the form YYYY-MM-DD');
 
 /** Every parameter of a path: what the validation, the OpenAPI document and the docs page are made of. */
-export function parametersOf(ask: Ask, listRowsMax: number): Parameter[] {
-  const takes: readonly string[] = ask.takes ?? ['relay_chain', 'chain'];
+export function parametersOf(endpoint: MetricEndpoint, listRowsMax: number): Parameter[] {
+  const takes: readonly string[] = endpoint.takes ?? ['relay_chain', 'chain'];
   const common: Parameter[] = [
-    { name: 'relay_chain', schema: z.enum(ask.relays), required: false, doc: relayDoc(ask) },
-    { name: 'chain', schema: z.string().min(1), required: false, doc: chainDoc(ask) },
+    { name: 'relay_chain', schema: z.enum(endpoint.relays), required: false, doc: relayDoc(endpoint) },
+    { name: 'chain', schema: z.string().min(1), required: false, doc: chainDoc(endpoint) },
   ].filter(({ name }) => takes.includes(name));
-  const dates: Parameter[] = ask.dates
+  const dates: Parameter[] = endpoint.dates
     ? [
         {
           name: 'start_date',
           schema: date,
-          required: ask.dates.required,
-          doc: `first day, inclusive${actsOn(ask)}${ask.dates.floor ? `; data are served from ${ask.dates.floor}` : ''}`,
+          required: endpoint.dates.required,
+          doc: `first day, inclusive${actsOn(endpoint)}${endpoint.dates.floor ? `; data are served from ${endpoint.dates.floor}` : ''}`,
         },
         {
           name: 'end_date',
           schema: date,
-          required: ask.dates.required,
-          doc: `last day, inclusive${actsOn(ask)}`,
+          required: endpoint.dates.required,
+          doc: `last day, inclusive${actsOn(endpoint)}`,
         },
       ]
     : [];
-  const filters = Object.entries(ask.filters ?? {}).map(
+  const filters = Object.entries(endpoint.filters ?? {}).map(
     ([name, { schema, required = false }]): Parameter => ({
       name,
       schema,
@@ -81,16 +81,18 @@ export function parametersOf(ask: Ask, listRowsMax: number): Parameter[] {
   return [...common, ...dates, ...filters, ...paging];
 }
 
-function actsOn(ask: Ask): string {
-  return ask.dates?.column ? `, by \`${ask.dates.column}\`` : '; accepted and unused';
+function actsOn(endpoint: MetricEndpoint): string {
+  return endpoint.dates?.column ? `, by \`${endpoint.dates.column}\`` : '; accepted and unused';
 }
 
-function relayDoc(ask: Ask): string {
-  return `relay chain; ${ask.defaults ? `\`${ask.defaults.relay_chain}\` when omitted, or that of the given chain` : 'all when omitted'}`;
+function relayDoc(endpoint: MetricEndpoint): string {
+  return `relay chain; ${endpoint.defaults ? `\`${endpoint.defaults.relay_chain}\` when omitted, or that of the given chain` : 'all when omitted'}`;
 }
 
-function chainDoc(ask: Ask): string {
-  const omitted = ask.defaults?.chain ? `\`${ask.defaults.chain}\` when omitted` : 'all when omitted';
+function chainDoc(endpoint: MetricEndpoint): string {
+  const omitted = endpoint.defaults?.chain
+    ? `\`${endpoint.defaults.chain}\` when omitted`
+    : 'all when omitted';
   return `chain by its name or an alias; ${omitted}`;
 }
 
@@ -109,7 +111,7 @@ export interface Query {
 
 /** Reads the parameters of a request, or throws all that is wrong with them at once. */
 export function readQuery(
-  ask: Ask,
+  endpoint: MetricEndpoint,
   parameters: readonly Parameter[],
   given: Readonly<Record<string, unknown>>,
   registry: Registry,
@@ -150,13 +152,13 @@ export function readQuery(
   if (issues.length > 0) throw new ParameterError(issues);
 
   const named = values.chain as string | undefined;
-  const chain = named === undefined ? ask.defaults?.chain : (registry.find(named)?.name ?? named);
+  const chain = named === undefined ? endpoint.defaults?.chain : (registry.find(named)?.name ?? named);
   const relay =
     (values.relay_chain as string | undefined) ??
-    (ask.defaults === undefined
+    (endpoint.defaults === undefined
       ? undefined
       : named === undefined
-        ? ask.defaults.relay_chain
+        ? endpoint.defaults.relay_chain
         : registry.relayOf(named));
   return {
     relay_chain: relay,
@@ -164,7 +166,7 @@ export function readQuery(
     isDated: values.start_date !== undefined || values.end_date !== undefined,
     start: clamp(start),
     end: clamp(end),
-    conditions: Object.entries(ask.filters ?? {}).flatMap(([name, { condition }]) =>
+    conditions: Object.entries(endpoint.filters ?? {}).flatMap(([name, { condition }]) =>
       values[name] === undefined ? [] : [condition(values[name] as never)],
     ),
     limit: values.limit as number | undefined,
@@ -200,8 +202,8 @@ interface OrderColumn {
   readonly descending: boolean;
 }
 
-export function orderOf(metric: Metric, ask: Ask): OrderColumn[] {
-  return (ask.order ?? metric.order ?? metric.key).map((entry: Ordering) =>
+export function orderOf(metric: Metric, endpoint: MetricEndpoint): OrderColumn[] {
+  return (endpoint.order ?? metric.order ?? metric.key).map((entry: Ordering) =>
     typeof entry === 'string' ? { column: entry, descending: false } : entry,
   );
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Engine } from '../../aggregate/engine.ts';
-import type { Ask, Metric } from '../../aggregate/metric.ts';
+import type { Metric, MetricEndpoint } from '../../aggregate/metric.ts';
 import { metrics } from '../../aggregate/metrics/index.ts';
 import { type Answer, Answers } from './answers.ts';
 import { Freshness } from './freshness.ts';
@@ -12,12 +12,12 @@ export async function serveMetrics(app: FastifyInstance, engine: Engine): Promis
   const answers = new Answers(engine);
   const freshness = new Freshness(engine);
   for (const metric of metrics) {
-    for (const ask of metric.asks) {
-      const parameters = parametersOf(ask, engine.config.LIST_ROWS_MAX);
+    for (const endpoint of metric.endpoints) {
+      const parameters = parametersOf(endpoint, engine.config.LIST_ROWS_MAX);
       const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer) =>
         sendAnswer(request, reply, answer, freshness, engine.runtime.clock.now());
-      app.get(ask.path, {
-        schema: openApi(metric, ask, parameters),
+      app.get(endpoint.path, {
+        schema: openApi(metric, endpoint, parameters),
         // What is cached needs neither the parsing nor the validation of its parameters again.
         onRequest: (request, reply, next) => {
           const cached = answers.cached(cacheKey(request), metric);
@@ -25,10 +25,15 @@ export async function serveMetrics(app: FastifyInstance, engine: Engine): Promis
           else next();
         },
         handler: async (request, reply) => {
-          const query = readQuery(ask, parameters, request.query as Record<string, unknown>, engine.registry);
+          const query = readQuery(
+            endpoint,
+            parameters,
+            request.query as Record<string, unknown>,
+            engine.registry,
+          );
           const format = query.format ?? acceptedFormat(request.headers.accept);
           await freshness.refresh();
-          const answer = await answers.render(cacheKey(request), metric, ask, query, format);
+          const answer = await answers.render(cacheKey(request), metric, endpoint, query, format);
           return send(request, reply, answer);
         },
       });
@@ -82,11 +87,11 @@ function isSame(given: string | undefined, etag: string): boolean {
 }
 
 /** The route's part of the OpenAPI document. Validation is ours: it names every fault of a request at once. */
-function openApi(metric: Metric, ask: Ask, parameters: readonly Parameter[]): object {
+function openApi(metric: Metric, endpoint: MetricEndpoint, parameters: readonly Parameter[]): object {
   const record = z.toJSONSchema(z.object(metric.columns), { io: 'output', target: 'draft-2020-12' });
   return {
-    operationId: ask.path.replace(/^\/api\//, '').replaceAll('/', '-'),
-    summary: ask.summary,
+    operationId: endpoint.path.replace(/^\/api\//, '').replaceAll('/', '-'),
+    summary: endpoint.summary,
     description: metric.doc,
     tags: ['Metrics'],
     querystring: {

@@ -58,7 +58,7 @@ for (let tenth = 1; tenth <= TENTHS; tenth++) {
     }
   };
   await Promise.all(Array.from({ length: SENDERS }, send));
-  await alerts.settle();
+  await alerts.waitUntilWritten();
   globalThis.gc?.();
   const { rss, heapUsed } = process.memoryUsage();
   const rate = ((done - from) * PER_DELIVERY * 1000) / (performance.now() - began);

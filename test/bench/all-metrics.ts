@@ -6,8 +6,8 @@ import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { Engine } from '../../aggregate/engine.ts';
-import type { KeptMetric } from '../../aggregate/metric.ts';
-import { keptMetrics } from '../../aggregate/metrics/index.ts';
+import type { MaterializedMetric } from '../../aggregate/metric.ts';
+import { materializedMetrics } from '../../aggregate/metrics/index.ts';
 import { DATABASE, ident, join as joined, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { readConfig } from '../../infra/config/config.ts';
 import type { Store } from '../../infra/ports.ts';
@@ -34,9 +34,9 @@ await engine.aggregator.hold(async () => {
   // What no recording has much of: votes, contracts, regions, bounties.
   await ingestLines(engine, new History(1).lines);
 });
-await engine.aggregator.settle();
+await engine.aggregator.waitUntilComputed();
 
-const figures = [await rebuilt(), await touched()];
+const figures = [await rebuilt(), await dirtyDays()];
 await engine.close();
 report(figures);
 
@@ -46,13 +46,13 @@ async function rebuilt(): Promise<Figure> {
     sizes.rounds,
     () =>
       milliseconds(async () => {
-        windows = await engine.aggregator.rebuild(keptMetrics, ALWAYS.from, ALWAYS.until);
+        windows = await engine.aggregator.rebuild(materializedMetrics, ALWAYS.from, ALWAYS.until);
       }),
     () => milliseconds(() => oneStatementEach(store)),
   );
   const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
   return {
-    work: `all ${keptMetrics.length} metrics of ${(bytes / 1e6).toFixed(0)} MB of blocks, made anew`,
+    work: `all ${materializedMetrics.length} metrics of ${(bytes / 1e6).toFixed(0)} MB of blocks, made anew`,
     peer: 'one INSERT SELECT each, over the whole history of a relay chain',
     figure: `${ms(product)} against ${ms(peer)}, ${windows} windows`,
     ratio,
@@ -64,7 +64,7 @@ async function rebuilt(): Promise<Figure> {
 
 /** The days of a relay chain at once into a plain table: no tombstones, no ledger, nothing to go on from when killed. */
 async function oneStatementEach(store: Store): Promise<void> {
-  for (const metric of keptMetrics) {
+  for (const metric of materializedMetrics) {
     const columns = joined(
       [...Object.keys(metric.columns), ...Object.keys(metric.internal ?? {})].map((name) => ident(name)),
     );
@@ -84,13 +84,13 @@ async function oneStatementEach(store: Store): Promise<void> {
 }
 
 /** As an engineer would write it, where somebody did; else as the metric has it. */
-function selectOf(metric: KeptMetric, window: Window): Sql {
+function selectOf(metric: MaterializedMetric, window: Window): Sql {
   const hand = byHand.find((one) => one.metric === metric);
   return hand ? hand.select(window, FINAL) : metric.select(window);
 }
 
 /** From a block that is read again to the last of its metrics. */
-async function touched(): Promise<Figure> {
+async function dirtyDays(): Promise<Figure> {
   const [newest] = await store.rows<{ chain: string; number: number }>(
     sql`SELECT chain, number FROM ${blocks} FINAL WHERE chain = 'polkadot' ORDER BY number DESC LIMIT 1`,
   );
@@ -103,7 +103,7 @@ async function touched(): Promise<Figure> {
       await engine.loaded();
     });
     const counted = countStatements(store);
-    taken.push(await milliseconds(() => engine.aggregator.settle()));
+    taken.push(await milliseconds(() => engine.aggregator.waitUntilComputed()));
     statements = counted.stop();
   }
   return {

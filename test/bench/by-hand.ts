@@ -1,4 +1,4 @@
-import type { KeptMetric } from '../../aggregate/metric.ts';
+import type { MaterializedMetric } from '../../aggregate/metric.ts';
 import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
 import { dailyTps } from '../../aggregate/metrics/activity/daily-tps.ts';
 import { DATABASE, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
@@ -11,7 +11,7 @@ import { blocks, extrinsics } from '../../ingest/raw/tables.ts';
  * fewer extrinsics. With FINAL, since blocks are loaded again; without it they are wrong as soon as one is.
  */
 export interface ByHand {
-  readonly metric: KeptMetric;
+  readonly metric: MaterializedMetric;
   readonly select: (window: Window, final: Sql) => Sql;
 }
 
@@ -69,7 +69,7 @@ const dailyTpsByHand: ByHand = {
 
 export const byHand: readonly ByHand[] = [chainDayByHand, dailyTpsByHand];
 
-const handTable = (metric: KeptMetric) => raw(`${DATABASE}.by_hand_${metric.name}`);
+const handTable = (metric: MaterializedMetric) => raw(`${DATABASE}.by_hand_${metric.name}`);
 
 /** An empty table like the metric's own, for the statement to write to. */
 export async function createHandTable(store: Store, { metric }: ByHand): Promise<void> {

@@ -277,7 +277,7 @@ async function freshness(): Promise<Figure> {
       startRole(role, { ...environment, ANONYMOUS_PER_MINUTE: '0', ANONYMOUS_PER_DAY: '0' }),
     ),
   );
-  await producer.settle();
+  await producer.waitUntilComputed();
   const [{ path }] = files as [BlockFile];
   const template = readFileSync(path, 'utf8').slice(0, readFileSync(path, 'utf8').indexOf('\n'));
   const times: number[] = [];

@@ -29,7 +29,7 @@ for (const times of TIMES) {
       for (const { path, name } of files) await engine.ingest(createReadStream(path), { name });
     }),
   );
-  const computing = await milliseconds(() => engine.aggregator.settle());
+  const computing = await milliseconds(() => engine.aggregator.waitUntilComputed());
   const app = await buildApp(engine);
   await app.listen({ port: 0 });
   const asker = startLoad();

@@ -8,7 +8,7 @@ import { compute } from '../../aggregate/runner/compute.ts';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import { readConfig } from '../../infra/config/config.ts';
 import type { Window } from '../../ingest/raw/canonical.ts';
-import { blocks, extrinsics, touched } from '../../ingest/raw/tables.ts';
+import { blocks, dirtyDays, extrinsics } from '../../ingest/raw/tables.ts';
 
 /** A year of two chains, written by the engine itself: nothing is parsed, every block is living. */
 export const YEAR: Window = { relay_chain: 'polkadot', from: '2024-01-01', until: '2024-12-31' };
@@ -72,7 +72,7 @@ async function fill({ runtime: { store, clock } }: Engine, count: number): Promi
       if(signed, concat('{"dest":{"id":"', signer, '"},"value":"', toString(i), '"}'), '')
     FROM (SELECT number AS i, intDiv(number, ${EXTRINSICS_PER_BLOCK}) AS n, cityHash64(number) % ${ACCOUNTS} AS account
       FROM numbers(${all * EXTRINSICS_PER_BLOCK}))`);
-  await store.run(sql`INSERT INTO ${touched} (stream, pallet, relay_chain, chain, day, sequence)
+  await store.run(sql`INSERT INTO ${dirtyDays} (stream, pallet, relay_chain, chain, day, sequence)
     SELECT DISTINCT 'blocks', '', relay_chain, chain, toDate(assumeNotNull(time)), 1 FROM ${blocks}`);
   // The ground and one served metric: enough for the plans of the aggregator and for answers.
   await compute(store, chainDay, YEAR, 1n, clock.now);

@@ -65,7 +65,7 @@ async function ingestAll(): Promise<number> {
       for (const file of files) await rest.engine.ingest(opened(file), { name: file.name });
     }),
   );
-  parts.compute = await milliseconds(() => aggregator.settle());
+  parts.compute = await milliseconds(() => aggregator.waitUntilComputed());
   return parts.load + parts.compute;
 }
 

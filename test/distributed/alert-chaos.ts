@@ -110,7 +110,7 @@ export async function deliverInChaos(options: AlertChaosOptions): Promise<AlertC
   await Promise.all([happen(), senders.run(() => !isOver || senders.done < options.deliveries)]);
   options.onStep?.(senders.done, options.happenings.length);
   const { operator, kills } = deployment;
-  await operator.runtime.log.settle(ALERTS_TOPIC, 'grouping');
+  await operator.runtime.log.waitUntilConsumed(ALERTS_TOPIC, 'grouping');
   const projects = [...new Set(targets.map(({ project }) => project))];
   const verdict = await judge(operator.runtime.store, projects, senders.marks, WINDOWS);
   const faults = [...verdict.faults, ...(await unlikeTheLog(operator)), ...(await unlikeAReplay(operator))];
@@ -235,16 +235,16 @@ class Deployment implements AsyncDisposable {
 async function unlikeTheLog({ runtime: { log, store } }: Engine): Promise<string[]> {
   const logged = new Map<number, string[]>();
   const seen = new Set<string>();
-  await log.follow(ALERTS_TOPIC, 'audit', async (batch) => {
+  await log.consume(ALERTS_TOPIC, 'audit', async (batch) => {
     for (const { value } of batch) {
       const { id, project } = readEvent(value).head;
       // The log may have been given an event twice.
       if (!seen.has(id)) logged.set(project, [...(logged.get(project) ?? []), id]);
       seen.add(id);
     }
-    return { settled: Promise.resolve() };
+    return { durable: Promise.resolve() };
   });
-  await log.settle(ALERTS_TOPIC, 'audit');
+  await log.waitUntilConsumed(ALERTS_TOPIC, 'audit');
   const rows = await store.rows<{ project: number; ids: string[] }>(
     sql`SELECT project, arrayMap(one -> one.2, arraySort(groupArray((position, id)))) AS ids
       FROM (SELECT project, position, id FROM ${alertEvents} FINAL) GROUP BY project`,

@@ -30,7 +30,7 @@ interface Deployment {
   readonly producer: Engine;
 }
 
-const ROLES = ['ingest', 'load', 'load', 'work', 'work', 'serve'];
+const PROCESS_ROLES = ['ingest', 'load', 'load', 'work', 'work', 'serve'];
 /** The chain that `ingest` follows, block by block; all others are fed as files. */
 const FOLLOWED = 'polkadot';
 const AWAY_MS_MAX = 2500;
@@ -129,9 +129,9 @@ export async function live({ seed, share, kills, onStep }: ChaosOptions): Promis
   });
   const [first = 0, last = 0] = [Math.min(...chain.keys()), Math.max(...chain.keys())];
   source.finalized = first;
-  const processes = await Promise.all(ROLES.map((role) => startRole(role, environment)));
+  const processes = await Promise.all(PROCESS_ROLES.map((role) => startRole(role, environment)));
   const producer = await joinEngine(environment, 'ingest');
-  const roles = ROLES.map((name, i) => ({ name, process: processes[i] as RoleProcess }));
+  const roles = PROCESS_ROLES.map((name, i) => ({ name, process: processes[i] as RoleProcess }));
   const deployment: Deployment = { services, environment, roles, producer };
   const report = { done: {} as Record<string, number>, faults: [] as string[] };
   try {
@@ -164,7 +164,7 @@ async function caughtUp(deployment: Deployment, feeding: Promise<void>, followed
   }
   await feeding;
   while (!(await isFollowed(producer, followed))) await pause(FOLLOWED_POLL_MS);
-  await producer.settle();
+  await producer.waitUntilComputed();
 }
 
 /** What stands still says where: whatever waits for a service for good would be found only by waiting for good. */
@@ -178,8 +178,8 @@ function scheduleOf(kills: number, random: Random): (readonly [what: string, hap
   const others = Object.entries(HAPPENINGS);
   const more = Array.from({ length: Math.floor(kills / 5) }, () => random.pick(others));
   const deaths = Array.from({ length: kills }, (_, i) => {
-    const place = i % ROLES.length;
-    return [`${ROLES[place]} is killed`, killed(place)] as const;
+    const place = i % PROCESS_ROLES.length;
+    return [`${PROCESS_ROLES[place]} is killed`, killed(place)] as const;
   });
   return random.shuffled([...deaths, ...others, ...more]);
 }

@@ -14,7 +14,7 @@ export function everythingRecorded(): InputLine[] {
 export async function contentOfCleanRun(lines: readonly InputLine[]): Promise<Content> {
   const { engine, close } = await openTestEngine();
   await engine.aggregator.hold(() => ingestLines(engine, lines));
-  await engine.aggregator.settle();
+  await engine.aggregator.waitUntilComputed();
   const content = await contentOf(engine);
   await close();
   return content;

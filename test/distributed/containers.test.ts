@@ -38,7 +38,7 @@ async function cleanRun(): Promise<Content> {
     }
     await ingestLines(clean.engine, lines);
   });
-  await aggregator.settle();
+  await aggregator.waitUntilComputed();
   return await contentOf(clean.engine);
 }
 
@@ -106,7 +106,7 @@ describe('the image of the product', () => {
       await service.stop();
       await service.start();
     }
-    await operator.settle();
+    await operator.waitUntilComputed();
     expect(differences(await contentOf(operator), expected)).toEqual([]);
     expect(await stateOf('{{.RestartCount}} {{.State.Running}}')).toBe('0 true');
   });

@@ -147,7 +147,7 @@ describe('later', () => {
     const [good] = recordedLines('blocks').filter(({ chain }) => chain === 'polkadot') as [{ line: string }];
     const long = JSON.stringify({ ...JSON.parse(good.line), number: '99', filler: 'x'.repeat(9 * 2 ** 20) });
     await engine.ingest(Readable.from([Buffer.from(`${long}\n${good.line}\n`)]), { name: 'polkadot.ndjson' });
-    await engine.settle();
+    await engine.waitUntilComputed();
     expect(await engine.runtime.store.rows(sql`SELECT reason FROM ${deadLetters} FINAL`)).toEqual([
       { reason: `longer than ${8 * 2 ** 20} bytes (KAFKA_MESSAGE_BYTES)` },
     ]);
@@ -166,7 +166,7 @@ describe('later', () => {
     await until('a load has failed', () => engine.loads.failures > 0, 20_000);
     await pause(500);
     await services.clickhouse.start();
-    await engine.settle();
+    await engine.waitUntilComputed();
     const [stored] = await engine.runtime.store.rows<{ n: number }>(
       sql`SELECT count() AS n FROM ${blocks} FINAL WHERE chain = 'polkadot'`,
     );
@@ -177,10 +177,10 @@ describe('later', () => {
   test('numbers go on above the newest in the store when Redis forgets them', async () => {
     const engine = await joinEngine(environment(), 'load', 'work');
     const newest = async () => BigInt((await engine.runtime.keyValue.get('sequence')) ?? 0);
-    await engine.settle();
+    await engine.waitUntilComputed();
     const before = await newest();
     await engine.runtime.keyValue.delete('sequence');
-    await engine.settle();
+    await engine.waitUntilComputed();
     expect(await newest()).toBeGreaterThan(before);
     await engine.close();
   });
@@ -200,7 +200,7 @@ describe('later', () => {
     ];
     for (let from = 0; from < lines.length; from += 8)
       await ingestLines(engines[(from / 8) % 3] as Engine, lines.slice(from, from + 8));
-    for (const engine of engines) await engine.settle();
+    for (const engine of engines) await engine.waitUntilComputed();
     expect(differences(await contentOf(engines[0] as Engine), await contentOfCleanRun(lines))).toEqual([]);
     for (const engine of engines) await engine.close();
   });

@@ -41,7 +41,7 @@ const serving = () => (roles[4] as RoleProcess).url;
 describe('two load and two work processes at once', () => {
   test('make the tables that one process makes', async () => {
     await ingestLines(operator, lines);
-    await operator.settle();
+    await operator.waitUntilComputed();
     expect(differences(await contentOf(operator), await contentOfCleanRun(lines))).toEqual([]);
   });
 
@@ -59,7 +59,7 @@ describe('two load and two work processes at once', () => {
   test('the same again changes nothing', async () => {
     const before = await contentOf(operator);
     await ingestLines(operator, lines);
-    await operator.settle();
+    await operator.waitUntilComputed();
     expect(differences(await contentOf(operator), before)).toEqual([]);
   });
 });
@@ -92,7 +92,7 @@ describe('a foreign producer', () => {
         sql`SELECT number FROM ${blocks} FINAL WHERE number > 90000000 ORDER BY number`,
       );
     await until('both are stored', async () => (await stored()).length === 2, 30_000);
-    await operator.settle();
+    await operator.waitUntilComputed();
     const served = async () => {
       await pause(300);
       const day = 'relay_chain=polkadot&chain=polkadot&start_date=2030-01-01&end_date=2030-01-02';
@@ -117,7 +117,9 @@ describe('a foreign producer', () => {
       );
     await until('all four are buried', async () => (await letters()).length === 4, 20_000);
     expect((await letters()).every(({ reason }) => reason.length > 3)).toBe(true);
-    const [log] = await Promise.all([operator.runtime.log.exhume('chain.blocks.v1', ['0', '1', '2', '3'])]);
+    const [log] = await Promise.all([
+      operator.runtime.log.readDeadLetters('chain.blocks.v1', ['0', '1', '2', '3']),
+    ]);
     expect(log.filter((bytes) => bytes?.includes('garbage'))).toHaveLength(1);
   });
 });

@@ -4,7 +4,7 @@ import type { Random } from '../support/random.ts';
 
 /** One line on its way in. A tombstone or a snapshot travels in an envelope only. */
 export type Delivery = InputLine;
-type Placed = { readonly at: number; readonly delivery: Delivery };
+type LogRecord = { readonly at: number; readonly delivery: Delivery };
 
 const DAY_MS = 86_400_000;
 
@@ -14,7 +14,7 @@ const DAY_MS = 86_400_000;
  * the same for all of them.
  */
 export function shuffledDeliveries(random: Random, lines: readonly InputLine[]): Delivery[] {
-  const placed: Placed[] = [];
+  const placed: LogRecord[] = [];
   for (const line of lines) {
     const times = Array.from({ length: random.whole(1, 3) }, () => random.fraction());
     for (const at of times) placed.push({ at, delivery: line });
@@ -60,7 +60,7 @@ function earlierVersion(
   { line, chain }: InputLine,
   lines: readonly InputLine[],
   before: number,
-): Placed {
+): LogRecord {
   const at = random.fraction() * before;
   const document = JSON.parse(line) as Block & Snapshot;
   if (chain === undefined) {
@@ -84,7 +84,11 @@ function earlierVersion(
 }
 
 /** A block at a height that nothing else has, and its tombstone behind it. */
-function blockTakenBack(random: Random, { line, chain }: InputLine, lines: readonly InputLine[]): Placed[] {
+function blockTakenBack(
+  random: Random,
+  { line, chain }: InputLine,
+  lines: readonly InputLine[],
+): LogRecord[] {
   if (chain === undefined) return [];
   const number = random.whole(1, 9) * 100_000_000;
   const block = { ...changedBlock(random, JSON.parse(line) as Block, siblings(lines, chain)), number };

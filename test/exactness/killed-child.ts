@@ -26,8 +26,8 @@ for (const [index, batch] of batches.entries()) {
   await ingestLines(engine, index % 4 === 3 ? byChain(batch) : enveloped(batch));
   appendFileSync(acknowledgedFile, `${index}\n`);
   say('computing');
-  if (index % 2 === 0) await engine.aggregator.settle();
+  if (index % 2 === 0) await engine.aggregator.waitUntilComputed();
 }
-await engine.aggregator.settle();
+await engine.aggregator.waitUntilComputed();
 say('done');
 await engine.close();

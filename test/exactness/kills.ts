@@ -59,7 +59,7 @@ export async function killOften(
     report.stores += 1;
     const expected = await contentOfCleanRun(batches);
     const engine = await openEngine(files.store);
-    await engine.aggregator.settle();
+    await engine.aggregator.waitUntilComputed();
     report.faults.push(...differences(await contentOf(engine), expected));
     await engine.close();
   }
@@ -95,7 +95,7 @@ function replaced(random: Random, { line, ...rest }: Delivery): Delivery {
 async function contentOfCleanRun(batches: readonly Delivery[][]): Promise<Content> {
   const { engine, close } = await openTestEngine();
   await engine.aggregator.hold(() => ingestLines(engine, byChain(batches.flat())));
-  await engine.aggregator.settle();
+  await engine.aggregator.waitUntilComputed();
   const content = await contentOf(engine);
   await close();
   return content;

@@ -54,7 +54,7 @@ export function permute(share: number, shares: number): void {
     for (const stretch of cut(random, 4, cut(random, 20, shuffledDeliveries(random, lines)))) {
       await send(engine, random, stretch);
     }
-    await engine.aggregator.settle();
+    await engine.aggregator.waitUntilComputed();
     expect(differences(await contentOf(engine), expected), `seed ${seed}, ${name}`).toEqual([]);
   });
 }
@@ -63,7 +63,7 @@ async function contentAfterCleanRun(lines: readonly InputLine[]): Promise<Conten
   await using opened = await openTestEngine();
   const { engine } = opened;
   await engine.aggregator.hold(() => ingestLines(engine, lines));
-  await engine.aggregator.settle();
+  await engine.aggregator.waitUntilComputed();
   return await contentOf(engine);
 }
 
@@ -77,5 +77,5 @@ async function send(engine: Engine, random: Random, stretch: readonly Delivery[]
     }
   };
   await (random.chance(0.8) ? aggregator.hold(ingest) : ingest());
-  if (random.chance(0.4)) await aggregator.settle();
+  if (random.chance(0.4)) await aggregator.waitUntilComputed();
 }

@@ -65,11 +65,11 @@ export interface Ingesting {
     name: string,
     lines: readonly (string | object | Buffer)[],
   ): Promise<Awaited<ReturnType<Engine['ingest']>>>;
-  letters(origin?: string): Promise<Letter[]>;
+  letters(origin?: string): Promise<StoredDeadLetter[]>;
   close(): Promise<void>;
 }
 
-export interface Letter {
+export interface StoredDeadLetter {
   readonly topic: string;
   readonly origin: string;
   readonly line: number;
@@ -88,7 +88,7 @@ export async function openIngesting(settings: Record<string, string> = {}): Prom
     engine,
     take: (name, lines) => engine.ingest(Readable.from([bytesOf(lines)]), { name }),
     letters: (origin) =>
-      engine.runtime.store.rows<Letter>(
+      engine.runtime.store.rows<StoredDeadLetter>(
         sql`SELECT topic, origin, line, reason, bytes, size FROM ${deadLetters} FINAL
           WHERE ${origin === undefined ? raw('1') : sql`origin = ${origin}`} ORDER BY origin, line`,
       ),

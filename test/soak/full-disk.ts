@@ -29,7 +29,7 @@ try {
   const environment = services.environment(addresses({ ...services, clickhouse }));
   const engine = await joinEngine(environment, 'load', 'work');
   await ingestLines(engine, lines.slice(0, lines.length / 2));
-  await engine.settle();
+  await engine.waitUntilComputed();
 
   const filler = join(directory, 'filler');
   // Again and again, since merges give back what they have merged.
@@ -44,7 +44,7 @@ try {
   clearInterval(filling);
   rmSync(filler);
   await rest;
-  await engine.settle();
+  await engine.waitUntilComputed();
   faults = differences(await contentOf(engine), expected);
   await engine.close();
 } finally {

@@ -67,7 +67,7 @@ const stored = async () =>
   (await producer.runtime.store.rows<{ n: number }>(sql`SELECT count() AS n FROM ${blocks} FINAL`))[0]?.n ??
   0;
 while ((await stored()) < BLOCKS + FOLLOWED) await new Promise((later) => setTimeout(later, 500));
-await producer.settle();
+await producer.waitUntilComputed();
 clearInterval(watch);
 
 let isFlat = true;

@@ -1,5 +1,5 @@
 import type { Engine } from '../../aggregate/engine.ts';
-import { keptMetrics, readMetrics } from '../../aggregate/metrics/index.ts';
+import { materializedMetrics, readMetrics } from '../../aggregate/metrics/index.ts';
 import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import {
   blocks,
@@ -31,7 +31,7 @@ const RAW: readonly (readonly [name: string, rows: Sql])[] = [
 export async function contentOf(engine: Engine): Promise<Content> {
   const content = new Map<string, readonly string[]>();
   for (const [name, rows] of RAW) content.set(name, await linesOf(engine, rows));
-  for (const { name, table } of keptMetrics) {
+  for (const { name, table } of materializedMetrics) {
     content.set(name, await linesOf(engine, sql`SELECT * EXCEPT (version, is_deleted) FROM ${table} FINAL`));
   }
   for (const metric of readMetrics) {

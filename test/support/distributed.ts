@@ -1,4 +1,4 @@
-import { Engine, type Role } from '../../aggregate/engine.ts';
+import { Engine, type ProcessRole } from '../../aggregate/engine.ts';
 import { readConfig } from '../../infra/config/config.ts';
 import type { TestEngine } from './engine.ts';
 import { startClickHouse } from './services/clickhouse.ts';
@@ -28,6 +28,6 @@ export async function openDistributedEngine(): Promise<TestEngine> {
 }
 
 /** One more process's worth of engine on the same services, with some roles. */
-export function joinEngine(environment: Record<string, string>, ...roles: Role[]): Promise<Engine> {
+export function joinEngine(environment: Record<string, string>, ...roles: ProcessRole[]): Promise<Engine> {
   return Engine.open(readConfig(environment), undefined, new Set(roles));
 }

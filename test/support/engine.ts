@@ -66,7 +66,7 @@ function runsOfChains(lines: readonly InputLine[]): { chain: string | undefined;
 
 /** Empties every table, so that one engine serves many runs: starting one costs more than most runs. */
 export async function emptyEngine(engine: Engine): Promise<void> {
-  await engine.aggregator.settle();
+  await engine.aggregator.waitUntilComputed();
   for (const { name, engine: kind } of [...schema.tables, ...schema.derived]) {
     if (kind !== 'Null' && name !== chains.name) {
       await engine.runtime.store.run(`TRUNCATE TABLE ${DATABASE}.${name} SYNC`);

@@ -1,5 +1,5 @@
 import type { Engine } from '../../aggregate/engine.ts';
-import type { KeptMetric, Metric, Ordering, ReadMetric } from '../../aggregate/metric.ts';
+import type { MaterializedMetric, Metric, Ordering, ViewMetric } from '../../aggregate/metric.ts';
 import { rendered } from '../../infra/clickhouse/columns.ts';
 import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
@@ -21,17 +21,19 @@ export function servedRows(
   { metric, free = [] }: Omit<MetricCase, 'reference'>,
 ): Promise<Row[]> {
   const columns = columnsOf(metric, free);
-  return metric.kept === 'onRead' ? rowsOfChains(engine, metric, columns) : keptRows(engine, metric, columns);
+  return metric.materialized === false
+    ? rowsOfChains(engine, metric, columns)
+    : keptRows(engine, metric, columns);
 }
 
-function keptRows(engine: Engine, metric: KeptMetric, columns: Sql): Promise<Row[]> {
+function keptRows(engine: Engine, metric: MaterializedMetric, columns: Sql): Promise<Row[]> {
   return engine.runtime.store.rows<Row>(
     sql`SELECT ${columns} FROM ${metric.table} FINAL
       WHERE ${metric.served?.(undefined) ?? sql`1`} ORDER BY ${orderOf(metric)}`,
   );
 }
 
-async function rowsOfChains(engine: Engine, metric: ReadMetric, columns: Sql): Promise<Row[]> {
+async function rowsOfChains(engine: Engine, metric: ViewMetric, columns: Sql): Promise<Row[]> {
   const { store } = engine.runtime;
   const chains = await store.rows<{ relay_chain: string; chain: string }>(
     sql`SELECT DISTINCT relay_chain, chain FROM ${blocks} ORDER BY relay_chain, chain`,

@@ -1,5 +1,5 @@
 import type { AlertItem } from '../model/alert.ts';
-import { follow, type MappedField, type Mapping } from './mapping.ts';
+import { type MappedField, type Mapping, valueAt } from './mapping.ts';
 import { genericSeverity } from './severity.ts';
 import { canonical, cut, epochOf, get, type JsonObject, sha256, textOf, textsOf, timeOf } from './values.ts';
 
@@ -40,7 +40,7 @@ export function readGeneric(payload: JsonObject, rules: GenericRules): Omit<Aler
   const { mapping } = rules;
   const field = (name: MappedField): unknown => {
     const path = mapping?.[name];
-    const mapped = path === undefined ? undefined : follow(payload, path);
+    const mapped = path === undefined ? undefined : valueAt(payload, path);
     return isBlank(mapped) ? get(payload, NAMES[name]) : mapped;
   };
   const time = (name: 'start_time' | 'end_time') =>

@@ -20,7 +20,7 @@ export type Path = readonly (string | number)[];
 export type Mapping = Readonly<Partial<Record<MappedField, Path>>>;
 
 /** What a path leads to; undefined when it leads nowhere. */
-export function follow(payload: unknown, path: Path): unknown {
+export function valueAt(payload: unknown, path: Path): unknown {
   let value = payload;
   for (const step of path) {
     if (typeof step === 'number') value = Array.isArray(value) ? value[step] : undefined;

@@ -2,8 +2,8 @@
 export const SEVERITIES = ['critical', 'high', 'medium', 'low', 'info', 'unknown'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-export const STATUSES = ['triggered', 'acknowledged', 'resolved', 'ignored'] as const;
-export type Status = (typeof STATUSES)[number];
+export const ALERT_STATUSES = ['triggered', 'acknowledged', 'resolved', 'ignored'] as const;
+export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
 /** What a delivery did to one of its items, or an action to its alert. */
 export const OUTCOMES = [
@@ -52,7 +52,7 @@ export interface Alert {
   readonly title: string;
   readonly description: string;
   readonly severity: Severity;
-  readonly status: Status;
+  readonly status: AlertStatus;
   readonly service: string;
   readonly tool: string;
   readonly hosts: readonly string[];

@@ -5,7 +5,7 @@ import type { Mapping } from '../formats/mapping.ts';
 import { missingAttributes, readPrometheus } from '../formats/prometheus.ts';
 import { depthOf, isObject, sha256 } from '../formats/values.ts';
 import type { GroupingRules } from '../reducer/grouping.ts';
-import type { AlertItem, Status } from './alert.ts';
+import type { AlertItem, AlertStatus } from './alert.ts';
 
 export const ALERTS_TOPIC = 'alerts.v1';
 
@@ -50,7 +50,7 @@ export interface ActionHead extends Head {
   readonly iid: number;
   readonly by: string;
   readonly change: {
-    readonly status?: Status;
+    readonly status?: AlertStatus;
     readonly assignees?: readonly string[];
     readonly incident?: number;
   };

@@ -1,8 +1,8 @@
-import type { Handed, Placed, Store } from '../../../infra/ports.ts';
+import type { Ack, LogRecord, Store } from '../../../infra/ports.ts';
 import type { Alert, Outcome } from '../model/alert.ts';
 import { ALERTS_TOPIC, type EventHead, headText, type ReplayHead, readEvent } from '../model/event.ts';
 import type { Applied, FoldRules } from '../reducer/project-state.ts';
-import { type ReadEvent, States } from './project-state-cache.ts';
+import { ProjectStateCache, type ReadEvent } from './project-state-cache.ts';
 import { laggingProjects } from './stored-state.ts';
 import type { EventRow, Writer } from './writer.ts';
 
@@ -21,18 +21,18 @@ export interface Opened {
 }
 
 interface Arrived extends Opened {
-  readonly placed: Placed;
+  readonly placed: LogRecord;
 }
 interface Decided extends Arrived {
   readonly applied: Applied;
 }
 
-export interface FollowerOptions {
+export interface AlertProcessorOptions {
   readonly store: Store;
   readonly writer: Writer;
   readonly rules: FoldRules;
   /** Unresolved alerts of a project that are kept in memory. */
-  readonly openMost: number;
+  readonly openMax: number;
   /** Returns an event that this process published itself, so that nothing is read twice. */
   readonly own: (value: Buffer) => Opened | undefined;
   readonly read: (head: EventHead, body: Buffer) => ReadEvent;
@@ -50,17 +50,17 @@ const TRIES_AT_START = 3;
  * takes over after a kill decides alike, and so does a process that was taken for dead and goes on for a moment. What
  * two of them write is the same.
  */
-export class Follower {
-  readonly #options: FollowerOptions;
-  readonly #states: States;
+export class AlertProcessor {
+  readonly #options: AlertProcessorOptions;
+  readonly #states: ProjectStateCache;
   /** Offset that each partition goes on with; another one means that somebody else decided in between. */
   readonly #next = new Map<number, number>();
   /** Bytes of what is decided on and not written. */
   pendingBytes = 0;
 
-  constructor(options: FollowerOptions) {
+  constructor(options: AlertProcessorOptions) {
     this.#options = options;
-    this.#states = new States(options);
+    this.#states = new ProjectStateCache(options);
   }
 
   /** Brings alerts up to the events that a killed process had written. */
@@ -69,12 +69,12 @@ export class Follower {
   }
 
   /** Decides on a batch. */
-  async take(batch: readonly Placed[]): Promise<Handed> {
+  async take(batch: readonly LogRecord[]): Promise<Ack> {
     await this.#takeOver(batch);
     const settled: Promise<void>[] = [];
     const decide = async (some: readonly Arrived[]) => {
       const writing = await this.#decide(some);
-      settled.push(writing.settled);
+      settled.push(writing.durable);
     };
     let some: Arrived[] = [];
     for (const placed of batch) {
@@ -88,11 +88,11 @@ export class Follower {
       await this.#replay(opened.order, placed);
     }
     await decide(some);
-    return { settled: Promise.all(settled).then(() => undefined) };
+    return { durable: Promise.all(settled).then(() => undefined) };
   }
 
   /** Nothing may fail between the first decision and the last: it would be decided on twice. */
-  async #decide(arrived: readonly Arrived[]): Promise<Handed> {
+  async #decide(arrived: readonly Arrived[]): Promise<Ack> {
     this.#states.trim();
     const { fresh, behind } = await this.#states.prepare(arrived);
     const decided = fresh.map((one): Decided => ({ ...one, applied: this.#states.apply(one.event) }));
@@ -102,18 +102,18 @@ export class Follower {
     }
     const settled = this.#write(decided, behind);
     settled.catch(() => undefined);
-    return { settled };
+    return { durable: settled };
   }
 
-  async #replay(order: ReplayHead, { partition, offset }: Placed): Promise<void> {
-    await this.#options.writer.settle();
+  async #replay(order: ReplayHead, { partition, offset }: LogRecord): Promise<void> {
+    await this.#options.writer.flush();
     await this.#options.replay(order);
     this.#states.clear();
     this.#next.set(partition, offset + 1);
   }
 
   /** Reads anew what others decided on in between. */
-  async #takeOver(batch: readonly Placed[]): Promise<void> {
+  async #takeOver(batch: readonly LogRecord[]): Promise<void> {
     const next = new Map(this.#next);
     const taken = new Set<number>();
     for (const { partition, offset } of batch) {
@@ -121,7 +121,7 @@ export class Follower {
       next.set(partition, offset + 1);
     }
     if (taken.size === 0) return;
-    await this.#options.writer.settle();
+    await this.#options.writer.flush();
     this.#states.clear();
     for (const partition of taken) await this.#catchUp(await laggingProjects(this.#options.store, partition));
   }
@@ -135,7 +135,7 @@ export class Follower {
 
   async #write(decided: readonly Decided[], behind: readonly Alert[]): Promise<void> {
     const { writer, tell, onShown } = this.#options;
-    if (decided.length === 0 && behind.length === 0) return writer.settle();
+    if (decided.length === 0 && behind.length === 0) return writer.flush();
     const bytes = decided.reduce((sum, { placed }) => sum + placed.value.length, 0);
     this.pendingBytes += bytes;
     try {
@@ -154,7 +154,7 @@ export class Follower {
     onShown(decided.map(({ event: { head }, applied }) => ({ head, ...applied })));
   }
 
-  #open(placed: Placed): Arrived | { readonly order: ReplayHead } {
+  #open(placed: LogRecord): Arrived | { readonly order: ReplayHead } {
     const own = this.#options.own(placed.value);
     if (own) return { ...own, placed };
     const { head, body } = readEvent<EventHead | ReplayHead>(placed.value);

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { join, sql } from '../../../infra/clickhouse/sql.ts';
-import type { Placed, Store } from '../../../infra/ports.ts';
+import type { LogRecord, Store } from '../../../infra/ports.ts';
 import { type Alert, isOpen } from '../model/alert.ts';
 import type { EventHead, ReadDelivery } from '../model/event.ts';
 import { groupingOf } from '../model/rules.ts';
@@ -19,9 +19,9 @@ import {
   isSameProgress,
   loadState,
   newestOf,
-  type Progress,
-  progressOf,
   readAlerts,
+  type StoredProgress,
+  storedProgressOf,
 } from './stored-state.ts';
 
 /** An event and what its body says; `read` is null for actions and for bodies that nothing can be taken from. */
@@ -33,14 +33,14 @@ export interface ReadEvent {
 /** An event where the log has it. */
 export interface Arrived {
   readonly event: ReadEvent;
-  readonly placed: Placed;
+  readonly placed: LogRecord;
 }
 
-export interface StatesOptions {
+export interface ProjectStateCacheOptions {
   readonly store: Store;
   readonly rules: FoldRules;
   /** Unresolved alerts of a project that are kept in memory; the others are asked of the store. */
-  readonly openMost: number;
+  readonly openMax: number;
   /** Reads an event of the store again. */
   readonly read: (head: EventHead, body: Buffer) => ReadEvent;
 }
@@ -63,12 +63,12 @@ const ALERTS_PER_QUERY = 2000;
 const BETWEEN_TRIES_MS = 50;
 
 /** The states of the projects that this process decides on: what it needs of them is read from the store once. */
-export class States {
-  readonly #options: StatesOptions;
+export class ProjectStateCache {
+  readonly #options: ProjectStateCacheOptions;
   readonly #held = new Map<number, Held>();
   #uses = 0;
 
-  constructor(options: StatesOptions) {
+  constructor(options: ProjectStateCacheOptions) {
     this.#options = options;
   }
 
@@ -121,7 +121,7 @@ export class States {
    * of later than what is held, and must not be decided on.
    */
   async #isOvertaken({ state }: Held): Promise<boolean> {
-    const { events } = await progressOf(this.#options.store, state.project);
+    const { events } = await storedProgressOf(this.#options.store, state.project);
     return events > state.position;
   }
 
@@ -171,21 +171,21 @@ export class States {
   }
 
   #trimProject(held: Held): void {
-    const { openMost } = this.#options;
+    const { openMax } = this.#options;
     const { open, byIid } = held.state;
-    if (byIid.size > openMost + SLACK) {
+    if (byIid.size > openMax + SLACK) {
       const left = (only: (alert: Alert) => boolean) => {
         for (const alert of byIid.values()) {
-          if (byIid.size <= openMost) return;
+          if (byIid.size <= openMax) return;
           if (alert.position <= held.written && only(alert)) byIid.delete(alert.iid);
         }
       };
       left((alert) => !isOpen(alert));
       left(() => true);
     }
-    if (open.size > openMost + SLACK) {
+    if (open.size > openMax + SLACK) {
       for (const [fingerprint, alert] of open) {
-        if (open.size <= openMost) break;
+        if (open.size <= openMax) break;
         if (alert.position > held.written) continue;
         open.delete(fingerprint);
         held.isComplete = false;
@@ -199,9 +199,9 @@ export class States {
    */
   async catchUp(project: number, tries = Number.POSITIVE_INFINITY): Promise<Alert[] | null> {
     for (let left = tries; left > 0; left--) {
-      const before = await progressOf(this.#options.store, project);
+      const before = await storedProgressOf(this.#options.store, project);
       const { held, changed } = await this.#load(project, before);
-      if (isSameProgress(before, await progressOf(this.#options.store, project))) {
+      if (isSameProgress(before, await storedProgressOf(this.#options.store, project))) {
         this.#held.set(project, held);
         return changed;
       }
@@ -210,9 +210,9 @@ export class States {
     return null;
   }
 
-  async #load(project: number, progress: Progress): Promise<{ held: Held; changed: Alert[] }> {
-    const { store, rules, openMost, read } = this.#options;
-    const { state, isComplete } = await loadState(store, project, progress, rules, openMost);
+  async #load(project: number, progress: StoredProgress): Promise<{ held: Held; changed: Alert[] }> {
+    const { store, rules, openMax, read } = this.#options;
+    const { state, isComplete } = await loadState(store, project, progress, rules, openMax);
     const { ids, ends } = await newestOf(store, project, progress.events);
     const held: Held = {
       state,

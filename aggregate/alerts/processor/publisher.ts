@@ -13,7 +13,7 @@ interface Waiting {
  * answer nobody waits for it longer than `mostMs`, and those that come later are turned away at once. What was on
  * its way to the log by then may still get there; what was not is forgotten.
  */
-export class Collector {
+export class LogPublisher {
   readonly #publish: (messages: readonly Message[]) => Promise<void>;
   readonly #mostMs: number;
   readonly #waiting: Waiting[] = [];
@@ -22,9 +22,9 @@ export class Collector {
   /** Called when the log stops to answer. */
   onAway: (error: unknown) => void = () => {};
 
-  constructor(publish: (messages: readonly Message[]) => Promise<void>, mostMs: number) {
+  constructor(publish: (messages: readonly Message[]) => Promise<void>, waitMsMax: number) {
     this.#publish = publish;
-    this.#mostMs = mostMs;
+    this.#mostMs = waitMsMax;
   }
 
   add(message: Message): Promise<void> {

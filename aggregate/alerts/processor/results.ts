@@ -4,14 +4,14 @@ import { ProductError } from '../../../infra/errors.ts';
 import type { KeyValue, Store } from '../../../infra/ports.ts';
 import type { Outcome } from '../model/alert.ts';
 import type { EventHead, ReadDelivery, ReplayHead } from '../model/event.ts';
-import { type Created, createdBy } from '../reducer/project-state.ts';
+import { type CreatedAlert, createdBy } from '../reducer/project-state.ts';
 import type { Replayed } from './replay.ts';
 import { outcomesOf, type StoredOutcome } from './stored-state.ts';
 
 /** What became of an event, for whoever sent it. */
 export interface Answer {
   readonly outcomes: readonly Outcome[];
-  readonly created: readonly Created[];
+  readonly created: readonly CreatedAlert[];
   /** Of an order to decide anew: what became of it, or why it could not be carried out. */
   readonly replayed?: Replayed | { readonly fault: string };
 }

@@ -54,13 +54,13 @@ export async function* eventsAfter(
 }
 
 /** How far the store is with a project: positions of its newest event and of the newest one that its alerts show. */
-export interface Progress {
+export interface StoredProgress {
   readonly events: number;
   readonly shown: number;
   readonly lastIid: number;
 }
 
-export async function progressOf(store: Store, project: number): Promise<Progress> {
+export async function storedProgressOf(store: Store, project: number): Promise<StoredProgress> {
   const [[event], [alert]] = await Promise.all([
     store.rows<{ newest: number }>(
       sql`SELECT max(position) AS newest FROM ${alertEvents} WHERE project = ${project}`,
@@ -72,7 +72,7 @@ export async function progressOf(store: Store, project: number): Promise<Progres
   return { events: event?.newest ?? 0, shown: alert?.newest ?? 0, lastIid: alert?.iid ?? 0 };
 }
 
-export const isSameProgress = (a: Progress, b: Progress): boolean =>
+export const isSameProgress = (a: StoredProgress, b: StoredProgress): boolean =>
   a.events === b.events && a.shown === b.shown;
 
 export interface LoadedState {
@@ -88,9 +88,9 @@ export interface LoadedState {
 export async function loadState(
   store: Store,
   project: number,
-  { events, shown, lastIid }: Progress,
+  { events, shown, lastIid }: StoredProgress,
   rules: FoldRules,
-  openMost: number,
+  openMax: number,
 ): Promise<LoadedState> {
   const state = emptyState(project);
   state.position = (await isShown(store, project, shown)) ? events : shown;
@@ -98,12 +98,12 @@ export async function loadState(
   const open = await readAlerts(
     store,
     sql`project = ${project} AND status != 'resolved' AND fingerprint != ''`,
-    openMost + 1,
+    openMax + 1,
   );
   for (const alert of open) keep(state, alert);
   await loadWindows(store, state, rules);
   await loadCounted(store, state, rules);
-  return { state, isComplete: open.length <= openMost };
+  return { state, isComplete: open.length <= openMax };
 }
 
 /** What alerts tell of: an event that changed none of them needs not be applied again. */

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { jsonLines } from '../../../infra/clickhouse/settings.ts';
 import type { Store } from '../../../infra/ports.ts';
-import { bury, type DeadLetter } from '../../../ingest/log/dead-letters.ts';
+import { type DeadLetter, writeDeadLetters } from '../../../ingest/log/dead-letters.ts';
 import type { Alert } from '../model/alert.ts';
 import { alertEvents, alerts } from '../model/tables.ts';
 
@@ -65,7 +65,7 @@ export class Writer {
   }
 
   /** Resolves when everything that was added before is durable. */
-  settle(): Promise<void> {
+  flush(): Promise<void> {
     return this.#running ? this.add({ ...NOTHING, isAwaited: true }) : Promise.resolve();
   }
 
@@ -125,7 +125,8 @@ export class Writer {
         // Behind the events: alerts never show what no event explains.
         await this.#store.insert(alerts, changed as never);
         const letters = group.flatMap(({ letters }) => letters);
-        if (letters.length > 0) await bury(this.#store, letters, Date.now(), this.#deadLetterBytes);
+        if (letters.length > 0)
+          await writeDeadLetters(this.#store, letters, Date.now(), this.#deadLetterBytes);
         return true;
       } catch (error) {
         this.onFailure(error);

@@ -1,4 +1,4 @@
-import { type Alert, type AlertItem, isOpen, type Outcome, type Status, worst } from '../model/alert.ts';
+import { type Alert, type AlertItem, type AlertStatus, isOpen, type Outcome, worst } from '../model/alert.ts';
 import { isNamed } from '../model/event.ts';
 
 // What an event does to an alert: values and a clock in, values out. Nothing here knows where they are kept.
@@ -120,7 +120,7 @@ export interface Action {
   readonly at: number;
   readonly position: number;
   readonly change: {
-    readonly status?: Status;
+    readonly status?: AlertStatus;
     readonly assignees?: readonly string[];
     readonly incident?: number;
   };

@@ -53,7 +53,7 @@ export function note(state: ProjectState, id: string): void {
 }
 
 /** An alert that a delivery created, also when it is a named one that was sent again. */
-export interface Created {
+export interface CreatedAlert {
   readonly iid: number;
   readonly title: string;
 }
@@ -64,7 +64,7 @@ export interface Applied {
   readonly outcomes: readonly Outcome[];
   readonly iids: readonly number[];
   readonly retryKeys: readonly string[];
-  readonly created: readonly Created[];
+  readonly created: readonly CreatedAlert[];
   /** Alerts as they are now; one that changed twice is there twice. */
   readonly changed: readonly Alert[];
 }
@@ -132,7 +132,7 @@ export function createdBy(
   items: readonly (AlertItem | null)[],
   outcomes: readonly string[],
   iids: readonly number[],
-): Created[] {
+): CreatedAlert[] {
   return items.flatMap((item, i) => {
     const iid = iids[i] ?? 0;
     const tells = outcomes[i] === 'created' || outcomes[i] === 'retried';

@@ -1,6 +1,6 @@
 import { count, day, name } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { livingEvents, livingExtrinsics } from '../../../ingest/raw/canonical.ts';
+import { canonicalEvents, canonicalExtrinsics } from '../../../ingest/raw/canonical.ts';
 import { metric } from '../../metric.ts';
 
 /** What an account did on a day, as bits, so that every union of roles is one `bitAnd`. */
@@ -31,33 +31,33 @@ export const accountDay = metric({
   },
   internal: { account: 'String' },
   key: ['date', 'relay_chain', 'chain', 'account'],
-  kept: 'daily',
+  materialized: 'daily',
   period: 'date',
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: (window) => sql`
     SELECT toDate(time) AS date, relay_chain, chain, groupBitOr(toUInt64(role)) AS roles, account
     FROM (
       SELECT time, relay_chain, chain, signer_key AS account, ${ROLE.signed} AS role
-      FROM ${livingExtrinsics(window, sql`signed`)}
+      FROM ${canonicalExtrinsics(window, sql`signed`)}
       UNION ALL
       SELECT time, relay_chain, chain, ethereum_from AS account,
         ${ROLE.ethereumSent} + if(succeeded = 1, ${ROLE.ethereumSucceeded}, 0) AS role
-      FROM ${livingExtrinsics(window, sql`ethereum`)}
+      FROM ${canonicalExtrinsics(window, sql`ethereum`)}
       UNION ALL
       SELECT time, relay_chain, chain, ethereum_to AS account, ${ROLE.ethereumReceived} AS role
-      FROM ${livingExtrinsics(window, sql`ethereum`)}
+      FROM ${canonicalExtrinsics(window, sql`ethereum`)}
       UNION ALL
       SELECT time, relay_chain, chain, counterparty AS account, ${ROLE.received} AS role
-      FROM ${livingEvents(window, sql`pallet = 'balances' AND event = 'Transfer' AND refused = ''`)}
+      FROM ${canonicalEvents(window, sql`pallet = 'balances' AND event = 'Transfer' AND refused = ''`)}
       UNION ALL
       SELECT min(lives.time) AS time, relay_chain, chain, account,
         if(argMax(event, (number, event_index)) = 'NewAccount', ${ROLE.endsAlive}, ${ROLE.endsDead})
           + if(countIf(event = 'NewAccount') > 0, ${ROLE.created}, 0) AS role
-      FROM ${livingEvents(window, sql`pallet = 'system' AND event IN ('NewAccount', 'KilledAccount') AND refused = ''`)} AS lives
+      FROM ${canonicalEvents(window, sql`pallet = 'system' AND event IN ('NewAccount', 'KilledAccount') AND refused = ''`)} AS lives
       GROUP BY relay_chain, chain, toDate(lives.time), account
     )
     WHERE account != ''
     GROUP BY date, relay_chain, chain, account`,
-  asks: [],
+  endpoints: [],
 });

@@ -1,6 +1,6 @@
 import { count, day, name, planck, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { livingBlocks, livingExtrinsics } from '../../../ingest/raw/canonical.ts';
+import { canonicalBlocks, canonicalExtrinsics } from '../../../ingest/raw/canonical.ts';
 import { metric } from '../../metric.ts';
 
 /** What is additive about a day of a chain: the ground of the daily metrics, not served itself. */
@@ -26,10 +26,10 @@ export const chainDay = metric({
     fee_unknown: count('signed extrinsics whose fee no source tells'),
   },
   key: ['date', 'relay_chain', 'chain'],
-  kept: 'daily',
+  materialized: 'daily',
   period: 'date',
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: (window) => sql`
     SELECT date, relay_chain, chain, num_blocks, first_block, last_block, first_time, last_time,
       num_extrinsics, num_events, num_transactions_signed, evm_num_transactions, fees, tips, num_fee_paying,
@@ -39,13 +39,13 @@ export const chainDay = metric({
         min(number) AS first_block, max(number) AS last_block,
         min(assumeNotNull(time)) AS first_time, max(assumeNotNull(time)) AS last_time,
         sum(extrinsics) AS num_extrinsics, sum(events) AS num_events
-      FROM ${livingBlocks(window)} GROUP BY relay_chain, chain, date
+      FROM ${canonicalBlocks(window)} GROUP BY relay_chain, chain, date
     ) AS blocks LEFT JOIN (
       SELECT relay_chain, chain, toDate(time) AS date,
         countIf(signed) AS num_transactions_signed, countIf(ethereum) AS evm_num_transactions,
         sum(ifNull(fee, 0)) AS fees, sum(tip) AS tips,
         countIf(fee > 0) AS num_fee_paying, countIf(isNull(fee)) AS fee_unknown
-      FROM ${livingExtrinsics(window, sql`(signed OR ethereum)`)} GROUP BY relay_chain, chain, date
+      FROM ${canonicalExtrinsics(window, sql`(signed OR ethereum)`)} GROUP BY relay_chain, chain, date
     ) AS extrinsics USING (relay_chain, chain, date)`,
-  asks: [],
+  endpoints: [],
 });

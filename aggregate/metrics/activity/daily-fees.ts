@@ -36,10 +36,10 @@ export const dailyFees = metric({
     fee_unknown: count('signed extrinsics whose fee no source tells'),
   },
   key: ['date', 'relay_chain', 'chain'],
-  kept: 'daily',
+  materialized: 'daily',
   period: 'date',
-  spread: 'day',
-  reach: 30,
+  invalidationScope: 'day',
+  lookbackDays: 30,
   select: (window) => sql`
     SELECT relay_chain, chain_name AS chain, date,
       ${native('fees', 'decimals')} AS total_fees, fees AS total_fees_planck,
@@ -69,7 +69,7 @@ export const dailyFees = metric({
       WINDOW thirty AS (PARTITION BY chain_name ORDER BY date RANGE BETWEEN 29 PRECEDING AND CURRENT ROW)
     )
     WHERE date >= ${window.from}`,
-  asks: [
+  endpoints: [
     {
       path: '/api/daily-fees',
       summary: 'Fees of a day and of the trailing 30 days',

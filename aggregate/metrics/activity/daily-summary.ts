@@ -1,6 +1,6 @@
 import { count, day as date, name, real } from '../../../infra/clickhouse/columns.ts';
 import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
-import { livingCalls, livingEvents, type Window } from '../../../ingest/raw/canonical.ts';
+import { canonicalCalls, canonicalEvents, type Window } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { native, usd, usdExact } from '../shared/exact.ts';
 import {
@@ -29,7 +29,7 @@ const eventCounts = (window: Window): Sql => sql`
     countIf(event = 'Remarked') AS num_remarked,
     countIf(event = 'ExtrinsicSuccess') AS num_extrinsic_success,
     countIf(event = 'ExtrinsicFailed') AS num_extrinsic_failed
-  FROM ${livingEvents(
+  FROM ${canonicalEvents(
     window,
     sql`refused = '' AND (
       (pallet = 'balances' AND event = 'Transfer') OR (pallet = 'treasury' AND event = 'Deposit')
@@ -46,7 +46,7 @@ const eventCounts = (window: Window): Sql => sql`
 const callCounts = (window: Window): Sql => sql`
   SELECT relay_chain, chain, toDate(time) AS date,
     countIf(pallet != 'system') AS num_xcm_transferred, countIf(pallet = 'system') AS num_remark_calls
-  FROM ${livingCalls(
+  FROM ${canonicalCalls(
     window,
     sql`((pallet = 'system' AND call = 'remark')
       OR (pallet IN ('polkadotXcm', 'xcmPallet') AND call IN ('reserveTransferAssets', 'limitedReserveTransferAssets',
@@ -136,10 +136,10 @@ export const dailySummary = metric({
     last_block: count('greatest height of the day; null for the ecosystem', { nullable: true }),
   },
   key: ['date', 'relay_chain', 'chain'],
-  kept: 'daily',
+  materialized: 'daily',
   period: 'date',
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: (window) => sql`
     SELECT relay_chain, chain_name AS chain, date,
       ${native('fees_planck', 'decimals')} AS fees, ${usd('fees_exact')} AS fees_usd,
@@ -169,7 +169,7 @@ export const dailySummary = metric({
       ) AS days
       ${perChainAndEcosystem(window.relay_chain)}
     ) AS sums LEFT JOIN (${accountCounts(window)}) AS accounts USING (relay_chain, chain_name, date)`,
-  asks: [
+  endpoints: [
     {
       path: '/api/daily-summary',
       summary: 'A day of a chain in numbers',

@@ -1,6 +1,6 @@
 import { count, day, name, real, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { livingExtrinsics } from '../../../ingest/raw/canonical.ts';
+import { canonicalExtrinsics } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { native } from '../shared/exact.ts';
 import { chainOrEcosystem, ECOSYSTEM, isEcosystem, perChainAndEcosystem, registryOf } from '../shared/sql.ts';
@@ -31,10 +31,10 @@ export const dailyTps = metric({
     }),
   },
   key: ['date', 'relay_chain', 'chain'],
-  kept: 'daily',
+  materialized: 'daily',
   period: 'date',
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: (window) => sql`
     SELECT relay_chain, chain_name AS chain, date, combined AS num_transactions_combined,
       combined / 86400 AS transactions_per_second, num_transactions_signed, evm_num_transactions,
@@ -60,11 +60,11 @@ export const dailyTps = metric({
           sum(chain_transactions) AS transactions
         FROM (
           SELECT relay_chain, chain, toStartOfMinute(time) AS minute, count() AS chain_transactions
-          FROM ${livingExtrinsics(window, sql`(signed OR ethereum)`)} GROUP BY relay_chain, chain, minute
+          FROM ${canonicalExtrinsics(window, sql`(signed OR ethereum)`)} GROUP BY relay_chain, chain, minute
         ) GROUP BY relay_chain, chain_name, minute
       ) GROUP BY relay_chain, chain_name, date
     ) AS minutes USING (relay_chain, chain_name, date)`,
-  asks: [
+  endpoints: [
     {
       path: '/api/daily-tps',
       summary: 'Transactions per second',

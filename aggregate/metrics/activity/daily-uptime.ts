@@ -26,10 +26,10 @@ export const dailyUptime = metric({
     }),
   },
   key: ['date', 'relay_chain', 'chain'],
-  kept: 'daily',
+  materialized: 'daily',
   period: 'date',
-  spread: 'day',
-  reach: 30,
+  invalidationScope: 'day',
+  lookbackDays: 30,
   select: (window) => sql`
     SELECT relay_chain, chain, date,
       block_times[greatest(1, arrayLastIndex(step -> step.since <= date, block_times))].seconds AS target_block_time,
@@ -50,7 +50,7 @@ export const dailyUptime = metric({
         thirty AS (PARTITION BY chain ORDER BY date RANGE BETWEEN 29 PRECEDING AND CURRENT ROW)
     ) AS days LEFT JOIN ${registryOf(window.relay_chain)} AS registry USING (relay_chain, chain)
     WHERE date >= ${window.from}`,
-  asks: [
+  endpoints: [
     {
       path: '/api/daily-uptime',
       summary: 'Rolling 1, 7 and 30-day uptime',

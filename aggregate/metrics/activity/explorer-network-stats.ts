@@ -1,9 +1,9 @@
 import { count, name, real, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { readMetric, SERVED_RELAYS } from '../../metric.ts';
+import { SERVED_RELAYS, viewMetric } from '../../metric.ts';
 import { lastDayExtrinsics, newestBlock } from './last-day.ts';
 
-export const explorerNetworkStats = readMetric({
+export const explorerNetworkStats = viewMetric({
   record: 'ExplorerNetworkStats',
   doc: 'The 24 hours that end at the newest stored block of a chain.',
   columns: {
@@ -19,7 +19,7 @@ export const explorerNetworkStats = readMetric({
     as_of: timestamp('time of the newest stored block'),
   },
   key: ['relay_chain', 'chain'],
-  kept: 'onRead',
+  materialized: false,
   select: (of) => sql`
     SELECT ${of.relay_chain} AS relay_chain, ${of.chain} AS chain, tx_24h, extrinsics_24h, active_accounts_24h,
       success_rate, latest_block, as_of
@@ -30,7 +30,7 @@ export const explorerNetworkStats = readMetric({
           countIf((signed OR ethereum) AND succeeded = 1) / countIf((signed OR ethereum) AND isNotNull(succeeded))) AS success_rate
       FROM ${lastDayExtrinsics(of)}
     ) AS day`,
-  asks: [
+  endpoints: [
     {
       path: '/api/explorer/network-stats',
       summary: 'The last 24 hours of a chain',

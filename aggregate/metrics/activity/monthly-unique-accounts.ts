@@ -48,10 +48,10 @@ export const monthlyUniqueAccounts = metric({
     number_of_new_addresses: count('distinct account keys created in the month'),
   },
   key: ['month', 'relay_chain', 'chain'],
-  kept: 'monthly',
+  materialized: 'monthly',
   period: 'month',
-  spread: 'onward',
-  reach: 1,
+  invalidationScope: 'onward',
+  lookbackDays: 1,
   select: (window) => sql`
     SELECT ${window.relay_chain} AS relay_chain, months.chain_name AS chain, months.month AS month,
       sumIf(change, changes.month <= months.month) AS number_of_unique_addresses,
@@ -71,7 +71,7 @@ export const monthlyUniqueAccounts = metric({
     ) AS activity USING (chain_name, month)
     LEFT JOIN (${aliveChanges(window)}) AS changes ON changes.chain_name = months.chain_name
     GROUP BY chain, month`,
-  asks: [
+  endpoints: [
     {
       path: '/api/monthly-unique-accounts',
       summary: 'Accounts that exist at the end of a month',

@@ -1,6 +1,6 @@
 import { count, day, name } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { livingEvents, ofPallets } from '../../../ingest/raw/canonical.ts';
+import { canonicalEvents, ofPallets } from '../../../ingest/raw/canonical.ts';
 import { metric } from '../../metric.ts';
 
 /** What a relay chain's cores did in a day: the ground of their utilization, not served itself. */
@@ -14,16 +14,16 @@ export const paraInclusionDay = metric({
     distinct_paras: count('parachains among them'),
   },
   key: ['date', 'relay_chain'],
-  kept: 'daily',
+  materialized: 'daily',
   period: 'date',
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: (window) => sql`
     SELECT relay_chain, toDate(time) AS date, count() AS included_candidates,
       uniqExactIf(data[1], data[1] != '') AS distinct_paras
-    FROM ${livingEvents(
+    FROM ${canonicalEvents(
       window,
       sql`chain = relay_chain AND ${ofPallets('paraInclusion')} AND event = 'CandidateIncluded' AND refused = ''`,
     )} GROUP BY relay_chain, date`,
-  asks: [],
+  endpoints: [],
 });

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { count, flag, name, text, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { DOMAINS } from '../../../ingest/decode/domain.ts';
-import { chains, spellings } from '../../../ingest/raw/tables.ts';
-import { readMetric, SERVED_RELAYS } from '../../metric.ts';
+import { addressEncodings, chains } from '../../../ingest/raw/tables.ts';
+import { SERVED_RELAYS, viewMetric } from '../../metric.ts';
 import { accountKey } from '../shared/filters.ts';
 import { lastDayExtrinsics } from './last-day.ts';
 
@@ -24,7 +24,7 @@ const amount = raw(
   `if(pallet = 'balances' AND match(${value}, '^[0-9]+$'), concat(', ', ${value}, ' planck'), '')`,
 );
 
-export const recentExtrinsic = readMetric({
+export const recentExtrinsic = viewMetric({
   record: 'RecentExtrinsic',
   doc: 'Extrinsics of the 24 hours that end at the newest stored block of a chain, newest first. Each belongs to one domain; wrappers such as batches take the domain on which the calls inside agree.',
   columns: {
@@ -49,7 +49,7 @@ export const recentExtrinsic = readMetric({
     { column: 'block_number', descending: true },
     { column: 'extrinsic_index', descending: true },
   ],
-  kept: 'onRead',
+  materialized: false,
   select: (of) => sql`
     SELECT relay_chain, chain, time AS timestamp, number AS block_number, extrinsic_index, nullIf(hash, '') AS extrinsic_hash,
       domain, pallet_written AS pallet, call AS method,
@@ -63,10 +63,10 @@ export const recentExtrinsic = readMetric({
       CAST(succeeded, 'Nullable(Bool)') AS success,
       concat(pallet, '.', call, ${destination}, ${amount}) AS summary
     FROM ${lastDayExtrinsics(of)} AS recent
-    LEFT JOIN (SELECT key AS signer_key, any(address) AS address FROM ${spellings}
+    LEFT JOIN (SELECT key AS signer_key, any(address) AS address FROM ${addressEncodings}
       WHERE prefix = (SELECT any(prefix) FROM ${chains} FINAL WHERE chain = ${of.chain}) GROUP BY key) AS spelled
       USING (signer_key)`,
-  asks: [
+  endpoints: [
     {
       path: '/api/explorer/recent-extrinsics',
       summary: 'The newest extrinsics of a chain',

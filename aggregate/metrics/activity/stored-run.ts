@@ -1,6 +1,6 @@
 import { count, day, name } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { livingBlocks } from '../../../ingest/raw/canonical.ts';
+import { canonicalBlocks } from '../../../ingest/raw/canonical.ts';
 import { chains } from '../../../ingest/raw/tables.ts';
 import { metric } from '../../metric.ts';
 
@@ -16,18 +16,18 @@ export const storedRun = metric({
     last_block: count('greatest height of the run'),
   },
   key: ['relay_chain', 'chain', 'date', 'first_block'],
-  kept: 'daily',
+  materialized: 'daily',
   period: 'date',
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: (window) => sql`
     SELECT relay_chain, chain, date, min(number) AS first_block, max(number) AS last_block
     FROM (
       SELECT relay_chain, chain, toDate(assumeNotNull(time)) AS date, number,
         toInt64(number) - toInt64(row_number() OVER (PARTITION BY chain, toDate(assumeNotNull(time)) ORDER BY number)) AS run
-      FROM ${livingBlocks(window)}
+      FROM ${canonicalBlocks(window)}
       WHERE chain IN (SELECT chain FROM ${chains} FINAL WHERE role = 'asset-hub')
     )
     GROUP BY relay_chain, chain, date, run`,
-  asks: [],
+  endpoints: [],
 });

@@ -1,6 +1,6 @@
 import { count, day, name, real } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { livingBlocks } from '../../../ingest/raw/canonical.ts';
+import { canonicalBlocks } from '../../../ingest/raw/canonical.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
 import { metric } from '../../metric.ts';
 import { chainDay } from './chain-day.ts';
@@ -22,16 +22,16 @@ export const uptimeDay = metric({
     num_blocks: count('blocks with a timestamp'),
   },
   key: ['date', 'relay_chain', 'chain'],
-  kept: 'daily',
+  materialized: 'daily',
   period: 'date',
-  spread: 'neighbours',
-  reach: 1,
+  invalidationScope: 'neighbours',
+  lookbackDays: 1,
   select: (window) => {
     const own = { relay_chain: window.relay_chain };
     // Neighbours in height of the window's blocks, and the blocks that an empty stretch lies between.
     const heights = sql`
-      SELECT chain, number FROM ${livingBlocks(window)}
-      UNION ALL SELECT chain, number - 1 FROM ${livingBlocks(window)} WHERE number > 0
+      SELECT chain, number FROM ${canonicalBlocks(window)}
+      UNION ALL SELECT chain, number - 1 FROM ${canonicalBlocks(window)} WHERE number > 0
       UNION ALL SELECT chain, argMax(last_block, date) FROM ${chainDay.table} FINAL
         WHERE relay_chain = ${own.relay_chain} AND date < ${window.from} GROUP BY chain
       UNION ALL SELECT chain, argMin(first_block, date) FROM ${chainDay.table} FINAL
@@ -61,5 +61,5 @@ export const uptimeDay = metric({
       WHERE date >= ${window.from} AND date < ${window.until}
       GROUP BY date, chain`;
   },
-  asks: [],
+  endpoints: [],
 });

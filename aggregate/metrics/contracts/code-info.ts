@@ -23,10 +23,10 @@ export const codeInfo = metric({
   },
   internal: { owner_key: 'String' },
   key: ['relay_chain', 'chain', 'code_hash'],
-  kept: 'whole',
+  materialized: 'whole',
   period: null,
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: ({ relay_chain }) => newestCodes(relay_chain),
   fold: (facts: readonly ContractCodeFact[]) =>
     facts.flatMap((fact) =>
@@ -39,7 +39,7 @@ export const codeInfo = metric({
         snapshot_at: fact.as_of,
       })),
     ),
-  asks: [
+  endpoints: [
     {
       path: '/api/code-by-owner',
       summary: 'Contract codes by their owner',

@@ -20,16 +20,16 @@ export const contractCallDetail = metric({
   internal: { is_contract_target: 'UInt8' },
   key: ['relay_chain', 'chain', 'block_number', 'extrinsic_index', 'contract_address'],
   order: newestFirst,
-  kept: 'daily',
+  materialized: 'daily',
   period: 'timestamp',
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   served: () => sql`(is_contract_target = 1 OR ${isKnownContract})`,
   select: ({ relay_chain, from, until }) => sql`
     SELECT *, if(is_ethereum = 1, NULL, weight_ref_time) AS gas_used
     FROM ${contractTransaction.table} FINAL
     WHERE relay_chain = ${relay_chain} AND timestamp >= ${from} AND timestamp < ${until} AND is_target = 1`,
-  asks: [
+  endpoints: [
     {
       path: '/api/contract-call-details',
       summary: 'Calls of contracts with gas, value and input',

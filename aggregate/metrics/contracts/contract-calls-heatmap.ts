@@ -9,10 +9,10 @@ export const contractCallsHeatmap = metric({
   doc: 'Calls of contracts on an asset hub per UTC day: executed `revive.call`, also nested in other calls, and Ethereum transactions to contracts that did not revert. Creations are no calls. 0 only on days of which no block is missing.',
   columns: heatmapColumns('calls of contracts'),
   key: ['date', 'relay_chain', 'chain'],
-  kept: 'whole',
+  materialized: 'whole',
   period: null,
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: ({ relay_chain }) =>
     heatmap(
       relay_chain,
@@ -20,7 +20,7 @@ export const contractCallsHeatmap = metric({
           sum(native_calls + if(ethereum_calls > 0 AND ${isKnownContract}, ethereum_calls, 0)) AS num
         FROM ${contractTransaction.table} FINAL WHERE relay_chain = ${relay_chain} GROUP BY chain, date`,
     ),
-  asks: [
+  endpoints: [
     {
       path: '/api/contract-calls-heatmap',
       summary: 'Calls of contracts per day',

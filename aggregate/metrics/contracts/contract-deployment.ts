@@ -29,11 +29,11 @@ export const contractDeployment = metric({
     place: count('0 for the opening of the block, then its extrinsics from 1, then its end'),
   },
   key: ['relay_chain', 'chain', 'block_number', 'event_index'],
-  kept: 'daily',
+  materialized: 'daily',
   period: 'block_timestamp',
-  spread: 'day',
-  reach: 1,
-  mostDays: 7,
+  invalidationScope: 'day',
+  lookbackDays: 1,
+  daysMax: 7,
   select: creationFacts,
   fold: (facts: readonly ContractFact[], { relay_chain }) =>
     contractExtrinsics(facts).flatMap((extrinsic) =>
@@ -55,7 +55,7 @@ export const contractDeployment = metric({
         place: extrinsic.place,
       })),
     ),
-  asks: [],
+  endpoints: [],
 });
 
 /** Who signed an Ethereum transaction has no other account than that of the address. */

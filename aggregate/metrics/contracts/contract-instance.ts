@@ -41,10 +41,10 @@ export const contractInstance = metric({
     'relay_chain',
     'chain',
   ],
-  kept: 'whole',
+  materialized: 'whole',
   period: null,
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: ({ relay_chain }) => sql`
     SELECT relay_chain, chain, contract_address, deployer, deployer_account,
       coalesce(deployed.code_hash, nullIf(listed.code_hash, '')) AS code_hash,
@@ -58,7 +58,7 @@ export const contractInstance = metric({
       FROM ${contractListing.table} AS listings FINAL WHERE relay_chain = ${relay_chain}
       GROUP BY chain, contract_address
     ) AS listed USING (chain, contract_address)`,
-  asks: [
+  endpoints: [
     {
       path: '/api/contracts-search',
       summary: 'Contracts by address',

@@ -15,10 +15,10 @@ export const contractListing = metric({
     code_hash: text('hash of its code'),
   },
   key: ['relay_chain', 'chain', 'date', 'contract_address'],
-  kept: 'daily',
+  materialized: 'daily',
   period: 'date',
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: ({ relay_chain, from, until }) => sql`
     SELECT relay_chain, chain, toDate(as_of) AS date, listed.contract_address AS contract_address,
       argMax(listed.code_hash, as_of) AS code_hash
@@ -30,5 +30,5 @@ export const contractListing = metric({
         AND as_of >= toDateTime64(${from}, 3, 'UTC') AND as_of < toDateTime64(${until}, 3, 'UTC')
     ) ARRAY JOIN contracts AS listed
     GROUP BY relay_chain, chain, date, contract_address`,
-  asks: [],
+  endpoints: [],
 });

@@ -69,16 +69,16 @@ export const contractTransaction = metric({
   },
   key: ['relay_chain', 'chain', 'block_number', 'extrinsic_index', 'contract_address'],
   order: newestFirst,
-  kept: 'daily',
+  materialized: 'daily',
   period: 'timestamp',
-  spread: 'day',
-  reach: 1,
-  mostDays: 7,
+  invalidationScope: 'day',
+  lookbackDays: 1,
+  daysMax: 7,
   served: () => sql`(is_contract = 1 OR ${isKnownContract})`,
   select: contractFacts,
   fold: (facts: readonly ContractFact[], { relay_chain }) =>
     contractExtrinsics(facts).flatMap((extrinsic) => contractTransactions(relay_chain, extrinsic)),
-  asks: [
+  endpoints: [
     {
       path: '/api/contract-transactions-search',
       summary: 'Contract transactions by address',

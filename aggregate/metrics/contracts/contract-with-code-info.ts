@@ -24,10 +24,10 @@ export const contractWithCodeInfo = metric({
   },
   internal: { owner_key: 'String' },
   key: ['relay_chain', 'chain', 'contract_address'],
-  kept: 'whole',
+  materialized: 'whole',
   period: null,
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: ({ relay_chain }) => newestCodes(relay_chain),
   fold: (facts: readonly ContractCodeFact[]) =>
     facts.flatMap((fact) => {
@@ -47,7 +47,7 @@ export const contractWithCodeInfo = metric({
         };
       });
     }),
-  asks: [
+  endpoints: [
     {
       path: '/api/contracts-with-code',
       summary: 'Contracts with the owner and kind of their code',

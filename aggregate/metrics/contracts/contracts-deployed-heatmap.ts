@@ -8,17 +8,17 @@ export const contractsDeployedHeatmap = metric({
   doc: 'Contracts created on an asset hub per UTC day, those that contracts created included. 0 only on days of which no block is missing.',
   columns: heatmapColumns('`revive.Instantiated` events'),
   key: ['date', 'relay_chain', 'chain'],
-  kept: 'whole',
+  materialized: 'whole',
   period: null,
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: ({ relay_chain }) =>
     heatmap(
       relay_chain,
       sql`SELECT chain, toDate(block_timestamp) AS date, count() AS num
         FROM ${contractDeployment.table} FINAL WHERE relay_chain = ${relay_chain} GROUP BY chain, date`,
     ),
-  asks: [
+  endpoints: [
     {
       path: '/api/contracts-deployed-heatmap',
       summary: 'Contracts created per day',

@@ -14,17 +14,17 @@ export const knownContract = metric({
     contract_address: text('address of the contract, H160'),
   },
   key: ['relay_chain', 'chain', 'contract_address'],
-  kept: 'whole',
+  materialized: 'whole',
   period: null,
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: ({ relay_chain }) => sql`
     SELECT relay_chain, chain, contract_address
     FROM ${contractDeployment.table} FINAL WHERE relay_chain = ${relay_chain}
     UNION DISTINCT
     SELECT relay_chain, chain, contract_address
     FROM ${contractListing.table} FINAL WHERE relay_chain = ${relay_chain}`,
-  asks: [],
+  endpoints: [],
 });
 
 /** Whether the contract of a row is one, over all relay chains. */

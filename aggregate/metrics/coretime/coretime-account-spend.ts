@@ -25,17 +25,17 @@ export const coretimeAccountSpend = metric({
   internal: { who_key: 'String' },
   key: ['relay_chain', 'who'],
   order: ['relay_chain', { column: 'total_spend_planck', descending: true }, 'who'],
-  kept: 'whole',
+  materialized: 'whole',
   period: null,
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: ({ relay_chain }) => inOrder(brokerEvents(relay_chain, ['Purchased', 'Renewed'])),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
     [...Map.groupBy(paymentsIn(facts), ({ event }) => event.who).values()].map((payments) => ({
       relay_chain,
       ...spendRow(payments),
     })),
-  asks: [
+  endpoints: [
     {
       path: '/api/coretime-account-spend',
       summary: 'Spend on bulk coretime, by account',

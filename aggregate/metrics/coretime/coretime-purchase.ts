@@ -45,16 +45,16 @@ export const coretimePurchase = metric({
   internal: { who_key: 'String' },
   key: ['relay_chain', 'timestamp', 'block_number', 'event_index'],
   order: ['relay_chain', 'block_number', 'event_index'],
-  kept: 'daily',
+  materialized: 'daily',
   period: 'timestamp',
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: (window) => inOrder(brokerEventsWithin(window, ['Purchased', 'Renewed']), dayPrices(window)),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const priceOf = priceBook(facts);
     return paymentsIn(facts).map((payment) => ({ relay_chain, ...purchaseRow(payment, priceOf(payment)) }));
   },
-  asks: [
+  endpoints: [
     {
       path: '/api/coretime-purchases',
       summary: 'Purchases and renewals of bulk coretime',

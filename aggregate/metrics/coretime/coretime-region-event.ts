@@ -59,14 +59,14 @@ export const coretimeRegionEvent = metric({
   internal: { begins: 'Array(UInt64)', cores: 'Array(UInt64)', masks: 'Array(String)' },
   key: order,
   order: order.map((column) => ({ column, descending: true })),
-  kept: 'daily',
+  materialized: 'daily',
   period: 'timestamp',
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: (window) => inOrder(brokerEventsWithin(window, Object.keys(TYPES) as (keyof typeof TYPES)[])),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
     happenedIn(facts).map((happened) => ({ relay_chain, ...eventRow(happened as Logged) })),
-  asks: [
+  endpoints: [
     {
       path: '/api/coretime-region-events',
       summary: 'Transfers, partitions, interlacings and assignments of regions, newest first',
@@ -108,7 +108,7 @@ export const coretimeRegionEvent = metric({
 function eventRow(happened: Logged): Record<string, unknown> {
   const { event, chain, prefix, number, event_index, time } = happened;
   const parts: readonly RegionId[] = 'parts' in event ? event.parts : [];
-  const touched = [event.region, ...parts];
+  const dirtyDays = [event.region, ...parts];
   const transfer = event.kind === 'Transferred' ? event : { old_owner: null, owner: null };
   const address = (key: string | null) => (key === null ? null : encodeAddress(key, prefix));
   return {
@@ -124,8 +124,8 @@ function eventRow(happened: Logged): Record<string, unknown> {
     event_index,
     extrinsic_id: extrinsicId(happened),
     timestamp: time,
-    begins: touched.map(({ begin }) => begin),
-    cores: touched.map(({ core }) => core),
-    masks: touched.map(({ mask }) => mask),
+    begins: dirtyDays.map(({ begin }) => begin),
+    cores: dirtyDays.map(({ core }) => core),
+    masks: dirtyDays.map(({ mask }) => mask),
   };
 }

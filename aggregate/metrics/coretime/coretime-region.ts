@@ -63,10 +63,10 @@ export const coretimeRegion = metric({
   },
   internal: { owner_key: 'String' },
   key: ['relay_chain', 'region_begin', 'r_core', 'r_mask'],
-  kept: 'whole',
+  materialized: 'whole',
   period: null,
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: ({ relay_chain }) =>
     inOrder(
       brokerEvents(relay_chain, REGION_EVENTS),
@@ -80,7 +80,7 @@ export const coretimeRegion = metric({
     const newest = facts.find(({ kind }) => kind === 'newest block')?.number ?? null;
     return regionsOf(facts).map((region) => ({ relay_chain, ...regionRow(region, newest) }));
   },
-  asks: [
+  endpoints: [
     {
       path: '/api/coretime-regions',
       summary: 'Regions of bulk coretime with owner, task and status',

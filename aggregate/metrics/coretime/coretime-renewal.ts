@@ -58,10 +58,10 @@ export const coretimeRenewal = metric({
   internal: { who_key: 'String' },
   key: ['relay_chain', 'timestamp', 'block_number', 'event_index'],
   order: ['relay_chain', 'block_number', 'event_index'],
-  kept: 'daily',
+  materialized: 'daily',
   period: 'timestamp',
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: (window) => inOrder(brokerEventsWithin(window, ['Renewed']), dayPrices(window)),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const priceOf = priceBook(facts);
@@ -69,7 +69,7 @@ export const coretimeRenewal = metric({
       .filter(isKind('Renewed'))
       .map((renewal) => ({ relay_chain, ...renewalRow(renewal, priceOf(renewal)) }));
   },
-  asks: [
+  endpoints: [
     {
       path: '/api/coretime-renewals',
       summary: 'Renewals of bulk coretime',

@@ -32,14 +32,14 @@ export const coretimeSaleMetrics = metric({
     sold_out: flag('bulk_purchases + renewals >= cores_offered'),
   },
   key: ['relay_chain', 'region_begin'],
-  kept: 'whole',
+  materialized: 'whole',
   period: null,
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: ({ relay_chain }) => inOrder(brokerEvents(relay_chain, SALE_EVENTS)),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
     salesOf(facts).map((sale) => ({ relay_chain, ...metricsOf(sale) })),
-  asks: [
+  endpoints: [
     {
       path: '/api/coretime-sale-metrics',
       summary: 'Purchases, renewals and spend, by sale cycle',

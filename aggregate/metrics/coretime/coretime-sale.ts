@@ -55,10 +55,10 @@ export const coretimeSale = metric({
     }),
   },
   key: ['relay_chain', 'region_begin'],
-  kept: 'whole',
+  materialized: 'whole',
   period: null,
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: ({ relay_chain }) => {
     const opened = brokerEvents(relay_chain, ['SaleInitialized']);
     const ends = sql`SELECT toUInt64OrZero(arrayJoin([data[5], data[6]])) * ${TIMESLICE_BLOCKS} FROM (${opened})`;
@@ -86,7 +86,7 @@ export const coretimeSale = metric({
       region_end_at: timeOf(sale.opened.event.region_end),
     }));
   },
-  asks: [
+  endpoints: [
     {
       path: '/api/coretime-sales',
       summary: 'Sales of bulk coretime, by cycle',

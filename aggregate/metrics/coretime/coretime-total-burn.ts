@@ -26,10 +26,10 @@ export const coretimeTotalBurn = metric({
     as_of: timestamp('time of the newest stored block of the coretime chain'),
   },
   key: ['relay_chain'],
-  kept: 'whole',
+  materialized: 'whole',
   period: null,
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: ({ relay_chain }) =>
     inOrder(
       brokerEvents(relay_chain, SALE_EVENTS),
@@ -58,7 +58,7 @@ export const coretimeTotalBurn = metric({
       },
     ];
   },
-  asks: [
+  endpoints: [
     {
       path: '/api/coretime-total-burn',
       summary: 'Lifetime burn for bulk coretime, by relay chain',

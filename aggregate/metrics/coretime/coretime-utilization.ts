@@ -38,10 +38,10 @@ export const coretimeUtilization = metric({
     distinct_paras: count('parachains of which a block was included on this day'),
   },
   key: ['date', 'relay_chain'],
-  kept: 'daily',
+  materialized: 'daily',
   period: 'date',
-  spread: 'onward',
-  reach: 1,
+  invalidationScope: 'onward',
+  lookbackDays: 1,
   select: ({ relay_chain, from, until }) =>
     inOrder(
       brokerEvents(relay_chain, ['SaleInitialized']),
@@ -85,7 +85,7 @@ export const coretimeUtilization = metric({
         };
       });
   },
-  asks: [
+  endpoints: [
     {
       path: '/api/coretime-utilization',
       summary: 'Cores in use per relay block against cores available, by day',

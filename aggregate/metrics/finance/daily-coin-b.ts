@@ -14,10 +14,10 @@ export const dailyCoinB = metric({
     ),
   },
   key: ['date', 'relay_chain', 'chain'],
-  kept: 'daily',
+  materialized: 'daily',
   period: 'date',
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: holdingsOfDay,
   fold: (facts: readonly HoldingsFact[]) =>
     facts.flatMap((fact) => {
@@ -25,7 +25,7 @@ export const dailyCoinB = metric({
       const { relay_chain, chain, date } = fact;
       return sum_of_coin_b === null ? [] : [{ relay_chain, chain, date, sum_of_coin_b }];
     }),
-  asks: [
+  endpoints: [
     {
       path: '/api/daily-coin-b',
       summary: 'Amount of coin B held by a chain',

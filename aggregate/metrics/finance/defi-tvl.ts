@@ -1,7 +1,7 @@
 import { day, name, real } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
-import { statedOfDay } from '../shared/snapshot.ts';
+import { snapshotOfDay } from '../shared/snapshot.ts';
 
 /** The fixed set that the path serves. */
 const DEFI_CHAINS = ['asset-hub-polkadot', 'hydration', 'acala', 'astar', 'bifrost'] as const;
@@ -17,14 +17,14 @@ export const defiTvl = metric({
   },
   key: ['date', 'relay_chain', 'chain'],
   order: ['date', 'chain'],
-  kept: 'daily',
+  materialized: 'daily',
   period: 'date',
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: (window) => sql`
     SELECT relay_chain, chain, date, toFloat64(JSONExtractString(payload, 'tvl_usd')) AS tvl_usd
-    FROM ${statedOfDay(window, 'tvl')} WHERE chain IN ${DEFI_CHAINS}`,
-  asks: [
+    FROM ${snapshotOfDay(window, 'tvl')} WHERE chain IN ${DEFI_CHAINS}`,
+  endpoints: [
     {
       path: '/api/defi-tvl',
       summary: 'Total value locked of five chains',

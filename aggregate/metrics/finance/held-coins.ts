@@ -1,7 +1,7 @@
 import { type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import type { Window } from '../../../ingest/raw/canonical.ts';
 import { scaledDown } from '../shared/amounts.ts';
-import { statedOfDay } from '../shared/snapshot.ts';
+import { snapshotOfDay } from '../shared/snapshot.ts';
 
 /** A `stable_holdings` snapshot of a chain's day. */
 export interface HoldingsFact {
@@ -19,7 +19,7 @@ interface Holding {
 }
 
 export const holdingsOfDay = (window: Window): Sql =>
-  sql`SELECT relay_chain, chain, date, payload FROM ${statedOfDay(window, 'stable_holdings')}
+  sql`SELECT relay_chain, chain, date, payload FROM ${snapshotOfDay(window, 'stable_holdings')}
     ORDER BY date, relay_chain, chain`;
 
 /**

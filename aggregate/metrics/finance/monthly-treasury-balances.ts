@@ -2,7 +2,7 @@ import { day as date, name, real } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { TOTAL, type TreasuryFact, treasuryRows } from '../governance/folds/treasury.ts';
-import { statedOfMonth } from '../shared/snapshot.ts';
+import { snapshotOfMonth } from '../shared/snapshot.ts';
 import { day, pricesOf, registryOf } from '../shared/sql.ts';
 
 export const monthlyTreasuryBalances = metric({
@@ -26,23 +26,23 @@ export const monthlyTreasuryBalances = metric({
     ),
   },
   key: ['month', 'relay_chain', 'chain', 'asset'],
-  kept: 'monthly',
+  materialized: 'monthly',
   period: 'month',
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: (window) => sql`
     SELECT relay_chain, chain, month, any(token) AS token, any(payload) AS payload,
       groupArrayIf((toString(priced.token), toString(assumeNotNull(price))), isNotNull(price)) AS prices
     FROM (
       SELECT stated.relay_chain AS relay_chain, stated.chain AS chain, month, payload, toDate(as_of) AS date,
         registry.token AS token
-      FROM ${statedOfMonth(window, 'treasury_balance')} AS stated
+      FROM ${snapshotOfMonth(window, 'treasury_balance')} AS stated
       INNER JOIN ${registryOf(window.relay_chain)} AS registry USING (chain)
     ) AS treasuries
     LEFT JOIN ${pricesOf(day(window.from), day(window.until))} AS priced USING (date)
     GROUP BY relay_chain, chain, month ORDER BY month, relay_chain, chain`,
   fold: (facts: readonly TreasuryFact[]) => facts.flatMap(treasuryRows),
-  asks: [
+  endpoints: [
     {
       path: '/api/monthly-treasury-balances',
       summary: 'Treasury balances by asset, in tokens and USD',

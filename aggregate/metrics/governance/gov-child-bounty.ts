@@ -43,13 +43,13 @@ export const govChildBounty = metric({
     ),
   },
   key: ['relay_chain', 'chain', 'parent_bounty_id', 'child_bounty_id'],
-  kept: 'whole',
+  materialized: 'whole',
   period: null,
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: bountyFacts,
   fold: (facts, window) => childBountyRecords(window.relay_chain, facts),
-  asks: [
+  endpoints: [
     {
       path: '/api/gov-child-bounties',
       summary: 'Child bounties',

@@ -47,13 +47,13 @@ export const govParentBountySummary = metric({
     last_claim_at: timestamp('time of the last claim', unknown),
   },
   key: ['relay_chain', 'chain', 'parent_bounty_id'],
-  kept: 'whole',
+  materialized: 'whole',
   period: null,
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: bountyFacts,
   fold: (facts, window) => bountySummaries(window.relay_chain, facts),
-  asks: [
+  endpoints: [
     {
       path: '/api/gov-parent-bounty-summary',
       summary: 'Bounties and what their child bounties came to',

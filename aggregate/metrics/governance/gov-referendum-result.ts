@@ -51,13 +51,13 @@ export const govReferendumResult = metric({
   },
   key: ['relay_chain', 'chain', 'referendum_index'],
   order: ['referendum_index', 'relay_chain', 'chain'],
-  kept: 'whole',
+  materialized: 'whole',
   period: null,
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: referendaFacts,
   fold: (facts, window) => referendumResults(window.relay_chain, facts),
-  asks: [
+  endpoints: [
     {
       path: '/api/daily-gov-referenda-results',
       summary: 'Referenda with tally and outcome',

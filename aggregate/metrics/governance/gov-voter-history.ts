@@ -45,13 +45,13 @@ export const govVoterHistory = metric({
   },
   internal: { voter_key: 'String' },
   key: ['relay_chain', 'chain', 'referendum_index', 'voter', 'vote_type', 'vote_direction'],
-  kept: 'whole',
+  materialized: 'whole',
   period: null,
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: votingFacts,
   fold: (facts, window) => voterRecords(window.relay_chain, facts),
-  asks: [
+  endpoints: [
     {
       path: '/api/gov-voter-history',
       summary: 'Votes by referendum and account',

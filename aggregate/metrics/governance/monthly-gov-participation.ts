@@ -15,10 +15,10 @@ export const monthlyGovParticipation = metric({
     number_of_referenda: count('distinct referenda of those votes'),
   },
   key: ['month', 'relay_chain', 'chain', 'vote_type'],
-  kept: 'whole',
+  materialized: 'whole',
   period: null,
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: votingFacts,
   fold: (facts, { relay_chain }) =>
     votingMonths(relay_chain, facts).participation.map(({ voters, referenda, ...row }) => ({
@@ -27,7 +27,7 @@ export const monthlyGovParticipation = metric({
       number_of_voters: voters,
       number_of_referenda: referenda,
     })),
-  asks: [
+  endpoints: [
     {
       path: '/api/monthly-gov-participation',
       summary: 'Voters and referenda of a month',

@@ -19,10 +19,10 @@ export const monthlyGovTokens = metric({
     number_of_votes: count('pairs of account and referendum with tokens on this side'),
   },
   key: ['month', 'relay_chain', 'chain', 'vote_type', 'vote_direction'],
-  kept: 'whole',
+  materialized: 'whole',
   period: null,
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: votingFacts,
   fold: (facts, { relay_chain }) => {
     const { chains, sides } = votingMonths(relay_chain, facts);
@@ -39,7 +39,7 @@ export const monthlyGovTokens = metric({
       number_of_votes,
     }));
   },
-  asks: [
+  endpoints: [
     {
       path: '/api/monthly-gov-tokens',
       summary: 'Tokens behind each side in a month',

@@ -2,7 +2,7 @@ import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { keyOf } from '../../../ingest/chains/address.ts';
 import { parseAmount } from '../../../ingest/decode/amount.ts';
 import { parseExact } from '../../../ingest/decode/json.ts';
-import { livingFacts } from '../../../ingest/raw/canonical.ts';
+import { canonicalFacts } from '../../../ingest/raw/canonical.ts';
 import { calls, chains, events, snapshots } from '../../../ingest/raw/tables.ts';
 import { pricesOf } from './sql.ts';
 
@@ -77,14 +77,14 @@ const eventRows = (relayChain: string, where: Sql) => sql`
     multiIf(phase = 'initialization', toUInt64(0), phase = 'finalization', toUInt64(4294967296),
       toUInt64(assumeNotNull(extrinsic_index)) + 1) AS place,
     event_index AS position, concat(pallet, '.', event) AS name, data, '' AS actor, refused != '' AS refused
-  FROM ${livingFacts(events, relayChain, where)}`;
+  FROM ${canonicalFacts(events, relayChain, where)}`;
 
 const callRows = (relayChain: string, where: Sql) => sql`
   SELECT 'call' AS kind, toString(chain) AS chain_name, toUnixTimestamp64Milli(time) AS at,
     toNullable(number) AS number, toNullable(extrinsic_index) AS extrinsic_index,
     toUInt64(assumeNotNull(extrinsic_index)) + 1 AS place, position, concat(pallet, '.', call) AS name,
     [args] AS data, if(actor = '', '', concat('0x', lower(hex(actor)))) AS actor, false AS refused
-  FROM ${livingFacts(calls, relayChain, where)}`;
+  FROM ${canonicalFacts(calls, relayChain, where)}`;
 
 const snapshotRows = (relayChain: string, kinds: readonly string[]) => sql`
   SELECT 'snapshot' AS kind, toString(chain) AS chain_name, toUnixTimestamp64Milli(as_of) AS at, ${NOWHERE},

@@ -6,12 +6,12 @@ import { snapshots } from '../../../ingest/raw/tables.ts';
 /** SQL over snapshots: what a chain stated last in a day or month, and the fields of it. */
 
 /** The last snapshot of a kind per chain and UTC day of a window. */
-export const statedOfDay = (window: Window, kind: SnapshotKind): Sql =>
+export const snapshotOfDay = (window: Window, kind: SnapshotKind): Sql =>
   sql`(SELECT relay_chain, chain, day AS date, latest.1 AS as_of, latest.2 AS payload, latest.3 AS block_number
     FROM (${latestPer(sql`toDate(as_of)`, window, kind)}))`;
 
 /** The last snapshot of a kind per chain and month of a window; `month` is the month's last day. */
-export const statedOfMonth = (window: Window, kind: SnapshotKind): Sql =>
+export const snapshotOfMonth = (window: Window, kind: SnapshotKind): Sql =>
   sql`(SELECT relay_chain, chain, day AS month, latest.1 AS as_of, latest.2 AS payload, latest.3 AS block_number
     FROM (${latestPer(sql`toLastDayOfMonth(toDate(as_of))`, window, kind)}))`;
 
@@ -24,7 +24,7 @@ const latestPer = (period: Sql, { relay_chain, from, until }: Window, kind: Snap
     GROUP BY relay_chain, chain, day`;
 
 /** The newest snapshot of a kind per chain, over all time. */
-export const newestStated = (relayChain: string, kind: SnapshotKind): Sql => {
+export const newestSnapshot = (relayChain: string, kind: SnapshotKind): Sql => {
   const mine = sql`relay_chain = ${relayChain} AND kind = ${kind}`;
   return sql`(SELECT relay_chain, chain, as_of, payload, block_number FROM ${snapshots} FINAL
     WHERE ${mine} AND (relay_chain, chain, as_of) IN (

@@ -3,7 +3,7 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import { chains } from '../../../ingest/raw/tables.ts';
 import { metric } from '../../metric.ts';
 import { native } from '../shared/exact.ts';
-import { amountOf, countOf, statedOfDay } from '../shared/snapshot.ts';
+import { amountOf, countOf, snapshotOfDay } from '../shared/snapshot.ts';
 
 /**
  * Staking moved from the relay chain to its asset hub. Who asks for the relay chain wants one series, so the table
@@ -29,10 +29,10 @@ export const dailyStakingParticipation = metric({
     minimum_nominator_active_stake: real('least stake that earned a nominator rewards, in native tokens'),
   },
   key: ['date', 'relay_chain', 'chain'],
-  kept: 'daily',
+  materialized: 'daily',
   period: 'date',
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   served: (chain) => (chain === undefined ? sql`chain = source_chain` : sql`1`),
   select: (window) => sql`
     SELECT relay_chain, shown AS chain, date, own_name AS source_chain,
@@ -46,12 +46,12 @@ export const dailyStakingParticipation = metric({
     FROM (
       SELECT relay_chain, toString(chain) AS own_name, date, payload, decimals, role,
         countIf(role = 'relay') OVER (PARTITION BY relay_chain, date) AS of_relay
-      FROM ${statedOfDay(window, 'staking_state')} AS stated
+      FROM ${snapshotOfDay(window, 'staking_state')} AS stated
       INNER JOIN (SELECT chain, decimals, role FROM ${chains} FINAL WHERE relay_chain = ${window.relay_chain}) AS registry
         USING (chain)
     )
     ARRAY JOIN if(role = 'asset-hub' AND of_relay = 0, [own_name, toString(relay_chain)], [own_name]) AS shown`,
-  asks: [
+  endpoints: [
     {
       path: '/api/daily-staking-participation',
       summary: 'Validators, nominators, pool members and total stake',

@@ -1,7 +1,7 @@
 import { count, day as date, name, real, text } from '../../../infra/clickhouse/columns.ts';
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
-import { livingEvents, ofPallets } from '../../../ingest/raw/canonical.ts';
-import { chains, spellings } from '../../../ingest/raw/tables.ts';
+import { canonicalEvents, ofPallets } from '../../../ingest/raw/canonical.ts';
+import { addressEncodings, chains } from '../../../ingest/raw/tables.ts';
 import { addressSql, prefixSql } from '../../../ingest/raw/views/parse-sql.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { native, usd, usdExact } from '../shared/exact.ts';
@@ -41,10 +41,10 @@ export const dailyStakingRewards = metric({
   internal: { account_key: 'String' },
   key: ['date', 'relay_chain', 'chain', 'account_key'],
   order: ['date', 'relay_chain', 'chain', 'account'],
-  kept: 'daily',
+  materialized: 'daily',
   period: 'date',
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: (window) => {
     const events = sql`
       SELECT relay_chain, chain, toDate(time) AS date, account AS key, ${raw(addressSql('data[1]'))} AS written,
@@ -53,7 +53,7 @@ export const dailyStakingRewards = metric({
         anyLast(if(event = 'PayoutStarted', toUInt64OrNull(data[1]), NULL)) OVER (
           PARTITION BY rank, phase, extrinsic_index ORDER BY event_index
           ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS era
-      FROM ${livingEvents(window, isWanted)}`;
+      FROM ${canonicalEvents(window, isWanted)}`;
     const accounts = sql`
       SELECT relay_chain, chain, date, key, decimals, token, prefix,
         anyIf(written, ${raw(prefixSql('written'))} = prefix) AS written_here,
@@ -73,10 +73,10 @@ export const dailyStakingRewards = metric({
         num_payouts, era_min, era_max, ${native('slashes', 'decimals')} AS slashed
       FROM (${accounts}) AS accounts
       LEFT JOIN ${pricesOf(day(window.from), day(window.until))} AS prices USING (token, date)
-      LEFT JOIN (SELECT key, prefix, any(address) AS address FROM ${spellings} GROUP BY key, prefix) AS spelled_anew
+      LEFT JOIN (SELECT key, prefix, any(address) AS address FROM ${addressEncodings} GROUP BY key, prefix) AS spelled_anew
         USING (key, prefix)`;
   },
-  asks: [
+  endpoints: [
     {
       path: '/api/daily-staking-rewards',
       summary: 'Staking rewards per account and day',

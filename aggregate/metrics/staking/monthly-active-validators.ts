@@ -1,7 +1,7 @@
 import { count, day, name } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
-import { countOf, statedOfMonth } from '../shared/snapshot.ts';
+import { countOf, snapshotOfMonth } from '../shared/snapshot.ts';
 
 export const monthlyActiveValidators = metric({
   record: 'MonthlyActiveValidators',
@@ -15,15 +15,15 @@ export const monthlyActiveValidators = metric({
     number_of_nominators: count('nominators'),
   },
   key: ['month', 'relay_chain', 'chain'],
-  kept: 'monthly',
+  materialized: 'monthly',
   period: 'month',
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: (window) => sql`
     SELECT relay_chain, chain, month, JSONLength(payload, 'active') AS number_of_active_validators,
       ${countOf('waiting')} AS number_of_waiting_validators, ${countOf('nominators')} AS number_of_nominators
-    FROM ${statedOfMonth(window, 'validator_set')}`,
-  asks: [
+    FROM ${snapshotOfMonth(window, 'validator_set')}`,
+  endpoints: [
     {
       path: '/api/monthly-active-validators',
       summary: 'Active and waiting validators at the end of a month',

@@ -2,7 +2,7 @@ import { count, day, name, real } from '../../../infra/clickhouse/columns.ts';
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { metric } from '../../metric.ts';
 import { dividedDown, native } from '../shared/exact.ts';
-import { amountOf, statedOfMonth } from '../shared/snapshot.ts';
+import { amountOf, snapshotOfMonth } from '../shared/snapshot.ts';
 import { registryOf } from '../shared/sql.ts';
 
 const issued = amountOf('total', 'issuance.payload');
@@ -25,20 +25,20 @@ export const monthlyPercentStaked = metric({
     }),
   },
   key: ['month', 'relay_chain', 'chain'],
-  kept: 'monthly',
+  materialized: 'monthly',
   period: 'month',
-  spread: 'day',
-  reach: 1,
+  invalidationScope: 'day',
+  lookbackDays: 1,
   select: (window) => sql`
     SELECT issuance.relay_chain AS relay_chain, issuance.chain AS chain, issuance.month AS month,
       issuance.block_number AS block_number,
       ${native(issued, 'decimals')} AS total_issuance, ${native(staked, 'decimals')} AS total_staked,
       if(${raw(issued)} = 0, NULL, ${raw(dividedDown(staked, `greatest(${issued}, 1)`, '0'))}) AS percentage_staked
-    FROM ${statedOfMonth(window, 'issuance')} AS issuance
-    INNER JOIN ${statedOfMonth(window, 'staking_state')} AS staking
+    FROM ${snapshotOfMonth(window, 'issuance')} AS issuance
+    INNER JOIN ${snapshotOfMonth(window, 'staking_state')} AS staking
       ON issuance.chain = staking.chain AND issuance.month = staking.month
     INNER JOIN ${registryOf(window.relay_chain)} AS registry ON registry.chain = issuance.chain`,
-  asks: [
+  endpoints: [
     {
       path: '/api/monthly-percent-staked',
       summary: 'Total issuance and the part of it that is staked',

@@ -1,7 +1,16 @@
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { view } from '../../../infra/clickhouse/table.ts';
 import { blocksIn, blockTime, everyRow, finalized, identity, rank } from '../block-landing.ts';
-import { blocks, calls, chains, events, extrinsics, refusedFacts, spellingsDue, touched } from '../tables.ts';
+import {
+  addressEncodingsDue,
+  blocks,
+  calls,
+  chains,
+  dirtyDays,
+  events,
+  extrinsics,
+  refusedFacts,
+} from '../tables.ts';
 import { eventRows, eventsIn, unfoldedEvents } from './event-rows.ts';
 import { extrinsicRows, extrinsicsIn, unfoldedExtrinsics } from './extrinsic-rows.ts';
 import { refusedArgumentRows, refusedEventRows } from './nested-amounts.ts';
@@ -99,10 +108,10 @@ const refusedAmountRows = view(
 );
 
 /** A day, and by name what its new blocks hold: who reads a few pallets only is not woken by every block. */
-const touchedRows = view(
+const dirtyDayRows = view(
   'blocks_to_touched',
   blocksIn,
-  touched,
+  dirtyDays,
   sql`SELECT 'blocks' AS stream, arrayJoin(arrayConcat([''], arrayMap(p -> ${raw(palletSql(palletWrittenSql('p')))}, written))) AS pallet,
     relay_chain, chain, assumeNotNull(block_day) AS day, max(newest) AS sequence
   FROM (
@@ -114,10 +123,10 @@ const touchedRows = view(
   ) WHERE isNotNull(block_day) GROUP BY pallet, relay_chain, chain, day`,
 );
 
-const spellingRows = view(
+const addressEncodingRows = view(
   'extrinsics_in_to_spellings_due',
   extrinsicsIn,
-  spellingsDue,
+  addressEncodingsDue,
   sql`SELECT DISTINCT ${raw(keySql('address'))} AS key, prefix
   FROM (SELECT prefix, ${raw(addressSql('signer_given'))} AS address
     FROM ${extrinsicsIn} WHERE prefix != ${NO_PREFIX} AND signer_given != '')
@@ -125,17 +134,17 @@ const spellingRows = view(
 );
 
 /** Who is paid is not who signs. */
-const paidSpellingRows = view(
+const paidAddressEncodingRows = view(
   'events_to_spellings_due',
   events,
-  spellingsDue,
+  addressEncodingsDue,
   sql`SELECT DISTINCT account AS key, prefix
   FROM ${events} AS paid INNER JOIN (SELECT chain, prefix FROM ${chains} FINAL) AS registry USING (chain)
   WHERE (pallet, event) IN (('staking', 'Rewarded'), ('nominationPools', 'PaidOut'))
     AND length(account) = 32 AND ${raw(prefixSql(addressSql('data[1]')))} != prefix`,
 );
 
-export const blockInlets = [blocksIn, extrinsicsIn, eventsIn];
+export const blockLandingTables = [blocksIn, extrinsicsIn, eventsIn];
 
 export const blockViews = [
   blockRows,
@@ -150,7 +159,7 @@ export const blockViews = [
   refusedCallRows,
   refusedSignerRows,
   refusedAmountRows,
-  touchedRows,
-  spellingRows,
-  paidSpellingRows,
+  dirtyDayRows,
+  addressEncodingRows,
+  paidAddressEncodingRows,
 ];

@@ -1,5 +1,5 @@
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
-import { inlet, view } from '../../../infra/clickhouse/table.ts';
+import { landingTable, view } from '../../../infra/clickhouse/table.ts';
 import { blocksIn, everyRow, everyRowColumns } from '../block-landing.ts';
 import { events } from '../tables.ts';
 import { factSql, partSql, refusedSql } from './event-facts.ts';
@@ -14,7 +14,7 @@ import {
 } from './parse-sql.ts';
 
 /** Events as the source spells them, numbered over the whole block. */
-export const eventsIn = inlet({
+export const eventsIn = landingTable({
   name: 'events_in',
   doc: 'Events of the blocks, as their source spells them.',
   columns: {

@@ -1,5 +1,5 @@
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
-import { inlet, view } from '../../../infra/clickhouse/table.ts';
+import { landingTable, view } from '../../../infra/clickhouse/table.ts';
 import { domainSql } from '../../decode/domain.ts';
 import { blocksIn, everyRow, everyRowColumns } from '../block-landing.ts';
 import { extrinsics } from '../tables.ts';
@@ -9,7 +9,7 @@ import { addressSql, amountSql, callSql, inSteps, keySql, palletSql, palletWritt
  * Extrinsics as the source spells them, unfolded field by field. Views that read them start from plain columns:
  * a statement that unfolds and decodes at once takes the engine many times longer to plan, for every batch.
  */
-export const extrinsicsIn = inlet({
+export const extrinsicsIn = landingTable({
   name: 'extrinsics_in',
   doc: 'Extrinsics of the blocks, as their source spells them.',
   columns: {

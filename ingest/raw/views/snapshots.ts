@@ -1,9 +1,9 @@
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
-import { inlet, view } from '../../../infra/clickhouse/table.ts';
-import { prices, snapshots, touched } from '../tables.ts';
+import { landingTable, view } from '../../../infra/clickhouse/table.ts';
+import { dirtyDays, prices, snapshots } from '../tables.ts';
 
 /** Where snapshots enter, already validated, their amounts as decimal strings. */
-export const snapshotsIn = inlet({
+export const snapshotsIn = landingTable({
   name: 'snapshots_in',
   doc: 'Validated snapshots.',
   columns: {
@@ -43,13 +43,13 @@ const priceRows = view(
   FROM ${snapshotsIn} WHERE kind = 'price'`,
 );
 
-const touchedRows = view(
+const dirtyDayRows = view(
   'snapshots_to_touched',
   snapshotsIn,
-  touched,
+  dirtyDays,
   sql`SELECT if(kind = 'price', 'prices', 'snapshots') AS stream, relay_chain, chain, toDate(${moment}) AS day,
     max(sequence) AS sequence
   FROM ${snapshotsIn} GROUP BY stream, relay_chain, chain, day`,
 );
 
-export const snapshotViews = [snapshotRows, priceRows, touchedRows];
+export const snapshotViews = [snapshotRows, priceRows, dirtyDayRows];

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
-import { type Alert, SEVERITIES, STATUSES } from '../../../aggregate/alerts/model/alert.ts';
+import { ALERT_STATUSES, type Alert, SEVERITIES } from '../../../aggregate/alerts/model/alert.ts';
 import { alertOf, changeAlert } from '../projects/actions.ts';
 import { addNote, deleteNote, notesOf } from '../projects/notes.ts';
 import { usersById } from '../projects/projects.ts';
@@ -14,7 +14,7 @@ import {
   type Sort,
 } from '../projects/reading.ts';
 import type { Note } from '../projects/tables.ts';
-import type { Desk } from '../services.ts';
+import type { AlertServices } from '../services.ts';
 import type { Api } from './endpoint.ts';
 import { alertJson, alertShape, timeText, userShape } from './shapes.ts';
 
@@ -26,7 +26,7 @@ const several = <T extends string>(values: readonly [T, ...T[]]) =>
     .optional();
 
 const filters = {
-  status: several(STATUSES).describe('one or more, separated by commas'),
+  status: several(ALERT_STATUSES).describe('one or more, separated by commas'),
   severity: several(SEVERITIES).describe('one or more, separated by commas'),
   search: z.string().max(500).optional().describe('words in title, description, service or monitoring tool'),
   service: z.string().max(500).optional(),
@@ -62,14 +62,14 @@ const one = '/projects/:id/alerts/:alert_iid';
 const tag = 'Alerts' as const;
 const role = 'Developer' as const;
 
-export function serveAlerts(api: Api, desk: Desk, url: () => string): void {
-  serveList(api, desk, url);
-  serveOne(api, desk, url);
-  serveHistory(api, desk);
-  serveNotes(api, desk);
+export function serveAlerts(api: Api, services: AlertServices, url: () => string): void {
+  serveList(api, services, url);
+  serveOne(api, services, url);
+  serveHistory(api, services);
+  serveNotes(api, services);
 }
 
-function serveList(api: Api, desk: Desk, url: () => string): void {
+function serveList(api: Api, services: AlertServices, url: () => string): void {
   api.add(
     {
       method: 'GET',
@@ -87,12 +87,12 @@ function serveList(api: Api, desk: Desk, url: () => string): void {
       const project = Number(membership.project.id);
       const filter = filterOf(given);
       const [rows, { all: total }] = await Promise.all([
-        listAlerts(desk, project, filter, order, { number, size }),
-        countAlerts(desk, project, filter),
+        listAlerts(services, project, filter, order, { number, size }),
+        countAlerts(services, project, filter),
       ]);
       tellPages(reply, `${url()}${request.url}`, { number, size, total });
       const users = await usersById(
-        desk,
+        services,
         rows.flatMap(({ assignees }) => assignees),
       );
       return rows.map((alert) => alertJson(alert, users, url()));
@@ -106,14 +106,14 @@ function serveList(api: Api, desk: Desk, url: () => string): void {
       summary: 'How many alerts stand in each status',
       role,
       query: filterSchema,
-      answer: z.record(z.enum(['all', 'open', ...STATUSES]), z.int()),
+      answer: z.record(z.enum(['all', 'open', ...ALERT_STATUSES]), z.int()),
     },
-    async ({ membership, query }) => countAlerts(desk, Number(membership.project.id), filterOf(query)),
+    async ({ membership, query }) => countAlerts(services, Number(membership.project.id), filterOf(query)),
   );
 }
 
-function serveOne(api: Api, desk: Desk, url: () => string): void {
-  const shown = async (alert: Alert) => alertJson(alert, await usersById(desk, alert.assignees), url());
+function serveOne(api: Api, services: AlertServices, url: () => string): void {
+  const shown = async (alert: Alert) => alertJson(alert, await usersById(services, alert.assignees), url());
   api.add(
     {
       method: 'GET',
@@ -131,8 +131,8 @@ function serveOne(api: Api, desk: Desk, url: () => string): void {
       }),
     },
     async ({ membership, params }) => {
-      const alert = await alertOf(desk, membership.project.id, params.alert_iid);
-      const { payload, annotations } = await detailsOf(desk, alert);
+      const alert = await alertOf(services, membership.project.id, params.alert_iid);
+      const { payload, annotations } = await detailsOf(services, alert);
       return {
         ...(await shown(alert)),
         fingerprint: alert.fingerprint,
@@ -153,13 +153,13 @@ function serveOne(api: Api, desk: Desk, url: () => string): void {
       role,
       params: iidOf,
       body: z.object({
-        status: z.enum(STATUSES).optional(),
+        status: z.enum(ALERT_STATUSES).optional(),
         assignee_ids: z.array(z.int()).optional(),
       }),
       answer: alertShape,
     },
     async ({ caller, membership, params, body }) => {
-      const changed = await changeAlert(desk, membership.project.id, params.alert_iid, caller.user, {
+      const changed = await changeAlert(services, membership.project.id, params.alert_iid, caller.user, {
         ...(body.status === undefined ? {} : { status: body.status }),
         ...(body.assignee_ids === undefined ? {} : { assignees: body.assignee_ids.map(String) }),
       });
@@ -168,7 +168,7 @@ function serveOne(api: Api, desk: Desk, url: () => string): void {
   );
 }
 
-function serveHistory(api: Api, desk: Desk): void {
+function serveHistory(api: Api, services: AlertServices): void {
   api.add(
     {
       method: 'GET',
@@ -188,8 +188,8 @@ function serveHistory(api: Api, desk: Desk): void {
       ),
     },
     async ({ membership, params }) => {
-      const alert = await alertOf(desk, membership.project.id, params.alert_iid);
-      return (await historyOf(desk, alert)).map(({ at, outcome, by, integration, change }) => ({
+      const alert = await alertOf(services, membership.project.id, params.alert_iid);
+      return (await historyOf(services, alert)).map(({ at, outcome, by, integration, change }) => ({
         at: timeText(at),
         outcome,
         user_id: by === '' ? null : Number(by),
@@ -207,10 +207,10 @@ const noteShape = z.object({
   created_at: z.iso.datetime(),
 });
 
-function serveNotes(api: Api, desk: Desk): void {
+function serveNotes(api: Api, services: AlertServices): void {
   const shown = async (notes: readonly Note[]) => {
     const users = await usersById(
-      desk,
+      services,
       notes.map(({ author_id }) => author_id),
     );
     return notes.map(({ id, body, author_id, created_ms }) => {
@@ -235,8 +235,8 @@ function serveNotes(api: Api, desk: Desk): void {
       answer: z.array(noteShape),
     },
     async ({ membership: { project }, params }) => {
-      await alertOf(desk, project.id, params.alert_iid);
-      return shown(await notesOf(desk, project.id, params.alert_iid));
+      await alertOf(services, project.id, params.alert_iid);
+      return shown(await notesOf(services, project.id, params.alert_iid));
     },
   );
   api.add(
@@ -252,8 +252,10 @@ function serveNotes(api: Api, desk: Desk): void {
       status: 201,
     },
     async ({ caller, membership: { project }, params, body }) => {
-      await alertOf(desk, project.id, params.alert_iid);
-      const [note] = await shown([await addNote(desk, project.id, params.alert_iid, caller.user, body.body)]);
+      await alertOf(services, project.id, params.alert_iid);
+      const [note] = await shown([
+        await addNote(services, project.id, params.alert_iid, caller.user, body.body),
+      ]);
       return note;
     },
   );
@@ -268,7 +270,7 @@ function serveNotes(api: Api, desk: Desk): void {
       status: 204,
     },
     async ({ caller, membership: { project }, params }) =>
-      deleteNote(desk, project.id, params.alert_iid, caller.user, params.note_id),
+      deleteNote(services, project.id, params.alert_iid, caller.user, params.note_id),
   );
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { alertsByDay, flapping, type NoisyAlert, noisiest, type Range } from '../projects/analytics.ts';
-import type { Desk } from '../services.ts';
+import type { AlertServices } from '../services.ts';
 import type { Api } from './endpoint.ts';
 import { timeText } from './shapes.ts';
 
@@ -29,12 +29,12 @@ const number = z.number().nullable();
 const most = z.coerce.number().int().min(1).max(100).default(20);
 
 /** What a project's alerts say over time. */
-export function serveAnalytics(api: Api, desk: Desk): void {
+export function serveAnalytics(api: Api, services: AlertServices): void {
   const tag = 'Alerts' as const;
   const role = 'Reporter' as const;
   const rangeOf = ({ start_date, end_date }: z.output<typeof range>): Range => {
     const until =
-      (end_date === undefined ? desk.accounts.clock.now() : Date.parse(end_date) + DAY_MS - 1) + 1;
+      (end_date === undefined ? services.accounts.clock.now() : Date.parse(end_date) + DAY_MS - 1) + 1;
     return { from: start_date === undefined ? until - DAYS_DEFAULT * DAY_MS : Date.parse(start_date), until };
   };
   api.add(
@@ -59,7 +59,7 @@ export function serveAnalytics(api: Api, desk: Desk): void {
         }),
       ),
     },
-    async ({ membership, query }) => alertsByDay(desk, Number(membership.project.id), rangeOf(query)),
+    async ({ membership, query }) => alertsByDay(services, Number(membership.project.id), rangeOf(query)),
   );
   api.add(
     {
@@ -72,7 +72,7 @@ export function serveAnalytics(api: Api, desk: Desk): void {
       answer: z.array(noisyShape),
     },
     async ({ membership, query }) =>
-      (await noisiest(desk, Number(membership.project.id), rangeOf(query), query.limit)).map(noisyJson),
+      (await noisiest(services, Number(membership.project.id), rangeOf(query), query.limit)).map(noisyJson),
   );
   api.add(
     {
@@ -89,7 +89,7 @@ export function serveAnalytics(api: Api, desk: Desk): void {
     },
     async ({ membership, query }) => {
       const project = Number(membership.project.id);
-      return (await flapping(desk, project, rangeOf(query), query.least, query.limit)).map(noisyJson);
+      return (await flapping(services, project, rangeOf(query), query.least, query.limit)).map(noisyJson);
     },
   );
 }

@@ -3,13 +3,19 @@ import { z } from 'zod';
 import { ProductError } from '../../../infra/errors.ts';
 import { HttpError } from '../../http/errors.ts';
 import { type Principal, principalOf, requireScope, TokenError } from '../../identity/accounts/principal.ts';
-import { type Membership, membershipOf, Refused, type Role, requireRole } from '../projects/access.ts';
-import type { Desk } from '../services.ts';
+import {
+  type Membership,
+  membershipOf,
+  type ProjectRole,
+  RequestRefused,
+  requireRole,
+} from '../projects/access.ts';
+import type { AlertServices } from '../services.ts';
 
 const METHODS = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } as const;
 
 /** One endpoint of the REST API: its checks and its part of the OpenAPI document come from this one value. */
-export interface Endpoint<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
+export interface ApiEndpoint<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
   readonly method: keyof typeof METHODS;
   /** Behind `/api/v4`, with `:name` for each of the path's parameters. */
   readonly path: string;
@@ -17,7 +23,7 @@ export interface Endpoint<Path extends z.ZodObject, Query extends z.ZodObject, B
   readonly summary: string;
   readonly doc?: string;
   /** Least role in the project; null for anybody who is signed in, where no project is named. */
-  readonly role: Role | null;
+  readonly role: ProjectRole | null;
   readonly params?: Path;
   readonly query?: Query;
   readonly body?: Body;
@@ -42,11 +48,11 @@ type Nothing = typeof NOTHING;
 /** Registers endpoints under `/api/v4` with the same order of checks for all: caller, project, role, parameters. */
 export class Api {
   readonly #app: FastifyInstance;
-  readonly #desk: Desk;
+  readonly #desk: AlertServices;
 
-  constructor(app: FastifyInstance, desk: Desk) {
+  constructor(app: FastifyInstance, services: AlertServices) {
     this.#app = app;
-    this.#desk = desk;
+    this.#desk = services;
   }
 
   add<
@@ -54,7 +60,7 @@ export class Api {
     Query extends z.ZodObject = Nothing,
     Body extends z.ZodType = Nothing,
   >(
-    endpoint: Endpoint<Path, Query, Body>,
+    endpoint: ApiEndpoint<Path, Query, Body>,
     handle: (call: Call<z.output<Path>, z.output<Query>, z.output<Body>>) => Promise<unknown>,
   ): void {
     const { method, path, role, status = 200 } = endpoint;
@@ -127,7 +133,7 @@ export function mapApiErrors(app: FastifyInstance): void {
     }
     if (error instanceof HttpError) {
       const field =
-        error instanceof Refused && error.field ? { errors: { [error.field]: [error.message] } } : {};
+        error instanceof RequestRefused && error.field ? { errors: { [error.field]: [error.message] } } : {};
       reply.code(error.status).headers(error.headers);
       return reply.send({ message: `${error.status} ${error.message}`, ...field });
     }
@@ -147,7 +153,7 @@ export function mapApiErrors(app: FastifyInstance): void {
   });
 }
 
-function openApi(endpoint: Endpoint<z.ZodObject, z.ZodObject, z.ZodType>): object {
+function openApi(endpoint: ApiEndpoint<z.ZodObject, z.ZodObject, z.ZodType>): object {
   const { method, path, tag, summary, doc, role, params, query, body, answer, status = 200 } = endpoint;
   const names = [...path.matchAll(/:(\w+)/g)].map((match) => match[1] as string);
   const needs = role === null ? 'Needs a signed-in caller.' : `Needs the role ${role} in the project.`;

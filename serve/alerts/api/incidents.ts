@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { alertOf } from '../projects/actions.ts';
 import { changeIncident, incidentOf, incidentsOf, openIncident } from '../projects/incidents.ts';
-import type { Desk } from '../services.ts';
+import type { AlertServices } from '../services.ts';
 import type { Api } from './endpoint.ts';
 import { incidentJson, incidentShape } from './shapes.ts';
 
 const iid = z.object({ incident_iid: z.coerce.number().int().min(1) });
 
-export function serveIncidents(api: Api, desk: Desk): void {
+export function serveIncidents(api: Api, services: AlertServices): void {
   const tag = 'Alerts' as const;
   api.add(
     {
@@ -21,8 +21,8 @@ export function serveIncidents(api: Api, desk: Desk): void {
       status: 201,
     },
     async ({ caller, membership: { project }, params }) => {
-      const alert = await alertOf(desk, project.id, params.alert_iid);
-      return incidentJson(await openIncident(desk, project.id, alert, caller.user));
+      const alert = await alertOf(services, project.id, params.alert_iid);
+      return incidentJson(await openIncident(services, project.id, alert, caller.user));
     },
   );
   api.add(
@@ -34,7 +34,7 @@ export function serveIncidents(api: Api, desk: Desk): void {
       role: 'Reporter',
       answer: z.array(incidentShape),
     },
-    async ({ membership }) => (await incidentsOf(desk, membership.project.id)).map(incidentJson),
+    async ({ membership }) => (await incidentsOf(services, membership.project.id)).map(incidentJson),
   );
   api.add(
     {
@@ -47,7 +47,7 @@ export function serveIncidents(api: Api, desk: Desk): void {
       answer: incidentShape,
     },
     async ({ membership, params }) =>
-      incidentJson(await incidentOf(desk, membership.project.id, params.incident_iid)),
+      incidentJson(await incidentOf(services, membership.project.id, params.incident_iid)),
   );
   api.add(
     {
@@ -67,7 +67,7 @@ export function serveIncidents(api: Api, desk: Desk): void {
     },
     async ({ caller, membership, params, body: { title, description, state_event } }) =>
       incidentJson(
-        await changeIncident(desk, membership.project.id, params.incident_iid, caller.user, {
+        await changeIncident(services, membership.project.id, params.incident_iid, caller.user, {
           ...(title === undefined ? {} : { title }),
           ...(description === undefined ? {} : { description }),
           ...(state_event === undefined ? {} : { isClosed: state_event === 'close' }),

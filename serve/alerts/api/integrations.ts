@@ -13,7 +13,7 @@ import {
   type WithKey,
 } from '../integrations/integrations.ts';
 import { sendTest } from '../integrations/test-alert.ts';
-import type { Desk } from '../services.ts';
+import type { AlertServices } from '../services.ts';
 import type { Api } from './endpoint.ts';
 import {
   integrationJson,
@@ -52,10 +52,10 @@ function changesOf(body: z.output<typeof changesSchema>): IntegrationChanges {
   };
 }
 
-export function serveIntegrations(api: Api, desk: Desk, url: () => string): void {
+export function serveIntegrations(api: Api, services: AlertServices, url: () => string): void {
   const tag = 'Alert integrations' as const;
   const role = 'Maintainer' as const;
-  const now = () => desk.engine.runtime.clock.now();
+  const now = () => services.engine.runtime.clock.now();
   const keyed = ({ integration, key }: WithKey) => ({
     ...integrationJson(integration, url(), now()),
     authorization_key: key,
@@ -70,7 +70,7 @@ export function serveIntegrations(api: Api, desk: Desk, url: () => string): void
       answer: z.array(integrationShape),
     },
     async ({ membership }) =>
-      (await integrationsOf(desk, membership.project.id)).map((of) => integrationJson(of, url(), now())),
+      (await integrationsOf(services, membership.project.id)).map((of) => integrationJson(of, url(), now())),
   );
   api.add(
     {
@@ -87,14 +87,19 @@ export function serveIntegrations(api: Api, desk: Desk, url: () => string): void
     async ({ membership, body: { type: named, ...body } }) => {
       const [type] = Object.entries(TYPE_NAMES).find(([, name]) => name === named) ?? ['http'];
       return keyed(
-        await createIntegration(desk, membership.project, type as keyof typeof TYPE_NAMES, changesOf(body)),
+        await createIntegration(
+          services,
+          membership.project,
+          type as keyof typeof TYPE_NAMES,
+          changesOf(body),
+        ),
       );
     },
   );
   api.add(
     { method: 'GET', path: one, tag, summary: 'One integration', role, params, answer: integrationShape },
     async ({ membership, params }) =>
-      integrationJson(await integrationOf(desk, membership.project, params.integration_id), url(), now()),
+      integrationJson(await integrationOf(services, membership.project, params.integration_id), url(), now()),
   );
   api.add(
     {
@@ -109,21 +114,21 @@ export function serveIntegrations(api: Api, desk: Desk, url: () => string): void
     },
     async ({ membership, params, body }) => {
       const { integration_id } = params;
-      const changed = await changeIntegration(desk, membership.project, integration_id, changesOf(body));
+      const changed = await changeIntegration(services, membership.project, integration_id, changesOf(body));
       return integrationJson(changed, url(), now());
     },
   );
   api.add(
     { method: 'DELETE', path: one, tag, summary: 'Delete an integration', role, params, status: 204 },
-    async ({ membership, params }) => deleteIntegration(desk, membership.project, params.integration_id),
+    async ({ membership, params }) => deleteIntegration(services, membership.project, params.integration_id),
   );
-  serveKeys(api, desk, keyed, (of) => integrationJson(of, url(), now()));
-  serveSamples(api, desk);
+  serveKeys(api, services, keyed, (of) => integrationJson(of, url(), now()));
+  serveSamples(api, services);
 }
 
 function serveKeys(
   api: Api,
-  desk: Desk,
+  services: AlertServices,
   keyed: (of: WithKey) => object,
   shown: (of: WithKey['integration']) => object,
 ): void {
@@ -139,7 +144,8 @@ function serveKeys(
       role,
       answer: keyedIntegrationShape,
     },
-    async ({ membership, params }) => keyed(await resetKey(desk, membership.project, params.integration_id)),
+    async ({ membership, params }) =>
+      keyed(await resetKey(services, membership.project, params.integration_id)),
   );
   api.add(
     {
@@ -153,7 +159,7 @@ function serveKeys(
       answer: keyedIntegrationShape,
     },
     async ({ membership, params, body }) =>
-      keyed(await rotateKey(desk, membership.project, params.integration_id, body.hours)),
+      keyed(await rotateKey(services, membership.project, params.integration_id, body.hours)),
   );
   api.add(
     {
@@ -165,11 +171,12 @@ function serveKeys(
       role,
       answer: integrationShape,
     },
-    async ({ membership, params }) => shown(await endOldKey(desk, membership.project, params.integration_id)),
+    async ({ membership, params }) =>
+      shown(await endOldKey(services, membership.project, params.integration_id)),
   );
 }
 
-function serveSamples(api: Api, desk: Desk): void {
+function serveSamples(api: Api, services: AlertServices): void {
   const tag = 'Alert integrations' as const;
   api.add(
     {
@@ -187,7 +194,7 @@ function serveSamples(api: Api, desk: Desk): void {
         }),
       ),
     },
-    async ({ body }) => sampleFields(desk, body.payload_example),
+    async ({ body }) => sampleFields(services, body.payload_example),
   );
   api.add(
     {
@@ -202,7 +209,7 @@ function serveSamples(api: Api, desk: Desk): void {
       answer: z.array(z.object({ iid: z.int(), title: z.string() })),
     },
     async ({ membership, params, body }) => {
-      const { created } = await sendTest(desk, membership.project, params.integration_id, body.payload);
+      const { created } = await sendTest(services, membership.project, params.integration_id, body.payload);
       return created;
     },
   );

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ROLES, requireRole } from '../projects/access.ts';
+import { PROJECT_ROLES, requireRole } from '../projects/access.ts';
 import {
   changeProject,
   createProject,
@@ -9,11 +9,11 @@ import {
   setMember,
   userNamed,
 } from '../projects/projects.ts';
-import type { Desk } from '../services.ts';
+import type { AlertServices } from '../services.ts';
 import type { Api } from './endpoint.ts';
 import { memberJson, memberShape, projectJson, projectShape } from './shapes.ts';
 
-const levels = Object.entries(ROLES).map(([role, level]) => `${level} ${role}`);
+const levels = Object.entries(PROJECT_ROLES).map(([role, level]) => `${level} ${role}`);
 const accessLevel = z.int().describe(levels.join(', '));
 
 const changes = {
@@ -30,7 +30,7 @@ const changesOf = ({ creates_incidents, closes_incidents, ...rest }: Record<stri
   ...(closes_incidents === undefined ? {} : { closes_incidents: closes_incidents as boolean }),
 });
 
-export function serveProjects(api: Api, desk: Desk, url: () => string): void {
+export function serveProjects(api: Api, services: AlertServices, url: () => string): void {
   const tag = 'Projects' as const;
   api.add(
     {
@@ -41,7 +41,7 @@ export function serveProjects(api: Api, desk: Desk, url: () => string): void {
       role: null,
       answer: z.array(projectShape),
     },
-    async ({ caller }) => (await projectsOf(desk, caller.user)).map((of) => projectJson(of, url())),
+    async ({ caller }) => (await projectsOf(services, caller.user)).map((of) => projectJson(of, url())),
   );
   api.add(
     {
@@ -55,8 +55,8 @@ export function serveProjects(api: Api, desk: Desk, url: () => string): void {
       status: 201,
     },
     async ({ caller, body }) => {
-      const project = await createProject(desk, caller.user, changesOf(body));
-      return projectJson({ project, level: ROLES.Owner }, url());
+      const project = await createProject(services, caller.user, changesOf(body));
+      return projectJson({ project, level: PROJECT_ROLES.Owner }, url());
     },
   );
   api.add(
@@ -84,17 +84,20 @@ export function serveProjects(api: Api, desk: Desk, url: () => string): void {
     async ({ membership, body }) => {
       const { level, project } = membership;
       if (body.plan !== undefined && body.plan !== project.plan) requireRole(membership, 'Owner');
-      return projectJson({ project: await changeProject(desk, project.id, changesOf(body)), level }, url());
+      return projectJson(
+        { project: await changeProject(services, project.id, changesOf(body)), level },
+        url(),
+      );
     },
   );
   api.add(
     { method: 'DELETE', path: '/projects/:id', tag, summary: 'Delete a project', role: 'Owner', status: 204 },
-    async ({ membership }) => deleteProject(desk, membership.project.id),
+    async ({ membership }) => deleteProject(services, membership.project.id),
   );
-  serveMembers(api, desk);
+  serveMembers(api, services);
 }
 
-function serveMembers(api: Api, desk: Desk): void {
+function serveMembers(api: Api, services: AlertServices): void {
   const tag = 'Projects' as const;
   api.add(
     {
@@ -105,7 +108,7 @@ function serveMembers(api: Api, desk: Desk): void {
       role: 'Guest',
       answer: z.array(memberShape),
     },
-    async ({ membership }) => (await membersOf(desk, membership.project.id)).map(memberJson),
+    async ({ membership }) => (await membersOf(services, membership.project.id)).map(memberJson),
   );
   api.add(
     {
@@ -124,15 +127,15 @@ function serveMembers(api: Api, desk: Desk): void {
       status: 201,
     },
     async ({ membership, body }) => {
-      const user = await userNamed(desk, body.user_id ?? body.username ?? '');
-      const member = await setMember(desk, membership, user, body.access_level, 'add');
+      const user = await userNamed(services, body.user_id ?? body.username ?? '');
+      const member = await setMember(services, membership, user, body.access_level, 'add');
       return memberJson({ user, level: member.access_level, since: member.created_ms });
     },
   );
-  serveMember(api, desk);
+  serveMember(api, services);
 }
 
-function serveMember(api: Api, desk: Desk): void {
+function serveMember(api: Api, services: AlertServices): void {
   const tag = 'Projects' as const;
   const params = z.object({ user_id: z.coerce.number().int() });
   api.add(
@@ -147,9 +150,9 @@ function serveMember(api: Api, desk: Desk): void {
       answer: memberShape,
     },
     async ({ membership, params, body }) => {
-      const user = await userNamed(desk, params.user_id);
+      const user = await userNamed(services, params.user_id);
       const { access_level, created_ms } = await setMember(
-        desk,
+        services,
         membership,
         user,
         body.access_level,
@@ -170,9 +173,9 @@ function serveMember(api: Api, desk: Desk): void {
       status: 204,
     },
     async ({ caller, membership, params }) => {
-      const user = await userNamed(desk, params.user_id);
+      const user = await userNamed(services, params.user_id);
       if (user.id !== caller.user.id) requireRole(membership, 'Maintainer');
-      await setMember(desk, membership, user, 0, 'remove');
+      await setMember(services, membership, user, 0, 'remove');
     },
   );
 }

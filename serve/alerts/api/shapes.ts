@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { MAPPED_FIELDS, type Mapping } from '../../../aggregate/alerts/formats/mapping.ts';
-import { type Alert, SEVERITIES, STATUSES } from '../../../aggregate/alerts/model/alert.ts';
+import { ALERT_STATUSES, type Alert, SEVERITIES } from '../../../aggregate/alerts/model/alert.ts';
 import type { User } from '../../identity/accounts/tables.ts';
 import { addressOf } from '../intake/intake.ts';
 import { type Membership, roleOf } from '../projects/access.ts';
@@ -118,7 +118,7 @@ export const alertShape = z.object({
   title: z.string(),
   description: z.string(),
   severity: z.enum(SEVERITIES),
-  status: z.enum(STATUSES),
+  status: z.enum(ALERT_STATUSES),
   service: z.string(),
   monitoring_tool: z.string(),
   hosts: z.array(z.string()),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type Progress, progressOf } from '../notifications/webhook-outbox.ts';
-import { type Delivery, deliveriesOf, tellTest } from '../notifications/webhook-sender.ts';
+import { type OutboxProgress, outboxProgressOf } from '../notifications/webhook-outbox.ts';
+import { type DeliveryAttempt, deliveriesOf, sendTestWebhook } from '../notifications/webhook-sender.ts';
 import {
   changeHook,
   createHook,
@@ -10,7 +10,7 @@ import {
   hooksOf,
 } from '../notifications/webhooks.ts';
 import type { Hook } from '../projects/tables.ts';
-import type { Desk } from '../services.ts';
+import type { AlertServices } from '../services.ts';
 import type { Api } from './endpoint.ts';
 import { timeText } from './shapes.ts';
 
@@ -44,9 +44,9 @@ const one = '/projects/:id/hooks/:hook_id';
 const params = z.object({ hook_id: z.string() });
 
 /** Signed outgoing webhooks. */
-export function serveHooks(api: Api, desk: Desk, url: () => string): void {
+export function serveHooks(api: Api, services: AlertServices, url: () => string): void {
   const shown = async (hook: Hook) => {
-    const [progress] = await progressOf(desk, Number(hook.project_id), hook.id);
+    const [progress] = await outboxProgressOf(services, Number(hook.project_id), hook.id);
     return hookJson(hook, progress);
   };
   api.add(
@@ -58,7 +58,7 @@ export function serveHooks(api: Api, desk: Desk, url: () => string): void {
       role,
       answer: z.array(shape),
     },
-    async ({ membership }) => Promise.all((await hooksOf(desk, membership.project.id)).map(shown)),
+    async ({ membership }) => Promise.all((await hooksOf(services, membership.project.id)).map(shown)),
   );
   api.add(
     {
@@ -73,13 +73,13 @@ export function serveHooks(api: Api, desk: Desk, url: () => string): void {
       status: 201,
     },
     async ({ membership, body }) => {
-      const { hook, secret } = await createHook(desk, membership.project, changesOf(body));
+      const { hook, secret } = await createHook(services, membership.project, changesOf(body));
       return { ...(await shown(hook)), secret };
     },
   );
   api.add(
     { method: 'GET', path: one, tag, summary: 'One outgoing webhook', role, params, answer: shape },
-    async ({ membership, params }) => shown(await hookOf(desk, membership.project, params.hook_id)),
+    async ({ membership, params }) => shown(await hookOf(services, membership.project, params.hook_id)),
   );
   api.add(
     {
@@ -93,13 +93,13 @@ export function serveHooks(api: Api, desk: Desk, url: () => string): void {
       answer: shape,
     },
     async ({ membership, params, body }) =>
-      shown(await changeHook(desk, membership.project, params.hook_id, changesOf(body))),
+      shown(await changeHook(services, membership.project, params.hook_id, changesOf(body))),
   );
   api.add(
     { method: 'DELETE', path: one, tag, summary: 'Delete an outgoing webhook', role, params, status: 204 },
-    async ({ membership, params }) => deleteHook(desk, membership.project, params.hook_id),
+    async ({ membership, params }) => deleteHook(services, membership.project, params.hook_id),
   );
-  serveDeliveries(api, desk, url);
+  serveDeliveries(api, services, url);
 }
 
 const toldShape = {
@@ -108,7 +108,7 @@ const toldShape = {
   milliseconds: z.int(),
 };
 
-function serveDeliveries(api: Api, desk: Desk, url: () => string): void {
+function serveDeliveries(api: Api, services: AlertServices, url: () => string): void {
   api.add(
     {
       method: 'POST',
@@ -121,7 +121,12 @@ function serveDeliveries(api: Api, desk: Desk, url: () => string): void {
       answer: z.object(toldShape),
     },
     async ({ membership, params }) => {
-      const { status, fault, milliseconds } = await tellTest(desk, url(), membership.project, params.hook_id);
+      const { status, fault, milliseconds } = await sendTestWebhook(
+        services,
+        url(),
+        membership.project,
+        params.hook_id,
+      );
       return { status: status || null, fault: fault || null, milliseconds };
     },
   );
@@ -146,13 +151,13 @@ function serveDeliveries(api: Api, desk: Desk, url: () => string): void {
       ),
     },
     async ({ membership, params, query }) => {
-      const hook = await hookOf(desk, membership.project, params.hook_id);
-      return (await deliveriesOf(desk, hook.id, query.limit)).map(deliveryJson);
+      const hook = await hookOf(services, membership.project, params.hook_id);
+      return (await deliveriesOf(services, hook.id, query.limit)).map(deliveryJson);
     },
   );
 }
 
-const deliveryJson = ({ delivery, at, event, iid, status, fault, milliseconds }: Delivery) => ({
+const deliveryJson = ({ delivery, at, event, iid, status, fault, milliseconds }: DeliveryAttempt) => ({
   id: delivery,
   at: timeText(at),
   event,
@@ -162,7 +167,7 @@ const deliveryJson = ({ delivery, at, event, iid, status, fault, milliseconds }:
   milliseconds,
 });
 
-const hookJson = (hook: Hook, progress: Progress | undefined) => ({
+const hookJson = (hook: Hook, progress: OutboxProgress | undefined) => ({
   id: hook.id,
   name: hook.name,
   url: hook.url,

@@ -6,19 +6,19 @@ import type { Answer } from '../../../aggregate/alerts/processor/results.ts';
 import { ProductError, reasonOf } from '../../../infra/errors.ts';
 import { hashSecret } from '../../identity/accounts/secrets.ts';
 import type { Heartbeat } from '../integrations/heartbeat.ts';
-import { type Entry, NO_KEYS } from '../integrations/integration-cache.ts';
-import type { Desk } from '../services.ts';
+import { type CachedIntegration, NO_KEYS } from '../integrations/integration-cache.ts';
+import type { AlertServices } from '../services.ts';
 
-export type Door = 'http' | 'prometheus';
+export type IntegrationEndpoint = 'http' | 'prometheus';
 
 /** Where an integration takes alerts in; both addresses take both formats. */
-export const DOORS: Readonly<Record<Door, string>> = {
+export const ENDPOINT_PATHS: Readonly<Record<IntegrationEndpoint, string>> = {
   http: '/alerts/:endpoint/notify.json',
   prometheus: '/alerts/:endpoint/prometheus/alerts/notify.json',
 };
 
-export function addressOf(door: Door, endpoint: string): string {
-  return DOORS[door].replace(':endpoint', endpoint);
+export function addressOf(door: IntegrationEndpoint, endpoint: string): string {
+  return ENDPOINT_PATHS[door].replace(':endpoint', endpoint);
 }
 
 /** A request that is turned away, in the shape of the intake's answers. */
@@ -43,15 +43,19 @@ interface IntakeRequest {
   Params: { endpoint: string };
 }
 
-const entries = new WeakMap<FastifyRequest, Entry>();
+const entries = new WeakMap<FastifyRequest, CachedIntegration>();
 
 /**
  * The webhook receiver. A request passes one check after the other: method and content type, credentials, whether
  * the integration is active, load, size, JSON, shape. Senders give up on every 4xx and follow redirects into the
  * void, so load is shed with 503 only.
  */
-export async function serveIntake(app: FastifyInstance, desk: Desk, heartbeat: Heartbeat): Promise<void> {
-  const { ALERT_BODY_BYTES_MAX: bodyLimit } = desk.engine.config;
+export async function serveIntake(
+  app: FastifyInstance,
+  services: AlertServices,
+  heartbeat: Heartbeat,
+): Promise<void> {
+  const { ALERT_BODY_BYTES_MAX: bodyLimit } = services.engine.config;
   await app.register(async (intake) => {
     intake.removeAllContentTypeParsers();
     intake.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) =>
@@ -66,15 +70,15 @@ export async function serveIntake(app: FastifyInstance, desk: Desk, heartbeat: H
       return reply.code(status).headers(headers).send({ error: code, message });
     });
     for (const door of ['http', 'prometheus'] as const) {
-      for (const url of [DOORS[door], DOORS[door].replace('.json', '')]) {
+      for (const url of [ENDPOINT_PATHS[door], ENDPOINT_PATHS[door].replace('.json', '')]) {
         intake.post<IntakeRequest>(url, {
           schema: url.endsWith('.json') ? OPEN_API[door] : { hide: true },
-          onRequest: (request) => admit(desk, request),
+          onRequest: (request) => admit(services, request),
           handler: async (request, reply) => {
-            const entry = entries.get(request) as Entry;
+            const entry = entries.get(request) as CachedIntegration;
             const key = request.headers['idempotency-key'];
             const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-            const { created } = await receive(desk, entry, door, body, key);
+            const { created } = await receive(services, entry, door, body, key);
             heartbeat.heard(entry);
             return reply.type('application/json; charset=utf-8').send(JSON.stringify(created));
           },
@@ -94,9 +98,9 @@ export async function serveIntake(app: FastifyInstance, desk: Desk, heartbeat: H
 
 /** Takes one body in through an integration; what it did is durable when this returns. */
 export async function receive(
-  { alerts }: Desk,
-  { integration, mapping, isPremium }: Entry,
-  door: Door,
+  { alerts }: AlertServices,
+  { integration, mapping, isPremium }: CachedIntegration,
+  door: IntegrationEndpoint,
   body: Buffer,
   idempotencyKey: string | string[] | undefined,
 ): Promise<Answer> {
@@ -114,10 +118,10 @@ export async function receive(
   return alerts.deliver(head, body, read);
 }
 
-async function admit(desk: Desk, request: FastifyRequest<IntakeRequest>): Promise<void> {
+async function admit(services: AlertServices, request: FastifyRequest<IntakeRequest>): Promise<void> {
   requireJson(request.headers['content-type']);
-  const entry = await desk.directory.find(request.params.endpoint);
-  const now = desk.engine.runtime.clock.now();
+  const entry = await services.integrationCache.find(request.params.endpoint);
+  const now = services.engine.runtime.clock.now();
   if (!isKeyOf(entry, keyOf(request.headers.authorization), now) || entry === undefined) {
     throw new IntakeError(401, 'unauthorized', 'The integration is unknown or its key is wrong.', {
       'www-authenticate': 'Bearer realm="Alerts", Basic realm="Alerts"',
@@ -130,7 +134,7 @@ async function admit(desk: Desk, request: FastifyRequest<IntakeRequest>): Promis
       'This integration is switched off; a Maintainer can activate it.',
     );
   }
-  if (desk.alerts.isOverloaded) throw overloaded();
+  if (services.alerts.isOverloaded) throw overloaded();
   entries.set(request, entry);
 }
 
@@ -166,7 +170,7 @@ function keyOf(authorization: string | undefined): string {
 }
 
 /** Takes as long for an integration that is not there as for a key that is wrong. */
-function isKeyOf(entry: Entry | undefined, key: string, now: number): boolean {
+function isKeyOf(entry: CachedIntegration | undefined, key: string, now: number): boolean {
   const { current, old } = entry?.keys ?? NO_KEYS;
   const given = Buffer.from(hashSecret(key));
   const isCurrent = timingSafeEqual(given, current);
@@ -250,7 +254,7 @@ const described = (summary: string, description: string) => ({
   },
 });
 
-const OPEN_API: Readonly<Record<Door, object>> = {
+const OPEN_API: Readonly<Record<IntegrationEndpoint, object>> = {
   http: described(
     'Send a generic alert',
     'Every field is optional: title, description, start_time, end_time (its presence resolves the alert), service, monitoring_tool, hosts, severity, fingerprint, platform_environment_name; anything else is kept. Default limits: 1 MiB, 100 levels, title 200 and description 1,000 characters, which are cut.',

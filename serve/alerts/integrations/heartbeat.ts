@@ -1,5 +1,5 @@
-import type { Desk } from '../services.ts';
-import type { Entry } from './integration-cache.ts';
+import type { AlertServices } from '../services.ts';
+import type { CachedIntegration } from './integration-cache.ts';
 
 const CHECK_MS = 15_000;
 /** How seldom it is written that a source was heard. */
@@ -14,8 +14,8 @@ export interface Pulse {
 }
 
 /** When a source was heard; told by whichever server heard it, at most some seconds late. */
-export async function pulseOf(desk: Desk, id: string): Promise<Pulse> {
-  const { keyValue } = desk.engine.runtime;
+export async function pulseOf(services: AlertServices, id: string): Promise<Pulse> {
+  const { keyValue } = services.engine.runtime;
   const [heard, silent] = await Promise.all([keyValue.get(heardKey(id)), keyValue.get(silentKey(id))]);
   return { heardMs: Number(heard ?? 0), silentSinceMs: Number(silent ?? 0) };
 }
@@ -28,12 +28,12 @@ const silentKey = (id: string) => `alerts/silent/${id}`;
  * integration, and over when it is heard again. A server that starts gives every source its full time first.
  */
 export class Heartbeat {
-  readonly #desk: Desk;
+  readonly #desk: AlertServices;
   readonly #heard = new Map<string, number>();
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(desk: Desk) {
-    this.#desk = desk;
+  constructor(services: AlertServices) {
+    this.#desk = services;
   }
 
   start(onFailure: (error: unknown) => void, checkMs = CHECK_MS): void {
@@ -46,7 +46,7 @@ export class Heartbeat {
   }
 
   /** Called for whatever a source sends. */
-  heard({ integration }: Entry): void {
+  heard({ integration }: CachedIntegration): void {
     if (integration.heartbeat_minutes === 0) return;
     const now = this.#desk.accounts.clock.now();
     if (now - (this.#heard.get(integration.id) ?? 0) < HEARD_EVERY_MS) return;
@@ -59,10 +59,10 @@ export class Heartbeat {
 
   /** Looks at every watched source; several servers may do so at the same time. */
   async check(): Promise<void> {
-    for (const entry of await this.#desk.directory.watched()) await this.#look(entry);
+    for (const entry of await this.#desk.integrationCache.watched()) await this.#look(entry);
   }
 
-  async #look(entry: Entry): Promise<void> {
+  async #look(entry: CachedIntegration): Promise<void> {
     const { keyValue } = this.#desk.engine.runtime;
     const { id, heartbeat_minutes } = entry.integration;
     const now = this.#desk.accounts.clock.now();
@@ -79,7 +79,7 @@ export class Heartbeat {
     }
   }
 
-  async #tell({ integration }: Entry, since: number, isOver: boolean): Promise<void> {
+  async #tell({ integration }: CachedIntegration, since: number, isOver: boolean): Promise<void> {
     const { alerts } = this.#desk;
     const head = {
       project: Number(integration.project_id),

@@ -6,7 +6,7 @@ import { hashSecret, newLocator } from '../../identity/accounts/secrets.ts';
 import type { Hook, Integration, Project } from '../projects/tables.ts';
 
 /** What the intake knows of an integration. */
-export interface Entry {
+export interface CachedIntegration {
   readonly integration: Integration;
   readonly mapping: Mapping | null;
   readonly isPremium: boolean;
@@ -21,13 +21,13 @@ const INTEGRATIONS_MOST = 1_000_000;
  * All integrations, in memory, so that an unknown one costs as much time as a known one. A stamp that all processes
  * share tells when it is out of date.
  */
-export class Directory {
+export class IntegrationCache {
   readonly #keyValue: KeyValue;
   readonly #projects: Records<Project>;
   readonly #integrations: Records<Integration>;
   readonly #hooks: Records<Hook>;
   #targets: ReadonlyMap<string, readonly string[]> = new Map();
-  #entries: ReadonlyMap<string, Entry> = new Map();
+  #entries: ReadonlyMap<string, CachedIntegration> = new Map();
   #stamp = '';
   #loading: Promise<void> | undefined;
 
@@ -44,13 +44,13 @@ export class Directory {
   }
 
   /** What is known by the name in a webhook address. */
-  async find(endpoint: string): Promise<Entry | undefined> {
+  async find(endpoint: string): Promise<CachedIntegration | undefined> {
     await this.#refresh();
     return this.#entries.get(endpoint);
   }
 
   /** Active integrations that should be heard regularly. */
-  async watched(): Promise<Entry[]> {
+  async watched(): Promise<CachedIntegration[]> {
     await this.#refresh();
     return [...this.#entries.values()].filter(
       ({ integration }) => integration.is_active && integration.heartbeat_minutes > 0,
@@ -114,7 +114,7 @@ export class Directory {
   }
 }
 
-function entryOf(integration: Integration, plan: string): Entry {
+function entryOf(integration: Integration, plan: string): CachedIntegration {
   const isPremium = plan === 'premium';
   const mapping =
     isPremium && integration.mapping !== '' ? (JSON.parse(integration.mapping) as Mapping) : null;
@@ -124,4 +124,4 @@ function entryOf(integration: Integration, plan: string): Entry {
 
 /** Of the same length whether there is a hash or not, so that it can be compared in constant time. */
 const hashBytes = (hash: string): Buffer => Buffer.from(hash || '-'.repeat(hashSecret('').length));
-export const NO_KEYS: Entry['keys'] = { current: hashBytes(''), old: hashBytes('') };
+export const NO_KEYS: CachedIntegration['keys'] = { current: hashBytes(''), old: hashBytes('') };

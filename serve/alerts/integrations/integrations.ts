@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import {
   fieldsOf,
-  follow,
   MAPPED_FIELDS,
   type Mapping,
   type SampleField,
+  valueAt,
 } from '../../../aggregate/alerts/formats/mapping.ts';
 import { depthOf, isObject } from '../../../aggregate/alerts/formats/values.ts';
 import { BodyError, readDelivery } from '../../../aggregate/alerts/model/event.ts';
@@ -12,9 +12,9 @@ import { deliveryRules } from '../../../aggregate/alerts/model/rules.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { hashSecret, newSecret } from '../../identity/accounts/secrets.ts';
 import { skipHistory } from '../notifications/webhooks.ts';
-import { Refused } from '../projects/access.ts';
+import { RequestRefused } from '../projects/access.ts';
 import type { Integration, IntegrationType, Project } from '../projects/tables.ts';
-import type { Desk } from '../services.ts';
+import type { AlertServices } from '../services.ts';
 
 export const INTEGRATIONS_PER_PROJECT = 100;
 const NAME_CHARACTERS_MAX = 255;
@@ -44,44 +44,48 @@ export interface WithKey {
   readonly key: string;
 }
 
-export function integrationsOf(desk: Desk, projectId: string): Promise<Integration[]> {
-  return desk.integrations.find(sql`project_id = ${projectId} AND deleted_ms = 0`, 'created_ms, id');
+export function integrationsOf(services: AlertServices, projectId: string): Promise<Integration[]> {
+  return services.integrations.find(sql`project_id = ${projectId} AND deleted_ms = 0`, 'created_ms, id');
 }
 
-export async function integrationOf(desk: Desk, project: Project, id: string): Promise<Integration> {
-  const found = /^[0-9a-f]{16}$/.test(id) ? await desk.integrations.get(id) : null;
+export async function integrationOf(
+  services: AlertServices,
+  project: Project,
+  id: string,
+): Promise<Integration> {
+  const found = /^[0-9a-f]{16}$/.test(id) ? await services.integrations.get(id) : null;
   if (!found || found.project_id !== project.id || found.deleted_ms > 0) {
-    throw new Refused(404, 'Integration Not Found');
+    throw new RequestRefused(404, 'Integration Not Found');
   }
   return found;
 }
 
 export async function createIntegration(
-  desk: Desk,
+  services: AlertServices,
   project: Project,
   type: IntegrationType,
   given: IntegrationChanges,
 ): Promise<WithKey> {
-  return changing(desk, project, async () => {
-    const others = await integrationsOf(desk, project.id);
+  return changing(services, project, async () => {
+    const others = await integrationsOf(services, project.id);
     if (others.length >= INTEGRATIONS_PER_PROJECT) {
-      throw new Refused(
+      throw new RequestRefused(
         409,
         `A project may have ${INTEGRATIONS_PER_PROJECT} integrations; delete one first.`,
       );
     }
     const ofType = others.filter((other) => other.type === type).length;
     if (type === 'http' && project.plan !== 'premium' && ofType > 0) {
-      throw new Refused(
+      throw new RequestRefused(
         403,
         'The free plan has one HTTP endpoint; the premium plan has as many as you like.',
       );
     }
     const name = given.name?.trim() ?? '';
     if (type === 'http' && ofType > 0 && name === '') {
-      throw new Refused(400, 'An additional HTTP endpoint needs a name.', 'name');
+      throw new RequestRefused(400, 'An additional HTTP endpoint needs a name.', 'name');
     }
-    const now = desk.accounts.clock.now();
+    const now = services.accounts.clock.now();
     const key = newSecret();
     const blank: Omit<Integration, 'version'> = {
       id: randomBytes(ENDPOINT_BYTES).toString('hex'),
@@ -101,44 +105,51 @@ export async function createIntegration(
       created_ms: now,
       deleted_ms: 0,
     };
-    const integration = changed(desk, project, blank, { ...given, name: blank.name });
+    const integration = changed(services, project, blank, { ...given, name: blank.name });
     requireAlone(integration, others);
-    if (type === 'oncall') await skipHistory(desk, Number(project.id), integration.id);
-    await desk.integrations.add(integration);
+    if (type === 'oncall') await skipHistory(services, Number(project.id), integration.id);
+    await services.integrations.add(integration);
     return { integration: { ...integration, version: 1 }, key };
   });
 }
 
 export function changeIntegration(
-  desk: Desk,
+  services: AlertServices,
   project: Project,
   id: string,
   changes: IntegrationChanges,
 ): Promise<Integration> {
-  return changing(desk, project, async () => {
-    const before = await integrationOf(desk, project, id);
+  return changing(services, project, async () => {
+    const before = await integrationOf(services, project, id);
     if (before.type === 'oncall' && changes.is_active === true && !before.is_active) {
-      await skipHistory(desk, Number(project.id), id);
+      await skipHistory(services, Number(project.id), id);
     }
-    const others = (await integrationsOf(desk, project.id)).filter((other) => other.id !== id);
-    return desk.integrations.change(id, (current) => {
-      const next = { ...changed(desk, project, current as Integration, changes), version: 0 };
+    const others = (await integrationsOf(services, project.id)).filter((other) => other.id !== id);
+    return services.integrations.change(id, (current) => {
+      const next = { ...changed(services, project, current as Integration, changes), version: 0 };
       requireAlone(next, others);
       return { next, result: next };
     });
   });
 }
 
-export async function deleteIntegration(desk: Desk, project: Project, id: string): Promise<void> {
-  await update(desk, project, id, () => ({ deleted_ms: desk.accounts.clock.now(), is_active: false }));
+export async function deleteIntegration(
+  services: AlertServices,
+  project: Project,
+  id: string,
+): Promise<void> {
+  await update(services, project, id, () => ({
+    deleted_ms: services.accounts.clock.now(),
+    is_active: false,
+  }));
 }
 
 /** A new key; every key before is dead at once. */
-export async function resetKey(desk: Desk, project: Project, id: string): Promise<WithKey> {
+export async function resetKey(services: AlertServices, project: Project, id: string): Promise<WithKey> {
   const key = newSecret();
-  const integration = await update(desk, project, id, () => ({
+  const integration = await update(services, project, id, () => ({
     key_hash: hashSecret(key),
-    key_created_ms: desk.accounts.clock.now(),
+    key_created_ms: services.accounts.clock.now(),
     old_key_hash: '',
     old_key_ends_ms: 0,
   }));
@@ -146,13 +157,18 @@ export async function resetKey(desk: Desk, project: Project, id: string): Promis
 }
 
 /** A new key, with the one before still good for some hours, so that senders can be changed one by one. */
-export async function rotateKey(desk: Desk, project: Project, id: string, hours: number): Promise<WithKey> {
+export async function rotateKey(
+  services: AlertServices,
+  project: Project,
+  id: string,
+  hours: number,
+): Promise<WithKey> {
   if (!(hours > 0 && hours <= ROTATION_HOURS_MAX)) {
-    throw new Refused(400, `Use 1 to ${ROTATION_HOURS_MAX} hours.`, 'hours');
+    throw new RequestRefused(400, `Use 1 to ${ROTATION_HOURS_MAX} hours.`, 'hours');
   }
   const key = newSecret();
-  const now = desk.accounts.clock.now();
-  const integration = await update(desk, project, id, (current) => ({
+  const now = services.accounts.clock.now();
+  const integration = await update(services, project, id, (current) => ({
     key_hash: hashSecret(key),
     key_created_ms: now,
     old_key_hash: current.key_hash,
@@ -162,70 +178,77 @@ export async function rotateKey(desk: Desk, project: Project, id: string, hours:
 }
 
 /** Ends the key before at once. */
-export function endOldKey(desk: Desk, project: Project, id: string): Promise<Integration> {
-  return update(desk, project, id, () => ({ old_key_hash: '', old_key_ends_ms: 0 }));
+export function endOldKey(services: AlertServices, project: Project, id: string): Promise<Integration> {
+  return update(services, project, id, () => ({ old_key_hash: '', old_key_ends_ms: 0 }));
 }
 
 /** What of a sample can be mapped; refused when it is not a JSON object that the intake would take. */
-export function sampleFields(desk: Desk, sample: string): SampleField[] {
-  return fieldsOf(readSample(desk, sample));
+export function sampleFields(services: AlertServices, sample: string): SampleField[] {
+  return fieldsOf(readSample(services, sample));
 }
 
-function readSample(desk: Desk, sample: string): unknown {
-  const { ALERT_BODY_BYTES_MAX: most, ALERT_DEPTH_MAX: depth } = desk.engine.config;
+function readSample(services: AlertServices, sample: string): unknown {
+  const { ALERT_BODY_BYTES_MAX: most, ALERT_DEPTH_MAX: depth } = services.engine.config;
   const bytes = Buffer.from(sample);
   if (bytes.length > most)
-    throw new Refused(400, `A sample may have ${most} bytes at most.`, 'payload_example');
+    throw new RequestRefused(400, `A sample may have ${most} bytes at most.`, 'payload_example');
   if (depthOf(bytes) > depth) {
-    throw new Refused(400, `A sample may be nested ${depth} levels deep at most.`, 'payload_example');
+    throw new RequestRefused(400, `A sample may be nested ${depth} levels deep at most.`, 'payload_example');
   }
   let payload: unknown;
   try {
     payload = JSON.parse(sample);
   } catch {
-    throw new Refused(400, 'The sample must be valid JSON.', 'payload_example');
+    throw new RequestRefused(400, 'The sample must be valid JSON.', 'payload_example');
   }
-  if (!isObject(payload)) throw new Refused(400, 'The sample must be a JSON object.', 'payload_example');
+  if (!isObject(payload))
+    throw new RequestRefused(400, 'The sample must be a JSON object.', 'payload_example');
   return payload;
 }
 
 function changed<Row extends Omit<Integration, 'version'>>(
-  desk: Desk,
+  services: AlertServices,
   project: Project,
   current: Row,
   changes: IntegrationChanges,
 ): Row {
   const { name = current.name, is_active = current.is_active, api_url = current.api_url } = changes;
   const sample = changes.sample ?? current.sample;
-  if (name.trim() === '') throw new Refused(400, 'A name is required.', 'name');
+  if (name.trim() === '') throw new RequestRefused(400, 'A name is required.', 'name');
   if (name.length > NAME_CHARACTERS_MAX) {
-    throw new Refused(400, `Use ${NAME_CHARACTERS_MAX} characters at most.`, 'name');
+    throw new RequestRefused(400, `Use ${NAME_CHARACTERS_MAX} characters at most.`, 'name');
   }
-  if (sample !== '' && sample !== current.sample) readSample(desk, sample);
+  if (sample !== '' && sample !== current.sample) readSample(services, sample);
   if (current.type === 'oncall' && api_url === '') {
-    throw new Refused(400, 'The address of the on-call tool is required.', 'api_url');
+    throw new RequestRefused(400, 'The address of the on-call tool is required.', 'api_url');
   }
   if (api_url !== '') requireUrl(api_url);
   const heartbeat_minutes = changes.heartbeat_minutes ?? current.heartbeat_minutes;
   if (!(heartbeat_minutes >= 0 && heartbeat_minutes <= 10_080)) {
-    throw new Refused(400, 'Use 0 to 10080 minutes.', 'heartbeat_minutes');
+    throw new RequestRefused(400, 'Use 0 to 10080 minutes.', 'heartbeat_minutes');
   }
   // Another sample may have nothing where the mapping leads: it has to be made again.
-  const kept = sample === current.sample ? current.mapping : '';
-  const mapping = changes.mapping === undefined ? kept : mappingText(desk, project, changes.mapping, sample);
+  const recordTable = sample === current.sample ? current.mapping : '';
+  const mapping =
+    changes.mapping === undefined ? recordTable : mappingText(services, project, changes.mapping, sample);
   return { ...current, name: name.trim(), is_active, api_url, sample, heartbeat_minutes, mapping };
 }
 
 /** The mapping as it is kept; every path must lead to something in the sample. */
-function mappingText(desk: Desk, project: Project, mapping: Mapping | null, sample: string): string {
+function mappingText(
+  services: AlertServices,
+  project: Project,
+  mapping: Mapping | null,
+  sample: string,
+): string {
   if (mapping === null || Object.keys(mapping).length === 0) return '';
-  const fault = (text: string) => new Refused(400, text, 'payload_attribute_mappings');
+  const fault = (text: string) => new RequestRefused(400, text, 'payload_attribute_mappings');
   if (project.plan !== 'premium') throw fault('Custom mapping needs the premium plan.');
   if (sample === '') throw fault('A mapping needs a sample payload that it maps.');
-  const payload = readSample(desk, sample);
+  const payload = readSample(services, sample);
   for (const [field, path] of Object.entries(mapping)) {
     if (!MAPPED_FIELDS.some((known) => known === field)) throw fault(`${field}: no such field.`);
-    if (path.length === 0 || path.length > 100 || follow(payload, path) === undefined) {
+    if (path.length === 0 || path.length > 100 || valueAt(payload, path) === undefined) {
       throw fault(`${field}: the path ${JSON.stringify(path)} leads to nothing in the sample.`);
     }
   }
@@ -236,7 +259,7 @@ function requireUrl(text: string): void {
   const url = URL.parse(text);
   const isFine = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
   if (!isFine || text.length > 2000) {
-    throw new Refused(400, 'Use an http or https address without a user name.', 'api_url');
+    throw new RequestRefused(400, 'Use an http or https address without a user name.', 'api_url');
   }
 }
 
@@ -246,22 +269,22 @@ function requireAlone(integration: Omit<Integration, 'version'>, others: readonl
   const active = others.filter(({ is_active }) => is_active);
   if (integration.type === 'oncall' && active.length > 0) {
     const names = active.map(({ name }) => name).join(', ');
-    throw new Refused(409, `Deactivate the other integrations first: ${names}.`, 'active');
+    throw new RequestRefused(409, `Deactivate the other integrations first: ${names}.`, 'active');
   }
   if (active.some(({ type }) => type === 'oncall')) {
-    throw new Refused(409, 'The link to the on-call tool is active; deactivate it first.', 'active');
+    throw new RequestRefused(409, 'The link to the on-call tool is active; deactivate it first.', 'active');
   }
 }
 
 async function update(
-  desk: Desk,
+  services: AlertServices,
   project: Project,
   id: string,
   change: (current: Integration) => Partial<Integration>,
 ): Promise<Integration> {
-  return changing(desk, project, async () => {
-    await integrationOf(desk, project, id);
-    return desk.integrations.change(id, (current) => {
+  return changing(services, project, async () => {
+    await integrationOf(services, project, id);
+    return services.integrations.change(id, (current) => {
       const next = { ...(current as Integration), ...change(current as Integration) };
       return { next, result: next };
     });
@@ -269,16 +292,21 @@ async function update(
 }
 
 /** One change of a project's integrations at a time, and known to every process after it. */
-async function changing<T>(desk: Desk, project: Project, work: () => Promise<T>): Promise<T> {
+async function changing<T>(services: AlertServices, project: Project, work: () => Promise<T>): Promise<T> {
   try {
-    return await desk.accounts.locks.run(`integrations/${project.id}`, work);
+    return await services.accounts.locks.run(`integrations/${project.id}`, work);
   } finally {
-    await desk.directory.changed();
+    await services.integrationCache.changed();
   }
 }
 
 /** What a payload would become, without sending it; refused with the reason when nothing can be taken from it. */
-export function preview(desk: Desk, integration: Integration, mapping: Mapping | null, payload: string) {
+export function preview(
+  services: AlertServices,
+  integration: Integration,
+  mapping: Mapping | null,
+  payload: string,
+) {
   try {
     const head = {
       kind: 'delivery' as const,
@@ -292,9 +320,9 @@ export function preview(desk: Desk, integration: Integration, mapping: Mapping |
       groups_by_payload: true,
       idempotency_key: '',
     };
-    return readDelivery(head, Buffer.from(payload), deliveryRules(desk.engine.config)).items;
+    return readDelivery(head, Buffer.from(payload), deliveryRules(services.engine.config)).items;
   } catch (error) {
-    if (error instanceof BodyError) throw new Refused(400, error.message, 'payload');
+    if (error instanceof BodyError) throw new RequestRefused(400, error.message, 'payload');
     throw error;
   }
 }

@@ -5,8 +5,8 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import { integrationsOf } from '../integrations/integrations.ts';
 import { findAlert } from '../projects/reading.ts';
 import { notices } from '../projects/tables.ts';
-import type { Desk } from '../services.ts';
-import { type Target, targetOf, tell } from './webhook-sender.ts';
+import type { AlertServices } from '../services.ts';
+import { sendWebhook, type Target, targetOf } from './webhook-sender.ts';
 import { type HookEvent, hooksOf } from './webhooks.ts';
 
 interface Errand {
@@ -14,7 +14,7 @@ interface Errand {
   readonly target: string;
 }
 
-export interface Progress {
+export interface OutboxProgress {
   readonly target: string;
   readonly position: number;
   readonly at: number;
@@ -34,13 +34,13 @@ const SWEEP_MS = 60_000;
  * Tells targets of events in their order, each at least once. How far each was told is in the store, so that a kill
  * or a target that is away only delays; the queue repeats what failed, and a sweep what the queue gave up.
  */
-export class Notices {
-  readonly #desk: Desk;
+export class WebhookOutbox {
+  readonly #desk: AlertServices;
   readonly #url: () => string;
   #sweeper: NodeJS.Timeout | undefined;
 
-  constructor(desk: Desk, url: () => string) {
-    this.#desk = desk;
+  constructor(services: AlertServices, url: () => string) {
+    this.#desk = services;
     this.#url = url;
   }
 
@@ -65,7 +65,7 @@ export class Notices {
   }
 
   async #order(project: number): Promise<void> {
-    for (const target of await this.#desk.directory.targetsOf(project)) {
+    for (const target of await this.#desk.integrationCache.targetsOf(project)) {
       const errand: Errand = { project, target };
       await this.#desk.engine.runtime.queue.add(QUEUE, {
         id: `${project}-${target}`,
@@ -137,15 +137,15 @@ export class Notices {
     const alert = await findAlert(this.#desk, project, iid);
     if (alert === null) return;
     const delivery = `${project}-${position}-${iid}`;
-    const { status, fault } = await tell(this.#desk, this.#url(), target, { event, alert, delivery });
+    const { status, fault } = await sendWebhook(this.#desk, this.#url(), target, { event, alert, delivery });
     if (fault === '') return;
     const { position: before } = await this.#progress(project, target.id);
     await this.#note(project, target.id, before, status, fault);
     throw new Error(`${target.id}: ${fault}`);
   }
 
-  async #progress(project: number, target: string): Promise<Progress> {
-    const [row] = await progressOf(this.#desk, project, target);
+  async #progress(project: number, target: string): Promise<OutboxProgress> {
+    const [row] = await outboxProgressOf(this.#desk, project, target);
     return row ?? { target, position: 0, at: 0, status: 0, fault: '' };
   }
 
@@ -164,8 +164,12 @@ export class Notices {
 }
 
 /** How far the targets of a project were told, or one of them. */
-export function progressOf(desk: Desk, project: number, target?: string): Promise<Progress[]> {
-  return desk.engine.runtime.store.rows<Progress>(
+export function outboxProgressOf(
+  services: AlertServices,
+  project: number,
+  target?: string,
+): Promise<OutboxProgress[]> {
+  return services.engine.runtime.store.rows<OutboxProgress>(
     sql`SELECT target, position, at, status, fault FROM ${notices} FINAL
       WHERE project = ${project} AND ${target === undefined ? sql`1` : sql`target = ${target}`}`,
   );

@@ -5,7 +5,7 @@ import { newLocator } from '../../identity/accounts/secrets.ts';
 import { alertJson } from '../api/shapes.ts';
 import { usersById } from '../projects/projects.ts';
 import { deliveries, type Hook, type Project } from '../projects/tables.ts';
-import type { Desk } from '../services.ts';
+import type { AlertServices } from '../services.ts';
 import { post } from './post.ts';
 import { type HookEvent, hookOf, signatureOf } from './webhooks.ts';
 
@@ -20,7 +20,7 @@ export interface Target {
 
 export const targetOf = ({ id, url, events, secret }: Hook): Target => ({ id, url, events, sealed: secret });
 
-export interface Message {
+export interface WebhookEvent {
   readonly event: HookEvent | 'test';
   readonly alert: Alert;
   /** Equal for attempts to tell the same. */
@@ -28,7 +28,7 @@ export interface Message {
 }
 
 /** How one attempt went. */
-export interface Told {
+export interface AttemptResult {
   /** Of the answer; 0 when there was none. */
   readonly status: number;
   /** '' when the target has taken it. */
@@ -36,9 +36,9 @@ export interface Told {
   readonly milliseconds: number;
 }
 
-export interface Delivery extends Told {
+export interface DeliveryAttempt extends AttemptResult {
   readonly at: number;
-  readonly event: Message['event'];
+  readonly event: WebhookEvent['event'];
   readonly iid: number;
   readonly delivery: string;
 }
@@ -46,16 +46,22 @@ export interface Delivery extends Told {
 const FAULT_CHARACTERS_MAX = 300;
 
 /** Posts to a target once and keeps how it went. Never throws for what the target does. */
-export async function tell(desk: Desk, url: string, target: Target, message: Message): Promise<Told> {
+export async function sendWebhook(
+  services: AlertServices,
+  url: string,
+  target: Target,
+  message: WebhookEvent,
+): Promise<AttemptResult> {
   const { event, alert, delivery } = message;
-  const at = desk.accounts.clock.now();
-  const users = await usersById(desk, alert.assignees);
+  const at = services.accounts.clock.now();
+  const users = await usersById(services, alert.assignees);
   const body = JSON.stringify({
     object_kind: 'alert',
     event,
     object_attributes: alertJson(alert, users, url),
   });
-  const secret = target.sealed === '' ? null : desk.accounts.seal.show(target.sealed, `hook/${target.id}`);
+  const secret =
+    target.sealed === '' ? null : services.accounts.seal.decrypt(target.sealed, `hook/${target.id}`);
   const headers = {
     'x-chain-metrics-event': event,
     'x-chain-metrics-delivery': delivery,
@@ -63,7 +69,7 @@ export async function tell(desk: Desk, url: string, target: Target, message: Mes
       ? {}
       : { 'x-chain-metrics-signature': signatureOf(secret, Math.floor(at / 1000), body) }),
   };
-  const allowsPrivate = desk.engine.config.ALERT_PRIVATE_TARGETS;
+  const allowsPrivate = services.engine.config.ALERT_PRIVATE_TARGETS;
   const started = performance.now();
   let status = 0;
   let fault = '';
@@ -74,25 +80,38 @@ export async function tell(desk: Desk, url: string, target: Target, message: Mes
     fault = reasonOf(error).slice(0, FAULT_CHARACTERS_MAX);
   }
   const told = { status, fault, milliseconds: Math.round(performance.now() - started) };
-  await desk.engine.runtime.store.insert(deliveries, [
+  await services.engine.runtime.store.insert(deliveries, [
     { target: target.id, at, event, iid: alert.iid, delivery, ...told },
   ]);
   return told;
 }
 
 /** Newest attempts first; also those that are repeated because they failed. */
-export function deliveriesOf(desk: Desk, target: string, most: number): Promise<Delivery[]> {
-  return desk.engine.runtime.store.rows<Delivery>(
+export function deliveriesOf(
+  services: AlertServices,
+  target: string,
+  most: number,
+): Promise<DeliveryAttempt[]> {
+  return services.engine.runtime.store.rows<DeliveryAttempt>(
     sql`SELECT at, event, iid, delivery, status, milliseconds, fault FROM ${deliveries}
       WHERE target = ${target} ORDER BY at DESC LIMIT ${most}`,
   );
 }
 
 /** Tells a hook of an alert that does not exist, also while it is switched off. */
-export async function tellTest(desk: Desk, url: string, project: Project, hookId: string): Promise<Told> {
-  const hook = await hookOf(desk, project, hookId);
-  const alert = exampleAlert(Number(project.id), desk.accounts.clock.now());
-  return tell(desk, url, targetOf(hook), { event: 'test', alert, delivery: `test-${newLocator()}` });
+export async function sendTestWebhook(
+  services: AlertServices,
+  url: string,
+  project: Project,
+  hookId: string,
+): Promise<AttemptResult> {
+  const hook = await hookOf(services, project, hookId);
+  const alert = exampleAlert(Number(project.id), services.accounts.clock.now());
+  return sendWebhook(services, url, targetOf(hook), {
+    event: 'test',
+    alert,
+    delivery: `test-${newLocator()}`,
+  });
 }
 
 const exampleAlert = (project: number, now: number): Alert => ({

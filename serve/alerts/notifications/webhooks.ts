@@ -2,9 +2,9 @@ import { createHmac } from 'node:crypto';
 import { alertEvents } from '../../../aggregate/alerts/model/tables.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { newLocator, newSecret } from '../../identity/accounts/secrets.ts';
-import { Refused } from '../projects/access.ts';
+import { RequestRefused } from '../projects/access.ts';
 import { type Hook, notices, type Project } from '../projects/tables.ts';
-import type { Desk } from '../services.ts';
+import type { AlertServices } from '../services.ts';
 
 // Outgoing webhooks: addresses that are told of what happens to alerts.
 
@@ -19,25 +19,25 @@ export interface HookChanges {
   readonly is_active?: boolean;
 }
 
-export function hooksOf(desk: Desk, projectId: string): Promise<Hook[]> {
-  return desk.hooks.find(sql`project_id = ${projectId} AND deleted_ms = 0`, 'created_ms, id');
+export function hooksOf(services: AlertServices, projectId: string): Promise<Hook[]> {
+  return services.hooks.find(sql`project_id = ${projectId} AND deleted_ms = 0`, 'created_ms, id');
 }
 
-export async function hookOf(desk: Desk, project: Project, id: string): Promise<Hook> {
-  const hook = await desk.hooks.get(id);
+export async function hookOf(services: AlertServices, project: Project, id: string): Promise<Hook> {
+  const hook = await services.hooks.get(id);
   if (!hook || hook.project_id !== project.id || hook.deleted_ms > 0)
-    throw new Refused(404, 'Hook Not Found');
+    throw new RequestRefused(404, 'Hook Not Found');
   return hook;
 }
 
 /** Makes a hook, which is told of what happens from now on. The secret of its signatures is shown this once. */
 export async function createHook(
-  desk: Desk,
+  services: AlertServices,
   project: Project,
   given: HookChanges,
 ): Promise<{ readonly hook: Hook; readonly secret: string }> {
-  if ((await hooksOf(desk, project.id)).length >= HOOKS_PER_PROJECT) {
-    throw new Refused(409, `A project may have ${HOOKS_PER_PROJECT} hooks; delete one first.`);
+  if ((await hooksOf(services, project.id)).length >= HOOKS_PER_PROJECT) {
+    throw new RequestRefused(409, `A project may have ${HOOKS_PER_PROJECT} hooks; delete one first.`);
   }
   const id = newLocator();
   const secret = newSecret();
@@ -48,52 +48,52 @@ export async function createHook(
     name: '',
     url: '',
     events: [...HOOK_EVENTS],
-    secret: desk.accounts.seal.hide(secret, `hook/${id}`),
+    secret: services.accounts.seal.encrypt(secret, `hook/${id}`),
     is_active: true,
-    created_ms: desk.accounts.clock.now(),
+    created_ms: services.accounts.clock.now(),
     deleted_ms: 0,
   };
   const hook = changed(blank, given);
-  await skipHistory(desk, Number(project.id), id);
-  await desk.hooks.add(hook);
-  await desk.directory.changed();
+  await skipHistory(services, Number(project.id), id);
+  await services.hooks.add(hook);
+  await services.integrationCache.changed();
   return { hook: { ...hook, version: 1 }, secret };
 }
 
 export async function changeHook(
-  desk: Desk,
+  services: AlertServices,
   project: Project,
   id: string,
   changes: HookChanges,
 ): Promise<Hook> {
-  const before = await hookOf(desk, project, id);
+  const before = await hookOf(services, project, id);
   // What happened while it was off is over.
-  if (changes.is_active === true && !before.is_active) await skipHistory(desk, Number(project.id), id);
-  const hook = await desk.hooks.change(id, (current) => {
+  if (changes.is_active === true && !before.is_active) await skipHistory(services, Number(project.id), id);
+  const hook = await services.hooks.change(id, (current) => {
     const next = changed(current as Hook, changes);
     return { next, result: next };
   });
-  await desk.directory.changed();
+  await services.integrationCache.changed();
   return hook;
 }
 
-export async function deleteHook(desk: Desk, project: Project, id: string): Promise<void> {
-  await hookOf(desk, project, id);
-  await desk.hooks.change(id, (current) => ({
-    next: { ...(current as Hook), deleted_ms: desk.accounts.clock.now(), is_active: false },
+export async function deleteHook(services: AlertServices, project: Project, id: string): Promise<void> {
+  await hookOf(services, project, id);
+  await services.hooks.change(id, (current) => ({
+    next: { ...(current as Hook), deleted_ms: services.accounts.clock.now(), is_active: false },
     result: undefined,
   }));
-  await desk.directory.changed();
+  await services.integrationCache.changed();
 }
 
 /** A target begins with what happens after it was made. */
-export async function skipHistory(desk: Desk, project: number, target: string): Promise<void> {
-  await desk.alerts.settle();
-  const { store } = desk.engine.runtime;
+export async function skipHistory(services: AlertServices, project: number, target: string): Promise<void> {
+  await services.alerts.waitUntilWritten();
+  const { store } = services.engine.runtime;
   const [row] = await store.rows<{ position: number }>(
     sql`SELECT max(position) AS position FROM ${alertEvents} WHERE project = ${project}`,
   );
-  const now = desk.accounts.clock.now();
+  const now = services.accounts.clock.now();
   await store.insert(notices, [
     { project, target, position: row?.position ?? 0, at: now, status: 0, fault: '', version: now },
   ]);
@@ -108,9 +108,9 @@ function changed<Row extends Omit<Hook, 'version'>>(current: Row, changes: HookC
   const { name = current.name, url = current.url, events = current.events } = changes;
   const target = URL.parse(url);
   if (target === null || !/^https?:$/.test(target.protocol) || target.username !== '' || url.length > 2000) {
-    throw new Refused(400, 'Use an http or https address without a user name.', 'url');
+    throw new RequestRefused(400, 'Use an http or https address without a user name.', 'url');
   }
-  if (events.length === 0) throw new Refused(400, 'Choose at least one event.', 'events');
+  if (events.length === 0) throw new RequestRefused(400, 'Choose at least one event.', 'events');
   return {
     ...current,
     name: name.slice(0, 255),

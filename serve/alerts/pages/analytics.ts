@@ -5,23 +5,23 @@ import { type Html, html } from '../../http/pages/html.ts';
 import { chart } from '../../metrics/pages/chart.ts';
 import type { Series } from '../../metrics/pages/series.ts';
 import { alertsByDay, type DayOfAlerts, flapping, noisiest, type Range } from '../projects/analytics.ts';
-import type { Desk } from '../services.ts';
+import type { AlertServices } from '../services.ts';
 import { ago, sendProjectPage, visitOf } from './frame.ts';
 
 const DAYS = 30;
 const ROWS = 10;
 
 /** The last 30 days: by day, what is noisiest, what comes back. */
-export function serveAnalyticsPages(pages: FastifyInstance, desk: Desk): void {
+export function serveAnalyticsPages(pages: FastifyInstance, services: AlertServices): void {
   pages.get('/projects/:id/analytics', async (request, reply) => {
-    const visit = await visitOf(desk, request, reply, 'Reporter');
+    const visit = await visitOf(services, request, reply, 'Reporter');
     const project = Number(visit.membership.project.id);
-    const now = desk.accounts.clock.now();
+    const now = services.accounts.clock.now();
     const range = { from: now - DAYS * 86_400_000, until: now + 1 };
     const [days, noisy, coming] = await Promise.all([
-      alertsByDay(desk, project, range),
-      noisiest(desk, project, range, ROWS),
-      flapping(desk, project, range, 3, ROWS),
+      alertsByDay(services, project, range),
+      noisiest(services, project, range, ROWS),
+      flapping(services, project, range, 3, ROWS),
     ]);
     const sum = (of: 'alerts' | 'events' | 'resolved') => days.reduce((total, day) => total + day[of], 0);
     const body = html`<h1>Analytics</h1><p class="lead">The last ${DAYS} days, by UTC day on which alerts were first seen.</p>
@@ -70,7 +70,7 @@ ${plots(days, range)}
       ]),
       empty: 'Nothing came back three times.',
     })}</div></div>`;
-    return sendProjectPage(desk, request, reply, visit, { tab: 'analytics', title: 'Analytics', body });
+    return sendProjectPage(services, request, reply, visit, { tab: 'analytics', title: 'Analytics', body });
   });
 }
 

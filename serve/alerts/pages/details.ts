@@ -1,21 +1,21 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { type Alert, STATUSES, type Status } from '../../../aggregate/alerts/model/alert.ts';
+import { ALERT_STATUSES, type Alert, type AlertStatus } from '../../../aggregate/alerts/model/alert.ts';
 import { button, time } from '../../http/pages/fields.ts';
 import { formOf } from '../../http/pages/forms.ts';
 import { type Html, html } from '../../http/pages/html.ts';
 import { seeOther } from '../../http/pages/page.ts';
-import { ROLES } from '../projects/access.ts';
+import { PROJECT_ROLES } from '../projects/access.ts';
 import { alertOf, changeAlert } from '../projects/actions.ts';
 import { openIncident } from '../projects/incidents.ts';
 import { addNote, notesOf } from '../projects/notes.ts';
 import { type MemberOf, membersOf, usersById } from '../projects/projects.ts';
 import { detailsOf, type HistoryEntry, historyOf } from '../projects/reading.ts';
 import type { Integration, Note } from '../projects/tables.ts';
-import type { Desk } from '../services.ts';
+import type { AlertServices } from '../services.ts';
 import { ago, sendProjectPage, severityTag, statusTag, type Visit, visitOf } from './frame.ts';
 
 const PATH = '/projects/:id/alerts/:iid';
-const CHANGES: Readonly<Record<Status, string>> = {
+const CHANGES: Readonly<Record<AlertStatus, string>> = {
   triggered: 'Reopen',
   acknowledged: 'Acknowledge',
   resolved: 'Resolve',
@@ -25,45 +25,45 @@ const CHANGES: Readonly<Record<Status, string>> = {
 const iidOf = (request: FastifyRequest) => Math.floor(Number((request.params as { iid: string }).iid)) || 0;
 
 /** One alert: everything that is known of it, and what can be done with it. */
-export function serveDetails(pages: FastifyInstance, desk: Desk): void {
+export function serveDetails(pages: FastifyInstance, services: AlertServices): void {
   pages.get(PATH, async (request, reply) => {
-    const visit = await visitOf(desk, request, reply, 'Developer');
-    const alert = await alertOf(desk, visit.membership.project.id, iidOf(request));
-    return sendAlert(desk, request, reply, visit, alert);
+    const visit = await visitOf(services, request, reply, 'Developer');
+    const alert = await alertOf(services, visit.membership.project.id, iidOf(request));
+    return sendAlert(services, request, reply, visit, alert);
   });
   const action = (
     name: string,
     work: (visit: Visit, iid: number, request: FastifyRequest) => Promise<string>,
   ) =>
     pages.post(`${PATH}/${name}`, async (request, reply) => {
-      const visit = await visitOf(desk, request, reply, 'Developer');
+      const visit = await visitOf(services, request, reply, 'Developer');
       const iid = iidOf(request);
       const note = await work(visit, iid, request);
       return seeOther(reply, `/projects/${visit.membership.project.id}/alerts/${iid}`, note);
     });
   action('status', async ({ user, membership: { project } }, iid, request) => {
-    const status = STATUSES.find((name) => name === formOf(request).text('status')) ?? 'triggered';
-    await changeAlert(desk, project.id, iid, user, { status });
+    const status = ALERT_STATUSES.find((name) => name === formOf(request).text('status')) ?? 'triggered';
+    await changeAlert(services, project.id, iid, user, { status });
     return `The alert is ${status}.`;
   });
   action('assign', async ({ user, membership: { project } }, iid, request) => {
     const assignee = formOf(request).text('assignee');
-    await changeAlert(desk, project.id, iid, user, { assignees: assignee === '' ? [] : [assignee] });
+    await changeAlert(services, project.id, iid, user, { assignees: assignee === '' ? [] : [assignee] });
     return assignee === '' ? 'Nobody is assigned.' : 'The alert is assigned.';
   });
   action('notes', async ({ user, membership: { project } }, iid, request) => {
-    await alertOf(desk, project.id, iid);
-    await addNote(desk, project.id, iid, user, formOf(request).text('body'));
+    await alertOf(services, project.id, iid);
+    await addNote(services, project.id, iid, user, formOf(request).text('body'));
     return 'The note is written.';
   });
   action('incident', async ({ user, membership: { project } }, iid) => {
-    const incident = await openIncident(desk, project.id, await alertOf(desk, project.id, iid), user);
+    const incident = await openIncident(services, project.id, await alertOf(services, project.id, iid), user);
     return `Incident #${incident.iid} is open.`;
   });
 }
 
 async function sendAlert(
-  desk: Desk,
+  services: AlertServices,
   request: FastifyRequest,
   reply: FastifyReply,
   visit: Visit,
@@ -71,13 +71,13 @@ async function sendAlert(
 ): Promise<FastifyReply> {
   const { project } = visit.membership;
   const [{ payload, annotations }, history, notes, members, integration] = await Promise.all([
-    detailsOf(desk, alert),
-    historyOf(desk, alert),
-    notesOf(desk, project.id, alert.iid),
-    membersOf(desk, project.id),
-    desk.integrations.get(alert.integration),
+    detailsOf(services, alert),
+    historyOf(services, alert),
+    notesOf(services, project.id, alert.iid),
+    membersOf(services, project.id),
+    services.integrations.get(alert.integration),
   ]);
-  const people = await usersById(desk, [
+  const people = await usersById(services, [
     ...history.map(({ by }) => by),
     ...notes.map(({ author_id }) => author_id),
     ...alert.assignees,
@@ -86,7 +86,7 @@ async function sendAlert(
   const base = `/projects/${project.id}/alerts/${alert.iid}`;
   const others = Object.entries(annotations);
   const body = html`<div class="heading"><div><p class="under">Alert #${alert.iid}</p><h1>${alert.title}</h1>
-<p>${severityTag(alert)} ${statusTag(alert)} <span class="under">${alert.events} ${alert.events === 1 ? 'event' : 'events'}, last seen ${ago(alert.seen_ms, desk.accounts.clock.now())}</span></p></div>
+<p>${severityTag(alert)} ${statusTag(alert)} <span class="under">${alert.events} ${alert.events === 1 ? 'event' : 'events'}, last seen ${ago(alert.seen_ms, services.accounts.clock.now())}</span></p></div>
 ${statusButtons(base, visit.token, alert)}</div>
 <div class="columns"><div>
 ${alert.description && html`<section class="card"><h2>Description</h2><p class="prose">${alert.description}</p></section>`}
@@ -99,11 +99,11 @@ ${incidentCard(base, project.id, visit.token, alert)}
 ${notesCard(base, visit.token, notes, nameOf)}
 <section class="card"><h2>History</h2><ol class="history">${history.map((entry) => html`<li>${time(entry.at)}<span>${told(entry, nameOf)}</span></li>`)}</ol></section>
 </div></div>`;
-  return sendProjectPage(desk, request, reply, visit, { tab: 'alerts', title: alert.title, body });
+  return sendProjectPage(services, request, reply, visit, { tab: 'alerts', title: alert.title, body });
 }
 
 function statusButtons(base: string, token: Html, alert: Alert): Html {
-  const offered = STATUSES.filter((status) => status !== alert.status);
+  const offered = ALERT_STATUSES.filter((status) => status !== alert.status);
   return html`<div class="actions">${offered.map(
     (
       status,
@@ -143,7 +143,7 @@ const link = (text: string): Html | string =>
   /^https?:\/\//i.test(text) ? html`<a href="${text}" rel="noopener noreferrer">${text}</a>` : text;
 
 function assignForm(base: string, token: Html, alert: Alert, members: readonly MemberOf[]): Html {
-  const offered = members.filter(({ level }) => level >= ROLES.Developer);
+  const offered = members.filter(({ level }) => level >= PROJECT_ROLES.Developer);
   return html`<section class="card"><h2>Assignee</h2><form class="inline" method="post" action="${base}/assign">${token}
 <select name="assignee" aria-label="Assignee"><option value="">Nobody</option>${offered.map(
     ({ user }) =>

@@ -5,8 +5,14 @@ import { type Html, html } from '../../http/pages/html.ts';
 import { sendPage } from '../../http/pages/page.ts';
 import { requireUser } from '../../identity/accounts/sessions.ts';
 import type { User } from '../../identity/accounts/tables.ts';
-import { type Membership, membershipOf, ROLES, type Role, requireRole } from '../projects/access.ts';
-import type { Desk } from '../services.ts';
+import {
+  type Membership,
+  membershipOf,
+  PROJECT_ROLES,
+  type ProjectRole,
+  requireRole,
+} from '../projects/access.ts';
+import type { AlertServices } from '../services.ts';
 
 // What the pages of a project have in common.
 
@@ -30,16 +36,16 @@ export interface Visit {
 
 /** Who looks at which project; throws when they may not. */
 export async function visitOf(
-  desk: Desk,
+  services: AlertServices,
   request: FastifyRequest,
   reply: FastifyReply,
-  role: Role,
+  role: ProjectRole,
 ): Promise<Visit> {
-  const user = await requireUser(desk.accounts, request);
+  const user = await requireUser(services.accounts, request);
   const { id = '' } = request.params as { id?: string };
-  const membership = await membershipOf(desk, id, user);
+  const membership = await membershipOf(services, id, user);
   requireRole(membership, role);
-  const token = await formToken(desk.accounts, request, reply);
+  const token = await formToken(services.accounts, request, reply);
   return { user, membership, token };
 }
 
@@ -52,20 +58,20 @@ export interface ProjectPage {
 
 /** A page inside a project, with its name and its tabs. */
 export function sendProjectPage(
-  desk: Desk,
+  services: AlertServices,
   request: FastifyRequest,
   reply: FastifyReply,
   { membership: { project, level } }: Visit,
   { tab, title, body, status = 200 }: ProjectPage,
 ): Promise<FastifyReply> {
-  const tabs = TABS.filter(({ least }) => level >= ROLES[least]).map(
+  const tabs = TABS.filter(({ least }) => level >= PROJECT_ROLES[least]).map(
     ({ name, label }) =>
       html`<li><a href="/projects/${project.id}/${name}"${name === tab && html` aria-current="page"`}>${label}</a></li>`,
   );
   const page = html`<p class="trail"><a href="/projects">Projects</a> / ${project.name}</p>
 <nav class="tabs" aria-label="Project"><ul>${tabs}</ul></nav>
 ${body}`;
-  return sendPage(desk.accounts, request, reply, {
+  return sendPage(services.accounts, request, reply, {
     title: `${title} · ${project.name}`,
     body: page,
     layout: 'wide',

@@ -17,9 +17,9 @@ import {
   type WithKey,
 } from '../integrations/integrations.ts';
 import { deliveriesOf } from '../notifications/webhook-sender.ts';
-import { Refused, ROLES } from '../projects/access.ts';
+import { PROJECT_ROLES, RequestRefused } from '../projects/access.ts';
 import type { Integration, IntegrationType } from '../projects/tables.ts';
-import type { Desk } from '../services.ts';
+import type { AlertServices } from '../services.ts';
 import { ago, select, sendProjectPage, type Visit, visitOf } from './frame.ts';
 import { DELIVERIES_SHOWN, deliveryTable } from './webhooks.ts';
 
@@ -36,61 +36,70 @@ export const integrationIdOf = (request: FastifyRequest) =>
 export const pathOf = ({ project_id, id }: Integration) => `/projects/${project_id}/integrations/${id}`;
 
 /** Where alerts come from: the list, one with its credentials, and what is done to them. */
-export function serveIntegrationPages(pages: FastifyInstance, desk: Desk, url: () => string): void {
+export function serveIntegrationPages(
+  pages: FastifyInstance,
+  services: AlertServices,
+  url: () => string,
+): void {
   pages.get(LIST, async (request, reply) => {
-    const visit = await visitOf(desk, request, reply, 'Developer');
-    return sendList(desk, request, reply, visit, null);
+    const visit = await visitOf(services, request, reply, 'Developer');
+    return sendList(services, request, reply, visit, null);
   });
   pages.post(LIST, async (request, reply) => {
-    const visit = await visitOf(desk, request, reply, 'Maintainer');
+    const visit = await visitOf(services, request, reply, 'Maintainer');
     const form = formOf(request);
     const [type] = Object.entries(TYPES).find(([name]) => name === form.text('type')) ?? ['http'];
     try {
       const given = { name: form.text('name'), api_url: form.text('api_url') };
-      const made = await createIntegration(desk, visit.membership.project, type as IntegrationType, given);
-      return await sendOne(desk, request, reply, visit, made.integration, url, made);
+      const made = await createIntegration(
+        services,
+        visit.membership.project,
+        type as IntegrationType,
+        given,
+      );
+      return await sendOne(services, request, reply, visit, made.integration, url, made);
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      return sendList(desk, request, reply, visit, error);
+      if (!(error instanceof RequestRefused)) throw error;
+      return sendList(services, request, reply, visit, error);
     }
   });
   pages.get(ONE, async (request, reply) => {
-    const visit = await visitOf(desk, request, reply, 'Maintainer');
-    const integration = await integrationOf(desk, visit.membership.project, integrationIdOf(request));
-    return sendOne(desk, request, reply, visit, integration, url, null);
+    const visit = await visitOf(services, request, reply, 'Maintainer');
+    const integration = await integrationOf(services, visit.membership.project, integrationIdOf(request));
+    return sendOne(services, request, reply, visit, integration, url, null);
   });
   for (const [name, work] of [['reset', resetKey] as const, ['rotate', rotateFor24Hours] as const]) {
     pages.post(`${ONE}/${name}`, async (request, reply) => {
-      const visit = await visitOf(desk, request, reply, 'Maintainer');
-      const made = await work(desk, visit.membership.project, integrationIdOf(request));
-      return sendOne(desk, request, reply, visit, made.integration, url, made);
+      const visit = await visitOf(services, request, reply, 'Maintainer');
+      const made = await work(services, visit.membership.project, integrationIdOf(request));
+      return sendOne(services, request, reply, visit, made.integration, url, made);
     });
   }
-  serveChanges(pages, desk);
+  serveChanges(pages, services);
 }
 
-const rotateFor24Hours: typeof resetKey = (desk, project, id) => rotateKey(desk, project, id, 24);
+const rotateFor24Hours: typeof resetKey = (services, project, id) => rotateKey(services, project, id, 24);
 
-function serveChanges(pages: FastifyInstance, desk: Desk): void {
+function serveChanges(pages: FastifyInstance, services: AlertServices): void {
   const action = (
     name: string,
     work: (visit: Visit, id: string, request: FastifyRequest) => Promise<string>,
   ) =>
     pages.post(`${ONE}/${name}`, async (request, reply) => {
-      const visit = await visitOf(desk, request, reply, 'Maintainer');
+      const visit = await visitOf(services, request, reply, 'Maintainer');
       const list = `/projects/${visit.membership.project.id}/integrations`;
       const id = integrationIdOf(request);
       try {
         const note = await work(visit, id, request);
         return seeOther(reply, name === 'delete' ? list : `${list}/${id}`, note);
       } catch (error) {
-        if (!(error instanceof Refused) || error.status === 404) throw error;
+        if (!(error instanceof RequestRefused) || error.status === 404) throw error;
         return seeOther(reply, `${list}/${id}`, error.message, 'bad');
       }
     });
   action('save', async ({ membership: { project } }, id, request) => {
     const form = formOf(request);
-    await changeIntegration(desk, project, id, {
+    await changeIntegration(services, project, id, {
       name: form.text('name'),
       is_active: form.has('active'),
       ...(form.has('api_url') ? { api_url: form.text('api_url') } : {}),
@@ -99,27 +108,27 @@ function serveChanges(pages: FastifyInstance, desk: Desk): void {
     return 'The integration is saved.';
   });
   action('end-old-key', async ({ membership: { project } }, id) => {
-    await endOldKey(desk, project, id);
+    await endOldKey(services, project, id);
     return 'The old key is dead.';
   });
   action('delete', async ({ membership: { project } }, id) => {
-    await deleteIntegration(desk, project, id);
+    await deleteIntegration(services, project, id);
     return 'The integration is deleted.';
   });
 }
 
 async function sendList(
-  desk: Desk,
+  services: AlertServices,
   request: FastifyRequest,
   reply: FastifyReply,
   visit: Visit,
-  error: Refused | null,
+  error: RequestRefused | null,
 ): Promise<FastifyReply> {
   const { project, level } = visit.membership;
-  const mayChange = level >= ROLES.Maintainer;
-  const found = await integrationsOf(desk, project.id);
-  const now = desk.accounts.clock.now();
-  const pulses = await Promise.all(found.map(({ id }) => pulseOf(desk, id)));
+  const mayChange = level >= PROJECT_ROLES.Maintainer;
+  const found = await integrationsOf(services, project.id);
+  const now = services.accounts.clock.now();
+  const pulses = await Promise.all(found.map(({ id }) => pulseOf(services, id)));
   const rows = found.map((integration, i) => [
     mayChange ? html`<a href="${pathOf(integration)}">${integration.name}</a>` : html`${integration.name}`,
     html`${TYPES[integration.type as IntegrationType]}`,
@@ -144,7 +153,7 @@ ${textField({ name: 'api_url', label: 'Address of the on-call tool or metrics se
 <button>Make the integration</button></form></section>`
 }`;
   const status = error === null ? 200 : 422;
-  return sendProjectPage(desk, request, reply, visit, {
+  return sendProjectPage(services, request, reply, visit, {
     tab: 'integrations',
     title: 'Integrations',
     body,
@@ -153,7 +162,7 @@ ${textField({ name: 'api_url', label: 'Address of the on-call tool or metrics se
 }
 
 async function sendOne(
-  desk: Desk,
+  services: AlertServices,
   request: FastifyRequest,
   reply: FastifyReply,
   visit: Visit,
@@ -161,7 +170,7 @@ async function sendOne(
   url: () => string,
   made: WithKey | null,
 ): Promise<FastifyReply> {
-  const now = desk.accounts.clock.now();
+  const now = services.accounts.clock.now();
   const beats = integration.heartbeat_minutes > 0;
   const address = `${url()}${addressOf(integration.type === 'prometheus' ? 'prometheus' : 'http', integration.id)}`;
   const body = html`${heading(integration, 'settings')}
@@ -171,12 +180,16 @@ ${textField({ name: 'name', label: 'Name', value: integration.name })}
 <label class="choice"><input type="checkbox" name="active" value="on"${integration.is_active && html` checked`}><div><b>Active</b><span>A switched-off integration answers 403.</span></div></label>
 ${integration.type !== 'http' && textField({ name: 'api_url', label: integration.type === 'oncall' ? 'Address of the on-call tool' : 'API base URL', value: integration.api_url, required: integration.type === 'oncall', hint: integration.type === 'oncall' ? 'Every alert is passed on to it.' : 'Of the metrics server; nothing depends on it.' })}
 ${textField({ name: 'heartbeat', label: 'Heartbeat, minutes', value: String(integration.heartbeat_minutes), hint: 'An alert is raised when the source is silent for so long; 0 turns it off.' })}
-${beats && html`<p>${heartbeat(integration, await pulseOf(desk, integration.id), now)}</p>`}
+${beats && html`<p>${heartbeat(integration, await pulseOf(services, integration.id), now)}</p>`}
 <button>Save</button></form></section>
 ${credentials(integration, address, visit.token, now)}</div>
-${integration.type === 'oncall' && html`<section class="card"><h2>Passed on lately</h2><p class="hint">Every attempt of the last week. What fails is tried again, later and later, for a day.</p>${deliveryTable(await deliveriesOf(desk, integration.id, DELIVERIES_SHOWN), integration.project_id)}</section>`}
+${integration.type === 'oncall' && html`<section class="card"><h2>Passed on lately</h2><p class="hint">Every attempt of the last week. What fails is tried again, later and later, for a day.</p>${deliveryTable(await deliveriesOf(services, integration.id, DELIVERIES_SHOWN), integration.project_id)}</section>`}
 <section class="card"><h2>Delete</h2><p>Its address and key stop at once. Alerts that it brought stay.</p>${button(`${pathOf(integration)}/delete`, visit.token, 'Delete the integration', `Delete ${integration.name}`, 'danger')}</section>`;
-  return sendProjectPage(desk, request, reply, visit, { tab: 'integrations', title: integration.name, body });
+  return sendProjectPage(services, request, reply, visit, {
+    tab: 'integrations',
+    title: integration.name,
+    body,
+  });
 }
 
 /** Whether a source that should be heard regularly is. */

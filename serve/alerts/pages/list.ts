@@ -1,8 +1,13 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type Alert, SEVERITIES, type Severity, type Status } from '../../../aggregate/alerts/model/alert.ts';
+import {
+  type Alert,
+  type AlertStatus,
+  SEVERITIES,
+  type Severity,
+} from '../../../aggregate/alerts/model/alert.ts';
 import { type Html, html } from '../../http/pages/html.ts';
 import { integrationsOf } from '../integrations/integrations.ts';
-import { ROLES } from '../projects/access.ts';
+import { PROJECT_ROLES } from '../projects/access.ts';
 import { usersById } from '../projects/projects.ts';
 import {
   type AlertFilter,
@@ -12,13 +17,13 @@ import {
   type Sort,
   type StatusCounts,
 } from '../projects/reading.ts';
-import type { Desk } from '../services.ts';
+import type { AlertServices } from '../services.ts';
 import { ago, select, sendProjectPage, severityTag, statusTag, visitOf } from './frame.ts';
 
 const STATUS_TABS: readonly (readonly [
   name: keyof StatusCounts,
   label: string,
-  statuses: readonly Status[],
+  statuses: readonly AlertStatus[],
 ])[] = [
   ['open', 'Open', ['triggered', 'acknowledged']],
   ['triggered', 'Triggered', ['triggered']],
@@ -73,9 +78,9 @@ function askedOf(request: FastifyRequest): Asked {
 }
 
 /** The list of a project's alerts: counters, filters, search, order. All of it is in the address. */
-export function serveList(pages: FastifyInstance, desk: Desk): void {
+export function serveList(pages: FastifyInstance, services: AlertServices): void {
   pages.get('/projects/:id/alerts', async (request, reply) => {
-    const visit = await visitOf(desk, request, reply, 'Developer');
+    const visit = await visitOf(services, request, reply, 'Developer');
     const { project, level } = visit.membership;
     const asked = askedOf(request);
     const [, , statuses] = asked.tab;
@@ -83,23 +88,23 @@ export function serveList(pages: FastifyInstance, desk: Desk): void {
     const number = Number(project.id);
     const [rows, counts, integrations] = await Promise.all([
       listAlerts(
-        desk,
+        services,
         number,
         { ...asked.filter, status: statuses },
         { sort, descending: direction === 'desc' },
         { number: asked.page, size: PAGE_SIZE },
       ),
-      countAlerts(desk, number, asked.filter),
-      integrationsOf(desk, project.id),
+      countAlerts(services, number, asked.filter),
+      integrationsOf(services, project.id),
     ]);
     const sources = integrations.map(({ id, name }): Option => [id, name]);
-    const now = desk.accounts.clock.now();
+    const now = services.accounts.clock.now();
     const body = html`<h1>Alerts</h1>
 ${statusTabs(project.id, asked, counts)}
-${filterForm(project.id, asked, await assigneesOf(desk, rows), sources)}
-${rows.length === 0 ? emptyList(project.id, asked, counts, level) : alertTable(rows, await namesOf(desk, rows), now)}
+${filterForm(project.id, asked, await assigneesOf(services, rows), sources)}
+${rows.length === 0 ? emptyList(project.id, asked, counts, level) : alertTable(rows, await namesOf(services, rows), now)}
 ${pager(project.id, asked, counts[asked.tab[0]])}`;
-    return sendProjectPage(desk, request, reply, visit, { tab: 'alerts', title: 'Alerts', body });
+    return sendProjectPage(services, request, reply, visit, { tab: 'alerts', title: 'Alerts', body });
   });
 }
 
@@ -118,9 +123,9 @@ function statusTabs(id: string, asked: Asked, counts: StatusCounts): Html {
 
 type Option = [value: string, label: string];
 
-async function assigneesOf(desk: Desk, rows: readonly Alert[]): Promise<Option[]> {
+async function assigneesOf(services: AlertServices, rows: readonly Alert[]): Promise<Option[]> {
   const users = await usersById(
-    desk,
+    services,
     rows.flatMap(({ assignees }) => assignees),
   );
   return [...users.values()].map(({ id, username }) => [id, `@${username}`]);
@@ -145,7 +150,8 @@ ${select('sort', 'Order', SORT_LABELS, sort)}
 <button class="second">Apply</button></form>`;
 }
 
-const namesOf = async (desk: Desk, rows: readonly Alert[]) => new Map(await assigneesOf(desk, rows));
+const namesOf = async (services: AlertServices, rows: readonly Alert[]) =>
+  new Map(await assigneesOf(services, rows));
 
 function alertTable(rows: readonly Alert[], names: ReadonlyMap<string, string>, now: number): Html {
   return html`<div class="table" role="region" aria-label="Alerts" tabindex="0"><table class="alerts">
@@ -163,7 +169,7 @@ function emptyList(id: string, { given }: Asked, counts: StatusCounts, level: nu
   if (counts.all > 0 || Object.values(given).some((value) => value !== ''))
     return html`<p class="empty">No alert is like this. Another status or search may have some.</p>`;
   const next =
-    level >= ROLES.Maintainer
+    level >= PROJECT_ROLES.Maintainer
       ? html`<a href="/projects/${id}/integrations">Make an integration</a> and send a test alert to see the first one.`
       : html`A Maintainer of the project connects the monitoring tools.`;
   return html`<p class="empty">No alerts yet. ${next}</p>`;

@@ -12,9 +12,9 @@ import { type Html, html } from '../../http/pages/html.ts';
 import { seeOther } from '../../http/pages/page.ts';
 import { changeIntegration, integrationOf, preview, sampleFields } from '../integrations/integrations.ts';
 import { sendTest } from '../integrations/test-alert.ts';
-import { Refused } from '../projects/access.ts';
+import { RequestRefused } from '../projects/access.ts';
 import type { Integration } from '../projects/tables.ts';
-import type { Desk } from '../services.ts';
+import type { AlertServices } from '../services.ts';
 import { sendProjectPage, severityTag, type Visit, visitOf } from './frame.ts';
 import { heading, integrationIdOf, ONE, pathOf } from './integrations.ts';
 
@@ -41,19 +41,19 @@ const EXAMPLE = `{
 }`;
 
 /** The mapping editor, and the form that sends a test alert. */
-export function serveMappingPages(pages: FastifyInstance, desk: Desk): void {
+export function serveMappingPages(pages: FastifyInstance, services: AlertServices): void {
   pages.get(`${ONE}/mapping`, async (request, reply) => {
-    const visit = await visitOf(desk, request, reply, 'Maintainer');
-    const integration = await integrationOf(desk, visit.membership.project, integrationIdOf(request));
-    return sendMapping(desk, request, reply, visit, integration, null);
+    const visit = await visitOf(services, request, reply, 'Maintainer');
+    const integration = await integrationOf(services, visit.membership.project, integrationIdOf(request));
+    return sendMapping(services, request, reply, visit, integration, null);
   });
   pages.post(`${ONE}/sample`, async (request, reply) =>
-    change(desk, request, reply, 'The sample is saved. Now map its fields.', (form) => ({
+    change(services, request, reply, 'The sample is saved. Now map its fields.', (form) => ({
       sample: form.text('sample'),
     })),
   );
   pages.post(`${ONE}/mapping`, async (request, reply) =>
-    change(desk, request, reply, 'The mapping is saved.', (form) => {
+    change(services, request, reply, 'The mapping is saved.', (form) => {
       const chosen = MAPPED_FIELDS.flatMap((field): [MappedField, Path][] => {
         const text = form.text(field);
         return text === '' ? [] : [[field, pathIn(text)]];
@@ -61,7 +61,7 @@ export function serveMappingPages(pages: FastifyInstance, desk: Desk): void {
       return { mapping: Object.fromEntries(chosen) as Mapping };
     }),
   );
-  serveTest(pages, desk);
+  serveTest(pages, services);
 }
 
 /** The value of an option is its path; anything else that somebody sends leads nowhere. */
@@ -75,36 +75,36 @@ function pathIn(text: string): Path {
 }
 
 async function change(
-  desk: Desk,
+  services: AlertServices,
   request: FastifyRequest,
   reply: FastifyReply,
   note: string,
   changes: (form: ReturnType<typeof formOf>) => { sample?: string; mapping?: Mapping },
 ): Promise<FastifyReply> {
-  const visit = await visitOf(desk, request, reply, 'Maintainer');
+  const visit = await visitOf(services, request, reply, 'Maintainer');
   const { project } = visit.membership;
   const id = integrationIdOf(request);
   try {
-    const integration = await changeIntegration(desk, project, id, changes(formOf(request)));
+    const integration = await changeIntegration(services, project, id, changes(formOf(request)));
     return seeOther(reply, `${pathOf(integration)}/mapping`, note);
   } catch (error) {
-    if (!(error instanceof Refused) || error.status === 404) throw error;
-    return sendMapping(desk, request, reply, visit, await integrationOf(desk, project, id), error);
+    if (!(error instanceof RequestRefused) || error.status === 404) throw error;
+    return sendMapping(services, request, reply, visit, await integrationOf(services, project, id), error);
   }
 }
 
 async function sendMapping(
-  desk: Desk,
+  services: AlertServices,
   request: FastifyRequest,
   reply: FastifyReply,
   visit: Visit,
   integration: Integration,
-  error: Refused | null,
+  error: RequestRefused | null,
 ): Promise<FastifyReply> {
   const sample = formOf(request).text('sample') || integration.sample;
   const mapping = integration.mapping === '' ? {} : (JSON.parse(integration.mapping) as Mapping);
   const isPremium = visit.membership.project.plan === 'premium';
-  const fields = integration.sample === '' ? [] : sampleFields(desk, integration.sample);
+  const fields = integration.sample === '' ? [] : sampleFields(services, integration.sample);
   const base = pathOf(integration);
   const body = html`${heading(integration, 'mapping')}
 ${error && html`<p class="note bad" role="alert">${error.message}</p>`}
@@ -115,9 +115,9 @@ ${!isPremium && html`<p class="note warn">Custom mapping needs the premium plan.
 <section class="card"><h2>2. Where the fields are</h2>${
     fields.length === 0
       ? html`<p class="empty">Save a sample first.</p>`
-      : html`<form method="post" action="${base}/mapping">${visit.token}<div class="mapping">${MAPPED_FIELDS.map((field) => fieldRow(field, fields, mapping[field]))}</div><button>Save the mapping</button></form>${previewOf(desk, integration, mapping)}`
+      : html`<form method="post" action="${base}/mapping">${visit.token}<div class="mapping">${MAPPED_FIELDS.map((field) => fieldRow(field, fields, mapping[field]))}</div><button>Save the mapping</button></form>${previewOf(services, integration, mapping)}`
   }</section></div>`;
-  return sendProjectPage(desk, request, reply, visit, {
+  return sendProjectPage(services, request, reply, visit, {
     tab: 'integrations',
     title: `Mapping of ${integration.name}`,
     body,
@@ -135,28 +135,28 @@ function fieldRow(field: MappedField, fields: readonly SampleField[], chosen: Pa
   })}</select>`;
 }
 
-function previewOf(desk: Desk, integration: Integration, mapping: Mapping): Html {
-  const [item] = preview(desk, integration, mapping, integration.sample);
+function previewOf(services: AlertServices, integration: Integration, mapping: Mapping): Html {
+  const [item] = preview(services, integration, mapping, integration.sample);
   if (!item) return html``;
   return html`<h2 class="spaced">The sample becomes</h2><dl class="facts"><dt>Title</dt><dd>${item.title}</dd><dt>Severity</dt><dd>${severityTag(item)}</dd>
 ${item.description && html`<dt>Description</dt><dd>${item.description}</dd>`}${item.service && html`<dt>Service</dt><dd>${item.service}</dd>`}${item.hosts.length > 0 && html`<dt>Hosts</dt><dd>${item.hosts.join(', ')}</dd>`}
 <dt>It is over</dt><dd>${item.recovers ? 'yes: it resolves the alert' : 'no'}</dd></dl>`;
 }
 
-function serveTest(pages: FastifyInstance, desk: Desk): void {
+function serveTest(pages: FastifyInstance, services: AlertServices): void {
   const path = `${ONE}/test`;
   pages.get(path, async (request, reply) => {
-    const visit = await visitOf(desk, request, reply, 'Developer');
-    const integration = await integrationOf(desk, visit.membership.project, integrationIdOf(request));
-    return sendTestPage(desk, request, reply, visit, integration, null);
+    const visit = await visitOf(services, request, reply, 'Developer');
+    const integration = await integrationOf(services, visit.membership.project, integrationIdOf(request));
+    return sendTestPage(services, request, reply, visit, integration, null);
   });
   pages.post(path, async (request, reply) => {
-    const visit = await visitOf(desk, request, reply, 'Developer');
+    const visit = await visitOf(services, request, reply, 'Developer');
     const { project } = visit.membership;
-    const integration = await integrationOf(desk, project, integrationIdOf(request));
+    const integration = await integrationOf(services, project, integrationIdOf(request));
     try {
       const { created, outcomes } = await sendTest(
-        desk,
+        services,
         project,
         integration.id,
         formOf(request).text('payload'),
@@ -168,17 +168,17 @@ function serveTest(pages: FastifyInstance, desk: Desk): void {
         created.length > 0
           ? html`<p class="note good" role="status">The test alert arrived and made${links}.</p>`
           : html`<p class="note good" role="status">The test alert arrived: ${outcomes.join(', ')}. It made no new alert.</p>`;
-      return await sendTestPage(desk, request, reply, visit, integration, told);
+      return await sendTestPage(services, request, reply, visit, integration, told);
     } catch (error) {
-      if (!(error instanceof Refused) || error.status === 404) throw error;
+      if (!(error instanceof RequestRefused) || error.status === 404) throw error;
       const told = html`<p class="note bad" role="alert">${error.message}</p>`;
-      return sendTestPage(desk, request, reply, visit, integration, told, 422);
+      return sendTestPage(services, request, reply, visit, integration, told, 422);
     }
   });
 }
 
 function sendTestPage(
-  desk: Desk,
+  services: AlertServices,
   request: FastifyRequest,
   reply: FastifyReply,
   visit: Visit,
@@ -192,7 +192,7 @@ function sendTestPage(
 <div class="field"><label for="payload">Payload</label><textarea id="payload" name="payload" rows="14" spellcheck="false" required>${payload}</textarea>
 <p class="hint">JSON, generic or in the Prometheus format. It goes the way of every alert and makes a real one.</p></div>
 <button>Send</button></form></section>`;
-  return sendProjectPage(desk, request, reply, visit, {
+  return sendProjectPage(services, request, reply, visit, {
     tab: 'integrations',
     title: `Test of ${integration.name}`,
     body,

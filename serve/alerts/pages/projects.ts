@@ -5,7 +5,7 @@ import { html } from '../../http/pages/html.ts';
 import { seeOther, sendPage } from '../../http/pages/page.ts';
 import { requireUser } from '../../identity/accounts/sessions.ts';
 import type { User } from '../../identity/accounts/tables.ts';
-import { Refused, ROLES, requireRole, roleOf } from '../projects/access.ts';
+import { PROJECT_ROLES, RequestRefused, requireRole, roleOf } from '../projects/access.ts';
 import {
   changeProject,
   createProject,
@@ -16,50 +16,51 @@ import {
   userNamed,
 } from '../projects/projects.ts';
 import { countAlerts } from '../projects/reading.ts';
-import type { Desk } from '../services.ts';
+import type { AlertServices } from '../services.ts';
 import { select, sendProjectPage, visitOf } from './frame.ts';
 
 /** Projects, their members and their settings. */
-export function serveProjectPages(pages: FastifyInstance, desk: Desk): void {
+export function serveProjectPages(pages: FastifyInstance, services: AlertServices): void {
   pages.get('/projects', async (request, reply) => {
-    const user = await requireUser(desk.accounts, request);
-    return sendProjects(desk, request, reply, user, null);
+    const user = await requireUser(services.accounts, request);
+    return sendProjects(services, request, reply, user, null);
   });
   pages.post('/projects', async (request, reply) => {
-    const user = await requireUser(desk.accounts, request);
+    const user = await requireUser(services.accounts, request);
     try {
-      const project = await createProject(desk, user, { name: formOf(request).text('name') });
+      const project = await createProject(services, user, { name: formOf(request).text('name') });
       return seeOther(
         reply,
         `/projects/${project.id}/integrations`,
         'The project is made. Connect a source of alerts.',
       );
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      return sendProjects(desk, request, reply, user, error);
+      if (!(error instanceof RequestRefused)) throw error;
+      return sendProjects(services, request, reply, user, error);
     }
   });
   pages.get('/projects/:id', async (request, reply) => {
-    const { membership } = await visitOf(desk, request, reply, 'Guest');
-    const tab = membership.level >= ROLES.Developer ? 'alerts' : 'members';
+    const { membership } = await visitOf(services, request, reply, 'Guest');
+    const tab = membership.level >= PROJECT_ROLES.Developer ? 'alerts' : 'members';
     return seeOther(reply, `/projects/${membership.project.id}/${tab}`);
   });
-  serveMembers(pages, desk);
-  serveSettings(pages, desk);
+  serveMembers(pages, services);
+  serveSettings(pages, services);
 }
 
 async function sendProjects(
-  desk: Desk,
+  services: AlertServices,
   request: FastifyRequest,
   reply: FastifyReply,
   user: User,
-  error: Refused | null,
+  error: RequestRefused | null,
 ): Promise<FastifyReply> {
-  const token = await formToken(desk.accounts, request, reply);
-  const found = await projectsOf(desk, user);
+  const token = await formToken(services.accounts, request, reply);
+  const found = await projectsOf(services, user);
   const rows = await Promise.all(
     found.map(async ({ project, level }) => {
-      const counts = level >= ROLES.Developer ? await countAlerts(desk, Number(project.id), {}) : null;
+      const counts =
+        level >= PROJECT_ROLES.Developer ? await countAlerts(services, Number(project.id), {}) : null;
       return [
         html`<a href="/projects/${project.id}">${project.name}</a>`,
         html`${roleOf(level)}`,
@@ -76,7 +77,7 @@ ${table({ caption: 'Projects', head: ['Name', 'Your role', 'Alerts', 'Plan', 'Cr
 <section class="card"><h2>New project</h2><form method="post" action="/projects">${token}
 ${textField({ name: 'name', label: 'Name', value: formOf(request).text('name'), hint: 'Such as the team or the system that is watched.', fault: error?.message })}
 <button>Make the project</button></form></section>`;
-  return sendPage(desk.accounts, request, reply, {
+  return sendPage(services.accounts, request, reply, {
     title: 'Projects',
     body,
     layout: 'wide',
@@ -84,15 +85,18 @@ ${textField({ name: 'name', label: 'Name', value: formOf(request).text('name'), 
   });
 }
 
-const LEVEL_OPTIONS = Object.entries(ROLES).map(([role, level]): [string, string] => [String(level), role]);
+const LEVEL_OPTIONS = Object.entries(PROJECT_ROLES).map(([role, level]): [string, string] => [
+  String(level),
+  role,
+]);
 
-function serveMembers(pages: FastifyInstance, desk: Desk): void {
+function serveMembers(pages: FastifyInstance, services: AlertServices): void {
   const path = '/projects/:id/members';
   pages.get(path, async (request, reply) => {
-    const visit = await visitOf(desk, request, reply, 'Guest');
+    const visit = await visitOf(services, request, reply, 'Guest');
     const { project, level } = visit.membership;
-    const mayChange = level >= ROLES.Maintainer;
-    const members = await membersOf(desk, project.id);
+    const mayChange = level >= PROJECT_ROLES.Maintainer;
+    const members = await membersOf(services, project.id);
     const base = `/projects/${project.id}/members`;
     const rows = members.map(({ user, level: of, since }) => [
       html`@${user.username} <span class="under">${user.name}</span>`,
@@ -119,18 +123,18 @@ ${textField({ name: 'user', label: 'User name', hint: 'As it stands in their pro
   )}<button>Add</button></div></form>
 <dl class="facts"><dt>Guest</dt><dd>sees the project and its members</dd><dt>Reporter</dt><dd>sees incidents and analytics</dd><dt>Developer</dt><dd>works on alerts, sends test alerts</dd><dt>Maintainer</dt><dd>sets up integrations, webhooks and members</dd><dt>Owner</dt><dd>also changes the plan and deletes the project</dd></dl></section>`
 }`;
-    return sendProjectPage(desk, request, reply, visit, { tab: 'members', title: 'Members', body });
+    return sendProjectPage(services, request, reply, visit, { tab: 'members', title: 'Members', body });
   });
   for (const mode of ['add', 'change', 'remove'] as const) {
     pages.post(`${path}/${mode}`, async (request, reply) => {
-      const visit = await visitOf(desk, request, reply, 'Guest');
+      const visit = await visitOf(services, request, reply, 'Guest');
       const form = formOf(request);
       const base = `/projects/${visit.membership.project.id}/members`;
       try {
-        const user = await userNamed(desk, form.text('user'));
+        const user = await userNamed(services, form.text('user'));
         if (mode !== 'remove' || user.id !== visit.user.id) requireRole(visit.membership, 'Maintainer');
         await setMember(
-          desk,
+          services,
           visit.membership,
           user,
           mode === 'remove' ? 0 : Number(form.text('level')),
@@ -140,19 +144,19 @@ ${textField({ name: 'user', label: 'User name', hint: 'As it stands in their pro
           return seeOther(reply, '/projects', 'You left the project.');
         return seeOther(reply, base, 'The members are changed.');
       } catch (error) {
-        if (!(error instanceof Refused)) throw error;
+        if (!(error instanceof RequestRefused)) throw error;
         return seeOther(reply, base, error.message, 'bad');
       }
     });
   }
 }
 
-function serveSettings(pages: FastifyInstance, desk: Desk): void {
+function serveSettings(pages: FastifyInstance, services: AlertServices): void {
   const path = '/projects/:id/settings';
   pages.get(path, async (request, reply) => {
-    const visit = await visitOf(desk, request, reply, 'Maintainer');
+    const visit = await visitOf(services, request, reply, 'Maintainer');
     const { project, level } = visit.membership;
-    const isOwner = level >= ROLES.Owner;
+    const isOwner = level >= PROJECT_ROLES.Owner;
     const base = `/projects/${project.id}/settings`;
     const check = (name: string, isOn: boolean, title: string, detail: string) =>
       html`<label class="choice"><input type="checkbox" name="${name}" value="on"${isOn && html` checked`}><div><b>${title}</b><span>${detail}</span></div></label>`;
@@ -175,15 +179,15 @@ ${
 }
 <button>Save</button></form></section>
 ${isOwner && html`<section class="card"><h2>Delete the project</h2><p>Its webhooks stop at once.</p>${button(`${base}/delete`, visit.token, 'Delete the project', `Delete ${project.name}`, 'danger')}</section>`}`;
-    return sendProjectPage(desk, request, reply, visit, { tab: 'settings', title: 'Settings', body });
+    return sendProjectPage(services, request, reply, visit, { tab: 'settings', title: 'Settings', body });
   });
   pages.post(path, async (request, reply) => {
-    const visit = await visitOf(desk, request, reply, 'Maintainer');
+    const visit = await visitOf(services, request, reply, 'Maintainer');
     const form = formOf(request);
     const plan = form.text('plan');
     const isPlan = plan === 'free' || plan === 'premium';
     if (isPlan && plan !== visit.membership.project.plan) requireRole(visit.membership, 'Owner');
-    await changeProject(desk, visit.membership.project.id, {
+    await changeProject(services, visit.membership.project.id, {
       name: form.text('name'),
       makes_incidents: form.has('makes_incidents'),
       closes_incidents: form.has('closes_incidents'),
@@ -192,8 +196,8 @@ ${isOwner && html`<section class="card"><h2>Delete the project</h2><p>Its webhoo
     return seeOther(reply, `/projects/${visit.membership.project.id}/settings`, 'The settings are saved.');
   });
   pages.post(`${path}/delete`, async (request, reply) => {
-    const visit = await visitOf(desk, request, reply, 'Owner');
-    await deleteProject(desk, visit.membership.project.id);
+    const visit = await visitOf(services, request, reply, 'Owner');
+    await deleteProject(services, visit.membership.project.id);
     return seeOther(reply, '/projects', 'The project is deleted.');
   });
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { servePages } from '../../http/pages/page.ts';
-import type { Desk } from '../services.ts';
+import type { AlertServices } from '../services.ts';
 import { serveAnalyticsPages } from './analytics.ts';
 import { serveDetails } from './details.ts';
 import { serveIncidentPages } from './incidents.ts';
@@ -11,15 +11,19 @@ import { serveProjectPages } from './projects.ts';
 import { serveHookPages } from './webhooks.ts';
 
 /** The pages of projects and their alerts. */
-export async function serveAlertPages(app: FastifyInstance, desk: Desk, url: () => string): Promise<void> {
-  await servePages(app, desk.accounts, async (pages) => {
-    serveProjectPages(pages, desk);
-    serveList(pages, desk);
-    serveDetails(pages, desk);
-    serveIntegrationPages(pages, desk, url);
-    serveMappingPages(pages, desk);
-    serveHookPages(pages, desk, url);
-    serveIncidentPages(pages, desk);
-    serveAnalyticsPages(pages, desk);
+export async function serveAlertPages(
+  app: FastifyInstance,
+  services: AlertServices,
+  url: () => string,
+): Promise<void> {
+  await servePages(app, services.accounts, async (pages) => {
+    serveProjectPages(pages, services);
+    serveList(pages, services);
+    serveDetails(pages, services);
+    serveIntegrationPages(pages, services, url);
+    serveMappingPages(pages, services);
+    serveHookPages(pages, services, url);
+    serveIncidentPages(pages, services);
+    serveAnalyticsPages(pages, services);
   });
 }

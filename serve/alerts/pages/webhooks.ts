@@ -3,8 +3,13 @@ import { button, table, tags, textField, time } from '../../http/pages/fields.ts
 import { formOf } from '../../http/pages/forms.ts';
 import { type Html, html } from '../../http/pages/html.ts';
 import { seeOther } from '../../http/pages/page.ts';
-import { type Progress, progressOf } from '../notifications/webhook-outbox.ts';
-import { type Delivery, deliveriesOf, type Told, tellTest } from '../notifications/webhook-sender.ts';
+import { type OutboxProgress, outboxProgressOf } from '../notifications/webhook-outbox.ts';
+import {
+  type AttemptResult,
+  type DeliveryAttempt,
+  deliveriesOf,
+  sendTestWebhook,
+} from '../notifications/webhook-sender.ts';
 import {
   changeHook,
   createHook,
@@ -14,9 +19,9 @@ import {
   hookOf,
   hooksOf,
 } from '../notifications/webhooks.ts';
-import { Refused } from '../projects/access.ts';
+import { RequestRefused } from '../projects/access.ts';
 import type { Hook } from '../projects/tables.ts';
-import type { Desk } from '../services.ts';
+import type { AlertServices } from '../services.ts';
 import { ago, sendProjectPage, type Visit, visitOf } from './frame.ts';
 
 const LIST = '/projects/:id/hooks';
@@ -42,63 +47,66 @@ function changesIn(request: FastifyRequest) {
 }
 
 /** Who else is told of alerts: the list, one webhook with what it was told, and what is done to it. */
-export function serveHookPages(pages: FastifyInstance, desk: Desk, url: () => string): void {
+export function serveHookPages(pages: FastifyInstance, services: AlertServices, url: () => string): void {
   pages.get(LIST, async (request, reply) => {
-    const visit = await visitOf(desk, request, reply, 'Maintainer');
-    return sendList(desk, request, reply, visit, null);
+    const visit = await visitOf(services, request, reply, 'Maintainer');
+    return sendList(services, request, reply, visit, null);
   });
   pages.post(LIST, async (request, reply) => {
-    const visit = await visitOf(desk, request, reply, 'Maintainer');
+    const visit = await visitOf(services, request, reply, 'Maintainer');
     try {
-      const { hook, secret } = await createHook(desk, visit.membership.project, changesIn(request));
-      return await sendOne(desk, request, reply, visit, hook, { news: secretCard(secret) });
+      const { hook, secret } = await createHook(services, visit.membership.project, changesIn(request));
+      return await sendOne(services, request, reply, visit, hook, { news: secretCard(secret) });
     } catch (error) {
-      if (!(error instanceof Refused)) throw error;
-      return sendList(desk, request, reply, visit, error);
+      if (!(error instanceof RequestRefused)) throw error;
+      return sendList(services, request, reply, visit, error);
     }
   });
   pages.get(ONE, async (request, reply) => {
-    const visit = await visitOf(desk, request, reply, 'Maintainer');
-    const hook = await hookOf(desk, visit.membership.project, hookIdOf(request));
-    return sendOne(desk, request, reply, visit, hook, {});
+    const visit = await visitOf(services, request, reply, 'Maintainer');
+    const hook = await hookOf(services, visit.membership.project, hookIdOf(request));
+    return sendOne(services, request, reply, visit, hook, {});
   });
   pages.post(`${ONE}/save`, async (request, reply) => {
-    const visit = await visitOf(desk, request, reply, 'Maintainer');
+    const visit = await visitOf(services, request, reply, 'Maintainer');
     const { project } = visit.membership;
     try {
       const changes = { ...changesIn(request), is_active: formOf(request).has('active') };
-      const hook = await changeHook(desk, project, hookIdOf(request), changes);
+      const hook = await changeHook(services, project, hookIdOf(request), changes);
       return await seeOther(reply, pathOf(hook), 'The webhook is saved.');
     } catch (error) {
-      if (!(error instanceof Refused) || error.status === 404) throw error;
-      const hook = await hookOf(desk, project, hookIdOf(request));
-      return sendOne(desk, request, reply, visit, hook, { error });
+      if (!(error instanceof RequestRefused) || error.status === 404) throw error;
+      const hook = await hookOf(services, project, hookIdOf(request));
+      return sendOne(services, request, reply, visit, hook, { error });
     }
   });
   pages.post(`${ONE}/test`, async (request, reply) => {
-    const visit = await visitOf(desk, request, reply, 'Maintainer');
+    const visit = await visitOf(services, request, reply, 'Maintainer');
     const { project } = visit.membership;
-    const told = await tellTest(desk, url(), project, hookIdOf(request));
-    const hook = await hookOf(desk, project, hookIdOf(request));
-    return sendOne(desk, request, reply, visit, hook, { news: resultOf(told) });
+    const told = await sendTestWebhook(services, url(), project, hookIdOf(request));
+    const hook = await hookOf(services, project, hookIdOf(request));
+    return sendOne(services, request, reply, visit, hook, { news: resultOf(told) });
   });
   pages.post(`${ONE}/delete`, async (request, reply) => {
-    const { membership } = await visitOf(desk, request, reply, 'Maintainer');
-    await deleteHook(desk, membership.project, hookIdOf(request));
+    const { membership } = await visitOf(services, request, reply, 'Maintainer');
+    await deleteHook(services, membership.project, hookIdOf(request));
     return seeOther(reply, `/projects/${membership.project.id}/hooks`, 'The webhook is deleted.');
   });
 }
 
 async function sendList(
-  desk: Desk,
+  services: AlertServices,
   request: FastifyRequest,
   reply: FastifyReply,
   visit: Visit,
-  error: Refused | null,
+  error: RequestRefused | null,
 ): Promise<FastifyReply> {
   const { project } = visit.membership;
-  const [hooks, told] = await Promise.all([hooksOf(desk, project.id), progressOf(desk, Number(project.id))]);
-  const now = desk.accounts.clock.now();
+  const [hooks, told] = await Promise.all([
+    hooksOf(services, project.id),
+    outboxProgressOf(services, Number(project.id)),
+  ]);
+  const now = services.accounts.clock.now();
   const rows = hooks.map((hook) => [
     html`<a href="${pathOf(hook)}">${hook.name || hook.url}</a>${hook.name && html` <span class="under">${hook.url}</span>`}`,
     tags(hook.events),
@@ -116,7 +124,7 @@ ${error && error.field === null && html`<p class="note bad" role="alert">${error
 ${table({ caption: 'Webhooks', head: ['Webhook', 'Events', 'Status', 'Told last'], rows, empty: 'Nobody else is told of alerts yet.' })}
 <section class="card"><h2>New webhook</h2><form method="post" action="/projects/${project.id}/hooks">${visit.token}
 ${fieldsOf(given, error)}<button>Make the webhook</button></form></section>`;
-  return sendProjectPage(desk, request, reply, visit, {
+  return sendProjectPage(services, request, reply, visit, {
     tab: 'hooks',
     title: 'Webhooks',
     body,
@@ -127,18 +135,18 @@ ${fieldsOf(given, error)}<button>Make the webhook</button></form></section>`;
 interface Shown {
   /** What just happened, above everything else. */
   readonly news?: Html;
-  readonly error?: Refused;
+  readonly error?: RequestRefused;
 }
 
 async function sendOne(
-  desk: Desk,
+  services: AlertServices,
   request: FastifyRequest,
   reply: FastifyReply,
   visit: Visit,
   hook: Hook,
   { news, error }: Shown,
 ): Promise<FastifyReply> {
-  const deliveries = await deliveriesOf(desk, hook.id, DELIVERIES_SHOWN);
+  const deliveries = await deliveriesOf(services, hook.id, DELIVERIES_SHOWN);
   const given = error === undefined ? hook : changesIn(request);
   const base = pathOf(hook);
   const body = html`<h1>${hook.name || 'Webhook'}</h1><p class="lead">${hook.url} ${hook.is_active ? html`<span class="tag good">enabled</span>` : html`<span class="tag">disabled</span>`}</p>
@@ -151,7 +159,7 @@ ${fieldsOf(given, error ?? null)}
 <h2 class="spaced">How to check a request</h2><p>The header <code>X-Chain-Metrics-Signature</code> is <code>t=SECONDS,v1=HEX</code>. HEX is the HMAC-SHA256, with the secret, of the seconds, a dot and the body. Refuse what does not match, and what is older than a few minutes.</p></section></div>
 <section class="card"><h2>Recent deliveries</h2><p class="hint">Every attempt of the last week. What fails is tried again, later and later, for a day.</p>${deliveryTable(deliveries, visit.membership.project.id)}</section>
 <section class="card"><h2>Delete</h2><p>The address is told of nothing any more.</p>${button(`${base}/delete`, visit.token, 'Delete the webhook', `Delete ${hook.name || hook.url}`, 'danger')}</section>`;
-  return sendProjectPage(desk, request, reply, visit, {
+  return sendProjectPage(services, request, reply, visit, {
     tab: 'hooks',
     title: hook.name || 'Webhook',
     body,
@@ -161,7 +169,7 @@ ${fieldsOf(given, error ?? null)}
 
 type Given = Readonly<Partial<Pick<Hook, 'name' | 'url' | 'events'>>>;
 
-function fieldsOf({ name, url, events = [] }: Given, error: Refused | null): Html {
+function fieldsOf({ name, url, events = [] }: Given, error: RequestRefused | null): Html {
   const faultOf = (field: string) => (error?.field === field ? error.message : null);
   const fault = faultOf('events');
   return html`${textField({ name: 'url', label: 'Address', value: url, hint: 'http or https, without a user name.', fault: faultOf('url') })}
@@ -177,13 +185,13 @@ function secretCard(secret: string): Html {
 <p class="note warn">Copy it now: it cannot be shown again.</p><code class="secret" id="secret">${secret}</code></section>`;
 }
 
-function resultOf({ status, fault, milliseconds }: Told): Html {
+function resultOf({ status, fault, milliseconds }: AttemptResult): Html {
   return fault === ''
     ? html`<p class="note good" role="status">The test was taken: ${status} after ${milliseconds} ms.</p>`
     : html`<p class="note bad" role="alert">The test was not taken: ${fault}, after ${milliseconds} ms.</p>`;
 }
 
-function lastTold(progress: Progress | undefined, now: number): Html {
+function lastTold(progress: OutboxProgress | undefined, now: number): Html {
   if (progress === undefined || (progress.status === 0 && progress.fault === '')) return html`never`;
   const { at, fault } = progress;
   return fault === ''
@@ -192,7 +200,7 @@ function lastTold(progress: Progress | undefined, now: number): Html {
 }
 
 /** What a target was told lately, and how that went. */
-export function deliveryTable(deliveries: readonly Delivery[], project: string): Html {
+export function deliveryTable(deliveries: readonly DeliveryAttempt[], project: string): Html {
   return table({
     caption: 'Recent deliveries',
     head: ['When', 'Event', 'Alert', 'Took', 'Result'],

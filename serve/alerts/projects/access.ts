@@ -1,27 +1,27 @@
 import { HttpError } from '../../http/errors.ts';
 import type { User } from '../../identity/accounts/tables.ts';
-import type { Desk } from '../services.ts';
+import type { AlertServices } from '../services.ts';
 import type { Project } from './tables.ts';
 
 /** Roles in a project and their levels: whoever has a level may do everything that a lower one may. */
-export const ROLES = {
+export const PROJECT_ROLES = {
   Guest: 10,
   Reporter: 20,
   Developer: 30,
   Maintainer: 40,
   Owner: 50,
 } as const;
-export type Role = keyof typeof ROLES;
+export type ProjectRole = keyof typeof PROJECT_ROLES;
 
-export const LEVELS: readonly number[] = Object.values(ROLES);
+export const LEVELS: readonly number[] = Object.values(PROJECT_ROLES);
 
-export function roleOf(level: number): Role {
-  const [role] = Object.entries(ROLES).find(([, of]) => of === level) ?? ['Guest'];
-  return role as Role;
+export function roleOf(level: number): ProjectRole {
+  const [role] = Object.entries(PROJECT_ROLES).find(([, of]) => of === level) ?? ['Guest'];
+  return role as ProjectRole;
 }
 
 /** Something that is not done, with the field that is at fault, if one is. */
-export class Refused extends HttpError {
+export class RequestRefused extends HttpError {
   readonly field: string | null;
   constructor(status: 400 | 403 | 404 | 409, publicText: string, field: string | null = null) {
     super(status, publicText);
@@ -36,18 +36,23 @@ export interface Membership {
 }
 
 /** The project, for a member of it; to everybody else it is not there. */
-export async function membershipOf(desk: Desk, projectId: string, user: User): Promise<Membership> {
+export async function membershipOf(
+  services: AlertServices,
+  projectId: string,
+  user: User,
+): Promise<Membership> {
   const isId = /^[1-9]\d{0,14}$/.test(projectId);
   const [project, member] = isId
-    ? await Promise.all([desk.projects.get(projectId), desk.members.get(`${projectId}/${user.id}`)])
+    ? await Promise.all([services.projects.get(projectId), services.members.get(`${projectId}/${user.id}`)])
     : [null, null];
   const level = member?.access_level ?? 0;
   if (project === null || project.deleted_ms > 0 || level === 0) {
-    throw new Refused(404, 'Project Not Found');
+    throw new RequestRefused(404, 'Project Not Found');
   }
   return { project, level };
 }
 
-export function requireRole({ level }: Membership, role: Role): void {
-  if (level < ROLES[role]) throw new Refused(403, `This needs the role ${role} in the project.`);
+export function requireRole({ level }: Membership, role: ProjectRole): void {
+  if (level < PROJECT_ROLES[role])
+    throw new RequestRefused(403, `This needs the role ${role} in the project.`);
 }

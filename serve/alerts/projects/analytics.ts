@@ -1,6 +1,6 @@
 import { alerts } from '../../../aggregate/alerts/model/tables.ts';
 import { join, raw, sql } from '../../../infra/clickhouse/sql.ts';
-import type { Desk } from '../services.ts';
+import type { AlertServices } from '../services.ts';
 
 // What a project's alerts say over time. Times are taken from when an alert was first seen.
 
@@ -46,8 +46,12 @@ const within = (project: number, { from, until }: Range) =>
   join([sql`project = ${project}`, sql`created_ms >= ${from}`, sql`created_ms < ${until}`], ' AND ');
 
 /** By UTC day on which the alerts were first seen; days without any are left out. */
-export async function alertsByDay(desk: Desk, project: number, range: Range): Promise<DayOfAlerts[]> {
-  await desk.alerts.settle();
+export async function alertsByDay(
+  services: AlertServices,
+  project: number,
+  range: Range,
+): Promise<DayOfAlerts[]> {
+  await services.alerts.waitUntilWritten();
   const columns = [
     'toString(toDate(fromUnixTimestamp64Milli(created_ms))) AS date',
     'count() AS alerts',
@@ -59,20 +63,20 @@ export async function alertsByDay(desk: Desk, project: number, range: Range): Pr
     `${orNull('avgIf', 'ended_ms')} AS mean_seconds_to_resolve`,
     `${orNull('medianExactIf', 'ended_ms')} AS median_seconds_to_resolve`,
   ].join(', ');
-  return desk.engine.runtime.store.rows<DayOfAlerts>(
+  return services.engine.runtime.store.rows<DayOfAlerts>(
     sql`SELECT ${raw(columns)} FROM ${alerts} FINAL WHERE ${within(project, range)} GROUP BY date ORDER BY date`,
   );
 }
 
 /** What makes most events. */
 export async function noisiest(
-  desk: Desk,
+  services: AlertServices,
   project: number,
   range: Range,
   most: number,
 ): Promise<NoisyAlert[]> {
-  await desk.alerts.settle();
-  return desk.engine.runtime.store.rows<NoisyAlert>(
+  await services.alerts.waitUntilWritten();
+  return services.engine.runtime.store.rows<NoisyAlert>(
     sql`SELECT argMax(alerts.title, iid) AS title, fingerprint, count() AS alerts, sum(alerts.events) AS events,
         max(seen_ms) AS last_seen_ms, max(iid) AS last_iid
       FROM ${alerts} FINAL WHERE ${within(project, range)} AND fingerprint != ''
@@ -82,14 +86,14 @@ export async function noisiest(
 
 /** What comes back again and again after it was over, most often first. */
 export async function flapping(
-  desk: Desk,
+  services: AlertServices,
   project: number,
   range: Range,
   least: number,
   most: number,
 ): Promise<FlappingAlert[]> {
-  await desk.alerts.settle();
-  return desk.engine.runtime.store.rows<FlappingAlert>(
+  await services.alerts.waitUntilWritten();
+  return services.engine.runtime.store.rows<FlappingAlert>(
     sql`SELECT argMax(alerts.title, iid) AS title, fingerprint, count() AS alerts, sum(alerts.events) AS events,
         max(seen_ms) AS last_seen_ms, max(iid) AS last_iid,
         ${raw(orNull('medianExactIf', 'ended_ms'))} AS median_seconds_open

@@ -2,8 +2,8 @@ import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import type { Shown } from '../../../aggregate/alerts/processor/processor.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { User } from '../../identity/accounts/tables.ts';
-import type { Desk } from '../services.ts';
-import { Refused } from './access.ts';
+import type { AlertServices } from '../services.ts';
+import { RequestRefused } from './access.ts';
 import { changeAlert } from './actions.ts';
 import type { Incident, Project } from './tables.ts';
 
@@ -12,35 +12,35 @@ import type { Incident, Project } from './tables.ts';
 export const INCIDENTS_SHOWN = 500;
 const DESCRIPTION_CHARACTERS_MAX = 100_000;
 
-export function incidentsOf(desk: Desk, projectId: string): Promise<Incident[]> {
-  return desk.incidents.find(sql`project_id = ${projectId}`, 'iid DESC', INCIDENTS_SHOWN);
+export function incidentsOf(services: AlertServices, projectId: string): Promise<Incident[]> {
+  return services.incidents.find(sql`project_id = ${projectId}`, 'iid DESC', INCIDENTS_SHOWN);
 }
 
-export async function incidentOf(desk: Desk, projectId: string, iid: number): Promise<Incident> {
-  const incident = await desk.incidents.get(`${projectId}/${iid}`);
-  if (incident === null) throw new Refused(404, 'Incident Not Found');
+export async function incidentOf(services: AlertServices, projectId: string, iid: number): Promise<Incident> {
+  const incident = await services.incidents.get(`${projectId}/${iid}`);
+  if (incident === null) throw new RequestRefused(404, 'Incident Not Found');
   return incident;
 }
 
 /** Makes an incident of an alert, or returns the one that it has. */
 export async function openIncident(
-  desk: Desk,
+  services: AlertServices,
   projectId: string,
   alert: Alert,
   author: User | null,
 ): Promise<Incident> {
-  const incident = await desk.accounts.locks.run(`incidents/${projectId}`, async (lease) => {
-    const known = await desk.incidents.find(
+  const incident = await services.accounts.locks.run(`incidents/${projectId}`, async (lease) => {
+    const known = await services.incidents.find(
       sql`project_id = ${projectId} AND alert_iid = ${alert.iid}`,
       'iid',
       1,
     );
     if (known[0]) return known[0];
-    const [row] = await desk.accounts.store.rows<{ newest: number }>(
-      sql`SELECT max(iid) AS newest FROM ${desk.incidents.table} WHERE project_id = ${projectId}`,
+    const [row] = await services.accounts.store.rows<{ newest: number }>(
+      sql`SELECT max(iid) AS newest FROM ${services.incidents.table} WHERE project_id = ${projectId}`,
     );
     const iid = (row?.newest ?? 0) + 1;
-    const now = desk.accounts.clock.now();
+    const now = services.accounts.clock.now();
     const made = {
       id: `${projectId}/${iid}`,
       expires_ms: 0,
@@ -56,11 +56,11 @@ export async function openIncident(
       closed_ms: 0,
     };
     await lease.ensure();
-    await desk.incidents.add(made);
+    await services.incidents.add(made);
     return { ...made, version: 1 };
   });
   if (alert.incident !== incident.iid) {
-    await changeAlert(desk, projectId, alert.iid, author, { incident: incident.iid });
+    await changeAlert(services, projectId, alert.iid, author, { incident: incident.iid });
   }
   return incident;
 }
@@ -90,18 +90,18 @@ export interface IncidentChange {
 
 /** Changes an incident. Closing it resolves its alert. */
 export async function changeIncident(
-  desk: Desk,
+  services: AlertServices,
   projectId: string,
   iid: number,
   by: User | null,
   change: IncidentChange,
 ): Promise<Incident> {
-  const now = desk.accounts.clock.now();
+  const now = services.accounts.clock.now();
   if (change.title !== undefined && change.title.trim() === '') {
-    throw new Refused(400, 'A title is required.', 'title');
+    throw new RequestRefused(400, 'A title is required.', 'title');
   }
-  const incident = await desk.incidents.change(`${projectId}/${iid}`, (current) => {
-    if (current === null) throw new Refused(404, 'Incident Not Found');
+  const incident = await services.incidents.change(`${projectId}/${iid}`, (current) => {
+    if (current === null) throw new RequestRefused(404, 'Incident Not Found');
     const closed =
       change.isClosed === undefined ? current.closed_ms : change.isClosed ? current.closed_ms || now : 0;
     const { title = current.title, description = current.description } = change;
@@ -109,26 +109,26 @@ export async function changeIncident(
     return { next, result: next };
   });
   if (change.isClosed === true && by !== null) {
-    await changeAlert(desk, projectId, incident.alert_iid, by, { status: 'resolved' });
+    await changeAlert(services, projectId, incident.alert_iid, by, { status: 'resolved' });
   }
   return { ...incident, version: 0 };
 }
 
 /** Makes incidents of new alerts and closes those of resolved ones, where the project is set up so. */
-export async function followAlerts(desk: Desk, shown: readonly Shown[]): Promise<void> {
+export async function followAlerts(services: AlertServices, shown: readonly Shown[]): Promise<void> {
   for (const { head, outcomes, changed } of shown) {
     if (!outcomes.some((outcome) => outcome === 'created' || outcome === 'resolved')) continue;
     const projectId = String(head.project);
-    const project = await desk.projects.get(projectId);
-    if (project !== null) for (const alert of changed) await followAlert(desk, project, alert);
+    const project = await services.projects.get(projectId);
+    if (project !== null) for (const alert of changed) await followAlert(services, project, alert);
   }
 }
 
-async function followAlert(desk: Desk, project: Project, alert: Alert): Promise<void> {
+async function followAlert(services: AlertServices, project: Project, alert: Alert): Promise<void> {
   if (project.makes_incidents && alert.incident === 0 && alert.status === 'triggered' && alert.events === 1) {
-    await openIncident(desk, project.id, alert, null);
+    await openIncident(services, project.id, alert, null);
   }
   if (project.closes_incidents && alert.incident > 0 && alert.status === 'resolved') {
-    await changeIncident(desk, project.id, alert.incident, null, { isClosed: true });
+    await changeIncident(services, project.id, alert.incident, null, { isClosed: true });
   }
 }

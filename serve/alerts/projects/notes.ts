@@ -1,16 +1,16 @@
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { newLocator } from '../../identity/accounts/secrets.ts';
 import type { User } from '../../identity/accounts/tables.ts';
-import type { Desk } from '../services.ts';
-import { Refused } from './access.ts';
+import type { AlertServices } from '../services.ts';
+import { RequestRefused } from './access.ts';
 import type { Note } from './tables.ts';
 
 export const NOTE_CHARACTERS_MAX = 10_000;
 const NOTES_SHOWN = 500;
 
 /** What people wrote about an alert, oldest first. */
-export function notesOf(desk: Desk, projectId: string, iid: number): Promise<Note[]> {
-  return desk.notes.find(
+export function notesOf(services: AlertServices, projectId: string, iid: number): Promise<Note[]> {
+  return services.notes.find(
     sql`alert = ${`${projectId}/${iid}`} AND deleted_ms = 0`,
     'created_ms, id',
     NOTES_SHOWN,
@@ -18,16 +18,16 @@ export function notesOf(desk: Desk, projectId: string, iid: number): Promise<Not
 }
 
 export async function addNote(
-  desk: Desk,
+  services: AlertServices,
   projectId: string,
   iid: number,
   author: User,
   text: string,
 ): Promise<Note> {
   const body = text.trim();
-  if (body === '') throw new Refused(400, 'Write something.', 'body');
+  if (body === '') throw new RequestRefused(400, 'Write something.', 'body');
   if (body.length > NOTE_CHARACTERS_MAX) {
-    throw new Refused(400, `Use ${NOTE_CHARACTERS_MAX} characters at most.`, 'body');
+    throw new RequestRefused(400, `Use ${NOTE_CHARACTERS_MAX} characters at most.`, 'body');
   }
   const note = {
     id: newLocator(),
@@ -35,25 +35,25 @@ export async function addNote(
     alert: `${projectId}/${iid}`,
     author_id: author.id,
     body,
-    created_ms: desk.accounts.clock.now(),
+    created_ms: services.accounts.clock.now(),
     deleted_ms: 0,
   };
-  await desk.notes.add(note);
+  await services.notes.add(note);
   return { ...note, version: 1 };
 }
 
 /** Only whoever wrote a note takes it back. */
 export async function deleteNote(
-  desk: Desk,
+  services: AlertServices,
   projectId: string,
   iid: number,
   by: User,
   id: string,
 ): Promise<void> {
-  await desk.notes.change(id, (current) => {
+  await services.notes.change(id, (current) => {
     const isHere = current !== null && current.alert === `${projectId}/${iid}` && current.deleted_ms === 0;
-    if (!isHere) throw new Refused(404, 'Note Not Found');
-    if (current.author_id !== by.id) throw new Refused(403, 'Only its author deletes a note.');
-    return { next: { ...current, deleted_ms: desk.accounts.clock.now() }, result: undefined };
+    if (!isHere) throw new RequestRefused(404, 'Note Not Found');
+    if (current.author_id !== by.id) throw new RequestRefused(403, 'Only its author deletes a note.');
+    return { next: { ...current, deleted_ms: services.accounts.clock.now() }, result: undefined };
   });
 }

@@ -1,8 +1,8 @@
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { findUser } from '../../identity/accounts/people.ts';
 import type { User } from '../../identity/accounts/tables.ts';
-import type { Desk } from '../services.ts';
-import { LEVELS, type Membership, Refused, ROLES, roleOf } from './access.ts';
+import type { AlertServices } from '../services.ts';
+import { LEVELS, type Membership, PROJECT_ROLES, RequestRefused, roleOf } from './access.ts';
 import type { Member, Project } from './tables.ts';
 
 // Projects and who may do what in them.
@@ -20,17 +20,24 @@ export interface ProjectChanges {
 }
 
 /** Makes a project that the user owns. */
-export async function createProject(desk: Desk, user: User, given: ProjectChanges): Promise<Project> {
+export async function createProject(
+  services: AlertServices,
+  user: User,
+  given: ProjectChanges,
+): Promise<Project> {
   const name = nameOf(given.name ?? '');
-  const { accounts } = desk;
+  const { accounts } = services;
   // One at a time, so that no number is given twice.
   return accounts.locks.run('projects', async (lease) => {
     const [row] = await accounts.store.rows<{ newest: number; own: number }>(
       sql`SELECT max(toUInt64(id)) AS newest, countIf(creator_id = ${user.id} AND deleted_ms = 0) AS own
-        FROM ${desk.projects.table} FINAL`,
+        FROM ${services.projects.table} FINAL`,
     );
     if ((row?.own ?? 0) >= PROJECTS_PER_ACCOUNT) {
-      throw new Refused(409, `An account may have ${PROJECTS_PER_ACCOUNT} projects; delete one first.`);
+      throw new RequestRefused(
+        409,
+        `An account may have ${PROJECTS_PER_ACCOUNT} projects; delete one first.`,
+      );
     }
     const now = accounts.clock.now();
     const project: Omit<Project, 'version'> = {
@@ -38,7 +45,7 @@ export async function createProject(desk: Desk, user: User, given: ProjectChange
       expires_ms: 0,
       name,
       description: (given.description ?? '').slice(0, 2000),
-      plan: given.plan ?? desk.engine.config.ALERT_PLAN,
+      plan: given.plan ?? services.engine.config.ALERT_PLAN,
       creator_id: user.id,
       makes_incidents: given.makes_incidents ?? false,
       closes_incidents: given.closes_incidents ?? true,
@@ -46,40 +53,44 @@ export async function createProject(desk: Desk, user: User, given: ProjectChange
       deleted_ms: 0,
     };
     await lease.ensure();
-    await desk.members.add(membership(project.id, user.id, ROLES.Owner, now));
-    await desk.projects.add(project);
-    await desk.directory.changed();
+    await services.members.add(membership(project.id, user.id, PROJECT_ROLES.Owner, now));
+    await services.projects.add(project);
+    await services.integrationCache.changed();
     return { ...project, version: 1 };
   });
 }
 
-export async function changeProject(desk: Desk, id: string, changes: ProjectChanges): Promise<Project> {
+export async function changeProject(
+  services: AlertServices,
+  id: string,
+  changes: ProjectChanges,
+): Promise<Project> {
   const name = changes.name === undefined ? {} : { name: nameOf(changes.name) };
-  const project = await desk.projects.change(id, (current) => {
+  const project = await services.projects.change(id, (current) => {
     if (current === null || current.deleted_ms > 0) return { result: null };
     const next = { ...current, ...changes, ...name };
     return { next, result: next };
   });
-  await desk.directory.changed();
-  if (project === null) throw new Refused(404, 'Project Not Found');
+  await services.integrationCache.changed();
+  if (project === null) throw new RequestRefused(404, 'Project Not Found');
   return project;
 }
 
 /** Its webhooks are gone at once; what they told stays in the store. */
-export async function deleteProject(desk: Desk, id: string): Promise<void> {
-  const now = desk.accounts.clock.now();
-  await desk.projects.change(id, (current) =>
+export async function deleteProject(services: AlertServices, id: string): Promise<void> {
+  const now = services.accounts.clock.now();
+  await services.projects.change(id, (current) =>
     current === null ? { result: undefined } : { next: { ...current, deleted_ms: now }, result: undefined },
   );
-  await desk.directory.changed();
+  await services.integrationCache.changed();
 }
 
 /** Projects that somebody is a member of, by number, with their level. */
-export async function projectsOf(desk: Desk, user: User): Promise<Membership[]> {
-  const own = await desk.members.find(sql`user_id = ${user.id} AND access_level > 0`, 'id');
+export async function projectsOf(services: AlertServices, user: User): Promise<Membership[]> {
+  const own = await services.members.find(sql`user_id = ${user.id} AND access_level > 0`, 'id');
   if (own.length === 0) return [];
   const ids = own.map(({ project_id }) => project_id);
-  const found = await desk.projects.find(sql`id IN ${ids} AND deleted_ms = 0`, 'toUInt64(id)');
+  const found = await services.projects.find(sql`id IN ${ids} AND deleted_ms = 0`, 'toUInt64(id)');
   const levels = new Map(own.map(({ project_id, access_level }) => [project_id, access_level]));
   return found.map((project) => ({ project, level: levels.get(project.id) ?? 0 }));
 }
@@ -90,14 +101,14 @@ export interface MemberOf {
   readonly since: number;
 }
 
-export async function membersOf(desk: Desk, projectId: string): Promise<MemberOf[]> {
-  const rows = await desk.members.find(
+export async function membersOf(services: AlertServices, projectId: string): Promise<MemberOf[]> {
+  const rows = await services.members.find(
     sql`project_id = ${projectId} AND access_level > 0`,
     'access_level DESC, toUInt64(user_id)',
     MEMBERS_MOST,
   );
   const users = await usersById(
-    desk,
+    services,
     rows.map(({ user_id }) => user_id),
   );
   return rows.flatMap(({ user_id, access_level, created_ms }) => {
@@ -106,17 +117,19 @@ export async function membersOf(desk: Desk, projectId: string): Promise<MemberOf
   });
 }
 
-export async function usersById(desk: Desk, ids: readonly string[]): Promise<Map<string, User>> {
+export async function usersById(services: AlertServices, ids: readonly string[]): Promise<Map<string, User>> {
   const distinct = [...new Set(ids)].filter((id) => id !== '');
-  const found = await Promise.all(distinct.map((id) => desk.accounts.users.get(id)));
+  const found = await Promise.all(distinct.map((id) => services.accounts.users.get(id)));
   return new Map(found.flatMap((user) => (user ? [[user.id, user]] : [])));
 }
 
 /** The user of an id or a user name. */
-export async function userNamed(desk: Desk, named: string | number): Promise<User> {
+export async function userNamed(services: AlertServices, named: string | number): Promise<User> {
   const text = String(named).replace(/^@/, '');
-  const user = /^\d+$/.test(text) ? await desk.accounts.users.get(text) : await findUser(desk.accounts, text);
-  if (user === null) throw new Refused(404, 'User Not Found', 'user');
+  const user = /^\d+$/.test(text)
+    ? await services.accounts.users.get(text)
+    : await findUser(services.accounts, text);
+  if (user === null) throw new RequestRefused(404, 'User Not Found', 'user');
   return user;
 }
 
@@ -125,31 +138,35 @@ export async function userNamed(desk: Desk, named: string | number): Promise<Use
  * stands above them, and one Owner always stays.
  */
 export async function setMember(
-  desk: Desk,
+  services: AlertServices,
   { project, level: own }: Membership,
   user: User,
   level: number,
   mode: 'add' | 'change' | 'remove',
 ): Promise<Member> {
   if (mode !== 'remove' && !LEVELS.includes(level)) {
-    throw new Refused(
+    throw new RequestRefused(
       400,
       `Use one of ${LEVELS.map((of) => `${of} (${roleOf(of)})`).join(', ')}.`,
       'access_level',
     );
   }
-  if (level > own) throw new Refused(403, `Only somebody with the role ${roleOf(level)} can give it.`);
-  return desk.accounts.locks.run(`members/${project.id}`, async () => {
-    const current = await desk.members.get(`${project.id}/${user.id}`);
+  if (level > own) throw new RequestRefused(403, `Only somebody with the role ${roleOf(level)} can give it.`);
+  return services.accounts.locks.run(`members/${project.id}`, async () => {
+    const current = await services.members.get(`${project.id}/${user.id}`);
     const before = current?.access_level ?? 0;
-    if (mode === 'add' && before > 0) throw new Refused(409, 'Member already exists', 'user');
-    if (mode !== 'add' && before === 0) throw new Refused(404, 'Member Not Found', 'user');
-    if (before > own) throw new Refused(403, 'Nobody changes a member who stands above them.');
-    if (before === ROLES.Owner && level < ROLES.Owner && (await countOwners(desk, project.id)) < 2) {
-      throw new Refused(409, 'A project keeps at least one Owner; make somebody else Owner first.');
+    if (mode === 'add' && before > 0) throw new RequestRefused(409, 'Member already exists', 'user');
+    if (mode !== 'add' && before === 0) throw new RequestRefused(404, 'Member Not Found', 'user');
+    if (before > own) throw new RequestRefused(403, 'Nobody changes a member who stands above them.');
+    if (
+      before === PROJECT_ROLES.Owner &&
+      level < PROJECT_ROLES.Owner &&
+      (await countOwners(services, project.id)) < 2
+    ) {
+      throw new RequestRefused(409, 'A project keeps at least one Owner; make somebody else Owner first.');
     }
-    const now = desk.accounts.clock.now();
-    return desk.members.change(`${project.id}/${user.id}`, (row) => {
+    const now = services.accounts.clock.now();
+    return services.members.change(`${project.id}/${user.id}`, (row) => {
       const next = {
         ...membership(project.id, user.id, level, row?.created_ms || now),
         version: row?.version ?? 1,
@@ -159,9 +176,9 @@ export async function setMember(
   });
 }
 
-async function countOwners(desk: Desk, projectId: string): Promise<number> {
-  const owners = await desk.members.find(
-    sql`project_id = ${projectId} AND access_level = ${ROLES.Owner}`,
+async function countOwners(services: AlertServices, projectId: string): Promise<number> {
+  const owners = await services.members.find(
+    sql`project_id = ${projectId} AND access_level = ${PROJECT_ROLES.Owner}`,
     'id',
   );
   return owners.length;
@@ -178,9 +195,9 @@ const membership = (project_id: string, user_id: string, access_level: number, c
 
 function nameOf(given: string): string {
   const name = given.trim();
-  if (name === '') throw new Refused(400, 'A name is required.', 'name');
+  if (name === '') throw new RequestRefused(400, 'A name is required.', 'name');
   if (name.length > NAME_CHARACTERS_MAX) {
-    throw new Refused(400, `Use ${NAME_CHARACTERS_MAX} characters at most.`, 'name');
+    throw new RequestRefused(400, `Use ${NAME_CHARACTERS_MAX} characters at most.`, 'name');
   }
   return name;
 }

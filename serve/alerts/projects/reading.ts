@@ -1,16 +1,16 @@
 import { get, isObject, type JsonObject } from '../../../aggregate/alerts/formats/values.ts';
 import {
+  ALERT_STATUSES,
   type Alert,
+  type AlertStatus,
   SEVERITIES,
   type Severity,
-  STATUSES,
-  type Status,
 } from '../../../aggregate/alerts/model/alert.ts';
 import { readEvent } from '../../../aggregate/alerts/model/event.ts';
 import { alertEvents, alerts } from '../../../aggregate/alerts/model/tables.ts';
 import { join, raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { parseExact } from '../../../ingest/decode/json.ts';
-import type { Desk } from '../services.ts';
+import type { AlertServices } from '../services.ts';
 
 // What readers get to see of alerts.
 
@@ -22,12 +22,12 @@ export const SORTS = {
   last_seen_at: 'seen_ms',
   event_count: 'events',
   severity: `-indexOf([${SEVERITIES.map((severity) => `'${severity}'`).join(', ')}], severity)`,
-  status: `-indexOf([${STATUSES.map((status) => `'${status}'`).join(', ')}], status)`,
+  status: `-indexOf([${ALERT_STATUSES.map((status) => `'${status}'`).join(', ')}], status)`,
 } as const;
 export type Sort = keyof typeof SORTS;
 
 export interface AlertFilter {
-  readonly status?: readonly Status[] | undefined;
+  readonly status?: readonly AlertStatus[] | undefined;
   readonly severity?: readonly Severity[] | undefined;
   readonly search?: string | undefined;
   readonly service?: string | undefined;
@@ -45,32 +45,39 @@ export interface AlertFilter {
  * filter and the order ask for is read of all of them; the wide rows are those of the page.
  */
 export async function listAlerts(
-  desk: Desk,
+  services: AlertServices,
   project: number,
   filter: AlertFilter,
   order: { readonly sort: Sort; readonly descending: boolean },
   page: { readonly number: number; readonly size: number },
 ): Promise<readonly Alert[]> {
-  await desk.alerts.settle();
+  await services.alerts.waitUntilWritten();
   const direction = raw(order.descending ? 'DESC' : 'ASC');
   const ordered = sql`ORDER BY ${raw(SORTS[order.sort])} ${direction}, iid ${direction}`;
   const chosen = sql`SELECT iid FROM ${alerts} FINAL WHERE ${conditionOf(project, filter)} ${ordered}
     LIMIT ${page.size} OFFSET ${(page.number - 1) * page.size}`;
-  return desk.engine.runtime.store.rows<Alert>(
+  return services.engine.runtime.store.rows<Alert>(
     sql`SELECT * FROM ${alerts} FINAL WHERE project = ${project} AND iid IN (${chosen}) ${ordered}`,
   );
 }
 
-export type StatusCounts = Readonly<Record<Status | 'open' | 'all', number>>;
+export type StatusCounts = Readonly<Record<AlertStatus | 'open' | 'all', number>>;
 
 /** How many of the alerts that pass a filter stand in each status; `open` are those that somebody should look at. */
-export async function countAlerts(desk: Desk, project: number, filter: AlertFilter): Promise<StatusCounts> {
-  await desk.alerts.settle();
-  const rows = await desk.engine.runtime.store.rows<{ status: Status; total: number }>(
+export async function countAlerts(
+  services: AlertServices,
+  project: number,
+  filter: AlertFilter,
+): Promise<StatusCounts> {
+  await services.alerts.waitUntilWritten();
+  const rows = await services.engine.runtime.store.rows<{ status: AlertStatus; total: number }>(
     sql`SELECT status, count() AS total FROM ${alerts} FINAL WHERE ${conditionOf(project, filter)} GROUP BY status`,
   );
-  const of = (status: Status) => rows.find((row) => row.status === status)?.total ?? 0;
-  const counts = Object.fromEntries(STATUSES.map((status) => [status, of(status)])) as Record<Status, number>;
+  const of = (status: AlertStatus) => rows.find((row) => row.status === status)?.total ?? 0;
+  const counts = Object.fromEntries(ALERT_STATUSES.map((status) => [status, of(status)])) as Record<
+    AlertStatus,
+    number
+  >;
   return {
     ...counts,
     open: counts.triggered + counts.acknowledged,
@@ -97,9 +104,13 @@ function conditionOf(project: number, filter: AlertFilter): Sql {
 }
 
 /** One alert; null when the project has none of that number. */
-export async function findAlert(desk: Desk, project: number, iid: number): Promise<Alert | null> {
-  await desk.alerts.settle();
-  const [alert] = await desk.engine.runtime.store.rows<Alert>(
+export async function findAlert(
+  services: AlertServices,
+  project: number,
+  iid: number,
+): Promise<Alert | null> {
+  await services.alerts.waitUntilWritten();
+  const [alert] = await services.engine.runtime.store.rows<Alert>(
     sql`SELECT * FROM ${alerts} FINAL WHERE project = ${project} AND iid = ${iid}`,
   );
   return alert ?? null;
@@ -123,8 +134,8 @@ export interface AlertDetails {
 }
 
 /** What the alert was made from, read from the event that created it. */
-export async function detailsOf(desk: Desk, alert: Alert): Promise<AlertDetails> {
-  const [row] = await desk.engine.runtime.store.rows<{ body: string }>(
+export async function detailsOf(services: AlertServices, alert: Alert): Promise<AlertDetails> {
+  const [row] = await services.engine.runtime.store.rows<{ body: string }>(
     sql`SELECT body FROM ${alertEvents} WHERE project = ${alert.project} AND position = ${alert.created_position} LIMIT 1`,
   );
   const body = row === undefined ? null : parseExact(row.body);
@@ -151,8 +162,8 @@ export interface HistoryEntry {
 const HISTORY_MOST = 100;
 
 /** The newest things that happened to an alert, newest first. */
-export async function historyOf(desk: Desk, alert: Alert): Promise<HistoryEntry[]> {
-  const rows = await desk.engine.runtime.store.rows<{
+export async function historyOf(services: AlertServices, alert: Alert): Promise<HistoryEntry[]> {
+  const rows = await services.engine.runtime.store.rows<{
     at: number;
     head: string;
     outcomes: string[];

@@ -1,26 +1,26 @@
 import { type Table, table } from '../../../infra/clickhouse/table.ts';
-import { keptColumns, type RowOf } from '../../identity/accounts/records.ts';
+import { type RowOf, recordColumns } from '../../identity/accounts/records.ts';
 
 // Times are milliseconds since the epoch; 0 and '' mean none. Keys are here as hashes only.
 
 /** A table whose rows are replaced whole by their id, and found by one other column. */
-function kept<const C extends Record<string, string>>(definition: {
+function recordTable<const C extends Record<string, string>>(definition: {
   name: string;
   doc: string;
   columns: C;
   foundBy: keyof C & string;
-}): Table & { readonly columns: typeof keptColumns & C } {
+}): Table & { readonly columns: typeof recordColumns & C } {
   const { foundBy, columns, ...rest } = definition;
   return table({
     ...rest,
-    columns: { ...keptColumns, ...columns },
+    columns: { ...recordColumns, ...columns },
     engine: 'ReplacingMergeTree(version)',
     orderBy: ['id'],
     indexes: [`INDEX by_${foundBy} ${foundBy} TYPE bloom_filter GRANULARITY 1`],
   });
 }
 
-export const projects = kept({
+export const projects = recordTable({
   name: 'projects',
   doc: 'Projects that alerts arrive in. The id is a whole number as text.',
   columns: {
@@ -39,7 +39,7 @@ export const projects = kept({
 });
 export type Project = RowOf<typeof projects>;
 
-export const members = kept({
+export const members = recordTable({
   name: 'project_members',
   doc: 'Who may do what in a project. The id is the project, a slash and the user.',
   columns: {
@@ -53,7 +53,7 @@ export const members = kept({
 });
 export type Member = RowOf<typeof members>;
 
-export const integrations = kept({
+export const integrations = recordTable({
   name: 'alert_integrations',
   doc: 'Where alerts of a project come from. The id is part of the webhook address.',
   columns: {
@@ -82,7 +82,7 @@ export const integrations = kept({
 export type Integration = RowOf<typeof integrations>;
 export type IntegrationType = 'http' | 'prometheus' | 'oncall';
 
-export const incidents = kept({
+export const incidents = recordTable({
   name: 'alert_incidents',
   doc: 'Incidents made from alerts. The id is the project, a slash and the number.',
   columns: {
@@ -102,7 +102,7 @@ export const incidents = kept({
 });
 export type Incident = RowOf<typeof incidents>;
 
-export const notes = kept({
+export const notes = recordTable({
   name: 'alert_notes',
   doc: 'What people write about an alert.',
   columns: {
@@ -117,7 +117,7 @@ export const notes = kept({
 });
 export type Note = RowOf<typeof notes>;
 
-export const hooks = kept({
+export const hooks = recordTable({
   name: 'alert_hooks',
   doc: 'Addresses that are told of alerts of a project.',
   columns: {

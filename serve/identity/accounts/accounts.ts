@@ -2,7 +2,7 @@ import type { Engine } from '../../../aggregate/engine.ts';
 import { applySchema } from '../../../infra/clickhouse/schema.ts';
 import type { Config } from '../../../infra/config/config.ts';
 import { Locks } from './locks.ts';
-import { type Ground, Records } from './records.ts';
+import { type RecordContext, Records } from './records.ts';
 import { Seal } from './secrets.ts';
 import {
   type Application,
@@ -20,7 +20,7 @@ import {
 import { Uses } from './uses.ts';
 
 /** Everything that is kept about who may do what: what sign-in, OAuth, keys and the pages stand on. */
-export interface Accounts extends Ground {
+export interface Accounts extends RecordContext {
   readonly config: Config;
   readonly seal: Seal;
   readonly users: Records<User>;
@@ -46,7 +46,7 @@ async function open({ config, runtime }: Engine): Promise<Accounts> {
   const { store, keyValue, clock } = runtime;
   const fsync = config.STORE_FSYNC ? ['fsync_after_insert = 1', 'fsync_part_directory = 1'] : [];
   await applySchema(store, { tables: accountTables, derived: [], views: [] }, fsync);
-  const ground: Ground = { store, keyValue, clock, locks: new Locks(keyValue) };
+  const ground: RecordContext = { store, keyValue, clock, locks: new Locks(keyValue) };
   return {
     ...ground,
     config,

@@ -5,7 +5,7 @@ const FLUSH_MS = 10_000;
 const SWEEP_MS = 3_600_000;
 
 /** What happens by itself while a server runs: notes are written, what ended long ago is removed. */
-export function keepAccounts(app: FastifyInstance, accounts: Accounts): void {
+export function startAccountMaintenance(app: FastifyInstance, accounts: Accounts): void {
   const every = (ms: number, what: string, work: () => Promise<unknown>) =>
     setInterval(() => work().catch((error) => app.log.warn({ err: error }, `${what} failed`)), ms).unref();
   const timers = [

@@ -4,7 +4,7 @@ import type { Clock, KeyValue, Store } from '../../../infra/ports.ts';
 import type { Locks } from './locks.ts';
 
 /** What every kept row has. A row is replaced whole: its newest version is the truth. */
-export interface Kept {
+export interface RecordColumns {
   readonly id: string;
   readonly version: number;
   /** Milliseconds since the epoch after which the row means nothing and is removed; 0 = never. */
@@ -12,7 +12,7 @@ export interface Kept {
 }
 
 /** Columns of `Kept`, for the table's definition. */
-export const keptColumns = { id: 'String', version: 'UInt64', expires_ms: 'Int64' } as const;
+export const recordColumns = { id: 'String', version: 'UInt64', expires_ms: 'Int64' } as const;
 
 /** The row of a table, by the types of its columns. */
 export type RowOf<T extends { readonly columns: Readonly<Record<string, string>> }> = {
@@ -27,7 +27,7 @@ type ValueOf<Type extends string> = Type extends `Array(${string}`
       : string;
 
 /** What a change makes of a row: the next one, if any, and what to tell the caller. */
-export interface Change<Row extends Kept, Result> {
+export interface Change<Row extends RecordColumns, Result> {
   readonly next?: Omit<Row, 'version'>;
   readonly result: Result;
 }
@@ -38,7 +38,7 @@ const CACHED_MS = 60_000;
 /** What was read longer ago than this is not offered to others: it may be old by now. */
 const FILL_MS_MAX = 5_000;
 
-export interface Ground {
+export interface RecordContext {
   readonly store: Store;
   readonly keyValue: KeyValue;
   readonly clock: Clock;
@@ -49,14 +49,14 @@ export interface Ground {
  * Rows of one table by their id, changed one at a time. The truth is the store: a change is durable before it is
  * told. `keyValue` holds the lock and a copy; whoever empties it loses nothing but time.
  */
-export class Records<Row extends Kept> {
+export class Records<Row extends RecordColumns> {
   readonly table: Table;
-  readonly #ground: Ground;
+  readonly #ground: RecordContext;
   readonly #writes: Batched<Row, null>;
   readonly #reads: Batched<string, Row | null>;
   readonly #listeners: ((row: Row) => void)[] = [];
 
-  constructor(ground: Ground, table: Table) {
+  constructor(ground: RecordContext, table: Table) {
     this.table = table;
     this.#ground = ground;
     this.#writes = new Batched(async (rows) => {

@@ -65,7 +65,7 @@ export class Seal {
   }
 
   /** Hides a text at rest; `context` ties it to the row that it belongs to. */
-  hide(text: string, context: string): string {
+  encrypt(text: string, context: string): string {
     const nonce = randomBytes(12);
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(context));
     const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
@@ -73,7 +73,7 @@ export class Seal {
   }
 
   /** Throws when the text was changed, or hidden with another key or for another row. */
-  show(hidden: string, context: string): string {
+  decrypt(hidden: string, context: string): string {
     const bytes = Buffer.from(hidden, 'base64url');
     const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, 12))
       .setAAD(Buffer.from(context))

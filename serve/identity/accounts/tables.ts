@@ -1,5 +1,5 @@
 import { type Table, table } from '../../../infra/clickhouse/table.ts';
-import { keptColumns, type RowOf } from './records.ts';
+import { type RowOf, recordColumns } from './records.ts';
 
 // Times are milliseconds since the epoch; 0 and '' mean none. Secrets are here as hashes only.
 
@@ -7,23 +7,23 @@ import { keptColumns, type RowOf } from './records.ts';
  * A table whose rows are replaced whole by their id, and found by one other column. That one never changes: an
  * index on a column that does could show an older version of a row.
  */
-function kept<const C extends Record<string, string>>(definition: {
+function recordTable<const C extends Record<string, string>>(definition: {
   name: string;
   doc: string;
   columns: C;
   foundBy?: keyof C & string;
-}): Table & { readonly columns: typeof keptColumns & C } {
+}): Table & { readonly columns: typeof recordColumns & C } {
   const { foundBy, columns, ...rest } = definition;
   return table({
     ...rest,
-    columns: { ...keptColumns, ...columns },
+    columns: { ...recordColumns, ...columns },
     engine: 'ReplacingMergeTree(version)',
     orderBy: ['id'],
     indexes: foundBy === undefined ? [] : [`INDEX by_${foundBy} ${foundBy} TYPE bloom_filter GRANULARITY 1`],
   });
 }
 
-export const users = kept({
+export const users = recordTable({
   name: 'users',
   doc: 'Accounts of people. The id is a whole number as text.',
   columns: {
@@ -49,7 +49,7 @@ export const users = kept({
 });
 export type User = RowOf<typeof users>;
 
-export const sessions = kept({
+export const sessions = recordTable({
   name: 'sessions',
   doc: 'Browsers that are signed in, or on the way to it. The id is the hash of the secret in the cookie.',
   columns: {
@@ -67,7 +67,7 @@ export const sessions = kept({
 });
 export type Session = RowOf<typeof sessions>;
 
-export const wallets = kept({
+export const wallets = recordTable({
   name: 'wallets',
   doc: 'Polkadot accounts that sign in as a user. The id is the account id, 32 bytes as 0x hex.',
   columns: {
@@ -83,7 +83,7 @@ export const wallets = kept({
 });
 export type Wallet = RowOf<typeof wallets>;
 
-export const applications = kept({
+export const applications = recordTable({
   name: 'applications',
   doc: 'Registered applications of third parties. The id is the client_id.',
   columns: {
@@ -106,7 +106,7 @@ export type Application = RowOf<typeof applications>;
  * One permission that somebody gave: a code and the one live pair of tokens that came of it, or a personal access
  * token, or an API key. As all of it is one row, replaced whole, no moment has two live pairs.
  */
-export const grants = kept({
+export const grants = recordTable({
   name: 'grants',
   doc: 'Codes, tokens and keys, as hashes.',
   columns: {

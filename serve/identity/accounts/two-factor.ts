@@ -40,7 +40,7 @@ export async function turnOn(
     throw new AccountError('code', 'This code is wrong. Check that the clock of your device is right.');
   const codes = newRecoveryCodes();
   await changeUser(accounts, id, () => ({
-    totp_secret: accounts.seal.hide(secret, `totp ${id}`),
+    totp_secret: accounts.seal.encrypt(secret, `totp ${id}`),
     totp_step: step,
     recovery_hashes: codes.map(hashSecret),
   }));
@@ -66,7 +66,7 @@ export async function isSecondFactor(accounts: Accounts, { id }: User, given: st
   const changed = await changeUser(accounts, id, (user) => {
     if (user.totp_secret === '') return null;
     if (/^\d{6}$/.test(code)) {
-      const secret = accounts.seal.show(user.totp_secret, `totp ${id}`);
+      const secret = accounts.seal.decrypt(user.totp_secret, `totp ${id}`);
       const step = stepOf(accounts, secret, user.username, code);
       return step !== null && step > user.totp_step ? { totp_step: step } : null;
     }

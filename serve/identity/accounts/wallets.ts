@@ -69,10 +69,10 @@ async function signedChallenge(
   accounts: Accounts,
   answer: { nonce: string; signature: string; purpose: WalletPurpose; holder: string },
 ): Promise<Challenge> {
-  const kept = /^[A-Za-z0-9_-]{22}$/.test(answer.nonce)
+  const recordTable = /^[A-Za-z0-9_-]{22}$/.test(answer.nonce)
     ? await accounts.keyValue.take(`wallet/${answer.nonce}`)
     : null;
-  const challenge = kept === null ? null : (JSON.parse(kept) as Challenge);
+  const challenge = recordTable === null ? null : (JSON.parse(recordTable) as Challenge);
   if (challenge === null || challenge.expires_ms <= accounts.clock.now()) {
     throw new WalletError('The message is too old or was signed already. Start again.');
   }

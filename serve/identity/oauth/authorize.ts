@@ -13,7 +13,7 @@ import type { Application, User } from '../accounts/tables.ts';
 import { makeToken } from '../accounts/tokens.ts';
 import { liveApplication } from './client.ts';
 import { consentPage } from './consent.ts';
-import { missing, OAuthError } from './errors.ts';
+import { missingParameter, OAuthError } from './errors.ts';
 import { once, optional, queryParameters, required } from './parameters.ts';
 import { readChallenge } from './pkce.ts';
 import { isRegistered, withParameters } from './redirect-uri.ts';
@@ -116,7 +116,7 @@ function readRequest(form: Form, destination: Destination): AuthorizationRequest
       'The scope is unknown, malformed or beyond what the application registered.',
     );
   }
-  if (scopes.length === 0) throw new OAuthError('invalid_scope', missing('scope').message);
+  if (scopes.length === 0) throw new OAuthError('invalid_scope', missingParameter('scope').message);
   return { ...destination, scopes, challenge: readChallenge(form, destination.application) };
 }
 

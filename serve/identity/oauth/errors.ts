@@ -42,7 +42,7 @@ export class OAuthError extends Error {
   }
 }
 
-export const missing = (parameter: string) =>
+export const missingParameter = (parameter: string) =>
   new OAuthError('invalid_request', `Missing required parameter: ${parameter}.`);
 
 /** Answers of these endpoints hold secrets or speak of them: nobody may keep them (RFC 6749 §5.1). */

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { EMPTY_FORM, Form, readForm, readFormBytes } from '../../http/form.ts';
-import { missing, OAuthError } from './errors.ts';
+import { missingParameter, OAuthError } from './errors.ts';
 
 /** Parameters that belong into the body: in a query they would be kept by logs and histories (RFC 9700 §4.2). */
 const BODY_ONLY = [
@@ -69,7 +69,7 @@ export function once(form: Form): Form {
 /** A parameter that has to be there; an empty one counts as absent (RFC 6749 §3.2). */
 export function required(form: Form, name: string): string {
   const value = optional(form, name);
-  if (value === '') throw missing(name);
+  if (value === '') throw missingParameter(name);
   return value;
 }
 

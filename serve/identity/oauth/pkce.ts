@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import type { Form } from '../../http/form.ts';
 import { isSameText } from '../accounts/secrets.ts';
 import type { Application } from '../accounts/tables.ts';
-import { missing, OAuthError } from './errors.ts';
+import { missingParameter, OAuthError } from './errors.ts';
 import { optional } from './parameters.ts';
 
 /** The challenge of an authorization request (RFC 7636 §4.3); '' when there is none and none is needed. */
@@ -10,7 +10,7 @@ export function readChallenge(form: Form, application: Application): string {
   const challenge = optional(form, 'code_challenge');
   const method = optional(form, 'code_challenge_method');
   if (challenge === '') {
-    if (method !== '') throw missing('code_challenge');
+    if (method !== '') throw missingParameter('code_challenge');
     if (!application.is_confidential) {
       throw new OAuthError(
         'invalid_request',

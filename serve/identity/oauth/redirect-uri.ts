@@ -57,13 +57,13 @@ function isSameLoopback(registered: string, given: string): boolean {
 /** The address with the parameters of an answer; those replace parameters of the same name in it. */
 export function withParameters(address: string, parameters: Readonly<Record<string, string>>): string {
   const [base = '', query = ''] = address.split(/\?([\s\S]*)/, 2);
-  const kept = query
+  const recordTable = query
     .split('&')
     .filter((field) => field !== '' && !Object.hasOwn(parameters, safeDecode(field.split('=')[0] ?? '')));
   const added = Object.entries(parameters).map(
     ([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value.toWellFormed())}`,
   );
-  return `${base}?${[...kept, ...added].join('&')}`;
+  return `${base}?${[...recordTable, ...added].join('&')}`;
 }
 
 function safeDecode(text: string): string {

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import type { Engine } from '../../../aggregate/engine.ts';
 import { SERVED_RELAYS } from '../../../aggregate/metric.ts';
-import { readStatus, type Status } from '../../../aggregate/status/status.ts';
+import { readStatus, type SystemStatus } from '../../../aggregate/status/status.ts';
 import { type Html, html } from '../../http/pages/html.ts';
 import { sendPage, servePages } from '../../http/pages/page.ts';
 import { limitAnonymous } from '../../http/rate-limit.ts';
@@ -31,8 +31,8 @@ export async function serveHome(app: FastifyInstance, engine: Engine, accounts: 
       const chosen = chosenOf.parse(request.query);
       const drawable = drawables.find(({ id }) => id === chosen.show) as Drawable;
       const [series, status] = await Promise.all([seriesOf(engine, drawable, chosen), readStatus(engine)]);
-      const { metric, ask, column, meaning } = drawable;
-      const data = `${ask.path}?${new URLSearchParams({ relay_chain: chosen.relay_chain, format: 'csv' })}`;
+      const { metric, endpoint, column, meaning } = drawable;
+      const data = `${endpoint.path}?${new URLSearchParams({ relay_chain: chosen.relay_chain, format: 'csv' })}`;
       const left = series.slice(LINES_MAX).map(({ name }) => name);
       const body = html`<h1>Exact metrics of Polkadot, Kusama and their chains</h1>
 <p class="lead">Computed from raw blocks, served as JSON, CSV, Parquet and Arrow.
@@ -66,7 +66,7 @@ function picker(chosen: Chosen): Html {
 </form>`;
 }
 
-function chainsCard({ chains, computing }: Status): Html {
+function chainsCard({ chains, computing }: SystemStatus): Html {
   if (chains.length === 0) {
     return html`<section class="card"><h2>No chain yet</h2>
 <p>Load blocks with <code>chain-metrics ingest PATH…</code>, or let the server follow a Sidecar: <code>FOLLOW=polkadot=http://…</code></p></section>`;

@@ -1,6 +1,6 @@
 import type { Engine } from '../../../aggregate/engine.ts';
-import type { Ask, KeptMetric, Relay } from '../../../aggregate/metric.ts';
-import { keptMetrics } from '../../../aggregate/metrics/index.ts';
+import type { MaterializedMetric, MetricEndpoint, Relay } from '../../../aggregate/metric.ts';
+import { materializedMetrics } from '../../../aggregate/metrics/index.ts';
 import { type Column, clickhouseType } from '../../../infra/clickhouse/columns.ts';
 import { ident, sql } from '../../../infra/clickhouse/sql.ts';
 import { wholeAnswer } from '../answers.ts';
@@ -12,8 +12,8 @@ export interface Drawable {
   readonly id: string;
   readonly column: string;
   readonly meaning: string;
-  readonly metric: KeptMetric;
-  readonly ask: Ask;
+  readonly metric: MaterializedMetric;
+  readonly endpoint: MetricEndpoint;
 }
 
 export interface Series {
@@ -23,9 +23,11 @@ export interface Series {
 
 const DIMENSIONS = new Set(['date', 'month', 'relay_chain', 'chain']);
 
-export const drawables: readonly Drawable[] = keptMetrics.flatMap((metric) =>
+export const drawables: readonly Drawable[] = materializedMetrics.flatMap((metric) =>
   metric.key.every((name) => DIMENSIONS.has(name))
-    ? metric.asks.filter(({ dates }) => dates?.column).flatMap((ask) => drawablesOf(metric, ask))
+    ? metric.endpoints
+        .filter(({ dates }) => dates?.column)
+        .flatMap((endpoint) => drawablesOf(metric, endpoint))
     : [],
 );
 
@@ -33,15 +35,15 @@ function isNumber(column: Column): boolean {
   return /^(Nullable\()?(U?Int|Float|Decimal)\d/.test(clickhouseType(column));
 }
 
-function drawablesOf(metric: KeptMetric, ask: Ask): Drawable[] {
+function drawablesOf(metric: MaterializedMetric, endpoint: MetricEndpoint): Drawable[] {
   return Object.entries(metric.columns)
     .filter(([name, column]) => !DIMENSIONS.has(name) && isNumber(column) && !name.endsWith('_planck'))
     .map(([column, { description = '' }]) => ({
-      id: `${ask.path.replace('/api/', '')}.${column}`,
+      id: `${endpoint.path.replace('/api/', '')}.${column}`,
       column,
       meaning: description,
       metric,
-      ask,
+      endpoint,
     }));
 }
 
@@ -53,11 +55,11 @@ export interface Wanted {
 
 /** The lines of a metric, those with the largest sums first. Days without a value are gaps. */
 export async function seriesOf(engine: Engine, drawable: Drawable, wanted: Wanted): Promise<Series[]> {
-  const { metric, ask, column } = drawable;
-  const day = ident(ask.dates?.column as string);
+  const { metric, endpoint, column } = drawable;
+  const day = ident(endpoint.dates?.column as string);
   const rows = wholeAnswer(
     metric,
-    ask,
+    endpoint,
     {
       relay_chain: wanted.relay_chain,
       chain: undefined,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Status } from '../../../aggregate/alerts/model/alert.ts';
+import type { AlertStatus } from '../../../aggregate/alerts/model/alert.ts';
 import { type ActionHead, type DeliveryHead, readDelivery } from '../../../aggregate/alerts/model/event.ts';
 import {
   applyAction,
@@ -49,7 +49,7 @@ class Story {
     return this.#note(applyDelivery(this.state, full, read, RULES));
   }
 
-  set(iid: number, status: Status) {
+  set(iid: number, status: AlertStatus) {
     const head: ActionHead = {
       kind: 'action',
       id: '',

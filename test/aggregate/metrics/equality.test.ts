@@ -35,7 +35,7 @@ describe.each(chosen)('%s', (name) => {
     opened = await openTestEngine();
     const { engine } = opened;
     await engine.aggregator.hold(() => ingestLines(engine, lines));
-    await engine.aggregator.settle();
+    await engine.aggregator.waitUntilComputed();
   });
   afterAll(() => opened.close());
 

@@ -1,39 +1,41 @@
 import { describe, expect, it } from 'vitest';
-import { type KeptMetric, metric } from '../../../aggregate/metric.ts';
-import { EVERYTHING, inOrder, type PlanInput, plan, type Touch } from '../../../aggregate/planner/plan.ts';
+import { type MaterializedMetric, metric } from '../../../aggregate/metric.ts';
+import { type DirtyDay, EVERYTHING, inOrder, type PlanInput, plan } from '../../../aggregate/planner/plan.ts';
 import { day, name } from '../../../infra/clickhouse/columns.ts';
 import { join, type NamedTable, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
-import { livingEvents, ofPallets } from '../../../ingest/raw/canonical.ts';
+import { canonicalEvents, ofPallets } from '../../../ingest/raw/canonical.ts';
 import { ANY_PALLET } from '../../../ingest/raw/tables.ts';
 
 const blocks: NamedTable = { name: 'blocks' };
 const prices: NamedTable = { name: 'prices' };
 
-type Traits = Partial<Pick<KeptMetric, 'kept' | 'spread' | 'reach' | 'mostDays'>>;
+type Traits = Partial<
+  Pick<MaterializedMetric, 'materialized' | 'invalidationScope' | 'lookbackDays' | 'daysMax'>
+>;
 
-function metricOf(record: string, reads: readonly NamedTable[], traits: Traits = {}): KeptMetric {
+function metricOf(record: string, reads: readonly NamedTable[], traits: Traits = {}): MaterializedMetric {
   return metric({
     record,
     doc: 'a metric for the planner',
     columns: { date: day('day'), relay_chain: name('relay chain'), chain: name('chain') },
     key: ['date', 'relay_chain', 'chain'],
-    kept: 'daily',
+    materialized: 'daily',
     period: 'date',
-    spread: 'day',
-    reach: 1,
+    invalidationScope: 'day',
+    lookbackDays: 1,
     select: () => sql`SELECT 1 FROM ${join(reads.map((table) => sql`${table}`))}`,
-    asks: [],
+    endpoints: [],
     ...traits,
   });
 }
 
 /** A metric of events under a condition. */
-const pickyMetricOf = (record: string, where: Sql): KeptMetric => ({
+const pickyMetricOf = (record: string, where: Sql): MaterializedMetric => ({
   ...metricOf(record, []),
-  select: (window) => livingEvents(window, where),
+  select: (window) => canonicalEvents(window, where),
 });
 
-const touch = (day: string, chain = 'polkadot', stream = 'blocks', relay_chain = 'polkadot'): Touch => ({
+const touch = (day: string, chain = 'polkadot', stream = 'blocks', relay_chain = 'polkadot'): DirtyDay => ({
   stream,
   pallet: '',
   relay_chain,
@@ -47,7 +49,11 @@ const MARCH = [
   '2026-03-31',
 ];
 
-function windowsOf(metrics: readonly KeptMetric[], touches: readonly Touch[], more: Partial<PlanInput> = {}) {
+function windowsOf(
+  metrics: readonly MaterializedMetric[],
+  touches: readonly DirtyDay[],
+  more: Partial<PlanInput> = {},
+) {
   return plan({
     touches,
     metrics,
@@ -55,13 +61,17 @@ function windowsOf(metrics: readonly KeptMetric[], touches: readonly Touch[], mo
     days: new Map([['polkadot/polkadot', MARCH]]),
     stated: new Map(),
     relays: ['polkadot', 'kusama'],
-    mostDays: 100,
+    daysMax: 100,
     ...more,
   });
 }
 
 /** A plan as text: metric, relay chain where it is not the usual one, first day and the day after the last. */
-function planned(metrics: readonly KeptMetric[], touches: readonly Touch[], more: Partial<PlanInput> = {}) {
+function planned(
+  metrics: readonly MaterializedMetric[],
+  touches: readonly DirtyDay[],
+  more: Partial<PlanInput> = {},
+) {
   return windowsOf(metrics, touches, more).map(({ metric, relay_chain, from, until }) => {
     const relay = relay_chain === 'polkadot' ? '' : `${relay_chain} `;
     return `${metric} ${relay}${from}..${until}`;
@@ -100,13 +110,13 @@ describe('which days of a metric a touched day changes', () => {
   });
 
   it('those behind it that it reaches, up to the last day with data', () => {
-    const reaching = metricOf('Reaching', [blocks], { reach: 3 });
+    const reaching = metricOf('Reaching', [blocks], { lookbackDays: 3 });
     expect(planned([reaching], [touch('2026-03-04')])).toEqual(['reaching 2026-03-04..2026-03-07']);
     expect(planned([reaching], [touch('2026-03-30')])).toEqual(['reaching 2026-03-30..2026-04-01']);
   });
 
   it('the empty days beside it and the next day with blocks of the same chain, where neighbours count', () => {
-    const neighbourly = metricOf('Neighbourly', [blocks], { spread: 'neighbours' });
+    const neighbourly = metricOf('Neighbourly', [blocks], { invalidationScope: 'neighbours' });
     expect(planned([neighbourly], [touch('2026-03-04')])).toEqual(['neighbourly 2026-03-04..2026-03-06']);
     expect(planned([neighbourly], [touch('2026-03-10')])).toEqual(['neighbourly 2026-03-10..2026-04-01']);
     expect(planned([neighbourly], [touch('2026-03-31')])).toEqual(['neighbourly 2026-03-11..2026-04-01']);
@@ -122,17 +132,17 @@ describe('which days of a metric a touched day changes', () => {
   });
 
   it('all from it on, where a fold goes on for ever', () => {
-    const onward = metricOf('Onward', [blocks], { spread: 'onward' });
+    const onward = metricOf('Onward', [blocks], { invalidationScope: 'onward' });
     expect(planned([onward], [touch('2026-03-04')])).toEqual(['onward 2026-03-04..2026-04-01']);
   });
 
   it('whole months, where the row of a month is named by its last day', () => {
-    const monthly = metricOf('Monthly', [blocks], { kept: 'monthly' });
+    const monthly = metricOf('Monthly', [blocks], { materialized: 'monthly' });
     expect(planned([monthly], [touch('2026-03-04')])).toEqual(['monthly 2026-03-01..2026-04-01']);
   });
 
   it('everything, where entities live for years', () => {
-    const whole = metricOf('Whole', [blocks], { kept: 'whole' });
+    const whole = metricOf('Whole', [blocks], { materialized: 'whole' });
     expect(planned([whole], [touch('2026-03-04'), touch('2026-03-31')])).toEqual([
       `whole ${EVERYTHING.from}..${EVERYTHING.until}`,
     ]);
@@ -177,8 +187,8 @@ describe('which relay chains a touch concerns', () => {
 
 describe('metrics that read metrics', () => {
   const ground = metricOf('Ground', [blocks]);
-  const rolling = metricOf('Rolling', [ground.table, prices], { reach: 3 });
-  const top = metricOf('Top', [rolling.table], { kept: 'monthly' });
+  const rolling = metricOf('Rolling', [ground.table, prices], { lookbackDays: 3 });
+  const top = metricOf('Top', [rolling.table], { materialized: 'monthly' });
 
   it('are computed after what they read, over all that it changed', () => {
     const windows = windowsOf([top, rolling, ground], [touch('2026-03-04')]);
@@ -196,7 +206,7 @@ describe('metrics that read metrics', () => {
   });
 
   it('go on to the last day when they fold what they read', () => {
-    const folding = metricOf('Folding', [ground.table], { spread: 'onward' });
+    const folding = metricOf('Folding', [ground.table], { invalidationScope: 'onward' });
     expect(planned([ground, folding], [touch('2026-03-04')])).toEqual([
       'ground 2026-03-04..2026-03-05',
       'folding 2026-03-04..2026-04-01',
@@ -235,7 +245,7 @@ describe('how much is computed at once', () => {
   });
 
   it('so many days with data; empty ones are not counted', () => {
-    expect(planned([daily], everyDay, { mostDays: 5 })).toEqual([
+    expect(planned([daily], everyDay, { daysMax: 5 })).toEqual([
       'daily 2026-03-01..2026-03-06',
       'daily 2026-03-06..2026-03-31',
       'daily 2026-03-31..2026-04-01',
@@ -243,7 +253,7 @@ describe('how much is computed at once', () => {
   });
 
   it('fewer where the metric says so', () => {
-    const heavy = metricOf('Heavy', [blocks], { mostDays: 10 });
+    const heavy = metricOf('Heavy', [blocks], { daysMax: 10 });
     expect(planned([heavy], everyDay)).toEqual([
       'heavy 2026-03-01..2026-03-31',
       'heavy 2026-03-31..2026-04-01',
@@ -251,8 +261,8 @@ describe('how much is computed at once', () => {
   });
 
   it('months whole, however many days they have', () => {
-    const monthly = metricOf('Monthly', [blocks], { kept: 'monthly' });
-    expect(planned([monthly], everyDay, { mostDays: 2 })).toEqual(['monthly 2026-03-01..2026-04-01']);
+    const monthly = metricOf('Monthly', [blocks], { materialized: 'monthly' });
+    expect(planned([monthly], everyDay, { daysMax: 2 })).toEqual(['monthly 2026-03-01..2026-04-01']);
   });
 
   it('the same, whatever the order and the number of touches', () => {

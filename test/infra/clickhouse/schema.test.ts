@@ -2,7 +2,14 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { schema as product } from '../../../aggregate/engine.ts';
 import { applySchema, SCHEMA_VERSION, type Schema, schemaDrift } from '../../../infra/clickhouse/schema.ts';
 import { DATABASE, sql } from '../../../infra/clickhouse/sql.ts';
-import { createTable, createView, inlet, type Table, table, view } from '../../../infra/clickhouse/table.ts';
+import {
+  createTable,
+  createView,
+  landingTable,
+  type Table,
+  table,
+  view,
+} from '../../../infra/clickhouse/table.ts';
 import type { Store } from '../../../infra/ports.ts';
 import { openStore } from '../../support/open-store.ts';
 
@@ -15,7 +22,7 @@ describe('DDL', () => {
     orderBy: ['chain', 'day'],
     indexes: ['INDEX by_day day TYPE minmax GRANULARITY 1'],
   });
-  const feesIn = inlet({ name: 'fees_in', doc: 'Where fees enter.', columns: { day: 'Date' } });
+  const feesIn = landingTable({ name: 'fees_in', doc: 'Where fees enter.', columns: { day: 'Date' } });
 
   test('a table is its definition', () => {
     expect(createTable(fees, ['fsync_after_insert = 1'])).toBe(
@@ -56,7 +63,7 @@ describe('a schema on a store', () => {
   });
 
   const source = (more: Record<string, string> = {}) =>
-    inlet({ name: 'numbers_in', doc: 'Enter.', columns: { n: 'UInt64', ...more } });
+    landingTable({ name: 'numbers_in', doc: 'Enter.', columns: { n: 'UInt64', ...more } });
   const kept = table({
     name: 'kept',
     doc: 'Raw.',

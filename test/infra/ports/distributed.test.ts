@@ -11,7 +11,7 @@ import { startKafka } from '../../support/services/kafka.ts';
 import { startRedis } from '../../support/services/redis.ts';
 import type { Service } from '../../support/services/service.ts';
 import { clockContract } from './clock.contract.ts';
-import { followContract } from './follow.contract.ts';
+import { followContract } from './consume.contract.ts';
 import { keyValueContract } from './key-value.contract.ts';
 import { logContract } from './log.contract.ts';
 import { pause } from './opened.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { createTable, inlet } from '../../../infra/clickhouse/table.ts';
+import { createTable, landingTable } from '../../../infra/clickhouse/table.ts';
 import { systemClock } from '../../../infra/clock.ts';
 import { readConfig } from '../../../infra/config/config.ts';
 import { EmbeddedKeyValue } from '../../../infra/embedded/key-value.ts';
@@ -156,7 +156,7 @@ describe('embedded store: the directory', () => {
     const directory = temporary();
     const store = await EmbeddedStore.open(readConfig({ DATA_DIR: directory }));
     remove(join(directory, 'spool'));
-    const batch = inlet({ name: 'gone_in', doc: 'none', columns: { sequence: 'UInt64' } });
+    const batch = landingTable({ name: 'gone_in', doc: 'none', columns: { sequence: 'UInt64' } });
     await expect(store.stage(batch, [Buffer.from('{}')])).rejects.toMatchObject({ code: 'store_unwritable' });
     await store.close();
     remove(directory);
@@ -191,7 +191,7 @@ describe('embedded runtime', () => {
     for (let i = 0; i < 2; i++) {
       const runtime = await openEmbedded(readConfig({ DATA_DIR: directory }));
       await runtime.store.run(
-        createTable(inlet({ name: 'any_in', doc: 'none', columns: { sequence: 'UInt64' } })),
+        createTable(landingTable({ name: 'any_in', doc: 'none', columns: { sequence: 'UInt64' } })),
       );
       await runtime.keyValue.set('key', String(i));
       expect(await runtime.keyValue.get('key')).toBe(String(i));

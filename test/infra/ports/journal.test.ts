@@ -13,8 +13,8 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Journal } from '../../../infra/embedded/journal.ts';
 import { EmbeddedLog } from '../../../infra/embedded/log.ts';
-import type { Placed } from '../../../infra/ports.ts';
-import { followContract } from './follow.contract.ts';
+import type { LogRecord } from '../../../infra/ports.ts';
+import { followContract } from './consume.contract.ts';
 import { until } from './opened.ts';
 
 const temporary = () => mkdtempSync(join(tmpdir(), 'chain-metrics-journal-'));
@@ -45,16 +45,16 @@ describe('embedded log: what it keeps on disk', () => {
   const message = (text: string) => ({ key: 'k', value: Buffer.from(text) });
   const segments = () => readdirSync(directory).filter((name) => name.endsWith('.log'));
 
-  function open(settles: boolean, segmentBytes = 64 * 2 ** 20): { journal: Journal; seen: Placed[] } {
-    const seen: Placed[] = [];
+  function open(settles: boolean, segmentBytes = 64 * 2 ** 20): { journal: Journal; seen: LogRecord[] } {
+    const seen: LogRecord[] = [];
     const settled = settles ? Promise.resolve() : new Promise<void>(() => {});
     const journal = Journal.open({ directory, fsync: true, segmentBytes }, async (batch) => {
       seen.push(...batch);
-      return { settled };
+      return { durable: settled };
     });
     return { journal, seen };
   }
-  const textsOf = (seen: readonly Placed[]) => seen.map(({ value }) => value.toString());
+  const textsOf = (seen: readonly LogRecord[]) => seen.map(({ value }) => value.toString());
 
   test('a record that was half written at the end is cut off, and what follows is whole', async () => {
     const { journal } = open(false);

@@ -121,15 +121,15 @@ export function logContract(name: string, open: () => Promise<Opened<Log>>): voi
       expect(good[0]).toBe('a');
     });
 
-    test('settle returns when a group has handled what was published before, and only that group', async () => {
+    test('waitUntilConsumed returns when a group has handled what was published before, and only that group', async () => {
       const held = gate();
       const seen = await note('settling', 'quick');
       await log.subscribe('settling', 'slow', () => held.opened);
       const published = log.publish('settling', [message('a'), message('b')]);
       await until('the quick group has both', () => seen.length === 2);
-      if (log.redelivers) await log.settle('settling', 'quick');
+      if (log.redelivers) await log.waitUntilConsumed('settling', 'quick');
       let isSettled = false;
-      const slow = log.settle('settling', 'slow').then(() => {
+      const slow = log.waitUntilConsumed('settling', 'slow').then(() => {
         isSettled = true;
       });
       await pause(60);
@@ -139,9 +139,9 @@ export function logContract(name: string, open: () => Promise<Opened<Log>>): voi
       expect(seen).toEqual(['a', 'b']);
     });
 
-    test('settle of a topic that nobody has published to returns at once', async () => {
+    test('waitUntilConsumed of a topic that nobody has published to returns at once', async () => {
       await note('empty', 'group');
-      await log.settle('empty', 'group');
+      await log.waitUntilConsumed('empty', 'group');
     });
 
     test('buried messages are found by their places, or the log says that it keeps none', async () => {
@@ -151,14 +151,14 @@ export function logContract(name: string, open: () => Promise<Opened<Log>>): voi
         origin: 'file:1',
         attempt: 1,
       }));
-      const places = await log.bury('burying', letters);
+      const places = await log.deadLetter('burying', letters);
       expect(places).toHaveLength(3);
       if (!log.redelivers) {
         expect(places).toEqual([null, null, null]);
         return;
       }
       const [one, , three] = places as string[];
-      const found = await log.exhume('burying', [three as string, one as string, '999999']);
+      const found = await log.readDeadLetters('burying', [three as string, one as string, '999999']);
       expect(found).toEqual([letters[2]?.value, letters[0]?.value, null]);
     });
 

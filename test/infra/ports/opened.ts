@@ -21,9 +21,9 @@ export function gate(): { readonly opened: Promise<void>; open(): void } {
 export async function until(
   what: string,
   holds: () => boolean | Promise<boolean>,
-  mostMs = 10_000,
+  waitMsMax = 10_000,
 ): Promise<void> {
-  const deadline = Date.now() + mostMs;
+  const deadline = Date.now() + waitMsMax;
   while (!(await holds())) {
     if (Date.now() > deadline) throw new Error(`waited in vain until ${what}`);
     await pause(2);

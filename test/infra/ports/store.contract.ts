@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
-import { createTable, createView, inlet, table, view } from '../../../infra/clickhouse/table.ts';
+import { createTable, createView, landingTable, table, view } from '../../../infra/clickhouse/table.ts';
 import { ProductError } from '../../../infra/errors.ts';
 import { type Format, readAll, type StagedBatch, type Store } from '../../../infra/ports.ts';
 import type { Opened } from './opened.ts';
@@ -18,7 +18,7 @@ const things = table({
   engine: 'MergeTree',
   orderBy: ['id'],
 });
-const linesIn = inlet({
+const linesIn = landingTable({
   name: 'port_lines_in',
   doc: 'Where staged lines enter.',
   columns: { sequence: 'UInt64', id: 'UInt64', payload: 'Tuple(name String, amounts Array(String))' },
@@ -412,7 +412,7 @@ export function storeContract(
           left.map(async (batch) => JSON.parse(String((await batch.lines())[0])).id),
         );
         expect(ids).toEqual([0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11]);
-        expect(new Set(left.map(({ inlet }) => inlet))).toEqual(new Set([linesIn.name]));
+        expect(new Set(left.map(({ landingTable }) => landingTable))).toEqual(new Set([linesIn.name]));
         for (const batch of left) await batch.discard();
         expect(await store.unfinished()).toEqual([]);
       });
@@ -476,7 +476,7 @@ export function storeContract(
             expect(batch).toBeUndefined();
             return;
           }
-          expect(batch?.inlet).toBe(linesIn.name);
+          expect(batch?.landingTable).toBe(linesIn.name);
           await batch?.commit(2n);
           await batch?.discard();
           expect(await living()).toHaveLength(2);

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { type LettersOrder, orderLetters } from '../../../ingest/log/dead-letter-requests.ts';
+import { type DeadLetterRequest, handleDeadLetterRequest } from '../../../ingest/log/dead-letter-requests.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
 import { emptyEngine, openTestEngine, type TestEngine } from '../../support/engine.ts';
 import { recordedLines } from '../../support/recordings.ts';
@@ -19,8 +19,8 @@ beforeAll(async () => {
 afterAll(() => opened.close());
 beforeEach(() => emptyEngine(opened.engine));
 
-const order = (given: LettersOrder) =>
-  orderLetters(opened.engine.runtime, opened.engine.registry, KEPT_BYTES, given);
+const order = (given: DeadLetterRequest) =>
+  handleDeadLetterRequest(opened.engine.runtime, opened.engine.registry, KEPT_BYTES, given);
 const take = async (name: string, ...lines: string[]) => {
   await opened.engine.ingest(Readable.from([Buffer.from(`${lines.join('\n')}\n`)]), { name });
   await opened.engine.loaded();
@@ -93,7 +93,7 @@ describe('dead letters', () => {
     [{ action: 'show', ids: ['ffffffff'] }, /no dead letter ffffffff/],
     [{ action: 'drop' }, /name letters by their ids, or pass --all/],
     [{ action: 'retry', ids: ['xyz!'] }, /4 to 32 hexadecimal/],
-  ] as [LettersOrder, RegExp][])('%j says what is wrong', async (given, text) => {
+  ] as [DeadLetterRequest, RegExp][])('%j says what is wrong', async (given, text) => {
     await expect(order(given)).rejects.toThrow(text);
   });
 });

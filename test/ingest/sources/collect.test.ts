@@ -6,7 +6,7 @@ import { encodeAddress } from '../../../ingest/chains/address.ts';
 import { type Chain, loadRegistry } from '../../../ingest/chains/registry.ts';
 import { snapshots } from '../../../ingest/raw/tables.ts';
 import { Sidecar } from '../../../ingest/sources/sidecar.ts';
-import { Collector } from '../../../ingest/sources/snapshot-collector.ts';
+import { SnapshotCollector } from '../../../ingest/sources/snapshot-collector.ts';
 import { openTestEngine } from '../../support/engine.ts';
 import { FakeSidecar, recordedBlocks } from './fake-sidecar.ts';
 
@@ -37,7 +37,7 @@ async function collectorOf(name: string, treasury: string[] = [], now = Date.now
   const sidecar = await Sidecar.connect(fake.url, { attempts: 2, backoffMs: 1, timeoutMs: 2000 });
   const chain = registry.find(name) as Chain;
   const onUngiven = (kind: string, reason: string) => ungiven.push(`${kind}: ${reason}`);
-  const collector = new Collector(sidecar, { chain, registry, treasury, onUngiven, now });
+  const collector = new SnapshotCollector(sidecar, { chain, registry, treasury, onUngiven, now });
   const taken = async (height: number) =>
     (await collector.collect(height)).map(String).filter((line) => line !== '\n');
   return { taken, head: fake.finalized };

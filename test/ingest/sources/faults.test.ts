@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { blockLines } from '../../../ingest/sources/backfill.ts';
-import { follow } from '../../../ingest/sources/block-follower.ts';
+import { followBlocks } from '../../../ingest/sources/block-follower.ts';
 import { Sidecar } from '../../../ingest/sources/sidecar.ts';
 import { Random } from '../../support/random.ts';
 import { FakeSidecar, type Fault, recordedBlocks } from './fake-sidecar.ts';
@@ -70,7 +70,7 @@ describe.each(SEEDS)('with faults of every kind and stops at random, seed %d', (
       const { signal } = stop;
       const most = random.whole(1, 20);
       let taken = 0;
-      const looks = follow(await connect(signal), {
+      const looks = followBlocks(await connect(signal), {
         chain,
         best: false,
         pollMs: 1,

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
-import { type FollowOptions, follow } from '../../../ingest/sources/block-follower.ts';
+import { type FollowOptions, followBlocks } from '../../../ingest/sources/block-follower.ts';
 import { Sidecar } from '../../../ingest/sources/sidecar.ts';
 import { contentOf, differences } from '../../support/content.ts';
 import { openTestEngine, type TestEngine } from '../../support/engine.ts';
@@ -29,7 +29,7 @@ async function watch(
   const { signal } = stop;
   const sidecar = await Sidecar.connect(fake.url, { attempts: 2, backoffMs: 1, timeoutMs: 2000, signal });
   const all: string[] = [];
-  const looks = follow(sidecar, { chain, best: false, pollMs: 1, concurrency: 4, signal, ...more });
+  const looks = followBlocks(sidecar, { chain, best: false, pollMs: 1, concurrency: 4, signal, ...more });
   for await (const look of looks) {
     const lines = look.map(String).filter((line) => line !== '\n');
     all.push(...lines);
@@ -162,12 +162,12 @@ describe('best blocks', () => {
     ]);
     expect(states[3]?.map(({ hash }) => hash)).toEqual([...recorded.values()].map(hashOf));
 
-    await opened.engine.aggregator.settle();
+    await opened.engine.aggregator.waitUntilComputed();
     const followed = await contentOf(opened.engine);
     await opened.close();
     opened = await openTestEngine();
     await load([...recorded.values()]);
-    await opened.engine.aggregator.settle();
+    await opened.engine.aggregator.waitUntilComputed();
     expect(differences(followed, await contentOf(opened.engine))).toEqual([]);
   });
 });

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { Following } from '../../../ingest/role.ts';
+import { SourceFollower } from '../../../ingest/role.ts';
 import { LocalOperator } from '../../../serve/cli/local.ts';
 import { until } from '../../infra/ports/opened.ts';
 import { ingestLines, openTestEngine, type TestEngine } from '../../support/engine.ts';
@@ -30,7 +30,7 @@ async function followToHead(from?: number): Promise<number[]> {
     onTaken: async (next: number) => void noted.push(next),
     ...(from === undefined ? {} : { from }),
   };
-  const following = await Following.open(options, opened.engine.config, stop.signal);
+  const following = await SourceFollower.open(options, opened.engine.config, stop.signal);
   const running = following.run(new LocalOperator(opened.engine), () => undefined);
   await until('the head is reached', () => noted.at(-1) === fake.finalized + 1, 60_000);
   stop.abort();

@@ -71,7 +71,7 @@ export function contractCallDetails(input: Input): ContractCallDetail[] {
 }
 
 /** An extrinsic and a contract that it had to do with. */
-type Touch = {
+type DirtyDay = {
   readonly block: TimedBlock;
   readonly extrinsic: Extrinsic;
   readonly contract: AccountKey;
@@ -79,7 +79,7 @@ type Touch = {
   readonly isTarget: boolean;
 };
 
-function touchesOf(input: Input): readonly Touch[] {
+function touchesOf(input: Input): readonly DirtyDay[] {
   return timedBlocks(input.blocks)
     .filter(({ chain }) => ['polkadot', 'kusama', 'solo'].includes(chain.relay))
     .flatMap((block) => {
@@ -89,7 +89,7 @@ function touchesOf(input: Input): readonly Touch[] {
     .toSorted((a, b) => compareKeys(placeOf(a), placeOf(b)));
 }
 
-const placeOf = ({ block, extrinsic, contract }: Touch) => [-block.height, -extrinsic.index, contract];
+const placeOf = ({ block, extrinsic, contract }: DirtyDay) => [-block.height, -extrinsic.index, contract];
 
 const emittersOf = ({ events }: Extrinsic) =>
   events
@@ -100,7 +100,7 @@ function touchesIn(
   block: TimedBlock,
   extrinsic: Extrinsic,
   known: ReadonlySet<AccountKey>,
-): readonly Touch[] {
+): readonly DirtyDay[] {
   const calls = contractCallsOf(block, extrinsic);
   const [firstCall] = calls;
   if (!firstCall) return [];
@@ -108,12 +108,12 @@ function touchesIn(
   const targets = calls.flatMap(({ to, method }) =>
     to !== null && (method === 'call' || known.has(to)) ? [to] : [],
   );
-  const touched = new Set([
+  const dirtyDays = new Set([
     ...targets,
     ...deployments.map(({ contract }) => contract),
     ...emittersOf(extrinsic),
   ]);
-  return [...touched].map((contract) => {
+  return [...dirtyDays].map((contract) => {
     const creating = deployments.find((deployment) => deployment.contract === contract)?.call;
     const call = calls.find((one) => one.to === contract || isSameCall(one, creating)) ?? firstCall;
     return { block, extrinsic, contract, call, isTarget: targets.includes(contract) };
@@ -125,7 +125,7 @@ const isSameCall = (one: ContractCall, other: ContractCall | null | undefined) =
 
 const digits = (_key: string, value: unknown) => (typeof value === 'bigint' ? value.toString() : value);
 
-function rowOf({ block, extrinsic, contract, call }: Touch): ContractTransaction {
+function rowOf({ block, extrinsic, contract, call }: DirtyDay): ContractTransaction {
   const { chain, height, time } = block;
   const ending = extrinsic.events.find((event) =>
     isNamed(event, 'system', 'ExtrinsicSuccess', 'ExtrinsicFailed'),

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Heartbeat } from '../../../serve/alerts/integrations/heartbeat.ts';
-import { openDesk } from '../../../serve/alerts/services.ts';
+import { openAlertServices } from '../../../serve/alerts/services.ts';
 import { type Person, Service, type Source } from './service.ts';
 
 const MINUTE = 60_000;
@@ -65,8 +65,8 @@ describe('a heartbeat', () => {
   test('raises one alert when a source falls silent, and resolves it when it is heard again', async () => {
     const own = await service.project(ann);
     const beating = await service.source(ann, own, { heartbeat_minutes: 5 });
-    const desk = await openDesk(service.engine, service.accounts);
-    const heartbeat = new Heartbeat(desk);
+    const services = await openAlertServices(service.engine, service.accounts);
+    const heartbeat = new Heartbeat(services);
     const alerts = async () => (await service.api(ann, 'GET', `/projects/${own}/alerts`)).body;
     await heartbeat.check();
     now += 4 * MINUTE;
@@ -74,7 +74,7 @@ describe('a heartbeat', () => {
     expect(await alerts()).toEqual([]);
     now += 1 * MINUTE;
     for (let i = 0; i < 3; i++) await heartbeat.check();
-    await new Heartbeat(desk).check();
+    await new Heartbeat(services).check();
     expect(await alerts()).toMatchObject([{ title: 'Tool is silent', status: 'triggered', event_count: 1 }]);
     now += MINUTE;
     await service.send(beating, { title: 'alive', end_time: '2026-11-21' });

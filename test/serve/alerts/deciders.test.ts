@@ -5,7 +5,7 @@ import type { Answer } from '../../../aggregate/alerts/processor/results.ts';
 import type { Engine } from '../../../aggregate/engine.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { readConfig } from '../../../infra/config/config.ts';
-import type { Placed, Store } from '../../../infra/ports.ts';
+import type { LogRecord, Store } from '../../../infra/ports.ts';
 import { gate } from '../../infra/ports/opened.ts';
 import { openEngine, type TemporaryDirectory, temporaryDirectory } from '../../support/engine.ts';
 import { Random } from '../../support/random.ts';
@@ -77,9 +77,9 @@ class Decider {
   }
 
   /** Resolves when what is handed over is decided on; `onSettled` is called when it is durable. */
-  hand(batch: readonly Placed[], onSettled: () => void = () => {}): Promise<void> {
+  hand(batch: readonly LogRecord[], onSettled: () => void = () => {}): Promise<void> {
     for (const { partition, offset } of batch) this.next[partition] = offset + 1;
-    this.busy = this.#seat.hand(batch).then(({ settled }) => {
+    this.busy = this.#seat.hand(batch).then(({ durable: settled }) => {
       this.busy = undefined;
       settled.then(onSettled);
     });
@@ -177,11 +177,11 @@ describe.each([{ cached: '0' }, { cached: '3' }, { cached: '1000' }])(
       for (const decider of deciders) {
         decider.resume();
         await decider.busy;
-        await decider.alerts.settle();
+        await decider.alerts.waitUntilWritten();
       }
       // Whoever is left takes what nobody has committed.
       await deciders[1]?.hand(log.partitions.flatMap((kept, partition) => kept.slice(committed[partition])));
-      await deciders[1]?.alerts.settle();
+      await deciders[1]?.alerts.waitUntilWritten();
       await Promise.all(answers);
       const verdict = await judge(engine.runtime.store, mine, marks, WINDOWS);
       expect(verdict.faults).toEqual([]);
@@ -201,7 +201,7 @@ describe('a process that was taken for dead', () => {
       await Decider.start(log, settings),
     ];
     const project = ++projects;
-    const kept = log.partitions[project % 2] as Placed[];
+    const kept = log.partitions[project % 2] as LogRecord[];
     const over = { end_time: '2026-11-21T04:00:00Z' };
     for (const [i, payload] of [
       { fingerprint: 'z' },
@@ -213,14 +213,14 @@ describe('a process that was taken for dead', () => {
       await until(() => kept.length === i + 1);
     }
     await other.hand(kept.slice(0, 1));
-    await other.alerts.settle();
+    await other.alerts.waitUntilWritten();
     // With one alert open and none kept in memory it has to ask the store.
     await paused.hand(kept.slice(0, 3));
-    await paused.alerts.settle();
+    await paused.alerts.waitUntilWritten();
     await other.hand(kept.slice(0, 4));
-    await other.alerts.settle();
+    await other.alerts.waitUntilWritten();
     await paused.hand(kept.slice(3));
-    await paused.alerts.settle();
+    await paused.alerts.waitUntilWritten();
     const stored = await engine.runtime.store.rows<{ outcomes: string[] }>(
       sql`SELECT outcomes FROM chain_metrics.alert_events FINAL WHERE project = ${project} ORDER BY position`,
     );
@@ -240,16 +240,16 @@ describe('an event that the log was given twice', () => {
     const project = ++projects;
     const answered = deliver(one, project, { title: 'A', fingerprint: 'a' });
     await until(() => log.partitions.flat().length === 1);
-    const [message] = log.partitions.flat() as [Placed];
+    const [message] = log.partitions.flat() as [LogRecord];
     log.append(message);
-    const partition = log.partitions[project % 2] as Placed[];
+    const partition = log.partitions[project % 2] as LogRecord[];
     await one.hand(partition);
     expect((await answered).created).toEqual([{ iid: 1, title: 'A' }]);
-    await one.alerts.settle();
+    await one.alerts.waitUntilWritten();
     log.append(message);
     const other = await Decider.start(log, {});
     await other.hand(partition.slice(2));
-    await other.alerts.settle();
+    await other.alerts.waitUntilWritten();
     expect(await alertsOf(project)).toMatchObject([{ iid: 1, events: 1 }]);
   });
 });
@@ -285,7 +285,7 @@ describe('what a sender was told', () => {
       ALERT_IDEMPOTENCY_HOURS: '0',
     });
     await after.hand(log.partitions.flat());
-    await after.alerts.settle();
+    await after.alerts.waitUntilWritten();
     expect(await alertsOf(project)).toMatchObject([
       { iid: 1, title: 'A title of some thirty letters', events: 2 },
     ]);

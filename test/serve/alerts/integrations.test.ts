@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { Directory } from '../../../serve/alerts/integrations/integration-cache.ts';
-import { openDesk } from '../../../serve/alerts/services.ts';
+import { IntegrationCache } from '../../../serve/alerts/integrations/integration-cache.ts';
+import { openAlertServices } from '../../../serve/alerts/services.ts';
 import { until } from '../../infra/ports/opened.ts';
 import { firing, type Person, prometheusBody, Service } from './service.ts';
 
@@ -49,23 +49,23 @@ describe('the plan', () => {
 
 describe('an integration', () => {
   test('is known as soon as it is made, also to those who wait for what was read before', async () => {
-    const desk = await openDesk(service.engine, service.accounts);
+    const services = await openAlertServices(service.engine, service.accounts);
     const gate = Promise.withResolvers<void>();
     // A store that answers late, with what it had when it was asked.
-    const late: typeof desk.integrations = Object.create(desk.integrations, {
+    const late: typeof services.integrations = Object.create(services.integrations, {
       find: {
-        value: async (...asked: Parameters<typeof desk.integrations.find>) => {
-          const rows = await desk.integrations.find(...asked);
+        value: async (...asked: Parameters<typeof services.integrations.find>) => {
+          const rows = await services.integrations.find(...asked);
           await gate.promise;
           return rows;
         },
       },
     });
     const { keyValue } = service.engine.runtime;
-    const directory = new Directory(keyValue, desk.projects, late, desk.hooks);
-    const early = directory.find('0123456789abcdef');
+    const integrationCache = new IntegrationCache(keyValue, services.projects, late, services.hooks);
+    const early = integrationCache.find('0123456789abcdef');
     const { id } = await service.source(ann, project, { name: 'made meanwhile' });
-    const found = directory.find(id);
+    const found = integrationCache.find(id);
     gate.resolve();
     expect(await early).toBeUndefined();
     expect(await found).toMatchObject({ integration: { name: 'made meanwhile' } });

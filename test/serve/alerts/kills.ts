@@ -92,8 +92,8 @@ async function verdictOf(
   try {
     await engine.alerts();
     // What the log still held is decided on in the background.
-    await engine.runtime.log.settle(ALERTS_TOPIC, 'grouping');
-    await (await engine.alerts()).settle();
+    await engine.runtime.log.waitUntilConsumed(ALERTS_TOPIC, 'grouping');
+    await (await engine.alerts()).waitUntilWritten();
     return await judge(engine.runtime.store, projects, marks, WINDOWS);
   } finally {
     await engine.close();

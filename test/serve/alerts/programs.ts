@@ -99,7 +99,7 @@ receivers:
 }
 
 /** Tells an Alertmanager of alerts, as Prometheus does. */
-export async function tell(alertmanager: Running, alerts: readonly object[]): Promise<void> {
+export async function sendWebhook(alertmanager: Running, alerts: readonly object[]): Promise<void> {
   const reply = await fetch(`${alertmanager.url}/api/v2/alerts`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },

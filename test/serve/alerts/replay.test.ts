@@ -52,7 +52,7 @@ describe('replay', () => {
       await alerts.act({ project: 7, iid: 1, by: '3', change: { status: 'acknowledged' } });
       await send(prometheusBody([firing({ status: 'resolved' })]));
       await send(prometheusBody([firing({ startsAt: '2026-11-22T00:00:00Z' })]));
-      await alerts.settle();
+      await alerts.waitUntilWritten();
       return stateOf(engine);
     });
     expect(counted).toMatchObject([
@@ -106,7 +106,7 @@ describe('replay', () => {
       await send(item('firing'));
       await send({ title: 'other' });
       await alerts.act({ project: 7, iid: 3, by: '3', change: { status: 'ignored' } });
-      await alerts.settle();
+      await alerts.waitUntilWritten();
       expect(await stateOf(engine)).toHaveLength(3);
     } finally {
       await engine.close();
@@ -126,7 +126,7 @@ describe('replay', () => {
     const before = await withAlerts(directory.path, {}, async (engine, send) => {
       for (let i = 0; i < 30; i++)
         await send({ title: `t ${i % 7}`, ...(i % 5 === 4 ? { end_time: '2026-11-21' } : {}) });
-      await (await engine.alerts()).settle();
+      await (await engine.alerts()).waitUntilWritten();
       const rows = await stateOf(engine);
       await engine.runtime.store.run('TRUNCATE TABLE chain_metrics.alerts SYNC');
       return rows;

@@ -55,7 +55,7 @@ test.each([
           body: text,
         });
       }
-      await alerts.settle();
+      await alerts.waitUntilWritten();
       stored = await engine.runtime.store.rows<Alert>(
         sql`SELECT * FROM chain_metrics.alerts FINAL ORDER BY iid`,
       );

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Person, Service, type Source } from './service.ts';
 
-const ROLES = ['Guest', 'Reporter', 'Developer', 'Maintainer', 'Owner'] as const;
+const PROJECT_ROLES = ['Guest', 'Reporter', 'Developer', 'Maintainer', 'Owner'] as const;
 const LEVELS = { Guest: 10, Reporter: 20, Developer: 30, Maintainer: 40, Owner: 50 } as const;
-type Role = (typeof ROLES)[number];
-type Who = Role | 'stranger' | 'nobody';
+type ProjectRole = (typeof PROJECT_ROLES)[number];
+type Who = ProjectRole | 'stranger' | 'nobody';
 
 let service: Service;
 let project: number;
@@ -15,7 +15,7 @@ beforeAll(async () => {
   people.Owner = await service.person('owner');
   people.stranger = await service.person('stranger');
   project = await service.project(people.Owner);
-  for (const role of ROLES.slice(0, 4)) {
+  for (const role of PROJECT_ROLES.slice(0, 4)) {
     people[role] = await service.person(role.toLowerCase());
     const member = { user_id: Number(people[role].user.id), access_level: LEVELS[role] };
     expect((await service.api(people.Owner, 'POST', `/projects/${project}/members`, member)).status).toBe(
@@ -36,7 +36,7 @@ interface Cell {
   readonly method: Method;
   readonly path: () => string;
   readonly payload?: () => object;
-  readonly least: Role;
+  readonly least: ProjectRole;
   readonly status?: number;
 }
 
@@ -193,7 +193,7 @@ const MATRIX: readonly Cell[] = [
 
 describe('the roles', () => {
   const cells = MATRIX.flatMap((cell) =>
-    (['nobody', 'stranger', ...ROLES] as const).map((who) => ({ ...cell, who })),
+    (['nobody', 'stranger', ...PROJECT_ROLES] as const).map((who) => ({ ...cell, who })),
   );
 
   const integrations = async () =>

@@ -14,9 +14,9 @@ import {
   freePort,
   PROMETHEUS,
   type Running,
+  sendWebhook,
   startAlertmanager,
   startPrometheus,
-  tell,
 } from './programs.ts';
 
 const isPossible = canRun(ALERTMANAGER, PROMETHEUS);
@@ -67,7 +67,7 @@ afterAll(async () => {
   directory?.[Symbol.dispose]();
 });
 
-interface Told {
+interface AttemptResult {
   readonly title: string;
   readonly status: string;
   readonly severity: string;
@@ -79,12 +79,12 @@ interface Told {
   readonly monitoring_tool: string;
 }
 
-async function alertsOf(search: string): Promise<Told[]> {
+async function alertsOf(search: string): Promise<AttemptResult[]> {
   const reply = await fetch(
     `http://127.0.0.1:${port}/api/v4/projects/${facts.targets[1]?.project}/alerts?search=${search}&order_by=created_at&sort=asc`,
     { headers: { authorization: `Bearer ${facts.token}` } },
   );
-  return (await reply.json()) as Told[];
+  return (await reply.json()) as AttemptResult[];
 }
 
 const webhook = () => ({
@@ -110,7 +110,7 @@ describe.runIf(isPossible)('Alertmanager', () => {
   test('fires, groups, repeats, resolves, and fires again as a new alert', async () => {
     const manager = await alertmanager('one');
     const alerts = ['h1', 'h2'].map((instance) => raised('Cycle', instance));
-    await tell(manager, alerts);
+    await sendWebhook(manager, alerts);
     await until('both have arrived', async () => (await alertsOf('Cycle')).length === 2, 20_000);
     const first = await alertsOf('Cycle');
     expect(first.map(({ title }) => title).sort()).toEqual(['Cycle of h1', 'Cycle of h2']);
@@ -128,7 +128,7 @@ describe.runIf(isPossible)('Alertmanager', () => {
     );
     expect(await alertsOf('Cycle')).toHaveLength(2);
 
-    await tell(manager, [{ ...alerts[0], endsAt: new Date().toISOString() }]);
+    await sendWebhook(manager, [{ ...alerts[0], endsAt: new Date().toISOString() }]);
     const statuses = async () =>
       (await alertsOf('Cycle')).map(({ title, status }) => `${title} ${status}`).sort();
     await until(
@@ -138,7 +138,7 @@ describe.runIf(isPossible)('Alertmanager', () => {
     );
 
     await pause(1100);
-    await tell(manager, [raised('Cycle', 'h1')]);
+    await sendWebhook(manager, [raised('Cycle', 'h1')]);
     await until('it fires again', async () => (await alertsOf('Cycle')).length === 3, 20_000);
     expect(await statuses()).toEqual([
       'Cycle of h1 resolved',
@@ -151,13 +151,13 @@ describe.runIf(isPossible)('Alertmanager', () => {
     const manager = await alertmanager('away');
     await stopServer('SIGKILL');
     const alerts = ['a', 'b', 'c'].map((instance) => raised('Away', instance));
-    await tell(manager, alerts);
+    await sendWebhook(manager, alerts);
     await pause(1500);
     await startServer();
     await until('all have arrived', async () => (await alertsOf('Away')).length === 3, 30_000);
     await stopServer('SIGTERM');
     const over = alerts.map((alert) => ({ ...alert, endsAt: new Date().toISOString() }));
-    await tell(manager, over);
+    await sendWebhook(manager, over);
     await pause(500);
     await startServer();
     await until(
@@ -173,11 +173,11 @@ describe.runIf(isPossible)('Alertmanager', () => {
     const left = await alertmanager('left', { port: ports[0], peer: ports[1] });
     const right = await alertmanager('right', { port: ports[1], peer: ports[0] });
     const alerts = ['x', 'y'].map((instance) => raised('Pair', instance));
-    for (const manager of [left, right]) await tell(manager, alerts);
+    for (const manager of [left, right]) await sendWebhook(manager, alerts);
     await until('both have arrived', async () => (await alertsOf('Pair')).length === 2, 20_000);
     await left.stop();
     const over = alerts.map((alert) => ({ ...alert, endsAt: new Date().toISOString() }));
-    await tell(right, over);
+    await sendWebhook(right, over);
     await until(
       'the other one tells that it is over',
       async () => (await alertsOf('Pair')).every(({ status }) => status === 'resolved'),

@@ -30,7 +30,7 @@ async function take(...lines: string[]): Promise<void> {
     opened.engine,
     lines.map((line) => ({ line, chain: 'polkadot' })),
   );
-  await opened.engine.aggregator.settle();
+  await opened.engine.aggregator.waitUntilComputed();
 }
 
 it('finds missing heights, missing days, days without a price and blocks without a time', async () => {

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { constants, gunzipSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, expect, it } from 'vitest';
-import type { Status } from '../../../aggregate/status/status.ts';
+import type { SystemStatus } from '../../../aggregate/status/status.ts';
 import type { RunReport } from '../../../serve/cli/ingest.ts';
 import { temporaryDirectory } from '../../support/engine.ts';
 import { linesOf, run } from './program.ts';
@@ -64,7 +64,7 @@ it('keeps what is good, refuses what is not, and says so', async () => {
 
   const answer = await run(['status', '--json'], { env });
   expect(answer.code).toBe(0);
-  const status = JSON.parse(answer.stdout) as Status;
+  const status = JSON.parse(answer.stdout) as SystemStatus;
   expect(status.dead_letters.total).toBe(report.refused_lines);
   expect(status.chains.map(({ chain }) => chain).sort()).toEqual(['kusama', 'moonbeam', 'polkadot']);
   expect(status.chains.find(({ chain }) => chain === 'kusama')?.blocks).toBe(3);

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
-import type { Status } from '../../../aggregate/status/status.ts';
+import type { SystemStatus } from '../../../aggregate/status/status.ts';
 import type { RunReport } from '../../../serve/cli/ingest.ts';
 import type { Rebuilt } from '../../../serve/cli/operator.ts';
 import { socketPaths } from '../../../serve/control.ts';
@@ -35,7 +35,7 @@ it('serves the sample, takes orders from other processes, and stops when it is t
   const report = JSON.parse(ingested.stdout) as RunReport;
   expect(report.files).toBe(3);
   expect(report.blocks).toBe(report.lines);
-  const status = JSON.parse((await run(['status', '--json'], { env: served })).stdout) as Status;
+  const status = JSON.parse((await run(['status', '--json'], { env: served })).stdout) as SystemStatus;
   expect(status.computing).toMatchObject({ held: false, touched_days_waiting: 0, failed: [] });
   expect(status.chains.reduce((sum, { blocks }) => sum + blocks, 0)).toBeGreaterThan(55);
 
@@ -67,7 +67,7 @@ it('ends in the same rows as without a server', async () => {
   const contents = [];
   for (const { DATA_DIR } of [served, alone]) {
     const engine = await openEngine(DATA_DIR);
-    await engine.aggregator.settle();
+    await engine.aggregator.waitUntilComputed();
     contents.push(await contentOf(engine));
     await engine.close();
   }

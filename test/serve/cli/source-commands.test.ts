@@ -53,7 +53,7 @@ async function withEngine<T>(
 const contentAt = (at: { DATA_DIR: string }, before = async (_engine: Engine) => {}) =>
   withEngine(at, async (engine) => {
     await before(engine);
-    await engine.aggregator.settle();
+    await engine.aggregator.waitUntilComputed();
     return contentOf(engine);
   });
 const missingAt = (at: { DATA_DIR: string }) =>

@@ -10,7 +10,7 @@ let app: FastifyInstance;
 beforeAll(async () => {
   engine = await openTestEngine();
   await ingestLines(engine.engine, [...recordedLines('blocks'), ...recordedLines('runtime')]);
-  await engine.engine.aggregator.settle();
+  await engine.engine.aggregator.waitUntilComputed();
   app = await buildApp(engine.engine);
 });
 afterAll(async () => {
@@ -136,7 +136,7 @@ describe('caching', () => {
       payload: { symbol: 'GLMR', usd: 0.07 },
     };
     await ingestLines(engine.engine, [{ line: JSON.stringify(price) }]);
-    await engine.engine.aggregator.settle();
+    await engine.engine.aggregator.waitUntilComputed();
     expect((await get('/api/daily-fees')).headers.etag).not.toBe(before);
   });
 });

@@ -33,7 +33,7 @@ beforeAll(async () => {
     const blocks = DAYS.map((day, i) => JSON.stringify(madeBlock(100 + 10 * i, day)));
     await engine.ingest(Readable.from([Buffer.from(blocks.join('\n'))]), { name: chain });
   }
-  await engine.aggregator.settle();
+  await engine.aggregator.waitUntilComputed();
   app = await buildApp(engine);
   await app.ready();
 });

@@ -55,7 +55,7 @@ describe('the first page', () => {
   beforeAll(async () => {
     engine = await openTestEngine();
     await ingestLines(engine.engine, recordedLines('runtime'));
-    await engine.engine.aggregator.settle();
+    await engine.engine.aggregator.waitUntilComputed();
     app = await buildApp(engine.engine);
   });
   afterAll(async () => {

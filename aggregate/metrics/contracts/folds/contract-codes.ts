@@ -1,7 +1,7 @@
 import { type Sql, sql } from '../../../../infra/clickhouse/sql.ts';
 import { decodeAddress, encodeAddress } from '../../../../ingest/chains/address.ts';
 import { chains } from '../../../../ingest/raw/tables.ts';
-import { newestStated } from '../../shared/snapshot.ts';
+import { newestSnapshot } from '../../shared/snapshot.ts';
 
 /** The newest `contract_code` snapshot of a chain. */
 export interface ContractCodeFact {
@@ -33,7 +33,7 @@ interface Contract {
 
 export const newestCodes = (relayChain: string): Sql =>
   sql`SELECT relay_chain, chain, decimals, prefix, as_of, block_number, payload
-    FROM ${newestStated(relayChain, 'contract_code')} AS stated
+    FROM ${newestSnapshot(relayChain, 'contract_code')} AS stated
     INNER JOIN (SELECT chain, decimals, prefix FROM ${chains} FINAL WHERE relay_chain = ${relayChain}) AS registry
       USING (chain)
     ORDER BY chain`;

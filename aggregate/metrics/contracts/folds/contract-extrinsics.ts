@@ -10,7 +10,7 @@ import {
 import type { ContractFact } from './contract-facts.ts';
 
 /** A contract that came into being, and the call that created it; null when another contract did. */
-export interface Created {
+export interface CreatedContract {
   readonly contract: string;
   readonly deployer: string;
   readonly event_index: number;
@@ -37,7 +37,7 @@ export interface ContractExtrinsic {
   readonly weight_proof_size: string | null;
   /** Executed calls in order; of a failed extrinsic the one that it is. */
   readonly calls: readonly ContractCall[];
-  readonly created: readonly Created[];
+  readonly created: readonly CreatedContract[];
   /** Contracts that emitted events, with their number. */
   readonly emitted: ReadonlyMap<string, number>;
 }
@@ -104,7 +104,7 @@ function callsOf(facts: readonly ContractFact[], extrinsic: ContractFact | undef
 }
 
 /** Each creation is of the next call that deploys, when it names that call's account as the deployer. */
-function createdBy(instantiated: readonly ContractFact[], calls: readonly ContractCall[]): Created[] {
+function createdBy(instantiated: readonly ContractFact[], calls: readonly ContractCall[]): CreatedContract[] {
   const deploying = calls.filter(({ deploys }) => deploys !== null);
   let next = 0;
   return instantiated.flatMap(({ account, counterparty, at }) => {

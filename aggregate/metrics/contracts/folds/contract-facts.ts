@@ -1,5 +1,5 @@
 import { raw, type Sql, sql } from '../../../../infra/clickhouse/sql.ts';
-import { livingFacts, ofPallets, type Window, wokenBy } from '../../../../ingest/raw/canonical.ts';
+import { canonicalFacts, invalidatedBy, ofPallets, type Window } from '../../../../ingest/raw/canonical.ts';
 import { calls, chains, events, extrinsics } from '../../../../ingest/raw/tables.ts';
 
 /**
@@ -51,7 +51,7 @@ const isOneOf = (window: Window, names: readonly string[]) =>
   sql`${isOfPallet(window)} AND event IN ${names} AND refused = ''`;
 
 const placesOfEvents = (window: Window, names: readonly string[]) =>
-  wokenBy(
+  invalidatedBy(
     isOfPallet(window),
     sql`SELECT relay_chain, chain, number, assumeNotNull(extrinsic_index) AS extrinsic_index FROM ${events}
     WHERE ${isOneOf(window, names)} AND phase = 'extrinsic'`,
@@ -60,7 +60,7 @@ const placesOfEvents = (window: Window, names: readonly string[]) =>
 /** Extrinsics with contract calls or contract events; a call that failed left neither of them. */
 export function contractFacts(window: Window): Sql {
   const names = ['Instantiated', 'ContractEmitted', 'EthExtrinsicRevert'];
-  const places = wokenBy(
+  const places = invalidatedBy(
     isOfPallet(window),
     sql`
     SELECT relay_chain, chain, number, extrinsic_index FROM ${calls} WHERE ${isOfPallet(window)}
@@ -90,12 +90,12 @@ function factsOf(window: Window, names: readonly string[], places: Sql): Sql {
         ${keyText('signer_key')} AS account, ${keyText('ethereum_from')} AS counterparty,
         mapConcat(map('hash', hash, 'fee', ifNull(toString(fee), ''), 'success', ifNull(toString(success), ''),
           'succeeded', ifNull(toString(succeeded), '')), if(pallet = 'revive', ${callFields}, ${NO_FIELDS})) AS fields
-      FROM ${livingFacts(extrinsics, relay_chain, isTheirs)}
+      FROM ${canonicalFacts(extrinsics, relay_chain, isTheirs)}
       UNION ALL
       SELECT 1 AS rising, 'call' AS kind, chain, number, toUInt64(extrinsic_index) + 1 AS place,
         toNullable(extrinsic_index) AS extrinsic_index, time, toString(call) AS name, position AS at,
         ${keyText('actor')} AS account, '' AS counterparty, ${callFields} AS fields
-      FROM ${livingFacts(calls, relay_chain, sql`${ofPallets('revive')} AND ${isTheirs}`)}
+      FROM ${canonicalFacts(calls, relay_chain, sql`${ofPallets('revive')} AND ${isTheirs}`)}
       UNION ALL
       SELECT 2 AS rising, 'event' AS kind, chain, number,
         multiIf(phase = 'initialization', toUInt64(0), phase = 'finalization', toUInt64(4294967296),
@@ -103,12 +103,12 @@ function factsOf(window: Window, names: readonly string[], places: Sql): Sql {
         extrinsic_index, time, toString(event) AS name, event_index AS at,
         ${keyText('account')} AS account, ${keyText('counterparty')} AS counterparty,
         if(event = 'EthExtrinsicRevert', map('error', data[1]), ${NO_FIELDS}) AS fields
-      FROM ${livingFacts(events, relay_chain, isOneOf(window, names))}
+      FROM ${canonicalFacts(events, relay_chain, isOneOf(window, names))}
       UNION ALL
       SELECT 3 AS rising, 'result' AS kind, chain, number, toUInt64(assumeNotNull(extrinsic_index)) + 1 AS place,
         extrinsic_index, time, toString(event) AS name, event_index AS at, '' AS account, '' AS counterparty,
         if(event = 'ExtrinsicFailed', map('error', data[1], 'info', data[2]), map('info', data[1])) AS fields
-      FROM ${livingFacts(events, relay_chain, isTheirResult)}
+      FROM ${canonicalFacts(events, relay_chain, isTheirResult)}
     ) AS facts
     INNER JOIN (SELECT chain, decimals, prefix FROM ${chains} FINAL WHERE relay_chain = ${relay_chain}) AS registry
       USING (chain)

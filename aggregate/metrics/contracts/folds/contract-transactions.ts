@@ -8,8 +8,8 @@ export function contractTransactions(relay_chain: string, extrinsic: ContractExt
   const [first] = calls;
   if (first === undefined || extrinsic.extrinsic_index === null) return [];
   const targets = calls.flatMap(({ target }) => target ?? []);
-  const touched = new Set([...targets, ...created.map(({ contract }) => contract), ...emitted.keys()]);
-  return [...touched].map((contract) => {
+  const dirtyDays = new Set([...targets, ...created.map(({ contract }) => contract), ...emitted.keys()]);
+  return [...dirtyDays].map((contract) => {
     const creation = created.find((one) => one.contract === contract);
     const targeting = calls.filter(({ target }) => target === contract);
     const isNative = targeting.some(({ isEthereum }) => !isEthereum);

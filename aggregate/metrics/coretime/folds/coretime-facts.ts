@@ -5,7 +5,7 @@ import {
   type BrokerEventOf,
   readBrokerEvent,
 } from '../../../../ingest/decode/broker.ts';
-import { livingEvents, livingFacts, ofPallets, type Window } from '../../../../ingest/raw/canonical.ts';
+import { canonicalEvents, canonicalFacts, ofPallets, type Window } from '../../../../ingest/raw/canonical.ts';
 import { chains, events, snapshots } from '../../../../ingest/raw/tables.ts';
 import { pricesOf } from '../../shared/sql.ts';
 
@@ -50,11 +50,11 @@ const eventFacts = (relayChain: string, living: Sql) =>
 
 /** Broker events of all time. */
 export const brokerEvents = (relayChain: string, kinds: readonly BrokerEventKind[]): Sql =>
-  eventFacts(relayChain, livingFacts(events, relayChain, isSold(relayChain, kinds)));
+  eventFacts(relayChain, canonicalFacts(events, relayChain, isSold(relayChain, kinds)));
 
 /** Broker events of a window. */
 export const brokerEventsWithin = (window: Window, kinds: readonly BrokerEventKind[]): Sql =>
-  eventFacts(window.relay_chain, livingEvents(window, isSold(window.relay_chain, kinds)));
+  eventFacts(window.relay_chain, canonicalEvents(window, isSold(window.relay_chain, kinds)));
 
 /** Facts that are no event, as a select of the other columns from where they are. */
 export const otherFacts = (kind: string, columns: Sql, from: Sql): Sql =>

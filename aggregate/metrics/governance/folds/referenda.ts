@@ -4,8 +4,8 @@ import { Chains } from '../../shared/chains.ts';
 import { dayOf, type Fact, fieldsOf, type Moment, nested, togetherByExtrinsic } from '../../shared/facts.ts';
 import { originsOfTracks, proposalHash, readOrigin } from './origins.ts';
 import {
-  type Outcome,
   type ReferendumEvent,
+  type ReferendumOutcome,
   readReferendumEvent,
   type Tally,
   tracksOf,
@@ -23,7 +23,7 @@ interface Referendum {
   tally: Tally | null;
   /** Issued tokens that could vote, as last known when the tally was told; null when never. */
   electorate: bigint | null;
-  outcome: Outcome | null;
+  outcome: ReferendumOutcome | null;
   ended: Moment | null;
   last: Moment;
 }

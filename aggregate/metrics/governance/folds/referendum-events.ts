@@ -7,7 +7,7 @@ export interface Tally {
   readonly support: bigint;
 }
 
-export type Outcome = 'Approved' | 'Rejected' | 'TimedOut' | 'Cancelled' | 'Killed';
+export type ReferendumOutcome = 'Approved' | 'Rejected' | 'TimedOut' | 'Cancelled' | 'Killed';
 
 /** What an event of `referenda` says; the parts that it does not carry are null. */
 export interface ReferendumEvent {
@@ -18,7 +18,7 @@ export interface ReferendumEvent {
   readonly tally: Tally | null;
   readonly deposit: bigint | null;
   /** How the referendum ends by this event. */
-  readonly outcome: Outcome | null;
+  readonly outcome: ReferendumOutcome | null;
 }
 
 interface Shape {
@@ -27,7 +27,7 @@ interface Shape {
   readonly proposal?: number;
   readonly tally?: number;
   readonly deposit?: number;
-  readonly outcome?: Outcome;
+  readonly outcome?: ReferendumOutcome;
 }
 
 const SHAPES: Readonly<Record<string, Shape>> = {

@@ -41,7 +41,7 @@ export async function openServed(): Promise<Served> {
     tell: async (...lines) => {
       // One computation for all lines, however many files they come in.
       await engine.aggregator.hold(() => ingestLines(engine, lines));
-      await engine.aggregator.settle();
+      await engine.aggregator.waitUntilComputed();
     },
     rows,
     fields: async (url, ...names) => (await rows(url)).map((row) => names.map((name) => row[name])),

@@ -26,7 +26,7 @@ let app: FastifyInstance;
 beforeAll(async () => {
   opened = await openTestEngine();
   await ingestLines(opened.engine, [...recordedLines('runtime'), ...relay.lines, ...kusama.lines]);
-  await opened.engine.aggregator.settle();
+  await opened.engine.aggregator.waitUntilComputed();
   app = await buildApp(opened.engine);
 });
 afterAll(async () => {

@@ -137,7 +137,7 @@ export async function told(lines: readonly InputLine[], metrics: readonly Metric
   const opened = await openTestEngine();
   try {
     await ingestLines(opened.engine, lines);
-    await opened.engine.aggregator.settle();
+    await opened.engine.aggregator.waitUntilComputed();
     const rows = await Promise.all(metrics.map((metric) => servedRows(opened.engine, { metric })));
     const refused = await opened.engine.runtime.store.rows<{ at: string }>(
       sql`SELECT concat(chain, ' ', toString(number)) AS at FROM ${refusedFacts} FINAL ORDER BY chain, number`,

@@ -35,7 +35,7 @@ export async function serve(lines: readonly InputLine[]): Promise<Served> {
     app,
     take: async (more) => {
       await ingestLines(opened.engine, more);
-      await opened.engine.aggregator.settle();
+      await opened.engine.aggregator.waitUntilComputed();
     },
     ask: async (url) => (await app.inject({ url })).json<Json[]>(),
     status: async (url) => (await app.inject({ url })).statusCode,

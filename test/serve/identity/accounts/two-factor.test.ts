@@ -134,7 +134,7 @@ describe('two-factor authentication (RFC 6238)', () => {
     const { secret } = await turnOn(await signedIn(world, user));
     const stored = (await world.accounts.users.get(user.id))?.totp_secret ?? '';
     expect(stored).not.toContain(secret);
-    expect(world.accounts.seal.show(stored, `totp ${user.id}`)).toBe(secret);
-    expect(() => world.accounts.seal.show(stored, 'totp 999')).toThrow();
+    expect(world.accounts.seal.decrypt(stored, `totp ${user.id}`)).toBe(secret);
+    expect(() => world.accounts.seal.decrypt(stored, 'totp 999')).toThrow();
   });
 });

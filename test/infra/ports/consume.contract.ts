@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Handed, Log, Message, Placed } from '../../../infra/ports.ts';
+import type { Ack, Log, LogRecord, Message } from '../../../infra/ports.ts';
 import { gate, type Opened, pause, until } from './opened.ts';
 
 const message = (text: string, key = 'key'): Message => ({ key, value: Buffer.from(text) });
 const texts = (messages: readonly Message[]) => messages.map(({ value }) => value.toString());
-const SETTLED: Handed = { settled: Promise.resolve() };
+const SETTLED: Ack = { durable: Promise.resolve() };
 
 /** Topics whose publishers do not wait: what is published is kept until it is settled. */
 export function followContract(name: string, open: () => Promise<Opened<Log>>): void {
@@ -24,8 +24,8 @@ export function followContract(name: string, open: () => Promise<Opened<Log>>): 
     }
 
     test('hands on keys and bytes as they are, in the order of publishing', async () => {
-      const seen: Placed[] = [];
-      await log.follow('bytes', 'group', async (batch) => {
+      const seen: LogRecord[] = [];
+      await log.consume('bytes', 'group', async (batch) => {
         seen.push(...batch);
         return SETTLED;
       });
@@ -46,8 +46,8 @@ export function followContract(name: string, open: () => Promise<Opened<Log>>): 
     });
 
     test('offsets of a partition grow by one, and a key keeps to its partition', async () => {
-      const seen: Placed[] = [];
-      await log.follow('places', 'group', async (batch) => {
+      const seen: LogRecord[] = [];
+      await log.consume('places', 'group', async (batch) => {
         seen.push(...batch);
         return SETTLED;
       });
@@ -55,7 +55,7 @@ export function followContract(name: string, open: () => Promise<Opened<Log>>): 
       await until('all have arrived', () => seen.length === 30);
       const byPartition = Map.groupBy(seen, ({ partition }) => partition);
       for (const placed of byPartition.values()) {
-        const [first] = placed as [Placed];
+        const [first] = placed as [LogRecord];
         expect(placed.map(({ offset }) => offset)).toEqual(placed.map((_, i) => first.offset + i));
       }
       const partitions = Map.groupBy(seen, ({ key }) => key);
@@ -67,7 +67,7 @@ export function followContract(name: string, open: () => Promise<Opened<Log>>): 
     test('publish does not wait for the handler', async () => {
       const held = gate();
       let handled = 0;
-      await log.follow('waiting', 'group', async (batch) => {
+      await log.consume('waiting', 'group', async (batch) => {
         await held.opened;
         handled += batch.length;
         return SETTLED;
@@ -82,9 +82,9 @@ export function followContract(name: string, open: () => Promise<Opened<Log>>): 
     test('the next batch is handed over before the earlier one is settled', async () => {
       const held = gate();
       const seen: string[] = [];
-      await log.follow('ahead', 'group', async (batch) => {
+      await log.consume('ahead', 'group', async (batch) => {
         seen.push(...texts(batch));
-        return { settled: held.opened };
+        return { durable: held.opened };
       });
       await log.publish('ahead', [message('a')]);
       await until('the first has arrived', () => seen.length === 1);
@@ -96,7 +96,7 @@ export function followContract(name: string, open: () => Promise<Opened<Log>>): 
     test('a handler that throws gets the same batch again, before anything newer', async () => {
       const seen: string[] = [];
       let failures = 2;
-      await log.follow('failing', 'group', async (batch) => {
+      await log.consume('failing', 'group', async (batch) => {
         if (failures-- > 0) throw new Error('not this time');
         seen.push(...texts(batch));
         return SETTLED;
@@ -108,11 +108,11 @@ export function followContract(name: string, open: () => Promise<Opened<Log>>): 
     });
 
     test('what was not settled is handed over again when the log is opened again, and nothing else', async () => {
-      const first: Placed[] = [];
+      const first: LogRecord[] = [];
       let stuck = false;
-      await log.follow('again', 'group', async (batch) => {
+      await log.consume('again', 'group', async (batch) => {
         first.push(...batch);
-        return { settled: stuck ? Promise.reject(new Error('the store is gone')) : Promise.resolve() };
+        return { durable: stuck ? Promise.reject(new Error('the store is gone')) : Promise.resolve() };
       });
       await log.publish('again', [message('settled')]);
       await until('the first has arrived', () => first.length === 1);
@@ -125,8 +125,8 @@ export function followContract(name: string, open: () => Promise<Opened<Log>>): 
       await until('the third has arrived', () => texts(first).includes('b'));
 
       const next = await reopened();
-      const second: Placed[] = [];
-      await next.follow('again', 'group', async (batch) => {
+      const second: LogRecord[] = [];
+      await next.consume('again', 'group', async (batch) => {
         second.push(...batch);
         return SETTLED;
       });
@@ -138,9 +138,9 @@ export function followContract(name: string, open: () => Promise<Opened<Log>>): 
 
     test('what is published is there after a new start, also when nobody followed in time', async () => {
       const held = gate();
-      await log.follow('later', 'group', async () => {
+      await log.consume('later', 'group', async () => {
         await held.opened;
-        return { settled: Promise.reject(new Error('too late')) };
+        return { durable: Promise.reject(new Error('too late')) };
       });
       const numbers = Array.from({ length: 50 }, (_, i) => String(i));
       await Promise.all(numbers.map((n) => log.publish('later', [message(n)])));
@@ -148,7 +148,7 @@ export function followContract(name: string, open: () => Promise<Opened<Log>>): 
       held.open();
       const next = await opening;
       const seen: string[] = [];
-      await next.follow('later', 'group', async (batch) => {
+      await next.consume('later', 'group', async (batch) => {
         seen.push(...texts(batch));
         return SETTLED;
       });
@@ -159,10 +159,10 @@ export function followContract(name: string, open: () => Promise<Opened<Log>>): 
     test('close waits for what was handed over to settle', async () => {
       let settled = false;
       const handed = gate();
-      await log.follow('closing', 'group', async () => {
+      await log.consume('closing', 'group', async () => {
         handed.open();
         return {
-          settled: pause(30).then(() => {
+          durable: pause(30).then(() => {
             settled = true;
           }),
         };
