@@ -1,11 +1,12 @@
 import { basename } from 'node:path';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
-import type { FailedJob, Store } from '../../infra/ports.ts';
+import type { FailedJob, Runtime, Store } from '../../infra/ports.ts';
+import type { Registry } from '../../ingest/chains/registry.ts';
 import { blocks, chains, deadLetters, dirtyDays, prices, refusedFacts } from '../../ingest/raw/tables.ts';
-import type { Engine } from '../engine.ts';
 import { chainDay } from '../metrics/activity/chain-day.ts';
 import { uptimeDay } from '../metrics/activity/uptime-day.ts';
 import { materializedMetrics } from '../metrics/index.ts';
+import type { Aggregator } from '../runner/aggregator.ts';
 import { watermarks, windows } from '../runner/ledger.ts';
 import {
   type ChainHeights,
@@ -60,9 +61,11 @@ const RANGES_SHOWN = 5;
 const LETTERS_SHOWN = 5;
 
 /** How far every chain has come, what was refused, and what is computed or waits for it. */
-export async function readStatus(engine: Engine): Promise<SystemStatus> {
-  const { store, clock } = engine.runtime;
-  const { progress, held } = engine.aggregator;
+export async function readStatus(
+  { store, clock }: Pick<Runtime, 'store' | 'clock'>,
+  aggregator: Pick<Aggregator, 'progress' | 'held' | 'jobs' | 'version'>,
+): Promise<SystemStatus> {
+  const { progress, held } = aggregator;
   const [heights, letters, latest, refused_facts, metrics, waiting, jobs] = await Promise.all([
     readHeights(store),
     store.rows<{ total: number }>(sql`SELECT count() AS total FROM ${deadLetters} FINAL`),
@@ -71,9 +74,9 @@ export async function readStatus(engine: Engine): Promise<SystemStatus> {
         ORDER BY received_at DESC, origin, line LIMIT ${LETTERS_SHOWN}`,
     ),
     readRefusedFacts(store),
-    readMetrics(engine),
+    readMetrics(store, aggregator),
     readDaysWaiting(store),
-    engine.aggregator.jobs(),
+    aggregator.jobs(),
   ]);
   const now = clock.now();
   return {
@@ -105,10 +108,10 @@ export async function readStatus(engine: Engine): Promise<SystemStatus> {
 
 /** What is missing of every chain, by height, by day and by price. */
 export async function readCoverage(
-  engine: Engine,
+  store: Store,
+  registry: Registry,
   of: { relay_chain?: string; chain?: string } = {},
 ): Promise<readonly ChainCoverage[]> {
-  const { store } = engine.runtime;
   const where = raw(
     [
       '1',
@@ -151,7 +154,7 @@ export async function readCoverage(
       const isOfChain = (row: ChainOf) => row.relay_chain === relay_chain && row.chain === chain;
       const day = days.find(isOfChain);
       const price = unpriced.find(isOfChain);
-      const token = price?.token ?? engine.registry.find(chain, relay_chain)?.token ?? '';
+      const token = price?.token ?? registry.find(chain, relay_chain)?.token ?? '';
       return {
         relay_chain,
         chain,
@@ -181,8 +184,11 @@ async function readRefusedFacts(store: Store): Promise<number> {
   return row?.total ?? 0;
 }
 
-async function readMetrics({ runtime, aggregator }: Engine): Promise<SystemStatus['metrics']> {
-  const rows = await runtime.store.rows<{ metric: string; computed_at: string; windows: number }>(
+async function readMetrics(
+  store: Store,
+  aggregator: Pick<Aggregator, 'version'>,
+): Promise<SystemStatus['metrics']> {
+  const rows = await store.rows<{ metric: string; computed_at: string; windows: number }>(
     sql`SELECT metric, max(computed_at) AS computed_at, count() AS windows FROM ${windows} FINAL GROUP BY metric`,
   );
   return materializedMetrics.map(({ name }) => {

@@ -67,11 +67,11 @@ export class LocalOperator implements Operator {
   }
 
   status() {
-    return readStatus(this.#engine);
+    return readStatus(this.#engine.runtime, this.#engine.aggregator);
   }
 
   coverage(of: { relay_chain?: string; chain?: string }) {
-    return readCoverage(this.#engine, of);
+    return readCoverage(this.#engine.runtime.store, this.#engine.registry, of);
   }
 
   missing({ chain, from, to }: MissingRequest) {

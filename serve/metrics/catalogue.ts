@@ -39,7 +39,7 @@ export async function serveCatalogue(app: FastifyInstance, engine: Engine): Prom
   app.get(
     '/api/status',
     { schema: about('Heights, holes and lag of every chain; what waits and what failed') },
-    async () => publicStatus(await readStatus(engine)),
+    async () => publicStatus(await readStatus(engine.runtime, engine.aggregator)),
   );
   app.get(
     '/api/coverage',
@@ -67,7 +67,7 @@ export async function serveCatalogue(app: FastifyInstance, engine: Engine): Prom
         );
       }
       const { relay_chain, chain } = read.data;
-      return readCoverage(engine, {
+      return readCoverage(engine.runtime.store, engine.registry, {
         ...(relay_chain === undefined ? {} : { relay_chain }),
         ...(chain === undefined ? {} : { chain: engine.registry.find(chain)?.name ?? chain }),
       });

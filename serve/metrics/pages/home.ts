@@ -30,7 +30,10 @@ export async function serveHome(app: FastifyInstance, engine: Engine, accounts: 
     pages.get('/', async (request, reply) => {
       const chosen = chosenOf.parse(request.query);
       const drawable = drawables.find(({ id }) => id === chosen.show) as Drawable;
-      const [series, status] = await Promise.all([seriesOf(engine, drawable, chosen), readStatus(engine)]);
+      const [series, status] = await Promise.all([
+        seriesOf(engine, drawable, chosen),
+        readStatus(engine.runtime, engine.aggregator),
+      ]);
       const { metric, endpoint, column, meaning } = drawable;
       const data = `${endpoint.path}?${new URLSearchParams({ relay_chain: chosen.relay_chain, format: 'csv' })}`;
       const left = series.slice(LINES_MAX).map(({ name }) => name);

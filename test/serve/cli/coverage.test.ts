@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Engine } from '../../../aggregate/engine.ts';
 import { readCoverage, readStatus } from '../../../aggregate/status/status.ts';
 import { hash, madeBlock, madeEvent, madeExtrinsic } from '../../ingest/made.ts';
 import { ingestLines, openTestEngine, type TestEngine } from '../../support/engine.ts';
@@ -8,6 +9,10 @@ beforeAll(async () => {
   opened = await openTestEngine();
 });
 afterAll(() => opened.close());
+
+const statusOf = ({ runtime, aggregator }: Engine) => readStatus(runtime, aggregator);
+const coverageOf = ({ runtime, registry }: Engine, of?: { relay_chain?: string; chain?: string }) =>
+  readCoverage(runtime.store, registry, of);
 
 const at = (number: number, day: string | null, more: object = {}) => {
   const now = day === null ? {} : { now: String(Date.parse(`${day}T12:00:00Z`) + number * 6000) };
@@ -45,7 +50,7 @@ it('finds missing heights, missing days, days without a price and blocks without
     price('2024-03-01'),
     price('2024-03-05'),
   );
-  const [polkadot, ...others] = await readCoverage(opened.engine, { chain: 'polkadot' });
+  const [polkadot, ...others] = await coverageOf(opened.engine, { chain: 'polkadot' });
   expect(others).toEqual([]);
   expect(polkadot).toEqual({
     relay_chain: 'polkadot',
@@ -74,12 +79,12 @@ it('finds missing heights, missing days, days without a price and blocks without
       ],
     },
   });
-  expect(await readCoverage(opened.engine, { relay_chain: 'kusama' })).toEqual([]);
+  expect(await coverageOf(opened.engine, { relay_chain: 'kusama' })).toEqual([]);
 });
 
 it('sees at once what was loaded since', async () => {
   await take(at(3, '2024-03-01'), at(4, '2024-03-01'));
-  const { chains } = await readStatus(opened.engine);
+  const { chains } = await statusOf(opened.engine);
   expect(chains).toMatchObject([
     {
       blocks: 8,
@@ -92,15 +97,15 @@ it('sees at once what was loaded since', async () => {
 it('counts a refused fact for as long as its block lives', async () => {
   const events = [madeEvent('balances.Deposit', 'nobody', '1')];
   await take(at(2, '2024-03-01', { onFinalize: { events } }));
-  expect((await readStatus(opened.engine)).refused_facts).toBe(1);
+  expect((await statusOf(opened.engine)).refused_facts).toBe(1);
   await take(at(2, '2024-03-01'));
-  expect((await readStatus(opened.engine)).refused_facts).toBe(0);
+  expect((await statusOf(opened.engine)).refused_facts).toBe(0);
 });
 
 it('lists a thousand ranges and counts the rest', async () => {
   const lines = Array.from({ length: 1100 }, (_, i) => at(1000 + i * 2, '2024-03-08'));
   await take(...lines);
-  const [polkadot] = await readCoverage(opened.engine);
+  const [polkadot] = await coverageOf(opened.engine);
   expect(polkadot?.missing_blocks.ranges_total).toBe(1101);
   expect(polkadot?.missing_blocks.ranges).toHaveLength(1000);
   expect(polkadot?.missing_blocks.ranges.slice(0, 3)).toEqual([
@@ -108,5 +113,5 @@ it('lists a thousand ranges and counts the rest', async () => {
     { from: 13, to: 999 },
     { from: 1001, to: 1001 },
   ]);
-  expect((await readStatus(opened.engine)).chains[0]?.missing_blocks.ranges).toHaveLength(5);
+  expect((await statusOf(opened.engine)).chains[0]?.missing_blocks.ranges).toHaveLength(5);
 });
