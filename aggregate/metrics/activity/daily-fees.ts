@@ -1,7 +1,7 @@
 import { count, day as date, name, planck, real } from '../../../infra/clickhouse/columns.ts';
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
-import { dividedDown, native, usd, usdExact } from '../shared/exact.ts';
+import { dividedDownSql, nativeSql, usdExactSql, usdSql } from '../shared/amounts.ts';
 import {
   chainOrEcosystem,
   day,
@@ -42,12 +42,12 @@ export const dailyFees = metric({
   lookbackDays: 30,
   select: (window) => sql`
     SELECT relay_chain, chain_name AS chain, date,
-      ${native('fees', 'decimals')} AS total_fees, fees AS total_fees_planck,
-      ${usd('fees_usd')} AS total_fees_usd, ${usd('fees_usd_30d')} AS total_fees_usd_30d, priced_days_30d,
-      ${native('fees_30d', 'decimals')} AS total_fees_30d, ${native('tips', 'decimals')} AS total_tips,
+      ${nativeSql('fees', 'decimals')} AS total_fees, fees AS total_fees_planck,
+      ${usdSql('fees_usd')} AS total_fees_usd, ${usdSql('fees_usd_30d')} AS total_fees_usd_30d, priced_days_30d,
+      ${nativeSql('fees_30d', 'decimals')} AS total_fees_30d, ${nativeSql('tips', 'decimals')} AS total_tips,
       num_fee_paying,
       if(isNull(fees) OR num_fee_paying = 0, NULL,
-        ${raw(dividedDown('assumeNotNull(fees)', 'greatest(num_fee_paying, 1)', 'decimals'))}) AS avg_fee,
+        ${raw(dividedDownSql('assumeNotNull(fees)', 'greatest(num_fee_paying, 1)', 'decimals'))}) AS avg_fee,
       fee_unknown
     FROM (
       SELECT *, sum(fees_usd) OVER thirty AS fees_usd_30d, count(fees_usd) OVER thirty AS priced_days_30d,
@@ -58,7 +58,7 @@ export const dailyFees = metric({
           sum(day_fees_usd) AS fees_usd, sum(num_fee_paying) AS num_fee_paying, sum(fee_unknown) AS fee_unknown
         FROM (
           SELECT relay_chain, chain, date, decimals, days.fees AS day_fees, days.tips AS day_tips, num_fee_paying,
-            fee_unknown, ${raw(usdExact('days.fees', 'decimals', 'price'))} AS day_fees_usd
+            fee_unknown, ${raw(usdExactSql('days.fees', 'decimals', 'price'))} AS day_fees_usd
           FROM (SELECT * FROM ${chainDay.table} FINAL WHERE relay_chain = ${window.relay_chain}
             AND date >= ${daysBefore(window.from, 29)} AND date < ${window.until}) AS days
           LEFT JOIN ${registryOf(window.relay_chain)} AS registry USING (relay_chain, chain)

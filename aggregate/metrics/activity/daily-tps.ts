@@ -2,7 +2,7 @@ import { count, day, name, real, timestamp } from '../../../infra/clickhouse/col
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { canonicalExtrinsics } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
-import { native } from '../shared/exact.ts';
+import { nativeSql } from '../shared/amounts.ts';
 import { chainOrEcosystem, ECOSYSTEM, isEcosystem, perChainAndEcosystem, registryOf } from '../shared/sql.ts';
 import { chainDay } from './chain-day.ts';
 
@@ -39,7 +39,7 @@ export const dailyTps = metric({
     SELECT relay_chain, chain_name AS chain, date, combined AS num_transactions_combined,
       combined / 86400 AS transactions_per_second, num_transactions_signed, evm_num_transactions,
       busiest / 60 AS max_transactions_per_second, busiest_at AS max_tps_at, num_blocks,
-      avg_block_time_seconds, num_extrinsics, ${native('fees_planck', 'decimals')} AS fees
+      avg_block_time_seconds, num_extrinsics, ${nativeSql('fees_planck', 'decimals')} AS fees
     FROM (
       SELECT relay_chain, ${chainOrEcosystem} AS chain_name, date,
         sum(num_transactions_signed) AS num_transactions_signed, sum(evm_num_transactions) AS evm_num_transactions,

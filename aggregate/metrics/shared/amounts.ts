@@ -1,6 +1,26 @@
-import { USD_SCALE } from './exact.ts';
+import { raw, type Sql } from '../../../infra/clickhouse/sql.ts';
 
-/** Exact amounts in folds: bigint until the last step, and one rounding to a double there. */
+/**
+ * Exact amounts, once as SQL text and once for folds in bigint: sums and products are integers, and the number
+ * with decimals is rounded to a double once, in the last step. Names that end in `Sql` take and give SQL text.
+ */
+
+/** Decimals of an exact USD amount: 18 of the smallest unit of any token and 30 of the price. */
+export const USD_SCALE = 48;
+const PRICE_SCALE = 30;
+const TOKEN_SCALE = USD_SCALE - PRICE_SCALE;
+/** Digits that a division adds, so that the rounding to a double is decided by the exact quotient. */
+const DIVISION_SCALE = 30;
+
+const powerSql = (exponent: string) => `toUInt256(concat('1', repeat('0', ${exponent})))`;
+const power = (exponent: number) => 10n ** BigInt(exponent);
+
+/** `integer / 10^scale` as the nearest double; the integer is not negative. */
+export function scaledDownSql(integer: string, scale: string): string {
+  const wide = `toUInt256(${integer})`;
+  const below = `leftPad(toString(${wide} % ${powerSql(scale)}), ${scale}, '0')`;
+  return `toFloat64(concat(toString(intDiv(${wide}, ${powerSql(scale)})), '.', ${below}))`;
+}
 
 /** `integer / 10^scale` as the nearest double. */
 export function scaledDown(integer: bigint, scale: number): number {
@@ -9,23 +29,41 @@ export function scaledDown(integer: bigint, scale: number): number {
   return Number(`${digits.slice(0, digits.length - scale)}.${digits.slice(digits.length - scale)}`);
 }
 
-/** `integer / divisor / 10^scale` as a double; thirty more digits than the integer has decide the rounding. */
+/** `integer / divisor / 10^scale` as a double. */
+export function dividedDownSql(integer: string, divisor: string, scale: string): string {
+  const quotient = `intDiv(toUInt256(${integer}) * ${powerSql(String(DIVISION_SCALE))}, toUInt256(${divisor}))`;
+  return scaledDownSql(quotient, `${scale} + ${DIVISION_SCALE}`);
+}
+
+/** `integer / divisor / 10^scale` as a double. */
 export function dividedDown(integer: bigint, divisor: bigint, scale: number): number {
-  return scaledDown((integer * 10n ** 30n) / divisor, scale + 30);
+  return scaledDown((integer * power(DIVISION_SCALE)) / divisor, scale + DIVISION_SCALE);
 }
 
 /** `numerator / denominator` as the nearest double, however far apart the two are. */
 export function quotient(numerator: bigint, denominator: bigint): number {
-  const shift = Math.max(0, 30 + denominator.toString().length - numerator.toString().length);
-  return scaledDown((numerator * 10n ** BigInt(shift)) / denominator, shift);
+  const shift = Math.max(0, DIVISION_SCALE + denominator.toString().length - numerator.toString().length);
+  return scaledDown((numerator * power(shift)) / denominator, shift);
+}
+
+/** Planck times price (`usd_scaled` of the prices table), as an integer of 10^-48 USD. */
+export function usdExactSql(planck: string, decimals: string, priceScaled: string): string {
+  return `toUInt256(${planck}) * ${priceScaled} * ${powerSql(`${TOKEN_SCALE} - ${decimals}`)}`;
 }
 
 /** Planck times price (`usd_scaled` of the prices table), as an integer of 10^-48 USD; such amounts may be summed. */
 export function usdExact(planck: bigint, decimals: number, usdScaled: bigint): bigint {
-  return planck * usdScaled * 10n ** BigInt(18 - decimals);
+  return planck * usdScaled * power(TOKEN_SCALE - decimals);
 }
 
+/** An exact USD amount as the nearest double; null stays null. */
+export const usdSql = (exact: string): Sql => roundedSql(exact, String(USD_SCALE));
+
 /** An exact USD amount as the nearest double. */
-export function usd(exact: bigint): number {
-  return scaledDown(exact, USD_SCALE);
-}
+export const usd = (exact: bigint): number => scaledDown(exact, USD_SCALE);
+
+/** A planck amount in native tokens as the nearest double; null stays null. */
+export const nativeSql = (planck: string, decimals: string): Sql => roundedSql(planck, decimals);
+
+const roundedSql = (integer: string, scale: string): Sql =>
+  raw(`if(isNull(${integer}), NULL, ${scaledDownSql(`assumeNotNull(${integer})`, scale)})`);

@@ -2,7 +2,7 @@ import { count, day, name, real } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { chains } from '../../../ingest/raw/tables.ts';
 import { metric } from '../../metric.ts';
-import { native } from '../shared/exact.ts';
+import { nativeSql } from '../shared/amounts.ts';
 import { amountOf, countOf, snapshotOfDay } from '../shared/snapshot.ts';
 
 /**
@@ -39,10 +39,10 @@ export const dailyStakingParticipation = metric({
       ${countOf('validators')} AS number_of_validators, ${countOf('nominators')} AS number_of_nominators,
       ${countOf('pool_members')} AS number_of_pool_members, ${countOf('pools')} AS number_of_pools,
       ${countOf('addresses_staking')} AS number_of_addresses_staking,
-      ${native(amountOf('staked'), 'decimals')} AS staked_native,
-      ${native(amountOf('staked_in_pools'), 'decimals')} AS staked_native_in_pools,
-      ${native(amountOf('unbonding'), 'decimals')} AS unbonding_native,
-      ${native(amountOf('min_active_stake'), 'decimals')} AS minimum_nominator_active_stake
+      ${nativeSql(amountOf('staked'), 'decimals')} AS staked_native,
+      ${nativeSql(amountOf('staked_in_pools'), 'decimals')} AS staked_native_in_pools,
+      ${nativeSql(amountOf('unbonding'), 'decimals')} AS unbonding_native,
+      ${nativeSql(amountOf('min_active_stake'), 'decimals')} AS minimum_nominator_active_stake
     FROM (
       SELECT relay_chain, toString(chain) AS own_name, date, payload, decimals, role,
         countIf(role = 'relay') OVER (PARTITION BY relay_chain, date) AS of_relay

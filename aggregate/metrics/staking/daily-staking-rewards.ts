@@ -4,7 +4,7 @@ import { canonicalEvents, ofPallets } from '../../../ingest/raw/canonical.ts';
 import { addressEncodings, chains } from '../../../ingest/raw/tables.ts';
 import { addressSql, prefixSql } from '../../../ingest/raw/views/parse-sql.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
-import { native, usd, usdExact } from '../shared/exact.ts';
+import { nativeSql, usdExactSql, usdSql } from '../shared/amounts.ts';
 import { accountKey, anyOf } from '../shared/filters.ts';
 import { amountColumns } from '../shared/native-amounts.ts';
 import { day, pricesOf } from '../shared/sql.ts';
@@ -66,11 +66,11 @@ export const dailyStakingRewards = metric({
       GROUP BY relay_chain, chain, date, key, decimals, token, prefix HAVING num_payouts > 0`;
     return sql`
       SELECT relay_chain, chain, date, ${spelled} AS account, concat('0x', lower(hex(key))) AS account_key,
-        ${native('of_stash + of_pools', 'decimals')} AS reward, of_stash + of_pools AS reward_planck,
-        ${native('of_stash', 'decimals')} AS staking_reward, of_stash AS staking_reward_planck,
-        ${native('of_pools', 'decimals')} AS pool_reward, of_pools AS pool_reward_planck,
-        ${usd(usdExact('(of_stash + of_pools)', 'decimals', 'price'))} AS reward_usd,
-        num_payouts, era_min, era_max, ${native('slashes', 'decimals')} AS slashed
+        ${nativeSql('of_stash + of_pools', 'decimals')} AS reward, of_stash + of_pools AS reward_planck,
+        ${nativeSql('of_stash', 'decimals')} AS staking_reward, of_stash AS staking_reward_planck,
+        ${nativeSql('of_pools', 'decimals')} AS pool_reward, of_pools AS pool_reward_planck,
+        ${usdSql(usdExactSql('(of_stash + of_pools)', 'decimals', 'price'))} AS reward_usd,
+        num_payouts, era_min, era_max, ${nativeSql('slashes', 'decimals')} AS slashed
       FROM (${accounts}) AS accounts
       LEFT JOIN ${pricesOf(day(window.from), day(window.until))} AS prices USING (token, date)
       LEFT JOIN (SELECT key, prefix, any(address) AS address FROM ${addressEncodings} GROUP BY key, prefix) AS spelled_anew

@@ -1,7 +1,7 @@
 import { count, day, name, real } from '../../../infra/clickhouse/columns.ts';
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { metric } from '../../metric.ts';
-import { dividedDown, native } from '../shared/exact.ts';
+import { dividedDownSql, nativeSql } from '../shared/amounts.ts';
 import { amountOf, snapshotOfMonth } from '../shared/snapshot.ts';
 import { registryOf } from '../shared/sql.ts';
 
@@ -32,8 +32,8 @@ export const monthlyPercentStaked = metric({
   select: (window) => sql`
     SELECT issuance.relay_chain AS relay_chain, issuance.chain AS chain, issuance.month AS month,
       issuance.block_number AS block_number,
-      ${native(issued, 'decimals')} AS total_issuance, ${native(staked, 'decimals')} AS total_staked,
-      if(${raw(issued)} = 0, NULL, ${raw(dividedDown(staked, `greatest(${issued}, 1)`, '0'))}) AS percentage_staked
+      ${nativeSql(issued, 'decimals')} AS total_issuance, ${nativeSql(staked, 'decimals')} AS total_staked,
+      if(${raw(issued)} = 0, NULL, ${raw(dividedDownSql(staked, `greatest(${issued}, 1)`, '0'))}) AS percentage_staked
     FROM ${snapshotOfMonth(window, 'issuance')} AS issuance
     INNER JOIN ${snapshotOfMonth(window, 'staking_state')} AS staking
       ON issuance.chain = staking.chain AND issuance.month = staking.month

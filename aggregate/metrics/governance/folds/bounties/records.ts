@@ -1,6 +1,5 @@
-import { dividedDown } from '../../../shared/amounts.ts';
+import { dividedDown, USD_SCALE } from '../../../shared/amounts.ts';
 import { Chains, usdOrNull } from '../../../shared/chains.ts';
-import { USD_SCALE } from '../../../shared/exact.ts';
 import { dayOf, type Fact, type Moment, timeOf } from '../../../shared/facts.ts';
 import { type Bounty, foldBounties } from './bounties.ts';
 import type { ChildBounty } from './child-bounties.ts';

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
-  dividedDown,
-  native,
-  scaledDown,
+  dividedDownSql,
+  nativeSql,
+  scaledDownSql,
   USD_SCALE,
-  usd,
-  usdExact,
-} from '../../../aggregate/metrics/shared/exact.ts';
+  usdExactSql,
+  usdSql,
+} from '../../../aggregate/metrics/shared/amounts.ts';
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
 import { openStore, seeded } from '../../support/open-store.ts';
@@ -55,7 +55,7 @@ describe('exact arithmetic: one rounding, at the end', () => {
       amount: amount(),
       decimals: BigInt(decimalsOf(i)),
     }));
-    const got = await evaluate(native('amount', 'decimals').text, rows);
+    const got = await evaluate(nativeSql('amount', 'decimals').text, rows);
     expect(got).toEqual(rows.map(({ amount, decimals }) => Number(`${amount}e-${decimals}`)));
   });
 
@@ -73,7 +73,7 @@ describe('exact arithmetic: one rounding, at the end', () => {
     [135_000_000n, 12],
     [123456789012345678901234567890n, 12],
   ])('%s planck of %i decimals', async (planck, decimals) => {
-    const got = await evaluate(native('amount', 'decimals').text, [
+    const got = await evaluate(nativeSql('amount', 'decimals').text, [
       { amount: planck, decimals: BigInt(decimals) },
     ]);
     expect(got).toEqual([Number(`${planck}e-${decimals}`)]);
@@ -85,14 +85,18 @@ describe('exact arithmetic: one rounding, at the end', () => {
       amount,
       decimals: 18n,
     }));
-    expect(await evaluate(native('amount', 'decimals').text, rows)).toEqual([2 ** 53, 2 ** 53 + 2, 2 ** 53]);
+    expect(await evaluate(nativeSql('amount', 'decimals').text, rows)).toEqual([
+      2 ** 53,
+      2 ** 53 + 2,
+      2 ** 53,
+    ]);
   });
 
   test('unknown stays unknown', async () => {
-    expect(await evaluate(native('amount', 'decimals').text, [{ amount: null, decimals: 10n }])).toEqual([
+    expect(await evaluate(nativeSql('amount', 'decimals').text, [{ amount: null, decimals: 10n }])).toEqual([
       null,
     ]);
-    expect(await store.rows(sql`SELECT ${usd("CAST(NULL, 'Nullable(UInt256)')")} AS value`)).toEqual([
+    expect(await store.rows(sql`SELECT ${usdSql("CAST(NULL, 'Nullable(UInt256)')")} AS value`)).toEqual([
       { value: null },
     ]);
   });
@@ -103,7 +107,7 @@ describe('exact arithmetic: one rounding, at the end', () => {
       return { amount: divisor * 1000n + amount(), divisor, decimals: BigInt(decimalsOf(i)) };
     });
     const fitting = rows.filter(({ amount }) => amount <= MAX_128);
-    const got = await evaluate(dividedDown('assumeNotNull(amount)', 'divisor', 'decimals'), fitting);
+    const got = await evaluate(dividedDownSql('assumeNotNull(amount)', 'divisor', 'decimals'), fitting);
     expect(got).toEqual(
       fitting.map(({ amount, divisor, decimals }) => nearest(amount, divisor, Number(decimals))),
     );
@@ -116,8 +120,8 @@ describe('exact arithmetic: one rounding, at the end', () => {
       const room = 2n ** 255n / ((price + 1n) * 10n ** BigInt(18 - decimalsOf(i)));
       return { amount: amount() % (room < MAX_128 ? room : MAX_128), price, decimals: BigInt(decimalsOf(i)) };
     });
-    const exact = usdExact('assumeNotNull(amount)', 'decimals', 'price');
-    const got = await evaluate(scaledDown(exact, String(USD_SCALE)), rows);
+    const exact = usdExactSql('assumeNotNull(amount)', 'decimals', 'price');
+    const got = await evaluate(scaledDownSql(exact, String(USD_SCALE)), rows);
     expect(got).toEqual(
       rows.map(({ amount, price, decimals }) => Number(`${amount * price}e-${30n + decimals}`)),
     );
@@ -127,9 +131,9 @@ describe('exact arithmetic: one rounding, at the end', () => {
     const price = 6_123456789012345678901234567890n;
     const parts = Array.from({ length: 300 }, () => next(10n ** 20n));
     const total = parts.reduce((sum, part) => sum + part, 0n);
-    const sum = `sum(${usdExact('toUInt128(part)', '10', `toUInt256('${price}')`)})`;
+    const sum = `sum(${usdExactSql('toUInt128(part)', '10', `toUInt256('${price}')`)})`;
     const [row] = await store.rows<{ value: number }>(sql`
-      SELECT ${usd(sum)} AS value FROM (SELECT arrayJoin(${parts.map(String)}) AS part)`);
+      SELECT ${usdSql(sum)} AS value FROM (SELECT arrayJoin(${parts.map(String)}) AS part)`);
     expect(row?.value).toBe(Number(`${total * price}e-40`));
   });
 });
