@@ -1,7 +1,10 @@
 import type { Clock, KeyValue } from '../ports.ts';
 
 /** Bits below the milliseconds: room for as many lines to be numbered within one of them. */
-const LINE_BITS = 20n;
+export const LINE_BITS = 20n;
+
+/** The least number that is given out at this time. */
+export const sequenceAt = (ms: number): bigint => BigInt(ms) << LINE_BITS;
 
 /**
  * The order of reading, as one growing number: milliseconds in the upper bits, so that it also grows over
@@ -18,7 +21,7 @@ export class Sequence implements Numbers {
 
   /** The first of `size` numbers in a row that nobody else gets. */
   take(size: number): bigint {
-    const now = BigInt(this.#clock.now()) << LINE_BITS;
+    const now = sequenceAt(this.#clock.now());
     const first = now > this.#next ? now : this.#next;
     this.#next = first + BigInt(size);
     return first;
@@ -51,7 +54,7 @@ export class SharedSequence implements Numbers {
 
   async take(size: number): Promise<bigint> {
     for (;;) {
-      const floor = larger(BigInt(this.#clock.now()) << LINE_BITS, this.#next);
+      const floor = larger(sequenceAt(this.#clock.now()), this.#next);
       const first = await this.#keyValue.reserve(KEY, size, floor);
       if (first !== null) {
         this.#next = larger(this.#next, first + BigInt(size));

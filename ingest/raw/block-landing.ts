@@ -1,5 +1,5 @@
 import { landingTable } from '../../infra/clickhouse/table.ts';
-import { RANK } from './tables.ts';
+import { blockRankSql, RANK } from './ordering.ts';
 
 const EVENT = 'Tuple(method Tuple(pallet String, method String), data Array(String))';
 const EXTRINSIC = `Tuple(method Tuple(pallet String, method String), signature Tuple(signer String), args String, tip String, hash String, info Tuple(partialFee String, kind String), success String, paysFee String, events Array(${EVENT}))`;
@@ -30,8 +30,7 @@ export const blocksIn = landingTable({
 
 const number = 'payload.number';
 export const finalized = "payload.finalized != 'false'";
-const version = `if(version = '', if(${finalized}, 9223372036854775808, toUInt64(0)) + bitShiftRight(sequence, 20), toUInt64OrZero(version))`;
-export const rank = `bitOr(bitOr(bitShiftLeft(toUInt128(${finalized}), 127), bitShiftLeft(toUInt128(${version}), 63)), toUInt128(sequence))`;
+export const rank = blockRankSql({ finalized, version: 'version', sequence: 'sequence' });
 
 const pallets = 'payload.extrinsics.method.pallet';
 const timestampArgs = `payload.extrinsics.args[arrayFirstIndex((p, m) -> lower(p) = 'timestamp' AND m = 'set', ${pallets}, payload.extrinsics.method.method)]`;

@@ -1,12 +1,11 @@
 import { table } from '../../infra/clickhouse/table.ts';
+import { RANK } from './ordering.ts';
 
 /**
- * The raw tables. `rank` orders the versions of one thing: first whether it is final, then the version, then the
- * order of reading, so no two loads share one. A block decides for everything in it: rows of extrinsics, events
- * and calls count only while their rank is that of the living block (see `living.ts`), so nothing of a losing
- * block can remain, whatever was interrupted.
+ * The raw tables. `rank` orders the versions of a row (see `ordering.ts`). A block decides for everything in it: rows
+ * of extrinsics, events and calls count only while their rank is that of the canonical block (see `canonical.ts`),
+ * so a replaced block leaves no row behind, at whatever moment a load was interrupted.
  */
-export const RANK = 'UInt128';
 const time = "DateTime64(3, 'UTC')";
 const name = 'LowCardinality(String)';
 

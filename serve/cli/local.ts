@@ -3,7 +3,8 @@ import type { Replayed, ReplayOrder } from '../../aggregate/alerts/processor/rep
 import type { Engine } from '../../aggregate/engine.ts';
 import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
 import { readCoverage, readStatus } from '../../aggregate/status/status.ts';
-import { sql } from '../../infra/clickhouse/sql.ts';
+import { raw, sql } from '../../infra/clickhouse/sql.ts';
+import { sequenceAt } from '../../infra/coordination/sequence.ts';
 import { TOPICS } from '../../ingest/loader.ts';
 import {
   type DeadLetterRequest,
@@ -11,6 +12,7 @@ import {
   handleDeadLetterRequest,
 } from '../../ingest/log/dead-letter-requests.ts';
 import type { IngestSummary } from '../../ingest/log/publish.ts';
+import { blockSequenceSql } from '../../ingest/raw/ordering.ts';
 import { deadLetters, refusedFacts } from '../../ingest/raw/tables.ts';
 import { missingHeights } from '../../ingest/sources/heights.ts';
 import { findChain } from '../../ingest/sources/open-source.ts';
@@ -140,7 +142,7 @@ export class LocalOperator implements Operator {
     );
     const [facts] = await store.rows<{ total: number }>(
       sql`SELECT count() AS total FROM ${refusedFacts} FINAL
-        WHERE bitAnd(rank, 18446744073709551615) >= ${BigInt(started) << 20n}`,
+        WHERE ${raw(blockSequenceSql('rank'))} >= ${sequenceAt(started)}`,
     );
     const lines = (topic?: string) =>
       refused

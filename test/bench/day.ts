@@ -1,6 +1,7 @@
 /** One touched day: new rows, tombstones and ledger, against the statement by hand for that day. */
 import { compute } from '../../aggregate/runner/compute.ts';
 import { windows } from '../../aggregate/runner/ledger.ts';
+import { sequenceAt } from '../../infra/coordination/sequence.ts';
 import { byHand, createHandTable, expectSameRows, FINAL, runByHand } from './by-hand.ts';
 import { ONE_DAY, openHistory } from './history.ts';
 import { compare, type Figure, milliseconds, ms, readSizes, report } from './measure.ts';
@@ -12,7 +13,7 @@ const sizes = readSizes();
 const { engine, close } = await openHistory(sizes.extrinsics, sizes.history);
 const { store, clock } = engine.runtime;
 const figures: Figure[] = [];
-let version = BigInt(Date.now()) << 20n;
+let version = sequenceAt(Date.now());
 for (const hand of byHand) {
   const computeDay = async () => {
     await store.insert(windows, [await compute(store, hand.metric, ONE_DAY, ++version, clock.now)]);

@@ -8,6 +8,7 @@ import { type Engine, schema } from '../../aggregate/engine.ts';
 import { applySchema } from '../../infra/clickhouse/schema.ts';
 import { DATABASE, sql } from '../../infra/clickhouse/sql.ts';
 import { readConfig } from '../../infra/config/config.ts';
+import { sequenceAt } from '../../infra/coordination/sequence.ts';
 import { ZSTD } from '../../infra/distributed/kafka.ts';
 import { DistributedQueue } from '../../infra/distributed/queue.ts';
 import { openLogger } from '../../infra/logger.ts';
@@ -207,7 +208,7 @@ async function statementsAlone(): Promise<{ loaded: number; parsed: number }> {
   const staged = await Promise.all(batches.map((lines) => runtime.store.stage(blocksIn, lines)));
   const commit = () =>
     milliseconds(async () => {
-      for (const batch of staged) await batch.commit(BigInt(Date.now()) << 20n);
+      for (const batch of staged) await batch.commit(sequenceAt(Date.now()));
     });
   const loaded = await commit();
   for (const view of blockViews) await runtime.store.run(`DROP TABLE ${DATABASE}.${view.name} SYNC`);

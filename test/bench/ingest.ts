@@ -9,6 +9,7 @@ import { LOAD_SETTINGS } from '../../infra/clickhouse/settings.ts';
 import { DATABASE, literal } from '../../infra/clickhouse/sql.ts';
 import { createView } from '../../infra/clickhouse/table.ts';
 import { readConfig } from '../../infra/config/config.ts';
+import { sequenceAt } from '../../infra/coordination/sequence.ts';
 import type { StagedBatch } from '../../infra/ports.ts';
 import { readLine, splitEnvelope } from '../../ingest/log/envelope.ts';
 import { blocksIn } from '../../ingest/raw/block-landing.ts';
@@ -123,7 +124,7 @@ async function costs(): Promise<string[]> {
   }
   const load = () =>
     milliseconds(async () => {
-      for (const batch of batches) await batch.commit(BigInt(Date.now()) << 20n);
+      for (const batch of batches) await batch.commit(sequenceAt(Date.now()));
     });
   const all = await load();
   for (const view of blockViews) await store.run(`DROP TABLE ${DATABASE}.${view.name} SYNC`);

@@ -1,6 +1,7 @@
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { view } from '../../../infra/clickhouse/table.ts';
 import { blocksIn, blockTime, everyRow, finalized, identity, rank } from '../block-landing.ts';
+import { readAtSql } from '../ordering.ts';
 import {
   addressEncodingsDue,
   blocks,
@@ -49,7 +50,7 @@ const blockRows = view(
     length(payload.extrinsics) AS extrinsics,
     length(payload.onInitialize.events) + arraySum(arrayMap(e -> length(e), payload.extrinsics.events))
       + length(payload.onFinalize.events) AS events,
-    source, fromUnixTimestamp64Milli(toInt64(bitShiftRight(sequence, 20)), 'UTC') AS received_at,
+    source, ${raw(readAtSql('sequence'))} AS received_at,
     ${raw(rank)} AS rank, is_deleted
   FROM ${blocksIn}`,
 );

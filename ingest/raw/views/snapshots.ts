@@ -1,5 +1,6 @@
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { landingTable, view } from '../../../infra/clickhouse/table.ts';
+import { snapshotRankSql } from '../ordering.ts';
 import { dirtyDays, prices, snapshots } from '../tables.ts';
 
 /** Where snapshots enter, already validated, their amounts as decimal strings. */
@@ -19,9 +20,7 @@ export const snapshotsIn = landingTable({
   },
 });
 
-const rank = raw(
-  `bitOr(bitShiftLeft(toUInt128(if(version = '', 9223372036854775808 + bitShiftRight(sequence, 20), toUInt64OrZero(version))), 64), toUInt128(sequence))`,
-);
+const rank = raw(snapshotRankSql({ version: 'version', sequence: 'sequence' }));
 const moment = raw(`parseDateTime64BestEffort(as_of, 3, 'UTC')`);
 
 const snapshotRows = view(

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { alone, Lease } from '../../../infra/coordination/lease.ts';
-import { SharedSequence } from '../../../infra/coordination/sequence.ts';
+import { SharedSequence, sequenceAt } from '../../../infra/coordination/sequence.ts';
 import { EmbeddedKeyValue } from '../../../infra/embedded/key-value.ts';
 import { pause } from '../ports/opened.ts';
 
@@ -88,7 +88,7 @@ describe('the numbers that processes share', () => {
   });
 
   test('begin above the newest of the store, also when they were forgotten and the clock went back', async () => {
-    const newest = BigInt(now + 1_000_000) << 20n;
+    const newest = sequenceAt(now + 1_000_000);
     const process = open(newest);
     expect(await process.take(1)).toBe(newest + 1n);
     await keys.delete('sequence');

@@ -1,0 +1,79 @@
+import { LINE_BITS } from '../../infra/coordination/sequence.ts';
+
+/**
+ * `rank` orders the stored versions of one block or snapshot, and no two loads share one. From its upper bits down:
+ *
+ *     block     finalized: 1 bit | version: 64 bits | sequence: 63 bits
+ *     snapshot                     version: 64 bits | sequence: 64 bits
+ *
+ * `sequence` is the order of reading: milliseconds above `LINE_BITS` bits of lines. Without a version of its own, a
+ * line has the milliseconds of its sequence as its version, with the uppermost bit set where its content is final.
+ * Each function that ends in `Sql` takes and gives the text of ClickHouse expressions.
+ */
+export const RANK = 'UInt128';
+
+const SEQUENCE_BITS = { block: 63n, snapshot: 64n } as const;
+const VERSION_BITS = 64n;
+const FINALIZED_BIT = SEQUENCE_BITS.block + VERSION_BITS;
+/** Above every version that is only a time. */
+const FINAL_VERSION = 1n << (VERSION_BITS - 1n);
+
+type Ranked = keyof typeof SEQUENCE_BITS;
+
+export interface SnapshotOrder {
+  readonly version: bigint;
+  readonly sequence: bigint;
+}
+export interface BlockOrder extends SnapshotOrder {
+  readonly finalized: boolean;
+}
+
+export const packBlockRank = ({ finalized, version, sequence }: BlockOrder): bigint =>
+  ((finalized ? 1n : 0n) << FINALIZED_BIT) | (version << SEQUENCE_BITS.block) | sequence;
+
+export const packSnapshotRank = ({ version, sequence }: SnapshotOrder): bigint =>
+  (version << SEQUENCE_BITS.snapshot) | sequence;
+
+const unpack = (kind: Ranked, rank: bigint): SnapshotOrder => ({
+  version: BigInt.asUintN(Number(VERSION_BITS), rank >> SEQUENCE_BITS[kind]),
+  sequence: BigInt.asUintN(Number(SEQUENCE_BITS[kind]), rank),
+});
+
+export const unpackBlockRank = (rank: bigint): BlockOrder => ({
+  finalized: rank >> FINALIZED_BIT === 1n,
+  ...unpack('block', rank),
+});
+
+export const unpackSnapshotRank = (rank: bigint): SnapshotOrder => unpack('snapshot', rank);
+
+/** The version of a line that names none. */
+export const versionOf = (sequence: bigint, finalized: boolean): bigint =>
+  (finalized ? FINAL_VERSION : 0n) + (sequence >> LINE_BITS);
+
+const millisecondsSql = (sequence: string) => `bitShiftRight(${sequence}, ${LINE_BITS})`;
+
+/** When a line was read, of its sequence. */
+export const readAtSql = (sequence: string) =>
+  `fromUnixTimestamp64Milli(toInt64(${millisecondsSql(sequence)}), 'UTC')`;
+
+/** `version` is the text of the line's own version, empty where it names none; `finalized` a Bool. */
+export function blockRankSql(columns: { finalized: string; version: string; sequence: string }): string {
+  const { finalized, sequence } = columns;
+  const final = `if(${finalized}, ${FINAL_VERSION}, toUInt64(0))`;
+  const version = `if(${columns.version} = '', ${final} + ${millisecondsSql(sequence)}, toUInt64OrZero(${columns.version}))`;
+  return `bitOr(bitOr(bitShiftLeft(toUInt128(${finalized}), ${FINALIZED_BIT}), bitShiftLeft(toUInt128(${version}), ${SEQUENCE_BITS.block})), toUInt128(${sequence}))`;
+}
+
+/** A snapshot is final always. */
+export function snapshotRankSql(columns: { version: string; sequence: string }): string {
+  const { sequence } = columns;
+  const version = `if(${columns.version} = '', ${FINAL_VERSION} + ${millisecondsSql(sequence)}, toUInt64OrZero(${columns.version}))`;
+  return `bitOr(bitShiftLeft(toUInt128(${version}), ${SEQUENCE_BITS.snapshot}), toUInt128(${sequence}))`;
+}
+
+const sequenceSql = (kind: Ranked, rank: string) =>
+  `toUInt64(bitAnd(${rank}, ${(1n << SEQUENCE_BITS[kind]) - 1n}))`;
+
+/** The sequence in the rank of a block, and of everything that is stored with it. */
+export const blockSequenceSql = (rank: string) => sequenceSql('block', rank);
+export const snapshotSequenceSql = (rank: string) => sequenceSql('snapshot', rank);
