@@ -2,7 +2,7 @@ import type { Alerts } from '../../aggregate/alerts/alerts.ts';
 import type { Engine } from '../../aggregate/engine.ts';
 import { applySchema } from '../../infra/clickhouse/schema.ts';
 import type { Accounts } from '../identity/accounts/accounts.ts';
-import { Records } from '../identity/accounts/records.ts';
+import { Records } from '../records/records.ts';
 import { IntegrationCache } from './integrations/integration-cache.ts';
 import {
   type Hook,

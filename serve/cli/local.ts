@@ -16,8 +16,8 @@ import { blockSequenceSql } from '../../ingest/raw/ordering.ts';
 import { deadLetters, refusedFacts } from '../../ingest/raw/tables.ts';
 import { missingHeights } from '../../ingest/sources/heights.ts';
 import { findChain } from '../../ingest/sources/open-source.ts';
-import { openAccounts } from '../identity/accounts/accounts.ts';
 import { carryOut, type UsersAnswer, type UsersOrder } from '../identity/accounts/operator.ts';
+import { accountsOf } from '../identity/engine-accounts.ts';
 import { exportStatement } from '../metrics/export.ts';
 import { findMetrics } from '../metrics/metric-names.ts';
 import type {
@@ -114,7 +114,7 @@ export class LocalOperator implements Operator {
   }
 
   async users(order: UsersOrder): Promise<UsersAnswer> {
-    return carryOut(await openAccounts(this.#engine), order);
+    return carryOut(await accountsOf(this.#engine), order);
   }
 
   close(): Promise<void> {

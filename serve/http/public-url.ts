@@ -5,7 +5,10 @@ import type { Config } from '../../infra/config/config.ts';
  * The address that people and applications reach the service by, without a slash at its end: the setting, or else
  * where this process listens. Never taken from a request, whose headers anybody can write.
  */
-export function publicUrl(app: FastifyInstance, config: Config): string {
+export function publicUrl(
+  app: FastifyInstance,
+  config: Pick<Config, 'PUBLIC_URL' | 'HOST' | 'PORT'>,
+): string {
   return config.PUBLIC_URL ?? listeningUrl(app, config);
 }
 

@@ -78,7 +78,7 @@ class VerifiedCallers {
     const caller = await callerOf(this.#accounts, request);
     const { grant, by, scopes } = caller;
     const isKnownCaller = by === 'API key' || scopes === 'all' || scopes.includes('api');
-    const { KEY_CACHE_SECONDS } = this.#accounts.config;
+    const { KEY_CACHE_SECONDS } = this.#accounts.settings;
     if (grant !== null && KEY_CACHE_SECONDS > 0 && before === this.#forgotten) {
       const until = this.#accounts.clock.now() + KEY_CACHE_SECONDS * 1000;
       this.#byGrant.set(grant.id, {

@@ -5,9 +5,9 @@ import { ALERTS_TOPIC, readEvent } from '../../aggregate/alerts/model/event.ts';
 import { alertEvents } from '../../aggregate/alerts/model/tables.ts';
 import type { Engine } from '../../aggregate/engine.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
-import { openAccounts } from '../../serve/identity/accounts/accounts.ts';
 import { createKey } from '../../serve/identity/accounts/keys.ts';
 import { createUser } from '../../serve/identity/accounts/people.ts';
+import { accountsOf } from '../../serve/identity/engine-accounts.ts';
 import { judge, type Verdict } from '../serve/alerts/accepted.ts';
 import { Senders, type Target } from '../serve/alerts/senders.ts';
 import { joinEngine } from '../support/distributed.ts';
@@ -171,7 +171,7 @@ class Deployment implements AsyncDisposable {
 
   /** Projects with two integrations each, and the token of somebody who owns them. */
   async prepare(): Promise<{ targets: Target[]; token: string }> {
-    const accounts = await openAccounts(this.operator);
+    const accounts = await accountsOf(this.operator);
     const user = await createUser(accounts, { username: 'ann', email: 'ann@example.org', password: null });
     const { text: token } = await createKey(accounts, user, 'personal', {
       name: 'test',

@@ -1,8 +1,8 @@
 import type { Mapping } from '../../../aggregate/alerts/formats/mapping.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { KeyValue } from '../../../infra/ports.ts';
-import type { Records } from '../../identity/accounts/records.ts';
 import { hashSecret, newLocator } from '../../identity/accounts/secrets.ts';
+import type { Records } from '../../records/records.ts';
 import type { Hook, Integration, Project } from '../projects/tables.ts';
 
 /** What the intake knows of an integration. */

@@ -1,24 +1,7 @@
 import { type Table, table } from '../../../infra/clickhouse/table.ts';
-import { type RowOf, recordColumns } from '../../identity/accounts/records.ts';
+import { type RowOf, recordTable } from '../../records/record-table.ts';
 
 // Times are milliseconds since the epoch; 0 and '' mean none. Keys are here as hashes only.
-
-/** A table whose rows are replaced whole by their id, and found by one other column. */
-function recordTable<const C extends Record<string, string>>(definition: {
-  name: string;
-  doc: string;
-  columns: C;
-  foundBy: keyof C & string;
-}): Table & { readonly columns: typeof recordColumns & C } {
-  const { foundBy, columns, ...rest } = definition;
-  return table({
-    ...rest,
-    columns: { ...recordColumns, ...columns },
-    engine: 'ReplacingMergeTree(version)',
-    orderBy: ['id'],
-    indexes: [`INDEX by_${foundBy} ${foundBy} TYPE bloom_filter GRANULARITY 1`],
-  });
-}
 
 export const projects = recordTable({
   name: 'projects',

@@ -57,7 +57,7 @@ function isFromHere(accounts: Accounts, request: FastifyRequest): boolean {
   const { origin } = request.headers;
   if (origin === undefined) return true;
   if (origin === 'null') return site === 'same-origin';
-  return origin === accounts.config.PUBLIC_URL || URL.parse(origin)?.host === request.headers.host;
+  return origin === accounts.settings.PUBLIC_URL || URL.parse(origin)?.host === request.headers.host;
 }
 
 const tokenOf = async (accounts: Accounts, request: FastifyRequest, visitor: string) =>

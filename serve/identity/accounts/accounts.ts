@@ -1,12 +1,11 @@
-import type { Engine } from '../../../aggregate/engine.ts';
-import { applySchema } from '../../../infra/clickhouse/schema.ts';
-import type { Config } from '../../../infra/config/config.ts';
+import type { z } from 'zod';
+import type { Clock, KeyValue, Store } from '../../../infra/ports.ts';
+import { type RecordContext, Records } from '../../records/records.ts';
+import type { accountSettings } from '../settings.ts';
 import { Locks } from './locks.ts';
-import { type RecordContext, Records } from './records.ts';
 import { Seal } from './secrets.ts';
 import {
   type Application,
-  accountTables,
   applications,
   type Grant,
   grants,
@@ -19,9 +18,14 @@ import {
 } from './tables.ts';
 import { Uses } from './uses.ts';
 
-/** Everything that is kept about who may do what: what sign-in, OAuth, keys and the pages stand on. */
+/** The settings that identity uses: its own, the data directory and the listen address. */
+export type IdentitySettings = Readonly<
+  z.output<z.ZodObject<typeof accountSettings>> & { DATA_DIR: string; HOST: string; PORT: number }
+>;
+
+/** The state of the identity domain: its records, its key and its settings. */
 export interface Accounts extends RecordContext {
-  readonly config: Config;
+  readonly settings: IdentitySettings;
   readonly seal: Seal;
   readonly users: Records<User>;
   readonly sessions: Records<Session>;
@@ -32,33 +36,34 @@ export interface Accounts extends RecordContext {
   readonly uses: Uses;
 }
 
-const opened = new WeakMap<Engine, Promise<Accounts>>();
-
-/** The accounts of an engine: the same for everybody who asks, so that all of a process hear of every change. */
-export function openAccounts(engine: Engine): Promise<Accounts> {
-  const known = opened.get(engine) ?? open(engine);
-  opened.set(engine, known);
-  return known;
-}
-
-/** Makes the tables where they are missing; every process of a deployment may do it at its start. */
-async function open({ config, runtime }: Engine): Promise<Accounts> {
-  const { store, keyValue, clock } = runtime;
-  const fsync = config.STORE_FSYNC ? ['fsync_after_insert = 1', 'fsync_part_directory = 1'] : [];
-  await applySchema(store, { tables: accountTables, derived: [], views: [] }, fsync);
-  const ground: RecordContext = { store, keyValue, clock, locks: new Locks(keyValue) };
+/**
+ * Opens the identity domain; the schema must have been applied. A process calls it once: caches are invalidated by
+ * the changes of this one instance.
+ */
+export function openAccounts({
+  store,
+  keyValue,
+  clock,
+  settings,
+}: {
+  store: Store;
+  keyValue: KeyValue;
+  clock: Clock;
+  settings: IdentitySettings;
+}): Accounts {
+  const context: RecordContext = { store, keyValue, clock, locks: new Locks(keyValue) };
   return {
-    ...ground,
-    config,
-    seal: Seal.open(config),
-    users: new Records(ground, users),
-    sessions: new Records(ground, sessions),
-    wallets: new Records(ground, wallets),
-    applications: new Records(ground, applications),
-    grants: new Records(ground, grants),
+    ...context,
+    settings,
+    seal: Seal.open(settings),
+    users: new Records(context, users),
+    sessions: new Records(context, sessions),
+    wallets: new Records(context, wallets),
+    applications: new Records(context, applications),
+    grants: new Records(context, grants),
     uses: new Uses(store, clock),
   };
 }
 
-/** Rows are kept this long after their end, to tell a used token from an invented one. */
-export const KEPT_AFTER_END_MS = 30 * 86_400_000;
+/** Ended rows stay this long, so that a used token can be told from one that never existed. */
+export const ENDED_ROW_TTL_MS = 30 * 86_400_000;

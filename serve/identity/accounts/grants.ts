@@ -1,4 +1,4 @@
-import { type Accounts, KEPT_AFTER_END_MS } from './accounts.ts';
+import { type Accounts, ENDED_ROW_TTL_MS } from './accounts.ts';
 import { newLocator } from './secrets.ts';
 import type { Grant, GrantKind } from './tables.ts';
 
@@ -40,7 +40,7 @@ export function emptyGrant(
 export const revoked = <G extends NewGrant>(grant: G, now: number): G => ({
   ...grant,
   revoked_ms: grant.revoked_ms || now,
-  expires_ms: now + KEPT_AFTER_END_MS,
+  expires_ms: now + ENDED_ROW_TTL_MS,
 });
 
 /** Revokes a grant that meets a condition; tells whether one was revoked now. */

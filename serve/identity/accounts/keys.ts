@@ -1,5 +1,5 @@
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { type Accounts, KEPT_AFTER_END_MS } from './accounts.ts';
+import { type Accounts, ENDED_ROW_TTL_MS } from './accounts.ts';
 import { emptyGrant } from './grants.ts';
 import { nameOf } from './people.ts';
 import { hashSecret } from './secrets.ts';
@@ -37,10 +37,10 @@ export async function createKey(
   if (expires_ms !== 0 && expires_ms <= now) throw new KeyError('expires', 'Choose a day in the future.');
   // One at a time for a user, so that the limit holds.
   return accounts.locks.run(`keys/${user_id}`, async (lease) => {
-    if ((await liveKeys(accounts, user_id, kind)).length >= accounts.config.KEYS_PER_ACCOUNT) {
+    if ((await liveKeys(accounts, user_id, kind)).length >= accounts.settings.KEYS_PER_ACCOUNT) {
       throw new KeyError(
         'name',
-        `You have ${accounts.config.KEYS_PER_ACCOUNT} of them already. Revoke one first.`,
+        `You have ${accounts.settings.KEYS_PER_ACCOUNT} of them already. Revoke one first.`,
       );
     }
     const grant = emptyGrant(kind, { user_id, scopes, now });
@@ -51,7 +51,7 @@ export async function createKey(
       access_hash: hashSecret(token.secret),
       access_created_ms: now,
       access_expires_ms: expires_ms,
-      expires_ms: expires_ms === 0 ? 0 : expires_ms + KEPT_AFTER_END_MS,
+      expires_ms: expires_ms === 0 ? 0 : expires_ms + ENDED_ROW_TTL_MS,
     };
     await lease.ensure();
     await accounts.grants.add(made);

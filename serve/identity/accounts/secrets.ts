@@ -8,7 +8,6 @@ import {
 } from 'node:crypto';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { Config } from '../../../infra/config/config.ts';
 import { ProductError, reasonOf } from '../../../infra/errors.ts';
 
 const SECRET_BYTES = 32;
@@ -36,7 +35,13 @@ export function isSameText(a: string, b: string): boolean {
   return timingSafeEqual(Buffer.from(hashSecret(a)), Buffer.from(hashSecret(b)));
 }
 
-/** The server's own key: signs what browsers bring back, and seals the little that must be read again. */
+/** Where the server's key comes from. */
+export interface SealSettings {
+  readonly SECRETS_KEY?: string | undefined;
+  readonly DATA_DIR: string;
+}
+
+/** The server's key: it signs form tokens and encrypts the few secrets that must be readable again. */
 export class Seal {
   readonly #key: Buffer;
 
@@ -45,7 +50,7 @@ export class Seal {
   }
 
   /** From the setting, or else from a file in the data directory that is made when it is missing. */
-  static open({ SECRETS_KEY, DATA_DIR }: Config): Seal {
+  static open({ SECRETS_KEY, DATA_DIR }: SealSettings): Seal {
     if (SECRETS_KEY !== undefined) return new Seal(Buffer.from(SECRETS_KEY, 'base64'));
     const file = join(DATA_DIR, 'secrets.key');
     try {

@@ -9,7 +9,7 @@
  */
 import { fastifyCookie } from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { type Accounts, KEPT_AFTER_END_MS } from './accounts.ts';
+import { type Accounts, ENDED_ROW_TTL_MS } from './accounts.ts';
 import { hashSecret, newSecret } from './secrets.ts';
 import type { Session, User } from './tables.ts';
 import { SECRET_LENGTH } from './tokens.ts';
@@ -121,7 +121,7 @@ export function endSessionById(accounts: Accounts, id: string, user_id?: string)
     const isTheirs = current !== null && (user_id === undefined || current.user_id === user_id);
     if (!isTheirs || current.ended_ms > 0) return { result: false };
     const now = accounts.clock.now();
-    return { next: { ...current, ended_ms: now, expires_ms: now + KEPT_AFTER_END_MS }, result: true };
+    return { next: { ...current, ended_ms: now, expires_ms: now + ENDED_ROW_TTL_MS }, result: true };
   });
 }
 
@@ -139,10 +139,10 @@ function secretOf(accounts: Accounts, { headers }: FastifyRequest): string | nul
 /** Browsers keep a `__Host-` cookie to exactly this host, over TLS; without TLS they would not take it. */
 const sessionCookie = (accounts: Accounts) => (isSecure(accounts) ? '__Host-session' : 'session');
 
-export const isSecure = ({ config }: Accounts) => config.PUBLIC_URL?.startsWith('https:') ?? false;
+export const isSecure = ({ settings }: Accounts) => settings.PUBLIC_URL?.startsWith('https:') ?? false;
 
 /** Lax, not strict: an application sends people here by a link, and they should still be signed in. */
 export const cookieRules = (accounts: Accounts) =>
   ({ path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(accounts) }) as const;
 
-const lifetimeMs = ({ config }: Accounts) => config.SESSION_HOURS * 3_600_000;
+const lifetimeMs = ({ settings }: Accounts) => settings.SESSION_HOURS * 3_600_000;

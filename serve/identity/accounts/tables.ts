@@ -1,27 +1,7 @@
 import { type Table, table } from '../../../infra/clickhouse/table.ts';
-import { type RowOf, recordColumns } from './records.ts';
+import { type RowOf, recordTable } from '../../records/record-table.ts';
 
 // Times are milliseconds since the epoch; 0 and '' mean none. Secrets are here as hashes only.
-
-/**
- * A table whose rows are replaced whole by their id, and found by one other column. That one never changes: an
- * index on a column that does could show an older version of a row.
- */
-function recordTable<const C extends Record<string, string>>(definition: {
-  name: string;
-  doc: string;
-  columns: C;
-  foundBy?: keyof C & string;
-}): Table & { readonly columns: typeof recordColumns & C } {
-  const { foundBy, columns, ...rest } = definition;
-  return table({
-    ...rest,
-    columns: { ...recordColumns, ...columns },
-    engine: 'ReplacingMergeTree(version)',
-    orderBy: ['id'],
-    indexes: foundBy === undefined ? [] : [`INDEX by_${foundBy} ${foundBy} TYPE bloom_filter GRANULARITY 1`],
-  });
-}
 
 export const users = recordTable({
   name: 'users',

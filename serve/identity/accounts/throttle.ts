@@ -25,14 +25,14 @@ export async function throttled<T>(
   address: string,
   attempt: () => Promise<T | null>,
 ): Promise<T | null> {
-  const { keyValue, clock, config } = accounts;
+  const { keyValue, clock, settings } = accounts;
   const now = clock.now();
   const window = Math.floor(now / WINDOW_MS);
   const name = account.trim().toLowerCase().slice(0, 100);
   const counters = [
-    { key: `${name}@${address}`, most: config.SIGN_IN_ATTEMPTS },
-    { key: `${name}@`, most: config.SIGN_IN_ATTEMPTS * WIDER },
-    { key: `@${address}`, most: config.SIGN_IN_ATTEMPTS * WIDER },
+    { key: `${name}@${address}`, most: settings.SIGN_IN_ATTEMPTS },
+    { key: `${name}@`, most: settings.SIGN_IN_ATTEMPTS * WIDER },
+    { key: `@${address}`, most: settings.SIGN_IN_ATTEMPTS * WIDER },
   ].map(({ key, most }) => ({ key: `attempts/${what}/${window}/${key}`, most }));
   const counts = await Promise.all(counters.map(({ key }) => keyValue.increment(key, 1, WINDOW_MS)));
   if (counts.some((count, i) => count > (counters[i]?.most ?? 0))) {

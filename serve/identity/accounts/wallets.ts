@@ -100,7 +100,7 @@ export async function userByWallet(
       await keepWallet(accounts, challenge, user.id, wallet.linked_ms);
       return user;
     }
-    if (accounts.config.SIGN_UP === 'closed') {
+    if (accounts.settings.SIGN_UP === 'closed') {
       throw new WalletError('No account has linked this wallet. Sign in another way and link it first.');
     }
     const name = nameOf(challenge);
@@ -123,7 +123,7 @@ export async function linkWallet(
     holder: user.id,
   });
   const mine = await walletsOf(accounts, user.id);
-  if (mine.length >= accounts.config.KEYS_PER_ACCOUNT)
+  if (mine.length >= accounts.settings.KEYS_PER_ACCOUNT)
     throw new WalletError('You have linked as many wallets as are allowed.');
   await accounts.locks.run(`wallet/${challenge.accountId}`, async () => {
     const wallet = await accounts.wallets.get(challenge.accountId);

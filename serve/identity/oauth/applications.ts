@@ -38,7 +38,7 @@ export async function register(
   const described = describe(accounts, given);
   const secret = given.is_confidential ? SECRET_PREFIX + newSecret() : null;
   return accounts.locks.run(`applications/${owner_id}`, async (lease) => {
-    const most = accounts.config.APPLICATIONS_PER_ACCOUNT;
+    const most = accounts.settings.APPLICATIONS_PER_ACCOUNT;
     if ((await applicationsOf(accounts, owner_id)).length >= most) {
       throw new ApplicationError(
         'name',
@@ -142,7 +142,7 @@ function changeOwn(
   });
 }
 
-function describe({ config }: Accounts, given: Omit<NewApplication, 'is_confidential'>) {
+function describe({ settings }: Accounts, given: Omit<NewApplication, 'is_confidential'>) {
   const name = applicationName(given.name);
   const redirect_uris = [...new Set(given.redirect_uris.split(/\r?\n/).map((line) => line.trim()))].filter(
     (line) => line !== '',
@@ -152,7 +152,7 @@ function describe({ config }: Accounts, given: Omit<NewApplication, 'is_confiden
     throw new ApplicationError('redirect_uris', `Write at most ${REDIRECT_URIS_MAX} addresses.`);
   }
   for (const [i, uri] of redirect_uris.entries()) {
-    const fault = redirectUriFault(uri, { insecure: config.OAUTH_INSECURE_REDIRECTS });
+    const fault = redirectUriFault(uri, { insecure: settings.OAUTH_INSECURE_REDIRECTS });
     if (fault) throw new ApplicationError('redirect_uris', `Address ${i + 1} ${fault}.`);
   }
   const scopes = [...new Set(given.scopes)].filter(isScope);

@@ -146,7 +146,7 @@ async function approve(
   const of = { user_id: user.id, application_id: asked.application.id, scopes: asked.scopes, now };
   const grant = emptyGrant('code', of);
   const code = makeToken('code', grant.id);
-  const expires = now + accounts.config.OAUTH_CODE_SECONDS * 1000;
+  const expires = now + accounts.settings.OAUTH_CODE_SECONDS * 1000;
   await accounts.grants.add({
     ...grant,
     redirect_uri: asked.redirectUri,

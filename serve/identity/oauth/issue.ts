@@ -1,5 +1,5 @@
 import type { Accounts } from '../accounts/accounts.ts';
-import { KEPT_AFTER_END_MS } from '../accounts/accounts.ts';
+import { ENDED_ROW_TTL_MS } from '../accounts/accounts.ts';
 import type { NewGrant } from '../accounts/grants.ts';
 import { hashSecret, newSecret } from '../accounts/secrets.ts';
 import { makeToken } from '../accounts/tokens.ts';
@@ -18,12 +18,12 @@ export interface TokenResponse {
 
 /** The grant with a new access token, which replaces the one before. */
 export function withAccess(
-  { config }: Accounts,
+  { settings }: Accounts,
   grant: NewGrant,
   scopes: readonly string[],
   now: number,
 ): { grant: NewGrant; response: TokenResponse } {
-  const seconds = config.OAUTH_ACCESS_SECONDS;
+  const seconds = settings.OAUTH_ACCESS_SECONDS;
   const access = makeToken('access', grant.id);
   const expires = now + seconds * 1000;
   return {
@@ -33,7 +33,7 @@ export function withAccess(
       access_scopes: scopes,
       access_created_ms: now,
       access_expires_ms: expires,
-      expires_ms: Math.max(grant.refresh_expires_ms, expires) + KEPT_AFTER_END_MS,
+      expires_ms: Math.max(grant.refresh_expires_ms, expires) + ENDED_ROW_TTL_MS,
     },
     response: {
       access_token: access.text,
@@ -60,7 +60,7 @@ export function withPair(
     refresh_hash: hashSecret(own),
     previous_refresh_hash: grant.refresh_hash,
     refreshed_ms: now,
-    refresh_expires_ms: now + accounts.config.OAUTH_REFRESH_DAYS * 86_400_000,
+    refresh_expires_ms: now + accounts.settings.OAUTH_REFRESH_DAYS * 86_400_000,
   };
   const { grant: next, response } = withAccess(accounts, rotated, scopes, now);
   return {

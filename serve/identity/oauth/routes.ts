@@ -18,7 +18,7 @@ import { serveUser, serveUserinfo } from './user.ts';
 
 /** The OAuth 2.0 endpoints. Their errors and headers are their own, so they live in a scope of their own. */
 export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Promise<void> {
-  const issuer = () => publicUrl(app, accounts.config);
+  const issuer = () => publicUrl(app, accounts.settings);
   await servePages(app, accounts, async (pages) => {
     limitCallers(pages, accounts);
     serveAuthorize(pages, accounts, issuer);
@@ -54,8 +54,8 @@ function refuseGet(app: FastifyInstance, path: string): void {
   });
 }
 
-function limitCallers(app: FastifyInstance, { keyValue, clock, config }: Accounts): void {
-  const most = config.OAUTH_PER_MINUTE;
+function limitCallers(app: FastifyInstance, { keyValue, clock, settings }: Accounts): void {
+  const most = settings.OAUTH_PER_MINUTE;
   if (most === 0) return;
   app.addHook('onRequest', async (request) => {
     const minute = Math.floor(clock.now() / 60_000);

@@ -15,7 +15,7 @@ import { serveWalletPages } from './wallets.ts';
 
 /** The pages for people: signing in and up, and everything that can act for an account. */
 export async function serveConsole(app: FastifyInstance, accounts: Accounts): Promise<void> {
-  const origin = () => publicUrl(app, accounts.config);
+  const origin = () => publicUrl(app, accounts.settings);
   serveAssets(app);
   await servePages(app, accounts, async (pages) => {
     serveSignIn(pages, accounts);

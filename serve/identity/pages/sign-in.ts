@@ -85,7 +85,7 @@ async function sendSignIn(
   { next, login, fault, status = 200 }: Told,
 ): Promise<FastifyReply> {
   const token = await formToken(accounts, request, reply);
-  const isOpen = accounts.config.SIGN_UP === 'open';
+  const isOpen = accounts.settings.SIGN_UP === 'open';
   const body = html`<h1>Sign in</h1>
 <p class="lead">to Chain Metrics</p>
 ${fault && html`<p class="note bad" role="alert">${fault}</p>`}

@@ -44,8 +44,8 @@ async function makeUser(accounts: Accounts, request: FastifyRequest, form: Form)
   });
 }
 
-function mustBeOpen({ config }: Accounts): void {
-  if (config.SIGN_UP === 'open') return;
+function mustBeOpen({ settings }: Accounts): void {
+  if (settings.SIGN_UP === 'open') return;
   throw new HttpError(403, 'Accounts are made by the operator of this service. Ask there for one.');
 }
 

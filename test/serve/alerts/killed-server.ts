@@ -6,9 +6,9 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { Engine } from '../../../aggregate/engine.ts';
 import { readConfig } from '../../../infra/config/config.ts';
 import { buildApp } from '../../../serve/http/app.ts';
-import { openAccounts } from '../../../serve/identity/accounts/accounts.ts';
 import { createKey } from '../../../serve/identity/accounts/keys.ts';
 import { createUser } from '../../../serve/identity/accounts/people.ts';
+import { accountsOf } from '../../../serve/identity/engine-accounts.ts';
 
 const [factsFile = '', port = '0'] = process.argv.slice(2);
 const engine = await Engine.open(readConfig());
@@ -16,7 +16,7 @@ const app = await buildApp(engine);
 await app.listen({ host: '127.0.0.1', port: Number(port) });
 
 if (!existsSync(factsFile)) {
-  const accounts = await openAccounts(engine);
+  const accounts = await accountsOf(engine);
   const user = await createUser(accounts, { username: 'ann', email: 'ann@example.org', password: null });
   const key = await createKey(accounts, user, 'personal', { name: 'test', scopes: ['api'], expires_ms: 0 });
   const call = async (path: string, payload: object) => {

@@ -3,10 +3,11 @@ import { Engine } from '../../../aggregate/engine.ts';
 import { readConfig } from '../../../infra/config/config.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { buildApp } from '../../../serve/http/app.ts';
-import { type Accounts, openAccounts } from '../../../serve/identity/accounts/accounts.ts';
+import type { Accounts } from '../../../serve/identity/accounts/accounts.ts';
 import { createKey } from '../../../serve/identity/accounts/keys.ts';
 import { createUser } from '../../../serve/identity/accounts/people.ts';
 import type { User } from '../../../serve/identity/accounts/tables.ts';
+import { accountsOf } from '../../../serve/identity/engine-accounts.ts';
 import { temporaryDirectory } from '../../support/engine.ts';
 
 /** A user of the service and the token that acts for them. */
@@ -57,7 +58,7 @@ export class Service {
     const engine = await Engine.open(readConfig(env), clock);
     const app = await buildApp(engine);
     await app.ready();
-    return new Service(engine, app, await openAccounts(engine), async () => {
+    return new Service(engine, app, await accountsOf(engine), async () => {
       await app.close();
       await engine.close();
       directory[Symbol.dispose]();

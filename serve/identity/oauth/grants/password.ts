@@ -21,7 +21,7 @@ export async function passwordGrant(
   form: Form,
 ): Promise<TokenResponse> {
   const application = await optionalClient(accounts, request, form);
-  if (application === null && !accounts.config.OAUTH_PASSWORD_WITHOUT_CLIENT) {
+  if (application === null && !accounts.settings.OAUTH_PASSWORD_WITHOUT_CLIENT) {
     throw new OAuthError(
       'invalid_client',
       'Client authentication failed: this server wants a registered client.',

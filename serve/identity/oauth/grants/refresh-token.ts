@@ -50,9 +50,9 @@ export async function refresh(
   return response;
 }
 
-function isCurrent({ config }: Accounts, grant: Grant, own: string, now: number): boolean {
+function isCurrent({ settings }: Accounts, grant: Grant, own: string, now: number): boolean {
   if (isSecretOf(grant.refresh_hash, own)) return true;
-  const isInGrace = now - grant.refreshed_ms < config.OAUTH_REFRESH_GRACE_SECONDS * 1000;
+  const isInGrace = now - grant.refreshed_ms < settings.OAUTH_REFRESH_GRACE_SECONDS * 1000;
   return isInGrace && isSecretOf(grant.previous_refresh_hash, own);
 }
 

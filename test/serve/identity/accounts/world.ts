@@ -3,10 +3,11 @@ import { Engine } from '../../../../aggregate/engine.ts';
 import { readConfig } from '../../../../infra/config/config.ts';
 import type { KeyValue } from '../../../../infra/ports.ts';
 import { buildApp } from '../../../../serve/http/app.ts';
-import { type Accounts, openAccounts } from '../../../../serve/identity/accounts/accounts.ts';
+import type { Accounts } from '../../../../serve/identity/accounts/accounts.ts';
 import { createKey } from '../../../../serve/identity/accounts/keys.ts';
 import { createUser } from '../../../../serve/identity/accounts/people.ts';
 import type { Application, User } from '../../../../serve/identity/accounts/tables.ts';
+import { accountsOf } from '../../../../serve/identity/engine-accounts.ts';
 import { register } from '../../../../serve/identity/oauth/applications.ts';
 import { temporaryDirectory } from '../../../support/engine.ts';
 import { Browser } from './browser.ts';
@@ -81,7 +82,7 @@ async function serve(
     });
     return serve(other, now, directory, advance);
   };
-  const accounts = await openAccounts(engine);
+  const accounts = await accountsOf(engine);
   return { app, engine, accounts, directory, now, advance, beside, close, [Symbol.asyncDispose]: close };
 }
 

@@ -2,8 +2,8 @@ import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { Engine } from '../../../../aggregate/engine.ts';
 import { readConfig } from '../../../../infra/config/config.ts';
-import { openAccounts } from '../../../../serve/identity/accounts/accounts.ts';
 import { createUser } from '../../../../serve/identity/accounts/people.ts';
+import { accountsOf } from '../../../../serve/identity/engine-accounts.ts';
 import { register } from '../../../../serve/identity/oauth/applications.ts';
 import { temporaryDirectory } from '../../../support/engine.ts';
 import { type Server, serve } from '../../cli/program.ts';
@@ -23,7 +23,7 @@ interface Client {
 /** A user, an application and codes, as they were when a server stopped. */
 async function prepared(directory: string): Promise<{ client: Client; codes: string[] }> {
   const engine = await Engine.open(readConfig({ DATA_DIR: directory, ...LIMITS }));
-  const accounts = await openAccounts(engine);
+  const accounts = await accountsOf(engine);
   const user = await createUser(accounts, { username: 'ada', email: '', password: PASSWORD });
   const given = { name: 'Client', redirect_uris: CALLBACK, scopes: ['api'], is_confidential: true };
   const { application, secret } = await register(accounts, user, given);
