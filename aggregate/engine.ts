@@ -14,7 +14,7 @@ import { type IngestOptions, type IngestSummary, publish } from '../ingest/log/p
 import { blocks, chains, deadLetters, dirtyDays, rawTables } from '../ingest/raw/tables.ts';
 import { blockLandingTables, blockViews } from '../ingest/raw/views/blocks.ts';
 import { snapshotsIn, snapshotViews } from '../ingest/raw/views/snapshots.ts';
-import { Alerts } from './alerts/alerts.ts';
+import { AlertPipeline } from './alerts/pipeline.ts';
 import { materializedMetrics } from './metrics/index.ts';
 import { Aggregator } from './runner/aggregator.ts';
 import { ledgerTables, resetWatermark, watermarks, windows } from './runner/ledger.ts';
@@ -41,7 +41,7 @@ export class Engine {
   readonly registry: Registry;
   readonly aggregator: Aggregator;
   readonly #loader: Loader;
-  #alerts: Promise<Alerts> | undefined;
+  #alerts: Promise<AlertPipeline> | undefined;
   #decidesOnAlerts = true;
 
   private constructor(config: Config, runtime: Runtime, registry: Registry, numbers: Numbers) {
@@ -133,8 +133,8 @@ export class Engine {
   }
 
   /** The way of alerts; begun when it is first asked for, since only servers decide on them. */
-  alerts(): Promise<Alerts> {
-    this.#alerts ??= Alerts.start(this.runtime, this.config, this.#decidesOnAlerts);
+  alerts(): Promise<AlertPipeline> {
+    this.#alerts ??= AlertPipeline.start(this.runtime, this.config, this.#decidesOnAlerts);
     return this.#alerts;
   }
 

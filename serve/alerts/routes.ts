@@ -23,7 +23,7 @@ const API_BODY_BYTES_MAX = 4 * 2 ** 20;
 export async function serveAlerts(app: FastifyInstance, engine: Engine, accounts: Accounts): Promise<void> {
   const services = await openAlertServices(engine, accounts);
   services.alerts.onFailure = (error) => app.log.error({ err: error }, 'alerts cannot be written for now');
-  services.alerts.onShown((shown) => {
+  services.alerts.onStored((shown) => {
     followAlerts(services, shown).catch((error) =>
       app.log.error({ err: error }, 'an incident was not kept up'),
     );

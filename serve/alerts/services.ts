@@ -1,4 +1,4 @@
-import type { Alerts } from '../../aggregate/alerts/alerts.ts';
+import type { AlertPipeline } from '../../aggregate/alerts/pipeline.ts';
 import type { Engine } from '../../aggregate/engine.ts';
 import { applySchema } from '../../infra/clickhouse/schema.ts';
 import type { Accounts } from '../identity/accounts/accounts.ts';
@@ -24,7 +24,7 @@ import {
 export interface AlertServices {
   readonly engine: Engine;
   readonly accounts: Accounts;
-  readonly alerts: Alerts;
+  readonly alerts: AlertPipeline;
   readonly integrationCache: IntegrationCache;
   readonly projects: Records<Project>;
   readonly members: Records<Member>;

@@ -1,4 +1,4 @@
-import type { Difference, Replayed } from '../../aggregate/alerts/processor/replay.ts';
+import type { AlertDifference, ReplayResult } from '../../aggregate/alerts/processor/replay.ts';
 import type { Config } from '../../infra/config/config.ts';
 import { EXIT } from './failure.ts';
 import { openOperator } from './open.ts';
@@ -24,7 +24,7 @@ export async function replayCommand(
   }
 }
 
-function textOf(replayed: readonly Replayed[], dryRun: boolean): string {
+function textOf(replayed: readonly ReplayResult[], dryRun: boolean): string {
   if (replayed.length === 0) return 'No project has taken in alerts yet.\n';
   const verb = dryRun ? 'would change' : 'changed';
   const lines = replayed.flatMap(({ project, events, alerts, differing, differences }) => [
@@ -35,7 +35,7 @@ function textOf(replayed: readonly Replayed[], dryRun: boolean): string {
   return `${lines.join('\n')}\n`;
 }
 
-function lineOf({ iid, stored, replayed }: Difference): string {
+function lineOf({ iid, stored, replayed }: AlertDifference): string {
   if (stored === null) return `  #${iid} is new: ${JSON.stringify(replayed)}`;
   if (replayed === null) return `  #${iid} is gone: ${JSON.stringify(stored)}`;
   const names = Object.keys(stored) as (keyof typeof stored)[];

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Replayed, ReplayOrder } from '../../aggregate/alerts/processor/replay.ts';
+import type { ReplayOrder, ReplayResult } from '../../aggregate/alerts/processor/replay.ts';
 import type { Engine } from '../../aggregate/engine.ts';
 import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
 import { readCoverage, readStatus } from '../../aggregate/status/status.ts';
@@ -102,7 +102,7 @@ export class LocalOperator implements Operator {
     return this.#engine.runtime.store.stream(statement, format);
   }
 
-  async replayAlerts(order: ReplayOrder): Promise<readonly Replayed[]> {
+  async replayAlerts(order: ReplayOrder): Promise<readonly ReplayResult[]> {
     return (await this.#engine.alerts()).replay(order);
   }
 

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import type { Replayed, ReplayOrder } from '../../aggregate/alerts/processor/replay.ts';
+import type { ReplayOrder, ReplayResult } from '../../aggregate/alerts/processor/replay.ts';
 import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
 import type { ChainCoverage, SystemStatus } from '../../aggregate/status/status.ts';
 import type { DeadLetterRequest, DeadLetterResult } from '../../ingest/log/dead-letter-requests.ts';
@@ -71,6 +71,6 @@ export interface Operator {
   users(order: UsersOrder): Promise<UsersAnswer>;
   deadLetters(order: DeadLetterRequest): Promise<DeadLetterResult>;
   /** Decides on the alerts of projects anew, or tells what would change. */
-  replayAlerts(order: ReplayOrder): Promise<readonly Replayed[]>;
+  replayAlerts(order: ReplayOrder): Promise<readonly ReplayResult[]>;
   close(): Promise<void>;
 }

@@ -2,7 +2,7 @@ import { type IncomingMessage, request } from 'node:http';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
-import type { Replayed, ReplayOrder } from '../../aggregate/alerts/processor/replay.ts';
+import type { ReplayOrder, ReplayResult } from '../../aggregate/alerts/processor/replay.ts';
 import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
 import type { ChainCoverage, SystemStatus } from '../../aggregate/status/status.ts';
 import { ProductError } from '../../infra/errors.ts';
@@ -97,8 +97,8 @@ export class RemoteOperator implements Operator {
     return this.#post<UsersAnswer>('/users', order);
   }
 
-  replayAlerts(order: ReplayOrder): Promise<readonly Replayed[]> {
-    return this.#post<Replayed[]>('/alerts/replay', order);
+  replayAlerts(order: ReplayOrder): Promise<readonly ReplayResult[]> {
+    return this.#post<ReplayResult[]>('/alerts/replay', order);
   }
 
   deadLetters(order: DeadLetterRequest): Promise<DeadLetterResult> {

@@ -6,7 +6,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
-import type { GivenDelivery } from '../../aggregate/alerts/model/event.ts';
+import type { DeliveryRequest } from '../../aggregate/alerts/model/event.ts';
 import { Engine } from '../../aggregate/engine.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import { readConfig } from '../../infra/config/config.ts';
@@ -28,10 +28,10 @@ const engine = await Engine.open(
   readConfig({ DATA_DIR: directory.path, ALERT_RETRY_WINDOW_SECONDS: window }),
 );
 const alerts = await engine.alerts();
-const given: GivenDelivery = {
+const given: DeliveryRequest = {
   project: 1,
   integration: 'source',
-  door: 'prometheus',
+  endpoint: 'prometheus',
   mapping: null,
   groups_by_payload: true,
   idempotency_key: '',
@@ -54,7 +54,7 @@ for (let tenth = 1; tenth <= TENTHS; tenth++) {
   const send = async () => {
     while (done < until) {
       done++;
-      await alerts.deliver(given, body, alerts.read(given, body));
+      await alerts.deliver(given, body, alerts.parse(given, body));
     }
   };
   await Promise.all(Array.from({ length: SENDERS }, send));

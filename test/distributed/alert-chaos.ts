@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { ALERTS_TOPIC, readEvent } from '../../aggregate/alerts/model/event.ts';
+import { ALERTS_TOPIC, decodeEvent } from '../../aggregate/alerts/model/event.ts';
 import { alertEvents } from '../../aggregate/alerts/model/tables.ts';
 import type { Engine } from '../../aggregate/engine.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
@@ -237,7 +237,7 @@ async function unlikeTheLog({ runtime: { log, store } }: Engine): Promise<string
   const seen = new Set<string>();
   await log.consume(ALERTS_TOPIC, 'audit', async (batch) => {
     for (const { value } of batch) {
-      const { id, project } = readEvent(value).head;
+      const { id, project } = decodeEvent(value).head;
       // The log may have been given an event twice.
       if (!seen.has(id)) logged.set(project, [...(logged.get(project) ?? []), id]);
       seen.add(id);

@@ -1,12 +1,11 @@
 import type { AlertItem } from '../model/alert.ts';
-import { type MappedField, type Mapping, valueAt } from './mapping.ts';
+import type { MappedField, Mapping } from '../model/mapping.ts';
+import type { ParsingRules } from '../model/rules.ts';
+import { valueAt } from './mapping.ts';
 import { genericSeverity } from './severity.ts';
 import { canonical, cut, epochOf, get, type JsonObject, sha256, textOf, textsOf, timeOf } from './values.ts';
 
-export interface PayloadLimits {
-  readonly titleCharacters: number;
-  readonly descriptionCharacters: number;
-}
+export type PayloadLimits = Omit<ParsingRules, 'depth'>;
 
 export interface GenericRules extends PayloadLimits {
   readonly mapping: Mapping | null;

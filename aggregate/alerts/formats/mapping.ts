@@ -1,25 +1,7 @@
+import type { Path } from '../model/mapping.ts';
 import { isObject } from './values.ts';
 
-/** Fields of an alert that a custom mapping can take from anywhere in a payload. */
-export const MAPPED_FIELDS = [
-  'title',
-  'description',
-  'start_time',
-  'end_time',
-  'service',
-  'monitoring_tool',
-  'hosts',
-  'severity',
-  'fingerprint',
-  'environment',
-] as const;
-export type MappedField = (typeof MAPPED_FIELDS)[number];
-
-/** Steps into a payload: names of objects and places in lists. */
-export type Path = readonly (string | number)[];
-export type Mapping = Readonly<Partial<Record<MappedField, Path>>>;
-
-/** What a path leads to; undefined when it leads nowhere. */
+/** The value at a path; undefined when the payload has none there. */
 export function valueAt(payload: unknown, path: Path): unknown {
   let value = payload;
   for (const step of path) {
@@ -32,14 +14,14 @@ export function valueAt(payload: unknown, path: Path): unknown {
 
 export interface SampleField {
   readonly path: Path;
-  /** As people read it: `a/b[0]/c`. */
+  /** As the page shows it: `a/b[0]/c`. */
   readonly label: string;
   readonly type: 'string' | 'datetime' | 'array' | 'number';
 }
 
 const FIELDS_MAX = 500;
 
-/** What of a sample payload can be mapped: its texts, numbers and lists. */
+/** The fields of a sample payload that can be mapped: strings, numbers and lists. */
 export function fieldsOf(sample: unknown): SampleField[] {
   const found: SampleField[] = [];
   const walk = (value: unknown, path: Path): void => {

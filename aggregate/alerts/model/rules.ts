@@ -1,39 +1,63 @@
 import type { Config } from '../../../infra/config/config.ts';
-import type { GroupingRules } from '../reducer/grouping.ts';
-import type { FoldRules } from '../reducer/project-state.ts';
-import type { DeliveryHead, DeliveryRules } from './event.ts';
+import type { DeliveryHead } from './event.ts';
 
-/** How bodies are read, by the settings. */
-export function deliveryRules(config: Config): DeliveryRules {
+/** How the body of a delivery is parsed. */
+export interface ParsingRules {
+  /** Most levels of nesting that a body may have. */
+  readonly depth: number;
+  readonly titleCharacters: number;
+  readonly descriptionCharacters: number;
+}
+
+/** How occurrences are deduplicated. */
+export interface GroupingRules {
+  /** Milliseconds from the first delivery in which the same one counts as a retry. */
+  readonly retryWindowMs: number;
+  /** The same for deliveries with an idempotency key. */
+  readonly namedWindowMs: number;
+}
+
+export interface FoldRules extends GroupingRules {
+  /** Most deliveries of a project whose retry keys are stored in memory; the oldest are evicted first. */
+  readonly retryKeysMax: number;
+}
+
+/** The rules that are stored with an event, so that every process decides on it alike. */
+export type EventRules = ParsingRules & GroupingRules;
+
+type RuleSettings = Pick<
+  Config,
+  | 'ALERT_DEPTH_MAX'
+  | 'ALERT_TITLE_CHARACTERS'
+  | 'ALERT_DESCRIPTION_CHARACTERS'
+  | 'ALERT_RETRY_WINDOW_SECONDS'
+  | 'ALERT_IDEMPOTENCY_HOURS'
+  | 'ALERT_RETRY_KEYS_MAX'
+>;
+
+export function parsingRules(settings: RuleSettings): ParsingRules {
   return {
-    depth: config.ALERT_DEPTH_MAX,
-    titleCharacters: config.ALERT_TITLE_CHARACTERS,
-    descriptionCharacters: config.ALERT_DESCRIPTION_CHARACTERS,
+    depth: settings.ALERT_DEPTH_MAX,
+    titleCharacters: settings.ALERT_TITLE_CHARACTERS,
+    descriptionCharacters: settings.ALERT_DESCRIPTION_CHARACTERS,
   };
 }
 
-/** How occurrences are grouped, by the settings. */
-export function foldRules(config: Config): FoldRules {
+export function foldRules(settings: RuleSettings): FoldRules {
   return {
-    retryWindowMs: config.ALERT_RETRY_WINDOW_SECONDS * 1000,
-    namedWindowMs: config.ALERT_IDEMPOTENCY_HOURS * 3_600_000,
-    retryKeysMax: config.ALERT_RETRY_KEYS_MAX,
+    retryWindowMs: settings.ALERT_RETRY_WINDOW_SECONDS * 1000,
+    namedWindowMs: settings.ALERT_IDEMPOTENCY_HOURS * 3_600_000,
+    retryKeysMax: settings.ALERT_RETRY_KEYS_MAX,
   };
 }
 
-/** What a delivery carries with it of the settings of whoever accepts it. */
-export function acceptedRules(config: Config): DeliveryRules & GroupingRules {
-  const { retryWindowMs, namedWindowMs } = foldRules(config);
-  return { ...deliveryRules(config), retryWindowMs, namedWindowMs };
+export function eventRules(settings: RuleSettings): EventRules {
+  const { retryWindowMs, namedWindowMs } = foldRules(settings);
+  return { ...parsingRules(settings), retryWindowMs, namedWindowMs };
 }
 
-/** How a delivery is grouped: by the rules that it was accepted with, within the limits of whoever decides. */
-export function groupingOf({ rules }: DeliveryHead, own: FoldRules): FoldRules {
-  return rules === undefined
-    ? own
-    : {
-        ...own,
-        retryWindowMs: rules.retryWindowMs,
-        namedWindowMs: rules.namedWindowMs,
-      };
+/** The rules that a delivery was accepted with, and the memory limit of the process that decides. */
+export function foldRulesOf({ rules }: DeliveryHead, own: FoldRules): FoldRules {
+  if (rules === undefined) return own;
+  return { ...own, retryWindowMs: rules.retryWindowMs, namedWindowMs: rules.namedWindowMs };
 }

@@ -1,13 +1,14 @@
 import type { Ack, LogRecord, Store } from '../../../infra/ports.ts';
 import type { Alert, Outcome } from '../model/alert.ts';
-import { ALERTS_TOPIC, type EventHead, headText, type ReplayHead, readEvent } from '../model/event.ts';
-import type { Applied, FoldRules } from '../reducer/project-state.ts';
-import { ProjectStateCache, type ReadEvent } from './project-state-cache.ts';
+import { ALERTS_TOPIC, decodeEvent, type EventHead, encodedHead, type ReplayHead } from '../model/event.ts';
+import type { FoldRules } from '../model/rules.ts';
+import type { Reduction } from '../reducer/project-state.ts';
+import { type DecodedEvent, ProjectStateCache } from './project-state-cache.ts';
 import { laggingProjects } from './stored-state.ts';
-import type { EventRow, Writer } from './writer.ts';
+import type { AlertWriter, EventRow } from './writer.ts';
 
 /** An event that is durable and shows in the store, for whoever acts on it. */
-export interface Shown {
+export interface StoredEvent {
   readonly head: EventHead;
   readonly position: number;
   readonly outcomes: readonly Outcome[];
@@ -16,7 +17,7 @@ export interface Shown {
 
 /** An event with the bytes of its body. */
 export interface Opened {
-  readonly event: ReadEvent;
+  readonly event: DecodedEvent;
   readonly body: Buffer;
 }
 
@@ -24,21 +25,21 @@ interface Arrived extends Opened {
   readonly placed: LogRecord;
 }
 interface Decided extends Arrived {
-  readonly applied: Applied;
+  readonly applied: Reduction;
 }
 
 export interface AlertProcessorOptions {
   readonly store: Store;
-  readonly writer: Writer;
+  readonly writer: AlertWriter;
   readonly rules: FoldRules;
   /** Unresolved alerts of a project that are kept in memory. */
   readonly openMax: number;
   /** Returns an event that this process published itself, so that nothing is read twice. */
   readonly own: (value: Buffer) => Opened | undefined;
-  readonly read: (head: EventHead, body: Buffer) => ReadEvent;
+  readonly read: (head: EventHead, body: Buffer) => DecodedEvent;
   /** Called with deliveries as soon as they are decided on, and with actions when every reader can see them. */
-  readonly tell: (head: EventHead, applied: Applied) => void;
-  readonly onShown: (shown: readonly Shown[]) => void;
+  readonly tell: (head: EventHead, applied: Reduction) => void;
+  readonly onStored: (shown: readonly StoredEvent[]) => void;
   /** Carries out an order; nothing waits to be written then, and nothing is decided on meanwhile. */
   readonly replay: (order: ReplayHead) => Promise<void>;
 }
@@ -134,7 +135,7 @@ export class AlertProcessor {
   }
 
   async #write(decided: readonly Decided[], behind: readonly Alert[]): Promise<void> {
-    const { writer, tell, onShown } = this.#options;
+    const { writer, tell, onStored } = this.#options;
     if (decided.length === 0 && behind.length === 0) return writer.flush();
     const bytes = decided.reduce((sum, { placed }) => sum + placed.value.length, 0);
     this.pendingBytes += bytes;
@@ -151,13 +152,13 @@ export class AlertProcessor {
     }
     for (const { event, applied } of decided) this.#states.written(event.head.project, applied.position);
     for (const { event, applied } of decided) if (event.head.kind === 'action') tell(event.head, applied);
-    onShown(decided.map(({ event: { head }, applied }) => ({ head, ...applied })));
+    onStored(decided.map(({ event: { head }, applied }) => ({ head, ...applied })));
   }
 
   #open(placed: LogRecord): Arrived | { readonly order: ReplayHead } {
     const own = this.#options.own(placed.value);
     if (own) return { ...own, placed };
-    const { head, body } = readEvent<EventHead | ReplayHead>(placed.value);
+    const { head, body } = decodeEvent(placed.value);
     if (head.kind === 'replay') return { order: head };
     return { event: this.#options.read(head, body), body, placed };
   }
@@ -171,7 +172,7 @@ function rowOf({ event: { head, read }, placed, body, applied }: Decided): Event
     id: head.id,
     kind: head.kind,
     at: head.at,
-    head: headText(placed.value),
+    head: encodedHead(placed.value),
     outcomes: applied.outcomes,
     iids: applied.iids,
     retry_keys: applied.retryKeys,

@@ -1,17 +1,18 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { join, sql } from '../../../infra/clickhouse/sql.ts';
 import type { LogRecord, Store } from '../../../infra/ports.ts';
+import type { ParsedDelivery } from '../formats/delivery.ts';
 import { type Alert, isOpen } from '../model/alert.ts';
-import type { EventHead, ReadDelivery } from '../model/event.ts';
-import { groupingOf } from '../model/rules.ts';
+import type { EventHead } from '../model/event.ts';
+import type { FoldRules } from '../model/rules.ts';
+import { foldRulesOf } from '../model/rules.ts';
 import {
-  type Applied,
-  applyAction,
-  applyDelivery,
-  type FoldRules,
   keep,
   note,
   type ProjectState,
+  type Reduction,
+  reduceAction,
+  reduceDelivery,
 } from '../reducer/project-state.ts';
 import {
   eventsAfter,
@@ -25,14 +26,14 @@ import {
 } from './stored-state.ts';
 
 /** An event and what its body says; `read` is null for actions and for bodies that nothing can be taken from. */
-export interface ReadEvent {
+export interface DecodedEvent {
   readonly head: EventHead;
-  readonly read: ReadDelivery | null;
+  readonly read: ParsedDelivery | null;
 }
 
 /** An event where the log has it. */
 export interface Arrived {
-  readonly event: ReadEvent;
+  readonly event: DecodedEvent;
   readonly placed: LogRecord;
 }
 
@@ -42,7 +43,7 @@ export interface ProjectStateCacheOptions {
   /** Unresolved alerts of a project that are kept in memory; the others are asked of the store. */
   readonly openMax: number;
   /** Reads an event of the store again. */
-  readonly read: (head: EventHead, body: Buffer) => ReadEvent;
+  readonly read: (head: EventHead, body: Buffer) => DecodedEvent;
 }
 
 interface Held {
@@ -144,14 +145,14 @@ export class ProjectStateCache {
   }
 
   /** Decides on one event that `prepare` was called with. */
-  apply(event: ReadEvent): Applied {
+  apply(event: DecodedEvent): Reduction {
     return this.#decide((this.#held.get(event.head.project) as Held).state, event);
   }
 
-  #decide(state: ProjectState, { head, read }: ReadEvent): Applied {
+  #decide(state: ProjectState, { head, read }: DecodedEvent): Reduction {
     note(state, head.id);
-    if (head.kind === 'action') return applyAction(state, head);
-    return applyDelivery(state, head, read ?? NOTHING_READ, groupingOf(head, this.#options.rules));
+    if (head.kind === 'action') return reduceAction(state, head);
+    return reduceDelivery(state, head, read ?? NOTHING_READ, foldRulesOf(head, this.#options.rules));
   }
 
   /** Called when the events of a project up to a position are durable, and so what they changed can be read back. */
@@ -233,7 +234,7 @@ export class ProjectStateCache {
   }
 
   /** Returns whether the store had to be asked. */
-  async #fetch({ state, isComplete }: Held, events: readonly ReadEvent[]): Promise<boolean> {
+  async #fetch({ state, isComplete }: Held, events: readonly DecodedEvent[]): Promise<boolean> {
     const iids = [...new Set(events.flatMap(({ head }) => (head.kind === 'action' ? [head.iid] : [])))];
     const unknown = iids.filter((iid) => iid <= state.lastIid && !state.byIid.has(iid));
     for (const alert of await this.#ask(state, 'iid', unknown)) keep(state, alert);
@@ -270,7 +271,7 @@ export class ProjectStateCache {
   }
 }
 
-const NOTHING_READ: ReadDelivery = { text: '', items: [], refused: [] };
+const NOTHING_READ: ParsedDelivery = { text: '', items: [], refused: [] };
 
-const fingerprintsOf = (read: ReadDelivery | null): string[] =>
+const fingerprintsOf = (read: ParsedDelivery | null): string[] =>
   (read?.items ?? []).flatMap((item) => (item !== null && item.fingerprint !== '' ? [item.fingerprint] : []));

@@ -2,17 +2,12 @@ import { z } from 'zod';
 import { DATABASE, sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
 import type { Alert } from '../model/alert.ts';
-import type { CarriedRules, EventHead } from '../model/event.ts';
+import { decodeHead, encodeHead } from '../model/event.ts';
+import type { EventRules, FoldRules } from '../model/rules.ts';
 import { alertEvents, alerts } from '../model/tables.ts';
-import {
-  type Applied,
-  applyAction,
-  applyDelivery,
-  emptyState,
-  type FoldRules,
-} from '../reducer/project-state.ts';
-import type { ReadEvent } from './project-state-cache.ts';
-import { eventsAfter, readAlerts, type StoredEvent } from './stored-state.ts';
+import { emptyState, type Reduction, reduceAction, reduceDelivery } from '../reducer/project-state.ts';
+import type { DecodedEvent } from './project-state-cache.ts';
+import { type AlertEventRow, eventsAfter, readAlerts } from './stored-state.ts';
 
 /** Which projects to decide on anew, and whether only to tell what would change. */
 export const replayOrder = z.object({
@@ -21,20 +16,20 @@ export const replayOrder = z.object({
 });
 export type ReplayOrder = z.output<typeof replayOrder>;
 
-export interface Difference {
+export interface AlertDifference {
   readonly iid: number;
   /** Null when the alert is on one side only. */
   readonly stored: Readonly<Partial<Alert>> | null;
   readonly replayed: Readonly<Partial<Alert>> | null;
 }
 
-export interface Replayed {
+export interface ReplayResult {
   readonly project: number;
   readonly events: number;
   readonly alerts: number;
   /** How many alerts differ, and the first of them. */
   readonly differing: number;
-  readonly differences: readonly Difference[];
+  readonly differences: readonly AlertDifference[];
 }
 
 const SHOWN_MOST = 20;
@@ -56,8 +51,8 @@ export interface ReplayTools {
   readonly store: Store;
   readonly rules: FoldRules;
   /** The same as deliveries carry them from now on. */
-  readonly carried: CarriedRules;
-  readonly read: (head: StoredEvent['head'], body: Buffer) => ReadEvent;
+  readonly carried: EventRules;
+  readonly read: (head: AlertEventRow['head'], body: Buffer) => DecodedEvent;
 }
 
 /** Projects that have events. */
@@ -72,7 +67,11 @@ export async function projectsWithEvents(store: Store): Promise<number[]> {
  * Decides on all events of a project anew, by the rules of today. Nothing else may decide on it meanwhile. Without
  * `dryRun` the stored alerts become what the rules give, and the events tell of it.
  */
-export async function replayProject(tools: ReplayTools, project: number, dryRun: boolean): Promise<Replayed> {
+export async function replayProject(
+  tools: ReplayTools,
+  project: number,
+  dryRun: boolean,
+): Promise<ReplayResult> {
   const { store } = tools;
   const fold = new Refold(tools, project);
   for await (const event of eventsAfter(store, project, 0)) fold.take(event);
@@ -91,7 +90,7 @@ export async function replayProject(tools: ReplayTools, project: number, dryRun:
 /** All events of a project in their order, decided on from nothing. */
 class Refold {
   readonly alerts = new Map<number, Alert>();
-  readonly applied = new Map<number, Applied>();
+  readonly applied = new Map<number, Reduction>();
   readonly #tools: ReplayTools;
   readonly #state;
   /** Numbers that people knew alerts by, and those that they have now. */
@@ -102,14 +101,14 @@ class Refold {
     this.#state = emptyState(project);
   }
 
-  take(event: StoredEvent): void {
+  take(event: AlertEventRow): void {
     const { head, read } = this.#tools.read(event.head, event.body);
     // Positions stay as they are.
     this.#state.position = event.position - 1;
     const applied =
       head.kind === 'action'
-        ? applyAction(this.#state, { ...head, iid: this.#renumbered.get(head.iid) ?? 0 })
-        : applyDelivery(this.#state, head, read ?? { text: '', items: [], refused: [] }, this.#tools.rules);
+        ? reduceAction(this.#state, { ...head, iid: this.#renumbered.get(head.iid) ?? 0 })
+        : reduceDelivery(this.#state, head, read ?? { text: '', items: [], refused: [] }, this.#tools.rules);
     for (const alert of applied.changed) this.alerts.set(alert.iid, alert);
     event.iids.forEach((before, item) => {
       const now = applied.iids[item] ?? 0;
@@ -119,10 +118,10 @@ class Refold {
   }
 }
 
-function compare(stored: readonly Alert[], replayed: ReadonlyMap<number, Alert>): Difference[] {
+function compare(stored: readonly Alert[], replayed: ReadonlyMap<number, Alert>): AlertDifference[] {
   const before = new Map(stored.map((alert) => [alert.iid, alert]));
   const iids = [...new Set([...before.keys(), ...replayed.keys()])].sort((a, b) => a - b);
-  return iids.flatMap((iid): Difference[] => {
+  return iids.flatMap((iid): AlertDifference[] => {
     const one = before.get(iid);
     const other = replayed.get(iid);
     const names = COMPARED.filter((name) => one?.[name] !== other?.[name]);
@@ -145,10 +144,10 @@ async function rewrite(
     await store.insert(
       alertEvents,
       rows.map((row) => {
-        const { outcomes, iids, retryKeys } = applied.get(row.position) as Applied;
-        const head = JSON.parse(row.head) as EventHead;
+        const { outcomes, iids, retryKeys } = applied.get(row.position) as Reduction;
+        const head = decodeHead(row.head);
         const kept = head.kind === 'delivery' ? { ...head, rules: carried } : head;
-        return { ...row, head: JSON.stringify(kept), outcomes, iids, retry_keys: retryKeys };
+        return { ...row, head: encodeHead(kept), outcomes, iids, retry_keys: retryKeys };
       }),
     );
   }

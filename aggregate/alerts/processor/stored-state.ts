@@ -1,12 +1,13 @@
 import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
 import type { Alert, Outcome } from '../model/alert.ts';
-import { type EventHead, isNamed } from '../model/event.ts';
+import { decodeHead, type EventHead } from '../model/event.ts';
+import { isNamed } from '../model/retry-key.ts';
+import type { FoldRules } from '../model/rules.ts';
 import { alertEvents, alerts } from '../model/tables.ts';
 import {
   CLOCK_SKEW_MS,
   emptyState,
-  type FoldRules,
   IDS_REMEMBERED,
   keep,
   type ProjectState,
@@ -15,7 +16,7 @@ import {
 
 // How events and alerts are read back from the store.
 
-export interface StoredEvent {
+export interface AlertEventRow {
   readonly position: number;
   readonly head: EventHead;
   readonly body: Buffer;
@@ -32,7 +33,7 @@ export async function* eventsAfter(
   project: number,
   position: number,
   until = Number.MAX_SAFE_INTEGER,
-): AsyncGenerator<StoredEvent> {
+): AsyncGenerator<AlertEventRow> {
   for (let after = position; ; ) {
     const rows = await store.rows<{
       position: number;
@@ -46,7 +47,7 @@ export async function* eventsAfter(
         ORDER BY position LIMIT ${EVENTS_PER_READ}`,
     );
     for (const row of rows) {
-      yield { ...row, head: JSON.parse(row.head) as EventHead, body: Buffer.from(row.body) };
+      yield { ...row, head: decodeHead(row.head), body: Buffer.from(row.body) };
     }
     if (rows.length < EVENTS_PER_READ) return;
     after = rows.at(-1)?.position ?? after;

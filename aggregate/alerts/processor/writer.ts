@@ -39,7 +39,7 @@ interface Waiting extends Work {
  * Writes events and then the alerts that they made, in order, many batches in one statement. What the store refuses
  * is written again until it takes it: all of it may be repeated, since rows have natural keys.
  */
-export class Writer {
+export class AlertWriter {
   readonly #store: Store;
   readonly #deadLetterBytes: number;
   readonly #waiting: Waiting[] = [];

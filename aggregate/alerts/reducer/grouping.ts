@@ -1,14 +1,8 @@
 import { type Alert, type AlertItem, type AlertStatus, isOpen, type Outcome, worst } from '../model/alert.ts';
-import { isNamed } from '../model/event.ts';
+import { isNamed } from '../model/retry-key.ts';
+import type { GroupingRules } from '../model/rules.ts';
 
 // What an event does to an alert: values and a clock in, values out. Nothing here knows where they are kept.
-
-export interface GroupingRules {
-  /** Counted from the first delivery; the same delivery after it counts again. */
-  readonly retryWindowMs: number;
-  /** The same for deliveries that their sender named. */
-  readonly namedWindowMs: number;
-}
 
 /** A delivery that was counted: when, and what it made. */
 export interface Counted {
@@ -39,7 +33,7 @@ export interface Decision {
  * Decides on one item. `open` is the unresolved alert of its fingerprint, `before` the delivery that was counted
  * last under its retry key, `nextIid` what a new alert would be numbered.
  */
-export function group(
+export function decideItem(
   open: Alert | null,
   before: Counted | null,
   occurrence: Occurrence,
@@ -130,7 +124,7 @@ export interface Action {
  * Decides on what somebody does to an alert. `open` is the unresolved alert of the same fingerprint: a resolved one
  * cannot come back beside it.
  */
-export function act(alert: Alert, open: Alert | null, { at, position, change }: Action): Decision {
+export function decideAction(alert: Alert, open: Alert | null, { at, position, change }: Action): Decision {
   const status = change.status ?? alert.status;
   const reopens = !isOpen(alert) && status !== 'resolved';
   if (reopens && open !== null && open.iid !== alert.iid) {

@@ -1,7 +1,9 @@
+import type { ParsedDelivery } from '../formats/delivery.ts';
 import { type Alert, type AlertItem, isOpen, type Outcome } from '../model/alert.ts';
-import type { ActionHead, DeliveryHead, ReadDelivery } from '../model/event.ts';
-import { isNamed } from '../model/event.ts';
-import { act, type Counted, type Decision, type GroupingRules, group } from './grouping.ts';
+import type { ActionHead, DeliveryHead } from '../model/event.ts';
+import { isNamed } from '../model/retry-key.ts';
+import type { FoldRules } from '../model/rules.ts';
+import { type Counted, type Decision, decideAction, decideItem } from './grouping.ts';
 
 /**
  * What the next event of a project is decided on. Alerts that are not in here are in the store; whoever applies an
@@ -59,7 +61,7 @@ export interface CreatedAlert {
 }
 
 /** What an event did. Lists are by item. */
-export interface Applied {
+export interface Reduction {
   readonly position: number;
   readonly outcomes: readonly Outcome[];
   readonly iids: readonly number[];
@@ -69,23 +71,18 @@ export interface Applied {
   readonly changed: readonly Alert[];
 }
 
-export interface FoldRules extends GroupingRules {
-  /** Deliveries of a project that are remembered for their retries; the oldest are forgotten first. */
-  readonly retryKeysMax: number;
-}
-
 /**
  * Events are stamped before they get their place in the order, and by several clocks: what is remembered outlives its
  * window by this, so that a late stamp finds what it would have found.
  */
 export const CLOCK_SKEW_MS = 60_000;
 
-export function applyDelivery(
+export function reduceDelivery(
   state: ProjectState,
   head: DeliveryHead,
-  { items }: ReadDelivery,
+  { items }: ParsedDelivery,
   rules: FoldRules,
-): Applied {
+): Reduction {
   const position = ++state.position;
   state.retryWindowMs = Math.max(state.retryWindowMs, rules.retryWindowMs);
   state.namedWindowMs = Math.max(state.namedWindowMs, rules.namedWindowMs);
@@ -114,7 +111,7 @@ export function applyDelivery(
       position,
       index,
     };
-    const decision = group(open, before, occurrence, state.lastIid + 1, rules);
+    const decision = decideItem(open, before, occurrence, state.lastIid + 1, rules);
     remember(state, item.retryKey, decision, rules.retryKeysMax, head.at);
     keep(state, decision.alert);
     applied.outcomes.push(decision.outcome);
@@ -141,12 +138,12 @@ export function createdBy(
 }
 
 /** The alert must be among those by number; one that nobody knows is refused. */
-export function applyAction(state: ProjectState, head: ActionHead): Applied {
+export function reduceAction(state: ProjectState, head: ActionHead): Reduction {
   const position = ++state.position;
   const alert = state.byIid.get(head.iid);
   const open = alert && alert.fingerprint !== '' ? (state.open.get(alert.fingerprint) ?? null) : null;
   const decision: Decision = alert
-    ? act(alert, open, { at: head.at, position, change: head.change })
+    ? decideAction(alert, open, { at: head.at, position, change: head.change })
     : { outcome: 'refused', alert: null, counted: null };
   keep(state, decision.alert);
   return {

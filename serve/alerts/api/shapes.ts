@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { MAPPED_FIELDS, type Mapping } from '../../../aggregate/alerts/formats/mapping.ts';
 import { ALERT_STATUSES, type Alert, SEVERITIES } from '../../../aggregate/alerts/model/alert.ts';
+import { MAPPED_FIELDS, type Mapping } from '../../../aggregate/alerts/model/mapping.ts';
 import type { User } from '../../identity/accounts/tables.ts';
 import { addressOf } from '../intake/intake.ts';
 import { type Membership, roleOf } from '../projects/access.ts';

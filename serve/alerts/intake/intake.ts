@@ -1,8 +1,8 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
+import { BodyError } from '../../../aggregate/alerts/formats/delivery.ts';
 import { Memo } from '../../../aggregate/alerts/formats/memo.ts';
-import { BodyError } from '../../../aggregate/alerts/model/event.ts';
-import type { Answer } from '../../../aggregate/alerts/processor/results.ts';
+import type { EventResult } from '../../../aggregate/alerts/processor/result-channel.ts';
 import { ProductError, reasonOf } from '../../../infra/errors.ts';
 import { hashSecret } from '../../identity/accounts/secrets.ts';
 import type { Heartbeat } from '../integrations/heartbeat.ts';
@@ -103,16 +103,16 @@ export async function receive(
   door: IntegrationEndpoint,
   body: Buffer,
   idempotencyKey: string | string[] | undefined,
-): Promise<Answer> {
+): Promise<EventResult> {
   const head = {
     project: Number(integration.project_id),
     integration: integration.id,
-    door,
+    endpoint: door,
     mapping,
     groups_by_payload: isPremium,
     idempotency_key: String(idempotencyKey ?? '').trim(),
   };
-  const read = alerts.read(head, body);
+  const read = alerts.parse(head, body);
   // Asked again, since many may have been admitted at the same time.
   if (alerts.isOverloaded) throw overloaded();
   return alerts.deliver(head, body, read);

@@ -84,7 +84,7 @@ export class Heartbeat {
     const head = {
       project: Number(integration.project_id),
       integration: integration.id,
-      door: 'http' as const,
+      endpoint: 'http' as const,
       mapping: null,
       groups_by_payload: true,
       // However many servers notice it, it is one event.
@@ -101,6 +101,6 @@ export class Heartbeat {
         ...(isOver ? { end_time: new Date(this.#desk.accounts.clock.now()).toISOString() } : {}),
       }),
     );
-    await alerts.deliver(head, body, alerts.read(head, body));
+    await alerts.deliver(head, body, alerts.parse(head, body));
   }
 }

@@ -1,4 +1,4 @@
-import type { Mapping } from '../../../aggregate/alerts/formats/mapping.ts';
+import type { Mapping } from '../../../aggregate/alerts/model/mapping.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { KeyValue } from '../../../infra/ports.ts';
 import { hashSecret, newLocator } from '../../identity/accounts/secrets.ts';

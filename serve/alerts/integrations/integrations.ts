@@ -1,14 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import {
-  fieldsOf,
-  MAPPED_FIELDS,
-  type Mapping,
-  type SampleField,
-  valueAt,
-} from '../../../aggregate/alerts/formats/mapping.ts';
+import { BodyError, parseDelivery } from '../../../aggregate/alerts/formats/delivery.ts';
+import { fieldsOf, type SampleField, valueAt } from '../../../aggregate/alerts/formats/mapping.ts';
 import { depthOf, isObject } from '../../../aggregate/alerts/formats/values.ts';
-import { BodyError, readDelivery } from '../../../aggregate/alerts/model/event.ts';
-import { deliveryRules } from '../../../aggregate/alerts/model/rules.ts';
+import { MAPPED_FIELDS, type Mapping } from '../../../aggregate/alerts/model/mapping.ts';
+import { parsingRules } from '../../../aggregate/alerts/model/rules.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { hashSecret, newSecret } from '../../identity/accounts/secrets.ts';
 import { skipHistory } from '../notifications/webhooks.ts';
@@ -315,12 +310,12 @@ export function preview(
       at: 0,
       project: Number(integration.project_id),
       integration: integration.id,
-      door: 'http' as const,
+      endpoint: 'http' as const,
       mapping,
       groups_by_payload: true,
       idempotency_key: '',
     };
-    return readDelivery(head, Buffer.from(payload), deliveryRules(services.engine.config)).items;
+    return parseDelivery(head, Buffer.from(payload), parsingRules(services.engine.config)).items;
   } catch (error) {
     if (error instanceof BodyError) throw new RequestRefused(400, error.message, 'payload');
     throw error;

@@ -1,5 +1,5 @@
-import { BodyError } from '../../../aggregate/alerts/model/event.ts';
-import type { Answer } from '../../../aggregate/alerts/processor/results.ts';
+import { BodyError } from '../../../aggregate/alerts/formats/delivery.ts';
+import type { EventResult } from '../../../aggregate/alerts/processor/result-channel.ts';
 import { receive } from '../intake/intake.ts';
 import { RequestRefused } from '../projects/access.ts';
 import type { Project } from '../projects/tables.ts';
@@ -12,7 +12,7 @@ export async function sendTest(
   project: Project,
   id: string,
   payload: string,
-): Promise<Answer> {
+): Promise<EventResult> {
   const { type, is_active } = await integrationOf(services, project, id);
   if (!is_active)
     throw new RequestRefused(409, 'The integration is switched off; activate it first.', 'active');

@@ -1,6 +1,6 @@
-import { readEvent } from '../../../aggregate/alerts/model/event.ts';
+import { decodeHead } from '../../../aggregate/alerts/model/event.ts';
 import { alertEvents } from '../../../aggregate/alerts/model/tables.ts';
-import type { Shown } from '../../../aggregate/alerts/processor/processor.ts';
+import type { StoredEvent } from '../../../aggregate/alerts/processor/processor.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { integrationsOf } from '../integrations/integrations.ts';
 import { findAlert } from '../projects/reading.ts';
@@ -47,7 +47,7 @@ export class WebhookOutbox {
   async start(onFailure: (error: unknown) => void): Promise<void> {
     const { queue } = this.#desk.engine.runtime;
     await queue.process<Errand>(QUEUE, CONCURRENCY, (errand) => this.#run(errand));
-    this.#desk.alerts.onShown((shown) => void this.#wake(shown).catch(onFailure));
+    this.#desk.alerts.onStored((shown) => void this.#wake(shown).catch(onFailure));
     this.#sweeper = setInterval(() => void this.#sweep().catch(onFailure), SWEEP_MS);
     this.#sweeper.unref();
     await this.#sweep();
@@ -57,7 +57,7 @@ export class WebhookOutbox {
     clearInterval(this.#sweeper);
   }
 
-  async #wake(shown: readonly Shown[]): Promise<void> {
+  async #wake(shown: readonly StoredEvent[]): Promise<void> {
     const projects = new Set(
       shown.filter(({ changed }) => changed.length > 0).map(({ head }) => head.project),
     );
@@ -183,7 +183,7 @@ interface EventRow {
 }
 
 function eventsOf({ head, outcomes, iids }: EventRow): { event: HookEvent; iid: number }[] {
-  const { head: event } = readEvent(Buffer.from(`${head}\n`));
+  const event = decodeHead(head);
   return outcomes.flatMap((outcome, i): { event: HookEvent; iid: number }[] => {
     const iid = iids[i] ?? 0;
     if (outcome === 'created' || outcome === 'resolved') return [{ event: outcome, iid }];

@@ -1,12 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { labelOf, type SampleField } from '../../../aggregate/alerts/formats/mapping.ts';
 import {
-  labelOf,
   MAPPED_FIELDS,
   type MappedField,
   type Mapping,
   type Path,
-  type SampleField,
-} from '../../../aggregate/alerts/formats/mapping.ts';
+} from '../../../aggregate/alerts/model/mapping.ts';
 import { formOf } from '../../http/pages/forms.ts';
 import { type Html, html } from '../../http/pages/html.ts';
 import { seeOther } from '../../http/pages/page.ts';

@@ -32,7 +32,7 @@ export async function changeAlert(
 ): Promise<Alert> {
   if (change.assignees) await requireAssignable(services, projectId, change.assignees);
   if (services.alerts.isOverloaded) throw new ProductError('store_failed', 'too much waits to be written');
-  const { outcomes } = await services.alerts.act({
+  const { outcomes } = await services.alerts.applyAction({
     project: Number(projectId),
     iid,
     by: by?.id ?? '',

@@ -1,5 +1,5 @@
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
-import type { Shown } from '../../../aggregate/alerts/processor/processor.ts';
+import type { StoredEvent } from '../../../aggregate/alerts/processor/processor.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { User } from '../../identity/accounts/tables.ts';
 import type { AlertServices } from '../services.ts';
@@ -115,7 +115,7 @@ export async function changeIncident(
 }
 
 /** Makes incidents of new alerts and closes those of resolved ones, where the project is set up so. */
-export async function followAlerts(services: AlertServices, shown: readonly Shown[]): Promise<void> {
+export async function followAlerts(services: AlertServices, shown: readonly StoredEvent[]): Promise<void> {
   for (const { head, outcomes, changed } of shown) {
     if (!outcomes.some((outcome) => outcome === 'created' || outcome === 'resolved')) continue;
     const projectId = String(head.project);

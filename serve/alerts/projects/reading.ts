@@ -6,7 +6,7 @@ import {
   SEVERITIES,
   type Severity,
 } from '../../../aggregate/alerts/model/alert.ts';
-import { readEvent } from '../../../aggregate/alerts/model/event.ts';
+import { decodeHead } from '../../../aggregate/alerts/model/event.ts';
 import { alertEvents, alerts } from '../../../aggregate/alerts/model/tables.ts';
 import { join, raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { parseExact } from '../../../ingest/decode/json.ts';
@@ -175,7 +175,7 @@ export async function historyOf(services: AlertServices, alert: Alert): Promise<
       ORDER BY position DESC LIMIT ${HISTORY_MOST}`,
   );
   return rows.flatMap(({ at, head, outcomes, iids }) => {
-    const { head: event } = readEvent(Buffer.from(`${head}\n`));
+    const event = decodeHead(head);
     return iids.flatMap((iid, i): HistoryEntry[] => {
       if (iid !== alert.iid) return [];
       const isAction = event.kind === 'action';

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { Mapping } from '../../../aggregate/alerts/formats/mapping.ts';
+import { parseDelivery } from '../../../aggregate/alerts/formats/delivery.ts';
 import type { AlertItem } from '../../../aggregate/alerts/model/alert.ts';
-import { type DeliveryHead, readDelivery } from '../../../aggregate/alerts/model/event.ts';
+import type { DeliveryHead } from '../../../aggregate/alerts/model/event.ts';
+import type { Mapping } from '../../../aggregate/alerts/model/mapping.ts';
 
 const RULES = { depth: 100, titleCharacters: 200, descriptionCharacters: 1000 };
 const HEAD: DeliveryHead = {
@@ -11,14 +12,14 @@ const HEAD: DeliveryHead = {
   at: 0,
   project: 1,
   integration: 'i',
-  door: 'http',
+  endpoint: 'http',
   mapping: null,
   groups_by_payload: true,
   idempotency_key: '',
 };
 
 function read(payload: unknown, head: Partial<DeliveryHead> = {}): AlertItem {
-  const { items } = readDelivery({ ...HEAD, ...head }, Buffer.from(JSON.stringify(payload)), RULES);
+  const { items } = parseDelivery({ ...HEAD, ...head }, Buffer.from(JSON.stringify(payload)), RULES);
   expect(items).toHaveLength(1);
   return items[0] as AlertItem;
 }
@@ -209,7 +210,7 @@ describe('the fingerprint of a generic payload', () => {
       '{"a":2}',
     ];
     const prints = written.map(
-      (value) => readDelivery(HEAD, Buffer.from(`{"fingerprint":${value}}`), RULES).items[0]?.fingerprint,
+      (value) => parseDelivery(HEAD, Buffer.from(`{"fingerprint":${value}}`), RULES).items[0]?.fingerprint,
     );
     expect(new Set(prints).size).toBe(written.length);
   });

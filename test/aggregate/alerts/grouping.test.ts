@@ -1,12 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { parseDelivery } from '../../../aggregate/alerts/formats/delivery.ts';
 import type { AlertStatus } from '../../../aggregate/alerts/model/alert.ts';
-import { type ActionHead, type DeliveryHead, readDelivery } from '../../../aggregate/alerts/model/event.ts';
-import {
-  applyAction,
-  applyDelivery,
-  emptyState,
-  type FoldRules,
-} from '../../../aggregate/alerts/reducer/project-state.ts';
+import type { ActionHead, DeliveryHead } from '../../../aggregate/alerts/model/event.ts';
+import type { FoldRules } from '../../../aggregate/alerts/model/rules.ts';
+import { emptyState, reduceAction, reduceDelivery } from '../../../aggregate/alerts/reducer/project-state.ts';
 import { madeBody, madeName } from '../../serve/alerts/made.ts';
 import { type ReferenceEvent, replay } from '../../serve/alerts/reference.ts';
 import { firing, prometheusBody } from '../../serve/alerts/service.ts';
@@ -39,14 +36,14 @@ class Story {
       at: this.now,
       project: 1,
       integration: 'i1',
-      door: 'http',
+      endpoint: 'http',
       mapping: null,
       groups_by_payload: true,
       idempotency_key: '',
       ...head,
     };
-    const read = readDelivery(full, Buffer.from(JSON.stringify(body)), LIMITS);
-    return this.#note(applyDelivery(this.state, full, read, RULES));
+    const read = parseDelivery(full, Buffer.from(JSON.stringify(body)), LIMITS);
+    return this.#note(reduceDelivery(this.state, full, read, RULES));
   }
 
   set(iid: number, status: AlertStatus) {
@@ -60,10 +57,10 @@ class Story {
       by: '1',
       change: { status },
     };
-    return this.#note(applyAction(this.state, head));
+    return this.#note(reduceAction(this.state, head));
   }
 
-  #note(applied: ReturnType<typeof applyDelivery>) {
+  #note(applied: ReturnType<typeof reduceDelivery>) {
     for (const alert of applied.changed) this.alerts.set(alert.iid, alert);
     return { outcomes: applied.outcomes, created: applied.created.map(({ iid }) => iid) };
   }

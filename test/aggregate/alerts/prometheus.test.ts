@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { BodyError, parseDelivery } from '../../../aggregate/alerts/formats/delivery.ts';
 import type { AlertItem } from '../../../aggregate/alerts/model/alert.ts';
-import { BodyError, type DeliveryHead, readDelivery } from '../../../aggregate/alerts/model/event.ts';
+import type { DeliveryHead } from '../../../aggregate/alerts/model/event.ts';
 import { firing, prometheusBody } from '../../serve/alerts/service.ts';
 
 const RULES = { depth: 100, titleCharacters: 200, descriptionCharacters: 1000 };
@@ -11,13 +12,13 @@ const HEAD: DeliveryHead = {
   at: 0,
   project: 1,
   integration: 'i1',
-  door: 'prometheus',
+  endpoint: 'prometheus',
   mapping: null,
   groups_by_payload: true,
   idempotency_key: '',
 };
 const readBody = (body: unknown, head: Partial<DeliveryHead> = {}) =>
-  readDelivery({ ...HEAD, ...head }, Buffer.from(JSON.stringify(body)), RULES);
+  parseDelivery({ ...HEAD, ...head }, Buffer.from(JSON.stringify(body)), RULES);
 const item = (more: object, head: Partial<DeliveryHead> = {}): AlertItem =>
   readBody(prometheusBody([firing(more)]), head).items[0] as AlertItem;
 const refusal = (body: unknown, head: Partial<DeliveryHead> = {}) => {
@@ -37,8 +38,8 @@ describe('a body of the Prometheus format', () => {
     expect(items.map((read) => read?.title)).toEqual(['one', 'two']);
   });
 
-  test.each(['http', 'prometheus'] as const)('is recognised at the %s address', (door) => {
-    expect(readBody(prometheusBody([firing(), firing()]), { door }).items).toHaveLength(2);
+  test.each(['http', 'prometheus'] as const)('is recognised at the %s address', (endpoint) => {
+    expect(readBody(prometheusBody([firing(), firing()]), { endpoint }).items).toHaveLength(2);
   });
 
   test.each([
@@ -69,7 +70,7 @@ describe('a body of the Prometheus format', () => {
   });
 
   test.each(REQUIRED)('without %s is a generic alert at the HTTP address', (name) => {
-    expect(readBody(without(name), { door: 'http' }).items[0]).toMatchObject({ title: 'New: Alert' });
+    expect(readBody(without(name), { endpoint: 'http' }).items[0]).toMatchObject({ title: 'New: Alert' });
   });
 
   test.each(['2', '5', 4.5, null, {}])('of version %j is refused', (version) => {

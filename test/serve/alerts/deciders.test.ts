@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Alerts } from '../../../aggregate/alerts/alerts.ts';
-import { readEvent } from '../../../aggregate/alerts/model/event.ts';
-import type { Answer } from '../../../aggregate/alerts/processor/results.ts';
+import { decodeEvent } from '../../../aggregate/alerts/model/event.ts';
+import { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
+import type { EventResult } from '../../../aggregate/alerts/processor/result-channel.ts';
 import type { Engine } from '../../../aggregate/engine.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { readConfig } from '../../../infra/config/config.ts';
@@ -37,7 +37,7 @@ class Decider {
   readonly #seat: ReturnType<SharedLog['seat']>;
   #writing = gate();
   #isPaused = true;
-  alerts!: Alerts;
+  alerts!: AlertPipeline;
   /** Set while a batch is with it. */
   busy: Promise<void> | undefined;
   /** By partition, the offset behind what it was handed. */
@@ -61,7 +61,7 @@ class Decider {
       },
     });
     const config = readConfig({ DATA_DIR: directory.path, ...settings });
-    decider.alerts = await Alerts.start({ ...runtime, store, log: decider.#seat }, config);
+    decider.alerts = await AlertPipeline.start({ ...runtime, store, log: decider.#seat }, config);
     return decider;
   }
 
@@ -90,17 +90,22 @@ class Decider {
 const given = (project: number, more: object = {}) => ({
   project,
   integration: 'i1',
-  door: 'http' as const,
+  endpoint: 'http' as const,
   mapping: null,
   groups_by_payload: true,
   idempotency_key: '',
   ...more,
 });
 
-async function deliver(at: Decider, project: number, payload: object, more: object = {}): Promise<Answer> {
+async function deliver(
+  at: Decider,
+  project: number,
+  payload: object,
+  more: object = {},
+): Promise<EventResult> {
   const body = Buffer.from(JSON.stringify(payload));
   const head = given(project, more);
-  return at.alerts.deliver(head, body, at.alerts.read(head, body));
+  return at.alerts.deliver(head, body, at.alerts.parse(head, body));
 }
 
 const alertsOf = (project: number) =>
@@ -137,7 +142,9 @@ describe.each([{ cached: '0' }, { cached: '3' }, { cached: '1000' }])(
           if (random.chance(0.15)) {
             const status = random.pick(['acknowledged', 'resolved', 'triggered'] as const);
             const iid = random.whole(1, 12);
-            answers.push(acceptor.alerts.act({ project, iid, by: '1', change: { status } }).then(() => {}));
+            answers.push(
+              acceptor.alerts.applyAction({ project, iid, by: '1', change: { status } }).then(() => {}),
+            );
             continue;
           }
           const mark = `seed ${seed}, delivery ${++serial}`;
@@ -289,7 +296,7 @@ describe('what a sender was told', () => {
     expect(await alertsOf(project)).toMatchObject([
       { iid: 1, title: 'A title of some thirty letters', events: 2 },
     ]);
-    const ids = log.partitions.flat().map(({ value }) => readEvent(value).head.id);
+    const ids = log.partitions.flat().map(({ value }) => decodeEvent(value).head.id);
     const stored = await engine.runtime.store.rows<{ id: string; outcomes: string[] }>(
       sql`SELECT id, outcomes FROM chain_metrics.alert_events FINAL WHERE project = ${project} ORDER BY position`,
     );
@@ -308,7 +315,7 @@ describe('what a sender was told', () => {
     await decider.hand(log.partitions.flat());
     // Redis was emptied before anybody asked it.
     for (const { value } of log.partitions.flat()) {
-      await engine.runtime.keyValue.delete(`alerts/answer/${readEvent(value).head.id}`);
+      await engine.runtime.keyValue.delete(`alerts/answer/${decodeEvent(value).head.id}`);
     }
     const created = [{ iid: 1, title: 'A' }];
     expect((await Promise.all(answers)).map((answer) => answer.created)).toEqual([created, created]);

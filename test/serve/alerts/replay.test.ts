@@ -12,7 +12,7 @@ const HEAD = {
   kind: 'delivery' as const,
   project: 7,
   integration: 'i1',
-  door: 'prometheus' as const,
+  endpoint: 'prometheus' as const,
   mapping: null,
   groups_by_payload: true,
   idempotency_key: '',
@@ -28,7 +28,7 @@ async function withAlerts<T>(
     const alerts = await engine.alerts();
     const send = (payload: unknown) => {
       const body = Buffer.from(JSON.stringify(payload));
-      return alerts.deliver(HEAD, body, alerts.read(HEAD, body));
+      return alerts.deliver(HEAD, body, alerts.parse(HEAD, body));
     };
     return await work(engine, send);
   } finally {
@@ -49,7 +49,7 @@ describe('replay', () => {
     const counted = await withAlerts(path, { ALERT_RETRY_WINDOW_SECONDS: '0' }, async (engine, send) => {
       for (let i = 0; i < 5; i++) await send(body);
       const alerts = await engine.alerts();
-      await alerts.act({ project: 7, iid: 1, by: '3', change: { status: 'acknowledged' } });
+      await alerts.applyAction({ project: 7, iid: 1, by: '3', change: { status: 'acknowledged' } });
       await send(prometheusBody([firing({ status: 'resolved' })]));
       await send(prometheusBody([firing({ startsAt: '2026-11-22T00:00:00Z' })]));
       await alerts.waitUntilWritten();
@@ -98,14 +98,14 @@ describe('replay', () => {
       const alerts = await engine.alerts();
       const send = (payload: unknown) => {
         const body = Buffer.from(JSON.stringify(payload));
-        return alerts.deliver(HEAD, body, alerts.read(HEAD, body));
+        return alerts.deliver(HEAD, body, alerts.parse(HEAD, body));
       };
       const item = (status: string) => prometheusBody([firing({ status })]);
       await send(item('firing'));
       await send(item('resolved'));
       await send(item('firing'));
       await send({ title: 'other' });
-      await alerts.act({ project: 7, iid: 3, by: '3', change: { status: 'ignored' } });
+      await alerts.applyAction({ project: 7, iid: 3, by: '3', change: { status: 'ignored' } });
       await alerts.waitUntilWritten();
       expect(await stateOf(engine)).toHaveLength(3);
     } finally {

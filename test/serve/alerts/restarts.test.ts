@@ -32,7 +32,7 @@ test.each([
         if (random.chance(0.25)) {
           const iid = random.whole(1, 40);
           const status = random.pick(['triggered', 'acknowledged', 'resolved', 'ignored'] as const);
-          await alerts.act({ project: 1, iid, by: '1', change: { status } });
+          await alerts.applyAction({ project: 1, iid, by: '1', change: { status } });
           events.push({ at: now, integration: '', idempotencyKey: '', body: '', action: { iid, status } });
           continue;
         }
@@ -41,13 +41,13 @@ test.each([
           kind: 'delivery' as const,
           project: 1,
           integration: random.pick(['i1', 'i2']),
-          door: 'http' as const,
+          endpoint: 'http' as const,
           mapping: null,
           groups_by_payload: true,
           idempotency_key: madeName(random),
         };
         const body = Buffer.from(text);
-        await alerts.deliver(head, body, alerts.read(head, body));
+        await alerts.deliver(head, body, alerts.parse(head, body));
         events.push({
           at: now,
           integration: head.integration,

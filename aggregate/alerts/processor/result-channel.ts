@@ -2,23 +2,24 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { ProductError } from '../../../infra/errors.ts';
 import type { KeyValue, Store } from '../../../infra/ports.ts';
+import type { ParsedDelivery } from '../formats/delivery.ts';
 import type { Outcome } from '../model/alert.ts';
-import type { EventHead, ReadDelivery, ReplayHead } from '../model/event.ts';
+import type { EventHead, ReplayHead } from '../model/event.ts';
 import { type CreatedAlert, createdBy } from '../reducer/project-state.ts';
-import type { Replayed } from './replay.ts';
+import type { ReplayResult } from './replay.ts';
 import { outcomesOf, type StoredOutcome } from './stored-state.ts';
 
 /** What became of an event, for whoever sent it. */
-export interface Answer {
+export interface EventResult {
   readonly outcomes: readonly Outcome[];
   readonly created: readonly CreatedAlert[];
   /** Of an order to decide anew: what became of it, or why it could not be carried out. */
-  readonly replayed?: Replayed | { readonly fault: string };
+  readonly replayed?: ReplayResult | { readonly fault: string };
 }
 
 type Head = EventHead | ReplayHead;
 
-export interface AnswersOptions {
+export interface ResultChannelOptions {
   readonly keyValue: KeyValue;
   readonly store: Store;
   readonly secondsMax: number;
@@ -38,27 +39,27 @@ const REPLAY_SECONDS_MAX = 600;
 
 interface Waiting {
   readonly head: Head;
-  readonly read: ReadDelivery | null;
-  readonly answered: PromiseWithResolvers<Answer>;
+  readonly read: ParsedDelivery | null;
+  readonly answered: PromiseWithResolvers<EventResult>;
   /** When it was durable; infinite before. */
   since: number;
 }
 
 /** Brings what was decided on an event to the process that accepted it. */
-export class Answers {
+export class ResultChannel {
   /** Of this process, for those that decide for it. */
   readonly name = randomUUID();
-  readonly #options: AnswersOptions;
+  readonly #options: ResultChannelOptions;
   readonly #waiting = new Map<string, Waiting>();
   #reading: Promise<void> | undefined;
 
-  constructor(options: AnswersOptions) {
+  constructor(options: ResultChannelOptions) {
     this.#options = options;
   }
 
   /** Publishes an event of this process and returns what became of it. */
-  async of(head: Head, read: ReadDelivery | null, publish: () => Promise<void>): Promise<Answer> {
-    const answered = Promise.withResolvers<Answer>();
+  async of(head: Head, read: ParsedDelivery | null, publish: () => Promise<void>): Promise<EventResult> {
+    const answered = Promise.withResolvers<EventResult>();
     const waiting: Waiting = { head, read, answered, since: Number.POSITIVE_INFINITY };
     this.#waiting.set(head.id, waiting);
     let looking: NodeJS.Timeout | undefined;
@@ -74,7 +75,7 @@ export class Answers {
   }
 
   /** Called by whoever decided. */
-  tell(head: Head, answer: Answer): void {
+  tell(head: Head, answer: EventResult): void {
     if (head.from === this.name) {
       this.#waiting.get(head.id)?.answered.resolve(answer);
       return;
@@ -98,7 +99,7 @@ export class Answers {
       // While Redis is away a question to it takes long.
       const taken = this.#options.keyValue.take(keyOf(head.id)).catch(() => null);
       const told = await Promise.race([taken, pause(STORED_ANSWER_MS, null)]);
-      if (told !== null) return answered.resolve(JSON.parse(told) as Answer);
+      if (told !== null) return answered.resolve(JSON.parse(told) as EventResult);
       await pause(wait);
     }
   }

@@ -3,24 +3,28 @@ import { applySchema } from '../../infra/clickhouse/schema.ts';
 import type { Config } from '../../infra/config/config.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { Runtime } from '../../infra/ports.ts';
+import { type ParsedDelivery, parseDelivery } from './formats/delivery.ts';
 import {
   type ActionHead,
   ALERTS_TOPIC,
+  type DeliveryRequest,
   type EventHead,
-  type GivenDelivery,
-  type ReadDelivery,
+  encodeEvent,
   type ReplayHead,
-  readDelivery,
-  writeEvent,
 } from './model/event.ts';
-import { acceptedRules, type deliveryRules, foldRules } from './model/rules.ts';
+import { eventRules, foldRules, type parsingRules } from './model/rules.ts';
 import { alertTables } from './model/tables.ts';
-import { AlertProcessor, type Opened, type Shown } from './processor/processor.ts';
-import type { ReadEvent } from './processor/project-state-cache.ts';
+import { AlertProcessor, type Opened, type StoredEvent } from './processor/processor.ts';
+import type { DecodedEvent } from './processor/project-state-cache.ts';
 import { LogPublisher } from './processor/publisher.ts';
-import { projectsWithEvents, type Replayed, type ReplayOrder, replayProject } from './processor/replay.ts';
-import { type Answer, Answers } from './processor/results.ts';
-import { Writer } from './processor/writer.ts';
+import {
+  projectsWithEvents,
+  type ReplayOrder,
+  type ReplayResult,
+  replayProject,
+} from './processor/replay.ts';
+import { type EventResult, ResultChannel } from './processor/result-channel.ts';
+import { AlertWriter } from './processor/writer.ts';
 
 const GROUP = 'grouping';
 
@@ -29,33 +33,33 @@ const GROUP = 'grouping';
  * store with what they did. As nothing but that order and the events decides, what a kill interrupts is decided
  * again and alike.
  */
-export class Alerts {
+export class AlertPipeline {
   readonly #runtime: Runtime;
   readonly #config: Config;
-  readonly #writer: Writer;
+  readonly #writer: AlertWriter;
   readonly #publisher: LogPublisher;
   readonly #follower: AlertProcessor;
-  readonly #answers: Answers;
-  readonly #rules: ReturnType<typeof acceptedRules>;
+  readonly #answers: ResultChannel;
+  readonly #rules: ReturnType<typeof eventRules>;
   /** Events of this process, by their bytes, so that nothing is read twice. */
   readonly #own = new WeakMap<Buffer, Opened>();
-  readonly #listeners: ((shown: readonly Shown[]) => void)[] = [];
+  readonly #listeners: ((shown: readonly StoredEvent[]) => void)[] = [];
   #pendingBytes = 0;
   onFailure: (error: unknown) => void = () => {};
 
   private constructor(runtime: Runtime, config: Config) {
     this.#runtime = runtime;
     this.#config = config;
-    this.#rules = acceptedRules(config);
+    this.#rules = eventRules(config);
     const onFailure = (error: unknown) => this.onFailure(error);
-    this.#writer = new Writer(runtime.store, config.DEAD_LETTER_BYTES_MAX);
+    this.#writer = new AlertWriter(runtime.store, config.DEAD_LETTER_BYTES_MAX);
     this.#writer.onFailure = onFailure;
     this.#publisher = new LogPublisher(
       (messages) => runtime.log.publish(ALERTS_TOPIC, messages),
       config.ALERT_LOG_SECONDS_MAX * 1000,
     );
     this.#publisher.onAway = onFailure;
-    this.#answers = new Answers({ ...runtime, secondsMax: config.ALERT_ANSWER_SECONDS_MAX, onFailure });
+    this.#answers = new ResultChannel({ ...runtime, secondsMax: config.ALERT_ANSWER_SECONDS_MAX, onFailure });
     this.#follower = new AlertProcessor({
       store: runtime.store,
       writer: this.#writer,
@@ -64,7 +68,7 @@ export class Alerts {
       own: (value) => this.#own.get(value),
       read: (head, body) => this.#readAgain(head, body),
       tell: (head, { outcomes, created }) => this.#answers.tell(head, { outcomes, created }),
-      onShown: (shown) => {
+      onStored: (shown) => {
         for (const listener of this.#listeners) listener(shown);
       },
       replay: (order) => this.#carryOut(order),
@@ -75,8 +79,8 @@ export class Alerts {
    * Finishes what a killed process had begun, then decides on what the log brings; a process that does not follow
    * leaves both to others.
    */
-  static async start(runtime: Runtime, config: Config, follows = true): Promise<Alerts> {
-    const alerts = new Alerts(runtime, config);
+  static async start(runtime: Runtime, config: Config, follows = true): Promise<AlertPipeline> {
+    const alerts = new AlertPipeline(runtime, config);
     const fsync = config.STORE_FSYNC ? ['fsync_after_insert = 1', 'fsync_part_directory = 1'] : [];
     await applySchema(runtime.store, { tables: alertTables, derived: [], views: [] }, fsync);
     if (!follows) return alerts;
@@ -91,25 +95,25 @@ export class Alerts {
   }
 
   /** Called with events in their order once they are durable; after a kill some are told of again. */
-  onShown(listener: (shown: readonly Shown[]) => void): void {
+  onStored(listener: (shown: readonly StoredEvent[]) => void): void {
     this.#listeners.push(listener);
   }
 
   /** Reads a body; throws `BodyError` when nothing in it can be taken. */
-  read(head: GivenDelivery, body: Buffer): ReadDelivery {
-    return readDelivery(head, body, this.#rules);
+  parse(head: DeliveryRequest, body: Buffer): ParsedDelivery {
+    return parseDelivery(head, body, this.#rules);
   }
 
   /**
    * Returns what a delivery did; it is durable by then. `read` is what its body was read as. Throws
    * `service_unreachable` when the log does not take it in time.
    */
-  async deliver(given: GivenDelivery, body: Buffer, read: ReadDelivery): Promise<Answer> {
+  async deliver(given: DeliveryRequest, body: Buffer, read: ParsedDelivery): Promise<EventResult> {
     return this.#submit({ ...given, kind: 'delivery', rules: this.#rules, ...this.#stamp() }, body, read);
   }
 
   /** Returns what an action did, once every reader can see it. Throws like `deliver`. */
-  async act(given: Omit<ActionHead, 'id' | 'from' | 'at' | 'kind'>): Promise<Answer> {
+  async applyAction(given: Omit<ActionHead, 'id' | 'from' | 'at' | 'kind'>): Promise<EventResult> {
     return this.#submit({ ...given, kind: 'action', ...this.#stamp() }, Buffer.alloc(0), null);
   }
 
@@ -122,12 +126,12 @@ export class Alerts {
    * Has all events of projects decided on anew, by the rules of this process. The order goes the way of every event,
    * so whoever decides on a project carries it out, and nothing new is decided on meanwhile.
    */
-  async replay({ projects, dryRun }: ReplayOrder): Promise<Replayed[]> {
-    const replayed: Replayed[] = [];
+  async replay({ projects, dryRun }: ReplayOrder): Promise<ReplayResult[]> {
+    const replayed: ReplayResult[] = [];
     for (const project of projects.length > 0 ? projects : await projectsWithEvents(this.#runtime.store)) {
       const rules = this.#rules;
       const head: ReplayHead = { kind: 'replay', project, dry_run: dryRun, rules, ...this.#stamp() };
-      const message = { key: String(project), value: writeEvent(head) };
+      const message = { key: String(project), value: encodeEvent(head) };
       const answer = await this.#answers.of(head, null, () => this.#publisher.add(message));
       if (!answer.replayed || 'fault' in answer.replayed) {
         throw new ProductError('store_failed', `project ${project} was not replayed`, answer.replayed?.fault);
@@ -161,8 +165,8 @@ export class Alerts {
     return { id: randomUUID(), from: this.#answers.name, at: this.#runtime.clock.now() };
   }
 
-  async #submit(head: EventHead, body: Buffer, read: ReadDelivery | null): Promise<Answer> {
-    const value = writeEvent(head, body);
+  async #submit(head: EventHead, body: Buffer, read: ParsedDelivery | null): Promise<EventResult> {
+    const value = encodeEvent(head, body);
     this.#own.set(value, { event: { head, read }, body });
     this.#pendingBytes += value.length;
     try {
@@ -173,16 +177,16 @@ export class Alerts {
     }
   }
 
-  #readAgain(head: EventHead, body: Buffer): ReadEvent {
+  #readAgain(head: EventHead, body: Buffer): DecodedEvent {
     const rules = head.kind === 'delivery' ? head.rules : undefined;
     return this.#readBy(rules ?? this.#rules, head, body);
   }
 
   /** What cannot be read is kept as an event that did nothing: it was read before it was accepted. */
-  #readBy(rules: ReturnType<typeof deliveryRules>, head: EventHead, body: Buffer): ReadEvent {
+  #readBy(rules: ReturnType<typeof parsingRules>, head: EventHead, body: Buffer): DecodedEvent {
     if (head.kind === 'action') return { head, read: null };
     try {
-      return { head, read: readDelivery(head, body, rules) };
+      return { head, read: parseDelivery(head, body, rules) };
     } catch (error) {
       this.onFailure(error);
       return { head, read: { text: '', items: [], refused: [{ item: 0, reason: reasonOf(error) }] } };

@@ -1,0 +1,86 @@
+import { isAscii, isUtf8 } from 'node:buffer';
+import { parseExact } from '../../../ingest/decode/json.ts';
+import type { AlertItem } from '../model/alert.ts';
+import type { DeliveryRequest } from '../model/event.ts';
+import { namedRetryKey } from '../model/retry-key.ts';
+import type { ParsingRules } from '../model/rules.ts';
+import { readGeneric } from './generic.ts';
+import { missingAttributes, readPrometheus } from './prometheus.ts';
+import { depthOf, isObject, sha256 } from './values.ts';
+
+/** A body from which no alert can be parsed, with the HTTP status that says why. */
+export class BodyError extends Error {
+  readonly status: 400 | 422;
+  constructor(status: 400 | 422, text: string) {
+    super(text);
+    this.status = status;
+  }
+}
+
+export interface ParsedDelivery {
+  /** The body as text. */
+  readonly text: string;
+  /** In the order of the body; null where an item was refused. */
+  readonly items: readonly (AlertItem | null)[];
+  readonly refused: readonly { readonly item: number; readonly reason: string }[];
+}
+
+const REASONS_MAX = 5;
+
+/** Parses a body. Throws `BodyError` when every item of it is refused. */
+export function parseDelivery(head: DeliveryRequest, body: Buffer, rules: ParsingRules): ParsedDelivery {
+  const { text, payload } = parseBody(body, rules);
+  if (!isObject(payload)) throw new BodyError(422, 'The body must be a JSON object.');
+  const missing = missingAttributes(payload);
+  if (missing.length > 0) {
+    if (head.endpoint === 'prometheus' && Object.hasOwn(payload, 'alerts')) {
+      throw new BodyError(422, `The Prometheus format requires: ${missing.join(', ')}.`);
+    }
+    const item = readGeneric(payload, {
+      ...rules,
+      mapping: head.mapping,
+      groupsByPayload: head.groups_by_payload,
+    });
+    return { text, items: [{ ...item, retryKey: retryKeysOf(head, text)(0, '') }], refused: [] };
+  }
+  const read = readPrometheus(payload, head.integration, rules, retryKeysOf(head, text));
+  const items = read.map(({ item }) => item ?? null);
+  const refused = read.flatMap(({ refused }, item) => (refused ? [{ item, reason: refused }] : []));
+  if (refused.length > 0 && refused.length === items.length) {
+    const shown = refused.slice(0, REASONS_MAX).map(({ item, reason }) => `alerts[${item}]: ${reason}`);
+    throw new BodyError(422, `No alert can be taken. ${shown.join('; ')}.`);
+  }
+  return { text, items, refused };
+}
+
+function parseBody(body: Buffer, { depth }: ParsingRules): { text: string; payload: unknown } {
+  if (depthOf(body) > depth) throw new BodyError(422, `The body is nested deeper than ${depth} levels.`);
+  const text = textOfBody(body);
+  try {
+    return { text, payload: parseExact(text) };
+  } catch {
+    throw new BodyError(400, 'The body is not JSON.');
+  }
+}
+
+/** Without the byte order mark that some tools write. */
+function textOfBody(body: Buffer): string {
+  if (isAscii(body)) return body.toString('latin1');
+  if (!isUtf8(body)) throw new BodyError(400, 'The body is not UTF-8.');
+  const text = body.toString('utf8');
+  return text.startsWith('\ufeff') ? text.slice(1) : text;
+}
+
+/**
+ * An idempotency key takes precedence. It counts together with the body: a key that is reused for another body by
+ * mistake must not drop an alert.
+ */
+function retryKeysOf(head: DeliveryRequest, text: string): (item: number, derived: string) => string {
+  const { idempotency_key: name, integration } = head;
+  if (name !== '') {
+    const named = namedRetryKey(`${integration}|${sha256(`${name}\n${text}`).slice(0, 32)}`);
+    return (item) => `${named}|${item}`;
+  }
+  // Fingerprints are scoped to their integration already.
+  return (_item, derived) => derived;
+}

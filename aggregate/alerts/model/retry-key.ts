@@ -1,0 +1,7 @@
+const NAMED = 'named|';
+
+/** Retry key of a delivery that its sender gave an idempotency key. */
+export const namedRetryKey = (key: string): string => `${NAMED}${key}`;
+
+/** Whether the sender gave the delivery an idempotency key, which is remembered for longer. */
+export const isNamed = (retryKey: string): boolean => retryKey.startsWith(NAMED);
