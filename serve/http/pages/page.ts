@@ -22,7 +22,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import type { Accounts } from '../../identity/accounts/accounts.ts';
 import { SignInNeeded, sessionOf } from '../../identity/accounts/sessions.ts';
 import { HttpError } from '../errors.ts';
-import { readFormBytes } from '../form.ts';
+import { acceptForms } from '../form.ts';
 import { assetUrl } from './assets.ts';
 import { checkForm, FormError, formToken } from './forms.ts';
 import { type Html, html } from './html.ts';
@@ -52,18 +52,7 @@ export async function servePages(
   await app.register(async (pages) => {
     await pages.register(cookie);
     await pages.register(helmet, HEADERS);
-    pages.removeAllContentTypeParsers();
-    pages.addContentTypeParser(
-      'application/x-www-form-urlencoded',
-      { parseAs: 'buffer' },
-      (_request, body, done) => {
-        try {
-          done(null, readFormBytes(body as Buffer));
-        } catch (error) {
-          done(error as Error);
-        }
-      },
-    );
+    await acceptForms(pages);
     pages.addHook('preHandler', async (request) => {
       if (request.method !== 'GET' && request.method !== 'HEAD') await checkForm(accounts, request);
     });

@@ -82,7 +82,7 @@ function readQuery(request: FastifyRequest): Form {
 async function readDestination(accounts: Accounts, form: Form): Promise<Destination> {
   for (const name of ['client_id', 'redirect_uri']) {
     if (!form.text(name)) throw new HttpError(400, `The application sent you here without its ${name}.`);
-    if (form.all(name).length > 1)
+    if (form.getAll(name).length > 1)
       throw new HttpError(400, `The application sent its ${name} more than once.`);
   }
   const application = await liveApplication(accounts, form.text('client_id'));

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { EMPTY_FORM, Form, readForm, readFormBytes } from '../../http/form.ts';
+import { acceptForms, EMPTY_FORM, Form, parseForm } from '../../http/form.ts';
 import { missingParameter, OAuthError } from './errors.ts';
 
 /** Parameters that belong into the body: in a query they would be kept by logs and histories (RFC 9700 §4.2). */
@@ -17,20 +17,9 @@ const BODY_ONLY = [
 export const BODY_BYTES_MAX = 64 * 1024;
 const VALUE_CHARACTERS_MAX = 8 * 1024;
 
-/** Lets the scope read form-encoded bodies, and refuses all others. */
-export function readForms(app: FastifyInstance): void {
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser(
-    'application/x-www-form-urlencoded',
-    { parseAs: 'buffer', bodyLimit: BODY_BYTES_MAX },
-    (_request, body, done) => {
-      try {
-        done(null, readFormBytes(body as Buffer));
-      } catch (error) {
-        done(error as Error);
-      }
-    },
-  );
+/** Makes the scope accept form-encoded bodies and refuse all others with `invalid_request`. */
+export async function acceptParameters(app: FastifyInstance): Promise<void> {
+  await acceptForms(app, { bodyLimit: BODY_BYTES_MAX });
   app.addContentTypeParser('*', (_request, payload, done) => {
     payload.resume();
     done(new OAuthError('invalid_request', 'Send the parameters as application/x-www-form-urlencoded.'));
@@ -54,7 +43,7 @@ export function bodyParameters(request: FastifyRequest): Form {
 /** Parameters of the address, decoded strictly. */
 export function queryParameters(request: FastifyRequest): Form {
   const [, query = ''] = /\?([^#]*)/.exec(request.url) ?? [];
-  return readForm(query);
+  return parseForm(query);
 }
 
 /** Throws when a parameter came twice: readers could take different ones. */

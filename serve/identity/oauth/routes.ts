@@ -10,7 +10,7 @@ import { answerOAuthErrors, OAuthError } from './errors.ts';
 import { serveGitAuthentication } from './git.ts';
 import { serveIntrospect } from './introspect.ts';
 import { describeEndpoints } from './openapi.ts';
-import { readForms } from './parameters.ts';
+import { acceptParameters } from './parameters.ts';
 import { serveRevoke } from './revoke.ts';
 import { serveToken } from './token.ts';
 import { serveTokenInfo } from './token-info.ts';
@@ -26,7 +26,7 @@ export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Prom
   await app.register(async (api) => {
     describeEndpoints(api);
     answerOAuthErrors(api);
-    readForms(api);
+    await acceptParameters(api);
     openToOtherOrigins(api);
     limitCallers(api, accounts);
     serveToken(api, accounts);

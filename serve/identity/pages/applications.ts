@@ -110,7 +110,7 @@ ${table({
 const described = (form: Form) => ({
   name: form.text('name'),
   redirect_uris: form.text('redirect_uris'),
-  scopes: form.all('scopes'),
+  scopes: form.getAll('scopes'),
 });
 
 /** Somebody else's application looks the same as none. */
@@ -170,7 +170,7 @@ function describedFields(
   const faultOf = (field: ApplicationError['field']) => (error?.field === field ? error.message : null);
   return html`${textField({ name: 'name', label: 'Name', value: form?.text('name') ?? now?.name, hint: 'People see it when they are asked.', fault: faultOf('name') })}
 ${textField({ name: 'redirect_uris', label: 'Redirect URIs', rows: 3, value: form?.text('redirect_uris') ?? now?.redirect_uris.join('\n'), hint: 'One a line, compared letter by letter. https, or http on 127.0.0.1 and [::1], where the port may differ.', fault: faultOf('redirect_uris') })}
-${scopeField(SCOPE_NAMES, (form?.all('scopes') ?? now?.scopes ?? []).filter(isScope), 'Scopes it may ask for', faultOf('scopes'))}`;
+${scopeField(SCOPE_NAMES, (form?.getAll('scopes') ?? now?.scopes ?? []).filter(isScope), 'Scopes it may ask for', faultOf('scopes'))}`;
 }
 
 async function sendApplication(

@@ -77,7 +77,11 @@ function wanted({ hasScopes }: Kind, form: Form): NewKey {
   const day = form.text('expires');
   const expires_ms = day === '' ? 0 : Date.parse(`${day}T23:59:59.999Z`);
   if (Number.isNaN(expires_ms)) throw new KeyError('expires', 'Write a day such as 2030-12-31.');
-  return { name: form.text('name'), scopes: hasScopes ? form.all('scopes').filter(isScope) : [], expires_ms };
+  return {
+    name: form.text('name'),
+    scopes: hasScopes ? form.getAll('scopes').filter(isScope) : [],
+    expires_ms,
+  };
 }
 
 interface Told {
@@ -116,7 +120,7 @@ ${table({
 <section class="card"><h2>New ${noun}</h2><form method="post" action="${path}">${token}
 ${textField({ name: 'name', label: 'Name', value: form?.text('name'), hint: 'What it is for, such as the program that will use it.', fault: faultOf('name') })}
 ${textField({ name: 'expires', label: 'Last day (optional)', type: 'date', value: form?.text('expires'), required: false, fault: faultOf('expires') })}
-${hasScopes && scopeField(SCOPE_NAMES, form?.all('scopes') ?? [], 'Scopes', faultOf('scopes'))}
+${hasScopes && scopeField(SCOPE_NAMES, form?.getAll('scopes') ?? [], 'Scopes', faultOf('scopes'))}
 <button>Create ${noun}</button></form></section>`;
   return sendPage(accounts, request, reply, { title, body, status: error === undefined ? 200 : 422 });
 }
