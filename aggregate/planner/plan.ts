@@ -38,18 +38,18 @@ export interface PlanInput {
 /** Days as numbers since the epoch: ranges of them are inclusive. */
 type Range = readonly [first: number, last: number];
 const DAY_MS = 86_400_000;
-export const toNumber = (day: string): number => Date.parse(`${day}T00:00:00Z`) / DAY_MS;
-export const toDay = (number: number): string => new Date(number * DAY_MS).toISOString().slice(0, 10);
+export const dayNumber = (day: string): number => Date.parse(`${day}T00:00:00Z`) / DAY_MS;
+export const dayOfNumber = (number: number): string => new Date(number * DAY_MS).toISOString().slice(0, 10);
 
 /**
  * Turns touched days into the windows to compute: for each metric the days its own streams touched, the windows
  * of the metrics it reads, and everything that they reach. Pure: the same input gives the same plan.
  */
 export function plan(input: PlanInput): PlannedWindow[] {
-  const ordered = inOrder(input.metrics);
+  const ordered = byLevel(input.metrics);
   return input.relays.flatMap((relay) => {
     const neighbours = chainDays(input, relay);
-    const stated = (input.stated.get(relay) ?? []).map(toNumber);
+    const stated = (input.stated.get(relay) ?? []).map(dayNumber);
     const all = [...new Set([...neighbours.values(), stated].flat())].sort((a, b) => a - b);
     const last = all.at(-1);
     if (last === undefined) return [];
@@ -60,7 +60,7 @@ export function plan(input: PlanInput): PlannedWindow[] {
         .map((touch) =>
           invalidationScope(
             metric.invalidationScope,
-            toNumber(touch.day),
+            dayNumber(touch.day),
             neighbours.get(touch.chain) ?? all,
             last,
           ),
@@ -96,8 +96,8 @@ export function plan(input: PlanInput): PlannedWindow[] {
         .map(([from, until]) => ({
           metric: metric.name,
           relay_chain: relay,
-          from: toDay(from),
-          until: toDay(until + 1),
+          from: dayOfNumber(from),
+          until: dayOfNumber(until + 1),
           level,
         }));
     });
@@ -108,7 +108,7 @@ export function plan(input: PlanInput): PlannedWindow[] {
 export const EVERYTHING = { from: '1970-01-01', until: '2149-06-06' } as const;
 
 /** Metrics after those they read, with their distance from the raw tables. */
-export function inOrder(
+export function byLevel(
   metrics: readonly MaterializedMetric[],
 ): { metric: MaterializedMetric; reads: ReadonlySet<string>; level: number }[] {
   const names = new Set(metrics.map((metric) => metric.name));
@@ -153,7 +153,7 @@ export const palletsIn = (reads: ReadonlySet<string>): string[] =>
 function chainDays({ days, touches }: PlanInput, relay: string): Map<string, number[]> {
   const known = new Map<string, Set<number>>();
   const add = (chain: string, day: string) =>
-    known.set(chain, (known.get(chain) ?? new Set()).add(toNumber(day)));
+    known.set(chain, (known.get(chain) ?? new Set()).add(dayNumber(day)));
   for (const [key, list] of days) {
     const [of, chain] = key.split('/') as [string, string];
     if (of === relay) for (const day of list) add(chain, day);

@@ -4,8 +4,8 @@ import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { dividedDownSql, nativeSql, usdExactSql, usdSql } from '../shared/amounts.ts';
 import {
   chainOrEcosystem,
-  day,
-  daysBefore,
+  dateSql,
+  daysBeforeSql,
   isEcosystem,
   perChainAndEcosystem,
   pricesOf,
@@ -60,9 +60,9 @@ export const dailyFees = metric({
           SELECT relay_chain, chain, date, decimals, days.fees AS day_fees, days.tips AS day_tips, num_fee_paying,
             fee_unknown, ${raw(usdExactSql('days.fees', 'decimals', 'price'))} AS day_fees_usd
           FROM (SELECT * FROM ${chainDay.table} FINAL WHERE relay_chain = ${window.relay_chain}
-            AND date >= ${daysBefore(window.from, 29)} AND date < ${window.until}) AS days
+            AND date >= ${daysBeforeSql(window.from, 29)} AND date < ${window.until}) AS days
           LEFT JOIN ${registryOf(window.relay_chain)} AS registry USING (relay_chain, chain)
-          LEFT JOIN ${pricesOf(daysBefore(window.from, 29), day(window.until))} AS prices USING (token, date)
+          LEFT JOIN ${pricesOf(daysBeforeSql(window.from, 29), dateSql(window.until))} AS prices USING (token, date)
         )
         ${perChainAndEcosystem(window.relay_chain)}
       )

@@ -5,7 +5,7 @@ import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { nativeSql, usdExactSql, usdSql } from '../shared/amounts.ts';
 import {
   chainOrEcosystem,
-  day,
+  dateSql,
   ECOSYSTEM,
   isEcosystem,
   perChainAndEcosystem,
@@ -165,7 +165,7 @@ export const dailySummary = metric({
         LEFT JOIN (${eventCounts(window)}) AS events USING (relay_chain, chain, date)
         LEFT JOIN (${callCounts(window)}) AS calls USING (relay_chain, chain, date)
         LEFT JOIN ${registryOf(window.relay_chain)} AS registry USING (relay_chain, chain)
-        LEFT JOIN ${pricesOf(day(window.from), day(window.until))} AS prices USING (token, date)
+        LEFT JOIN ${pricesOf(dateSql(window.from), dateSql(window.until))} AS prices USING (token, date)
       ) AS days
       ${perChainAndEcosystem(window.relay_chain)}
     ) AS sums LEFT JOIN (${accountCounts(window)}) AS accounts USING (relay_chain, chain_name, date)`,

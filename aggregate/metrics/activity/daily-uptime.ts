@@ -1,7 +1,7 @@
 import { count, day, name, real } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
-import { daysBefore, registryOf } from '../shared/sql.ts';
+import { daysBeforeSql, registryOf } from '../shared/sql.ts';
 import { uptimeDay } from './uptime-day.ts';
 
 export const dailyUptime = metric({
@@ -45,7 +45,7 @@ export const dailyUptime = metric({
         sum(evaluated) OVER seven AS blocks_7days, sum(on_time) OVER seven AS on_time_7,
         sum(evaluated) OVER thirty AS blocks_30days, sum(on_time) OVER thirty AS on_time_30
       FROM ${uptimeDay.table} FINAL
-      WHERE relay_chain = ${window.relay_chain} AND date >= ${daysBefore(window.from, 29)} AND date < ${window.until}
+      WHERE relay_chain = ${window.relay_chain} AND date >= ${daysBeforeSql(window.from, 29)} AND date < ${window.until}
       WINDOW seven AS (PARTITION BY chain ORDER BY date RANGE BETWEEN 6 PRECEDING AND CURRENT ROW),
         thirty AS (PARTITION BY chain ORDER BY date RANGE BETWEEN 29 PRECEDING AND CURRENT ROW)
     ) AS days LEFT JOIN ${registryOf(window.relay_chain)} AS registry USING (relay_chain, chain)

@@ -3,8 +3,8 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import { encodeAddress } from '../../../ingest/chains/address.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { amountColumns, amounts } from '../shared/native-amounts.ts';
-import { accountIn } from './coretime-filters.ts';
-import { brokerEvents, type CoretimeFact, type Happened, inOrder } from './folds/coretime-facts.ts';
+import { accountFilter } from './coretime-filters.ts';
+import { brokerEvents, type CoretimeFact, type Happened, oldestFirst } from './folds/coretime-facts.ts';
 import { paymentsIn, spent } from './folds/coretime-sales.ts';
 
 export const coretimeAccountSpend = metric({
@@ -29,7 +29,7 @@ export const coretimeAccountSpend = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  select: ({ relay_chain }) => inOrder(brokerEvents(relay_chain, ['Purchased', 'Renewed'])),
+  select: ({ relay_chain }) => oldestFirst(brokerEvents(relay_chain, ['Purchased', 'Renewed'])),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
     [...Map.groupBy(paymentsIn(facts), ({ event }) => event.who).values()].map((payments) => ({
       relay_chain,
@@ -42,7 +42,7 @@ export const coretimeAccountSpend = metric({
       relays: SERVED_RELAYS,
       takes: ['relay_chain'],
       listed: true,
-      filters: { who: accountIn(sql`who_key`, 'account that paid') },
+      filters: { who: accountFilter(sql`who_key`, 'account that paid') },
     },
   ],
 });

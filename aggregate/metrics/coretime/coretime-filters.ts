@@ -20,7 +20,7 @@ export const mask = z
   .describe('mask of the core’s parts, 20 hex digits');
 
 /** Filters by the key in a column, however the account is spelled. */
-export const accountIn = (column: Sql, doc: string): Filter => ({
+export const accountFilter = (column: Sql, doc: string): Filter => ({
   schema: accountKey().describe(`${doc}, in any SS58 spelling`),
   condition: (key: string) => sql`${column} = ${key}`,
 });

@@ -4,15 +4,15 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import { encodeAddress } from '../../../ingest/chains/address.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { usd, usdExact } from '../shared/amounts.ts';
+import { extrinsicId } from '../shared/facts.ts';
 import { amountColumns, amounts } from '../shared/native-amounts.ts';
-import { accountIn, regionBegin } from './coretime-filters.ts';
+import { accountFilter, regionBegin } from './coretime-filters.ts';
 import {
   brokerEventsWithin,
   type CoretimeFact,
   dayPrices,
-  extrinsicId,
   type Happened,
-  inOrder,
+  oldestFirst,
   priceBook,
 } from './folds/coretime-facts.ts';
 import { paymentsIn } from './folds/coretime-sales.ts';
@@ -49,7 +49,7 @@ export const coretimePurchase = metric({
   period: 'timestamp',
   invalidationScope: 'day',
   lookbackDays: 1,
-  select: (window) => inOrder(brokerEventsWithin(window, ['Purchased', 'Renewed']), dayPrices(window)),
+  select: (window) => oldestFirst(brokerEventsWithin(window, ['Purchased', 'Renewed']), dayPrices(window)),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const priceOf = priceBook(facts);
     return paymentsIn(facts).map((payment) => ({ relay_chain, ...purchaseRow(payment, priceOf(payment)) }));
@@ -64,7 +64,7 @@ export const coretimePurchase = metric({
       listed: true,
       filters: {
         region_begin: regionBegin,
-        who: accountIn(sql`who_key`, 'account that paid'),
+        who: accountFilter(sql`who_key`, 'account that paid'),
         purchase_type: {
           schema: z.enum(PURCHASE_TYPES).describe('bulk, or renewal'),
           condition: (type: string) => sql`purchase_type = ${type}`,

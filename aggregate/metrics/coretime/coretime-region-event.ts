@@ -4,15 +4,15 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import { encodeAddress } from '../../../ingest/chains/address.ts';
 import type { RegionId } from '../../../ingest/decode/broker.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { extrinsicId } from '../shared/facts.ts';
 import { core, mask, regionBegin } from './coretime-filters.ts';
 import { namedRegion, REGION_TYPE, regionSchema } from './coretime-region.ts';
 import {
   brokerEventsWithin,
   type CoretimeFact,
-  extrinsicId,
   type Happened,
   happenedIn,
-  inOrder,
+  oldestFirst,
 } from './folds/coretime-facts.ts';
 
 const TYPES = {
@@ -63,7 +63,7 @@ export const coretimeRegionEvent = metric({
   period: 'timestamp',
   invalidationScope: 'day',
   lookbackDays: 1,
-  select: (window) => inOrder(brokerEventsWithin(window, Object.keys(TYPES) as (keyof typeof TYPES)[])),
+  select: (window) => oldestFirst(brokerEventsWithin(window, Object.keys(TYPES) as (keyof typeof TYPES)[])),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
     happenedIn(facts).map((happened) => ({ relay_chain, ...eventRow(happened as Logged) })),
   endpoints: [

@@ -6,8 +6,8 @@ import type { RegionId } from '../../../ingest/decode/broker.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { chainDay } from '../activity/chain-day.ts';
 import { amountColumns, amounts } from '../shared/native-amounts.ts';
-import { accountIn, core, mask, regionBegin } from './coretime-filters.ts';
-import { brokerEvents, type CoretimeFact, inOrder, otherFacts } from './folds/coretime-facts.ts';
+import { accountFilter, core, mask, regionBegin } from './coretime-filters.ts';
+import { brokerEvents, type CoretimeFact, oldestFirst, otherFacts } from './folds/coretime-facts.ts';
 import {
   bitsOf,
   REGION_EVENTS,
@@ -68,7 +68,7 @@ export const coretimeRegion = metric({
   invalidationScope: 'day',
   lookbackDays: 1,
   select: ({ relay_chain }) =>
-    inOrder(
+    oldestFirst(
       brokerEvents(relay_chain, REGION_EVENTS),
       otherFacts(
         'newest block',
@@ -91,7 +91,7 @@ export const coretimeRegion = metric({
         region_begin: regionBegin,
         r_core: { schema: core, condition: (index: number) => sql`r_core = ${index}` },
         r_mask: { schema: mask, condition: (bits: string) => sql`r_mask = ${bits}` },
-        owner: accountIn(sql`owner_key`, 'account that owns it'),
+        owner: accountFilter(sql`owner_key`, 'account that owns it'),
       },
     },
   ],

@@ -5,17 +5,17 @@ import { encodeAddress } from '../../../ingest/chains/address.ts';
 import type { Workload } from '../../../ingest/decode/broker.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { usd, usdExact } from '../shared/amounts.ts';
+import { extrinsicId } from '../shared/facts.ts';
 import { amountColumns, amounts } from '../shared/native-amounts.ts';
-import { accountIn, regionBegin } from './coretime-filters.ts';
+import { accountFilter, regionBegin } from './coretime-filters.ts';
 import {
   brokerEventsWithin,
   type CoretimeFact,
   dayPrices,
-  extrinsicId,
   type Happened,
   happenedIn,
-  inOrder,
   isKind,
+  oldestFirst,
   priceBook,
 } from './folds/coretime-facts.ts';
 
@@ -62,7 +62,7 @@ export const coretimeRenewal = metric({
   period: 'timestamp',
   invalidationScope: 'day',
   lookbackDays: 1,
-  select: (window) => inOrder(brokerEventsWithin(window, ['Renewed']), dayPrices(window)),
+  select: (window) => oldestFirst(brokerEventsWithin(window, ['Renewed']), dayPrices(window)),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const priceOf = priceBook(facts);
     return happenedIn(facts)
@@ -77,7 +77,7 @@ export const coretimeRenewal = metric({
       takes: ['relay_chain'],
       dates: { column: 'timestamp', required: false },
       listed: true,
-      filters: { region_begin: regionBegin, who: accountIn(sql`who_key`, 'account that paid') },
+      filters: { region_begin: regionBegin, who: accountFilter(sql`who_key`, 'account that paid') },
     },
   ],
 });

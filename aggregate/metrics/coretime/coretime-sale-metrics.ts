@@ -3,7 +3,7 @@ import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { dividedDown } from '../shared/amounts.ts';
 import { amountColumns, amounts } from '../shared/native-amounts.ts';
 import { regionBegin } from './coretime-filters.ts';
-import { brokerEvents, type CoretimeFact, inOrder } from './folds/coretime-facts.ts';
+import { brokerEvents, type CoretimeFact, oldestFirst } from './folds/coretime-facts.ts';
 import { SALE_EVENTS, type Sale, salesOf, spent } from './folds/coretime-sales.ts';
 
 const ofPurchases = { nullable: true };
@@ -36,7 +36,7 @@ export const coretimeSaleMetrics = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  select: ({ relay_chain }) => inOrder(brokerEvents(relay_chain, SALE_EVENTS)),
+  select: ({ relay_chain }) => oldestFirst(brokerEvents(relay_chain, SALE_EVENTS)),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
     salesOf(facts).map((sale) => ({ relay_chain, ...metricsOf(sale) })),
   endpoints: [

@@ -10,7 +10,7 @@ import {
   type CoretimeFact,
   configsIn,
   coretimeConfigs,
-  inOrder,
+  oldestFirst,
   otherFacts,
 } from './folds/coretime-facts.ts';
 import { TIMESLICE_BLOCKS } from './folds/coretime-regions.ts';
@@ -62,7 +62,7 @@ export const coretimeSale = metric({
   select: ({ relay_chain }) => {
     const opened = brokerEvents(relay_chain, ['SaleInitialized']);
     const ends = sql`SELECT toUInt64OrZero(arrayJoin([data[5], data[6]])) * ${TIMESLICE_BLOCKS} FROM (${opened})`;
-    return inOrder(
+    return oldestFirst(
       brokerEvents(relay_chain, SALE_EVENTS),
       coretimeConfigs(relay_chain),
       otherFacts(

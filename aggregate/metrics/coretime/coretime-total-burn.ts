@@ -7,8 +7,8 @@ import {
   brokerEvents,
   type CoretimeFact,
   happenedIn,
-  inOrder,
   isKind,
+  oldestFirst,
   otherFacts,
 } from './folds/coretime-facts.ts';
 import { paymentsIn, SALE_EVENTS, spent } from './folds/coretime-sales.ts';
@@ -31,7 +31,7 @@ export const coretimeTotalBurn = metric({
   invalidationScope: 'day',
   lookbackDays: 1,
   select: ({ relay_chain }) =>
-    inOrder(
+    oldestFirst(
       brokerEvents(relay_chain, SALE_EVENTS),
       otherFacts(
         'newest block',

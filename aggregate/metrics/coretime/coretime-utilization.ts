@@ -10,8 +10,8 @@ import {
   coretimeConfigs,
   dayOf,
   happenedIn,
-  inOrder,
   isKind,
+  oldestFirst,
   otherFacts,
 } from './folds/coretime-facts.ts';
 
@@ -43,7 +43,7 @@ export const coretimeUtilization = metric({
   invalidationScope: 'onward',
   lookbackDays: 1,
   select: ({ relay_chain, from, until }) =>
-    inOrder(
+    oldestFirst(
       brokerEvents(relay_chain, ['SaleInitialized']),
       coretimeConfigs(relay_chain),
       otherFacts(

@@ -3,7 +3,7 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { TOTAL, type TreasuryFact, treasuryRows } from '../governance/folds/treasury.ts';
 import { snapshotOfMonth } from '../shared/snapshot.ts';
-import { day, pricesOf, registryOf } from '../shared/sql.ts';
+import { dateSql, pricesOf, registryOf } from '../shared/sql.ts';
 
 export const monthlyTreasuryBalances = metric({
   record: 'MonthlyTreasuryBalances',
@@ -39,7 +39,7 @@ export const monthlyTreasuryBalances = metric({
       FROM ${snapshotOfMonth(window, 'treasury_balance')} AS stated
       INNER JOIN ${registryOf(window.relay_chain)} AS registry USING (chain)
     ) AS treasuries
-    LEFT JOIN ${pricesOf(day(window.from), day(window.until))} AS priced USING (date)
+    LEFT JOIN ${pricesOf(dateSql(window.from), dateSql(window.until))} AS priced USING (date)
     GROUP BY relay_chain, chain, month ORDER BY month, relay_chain, chain`,
   fold: (facts: readonly TreasuryFact[]) => facts.flatMap(treasuryRows),
   endpoints: [

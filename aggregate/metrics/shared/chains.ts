@@ -1,6 +1,6 @@
 import { encodeAddress } from '../../../ingest/chains/address.ts';
 import { scaledDown, usd, usdExact } from './amounts.ts';
-import { dayOf, type Fact } from './facts.ts';
+import { type Fact, isoDayOf } from './facts.ts';
 
 interface ChainFacts {
   readonly token: string;
@@ -50,7 +50,7 @@ export class Chains {
   /** The exact worth of an amount at the price of its day; null when that is not known. */
   worth(planck: bigint, chain: string, at: number): bigint | null {
     const { token, decimals } = this.#of(chain);
-    const price = this.#prices.get(`${token} ${dayOf(at)}`);
+    const price = this.#prices.get(`${token} ${isoDayOf(at)}`);
     return price === undefined ? null : usdExact(planck, decimals, price);
   }
 

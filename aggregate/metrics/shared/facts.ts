@@ -114,21 +114,25 @@ export function* togetherByExtrinsic(facts: Iterable<Fact>): Generator<Fact[]> {
   if (group.length > 0) yield group;
 }
 
-export const dayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
-export const timeOf = (at: number): string => new Date(at).toISOString();
+export const isoDayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+export const isoTimeOf = (at: number): string => new Date(at).toISOString();
 
-export function extrinsicId({ number, extrinsic_index }: Moment): string | null {
+/** `<block>-<extrinsic>`; null for what happened outside of extrinsics. */
+export function extrinsicId({
+  number,
+  extrinsic_index,
+}: Pick<Fact, 'number' | 'extrinsic_index'>): string | null {
   return number === null || extrinsic_index === null ? null : `${number}-${extrinsic_index}`;
 }
 
 /** An index or id: digits, or a JSON integer. */
-export function indexOf(value: unknown): number | null {
+export function parseIndex(value: unknown): number | null {
   const index = parseAmount(value);
   return index !== null && index <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(index) : null;
 }
 
 /** Nested JSON of an event's field or of a call's arguments; undefined when it is none. */
-export function nested(text: string | undefined): unknown {
+export function parseNested(text: string | undefined): unknown {
   try {
     return text === undefined || text === '' ? undefined : parseExact(text);
   } catch {
@@ -137,21 +141,21 @@ export function nested(text: string | undefined): unknown {
 }
 
 /** The key of an account in an event's field. */
-export function accountIn(text: string | undefined): string | null {
+export function accountKeyOf(text: string | undefined): string | null {
   if (text === undefined) return null;
-  return keyOf(text.startsWith('{') ? nested(text) : text);
+  return keyOf(text.startsWith('{') ? parseNested(text) : text);
 }
 
-export type Fields = Readonly<Record<string, unknown>>;
+export type JsonFields = Readonly<Record<string, unknown>>;
 
-export function fieldsOf(value: unknown): Fields {
-  return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as Fields) : {};
+export function asFields(value: unknown): JsonFields {
+  return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonFields) : {};
 }
 
 /** The one variant of an enum, however it is written: `"None"`, `{"locked1x":null}`; its name in lowerCamel. */
 export function variantOf(value: unknown): { name: string; value: unknown } | null {
   if (typeof value === 'string' && value !== '') return { name: lowerFirst(value), value: null };
-  const entries = Object.entries(fieldsOf(value));
+  const entries = Object.entries(asFields(value));
   const [only] = entries;
   return entries.length === 1 && only ? { name: lowerFirst(only[0]), value: only[1] } : null;
 }

@@ -16,8 +16,8 @@ export const pricesOf = (from: Sql, until: Sql): Sql =>
   sql`(SELECT symbol AS token, toDate(as_of) AS date, toNullable(argMax(usd_scaled, (as_of, rank))) AS price
     FROM ${prices} FINAL WHERE as_of >= ${from} AND as_of < ${until} GROUP BY token, date)`;
 
-export const day = (text: string): Sql => sql`toDate(${text})`;
-export const daysBefore = (text: string, days: number): Sql => sql`(toDate(${text}) - ${days})`;
+export const dateSql = (text: string): Sql => sql`toDate(${text})`;
+export const daysBeforeSql = (text: string, days: number): Sql => sql`(toDate(${text}) - ${days})`;
 
 /** Groups rows of chains by day, and once more over all chains of the relay; solo chains have no relay. */
 export const perChainAndEcosystem = (relayChain: string): Sql =>

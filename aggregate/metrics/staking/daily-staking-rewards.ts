@@ -7,7 +7,7 @@ import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { nativeSql, usdExactSql, usdSql } from '../shared/amounts.ts';
 import { accountKey, anyOf } from '../shared/filters.ts';
 import { amountColumns } from '../shared/native-amounts.ts';
-import { day, pricesOf } from '../shared/sql.ts';
+import { dateSql, pricesOf } from '../shared/sql.ts';
 
 const isWanted = sql`${ofPallets('staking', 'nominationPools')} AND refused = '' AND (pallet, event) IN (('staking', 'Rewarded'), ('staking', 'Slashed'),
   ('staking', 'PayoutStarted'), ('nominationPools', 'PaidOut'))`;
@@ -72,7 +72,7 @@ export const dailyStakingRewards = metric({
         ${usdSql(usdExactSql('(of_stash + of_pools)', 'decimals', 'price'))} AS reward_usd,
         num_payouts, era_min, era_max, ${nativeSql('slashes', 'decimals')} AS slashed
       FROM (${accounts}) AS accounts
-      LEFT JOIN ${pricesOf(day(window.from), day(window.until))} AS prices USING (token, date)
+      LEFT JOIN ${pricesOf(dateSql(window.from), dateSql(window.until))} AS prices USING (token, date)
       LEFT JOIN (SELECT key, prefix, any(address) AS address FROM ${addressEncodings} GROUP BY key, prefix) AS spelled_anew
         USING (key, prefix)`;
   },

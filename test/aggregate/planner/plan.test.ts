@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { type MaterializedMetric, metric } from '../../../aggregate/metric.ts';
-import { type DirtyDay, EVERYTHING, inOrder, type PlanInput, plan } from '../../../aggregate/planner/plan.ts';
+import { byLevel, type DirtyDay, EVERYTHING, type PlanInput, plan } from '../../../aggregate/planner/plan.ts';
 import { day, name } from '../../../infra/clickhouse/columns.ts';
 import { join, type NamedTable, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { canonicalEvents, ofPallets } from '../../../ingest/raw/canonical.ts';
@@ -215,13 +215,13 @@ describe('metrics that read metrics', () => {
 
   it('must not read each other in a circle', () => {
     const [one, other] = [{ name: 'one' }, { name: 'other' }];
-    expect(() => inOrder([metricOf('One', [other]), metricOf('Other', [one])])).toThrow(
+    expect(() => byLevel([metricOf('One', [other]), metricOf('Other', [one])])).toThrow(
       /circle: one → other → one/,
     );
   });
 
   it('may read what they said before', () => {
-    expect(inOrder([metricOf('Itself', [blocks, { name: 'itself' }])]).map(({ level }) => level)).toEqual([
+    expect(byLevel([metricOf('Itself', [blocks, { name: 'itself' }])]).map(({ level }) => level)).toEqual([
       0,
     ]);
   });

@@ -2,7 +2,7 @@ import { h160Of } from '../../../../ingest/chains/h160.ts';
 import { parseAmount } from '../../../../ingest/decode/amount.ts';
 import { ethereumHash, readEthereumFields } from '../../../../ingest/decode/ethereum.ts';
 import { scaledDown } from '../../shared/amounts.ts';
-import { fieldsOf, nested } from '../../shared/facts.ts';
+import { asFields, parseNested } from '../../shared/facts.ts';
 import type { ContractFact } from './contract-facts.ts';
 
 /** A call of the contracts pallet, its arguments read in one way for both kinds of transactions. */
@@ -27,7 +27,7 @@ export interface ContractCall {
   readonly selector: string | null;
 }
 
-type Fields = ContractFact['fields'];
+type CallFields = ContractFact['fields'];
 
 /** Calls into contracts; others of the pallet upload code or map accounts. */
 const OF_CONTRACTS: ReadonlySet<string> = new Set([
@@ -55,7 +55,7 @@ export function readContractCall(
   method: string,
   actor: string,
   sender: string,
-  fields: Fields,
+  fields: CallFields,
   decimals: number,
 ): ContractCall {
   const from = sender || (actor === '' ? null : h160Of(actor));
@@ -106,7 +106,7 @@ function tryRead(payload: string | undefined): ReturnType<typeof readEthereumFie
 }
 
 /** The input is told by its length in characters of hex and its first ten of them. */
-function inputOf({ input_start = '', input_chars = '0' }: Fields) {
+function inputOf({ input_start = '', input_chars = '0' }: CallFields) {
   if (!/^0x([0-9a-f]{2})*$/i.test(input_start)) return { input_size: null, selector: null };
   const input_size = (Number(input_chars) - 2) / 2;
   return { input_size, selector: input_size < 4 ? null : input_start.toLowerCase() };
@@ -125,7 +125,7 @@ export function unsigned64(value: unknown): string | null {
 
 /** Computation time of a weight: a field of it, or all that a weight of old runtimes is. */
 export function refTime(weight: string | undefined): string | null {
-  const { refTime: camel, ref_time = camel } = fieldsOf(nested(weight));
+  const { refTime: camel, ref_time = camel } = asFields(parseNested(weight));
   return unsigned64(ref_time ?? weight?.replaceAll('"', ''));
 }
 

@@ -1,4 +1,4 @@
-import { fieldsOf, nested } from '../../shared/facts.ts';
+import { asFields, parseNested } from '../../shared/facts.ts';
 import {
   type ContractCall,
   h160,
@@ -128,8 +128,8 @@ function emittedIn(facts: readonly ContractFact[]): Map<string, number> {
 
 /** The weight that the dispatch took; runtimes before proof sizes give one number. */
 function weightOf(result: ContractFact | undefined) {
-  const { weight } = fieldsOf(nested(result?.fields.info));
-  const { proofSize, proof_size = proofSize } = fieldsOf(weight);
+  const { weight } = asFields(parseNested(result?.fields.info));
+  const { proofSize, proof_size = proofSize } = asFields(weight);
   const text = typeof weight === 'object' ? JSON.stringify(weight) : String(weight ?? '');
   return { weight_ref_time: refTime(text), weight_proof_size: unsigned64(proof_size) };
 }

@@ -32,7 +32,7 @@ export type Happened<Kind extends BrokerEventKind = BrokerEventKind> = Omit<Core
 };
 
 /** Facts of several kinds, oldest first. */
-export const inOrder = (...facts: readonly Sql[]): Sql =>
+export const oldestFirst = (...facts: readonly Sql[]): Sql =>
   sql`SELECT * FROM (${join(facts, ' UNION ALL ')}) ORDER BY time, chain, number, event_index`;
 
 /** The chains of a relay chain that sell its cores. */
@@ -105,10 +105,6 @@ export const isKind =
   <Kind extends BrokerEventKind>(kind: Kind) =>
   (happened: Happened): happened is Happened<Kind> =>
     (happened.event as BrokerEvent).kind === kind;
-
-/** `<block>-<extrinsic>`; null for what happened outside of extrinsics. */
-export const extrinsicId = ({ number, extrinsic_index }: Pick<CoretimeFact, 'number' | 'extrinsic_index'>) =>
-  extrinsic_index === null ? null : `${number}-${extrinsic_index}`;
 
 /** USD * 10^30 by chain and day, of the price facts. */
 export function priceBook(facts: readonly CoretimeFact[]): (of: CoretimeFact | Happened) => bigint | null {

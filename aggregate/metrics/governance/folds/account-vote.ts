@@ -1,5 +1,5 @@
 import { parseAmount } from '../../../../ingest/decode/amount.ts';
-import { fieldsOf, variantOf } from '../../shared/facts.ts';
+import { asFields, variantOf } from '../../shared/facts.ts';
 
 /** How long tokens are locked for more weight: 0 is None, k is `Locked{k}x`. */
 export type Conviction = 0 | 1 | 2 | 3 | 4 | 5 | 6;
@@ -26,7 +26,7 @@ export interface VotePart {
 /** The vote of an event or call; null when it cannot be read or an amount in it is none. */
 export function readVote(value: unknown): AccountVote | null {
   const variant = variantOf(value);
-  const fields = fieldsOf(variant?.value);
+  const fields = asFields(variant?.value);
   const aye = parseAmount(fields.aye);
   const nay = parseAmount(fields.nay);
   if (variant?.name === 'standard') return readStandard(fields);
@@ -50,7 +50,7 @@ function readSide(vote: unknown): { aye: boolean; conviction: Conviction } | nul
     const conviction = convictionOf(Number(byte & 0x7fn));
     return byte > 0xffn || conviction === null ? null : { aye: byte >= 0x80n, conviction };
   }
-  const named = fieldsOf(vote);
+  const named = asFields(vote);
   const conviction = readConviction(named.conviction);
   return typeof named.aye === 'boolean' && conviction !== null ? { aye: named.aye, conviction } : null;
 }

@@ -1,5 +1,5 @@
 import { blake2b } from '@noble/hashes/blake2.js';
-import { type Fact, fieldsOf, indexOf, nested, variantOf } from '../../shared/facts.ts';
+import { asFields, type Fact, parseIndex, parseNested, variantOf } from '../../shared/facts.ts';
 
 /** The origin by which a proposal would be dispatched, of a call's `proposal_origin`; null when it names none. */
 export function readOrigin(value: unknown): string | null {
@@ -33,10 +33,10 @@ const POLKADOT_TRACKS: ReadonlyMap<number, string> = new Map([
 /** The origin of each track: of the newest table of tracks, where that lacks it of the built-in one. */
 export function originsOfTracks(facts: readonly Fact[]): ReadonlyMap<number, string> {
   const newest = facts.findLast(({ kind, name }) => kind === 'snapshot' && name === 'track_table');
-  const { tracks } = fieldsOf(nested(newest?.data[0]));
+  const { tracks } = asFields(parseNested(newest?.data[0]));
   const stated = (Array.isArray(tracks) ? tracks : []).flatMap((track): [number, string][] => {
-    const { id, origin } = fieldsOf(track);
-    const index = indexOf(id);
+    const { id, origin } = asFields(track);
+    const index = parseIndex(id);
     return index === null || typeof origin !== 'string' ? [] : [[index, origin]];
   });
   return new Map([...POLKADOT_TRACKS, ...stated]);
@@ -47,7 +47,7 @@ export function proposalHash(proposal: unknown): string | null {
   if (typeof proposal === 'string') return hashText(proposal);
   const { lookup, legacy, inline } = lowerKeys(proposal);
   for (const noted of [lookup, legacy]) {
-    const { hash, hash_ } = fieldsOf(noted);
+    const { hash, hash_ } = asFields(noted);
     if (noted !== undefined) return hashText(hash ?? hash_ ?? noted);
   }
   if (typeof inline !== 'string') return null;
@@ -61,5 +61,5 @@ const hashText = (value: unknown): string | null =>
   typeof value === 'string' && /^0x[0-9a-f]{64}$/i.test(value) ? value.toLowerCase() : null;
 
 function lowerKeys(value: unknown): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(fieldsOf(value)).map(([key, of]) => [key.toLowerCase(), of]));
+  return Object.fromEntries(Object.entries(asFields(value)).map(([key, of]) => [key.toLowerCase(), of]));
 }

@@ -1,7 +1,14 @@
 import { parseAmount } from '../../../../ingest/decode/amount.ts';
 import { dividedDown } from '../../shared/amounts.ts';
 import { Chains } from '../../shared/chains.ts';
-import { dayOf, type Fact, fieldsOf, type Moment, nested, togetherByExtrinsic } from '../../shared/facts.ts';
+import {
+  asFields,
+  type Fact,
+  isoDayOf,
+  type Moment,
+  parseNested,
+  togetherByExtrinsic,
+} from '../../shared/facts.ts';
 import { originsOfTracks, proposalHash, readOrigin } from './origins.ts';
 import {
   type ReferendumEvent,
@@ -86,7 +93,7 @@ function take(
 }
 
 function takeSubmission(referendum: Referendum, call: Fact): void {
-  referendum.origin = readOrigin(fieldsOf(nested(call.data[0])).proposal_origin);
+  referendum.origin = readOrigin(asFields(parseNested(call.data[0])).proposal_origin);
   referendum.submitter = call.actor === '' ? null : call.actor;
 }
 
@@ -109,7 +116,7 @@ function unknownReferendum(index: number, last: Moment): Referendum {
 }
 
 function electorateOf(snapshot: Fact): bigint | null {
-  const { total, inactive } = fieldsOf(nested(snapshot.data[0]));
+  const { total, inactive } = asFields(parseNested(snapshot.data[0]));
   const [all, silent] = [parseAmount(total), parseAmount(inactive)];
   return all === null || silent === null || silent >= all ? null : all - silent;
 }
@@ -134,8 +141,8 @@ function printed(referendum: Referendum, chains: Chains): Record<string, unknown
     outcome: referendum.outcome ?? 'Ongoing',
     submitted_block: submitted?.number ?? null,
     end_block: ended?.number ?? null,
-    start_date: submitted && dayOf(submitted.at),
-    end_date: ended && dayOf(ended.at),
+    start_date: submitted && isoDayOf(submitted.at),
+    end_date: ended && isoDayOf(ended.at),
     deciding_block: deciding?.number ?? null,
     confirm_block: confirming?.number ?? null,
     decision_deposit: native(deposit),

@@ -1,5 +1,5 @@
 import { parseAmount } from '../../../../ingest/decode/amount.ts';
-import { type Fact, fieldsOf, indexOf, nested } from '../../shared/facts.ts';
+import { asFields, type Fact, parseIndex, parseNested } from '../../shared/facts.ts';
 
 export interface Tally {
   readonly ayes: bigint;
@@ -53,11 +53,11 @@ export function readReferendumEvent(fact: Fact): ReferendumEvent | null {
   if (fact.kind !== 'event' || fact.refused || !fact.name.startsWith(PALLET)) return null;
   const name = fact.name.slice(PALLET.length);
   const shape = SHAPES[name];
-  const index = indexOf(fact.data[0]);
+  const index = parseIndex(fact.data[0]);
   if (!shape || index === null) return null;
   const at = (position: number | undefined) => (position === undefined ? undefined : fact.data[position]);
-  const track = shape.track === undefined ? null : indexOf(at(shape.track));
-  const tally = shape.tally === undefined ? null : readTally(nested(at(shape.tally)));
+  const track = shape.track === undefined ? null : parseIndex(at(shape.track));
+  const tally = shape.tally === undefined ? null : readTally(parseNested(at(shape.tally)));
   const deposit = shape.deposit === undefined ? null : parseAmount(at(shape.deposit));
   const isWhole =
     (shape.track === undefined || track !== null) &&
@@ -69,10 +69,11 @@ export function readReferendumEvent(fact: Fact): ReferendumEvent | null {
 }
 
 /** The oldest runtimes gave the bare hash. */
-const readProposal = (text: string | undefined): unknown => (text?.startsWith('{') ? nested(text) : text);
+const readProposal = (text: string | undefined): unknown =>
+  text?.startsWith('{') ? parseNested(text) : text;
 
 function readTally(value: unknown): Tally | null {
-  const fields = fieldsOf(value);
+  const fields = asFields(value);
   const [ayes, nays, support] = [fields.ayes, fields.nays, fields.support].map(parseAmount);
   if (ayes == null || nays == null || support == null) return null;
   return { ayes, nays, support };

@@ -1,13 +1,13 @@
 import { keyOf } from '../../../../ingest/chains/address.ts';
 import { parseAmount } from '../../../../ingest/decode/amount.ts';
 import {
-  accountIn,
+  accountKeyOf,
+  asFields,
   type Fact,
-  type Fields,
-  fieldsOf,
-  indexOf,
+  type JsonFields,
   type Moment,
-  nested,
+  parseIndex,
+  parseNested,
   togetherByExtrinsic,
 } from '../../shared/facts.ts';
 import { type AccountVote, type Conviction, convictionOf, readConviction, readVote } from './account-vote.ts';
@@ -55,14 +55,14 @@ function* endOf(fact: Fact): Generator<Step> {
  */
 function stepsOfVotes(together: readonly Fact[]): Step[] {
   const voted = together.filter(({ name, kind }) => kind === 'event' && name === 'convictionVoting.Voted');
-  const waiting = Map.groupBy(voted, ({ data }) => accountIn(data[0]));
+  const waiting = Map.groupBy(voted, ({ data }) => accountKeyOf(data[0]));
   const steps: Step[] = [];
   for (const call of together) {
     if (call.kind !== 'call') continue;
     if (call.name !== 'convictionVoting.vote') {
-      steps.push(...stepOfCall(call, fieldsOf(nested(call.data[0]))));
+      steps.push(...stepOfCall(call, asFields(parseNested(call.data[0]))));
     } else if (voted.length === 0) {
-      const { poll_index, vote } = fieldsOf(nested(call.data[0]));
+      const { poll_index, vote } = asFields(parseNested(call.data[0]));
       steps.push(...stepOfVote(call, call.actor, poll_index, vote));
     } else {
       const event = waiting.get(call.actor)?.shift();
@@ -70,28 +70,28 @@ function stepsOfVotes(together: readonly Fact[]): Step[] {
     }
   }
   // Votes whose call is out of sight, such as those of the scheduler.
-  const unmatched = voted.filter((event) => waiting.get(accountIn(event.data[0]))?.includes(event));
+  const unmatched = voted.filter((event) => waiting.get(accountKeyOf(event.data[0]))?.includes(event));
   return [...unmatched.flatMap((event) => stepOfVoted(event, null)), ...steps];
 }
 
 function stepOfVoted(event: Fact, call: Fact | null): Step[] {
   if (event.refused) return [];
   const [who, vote, own] = event.data;
-  const index = event.data.length === 3 ? own : fieldsOf(nested(call?.data[0])).poll_index;
-  return stepOfVote(call ?? event, accountIn(who), index, nested(vote));
+  const index = event.data.length === 3 ? own : asFields(parseNested(call?.data[0])).poll_index;
+  return stepOfVote(call ?? event, accountKeyOf(who), index, parseNested(vote));
 }
 
 function stepOfVote(moment: Moment, voter: string | null, index: unknown, value: unknown): Step[] {
-  const referendum = indexOf(index);
+  const referendum = parseIndex(index);
   const vote = readVote(value);
   if (!voter || referendum === null || vote === null) return [];
   return [{ kind: 'vote', moment, voter, referendum, vote }];
 }
 
-function stepOfCall(call: Fact, args: Fields): Step[] {
+function stepOfCall(call: Fact, args: JsonFields): Step[] {
   const { actor, name } = call;
-  const track = indexOf(args.class);
-  const referendum = indexOf(args.index);
+  const track = parseIndex(args.class);
+  const referendum = parseIndex(args.index);
   switch (name) {
     case 'convictionVoting.removeVote':
       return actor === '' || referendum === null
@@ -117,10 +117,10 @@ function stepOfCall(call: Fact, args: Fields): Step[] {
 }
 
 function delegationsOf(snapshot: Fact): Step {
-  const { delegations } = fieldsOf(nested(snapshot.data[0]));
+  const { delegations } = asFields(parseNested(snapshot.data[0]));
   const terms = (Array.isArray(delegations) ? delegations : []).map((entry) => {
-    const { delegator, target, track, conviction, balance } = fieldsOf(entry);
-    return readTerms(keyOf(delegator), keyOf(target), indexOf(track), convictionOf(conviction), balance);
+    const { delegator, target, track, conviction, balance } = asFields(entry);
+    return readTerms(keyOf(delegator), keyOf(target), parseIndex(track), convictionOf(conviction), balance);
   });
   return { kind: 'delegations', moment: snapshot, terms: terms.filter((one) => one !== null) };
 }

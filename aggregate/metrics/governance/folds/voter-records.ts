@@ -1,5 +1,5 @@
 import { Chains } from '../../shared/chains.ts';
-import { extrinsicId, type Fact, type Moment, timeOf } from '../../shared/facts.ts';
+import { extrinsicId, type Fact, isoTimeOf, type Moment } from '../../shared/facts.ts';
 import {
   type Conviction,
   convictionName,
@@ -115,7 +115,7 @@ function printed(relayChain: string, chains: Chains, record: VoterRecord): Recor
     delegated_capital_planck: record.added.capital.toString(),
     delegated_to: record.delegatedTo === null ? null : chains.address(record.delegatedTo, chain),
     is_final: record.isFinal,
-    voted_at: timeOf(at),
+    voted_at: isoTimeOf(at),
     block_number: number,
     extrinsic_id: extrinsicId(record.moment),
   };

@@ -1,13 +1,13 @@
 import { keyOf } from '../../../../../ingest/chains/address.ts';
 import { parseAmount } from '../../../../../ingest/decode/amount.ts';
 import {
-  accountIn,
+  accountKeyOf,
+  asFields,
   type Fact,
-  type Fields,
-  fieldsOf,
-  indexOf,
+  type JsonFields,
   type Moment,
-  nested,
+  parseIndex,
+  parseNested,
   togetherByExtrinsic,
 } from '../../../shared/facts.ts';
 import { CHILD_EVENTS, type ChildBounty, isOver, takeChildCall, unknownChild } from './child-bounties.ts';
@@ -46,7 +46,7 @@ export function foldBounties(facts: readonly Fact[]): Map<number, Bounty> {
     const ran = new Submissions(together);
     for (const fact of together) {
       if (fact.kind !== 'event') continue;
-      const id = indexOf(fact.data[0]);
+      const id = parseIndex(fact.data[0]);
       const submission = ran.of(fact, id);
       if (id === null || fact.refused) continue;
       const bounty = bounties.get(id) ?? unknownBounty(id, fact);
@@ -65,19 +65,19 @@ export function foldBounties(facts: readonly Fact[]): Map<number, Bounty> {
 
 /** Calls of one extrinsic that say what the events leave out: the k-th of a kind is that of the k-th event. */
 class Submissions {
-  readonly #waiting: Map<string, Fields[]>;
+  readonly #waiting: Map<string, JsonFields[]>;
 
   constructor(together: readonly Fact[]) {
     this.#waiting = new Map();
     for (const { kind, name, data } of together) {
-      const args = kind === 'call' && SUBMITTING.has(name) ? fieldsOf(nested(data[0])) : null;
+      const args = kind === 'call' && SUBMITTING.has(name) ? asFields(parseNested(data[0])) : null;
       if (args === null) continue;
-      const key = name === PROPOSING ? PROPOSING : `${name} ${indexOf(args.parent_bounty_id)}`;
+      const key = name === PROPOSING ? PROPOSING : `${name} ${parseIndex(args.parent_bounty_id)}`;
       this.#waiting.set(key, [...(this.#waiting.get(key) ?? []), args]);
     }
   }
 
-  of({ name }: Fact, id: number | null): Fields | undefined {
+  of({ name }: Fact, id: number | null): JsonFields | undefined {
     if (name === 'bounties.BountyProposed') return this.#waiting.get(PROPOSING)?.shift();
     if (name === 'childBounties.Added') return this.#waiting.get(`${ADDING} ${id}`)?.shift();
     return undefined;
@@ -101,7 +101,7 @@ const STATUS_AFTER: Readonly<Record<string, BountyStatus>> = {
   'bounties.BountyCanceled': 'Canceled',
 };
 
-function takeBountyEvent(bounty: Bounty, fact: Fact, submission: Fields | undefined): void {
+function takeBountyEvent(bounty: Bounty, fact: Fact, submission: JsonFields | undefined): void {
   const status = STATUS_AFTER[fact.name];
   if (status) {
     bounty.status = status;
@@ -117,7 +117,7 @@ function takeBountyEvent(bounty: Bounty, fact: Fact, submission: Fields | undefi
       break;
     case 'bounties.CuratorProposed':
     case 'bounties.CuratorAccepted':
-      bounty.curator = accountIn(fact.data[1]) ?? bounty.curator;
+      bounty.curator = accountKeyOf(fact.data[1]) ?? bounty.curator;
       break;
     case 'bounties.CuratorUnassigned':
       bounty.curator = null;
@@ -125,8 +125,8 @@ function takeBountyEvent(bounty: Bounty, fact: Fact, submission: Fields | undefi
 }
 
 /** Other events of child bounties only tell that there is such a bounty. */
-function takeChildEvent(bounty: Bounty, fact: Fact, submission: Fields | undefined): void {
-  const id = indexOf(fact.data[1]);
+function takeChildEvent(bounty: Bounty, fact: Fact, submission: JsonFields | undefined): void {
+  const id = parseIndex(fact.data[1]);
   const take = CHILD_EVENTS[fact.name];
   if (id === null || !take) return;
   if (fact.name === 'childBounties.Added') bounty.added++;
@@ -140,17 +140,17 @@ function takeChildEvent(bounty: Bounty, fact: Fact, submission: Fields | undefin
 
 /** Curators come and go by calls. `before` are the events of the same extrinsic, which were taken first. */
 function takeCall(bounties: Map<number, Bounty>, call: Fact, before: ReadonlySet<number>): void {
-  const args = fieldsOf(nested(call.data[0]));
-  const parent = bounties.get(indexOf(args.parent_bounty_id ?? args.bounty_id) ?? -1);
+  const args = asFields(parseNested(call.data[0]));
+  const parent = bounties.get(parseIndex(args.parent_bounty_id ?? args.bounty_id) ?? -1);
   if (!parent) return;
   if (call.name.startsWith('bounties.')) takeParentCall(parent, call, args, before);
   else {
-    const child = parent.children.get(indexOf(args.child_bounty_id) ?? -1);
+    const child = parent.children.get(parseIndex(args.child_bounty_id) ?? -1);
     if (child) takeChildCall(child, call, args, before);
   }
 }
 
-function takeParentCall(bounty: Bounty, call: Fact, args: Fields, before: ReadonlySet<number>): void {
+function takeParentCall(bounty: Bounty, call: Fact, args: JsonFields, before: ReadonlySet<number>): void {
   if (bounty.status === 'Claimed' || bounty.status === 'Canceled' || bounty.status === 'Rejected') return;
   switch (call.name) {
     case 'bounties.proposeCurator':

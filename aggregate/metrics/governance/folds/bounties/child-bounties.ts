@@ -1,5 +1,5 @@
 import { parseAmount } from '../../../../../ingest/decode/amount.ts';
-import { accountIn, type Fact, type Fields, type Moment } from '../../../shared/facts.ts';
+import { accountKeyOf, type Fact, type JsonFields, type Moment } from '../../../shared/facts.ts';
 import { advance } from './curation.ts';
 
 export type ChildStatus = 'Added' | 'CuratorProposed' | 'Active' | 'PendingPayout' | 'Claimed' | 'Canceled';
@@ -21,7 +21,7 @@ export interface ChildBounty {
   last: Moment;
 }
 
-type TakeChildEvent = (child: ChildBounty, fact: Fact, submission: Fields | undefined) => void;
+type TakeChildEvent = (child: ChildBounty, fact: Fact, submission: JsonFields | undefined) => void;
 
 /** What each event changes. */
 export const CHILD_EVENTS: Readonly<Record<string, TakeChildEvent>> = {
@@ -34,13 +34,13 @@ export const CHILD_EVENTS: Readonly<Record<string, TakeChildEvent>> = {
   'childBounties.Awarded': (child, fact) => {
     child.status = 'PendingPayout';
     child.awarded = fact;
-    child.beneficiary = accountIn(fact.data[2]);
+    child.beneficiary = accountKeyOf(fact.data[2]);
   },
   'childBounties.Claimed': (child, fact) => {
     child.status = 'Claimed';
     child.claimed = fact;
     child.payout = parseAmount(fact.data[2]);
-    child.beneficiary = accountIn(fact.data[3]);
+    child.beneficiary = accountKeyOf(fact.data[3]);
   },
   'childBounties.Canceled': (child, fact) => {
     child.status = 'Canceled';
@@ -54,7 +54,7 @@ export const isOver = ({ status }: ChildBounty) => status === 'Claimed' || statu
 export function takeChildCall(
   child: ChildBounty,
   call: Fact,
-  args: Fields,
+  args: JsonFields,
   before: ReadonlySet<number>,
 ): void {
   switch (call.name) {

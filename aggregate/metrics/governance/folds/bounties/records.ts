@@ -1,6 +1,6 @@
 import { dividedDown, USD_SCALE } from '../../../shared/amounts.ts';
 import { Chains, usdOrNull } from '../../../shared/chains.ts';
-import { dayOf, type Fact, type Moment, timeOf } from '../../../shared/facts.ts';
+import { type Fact, isoDayOf, isoTimeOf, type Moment } from '../../../shared/facts.ts';
 import { type Bounty, foldBounties } from './bounties.ts';
 import type { ChildBounty } from './child-bounties.ts';
 
@@ -30,8 +30,8 @@ function printedBounties(
 }
 
 const startOf = ({ becameActive, proposed }: Bounty): string | null => dayOrNull(becameActive ?? proposed);
-const dayOrNull = (moment: Moment | null) => moment && dayOf(moment.at);
-const timeOrNull = (moment: Moment | null) => moment && timeOf(moment.at);
+const dayOrNull = (moment: Moment | null) => moment && isoDayOf(moment.at);
+const timeOrNull = (moment: Moment | null) => moment && isoTimeOf(moment.at);
 
 function printedChild(bounty: Bounty, child: ChildBounty, chains: Chains): Printed {
   const { chain } = child.last;
