@@ -1,79 +1,39 @@
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { settings } from '../infra/config/config.ts';
+import { groups } from './support/groups.ts';
+import { FOLDERS, filesReachedFrom, product, ROOT, type SourceFile, tests } from './support/source-files.ts';
 
-const ROOT = new URL('..', import.meta.url).pathname;
-/** From the ground up: each may import what stands before it. */
-const STOREYS = ['infra', 'ingest', 'aggregate', 'serve'] as const;
-/** Where everything is put together: the only files of the ground that know what stands above. */
-const COMPOSITION = ['serve/main.ts', 'serve/bin.js'];
-const FILE_LINES_MAX = 350;
+/** Stand above everything: nothing imports them, but the second starts the first. */
+const ENTRIES = ['serve/main.ts', 'serve/bin.js'];
+const PRODUCT_LINES_MAX = 350;
 const FUNCTION_LINES_MAX = 70;
 
-interface Source {
-  readonly path: string;
-  readonly text: string;
-  /** Files of this repository that it imports. */
-  readonly imports: readonly string[];
-  /** Those among them that are there when the program runs: types are erased. */
-  readonly lasting: readonly string[];
-  readonly packages: readonly string[];
-}
-
-function filesUnder(folder: string): string[] {
-  return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && /\.(ts|js)$/.test(entry.name))
-    .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
-    .sort();
-}
-
-const TYPES_ALONE = /\b(?:im|ex)port\s+type\b[^;]*;/g;
-const IMPORT = /(?:\bfrom\s*|\bimport\s*\(?\s*)(['"])([^'"\n]+)\1/g;
-
-function read(path: string): Source {
-  const text = readFileSync(join(ROOT, path), 'utf8');
-  const namedIn = (code: string) => [...code.matchAll(IMPORT)].map((match) => match[2] as string);
-  const filesIn = (code: string) =>
-    namedIn(code)
-      .filter((name) => name.startsWith('.'))
-      .map((name) => join(dirname(path), name));
-  return {
-    path,
-    text,
-    imports: filesIn(text),
-    lasting: filesIn(text.replace(TYPES_ALONE, '')),
-    packages: namedIn(text).filter((name) => !name.startsWith('.')),
-  };
-}
-
-const product = STOREYS.flatMap(filesUnder).map(read);
-const tests = filesUnder('test').map(read);
 const all = [...product, ...tests];
-const storeyOf = (path: string) => STOREYS.findIndex((storey) => path.startsWith(`${storey}/`));
-
-/** All files that are there when this one runs. */
-function reachedFrom(path: string): string[] {
-  const reached = new Set([path]);
-  for (const one of reached) {
-    for (const to of all.find((other) => other.path === one)?.lasting ?? []) reached.add(to);
-  }
-  return [...reached];
-}
+const folderOf = (path: string) => FOLDERS.findIndex((folder) => path.startsWith(`${folder}/`));
+const linesOf = ({ text }: SourceFile) => text.trimEnd().split('\n').length;
 
 /** Scripts that people run by hand. */
 const BY_HAND = /^test\/(bench|soak)\//;
 
 describe('the house', () => {
   test('imports run one way: infra ← ingest ← aggregate ← serve; tests see all', () => {
-    const upward = product
-      .filter(({ path }) => !COMPOSITION.includes(path))
+    const wrong = product.flatMap(({ path, imports }) =>
+      imports
+        .filter((to) => folderOf(to) > folderOf(path) || to.startsWith('test/'))
+        .map((to) => `${path} → ${to}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  test('nothing imports the entries of the program', () => {
+    const wrong = all
+      .filter(({ path }) => !ENTRIES.includes(path))
       .flatMap(({ path, imports }) =>
-        imports
-          .filter((to) => storeyOf(to) > storeyOf(path) || to.startsWith('test/') || COMPOSITION.includes(to))
-          .map((to) => `${path} → ${to}`),
+        imports.filter((to) => ENTRIES.includes(to)).map((to) => `${path} → ${to}`),
       );
-    expect(upward).toEqual([]);
+    expect(wrong).toEqual([]);
   });
 
   test('every import names a file that is there, with its ending', () => {
@@ -86,7 +46,10 @@ describe('the house', () => {
   });
 
   test('nothing imports itself in a circle', () => {
-    const graph = new Map(all.map(({ path, lasting }) => [path, lasting]));
+    const graph = new Map([
+      ...product.map(({ path, runtimeImports }) => [path, runtimeImports] as const),
+      ...tests.map(({ path, runtimeImports }) => [path, runtimeImports] as const),
+    ]);
     const done = new Set<string>();
     const circles: string[] = [];
     const walk = (path: string, trail: readonly string[]): void => {
@@ -115,11 +78,9 @@ describe('the house', () => {
     expect(unused).toEqual([]);
   });
 
-  test(`no file of the product is longer than ${FILE_LINES_MAX} lines`, () => {
-    const long = product
-      .map(({ path, text }) => ({ path, lines: text.trimEnd().split('\n').length }))
-      .filter(({ lines }) => lines > FILE_LINES_MAX);
-    expect(long).toEqual([]);
+  test(`no file of the product is longer than ${PRODUCT_LINES_MAX} lines`, () => {
+    const long = [...product.filter((file) => linesOf(file) > PRODUCT_LINES_MAX)];
+    expect(long.map((file) => `${file.path} has ${linesOf(file)} lines`)).toEqual([]);
   });
 
   test(`no function of the product is longer than ${FUNCTION_LINES_MAX} lines, SQL not counted`, () => {
@@ -154,8 +115,22 @@ describe('the engine', () => {
       'aggregate/runner/fold-worker.ts',
       'aggregate/runner/folding.ts',
     ]);
-    expect(reachedFrom('aggregate/runner/fold-worker.ts')).not.toContain('infra/embedded/store.ts');
+    expect(filesReachedFrom('aggregate/runner/fold-worker.ts').map(({ path }) => path)).not.toContain(
+      'infra/embedded/store.ts',
+    );
     expect(readFileSync(join(ROOT, '.vitest.config.ts'), 'utf8')).toContain("pool: 'forks'");
+  });
+});
+
+describe('the tests', () => {
+  test('each belongs to one group, by what it loads', () => {
+    const files = tests.map(({ path }) => path).filter((path) => path.endsWith('.test.ts'));
+    expect(Object.values(groups).flat().sort()).toEqual(files.sort());
+  });
+
+  test('none is switched off or alone', () => {
+    const off = /\b(?:test|it|describe)\.(?:skip|only|fails)\b/;
+    expect(tests.filter(({ text }) => off.test(text)).map(({ path }) => path)).toEqual([]);
   });
 });
 
@@ -177,11 +152,6 @@ describe('words', () => {
       ({ path, text }) => !path.startsWith('serve/cli/') && /\bconsole\.\w+\(/.test(text),
     );
     expect(writers.map(({ path }) => path)).toEqual([]);
-  });
-
-  test('no test is switched off or alone', () => {
-    const off = /\b(?:test|it|describe)\.(?:skip|only|fails)\b/;
-    expect(tests.filter(({ text }) => off.test(text)).map(({ path }) => path)).toEqual([]);
   });
 });
 

@@ -10,8 +10,8 @@ import type { DeliveryRequest } from '../../aggregate/alerts/model/event.ts';
 import { Engine } from '../../aggregate/engine.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import { readConfig } from '../../infra/config/config.ts';
-import { firing, prometheusBody } from '../serve/alerts/service.ts';
-import { temporaryDirectory } from '../support/engine.ts';
+import { firing, prometheusBody } from '../serve/alerts/made.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const [alertsAsked = '1000000', window = '0'] = process.argv.slice(2);
 const PER_DELIVERY = 10;

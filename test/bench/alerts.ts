@@ -9,8 +9,8 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import Fastify from 'fastify';
 import { ALERTMANAGER, freePort, startAlertmanager } from '../serve/alerts/programs.ts';
-import { temporaryDirectory } from '../support/engine.ts';
 import { canRun } from '../support/needed.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { startAlertLoad } from './alert-load.ts';
 import { compare, ms, readSizes, report } from './measure.ts';
 

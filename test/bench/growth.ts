@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Engine } from '../../aggregate/engine.ts';
 import { readConfig } from '../../infra/config/config.ts';
 import { buildApp } from '../../serve/http/app.ts';
-import { temporaryDirectory } from '../support/engine.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { writeBlockFiles } from './blocks.ts';
 import { BENCH_SETTINGS } from './history.ts';
 import { startLoad } from './load.ts';

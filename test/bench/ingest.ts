@@ -16,7 +16,7 @@ import { blocksIn } from '../../ingest/raw/block-landing.ts';
 import { blockLine } from '../../ingest/raw/landing-lines.ts';
 import { blockViews } from '../../ingest/raw/views/blocks.ts';
 import { bareName, readLines } from '../../ingest/sources/lines.ts';
-import { temporaryDirectory } from '../support/engine.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { type BlockFile, writeBlockFiles } from './blocks.ts';
 import { BENCH_SETTINGS } from './history.ts';
 import { compare, milliseconds, ms, readSizes, report } from './measure.ts';

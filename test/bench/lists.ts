@@ -7,7 +7,7 @@ import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import { readConfig } from '../../infra/config/config.ts';
 import { encodeAddress } from '../../ingest/chains/address.ts';
 import { buildApp } from '../../serve/http/app.ts';
-import { temporaryDirectory } from '../support/engine.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { againstEngineAlone } from './engine-alone.ts';
 import { BENCH_SETTINGS } from './history.ts';
 import { type Figure, readSizes, report } from './measure.ts';

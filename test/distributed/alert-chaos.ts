@@ -11,10 +11,10 @@ import { accountsOf } from '../../serve/identity/engine-accounts.ts';
 import { judge, type Verdict } from '../serve/alerts/accepted.ts';
 import { Senders, type Target } from '../serve/alerts/senders.ts';
 import { joinEngine } from '../support/distributed.ts';
-import { temporaryDirectory } from '../support/engine.ts';
 import { Random } from '../support/random.ts';
 import { type Services, startServices } from '../support/services/index.ts';
 import { freePort } from '../support/services/service.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { type RoleProcess, startRole } from './roles.ts';
 
 const WINDOWS = { retryMs: 2000, namedMs: 3_600_000 };

@@ -1,10 +1,12 @@
 /// <reference types="vite/types/importMeta.d.ts" />
+import { openDistributedEngine } from '../support/distributed.ts';
+import { testProfile } from '../support/engine.ts';
 
 // The suites of the embedded profile, unchanged, on Kafka, Redis and ClickHouse over HTTP. `SUITES=all` runs every
 // one that says anything of facts and metrics; otherwise as many as a check has time for.
 const { SUITES } = process.env;
 
-process.env.TEST_PROFILE = 'distributed';
+testProfile.open = openDistributedEngine;
 if (SUITES !== 'all') process.env.INPUTS ??= 'everything recorded';
 const suites =
   SUITES === 'all'

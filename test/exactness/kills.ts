@@ -7,9 +7,10 @@ import { fileURLToPath } from 'node:url';
 import { pricesBeside } from '../aggregate/metrics/shapes/recorded-prices.ts';
 import { shapeHash } from '../reference/shaped.ts';
 import { type Content, contentOf, differences } from '../support/content.ts';
-import { ingestLines, openEngine, openTestEngine, temporaryDirectory } from '../support/engine.ts';
+import { ingestLines, openEngine, openTestEngine } from '../support/engine.ts';
 import { Random } from '../support/random.ts';
 import { recordedLines } from '../support/recordings.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { byChain, type Delivery } from './deliveries.ts';
 
 const CHILD = fileURLToPath(new URL('killed-child.ts', import.meta.url));

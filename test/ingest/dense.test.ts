@@ -5,7 +5,7 @@ import { sql } from '../../infra/clickhouse/sql.ts';
 import { readConfig } from '../../infra/config/config.ts';
 import { calls } from '../../ingest/raw/tables.ts';
 import { busyBlock } from '../bench/busiest-day.ts';
-import { temporaryDirectory } from '../support/engine.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 const BLOCKS = 8;
 

@@ -14,18 +14,8 @@ import {
   snapshots,
 } from '../../ingest/raw/tables.ts';
 import { recordedLines } from '../support/recordings.ts';
-import {
-  ALICE,
-  ALICE_KEY,
-  BOB_GENERIC,
-  hash,
-  type Ingesting,
-  madeBlock,
-  madeEvent,
-  madeExtrinsic,
-  NOON,
-  openIngesting,
-} from './made.ts';
+import { type Ingesting, openIngesting } from './ingesting.ts';
+import { ALICE, ALICE_KEY, BOB_GENERIC, hash, madeBlock, madeEvent, madeExtrinsic, NOON } from './made.ts';
 
 let ingesting: Ingesting;
 beforeAll(async () => {

@@ -2,8 +2,8 @@ import { execFile, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { isDeepStrictEqual, promisify } from 'node:util';
 import { until } from '../infra/ports/opened.ts';
-import { temporaryDirectory } from '../support/engine.ts';
 import { freePort } from '../support/services/service.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 // `npx node test/soak/compose.ts`: infra/compose.yaml as an operator uses it, from `up` to `down`, beside a server of
 // the embedded profile that must answer the same. Wants Docker with its compose plugin; KAFKA_IMAGE, REDIS_IMAGE,

@@ -1,22 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { Engine, schema } from '../../aggregate/engine.ts';
 import { DATABASE } from '../../infra/clickhouse/sql.ts';
 import { readConfig } from '../../infra/config/config.ts';
 import { chains } from '../../ingest/raw/tables.ts';
 import type { InputLine } from '../reference/input.ts';
-
-/** A directory that is gone after use. */
-export interface TemporaryDirectory extends Disposable {
-  readonly path: string;
-}
-
-export function temporaryDirectory(): TemporaryDirectory {
-  const path = mkdtempSync(join(tmpdir(), 'chain-metrics-'));
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
-}
+import { temporaryDirectory } from './temporary-directory.ts';
 
 /** An engine on a directory of its own; both are gone after `close`. */
 export interface TestEngine extends AsyncDisposable {
@@ -24,11 +12,12 @@ export interface TestEngine extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Suites that say nothing of a profile run on the one that this names. */
-const { TEST_PROFILE = 'embedded' } = process.env;
+/** Suites that say nothing of a profile run on the embedded one, unless a test file names another here. */
+export const testProfile: { open: () => Promise<TestEngine> } = { open: openEmbeddedEngine };
 
-export async function openTestEngine(): Promise<TestEngine> {
-  if (TEST_PROFILE === 'distributed') return (await import('./distributed.ts')).openDistributedEngine();
+export const openTestEngine = (): Promise<TestEngine> => testProfile.open();
+
+async function openEmbeddedEngine(): Promise<TestEngine> {
   const directory = temporaryDirectory();
   const engine = await openEngine(directory.path);
   const close = async () => {

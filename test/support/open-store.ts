@@ -1,7 +1,7 @@
 import { readConfig } from '../../infra/config/config.ts';
 import { EmbeddedStore } from '../../infra/embedded/store.ts';
 import type { Store } from '../../infra/ports.ts';
-import { temporaryDirectory } from './engine.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
 
 /** A store on a directory of its own; both are gone after `close`. */
 export async function openStore(): Promise<{ store: Store; close(): Promise<void> }> {

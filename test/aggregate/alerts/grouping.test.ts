@@ -4,9 +4,8 @@ import type { AlertStatus } from '../../../aggregate/alerts/model/alert.ts';
 import type { ActionHead, DeliveryHead } from '../../../aggregate/alerts/model/event.ts';
 import type { FoldRules } from '../../../aggregate/alerts/model/rules.ts';
 import { emptyState, reduceAction, reduceDelivery } from '../../../aggregate/alerts/reducer/project-state.ts';
-import { madeBody, madeName } from '../../serve/alerts/made.ts';
+import { firing, madeBody, madeName, prometheusBody } from '../../serve/alerts/made.ts';
 import { type ReferenceEvent, replay } from '../../serve/alerts/reference.ts';
-import { firing, prometheusBody } from '../../serve/alerts/service.ts';
 import { Random } from '../../support/random.ts';
 
 const SECOND = 1000;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { BodyError, parseDelivery } from '../../../aggregate/alerts/formats/delivery.ts';
 import type { AlertItem } from '../../../aggregate/alerts/model/alert.ts';
 import type { DeliveryHead } from '../../../aggregate/alerts/model/event.ts';
-import { firing, prometheusBody } from '../../serve/alerts/service.ts';
+import { firing, prometheusBody } from '../../serve/alerts/made.ts';
 
 const RULES = { depth: 100, titleCharacters: 200, descriptionCharacters: 1000 };
 const HEAD: DeliveryHead = {

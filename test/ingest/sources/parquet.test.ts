@@ -4,9 +4,9 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { bareName, decompressed, readLines } from '../../../ingest/sources/lines.ts';
-import { temporaryDirectory } from '../../support/engine.ts';
 import { openStore } from '../../support/open-store.ts';
 import { recordedLines } from '../../support/recordings.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 // Parquet as other programs write it: of one document a row, its fields in columns.
 

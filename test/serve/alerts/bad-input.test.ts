@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { alertEvents } from '../../../aggregate/alerts/model/tables.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { firing, type Person, prometheusBody, Service, type Source } from './service.ts';
+import { firing, prometheusBody } from './made.ts';
+import { type Person, Service, type Source } from './service.ts';
 
 let service: Service;
 let ann: Person;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { firing, type Person, prometheusBody, Service, type Source } from './service.ts';
+import { firing, prometheusBody } from './made.ts';
+import { type Person, Service, type Source } from './service.ts';
 
 let service: Service;
 let ann: Person;

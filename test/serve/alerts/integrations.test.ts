@@ -2,7 +2,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { IntegrationCache } from '../../../serve/alerts/integrations/integration-cache.ts';
 import { openAlertServices } from '../../../serve/alerts/services.ts';
 import { until } from '../../infra/ports/opened.ts';
-import { firing, type Person, prometheusBody, Service } from './service.ts';
+import { firing, prometheusBody } from './made.ts';
+import { type Person, Service } from './service.ts';
 
 let service: Service;
 let ann: Person;

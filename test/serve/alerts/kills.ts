@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { ALERTS_TOPIC } from '../../../aggregate/alerts/model/event.ts';
 import { Engine } from '../../../aggregate/engine.ts';
 import { readConfig } from '../../../infra/config/config.ts';
-import { temporaryDirectory } from '../../support/engine.ts';
 import { Random } from '../../support/random.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { judge, type Verdict } from './accepted.ts';
 import { Senders, type Target } from './senders.ts';
 

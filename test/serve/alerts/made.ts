@@ -1,5 +1,4 @@
 import type { Random } from '../../support/random.ts';
-import { prometheusBody } from './service.ts';
 
 const FINGERPRINTS = Array.from({ length: 12 }, (_, i) =>
   (0x08dcd0f670d40000 + i).toString(16).padStart(16, '0').slice(-16),
@@ -35,3 +34,30 @@ export function madeBody(random: Random, spread = FINGERPRINTS.length): Record<s
 
 /** A few deliveries are named by their sender. */
 export const madeName = (random: Random): string => (random.chance(0.1) ? `name ${random.whole(1, 5)}` : '');
+
+/** A body of the Prometheus format around its items. */
+export const prometheusBody = (alerts: readonly unknown[], more: object = {}) => ({
+  receiver: 'rx',
+  status: 'firing',
+  alerts,
+  groupLabels: { alertname: 'A' },
+  commonLabels: { alertname: 'A' },
+  commonAnnotations: {},
+  externalURL: 'http://alertmanager.example:9093',
+  version: '4',
+  groupKey: '{}:{alertname="A"}',
+  truncatedAlerts: 0,
+  ...more,
+});
+
+/** An item of it. */
+export const firing = (more: object = {}) => ({
+  status: 'firing',
+  labels: { alertname: 'A', instance: 'h1' },
+  annotations: { summary: 'It broke' },
+  startsAt: '2026-11-21T03:10:27.487Z',
+  endsAt: '0001-01-01T00:00:00Z',
+  generatorURL: 'http://p/graph?g0.expr=up+%3D%3D+0&g0.tab=1',
+  fingerprint: '08dcd0f670d4fc40',
+  ...more,
+});

@@ -8,7 +8,8 @@ import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { launchBrowser } from '../../support/browser.ts';
 import { CHROMIUM, canRun } from '../../support/needed.ts';
-import { firing, prometheusBody, Service } from './service.ts';
+import { firing, prometheusBody } from './made.ts';
+import { Service } from './service.ts';
 
 const isPossible = canRun(CHROMIUM);
 /** Screenshots stay here, to be looked at. */

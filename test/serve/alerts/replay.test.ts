@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { Engine } from '../../../aggregate/engine.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { readConfig } from '../../../infra/config/config.ts';
-import { temporaryDirectory } from '../../support/engine.ts';
-import { firing, prometheusBody } from './service.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { firing, prometheusBody } from './made.ts';
 
 const BIN = fileURLToPath(new URL('../../../serve/bin.js', import.meta.url));
 const HEAD = {

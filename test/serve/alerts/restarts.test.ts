@@ -3,8 +3,8 @@ import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import { Engine } from '../../../aggregate/engine.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { readConfig } from '../../../infra/config/config.ts';
-import { temporaryDirectory } from '../../support/engine.ts';
 import { Random } from '../../support/random.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { madeBody, madeName } from './made.ts';
 import { type ReferenceEvent, replay } from './reference.ts';
 

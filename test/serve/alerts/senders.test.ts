@@ -7,8 +7,8 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { pause, until } from '../../infra/ports/opened.ts';
-import { type TemporaryDirectory, temporaryDirectory } from '../../support/engine.ts';
 import { canRun } from '../../support/needed.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../../support/temporary-directory.ts';
 import {
   ALERTMANAGER,
   freePort,

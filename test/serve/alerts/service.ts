@@ -8,7 +8,7 @@ import { createKey } from '../../../serve/identity/accounts/keys.ts';
 import { createUser } from '../../../serve/identity/accounts/people.ts';
 import type { User } from '../../../serve/identity/accounts/tables.ts';
 import { accountsOf } from '../../../serve/identity/engine-accounts.ts';
-import { temporaryDirectory } from '../../support/engine.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 /** A user of the service and the token that acts for them. */
 export interface Person {
@@ -134,30 +134,3 @@ function answered(reply: { statusCode: number; body: string; headers: object }):
     headers: reply.headers as Record<string, unknown>,
   };
 }
-
-/** A body of the Prometheus format around its items. */
-export const prometheusBody = (alerts: readonly unknown[], more: object = {}) => ({
-  receiver: 'rx',
-  status: 'firing',
-  alerts,
-  groupLabels: { alertname: 'A' },
-  commonLabels: { alertname: 'A' },
-  commonAnnotations: {},
-  externalURL: 'http://alertmanager.example:9093',
-  version: '4',
-  groupKey: '{}:{alertname="A"}',
-  truncatedAlerts: 0,
-  ...more,
-});
-
-/** An item of it. */
-export const firing = (more: object = {}) => ({
-  status: 'firing',
-  labels: { alertname: 'A', instance: 'h1' },
-  annotations: { summary: 'It broke' },
-  startsAt: '2026-11-21T03:10:27.487Z',
-  endsAt: '0001-01-01T00:00:00Z',
-  generatorURL: 'http://p/graph?g0.expr=up+%3D%3D+0&g0.tab=1',
-  fingerprint: '08dcd0f670d4fc40',
-  ...more,
-});

@@ -4,7 +4,7 @@ import { constants, gunzipSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, expect, it } from 'vitest';
 import type { SystemStatus } from '../../../aggregate/status/status.ts';
 import type { RunReport } from '../../../serve/cli/ingest.ts';
-import { temporaryDirectory } from '../../support/engine.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { linesOf, run } from './program.ts';
 
 const place = temporaryDirectory();

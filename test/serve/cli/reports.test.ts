@@ -5,7 +5,7 @@ import type { ChainCoverage } from '../../../aggregate/status/status.ts';
 import { readConfig } from '../../../infra/config/config.ts';
 import { exportCommand } from '../../../serve/cli/export.ts';
 import { madeBlock, madeExtrinsic } from '../../ingest/made.ts';
-import { temporaryDirectory } from '../../support/engine.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { linesOf, run, serve } from './program.ts';
 
 const place = temporaryDirectory();

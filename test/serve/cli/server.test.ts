@@ -7,7 +7,8 @@ import type { RunReport } from '../../../serve/cli/ingest.ts';
 import type { Rebuilt } from '../../../serve/cli/operator.ts';
 import { socketPaths } from '../../../serve/control.ts';
 import { contentOf, differences } from '../../support/content.ts';
-import { openEngine, temporaryDirectory } from '../../support/engine.ts';
+import { openEngine } from '../../support/engine.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { linesOf, run, serve } from './program.ts';
 
 const place = temporaryDirectory();

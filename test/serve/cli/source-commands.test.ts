@@ -9,7 +9,8 @@ import {
   recordedBlocks,
 } from '../../ingest/sources/fake-sidecar.ts';
 import { type Content, contentOf, differences } from '../../support/content.ts';
-import { ingestLines, openEngine, temporaryDirectory } from '../../support/engine.ts';
+import { ingestLines, openEngine } from '../../support/engine.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { begin, linesOf, run, serve } from './program.ts';
 
 const recorded = recordedBlocks('polkadot');

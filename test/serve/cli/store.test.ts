@@ -1,7 +1,8 @@
 import { accessSync, chmodSync, constants, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { openEngine, temporaryDirectory } from '../../support/engine.ts';
+import { openEngine } from '../../support/engine.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { linesOf, run } from './program.ts';
 
 const place = temporaryDirectory();

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Engine } from '../../../aggregate/engine.ts';
 import { readConfig } from '../../../infra/config/config.ts';
 import { buildApp } from '../../../serve/http/app.ts';
-import { type TemporaryDirectory, temporaryDirectory } from '../../support/engine.ts';
+import { type TemporaryDirectory, temporaryDirectory } from '../../support/temporary-directory.ts';
 import { ENDPOINTS, type Endpoint, OUR_PATHS, OURS_EVERYWHERE } from './endpoints.ts';
 
 /** Paths of the identity provider and of alerts, which have tests of their own. */

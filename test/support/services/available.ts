@@ -1,16 +1,11 @@
 import { spawnSync } from 'node:child_process';
+import { groups } from '../groups.ts';
 
-/** Tests that need Kafka, Redis or both. */
-const ON_SERVICES = [
-  'test/infra/ports/distributed.test.ts',
-  'test/distributed/alerts.test.ts',
-  'test/distributed/chaos.test.ts',
-  'test/distributed/faults.test.ts',
-  'test/distributed/metrics.test.ts',
-  'test/distributed/processes.test.ts',
-];
-/** Those that need them in containers, and the product too. */
+/** Tests that need the services in containers, and the product too. */
 const IN_CONTAINERS = ['test/distributed/containers.test.ts'];
+/** ClickHouse alone always starts: without a container it is the interface over the embedded engine. */
+const CLICKHOUSE_ALONE = ['test/infra/distributed/clickhouse.test.ts'];
+const ON_SERVICES = groups.services.filter((path) => ![...IN_CONTAINERS, ...CLICKHOUSE_ALONE].includes(path));
 
 const has = (command: string, ...args: string[]) => spawnSync(command, args, { timeout: 5000 }).status === 0;
 

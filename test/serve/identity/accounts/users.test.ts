@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from 'vitest';
-import { temporaryDirectory } from '../../../support/engine.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { linesOf, run, serve } from '../../cli/program.ts';
 
 const places: ReturnType<typeof temporaryDirectory>[] = [];

@@ -9,7 +9,7 @@ import { createUser } from '../../../../serve/identity/accounts/people.ts';
 import type { Application, User } from '../../../../serve/identity/accounts/tables.ts';
 import { accountsOf } from '../../../../serve/identity/engine-accounts.ts';
 import { register } from '../../../../serve/identity/oauth/applications.ts';
-import { temporaryDirectory } from '../../../support/engine.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { Browser } from './browser.ts';
 
 export const PASSWORD = 'four quiet words suffice';

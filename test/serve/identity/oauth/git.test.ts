@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { revokeGrant } from '../../../../serve/identity/accounts/grants.ts';
 import { createKey } from '../../../../serve/identity/accounts/keys.ts';
 import type { User } from '../../../../serve/identity/accounts/tables.ts';
-import { temporaryDirectory } from '../../../support/engine.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { aUser, openWorld, type World } from '../accounts/world.ts';
 import { aPair, party } from './flow.ts';
 import { startGitFront } from './git-front.ts';

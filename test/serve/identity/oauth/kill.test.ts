@@ -5,7 +5,7 @@ import { readConfig } from '../../../../infra/config/config.ts';
 import { createUser } from '../../../../serve/identity/accounts/people.ts';
 import { accountsOf } from '../../../../serve/identity/engine-accounts.ts';
 import { register } from '../../../../serve/identity/oauth/applications.ts';
-import { temporaryDirectory } from '../../../support/engine.ts';
+import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { type Server, serve } from '../../cli/program.ts';
 import { CALLBACK, PASSWORD } from '../accounts/world.ts';
 import type { Pair } from './flow.ts';

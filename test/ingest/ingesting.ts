@@ -1,0 +1,60 @@
+import { Readable } from 'node:stream';
+import { Engine } from '../../aggregate/engine.ts';
+import { raw, sql } from '../../infra/clickhouse/sql.ts';
+import { readConfig } from '../../infra/config/config.ts';
+import { deadLetters } from '../../ingest/raw/tables.ts';
+import { gate } from '../infra/ports/opened.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+export interface Ingesting {
+  readonly engine: Engine;
+  /** Takes in lines under a file's name. */
+  take(
+    name: string,
+    lines: readonly (string | object | Buffer)[],
+  ): Promise<Awaited<ReturnType<Engine['ingest']>>>;
+  letters(origin?: string): Promise<StoredDeadLetter[]>;
+  close(): Promise<void>;
+}
+
+export interface StoredDeadLetter {
+  readonly topic: string;
+  readonly origin: string;
+  readonly line: number;
+  readonly reason: string;
+  readonly bytes: string;
+  readonly size: number;
+}
+
+export async function openIngesting(settings: Record<string, string> = {}): Promise<Ingesting> {
+  const directory = temporaryDirectory();
+  const engine = await Engine.open(readConfig({ DATA_DIR: directory.path, ...settings }));
+  // What is taken in here is never asked for as a metric.
+  const { opened: closed, open: release } = gate();
+  const held = engine.aggregator.hold(() => closed);
+  return {
+    engine,
+    take: (name, lines) => engine.ingest(Readable.from([bytesOf(lines)]), { name }),
+    letters: (origin) =>
+      engine.runtime.store.rows<StoredDeadLetter>(
+        sql`SELECT topic, origin, line, reason, bytes, size FROM ${deadLetters} FINAL
+          WHERE ${origin === undefined ? raw('1') : sql`origin = ${origin}`} ORDER BY origin, line`,
+      ),
+    close: async () => {
+      await engine.close();
+      release();
+      await held;
+      directory[Symbol.dispose]();
+    },
+  };
+}
+
+function bytesOf(lines: readonly (string | object | Buffer)[]): Buffer {
+  const end = Buffer.from('\n');
+  return Buffer.concat(
+    lines.flatMap((line) => [
+      Buffer.isBuffer(line) ? line : Buffer.from(typeof line === 'string' ? line : JSON.stringify(line)),
+      end,
+    ]),
+  );
+}
