@@ -2,8 +2,7 @@ import type { Readable } from 'node:stream';
 import { applySchema, type Schema } from '../infra/clickhouse/schema.ts';
 import { sql } from '../infra/clickhouse/sql.ts';
 import type { Config } from '../infra/config/config.ts';
-import { alone } from '../infra/coordination/lease.ts';
-import { Mutex } from '../infra/coordination/mutex.ts';
+import { Locks, Mutex } from '../infra/coordination/lock.ts';
 import { type Numbers, Sequence, SharedSequence } from '../infra/coordination/sequence.ts';
 import { ProductError, reasonOf } from '../infra/errors.ts';
 import { openRuntime } from '../infra/open-runtime.ts';
@@ -79,9 +78,8 @@ export class Engine {
     const runtime = await openRuntime(config, Object.values(TOPICS), clock);
     try {
       const fsync = config.STORE_FSYNC ? ['fsync_after_insert = 1', 'fsync_part_directory = 1'] : [];
-      await alone(runtime.keyValue, 'schema', config.LEASE_MS, () =>
-        applySchema(runtime.store, schema, fsync),
-      );
+      const locks = new Locks(runtime.keyValue, { ttlMs: config.LEASE_MS });
+      await locks.run('schema', () => applySchema(runtime.store, schema, fsync));
       const newest = () => newestSequence(runtime);
       const numbers =
         config.PROFILE === 'distributed'

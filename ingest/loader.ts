@@ -1,6 +1,5 @@
 import { literal, sql } from '../infra/clickhouse/sql.ts';
-import { Lease } from '../infra/coordination/lease.ts';
-import type { Mutex } from '../infra/coordination/mutex.ts';
+import { Lease, type Mutex } from '../infra/coordination/lock.ts';
 import type { Numbers } from '../infra/coordination/sequence.ts';
 import { ProductError } from '../infra/errors.ts';
 import type { Message, Pieces, Runtime, StagedBatch } from '../infra/ports.ts';
@@ -152,15 +151,15 @@ export class Loader {
   async #known(load: () => Promise<void>): Promise<void> {
     this.#replaced.clear();
     for (;;) {
-      const lease = (await Lease.take(this.#runtime.keyValue, LOADING, this.#leaseMs)) as Lease;
+      const lease = (await Lease.acquire(this.#runtime.keyValue, LOADING, this.#leaseMs)) as Lease;
       try {
         await this.#touch([...this.#replaced.values()]);
         await load();
       } catch (error) {
-        await lease.end().catch(() => undefined);
+        await lease.release().catch(() => undefined);
         throw error;
       }
-      if (await lease.end()) return;
+      if (await lease.release()) return;
     }
   }
 

@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from '../../infra/clickhouse/sql.ts';
-import { alone, type Lease } from '../../infra/coordination/lease.ts';
-import { Mutex } from '../../infra/coordination/mutex.ts';
+import { type Lease, Locks, type Mutex } from '../../infra/coordination/lock.ts';
 import type { Numbers } from '../../infra/coordination/sequence.ts';
 import type { FailedJob, Runtime } from '../../infra/ports.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/registry.ts';
@@ -74,7 +73,7 @@ export class Aggregator {
   readonly #pallets: readonly string[];
   readonly #versions: Versions;
   /** Rounds and rebuilds never run side by side: an older window must not land after a newer one. */
-  readonly #turn = new Mutex();
+  readonly #locks: Locks;
   readonly #timers: NodeJS.Timeout[] = [];
   #progress: ComputeProgress = NOTHING;
   #roundsHeld = 0;
@@ -99,6 +98,7 @@ export class Aggregator {
       leaseMs,
       onComputed: (metric: string, version: bigint) => this.#versions.set(metric, version.toString()),
     };
+    this.#locks = new Locks(runtime.keyValue, { ttlMs: leaseMs });
     this.#work = shared ? new SharedWindowWork(work) : new OwnWindowWork(work);
     this.#pallets = [
       '',
@@ -239,13 +239,10 @@ export class Aggregator {
 
   /** One planner over all processes; what an interrupted one has left is done before the next plans. */
   async #alone<T>(work: (round: Lease) => Promise<T>): Promise<T> {
-    const { keyValue } = this.#runtime;
-    return this.#turn.run(async () => {
-      const { result, wasAlone } = await alone(keyValue, ROUND, this.#options.leaseMs, async (round) => {
-        await this.#work.clear();
-        return work(round);
-      });
-      if (!wasAlone) throw new Error(NOT_ALONE);
+    return this.#locks.run(ROUND, async (round) => {
+      await this.#work.clear();
+      const result = await work(round);
+      if (!(await round.isHeld())) throw new Error(NOT_ALONE);
       return result;
     });
   }

@@ -1,6 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { alone } from '../../infra/coordination/lease.ts';
-import type { Mutex } from '../../infra/coordination/mutex.ts';
+import { Locks, type Mutex } from '../../infra/coordination/lock.ts';
 import type { Numbers } from '../../infra/coordination/sequence.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Runtime } from '../../infra/ports.ts';
@@ -156,15 +155,19 @@ export class SharedWindowWork extends Replacer implements WindowWork {
   async start(): Promise<void> {
     const { runtime, concurrency, leaseMs } = this.options;
     const { queue, keyValue, store } = runtime;
+    const locks = new Locks(keyValue, { ttlMs: leaseMs });
     await queue.process<QueuedWindow>(WINDOWS, concurrency, async ({ window, run }) => {
       // A process that was away for longer than its lease may have written beside another one: it does it again.
       for (let isDone = false; !isDone; ) {
-        const done = await alone(keyValue, `window/${idOf(window)}`, leaseMs, () => this.replace(window));
-        if (done.result) {
-          await store.insert(ledgerWindows, [done.result]);
-          await tellVersion(keyValue, window.metric, String(done.result.version));
+        const [entry, isHeld] = await locks.run(`window/${idOf(window)}`, async (lease) => [
+          await this.replace(window),
+          await lease.isHeld(),
+        ]);
+        if (entry) {
+          await store.insert(ledgerWindows, [entry]);
+          await tellVersion(keyValue, window.metric, String(entry.version));
         }
-        isDone = done.wasAlone;
+        isDone = isHeld;
       }
       await keyValue.join(doneOf(run), idOf(window), DONE_MS);
     });

@@ -1,5 +1,5 @@
 import { DATABASE, raw, sql } from '../../infra/clickhouse/sql.ts';
-import { Mutex } from '../../infra/coordination/mutex.ts';
+import { Mutex } from '../../infra/coordination/lock.ts';
 import type { Store } from '../../infra/ports.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
 

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import type { Admin, Kafka, Producer } from 'kafkajs';
 import type { Config } from '../config/config.ts';
-import { Mutex } from '../coordination/mutex.ts';
+import { Mutex } from '../coordination/lock.ts';
 import { retryUntilReady } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';

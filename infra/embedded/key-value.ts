@@ -35,6 +35,7 @@ export class EmbeddedKeyValue implements KeyValue {
 
   async delete(key: string): Promise<void> {
     this.#entries.delete(key);
+    this.#groups.delete(key);
   }
 
   async increment(key: string, by: number, ttlMs: number): Promise<number> {

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { ALL_ROLES, type Engine, PROCESS_ROLES, type ProcessRole } from '../../aggregate/engine.ts';
 import type { Config } from '../../infra/config/config.ts';
-import { Lease } from '../../infra/coordination/lease.ts';
+import { Lease } from '../../infra/coordination/lock.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { type Claim, startFollowing } from '../../ingest/role.ts';
 import { openControl } from '../control.ts';
@@ -82,12 +82,12 @@ function claimOf({ runtime, config }: Engine): Claim {
   const { keyValue } = runtime;
   return async (chain, signal) => {
     for (;;) {
-      const lease = await Lease.take(keyValue, `follow/${chain}`, config.LEASE_MS, 1);
+      const lease = await Lease.acquire(keyValue, `follow/${chain}`, config.LEASE_MS, 1);
       if (!lease) {
         await pause(CLAIM_POLL_MS, undefined, { signal });
         continue;
       }
-      const release = async () => void (await lease.end().catch(() => false));
+      const release = async () => void (await lease.release().catch(() => false));
       const noted = await keyValue.get(`followed/${chain}`).catch(async (error) => {
         await release();
         throw error;

@@ -1,7 +1,8 @@
 import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Table } from '../../infra/clickhouse/table.ts';
+import { Batcher } from '../../infra/coordination/batcher.ts';
+import type { Locks } from '../../infra/coordination/lock.ts';
 import type { Clock, KeyValue, Store } from '../../infra/ports.ts';
-import type { Locks } from '../identity/accounts/locks.ts';
 import type { RecordColumns } from './record-table.ts';
 
 /** The result of a change: the new row, if it is to be written, and the value for the caller. */
@@ -15,6 +16,8 @@ const CHANGING = 'changing';
 const CACHED_MS = 60_000;
 /** A row that took longer than this to read is not put into the cache: it may be outdated. */
 const FILL_MS_MAX = 5_000;
+/** Rows of one statement. */
+const BATCH_LIMITS = { limits: [{ max: 500, of: () => 1 }] };
 
 export interface RecordContext {
   readonly store: Store;
@@ -30,22 +33,22 @@ export interface RecordContext {
 export class Records<Row extends RecordColumns> {
   readonly table: Table;
   readonly #context: RecordContext;
-  readonly #writes: Batched<Row, null>;
-  readonly #reads: Batched<string, Row | null>;
+  readonly #writes: Batcher<Row, null>;
+  readonly #reads: Batcher<string, Row | null>;
   readonly #listeners: ((row: Row) => void)[] = [];
 
   constructor(context: RecordContext, table: Table) {
     this.table = table;
     this.#context = context;
-    this.#writes = new Batched(async (rows) => {
+    this.#writes = new Batcher(async (rows) => {
       await context.store.insert(table, rows as never);
       return rows.map(() => null);
-    });
-    this.#reads = new Batched(async (ids) => {
+    }, BATCH_LIMITS);
+    this.#reads = new Batcher(async (ids) => {
       const rows = await context.store.rows<Row>(sql`SELECT * FROM ${table} FINAL WHERE id IN ${[...ids]}`);
       const found = new Map(rows.map((row) => [row.id, row]));
       return ids.map((id) => found.get(id) ?? null);
-    });
+    }, BATCH_LIMITS);
   }
 
   /** Registers a listener that this process calls with the new row after each change. */
@@ -121,44 +124,5 @@ export class Records<Row extends RecordColumns> {
 
   #key(id: string): string {
     return `${this.table.name}/${id}`;
-  }
-}
-
-const BATCH_MAX = 500;
-
-/**
- * Collects what comes in while the last batch is on its way, so that many callers share one statement. One batch at
- * a time: what an insert costs the engine hardly depends on its rows.
- */
-class Batched<Item, Result> {
-  readonly #work: (items: readonly Item[]) => Promise<readonly Result[]>;
-  #waiting: { item: Item; done: (result: Result) => void; failed: (error: unknown) => void }[] = [];
-  #isRunning = false;
-
-  constructor(work: (items: readonly Item[]) => Promise<readonly Result[]>) {
-    this.#work = work;
-  }
-
-  add(item: Item): Promise<Result> {
-    return new Promise((done, failed) => {
-      this.#waiting.push({ item, done, failed });
-      if (!this.#isRunning) void this.#run();
-    });
-  }
-
-  async #run(): Promise<void> {
-    this.#isRunning = true;
-    // Whoever asks in the same turn of the event loop comes along.
-    await Promise.resolve();
-    while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, BATCH_MAX);
-      try {
-        const results = await this.#work(batch.map(({ item }) => item));
-        for (const [i, { done }] of batch.entries()) done(results[i] as Result);
-      } catch (error) {
-        for (const { failed } of batch) failed(error);
-      }
-    }
-    this.#isRunning = false;
   }
 }

@@ -1,8 +1,8 @@
 import type { z } from 'zod';
+import { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, KeyValue, Store } from '../../../infra/ports.ts';
 import { type RecordContext, Records } from '../../records/records.ts';
 import type { accountSettings } from '../settings.ts';
-import { Locks } from './locks.ts';
 import { Seal } from './secrets.ts';
 import {
   type Application,
@@ -36,6 +36,9 @@ export interface Accounts extends RecordContext {
   readonly uses: Uses;
 }
 
+/** A request fails when another process holds the lock of a record for longer. */
+const RECORD_LOCKS = { ttlMs: 30_000, waitMsMax: 20_000 };
+
 /**
  * Opens the identity domain; the schema must have been applied. A process calls it once: caches are invalidated by
  * the changes of this one instance.
@@ -51,7 +54,7 @@ export function openAccounts({
   clock: Clock;
   settings: IdentitySettings;
 }): Accounts {
-  const context: RecordContext = { store, keyValue, clock, locks: new Locks(keyValue) };
+  const context: RecordContext = { store, keyValue, clock, locks: new Locks(keyValue, RECORD_LOCKS) };
   return {
     ...context,
     settings,

@@ -1,5 +1,5 @@
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
-import { Mutex } from '../../../infra/coordination/mutex.ts';
+import { Mutex } from '../../../infra/coordination/lock.ts';
 
 export const PASSWORD_CHARACTERS_MIN = 10;
 export const PASSWORD_CHARACTERS_MAX = 256;

@@ -1,5 +1,6 @@
-import { describe, expect, test } from 'vitest';
-import { Sequence } from '../../../infra/coordination/sequence.ts';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { Sequence, SharedSequence, sequenceAt } from '../../../infra/coordination/sequence.ts';
+import { EmbeddedKeyValue } from '../../../infra/embedded/key-value.ts';
 
 describe('the order of reading', () => {
   test('every number is given once, in growing order, also within one millisecond', () => {
@@ -51,5 +52,36 @@ describe('the order of reading', () => {
       expect(first >= end).toBe(true);
       end = first + BigInt(size);
     }
+  });
+});
+
+describe('the numbers that processes share', () => {
+  let now: number;
+  let keys: EmbeddedKeyValue;
+  beforeEach(() => {
+    now = 1_700_000_000_000;
+    keys = new EmbeddedKeyValue({ now: () => now });
+  });
+  afterEach(() => keys.close());
+  const clock = (offset: number) => ({ now: () => now + offset });
+  const open = (newest = 0n, offset = 0) => new SharedSequence(keys, clock(offset), async () => newest);
+
+  test('grow over all of them, whatever their clocks say', async () => {
+    const [early, late] = [open(0n, -50_000), open(0n, 50_000)];
+    const taken: bigint[] = [];
+    for (let i = 0; i < 20; i++) taken.push(await (i % 2 === 0 ? late : early).take(1 + (i % 3)));
+    expect(taken).toEqual([...taken].sort((a, b) => (a < b ? -1 : 1)));
+    expect(new Set(taken).size).toBe(20);
+  });
+
+  test('begin above the newest of the store, also when they were forgotten and the clock went back', async () => {
+    const newest = sequenceAt(now + 1_000_000);
+    const process = open(newest);
+    expect(await process.take(1)).toBe(newest + 1n);
+    await keys.delete('sequence');
+    now -= 500_000;
+    expect(await process.take(1)).toBeGreaterThan(newest + 1n);
+    await keys.delete('sequence');
+    expect(await open(newest + 7n).take(1)).toBeGreaterThan(newest + 7n);
   });
 });

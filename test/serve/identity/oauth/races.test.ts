@@ -86,7 +86,7 @@ describe.each([
 describe('keyValue, emptied at any moment,', () => {
   const idOf = (token: string) => token.slice(4, 26);
   const empty = async (id: string) => {
-    for (const key of [`grants/${id}`, `lock/grants/${id}`]) await world.engine.runtime.keyValue.delete(key);
+    for (const key of [`grants/${id}`, `locks/grants/${id}`]) await world.engine.runtime.keyValue.delete(key);
   };
 
   test('lets no code work twice, and nothing that was revoked come alive', async () => {

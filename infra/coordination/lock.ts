@@ -1,0 +1,124 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
+import type { KeyValue } from '../ports.ts';
+
+/** Runs work one at a time within this process, in the order of the calls. */
+export class Mutex {
+  #last: Promise<unknown> = Promise.resolve();
+
+  run<T>(work: () => Promise<T>): Promise<T> {
+    const result = this.#last.then(work);
+    this.#last = result.catch(() => undefined);
+    return result;
+  }
+}
+
+/**
+ * A membership of a group that is prolonged until it is released. It expires when its process dies. It is lost when
+ * the process was stalled for longer than the lease or `keyValue` was emptied; the holder then repeats its work.
+ */
+export class Lease {
+  readonly #keyValue: KeyValue;
+  readonly #key: string;
+  readonly #member: string;
+  readonly #ttlMs: number;
+  readonly #timer: NodeJS.Timeout;
+  #isLost = false;
+
+  private constructor(keyValue: KeyValue, key: string, member: string, ttlMs: number) {
+    this.#keyValue = keyValue;
+    this.#key = key;
+    this.#member = member;
+    this.#ttlMs = ttlMs;
+    // While `keyValue` is away the lease may still be valid: `isHeld` and `release` find out.
+    this.#timer = setInterval(() => void this.#prolong().catch(() => undefined), ttlMs / 4).unref();
+  }
+
+  /** Joins the group; null when it has `membersMax` members already. 0 means no limit. */
+  static async acquire(
+    keyValue: KeyValue,
+    key: string,
+    ttlMs: number,
+    membersMax = 0,
+  ): Promise<Lease | null> {
+    const member = randomUUID();
+    const isMember = await keyValue.join(key, member, ttlMs, membersMax);
+    return isMember ? new Lease(keyValue, key, member, ttlMs) : null;
+  }
+
+  /** Prolongs the lease; false when it is lost, or so old by now that a write might meet the next holder. */
+  async isHeld(): Promise<boolean> {
+    const asked = performance.now();
+    await this.#prolong();
+    return !this.#isLost && performance.now() - asked < this.#ttlMs / 2;
+  }
+
+  /** Throws when the lease is lost. Call it right before a durable write. */
+  async ensure(): Promise<void> {
+    if (!(await this.isHeld())) throw new Error(`the lock ${this.#key} was lost before its work was done`);
+  }
+
+  /** Leaves the group; false when the lease was lost before. */
+  async release(): Promise<boolean> {
+    clearInterval(this.#timer);
+    return (await this.#keyValue.leave(this.#key, this.#member)) && !this.#isLost;
+  }
+
+  async #prolong(): Promise<void> {
+    if (!(await this.#keyValue.prolong(this.#key, this.#member, this.#ttlMs))) this.#isLost = true;
+  }
+}
+
+export interface LockOptions {
+  /** Time after which the lock of a process that died is free. */
+  readonly ttlMs: number;
+  /** Time after which a process no longer waits for a lock of another process. */
+  readonly waitMsMax?: number;
+}
+
+const POLL_MS_MAX = 25;
+
+/** Locks by name: in the order of the calls within a process, and one at a time over all processes. */
+export class Locks {
+  readonly #keyValue: KeyValue;
+  readonly #options: Required<LockOptions>;
+  readonly #queues = new Map<string, { mutex: Mutex; users: number }>();
+
+  constructor(keyValue: KeyValue, options: LockOptions) {
+    this.#keyValue = keyValue;
+    this.#options = { waitMsMax: Number.POSITIVE_INFINITY, ...options };
+  }
+
+  /** Runs work under a lock. The work asks its lease whether the lock is still held. */
+  async run<T>(name: string, work: (lease: Lease) => Promise<T>): Promise<T> {
+    const queue = this.#queues.get(name) ?? { mutex: new Mutex(), users: 0 };
+    this.#queues.set(name, queue);
+    queue.users++;
+    try {
+      return await queue.mutex.run(() => this.#runExclusively(`locks/${name}`, work));
+    } finally {
+      if (--queue.users === 0) this.#queues.delete(name);
+    }
+  }
+
+  async #runExclusively<T>(key: string, work: (lease: Lease) => Promise<T>): Promise<T> {
+    const lease = await this.#acquire(key);
+    try {
+      return await work(lease);
+    } finally {
+      // A lease that cannot be released expires.
+      await lease.release().catch(() => false);
+    }
+  }
+
+  async #acquire(key: string): Promise<Lease> {
+    const { ttlMs, waitMsMax } = this.#options;
+    const asked = performance.now();
+    for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, POLL_MS_MAX)) {
+      const lease = await Lease.acquire(this.#keyValue, key, ttlMs, 1);
+      if (lease) return lease;
+      if (performance.now() - asked > waitMsMax) throw new Error(`the lock ${key} is held for too long`);
+      await setTimeout(waitMs);
+    }
+  }
+}
