@@ -1,8 +1,9 @@
 import { keyOf } from '../chains/address.ts';
 import { parseAmount } from './amount.ts';
+import { type EVENT_FIELDS, type FieldKind, fieldsOfEvent, type KnownEvent } from './event-fields.ts';
 
-// What the positions of the coretime broker's events mean. Each part of `data` comes as the text of its JSON
-// value: strings and numbers plain, null as an empty text.
+// Events of the coretime broker with their fields named. Each part of `data` comes as the text of its JSON value:
+// strings and numbers plain, null as an empty text.
 
 /** A span of timeslices on a core; of the core's 80 parts, those whose bits are set in the mask. */
 export type RegionId = { begin: number; core: number; mask: string };
@@ -11,67 +12,60 @@ export type Workload = { mask: string; assignment: Assignment }[];
 
 type Data = readonly string[];
 
-const READERS = {
-  SaleInitialized: (data: Data) => ({
-    sale_start: whole(data[0]),
-    leadin_length: whole(data[1]),
-    start_price: planck(data[2]),
-    end_price: planck(data[3]),
-    region_begin: whole(data[4]),
-    region_end: whole(data[5]),
-    ideal_cores_sold: whole(data[6]),
-    cores_offered: whole(data[7]),
-  }),
-  Purchased: (data: Data) => ({
-    who: account(data[0]),
-    region: regionId(data[1]),
-    price: planck(data[2]),
-    duration: whole(data[3]),
-  }),
-  Renewed: (data: Data) => ({
-    who: account(data[0]),
-    price: planck(data[1]),
-    old_core: whole(data[2]),
-    core: whole(data[3]),
-    begin: whole(data[4]),
-    duration: whole(data[5]),
-    workload: workload(data[6]),
-  }),
-  Transferred: (data: Data) => ({
-    region: regionId(data[0]),
-    duration: whole(data[1]),
-    old_owner: accountOrNobody(data[2]),
-    owner: accountOrNobody(data[3]),
-  }),
-  Partitioned: (data: Data) => ({ region: regionId(data[0]), parts: regionPair(data[1]) }),
-  Interlaced: (data: Data) => ({ region: regionId(data[0]), parts: regionPair(data[1]) }),
-  Assigned: (data: Data) => ({
-    region: regionId(data[0]),
-    duration: whole(data[1]),
-    task: whole(data[2]),
-  }),
-  Pooled: (data: Data) => ({ region: regionId(data[0]), duration: whole(data[1]) }),
-  RegionDropped: (data: Data) => ({ region: regionId(data[0]), duration: whole(data[1]) }),
-  AssignmentRemoved: (data: Data) => ({ region: regionId(data[0]) }),
-  RegionUnpooled: (data: Data) => ({ region: regionId(data[0]) }),
+/** What each kind of field is read as; `any` is not read. */
+interface FieldTypes {
+  account: string;
+  amount: bigint;
+  whole: number;
+  region: RegionId;
+  region_pair: [RegionId, RegionId];
+  optional_account: string | null;
+  workload: Workload;
+}
+type ReadKind = keyof FieldTypes;
+
+const READERS: { readonly [Kind in ReadKind]: (text: string | undefined) => FieldTypes[Kind] } = {
+  account,
+  amount: planck,
+  whole,
+  region: regionId,
+  region_pair: regionPair,
+  optional_account: (text) => (text === '' ? null : account(text)),
+  workload,
 };
 
-export type BrokerEventKind = keyof typeof READERS;
+type EventName<Kind extends string> = `broker.${Kind}`;
+export type BrokerEventKind = KnownEvent extends infer Name
+  ? Name extends EventName<infer Kind>
+    ? Kind
+    : never
+  : never;
+
+type Fields<Kind extends BrokerEventKind> = (typeof EVENT_FIELDS)[EventName<Kind>]['fields'];
+type Read<Of> = {
+  -readonly [Name in keyof Of as Of[Name] extends ReadKind ? Name : never]: FieldTypes[Of[Name] & ReadKind];
+};
 export type BrokerEvent = {
-  [Kind in BrokerEventKind]: { kind: Kind } & ReturnType<(typeof READERS)[Kind]>;
+  [Kind in BrokerEventKind]: { kind: Kind } & Read<Fields<Kind>>;
 }[BrokerEventKind];
 export type BrokerEventOf<Kind extends BrokerEventKind> = Extract<BrokerEvent, { kind: Kind }>;
 
 /** The event with its fields named; null when a field is not what its position says, or for another event. */
 export function readBrokerEvent(kind: string, data: Data): BrokerEvent | null {
-  if (!Object.hasOwn(READERS, kind)) return null;
+  const fields = fieldsOfEvent(`broker.${kind}`);
+  if (fields === undefined) return null;
   try {
-    return { kind, ...READERS[kind as BrokerEventKind](data) } as BrokerEvent;
+    const read = fields.flatMap(([name, type], position) =>
+      isRead(type) ? [[name, READERS[type](data[position])] as const] : [],
+    );
+    return { kind, ...Object.fromEntries(read) } as BrokerEvent;
   } catch (error) {
     if (error instanceof Unreadable) return null;
     throw error;
   }
 }
+
+const isRead = (kind: FieldKind): kind is ReadKind => Object.hasOwn(READERS, kind);
 
 class Unreadable extends Error {}
 
@@ -92,8 +86,6 @@ function account(text: string | undefined): string {
   if (key === null) throw new Unreadable();
   return key;
 }
-
-const accountOrNobody = (text: string | undefined) => (text === '' ? null : account(text));
 
 function regionId(value: unknown): RegionId {
   const { begin, core, mask } = record(typeof value === 'string' ? json(value) : value);

@@ -1,19 +1,16 @@
 // Pallets and calls are spelled several ways: by Sidecar (`balances.transferKeepAlive`), by metadata
 // (`Balances.transfer_keep_alive`), and by the runtime of their time (`parasInherent`, `paraInherent`).
 
+import { RENAMED_PALLETS } from './renamed.ts';
+
 export type CallName = { pallet: string; call: string };
 
-/** Pallets that were renamed, by their older names. */
-const PALLET_ALIASES: ReadonlyMap<string, string> = new Map([
-  ['parasInherent', 'paraInherent'],
-  ['parasInclusion', 'paraInclusion'],
-  ['electionsPhragmen', 'phragmenElection'],
-]);
+const renamed = new Map(Object.entries(RENAMED_PALLETS));
 
 /** The pallet's present name in lowerCamel. */
 export function palletName(raw: string): string {
   const name = lowerCamel(raw);
-  return PALLET_ALIASES.get(name) ?? name;
+  return renamed.get(name) ?? name;
 }
 
 export function lowerCamel(raw: string): string {

@@ -1,6 +1,7 @@
 import { count, day as date, name, real } from '../../../infra/clickhouse/columns.ts';
 import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { canonicalCalls, canonicalEvents, type Window } from '../../../ingest/raw/canonical.ts';
+import { fieldSql } from '../../../ingest/raw/views/event-facts.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { nativeSql, usdExactSql, usdSql } from '../shared/amounts.ts';
 import {
@@ -24,7 +25,7 @@ const eventCounts = (window: Window): Sql => sql`
     countIf(event IN ('Transfer', 'Transferred')) AS num_transfers_combined,
     countIf(pallet IN ('xcmpQueue', 'dmpQueue', 'parachainSystem') OR event = 'Processed') AS num_xcm_messages,
     countIf((pallet = 'xcmpQueue' AND event = 'Fail') OR event = 'ProcessingFailed'
-      OR (event = 'Processed' AND data[4] = 'false')) AS num_xcm_failed,
+      OR (event = 'Processed' AND ${raw(fieldSql('messageQueue.Processed', 'success', 'data'))} = 'false')) AS num_xcm_failed,
     countIf(event = 'NewAccount') AS num_new_accounts, countIf(event = 'KilledAccount') AS num_killed_accounts,
     countIf(event = 'Remarked') AS num_remarked,
     countIf(event = 'ExtrinsicSuccess') AS num_extrinsic_success,

@@ -1,6 +1,7 @@
 import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
+import { fieldSql } from '../../../ingest/raw/views/event-facts.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { amountColumns, amounts } from '../shared/native-amounts.ts';
 import { regionBegin } from './coretime-filters.ts';
@@ -15,6 +16,8 @@ import {
 } from './folds/coretime-facts.ts';
 import { TIMESLICE_BLOCKS } from './folds/coretime-regions.ts';
 import { SALE_EVENTS, type Sale, salesOf, spent } from './folds/coretime-sales.ts';
+
+const sold = (field: 'region_begin' | 'region_end') => raw(fieldSql('broker.SaleInitialized', field, 'data'));
 
 export const coretimeSale = metric({
   record: 'CoretimeSale',
@@ -61,7 +64,7 @@ export const coretimeSale = metric({
   lookbackDays: 1,
   select: ({ relay_chain }) => {
     const opened = brokerEvents(relay_chain, ['SaleInitialized']);
-    const ends = sql`SELECT toUInt64OrZero(arrayJoin([data[5], data[6]])) * ${TIMESLICE_BLOCKS} FROM (${opened})`;
+    const ends = sql`SELECT toUInt64OrZero(arrayJoin([${sold('region_begin')}, ${sold('region_end')}])) * ${TIMESLICE_BLOCKS} FROM (${opened})`;
     return oldestFirst(
       brokerEvents(relay_chain, SALE_EVENTS),
       coretimeConfigs(relay_chain),

@@ -1,81 +1,55 @@
+import {
+  EVENT_FIELDS,
+  type FieldKind,
+  type FieldOf,
+  fieldsOfEvent,
+  type KnownEvent,
+  lengthsOf,
+  positionOf,
+} from '../../decode/event-fields.ts';
+
 /**
- * What the positions of an event's data mean, for the events that facts are read from. An event whose length is
- * not listed is refused: it stays an event, but no fact is taken from it.
+ * SQL that takes facts from the data of events, by the positions in `decode/event-fields.ts`. An event whose length
+ * is not listed there is refused: it stays an event, but no fact is taken from it.
  */
-interface EventFact {
-  readonly lengths: readonly number[];
-  /** Zero-based positions. */
-  readonly account?: number;
-  readonly counterparty?: number;
-  /** `last` where runtimes put more fields before it. */
-  readonly amount?: number | 'last';
-  /** A further amount, which must be readable too. */
-  readonly secondAmount?: number;
-  /** Whole numbers, where the event has as many fields. */
-  readonly indexes?: readonly number[];
-  readonly flag?: 3;
-  /** Regions of coretime: one, and the two that it became. */
-  readonly region?: 0 | 1;
-  readonly parts?: 1;
-}
 
-export const EVENT_FACTS: Readonly<Record<string, EventFact>> = {
-  // Kusama's first runtimes carried the fee as a fourth field.
-  'balances.Transfer': { lengths: [3, 4], account: 0, counterparty: 1, amount: 2 },
-  'balances.Deposit': { lengths: [2], account: 0, amount: 1 },
-  'balances.Withdraw': { lengths: [2], account: 0, amount: 1 },
-  'system.NewAccount': { lengths: [1], account: 0 },
-  'system.KilledAccount': { lengths: [1], account: 0 },
-  'treasury.Deposit': { lengths: [1], amount: 0 },
-  'transactionPayment.TransactionFeePaid': { lengths: [3], account: 0, amount: 1 },
-  'messageQueue.Processed': { lengths: [4], flag: 3 },
-  'staking.Rewarded': { lengths: [2, 3], account: 0, amount: 'last' },
-  'staking.Slashed': { lengths: [2], account: 0, amount: 1 },
-  'staking.PayoutStarted': { lengths: [2, 4], indexes: [0] },
-  'nominationPools.PaidOut': { lengths: [3], account: 0, amount: 2 },
-  'revive.Instantiated': { lengths: [2], account: 0, counterparty: 1 },
-  'revive.ContractEmitted': { lengths: [3], account: 0 },
-  'revive.EthExtrinsicRevert': { lengths: [1] },
-  'ethereum.Executed': { lengths: [4, 5], account: 0, counterparty: 1 },
-  'paraInclusion.CandidateIncluded': { lengths: [4] },
-  'broker.SaleInitialized': { lengths: [8], amount: 2, secondAmount: 3, indexes: [0, 1, 4, 5, 6, 7] },
-  'broker.Purchased': { lengths: [4], account: 0, amount: 2, region: 1, indexes: [3] },
-  'broker.Renewed': { lengths: [7], account: 0, amount: 1, indexes: [2, 3, 4, 5] },
-  'broker.Transferred': { lengths: [4], region: 0, indexes: [1] },
-  'broker.Partitioned': { lengths: [2], region: 0, parts: 1 },
-  'broker.Interlaced': { lengths: [2], region: 0, parts: 1 },
-  'broker.Assigned': { lengths: [3], region: 0, indexes: [1, 2] },
-  'broker.Pooled': { lengths: [2], region: 0, indexes: [1] },
-  'broker.RegionDropped': { lengths: [2], region: 0, indexes: [1] },
-  'broker.AssignmentRemoved': { lengths: [1], region: 0 },
-  'broker.RegionUnpooled': { lengths: [2], region: 0 },
-  'convictionVoting.Voted': { lengths: [2, 3], account: 0, indexes: [2] },
-  'referenda.Submitted': { lengths: [3], indexes: [0, 1] },
-  'referenda.DecisionDepositPlaced': { lengths: [3], amount: 2, indexes: [0] },
-  'referenda.DecisionStarted': { lengths: [4], indexes: [0, 1] },
-  'referenda.ConfirmStarted': { lengths: [1], indexes: [0] },
-  'referenda.ConfirmAborted': { lengths: [1], indexes: [0] },
-  'referenda.Confirmed': { lengths: [2], indexes: [0] },
-  'referenda.Approved': { lengths: [1], indexes: [0] },
-  'referenda.Rejected': { lengths: [2], indexes: [0] },
-  'referenda.TimedOut': { lengths: [2], indexes: [0] },
-  'referenda.Cancelled': { lengths: [2], indexes: [0] },
-  'referenda.Killed': { lengths: [2], indexes: [0] },
-  'bounties.BountyProposed': { lengths: [1], indexes: [0] },
-  'bounties.BountyBecameActive': { lengths: [1], indexes: [0] },
-  'childBounties.Added': { lengths: [2], indexes: [0, 1] },
-  'childBounties.Awarded': { lengths: [3], account: 2, indexes: [0, 1] },
-  'childBounties.Claimed': { lengths: [4], account: 3, amount: 2, indexes: [0, 1] },
-  'childBounties.Canceled': { lengths: [2], indexes: [0, 1] },
-};
+const names = Object.keys(EVENT_FIELDS) as KnownEvent[];
 
-const facts = Object.values(EVENT_FACTS);
+/** Zero-based positions of the fields of a kind. */
+const positionsOf = (event: KnownEvent, kind: FieldKind): number[] =>
+  (fieldsOfEvent(event) ?? []).flatMap(([, given], position) => (given === kind ? [position] : []));
+
+const facts = names.map((event) => {
+  const [account, counterparty] = positionsOf(event, 'account');
+  const [amount, secondAmount] = positionsOf(event, 'amount');
+  return {
+    lengths: lengthsOf(event),
+    account,
+    counterparty,
+    amount: positionsOf(event, 'last_amount').length > 0 ? ('last' as const) : amount,
+    secondAmount,
+    indexes: positionsOf(event, 'whole'),
+    flag: positionsOf(event, 'flag')[0],
+    region: positionsOf(event, 'region')[0],
+    parts: positionsOf(event, 'region_pair')[0],
+  };
+});
 const list = (values: readonly unknown[]) => `[${values.join(', ')}]`;
+
+/** A field of an event's data. */
+export const fieldSql = <Event extends KnownEvent>(event: Event, field: FieldOf<Event>, data: string) =>
+  `${data}[${positionOf(event, field) + 1}]`;
+
+/** Whether an event's data has one of the numbers of fields that are known of it. */
+export const isComplete = (event: KnownEvent, data: string) => {
+  const lengths = lengthsOf(event);
+  return `length(${data}) ${lengths.length === 1 ? `= ${lengths[0]}` : `IN (${lengths.join(', ')})`}`;
+};
 
 /** Which of these events it is, counted from one; 0 for any other. One look-up by name, then all else by number. */
 export function factSql(name: string): string {
-  const names = Object.keys(EVENT_FACTS).map((event) => `'${event}'`);
-  return `transform(${name}, ${list(names)}, ${list(facts.map((_, i) => i + 1))}, 0)`;
+  const quoted = names.map((event) => `'${event}'`);
+  return `transform(${name}, ${list(quoted)}, ${list(facts.map((_, i) => i + 1))}, 0)`;
 }
 
 type Part = 'account' | 'counterparty' | 'amount' | 'secondAmount';
@@ -92,7 +66,7 @@ export const partSql = (fact: string, data: string, part: Part) => `${data}[${po
 /** Why no fact is taken from an event; empty when one is, or when none is looked for. */
 export function refusedSql(fact: string, data: string, columns: Readonly<Record<Part, string>>): string {
   const lengths = list(facts.map((known) => list(known.lengths)));
-  const indexes = list(facts.map(({ indexes = [] }) => list(indexes.map((position) => position + 1))));
+  const indexes = list(facts.map(({ indexes }) => list(indexes.map((position) => position + 1))));
   const has = (part: Part) => `${positionSql(fact, part)} != 0`;
   const region = `${data}[if(${isWith(fact, 'region', 1)}, 2, 1)]`;
   const isNoRegion = `arrayExists(text -> NOT ${isRegion('text')}, if(${isWith(fact, 'parts')}, arrayConcat([${region}], JSONExtractArrayRaw(${data}[2])), [${region}]))`;

@@ -1,8 +1,9 @@
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { landingTable, view } from '../../../infra/clickhouse/table.ts';
+import type { FieldOf } from '../../decode/event-fields.ts';
 import { blocksIn, everyRow, everyRowColumns } from '../block-landing.ts';
 import { events } from '../tables.ts';
-import { factSql, partSql, refusedSql } from './event-facts.ts';
+import { factSql, fieldSql, isComplete, partSql, refusedSql } from './event-facts.ts';
 import {
   addressSql,
   amountSql,
@@ -46,10 +47,13 @@ export const unfoldedEvents = view(
     list.method.pallet AS pallet_given, list.method.method AS event_given, list.data AS data_given`,
 );
 
+const included = (field: FieldOf<'paraInclusion.CandidateIncluded'>) =>
+  fieldSql('paraInclusion.CandidateIncluded', field, 'data_given');
+
 /** Parachain heads are most of a relay block's bytes; of them only the para and its core are kept. */
 const keptData = `multiIf(
     pallet != 'paraInclusion', data_given,
-    event = 'CandidateIncluded' AND length(data_given) = 4, [JSONExtractString(data_given[1], 'descriptor', 'paraId'), data_given[3]],
+    event = 'CandidateIncluded' AND ${isComplete('paraInclusion.CandidateIncluded', 'data_given')}, [JSONExtractString(${included('receipt')}, 'descriptor', 'paraId'), ${included('core_index')}],
     CAST([], 'Array(String)'))`;
 
 export const eventRows = view(

@@ -1,8 +1,10 @@
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { landingTable, view } from '../../../infra/clickhouse/table.ts';
 import { domainSql } from '../../decode/domain.ts';
+import type { FieldOf } from '../../decode/event-fields.ts';
 import { blocksIn, everyRow, everyRowColumns } from '../block-landing.ts';
 import { extrinsics } from '../tables.ts';
+import { fieldSql, isComplete } from './event-facts.ts';
 import { addressSql, amountSql, callSql, inSteps, keySql, palletSql, palletWrittenSql } from './parse-sql.ts';
 
 /**
@@ -77,11 +79,17 @@ const fee = `multiIf(
     pays_fee = 'false', toUInt128(0),
     length(shares) > 0, arraySum(shares),
     NULL)`;
-const paidFees = eventData(`${eventIs('transactionPayment', 'TransactionFeePaid')} AND length(d) = 3`);
-const deposits = eventData(
-  `(${eventIs('treasury', 'Deposit')} AND length(d) = 1) OR (author != '' AND ${eventIs('balances', 'Deposit')} AND length(d) = 2)`,
+const paidFees = eventData(
+  `${eventIs('transactionPayment', 'TransactionFeePaid')} AND ${isComplete('transactionPayment.TransactionFeePaid', 'd')}`,
 );
-const share = `multiIf(length(d) = 1, d[1], ${keySql(addressSql('d[1]'))} = ${keySql(addressSql('author'))}, d[2], '')`;
+const isTreasuryDeposit = isComplete('treasury.Deposit', 'd');
+const deposits = eventData(
+  `(${eventIs('treasury', 'Deposit')} AND ${isTreasuryDeposit}) OR (author != '' AND ${eventIs('balances', 'Deposit')} AND ${isComplete('balances.Deposit', 'd')})`,
+);
+const depositTo = (field: 'who' | 'amount') => fieldSql('balances.Deposit', field, 'd');
+const share = `multiIf(${isTreasuryDeposit}, ${fieldSql('treasury.Deposit', 'value', 'd')}, ${keySql(addressSql(depositTo('who')))} = ${keySql(addressSql('author'))}, ${depositTo('amount')}, '')`;
+
+const executed = (field: FieldOf<'ethereum.Executed'>) => fieldSql('ethereum.Executed', field, 'evm_data');
 
 export const extrinsicRows = view(
   'extrinsics_in_to_extrinsics',
@@ -92,12 +100,12 @@ export const extrinsicRows = view(
     multiIf(
       isNull(success), NULL,
       success = 0, 0,
-      evm_call, match(evm_data[4], '^[{] *"[Ss]ucceed"'),
+      evm_call, match(${raw(executed('exit_reason'))}, '^[{] *"[Ss]ucceed"'),
       revive_call, NOT ${raw(hasEvent('revive', 'EthExtrinsicRevert'))},
       1) AS succeeded,
     NOT signed AND (evm_call OR revive_call) AS ethereum,
-    multiIf(NOT ethereum, '', revive_call, unhex(substring(recovered_sender, 3)), ${raw(keySql('evm_data[1]'))}) AS ethereum_from,
-    multiIf(NOT ethereum, '', revive_call, unhex(substring(recovered_receiver, 3)), ${raw(keySql('evm_data[2]'))}) AS ethereum_to,
+    multiIf(NOT ethereum, '', revive_call, unhex(substring(recovered_sender, 3)), ${raw(keySql(executed('from')))}) AS ethereum_from,
+    multiIf(NOT ethereum, '', revive_call, unhex(substring(recovered_receiver, 3)), ${raw(keySql(executed('to')))}) AS ethereum_to,
     ${raw(fee)} AS fee, tip, domain, if(domain = 'Consensus', '', given.args) AS args, rank
   FROM ${inSteps(
     sql`${extrinsicsIn}`,
@@ -106,12 +114,12 @@ export const extrinsicRows = view(
       multiIf(success_given = 'true', 1, success_given = 'false', 0, NULL) AS success,
       if(signed, ifNull(${amountSql('tip_given')}, toUInt128(0)), toUInt128(0)) AS tip,
       if(signed, ${amountSql('fee_given')}, NULL) AS partial_fee,
-      if(signed, arrayFirst(amount -> isNotNull(amount), ${amounts(`arrayMap(d -> d[2], ${paidFees})`)}), NULL) AS paid_fee,
+      if(signed, arrayFirst(amount -> isNotNull(amount), ${amounts(`arrayMap(d -> ${fieldSql('transactionPayment.TransactionFeePaid', 'actual_fee', 'd')}, ${paidFees})`)}), NULL) AS paid_fee,
       if(signed AND isNull(paid_fee) AND isNull(partial_fee), ${deposits}, []) AS deposits`,
     `${palletSql('pallet_written')} AS pallet,
       if(wrapper_domain != '', wrapper_domain, ${domainSql('pallet_written', 'call')}) AS domain,
       pallet = 'ethereum' AND call = 'transact' AS evm_call, pallet = 'revive' AND call = 'ethTransact' AS revive_call,
-      if(evm_call, ${eventData(`${eventIs('ethereum', 'Executed')} AND length(d) IN (4, 5)`)}[1], []) AS evm_data,
+      if(evm_call, ${eventData(`${eventIs('ethereum', 'Executed')} AND ${isComplete('ethereum.Executed', 'd')}`)}[1], []) AS evm_data,
       arrayMap(amount -> assumeNotNull(amount), arrayFilter(amount -> isNotNull(amount),
         ${amounts(`arrayMap(d -> ${share}, deposits)`)})) AS shares`,
   )} AS given`,

@@ -1,6 +1,7 @@
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { view } from '../../../infra/clickhouse/table.ts';
 import { calls, events, refusedFacts } from '../tables.ts';
+import { fieldSql } from './event-facts.ts';
 import { amountSql } from './parse-sql.ts';
 
 /**
@@ -54,7 +55,7 @@ export const refusedEventRows = view(
   FROM ${events}
   WHERE refused != ''
     OR (pallet = 'referenda' AND event IN ${TALLYING} AND ${raw(isBadTally('data[-1]'))})
-    OR (pallet = 'convictionVoting' AND event = 'Voted' AND ${raw(isBadVote('lower(data[2])'))})`,
+    OR (pallet = 'convictionVoting' AND event = 'Voted' AND ${raw(isBadVote(`lower(${fieldSql('convictionVoting.Voted', 'vote', 'data')})`))})`,
 );
 
 /** Arguments that are amounts; one that is left out or null says nothing. */

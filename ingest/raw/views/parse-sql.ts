@@ -1,4 +1,5 @@
 import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { RENAMED_EVENTS, RENAMED_PALLETS } from '../../decode/renamed.ts';
 
 /**
  * ClickHouse expressions that read Sidecar's spellings. Each takes and gives SQL text; the TypeScript decoders of
@@ -54,17 +55,6 @@ const upperFirst = (text: string) => `concat(upper(substring(${text}, 1, 1)), su
 export function palletWrittenSql(text: string): string {
   return `if(match(${text}, '^[A-Z]+$'), lower(${text}), ${lowerFirst(text)})`;
 }
-
-/** Pallets and events that were renamed on the way, old name to new. */
-export const RENAMED_PALLETS: Readonly<Record<string, string>> = {
-  parasInherent: 'paraInherent',
-  parasInclusion: 'paraInclusion',
-  electionsPhragmen: 'phragmenElection',
-};
-export const RENAMED_EVENTS: Readonly<Record<string, string>> = {
-  'staking.Reward': 'Rewarded',
-  'staking.Slash': 'Slashed',
-};
 
 export function palletSql(written: string): string {
   return transform(written, Object.keys(RENAMED_PALLETS), Object.values(RENAMED_PALLETS), written);

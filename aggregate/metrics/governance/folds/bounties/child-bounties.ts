@@ -1,4 +1,5 @@
 import { parseAmount } from '../../../../../ingest/decode/amount.ts';
+import { positionOf } from '../../../../../ingest/decode/event-fields.ts';
 import { accountKeyOf, type Fact, type JsonFields, type Moment } from '../../../shared/facts.ts';
 import { advance } from './curation.ts';
 
@@ -34,13 +35,13 @@ export const CHILD_EVENTS: Readonly<Record<string, TakeChildEvent>> = {
   'childBounties.Awarded': (child, fact) => {
     child.status = 'PendingPayout';
     child.awarded = fact;
-    child.beneficiary = accountKeyOf(fact.data[2]);
+    child.beneficiary = accountKeyOf(fact.data[positionOf('childBounties.Awarded', 'beneficiary')]);
   },
   'childBounties.Claimed': (child, fact) => {
     child.status = 'Claimed';
     child.claimed = fact;
-    child.payout = parseAmount(fact.data[2]);
-    child.beneficiary = accountKeyOf(fact.data[3]);
+    child.payout = parseAmount(fact.data[positionOf('childBounties.Claimed', 'payout')]);
+    child.beneficiary = accountKeyOf(fact.data[positionOf('childBounties.Claimed', 'beneficiary')]);
   },
   'childBounties.Canceled': (child, fact) => {
     child.status = 'Canceled';
