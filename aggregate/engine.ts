@@ -16,7 +16,7 @@ import { snapshotsIn, snapshotViews } from '../ingest/raw/views/snapshots.ts';
 import { AlertPipeline } from './alerts/pipeline.ts';
 import { materializedMetrics } from './metrics/index.ts';
 import { Aggregator } from './runner/aggregator.ts';
-import { ledgerTables, resetWatermark, watermarks, windows } from './runner/ledger.ts';
+import { computedWindows, ledgerTables, resetWatermark, watermarks } from './runner/ledger.ts';
 
 export const schema: Schema = {
   tables: [...rawTables, ...blockLandingTables, snapshotsIn, ...ledgerTables],
@@ -64,7 +64,7 @@ export class Engine {
       gate,
       leaseMs: config.LEASE_MS,
       deadLetterBytes: config.DEAD_LETTER_BYTES_MAX,
-      onTouched: () => this.aggregator.touch(),
+      onTouched: () => this.aggregator.requestRound(),
     });
   }
 
@@ -89,7 +89,9 @@ export class Engine {
       const engine = new Engine(config, runtime, registry, numbers);
       engine.#decidesOnAlerts = roles.has('serve');
       if (roles.has('load')) await engine.#loader.start();
-      await (roles.has('work') ? engine.aggregator.start() : engine.aggregator.watch(roles.has('serve')));
+      await (roles.has('work')
+        ? engine.aggregator.start()
+        : engine.aggregator.followVersions(roles.has('serve')));
       return engine;
     } catch (error) {
       await runtime.close();
@@ -162,7 +164,7 @@ export function readRegistry(config: Config): Registry {
 
 async function newestSequence(runtime: Runtime): Promise<bigint> {
   const [row] = await runtime.store.rows<{ newest: string }>(
-    sql`SELECT toString(greatest((SELECT max(sequence) FROM ${dirtyDays}), (SELECT max(version) FROM ${windows}),
+    sql`SELECT toString(greatest((SELECT max(sequence) FROM ${dirtyDays}), (SELECT max(version) FROM ${computedWindows}),
       (SELECT max(sequence) FROM ${watermarks}))) AS newest`,
   );
   return BigInt(row?.newest ?? 0);

@@ -9,14 +9,14 @@ const DAYS_MAX = 92;
 const BLOCKS_MAX = 500_000;
 
 /** What a plan must know of the store besides the touches. */
-export type Calendar = Pick<PlanInput, 'days' | 'stated' | 'daysMax'>;
+export type Calendar = Pick<PlanInput, 'days' | 'snapshotDays' | 'daysMax'>;
 type DaysOf = { readonly key: string; readonly days: string[] };
 const byKey = (rows: readonly DaysOf[]) => new Map(rows.map(({ key, days }) => [key, days]));
 
 /** The days that there are, and how many of them one window may hold. */
 export async function readCalendar(store: Store): Promise<Calendar> {
   const days = sql`arrayMap(d -> toString(d), groupArray(day)) AS days`;
-  const [withBlocks, stated, [size]] = await Promise.all([
+  const [withBlocks, withSnapshots, [size]] = await Promise.all([
     store.rows<DaysOf>(sql`SELECT concat(relay_chain, '/', chain) AS key, ${days}
         FROM (SELECT relay_chain, chain, date AS day FROM ${chainDay.table} FINAL) GROUP BY key`),
     store.rows<DaysOf>(sql`SELECT relay_chain AS key, ${days}
@@ -27,5 +27,5 @@ export async function readCalendar(store: Store): Promise<Calendar> {
   ]);
   const blocksADay = Math.max(1, (size?.blocks ?? 0) / Math.max(1, size?.days ?? 0));
   const daysMax = Math.min(DAYS_MAX, Math.max(1, Math.floor(BLOCKS_MAX / blocksADay)));
-  return { days: byKey(withBlocks), stated: byKey(stated), daysMax };
+  return { days: byKey(withBlocks), snapshotDays: byKey(withSnapshots), daysMax };
 }

@@ -24,12 +24,12 @@ export interface PlannedWindow extends Window {
 export type StreamTables = Readonly<Record<string, readonly string[]>>;
 
 export interface PlanInput {
-  readonly touches: readonly DirtyDay[];
+  readonly dirtyDays: readonly DirtyDay[];
   readonly metrics: readonly MaterializedMetric[];
   readonly streams: StreamTables;
   readonly days: DaysWithBlocks;
   /** Days of each relay chain that snapshots tell of. */
-  readonly stated: ReadonlyMap<string, readonly string[]>;
+  readonly snapshotDays: ReadonlyMap<string, readonly string[]>;
   readonly relays: readonly string[];
   /** Days with data in the widest window that is computed at once. */
   readonly daysMax: number;
@@ -49,13 +49,13 @@ export function plan(input: PlanInput): PlannedWindow[] {
   const ordered = byLevel(input.metrics);
   return input.relays.flatMap((relay) => {
     const neighbours = chainDays(input, relay);
-    const stated = (input.stated.get(relay) ?? []).map(dayNumber);
+    const stated = (input.snapshotDays.get(relay) ?? []).map(dayNumber);
     const all = [...new Set([...neighbours.values(), stated].flat())].sort((a, b) => a - b);
     const last = all.at(-1);
     if (last === undefined) return [];
     const ranges = new Map<string, Range[]>();
     return ordered.flatMap(({ metric, reads, level }) => {
-      const own = input.touches
+      const own = input.dirtyDays
         .filter((touch) => wakes(touch, reads, input.streams[touch.stream] ?? []) && concerns(touch, relay))
         .map((touch) =>
           invalidationScope(
@@ -150,7 +150,7 @@ export const palletsIn = (reads: ReadonlySet<string>): string[] =>
     .map((table) => table.slice(dependencyOn('').length));
 
 /** The days of each chain of a relay: those with blocks, and those touched now. */
-function chainDays({ days, touches }: PlanInput, relay: string): Map<string, number[]> {
+function chainDays({ days, dirtyDays: touches }: PlanInput, relay: string): Map<string, number[]> {
   const known = new Map<string, Set<number>>();
   const add = (chain: string, day: string) =>
     known.set(chain, (known.get(chain) ?? new Set()).add(dayNumber(day)));

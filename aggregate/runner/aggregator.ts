@@ -20,8 +20,14 @@ import { materializedMetrics } from '../metrics/index.ts';
 import { type Calendar, readCalendar } from '../planner/calendar.ts';
 import { type DirtyDay, type PlannedWindow, palletsIn, plan, type StreamTables } from '../planner/plan.ts';
 import { readWatermarks, watermarks } from './ledger.ts';
-import { Versions } from './versions.ts';
-import { OwnWindowWork, SharedWindowWork, STOPPED, WINDOWS, type WindowWork } from './window-work.ts';
+import { MetricVersions } from './versions.ts';
+import {
+  InProcessExecutor,
+  QueuedExecutor,
+  STOPPED,
+  WINDOWS,
+  type WindowExecutor,
+} from './window-executor.ts';
 
 export const STREAM_TABLES: StreamTables = {
   blocks: [blocks.name, extrinsics.name, events.name, calls.name],
@@ -68,10 +74,10 @@ export class Aggregator {
   readonly #runtime: Runtime;
   readonly #numbers: Numbers;
   readonly #metrics: readonly MaterializedMetric[];
-  readonly #work: WindowWork;
+  readonly #work: WindowExecutor;
   /** Of which pallets touches matter to any metric. */
   readonly #pallets: readonly string[];
-  readonly #versions: Versions;
+  readonly #versions: MetricVersions;
   /** Rounds and rebuilds never run side by side: an older window must not land after a newer one. */
   readonly #locks: Locks;
   readonly #timers: NodeJS.Timeout[] = [];
@@ -85,7 +91,7 @@ export class Aggregator {
     this.#runtime = runtime;
     this.#numbers = numbers;
     this.#metrics = metrics;
-    this.#versions = new Versions(
+    this.#versions = new MetricVersions(
       runtime,
       metrics.map(({ name }) => name),
     );
@@ -99,7 +105,7 @@ export class Aggregator {
       onComputed: (metric: string, version: bigint) => this.#versions.set(metric, version.toString()),
     };
     this.#locks = new Locks(runtime.keyValue, { ttlMs: leaseMs });
-    this.#work = shared ? new SharedWindowWork(work) : new OwnWindowWork(work);
+    this.#work = shared ? new QueuedExecutor(work) : new InProcessExecutor(work);
     this.#pallets = [
       '',
       ANY_PALLET,
@@ -110,22 +116,22 @@ export class Aggregator {
   /** Computes what is touched from now on, and what was touched before. */
   async start(): Promise<void> {
     const { shared } = this.#options;
-    await this.watch();
+    await this.followVersions();
     await this.#work.start();
     await this.#runtime.queue.process(QUEUE, 1, () => this.#alone((round) => this.#computeTouched(round)));
     if (shared) this.#every(shared.sweepMs, () => this.#sweep());
-    await this.touch();
+    await this.requestRound();
   }
 
   /** Knows the versions of what is computed, here or by other processes; where nobody is answered, those of now. */
-  async watch(isKeptUp = true): Promise<void> {
+  async followVersions(isKeptUp = true): Promise<void> {
     const { shared } = this.#options;
     await this.#versions.refresh();
     if (shared && isKeptUp) this.#every(shared.versionsMs, () => this.#versions.refresh());
   }
 
   /** Says that something was touched; the round collapses with one that waits already. */
-  async touch(): Promise<void> {
+  async requestRound(): Promise<void> {
     if (this.#roundsHeld === 0) await this.#askForRound();
   }
 
@@ -134,13 +140,13 @@ export class Aggregator {
   }
 
   /** Computes nothing while a bulk load runs: its days are touched many times and computed once. */
-  async hold<T>(work: () => Promise<T>): Promise<T> {
+  async pauseCompute<T>(work: () => Promise<T>): Promise<T> {
     this.#roundsHeld++;
     try {
       return await work();
     } finally {
       this.#roundsHeld--;
-      await this.touch();
+      await this.requestRound();
     }
   }
 
@@ -184,7 +190,7 @@ export class Aggregator {
     for (const timer of this.#timers) clearInterval(timer);
   }
 
-  get held(): boolean {
+  get isPaused(): boolean {
     return this.#roundsHeld > 0;
   }
 
@@ -230,7 +236,7 @@ export class Aggregator {
     const [due] = await this.#runtime.store.rows<{ days: number }>(
       sql`SELECT count() AS days FROM ${dirtyDays} WHERE touched.sequence > ${oldest} AND pallet IN ${this.#pallets}`,
     );
-    if ((due?.days ?? 0) > 0) await this.touch();
+    if ((due?.days ?? 0) > 0) await this.requestRound();
   }
 
   #oldest(done: ReadonlyMap<string, bigint>): bigint {
@@ -304,7 +310,7 @@ export class Aggregator {
 
   #plan(touches: readonly DirtyDay[], calendar: Calendar): PlannedWindow[] {
     return plan({
-      touches,
+      dirtyDays: touches,
       metrics: this.#metrics,
       streams: STREAM_TABLES,
       ...calendar,

@@ -12,7 +12,7 @@ import type { LedgerEntry } from './ledger.ts';
  * window that the new set lacks. Stopped anywhere, the next run ends in the same rows. Returns the ledger's entry.
  * The facts of a fold are read here where they are not given.
  */
-export async function compute(
+export async function computeWindow(
   store: Store,
   metric: MaterializedMetric,
   window: Window,
@@ -47,7 +47,7 @@ async function insertRows(
 ): Promise<void> {
   const names = [...Object.keys(metric.columns), ...Object.keys(metric.internal ?? {})];
   if (metric.fold) {
-    const facts = given ?? (await factsOf(store, metric, window));
+    const facts = given ?? (await readFacts(store, metric, window));
     for await (const lines of foldInPieces(metric, window, version.toString(), facts)) {
       await store.insertLines(metric.table, foldedColumns(metric), lines);
     }
@@ -62,7 +62,7 @@ async function insertRows(
 const isWithin = (period: Sql, { from, until }: Window) => sql`${period} >= ${from} AND ${period} < ${until}`;
 
 /** What a fold is given, one JSON document a line. */
-export const factsOf = (store: Store, metric: MaterializedMetric, window: Window): Promise<Buffer> =>
+export const readFacts = (store: Store, metric: MaterializedMetric, window: Window): Promise<Buffer> =>
   store.bytes(metric.select(window), 'NDJSON');
 
 /** Says which window failed: the store's own words are about a statement that nobody has seen. */

@@ -15,10 +15,10 @@ export interface FoldTask {
 }
 
 /** Null after the last piece. */
-export type FoldAnswer = { readonly lines: string | null } | { readonly failed: string };
+export type FoldReply = { readonly lines: string | null } | { readonly failed: string };
 
 parentPort?.on('message', async ({ port, ...task }: FoldTask) => {
-  const answer = (message: FoldAnswer) => port.postMessage(message);
+  const answer = (message: FoldReply) => port.postMessage(message);
   try {
     const metric = materializedMetrics.find(({ name }) => name === task.metric);
     if (!metric) throw new Error(`no metric ${task.metric}`);

@@ -3,10 +3,10 @@ import { MessageChannel, Worker } from 'node:worker_threads';
 import type { Window } from '../../ingest/raw/canonical.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { foldLines } from './fold-lines.ts';
-import type { FoldAnswer, FoldTask } from './fold-worker.ts';
+import type { FoldReply, FoldTask } from './fold-worker.ts';
 
 /** Facts of which a fold takes well under the time of a request: more of them must not hold up the server. */
-export const FOLDED_HERE_BYTES = 1024 * 1024;
+export const INLINE_FOLD_BYTES_MAX = 1024 * 1024;
 
 /**
  * Rows of a fold as JSON lines, some thousands at a time. Few facts are folded here and now, many in a thread
@@ -18,7 +18,7 @@ export function foldInPieces(
   version: string,
   facts: Buffer,
 ): Iterable<string> | AsyncIterable<string> {
-  return facts.length <= FOLDED_HERE_BYTES
+  return facts.length <= INLINE_FOLD_BYTES_MAX
     ? foldLines(metric, window, version, facts)
     : foldBeside({ metric: metric.name, window, version, facts });
 }
@@ -47,7 +47,7 @@ async function* foldBeside(task: Omit<FoldTask, 'port'>): AsyncGenerator<string>
   try {
     worker.postMessage({ ...task, port: port2 }, [port2]);
     for await (const [answer] of on(port1, 'message', { signal: broken.signal }) as AsyncIterable<
-      [FoldAnswer]
+      [FoldReply]
     >) {
       if ('failed' in answer) throw new Error(answer.failed);
       if (answer.lines === null) return;

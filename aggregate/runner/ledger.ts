@@ -3,7 +3,7 @@ import { table } from '../../infra/clickhouse/table.ts';
 import type { Store } from '../../infra/ports.ts';
 
 /** Every window that was computed: when, up to which load, and how long it took. Gaps and staleness show here. */
-export const windows = table({
+export const computedWindows = table({
   name: 'windows',
   doc: 'Ledger of computed windows.',
   columns: {
@@ -20,7 +20,7 @@ export const windows = table({
 });
 
 /** A row of the ledger. */
-export type LedgerEntry = Readonly<Record<keyof typeof windows.columns, string | number>>;
+export type LedgerEntry = Readonly<Record<keyof typeof computedWindows.columns, string | number>>;
 
 /** Up to which load everything that was touched has been computed, per metric. */
 export const watermarks = table({
@@ -31,7 +31,7 @@ export const watermarks = table({
   orderBy: ['metric'],
 });
 
-export const ledgerTables = [windows, watermarks];
+export const ledgerTables = [computedWindows, watermarks];
 
 export async function readWatermarks(store: Store): Promise<Map<string, bigint>> {
   const rows = await store.rows<{ metric: string; sequence: string }>(
@@ -41,9 +41,9 @@ export async function readWatermarks(store: Store): Promise<Map<string, bigint>>
 }
 
 /** The newest version of every metric's table: what an ETag is made of. */
-export async function versions(store: Store): Promise<Map<string, string>> {
+export async function readVersions(store: Store): Promise<Map<string, string>> {
   const rows = await store.rows<{ metric: string; version: string }>(
-    sql`SELECT metric, toString(max(windows.version)) AS version FROM ${windows} GROUP BY metric`,
+    sql`SELECT metric, toString(max(windows.version)) AS version FROM ${computedWindows} GROUP BY metric`,
   );
   return new Map(rows.map((row) => [row.metric, row.version]));
 }

@@ -1,5 +1,5 @@
 import type { KeyValue, Runtime } from '../../infra/ports.ts';
-import { versions as versionsInLedger } from './ledger.ts';
+import { readVersions as versionsInLedger } from './ledger.ts';
 
 /** Changes with every computation, so that looking at it often costs next to nothing. */
 const MARK = 'computed';
@@ -8,7 +8,7 @@ const keyOf = (metric: string) => `version/${metric}`;
 const LEDGER_MS = 2000;
 
 /** Tells every process that a metric has been computed anew. */
-export async function tellVersion(keyValue: KeyValue, metric: string, version: string): Promise<void> {
+export async function publishVersion(keyValue: KeyValue, metric: string, version: string): Promise<void> {
   await keyValue.set(keyOf(metric), version);
   await keyValue.set(MARK, `${metric} ${version}`);
 }
@@ -17,7 +17,7 @@ export async function tellVersion(keyValue: KeyValue, metric: string, version: s
  * The newest version of every metric's table, as far as this process has heard of it. It is that of the computation
  * that ended last, which need not be the highest: windows of a metric are computed side by side.
  */
-export class Versions {
+export class MetricVersions {
   readonly #runtime: Runtime;
   readonly #metrics: readonly string[];
   readonly #known = new Map<string, string>();

@@ -7,7 +7,7 @@ import { chainDay } from '../metrics/activity/chain-day.ts';
 import { uptimeDay } from '../metrics/activity/uptime-day.ts';
 import { materializedMetrics } from '../metrics/index.ts';
 import type { Aggregator } from '../runner/aggregator.ts';
-import { watermarks, windows } from '../runner/ledger.ts';
+import { computedWindows, watermarks } from '../runner/ledger.ts';
 import {
   type ChainHeights,
   type Missing,
@@ -63,9 +63,9 @@ const LETTERS_SHOWN = 5;
 /** How far every chain has come, what was refused, and what is computed or waits for it. */
 export async function readStatus(
   { store, clock }: Pick<Runtime, 'store' | 'clock'>,
-  aggregator: Pick<Aggregator, 'progress' | 'held' | 'jobs' | 'version'>,
+  aggregator: Pick<Aggregator, 'progress' | 'isPaused' | 'jobs' | 'version'>,
 ): Promise<SystemStatus> {
-  const { progress, held } = aggregator;
+  const { progress, isPaused } = aggregator;
   const [heights, letters, latest, refused_facts, metrics, waiting, jobs] = await Promise.all([
     readHeights(store),
     store.rows<{ total: number }>(sql`SELECT count() AS total FROM ${deadLetters} FINAL`),
@@ -96,7 +96,7 @@ export async function readStatus(
     refused_facts,
     metrics,
     computing: {
-      held,
+      held: isPaused,
       touched_days_waiting: waiting,
       jobs_waiting: jobs.waiting,
       windows_done: progress.done,
@@ -189,7 +189,7 @@ async function readMetrics(
   aggregator: Pick<Aggregator, 'version'>,
 ): Promise<SystemStatus['metrics']> {
   const rows = await store.rows<{ metric: string; computed_at: string; windows: number }>(
-    sql`SELECT metric, max(computed_at) AS computed_at, count() AS windows FROM ${windows} FINAL GROUP BY metric`,
+    sql`SELECT metric, max(computed_at) AS computed_at, count() AS windows FROM ${computedWindows} FINAL GROUP BY metric`,
   );
   return materializedMetrics.map(({ name }) => {
     const row = rows.find(({ metric }) => metric === name);

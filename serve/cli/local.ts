@@ -47,7 +47,7 @@ export class LocalOperator implements Operator {
   }
 
   hold<T>(work: () => Promise<T>): Promise<T> {
-    return this.#engine.aggregator.hold(work);
+    return this.#engine.aggregator.pauseCompute(work);
   }
 
   async ingest(source: Source, onProgress: (soFar: IngestSummary) => void): Promise<IngestReport> {

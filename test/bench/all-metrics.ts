@@ -30,7 +30,7 @@ using directory = temporaryDirectory();
 const files = await writeBlockFiles(directory.path, sizes.megabytes);
 const engine = await Engine.open(readConfig({ ...BENCH_SETTINGS, DATA_DIR: join(directory.path, 'store') }));
 const { store } = engine.runtime;
-await engine.aggregator.hold(async () => {
+await engine.aggregator.pauseCompute(async () => {
   for (const { path, name } of files) await engine.ingest(createReadStream(path), { name });
   // What no recording has much of: votes, contracts, regions, bounties.
   await ingestLines(engine, new History(1).lines);
@@ -99,7 +99,7 @@ async function dirtyDays(): Promise<Figure> {
   const taken: number[] = [];
   let statements = 0;
   for (let round = 0; round <= sizes.rounds; round++) {
-    await engine.aggregator.hold(async () => {
+    await engine.aggregator.pauseCompute(async () => {
       await engine.ingest(Readable.from([line]), { name: 'again', chain: 'polkadot' });
       await engine.loaded();
     });

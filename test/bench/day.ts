@@ -1,6 +1,6 @@
 /** One touched day: new rows, tombstones and ledger, against the statement by hand for that day. */
-import { compute } from '../../aggregate/runner/compute.ts';
-import { windows } from '../../aggregate/runner/ledger.ts';
+import { computeWindow } from '../../aggregate/runner/compute.ts';
+import { computedWindows } from '../../aggregate/runner/ledger.ts';
 import { sequenceAt } from '../../infra/coordination/sequence.ts';
 import { byHand, createHandTable, expectSameRows, FINAL, runByHand } from './by-hand.ts';
 import { ONE_DAY, openHistory } from './history.ts';
@@ -16,7 +16,9 @@ const figures: Figure[] = [];
 let version = sequenceAt(Date.now());
 for (const hand of byHand) {
   const computeDay = async () => {
-    await store.insert(windows, [await compute(store, hand.metric, ONE_DAY, ++version, clock.now)]);
+    await store.insert(computedWindows, [
+      await computeWindow(store, hand.metric, ONE_DAY, ++version, clock.now),
+    ]);
   };
   const byStatement = () => runByHand(store, hand, ONE_DAY, FINAL);
   const manyTimes = (work: () => Promise<void>) => async () => {

@@ -25,7 +25,7 @@ for (const times of TIMES) {
     readConfig({ ...BENCH_SETTINGS, DATA_DIR: join(directory.path, 'store') }),
   );
   const load = await milliseconds(() =>
-    engine.aggregator.hold(async () => {
+    engine.aggregator.pauseCompute(async () => {
       for (const { path, name } of files) await engine.ingest(createReadStream(path), { name });
     }),
   );

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Engine } from '../../aggregate/engine.ts';
 import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
 import { dailyTps } from '../../aggregate/metrics/activity/daily-tps.ts';
-import { compute } from '../../aggregate/runner/compute.ts';
+import { computeWindow } from '../../aggregate/runner/compute.ts';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import { readConfig } from '../../infra/config/config.ts';
 import type { Window } from '../../ingest/raw/canonical.ts';
@@ -75,6 +75,6 @@ async function fill({ runtime: { store, clock } }: Engine, count: number): Promi
   await store.run(sql`INSERT INTO ${dirtyDays} (stream, pallet, relay_chain, chain, day, sequence)
     SELECT DISTINCT 'blocks', '', relay_chain, chain, toDate(assumeNotNull(time)), 1 FROM ${blocks}`);
   // The ground and one served metric: enough for the plans of the aggregator and for answers.
-  await compute(store, chainDay, YEAR, 1n, clock.now);
-  await compute(store, dailyTps, YEAR, 1n, clock.now);
+  await computeWindow(store, chainDay, YEAR, 1n, clock.now);
+  await computeWindow(store, dailyTps, YEAR, 1n, clock.now);
 }

@@ -62,7 +62,7 @@ async function freshEngine(): Promise<Engine> {
 async function ingestAll(): Promise<number> {
   const { aggregator, ...rest } = { aggregator: (await freshEngine()).aggregator, engine: engine as Engine };
   parts.load = await milliseconds(() =>
-    aggregator.hold(async () => {
+    aggregator.pauseCompute(async () => {
       for (const file of files) await rest.engine.ingest(opened(file), { name: file.name });
     }),
   );

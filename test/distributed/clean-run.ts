@@ -13,7 +13,7 @@ export function everythingRecorded(): InputLine[] {
 /** What one process of the embedded profile makes of the same lines, in one go. */
 export async function contentOfCleanRun(lines: readonly InputLine[]): Promise<Content> {
   const { engine, close } = await openTestEngine();
-  await engine.aggregator.hold(() => ingestLines(engine, lines));
+  await engine.aggregator.pauseCompute(() => ingestLines(engine, lines));
   await engine.aggregator.waitUntilComputed();
   const content = await contentOf(engine);
   await close();

@@ -32,7 +32,7 @@ let expected: Content;
 async function cleanRun(): Promise<Content> {
   await using clean = await openTestEngine();
   const { aggregator } = clean.engine;
-  await aggregator.hold(async () => {
+  await aggregator.pauseCompute(async () => {
     for (const name of readdirSync(SAMPLE)) {
       await clean.engine.ingest(createReadStream(join(SAMPLE, name)), { name });
     }

@@ -95,7 +95,7 @@ function replaced(random: Random, { line, ...rest }: Delivery): Delivery {
 
 async function contentOfCleanRun(batches: readonly Delivery[][]): Promise<Content> {
   const { engine, close } = await openTestEngine();
-  await engine.aggregator.hold(() => ingestLines(engine, byChain(batches.flat())));
+  await engine.aggregator.pauseCompute(() => ingestLines(engine, byChain(batches.flat())));
   await engine.aggregator.waitUntilComputed();
   const content = await contentOf(engine);
   await close();

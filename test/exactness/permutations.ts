@@ -62,7 +62,7 @@ export function permute(share: number, shares: number): void {
 async function contentAfterCleanRun(lines: readonly InputLine[]): Promise<Content> {
   await using opened = await openTestEngine();
   const { engine } = opened;
-  await engine.aggregator.hold(() => ingestLines(engine, lines));
+  await engine.aggregator.pauseCompute(() => ingestLines(engine, lines));
   await engine.aggregator.waitUntilComputed();
   return await contentOf(engine);
 }
@@ -76,6 +76,6 @@ async function send(engine: Engine, random: Random, stretch: readonly Delivery[]
       await ingestLines(engine, isBare ? byChain(batch) : enveloped(batch));
     }
   };
-  await (random.chance(0.8) ? aggregator.hold(ingest) : ingest());
+  await (random.chance(0.8) ? aggregator.pauseCompute(ingest) : ingest());
   if (random.chance(0.4)) await aggregator.waitUntilComputed();
 }

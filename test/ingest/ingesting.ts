@@ -31,7 +31,7 @@ export async function openIngesting(settings: Record<string, string> = {}): Prom
   const engine = await Engine.open(readConfig({ DATA_DIR: directory.path, ...settings }));
   // What is taken in here is never asked for as a metric.
   const { opened: closed, open: release } = gate();
-  const held = engine.aggregator.hold(() => closed);
+  const held = engine.aggregator.pauseCompute(() => closed);
   return {
     engine,
     take: (name, lines) => engine.ingest(Readable.from([bytesOf(lines)]), { name }),

@@ -34,7 +34,7 @@ describe.each(chosen)('%s', (name) => {
   beforeAll(async () => {
     opened = await openTestEngine();
     const { engine } = opened;
-    await engine.aggregator.hold(() => ingestLines(engine, lines));
+    await engine.aggregator.pauseCompute(() => ingestLines(engine, lines));
     await engine.aggregator.waitUntilComputed();
   });
   afterAll(() => opened.close());

@@ -11,7 +11,7 @@ beforeAll(async () => {
   opened = await openTestEngine();
   const { engine } = opened;
   const lines = [...recordedLines('blocks'), ...recordedLines('runtime')];
-  await engine.aggregator.hold(() => ingestLines(engine, lines));
+  await engine.aggregator.pauseCompute(() => ingestLines(engine, lines));
 });
 afterAll(() => opened.close());
 

@@ -55,11 +55,11 @@ function windowsOf(
   more: Partial<PlanInput> = {},
 ) {
   return plan({
-    touches,
+    dirtyDays: touches,
     metrics,
     streams: { blocks: [blocks.name], prices: [prices.name] },
     days: new Map([['polkadot/polkadot', MARCH]]),
-    stated: new Map(),
+    snapshotDays: new Map(),
     relays: ['polkadot', 'kusama'],
     daysMax: 100,
     ...more,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { govVoterHistory } from '../../../aggregate/metrics/governance/gov-voter-history.ts';
 import { EVERYTHING } from '../../../aggregate/planner/plan.ts';
 import { foldLines } from '../../../aggregate/runner/fold-lines.ts';
-import { FOLDED_HERE_BYTES, foldInPieces } from '../../../aggregate/runner/folding.ts';
+import { foldInPieces, INLINE_FOLD_BYTES_MAX } from '../../../aggregate/runner/folding.ts';
 
 const WINDOW = { relay_chain: 'polkadot', ...EVERYTHING };
 const VERSION = '7';
@@ -47,7 +47,7 @@ const MANY = votes(25_000);
 
 describe('folds of many facts', () => {
   it('are made beside this thread', async () => {
-    expect(MANY.length).toBeGreaterThan(FOLDED_HERE_BYTES);
+    expect(MANY.length).toBeGreaterThan(INLINE_FOLD_BYTES_MAX);
     let turns = 0;
     const clock = setInterval(() => turns++, 1);
     await piecesOf(MANY);

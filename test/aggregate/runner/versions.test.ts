@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { windows } from '../../../aggregate/runner/ledger.ts';
-import { tellVersion, Versions } from '../../../aggregate/runner/versions.ts';
+import { computedWindows } from '../../../aggregate/runner/ledger.ts';
+import { MetricVersions, publishVersion } from '../../../aggregate/runner/versions.ts';
 import { openTestEngine, type TestEngine } from '../../support/engine.ts';
 
 let opened: TestEngine;
@@ -11,20 +11,20 @@ afterAll(() => opened.close());
 
 it('what one process has computed changes the version that the others know, in whatever order windows end', async () => {
   const { runtime } = opened.engine;
-  const versions = new Versions(runtime, ['daily_tps', 'daily_fees']);
+  const versions = new MetricVersions(runtime, ['daily_tps', 'daily_fees']);
   await versions.refresh();
   expect(versions.of('daily_tps')).toBe('0');
-  await tellVersion(runtime.keyValue, 'daily_tps', '6');
+  await publishVersion(runtime.keyValue, 'daily_tps', '6');
   await versions.refresh();
   // Begun earlier, ended later: an answer made in between must not be given any more.
-  await tellVersion(runtime.keyValue, 'daily_tps', '5');
+  await publishVersion(runtime.keyValue, 'daily_tps', '5');
   await versions.refresh();
   expect([versions.of('daily_tps'), versions.of('daily_fees')]).toEqual(['5', '0']);
 });
 
 it('what nobody tells any more is found in the ledger', async () => {
   const { runtime } = opened.engine;
-  await runtime.store.insert(windows, [
+  await runtime.store.insert(computedWindows, [
     {
       metric: 'daily_summary',
       relay_chain: 'polkadot',
@@ -33,7 +33,7 @@ it('what nobody tells any more is found in the ledger', async () => {
       version: 7,
     },
   ]);
-  const versions = new Versions(runtime, ['daily_summary']);
+  const versions = new MetricVersions(runtime, ['daily_summary']);
   await versions.refresh();
   expect(versions.of('daily_summary')).toBe('7');
 });

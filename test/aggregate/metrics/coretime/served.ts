@@ -40,7 +40,7 @@ export async function openServed(): Promise<Served> {
     },
     tell: async (...lines) => {
       // One computation for all lines, however many files they come in.
-      await engine.aggregator.hold(() => ingestLines(engine, lines));
+      await engine.aggregator.pauseCompute(() => ingestLines(engine, lines));
       await engine.aggregator.waitUntilComputed();
     },
     rows,

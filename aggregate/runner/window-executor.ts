@@ -6,11 +6,11 @@ import type { Runtime } from '../../infra/ports.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/registry.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
-import { compute, factsOf, failureOf } from './compute.ts';
-import { type LedgerEntry, windows as ledgerWindows } from './ledger.ts';
-import { tellVersion } from './versions.ts';
+import { computeWindow, failureOf, readFacts } from './compute.ts';
+import { type LedgerEntry, computedWindows as ledgerWindows } from './ledger.ts';
+import { publishVersion } from './versions.ts';
 
-export interface WindowWorkOptions {
+export interface WindowExecutorOptions {
   readonly runtime: Runtime;
   readonly numbers: Numbers;
   /** Held while a batch of this process is half loaded. */
@@ -24,7 +24,7 @@ export interface WindowWorkOptions {
 }
 
 /** How the windows of one level get computed; all of them are done when it returns, or it throws. */
-export interface WindowWork {
+export interface WindowExecutor {
   start(): Promise<void>;
   /** What an earlier round left behind must not run beside the windows of the next one. */
   clear(): Promise<void>;
@@ -36,11 +36,11 @@ export interface WindowWork {
 export const STOPPED = 'the process stops; what is left is computed at its next start';
 
 /** Replaces windows under ever newer versions. */
-class Replacer {
-  readonly options: WindowWorkOptions;
+class WindowReplacer {
+  readonly options: WindowExecutorOptions;
   readonly #metrics: ReadonlyMap<string, MaterializedMetric>;
 
-  constructor(options: WindowWorkOptions) {
+  constructor(options: WindowExecutorOptions) {
     this.options = options;
     this.#metrics = new Map(options.metrics.map((metric) => [metric.name, metric]));
   }
@@ -92,7 +92,7 @@ class Replacer {
   /** Read between two batches, since half a batch would be folded only to be folded again. */
   async #factsOf(metric: MaterializedMetric, window: PlannedWindow): Promise<Buffer> {
     const { runtime, gate } = this.options;
-    const read = () => gate.run(() => factsOf(runtime.store, metric, window));
+    const read = () => gate.run(() => readFacts(runtime.store, metric, window));
     const { text } = metric.select(window);
     const shared = this.#shared.get(text);
     if (!shared) return read();
@@ -106,7 +106,7 @@ class Replacer {
   async #compute(metric: MaterializedMetric, window: PlannedWindow, facts?: Buffer): Promise<LedgerEntry> {
     const { runtime, numbers, onComputed } = this.options;
     const version = await numbers.take(1);
-    const entry = await compute(runtime.store, metric, window, version, runtime.clock.now, facts);
+    const entry = await computeWindow(runtime.store, metric, window, version, runtime.clock.now, facts);
     onComputed(metric.name, version);
     return entry;
   }
@@ -117,7 +117,7 @@ const isWholeFold = (metric: MaterializedMetric) =>
 const foldOf = (metric: string, relayChain: string) => `folded/${metric}/${relayChain}`;
 
 /** Everything in this process, where nobody else computes: the ledger gets all windows of a level at once. */
-export class OwnWindowWork extends Replacer implements WindowWork {
+export class InProcessExecutor extends WindowReplacer implements WindowExecutor {
   async start(): Promise<void> {}
   async clear(): Promise<void> {}
 
@@ -151,7 +151,7 @@ const DAY_MS = 86_400_000;
 const STOP_POLL_MS = 50;
 
 /** Windows as jobs that any process takes. */
-export class SharedWindowWork extends Replacer implements WindowWork {
+export class QueuedExecutor extends WindowReplacer implements WindowExecutor {
   async start(): Promise<void> {
     const { runtime, concurrency, leaseMs } = this.options;
     const { queue, keyValue, store } = runtime;
@@ -165,7 +165,7 @@ export class SharedWindowWork extends Replacer implements WindowWork {
         ]);
         if (entry) {
           await store.insert(ledgerWindows, [entry]);
-          await tellVersion(keyValue, window.metric, String(entry.version));
+          await publishVersion(keyValue, window.metric, String(entry.version));
         }
         isDone = isHeld;
       }
