@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
 import { applySchema, type Schema } from '../infra/clickhouse/schema.ts';
 import { sql } from '../infra/clickhouse/sql.ts';
-import type { Config } from '../infra/config/config.ts';
 import { Locks, Mutex } from '../infra/coordination/lock.ts';
 import { type Numbers, Sequence, SharedSequence } from '../infra/coordination/sequence.ts';
 import { ProductError, reasonOf } from '../infra/errors.ts';
@@ -13,6 +12,7 @@ import { type IngestOptions, type IngestSummary, publish } from '../ingest/log/p
 import { blocks, chains, deadLetters, dirtyDays, rawTables } from '../ingest/raw/tables.ts';
 import { blockLandingTables, blockViews } from '../ingest/raw/views/blocks.ts';
 import { snapshotsIn, snapshotViews } from '../ingest/raw/views/snapshots.ts';
+import type { Config } from '../serve/settings.ts';
 import { AlertPipeline } from './alerts/pipeline.ts';
 import { materializedMetrics } from './metrics/index.ts';
 import { Aggregator } from './runner/aggregator.ts';

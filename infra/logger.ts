@@ -1,7 +1,8 @@
 import { type Logger as Pino, pino } from 'pino';
-import type { Config } from './config/config.ts';
+import type { InfraSettings } from './config/settings.ts';
 
 /** The log of a process: lines of JSON on standard output. */
 export type Logger = Pick<Pino, 'debug' | 'info' | 'warn' | 'error'>;
 
-export const openLogger = ({ LOG_LEVEL }: Pick<Config, 'LOG_LEVEL'>): Pino => pino({ level: LOG_LEVEL });
+export const openLogger = ({ LOG_LEVEL }: Pick<InfraSettings, 'LOG_LEVEL'>): Pino =>
+  pino({ level: LOG_LEVEL });

@@ -1,9 +1,9 @@
-import type { Config } from './config/config.ts';
+import type { InfraSettings } from './config/settings.ts';
 import type { Clock, Runtime } from './ports.ts';
 
 /** Opens the ports of the profile that the settings name; the other profile's libraries are not even loaded. */
 export async function openRuntime(
-  config: Config,
+  config: InfraSettings,
   topics: readonly string[],
   clock?: Clock,
 ): Promise<Runtime> {

@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
-import { readRegistry } from '../aggregate/engine.ts';
-import type { Config } from '../infra/config/config.ts';
 import { ProductError, reasonOf } from '../infra/errors.ts';
 import type { Operator } from '../serve/cli/operator.ts';
 import { plural } from '../serve/cli/words.ts';
 import type { Chain } from './chains/registry.ts';
+import { readRegistry } from './chains/registry.ts';
+import type { IngestSettings } from './settings.ts';
 import { BLOCKS_AT_ONCE, followBlocks } from './sources/block-follower.ts';
 import { findChain, openSource, type SourceOptions } from './sources/open-source.ts';
 import { SnapshotCollector } from './sources/snapshot-collector.ts';
@@ -45,7 +45,7 @@ export class SourceFollower {
 
   static async open(
     options: SourceFollowerOptions,
-    config: Config,
+    config: IngestSettings,
     signal: AbortSignal,
   ): Promise<SourceFollower> {
     return new SourceFollower(
@@ -124,7 +124,7 @@ const claimAlone: Claim = async () => ({ next: null, note: async () => {}, relea
  */
 export function startFollowing(
   operator: Operator,
-  config: Config,
+  config: IngestSettings,
   log: FastifyBaseLogger,
   claim: Claim = claimAlone,
 ): () => Promise<void> {
@@ -143,7 +143,7 @@ export function startFollowing(
 async function keepFollowing(
   operator: Operator,
   source: SourceOptions,
-  config: Config,
+  config: IngestSettings,
   log: FastifyBaseLogger,
   signal: AbortSignal,
   claim: Claim,

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError, Option } from 'commander';
-import { readConfig } from '../infra/config/config.ts';
 import { addAlerts } from './cli/alerts-program.ts';
 import { parseDay } from './cli/day.ts';
 import { addDeadLetters } from './cli/dead-letters-program.ts';
@@ -10,6 +9,7 @@ import { settingsCommand } from './cli/settings.ts';
 import { guardStandardInput, wantsStandardInput } from './cli/standard-input.ts';
 import { parseUrl } from './cli/url.ts';
 import { addUsers } from './cli/users-program.ts';
+import { readConfig } from './settings.ts';
 
 // The composition root of the command line. Commands are imported when they run: help and usage errors answer
 // without waiting for the engine to be loaded.

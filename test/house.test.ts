@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { settings } from '../infra/config/config.ts';
+import { settings } from '../serve/settings.ts';
 import { groups } from './support/groups.ts';
 import { FOLDERS, filesReachedFrom, product, ROOT, type SourceFile, tests } from './support/source-files.ts';
 

@@ -1,8 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { applySchema } from '../../infra/clickhouse/schema.ts';
-import type { Config } from '../../infra/config/config.ts';
+import type { InfraSettings } from '../../infra/config/settings.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { Runtime } from '../../infra/ports.ts';
+import type { IngestSettings } from '../../ingest/settings.ts';
 import { type ParsedDelivery, parseDelivery } from './formats/delivery.ts';
 import {
   type ActionHead,
@@ -25,8 +26,13 @@ import {
 } from './processor/replay.ts';
 import { type EventResult, ResultChannel } from './processor/result-channel.ts';
 import { AlertWriter } from './processor/writer.ts';
+import type { AlertSettings } from './settings.ts';
 
 const GROUP = 'grouping';
+
+export type AlertPipelineSettings = AlertSettings &
+  Pick<IngestSettings, 'DEAD_LETTER_BYTES_MAX'> &
+  Pick<InfraSettings, 'STORE_FSYNC'>;
 
 /**
  * The way of an alert: events are kept by the log, decided on one after the other in its order, and written to the
@@ -35,7 +41,7 @@ const GROUP = 'grouping';
  */
 export class AlertPipeline {
   readonly #runtime: Runtime;
-  readonly #config: Config;
+  readonly #config: AlertPipelineSettings;
   readonly #writer: AlertWriter;
   readonly #publisher: LogPublisher;
   readonly #follower: AlertProcessor;
@@ -47,7 +53,7 @@ export class AlertPipeline {
   #pendingBytes = 0;
   onFailure: (error: unknown) => void = () => {};
 
-  private constructor(runtime: Runtime, config: Config) {
+  private constructor(runtime: Runtime, config: AlertPipelineSettings) {
     this.#runtime = runtime;
     this.#config = config;
     this.#rules = eventRules(config);
@@ -79,7 +85,11 @@ export class AlertPipeline {
    * Finishes what a killed process had begun, then decides on what the log brings; a process that does not follow
    * leaves both to others.
    */
-  static async start(runtime: Runtime, config: Config, follows = true): Promise<AlertPipeline> {
+  static async start(
+    runtime: Runtime,
+    config: AlertPipelineSettings,
+    follows = true,
+  ): Promise<AlertPipeline> {
     const alerts = new AlertPipeline(runtime, config);
     const fsync = config.STORE_FSYNC ? ['fsync_after_insert = 1', 'fsync_part_directory = 1'] : [];
     await applySchema(runtime.store, { tables: alertTables, derived: [], views: [] }, fsync);

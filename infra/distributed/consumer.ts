@@ -1,12 +1,12 @@
 import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
-import type { Config } from '../config/config.ts';
+import type { InfraSettings } from '../config/settings.ts';
 import { reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { LogRecord } from '../ports.ts';
 
 export interface ConsumerOptions {
   readonly kafka: Kafka;
-  readonly config: Config;
+  readonly config: InfraSettings;
   readonly logger: Logger;
   readonly topic: string;
   readonly groupId: string;

@@ -1,7 +1,7 @@
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
 import kafkajs, { type Kafka, type KafkaConfig, type SASLOptions } from 'kafkajs';
-import type { Config } from '../config/config.ts';
+import type { InfraSettings } from '../config/settings.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 
@@ -24,7 +24,7 @@ CompressionCodecs[ZSTD] = () => ({
 });
 
 /** A client of the brokers that the settings name. */
-export function openKafka(config: Config, logger: Logger): Kafka {
+export function openKafka(config: InfraSettings, logger: Logger): Kafka {
   return new Client({
     clientId: 'chain-metrics',
     brokers: config.KAFKA_BROKERS.split(','),
@@ -38,7 +38,11 @@ export function openKafka(config: Config, logger: Logger): Kafka {
   });
 }
 
-function credentials({ KAFKA_SASL, KAFKA_USER: username, KAFKA_PASSWORD: password }: Config): SASLOptions {
+function credentials({
+  KAFKA_SASL,
+  KAFKA_USER: username,
+  KAFKA_PASSWORD: password,
+}: InfraSettings): SASLOptions {
   return { mechanism: KAFKA_SASL as Exclude<typeof KAFKA_SASL, 'none'>, username, password } as SASLOptions;
 }
 

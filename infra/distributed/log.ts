@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import type { Admin, Kafka, Producer } from 'kafkajs';
-import type { Config } from '../config/config.ts';
+import type { InfraSettings } from '../config/settings.ts';
 import { Mutex } from '../coordination/lock.ts';
 import { retryUntilReady } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
@@ -29,7 +29,7 @@ const LOST_NUMBERS = /OUT_OF_ORDER_SEQUENCE|UNKNOWN_PRODUCER_ID|INVALID_PRODUCER
 export class DistributedLog implements Log {
   readonly redelivers = true;
   readonly messageBytesMax: number;
-  readonly #config: Config;
+  readonly #config: InfraSettings;
   readonly #logger: Logger;
   readonly #kafka: Kafka;
   readonly #admin: Admin;
@@ -40,7 +40,7 @@ export class DistributedLog implements Log {
   readonly #turns = new Map<string, Mutex>();
   readonly #groups: { topic: string; group: string; members: readonly GroupMember[] }[] = [];
 
-  private constructor(config: Config, logger: Logger) {
+  private constructor(config: InfraSettings, logger: Logger) {
     this.#config = config;
     this.#logger = logger;
     this.messageBytesMax = config.KAFKA_MESSAGE_BYTES;
@@ -50,7 +50,11 @@ export class DistributedLog implements Log {
   }
 
   /** Waits for the brokers; refuses wrong credentials at once. */
-  static async open(config: Config, logger: Logger, topics: readonly string[] = []): Promise<DistributedLog> {
+  static async open(
+    config: InfraSettings,
+    logger: Logger,
+    topics: readonly string[] = [],
+  ): Promise<DistributedLog> {
     const log = new DistributedLog(config, logger);
     const setting = `KAFKA_BROKERS=${config.KAFKA_BROKERS}`;
     try {

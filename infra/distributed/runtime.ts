@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { systemClock } from '../clock.ts';
-import type { Config } from '../config/config.ts';
+import type { InfraSettings } from '../config/settings.ts';
 import { retryUntilReady } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import { type Logger, openLogger } from '../logger.ts';
@@ -17,7 +17,7 @@ const TRIES_PER_QUESTION = 5;
 
 /** One of many processes over Kafka, Redis and ClickHouse. It opens when all of them answer. */
 export async function openDistributed(
-  config: Config,
+  config: InfraSettings,
   topics: readonly string[],
   clock: Clock = systemClock,
   logger: Logger = openLogger(config),
@@ -56,7 +56,7 @@ export async function openDistributed(
 
 /** Connects to Redis, waiting for it; wrong credentials are refused at once. */
 async function openRedis(
-  config: Config,
+  config: InfraSettings,
   logger: Logger,
   options: { keyPrefix?: string; maxRetriesPerRequest: number | null },
 ): Promise<Redis> {

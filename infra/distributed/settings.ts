@@ -59,17 +59,7 @@ export const distributedSettings = {
   SERVICE_WAIT_SECONDS: whole(60, 0, 3600).describe(
     'time to wait at the start for Kafka, Redis and ClickHouse to answer',
   ),
-  WORK_CONCURRENCY: whole(2, 1, 256).describe('windows that one work process computes at the same time'),
   LEASE_MS: whole(15_000, 1000, 600_000).describe(
     'time after which the lock of a process that died is free for others',
   ),
-  SWEEP_SECONDS: whole(5, 1, 3600).describe(
-    'time between two looks for what was touched and not yet computed',
-  ),
-  OPERATOR_HOST: z
-    .string()
-    .min(1)
-    .default('127.0.0.1')
-    .describe('address on which processes that serve no API answer /health and /metrics'),
-  OPERATOR_PORT: whole(9464, 0, 65_535).describe('port for it; 0 takes a free one'),
 };

@@ -13,7 +13,7 @@ import {
 } from '../clickhouse/settings.ts';
 import { DATABASE, literal, type Sql } from '../clickhouse/sql.ts';
 import type { Table } from '../clickhouse/table.ts';
-import type { Config } from '../config/config.ts';
+import type { InfraSettings } from '../config/settings.ts';
 import { retryUntilReady } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import { type Format, type Pieces, readAll, type StagedBatch, type Store } from '../ports.ts';
@@ -26,12 +26,12 @@ const NEWLINE = Buffer.from('\n');
  * whose offset does not move before the batch is loaded.
  */
 export class DistributedStore implements Store {
-  readonly #config: Config;
+  readonly #config: InfraSettings;
   readonly #client: ClickHouseClient;
   readonly #staged = new Set<StagedBatch>();
   readonly #structures = new Map<string, string>();
 
-  private constructor(config: Config) {
+  private constructor(config: InfraSettings) {
     this.#config = config;
     this.#client = createClient({
       url: config.CLICKHOUSE_URL,
@@ -49,7 +49,7 @@ export class DistributedStore implements Store {
   }
 
   /** Waits for the server; refuses wrong credentials at once. */
-  static async open(config: Config): Promise<DistributedStore> {
+  static async open(config: InfraSettings): Promise<DistributedStore> {
     const store = new DistributedStore(config);
     try {
       await retryUntilReady(

@@ -1,5 +1,5 @@
 import kafkajs, { type Admin } from 'kafkajs';
-import type { Config } from '../config/config.ts';
+import type { InfraSettings } from '../config/settings.ts';
 import { ProductError } from '../errors.ts';
 
 const HOUR_MS = 3_600_000;
@@ -12,7 +12,7 @@ export const deadLettersOf = (topic: string): string => `${topic}.dlq`;
  * Makes a topic and that of its dead letters with explicit settings, or checks the ones that are there. Throws
  * `service_refused` where waiting would not heal: too small limits, another number of partitions.
  */
-export async function ensureTopic(admin: Admin, topic: string, config: Config): Promise<void> {
+export async function ensureTopic(admin: Admin, topic: string, config: InfraSettings): Promise<void> {
   const wanted = [
     { topic, numPartitions: config.KAFKA_PARTITIONS },
     { topic: deadLettersOf(topic), numPartitions: 1 },
@@ -51,7 +51,7 @@ const TRIES = 20;
 async function check(
   admin: Admin,
   { topic, numPartitions }: { topic: string; numPartitions: number },
-  config: Config,
+  config: InfraSettings,
 ): Promise<void> {
   let partitions = 0;
   // What was just made is not known everywhere at once.

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { systemClock } from '../clock.ts';
-import type { Config } from '../config/config.ts';
+import type { InfraSettings } from '../config/settings.ts';
 import type { Clock, Runtime } from '../ports.ts';
 import { EmbeddedKeyValue } from './key-value.ts';
 import { EmbeddedLog } from './log.ts';
@@ -8,7 +8,7 @@ import { EmbeddedQueue } from './queue.ts';
 import { EmbeddedStore } from './store.ts';
 
 /** One process, one data directory, nothing but Node. */
-export async function openEmbedded(config: Config, clock: Clock = systemClock): Promise<Runtime> {
+export async function openEmbedded(config: InfraSettings, clock: Clock = systemClock): Promise<Runtime> {
   const store = await EmbeddedStore.open(config);
   const log = new EmbeddedLog({ directory: join(config.DATA_DIR, 'log'), fsync: config.STORE_FSYNC });
   const queue = new EmbeddedQueue({ attempts: config.JOB_ATTEMPTS, backoffMs: 200 });

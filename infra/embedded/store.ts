@@ -29,7 +29,7 @@ import {
 } from '../clickhouse/settings.ts';
 import { DATABASE, literal, type Sql } from '../clickhouse/sql.ts';
 import type { Table } from '../clickhouse/table.ts';
-import type { Config } from '../config/config.ts';
+import type { InfraSettings } from '../config/settings.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import { type Format, type Pieces, readAll, type StagedBatch, type Store } from '../ports.ts';
 import { splitLines } from './lines.ts';
@@ -39,7 +39,7 @@ import { splitLines } from './lines.ts';
  * are written into the statement: given to the client they would stick to the connection.
  */
 export class EmbeddedStore implements Store {
-  readonly #config: Config;
+  readonly #config: InfraSettings;
   readonly #session: Session;
   readonly #spool: string;
   readonly #free: ClickHouseClient[] = [];
@@ -47,7 +47,7 @@ export class EmbeddedStore implements Store {
   readonly #waiting: ((client: ClickHouseClient) => void)[] = [];
   #staged = 0;
 
-  private constructor(config: Config, session: Session) {
+  private constructor(config: InfraSettings, session: Session) {
     this.#config = config;
     this.#session = session;
     this.#spool = join(config.DATA_DIR, 'spool');
@@ -60,7 +60,7 @@ export class EmbeddedStore implements Store {
     this.#free.push(...this.#all);
   }
 
-  static async open(config: Config): Promise<EmbeddedStore> {
+  static async open(config: InfraSettings): Promise<EmbeddedStore> {
     const path = storePath(config);
     let session: Session | undefined;
     try {
@@ -207,7 +207,7 @@ export class EmbeddedStore implements Store {
 
 const NEWLINE = Buffer.from('\n');
 
-function storePath(config: Config): string {
+function storePath(config: InfraSettings): string {
   return join(config.DATA_DIR, 'store');
 }
 
@@ -237,7 +237,7 @@ function writeAll(descriptor: number, pieces: Buffer[]): void {
   }
 }
 
-function openError(config: Config, error: unknown): ProductError {
+function openError(config: InfraSettings, error: unknown): ProductError {
   const directory = config.DATA_DIR;
   const reason = error instanceof ProductError ? (error.detail ?? error.message) : reasonOf(error);
   if (/Failed to create connection/.test(reason) && isHeld(storePath(config))) {

@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { z } from 'zod';
+import { ProductError, reasonOf } from '../../infra/errors.ts';
+import type { IngestSettings } from '../settings.ts';
 import { CHAINS } from './table.ts';
 
 export const RELAY_CHAINS = ['polkadot', 'kusama', 'westend', 'solo'] as const;
@@ -94,4 +96,13 @@ function indexByName(chains: readonly Chain[]): Map<string, Chain> {
     }
   }
   return byName;
+}
+
+/** The registry with the chains of `CHAINS_FILE`. Throws `setting_invalid` when that file cannot be read. */
+export function readRegistry({ CHAINS_FILE }: Pick<IngestSettings, 'CHAINS_FILE'>): Registry {
+  try {
+    return loadRegistry(CHAINS_FILE);
+  } catch (error) {
+    throw new ProductError('setting_invalid', `CHAINS_FILE=${CHAINS_FILE}: ${reasonOf(error)}`);
+  }
 }

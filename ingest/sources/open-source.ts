@@ -1,7 +1,7 @@
-import { readRegistry } from '../../aggregate/engine.ts';
-import type { Config } from '../../infra/config/config.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Chain, Registry } from '../chains/registry.ts';
+import { readRegistry } from '../chains/registry.ts';
+import type { IngestSettings } from '../settings.ts';
 import { Sidecar, type SidecarLimits } from './sidecar.ts';
 
 /** Which service is asked, and for which chain its blocks are taken. */
@@ -15,7 +15,7 @@ export interface SourceOptions {
 /** Connects to a service, and makes sure that it serves the chain: blocks of another one would be hard to get out. */
 export async function openSource(
   { url, chain: name, force = false }: SourceOptions,
-  config: Config,
+  config: IngestSettings,
   limits: Partial<SidecarLimits> = {},
 ): Promise<{ sidecar: Sidecar; chain: Chain; registry: Registry }> {
   const registry = readRegistry(config);

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { readConfig } from '../../infra/config/config.ts';
+import { readConfig } from '../settings.ts';
 import { parseHeight } from './height.ts';
 
 /** The `alerts` commands with their help; what they do is loaded when they run. */

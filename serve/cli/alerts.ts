@@ -1,5 +1,5 @@
 import type { AlertDifference, ReplayResult } from '../../aggregate/alerts/processor/replay.ts';
-import type { Config } from '../../infra/config/config.ts';
+import type { Config } from '../settings.ts';
 import { EXIT } from './failure.ts';
 import { openOperator } from './open.ts';
 import { plural } from './words.ts';

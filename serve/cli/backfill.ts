@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
-import type { Config } from '../../infra/config/config.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { blockLines } from '../../ingest/sources/backfill.ts';
 import { countHeights, firstHeights, type Heights } from '../../ingest/sources/heights.ts';
 import { openSource, type SourceOptions } from '../../ingest/sources/open-source.ts';
 import type { Sidecar } from '../../ingest/sources/sidecar.ts';
+import type { Config } from '../settings.ts';
 import { type Display, openDisplay } from './display.ts';
 import { EXIT } from './failure.ts';
 import { showComputation } from './ingest.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { readConfig } from '../../infra/config/config.ts';
 import type { DeadLetterRequest } from '../../ingest/log/dead-letter-requests.ts';
+import { readConfig } from '../settings.ts';
 import { parseWithin } from './height.ts';
 
 /** The `dead-letters` commands with their help; what they do is loaded when they run. */

@@ -1,5 +1,5 @@
-import type { Config } from '../../infra/config/config.ts';
 import type { DeadLetterRequest, DeadLetterResult } from '../../ingest/log/dead-letter-requests.ts';
+import type { Config } from '../settings.ts';
 import { EXIT } from './failure.ts';
 import { openOperator } from './open.ts';
 import { alignedTable, number, plural } from './words.ts';

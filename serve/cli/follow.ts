@@ -1,6 +1,6 @@
-import type { Config } from '../../infra/config/config.ts';
 import { reasonOf } from '../../infra/errors.ts';
 import { SourceFollower, type SourceFollowerOptions } from '../../ingest/role.ts';
+import type { Config } from '../settings.ts';
 import { EXIT } from './failure.ts';
 import { openOperator } from './open.ts';
 import { stopOnSignal } from './stop.ts';

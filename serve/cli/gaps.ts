@@ -1,7 +1,7 @@
-import { readRegistry } from '../../aggregate/engine.ts';
 import type { ChainCoverage } from '../../aggregate/status/status.ts';
-import type { Config } from '../../infra/config/config.ts';
+import { readRegistry } from '../../ingest/chains/registry.ts';
 import { findChain } from '../../ingest/sources/open-source.ts';
+import type { Config } from '../settings.ts';
 import { EXIT } from './failure.ts';
 import { openOperator } from './open.ts';
 import { alignedTable, number, plural } from './words.ts';

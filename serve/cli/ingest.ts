@@ -1,6 +1,6 @@
-import type { Config } from '../../infra/config/config.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { IngestSummary } from '../../ingest/log/publish.ts';
+import type { Config } from '../settings.ts';
 import { type Display, openDisplay } from './display.ts';
 import { EXIT, killSelf } from './failure.ts';
 import { findInputs, type Input } from './inputs.ts';

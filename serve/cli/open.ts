@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { Engine, type ProcessRole } from '../../aggregate/engine.ts';
-import type { Config } from '../../infra/config/config.ts';
 import { ProductError } from '../../infra/errors.ts';
+import type { Config } from '../settings.ts';
 import { LocalOperator } from './local.ts';
 import type { Operator } from './operator.ts';
 import { ownerOf } from './owner.ts';

@@ -1,6 +1,6 @@
-import type { Config } from '../../infra/config/config.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { findMetrics } from '../metrics/metric-names.ts';
+import type { Config } from '../settings.ts';
 import { openDisplay } from './display.ts';
 import { EXIT } from './failure.ts';
 import { openOperator } from './open.ts';

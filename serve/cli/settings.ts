@@ -1,4 +1,5 @@
-import { isSecretSetting, readConfig, settings } from '../../infra/config/config.ts';
+import { isSecretSetting } from '../../infra/config/read.ts';
+import { readConfig, settings } from '../settings.ts';
 import { alignedTable } from './words.ts';
 
 /** Every setting with its meaning, default and current value: the same object that reads the environment. */

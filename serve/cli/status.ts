@@ -1,6 +1,6 @@
 import type { Missing } from '../../aggregate/status/heights.ts';
 import type { SystemStatus } from '../../aggregate/status/status.ts';
-import type { Config } from '../../infra/config/config.ts';
+import type { Config } from '../settings.ts';
 import { EXIT } from './failure.ts';
 import { openOperator } from './open.ts';
 import { alignedTable, duration, number, plural } from './words.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { readConfig } from '../../infra/config/config.ts';
 import type { UsersOrder } from '../identity/accounts/operator.ts';
+import { readConfig } from '../settings.ts';
 import { PASSWORD_STDIN } from './standard-input.ts';
 
 /** The `users` commands with their help; what they do is loaded when they run. */

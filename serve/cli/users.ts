@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
-import type { Config } from '../../infra/config/config.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { ListedUser, UsersAnswer, UsersOrder } from '../identity/accounts/operator.ts';
+import type { Config } from '../settings.ts';
 import { EXIT } from './failure.ts';
 import { openOperator } from './open.ts';
 import { standardInput } from './standard-input.ts';

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { Config } from '../../infra/config/config.ts';
+import type { Config } from '../settings.ts';
 
 /**
  * The address that people and applications reach the service by, without a slash at its end: the setting, or else

@@ -3,11 +3,11 @@ import { startAccountMaintenance } from './accounts/maintenance.ts';
 import { accountTables } from './accounts/tables.ts';
 import { serveOAuth } from './oauth/routes.ts';
 import { serveConsole } from './pages/routes.ts';
-import { accountSettings } from './settings.ts';
+import { identitySettings } from './settings.ts';
 
 /** What the identity domain brings to the composition root. */
 export const identityModule = {
-  settings: accountSettings,
+  settings: identitySettings,
   tables: accountTables,
   open: openAccounts,
   routes: { serveConsole, serveOAuth },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { whole, yesNo } from '../../infra/config/kinds.ts';
 
 /** Settings of accounts, sign-in, keys and OAuth. */
-export const accountSettings = {
+export const identitySettings = {
   PUBLIC_URL: z
     .url({ protocol: /^https?$/, message: 'expected an http or https address without a path' })
     .refine((url) => /^https?:\/\/[^/?#@]+\/?$/.test(url), 'expected an http or https address without a path')
@@ -45,3 +45,5 @@ export const accountSettings = {
   ),
   OAUTH_PER_MINUTE: whole(1200).describe('requests a minute and address to /oauth; 0 = no limit'),
 };
+
+export type IdentitySettings = z.output<z.ZodObject<typeof identitySettings>>;

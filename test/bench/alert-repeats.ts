@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import type { DeliveryRequest } from '../../aggregate/alerts/model/event.ts';
 import { Engine } from '../../aggregate/engine.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
-import { readConfig } from '../../infra/config/config.ts';
+import { readConfig } from '../../serve/settings.ts';
 import { firing, prometheusBody } from '../serve/alerts/made.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

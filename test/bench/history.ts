@@ -6,9 +6,9 @@ import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
 import { dailyTps } from '../../aggregate/metrics/activity/daily-tps.ts';
 import { computeWindow } from '../../aggregate/runner/compute.ts';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
-import { readConfig } from '../../infra/config/config.ts';
 import type { Window } from '../../ingest/raw/canonical.ts';
 import { blocks, dirtyDays, extrinsics } from '../../ingest/raw/tables.ts';
+import { readConfig } from '../../serve/settings.ts';
 
 /** A year of two chains, written by the engine itself: nothing is parsed, every block is living. */
 export const YEAR: Window = { relay_chain: 'polkadot', from: '2024-01-01', until: '2024-12-31' };

@@ -4,9 +4,9 @@ import { coretimeRegionEvent } from '../../aggregate/metrics/coretime/coretime-r
 import { govVoterHistory } from '../../aggregate/metrics/governance/gov-voter-history.ts';
 import { dailyStakingRewards } from '../../aggregate/metrics/staking/daily-staking-rewards.ts';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
-import { readConfig } from '../../infra/config/config.ts';
 import { encodeAddress } from '../../ingest/chains/address.ts';
 import { buildApp } from '../../serve/http/app.ts';
+import { readConfig } from '../../serve/settings.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { againstEngineAlone } from './engine-alone.ts';
 import { BENCH_SETTINGS } from './history.ts';

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
 import { Engine } from '../../aggregate/engine.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
-import { readConfig } from '../../infra/config/config.ts';
 import { calls } from '../../ingest/raw/tables.ts';
+import { readConfig } from '../../serve/settings.ts';
 import { busyBlock } from '../bench/busiest-day.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 

@@ -1,5 +1,5 @@
 import { Engine, type ProcessRole } from '../../aggregate/engine.ts';
-import { readConfig } from '../../infra/config/config.ts';
+import { readConfig } from '../../serve/settings.ts';
 import type { TestEngine } from './engine.ts';
 import { startClickHouse } from './services/clickhouse.ts';
 import { addresses, startServices } from './services/index.ts';

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { Engine, schema } from '../../aggregate/engine.ts';
 import { DATABASE } from '../../infra/clickhouse/sql.ts';
-import { readConfig } from '../../infra/config/config.ts';
 import { chains } from '../../ingest/raw/tables.ts';
+import { readConfig } from '../../serve/settings.ts';
 import type { InputLine } from '../reference/input.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 

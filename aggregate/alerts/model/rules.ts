@@ -1,4 +1,4 @@
-import type { Config } from '../../../infra/config/config.ts';
+import type { AlertSettings } from '../settings.ts';
 import type { DeliveryHead } from './event.ts';
 
 /** How the body of a delivery is parsed. */
@@ -26,7 +26,7 @@ export interface FoldRules extends GroupingRules {
 export type EventRules = ParsingRules & GroupingRules;
 
 type RuleSettings = Pick<
-  Config,
+  AlertSettings,
   | 'ALERT_DEPTH_MAX'
   | 'ALERT_TITLE_CHARACTERS'
   | 'ALERT_DESCRIPTION_CHARACTERS'

@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, KeyValue, Store } from '../../../infra/ports.ts';
 import { type RecordContext, Records } from '../../records/records.ts';
-import type { accountSettings } from '../settings.ts';
+import type { identitySettings } from '../settings.ts';
 import { Seal } from './secrets.ts';
 import {
   type Application,
@@ -20,7 +20,7 @@ import { Uses } from './uses.ts';
 
 /** The settings that identity uses: its own, the data directory and the listen address. */
 export type IdentitySettings = Readonly<
-  z.output<z.ZodObject<typeof accountSettings>> & { DATA_DIR: string; HOST: string; PORT: number }
+  z.output<z.ZodObject<typeof identitySettings>> & { DATA_DIR: string; HOST: string; PORT: number }
 >;
 
 /** The state of the identity domain: its records, its key and its settings. */

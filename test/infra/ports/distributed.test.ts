@@ -1,11 +1,11 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll } from 'vitest';
 import { systemClock } from '../../../infra/clock.ts';
-import { readConfig } from '../../../infra/config/config.ts';
 import { DistributedKeyValue } from '../../../infra/distributed/key-value.ts';
 import { DistributedLog } from '../../../infra/distributed/log.ts';
 import { DistributedQueue } from '../../../infra/distributed/queue.ts';
 import { DistributedStore } from '../../../infra/distributed/store.ts';
+import { readConfig } from '../../../serve/settings.ts';
 import { startClickHouse } from '../../support/services/clickhouse.ts';
 import { startKafka } from '../../support/services/kafka.ts';
 import { startRedis } from '../../support/services/redis.ts';

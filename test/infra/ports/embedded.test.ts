@@ -6,13 +6,13 @@ import { describe, expect, test } from 'vitest';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { createTable, landingTable } from '../../../infra/clickhouse/table.ts';
 import { systemClock } from '../../../infra/clock.ts';
-import { readConfig } from '../../../infra/config/config.ts';
 import { EmbeddedKeyValue } from '../../../infra/embedded/key-value.ts';
 import { EmbeddedLog } from '../../../infra/embedded/log.ts';
 import { EmbeddedQueue } from '../../../infra/embedded/queue.ts';
 import { openEmbedded } from '../../../infra/embedded/runtime.ts';
 import { EmbeddedStore } from '../../../infra/embedded/store.ts';
 import { ProductError } from '../../../infra/errors.ts';
+import { readConfig } from '../../../serve/settings.ts';
 import { clockContract } from './clock.contract.ts';
 import { keyValueContract } from './key-value.contract.ts';
 import { logContract } from './log.contract.ts';
@@ -131,7 +131,7 @@ describe('embedded store: the directory', () => {
     const store = await EmbeddedStore.open(readConfig({ DATA_DIR: directory }));
     const program = `
       import { EmbeddedStore } from ${JSON.stringify(new URL('../../../infra/embedded/store.ts', import.meta.url).href)};
-      import { readConfig } from ${JSON.stringify(new URL('../../../infra/config/config.ts', import.meta.url).href)};
+      import { readConfig } from ${JSON.stringify(new URL('../../../serve/settings.ts', import.meta.url).href)};
       try { await EmbeddedStore.open(readConfig({ DATA_DIR: ${JSON.stringify(directory)} })); console.log('opened'); }
       catch (error) { console.log(error.code, error.message); }
       process.exit(0);`;

@@ -4,11 +4,11 @@
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { Engine } from '../../../aggregate/engine.ts';
-import { readConfig } from '../../../infra/config/config.ts';
 import { buildApp } from '../../../serve/http/app.ts';
 import { createKey } from '../../../serve/identity/accounts/keys.ts';
 import { createUser } from '../../../serve/identity/accounts/people.ts';
 import { accountsOf } from '../../../serve/identity/engine-accounts.ts';
+import { readConfig } from '../../../serve/settings.ts';
 
 const [factsFile = '', port = '0'] = process.argv.slice(2);
 const engine = await Engine.open(readConfig());

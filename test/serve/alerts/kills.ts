@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ALERTS_TOPIC } from '../../../aggregate/alerts/model/event.ts';
 import { Engine } from '../../../aggregate/engine.ts';
-import { readConfig } from '../../../infra/config/config.ts';
+import { readConfig } from '../../../serve/settings.ts';
 import { Random } from '../../support/random.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { judge, type Verdict } from './accepted.ts';

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { Engine } from '../../../aggregate/engine.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { readConfig } from '../../../infra/config/config.ts';
+import { readConfig } from '../../../serve/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { firing, prometheusBody } from './made.ts';
 

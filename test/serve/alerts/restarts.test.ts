@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import { Engine } from '../../../aggregate/engine.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { readConfig } from '../../../infra/config/config.ts';
+import { readConfig } from '../../../serve/settings.ts';
 import { Random } from '../../support/random.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { madeBody, madeName } from './made.ts';

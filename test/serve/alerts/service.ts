@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify';
 import { Engine } from '../../../aggregate/engine.ts';
-import { readConfig } from '../../../infra/config/config.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { buildApp } from '../../../serve/http/app.ts';
 import type { Accounts } from '../../../serve/identity/accounts/accounts.ts';
@@ -8,6 +7,7 @@ import { createKey } from '../../../serve/identity/accounts/keys.ts';
 import { createUser } from '../../../serve/identity/accounts/people.ts';
 import type { User } from '../../../serve/identity/accounts/tables.ts';
 import { accountsOf } from '../../../serve/identity/engine-accounts.ts';
+import { readConfig } from '../../../serve/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 /** A user of the service and the token that acts for them. */

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { settings } from '../../../infra/config/config.ts';
+import { settings } from '../../../serve/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { linesOf, run } from './program.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Engine } from '../../../aggregate/engine.ts';
-import { readConfig } from '../../../infra/config/config.ts';
 import { buildApp } from '../../../serve/http/app.ts';
+import { readConfig } from '../../../serve/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const START = Date.parse('2026-03-01T12:00:10.000Z');

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { Engine } from '../../../aggregate/engine.ts';
-import { readConfig } from '../../../infra/config/config.ts';
 import { buildApp } from '../../../serve/http/app.ts';
+import { readConfig } from '../../../serve/settings.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../support/temporary-directory.ts';
 import { ENDPOINTS, type Endpoint, OUR_PATHS, OURS_EVERYWHERE } from './endpoints.ts';
 

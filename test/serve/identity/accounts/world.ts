@@ -1,6 +1,5 @@
 import type { FastifyInstance } from 'fastify';
 import { Engine } from '../../../../aggregate/engine.ts';
-import { readConfig } from '../../../../infra/config/config.ts';
 import type { KeyValue } from '../../../../infra/ports.ts';
 import { buildApp } from '../../../../serve/http/app.ts';
 import type { Accounts } from '../../../../serve/identity/accounts/accounts.ts';
@@ -9,6 +8,7 @@ import { createUser } from '../../../../serve/identity/accounts/people.ts';
 import type { Application, User } from '../../../../serve/identity/accounts/tables.ts';
 import { accountsOf } from '../../../../serve/identity/engine-accounts.ts';
 import { register } from '../../../../serve/identity/oauth/applications.ts';
+import { readConfig } from '../../../../serve/settings.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { Browser } from './browser.ts';
 

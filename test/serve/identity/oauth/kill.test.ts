@@ -1,10 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { Engine } from '../../../../aggregate/engine.ts';
-import { readConfig } from '../../../../infra/config/config.ts';
 import { createUser } from '../../../../serve/identity/accounts/people.ts';
 import { accountsOf } from '../../../../serve/identity/engine-accounts.ts';
 import { register } from '../../../../serve/identity/oauth/applications.ts';
+import { readConfig } from '../../../../serve/settings.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { type Server, serve } from '../../cli/program.ts';
 import { CALLBACK, PASSWORD } from '../accounts/world.ts';

@@ -4,7 +4,7 @@ import { Secret, TOTP } from 'otpauth';
 import { expect, test } from 'vitest';
 import { Engine } from '../../../../aggregate/engine.ts';
 import { DATABASE, ident, sql } from '../../../../infra/clickhouse/sql.ts';
-import { readConfig } from '../../../../infra/config/config.ts';
+import { readConfig } from '../../../../serve/settings.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { run, type Server, serve } from '../../cli/program.ts';
 import { hiddenFields, plain } from '../accounts/browser.ts';

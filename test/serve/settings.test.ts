@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readConfig, settings } from '../../../infra/config/config.ts';
-import { ProductError } from '../../../infra/errors.ts';
+import { ProductError } from '../../infra/errors.ts';
+import { readConfig, settings } from '../../serve/settings.ts';
 
 /** Every setting: default, accepted values with what they are read as, refused values. */
 const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad: string[] }> = {

@@ -1,0 +1,32 @@
+import { z } from 'zod';
+import { whole, yesNo } from '../infra/config/kinds.ts';
+
+const followedSource = z
+  .string()
+  .regex(/^[^=]+=https?:\/\/.+$/, 'expected CHAIN=URL, such as polkadot=http://127.0.0.1:8080')
+  .transform((text) => {
+    const at = text.indexOf('=');
+    return { chain: text.slice(0, at), url: text.slice(at + 1) };
+  });
+
+/** Settings of the sources, of loading and of dead letters. */
+export const ingestSettings = {
+  CHAINS_FILE: z.string().optional().describe('JSON file with chains to add to the registry'),
+  FOLLOW: z
+    .string()
+    .default('')
+    .transform((text) =>
+      text
+        .split(',')
+        .map((one) => one.trim())
+        .filter((one) => one !== ''),
+    )
+    .pipe(z.array(followedSource))
+    .describe('sources whose new blocks `start` takes in, as CHAIN=URL of a Sidecar, separated by commas'),
+  FOLLOW_BEST: yesNo('false').describe('with FOLLOW: also blocks that are not final yet'),
+  FOLLOW_SNAPSHOTS: yesNo('true').describe('with FOLLOW: also the state of the chains, once a UTC day'),
+  LINE_BYTES_MAX: whole(64 * 2 ** 20, 1024).describe('longest line of an input file'),
+  DEAD_LETTER_BYTES_MAX: whole(64 * 1024).describe('bytes of a refused line that are kept with its reason'),
+};
+
+export type IngestSettings = z.output<z.ZodObject<typeof ingestSettings>>;
