@@ -45,5 +45,3 @@ export const identitySettings = {
   ),
   OAUTH_PER_MINUTE: whole(1200).describe('requests a minute and address to /oauth; 0 = no limit'),
 };
-
-export type IdentitySettings = z.output<z.ZodObject<typeof identitySettings>>;

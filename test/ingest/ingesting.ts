@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { Engine } from '../../aggregate/engine.ts';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
-import { readConfig } from '../../serve/settings.ts';
 import { deadLetters } from '../../ingest/raw/tables.ts';
+import { readConfig } from '../../serve/settings.ts';
 import { gate } from '../infra/ports/opened.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
