@@ -1,10 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import type { Engine } from '../../aggregate/engine.ts';
+import { gitlabDialect } from '../http/dialects.ts';
+import { handleErrors } from '../http/errors.ts';
 import { publicUrl } from '../http/public-url.ts';
 import type { Accounts } from '../identity/accounts/accounts.ts';
 import { serveAlerts as serveAlertsApi } from './api/alerts.ts';
 import { serveAnalytics } from './api/analytics.ts';
-import { Api, mapApiErrors } from './api/endpoint.ts';
+import { Api } from './api/endpoint.ts';
 import { serveIncidents } from './api/incidents.ts';
 import { serveIntegrations } from './api/integrations.ts';
 import { serveProjects } from './api/projects.ts';
@@ -41,7 +43,7 @@ export async function serveAlerts(app: FastifyInstance, engine: Engine, accounts
     scope.addHook('onRoute', (route) => {
       route.bodyLimit = API_BODY_BYTES_MAX;
     });
-    mapApiErrors(scope);
+    handleErrors(scope, gitlabDialect);
     const api = new Api(scope, services);
     serveProjects(api, services, url);
     serveIntegrations(api, services, url);

@@ -12,7 +12,8 @@ import { serveConsole } from '../identity/pages/routes.ts';
 import { serveCatalogue } from '../metrics/catalogue.ts';
 import { serveHome } from '../metrics/pages/home.ts';
 import { serveMetrics } from '../metrics/routes.ts';
-import { mapErrors } from './errors.ts';
+import { problemDialect } from './dialects.ts';
+import { handleErrors } from './errors.ts';
 import { serveHealth } from './health.ts';
 import { serveDocs } from './openapi.ts';
 import { servePrometheusMetrics } from './prometheus-metrics.ts';
@@ -36,7 +37,7 @@ export async function buildApp(engine: Engine): Promise<FastifyInstance> {
   // Validation is ours, since it names every fault at once; so is serialisation, since bytes come from the engine.
   app.setValidatorCompiler(() => () => true);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
-  mapErrors(app);
+  handleErrors(app, problemDialect);
   app.addHook('onResponse', (request, reply, next) => {
     // What follows the path of an OAuth request may be a secret that somebody put there by mistake.
     const url = request.url.startsWith('/oauth/') ? request.url.split('?')[0] : request.url;

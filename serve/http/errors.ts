@@ -1,7 +1,76 @@
-import type { FastifyError, FastifyInstance } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type ErrorCode, ProductError } from '../../infra/errors.ts';
 
-/** One thing that is wrong with a request's parameters; the shape that readers of this API know. */
+/** The one table from the code of an error to the status of its answer. */
+const STATUS_OF = {
+  bad_request: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  invalid_parameters: 422,
+  too_many_requests: 429,
+  internal: 500,
+  unavailable: 503,
+
+  // Alert intake
+  invalid_json: 400,
+  invalid_payload: 422,
+  overloaded: 503,
+
+  // OAuth 2.0: RFC 6749 §5.2 and §4.1.2.1, RFC 6750 §3.1, RFC 7009 §2.2.1
+  invalid_request: 400,
+  invalid_client: 401,
+  invalid_grant: 400,
+  unauthorized_client: 400,
+  unsupported_grant_type: 400,
+  invalid_scope: 400,
+  access_denied: 400,
+  unsupported_response_type: 400,
+  unsupported_response_mode: 400,
+  server_error: 500,
+  temporarily_unavailable: 503,
+  invalid_token: 401,
+  insufficient_scope: 403,
+
+  // Errors of the product that a dialect may explain to its callers
+  input_missing: 400,
+  input_unreadable: 400,
+  unknown_metric: 404,
+  unknown_chain: 404,
+  usage: 400,
+  store_unwritable: 507,
+  service_unreachable: 503,
+} as const;
+
+export type HttpErrorCode = keyof typeof STATUS_OF;
+
+/** An error that the caller gets to see: its text is public, its code decides on the status. */
+export class HttpError extends Error {
+  readonly code: HttpErrorCode;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  /** What is wrong, by field, where fields are at fault. */
+  readonly errors: Readonly<Record<string, readonly string[]>> | undefined;
+  constructor(
+    code: HttpErrorCode,
+    publicText: string,
+    headers: Readonly<Record<string, string>> = {},
+    status: number = STATUS_OF[code],
+    errors?: HttpError['errors'],
+  ) {
+    super(publicText);
+    this.code = code;
+    this.status = status;
+    this.headers = headers;
+    this.errors = errors;
+  }
+}
+
+/** One thing that is wrong with the parameters of a request to the metrics API. */
 export interface ParameterIssue {
   readonly type: 'missing' | 'extra_forbidden' | 'enum' | 'date' | 'int' | 'value_error';
   readonly loc: readonly (string | number)[];
@@ -9,82 +78,62 @@ export interface ParameterIssue {
   readonly input?: unknown;
 }
 
-export class ParameterError extends Error {
+/** Everything that is wrong with the parameters of a request. */
+export class ParameterError extends HttpError {
   readonly detail: readonly ParameterIssue[];
   constructor(detail: readonly ParameterIssue[]) {
-    super('request parameters fail validation');
+    super('invalid_parameters', 'request parameters fail validation');
     this.detail = detail;
   }
 }
 
-/** An answer that is an error by the rules of HTTP, with the headers that go with it. */
-export class HttpError extends Error {
-  readonly status: number;
-  readonly headers: Readonly<Record<string, string>>;
-  constructor(status: number, publicText: string, headers: Readonly<Record<string, string>> = {}) {
-    super(publicText);
-    this.status = status;
-    this.headers = headers;
+/** How one of the APIs writes its errors. Status and headers of the error are set before `send` is called. */
+export interface Dialect {
+  /** Errors of the product whose text its callers may read; all others are answered with `failure`. */
+  readonly explains: readonly (ErrorCode & HttpErrorCode)[];
+  /** The answer to an error whose text is private. */
+  readonly failure: HttpError;
+  /** Public errors of other classes. */
+  translate?(error: FastifyError | Error): HttpError | undefined;
+  send(error: HttpError, request: FastifyRequest, reply: FastifyReply): FastifyReply | Promise<FastifyReply>;
+  /** The answer where no route is. */
+  unknownPath?(request: FastifyRequest): HttpError;
+}
+
+/** Turns every error of a scope into an answer. Errors whose text is private are logged. */
+export function handleErrors(app: FastifyInstance, dialect: Dialect): void {
+  const { failure, unknownPath } = dialect;
+  const answer = (error: HttpError, request: FastifyRequest, reply: FastifyReply) =>
+    dialect.send(error, request, reply.code(error.status).headers(error.headers));
+  app.setErrorHandler((error: FastifyError | Error, request, reply) => {
+    const known = publicError(error, dialect);
+    if (known === undefined) request.log.error({ err: error }, 'request failed');
+    return answer(known ?? failure, request, reply);
+  });
+  if (unknownPath) {
+    app.setNotFoundHandler((request, reply) => answer(unknownPath(request), request, reply));
   }
 }
 
-const STATUS_OF: Partial<Record<ErrorCode, number>> = {
-  input_missing: 400,
-  input_unreadable: 400,
-  unknown_metric: 404,
-  unknown_chain: 404,
-  usage: 400,
-  store_unwritable: 507,
-};
-
-const TITLES: Record<number, string> = {
-  400: 'Bad Request',
-  401: 'Unauthorized',
-  404: 'Not Found',
-  405: 'Method Not Allowed',
-  429: 'Too Many Requests',
-  500: 'Internal Server Error',
-  503: 'Service Unavailable',
-  507: 'Insufficient Storage',
-};
-
-/** The one place that turns errors into answers. What is not meant for the public goes to the log only. */
-export function mapErrors(app: FastifyInstance): void {
-  app.setErrorHandler((error: FastifyError | Error, request, reply) => {
-    if (error instanceof ParameterError) return reply.code(422).send({ detail: error.detail });
-    if (error instanceof HttpError) {
-      return reply
-        .code(error.status)
-        .headers(error.headers)
-        .type(PROBLEM)
-        .send(problem(error.status, error.message));
-    }
-    const status = error instanceof ProductError ? STATUS_OF[error.code] : clientStatus(error);
-    if (status === undefined) {
-      request.log.error({ err: error }, 'request failed');
-      return reply
-        .code(500)
-        .type(PROBLEM)
-        .send(problem(500, 'The server failed; the operator’s log says why.'));
-    }
-    return reply.code(status).type(PROBLEM).send(problem(status, error.message));
-  });
-  app.setNotFoundHandler((request, reply) =>
-    reply
-      .code(404)
-      .type(PROBLEM)
-      .send(problem(404, `Nothing is served at ${request.method} ${request.url.split('?')[0]}; see /docs.`)),
-  );
+function publicError(error: FastifyError | Error, dialect: Dialect): HttpError | undefined {
+  if (error instanceof HttpError) return error;
+  const translated = dialect.translate?.(error);
+  if (translated) return translated;
+  if (error instanceof ProductError) {
+    const code = dialect.explains.find((explained) => explained === error.code);
+    return code && new HttpError(code, error.message, STATUS_OF[code] === 503 ? RETRY_SOON : {});
+  }
+  return fastifyError(error);
 }
 
-const PROBLEM = 'application/problem+json';
-
-function problem(status: number, detail: string): object {
-  return { type: 'about:blank', title: TITLES[status] ?? 'Error', status, detail };
+/** Errors that Fastify itself raises for bad requests carry their status, and so does a server under pressure. */
+function fastifyError({
+  statusCode,
+  message,
+}: Error & { readonly statusCode?: number }): HttpError | undefined {
+  if (statusCode === undefined || (statusCode >= 500 && statusCode !== 503)) return undefined;
+  return new HttpError(statusCode === 503 ? 'unavailable' : 'bad_request', message, {}, statusCode);
 }
 
-/** Errors that Fastify itself raises for bad requests carry their status; 5xx ones are ours. */
-function clientStatus(error: FastifyError | Error): number | undefined {
-  const status = (error as FastifyError).statusCode;
-  return status !== undefined && (status < 500 || status === 503) ? status : undefined;
-}
+/** For answers to requests that the caller should send again. */
+export const RETRY_SOON = { 'retry-after': '5' };

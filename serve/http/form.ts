@@ -29,14 +29,15 @@ export function parseForm(text: string): Form {
   try {
     decoded = decodeURIComponent(text);
   } catch {
-    throw new HttpError(400, 'The parameters must be percent-encoded UTF-8.');
+    throw new HttpError('bad_request', 'The parameters must be percent-encoded UTF-8.');
   }
   // The decoder of the body writes U+FFFD for bytes that are not UTF-8.
-  if (text.includes('\ufffd')) throw new HttpError(400, 'The parameters must be UTF-8.');
-  if (decoded.includes('\0')) throw new HttpError(400, 'The parameters must not contain a zero byte.');
+  if (text.includes('\ufffd')) throw new HttpError('bad_request', 'The parameters must be UTF-8.');
+  if (decoded.includes('\0'))
+    throw new HttpError('bad_request', 'The parameters must not contain a zero byte.');
   // The separator keeps a leading `?`, which `URLSearchParams` would drop, as part of the first name.
   const form = new Form(`&${text}`);
-  if (form.size > FIELDS_MAX) throw new HttpError(400, `Send at most ${FIELDS_MAX} parameters.`);
+  if (form.size > FIELDS_MAX) throw new HttpError('bad_request', `Send at most ${FIELDS_MAX} parameters.`);
   return form;
 }
 

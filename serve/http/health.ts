@@ -15,7 +15,9 @@ export async function serveHealth(app: FastifyInstance, engine: Engine): Promise
       try {
         await engine.ready();
       } catch {
-        throw new HttpError(503, 'A service that this one needs does not answer.', { 'retry-after': '5' });
+        throw new HttpError('unavailable', 'A service that this one needs does not answer.', {
+          'retry-after': '5',
+        });
       }
       return { status: 'ok' };
     },

@@ -1,7 +1,8 @@
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import type { Engine } from '../../aggregate/engine.ts';
 import { openLogger } from '../../infra/logger.ts';
-import { mapErrors } from './errors.ts';
+import { problemDialect } from './dialects.ts';
+import { handleErrors } from './errors.ts';
 import { serveHealth } from './health.ts';
 import { servePrometheusMetrics } from './prometheus-metrics.ts';
 
@@ -11,7 +12,7 @@ export async function buildProbes(engine: Engine): Promise<FastifyInstance> {
     loggerInstance: openLogger(engine.config),
     logController: new LogController({ disableRequestLogging: true }),
   }) as unknown as FastifyInstance;
-  mapErrors(app);
+  handleErrors(app, problemDialect);
   await serveHealth(app, engine);
   await servePrometheusMetrics(app, engine);
   return app;

@@ -46,7 +46,7 @@ export function limitAnonymous(app: FastifyInstance, engine: Engine): void {
     };
     if (remaining < 0) {
       throw new HttpError(
-        429,
+        'too_many_requests',
         `More than ${limit.most} requests a ${limit.name} without an API key; try again in ${reset} s.`,
         { ...headers, 'retry-after': String(reset) },
       );

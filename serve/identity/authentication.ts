@@ -96,7 +96,7 @@ async function callerOf(accounts: Accounts, request: FastifyRequest): Promise<Pr
     return await principalOf(accounts, request);
   } catch (error) {
     if (!(error instanceof TokenError)) throw error;
-    throw new HttpError(401, 'This API key is unknown or was revoked.', error.headers);
+    throw new HttpError('unauthorized', 'This API key is unknown or was revoked.', error.headers);
   }
 }
 

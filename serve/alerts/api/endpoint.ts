@@ -1,15 +1,8 @@
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { ProductError } from '../../../infra/errors.ts';
 import { HttpError } from '../../http/errors.ts';
-import { type Principal, principalOf, requireScope, TokenError } from '../../identity/accounts/principal.ts';
-import {
-  type Membership,
-  membershipOf,
-  type ProjectRole,
-  RequestRefused,
-  requireRole,
-} from '../projects/access.ts';
+import { type Principal, principalOf, requireScope } from '../../identity/accounts/principal.ts';
+import { type Membership, membershipOf, type ProjectRole, requireRole } from '../projects/access.ts';
 import type { AlertServices } from '../services.ts';
 
 const METHODS = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } as const;
@@ -93,17 +86,10 @@ const JSON_TYPE = 'application/json; charset=utf-8';
 /** Stands where no project is named; nobody looks at it. */
 const NOWHERE = { project: undefined, level: 0 } as unknown as Membership;
 
-/** Everything that is wrong with a request's parameters. */
-class ParameterFault extends Error {
-  readonly faults: Readonly<Record<string, string[]>>;
-  constructor(faults: Readonly<Record<string, string[]>>) {
-    super(
-      Object.entries(faults)
-        .map(([name, texts]) => `${name} ${texts.join(', ')}`)
-        .join('; '),
-    );
-    this.faults = faults;
-  }
+/** Everything that is wrong with the parameters of a request, by field. */
+function invalidFields(errors: Readonly<Record<string, string[]>>): HttpError {
+  const texts = Object.entries(errors).map(([name, messages]) => `${name} ${messages.join(', ')}`);
+  return new HttpError('bad_request', `Bad request: ${texts.join('; ')}`, {}, undefined, errors);
 }
 
 function parsed(schema: z.ZodType, given: unknown): unknown {
@@ -114,43 +100,7 @@ function parsed(schema: z.ZodType, given: unknown): unknown {
     const name = path.join('.') || 'body';
     faults[name] = [...(faults[name] ?? []), message];
   }
-  throw new ParameterFault(faults);
-}
-
-/** Errors of the REST API: a `message`, and `errors` by field where fields are at fault. */
-export function mapApiErrors(app: FastifyInstance): void {
-  app.setErrorHandler((error: FastifyError | Error, request, reply) => {
-    if (error instanceof TokenError) {
-      reply.code(error.status).headers(error.headers);
-      return reply.send(
-        error.code === null
-          ? { message: '401 Unauthorized' }
-          : { error: error.code, error_description: error.message },
-      );
-    }
-    if (error instanceof ParameterFault) {
-      return reply.code(400).send({ message: `400 Bad request: ${error.message}`, errors: error.faults });
-    }
-    if (error instanceof HttpError) {
-      const field =
-        error instanceof RequestRefused && error.field ? { errors: { [error.field]: [error.message] } } : {};
-      reply.code(error.status).headers(error.headers);
-      return reply.send({ message: `${error.status} ${error.message}`, ...field });
-    }
-    const status = (error as FastifyError).statusCode;
-    // A server under pressure says so by itself, and when to come back.
-    if (!(error instanceof ProductError) && status !== undefined && (status < 500 || status === 503)) {
-      return reply.code(status).send({ message: `${status} ${error.message}` });
-    }
-    if (error instanceof ProductError && error.code === 'service_unreachable') {
-      return reply
-        .code(503)
-        .header('retry-after', '5')
-        .send({ message: `503 ${error.message}` });
-    }
-    request.log.error({ err: error }, 'an API request failed');
-    return reply.code(500).send({ message: '500 Internal Server Error' });
-  });
+  throw invalidFields(faults);
 }
 
 function openApi(endpoint: ApiEndpoint<z.ZodObject, z.ZodObject, z.ZodType>): object {

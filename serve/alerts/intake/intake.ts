@@ -3,7 +3,8 @@ import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import { BodyError } from '../../../aggregate/alerts/formats/delivery.ts';
 import { Memo } from '../../../aggregate/alerts/formats/memo.ts';
 import type { EventResult } from '../../../aggregate/alerts/processor/result-channel.ts';
-import { ProductError, reasonOf } from '../../../infra/errors.ts';
+import { intakeDialect } from '../../http/dialects.ts';
+import { type Dialect, HttpError, handleErrors, RETRY_SOON } from '../../http/errors.ts';
 import { hashSecret } from '../../identity/accounts/secrets.ts';
 import type { Heartbeat } from '../integrations/heartbeat.ts';
 import { type CachedIntegration, NO_KEYS } from '../integrations/integration-cache.ts';
@@ -19,24 +20,6 @@ export const ENDPOINT_PATHS: Readonly<Record<IntegrationEndpoint, string>> = {
 
 export function addressOf(door: IntegrationEndpoint, endpoint: string): string {
   return ENDPOINT_PATHS[door].replace(':endpoint', endpoint);
-}
-
-/** A request that is turned away, in the shape of the intake's answers. */
-export class IntakeError extends Error {
-  readonly status: number;
-  readonly code: string;
-  readonly headers: Readonly<Record<string, string>>;
-  constructor(
-    status: number,
-    code: string,
-    publicText: string,
-    headers: Readonly<Record<string, string>> = {},
-  ) {
-    super(publicText);
-    this.status = status;
-    this.code = code;
-    this.headers = headers;
-  }
 }
 
 interface IntakeRequest {
@@ -61,14 +44,7 @@ export async function serveIntake(
     intake.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) =>
       done(null, body),
     );
-    intake.setErrorHandler((error: FastifyError | Error, request, reply) => {
-      const { status, code, message, headers } = explained(error, bodyLimit);
-      // Load that is shed is no failure, and must not become a load of log lines; nor must a log that is away.
-      if (status >= 500 && !(error instanceof IntakeError) && !isAway(error)) {
-        request.log.error({ err: error }, 'an alert request failed');
-      }
-      return reply.code(status).headers(headers).send({ error: code, message });
-    });
+    handleErrors(intake, dialectOf(bodyLimit));
     for (const door of ['http', 'prometheus'] as const) {
       for (const url of [ENDPOINT_PATHS[door], ENDPOINT_PATHS[door].replace('.json', '')]) {
         intake.post<IntakeRequest>(url, {
@@ -88,7 +64,7 @@ export async function serveIntake(
           url,
           schema: { hide: true },
           handler: async () => {
-            throw new IntakeError(405, 'method_not_allowed', 'Send alerts with POST.', { allow: 'POST' });
+            throw new HttpError('method_not_allowed', 'Send alerts with POST.', { allow: 'POST' });
           },
         });
       }
@@ -123,16 +99,12 @@ async function admit(services: AlertServices, request: FastifyRequest<IntakeRequ
   const entry = await services.integrationCache.find(request.params.endpoint);
   const now = services.engine.runtime.clock.now();
   if (!isKeyOf(entry, keyOf(request.headers.authorization), now) || entry === undefined) {
-    throw new IntakeError(401, 'unauthorized', 'The integration is unknown or its key is wrong.', {
+    throw new HttpError('unauthorized', 'The integration is unknown or its key is wrong.', {
       'www-authenticate': 'Bearer realm="Alerts", Basic realm="Alerts"',
     });
   }
   if (!entry.integration.is_active) {
-    throw new IntakeError(
-      403,
-      'forbidden',
-      'This integration is switched off; a Maintainer can activate it.',
-    );
+    throw new HttpError('forbidden', 'This integration is switched off; a Maintainer can activate it.');
   }
   if (services.alerts.isOverloaded) throw overloaded();
   entries.set(request, entry);
@@ -152,8 +124,7 @@ function isJson(contentType: string): boolean {
 
 function requireJson(contentType = ''): void {
   if (!contentTypes.of(contentType, () => isJson(contentType))) {
-    throw new IntakeError(
-      415,
+    throw new HttpError(
       'unsupported_media_type',
       'Send JSON in UTF-8 with the header Content-Type: application/json.',
     );
@@ -178,34 +149,21 @@ function isKeyOf(entry: CachedIntegration | undefined, key: string, now: number)
   return isCurrent || (isOld && now < (entry?.integration.old_key_ends_ms ?? 0));
 }
 
-const RETRY_AFTER = { 'retry-after': '5' };
 const overloaded = () =>
-  new IntakeError(503, 'overloaded', 'Too much waits to be written; send it again.', RETRY_AFTER);
+  new HttpError('overloaded', 'Too much waits to be written; send it again.', RETRY_SOON);
 
-function explained(error: FastifyError | Error, bodyLimit: number): IntakeError {
-  if (error instanceof IntakeError) return error;
-  if (error instanceof BodyError) {
-    const code = error.status === 400 ? 'invalid_json' : 'invalid_payload';
-    return new IntakeError(error.status, code, error.message);
-  }
-  const status = (error as FastifyError).statusCode;
-  if (status === 413) {
-    return new IntakeError(413, 'payload_too_large', `A body may have ${bodyLimit} bytes at most.`);
-  }
-  if (status !== undefined && status < 500) return new IntakeError(status, 'bad_request', error.message);
-  // Nothing was acknowledged: whoever sends it again loses nothing.
-  const unavailable = new IntakeError(
-    503,
-    'unavailable',
-    'The alert was not taken in; send it again.',
-    RETRY_AFTER,
-  );
-  unavailable.cause = reasonOf(error);
-  return unavailable;
-}
-
-/** Whoever publishes to it says so once. */
-const isAway = (error: Error) => error instanceof ProductError && error.code === 'service_unreachable';
+const dialectOf = (bodyLimit: number): Dialect => ({
+  ...intakeDialect,
+  translate: (error) => {
+    if (error instanceof BodyError) {
+      return new HttpError(error.status === 400 ? 'invalid_json' : 'invalid_payload', error.message);
+    }
+    if ((error as FastifyError).statusCode === 413) {
+      return new HttpError('payload_too_large', `A body may have ${bodyLimit} bytes at most.`);
+    }
+    return intakeDialect.translate?.(error);
+  },
+});
 
 const CREATED = {
   description: 'Taken in and durable. The alerts that this request created, and no others.',

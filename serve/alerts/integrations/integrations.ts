@@ -50,7 +50,7 @@ export async function integrationOf(
 ): Promise<Integration> {
   const found = /^[0-9a-f]{16}$/.test(id) ? await services.integrations.get(id) : null;
   if (!found || found.project_id !== project.id || found.deleted_ms > 0) {
-    throw new RequestRefused(404, 'Integration Not Found');
+    throw new RequestRefused('not_found', 'Integration Not Found');
   }
   return found;
 }
@@ -65,20 +65,20 @@ export async function createIntegration(
     const others = await integrationsOf(services, project.id);
     if (others.length >= INTEGRATIONS_PER_PROJECT) {
       throw new RequestRefused(
-        409,
+        'conflict',
         `A project may have ${INTEGRATIONS_PER_PROJECT} integrations; delete one first.`,
       );
     }
     const ofType = others.filter((other) => other.type === type).length;
     if (type === 'http' && project.plan !== 'premium' && ofType > 0) {
       throw new RequestRefused(
-        403,
+        'forbidden',
         'The free plan has one HTTP endpoint; the premium plan has as many as you like.',
       );
     }
     const name = given.name?.trim() ?? '';
     if (type === 'http' && ofType > 0 && name === '') {
-      throw new RequestRefused(400, 'An additional HTTP endpoint needs a name.', 'name');
+      throw new RequestRefused('bad_request', 'An additional HTTP endpoint needs a name.', 'name');
     }
     const now = services.accounts.clock.now();
     const key = newSecret();
@@ -159,7 +159,7 @@ export async function rotateKey(
   hours: number,
 ): Promise<WithKey> {
   if (!(hours > 0 && hours <= ROTATION_HOURS_MAX)) {
-    throw new RequestRefused(400, `Use 1 to ${ROTATION_HOURS_MAX} hours.`, 'hours');
+    throw new RequestRefused('bad_request', `Use 1 to ${ROTATION_HOURS_MAX} hours.`, 'hours');
   }
   const key = newSecret();
   const now = services.accounts.clock.now();
@@ -186,18 +186,22 @@ function readSample(services: AlertServices, sample: string): unknown {
   const { ALERT_BODY_BYTES_MAX: most, ALERT_DEPTH_MAX: depth } = services.engine.config;
   const bytes = Buffer.from(sample);
   if (bytes.length > most)
-    throw new RequestRefused(400, `A sample may have ${most} bytes at most.`, 'payload_example');
+    throw new RequestRefused('bad_request', `A sample may have ${most} bytes at most.`, 'payload_example');
   if (depthOf(bytes) > depth) {
-    throw new RequestRefused(400, `A sample may be nested ${depth} levels deep at most.`, 'payload_example');
+    throw new RequestRefused(
+      'bad_request',
+      `A sample may be nested ${depth} levels deep at most.`,
+      'payload_example',
+    );
   }
   let payload: unknown;
   try {
     payload = JSON.parse(sample);
   } catch {
-    throw new RequestRefused(400, 'The sample must be valid JSON.', 'payload_example');
+    throw new RequestRefused('bad_request', 'The sample must be valid JSON.', 'payload_example');
   }
   if (!isObject(payload))
-    throw new RequestRefused(400, 'The sample must be a JSON object.', 'payload_example');
+    throw new RequestRefused('bad_request', 'The sample must be a JSON object.', 'payload_example');
   return payload;
 }
 
@@ -209,18 +213,18 @@ function changed<Row extends Omit<Integration, 'version'>>(
 ): Row {
   const { name = current.name, is_active = current.is_active, api_url = current.api_url } = changes;
   const sample = changes.sample ?? current.sample;
-  if (name.trim() === '') throw new RequestRefused(400, 'A name is required.', 'name');
+  if (name.trim() === '') throw new RequestRefused('bad_request', 'A name is required.', 'name');
   if (name.length > NAME_CHARACTERS_MAX) {
-    throw new RequestRefused(400, `Use ${NAME_CHARACTERS_MAX} characters at most.`, 'name');
+    throw new RequestRefused('bad_request', `Use ${NAME_CHARACTERS_MAX} characters at most.`, 'name');
   }
   if (sample !== '' && sample !== current.sample) readSample(services, sample);
   if (current.type === 'oncall' && api_url === '') {
-    throw new RequestRefused(400, 'The address of the on-call tool is required.', 'api_url');
+    throw new RequestRefused('bad_request', 'The address of the on-call tool is required.', 'api_url');
   }
   if (api_url !== '') requireUrl(api_url);
   const heartbeat_minutes = changes.heartbeat_minutes ?? current.heartbeat_minutes;
   if (!(heartbeat_minutes >= 0 && heartbeat_minutes <= 10_080)) {
-    throw new RequestRefused(400, 'Use 0 to 10080 minutes.', 'heartbeat_minutes');
+    throw new RequestRefused('bad_request', 'Use 0 to 10080 minutes.', 'heartbeat_minutes');
   }
   // Another sample may have nothing where the mapping leads: it has to be made again.
   const recordTable = sample === current.sample ? current.mapping : '';
@@ -237,7 +241,7 @@ function mappingText(
   sample: string,
 ): string {
   if (mapping === null || Object.keys(mapping).length === 0) return '';
-  const fault = (text: string) => new RequestRefused(400, text, 'payload_attribute_mappings');
+  const fault = (text: string) => new RequestRefused('bad_request', text, 'payload_attribute_mappings');
   if (project.plan !== 'premium') throw fault('Custom mapping needs the premium plan.');
   if (sample === '') throw fault('A mapping needs a sample payload that it maps.');
   const payload = readSample(services, sample);
@@ -254,7 +258,7 @@ function requireUrl(text: string): void {
   const url = URL.parse(text);
   const isFine = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
   if (!isFine || text.length > 2000) {
-    throw new RequestRefused(400, 'Use an http or https address without a user name.', 'api_url');
+    throw new RequestRefused('bad_request', 'Use an http or https address without a user name.', 'api_url');
   }
 }
 
@@ -264,10 +268,14 @@ function requireAlone(integration: Omit<Integration, 'version'>, others: readonl
   const active = others.filter(({ is_active }) => is_active);
   if (integration.type === 'oncall' && active.length > 0) {
     const names = active.map(({ name }) => name).join(', ');
-    throw new RequestRefused(409, `Deactivate the other integrations first: ${names}.`, 'active');
+    throw new RequestRefused('conflict', `Deactivate the other integrations first: ${names}.`, 'active');
   }
   if (active.some(({ type }) => type === 'oncall')) {
-    throw new RequestRefused(409, 'The link to the on-call tool is active; deactivate it first.', 'active');
+    throw new RequestRefused(
+      'conflict',
+      'The link to the on-call tool is active; deactivate it first.',
+      'active',
+    );
   }
 }
 
@@ -317,7 +325,7 @@ export function preview(
     };
     return parseDelivery(head, Buffer.from(payload), parsingRules(services.engine.config)).items;
   } catch (error) {
-    if (error instanceof BodyError) throw new RequestRefused(400, error.message, 'payload');
+    if (error instanceof BodyError) throw new RequestRefused('bad_request', error.message, 'payload');
     throw error;
   }
 }

@@ -15,17 +15,17 @@ export async function sendTest(
 ): Promise<EventResult> {
   const { type, is_active } = await integrationOf(services, project, id);
   if (!is_active)
-    throw new RequestRefused(409, 'The integration is switched off; activate it first.', 'active');
+    throw new RequestRefused('conflict', 'The integration is switched off; activate it first.', 'active');
   const body = Buffer.from(payload);
   const most = services.engine.config.ALERT_BODY_BYTES_MAX;
   if (body.length > most)
-    throw new RequestRefused(400, `A payload may have ${most} bytes at most.`, 'payload');
+    throw new RequestRefused('bad_request', `A payload may have ${most} bytes at most.`, 'payload');
   const entry = await services.integrationCache.find(id);
-  if (entry === undefined) throw new RequestRefused(404, 'Integration Not Found');
+  if (entry === undefined) throw new RequestRefused('not_found', 'Integration Not Found');
   try {
     return await receive(services, entry, type === 'prometheus' ? 'prometheus' : 'http', body, undefined);
   } catch (error) {
-    if (error instanceof BodyError) throw new RequestRefused(400, error.message, 'payload');
+    if (error instanceof BodyError) throw new RequestRefused('bad_request', error.message, 'payload');
     throw error;
   }
 }

@@ -26,7 +26,7 @@ export function hooksOf(services: AlertServices, projectId: string): Promise<Hoo
 export async function hookOf(services: AlertServices, project: Project, id: string): Promise<Hook> {
   const hook = await services.hooks.get(id);
   if (!hook || hook.project_id !== project.id || hook.deleted_ms > 0)
-    throw new RequestRefused(404, 'Hook Not Found');
+    throw new RequestRefused('not_found', 'Hook Not Found');
   return hook;
 }
 
@@ -37,7 +37,7 @@ export async function createHook(
   given: HookChanges,
 ): Promise<{ readonly hook: Hook; readonly secret: string }> {
   if ((await hooksOf(services, project.id)).length >= HOOKS_PER_PROJECT) {
-    throw new RequestRefused(409, `A project may have ${HOOKS_PER_PROJECT} hooks; delete one first.`);
+    throw new RequestRefused('conflict', `A project may have ${HOOKS_PER_PROJECT} hooks; delete one first.`);
   }
   const id = newLocator();
   const secret = newSecret();
@@ -108,9 +108,9 @@ function changed<Row extends Omit<Hook, 'version'>>(current: Row, changes: HookC
   const { name = current.name, url = current.url, events = current.events } = changes;
   const target = URL.parse(url);
   if (target === null || !/^https?:$/.test(target.protocol) || target.username !== '' || url.length > 2000) {
-    throw new RequestRefused(400, 'Use an http or https address without a user name.', 'url');
+    throw new RequestRefused('bad_request', 'Use an http or https address without a user name.', 'url');
   }
-  if (events.length === 0) throw new RequestRefused(400, 'Choose at least one event.', 'events');
+  if (events.length === 0) throw new RequestRefused('bad_request', 'Choose at least one event.', 'events');
   return {
     ...current,
     name: name.slice(0, 255),

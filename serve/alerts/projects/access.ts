@@ -23,8 +23,12 @@ export function roleOf(level: number): ProjectRole {
 /** Something that is not done, with the field that is at fault, if one is. */
 export class RequestRefused extends HttpError {
   readonly field: string | null;
-  constructor(status: 400 | 403 | 404 | 409, publicText: string, field: string | null = null) {
-    super(status, publicText);
+  constructor(
+    code: 'bad_request' | 'forbidden' | 'not_found' | 'conflict',
+    publicText: string,
+    field: string | null = null,
+  ) {
+    super(code, publicText, {}, undefined, field === null ? undefined : { [field]: [publicText] });
     this.field = field;
   }
 }
@@ -47,12 +51,12 @@ export async function membershipOf(
     : [null, null];
   const level = member?.access_level ?? 0;
   if (project === null || project.deleted_ms > 0 || level === 0) {
-    throw new RequestRefused(404, 'Project Not Found');
+    throw new RequestRefused('not_found', 'Project Not Found');
   }
   return { project, level };
 }
 
 export function requireRole({ level }: Membership, role: ProjectRole): void {
   if (level < PROJECT_ROLES[role])
-    throw new RequestRefused(403, `This needs the role ${role} in the project.`);
+    throw new RequestRefused('forbidden', `This needs the role ${role} in the project.`);
 }

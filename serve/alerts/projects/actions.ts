@@ -11,7 +11,7 @@ export const ASSIGNEES_MOST = 20;
 
 export async function alertOf(services: AlertServices, projectId: string, iid: number): Promise<Alert> {
   const alert = await findAlert(services, Number(projectId), iid);
-  if (alert === null) throw new RequestRefused(404, 'Alert Not Found');
+  if (alert === null) throw new RequestRefused('not_found', 'Alert Not Found');
   return alert;
 }
 
@@ -41,7 +41,7 @@ export async function changeAlert(
   if (outcomes[0] === 'refused') {
     await alertOf(services, projectId, iid);
     throw new RequestRefused(
-      409,
+      'conflict',
       'Another unresolved alert has the same fingerprint, so this one cannot be reopened.',
       'status',
     );
@@ -55,11 +55,15 @@ async function requireAssignable(
   ids: readonly string[],
 ): Promise<void> {
   if (ids.length > ASSIGNEES_MOST)
-    throw new RequestRefused(400, `Use ${ASSIGNEES_MOST} at most.`, 'assignee_ids');
+    throw new RequestRefused('bad_request', `Use ${ASSIGNEES_MOST} at most.`, 'assignee_ids');
   for (const id of ids) {
     const member = await services.members.get(`${projectId}/${id}`);
     if ((member?.access_level ?? 0) < PROJECT_ROLES.Developer) {
-      throw new RequestRefused(400, `User ${id} is no member with the role Developer.`, 'assignee_ids');
+      throw new RequestRefused(
+        'bad_request',
+        `User ${id} is no member with the role Developer.`,
+        'assignee_ids',
+      );
     }
   }
 }

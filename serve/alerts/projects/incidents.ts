@@ -18,7 +18,7 @@ export function incidentsOf(services: AlertServices, projectId: string): Promise
 
 export async function incidentOf(services: AlertServices, projectId: string, iid: number): Promise<Incident> {
   const incident = await services.incidents.get(`${projectId}/${iid}`);
-  if (incident === null) throw new RequestRefused(404, 'Incident Not Found');
+  if (incident === null) throw new RequestRefused('not_found', 'Incident Not Found');
   return incident;
 }
 
@@ -98,10 +98,10 @@ export async function changeIncident(
 ): Promise<Incident> {
   const now = services.accounts.clock.now();
   if (change.title !== undefined && change.title.trim() === '') {
-    throw new RequestRefused(400, 'A title is required.', 'title');
+    throw new RequestRefused('bad_request', 'A title is required.', 'title');
   }
   const incident = await services.incidents.change(`${projectId}/${iid}`, (current) => {
-    if (current === null) throw new RequestRefused(404, 'Incident Not Found');
+    if (current === null) throw new RequestRefused('not_found', 'Incident Not Found');
     const closed =
       change.isClosed === undefined ? current.closed_ms : change.isClosed ? current.closed_ms || now : 0;
     const { title = current.title, description = current.description } = change;

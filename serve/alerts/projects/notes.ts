@@ -25,9 +25,9 @@ export async function addNote(
   text: string,
 ): Promise<Note> {
   const body = text.trim();
-  if (body === '') throw new RequestRefused(400, 'Write something.', 'body');
+  if (body === '') throw new RequestRefused('bad_request', 'Write something.', 'body');
   if (body.length > NOTE_CHARACTERS_MAX) {
-    throw new RequestRefused(400, `Use ${NOTE_CHARACTERS_MAX} characters at most.`, 'body');
+    throw new RequestRefused('bad_request', `Use ${NOTE_CHARACTERS_MAX} characters at most.`, 'body');
   }
   const note = {
     id: newLocator(),
@@ -52,8 +52,8 @@ export async function deleteNote(
 ): Promise<void> {
   await services.notes.change(id, (current) => {
     const isHere = current !== null && current.alert === `${projectId}/${iid}` && current.deleted_ms === 0;
-    if (!isHere) throw new RequestRefused(404, 'Note Not Found');
-    if (current.author_id !== by.id) throw new RequestRefused(403, 'Only its author deletes a note.');
+    if (!isHere) throw new RequestRefused('not_found', 'Note Not Found');
+    if (current.author_id !== by.id) throw new RequestRefused('forbidden', 'Only its author deletes a note.');
     return { next: { ...current, deleted_ms: services.accounts.clock.now() }, result: undefined };
   });
 }

@@ -35,7 +35,7 @@ export async function createProject(
     );
     if ((row?.own ?? 0) >= PROJECTS_PER_ACCOUNT) {
       throw new RequestRefused(
-        409,
+        'conflict',
         `An account may have ${PROJECTS_PER_ACCOUNT} projects; delete one first.`,
       );
     }
@@ -72,7 +72,7 @@ export async function changeProject(
     return { next, result: next };
   });
   await services.integrationCache.changed();
-  if (project === null) throw new RequestRefused(404, 'Project Not Found');
+  if (project === null) throw new RequestRefused('not_found', 'Project Not Found');
   return project;
 }
 
@@ -129,7 +129,7 @@ export async function userNamed(services: AlertServices, named: string | number)
   const user = /^\d+$/.test(text)
     ? await services.accounts.users.get(text)
     : await findUser(services.accounts, text);
-  if (user === null) throw new RequestRefused(404, 'User Not Found', 'user');
+  if (user === null) throw new RequestRefused('not_found', 'User Not Found', 'user');
   return user;
 }
 
@@ -146,24 +146,28 @@ export async function setMember(
 ): Promise<Member> {
   if (mode !== 'remove' && !LEVELS.includes(level)) {
     throw new RequestRefused(
-      400,
+      'bad_request',
       `Use one of ${LEVELS.map((of) => `${of} (${roleOf(of)})`).join(', ')}.`,
       'access_level',
     );
   }
-  if (level > own) throw new RequestRefused(403, `Only somebody with the role ${roleOf(level)} can give it.`);
+  if (level > own)
+    throw new RequestRefused('forbidden', `Only somebody with the role ${roleOf(level)} can give it.`);
   return services.accounts.locks.run(`members/${project.id}`, async () => {
     const current = await services.members.get(`${project.id}/${user.id}`);
     const before = current?.access_level ?? 0;
-    if (mode === 'add' && before > 0) throw new RequestRefused(409, 'Member already exists', 'user');
-    if (mode !== 'add' && before === 0) throw new RequestRefused(404, 'Member Not Found', 'user');
-    if (before > own) throw new RequestRefused(403, 'Nobody changes a member who stands above them.');
+    if (mode === 'add' && before > 0) throw new RequestRefused('conflict', 'Member already exists', 'user');
+    if (mode !== 'add' && before === 0) throw new RequestRefused('not_found', 'Member Not Found', 'user');
+    if (before > own) throw new RequestRefused('forbidden', 'Nobody changes a member who stands above them.');
     if (
       before === PROJECT_ROLES.Owner &&
       level < PROJECT_ROLES.Owner &&
       (await countOwners(services, project.id)) < 2
     ) {
-      throw new RequestRefused(409, 'A project keeps at least one Owner; make somebody else Owner first.');
+      throw new RequestRefused(
+        'conflict',
+        'A project keeps at least one Owner; make somebody else Owner first.',
+      );
     }
     const now = services.accounts.clock.now();
     return services.members.change(`${project.id}/${user.id}`, (row) => {
@@ -195,9 +199,9 @@ const membership = (project_id: string, user_id: string, access_level: number, c
 
 function nameOf(given: string): string {
   const name = given.trim();
-  if (name === '') throw new RequestRefused(400, 'A name is required.', 'name');
+  if (name === '') throw new RequestRefused('bad_request', 'A name is required.', 'name');
   if (name.length > NAME_CHARACTERS_MAX) {
-    throw new RequestRefused(400, `Use ${NAME_CHARACTERS_MAX} characters at most.`, 'name');
+    throw new RequestRefused('bad_request', `Use ${NAME_CHARACTERS_MAX} characters at most.`, 'name');
   }
   return name;
 }

@@ -3,17 +3,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Accounts } from '../../identity/accounts/accounts.ts';
 import { isLocator, newLocator } from '../../identity/accounts/secrets.ts';
 import { cookieRules, isSecure, sessionOf } from '../../identity/accounts/sessions.ts';
+import { HttpError } from '../errors.ts';
 import { EMPTY_FORM, Form } from '../form.ts';
 import { type Html, html } from './html.ts';
-
-/** Why a form was refused, for the person who sent it. */
-export class FormError extends Error {
-  readonly status: number;
-  constructor(status: number, publicText: string) {
-    super(publicText);
-    this.status = status;
-  }
-}
 
 /** The fields of the form that was sent; empty when none was. */
 export const formOf = (request: FastifyRequest): Form =>
@@ -36,15 +28,15 @@ export async function formToken(
  */
 export async function checkForm(accounts: Accounts, request: FastifyRequest): Promise<void> {
   if (!isFromHere(accounts, request)) {
-    throw new FormError(403, 'This form was sent from another site, so nothing was done.');
+    throw new HttpError('forbidden', 'This form was sent from another site, so nothing was done.');
   }
   const visitor = visitorOf(accounts, request);
   const given = formOf(request).text('form_token');
   const isOurs =
     visitor !== null && accounts.seal.isSigned('form', await bound(accounts, request, visitor), given);
   if (!isOurs) {
-    throw new FormError(
-      403,
+    throw new HttpError(
+      'forbidden',
       'This form is too old, or cookies are switched off. Open the page again and repeat it.',
     );
   }

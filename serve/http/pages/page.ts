@@ -18,13 +18,13 @@
  */
 import cookie from '@fastify/cookie';
 import helmet from '@fastify/helmet';
-import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Accounts } from '../../identity/accounts/accounts.ts';
 import { SignInNeeded, sessionOf } from '../../identity/accounts/sessions.ts';
-import { HttpError } from '../errors.ts';
+import { type Dialect, HttpError, handleErrors } from '../errors.ts';
 import { acceptForms } from '../form.ts';
 import { assetUrl } from './assets.ts';
-import { checkForm, FormError, formToken } from './forms.ts';
+import { checkForm, formToken } from './forms.ts';
 import { type Html, html } from './html.ts';
 import { NAVIGATION } from './navigation.ts';
 
@@ -56,9 +56,7 @@ export async function servePages(
     pages.addHook('preHandler', async (request) => {
       if (request.method !== 'GET' && request.method !== 'HEAD') await checkForm(accounts, request);
     });
-    pages.setErrorHandler((error: FastifyError | Error, request, reply) =>
-      sendFault(accounts, request, reply, error),
-    );
+    handleErrors(pages, pageDialect(accounts));
     pages.addHook('onRoute', (route) => {
       route.schema = { ...route.schema, hide: true };
     });
@@ -152,31 +150,27 @@ function takeNote(request: FastifyRequest, reply: FastifyReply): Html | null {
   return html`<p class="note ${kind}" role="${role}">${note.slice(0, NOTE_CHARACTERS_MAX)}</p>`;
 }
 
-async function sendFault(
-  accounts: Accounts,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  error: FastifyError | Error,
-): Promise<FastifyReply> {
-  if (error instanceof SignInNeeded) {
-    const next = request.method === 'GET' ? request.url : '/profile';
-    return seeOther(reply, `/sign-in?next=${encodeURIComponent(next)}`);
-  }
-  const { status, text } = faultOf(error);
-  if (status >= 500) request.log.error({ err: error }, 'a page failed');
-  if (error instanceof HttpError) reply.headers(error.headers);
-  const body = html`<h1>${status >= 500 ? 'Something broke' : 'That did not work'}</h1>
-<p>${text}</p><p><a class="button" href="/profile">Go to your profile</a></p>`;
-  return sendPage(accounts, request, reply, { title: 'Error', body, layout: 'narrow', status });
-}
-
-function faultOf(error: FastifyError | Error): { status: number; text: string } {
-  if (error instanceof FormError || error instanceof HttpError) {
-    return { status: error.status, text: error.message };
-  }
-  const status = (error as FastifyError).statusCode;
-  if (status !== undefined && status < 500) return { status, text: error.message };
-  return { status: 500, text: 'The server failed; the operator’s log says why. Nothing was changed.' };
+/** Errors as pages; a visitor who is not signed in is sent to the sign-in page. */
+function pageDialect(accounts: Accounts): Dialect {
+  const failure = new HttpError(
+    'internal',
+    'The server failed; the operator’s log says why. Nothing was changed.',
+  );
+  return {
+    explains: [],
+    failure,
+    translate: (error: Error & { statusCode?: number }) => (error.statusCode === 503 ? failure : undefined),
+    send: (error, request, reply) => {
+      if (error instanceof SignInNeeded) {
+        const next = request.method === 'GET' ? request.url : '/profile';
+        return seeOther(reply, `/sign-in?next=${encodeURIComponent(next)}`);
+      }
+      const { status } = error;
+      const body = html`<h1>${status >= 500 ? 'Something broke' : 'That did not work'}</h1>
+<p>${error.message}</p><p><a class="button" href="/profile">Go to your profile</a></p>`;
+      return sendPage(accounts, request, reply, { title: 'Error', body, layout: 'narrow', status });
+    },
+  };
 }
 
 const policy = (formTargets: readonly string[]) =>

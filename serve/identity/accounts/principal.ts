@@ -27,20 +27,17 @@ export interface Principal {
 
 /** A call without, or with a bad, token (RFC 6750 §3.1), in the shape of the OAuth endpoints. */
 export class TokenError extends HttpError {
-  readonly code: 'invalid_token' | 'insufficient_scope' | 'invalid_request' | null;
   constructor(
-    status: 400 | 401 | 403,
-    code: TokenError['code'],
+    code: 'invalid_token' | 'insufficient_scope' | 'invalid_request' | 'unauthorized',
     description: string,
     more: Readonly<Record<string, string>> = {},
   ) {
     const says = Object.entries({
-      ...(code === null ? {} : { error: code, error_description: description }),
+      ...(code === 'unauthorized' ? {} : { error: code, error_description: description }),
       ...more,
     });
     const challenge = `Bearer ${[['realm', 'Chain Metrics'], ...says].map(([name, value]) => `${name}="${value}"`).join(', ')}`;
-    super(status, description, status === 400 ? {} : { 'www-authenticate': challenge });
-    this.code = code;
+    super(code, description, code === 'invalid_request' ? {} : { 'www-authenticate': challenge });
   }
 }
 
@@ -63,26 +60,22 @@ export const hasQueryToken = (url: string): boolean =>
 
 /** RFC 6750 §2: whoever sends a token in two ways may mean either. */
 export const sentTwice = () =>
-  new TokenError(
-    400,
-    'invalid_request',
-    'Send one access token, in one way: in the header or as access_token.',
-  );
+  new TokenError('invalid_request', 'Send one access token, in one way: in the header or as access_token.');
 
 /** The caller, or a `TokenError` with 401. */
 export async function principalOf(accounts: Accounts, request: FastifyRequest): Promise<Principal> {
   if (hasQueryToken(request.url)) throw sentTwice();
   if (request.headers.authorization !== undefined) {
     const token = bearerText(request);
-    if (token === null) throw new TokenError(401, 'invalid_token', FAULTS.unknown);
+    if (token === null) throw new TokenError('invalid_token', FAULTS.unknown);
     const found = await bearer(accounts, token);
-    if (typeof found === 'string') throw new TokenError(401, 'invalid_token', FAULTS[found]);
+    if (typeof found === 'string') throw new TokenError('invalid_token', FAULTS[found]);
     return found;
   }
   const isSafe = request.method === 'GET' || request.method === 'HEAD';
   const signedIn = isSafe ? await sessionOf(accounts, request) : null;
   if (signedIn === null)
-    throw new TokenError(401, null, 'Sign in, or send a token as `Authorization: Bearer …`.');
+    throw new TokenError('unauthorized', 'Sign in, or send a token as `Authorization: Bearer …`.');
   return { by: 'session', user: signedIn.user, scopes: 'all', grant: null };
 }
 
@@ -90,7 +83,6 @@ export async function principalOf(accounts: Accounts, request: FastifyRequest): 
 export function requireScope(caller: Principal, ...anyOf: readonly Scope[]): void {
   if (caller.scopes === 'all' || anyOf.some((scope) => caller.scopes.includes(scope))) return;
   throw new TokenError(
-    403,
     'insufficient_scope',
     'The request requires higher privileges than provided by the access token.',
     {

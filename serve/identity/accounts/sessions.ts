@@ -9,6 +9,7 @@
  */
 import { fastifyCookie } from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { HttpError } from '../../http/errors.ts';
 import { type Accounts, ENDED_ROW_TTL_MS } from './accounts.ts';
 import { hashSecret, newSecret } from './secrets.ts';
 import type { Session, User } from './tables.ts';
@@ -20,9 +21,9 @@ export interface SignedIn {
 }
 
 /** Thrown where only users may go: pages answer it with the way to the sign-in page. */
-export class SignInNeeded extends Error {
+export class SignInNeeded extends HttpError {
   constructor() {
-    super('sign in first');
+    super('unauthorized', 'Sign in first.');
   }
 }
 

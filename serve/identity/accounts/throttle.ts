@@ -8,7 +8,7 @@ const WIDER = 10;
 /** Told to whoever tried too often: 429, with the time to wait. */
 export class TooManyAttempts extends HttpError {
   constructor(seconds: number) {
-    super(429, `Too many attempts. Try again in ${Math.ceil(seconds / 60)} minutes.`, {
+    super('too_many_requests', `Too many attempts. Try again in ${Math.ceil(seconds / 60)} minutes.`, {
       'retry-after': String(seconds),
     });
   }

@@ -74,25 +74,29 @@ function readQuery(request: FastifyRequest): Form {
   try {
     return queryParameters(request);
   } catch (error) {
-    throw new HttpError(400, `This link cannot be read: ${(error as Error).message}`);
+    throw new HttpError('bad_request', `This link cannot be read: ${(error as Error).message}`);
   }
 }
 
 /** What is wrong before the destination is known is told to the person, on a page of ours: never a redirect. */
 async function readDestination(accounts: Accounts, form: Form): Promise<Destination> {
   for (const name of ['client_id', 'redirect_uri']) {
-    if (!form.text(name)) throw new HttpError(400, `The application sent you here without its ${name}.`);
+    if (!form.text(name))
+      throw new HttpError('bad_request', `The application sent you here without its ${name}.`);
     if (form.getAll(name).length > 1)
-      throw new HttpError(400, `The application sent its ${name} more than once.`);
+      throw new HttpError('bad_request', `The application sent its ${name} more than once.`);
   }
   const application = await liveApplication(accounts, form.text('client_id'));
   if (application === null) {
-    throw new HttpError(400, 'The application that sent you here is not registered, or not any more.');
+    throw new HttpError(
+      'bad_request',
+      'The application that sent you here is not registered, or not any more.',
+    );
   }
   const redirectUri = form.text('redirect_uri');
   if (!isRegistered(application.redirect_uris, redirectUri)) {
     throw new HttpError(
-      400,
+      'bad_request',
       'The application wants the answer at an address (redirect_uri) that is not registered for it.',
     );
   }

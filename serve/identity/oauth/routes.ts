@@ -1,12 +1,13 @@
 import type { FastifyInstance } from 'fastify';
-import { HttpError } from '../../http/errors.ts';
+import { oauthDialect } from '../../http/dialects.ts';
+import { HttpError, handleErrors } from '../../http/errors.ts';
 import { servePages } from '../../http/pages/page.ts';
 import { publicUrl } from '../../http/public-url.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { serveAuthorize } from './authorize.ts';
 import { openToOtherOrigins } from './cors.ts';
 import { serveDiscovery } from './discovery.ts';
-import { answerOAuthErrors, OAuthError } from './errors.ts';
+import { OAuthError } from './errors.ts';
 import { serveGitAuthentication } from './git.ts';
 import { serveIntrospect } from './introspect.ts';
 import { describeEndpoints } from './openapi.ts';
@@ -25,7 +26,7 @@ export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Prom
   });
   await app.register(async (api) => {
     describeEndpoints(api);
-    answerOAuthErrors(api);
+    handleErrors(api, oauthDialect);
     await acceptParameters(api);
     openToOtherOrigins(api);
     limitCallers(api, accounts);
@@ -62,9 +63,13 @@ function limitCallers(app: FastifyInstance, { keyValue, clock, settings }: Accou
     const used = await keyValue.increment(`rate/oauth/${minute}/${request.ip}`, 1, 60_000);
     if (used > most) {
       const seconds = String(60 - (Math.floor(clock.now() / 1000) % 60));
-      throw new HttpError(429, `More than ${most} requests a minute; try again in ${seconds} s.`, {
-        'retry-after': seconds,
-      });
+      throw new HttpError(
+        'too_many_requests',
+        `More than ${most} requests a minute; try again in ${seconds} s.`,
+        {
+          'retry-after': seconds,
+        },
+      );
     }
   });
 }

@@ -32,4 +32,4 @@ async function onlyTokens<T>(asked: Promise<T>): Promise<T> {
   }
 }
 
-const invalid = () => new TokenError(401, 'invalid_token', 'The access token is invalid');
+const invalid = () => new TokenError('invalid_token', 'The access token is invalid');

@@ -61,15 +61,16 @@ async function tokenHolder(accounts: Accounts, request: FastifyRequest): Promise
   const given = request.body instanceof Form ? optional(bodyParameters(request), 'access_token') : '';
   if (given !== '') {
     if (request.headers.authorization !== undefined) {
-      throw new TokenError(400, 'invalid_request', 'Send the token once: in the header or in the form.');
+      throw new TokenError('invalid_request', 'Send the token once: in the header or in the form.');
     }
     const found = await bearer(accounts, given);
-    if (typeof found === 'string') throw new TokenError(401, 'invalid_token', 'The access token is invalid');
+    if (typeof found === 'string') throw new TokenError('invalid_token', 'The access token is invalid');
     return found;
   }
   const caller = await principalOf(accounts, request);
   // A page of another origin must not learn who is signed in here.
-  if (caller.by === 'session') throw new TokenError(401, null, 'Send a token as `Authorization: Bearer …`.');
+  if (caller.by === 'session')
+    throw new TokenError('unauthorized', 'Send a token as `Authorization: Bearer …`.');
   return caller;
 }
 

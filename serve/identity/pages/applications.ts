@@ -120,7 +120,7 @@ async function own(accounts: Accounts, user: User, id: string): Promise<Applicat
   return application;
 }
 
-const notFound = () => new HttpError(404, 'You have no such application.');
+const notFound = () => new HttpError('not_found', 'You have no such application.');
 
 interface Told {
   readonly form?: Form;

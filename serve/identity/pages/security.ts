@@ -123,7 +123,7 @@ const setUpField = (accounts: Accounts, { id }: User, secret: string) =>
 function readSecret(accounts: Accounts, { id }: User, field: string): string {
   const [secret = '', signature = ''] = field.split('.');
   if (!accounts.seal.isSigned(`totp set-up ${id}`, secret, signature)) {
-    throw new HttpError(400, 'This form was changed. Open the page again.');
+    throw new HttpError('bad_request', 'This form was changed. Open the page again.');
   }
   return secret;
 }

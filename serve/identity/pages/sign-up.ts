@@ -46,7 +46,7 @@ async function makeUser(accounts: Accounts, request: FastifyRequest, form: Form)
 
 function mustBeOpen({ settings }: Accounts): void {
   if (settings.SIGN_UP === 'open') return;
-  throw new HttpError(403, 'Accounts are made by the operator of this service. Ask there for one.');
+  throw new HttpError('forbidden', 'Accounts are made by the operator of this service. Ask there for one.');
 }
 
 async function sendSignUp(

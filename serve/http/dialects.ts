@@ -1,0 +1,115 @@
+import { ProductError } from '../../infra/errors.ts';
+import { type Dialect, HttpError, type HttpErrorCode, ParameterError, RETRY_SOON } from './errors.ts';
+
+const TITLES: Record<number, string> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  429: 'Too Many Requests',
+  500: 'Internal Server Error',
+  503: 'Service Unavailable',
+  507: 'Insufficient Storage',
+};
+
+/** The metrics API and what operators read: RFC 9457, and a list of issues where parameters are wrong. */
+export const problemDialect: Dialect = {
+  explains: [
+    'input_missing',
+    'input_unreadable',
+    'unknown_metric',
+    'unknown_chain',
+    'usage',
+    'store_unwritable',
+  ],
+  failure: new HttpError('internal', 'The server failed; the operator’s log says why.'),
+  send: (error, _request, reply) => {
+    if (error instanceof ParameterError) return reply.send({ detail: error.detail });
+    const { status, message: detail } = error;
+    return reply
+      .type('application/problem+json')
+      .send({ type: 'about:blank', title: TITLES[status] ?? 'Error', status, detail });
+  },
+  unknownPath: ({ method, url }) =>
+    new HttpError('not_found', `Nothing is served at ${method} ${url.split('?')[0]}; see /docs.`),
+};
+
+/** Answers of OAuth endpoints contain secrets: no cache may store them (RFC 6749 §5.1). */
+export const NO_STORE_HEADERS = {
+  'cache-control': 'no-store',
+  pragma: 'no-cache',
+  'x-content-type-options': 'nosniff',
+};
+
+/** Codes that OAuth clients know; every other one is an `invalid_request`. */
+const OAUTH_CODES: Partial<Record<HttpErrorCode, HttpErrorCode>> = {
+  ...Object.fromEntries(
+    (
+      [
+        'invalid_client',
+        'invalid_grant',
+        'unauthorized_client',
+        'unsupported_grant_type',
+        'invalid_scope',
+        'access_denied',
+        'unsupported_response_type',
+        'unsupported_response_mode',
+        'server_error',
+        'temporarily_unavailable',
+        'invalid_token',
+        'insufficient_scope',
+      ] as const
+    ).map((code) => [code, code]),
+  ),
+  too_many_requests: 'temporarily_unavailable',
+  unauthorized: 'invalid_token',
+  unavailable: 'temporarily_unavailable',
+};
+
+/** OAuth 2.0: RFC 6749 §5.2. */
+export const oauthDialect: Dialect = {
+  explains: [],
+  failure: new HttpError('server_error', 'The server failed; nothing was changed.'),
+  translate: (error) => {
+    const { statusCode = 500 } = error as { statusCode?: number };
+    if (statusCode === 503)
+      return new HttpError('temporarily_unavailable', 'The server is busy.', RETRY_SOON);
+    return statusCode < 500 ? new HttpError('invalid_request', error.message) : undefined;
+  },
+  send: ({ code, message }, _request, reply) =>
+    reply
+      .headers(NO_STORE_HEADERS)
+      .type('application/json; charset=utf-8')
+      .send({ error: OAUTH_CODES[code] ?? 'invalid_request', error_description: message }),
+};
+
+/** The GitLab-style API: a `message`, `errors` by field, and for a bad token what RFC 6750 says. */
+export const gitlabDialect: Dialect = {
+  explains: ['service_unreachable'],
+  failure: new HttpError('internal', 'Internal Server Error'),
+  send: (error, _request, reply) => {
+    const { code, status, message } = error;
+    if (code === 'unauthorized') return reply.send({ message: '401 Unauthorized' });
+    if (BEARER_CODES.has(code)) return reply.send({ error: code, error_description: message });
+    return reply.send({ message: `${status} ${message}`, ...(error.errors && { errors: error.errors }) });
+  },
+};
+
+const BEARER_CODES: ReadonlySet<HttpErrorCode> = new Set([
+  'invalid_token',
+  'insufficient_scope',
+  'invalid_request',
+]);
+
+/** The alert intake: a code and a message. A failure says that the alert may be sent again. */
+export const intakeDialect: Dialect = {
+  explains: [],
+  // Nothing was acknowledged, so a sender that repeats the request loses nothing.
+  failure: new HttpError('unavailable', 'The alert was not taken in; send it again.', RETRY_SOON),
+  translate: (error) => (isShed(error) ? intakeDialect.failure : undefined),
+  send: ({ code, message }, _request, reply) => reply.send({ error: code, message }),
+};
+
+/** A request that the server is too busy for. The log's own client reports that the log is away: no line for each request. */
+const isShed = (error: Error & { readonly statusCode?: number }) =>
+  error.statusCode === 503 || (error instanceof ProductError && error.code === 'service_unreachable');
