@@ -176,7 +176,7 @@ export class Aggregator {
       const calendar = await readCalendar(this.#runtime.store);
       const touches = await this.#runtime.store.rows<DirtyDay>(
         sql`SELECT DISTINCT stream, ${ANY_PALLET} AS pallet, relay_chain, chain, toString(day) AS day FROM ${dirtyDays}
-          WHERE touched.day >= ${from} AND touched.day < ${until} AND touched.pallet IN ('', ${ANY_PALLET})`,
+          WHERE dirty_days.day >= ${from} AND dirty_days.day < ${until} AND dirty_days.pallet IN ('', ${ANY_PALLET})`,
       );
       const windows = this.#plan(touches, calendar).filter((window) => named.has(window.metric));
       await this.#compute(windows);
@@ -234,7 +234,7 @@ export class Aggregator {
     const done = await readWatermarks(this.#runtime.store);
     const oldest = this.#oldest(done);
     const [due] = await this.#runtime.store.rows<{ days: number }>(
-      sql`SELECT count() AS days FROM ${dirtyDays} WHERE touched.sequence > ${oldest} AND pallet IN ${this.#pallets}`,
+      sql`SELECT count() AS days FROM ${dirtyDays} WHERE dirty_days.sequence > ${oldest} AND pallet IN ${this.#pallets}`,
     );
     if ((due?.days ?? 0) > 0) await this.requestRound();
   }
@@ -276,8 +276,8 @@ export class Aggregator {
     const done = await readWatermarks(store);
     const oldest = this.#oldest(done);
     const touches = await store.rows<DirtyDay & { sequence: string }>(
-      sql`SELECT stream, pallet, relay_chain, chain, toString(day) AS day, toString(max(touched.sequence)) AS sequence
-      FROM ${dirtyDays} WHERE touched.sequence > ${oldest} AND pallet IN ${this.#pallets}
+      sql`SELECT stream, pallet, relay_chain, chain, toString(day) AS day, toString(max(dirty_days.sequence)) AS sequence
+      FROM ${dirtyDays} WHERE dirty_days.sequence > ${oldest} AND pallet IN ${this.#pallets}
       GROUP BY stream, pallet, relay_chain, chain, day`,
     );
     if (touches.length > 0) await this.#computeFresh(touches, done, upTo, round);

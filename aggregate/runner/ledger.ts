@@ -24,7 +24,8 @@ export type LedgerEntry = Readonly<Record<keyof typeof computedWindows.columns, 
 
 /** Up to which load everything that was touched has been computed, per metric. */
 export const watermarks = table({
-  name: 'settled',
+  name: 'watermarks',
+  renamedFrom: 'settled',
   doc: 'Per metric, the load up to which nothing waits to be computed.',
   columns: { metric: 'LowCardinality(String)', sequence: 'UInt64' },
   engine: 'ReplacingMergeTree(sequence)',
@@ -35,7 +36,7 @@ export const ledgerTables = [computedWindows, watermarks];
 
 export async function readWatermarks(store: Store): Promise<Map<string, bigint>> {
   const rows = await store.rows<{ metric: string; sequence: string }>(
-    sql`SELECT metric, toString(max(settled.sequence)) AS sequence FROM ${watermarks} GROUP BY metric`,
+    sql`SELECT metric, toString(max(watermarks.sequence)) AS sequence FROM ${watermarks} GROUP BY metric`,
   );
   return new Map(rows.map((row) => [row.metric, BigInt(row.sequence)]));
 }

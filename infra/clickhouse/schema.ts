@@ -5,7 +5,7 @@ import { DATABASE, type NamedTable, sql } from './sql.ts';
 import { createTable, createView, type Table, table, type View } from './table.ts';
 
 /** Raised when stored data of an older shape must be moved; a newer number than this refuses to start. */
-export const SCHEMA_VERSION = 1;
+export const SCHEMA_VERSION = 2;
 
 const meta = table({
   name: 'meta',
@@ -44,6 +44,7 @@ export async function applySchema(
     const before = known.get(`${kind} ${name}`);
     return before !== undefined && before !== facts.get(`${kind} ${name}`);
   };
+  await rename(store, schema.tables);
   for (const view of schema.views) if (changed(view, 'view')) await drop(store, view);
   for (const table of [...schema.tables, ...schema.derived]) {
     if (changed(table, 'table')) {
@@ -61,15 +62,51 @@ export async function applySchema(
   );
 }
 
+/**
+ * Gives tables and columns of earlier versions their present names, before anything is created under those. Views
+ * are bound to the old names, so they are dropped first; the caller creates them again. A process that is killed
+ * in between leaves the old name in place, and the next start renames it.
+ */
+async function rename(store: Store, tables: readonly Table[]): Promise<void> {
+  const live = await liveColumns(store);
+  for (const { name, renamedFrom, renamedColumns = {} } of tables) {
+    let columns = live.get(name);
+    if (columns === undefined && renamedFrom !== undefined && live.has(renamedFrom)) {
+      await dropViewsOf(store, renamedFrom);
+      await store.run(`RENAME TABLE IF EXISTS ${DATABASE}.${renamedFrom} TO ${DATABASE}.${name}`);
+      columns = live.get(renamedFrom);
+    }
+    for (const [column, before] of Object.entries(renamedColumns)) {
+      if (!columns?.has(before) || columns.has(column)) continue;
+      await dropViewsOf(store, name);
+      await store.run(`ALTER TABLE ${DATABASE}.${name} RENAME COLUMN IF EXISTS ${before} TO ${column}`);
+    }
+  }
+}
+
+/** Drops every view that reads or fills a table. */
+async function dropViewsOf(store: Store, table: string): Promise<void> {
+  const views = await store.rows<{ name: string }>(
+    sql`SELECT name FROM system.tables WHERE database = ${DATABASE} AND engine = 'MaterializedView'
+      AND match(create_table_query, ${`\\b${DATABASE}\\.${table}\\b`})`,
+  );
+  for (const view of views) await drop(store, view);
+}
+
+/** The columns of every stored table. */
+async function liveColumns(store: Store): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const live = await store.rows<{ table: string; columns: readonly string[] }>(
+    sql`SELECT table, groupArray(name) AS columns FROM system.columns WHERE database = ${DATABASE} GROUP BY table`,
+  );
+  return new Map(live.map(({ table, columns }) => [table, new Set(columns)]));
+}
+
 /** Columns that a kept table had not before; its older rows have their type's empty value. */
 async function addColumns(store: Store, tables: readonly Table[]): Promise<void> {
-  const live = await store.rows<{ column: string }>(
-    sql`SELECT concat(table, '.', name) AS column FROM system.columns WHERE database = ${DATABASE}`,
-  );
-  const known = new Set(live.map(({ column }) => column));
+  const live = await liveColumns(store);
   for (const { name, columns } of tables) {
     for (const [column, type] of Object.entries(columns)) {
-      if (known.has(`${name}.${column}`)) continue;
+      if (live.get(name)?.has(column)) continue;
       await store.run(`ALTER TABLE ${DATABASE}.${name} ADD COLUMN IF NOT EXISTS ${column} ${type}`);
     }
   }

@@ -12,6 +12,10 @@ export interface Table extends NamedTable {
   /** When a row is forgotten: an expression that gives a time. */
   readonly ttl?: string;
   readonly doc: string;
+  /** The name that earlier versions stored it under. */
+  readonly renamedFrom?: string;
+  /** Columns that earlier versions stored under another name, by their present one. */
+  readonly renamedColumns?: Readonly<Record<string, string>>;
   /** What a derived table is computed by: when it changes, the table is made anew. */
   readonly recipe?: string;
 }
@@ -32,6 +36,8 @@ export function table<const C extends Record<string, string>>(definition: {
   settings?: readonly string[];
   ttl?: string;
   recipe?: string;
+  renamedFrom?: string;
+  renamedColumns?: Readonly<Record<string, string>>;
 }): Table & { readonly columns: C } {
   return { indexes: [], settings: [], ...definition };
 }

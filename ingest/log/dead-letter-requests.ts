@@ -44,7 +44,7 @@ export interface DeadLetterResult {
 interface Row extends StoredDeadLetter {
   readonly version: string;
   readonly bytes: string;
-  readonly place: string;
+  readonly log_offset: string;
 }
 
 /** Lists, shows, tries again or drops what was refused. Throws `usage` when a letter is not found. */
@@ -56,7 +56,7 @@ export async function handleDeadLetterRequest(
 ): Promise<DeadLetterResult> {
   const order = deadLetterRequest.parse(given);
   const rows = await readLetters(runtime, order);
-  const letters = rows.map(({ version: _version, bytes, place: _place, ...letter }) =>
+  const letters = rows.map(({ version: _version, bytes, log_offset: _offset, ...letter }) =>
     order.action === 'show' ? { ...letter, text: bytes } : letter,
   );
   const outcomes =
@@ -80,7 +80,7 @@ async function readLetters(
   }
   const chosen = ids.length > 0 ? sql`arrayExists(start -> startsWith(id, start), ${ids})` : sql`1`;
   const rows = await store.rows<Row>(sql`
-    SELECT id, topic, origin, line, reason, size, attempts, received_at, toString(version) AS version, bytes, place
+    SELECT id, topic, origin, line, reason, size, attempts, received_at, toString(version) AS version, bytes, log_offset
     FROM ${deadLetters} FINAL WHERE ${chosen}
     ORDER BY received_at DESC, origin, line LIMIT ${isChange ? DEAD_LETTERS_MAX : limit}`);
   for (const start of ids) {
@@ -132,13 +132,13 @@ async function retry(
 async function wholeBytes({ log }: Runtime, rows: readonly Row[]): Promise<(Buffer | null)[]> {
   const found = new Map<Row, Buffer | null>();
   for (const topic of new Set(rows.map((row) => row.topic))) {
-    const placed = rows.filter((row) => row.topic === topic && row.place !== '');
-    if (placed.length === 0) continue;
+    const logged = rows.filter((row) => row.topic === topic && row.log_offset !== '');
+    if (logged.length === 0) continue;
     const bytes = await log.readDeadLetters(
       topic,
-      placed.map((row) => row.place),
+      logged.map((row) => row.log_offset),
     );
-    placed.forEach((row, i) => {
+    logged.forEach((row, i) => {
       found.set(row, bytes[i] ?? null);
     });
   }

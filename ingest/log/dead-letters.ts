@@ -24,7 +24,7 @@ export async function writeDeadLetters(
   if (letters.length === 0) return;
   const ids = letters.map(idOf);
   const attempts = await attemptsOf(store, ids);
-  const places = new Map<number, string>();
+  const offsets = new Map<number, string>();
   for (const topic of log ? new Set(letters.map((letter) => letter.topic)) : []) {
     const some = letters.map((letter, at) => ({ letter, at })).filter(({ letter }) => letter.topic === topic);
     const kept = await log?.deadLetter(
@@ -36,8 +36,8 @@ export async function writeDeadLetters(
         attempt: (attempts.get(ids[at] as string) ?? 0) + 1,
       })),
     );
-    kept?.forEach((place, i) => {
-      if (place !== null) places.set(some[i]?.at as number, place);
+    kept?.forEach((offset, i) => {
+      if (offset !== null) offsets.set(some[i]?.at as number, offset);
     });
   }
   await store.insert(
@@ -54,7 +54,7 @@ export async function writeDeadLetters(
       version: now,
       is_deleted: 0,
       attempts: (attempts.get(ids[at] as string) ?? 0) + 1,
-      place: places.get(at) ?? '',
+      log_offset: offsets.get(at) ?? '',
     })),
   );
 }

@@ -87,7 +87,7 @@ export const events = table({
     account: 'String',
     counterparty: 'String',
     amount: 'Nullable(UInt128)',
-    // Why the decoder would not take it as a fact; it still counts as an event.
+    // Why the decoder refused it as a fact; it still counts as an event.
     refused: name,
     rank: `${RANK} CODEC(ZSTD)`,
   },
@@ -104,7 +104,7 @@ export const calls = table({
     chain: name,
     number: 'UInt64 CODEC(Delta, ZSTD)',
     extrinsic_index: 'UInt32',
-    // Place in the order of execution; 0 is the extrinsic itself.
+    // Position in the order of execution; 0 is the extrinsic itself.
     position: 'UInt32',
     path: 'String',
     time: `${time} CODEC(Delta, ZSTD)`,
@@ -122,7 +122,7 @@ export const calls = table({
 
 export const refusedFacts = table({
   name: 'refused_facts',
-  doc: 'Facts that a decoder would not take, with their reason; their blocks stay.',
+  doc: 'Facts that a decoder refused, with the reason; their blocks are stored.',
   columns: {
     relay_chain: name,
     chain: name,
@@ -168,12 +168,13 @@ export const prices = table({
   orderBy: ['symbol', 'as_of', 'relay_chain', 'chain'],
 });
 
-/** Stands for every pallet: a stored block was replaced, and whatever it held may be gone. */
+/** Stands for every pallet: a stored block was replaced, and everything that it held may be gone. */
 export const ANY_PALLET = '*';
 
 export const dirtyDays = table({
-  name: 'touched',
-  doc: 'Which days of which chain a stream changed, and when in the order of loading.',
+  name: 'dirty_days',
+  renamedFrom: 'touched',
+  doc: 'Days of a chain that a stream changed, and the sequence of the newest change.',
   columns: {
     stream: name,
     // Empty for the blocks and snapshots themselves; beside them, each pallet that stands in a loaded block.
@@ -190,7 +191,7 @@ export const dirtyDays = table({
 
 export const deadLetters = table({
   name: 'dead_letters',
-  doc: 'Input that could not be taken in, with its origin, the reason and its first bytes.',
+  doc: 'Refused input, with its origin, the reason and its first bytes.',
   columns: {
     id: 'String',
     topic: name,
@@ -202,25 +203,28 @@ export const deadLetters = table({
     received_at: time,
     version: 'UInt64',
     is_deleted: 'UInt8',
-    // How often it was tried, and where the log keeps all of it; empty where the log keeps nothing.
+    // How often it was refused, and its offset on the log's topic of dead letters; empty where there is none.
     attempts: 'UInt32',
-    place: 'String',
+    log_offset: 'String',
   },
+  renamedColumns: { log_offset: 'place' },
   engine: 'ReplacingMergeTree(version, is_deleted)',
   orderBy: ['id'],
 });
 
 export const addressEncodingsDue = table({
-  name: 'spellings_due',
-  doc: 'Account keys whose source printed them in another chain’s spelling.',
+  name: 'address_encodings_due',
+  renamedFrom: 'spellings_due',
+  doc: 'Account keys whose source printed them with another chain’s prefix.',
   columns: { key: 'String', prefix: 'UInt16' },
   engine: 'ReplacingMergeTree',
   orderBy: ['key', 'prefix'],
 });
 
 export const addressEncodings = table({
-  name: 'spellings',
-  doc: 'SS58 text of account keys, where the source does not spell them for their chain.',
+  name: 'address_encodings',
+  renamedFrom: 'spellings',
+  doc: 'SS58 text of account keys, where the source did not encode them for their chain.',
   columns: { key: 'String', prefix: 'UInt16', address: 'String' },
   engine: 'ReplacingMergeTree',
   orderBy: ['key', 'prefix'],

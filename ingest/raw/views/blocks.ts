@@ -110,7 +110,7 @@ const refusedAmountRows = view(
 
 /** A day, and by name what its new blocks hold: who reads a few pallets only is not woken by every block. */
 const dirtyDayRows = view(
-  'blocks_to_touched',
+  'blocks_to_dirty_days',
   blocksIn,
   dirtyDays,
   sql`SELECT 'blocks' AS stream, arrayJoin(arrayConcat([''], arrayMap(p -> ${raw(palletSql(palletWrittenSql('p')))}, written))) AS pallet,
@@ -125,7 +125,7 @@ const dirtyDayRows = view(
 );
 
 const addressEncodingRows = view(
-  'extrinsics_in_to_spellings_due',
+  'extrinsics_in_to_address_encodings_due',
   extrinsicsIn,
   addressEncodingsDue,
   sql`SELECT DISTINCT ${raw(keySql('address'))} AS key, prefix
@@ -136,7 +136,7 @@ const addressEncodingRows = view(
 
 /** Who is paid is not who signs. */
 const paidAddressEncodingRows = view(
-  'events_to_spellings_due',
+  'events_to_address_encodings_due',
   events,
   addressEncodingsDue,
   sql`SELECT DISTINCT account AS key, prefix

@@ -43,7 +43,7 @@ const priceRows = view(
 );
 
 const dirtyDayRows = view(
-  'snapshots_to_touched',
+  'snapshots_to_dirty_days',
   snapshotsIn,
   dirtyDays,
   sql`SELECT if(kind = 'price', 'prices', 'snapshots') AS stream, relay_chain, chain, toDate(${moment}) AS day,

@@ -163,6 +163,94 @@ describe('a schema on a store', () => {
     expect(await keptNumbers()).toEqual([{ n: 1 }, { n: 42 }]);
   });
 
+  describe('of earlier names', () => {
+    const before = table({
+      name: 'kept',
+      doc: 'Raw.',
+      columns: { n: 'UInt64', place: 'String' },
+      engine: 'MergeTree',
+      orderBy: ['n'],
+    });
+    const after = table({
+      name: 'numbers',
+      renamedFrom: 'kept',
+      doc: 'Raw.',
+      columns: { n: 'UInt64', log_offset: 'String' },
+      renamedColumns: { log_offset: 'place' },
+      engine: 'MergeTree',
+      orderBy: ['n'],
+    });
+    const earlier: Schema = {
+      ...first,
+      tables: [source(), before],
+      views: [view('in_to_kept', source(), before, sql`SELECT n, 'here' AS place FROM ${source()}`)],
+    };
+    const present: Schema = {
+      ...first,
+      tables: [source(), after],
+      views: [view('in_to_numbers', source(), after, sql`SELECT n, 'there' AS log_offset FROM ${source()}`)],
+    };
+    const numbers = () => store.rows(sql`SELECT n, log_offset FROM ${after} ORDER BY n`);
+    const liveNames = async () =>
+      (
+        await store.rows<{ name: string }>(
+          sql`SELECT name FROM system.tables WHERE database = ${DATABASE} ORDER BY name`,
+        )
+      ).map(({ name }) => name);
+    const ROWS = [
+      { n: 1, log_offset: 'here' },
+      { n: 2, log_offset: 'there' },
+    ];
+    beforeEach(async () => {
+      await applySchema(store, earlier, []);
+      await enter(1);
+    });
+
+    test('a table and a column get their present names, keep their rows, and views fill them', async () => {
+      for (let start = 0; start < 2; start++) await applySchema(store, present, []);
+      await enter(2);
+      expect(await numbers()).toEqual(ROWS);
+      expect(await schemaDrift(store, present)).toEqual([]);
+      expect(await liveNames()).toEqual(['in_to_numbers', 'meta', 'numbers', 'numbers_in', 'squares']);
+    });
+
+    test.each([
+      ['when the views were dropped', ['DROP TABLE $.in_to_kept SYNC']],
+      ['when the table was renamed', ['DROP TABLE $.in_to_kept SYNC', 'RENAME TABLE $.kept TO $.numbers']],
+      [
+        'when the column was renamed',
+        [
+          'DROP TABLE $.in_to_kept SYNC',
+          'RENAME TABLE $.kept TO $.numbers',
+          'ALTER TABLE $.numbers RENAME COLUMN place TO log_offset',
+        ],
+      ],
+    ])('a start that was killed %s is continued by the next one', async (_moment, done) => {
+      for (const statement of done) await store.run(statement.replaceAll('$', DATABASE));
+      await applySchema(store, present, []);
+      await enter(2);
+      expect(await numbers()).toEqual(ROWS);
+      expect(await schemaDrift(store, present)).toEqual([]);
+    });
+
+    test('a column alone is renamed under a view of the same name', async () => {
+      const { renamedFrom: _, ...columnOnly } = { ...after, name: 'kept' };
+      await applySchema(
+        store,
+        {
+          ...present,
+          tables: [source(), columnOnly],
+          views: [
+            view('in_to_kept', source(), columnOnly, sql`SELECT n, 'there' AS log_offset FROM ${source()}`),
+          ],
+        },
+        [],
+      );
+      await enter(2);
+      expect(await store.rows(sql`SELECT n, log_offset FROM ${columnOnly} ORDER BY n`)).toEqual(ROWS);
+    });
+  });
+
   test('a store of a newer version is refused and left as it is', async () => {
     await applySchema(store, first, []);
     await store.run(

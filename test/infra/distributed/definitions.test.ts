@@ -33,8 +33,16 @@ describe('on a cluster the same definitions', () => {
       'CREATE DATABASE IF NOT EXISTS chain_metrics ON CLUSTER c ENGINE = Atomic',
     ],
     [
-      'ALTER TABLE chain_metrics.settled DELETE WHERE 1',
-      'ALTER TABLE chain_metrics.settled ON CLUSTER c DELETE WHERE 1',
+      'ALTER TABLE chain_metrics.watermarks DELETE WHERE 1',
+      'ALTER TABLE chain_metrics.watermarks ON CLUSTER c DELETE WHERE 1',
+    ],
+    [
+      'RENAME TABLE IF EXISTS chain_metrics.touched TO chain_metrics.dirty_days',
+      'RENAME TABLE IF EXISTS chain_metrics.touched TO chain_metrics.dirty_days ON CLUSTER c',
+    ],
+    [
+      'ALTER TABLE chain_metrics.dead_letters RENAME COLUMN IF EXISTS place TO log_offset',
+      'ALTER TABLE chain_metrics.dead_letters ON CLUSTER c RENAME COLUMN IF EXISTS place TO log_offset',
     ],
     ["INSERT INTO t SELECT 'DROP TABLE x'", "INSERT INTO t SELECT 'DROP TABLE x'"],
     ['SELECT 1', 'SELECT 1'],
