@@ -37,7 +37,13 @@ export async function startCommand(
     const isServer = roles.has('serve');
     const app = isServer
       ? await (await import('../http/app.ts')).buildApp(engine)
-      : await buildProbes(engine);
+      : await buildProbes({
+          ...engine.runtime,
+          aggregator: engine.aggregator,
+          settings: config,
+          ready: () => engine.ready(),
+          loads: () => engine.loads,
+        });
     stop.first(() => app.close());
     const url = await listen(app, isServer ? config : probesAddress(config));
     stop.log = app.log;

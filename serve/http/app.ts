@@ -47,12 +47,14 @@ export async function buildApp(engine: Engine): Promise<FastifyInstance> {
 
   await app.register(underPressure, { maxEventLoopDelay: 2000, retryAfter: 5 });
   await serveDocs(app);
-  await serveHealth(app, engine);
-  await servePrometheusMetrics(app, engine);
+  const { runtime, registry, aggregator } = engine;
+  const sources = { ...runtime, registry, aggregator, versions: aggregator, settings: config };
+  await serveHealth(app, () => engine.ready());
+  await servePrometheusMetrics(app, { ...sources, loads: () => engine.loads });
   const accounts = await accountsOf(engine);
   startAccountMaintenance(app, accounts);
   await serveConsole(app, accounts);
-  await serveHome(app, engine, accounts);
+  await serveHome(app, sources, accounts);
   await serveOAuth(app, accounts);
   await serveAlerts(app, engine, accounts);
   await app.register(async (api) => {
@@ -63,9 +65,9 @@ export async function buildApp(engine: Engine): Promise<FastifyInstance> {
       next();
     });
     authenticateCallers(api, accounts);
-    limitAnonymous(api, engine);
-    await serveMetrics(api, engine);
-    await serveCatalogue(api, engine);
+    await limitAnonymous(api, sources);
+    await serveMetrics(api, sources);
+    await serveCatalogue(api, sources);
   });
   return app;
 }

@@ -1,9 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import type { Engine } from '../../aggregate/engine.ts';
 import { HttpError } from './errors.ts';
 
-/** Probes for whoever runs the service: is it alive, can it answer. */
-export async function serveHealth(app: FastifyInstance, engine: Engine): Promise<void> {
+/** Probes of an orchestrator: the process runs, and it can answer. `ready` throws when a service is away. */
+export async function serveHealth(app: FastifyInstance, ready: () => Promise<void>): Promise<void> {
   const operators = { tags: ['For operators'] };
   app.get('/health/live', { schema: { ...operators, summary: 'The process runs' } }, async () => ({
     status: 'ok',
@@ -13,7 +12,7 @@ export async function serveHealth(app: FastifyInstance, engine: Engine): Promise
     { schema: { ...operators, summary: 'The services that it needs answer' } },
     async () => {
       try {
-        await engine.ready();
+        await ready();
       } catch {
         throw new HttpError('unavailable', 'A service that this one needs does not answer.', {
           'retry-after': '5',

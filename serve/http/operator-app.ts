@@ -1,19 +1,25 @@
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
-import type { Engine } from '../../aggregate/engine.ts';
 import { openLogger } from '../../infra/logger.ts';
 import { problemDialect } from './dialects.ts';
 import { handleErrors } from './errors.ts';
 import { serveHealth } from './health.ts';
-import { servePrometheusMetrics } from './prometheus-metrics.ts';
+import { type MetricSources, servePrometheusMetrics } from './prometheus-metrics.ts';
 
-/** What a process answers that serves no API: whether it is alive and ready, and its figures. */
-export async function buildProbes(engine: Engine): Promise<FastifyInstance> {
+/** The HTTP side of a process that serves no API: health probes and metrics for Prometheus. */
+export async function buildProbes({
+  settings,
+  ready,
+  ...sources
+}: MetricSources & {
+  settings: Parameters<typeof openLogger>[0];
+  ready: () => Promise<void>;
+}): Promise<FastifyInstance> {
   const app = Fastify({
-    loggerInstance: openLogger(engine.config),
+    loggerInstance: openLogger(settings),
     logController: new LogController({ disableRequestLogging: true }),
   }) as unknown as FastifyInstance;
   handleErrors(app, problemDialect);
-  await serveHealth(app, engine);
-  await servePrometheusMetrics(app, engine);
+  await serveHealth(app, ready);
+  await servePrometheusMetrics(app, sources);
   return app;
 }

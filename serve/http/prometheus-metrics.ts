@@ -1,18 +1,30 @@
 import type { FastifyInstance } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
-import type { Engine } from '../../aggregate/engine.ts';
 import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
+import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
+import type { Clock, Log, Store } from '../../infra/ports.ts';
+import type { Loads } from '../../ingest/loader.ts';
 import { deadLetters } from '../../ingest/raw/tables.ts';
 
-/** Figures for Prometheus: those of the requests as they come, those of the data when they are asked for. */
-export async function servePrometheusMetrics(app: FastifyInstance, engine: Engine): Promise<void> {
+/** What the gauges read when Prometheus scrapes them. */
+export interface MetricSources {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly log: Pick<Log, 'lag'>;
+  readonly aggregator: Pick<Aggregator, 'jobs'>;
+  /** What this process has loaded since its start. */
+  readonly loads: () => Readonly<Loads>;
+}
+
+/** Serves metrics to Prometheus: of requests as they are answered, of the data at each scrape. */
+export async function servePrometheusMetrics(app: FastifyInstance, sources: MetricSources): Promise<void> {
   const registers = [new Registry()] as [Registry];
   const [registry] = registers;
   collectDefaultMetrics({ register: registry });
   watchRequests(app, registers);
-  const readData = dataMetrics(engine, registers);
-  const schema = { tags: ['For operators'], summary: 'Figures for Prometheus' };
+  const readData = dataMetrics(sources, registers);
+  const schema = { tags: ['For operators'], summary: 'Metrics for Prometheus' };
   app.get('/metrics', { schema }, async (_request, reply) => {
     await readData();
     return reply.type(registry.contentType).send(await registry.metrics());
@@ -40,7 +52,10 @@ function watchRequests(app: FastifyInstance, registers: Registry[]): void {
   });
 }
 
-function dataMetrics(engine: Engine, registers: Registry[]): () => Promise<void> {
+function dataMetrics(
+  { store, clock, log, aggregator, loads }: MetricSources,
+  registers: Registry[],
+): () => Promise<void> {
   const lag = new Gauge({
     name: 'chain_metrics_chain_lag_seconds',
     help: 'Seconds since the newest stored block of a chain.',
@@ -74,11 +89,10 @@ function dataMetrics(engine: Engine, registers: Registry[]): () => Promise<void>
     labelNames: ['what'],
     registers,
   });
-  const { store, clock, log } = engine.runtime;
   return async () => {
     for (const { topic, group, messages } of await log.lag()) unread.set({ topic, group }, messages);
     loaded.reset();
-    for (const [what, count] of Object.entries(engine.loads)) loaded.inc({ what }, count);
+    for (const [what, count] of Object.entries(loads())) loaded.inc({ what }, count);
     const newest = await store.rows<{ relay_chain: string; chain: string; newest: number }>(
       sql`SELECT relay_chain, chain, toUnixTimestamp64Milli(max(last_time)) AS newest
         FROM ${chainDay.table} FINAL GROUP BY relay_chain, chain`,
@@ -88,7 +102,7 @@ function dataMetrics(engine: Engine, registers: Registry[]): () => Promise<void>
     }
     const [kept] = await store.rows<{ n: number }>(sql`SELECT count() AS n FROM ${deadLetters} FINAL`);
     letters.set(kept?.n ?? 0);
-    const jobs = await engine.aggregator.jobs();
+    const jobs = await aggregator.jobs();
     waiting.set(jobs.waiting);
     failed.set(jobs.failed.length);
   };

@@ -1,11 +1,12 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
-import type { Engine } from '../../aggregate/engine.ts';
 import type { Metric, MetricEndpoint } from '../../aggregate/metric.ts';
 import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
+import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
 import { type Column, pointedAt, rendered } from '../../infra/clickhouse/columns.ts';
 import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
-import type { Format } from '../../infra/ports.ts';
+import type { Format, Store } from '../../infra/ports.ts';
+import type { HttpSettings } from '../http/settings.ts';
 import { cutPage, isCut, pointerTo } from './page-cut.ts';
 import { afterCursor, cursorOf, FORMATS, orderOf, type Query } from './parameters.ts';
 
@@ -20,15 +21,30 @@ export interface Answer {
   readonly query: Query;
 }
 
+/** Says with which computation a table was written last. */
+export type TableVersions = Pick<Aggregator, 'version'>;
+
 /** Answers metric queries from the store, and keeps the finished bytes until their table changes. */
-export class Answers {
-  readonly #engine: Engine;
+export class AnswerCache {
+  readonly #store: Store;
+  readonly #versions: TableVersions;
+  readonly #listRowsMax: number;
   readonly #cache: LRUCache<string, Answer>;
 
-  constructor(engine: Engine) {
-    this.#engine = engine;
+  constructor({
+    store,
+    versions,
+    settings,
+  }: {
+    store: Store;
+    versions: TableVersions;
+    settings: Pick<HttpSettings, 'CACHE_BYTES' | 'LIST_ROWS_MAX'>;
+  }) {
+    this.#store = store;
+    this.#versions = versions;
+    this.#listRowsMax = settings.LIST_ROWS_MAX;
     this.#cache = new LRUCache<string, Answer>({
-      maxSize: Math.max(1, engine.config.CACHE_BYTES),
+      maxSize: Math.max(1, settings.CACHE_BYTES),
       sizeCalculation: (answer, key) => answer.body.length + key.length + 1024,
     });
   }
@@ -49,7 +65,7 @@ export class Answers {
     const version = this.version(metric);
     const order = orderOf(metric, endpoint);
     const after = query.cursor === undefined ? sql`1` : afterCursor(order, query.cursor);
-    const limit = query.limit ?? (endpoint.listed ? this.#engine.config.LIST_ROWS_MAX : undefined);
+    const limit = query.limit ?? (endpoint.listed ? this.#listRowsMax : undefined);
     const chosen = sql`FROM ${rowsOf(metric, endpoint, query)} AS rows WHERE ${after}`;
     const { format: engineFormat, type } = FORMATS[format] as (typeof FORMATS)[string];
     const { body, next } = await this.#page({ metric, order, chosen, format: engineFormat, limit });
@@ -60,12 +76,11 @@ export class Answers {
 
   /** What the answer depends on: the tables it is read from, or for those made on reading the newest day of all chains. */
   version(metric: Metric): string {
-    const { aggregator } = this.#engine;
     const tables =
       metric.materialized === false
         ? [chainDay.name]
         : [metric.name, ...(metric.served?.(undefined).tables ?? [])];
-    return tables.map((table) => aggregator.version(table)).join('-');
+    return tables.map((table) => this.#versions.version(table)).join('-');
   }
 
   #etag(version: string, format: string, key: string): string {
@@ -91,7 +106,7 @@ export class Answers {
 
   #rows({ metric, order, chosen, format }: Paged, most: number | undefined): Promise<Buffer> {
     const limited = most === undefined ? raw('') : sql`LIMIT ${most}`;
-    return this.#engine.runtime.store.bytes(
+    return this.#store.bytes(
       sql`SELECT ${columnsOf(metric, format)} ${chosen} ORDER BY ${orderByOf(order)} ${limited}`,
       format,
     );
@@ -105,7 +120,7 @@ export class Answers {
         return served === undefined ? ident(column) : raw(pointedAt(column, served));
       }),
     );
-    const found = await this.#engine.runtime.store.rows<Record<string, unknown>>(
+    const found = await this.#store.rows<Record<string, unknown>>(
       sql`SELECT ${key} ${chosen} ORDER BY ${orderByOf(order)} LIMIT 2 OFFSET ${limit - 1}`,
     );
     const [last] = found;

@@ -1,13 +1,27 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { Engine } from '../../aggregate/engine.ts';
 import { metrics } from '../../aggregate/metrics/index.ts';
 import { readCoverage, readStatus, type SystemStatus } from '../../aggregate/status/status.ts';
+import type { Clock, Store } from '../../infra/ports.ts';
+import type { Registry } from '../../ingest/chains/registry.ts';
 import { ParameterError } from '../http/errors.ts';
+import type { HttpSettings } from '../http/settings.ts';
 import { orderOf, parametersOf } from './parameters.ts';
 
-/** What there is to ask for, and how fresh and whole it is. */
-export async function serveCatalogue(app: FastifyInstance, engine: Engine): Promise<void> {
+/** What the endpoints about the data read. */
+export interface CatalogueSources {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly registry: Registry;
+  readonly aggregator: Parameters<typeof readStatus>[1];
+  readonly settings: Pick<HttpSettings, 'LIST_ROWS_MAX'>;
+}
+
+/** Serves what is there to query, and how fresh and complete it is. */
+export async function serveCatalogue(
+  app: FastifyInstance,
+  { store, clock, registry, aggregator, settings }: CatalogueSources,
+): Promise<void> {
   const catalogue = metrics.flatMap((metric) =>
     metric.endpoints.map((endpoint) => ({
       path: endpoint.path,
@@ -19,7 +33,7 @@ export async function serveCatalogue(app: FastifyInstance, engine: Engine): Prom
       order: orderOf(metric, endpoint).map(({ column, descending }) =>
         descending ? `${column} descending` : column,
       ),
-      parameters: parametersOf(endpoint, engine.config.LIST_ROWS_MAX).map(({ name, required, doc }) => ({
+      parameters: parametersOf(endpoint, settings.LIST_ROWS_MAX).map(({ name, required, doc }) => ({
         name,
         required,
         meaning: doc,
@@ -39,7 +53,7 @@ export async function serveCatalogue(app: FastifyInstance, engine: Engine): Prom
   app.get(
     '/api/status',
     { schema: about('Heights, holes and lag of every chain; what waits and what failed') },
-    async () => publicStatus(await readStatus(engine.runtime, engine.aggregator)),
+    async () => publicStatus(await readStatus({ store, clock }, aggregator)),
   );
   app.get(
     '/api/coverage',
@@ -67,9 +81,9 @@ export async function serveCatalogue(app: FastifyInstance, engine: Engine): Prom
         );
       }
       const { relay_chain, chain } = read.data;
-      return readCoverage(engine.runtime.store, engine.registry, {
+      return readCoverage(store, registry, {
         ...(relay_chain === undefined ? {} : { relay_chain }),
-        ...(chain === undefined ? {} : { chain: engine.registry.find(chain)?.name ?? chain }),
+        ...(chain === undefined ? {} : { chain: registry.find(chain)?.name ?? chain }),
       });
     },
   );

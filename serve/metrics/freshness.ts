@@ -1,6 +1,7 @@
-import type { Engine } from '../../aggregate/engine.ts';
 import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
+import type { Store } from '../../infra/ports.ts';
+import type { TableVersions } from './answers.ts';
 import type { Query } from './parameters.ts';
 
 interface ChainFacts {
@@ -20,19 +21,21 @@ interface MadeHeaders {
 
 /** How fresh and how whole the data behind an answer are, without asking the store each time. */
 export class Freshness {
-  readonly #engine: Engine;
+  readonly #store: Store;
+  readonly #versions: TableVersions;
   #version = '';
   #chains: readonly ChainFacts[] = [];
   #reading: Promise<void> | null = null;
   #made = new WeakMap<Query, MadeHeaders>();
 
-  constructor(engine: Engine) {
-    this.#engine = engine;
+  constructor({ store, versions }: { store: Store; versions: TableVersions }) {
+    this.#store = store;
+    this.#versions = versions;
   }
 
   /** Reads again when days were computed since the last time. */
   async refresh(): Promise<void> {
-    const version = this.#engine.aggregator.version(chainDay.name);
+    const version = this.#versions.version(chainDay.name);
     if (version === this.#version) return;
     this.#reading ??= this.#read(version).finally(() => {
       this.#reading = null;
@@ -73,7 +76,7 @@ export class Freshness {
   }
 
   async #read(version: string): Promise<void> {
-    const rows = await this.#engine.runtime.store.rows<{
+    const rows = await this.#store.rows<{
       relay_chain: string;
       chain: string;
       newest: number;

@@ -1,21 +1,35 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import type { Engine } from '../../aggregate/engine.ts';
 import type { Metric, MetricEndpoint } from '../../aggregate/metric.ts';
 import { metrics } from '../../aggregate/metrics/index.ts';
-import { type Answer, Answers } from './answers.ts';
+import type { Clock, Store } from '../../infra/ports.ts';
+import type { Registry } from '../../ingest/chains/registry.ts';
+import type { HttpSettings } from '../http/settings.ts';
+import { type Answer, AnswerCache, type TableVersions } from './answers.ts';
 import { Freshness } from './freshness.ts';
 import { FORMATS, isInteger, type Parameter, parametersOf, readQuery } from './parameters.ts';
 
-/** One generic route: every ask of every metric becomes a path, with nothing written for it by hand. */
-export async function serveMetrics(app: FastifyInstance, engine: Engine): Promise<void> {
-  const answers = new Answers(engine);
-  const freshness = new Freshness(engine);
+/** What the metrics API stands on. */
+export interface MetricsApi {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly registry: Registry;
+  readonly versions: TableVersions;
+  readonly settings: Pick<HttpSettings, 'CACHE_BYTES' | 'LIST_ROWS_MAX'>;
+}
+
+/** One generic route: every endpoint of every metric becomes a path, and nothing is written for it by hand. */
+export async function serveMetrics(
+  app: FastifyInstance,
+  { store, clock, registry, versions, settings }: MetricsApi,
+): Promise<void> {
+  const answers = new AnswerCache({ store, versions, settings });
+  const freshness = new Freshness({ store, versions });
   for (const metric of metrics) {
     for (const endpoint of metric.endpoints) {
-      const parameters = parametersOf(endpoint, engine.config.LIST_ROWS_MAX);
+      const parameters = parametersOf(endpoint, settings.LIST_ROWS_MAX);
       const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer) =>
-        sendAnswer(request, reply, answer, freshness, engine.runtime.clock.now());
+        sendAnswer(request, reply, answer, freshness, clock.now());
       app.get(endpoint.path, {
         schema: openApi(metric, endpoint, parameters),
         // What is cached needs neither the parsing nor the validation of its parameters again.
@@ -25,12 +39,7 @@ export async function serveMetrics(app: FastifyInstance, engine: Engine): Promis
           else next();
         },
         handler: async (request, reply) => {
-          const query = readQuery(
-            endpoint,
-            parameters,
-            request.query as Record<string, unknown>,
-            engine.registry,
-          );
+          const query = readQuery(endpoint, parameters, request.query as Record<string, unknown>, registry);
           const format = query.format ?? acceptedFormat(request.headers.accept);
           await freshness.refresh();
           const answer = await answers.render(cacheKey(request), metric, endpoint, query, format);

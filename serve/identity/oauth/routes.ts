@@ -1,8 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { oauthDialect } from '../../http/dialects.ts';
-import { HttpError, handleErrors } from '../../http/errors.ts';
+import { handleErrors } from '../../http/errors.ts';
 import { servePages } from '../../http/pages/page.ts';
 import { publicUrl } from '../../http/public-url.ts';
+import { limitEveryone } from '../../http/rate-limit.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { serveAuthorize } from './authorize.ts';
 import { openToOtherOrigins } from './cors.ts';
@@ -21,7 +22,7 @@ import { serveUser, serveUserinfo } from './user.ts';
 export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Promise<void> {
   const issuer = () => publicUrl(app, accounts.settings);
   await servePages(app, accounts, async (pages) => {
-    limitCallers(pages, accounts);
+    await limitCallers(pages, accounts);
     serveAuthorize(pages, accounts, issuer);
   });
   await app.register(async (api) => {
@@ -29,7 +30,7 @@ export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Prom
     handleErrors(api, oauthDialect);
     await acceptParameters(api);
     openToOtherOrigins(api);
-    limitCallers(api, accounts);
+    await limitCallers(api, accounts);
     serveToken(api, accounts);
     serveRevoke(api, accounts);
     serveIntrospect(api, accounts, issuer);
@@ -55,21 +56,5 @@ function refuseGet(app: FastifyInstance, path: string): void {
   });
 }
 
-function limitCallers(app: FastifyInstance, { keyValue, clock, settings }: Accounts): void {
-  const most = settings.OAUTH_PER_MINUTE;
-  if (most === 0) return;
-  app.addHook('onRequest', async (request) => {
-    const minute = Math.floor(clock.now() / 60_000);
-    const used = await keyValue.increment(`rate/oauth/${minute}/${request.ip}`, 1, 60_000);
-    if (used > most) {
-      const seconds = String(60 - (Math.floor(clock.now() / 1000) % 60));
-      throw new HttpError(
-        'too_many_requests',
-        `More than ${most} requests a minute; try again in ${seconds} s.`,
-        {
-          'retry-after': seconds,
-        },
-      );
-    }
-  });
-}
+const limitCallers = (app: FastifyInstance, { keyValue, clock, settings }: Accounts) =>
+  limitEveryone(app, { name: 'oauth', max: settings.OAUTH_PER_MINUTE, seconds: 60 }, { keyValue, clock });

@@ -1,11 +1,12 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { Engine } from '../../../aggregate/engine.ts';
 import { SERVED_RELAYS } from '../../../aggregate/metric.ts';
 import { readStatus, type SystemStatus } from '../../../aggregate/status/status.ts';
+import type { Clock, KeyValue, Store } from '../../../infra/ports.ts';
 import { type Html, html } from '../../http/pages/html.ts';
 import { sendPage, servePages } from '../../http/pages/page.ts';
 import { limitAnonymous } from '../../http/rate-limit.ts';
+import type { HttpSettings } from '../../http/settings.ts';
 import type { Accounts } from '../../identity/accounts/accounts.ts';
 import { chart, LINES_MAX } from './chart.ts';
 import { type Drawable, drawables, seriesOf } from './series.ts';
@@ -23,16 +24,29 @@ const chosenOf = z.object({
 });
 type Chosen = z.output<typeof chosenOf>;
 
-/** The first page: what the numbers look like, and of which chains there are any. */
-export async function serveHome(app: FastifyInstance, engine: Engine, accounts: Accounts): Promise<void> {
+/** What the home page reads. */
+export interface HomeSources {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly keyValue: KeyValue;
+  readonly aggregator: Parameters<typeof readStatus>[1];
+  readonly settings: HttpSettings;
+}
+
+/** The home page: a chart of a metric, and the chains that have blocks. */
+export async function serveHome(
+  app: FastifyInstance,
+  { store, clock, keyValue, aggregator, settings }: HomeSources,
+  accounts: Accounts,
+): Promise<void> {
   await servePages(app, accounts, async (pages) => {
-    limitAnonymous(pages, engine);
+    await limitAnonymous(pages, { keyValue, clock, settings });
     pages.get('/', async (request, reply) => {
       const chosen = chosenOf.parse(request.query);
       const drawable = drawables.find(({ id }) => id === chosen.show) as Drawable;
       const [series, status] = await Promise.all([
-        seriesOf(engine, drawable, chosen),
-        readStatus(engine.runtime, engine.aggregator),
+        seriesOf(store, drawable, chosen),
+        readStatus({ store, clock }, aggregator),
       ]);
       const { metric, endpoint, column, meaning } = drawable;
       const data = `${endpoint.path}?${new URLSearchParams({ relay_chain: chosen.relay_chain, format: 'csv' })}`;

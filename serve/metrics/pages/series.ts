@@ -1,8 +1,8 @@
-import type { Engine } from '../../../aggregate/engine.ts';
 import type { MaterializedMetric, MetricEndpoint, Relay } from '../../../aggregate/metric.ts';
 import { materializedMetrics } from '../../../aggregate/metrics/index.ts';
 import { type Column, clickhouseType } from '../../../infra/clickhouse/columns.ts';
 import { ident, sql } from '../../../infra/clickhouse/sql.ts';
+import type { Store } from '../../../infra/ports.ts';
 import { wholeAnswer } from '../answers.ts';
 import { FIRST_DAY, LAST_DAY } from '../parameters.ts';
 
@@ -54,7 +54,7 @@ export interface Wanted {
 }
 
 /** The lines of a metric, those with the largest sums first. Days without a value are gaps. */
-export async function seriesOf(engine: Engine, drawable: Drawable, wanted: Wanted): Promise<Series[]> {
+export async function seriesOf(store: Store, drawable: Drawable, wanted: Wanted): Promise<Series[]> {
   const { metric, endpoint, column } = drawable;
   const day = ident(endpoint.dates?.column as string);
   const rows = wholeAnswer(
@@ -73,7 +73,7 @@ export async function seriesOf(engine: Engine, drawable: Drawable, wanted: Wante
     },
     'CSV',
   );
-  const lines = await engine.runtime.store.rows<{ name: string; days: string[]; numbers: number[] }>(
+  const lines = await store.rows<{ name: string; days: string[]; numbers: number[] }>(
     sql`WITH points AS (
         SELECT chain, toDate(${day}) AS day_of, assumeNotNull(toFloat64(${ident(column)})) AS number
         FROM (${rows}) WHERE isNotNull(${ident(column)}))
