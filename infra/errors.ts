@@ -1,6 +1,6 @@
 /**
- * Every error a user can meet has a class, a stable code, a public text and, where it helps the operator,
- * a private detail that reaches the log only. `serve/http/errors.ts` is the one place that maps codes to HTTP.
+ * Every error that a user can see has a stable code, a public message and, where it helps the operator, a private
+ * detail for the log. `serve/http/errors.ts` is the only place that maps codes to HTTP statuses.
  */
 export type ErrorCode =
   | 'setting_invalid'
@@ -21,7 +21,7 @@ export type ErrorCode =
 
 export class ProductError extends Error {
   readonly code: ErrorCode;
-  /** For the log only; may hold engine texts and paths. */
+  /** For the log only: it may contain messages of ClickHouse and paths. */
   readonly detail: string | undefined;
 
   constructor(code: ErrorCode, publicText: string, detail?: string) {
@@ -32,8 +32,16 @@ export class ProductError extends Error {
   }
 }
 
-/** The text of anything that was thrown, in one line. */
+/** The message of a thrown value, in one line. */
 export function reasonOf(error: unknown): string {
   const text = error instanceof Error ? error.message : String(error);
   return text.replace(/\s+/g, ' ').trim();
 }
+
+/** The error of a write that the disk refused. */
+export const unwritable = (reason: string): ProductError =>
+  new ProductError(
+    'store_unwritable',
+    'the disk is full or cannot be written: nothing more is taken in',
+    reason,
+  );

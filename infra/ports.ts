@@ -3,8 +3,8 @@ import type { Sql } from './clickhouse/sql.ts';
 import type { Table } from './clickhouse/table.ts';
 
 /**
- * The five ports are the only place where profiles differ. Everything above them is the same code; one suite
- * of port tests runs against every implementation.
+ * The five ports are the only place where the profiles differ: all code above them is the same. One suite of contract
+ * tests runs against every implementation.
  */
 export interface Runtime {
   readonly store: Store;
@@ -22,33 +22,34 @@ export interface Clock {
 
 export type Format = 'JSON' | 'CSV' | 'NDJSON' | 'Parquet' | 'Arrow';
 
-/** ClickHouse, the record of truth. */
+/** ClickHouse, the source of truth. */
 export interface Store {
   rows<Row>(statement: Sql): Promise<Row[]>;
-  /** The answer in its final form, rendered by the engine. */
+  /** The result in a format, rendered by ClickHouse. */
   bytes(statement: Sql, format: Format): Promise<Buffer>;
-  /** The same of any size and without a limit of time, in pieces: neither this process nor the engine holds all of it. */
+  /** Streams a result of any size without a time limit; neither this process nor ClickHouse holds all of it in memory. */
   stream(statement: Sql, format: Format): Promise<Readable>;
   run(statement: Sql | string): Promise<void>;
-  /** Rows of one table, for small numbers of them. Durable when it returns. */
+  /** Inserts few rows into a table. They are durable when it returns. */
   insert(table: Table, rows: readonly Record<string, unknown>[]): Promise<void>;
-  /** The same of rows that are JSON lines already. */
+  /** Inserts rows that are JSON lines already. */
   insertLines(table: Table, columns: readonly string[], lines: string): Promise<void>;
-  /** Keeps a batch of JSON lines until its fate is decided, so that a killed process can finish it. */
-  stage(landingTable: Table, lines: readonly Pieces[]): Promise<StagedBatch>;
-  /** Batches that an earlier process staged and neither committed nor discarded, oldest first. */
+  /** Stores a batch of JSON lines until it is committed or discarded. The next process finds it after a kill. */
+  stage(table: Table, lines: readonly Pieces[]): Promise<StagedBatch>;
+  /** Staged batches that are not discarded yet, oldest first. */
   unfinished(): Promise<StagedBatch[]>;
   close(): Promise<void>;
 }
 
-/** Bytes in one piece, or in several that follow each other: what is large need not be copied to be put together. */
+/** Bytes in one buffer or in consecutive ones, so that large values are not copied to be joined. */
 export type Pieces = Buffer | readonly Buffer[];
 
 export interface StagedBatch {
-  readonly landingTable: string;
-  /** Loads all lines; throws `store_refused` when the data are at fault. A repeat needs a newer sequence. */
+  /** Name of the landing table. */
+  readonly table: string;
+  /** Inserts all lines. Throws `store_refused` when ClickHouse cannot parse them. A retry needs a newer sequence. */
   commit(firstSequence: bigint): Promise<void>;
-  /** Forgets the batch: everything in it has been loaded or kept as dead letters. */
+  /** Deletes the batch, after each of its lines was inserted or stored as a dead letter. */
   discard(): Promise<void>;
   lines(): Promise<Buffer[]>;
 }
@@ -58,24 +59,24 @@ export interface Message {
   readonly value: Buffer;
 }
 
-/** A message and where the log keeps it: offsets of a partition grow by one, and a key keeps to its partition. */
+/** A message at its offset. Offsets of a partition grow by one; messages of one key share a partition. */
 export interface LogRecord extends Message {
   readonly partition: number;
   readonly offset: number;
 }
 
 export interface Ack {
-  /** Resolves when the fate of the whole batch is durable; the log hands it on again after a kill before that. */
+  /** Resolves when the effects of the batch are durable. The log delivers the batch again when that did not happen. */
   readonly durable: Promise<void>;
 }
 
-/** A message that nobody could take, with what its finder needs. */
+/** A message that its consumer refused. */
 export interface DeadLetterMessage {
   readonly value: Buffer;
   readonly reason: string;
-  /** Where it came from, in words. */
+  /** Source, file and line. */
   readonly origin: string;
-  /** How often it has been tried. */
+  /** Number of attempts to process it. */
   readonly attempt: number;
 }
 
@@ -85,14 +86,15 @@ export interface Lag {
   readonly messages: number;
 }
 
-/** Ordered topics. A message is acknowledged when `publish` returns and survives a kill from then on. */
+/** Ordered topics, as in Kafka. */
 export interface Log {
+  /** Messages are acknowledged when it returns: they survive a kill from then on. */
   publish(topic: string, messages: readonly Message[]): Promise<void>;
   /**
-   * For topics whose publishers do not wait for their handlers: `publish` returns as soon as the messages are kept.
-   * Batches are handed over in order, the next one when the handler returns, before the earlier ones are settled.
-   * A handler that throws is given the same batch again, later and later. What was not settled is handed over again
-   * by the next process, so a handler must know what it has seen already.
+   * Consumes a topic whose publishers do not wait for the handler: `publish` returns when the messages are stored.
+   * Batches arrive in order; the next one is delivered when the handler returns, before the earlier ones are durable.
+   * When the handler throws, the batch is delivered again with exponential backoff. The next process receives all
+   * batches that were not durable (at-least-once delivery), so the handler must recognize messages by their offset.
    */
   consume(
     topic: string,
@@ -100,9 +102,8 @@ export interface Log {
     handler: (batch: readonly LogRecord[]) => Promise<Ack>,
   ): Promise<void>;
   /**
-   * The handler returns when the fate of every message of the batch is durable. Batches of different keys may be
-   * handled at the same time, those of a key are handled one after another. What can be made ready of a batch by
-   * itself is done by `prepare`, while earlier batches are still handled.
+   * Subscribes a handler that returns when the effects of the batch are durable. Batches of different keys may be
+   * handled concurrently, those of one key are handled in order. `prepare` runs while earlier batches are handled.
    */
   subscribe<Ready = readonly Message[]>(
     topic: string,
@@ -110,26 +111,26 @@ export interface Log {
     handler: (ready: Ready) => Promise<void>,
     prepare?: (batch: readonly Message[]) => Ready,
   ): Promise<void>;
-  /** Resolves when a group has handled everything that was published to a topic before. */
+  /** Resolves when a group has consumed all messages that were published to a topic before the call. */
   waitUntilConsumed(topic: string, group: string): Promise<void>;
-  /** Whether a batch is handed over again when its handler failed; if not, the handler must keep it. */
+  /** Whether `subscribe` delivers a batch again when its handler throws. If not, the handler must keep the batch. */
   readonly redelivers: boolean;
-  /** The largest message that it takes. */
+  /** Bytes of the largest message. */
   readonly messageBytesMax: number;
-  /** Keeps refused messages whole and returns where each of them is; null where the log keeps none. */
-  deadLetter(topic: string, letters: readonly DeadLetterMessage[]): Promise<(string | null)[]>;
-  /** Buried messages by their places; null for those that are gone. */
-  readDeadLetters(topic: string, places: readonly string[]): Promise<(Buffer | null)[]>;
-  /** How many messages wait for the groups that this process serves. */
+  /** Writes refused messages to the dead letter topic and returns their offsets; null for those it does not store. */
+  deadLetter(topic: string, messages: readonly DeadLetterMessage[]): Promise<(string | null)[]>;
+  /** Values of dead letters by their offsets; null for those that are no longer stored. */
+  readDeadLetters(topic: string, offsets: readonly string[]): Promise<(Buffer | null)[]>;
+  /** Messages that the groups of this process have not consumed yet. */
   lag(): Promise<Lag[]>;
   close(): Promise<void>;
 }
 
 export interface Job<Data> {
-  /** Jobs of the same id collapse to one while it waits; one added during its run makes it run once more. */
+  /** A job replaces a waiting one of the same id. One that is added while the same id runs is run afterwards. */
   readonly id: string;
   readonly data: Data;
-  /** Lower runs first; jobs of the same priority in order of arrival. */
+  /** Lower numbers run first; jobs of one priority run in the order in which they were added. */
   readonly priority: number;
 }
 
@@ -142,31 +143,32 @@ export interface FailedJob {
 export interface Queue {
   add<Data>(queue: string, job: Job<Data>): Promise<void>;
   process<Data>(queue: string, concurrency: number, handler: (data: Data) => Promise<void>): Promise<void>;
-  /** Resolves when nothing waits and nothing runs. */
+  /** Resolves when no job waits or runs. */
   idle(queue: string): Promise<void>;
   waiting(queue: string): Promise<number>;
   failed(queue: string): Promise<FailedJob[]>;
   close(): Promise<void>;
 }
 
-/** Atomic and short-lived facts; everything in it can be rebuilt from the store. */
+/** Locks, counters and caches. All operations are atomic, and all of it can be rebuilt from the store. */
 export interface KeyValue {
   get(key: string): Promise<string | null>;
-  /** Returns false when `onlyIfAbsent` is asked and the key is there. */
+  /** Returns false when `onlyIfAbsent` is set and the key exists. */
   set(key: string, value: string, options?: { ttlMs?: number; onlyIfAbsent?: boolean }): Promise<boolean>;
-  /** Reads and removes in one step: of many takers one gets the value. */
+  /** Reads and deletes a value; of concurrent callers one gets it. */
   take(key: string): Promise<string | null>;
+  /** Deletes a value, a counter or a group. */
   delete(key: string): Promise<void>;
-  /** Adds to a counter and returns it; the lifetime starts with the first addition. */
+  /** Adds to a counter and returns the sum. The counter expires `ttlMs` after its first addition. */
   increment(key: string, by: number, ttlMs: number): Promise<number>;
   /**
-   * The first of `size` numbers in a row that nobody else gets: above all that were given before, and not below
-   * `atLeast`. Null while the key has no value: whoever knows a floor sets it, and asks again.
+   * Reserves `size` consecutive numbers and returns the first one. It is above all numbers reserved before and not
+   * below `atLeast`. Null when the key has no value: the caller sets the first number and calls again.
    */
   reserve(key: string, size: number, atLeast: bigint): Promise<bigint | null>;
-  /** Joins a group for a while, or joins it anew; false when `most` others are in it. 0 means any number. */
-  join(group: string, member: string, ttlMs: number, most?: number): Promise<boolean>;
-  /** Prolongs a membership; false when it has ended, by its time or because everything was forgotten. */
+  /** Joins a group until `ttlMs` are over, or renews the membership; false when `membersMax` others are in it. 0 = no limit. */
+  join(group: string, member: string, ttlMs: number, membersMax?: number): Promise<boolean>;
+  /** Prolongs a membership; false when it has expired or the group was deleted. */
   prolong(group: string, member: string, ttlMs: number): Promise<boolean>;
   /** Ends a membership; false when it had ended before. */
   leave(group: string, member: string): Promise<boolean>;

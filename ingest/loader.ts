@@ -247,7 +247,7 @@ export class Loader {
   }
 
   async #finish(batch: StagedBatch): Promise<void> {
-    const landingTable = Object.values(LANDING_TABLES).find(({ table }) => table.name === batch.landingTable);
+    const landingTable = Object.values(LANDING_TABLES).find(({ table }) => table.name === batch.table);
     if (landingTable) {
       const lines = (await batch.lines()).map((bytes): Line => {
         const { index, ...head } = readLandingHead(bytes);

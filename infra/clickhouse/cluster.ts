@@ -1,14 +1,14 @@
 const RENAME = /^\s*RENAME TABLE\s/i;
 
 /**
- * The same definitions on a cluster: what makes, changes or drops a table does it on every replica, and a table
- * that keeps rows replicates them. Statements about rows are left as they are; replicas share those themselves.
+ * Rewrites DDL for a cluster: it runs ON CLUSTER, and MergeTree engines become replicated ones. Other statements are
+ * returned unchanged, since replicas exchange rows themselves.
  */
 export function onCluster(statement: string, cluster: string): string {
-  const made =
+  const ddl =
     /^(\s*(?:CREATE|DROP)\s+(?:DATABASE|TABLE|MATERIALIZED VIEW)(?:\s+IF (?:NOT )?EXISTS)?\s+|\s*TRUNCATE TABLE\s+|\s*ALTER TABLE\s+)([\w.`]+)/i;
   if (RENAME.test(statement)) return `${statement} ON CLUSTER ${cluster}`;
-  if (!made.test(statement)) return statement;
-  const there = statement.replace(made, (_all, verb, name) => `${verb}${name} ON CLUSTER ${cluster}`);
-  return there.replace(/(\bENGINE\s*=\s*)((?:[A-Z]\w*)?MergeTree\b)/, '$1Replicated$2');
+  if (!ddl.test(statement)) return statement;
+  const onEvery = statement.replace(ddl, (_all, verb, name) => `${verb}${name} ON CLUSTER ${cluster}`);
+  return onEvery.replace(/(\bENGINE\s*=\s*)((?:[A-Z]\w*)?MergeTree\b)/, '$1Replicated$2');
 }

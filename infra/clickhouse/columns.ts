@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
 /**
- * A column is a zod schema of what readers get, plus what only the store needs to know: its ClickHouse type and
- * how it is rendered. The latter live in a registry, so that nothing of them leaks into OpenAPI.
+ * A column is a zod schema of the served value, plus its ClickHouse type and its rendering. The latter two are in a
+ * registry, so that they do not appear in OpenAPI.
  */
 interface StoreFacts {
   readonly clickhouse: string;
@@ -32,12 +32,12 @@ interface Options {
   readonly nullable?: boolean;
 }
 
-/** A chain, relay chain or other name of few values. */
+/** A name with few distinct values, such as a chain. */
 export const name = (doc: string) => column(z.string(), doc, { clickhouse: 'LowCardinality(String)' });
 /** A UTC calendar day, `YYYY-MM-DD`. */
 export const day = (doc: string, { nullable = false }: Options = {}) =>
   column(optional(z.iso.date(), nullable), doc, { clickhouse: nullableType('Date', nullable) });
-/** A moment, ISO 8601 in UTC with milliseconds. */
+/** A point in time, ISO 8601 in UTC with milliseconds. */
 export const timestamp = (doc: string, { nullable = false }: Options = {}) =>
   column(optional(z.iso.datetime(), nullable), doc, {
     clickhouse: nullableType("DateTime64(3, 'UTC')", nullable),
@@ -45,7 +45,7 @@ export const timestamp = (doc: string, { nullable = false }: Options = {}) =>
 /** A count or an index. */
 export const count = (doc: string, { nullable = false }: Options = {}) =>
   column(optional(z.int().min(0), nullable), doc, { clickhouse: nullableType('UInt64', nullable) });
-/** A number that is not a count: native tokens, USD, seconds, fractions. The unit is in its words. */
+/** A number that is not a count: native tokens, USD, seconds, fractions. Its description names the unit. */
 export const real = (doc: string, { nullable = false }: Options = {}) =>
   column(optional(z.number(), nullable), doc, { clickhouse: nullableType('Float64', nullable) });
 /** An exact amount in planck, served as a decimal string. */
@@ -58,23 +58,23 @@ export const text = (doc: string, { nullable = false }: Options = {}) =>
   column(optional(z.string(), nullable), doc, { clickhouse: nullableType('String', nullable) });
 export const flag = (doc: string, { nullable = false }: Options = {}) =>
   column(optional(z.boolean(), nullable), doc, { clickhouse: nullableType('Bool', nullable) });
-/** A list or an object, kept as JSON text: a value of `type` in JSON answers, and that text in all other formats. */
+/** A list or an object, stored as JSON text: a value of `type` in JSON responses, and that text in all other formats. */
 export const nested = (schema: z.ZodType, type: string, doc: string, { nullable = false }: Options = {}) =>
   column(optional(schema, nullable), doc, { clickhouse: nullableType('String', nullable), nested: type });
 
-/** The store's type of a column. */
+/** The ClickHouse type of a column. */
 export function clickhouseType(column: Column): string {
   return factsOf(column).clickhouse;
 }
 
-/** SQL that renders a stored column as it is served, under its own name. */
+/** SQL that renders a stored column as the served value, under its own name. */
 export function rendered(name: string, column: Column, isJson = true): string {
   const { render, nested } = factsOf(column);
   if (nested && isJson) return `JSONExtract(ifNull(${name}, 'null'), '${nested}') AS ${name}`;
   return render ? `${render(name)} AS ${name}` : name;
 }
 
-/** SQL of a stored value as a cursor holds it: exact, and read as the same value when it comes back. */
+/** SQL that renders a stored column for a cursor: exact, and equal to the stored value when it is parsed. */
 export function pointedAt(name: string, column: Column): string {
   return /UInt128|DateTime64/.test(clickhouseType(column)) ? `toString(${name}) AS ${name}` : name;
 }

@@ -4,7 +4,7 @@ import type { Store } from '../ports.ts';
 import { DATABASE, type NamedTable, sql } from './sql.ts';
 import { createTable, createView, type Table, table, type View } from './table.ts';
 
-/** Raised when stored data of an older shape must be moved; a newer number than this refuses to start. */
+/** Version of the stored data, raised when older data must be migrated. A store of a newer version is not opened. */
 export const SCHEMA_VERSION = 2;
 
 const meta = table({
@@ -18,13 +18,13 @@ const meta = table({
 export interface Schema {
   readonly tables: readonly Table[];
   readonly views: readonly View[];
-  /** Tables that hold nothing but what can be computed again: made anew when their definition changes. */
+  /** Tables whose rows can be computed again: they are dropped and created when their definition changes. */
   readonly derived: readonly Table[];
-  /** Forgets that a derived table was filled; run when it is made anew, so that it is computed again. */
+  /** Called when a derived table was dropped, so that its rows are computed again. */
   readonly forget?: (store: Store, table: Table) => Promise<void>;
 }
 
-/** Brings the store to the declared schema; safe to run at every start. */
+/** Migrates the store to the declared schema. It is idempotent: every start runs it. */
 export async function applySchema(
   store: Store,
   schema: Schema,
@@ -101,7 +101,7 @@ async function liveColumns(store: Store): Promise<ReadonlyMap<string, ReadonlySe
   return new Map(live.map(({ table, columns }) => [table, new Set(columns)]));
 }
 
-/** Columns that a kept table had not before; its older rows have their type's empty value. */
+/** Adds the columns that a table lacks; its older rows get the default value of the type. */
 async function addColumns(store: Store, tables: readonly Table[]): Promise<void> {
   const live = await liveColumns(store);
   for (const { name, columns } of tables) {
@@ -113,8 +113,8 @@ async function addColumns(store: Store, tables: readonly Table[]): Promise<void>
 }
 
 /**
- * What may be dropped and made anew, with a fingerprint of its definition: derived tables, inlets, which keep
- * nothing, and views. A view is bound to what it reads and fills, so it is made anew with them.
+ * Fingerprints of the definitions that can be dropped and created again: derived tables, landing tables and views. A
+ * view is created again with the tables that it reads and writes.
  */
 function definitions(schema: Schema): Map<string, string> {
   const landingTables = schema.tables.filter((table) => table.engine === 'Null');
@@ -137,15 +137,15 @@ function definitions(schema: Schema): Map<string, string> {
 const drop = (store: Store, table: NamedTable) =>
   store.run(`DROP TABLE IF EXISTS ${DATABASE}.${table.name} SYNC`);
 
-/** Where the live schema differs from the declared one, in words; empty when it does not. */
+/** Differences between the live and the declared schema, as messages. */
 export async function schemaDrift(store: Store, schema: Schema): Promise<string[]> {
   const live = await store.rows<{ table: string; name: string; type: string }>(
     sql`SELECT table, name, type FROM system.columns WHERE database = ${DATABASE} ORDER BY table, position`,
   );
-  const spell = (columns: [string, string][]) => columns.map((column) => column.join(' ')).join(', ');
+  const listed = (columns: [string, string][]) => columns.map((column) => column.join(' ')).join(', ');
   return [...schema.tables, ...schema.derived].flatMap((table) => {
-    const declared = spell(Object.entries(table.columns).map(([name, type]) => [name, bareType(type)]));
-    const found = spell(live.filter((column) => column.table === table.name).map((c) => [c.name, c.type]));
+    const declared = listed(Object.entries(table.columns).map(([name, type]) => [name, bareType(type)]));
+    const found = listed(live.filter((column) => column.table === table.name).map((c) => [c.name, c.type]));
     return squeeze(declared) === squeeze(found) ? [] : [`${table.name}: declared ${declared}; live ${found}`];
   });
 }

@@ -1,25 +1,25 @@
-import { ProductError, reasonOf } from '../errors.ts';
-import type { Format } from '../ports.ts';
-import { DATABASE, type NamedTable } from './sql.ts';
+import { ProductError } from '../errors.ts';
+import type { Format, Store } from '../ports.ts';
+import { DATABASE, literal, type NamedTable, sql } from './sql.ts';
 
-// What both stores say to the engine besides the statements themselves, and how they understand its errors.
+// Formats and settings that both stores send with their statements.
 
-/** The engine refuses half a surrogate pair, and any text may hold one. */
+/** ClickHouse refuses a lone surrogate, and any text may contain one. */
 const wellFormed = (_key: string, value: unknown) =>
   typeof value === 'string' ? value.toWellFormed() : value;
 
-export const READ_SETTINGS = [
+const READ_SETTINGS = [
   "date_time_output_format='iso'",
   'output_format_json_quote_64bit_integers=0',
   'precise_float_parsing=1',
 ];
 
-/** For answers of any size: what does not fit is sorted on the disk. */
-export const STREAM_SETTINGS = [...READ_SETTINGS, 'max_bytes_before_external_sort=268435456'];
+/** For results of any size: a large sort uses the disk. */
+const STREAM_SETTINGS = [...READ_SETTINGS, 'max_bytes_before_external_sort=268435456'];
 
 /**
- * What the engine needs to read a Sidecar block by its types: nested values it is not told of stay as text. The rows
- * of one table do not wait for those of another.
+ * Parses a Sidecar block by the types of the columns; nested values without a type stay text. The materialized views
+ * of a landing table run in parallel.
  */
 export const LOAD_SETTINGS = [
   'input_format_json_read_objects_as_strings=1',
@@ -43,8 +43,8 @@ export const FORMATS: Record<Format, { name: string; settings: string[] }> = {
 };
 
 /**
- * What an INSERT of rows says before its data; a column that the table lacks fails instead of being dropped, and an
- * object in a column of text is kept to the letter.
+ * An INSERT statement up to its data. A column that the table does not have is an error, and an object in a String
+ * column is stored as its JSON text.
  */
 export function insertHead(table: NamedTable, columns: readonly string[]): string {
   return (
@@ -57,37 +57,30 @@ export function insertHead(table: NamedTable, columns: readonly string[]): strin
 export const jsonLines = (rows: readonly Readonly<Record<string, unknown>>[]): string =>
   rows.map((row) => `${jsonLine(row)}\n`).join('');
 
-/** Half a surrogate pair is written as its escape, which is rare enough to mend only then. */
+/** `JSON.stringify` escapes a lone surrogate, which is rare: only such rows are serialized twice. */
 function jsonLine(row: Readonly<Record<string, unknown>>): string {
   const line = JSON.stringify(row);
   return line.includes('\\ud') ? JSON.stringify(row, wellFormed) : line;
 }
 
-/** Engine error types that blame the data, not the engine, its memory or its disk. */
-const DATA_ERRORS = new Set([
-  'CANNOT_PARSE_TEXT', 'CANNOT_PARSE_ESCAPE_SEQUENCE', 'CANNOT_PARSE_QUOTED_STRING', 'CANNOT_PARSE_INPUT_ASSERTION_FAILED',
-  'CANNOT_PARSE_NUMBER', 'CANNOT_PARSE_BOOL', 'INCORRECT_DATA', 'CANNOT_READ_ALL_DATA', 'TYPE_MISMATCH',
-  'CANNOT_READ_ARRAY_FROM_TEXT', 'ATTEMPT_TO_READ_AFTER_EOF', 'CANNOT_PARSE_DATE', 'CANNOT_PARSE_DATETIME',
-  'VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE', 'TOO_LARGE_STRING_SIZE', 'UNEXPECTED_END_OF_FILE', 'CANNOT_CONVERT_TYPE',
-  'DUPLICATE_COLUMN', 'NUMBER_OF_COLUMNS_DOESNT_MATCH', 'TOO_DEEP_RECURSION', 'TOO_LARGE_ARRAY_SIZE',
-]); // biome-ignore format: a list of names
+/** A SELECT whose result is returned whole. */
+export const limited = (text: string, secondsMax: number, settings: readonly string[] = []): string =>
+  `${text} SETTINGS ${[`max_execution_time=${secondsMax}`, ...READ_SETTINGS, ...settings].join(', ')}`;
 
-export const UNWRITABLE = 'the disk is full or cannot be written: nothing more is taken in';
+/** A SELECT whose result is streamed. */
+export const unlimited = (text: string, settings: readonly string[]): string =>
+  `${text} SETTINGS ${[...STREAM_SETTINGS, ...settings].join(', ')}`;
 
-export function loadError(error: unknown): ProductError {
-  const { type } = error as { type?: string };
-  if (type !== undefined && DATA_ERRORS.has(type)) {
-    return new ProductError('store_refused', 'the engine cannot read it as a block', reasonOf(error));
-  }
-  return engineError(error);
-}
+/** The INSERT that commits a staged batch: its lines are numbered from the sequence. */
+export const loadStatement = (table: string, firstSequence: bigint, source: string): string =>
+  `INSERT INTO ${DATABASE}.${table} SELECT * REPLACE (${firstSequence} + sequence AS sequence) ` +
+  `FROM ${source} SETTINGS ${LOAD_SETTINGS}`;
 
-/** The engine's words quote the statement, so only its name for the error is public. */
-export function engineError(error: unknown): ProductError {
-  const { type } = error as { type?: string };
-  const reason = reasonOf(error);
-  if (type === 'NOT_ENOUGH_SPACE' || /No space left/i.test(reason)) {
-    return new ProductError('store_unwritable', UNWRITABLE, reason);
-  }
-  return new ProductError('store_failed', `the store failed${type ? ` (${type})` : ''}`, reason);
+/** Names and types of the columns of a table, as the `file` and `input` functions take them. */
+export async function structureOf(store: Pick<Store, 'rows'>, table: string): Promise<string> {
+  const columns = await store.rows<{ name: string; type: string }>(
+    sql`SELECT name, type FROM system.columns WHERE database = ${DATABASE} AND table = ${table} ORDER BY position`,
+  );
+  if (columns.length === 0) throw new ProductError('store_failed', 'the store failed (UNKNOWN_TABLE)', table);
+  return literal(columns.map(({ name, type }) => `${name} ${type}`).join(', '));
 }

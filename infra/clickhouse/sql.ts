@@ -1,7 +1,7 @@
 /**
- * ClickHouse SQL as a tagged template. What is interpolated decides how it is written: tables and other
- * fragments as they are, names through `ident`, everything else as an escaped literal, so a value can never
- * become syntax. The tables that a statement reads are collected on the way: dependencies are the SQL.
+ * ClickHouse SQL as a tagged template. Tables and fragments are interpolated unchanged, names through `ident`, and all
+ * other values as escaped literals, so that a value never becomes syntax. A statement collects the tables that it
+ * reads: they are the dependencies of a metric.
  */
 export class Sql {
   readonly text: string;
@@ -18,7 +18,7 @@ export interface NamedTable {
   readonly name: string;
 }
 
-/** The database that owns every table; an Atomic one, since the engine's default database lacks features. */
+/** The database of all tables. Its engine is Atomic, since the default database of chDB lacks features. */
 export const DATABASE = 'chain_metrics';
 
 export function sql(strings: TemplateStringsArray, ...parts: (Sql | NamedTable | SqlValue)[]): Sql {
@@ -39,7 +39,7 @@ export function sql(strings: TemplateStringsArray, ...parts: (Sql | NamedTable |
   return new Sql(text, tables);
 }
 
-/** A column or table name, written as it is; anything else is refused. */
+/** A column or table name, written unchanged; other text throws. */
 export function ident(name: string): Sql {
   if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name)) throw new Error(`not a name: ${name}`);
   return new Sql(name);
@@ -52,7 +52,7 @@ export function join(parts: readonly Sql[], separator = ', '): Sql {
   );
 }
 
-/** SQL from another definition of this code base, never from input. */
+/** SQL from this code base, never from input. */
 export function raw(text: string): Sql {
   return new Sql(text);
 }
@@ -71,7 +71,7 @@ export function literal(value: SqlValue): string {
   return `[${value.map(literal).join(', ')}]`;
 }
 
-/** A minus right behind another one would open a comment. */
+/** Two minus signs in a row would start a comment. */
 const signed = (digits: string) => (digits.startsWith('-') ? `(${digits})` : digits);
 
 function isTable(part: Sql | NamedTable | SqlValue): part is NamedTable {

@@ -1,22 +1,22 @@
 import { DATABASE, type NamedTable, type Sql } from './sql.ts';
 
-/** A declared table: its definition is the only place that names its columns and types. */
+/** A table definition: the only place that names the columns and their types. */
 export interface Table extends NamedTable {
   readonly columns: Readonly<Record<string, string>>;
   readonly engine: string;
   readonly orderBy: readonly string[];
-  /** Extra clauses inside the parentheses, such as skip indexes. */
+  /** Further clauses beside the columns, such as skip indexes. */
   readonly indexes: readonly string[];
-  /** Settings of its own, beside those that every table gets. */
+  /** Settings of this table, beside those of all tables. */
   readonly settings: readonly string[];
-  /** When a row is forgotten: an expression that gives a time. */
+  /** TTL expression, after which a row is deleted. */
   readonly ttl?: string;
   readonly doc: string;
   /** The name that earlier versions stored it under. */
   readonly renamedFrom?: string;
   /** Columns that earlier versions stored under another name, by their present one. */
   readonly renamedColumns?: Readonly<Record<string, string>>;
-  /** What a derived table is computed by: when it changes, the table is made anew. */
+  /** Text of the computation of a derived table: when it changes, the table is created again. */
   readonly recipe?: string;
 }
 
@@ -42,7 +42,7 @@ export function table<const C extends Record<string, string>>(definition: {
   return { indexes: [], settings: [], ...definition };
 }
 
-/** A table that keeps nothing: what is inserted flows through the views that read it. */
+/** A landing table: it stores no rows, and materialized views process what is inserted into it. */
 export function landingTable<const C extends Record<string, string>>(definition: {
   name: string;
   doc: string;
@@ -51,7 +51,7 @@ export function landingTable<const C extends Record<string, string>>(definition:
   return { ...definition, engine: 'Null', orderBy: [], indexes: [], settings: [] };
 }
 
-/** A materialized view: every block that is inserted into `from` is turned into rows of `to`. */
+/** A materialized view: it transforms the rows that are inserted into `from` into rows of `to`. */
 export function view(name: string, from: NamedTable, to: Table, select: Sql): View {
   return { name, from, to, select };
 }

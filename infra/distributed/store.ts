@@ -1,17 +1,17 @@
 import { Readable } from 'node:stream';
 import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import { onCluster } from '../clickhouse/cluster.ts';
+import { loadError, storeError } from '../clickhouse/errors.ts';
 import {
-  engineError,
   FORMATS,
   insertHead,
   jsonLines,
-  LOAD_SETTINGS,
-  loadError,
-  READ_SETTINGS,
-  STREAM_SETTINGS,
+  limited,
+  loadStatement,
+  structureOf,
+  unlimited,
 } from '../clickhouse/settings.ts';
-import { DATABASE, literal, type Sql } from '../clickhouse/sql.ts';
+import { DATABASE, type Sql } from '../clickhouse/sql.ts';
 import type { Table } from '../clickhouse/table.ts';
 import type { InfraSettings } from '../config/settings.ts';
 import { retryUntilReady } from '../coordination/retry.ts';
@@ -22,14 +22,15 @@ const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = Buffer.from('\n');
 
 /**
- * A ClickHouse server over HTTP. A staged batch lives in this process alone: what makes it durable is the log,
- * whose offset does not move before the batch is loaded.
+ * A ClickHouse server over HTTP. A staged batch exists only in this process: the log makes it durable, since its
+ * offset is committed after the batch.
  */
 export class DistributedStore implements Store {
   readonly #config: InfraSettings;
   readonly #client: ClickHouseClient;
   readonly #staged = new Set<StagedBatch>();
-  readonly #structures = new Map<string, string>();
+  /** Names and types of columns by table. */
+  readonly #structures = new Map<string, Promise<string>>();
 
   private constructor(config: InfraSettings) {
     this.#config = config;
@@ -38,17 +39,17 @@ export class DistributedStore implements Store {
       username: config.CLICKHOUSE_USER,
       password: config.CLICKHOUSE_PASSWORD,
       application: 'chain-metrics',
-      // Its own log would quote statements.
+      // The log of the client would quote statements.
       log: { level: ClickHouseLogLevel.OFF },
       max_open_connections: config.STORE_CONNECTIONS,
       request_timeout: config.CLICKHOUSE_SECONDS_MAX * 1000,
       compression: { request: config.CLICKHOUSE_COMPRESS, response: false },
-      // A failure is told by the status, never by words in the middle of an answer that looks whole.
+      // A failure is reported by the HTTP status, not in the middle of a result.
       clickhouse_settings: { wait_end_of_query: 1, ...(config.CLICKHOUSE_CLUSTER ? REPLICATED : {}) },
     });
   }
 
-  /** Waits for the server; refuses wrong credentials at once. */
+  /** Waits for the server; throws at once when it refuses the credentials. */
   static async open(config: InfraSettings): Promise<DistributedStore> {
     const store = new DistributedStore(config);
     try {
@@ -66,33 +67,31 @@ export class DistributedStore implements Store {
   }
 
   async rows<Row>(statement: Sql): Promise<Row[]> {
-    return explained(async () => {
-      const result = await this.#client.query({
-        query: this.#limited(statement.text),
-        format: 'JSONEachRow',
-      });
+    return withStoreErrors(async () => {
+      const query = this.#limited(statement);
+      const result = await this.#client.query({ query, format: 'JSONEachRow' });
       return result.json<Row>();
     });
   }
 
   async bytes(statement: Sql, format: Format): Promise<Buffer> {
     const { name, settings } = FORMATS[format];
-    return explained(async () => {
-      const query = `${this.#limited(statement.text, settings)} FORMAT ${name}`;
+    return withStoreErrors(async () => {
+      const query = `${this.#limited(statement, settings)} FORMAT ${name}`;
       return readAll((await this.#client.exec({ query })).stream);
     });
   }
 
   async stream(statement: Sql, format: Format): Promise<Readable> {
     const { name, settings } = FORMATS[format];
-    const query = `${statement.text} SETTINGS ${[...STREAM_SETTINGS, ...settings].join(', ')} FORMAT ${name}`;
-    return explained(async () => (await this.#client.exec({ query })).stream);
+    const query = `${unlimited(statement.text, settings)} FORMAT ${name}`;
+    return withStoreErrors(async () => (await this.#client.exec({ query })).stream);
   }
 
   async run(statement: Sql | string): Promise<void> {
     const text = typeof statement === 'string' ? statement : statement.text;
     const { CLICKHOUSE_CLUSTER: cluster } = this.#config;
-    await explained(() => this.#client.command({ query: cluster ? onCluster(text, cluster) : text }));
+    await withStoreErrors(() => this.#client.command({ query: cluster ? onCluster(text, cluster) : text }));
   }
 
   async insert(table: Table, rows: readonly Record<string, unknown>[]): Promise<void> {
@@ -101,18 +100,16 @@ export class DistributedStore implements Store {
   }
 
   async insertLines(table: Table, columns: readonly string[], lines: string): Promise<void> {
-    await explained(() => this.#send(insertHead(table, columns), [Buffer.from(lines)]));
+    await withStoreErrors(() => this.#send(insertHead(table, columns), [Buffer.from(lines)]));
   }
 
-  async stage(landingTable: Table, lines: readonly Pieces[]): Promise<StagedBatch> {
+  async stage({ name: table }: Table, lines: readonly Pieces[]): Promise<StagedBatch> {
     const batch: StagedBatch = {
-      landingTable: landingTable.name,
+      table,
       commit: async (firstSequence) => {
-        const structure = await this.#structure(landingTable.name);
-        const head =
-          `INSERT INTO ${DATABASE}.${landingTable.name} SELECT * REPLACE (${firstSequence} + sequence AS sequence) ` +
-          `FROM input(${literal(structure)}) SETTINGS ${LOAD_SETTINGS} FORMAT JSONEachRow`;
-        await explained(() => this.#send(head, inChunks(lines)), loadError);
+        const source = `input(${await this.#structure(table)})`;
+        const head = `${loadStatement(table, firstSequence, source)} FORMAT JSONEachRow`;
+        await withStoreErrors(() => this.#send(head, inChunks(lines)), loadError);
       },
       discard: async () => void this.#staged.delete(batch),
       lines: async () => lines.map((line) => (Buffer.isBuffer(line) ? line : Buffer.concat(line))),
@@ -129,39 +126,30 @@ export class DistributedStore implements Store {
     await this.#client.close();
   }
 
-  /** The statement goes into the address, its data into a body that is streamed. */
+  /** Sends the statement in the URL and streams its data as the body. */
   async #send(query: string, chunks: Iterable<Buffer>): Promise<void> {
     const values = Readable.from(chunks, { objectMode: false });
     const { stream } = await this.#client.exec({ query, values });
     for await (const _ of stream) {
-      // An INSERT has no answer; reading to the end frees its connection.
+      // An INSERT has no result; reading to the end releases the connection.
     }
   }
 
-  async #structure(table: string): Promise<string> {
-    const known = this.#structures.get(table);
-    if (known) return known;
-    const columns = await explained(() =>
-      this.#client.query({
-        query: `SELECT name, type FROM system.columns WHERE database = '${DATABASE}' AND table = ${literal(table)} ORDER BY position`,
-        format: 'JSONEachRow',
-      }),
-    );
-    const rows = await columns.json<{ name: string; type: string }>();
-    if (rows.length === 0) throw new ProductError('store_failed', 'the store failed (UNKNOWN_TABLE)', table);
-    const structure = rows.map(({ name, type }) => `${name} ${type}`).join(', ');
-    this.#structures.set(table, structure);
-    return structure;
+  #structure(table: string): Promise<string> {
+    const known = this.#structures.get(table) ?? structureOf(this, table);
+    this.#structures.set(table, known);
+    known.catch(() => this.#structures.delete(table));
+    return known;
   }
 
-  #limited(text: string, extra: readonly string[] = []): string {
-    return `${text} SETTINGS ${[`max_execution_time=${this.#config.QUERY_SECONDS_MAX}`, ...READ_SETTINGS, ...extra].join(', ')}`;
+  #limited({ text }: Sql, settings?: readonly string[]): string {
+    return limited(text, this.#config.QUERY_SECONDS_MAX, settings);
   }
 }
 
 /**
- * With replicas every process reads what any process has written. Equal inserts are meant: what must not count
- * twice has a key and a version, so the server must not drop any of them.
+ * With replicas every process reads the writes of all processes. Rows have a key and a version, so equal inserts are
+ * intended and the server must not deduplicate them.
  */
 const REPLICATED = {
   insert_quorum: 'auto',
@@ -170,7 +158,7 @@ const REPLICATED = {
   insert_deduplicate: 0,
 } as const;
 
-/** Few large pieces: a write to the socket costs the same for a line as for a thousand. */
+/** Joins lines into few large chunks: a write to the socket costs the same for one line as for a thousand. */
 function* inChunks(lines: readonly Pieces[]): Generator<Buffer> {
   let pieces: Buffer[] = [];
   let bytes = 0;
@@ -187,15 +175,15 @@ function* inChunks(lines: readonly Pieces[]): Generator<Buffer> {
   if (bytes > 0) yield Buffer.concat(pieces, bytes);
 }
 
-async function explained<T>(work: () => Promise<T>, explain = engineError): Promise<T> {
+async function withStoreErrors<T>(work: () => Promise<T>, toError = storeError): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    throw error instanceof ProductError ? error : explain(error);
+    throw toError(error);
   }
 }
 
-/** What waiting would not heal. */
+/** The errors that another attempt cannot heal. */
 function refusal(error: unknown): ProductError | null {
   const detail = error instanceof ProductError ? (error.detail ?? error.message) : reasonOf(error);
   if (

@@ -16,27 +16,26 @@ import type { Readable } from 'node:stream';
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import { Session } from 'chdb';
 import { createChdbConnection } from 'chdb/connection';
+import { loadError, storeError } from '../clickhouse/errors.ts';
 import {
-  engineError,
   FORMATS,
   insertHead,
   jsonLines,
-  LOAD_SETTINGS,
-  loadError,
-  READ_SETTINGS,
-  STREAM_SETTINGS,
-  UNWRITABLE,
+  limited,
+  loadStatement,
+  structureOf,
+  unlimited,
 } from '../clickhouse/settings.ts';
 import { DATABASE, literal, type Sql } from '../clickhouse/sql.ts';
 import type { Table } from '../clickhouse/table.ts';
 import type { InfraSettings } from '../config/settings.ts';
-import { ProductError, reasonOf } from '../errors.ts';
+import { ProductError, reasonOf, unwritable } from '../errors.ts';
 import { type Format, type Pieces, readAll, type StagedBatch, type Store } from '../ports.ts';
 import { splitLines } from './lines.ts';
 
 /**
- * chDB behind the ordinary client. One connection runs one query at a time, so a small pool is kept. Settings
- * are written into the statement: given to the client they would stick to the connection.
+ * chDB behind the ClickHouse client. A connection runs one query at a time, so there is a small pool. Settings are
+ * part of the statement: chDB would keep settings of the client for the whole connection.
  */
 export class EmbeddedStore implements Store {
   readonly #config: InfraSettings;
@@ -45,7 +44,9 @@ export class EmbeddedStore implements Store {
   readonly #free: ClickHouseClient[] = [];
   readonly #all: ClickHouseClient[] = [];
   readonly #waiting: ((client: ClickHouseClient) => void)[] = [];
-  #staged = 0;
+  /** Names and types of columns by table. */
+  readonly #structures = new Map<string, Promise<string>>();
+  #stagedCount = 0;
 
   private constructor(config: InfraSettings, session: Session) {
     this.#config = config;
@@ -53,7 +54,7 @@ export class EmbeddedStore implements Store {
     this.#spool = join(config.DATA_DIR, 'spool');
     mkdirSync(this.#spool, { recursive: true });
     for (let i = 0; i < config.STORE_CONNECTIONS; i++) {
-      // chdb brings its own copy of the client's types, equal but not identical to the compiler.
+      // The client types of chdb are a copy that the compiler does not accept.
       const connection = createChdbConnection({ path: storePath(config) }) as never;
       this.#all.push(createClient({ connection } as never));
     }
@@ -80,7 +81,7 @@ export class EmbeddedStore implements Store {
 
   async rows<Row>(statement: Sql): Promise<Row[]> {
     return this.#with(async (client) => {
-      const result = await client.query({ query: this.#limited(statement.text), format: 'JSONEachRow' });
+      const result = await client.query({ query: this.#limited(statement), format: 'JSONEachRow' });
       return result.json<Row>();
     });
   }
@@ -88,23 +89,21 @@ export class EmbeddedStore implements Store {
   async bytes(statement: Sql, format: Format): Promise<Buffer> {
     const { name, settings } = FORMATS[format];
     return this.#with(async (client) => {
-      const result = await client.exec({
-        query: `${this.#limited(statement.text, settings)} FORMAT ${name}`,
-      });
+      const result = await client.exec({ query: `${this.#limited(statement, settings)} FORMAT ${name}` });
       return readAll(result.stream);
     });
   }
 
-  /** The engine answers whole or not at all, except into a file. */
+  /** chDB returns a result whole, except into a file. */
   async stream(statement: Sql, format: Format): Promise<Readable> {
     const { name, settings } = FORMATS[format];
     const file = join(this.#spool, `${randomUUID()}.part`);
     try {
-      const query = `${statement.text} SETTINGS ${[...STREAM_SETTINGS, ...settings].join(', ')} INTO OUTFILE ${literal(file)} FORMAT ${name}`;
+      const query = `${unlimited(statement.text, settings)} INTO OUTFILE ${literal(file)} FORMAT ${name}`;
       await this.#with((client) => client.command({ query }));
       return (await open(file)).createReadStream();
     } finally {
-      // What is open can be read to its end without a name, and is gone with this process.
+      // The open descriptor still reads the deleted file.
       await rm(file, { force: true });
     }
   }
@@ -124,18 +123,18 @@ export class EmbeddedStore implements Store {
     await this.run(`${insertHead(table, columns)}\n${lines}`);
   }
 
-  async stage(landingTable: Table, lines: readonly Pieces[]): Promise<StagedBatch> {
+  async stage({ name: table }: Table, lines: readonly Pieces[]): Promise<StagedBatch> {
     // Names sort by age.
-    const age = `${String(Date.now()).padStart(15, '0')}-${String(++this.#staged).padStart(9, '0')}`;
-    const file = join(this.#spool, `${age}-${landingTable.name}`);
+    const age = `${String(Date.now()).padStart(15, '0')}-${String(++this.#stagedCount).padStart(9, '0')}`;
+    const file = join(this.#spool, `${age}-${table}`);
     try {
       writeLines(`${file}.part`, lines, this.#config.STORE_FSYNC);
-      // A name without `.part` says that the batch is whole.
+      // Only a complete batch has a name without `.part`.
       await rename(`${file}.part`, `${file}.ndjson`);
     } catch (error) {
-      throw new ProductError('store_unwritable', UNWRITABLE, reasonOf(error));
+      throw unwritable(reasonOf(error));
     }
-    return this.#stagedFile(`${file}.ndjson`, landingTable);
+    return this.#stagedFile(`${file}.ndjson`, table);
   }
 
   async unfinished(): Promise<StagedBatch[]> {
@@ -144,8 +143,8 @@ export class EmbeddedStore implements Store {
     return names
       .filter((name) => name.endsWith('.ndjson'))
       .map((name) => {
-        const landingTable = name.replace(/^\d+-\d+-/, '').replace(/\.ndjson$/, '');
-        return this.#stagedFile(join(this.#spool, name), { name: landingTable });
+        const table = name.replace(/^\d+-\d+-/, '').replace(/\.ndjson$/, '');
+        return this.#stagedFile(join(this.#spool, name), table);
       });
   }
 
@@ -154,14 +153,12 @@ export class EmbeddedStore implements Store {
     this.#session.close();
   }
 
-  #stagedFile(file: string, landingTable: Pick<Table, 'name'>): StagedBatch {
+  #stagedFile(file: string, table: string): StagedBatch {
     return {
-      landingTable: landingTable.name,
+      table,
       commit: async (firstSequence) => {
-        const query =
-          `INSERT INTO ${DATABASE}.${landingTable.name} SELECT * REPLACE (${firstSequence} + sequence AS sequence) ` +
-          `FROM file(${literal(file)}, 'JSONEachRow', ${literal(await this.#structure(landingTable.name))}) ` +
-          `SETTINGS ${LOAD_SETTINGS}`;
+        const source = `file(${literal(file)}, 'JSONEachRow', ${await this.#structure(table)})`;
+        const query = loadStatement(table, firstSequence, source);
         await this.#with((client) => client.command({ query }), loadError);
       },
       discard: () => rm(file, { force: true }),
@@ -169,34 +166,24 @@ export class EmbeddedStore implements Store {
     };
   }
 
-  readonly #structures = new Map<string, string>();
-
-  async #structure(table: string): Promise<string> {
-    const known = this.#structures.get(table);
-    if (known) return known;
-    const columns = await this.#with((client) =>
-      client.query({
-        query: `SELECT name, type FROM system.columns WHERE database = '${DATABASE}' AND table = ${literal(table)} ORDER BY position`,
-        format: 'JSONEachRow',
-      }),
-    );
-    const rows = await columns.json<{ name: string; type: string }>();
-    const structure = rows.map(({ name, type }) => `${name} ${type}`).join(', ');
-    this.#structures.set(table, structure);
-    return structure;
+  #structure(table: string): Promise<string> {
+    const known = this.#structures.get(table) ?? structureOf(this, table);
+    this.#structures.set(table, known);
+    known.catch(() => this.#structures.delete(table));
+    return known;
   }
 
-  #limited(text: string, extra: readonly string[] = []): string {
-    return `${text} SETTINGS ${[`max_execution_time=${this.#config.QUERY_SECONDS_MAX}`, ...READ_SETTINGS, ...extra].join(', ')}`;
+  #limited({ text }: Sql, settings?: readonly string[]): string {
+    return limited(text, this.#config.QUERY_SECONDS_MAX, settings);
   }
 
-  async #with<T>(use: (client: ClickHouseClient) => Promise<T>, explain = engineError): Promise<T> {
+  async #with<T>(use: (client: ClickHouseClient) => Promise<T>, toError = storeError): Promise<T> {
     const client =
       this.#free.pop() ?? (await new Promise<ClickHouseClient>((take) => this.#waiting.push(take)));
     try {
       return await use(client);
     } catch (error) {
-      throw explain(error);
+      throw toError(error);
     } finally {
       const next = this.#waiting.shift();
       if (next) next(client);
@@ -215,7 +202,7 @@ function writeLines(file: string, lines: readonly Pieces[], fsync: boolean): voi
   const descriptor = openSync(file, 'w');
   try {
     const pieces = lines.flatMap((line) => (Buffer.isBuffer(line) ? [line, NEWLINE] : [...line, NEWLINE]));
-    // The kernel takes at most 1,024 pieces a call.
+    // The kernel accepts at most 1,024 buffers a call.
     for (let i = 0; i < pieces.length; i += 1024) writeAll(descriptor, pieces.slice(i, i + 1024));
     if (fsync) fsyncSync(descriptor);
   } finally {
@@ -240,7 +227,7 @@ function writeAll(descriptor: number, pieces: Buffer[]): void {
 function openError(config: InfraSettings, error: unknown): ProductError {
   const directory = config.DATA_DIR;
   const reason = error instanceof ProductError ? (error.detail ?? error.message) : reasonOf(error);
-  if (/Failed to create connection/.test(reason) && isHeld(storePath(config))) {
+  if (/Failed to create connection/.test(reason) && isInUse(storePath(config))) {
     return new ProductError('store_in_use', `${directory} is in use by another process`, reason);
   }
   if (/EACCES|EROFS|EPERM|ENOSPC|ENOTDIR|EEXIST|Read-only|No space|Permission denied/i.test(reason)) {
@@ -253,13 +240,13 @@ function openError(config: InfraSettings, error: unknown): ProductError {
   return new ProductError('store_failed', `${directory} cannot be opened: ${firstSentence(reason)}`, reason);
 }
 
-/** The engine says only on stderr that another one holds its directory, but that one left its process id there. */
-function isHeld(path: string): boolean {
+/** chDB reports a directory in use only on stderr, but the process that uses it wrote its id into the file `status`. */
+function isInUse(path: string): boolean {
   try {
-    const [, holder] = /^PID: (\d+)/.exec(readFileSync(join(path, 'status'), 'utf8')) ?? [];
-    return holder !== undefined && process.kill(Number(holder), 0);
+    const [, owner] = /^PID: (\d+)/.exec(readFileSync(join(path, 'status'), 'utf8')) ?? [];
+    return owner !== undefined && process.kill(Number(owner), 0);
   } catch (error) {
-    // No file and no process are no holder; a process of somebody else's is one.
+    // EPERM: the process exists and belongs to another user.
     return (error as { code?: string }).code === 'EPERM';
   }
 }

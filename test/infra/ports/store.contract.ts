@@ -412,7 +412,7 @@ export function storeContract(
           left.map(async (batch) => JSON.parse(String((await batch.lines())[0])).id),
         );
         expect(ids).toEqual([0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11]);
-        expect(new Set(left.map(({ landingTable }) => landingTable))).toEqual(new Set([linesIn.name]));
+        expect(new Set(left.map(({ table }) => table))).toEqual(new Set([linesIn.name]));
         for (const batch of left) await batch.discard();
         expect(await store.unfinished()).toEqual([]);
       });
@@ -476,7 +476,7 @@ export function storeContract(
             expect(batch).toBeUndefined();
             return;
           }
-          expect(batch?.landingTable).toBe(linesIn.name);
+          expect(batch?.table).toBe(linesIn.name);
           await batch?.commit(2n);
           await batch?.discard();
           expect(await living()).toHaveLength(2);

@@ -1,0 +1,28 @@
+import { ProductError, reasonOf, unwritable } from '../errors.ts';
+
+/** Error types of ClickHouse that blame the data, not the server, its memory or its disk. */
+const DATA_ERRORS = new Set([
+  'CANNOT_PARSE_TEXT', 'CANNOT_PARSE_ESCAPE_SEQUENCE', 'CANNOT_PARSE_QUOTED_STRING', 'CANNOT_PARSE_INPUT_ASSERTION_FAILED',
+  'CANNOT_PARSE_NUMBER', 'CANNOT_PARSE_BOOL', 'INCORRECT_DATA', 'CANNOT_READ_ALL_DATA', 'TYPE_MISMATCH',
+  'CANNOT_READ_ARRAY_FROM_TEXT', 'ATTEMPT_TO_READ_AFTER_EOF', 'CANNOT_PARSE_DATE', 'CANNOT_PARSE_DATETIME',
+  'VALUE_IS_OUT_OF_RANGE_OF_DATA_TYPE', 'TOO_LARGE_STRING_SIZE', 'UNEXPECTED_END_OF_FILE', 'CANNOT_CONVERT_TYPE',
+  'DUPLICATE_COLUMN', 'NUMBER_OF_COLUMNS_DOESNT_MATCH', 'TOO_DEEP_RECURSION', 'TOO_LARGE_ARRAY_SIZE',
+]); // biome-ignore format: a list of names
+
+/** The error of a load: `store_refused` when the data cannot be parsed. */
+export function loadError(error: unknown): ProductError {
+  const { type } = error as { type?: string };
+  if (type !== undefined && DATA_ERRORS.has(type)) {
+    return new ProductError('store_refused', 'the engine cannot read it as a block', reasonOf(error));
+  }
+  return storeError(error);
+}
+
+/** The message of ClickHouse quotes the statement, so only the error type is public. */
+export function storeError(error: unknown): ProductError {
+  if (error instanceof ProductError) return error;
+  const { type } = error as { type?: string };
+  const reason = reasonOf(error);
+  if (type === 'NOT_ENOUGH_SPACE' || /No space left/i.test(reason)) return unwritable(reason);
+  return new ProductError('store_failed', `the store failed${type ? ` (${type})` : ''}`, reason);
+}
