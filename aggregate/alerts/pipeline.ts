@@ -1,29 +1,24 @@
 import { randomUUID } from 'node:crypto';
 import { applySchema } from '../../infra/clickhouse/schema.ts';
 import type { InfraSettings } from '../../infra/config/settings.ts';
-import { ProductError, reasonOf } from '../../infra/errors.ts';
+import { ProductError } from '../../infra/errors.ts';
 import type { Runtime } from '../../infra/ports.ts';
 import type { IngestSettings } from '../../ingest/settings.ts';
 import { type ParsedDelivery, parseDelivery } from './formats/delivery.ts';
 import {
-  type ActionHead,
+  type ActionRequest,
   ALERTS_TOPIC,
   type DeliveryRequest,
   type EventHead,
   encodeEvent,
   type ReplayHead,
 } from './model/event.ts';
-import { eventRules, foldRules, type parsingRules } from './model/rules.ts';
+import { type EventRules, eventRules, foldRules } from './model/rules.ts';
 import { alertTables } from './model/tables.ts';
-import { AlertProcessor, type Opened, type StoredEvent } from './processor/processor.ts';
-import type { DecodedEvent } from './processor/project-state-cache.ts';
+import { EventParser } from './processor/parser.ts';
+import { AlertProcessor, type StoredEvent } from './processor/processor.ts';
 import { LogPublisher } from './processor/publisher.ts';
-import {
-  projectsWithEvents,
-  type ReplayOrder,
-  type ReplayResult,
-  replayProject,
-} from './processor/replay.ts';
+import { projectsWithEvents, type ReplayOrder, type ReplayResult } from './processor/replay.ts';
 import { type EventResult, ResultChannel } from './processor/result-channel.ts';
 import { AlertWriter } from './processor/writer.ts';
 import type { AlertSettings } from './settings.ts';
@@ -35,171 +30,140 @@ export type AlertPipelineSettings = AlertSettings &
   Pick<InfraSettings, 'STORE_FSYNC'>;
 
 /**
- * The way of an alert: events are kept by the log, decided on one after the other in its order, and written to the
- * store with what they did. As nothing but that order and the events decides, what a kill interrupts is decided
- * again and alike.
+ * Accepts alert events, publishes them to the log and returns their results. One process of the deployment consumes
+ * each partition of the log and processes its events in order.
  */
 export class AlertPipeline {
   readonly #runtime: Runtime;
-  readonly #config: AlertPipelineSettings;
+  readonly #pendingBytesMax: number;
+  readonly #rules: EventRules;
   readonly #writer: AlertWriter;
   readonly #publisher: LogPublisher;
-  readonly #follower: AlertProcessor;
-  readonly #answers: ResultChannel;
-  readonly #rules: ReturnType<typeof eventRules>;
-  /** Events of this process, by their bytes, so that nothing is read twice. */
-  readonly #own = new WeakMap<Buffer, Opened>();
-  readonly #listeners: ((shown: readonly StoredEvent[]) => void)[] = [];
-  #pendingBytes = 0;
+  readonly #results: ResultChannel;
+  readonly #processor: AlertProcessor;
+  /** Bytes of the events of this process whose result is awaited. */
+  #requestBytes = 0;
+  /** Called with errors that are retried or that cannot be returned to a caller. */
   onFailure: (error: unknown) => void = () => {};
 
-  private constructor(runtime: Runtime, config: AlertPipelineSettings) {
-    this.#runtime = runtime;
-    this.#config = config;
-    this.#rules = eventRules(config);
+  private constructor(runtime: Runtime, settings: AlertPipelineSettings) {
+    const { store, log, keyValue } = runtime;
     const onFailure = (error: unknown) => this.onFailure(error);
-    this.#writer = new AlertWriter(runtime.store, config.DEAD_LETTER_BYTES_MAX);
-    this.#writer.onFailure = onFailure;
+    this.#runtime = runtime;
+    this.#pendingBytesMax = settings.ALERT_PENDING_BYTES_MAX;
+    this.#rules = eventRules(settings);
+    this.#writer = new AlertWriter(store, settings.DEAD_LETTER_BYTES_MAX, onFailure);
     this.#publisher = new LogPublisher(
-      (messages) => runtime.log.publish(ALERTS_TOPIC, messages),
-      config.ALERT_LOG_SECONDS_MAX * 1000,
+      (messages) => log.publish(ALERTS_TOPIC, messages),
+      settings.ALERT_LOG_SECONDS_MAX * 1000,
     );
     this.#publisher.onAway = onFailure;
-    this.#answers = new ResultChannel({ ...runtime, secondsMax: config.ALERT_ANSWER_SECONDS_MAX, onFailure });
-    this.#follower = new AlertProcessor({
-      store: runtime.store,
+    const waitSecondsMax = settings.ALERT_ANSWER_SECONDS_MAX;
+    this.#results = new ResultChannel({ keyValue, store, waitSecondsMax, onFailure });
+    this.#processor = new AlertProcessor({
+      store,
       writer: this.#writer,
-      rules: foldRules(config),
-      openMax: config.ALERT_OPEN_CACHED,
-      own: (value) => this.#own.get(value),
-      read: (head, body) => this.#readAgain(head, body),
-      tell: (head, { outcomes, created }) => this.#answers.tell(head, { outcomes, created }),
-      onStored: (shown) => {
-        for (const listener of this.#listeners) listener(shown);
-      },
-      replay: (order) => this.#carryOut(order),
+      results: this.#results,
+      parser: new EventParser(this.#rules, onFailure),
+      rules: foldRules(settings),
+      openAlertsMax: settings.ALERT_OPEN_CACHED,
     });
   }
 
   /**
-   * Finishes what a killed process had begun, then decides on what the log brings; a process that does not follow
-   * leaves both to others.
+   * Finishes the writes of a killed process and consumes the log. A process that is not to process events only
+   * accepts them.
    */
   static async start(
     runtime: Runtime,
-    config: AlertPipelineSettings,
-    follows = true,
+    settings: AlertPipelineSettings,
+    processes = true,
   ): Promise<AlertPipeline> {
-    const alerts = new AlertPipeline(runtime, config);
-    const fsync = config.STORE_FSYNC ? ['fsync_after_insert = 1', 'fsync_part_directory = 1'] : [];
+    const pipeline = new AlertPipeline(runtime, settings);
+    const fsync = settings.STORE_FSYNC ? ['fsync_after_insert = 1', 'fsync_part_directory = 1'] : [];
     await applySchema(runtime.store, { tables: alertTables, derived: [], views: [] }, fsync);
-    if (!follows) return alerts;
-    await alerts.#follower.start();
-    await runtime.log.consume(ALERTS_TOPIC, GROUP, (batch) => alerts.#follower.take(batch));
-    return alerts;
+    if (!processes) return pipeline;
+    await pipeline.#processor.start();
+    await runtime.log.consume(ALERTS_TOPIC, GROUP, (batch) => pipeline.#processor.process(batch));
+    return pipeline;
   }
 
-  /** Whether so much waits that nothing more should be accepted for now. */
+  /** Whether more bytes are pending than ALERT_PENDING_BYTES_MAX, so that requests must be refused. */
   get isOverloaded(): boolean {
-    return this.#pendingBytes + this.#follower.pendingBytes > this.#config.ALERT_PENDING_BYTES_MAX;
+    return this.#requestBytes + this.#processor.pendingBytes > this.#pendingBytesMax;
   }
 
-  /** Called with events in their order once they are durable; after a kill some are told of again. */
-  onStored(listener: (shown: readonly StoredEvent[]) => void): void {
-    this.#listeners.push(listener);
+  /** Subscribes to events in their order once they are durable; after a kill some are published again. */
+  onStored(subscriber: (events: readonly StoredEvent[]) => void): void {
+    this.#processor.onStored(subscriber);
   }
 
-  /** Reads a body; throws `BodyError` when nothing in it can be taken. */
-  parse(head: DeliveryRequest, body: Buffer): ParsedDelivery {
-    return parseDelivery(head, body, this.#rules);
+  /** Parses the body of a delivery. Throws `BodyError` when every item of it is refused. */
+  parse(request: DeliveryRequest, body: Buffer): ParsedDelivery {
+    return parseDelivery(request, body, this.#rules);
   }
 
   /**
-   * Returns what a delivery did; it is durable by then. `read` is what its body was read as. Throws
-   * `service_unreachable` when the log does not take it in time.
+   * Accepts a delivery, whose body was parsed by `parse`, and returns what it did. It is durable then. Throws
+   * `service_unreachable` when the log does not store it in time, or when it has an idempotency key and its result
+   * is late.
    */
-  async deliver(given: DeliveryRequest, body: Buffer, read: ParsedDelivery): Promise<EventResult> {
-    return this.#submit({ ...given, kind: 'delivery', rules: this.#rules, ...this.#stamp() }, body, read);
+  async deliver(request: DeliveryRequest, body: Buffer, delivery: ParsedDelivery): Promise<EventResult> {
+    const head = { ...request, kind: 'delivery' as const, rules: this.#rules, ...this.#stamp() };
+    return this.#request(head, body, delivery);
   }
 
-  /** Returns what an action did, once every reader can see it. Throws like `deliver`. */
-  async applyAction(given: Omit<ActionHead, 'id' | 'from' | 'at' | 'kind'>): Promise<EventResult> {
-    return this.#submit({ ...given, kind: 'action', ...this.#stamp() }, Buffer.alloc(0), null);
+  /**
+   * Accepts a user's action and returns what it did, when every reader can see it. Throws `service_unreachable` when
+   * the log does not store it in time, `store_failed` when its result is late.
+   */
+  async applyAction(request: ActionRequest): Promise<EventResult> {
+    return this.#request({ ...request, kind: 'action', ...this.#stamp() });
   }
 
-  /** Resolves when everything that this process decided on can be read. */
+  /** Resolves when the alerts show every event that this process has processed. */
   waitUntilWritten(): Promise<void> {
     return this.#writer.flush();
   }
 
   /**
-   * Has all events of projects decided on anew, by the rules of this process. The order goes the way of every event,
-   * so whoever decides on a project carries it out, and nothing new is decided on meanwhile.
+   * Reduces all events of projects again, by the settings of this process. The order is published like an event, so
+   * the process that owns the project carries it out and processes nothing else meanwhile. Throws `store_failed`.
    */
   async replay({ projects, dryRun }: ReplayOrder): Promise<ReplayResult[]> {
-    const replayed: ReplayResult[] = [];
+    const results: ReplayResult[] = [];
     for (const project of projects.length > 0 ? projects : await projectsWithEvents(this.#runtime.store)) {
       const rules = this.#rules;
       const head: ReplayHead = { kind: 'replay', project, dry_run: dryRun, rules, ...this.#stamp() };
-      const message = { key: String(project), value: encodeEvent(head) };
-      const answer = await this.#answers.of(head, null, () => this.#publisher.add(message));
-      if (!answer.replayed || 'fault' in answer.replayed) {
-        throw new ProductError('store_failed', `project ${project} was not replayed`, answer.replayed?.fault);
+      const { replayed } = await this.#request(head);
+      if (!replayed || 'fault' in replayed) {
+        throw new ProductError('store_failed', `project ${project} was not replayed`, replayed?.fault);
       }
-      replayed.push(answer.replayed);
+      results.push(replayed);
     }
-    return replayed;
+    return results;
   }
 
-  /** Writes what was decided on, and gives up what the store will not take: the log hands that over again. */
+  /** Writes what was processed. The log delivers again to the next process what the store refuses now. */
   stop(): Promise<void> {
     return this.#writer.stop();
   }
 
-  async #carryOut(order: ReplayHead): Promise<void> {
-    const { rules: carried, project, dry_run } = order;
-    const tools = {
-      store: this.#runtime.store,
-      rules: { ...foldRules(this.#config), ...carried },
-      carried,
-      read: (head: EventHead, body: Buffer) => this.#readBy(carried, head, body),
-    };
-    // Who ordered it may order it again; the events of others must not wait for that.
-    const replayed = await replayProject(tools, project, dry_run).catch((error) => ({
-      fault: reasonOf(error),
-    }));
-    this.#answers.tell(order, { outcomes: [], created: [], replayed });
+  async #request(
+    head: EventHead | ReplayHead,
+    body: Buffer = Buffer.alloc(0),
+    delivery: ParsedDelivery | null = null,
+  ): Promise<EventResult> {
+    const message = { key: String(head.project), value: encodeEvent(head, body) };
+    this.#requestBytes += message.value.length;
+    try {
+      return await this.#results.request(head, delivery, () => this.#publisher.add(message));
+    } finally {
+      this.#requestBytes -= message.value.length;
+    }
   }
 
   #stamp() {
-    return { id: randomUUID(), from: this.#answers.name, at: this.#runtime.clock.now() };
-  }
-
-  async #submit(head: EventHead, body: Buffer, read: ParsedDelivery | null): Promise<EventResult> {
-    const value = encodeEvent(head, body);
-    this.#own.set(value, { event: { head, read }, body });
-    this.#pendingBytes += value.length;
-    try {
-      const message = { key: String(head.project), value };
-      return await this.#answers.of(head, read, () => this.#publisher.add(message));
-    } finally {
-      this.#pendingBytes -= value.length;
-    }
-  }
-
-  #readAgain(head: EventHead, body: Buffer): DecodedEvent {
-    const rules = head.kind === 'delivery' ? head.rules : undefined;
-    return this.#readBy(rules ?? this.#rules, head, body);
-  }
-
-  /** What cannot be read is kept as an event that did nothing: it was read before it was accepted. */
-  #readBy(rules: ReturnType<typeof parsingRules>, head: EventHead, body: Buffer): DecodedEvent {
-    if (head.kind === 'action') return { head, read: null };
-    try {
-      return { head, read: parseDelivery(head, body, rules) };
-    } catch (error) {
-      this.onFailure(error);
-      return { head, read: { text: '', items: [], refused: [{ item: 0, reason: reasonOf(error) }] } };
-    }
+    return { id: randomUUID(), from: this.#results.processId, at: this.#runtime.clock.now() };
   }
 }

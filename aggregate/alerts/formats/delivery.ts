@@ -1,7 +1,7 @@
 import { isAscii, isUtf8 } from 'node:buffer';
 import { parseExact } from '../../../ingest/decode/json.ts';
 import type { AlertItem } from '../model/alert.ts';
-import type { DeliveryRequest } from '../model/event.ts';
+import type { DeliveryRequest, EventHead } from '../model/event.ts';
 import { namedRetryKey } from '../model/retry-key.ts';
 import type { ParsingRules } from '../model/rules.ts';
 import { readGeneric } from './generic.ts';
@@ -23,6 +23,12 @@ export interface ParsedDelivery {
   /** In the order of the body; null where an item was refused. */
   readonly items: readonly (AlertItem | null)[];
   readonly refused: readonly { readonly item: number; readonly reason: string }[];
+}
+
+/** An event with its parsed body; `delivery` is null for actions. */
+export interface ParsedEvent {
+  readonly head: EventHead;
+  readonly delivery: ParsedDelivery | null;
 }
 
 const REASONS_MAX = 5;

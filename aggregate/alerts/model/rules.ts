@@ -1,5 +1,4 @@
 import type { AlertSettings } from '../settings.ts';
-import type { DeliveryHead } from './event.ts';
 
 /** How the body of a delivery is parsed. */
 export interface ParsingRules {
@@ -18,7 +17,7 @@ export interface GroupingRules {
 }
 
 export interface FoldRules extends GroupingRules {
-  /** Most deliveries of a project whose retry keys are stored in memory; the oldest are evicted first. */
+  /** Most retry keys of a project in memory; the oldest are evicted first. */
   readonly retryKeysMax: number;
 }
 
@@ -56,8 +55,9 @@ export function eventRules(settings: RuleSettings): EventRules {
   return { ...parsingRules(settings), retryWindowMs, namedWindowMs };
 }
 
-/** The rules that a delivery was accepted with, and the memory limit of the process that decides. */
-export function foldRulesOf({ rules }: DeliveryHead, own: FoldRules): FoldRules {
-  if (rules === undefined) return own;
-  return { ...own, retryWindowMs: rules.retryWindowMs, namedWindowMs: rules.namedWindowMs };
+/** The rules that an event was accepted with, within the memory limit of the process that decides. */
+export function foldRulesOf(accepted: EventRules | undefined, own: FoldRules): FoldRules {
+  if (accepted === undefined) return own;
+  const { retryWindowMs, namedWindowMs } = accepted;
+  return { ...own, retryWindowMs, namedWindowMs };
 }

@@ -1,13 +1,22 @@
+import { reasonOf } from '../../../infra/errors.ts';
 import type { Ack, LogRecord, Store } from '../../../infra/ports.ts';
+import type { DeadLetter } from '../../../ingest/log/dead-letters.ts';
 import type { Alert, Outcome } from '../model/alert.ts';
 import { ALERTS_TOPIC, decodeEvent, type EventHead, encodedHead, type ReplayHead } from '../model/event.ts';
 import type { FoldRules } from '../model/rules.ts';
-import type { Reduction } from '../reducer/project-state.ts';
+import type { Reduction } from '../reducer/reduce.ts';
+import type { EventParser } from './parser.ts';
 import { type DecodedEvent, ProjectStateCache } from './project-state-cache.ts';
+import { replayProject } from './replay.ts';
+import type { ResultChannel } from './result-channel.ts';
 import { laggingProjects } from './stored-state.ts';
-import type { AlertWriter, EventRow } from './writer.ts';
+import type { AlertWriter, EventInsert } from './writer.ts';
 
-/** An event that is durable and shows in the store, for whoever acts on it. */
+interface ReducedEvent extends DecodedEvent {
+  readonly reduction: Reduction;
+}
+
+/** An event that is durable, with the alerts that it changed. */
 export interface StoredEvent {
   readonly head: EventHead;
   readonly position: number;
@@ -15,175 +24,200 @@ export interface StoredEvent {
   readonly changed: readonly Alert[];
 }
 
-/** An event with the bytes of its body. */
-export interface Opened {
-  readonly event: DecodedEvent;
-  readonly body: Buffer;
-}
-
-interface Arrived extends Opened {
-  readonly placed: LogRecord;
-}
-interface Decided extends Arrived {
-  readonly applied: Reduction;
+interface DecodedReplay {
+  readonly order: ReplayHead;
+  readonly record: LogRecord;
 }
 
 export interface AlertProcessorOptions {
   readonly store: Store;
   readonly writer: AlertWriter;
+  readonly results: ResultChannel;
+  readonly parser: EventParser;
   readonly rules: FoldRules;
-  /** Unresolved alerts of a project that are kept in memory. */
-  readonly openMax: number;
-  /** Returns an event that this process published itself, so that nothing is read twice. */
-  readonly own: (value: Buffer) => Opened | undefined;
-  readonly read: (head: EventHead, body: Buffer) => DecodedEvent;
-  /** Called with deliveries as soon as they are decided on, and with actions when every reader can see them. */
-  readonly tell: (head: EventHead, applied: Reduction) => void;
-  readonly onStored: (shown: readonly StoredEvent[]) => void;
-  /** Carries out an order; nothing waits to be written then, and nothing is decided on meanwhile. */
-  readonly replay: (order: ReplayHead) => Promise<void>;
+  /** Most unresolved alerts of a project in memory. */
+  readonly openAlertsMax: number;
 }
 
-const TRIES_AT_START = 3;
+const ATTEMPTS_AT_START = 3;
 
 /**
- * Decides on events one after the other, in the order of the log. Nothing but that order and the events decides: who
- * takes over after a kill decides alike, and so does a process that was taken for dead and goes on for a moment. What
- * two of them write is the same.
+ * Processes the events of the log one after another. Only their order and their content decide: a process that takes
+ * over decides alike, and so does one that was replaced while it was paused and continues. Both write the same rows.
  */
 export class AlertProcessor {
   readonly #options: AlertProcessorOptions;
   readonly #states: ProjectStateCache;
-  /** Offset that each partition goes on with; another one means that somebody else decided in between. */
-  readonly #next = new Map<number, number>();
-  /** Bytes of what is decided on and not written. */
-  pendingBytes = 0;
+  /** Next offset of each partition; a record with another one means that another process was in between. */
+  readonly #nextOffsets = new Map<number, number>();
+  readonly #subscribers: ((events: readonly StoredEvent[]) => void)[] = [];
+  #pendingBytes = 0;
 
   constructor(options: AlertProcessorOptions) {
     this.#options = options;
     this.#states = new ProjectStateCache(options);
   }
 
-  /** Brings alerts up to the events that a killed process had written. */
+  /** Writes the alerts that lack their newest events, which a killed process had stored before the alerts. */
   async start(): Promise<void> {
-    await this.#catchUp(await laggingProjects(this.#options.store), TRIES_AT_START);
+    await this.#catchUp(await laggingProjects(this.#options.store), ATTEMPTS_AT_START);
   }
 
-  /** Decides on a batch. */
-  async take(batch: readonly LogRecord[]): Promise<Ack> {
-    await this.#takeOver(batch);
-    const settled: Promise<void>[] = [];
-    const decide = async (some: readonly Arrived[]) => {
-      const writing = await this.#decide(some);
-      settled.push(writing.durable);
-    };
-    let some: Arrived[] = [];
-    for (const placed of batch) {
-      const opened = this.#open(placed);
-      if ('event' in opened) {
-        some.push(opened);
-        continue;
-      }
-      await decide(some);
-      some = [];
-      await this.#replay(opened.order, placed);
+  /** Subscribes to events in their order once they are durable; after a kill some are published again. */
+  onStored(subscriber: (events: readonly StoredEvent[]) => void): void {
+    this.#subscribers.push(subscriber);
+  }
+
+  /** Bytes of the events that are reduced and not durable yet. */
+  get pendingBytes(): number {
+    return this.#pendingBytes;
+  }
+
+  /** Processes a batch of the log. It is durable when the returned `durable` resolves. */
+  async process(batch: readonly LogRecord[]): Promise<Ack> {
+    await this.#reloadAfterGap(batch);
+    const durable: Promise<void>[] = [];
+    for (const part of splitAtReplays(batch.map((record) => this.#decode(record)))) {
+      if ('order' in part) await this.#replay(part);
+      else durable.push((await this.#processEvents(part)).durable);
     }
-    await decide(some);
-    return { durable: Promise.all(settled).then(() => undefined) };
+    return { durable: Promise.all(durable).then(() => undefined) };
   }
 
-  /** Nothing may fail between the first decision and the last: it would be decided on twice. */
-  async #decide(arrived: readonly Arrived[]): Promise<Ack> {
-    this.#states.trim();
-    const { fresh, behind } = await this.#states.prepare(arrived);
-    const decided = fresh.map((one): Decided => ({ ...one, applied: this.#states.apply(one.event) }));
-    for (const { placed } of arrived) this.#next.set(placed.partition, placed.offset + 1);
-    for (const { event, applied } of decided) {
-      if (event.head.kind === 'delivery') this.#options.tell(event.head, applied);
-    }
-    const settled = this.#write(decided, behind);
-    settled.catch(() => undefined);
-    return { durable: settled };
+  /** Nothing may fail between the first reduction and the return: the log would deliver reduced events again. */
+  async #processEvents(decoded: readonly DecodedEvent[]): Promise<Ack> {
+    const { fresh, lagging } = await this.#states.load(decoded);
+    const reduced = fresh.map((event): ReducedEvent => ({ ...event, reduction: this.#states.reduce(event) }));
+    this.#advanceOffsets(decoded);
+    // The log has the deliveries already, so their senders need not wait for the tables.
+    this.#publishResults(reduced, 'delivery');
+    const durable = this.#persist(reduced, lagging).then(() => {
+      // The user who acts reads the alert next.
+      this.#publishResults(reduced, 'action');
+      this.#publishStored(reduced);
+    });
+    durable.catch(() => undefined);
+    return { durable };
   }
 
-  async #replay(order: ReplayHead, { partition, offset }: LogRecord): Promise<void> {
-    await this.#options.writer.flush();
-    await this.#options.replay(order);
-    this.#states.clear();
-    this.#next.set(partition, offset + 1);
+  #decode(record: LogRecord): DecodedEvent | DecodedReplay {
+    const { head, body } = decodeEvent(record.value);
+    if (head.kind === 'replay') return { order: head, record };
+    const { results, parser } = this.#options;
+    const pending = results.pendingDelivery(head.id);
+    return { ...(pending ? { head, delivery: pending } : parser.parse(head, body)), body, record };
   }
 
-  /** Reads anew what others decided on in between. */
-  async #takeOver(batch: readonly LogRecord[]): Promise<void> {
-    const next = new Map(this.#next);
-    const taken = new Set<number>();
-    for (const { partition, offset } of batch) {
-      if (next.get(partition) !== offset) taken.add(partition);
-      next.set(partition, offset + 1);
-    }
-    if (taken.size === 0) return;
-    await this.#options.writer.flush();
-    this.#states.clear();
-    for (const partition of taken) await this.#catchUp(await laggingProjects(this.#options.store, partition));
-  }
-
-  async #catchUp(projects: readonly number[], tries?: number): Promise<void> {
-    for (const project of projects) {
-      const changed = await this.#states.catchUp(project, tries);
-      if (changed) await this.#options.writer.add({ events: [], changed, letters: [], isAwaited: true });
-    }
-  }
-
-  async #write(decided: readonly Decided[], behind: readonly Alert[]): Promise<void> {
-    const { writer, tell, onStored } = this.#options;
-    if (decided.length === 0 && behind.length === 0) return writer.flush();
-    const bytes = decided.reduce((sum, { placed }) => sum + placed.value.length, 0);
-    this.pendingBytes += bytes;
+  async #persist(reduced: readonly ReducedEvent[], lagging: readonly Alert[]): Promise<void> {
+    const { writer } = this.#options;
+    if (reduced.length === 0 && lagging.length === 0) return writer.flush();
+    const bytes = reduced.reduce((sum, { record }) => sum + record.value.length, 0);
+    this.#pendingBytes += bytes;
     try {
       await writer.add({
-        events: decided.map(rowOf),
-        changed: [...behind, ...decided.flatMap(({ applied }) => applied.changed)],
-        letters: decided.flatMap(lettersOf),
-        // Whoever acted waits until everybody can see it.
-        isAwaited: decided.some(({ event }) => event.head.kind === 'action'),
+        events: reduced.map(eventInsert),
+        changed: [...lagging, ...reduced.flatMap(({ reduction }) => reduction.changed)],
+        deadLetters: reduced.flatMap(deadLettersOf),
+        isUrgent: reduced.some(({ head }) => head.kind === 'action'),
       });
     } finally {
-      this.pendingBytes -= bytes;
+      this.#pendingBytes -= bytes;
     }
-    for (const { event, applied } of decided) this.#states.written(event.head.project, applied.position);
-    for (const { event, applied } of decided) if (event.head.kind === 'action') tell(event.head, applied);
-    onStored(decided.map(({ event: { head }, applied }) => ({ head, ...applied })));
+    for (const { head, reduction } of reduced) this.#states.markDurable(head.project, reduction.position);
   }
 
-  #open(placed: LogRecord): Arrived | { readonly order: ReplayHead } {
-    const own = this.#options.own(placed.value);
-    if (own) return { ...own, placed };
-    const { head, body } = decodeEvent(placed.value);
-    if (head.kind === 'replay') return { order: head };
-    return { event: this.#options.read(head, body), body, placed };
+  #publishResults(reduced: readonly ReducedEvent[], kind: EventHead['kind']): void {
+    for (const { head, reduction } of reduced) {
+      if (head.kind !== kind) continue;
+      const { outcomes, created } = reduction;
+      this.#options.results.publish(head, { outcomes, created });
+    }
+  }
+
+  #publishStored(reduced: readonly ReducedEvent[]): void {
+    const stored = reduced.map(
+      ({ head, reduction: { position, outcomes, changed } }): StoredEvent => ({
+        head,
+        position,
+        outcomes,
+        changed,
+      }),
+    );
+    for (const subscriber of this.#subscribers) subscriber(stored);
+  }
+
+  /** Carries out a replay while nothing waits to be written; a failure is the result of the order. */
+  async #replay({ order, record }: DecodedReplay): Promise<void> {
+    await this.#options.writer.flush();
+    const replayed = await replayProject(this.#options, order).catch((error) => ({ fault: reasonOf(error) }));
+    this.#options.results.publish(order, { outcomes: [], created: [], replayed });
+    this.#states.clear();
+    this.#advanceOffsets([{ record }]);
+  }
+
+  #advanceOffsets(processed: readonly { readonly record: LogRecord }[]): void {
+    for (const { record } of processed) this.#nextOffsets.set(record.partition, record.offset + 1);
+  }
+
+  /** Drops the cached states when another process has processed records in between. */
+  async #reloadAfterGap(batch: readonly LogRecord[]): Promise<void> {
+    const next = new Map(this.#nextOffsets);
+    const gaps = new Set<number>();
+    for (const { partition, offset } of batch) {
+      if (next.get(partition) !== offset) gaps.add(partition);
+      next.set(partition, offset + 1);
+    }
+    if (gaps.size === 0) return;
+    await this.#options.writer.flush();
+    this.#states.clear();
+    for (const partition of gaps) await this.#catchUp(await laggingProjects(this.#options.store, partition));
+  }
+
+  async #catchUp(projects: readonly number[], attempts?: number): Promise<void> {
+    for (const project of projects) {
+      const changed = await this.#states.catchUp(project, attempts);
+      if (changed) await this.#options.writer.add({ events: [], changed, deadLetters: [], isUrgent: true });
+    }
   }
 }
 
-function rowOf({ event: { head, read }, placed, body, applied }: Decided): EventRow {
-  const text = read?.text ?? '';
+/** The runs of events between replay orders, which are processed in their place of the order. */
+function* splitAtReplays(
+  batch: readonly (DecodedEvent | DecodedReplay)[],
+): Generator<readonly DecodedEvent[] | DecodedReplay> {
+  let events: DecodedEvent[] = [];
+  for (const decoded of batch) {
+    if (!('order' in decoded)) {
+      events.push(decoded);
+      continue;
+    }
+    if (events.length > 0) yield events;
+    events = [];
+    yield decoded;
+  }
+  if (events.length > 0) yield events;
+}
+
+function eventInsert({ head, delivery, record, body, reduction }: ReducedEvent): EventInsert {
+  const text = delivery?.text ?? '';
   const columns = {
     project: head.project,
-    position: applied.position,
+    position: reduction.position,
     id: head.id,
     kind: head.kind,
     at: head.at,
-    head: encodedHead(placed.value),
-    outcomes: applied.outcomes,
-    iids: applied.iids,
-    retry_keys: applied.retryKeys,
-    log_partition: placed.partition,
-    log_offset: placed.offset,
+    head: encodedHead(record.value),
+    outcomes: reduction.outcomes,
+    iids: reduction.iids,
+    retry_keys: reduction.retryKeys,
+    log_partition: record.partition,
+    log_offset: record.offset,
   };
   return { columns, body: text || body.toString('utf8'), isJson: text !== '' };
 }
 
-function lettersOf({ event: { head, read }, body }: Decided) {
-  return (read?.refused ?? []).map(({ item, reason }) => ({
+function deadLettersOf({ head, delivery, body }: ReducedEvent): DeadLetter[] {
+  return (delivery?.refused ?? []).map(({ item, reason }) => ({
     topic: ALERTS_TOPIC,
     source: 'alerts',
     origin: `project ${head.project}, delivery ${head.id}`,

@@ -1,259 +1,251 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { join, sql } from '../../../infra/clickhouse/sql.ts';
 import type { LogRecord, Store } from '../../../infra/ports.ts';
-import type { ParsedDelivery } from '../formats/delivery.ts';
+import type { ParsedDelivery, ParsedEvent } from '../formats/delivery.ts';
 import { type Alert, isOpen } from '../model/alert.ts';
-import type { EventHead } from '../model/event.ts';
-import type { FoldRules } from '../model/rules.ts';
-import { foldRulesOf } from '../model/rules.ts';
-import {
-  keep,
-  note,
-  type ProjectState,
-  type Reduction,
-  reduceAction,
-  reduceDelivery,
-} from '../reducer/project-state.ts';
+import { type FoldRules, foldRulesOf } from '../model/rules.ts';
+import { addEventId, type ProjectState, putAlert } from '../reducer/project-state.ts';
+import { type Reduction, reduceEvent } from '../reducer/reduce.ts';
+import type { EventParser } from './parser.ts';
 import {
   eventsAfter,
   idsBetween,
   isSameProgress,
   loadState,
-  newestOf,
+  newestEvents,
   readAlerts,
   type StoredProgress,
   storedProgressOf,
 } from './stored-state.ts';
 
-/** An event and what its body says; `read` is null for actions and for bodies that nothing can be taken from. */
-export interface DecodedEvent {
-  readonly head: EventHead;
-  readonly read: ParsedDelivery | null;
-}
-
-/** An event where the log has it. */
-export interface Arrived {
-  readonly event: DecodedEvent;
-  readonly placed: LogRecord;
+/** An event of the log: its parsed body, the body as it was sent, and its record. */
+export interface DecodedEvent extends ParsedEvent {
+  readonly body: Buffer;
+  readonly record: LogRecord;
 }
 
 export interface ProjectStateCacheOptions {
   readonly store: Store;
+  readonly parser: EventParser;
   readonly rules: FoldRules;
-  /** Unresolved alerts of a project that are kept in memory; the others are asked of the store. */
-  readonly openMax: number;
-  /** Reads an event of the store again. */
-  readonly read: (head: EventHead, body: Buffer) => DecodedEvent;
+  /** Most unresolved alerts of a project in memory; the others are read from the store when an event needs them. */
+  readonly openAlertsMax: number;
 }
 
-interface Held {
+interface CachedState {
   readonly state: ProjectState;
+  /** Whether every unresolved alert of the project is in the state. */
   isComplete: boolean;
   usedAt: number;
   /** Position up to which everything is durable. */
-  written: number;
-  /** Position that was read from the store, and by partition the offset of the newest event up to it. */
-  readonly loaded: number;
-  readonly ends: ReadonlyMap<number, number>;
+  durablePosition: number;
+  /** Position up to which the state was loaded, and the last offset of each partition up to it. */
+  readonly loadedPosition: number;
+  readonly lastOffsets: ReadonlyMap<number, number>;
 }
 
-const PROJECTS_MOST = 1000;
-/** How far a limit is passed before something is forgotten, so that forgetting is rare. */
+const PROJECTS_MAX = 1000;
+/** How far a limit is exceeded before entries are evicted, so that eviction is rare. */
 const SLACK = 10_000;
 const ALERTS_PER_QUERY = 2000;
-const BETWEEN_TRIES_MS = 50;
+const RETRY_MS = 50;
 
-/** The states of the projects that this process decides on: what it needs of them is read from the store once. */
+/** The states of the projects that this process decides on, loaded from the store when an event needs them. */
 export class ProjectStateCache {
   readonly #options: ProjectStateCacheOptions;
-  readonly #held = new Map<number, Held>();
+  readonly #states = new Map<number, CachedState>();
   #uses = 0;
 
   constructor(options: ProjectStateCacheOptions) {
     this.#options = options;
   }
 
-  /** Forgets everything: another process has decided in between, or what is held may be wrong. */
+  /** Removes all states: another process has decided in between, or a state may be wrong. */
   clear(): void {
-    this.#held.clear();
+    this.#states.clear();
   }
 
   /**
-   * Has everything ready that events ask for; nothing is decided yet. Returns those of them that are not decided on
-   * in the store already, and alerts that were behind their stored events, as they have to be.
+   * Loads everything that a batch of events needs; reduces none of them. Returns the events that are not stored yet,
+   * and alerts that lacked their newest stored events, as they have to be written.
    */
-  async prepare<One extends Arrived>(arrived: readonly One[]): Promise<{ fresh: One[]; behind: Alert[] }> {
-    const projects = Map.groupBy(arrived, ({ event }) => event.head.project);
-    const behind: Alert[] = [];
-    const fresh = new Set<One>();
+  async load(events: readonly DecodedEvent[]): Promise<{ fresh: DecodedEvent[]; lagging: Alert[] }> {
+    this.#evict();
+    const projects = Map.groupBy(events, ({ head }) => head.project);
+    const lagging: Alert[] = [];
+    const fresh = new Set<DecodedEvent>();
     try {
       for (const [project, of] of projects) {
-        for (const one of await this.#prepareProject(project, of, behind)) fresh.add(one);
+        for (const event of await this.#loadProject(project, of, lagging)) fresh.add(event);
       }
     } catch (error) {
-      // Nobody else would write what was behind.
-      for (const project of projects.keys()) this.#held.delete(project);
+      // The next attempt must return the lagging alerts again.
+      for (const project of projects.keys()) this.#states.delete(project);
       throw error;
     }
-    return { fresh: arrived.filter((one) => fresh.has(one)), behind };
+    return { fresh: events.filter((event) => fresh.has(event)), lagging };
   }
 
-  async #prepareProject<One extends Arrived>(
+  async #loadProject(
     project: number,
-    arrived: readonly One[],
-    behind: Alert[],
-  ): Promise<One[]> {
+    events: readonly DecodedEvent[],
+    lagging: Alert[],
+  ): Promise<DecodedEvent[]> {
     for (;;) {
-      if (!this.#held.has(project)) behind.push(...((await this.catchUp(project)) as Alert[]));
-      const held = this.#held.get(project) as Held;
-      held.usedAt = ++this.#uses;
-      const fresh = await this.#unknownOf(held, arrived);
-      const hasAsked = await this.#fetch(
-        held,
-        fresh.map(({ event }) => event),
-      );
-      if (!hasAsked || !(await this.#isOvertaken(held))) return fresh;
-      this.#held.delete(project);
+      if (!this.#states.has(project)) lagging.push(...((await this.catchUp(project)) as Alert[]));
+      const cached = this.#states.get(project) as CachedState;
+      cached.usedAt = ++this.#uses;
+      const fresh = await this.#withoutStored(cached, events);
+      const hasQueried = await this.#loadAlerts(cached, fresh);
+      if (!hasQueried || !(await this.#isBehindStore(cached))) return fresh;
+      this.#states.delete(project);
     }
   }
 
   /**
-   * Whether another process has decided further: this one was taken for dead. What was just read of the store may be
-   * of later than what is held, and must not be decided on.
+   * Whether another process has taken over and decided on later events. The alerts that were just read may be newer
+   * than the cached state then, and must not be used with it.
    */
-  async #isOvertaken({ state }: Held): Promise<boolean> {
-    const { events } = await storedProgressOf(this.#options.store, state.project);
-    return events > state.position;
+  async #isBehindStore({ state }: CachedState): Promise<boolean> {
+    const { eventPosition } = await storedProgressOf(this.#options.store, state.project);
+    return eventPosition > state.position;
   }
 
-  /** After a kill, a change of hands or a failure of the log some events come twice. */
-  async #unknownOf<One extends Arrived>(held: Held, arrived: readonly One[]): Promise<One[]> {
-    const { state, loaded, ends } = held;
+  /** The log delivers some events twice after a kill, a takeover or a failure. */
+  async #withoutStored(cached: CachedState, events: readonly DecodedEvent[]): Promise<DecodedEvent[]> {
+    const { state, loadedPosition, lastOffsets } = cached;
     const known = new Set<string>();
-    for (const [partition, of] of Map.groupBy(arrived, ({ placed }) => placed.partition)) {
-      const [from, until] = [of[0]?.placed.offset ?? 0, of.at(-1)?.placed.offset ?? 0];
-      if (from > (ends.get(partition) ?? -1)) continue;
-      // Offsets alone prove nothing: a log that was made anew counts from the beginning.
-      const place = { partition, from, until };
-      for (const id of await idsBetween(this.#options.store, state.project, loaded, place)) known.add(id);
+    for (const [partition, of] of Map.groupBy(events, ({ record }) => record.partition)) {
+      const [from, until] = [of[0]?.record.offset ?? 0, of.at(-1)?.record.offset ?? 0];
+      if (from > (lastOffsets.get(partition) ?? -1)) continue;
+      // Offsets prove nothing by themselves: a log that was created again counts from the beginning.
+      const range = { partition, from, until };
+      for (const id of await idsBetween(this.#options.store, state.project, loadedPosition, range)) {
+        known.add(id);
+      }
     }
-    return arrived.filter(({ event: { head } }) => {
-      if (known.has(head.id) || state.ids.has(head.id)) return false;
-      known.add(head.id);
+    return events.filter(({ head: { id } }) => {
+      if (known.has(id) || state.ids.has(id)) return false;
+      known.add(id);
       return true;
     });
   }
 
-  /** Decides on one event that `prepare` was called with. */
-  apply(event: DecodedEvent): Reduction {
-    return this.#decide((this.#held.get(event.head.project) as Held).state, event);
+  /** Reduces one event that `load` returned. */
+  reduce(event: ParsedEvent): Reduction {
+    return this.#reduce((this.#states.get(event.head.project) as CachedState).state, event);
   }
 
-  #decide(state: ProjectState, { head, read }: DecodedEvent): Reduction {
-    note(state, head.id);
-    if (head.kind === 'action') return reduceAction(state, head);
-    return reduceDelivery(state, head, read ?? NOTHING_READ, foldRulesOf(head, this.#options.rules));
+  #reduce(state: ProjectState, event: ParsedEvent): Reduction {
+    const { head } = event;
+    addEventId(state, head.id);
+    const accepted = head.kind === 'delivery' ? head.rules : undefined;
+    return reduceEvent(state, event, foldRulesOf(accepted, this.#options.rules));
   }
 
-  /** Called when the events of a project up to a position are durable, and so what they changed can be read back. */
-  written(project: number, position: number): void {
-    const held = this.#held.get(project);
-    if (held) held.written = Math.max(held.written, position);
+  /** Called when the events of a project up to a position are durable, so that their alerts can be evicted. */
+  markDurable(project: number, position: number): void {
+    const cached = this.#states.get(project);
+    if (cached) cached.durablePosition = Math.max(cached.durablePosition, position);
   }
 
-  /** Forgets what is above the limits and durable. Never called while something is being read from the store. */
-  trim(): void {
-    for (const held of this.#held.values()) this.#trimProject(held);
-    if (this.#held.size <= PROJECTS_MOST) return;
-    const oldest = [...this.#held].sort(([, a], [, b]) => a.usedAt - b.usedAt);
-    for (const [project, { state, written }] of oldest.slice(0, this.#held.size - PROJECTS_MOST)) {
-      if (state.position <= written) this.#held.delete(project);
+  /** Removes what exceeds the limits and is durable. Must not run while a state is being loaded. */
+  #evict(): void {
+    for (const cached of this.#states.values()) this.#evictAlerts(cached);
+    if (this.#states.size <= PROJECTS_MAX) return;
+    const oldest = [...this.#states].sort(([, a], [, b]) => a.usedAt - b.usedAt);
+    for (const [project, { state, durablePosition }] of oldest.slice(0, this.#states.size - PROJECTS_MAX)) {
+      if (state.position <= durablePosition) this.#states.delete(project);
     }
   }
 
-  #trimProject(held: Held): void {
-    const { openMax } = this.#options;
-    const { open, byIid } = held.state;
-    if (byIid.size > openMax + SLACK) {
-      const left = (only: (alert: Alert) => boolean) => {
+  #evictAlerts(cached: CachedState): void {
+    const { openAlertsMax } = this.#options;
+    const { open, byIid } = cached.state;
+    if (byIid.size > openAlertsMax + SLACK) {
+      const evict = (isCandidate: (alert: Alert) => boolean) => {
         for (const alert of byIid.values()) {
-          if (byIid.size <= openMax) return;
-          if (alert.position <= held.written && only(alert)) byIid.delete(alert.iid);
+          if (byIid.size <= openAlertsMax) return;
+          if (alert.position <= cached.durablePosition && isCandidate(alert)) byIid.delete(alert.iid);
         }
       };
-      left((alert) => !isOpen(alert));
-      left(() => true);
+      evict((alert) => !isOpen(alert));
+      evict(() => true);
     }
-    if (open.size > openMax + SLACK) {
+    if (open.size > openAlertsMax + SLACK) {
       for (const [fingerprint, alert] of open) {
-        if (open.size <= openMax) break;
-        if (alert.position > held.written) continue;
+        if (open.size <= openAlertsMax) break;
+        if (alert.position > cached.durablePosition) continue;
         open.delete(fingerprint);
-        held.isComplete = false;
+        cached.isComplete = false;
       }
     }
   }
 
   /**
-   * Reads the state of a project anew. Returns alerts that do not show their newest events yet, as they have to be;
-   * null when others wrote every time while it was read, `tries` times.
+   * Loads the state of a project from the store. Returns alerts that lack their newest stored events, as they have to
+   * be written; null when other processes wrote during each of the `attempts`.
    */
-  async catchUp(project: number, tries = Number.POSITIVE_INFINITY): Promise<Alert[] | null> {
-    for (let left = tries; left > 0; left--) {
+  async catchUp(project: number, attempts = Number.POSITIVE_INFINITY): Promise<Alert[] | null> {
+    for (let left = attempts; left > 0; left--) {
       const before = await storedProgressOf(this.#options.store, project);
-      const { held, changed } = await this.#load(project, before);
+      const { cached, lagging } = await this.#loadState(project, before);
       if (isSameProgress(before, await storedProgressOf(this.#options.store, project))) {
-        this.#held.set(project, held);
-        return changed;
+        this.#states.set(project, cached);
+        return lagging;
       }
-      await pause(BETWEEN_TRIES_MS);
+      await pause(RETRY_MS);
     }
     return null;
   }
 
-  async #load(project: number, progress: StoredProgress): Promise<{ held: Held; changed: Alert[] }> {
-    const { store, rules, openMax, read } = this.#options;
-    const { state, isComplete } = await loadState(store, project, progress, rules, openMax);
-    const { ids, ends } = await newestOf(store, project, progress.events);
-    const held: Held = {
+  async #loadState(
+    project: number,
+    progress: StoredProgress,
+  ): Promise<{ cached: CachedState; lagging: Alert[] }> {
+    const { store, parser, rules, openAlertsMax } = this.#options;
+    const { eventPosition } = progress;
+    const { state, isComplete } = await loadState(store, project, progress, rules, openAlertsMax);
+    const { ids, lastOffsets } = await newestEvents(store, project, eventPosition);
+    const cached: CachedState = {
       state,
       isComplete,
       usedAt: ++this.#uses,
-      written: state.position,
-      loaded: progress.events,
-      ends,
+      durablePosition: state.position,
+      loadedPosition: eventPosition,
+      lastOffsets,
     };
-    for (const id of ids) note(state, id);
-    const changed = new Map<number, Alert>();
-    for await (const { head, body } of eventsAfter(store, project, state.position, progress.events)) {
-      const event = read(head, body);
-      await this.#fetch(held, [event]);
-      for (const alert of this.#decide(state, event).changed) changed.set(alert.iid, alert);
+    for (const id of ids) addEventId(state, id);
+    const lagging = new Map<number, Alert>();
+    for await (const { head, body } of eventsAfter(store, project, state.position, eventPosition)) {
+      const event = parser.parse(head, body);
+      await this.#loadAlerts(cached, [event]);
+      for (const alert of this.#reduce(state, event).changed) lagging.set(alert.iid, alert);
     }
-    return { held, changed: [...changed.values()] };
+    return { cached, lagging: [...lagging.values()] };
   }
 
-  /** Returns whether the store had to be asked. */
-  async #fetch({ state, isComplete }: Held, events: readonly DecodedEvent[]): Promise<boolean> {
+  /** Loads the alerts that events need and that are not cached. Returns whether the store was queried. */
+  async #loadAlerts({ state, isComplete }: CachedState, events: readonly ParsedEvent[]): Promise<boolean> {
     const iids = [...new Set(events.flatMap(({ head }) => (head.kind === 'action' ? [head.iid] : [])))];
     const unknown = iids.filter((iid) => iid <= state.lastIid && !state.byIid.has(iid));
-    for (const alert of await this.#ask(state, 'iid', unknown)) keep(state, alert);
+    for (const alert of await this.#readAlerts(state, 'iid', unknown)) putAlert(state, alert);
     if (isComplete) return unknown.length > 0;
-    const fingerprints = new Set(events.flatMap(({ read }) => fingerprintsOf(read)));
-    // A resolved alert cannot come back beside another one of its fingerprint, so that one has to be known too.
+    const fingerprints = new Set(events.flatMap(({ delivery }) => fingerprintsOf(delivery)));
+    // Whether a resolved alert can be reopened depends on the open alert of its fingerprint.
     for (const iid of iids) {
       const alert = state.byIid.get(iid);
       if (alert !== undefined && alert.fingerprint !== '') fingerprints.add(alert.fingerprint);
     }
     const missing = [...fingerprints].filter((fingerprint) => !state.open.has(fingerprint));
-    for (const alert of await this.#ask(state, 'fingerprint', missing)) {
-      // What changed lately is known better than the store knows it.
-      if (isOpen(alert) && !state.byIid.has(alert.iid)) keep(state, alert);
+    for (const alert of await this.#readAlerts(state, 'fingerprint', missing)) {
+      // The cached alert may be newer than the stored one.
+      if (isOpen(alert) && !state.byIid.has(alert.iid)) putAlert(state, alert);
     }
     return unknown.length + missing.length > 0;
   }
 
-  async #ask(
+  async #readAlerts(
     { project }: ProjectState,
     by: 'iid' | 'fingerprint',
     values: readonly (string | number)[],
@@ -271,7 +263,7 @@ export class ProjectStateCache {
   }
 }
 
-const NOTHING_READ: ParsedDelivery = { text: '', items: [], refused: [] };
-
-const fingerprintsOf = (read: ParsedDelivery | null): string[] =>
-  (read?.items ?? []).flatMap((item) => (item !== null && item.fingerprint !== '' ? [item.fingerprint] : []));
+const fingerprintsOf = (delivery: ParsedDelivery | null): string[] =>
+  (delivery?.items ?? []).flatMap((item) =>
+    item !== null && item.fingerprint !== '' ? [item.fingerprint] : [],
+  );

@@ -2,14 +2,15 @@ import { z } from 'zod';
 import { DATABASE, sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
 import type { Alert } from '../model/alert.ts';
-import { decodeHead, encodeHead } from '../model/event.ts';
-import type { EventRules, FoldRules } from '../model/rules.ts';
+import { decodeHead, encodeHead, type ReplayHead } from '../model/event.ts';
+import { type EventRules, type FoldRules, foldRulesOf } from '../model/rules.ts';
 import { alertEvents, alerts } from '../model/tables.ts';
-import { emptyState, type Reduction, reduceAction, reduceDelivery } from '../reducer/project-state.ts';
-import type { DecodedEvent } from './project-state-cache.ts';
+import { emptyState, type ProjectState } from '../reducer/project-state.ts';
+import { type Reduction, reduceEvent } from '../reducer/reduce.ts';
+import type { EventParser } from './parser.ts';
 import { type AlertEventRow, eventsAfter, readAlerts } from './stored-state.ts';
 
-/** Which projects to decide on anew, and whether only to tell what would change. */
+/** The projects to replay, all when there are none, and whether only to report what would change. */
 export const replayOrder = z.object({
   projects: z.array(z.int().min(1)),
   dryRun: z.boolean(),
@@ -18,7 +19,7 @@ export type ReplayOrder = z.output<typeof replayOrder>;
 
 export interface AlertDifference {
   readonly iid: number;
-  /** Null when the alert is on one side only. */
+  /** Null when the alert exists on one side only. */
   readonly stored: Readonly<Partial<Alert>> | null;
   readonly replayed: Readonly<Partial<Alert>> | null;
 }
@@ -27,13 +28,13 @@ export interface ReplayResult {
   readonly project: number;
   readonly events: number;
   readonly alerts: number;
-  /** How many alerts differ, and the first of them. */
+  /** Number of alerts that differ, and the first of them. */
   readonly differing: number;
   readonly differences: readonly AlertDifference[];
 }
 
-const SHOWN_MOST = 20;
-/** What of an alert a rule decides, in the order in which differences are told. */
+const DIFFERENCES_MAX = 20;
+/** Columns that the rules decide, in the order in which differences are reported. */
 const COMPARED = [
   'title',
   'severity',
@@ -47,14 +48,6 @@ const COMPARED = [
   'incident',
 ] as const satisfies readonly (keyof Alert)[];
 
-export interface ReplayTools {
-  readonly store: Store;
-  readonly rules: FoldRules;
-  /** The same as deliveries carry them from now on. */
-  readonly carried: EventRules;
-  readonly read: (head: AlertEventRow['head'], body: Buffer) => DecodedEvent;
-}
-
 /** Projects that have events. */
 export async function projectsWithEvents(store: Store): Promise<number[]> {
   const rows = await store.rows<{ project: number }>(
@@ -63,58 +56,66 @@ export async function projectsWithEvents(store: Store): Promise<number[]> {
   return rows.map(({ project }) => project);
 }
 
+export interface ReplayDependencies {
+  readonly store: Store;
+  readonly parser: EventParser;
+  readonly rules: FoldRules;
+}
+
 /**
- * Decides on all events of a project anew, by the rules of today. Nothing else may decide on it meanwhile. Without
- * `dryRun` the stored alerts become what the rules give, and the events tell of it.
+ * Reduces all events of a project again, by the rules of the order. No other process may write to the project
+ * meanwhile. Without `dry_run` the alerts are replaced, and the outcomes and rules of the events with them.
  */
 export async function replayProject(
-  tools: ReplayTools,
-  project: number,
-  dryRun: boolean,
+  { store, parser, rules }: ReplayDependencies,
+  { project, rules: ordered, dry_run: dryRun }: ReplayHead,
 ): Promise<ReplayResult> {
-  const { store } = tools;
-  const fold = new Refold(tools, project);
-  for await (const event of eventsAfter(store, project, 0)) fold.take(event);
+  const replay = new Replay(project, parser, ordered, foldRulesOf(ordered, rules));
+  for await (const event of eventsAfter(store, project, 0)) replay.reduce(event);
   const stored = await readAlerts(store, sql`project = ${project}`, Number.MAX_SAFE_INTEGER);
-  const differences = compare(stored, fold.alerts);
-  if (!dryRun && differences.length > 0) await rewrite(tools, project, fold);
+  const differences = compare(stored, replay.alerts);
+  if (!dryRun && differences.length > 0) await rewrite(store, project, replay, ordered);
   return {
     project,
-    events: fold.applied.size,
-    alerts: fold.alerts.size,
+    events: replay.reductions.size,
+    alerts: replay.alerts.size,
     differing: differences.length,
-    differences: differences.slice(0, SHOWN_MOST),
+    differences: differences.slice(0, DIFFERENCES_MAX),
   };
 }
 
-/** All events of a project in their order, decided on from nothing. */
-class Refold {
+/** The events of a project, reduced from an empty state. */
+class Replay {
   readonly alerts = new Map<number, Alert>();
-  readonly applied = new Map<number, Reduction>();
-  readonly #tools: ReplayTools;
-  readonly #state;
-  /** Numbers that people knew alerts by, and those that they have now. */
+  /** By position. */
+  readonly reductions = new Map<number, Reduction>();
+  readonly #state: ProjectState;
+  readonly #parser: EventParser;
+  readonly #ordered: EventRules;
+  readonly #rules: FoldRules;
+  /** New alert numbers by stored ones, so that actions change the alerts that their users saw. */
   readonly #renumbered = new Map<number, number>();
 
-  constructor(tools: ReplayTools, project: number) {
-    this.#tools = tools;
+  constructor(project: number, parser: EventParser, ordered: EventRules, rules: FoldRules) {
     this.#state = emptyState(project);
+    this.#parser = parser;
+    this.#ordered = ordered;
+    this.#rules = rules;
   }
 
-  take(event: AlertEventRow): void {
-    const { head, read } = this.#tools.read(event.head, event.body);
-    // Positions stay as they are.
-    this.#state.position = event.position - 1;
-    const applied =
-      head.kind === 'action'
-        ? reduceAction(this.#state, { ...head, iid: this.#renumbered.get(head.iid) ?? 0 })
-        : reduceDelivery(this.#state, head, read ?? { text: '', items: [], refused: [] }, this.#tools.rules);
-    for (const alert of applied.changed) this.alerts.set(alert.iid, alert);
-    event.iids.forEach((before, item) => {
-      const now = applied.iids[item] ?? 0;
+  reduce({ head: stored, body, position, iids }: AlertEventRow): void {
+    const head =
+      stored.kind === 'action' ? { ...stored, iid: this.#renumbered.get(stored.iid) ?? 0 } : stored;
+    // Events keep their positions.
+    this.#state.position = position - 1;
+    const event = this.#parser.parse(head, body, this.#ordered);
+    const reduction = reduceEvent(this.#state, event, this.#rules);
+    for (const alert of reduction.changed) this.alerts.set(alert.iid, alert);
+    iids.forEach((before, item) => {
+      const now = reduction.iids[item] ?? 0;
       if (before > 0 && now > 0 && !this.#renumbered.has(before)) this.#renumbered.set(before, now);
     });
-    this.applied.set(event.position, applied);
+    this.reductions.set(position, reduction);
   }
 }
 
@@ -134,27 +135,28 @@ function compare(stored: readonly Alert[], replayed: ReadonlyMap<number, Alert>)
 
 const ROWS_PER_INSERT = 5000;
 
-/** The events first, so that a kill in between leaves alerts that the next start makes from them. */
+/** Writes the events first, so that after a kill the next start makes the alerts from them. */
 async function rewrite(
-  { store, carried }: ReplayTools,
+  store: Store,
   project: number,
-  { applied, alerts: made }: Refold,
+  { reductions, alerts: replayed }: Replay,
+  rules: EventRules,
 ): Promise<void> {
   for await (const rows of rowsOf(store, project)) {
     await store.insert(
       alertEvents,
       rows.map((row) => {
-        const { outcomes, iids, retryKeys } = applied.get(row.position) as Reduction;
+        const { outcomes, iids, retryKeys } = reductions.get(row.position) as Reduction;
         const head = decodeHead(row.head);
-        const kept = head.kind === 'delivery' ? { ...head, rules: carried } : head;
-        return { ...row, head: encodeHead(kept), outcomes, iids, retry_keys: retryKeys };
+        const updated = head.kind === 'delivery' ? { ...head, rules } : head;
+        return { ...row, head: encodeHead(updated), outcomes, iids, retry_keys: retryKeys };
       }),
     );
   }
   await store.run(
     `ALTER TABLE ${DATABASE}.${alerts.name} DELETE WHERE project = ${project} SETTINGS mutations_sync = 1`,
   );
-  const rows = [...made.values()];
+  const rows = [...replayed.values()];
   for (let i = 0; i < rows.length; i += ROWS_PER_INSERT) {
     await store.insert(alerts, rows.slice(i, i + ROWS_PER_INSERT) as never);
   }

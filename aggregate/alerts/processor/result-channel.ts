@@ -5,15 +5,15 @@ import type { KeyValue, Store } from '../../../infra/ports.ts';
 import type { ParsedDelivery } from '../formats/delivery.ts';
 import type { Outcome } from '../model/alert.ts';
 import type { EventHead, ReplayHead } from '../model/event.ts';
-import { type CreatedAlert, createdBy } from '../reducer/project-state.ts';
+import { type CreatedAlert, createdBy } from '../reducer/reduce.ts';
 import type { ReplayResult } from './replay.ts';
 import { outcomesOf, type StoredOutcome } from './stored-state.ts';
 
-/** What became of an event, for whoever sent it. */
+/** What an event did, for the process that accepted it. */
 export interface EventResult {
   readonly outcomes: readonly Outcome[];
   readonly created: readonly CreatedAlert[];
-  /** Of an order to decide anew: what became of it, or why it could not be carried out. */
+  /** Of a replay order: its result, or the reason why it failed. */
   readonly replayed?: ReplayResult | { readonly fault: string };
 }
 
@@ -22,121 +22,132 @@ type Head = EventHead | ReplayHead;
 export interface ResultChannelOptions {
   readonly keyValue: KeyValue;
   readonly store: Store;
-  readonly secondsMax: number;
+  /** Seconds after which a request stops to wait for its result. */
+  readonly waitSecondsMax: number;
   readonly onFailure: (error: unknown) => void;
 }
 
-const ANSWER_TTL_MS = 60_000;
-/** How long the answer of this process is waited for before that of another one is looked for, and how often then. */
-const LOCAL_ANSWER_MS = 50;
-const BETWEEN_LOOKS_MS = 20;
-const BETWEEN_LOOKS_MS_MAX = 250;
-/** Who decided may have died, or Redis may have forgotten what it was told: the store knows when all else fails. */
-const STORED_ANSWER_MS = 1000;
-const BETWEEN_READS_MS = 500;
-/** All events of a project may be many. */
+const RESULT_TTL_MS = 60_000;
+/** How long only this process is expected to publish a result; then the key-value store is polled. */
+const LOCAL_RESULT_MS = 50;
+const POLL_MS = 20;
+const POLL_MS_MAX = 250;
+/** After this the tables are queried too: the deciding process may have died, or Redis may have lost the result. */
+const STORED_RESULT_MS = 1000;
+const BETWEEN_QUERIES_MS = 500;
+/** A replay reads all events of a project. */
 const REPLAY_SECONDS_MAX = 600;
 
-interface Waiting {
+interface PendingRequest {
   readonly head: Head;
-  readonly read: ParsedDelivery | null;
-  readonly answered: PromiseWithResolvers<EventResult>;
-  /** When it was durable; infinite before. */
-  since: number;
+  readonly delivery: ParsedDelivery | null;
+  readonly result: PromiseWithResolvers<EventResult>;
+  /** When the log had stored the event, by `performance.now()`; infinite before. */
+  storedAt: number;
 }
 
-/** Brings what was decided on an event to the process that accepted it. */
+/** Passes the result of an event to the process that accepted it and waits for it. */
 export class ResultChannel {
-  /** Of this process, for those that decide for it. */
-  readonly name = randomUUID();
+  /** Identifies this process in the heads of its events. */
+  readonly processId = randomUUID();
   readonly #options: ResultChannelOptions;
-  readonly #waiting = new Map<string, Waiting>();
-  #reading: Promise<void> | undefined;
+  readonly #pending = new Map<string, PendingRequest>();
+  #querying: Promise<void> | undefined;
 
   constructor(options: ResultChannelOptions) {
     this.#options = options;
   }
 
-  /** Publishes an event of this process and returns what became of it. */
-  async of(head: Head, read: ParsedDelivery | null, publish: () => Promise<void>): Promise<EventResult> {
-    const answered = Promise.withResolvers<EventResult>();
-    const waiting: Waiting = { head, read, answered, since: Number.POSITIVE_INFINITY };
-    this.#waiting.set(head.id, waiting);
-    let looking: NodeJS.Timeout | undefined;
+  /**
+   * Publishes an event of this process and waits for its result. Throws what `publish` throws; `service_unreachable`
+   * or `store_failed` when the result of a delivery with an idempotency key, of an action or of a replay is late.
+   */
+  async request(
+    head: Head,
+    delivery: ParsedDelivery | null,
+    publish: () => Promise<void>,
+  ): Promise<EventResult> {
+    const result = Promise.withResolvers<EventResult>();
+    const request: PendingRequest = { head, delivery, result, storedAt: Number.POSITIVE_INFINITY };
+    this.#pending.set(head.id, request);
+    let polling: NodeJS.Timeout | undefined;
     try {
       await publish();
-      waiting.since = performance.now();
-      looking = setTimeout(() => void this.#look(waiting), LOCAL_ANSWER_MS);
-      return await answered.promise;
+      request.storedAt = performance.now();
+      polling = setTimeout(() => void this.#poll(request), LOCAL_RESULT_MS);
+      return await result.promise;
     } finally {
-      clearTimeout(looking);
-      this.#waiting.delete(head.id);
+      clearTimeout(polling);
+      this.#pending.delete(head.id);
     }
   }
 
-  /** Called by whoever decided. */
-  tell(head: Head, answer: EventResult): void {
-    if (head.from === this.name) {
-      this.#waiting.get(head.id)?.answered.resolve(answer);
+  /** The parsed body of an event whose request is pending in this process, so that it is not parsed twice. */
+  pendingDelivery(id: string): ParsedDelivery | undefined {
+    return this.#pending.get(id)?.delivery ?? undefined;
+  }
+
+  /** Passes a result on; called by the process that decided. */
+  publish(head: Head, result: EventResult): void {
+    if (head.from === this.processId) {
+      this.#pending.get(head.id)?.result.resolve(result);
       return;
     }
     const { keyValue, onFailure } = this.#options;
-    keyValue.set(keyOf(head.id), JSON.stringify(answer), { ttlMs: ANSWER_TTL_MS }).catch(onFailure);
+    keyValue.set(keyOf(head.id), JSON.stringify(result), { ttlMs: RESULT_TTL_MS }).catch(onFailure);
   }
 
-  /** Looks for what another process says, until the time is over. */
-  async #look(waiting: Waiting): Promise<void> {
-    const { head, answered, since } = waiting;
-    const seconds = head.kind === 'replay' ? REPLAY_SECONDS_MAX : this.#options.secondsMax;
-    const until = since + seconds * 1000;
-    for (
-      let wait = BETWEEN_LOOKS_MS;
-      this.#waiting.has(head.id);
-      wait = Math.min(wait * 1.2, BETWEEN_LOOKS_MS_MAX)
-    ) {
-      if (performance.now() > until) return giveUp(waiting);
-      if (performance.now() - since > STORED_ANSWER_MS) this.#reading ??= this.#readAll();
-      // While Redis is away a question to it takes long.
-      const taken = this.#options.keyValue.take(keyOf(head.id)).catch(() => null);
-      const told = await Promise.race([taken, pause(STORED_ANSWER_MS, null)]);
-      if (told !== null) return answered.resolve(JSON.parse(told) as EventResult);
+  /** Looks for the result of another process until the request is answered or its time is over. */
+  async #poll(request: PendingRequest): Promise<void> {
+    const { head, result, storedAt } = request;
+    const seconds = head.kind === 'replay' ? REPLAY_SECONDS_MAX : this.#options.waitSecondsMax;
+    const deadline = storedAt + seconds * 1000;
+    for (let wait = POLL_MS; this.#pending.has(head.id); wait = Math.min(wait * 1.2, POLL_MS_MAX)) {
+      if (performance.now() > deadline) return endLate(request);
+      if (performance.now() - storedAt > STORED_RESULT_MS) this.#querying ??= this.#queryStored();
+      // A query of Redis takes long while Redis is unreachable.
+      const found = await Promise.race([
+        this.#options.keyValue.take(keyOf(head.id)).catch(() => null),
+        pause(STORED_RESULT_MS, null),
+      ]);
+      if (found !== null) return result.resolve(JSON.parse(found) as EventResult);
       await pause(wait);
     }
   }
 
-  /** Asks the store for all that wait for long, in one question for each project. */
-  async #readAll(): Promise<void> {
-    const due = [...this.#waiting.values()].filter(
-      ({ since }) => performance.now() - since > STORED_ANSWER_MS,
+  /** Looks for late results in the tables, with one query for each project. */
+  async #queryStored(): Promise<void> {
+    const late = [...this.#pending.values()].filter(
+      ({ storedAt }) => performance.now() - storedAt > STORED_RESULT_MS,
     );
-    for (const [project, of] of Map.groupBy(due, ({ head }) => head.project)) {
-      const ids = of.map(({ head }) => head.id);
+    for (const [project, requests] of Map.groupBy(late, ({ head }) => head.project)) {
+      const ids = requests.map(({ head }) => head.id);
       const stored = await outcomesOf(this.#options.store, project, ids).catch(
         () => new Map<string, StoredOutcome>(),
       );
-      for (const { head, read, answered } of of) {
+      for (const { head, delivery, result } of requests) {
         const found = stored.get(head.id);
         if (found === undefined) continue;
         const { outcomes, iids } = found;
-        answered.resolve({ outcomes, created: createdBy(read?.items ?? [], outcomes, iids) });
+        result.resolve({ outcomes, created: createdBy(delivery?.items ?? [], outcomes, iids) });
       }
     }
-    await pause(BETWEEN_READS_MS);
-    this.#reading = undefined;
+    await pause(BETWEEN_QUERIES_MS);
+    this.#querying = undefined;
   }
 }
 
 /**
- * A delivery is safe, though nobody said in time what it did. One that its sender named may be sent again, and is
- * answered in full then; any other would count twice. Of a change it matters whether it was made.
+ * The log has the event, but its result is late. A delivery with an idempotency key can be sent again and gets its
+ * result then; any other would count twice, so it is answered without alerts. An action must not seem done.
  */
-function giveUp({ head, answered }: Waiting): void {
+function endLate({ head, result }: PendingRequest): void {
   if (head.kind === 'delivery' && head.idempotency_key === '') {
-    answered.resolve({ outcomes: [], created: [] });
+    result.resolve({ outcomes: [], created: [] });
     return;
   }
-  const fault = 'it is kept, but nobody has carried it out yet';
-  answered.reject(new ProductError(head.kind === 'delivery' ? 'service_unreachable' : 'store_failed', fault));
+  const reason = 'the event is stored in the log, but no server has processed it yet';
+  result.reject(new ProductError(head.kind === 'delivery' ? 'service_unreachable' : 'store_failed', reason));
 }
 
 const keyOf = (id: string) => `alerts/answer/${id}`;

@@ -8,13 +8,13 @@ import { alertEvents, alerts } from '../model/tables.ts';
 import {
   CLOCK_SKEW_MS,
   emptyState,
-  IDS_REMEMBERED,
-  keep,
+  IDS_MAX,
   type ProjectState,
-  recall,
+  putAlert,
+  putCounted,
 } from '../reducer/project-state.ts';
 
-// How events and alerts are read back from the store.
+// Reads events and alerts from the store.
 
 export interface AlertEventRow {
   readonly position: number;
@@ -24,10 +24,9 @@ export interface AlertEventRow {
   readonly iids: readonly number[];
 }
 
-/** Events of one statement, and bytes of their bodies. */
 const EVENTS_PER_READ = 500;
 
-/** Events of a project behind a position, in order, some at a time. */
+/** Events of a project after a position, in order; reads a limited number at a time. */
 export async function* eventsAfter(
   store: Store,
   project: number,
@@ -54,10 +53,12 @@ export async function* eventsAfter(
   }
 }
 
-/** How far the store is with a project: positions of its newest event and of the newest one that its alerts show. */
+/** How far the tables are with a project. */
 export interface StoredProgress {
-  readonly events: number;
-  readonly shown: number;
+  /** Position of the newest event. */
+  readonly eventPosition: number;
+  /** Position of the newest event that an alert was changed by. */
+  readonly alertPosition: number;
   readonly lastIid: number;
 }
 
@@ -70,75 +71,75 @@ export async function storedProgressOf(store: Store, project: number): Promise<S
       sql`SELECT max(position) AS newest, max(iid) AS iid FROM ${alerts} WHERE project = ${project}`,
     ),
   ]);
-  return { events: event?.newest ?? 0, shown: alert?.newest ?? 0, lastIid: alert?.iid ?? 0 };
+  return { eventPosition: event?.newest ?? 0, alertPosition: alert?.newest ?? 0, lastIid: alert?.iid ?? 0 };
 }
 
 export const isSameProgress = (a: StoredProgress, b: StoredProgress): boolean =>
-  a.events === b.events && a.shown === b.shown;
+  a.eventPosition === b.eventPosition && a.alertPosition === b.alertPosition;
 
 export interface LoadedState {
   readonly state: ProjectState;
-  /** Whether every unresolved alert of the project is in it. */
+  /** Whether it has every unresolved alert of the project. */
   readonly isComplete: boolean;
 }
 
 /**
- * The state of a project as of the newest event whose outcome its alerts show; the events behind it are still to be
- * applied. True only if nobody wrote meanwhile: the progress must be the same afterwards.
+ * The state of a project as of the newest event that is in the alerts table; later events must be reduced into it.
+ * Valid only if no process wrote meanwhile: the caller compares the progress before and after.
  */
 export async function loadState(
   store: Store,
   project: number,
-  { events, shown, lastIid }: StoredProgress,
+  { eventPosition, alertPosition, lastIid }: StoredProgress,
   rules: FoldRules,
-  openMax: number,
+  openAlertsMax: number,
 ): Promise<LoadedState> {
   const state = emptyState(project);
-  state.position = (await isShown(store, project, shown)) ? events : shown;
+  state.position = (await areAlertsCurrent(store, project, alertPosition)) ? eventPosition : alertPosition;
   state.lastIid = lastIid;
   const open = await readAlerts(
     store,
     sql`project = ${project} AND status != 'resolved' AND fingerprint != ''`,
-    openMax + 1,
+    openAlertsMax + 1,
   );
-  for (const alert of open) keep(state, alert);
+  for (const alert of open) putAlert(state, alert);
   await loadWindows(store, state, rules);
   await loadCounted(store, state, rules);
-  return { state, isComplete: open.length <= openMax };
+  return { state, isComplete: open.length <= openAlertsMax };
 }
 
-/** What alerts tell of: an event that changed none of them needs not be applied again. */
-const CHANGES: readonly Outcome[] = ['created', 'grouped', 'resolved', 'changed'];
+/** Outcomes that change an alert; events without any of them need not be reduced again. */
+const CHANGING_OUTCOMES: readonly Outcome[] = ['created', 'grouped', 'resolved', 'changed'];
 
-async function isShown(store: Store, project: number, shown: number): Promise<boolean> {
+async function areAlertsCurrent(store: Store, project: number, alertPosition: number): Promise<boolean> {
   const rows = await store.rows(
-    sql`SELECT 1 FROM ${alertEvents} WHERE project = ${project} AND position > ${shown}
-      AND hasAny(outcomes, ${CHANGES}) LIMIT 1`,
+    sql`SELECT 1 FROM ${alertEvents} WHERE project = ${project} AND position > ${alertPosition}
+      AND hasAny(outcomes, ${CHANGING_OUTCOMES}) LIMIT 1`,
   );
   return rows.length === 0;
 }
 
-/** The windows of the settings, or wider ones that the newest deliveries were accepted with. */
+/** The windows of the settings, or wider ones of the newest deliveries. */
 async function loadWindows(store: Store, state: ProjectState, rules: FoldRules): Promise<void> {
   const [row] = await store.rows<{ retry: number; named: number }>(
     sql`SELECT max(JSONExtractUInt(head, 'rules', 'retryWindowMs')) AS retry,
         max(JSONExtractUInt(head, 'rules', 'namedWindowMs')) AS named
-      FROM ${alertEvents} WHERE project = ${state.project} AND position > ${state.position - IDS_REMEMBERED}`,
+      FROM ${alertEvents} WHERE project = ${state.project} AND position > ${state.position - IDS_MAX}`,
   );
   state.retryWindowMs = Math.max(rules.retryWindowMs, row?.retry ?? 0);
   state.namedWindowMs = Math.max(rules.namedWindowMs, row?.named ?? 0);
 }
 
-/** Newest events of a project up to a position, oldest first, and where the log had the last of each partition. */
-export async function newestOf(
+/** Ids of the newest events of a project up to a position, oldest first, and the last offset of each partition. */
+export async function newestEvents(
   store: Store,
   project: number,
   position: number,
-): Promise<{ ids: string[]; ends: Map<number, number> }> {
-  const [ids, ends] = await Promise.all([
+): Promise<{ ids: string[]; lastOffsets: Map<number, number> }> {
+  const [ids, offsets] = await Promise.all([
     store.rows<{ id: string }>(
       sql`SELECT id FROM ${alertEvents} FINAL WHERE project = ${project}
-        AND position > ${position - IDS_REMEMBERED} AND position <= ${position} ORDER BY position`,
+        AND position > ${position - IDS_MAX} AND position <= ${position} ORDER BY position`,
     ),
     store.rows<{ log_partition: number; last: number }>(
       sql`SELECT log_partition, max(log_offset) AS last FROM ${alertEvents}
@@ -147,35 +148,22 @@ export async function newestOf(
   ]);
   return {
     ids: ids.map(({ id }) => id),
-    ends: new Map(ends.map(({ log_partition, last }) => [log_partition, last])),
+    lastOffsets: new Map(offsets.map(({ log_partition, last }) => [log_partition, last])),
   };
 }
 
-/** Ids of the events of a project up to a position that the log had in a range of a partition. */
+/** Ids of the events of a project up to a position whose log offsets are in a range, both ends included. */
 export async function idsBetween(
   store: Store,
   project: number,
   position: number,
-  place: { readonly partition: number; readonly from: number; readonly until: number },
+  range: { readonly partition: number; readonly from: number; readonly until: number },
 ): Promise<string[]> {
   const rows = await store.rows<{ id: string }>(
     sql`SELECT id FROM ${alertEvents} WHERE project = ${project} AND position <= ${position}
-      AND log_partition = ${place.partition} AND log_offset BETWEEN ${place.from} AND ${place.until}`,
+      AND log_partition = ${range.partition} AND log_offset BETWEEN ${range.from} AND ${range.until}`,
   );
   return rows.map(({ id }) => id);
-}
-
-/** What events did, found by their ids among the newest of their project; those that are not there are left out. */
-export async function outcomesOf(
-  store: Store,
-  project: number,
-  ids: readonly string[],
-): Promise<Map<string, StoredOutcome>> {
-  const rows = await store.rows<StoredOutcome & { readonly id: string }>(
-    sql`SELECT id, outcomes, iids FROM ${alertEvents} WHERE project = ${project} AND id IN ${ids}
-      AND position > (SELECT max(position) FROM ${alertEvents} WHERE project = ${project}) - ${LOOKED_THROUGH}`,
-  );
-  return new Map(rows.map((row) => [row.id, row]));
 }
 
 export interface StoredOutcome {
@@ -183,12 +171,25 @@ export interface StoredOutcome {
   readonly iids: readonly number[];
 }
 
-/** Events among which one is looked for that was accepted moments ago. */
-const LOOKED_THROUGH = 100_000;
+/** The newest events of a project, among which an event that was accepted moments ago is looked up. */
+const EVENTS_SEARCHED = 100_000;
+
+/** Outcomes of recent events by id; ids that are not stored are left out. */
+export async function outcomesOf(
+  store: Store,
+  project: number,
+  ids: readonly string[],
+): Promise<Map<string, StoredOutcome>> {
+  const rows = await store.rows<StoredOutcome & { readonly id: string }>(
+    sql`SELECT id, outcomes, iids FROM ${alertEvents} WHERE project = ${project} AND id IN ${ids}
+      AND position > (SELECT max(position) FROM ${alertEvents} WHERE project = ${project}) - ${EVENTS_SEARCHED}`,
+  );
+  return new Map(rows.map((row) => [row.id, row]));
+}
 
 /**
- * Deliveries that were counted before the state's position and that the next event may be a retry of. That is the
- * oldest event that is still to be applied, when there is one.
+ * Deliveries that were counted before the state's position and that the next event may be a retry of. The next event
+ * is the oldest one that is not reduced yet, if there is one.
  */
 async function loadCounted(store: Store, state: ProjectState, rules: FoldRules): Promise<void> {
   const { project, position } = state;
@@ -207,22 +208,21 @@ async function loadCounted(store: Store, state: ProjectState, rules: FoldRules):
   );
   for (const { at, key, outcome, iid } of rows.reverse()) {
     if (!isNamed(key) && at < since(retryWindowMs)) continue;
-    const memory = isNamed(key) ? state.named : state.counted;
-    recall(memory, key, { at, created: outcome === 'created' ? iid : 0 });
+    putCounted(state, key, { at, created: outcome === 'created' ? iid : 0 });
   }
 }
 
-/** Alerts that meet a condition, as they stand. */
-export function readAlerts(store: Store, where: Sql, most: number): Promise<Alert[]> {
-  return store.rows<Alert>(sql`SELECT * FROM ${alerts} FINAL WHERE ${where} LIMIT ${most}`);
+/** Alerts that meet a condition, at most `limit` of them. */
+export function readAlerts(store: Store, where: Sql, limit: number): Promise<Alert[]> {
+  return store.rows<Alert>(sql`SELECT * FROM ${alerts} FINAL WHERE ${where} LIMIT ${limit}`);
 }
 
-/** Projects whose alerts do not show their newest events yet; of one partition of the log, or of all. */
+/** Projects whose alerts lack their newest events; of one partition of the log, or of all. */
 export async function laggingProjects(store: Store, partition?: number): Promise<number[]> {
   const rows = await store.rows<{ project: number }>(
     sql`SELECT DISTINCT project FROM ${alertEvents} AS events
-      LEFT JOIN (SELECT project, max(position) AS shown FROM ${alerts} GROUP BY project) AS shown USING (project)
-      WHERE position > shown AND hasAny(outcomes, ${CHANGES})
+      LEFT JOIN (SELECT project, max(position) AS reduced FROM ${alerts} GROUP BY project) AS newest USING (project)
+      WHERE position > reduced AND hasAny(outcomes, ${CHANGING_OUTCOMES})
         AND ${partition === undefined ? sql`1` : sql`log_partition = ${partition}`}
       ORDER BY project`,
   );

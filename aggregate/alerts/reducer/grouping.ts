@@ -1,41 +1,36 @@
-import { type Alert, type AlertItem, type AlertStatus, isOpen, type Outcome, worst } from '../model/alert.ts';
+import { type Alert, type AlertItem, isOpen, type Outcome, worst } from '../model/alert.ts';
+import type { ActionHead } from '../model/event.ts';
 import { isNamed } from '../model/retry-key.ts';
 import type { GroupingRules } from '../model/rules.ts';
+import type { CountedDelivery } from './project-state.ts';
 
-// What an event does to an alert: values and a clock in, values out. Nothing here knows where they are kept.
-
-/** A delivery that was counted: when, and what it made. */
-export interface Counted {
-  readonly at: number;
-  /** The alert that it created; 0 when it created none. */
-  readonly created: number;
-}
+// The rules of grouping: pure functions of an alert, an event and its time.
 
 export interface Occurrence {
   readonly item: AlertItem;
   readonly at: number;
   readonly project: number;
   readonly integration: string;
-  /** Place of the event among those of the project, and of the item in it. */
+  /** Position of the event in its project, and index of the item in its delivery. */
   readonly position: number;
   readonly index: number;
 }
 
 export interface Decision {
   readonly outcome: Outcome;
-  /** The alert that it concerns, as it is from now on; null when there is none. */
+  /** The changed alert; null when none changes. */
   readonly alert: Alert | null;
-  /** To be remembered under the item's retry key. */
-  readonly counted: Counted | null;
+  /** To be stored under the item's retry key; null when the delivery is not counted. */
+  readonly counted: CountedDelivery | null;
 }
 
 /**
  * Decides on one item. `open` is the unresolved alert of its fingerprint, `before` the delivery that was counted
- * last under its retry key, `nextIid` what a new alert would be numbered.
+ * last under its retry key, `nextIid` the number of the alert that it may create.
  */
 export function decideItem(
   open: Alert | null,
-  before: Counted | null,
+  before: CountedDelivery | null,
   occurrence: Occurrence,
   nextIid: number,
   rules: GroupingRules,
@@ -55,8 +50,13 @@ export function decideItem(
   return { outcome: 'created', alert, counted: { at, created: nextIid } };
 }
 
-/** Clocks of several servers may differ a little, so the window is one of distance. */
-function isRetry(before: Counted, { retryKey }: AlertItem, at: number, rules: GroupingRules): boolean {
+/** Clocks of servers differ, so a retry may have the earlier time: the distance counts. */
+function isRetry(
+  before: CountedDelivery,
+  { retryKey }: AlertItem,
+  at: number,
+  rules: GroupingRules,
+): boolean {
   const window = isNamed(retryKey) ? rules.namedWindowMs : rules.retryWindowMs;
   return retryKey !== '' && Math.abs(at - before.at) < window;
 }
@@ -94,7 +94,7 @@ function newAlert({ item, at, project, integration, position, index }: Occurrenc
   };
 }
 
-/** One more of the same: counted, never less severe than before. */
+/** A repeat raises the severity and never lowers it. */
 function repeated(open: Alert, { item, at, position }: Occurrence): Alert {
   return {
     ...open,
@@ -110,21 +110,16 @@ function recovered(open: Alert, { item, at, position }: Occurrence): Alert {
   return { ...open, status: 'resolved', ended_ms: item.endedMs || at, updated_ms: at, position };
 }
 
-export interface Action {
-  readonly at: number;
-  readonly position: number;
-  readonly change: {
-    readonly status?: AlertStatus;
-    readonly assignees?: readonly string[];
-    readonly incident?: number;
-  };
-}
-
 /**
- * Decides on what somebody does to an alert. `open` is the unresolved alert of the same fingerprint: a resolved one
- * cannot come back beside it.
+ * Decides on a user's action. `open` is the unresolved alert of the same fingerprint: while it exists, a resolved
+ * alert of that fingerprint cannot be reopened.
  */
-export function decideAction(alert: Alert, open: Alert | null, { at, position, change }: Action): Decision {
+export function decideAction(
+  alert: Alert,
+  open: Alert | null,
+  { at, change }: ActionHead,
+  position: number,
+): Decision {
   const status = change.status ?? alert.status;
   const reopens = !isOpen(alert) && status !== 'resolved';
   if (reopens && open !== null && open.iid !== alert.iid) {

@@ -1,30 +1,36 @@
-import type { ParsedDelivery } from '../formats/delivery.ts';
-import { type Alert, type AlertItem, isOpen, type Outcome } from '../model/alert.ts';
-import type { ActionHead, DeliveryHead } from '../model/event.ts';
+import { type Alert, isOpen } from '../model/alert.ts';
 import { isNamed } from '../model/retry-key.ts';
 import type { FoldRules } from '../model/rules.ts';
-import { type Counted, type Decision, decideAction, decideItem } from './grouping.ts';
+
+/** A delivery that was counted under its retry key. */
+export interface CountedDelivery {
+  /** When it was accepted, in milliseconds since the epoch. */
+  readonly at: number;
+  /** The alert that it created; 0 when it created none. */
+  readonly created: number;
+}
 
 /**
- * What the next event of a project is decided on. Alerts that are not in here are in the store; whoever applies an
- * event has put those in that it asks for.
+ * What the next event of a project is decided on. Alerts that are not in it are in the store; the caller loads those
+ * that an event needs before it reduces the event.
  */
 export interface ProjectState {
   readonly project: number;
   /** Of the newest event. */
   position: number;
   lastIid: number;
-  /** Unresolved alerts by fingerprint, and all that were asked for or changed lately by number. */
+  /** Unresolved alerts by fingerprint. */
   readonly open: Map<string, Alert>;
+  /** Alerts that were loaded or changed, the latest last. */
   readonly byIid: Map<number, Alert>;
-  /** Deliveries that were counted inside the window, oldest first. */
-  readonly counted: Map<string, Counted>;
-  /** The same for deliveries that their sender named: these are remembered for longer. */
-  readonly named: Map<string, Counted>;
-  /** The widest windows that any delivery was grouped with: what is remembered outlives them. */
+  /** Deliveries inside the retry window by retry key, oldest first. */
+  readonly counted: Map<string, CountedDelivery>;
+  /** The same for deliveries with an idempotency key, whose window is longer. */
+  readonly named: Map<string, CountedDelivery>;
+  /** The widest windows in milliseconds that any delivery was grouped with; retry keys are stored for as long. */
   retryWindowMs: number;
   namedWindowMs: number;
-  /** Of the newest events, oldest first: a log may be given an event twice. */
+  /** Ids of the newest events, oldest first: the log may contain an event twice. */
   readonly ids: Set<string>;
 }
 
@@ -41,123 +47,20 @@ export const emptyState = (project: number): ProjectState => ({
   ids: new Set(),
 });
 
-/** As many as a publisher gives to the log at once: no more of them can be given twice. */
-export const IDS_REMEMBERED = 1000;
+/** The most messages that a publisher sends to the log at once, so at most that many events can be in it twice. */
+export const IDS_MAX = 1000;
 
-/** Takes down that an event has its place in the order. */
-export function note(state: ProjectState, id: string): void {
+export function addEventId(state: ProjectState, id: string): void {
   state.ids.add(id);
-  if (state.ids.size <= IDS_REMEMBERED) return;
+  if (state.ids.size <= IDS_MAX) return;
   for (const oldest of state.ids) {
     state.ids.delete(oldest);
     return;
   }
 }
 
-/** An alert that a delivery created, also when it is a named one that was sent again. */
-export interface CreatedAlert {
-  readonly iid: number;
-  readonly title: string;
-}
-
-/** What an event did. Lists are by item. */
-export interface Reduction {
-  readonly position: number;
-  readonly outcomes: readonly Outcome[];
-  readonly iids: readonly number[];
-  readonly retryKeys: readonly string[];
-  readonly created: readonly CreatedAlert[];
-  /** Alerts as they are now; one that changed twice is there twice. */
-  readonly changed: readonly Alert[];
-}
-
-/**
- * Events are stamped before they get their place in the order, and by several clocks: what is remembered outlives its
- * window by this, so that a late stamp finds what it would have found.
- */
-export const CLOCK_SKEW_MS = 60_000;
-
-export function reduceDelivery(
-  state: ProjectState,
-  head: DeliveryHead,
-  { items }: ParsedDelivery,
-  rules: FoldRules,
-): Reduction {
-  const position = ++state.position;
-  state.retryWindowMs = Math.max(state.retryWindowMs, rules.retryWindowMs);
-  state.namedWindowMs = Math.max(state.namedWindowMs, rules.namedWindowMs);
-  const applied = {
-    position,
-    outcomes: [] as Outcome[],
-    iids: [] as number[],
-    retryKeys: [] as string[],
-    changed: [] as Alert[],
-  };
-  items.forEach((item, index) => {
-    if (item === null) {
-      applied.outcomes.push('refused');
-      applied.iids.push(0);
-      applied.retryKeys.push('');
-      return;
-    }
-    const open = item.fingerprint === '' ? null : (state.open.get(item.fingerprint) ?? null);
-    const memory = isNamed(item.retryKey) ? state.named : state.counted;
-    const before = memory.get(item.retryKey) ?? null;
-    const occurrence = {
-      item,
-      at: head.at,
-      project: state.project,
-      integration: head.integration,
-      position,
-      index,
-    };
-    const decision = decideItem(open, before, occurrence, state.lastIid + 1, rules);
-    remember(state, item.retryKey, decision, rules.retryKeysMax, head.at);
-    keep(state, decision.alert);
-    applied.outcomes.push(decision.outcome);
-    // What a named delivery created it also says when it is sent again.
-    const again = decision.outcome === 'retried' && isNamed(item.retryKey) ? (before?.created ?? 0) : 0;
-    applied.iids.push(decision.alert?.iid ?? again);
-    applied.retryKeys.push(decision.counted === null ? '' : item.retryKey);
-    if (decision.alert) applied.changed.push(decision.alert);
-  });
-  return { ...applied, created: createdBy(items, applied.outcomes, applied.iids) };
-}
-
-/** What the sender of a delivery is told of it: the alerts that it created. */
-export function createdBy(
-  items: readonly (AlertItem | null)[],
-  outcomes: readonly string[],
-  iids: readonly number[],
-): CreatedAlert[] {
-  return items.flatMap((item, i) => {
-    const iid = iids[i] ?? 0;
-    const tells = outcomes[i] === 'created' || outcomes[i] === 'retried';
-    return item !== null && tells && iid > 0 ? [{ iid, title: item.title }] : [];
-  });
-}
-
-/** The alert must be among those by number; one that nobody knows is refused. */
-export function reduceAction(state: ProjectState, head: ActionHead): Reduction {
-  const position = ++state.position;
-  const alert = state.byIid.get(head.iid);
-  const open = alert && alert.fingerprint !== '' ? (state.open.get(alert.fingerprint) ?? null) : null;
-  const decision: Decision = alert
-    ? decideAction(alert, open, { at: head.at, position, change: head.change })
-    : { outcome: 'refused', alert: null, counted: null };
-  keep(state, decision.alert);
-  return {
-    position,
-    outcomes: [decision.outcome],
-    iids: [head.iid],
-    retryKeys: [''],
-    created: [],
-    changed: decision.alert ? [decision.alert] : [],
-  };
-}
-
-/** Puts an alert where later events look for it. */
-export function keep(state: ProjectState, alert: Alert | null): void {
+/** Puts an alert into the state as it is now. */
+export function putAlert(state: ProjectState, alert: Alert | null): void {
   if (alert === null) return;
   state.lastIid = Math.max(state.lastIid, alert.iid);
   putLast(state.byIid, alert.iid, alert);
@@ -168,35 +71,39 @@ export function keep(state: ProjectState, alert: Alert | null): void {
   }
 }
 
-/** Fewer are never forgotten, so that their order does not matter. */
+/** Smaller maps are never evicted from, so their order does not matter. */
 const ORDERED_FROM = 5000;
 
-/** Behind all others, so that what was asked for longest ago is first to be forgotten. */
-function putLast<Key>(among: Map<Key, Alert>, key: Key, alert: Alert): void {
-  if (among.size >= ORDERED_FROM) among.delete(key);
-  among.set(key, alert);
+/** Moves an entry to the end: the entries that were used longest ago are evicted first. */
+function putLast<Key>(alerts: Map<Key, Alert>, key: Key, alert: Alert): void {
+  if (alerts.size >= ORDERED_FROM) alerts.delete(key);
+  alerts.set(key, alert);
 }
 
-/** Takes down that a delivery was counted, unless one that was accepted later is known already. */
-export function recall(memory: Map<string, Counted>, key: string, counted: Counted): void {
-  const before = memory.get(key);
-  memory.delete(key);
-  memory.set(key, before !== undefined && before.at > counted.at ? before : counted);
+/** The counted deliveries among which a retry key is looked up. */
+export const countedBy = (state: ProjectState, retryKey: string): Map<string, CountedDelivery> =>
+  isNamed(retryKey) ? state.named : state.counted;
+
+/** Stores a counted delivery under its retry key, unless one that was accepted later is stored already. */
+export function putCounted(state: ProjectState, retryKey: string, delivery: CountedDelivery): void {
+  const counted = countedBy(state, retryKey);
+  const before = counted.get(retryKey);
+  counted.delete(retryKey);
+  counted.set(retryKey, before !== undefined && before.at > delivery.at ? before : delivery);
 }
 
-function remember(
-  state: ProjectState,
-  key: string,
-  { counted }: Decision,
-  keysMax: number,
-  now: number,
-): void {
-  if (key === '' || counted === null) return;
-  const memory = isNamed(key) ? state.named : state.counted;
-  recall(memory, key, counted);
-  const window = isNamed(key) ? state.namedWindowMs : state.retryWindowMs;
-  for (const [oldest, { at }] of memory) {
-    if (now - at < window + CLOCK_SKEW_MS && memory.size <= keysMax) break;
-    memory.delete(oldest);
+/**
+ * Servers stamp events before the log orders them, each by its own clock: a counted delivery is stored for this much
+ * longer than its window, so that an event with a late stamp still finds it.
+ */
+export const CLOCK_SKEW_MS = 60_000;
+
+/** Removes the deliveries that are older than the window of a retry key, and the oldest above the limit. */
+export function evictCounted(state: ProjectState, retryKey: string, now: number, rules: FoldRules): void {
+  const counted = countedBy(state, retryKey);
+  const window = isNamed(retryKey) ? state.namedWindowMs : state.retryWindowMs;
+  for (const [oldest, { at }] of counted) {
+    if (now - at < window + CLOCK_SKEW_MS && counted.size <= rules.retryKeysMax) break;
+    counted.delete(oldest);
   }
 }

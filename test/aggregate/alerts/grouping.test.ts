@@ -3,7 +3,8 @@ import { parseDelivery } from '../../../aggregate/alerts/formats/delivery.ts';
 import type { AlertStatus } from '../../../aggregate/alerts/model/alert.ts';
 import type { ActionHead, DeliveryHead } from '../../../aggregate/alerts/model/event.ts';
 import type { FoldRules } from '../../../aggregate/alerts/model/rules.ts';
-import { emptyState, reduceAction, reduceDelivery } from '../../../aggregate/alerts/reducer/project-state.ts';
+import { emptyState } from '../../../aggregate/alerts/reducer/project-state.ts';
+import { type Reduction, reduceEvent } from '../../../aggregate/alerts/reducer/reduce.ts';
 import { firing, madeBody, madeName, prometheusBody } from '../../serve/alerts/made.ts';
 import { type ReferenceEvent, replay } from '../../serve/alerts/reference.ts';
 import { Random } from '../../support/random.ts';
@@ -41,8 +42,8 @@ class Story {
       idempotency_key: '',
       ...head,
     };
-    const read = parseDelivery(full, Buffer.from(JSON.stringify(body)), LIMITS);
-    return this.#note(reduceDelivery(this.state, full, read, RULES));
+    const delivery = parseDelivery(full, Buffer.from(JSON.stringify(body)), LIMITS);
+    return this.#record(reduceEvent(this.state, { head: full, delivery }, RULES));
   }
 
   set(iid: number, status: AlertStatus) {
@@ -56,12 +57,12 @@ class Story {
       by: '1',
       change: { status },
     };
-    return this.#note(reduceAction(this.state, head));
+    return this.#record(reduceEvent(this.state, { head, delivery: null }, RULES));
   }
 
-  #note(applied: ReturnType<typeof reduceDelivery>) {
-    for (const alert of applied.changed) this.alerts.set(alert.iid, alert);
-    return { outcomes: applied.outcomes, created: applied.created.map(({ iid }) => iid) };
+  #record({ outcomes, created, changed }: Reduction) {
+    for (const alert of changed) this.alerts.set(alert.iid, alert);
+    return { outcomes, created: created.map(({ iid }) => iid) };
   }
 }
 

@@ -1,0 +1,30 @@
+import { reasonOf } from '../../../infra/errors.ts';
+import { type ParsedEvent, parseDelivery } from '../formats/delivery.ts';
+import type { EventHead } from '../model/event.ts';
+import type { EventRules } from '../model/rules.ts';
+
+/** Parses events of the log and of the store, whose bodies were parsed before when they were accepted. */
+export class EventParser {
+  readonly #rules: EventRules;
+  readonly #onFailure: (error: unknown) => void;
+
+  /** `rules` are those for events that were accepted without any. */
+  constructor(rules: EventRules, onFailure: (error: unknown) => void) {
+    this.#rules = rules;
+    this.#onFailure = onFailure;
+  }
+
+  /**
+   * Parses by the given rules, or else by those that the event was accepted with. An event whose body cannot be
+   * parsed has one refused item and no others.
+   */
+  parse(head: EventHead, body: Buffer, rules?: EventRules): ParsedEvent {
+    if (head.kind === 'action') return { head, delivery: null };
+    try {
+      return { head, delivery: parseDelivery(head, body, rules ?? head.rules ?? this.#rules) };
+    } catch (error) {
+      this.#onFailure(error);
+      return { head, delivery: { text: '', items: [], refused: [{ item: 0, reason: reasonOf(error) }] } };
+    }
+  }
+}

@@ -1,0 +1,109 @@
+import type { ParsedDelivery, ParsedEvent } from '../formats/delivery.ts';
+import type { Alert, AlertItem, Outcome } from '../model/alert.ts';
+import type { ActionHead, DeliveryHead } from '../model/event.ts';
+import { isNamed } from '../model/retry-key.ts';
+import type { FoldRules } from '../model/rules.ts';
+import { type Decision, decideAction, decideItem } from './grouping.ts';
+import { countedBy, evictCounted, type ProjectState, putAlert, putCounted } from './project-state.ts';
+
+/** An alert that a delivery created, also when it is a retry with an idempotency key. */
+export interface CreatedAlert {
+  readonly iid: number;
+  readonly title: string;
+}
+
+/** What an event did. Lists are by item. */
+export interface Reduction {
+  readonly position: number;
+  readonly outcomes: readonly Outcome[];
+  readonly iids: readonly number[];
+  readonly retryKeys: readonly string[];
+  readonly created: readonly CreatedAlert[];
+  /** Alerts as they are now; one that changed twice is in it twice. */
+  readonly changed: readonly Alert[];
+}
+
+/** Reduces an event into the state of its project. Alerts that it needs must be in the state. */
+export function reduceEvent(
+  state: ProjectState,
+  { head, delivery }: ParsedEvent,
+  rules: FoldRules,
+): Reduction {
+  return head.kind === 'action'
+    ? reduceAction(state, head)
+    : reduceDelivery(state, head, delivery?.items ?? [], rules);
+}
+
+function reduceDelivery(
+  state: ProjectState,
+  head: DeliveryHead,
+  items: ParsedDelivery['items'],
+  rules: FoldRules,
+): Reduction {
+  const position = ++state.position;
+  state.retryWindowMs = Math.max(state.retryWindowMs, rules.retryWindowMs);
+  state.namedWindowMs = Math.max(state.namedWindowMs, rules.namedWindowMs);
+  const outcomes: Outcome[] = [];
+  const iids: number[] = [];
+  const retryKeys: string[] = [];
+  const changed: Alert[] = [];
+  items.forEach((item, index) => {
+    if (item === null) {
+      outcomes.push('refused');
+      iids.push(0);
+      retryKeys.push('');
+      return;
+    }
+    const { fingerprint, retryKey } = item;
+    const open = fingerprint === '' ? null : (state.open.get(fingerprint) ?? null);
+    const before = countedBy(state, retryKey).get(retryKey) ?? null;
+    const { project } = state;
+    const { integration, at } = head;
+    const occurrence = { item, at, project, integration, position, index };
+    const { outcome, alert, counted } = decideItem(open, before, occurrence, state.lastIid + 1, rules);
+    if (retryKey !== '' && counted !== null) {
+      putCounted(state, retryKey, counted);
+      evictCounted(state, retryKey, at, rules);
+    }
+    putAlert(state, alert);
+    outcomes.push(outcome);
+    // A retry with an idempotency key is answered with the alert that the first attempt created.
+    const createdBefore = outcome === 'retried' && isNamed(retryKey) ? (before?.created ?? 0) : 0;
+    iids.push(alert?.iid ?? createdBefore);
+    retryKeys.push(counted === null ? '' : retryKey);
+    if (alert) changed.push(alert);
+  });
+  return { position, outcomes, iids, retryKeys, changed, created: createdBy(items, outcomes, iids) };
+}
+
+/** The alerts that the answer to a delivery lists. */
+export function createdBy(
+  items: readonly (AlertItem | null)[],
+  outcomes: readonly string[],
+  iids: readonly number[],
+): CreatedAlert[] {
+  return items.flatMap((item, i) => {
+    const iid = iids[i] ?? 0;
+    const isListed = outcomes[i] === 'created' || outcomes[i] === 'retried';
+    return item !== null && isListed && iid > 0 ? [{ iid, title: item.title }] : [];
+  });
+}
+
+/** An action on an alert that does not exist is refused. */
+function reduceAction(state: ProjectState, head: ActionHead): Reduction {
+  const position = ++state.position;
+  const alert = state.byIid.get(head.iid);
+  const open = alert && alert.fingerprint !== '' ? (state.open.get(alert.fingerprint) ?? null) : null;
+  const decision: Decision = alert
+    ? decideAction(alert, open, head, position)
+    : { outcome: 'refused', alert: null, counted: null };
+  putAlert(state, decision.alert);
+  return {
+    position,
+    outcomes: [decision.outcome],
+    iids: [head.iid],
+    retryKeys: [''],
+    created: [],
+    changed: decision.alert ? [decision.alert] : [],
+  };
+}
