@@ -1,8 +1,7 @@
 import { literal, sql } from '../infra/clickhouse/sql.ts';
 import { Lease, type Mutex } from '../infra/coordination/lock.ts';
-import type { Numbers } from '../infra/coordination/sequence.ts';
 import { ProductError } from '../infra/errors.ts';
-import type { Message, Pieces, Runtime, StagedBatch } from '../infra/ports.ts';
+import type { Message, Numbers, Pieces, Runtime, StagedBatch } from '../infra/ports.ts';
 import { encodeAddress } from './chains/address.ts';
 import type { Registry } from './chains/registry.ts';
 import { parseExact } from './decode/json.ts';

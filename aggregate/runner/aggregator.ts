@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import { type Lease, Locks, type Mutex } from '../../infra/coordination/lock.ts';
-import type { Numbers } from '../../infra/coordination/sequence.ts';
-import type { FailedJob, Runtime } from '../../infra/ports.ts';
+import type { FailedJob, Numbers, Runtime } from '../../infra/ports.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/registry.ts';
 import { LOADING } from '../../ingest/loader.ts';
 import {

@@ -1,8 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { Locks, type Mutex } from '../../infra/coordination/lock.ts';
-import type { Numbers } from '../../infra/coordination/sequence.ts';
 import { ProductError } from '../../infra/errors.ts';
-import type { Runtime } from '../../infra/ports.ts';
+import type { Numbers, Runtime } from '../../infra/ports.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/registry.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import type { PlannedWindow } from '../planner/plan.ts';

@@ -1,4 +1,4 @@
-import type { Clock, KeyValue } from '../ports.ts';
+import type { Clock, KeyValue, Numbers } from '../ports.ts';
 
 /** Bits below the milliseconds: room for as many lines to be numbered within one of them. */
 export const LINE_BITS = 20n;
@@ -26,11 +26,6 @@ export class Sequence implements Numbers {
     this.#next = first + BigInt(size);
     return first;
   }
-}
-
-/** Numbers of one order, for everything that is read or computed. */
-export interface Numbers {
-  take(size: number): bigint | Promise<bigint>;
 }
 
 const KEY = 'sequence';

@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { systemClock } from '../clock.ts';
 import type { InfraSettings } from '../config/settings.ts';
 import { retryUntilReady } from '../coordination/retry.ts';
+import { SharedSequence } from '../coordination/sequence.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import { type Logger, openLogger } from '../logger.ts';
 import type { Clock, Runtime } from '../ports.ts';
@@ -47,7 +48,17 @@ export async function openDistributed(
     opened.push(queue);
     const log = await DistributedLog.open(config, logger, topics);
     opened.push(log);
-    return { store, log, queue, keyValue, clock, close };
+    return {
+      store,
+      log,
+      queue,
+      keyValue,
+      clock,
+      isShared: true,
+      location: config.CLICKHOUSE_URL,
+      openSequence: async (newest) => new SharedSequence(keyValue, clock, newest),
+      close,
+    };
   } catch (error) {
     await close();
     throw error;

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { systemClock } from '../clock.ts';
 import type { InfraSettings } from '../config/settings.ts';
+import { Sequence } from '../coordination/sequence.ts';
 import type { Clock, Runtime } from '../ports.ts';
 import { EmbeddedKeyValue } from './key-value.ts';
 import { EmbeddedLog } from './log.ts';
@@ -19,6 +20,9 @@ export async function openEmbedded(config: InfraSettings, clock: Clock = systemC
     queue,
     keyValue,
     clock,
+    isShared: false,
+    location: config.DATA_DIR,
+    openSequence: async (newest) => new Sequence(clock, await newest()),
     close: async () => {
       await log.close();
       await queue.close();

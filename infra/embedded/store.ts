@@ -32,6 +32,7 @@ import type { InfraSettings } from '../config/settings.ts';
 import { ProductError, reasonOf, unwritable } from '../errors.ts';
 import { type Format, type Pieces, readAll, type StagedBatch, type Store } from '../ports.ts';
 import { splitLines } from './lines.ts';
+import { ownerOf } from './owner.ts';
 
 /**
  * chDB behind the ClickHouse client. A connection runs one query at a time, so there is a small pool. Settings are
@@ -63,6 +64,8 @@ export class EmbeddedStore implements Store {
 
   static async open(config: InfraSettings): Promise<EmbeddedStore> {
     const path = storePath(config);
+    const owner = await ownerOf(config.DATA_DIR);
+    if (owner !== null) throw inUse(config.DATA_DIR, `process ${owner}`);
     let session: Session | undefined;
     try {
       mkdirSync(path, { recursive: true });
@@ -194,6 +197,9 @@ export class EmbeddedStore implements Store {
 
 const NEWLINE = Buffer.from('\n');
 
+const inUse = (directory: string, by: string, reason?: string) =>
+  new ProductError('store_in_use', `${directory} is in use by ${by}`, reason);
+
 function storePath(config: InfraSettings): string {
   return join(config.DATA_DIR, 'store');
 }
@@ -228,7 +234,7 @@ function openError(config: InfraSettings, error: unknown): ProductError {
   const directory = config.DATA_DIR;
   const reason = error instanceof ProductError ? (error.detail ?? error.message) : reasonOf(error);
   if (/Failed to create connection/.test(reason) && isInUse(storePath(config))) {
-    return new ProductError('store_in_use', `${directory} is in use by another process`, reason);
+    return inUse(directory, 'another process', reason);
   }
   if (/EACCES|EROFS|EPERM|ENOSPC|ENOTDIR|EEXIST|Read-only|No space|Permission denied/i.test(reason)) {
     return new ProductError(

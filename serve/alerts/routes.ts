@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { Engine } from '../../aggregate/engine.ts';
+import type { Pipeline } from '../compose.ts';
 import { gitlabDialect } from '../http/dialects.ts';
 import { handleErrors } from '../http/errors.ts';
 import { publicUrl } from '../http/public-url.ts';
@@ -22,7 +22,7 @@ import { openAlertServices } from './services.ts';
 const API_BODY_BYTES_MAX = 4 * 2 ** 20;
 
 /** Everything about alerts: the webhook receiver, the REST API and the pages. */
-export async function serveAlerts(app: FastifyInstance, engine: Engine, accounts: Accounts): Promise<void> {
+export async function serveAlerts(app: FastifyInstance, engine: Pipeline, accounts: Accounts): Promise<void> {
   const services = await openAlertServices(engine, accounts);
   services.alerts.onFailure = (error) => app.log.error({ err: error }, 'alerts cannot be written for now');
   services.alerts.onStored((shown) => {

@@ -1,6 +1,6 @@
 import type { AlertPipeline } from '../../aggregate/alerts/pipeline.ts';
-import type { Engine } from '../../aggregate/engine.ts';
 import { applySchema } from '../../infra/clickhouse/schema.ts';
+import type { Pipeline } from '../compose.ts';
 import type { Accounts } from '../identity/accounts/accounts.ts';
 import { Records } from '../records/records.ts';
 import { IntegrationCache } from './integrations/integration-cache.ts';
@@ -22,7 +22,7 @@ import {
 
 /** What everything about alerts stands on: the people, the projects and the way of an alert. */
 export interface AlertServices {
-  readonly engine: Engine;
+  readonly engine: Pipeline;
   readonly accounts: Accounts;
   readonly alerts: AlertPipeline;
   readonly integrationCache: IntegrationCache;
@@ -35,7 +35,7 @@ export interface AlertServices {
 }
 
 /** Makes the tables where they are missing; every process of a deployment may do it at its start. */
-export async function openAlertServices(engine: Engine, accounts: Accounts): Promise<AlertServices> {
+export async function openAlertServices(engine: Pipeline, accounts: Accounts): Promise<AlertServices> {
   const fsync = engine.config.STORE_FSYNC ? ['fsync_after_insert = 1', 'fsync_part_directory = 1'] : [];
   await applySchema(engine.runtime.store, { tables: projectTables, derived: [], views: [] }, fsync);
   const services = {

@@ -1,6 +1,5 @@
 import type { Readable } from 'node:stream';
 import type { ReplayOrder, ReplayResult } from '../../aggregate/alerts/processor/replay.ts';
-import type { Engine } from '../../aggregate/engine.ts';
 import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
 import { readCoverage, readStatus } from '../../aggregate/status/status.ts';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
@@ -16,8 +15,8 @@ import { blockSequenceSql } from '../../ingest/raw/ordering.ts';
 import { deadLetters, refusedFacts } from '../../ingest/raw/tables.ts';
 import { missingHeights } from '../../ingest/sources/heights.ts';
 import { findChain } from '../../ingest/sources/open-source.ts';
+import type { Pipeline } from '../compose.ts';
 import { carryOut, type UsersAnswer, type UsersOrder } from '../identity/accounts/operator.ts';
-import { accountsOf } from '../identity/engine-accounts.ts';
 import { exportStatement } from '../metrics/export.ts';
 import { findMetrics } from '../metrics/metric-names.ts';
 import type {
@@ -38,12 +37,11 @@ const MISSING_RANGES = 10_000;
 /** Does the work in this process, on an engine that it owns. */
 export class LocalOperator implements Operator {
   readonly place: string;
-  readonly #engine: Engine;
+  readonly #engine: Pipeline;
 
-  constructor(engine: Engine) {
+  constructor(engine: Pipeline) {
     this.#engine = engine;
-    const { PROFILE, DATA_DIR, CLICKHOUSE_URL } = engine.config;
-    this.place = PROFILE === 'distributed' ? CLICKHOUSE_URL : DATA_DIR;
+    this.place = engine.runtime.location;
   }
 
   hold<T>(work: () => Promise<T>): Promise<T> {
@@ -60,7 +58,7 @@ export class LocalOperator implements Operator {
       ...(source.chain === undefined ? {} : { chain: source.chain }),
     });
     // What is refused may be told only after it was loaded.
-    await this.#engine.loaded();
+    await this.#engine.waitUntilLoaded();
     return this.#report(source.name, started, summary);
   }
 
@@ -114,7 +112,7 @@ export class LocalOperator implements Operator {
   }
 
   async users(order: UsersOrder): Promise<UsersAnswer> {
-    return carryOut(await accountsOf(this.#engine), order);
+    return carryOut(this.#engine.accounts(), order);
   }
 
   close(): Promise<void> {

@@ -1,41 +1,35 @@
 import { setTimeout } from 'node:timers/promises';
-import { Engine, type ProcessRole } from '../../aggregate/engine.ts';
 import { ProductError } from '../../infra/errors.ts';
+import { openPipeline, type ProcessRole } from '../compose.ts';
 import type { Config } from '../settings.ts';
 import { LocalOperator } from './local.ts';
 import type { Operator } from './operator.ts';
-import { ownerOf } from './owner.ts';
 import { RemoteOperator } from './remote.ts';
 
-/** The engine: on the data directory for this process alone, or one of many on shared services. */
-export async function openEngine(config: Config, roles?: ReadonlySet<ProcessRole>): Promise<Engine> {
-  if (config.PROFILE === 'distributed') return Engine.open(config, undefined, roles);
-  const owner = await ownerOf(config.DATA_DIR);
-  if (owner !== null) {
-    throw new ProductError('store_in_use', `${config.DATA_DIR} is in use by process ${owner}`);
-  }
-  return Engine.open(config);
-}
-
-/** A server that has just taken the directory listens a moment later. */
+/** A server opens its socket a moment after it has locked the data directory. */
 const TRIES = 10;
 const BETWEEN_TRIES_MS = 200;
 
-/** What a command does by itself where load and work are done by other processes. */
+/** The roles of a command where other processes load and compute. */
 const COMMAND_ROLES: ReadonlySet<ProcessRole> = new Set(['ingest']);
 
-/** The server that owns the data directory, or else this process. */
+/**
+ * Runs commands in the server that has locked the data directory, or else in this process. The distributed profile
+ * locks no directory: there every command works on the shared services by itself.
+ */
 export async function openOperator(config: Config): Promise<Operator> {
-  if (config.PROFILE === 'distributed') return new LocalOperator(await openEngine(config, COMMAND_ROLES));
+  if (config.PROFILE === 'distributed') {
+    return new LocalOperator(await openPipeline(config, { roles: COMMAND_ROLES }));
+  }
   for (let tries = 1; ; tries++) {
     const remote = await RemoteOperator.connect(config.DATA_DIR);
     if (remote) return remote;
     try {
-      return new LocalOperator(await openEngine(config));
+      return new LocalOperator(await openPipeline(config));
     } catch (error) {
       if (!(error instanceof ProductError) || error.code !== 'store_in_use') throw error;
       if (tries === TRIES) {
-        throw new ProductError('store_in_use', `${error.message}, which takes no orders`, error.detail);
+        throw new ProductError('store_in_use', `${error.message}, which accepts no commands`, error.detail);
       }
     }
     await setTimeout(BETWEEN_TRIES_MS);

@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
-import { ALL_ROLES, type Engine, PROCESS_ROLES, type ProcessRole } from '../../aggregate/engine.ts';
 import { Lease } from '../../infra/coordination/lock.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
+import { isEmpty } from '../../ingest/raw/is-empty.ts';
 import { type Claim, startFollowing } from '../../ingest/role.ts';
+import { ALL_ROLES, openPipeline, type Pipeline, PROCESS_ROLES, type ProcessRole } from '../compose.ts';
 import { openControl } from '../control.ts';
-import { buildProbes } from '../http/operator-app.ts';
 import { listeningUrl } from '../http/public-url.ts';
 import type { Config } from '../settings.ts';
 import { openDisplay } from './display.ts';
@@ -14,7 +14,6 @@ import { EXIT, killSelf } from './failure.ts';
 import { ingestInputs } from './ingest.ts';
 import { findInputs } from './inputs.ts';
 import { LocalOperator } from './local.ts';
-import { openEngine } from './open.ts';
 import { plural } from './words.ts';
 
 const SAMPLE = fileURLToPath(new URL('../../ingest/sample', import.meta.url));
@@ -31,19 +30,12 @@ export async function startCommand(
     // On a terminal the block below says what a person needs; the log's own lines are for machines.
     const quiet = process.stdout.isTTY && process.env.LOG_LEVEL === undefined;
     const config: Config = quiet ? { ...given, LOG_LEVEL: 'warn' } : given;
-    const engine = await openEngine(config, roles);
+    const engine = await openPipeline(config, { roles });
     stop.first(() => engine.close());
     const operator = new LocalOperator(engine);
     const isServer = roles.has('serve');
-    const app = isServer
-      ? await (await import('../http/app.ts')).buildApp(engine)
-      : await buildProbes({
-          ...engine.runtime,
-          aggregator: engine.aggregator,
-          settings: config,
-          ready: () => engine.ready(),
-          loads: () => engine.loads,
-        });
+    const server = await import('../compose-server.ts');
+    const app = isServer ? await server.buildServer(engine) : await server.buildOperatorServer(engine);
     stop.first(() => app.close());
     const url = await listen(app, isServer ? config : probesAddress(config));
     stop.log = app.log;
@@ -84,7 +76,7 @@ function rolesOf(names: readonly string[], { PROFILE }: Config): ReadonlySet<Pro
 }
 
 /** Of several processes that ingest, one follows a chain; when it dies another one goes on where it was. */
-function claimOf({ runtime, config }: Engine): Claim {
+function claimOf({ runtime, config }: Pipeline): Claim {
   const { keyValue } = runtime;
   return async (chain, signal) => {
     for (;;) {
@@ -110,9 +102,9 @@ const CLAIM_POLL_MS = 1000;
 
 const probesAddress = ({ OPERATOR_HOST: HOST, OPERATOR_PORT: PORT }: Config) => ({ HOST, PORT });
 
-async function loadSample(engine: Engine, operator: LocalOperator): Promise<void> {
+async function loadSample(engine: Pipeline, operator: LocalOperator): Promise<void> {
   const { DATA_DIR } = engine.config;
-  if (!(await engine.isEmpty())) {
+  if (!(await isEmpty(engine.runtime.store))) {
     say(`${DATA_DIR} holds data already: the sample is not loaded.\n`);
     return;
   }

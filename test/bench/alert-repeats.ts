@@ -7,8 +7,8 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import type { DeliveryRequest } from '../../aggregate/alerts/model/event.ts';
-import { Engine } from '../../aggregate/engine.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
+import { openPipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { firing, prometheusBody } from '../serve/alerts/made.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -24,7 +24,7 @@ const megabytesIn = (directory: string): number =>
   Number(spawnSync('du', ['-sk', directory]).stdout.toString().split('\t')[0]) / 1024;
 
 using directory = temporaryDirectory();
-const engine = await Engine.open(
+const engine = await openPipeline(
   readConfig({ DATA_DIR: directory.path, ALERT_RETRY_WINDOW_SECONDS: window }),
 );
 const alerts = await engine.alerts();

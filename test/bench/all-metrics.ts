@@ -5,7 +5,6 @@
 import { createReadStream } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
-import { Engine } from '../../aggregate/engine.ts';
 import type { MaterializedMetric } from '../../aggregate/metric.ts';
 import { materializedMetrics } from '../../aggregate/metrics/index.ts';
 import { DATABASE, ident, join as joined, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
@@ -13,6 +12,7 @@ import type { Store } from '../../infra/ports.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/registry.ts';
 import type { Window } from '../../ingest/raw/canonical.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
+import { openPipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { History } from '../generator/history.ts';
 import { ingestLines } from '../support/engine.ts';
@@ -28,7 +28,7 @@ const ALWAYS = { from: '2015-01-01', until: '2035-01-01' };
 const sizes = readSizes();
 using directory = temporaryDirectory();
 const files = await writeBlockFiles(directory.path, sizes.megabytes);
-const engine = await Engine.open(readConfig({ ...BENCH_SETTINGS, DATA_DIR: join(directory.path, 'store') }));
+const engine = await openPipeline(readConfig({ ...BENCH_SETTINGS, DATA_DIR: join(directory.path, 'store') }));
 const { store } = engine.runtime;
 await engine.aggregator.pauseCompute(async () => {
   for (const { path, name } of files) await engine.ingest(createReadStream(path), { name });
@@ -101,7 +101,7 @@ async function dirtyDays(): Promise<Figure> {
   for (let round = 0; round <= sizes.rounds; round++) {
     await engine.aggregator.pauseCompute(async () => {
       await engine.ingest(Readable.from([line]), { name: 'again', chain: 'polkadot' });
-      await engine.loaded();
+      await engine.waitUntilLoaded();
     });
     const counted = countStatements(store);
     taken.push(await milliseconds(() => engine.aggregator.waitUntilComputed()));

@@ -1,7 +1,7 @@
 /** A cached answer of 365 rows, against Fastify that sends a constant buffer of the same size. */
 import type { AddressInfo } from 'node:net';
 import Fastify from 'fastify';
-import { buildApp } from '../../serve/http/app.ts';
+import { buildServer } from '../../serve/compose-server.ts';
 import { DAYS, openHistory, YEAR } from './history.ts';
 import { startLoad } from './load.ts';
 import { compare, readSizes, report } from './measure.ts';
@@ -12,7 +12,7 @@ const PATH = `/api/daily-tps?relay_chain=polkadot&chain=polkadot&start_date=${YE
 
 const sizes = readSizes();
 const { engine, close } = await openHistory(sizes.extrinsics, sizes.history);
-const app = await buildApp(engine);
+const app = await buildServer(engine);
 const origin = await app.listen({ port: 0 });
 const body = Buffer.from(await (await fetch(origin + PATH)).arrayBuffer());
 const rows = (JSON.parse(body.toString('utf8')) as unknown[]).length;

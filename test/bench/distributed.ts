@@ -4,7 +4,6 @@ import { join } from 'node:path';
 import { Queue as BullQueue, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import kafkajs from 'kafkajs';
-import { type Engine, schema } from '../../aggregate/engine.ts';
 import { applySchema } from '../../infra/clickhouse/schema.ts';
 import { DATABASE, sql } from '../../infra/clickhouse/sql.ts';
 import { sequenceAt } from '../../infra/coordination/sequence.ts';
@@ -20,6 +19,7 @@ import { blockLine } from '../../ingest/raw/landing-lines.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
 import { blockViews } from '../../ingest/raw/views/blocks.ts';
 import { bareName } from '../../ingest/sources/lines.ts';
+import { type Pipeline, schema } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { startRole } from '../distributed/roles.ts';
 import { until } from '../infra/ports/opened.ts';
@@ -101,7 +101,7 @@ async function publishing(): Promise<Figure> {
   };
 }
 
-async function publishFiles(engine: Engine): Promise<void> {
+async function publishFiles(engine: Pipeline): Promise<void> {
   for (const { path, name } of files) {
     // In pieces as large as those of the command line.
     await engine.ingest(createReadStream(path, { highWaterMark: 1024 * 1024 }), { name });
@@ -136,7 +136,7 @@ async function loading(): Promise<Figure[]> {
     const status = readFileSync(`/proc/${role.child.pid}/status`, 'utf8');
     most = Math.max(most, Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024);
   }, 100);
-  await producer.loaded();
+  await producer.waitUntilLoaded();
   const product = performance.now() - started - ready;
   clearInterval(watch);
   if ((await stored()) !== count) throw new Error(`${await stored()} of ${count} blocks are stored`);

@@ -1,8 +1,8 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import type { Engine } from '../../aggregate/engine.ts';
 import type { Sql } from '../../infra/clickhouse/sql.ts';
 import type { Format, Store } from '../../infra/ports.ts';
+import type { Pipeline } from '../../serve/compose.ts';
 import { startLoad } from './load.ts';
 import { type Compared, compare } from './measure.ts';
 
@@ -13,7 +13,7 @@ const AT_ONCE = 32;
 /** Answers of a path a second, against the engine alone running the same query. */
 export async function againstEngineAlone(
   app: FastifyInstance,
-  { runtime: { store } }: Engine,
+  { runtime: { store } }: Pipeline,
   path: string,
   rounds: number,
 ): Promise<Compared> {

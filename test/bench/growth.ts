@@ -2,8 +2,8 @@
 import { createReadStream } from 'node:fs';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { Engine } from '../../aggregate/engine.ts';
-import { buildApp } from '../../serve/http/app.ts';
+import { openPipeline } from '../../serve/compose.ts';
+import { buildServer } from '../../serve/compose-server.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { writeBlockFiles } from './blocks.ts';
@@ -21,7 +21,7 @@ for (const times of TIMES) {
   using directory = temporaryDirectory();
   const files = await writeBlockFiles(directory.path, (sizes.megabytes * times) / Math.max(...TIMES));
   const megabytes = files.reduce((sum, { bytes }) => sum + bytes, 0) / 1e6;
-  const engine = await Engine.open(
+  const engine = await openPipeline(
     readConfig({ ...BENCH_SETTINGS, DATA_DIR: join(directory.path, 'store') }),
   );
   const load = await milliseconds(() =>
@@ -30,7 +30,7 @@ for (const times of TIMES) {
     }),
   );
   const computing = await milliseconds(() => engine.aggregator.waitUntilComputed());
-  const app = await buildApp(engine);
+  const app = await buildServer(engine);
   await app.listen({ port: 0 });
   const asker = startLoad();
   const { port } = app.server.address() as AddressInfo;

@@ -1,13 +1,14 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Engine } from '../../aggregate/engine.ts';
 import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
 import { dailyTps } from '../../aggregate/metrics/activity/daily-tps.ts';
 import { computeWindow } from '../../aggregate/runner/compute.ts';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import type { Window } from '../../ingest/raw/canonical.ts';
+import { isEmpty } from '../../ingest/raw/is-empty.ts';
 import { blocks, dirtyDays, extrinsics } from '../../ingest/raw/tables.ts';
+import { openPipeline, type Pipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 
 /** A year of two chains, written by the engine itself: nothing is parsed, every block is living. */
@@ -28,7 +29,7 @@ export const BENCH_SETTINGS = {
 };
 
 export interface History {
-  readonly engine: Engine;
+  readonly engine: Pipeline;
   close(): Promise<void>;
 }
 
@@ -39,8 +40,8 @@ export async function openHistory(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<History> {
   const path = directory ?? mkdtempSync(join(tmpdir(), 'chain-metrics-history-'));
-  const engine = await Engine.open(readConfig({ ...BENCH_SETTINGS, ...settings, DATA_DIR: path }));
-  if (await engine.isEmpty()) await fill(engine, count);
+  const engine = await openPipeline(readConfig({ ...BENCH_SETTINGS, ...settings, DATA_DIR: path }));
+  if (await isEmpty(engine.runtime.store)) await fill(engine, count);
   return {
     engine,
     close: async () => {
@@ -50,7 +51,7 @@ export async function openHistory(
   };
 }
 
-async function fill({ runtime: { store, clock } }: Engine, count: number): Promise<void> {
+async function fill({ runtime: { store, clock } }: Pipeline, count: number): Promise<void> {
   const all = Math.ceil(count / EXTRINSICS_PER_BLOCK);
   // Neighbours in number are two chains at one height; heights spread evenly over the year.
   const facts = raw(`'polkadot' AS relay_chain, ${CHAINS}[1 + n % 2] AS chain, intDiv(n, 2) AS number,

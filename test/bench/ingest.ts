@@ -4,7 +4,6 @@
  */
 import { createReadStream, statSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { Engine } from '../../aggregate/engine.ts';
 import { LOAD_SETTINGS } from '../../infra/clickhouse/settings.ts';
 import { DATABASE, literal } from '../../infra/clickhouse/sql.ts';
 import { createView } from '../../infra/clickhouse/table.ts';
@@ -15,6 +14,7 @@ import { blocksIn } from '../../ingest/raw/block-landing.ts';
 import { blockLine } from '../../ingest/raw/landing-lines.ts';
 import { blockViews } from '../../ingest/raw/views/blocks.ts';
 import { bareName, readLines } from '../../ingest/sources/lines.ts';
+import { openPipeline, type Pipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { type BlockFile, writeBlockFiles } from './blocks.ts';
@@ -34,7 +34,7 @@ const files: readonly Pick<BlockFile, 'path' | 'name' | 'bytes'>[] = sizes.block
 const megabytes = files.reduce((sum, file) => sum + file.bytes, 0) / 1e6;
 const parts = { load: 0, compute: 0 };
 // Every round has a store of its own; one process holds one store at a time.
-let engine: Engine | undefined;
+let engine: Pipeline | undefined;
 let stores = 0;
 const { product, peer, ratio } = await compare(rounds, ingestAll, parseAll);
 const details = await costs();
@@ -52,15 +52,18 @@ report([
   },
 ]);
 
-async function freshEngine(): Promise<Engine> {
+async function freshEngine(): Promise<Pipeline> {
   await engine?.close();
   const path = join(directory.path, `store-${++stores}`);
-  engine = await Engine.open(readConfig({ ...BENCH_SETTINGS, DATA_DIR: path }));
+  engine = await openPipeline(readConfig({ ...BENCH_SETTINGS, DATA_DIR: path }));
   return engine;
 }
 
 async function ingestAll(): Promise<number> {
-  const { aggregator, ...rest } = { aggregator: (await freshEngine()).aggregator, engine: engine as Engine };
+  const { aggregator, ...rest } = {
+    aggregator: (await freshEngine()).aggregator,
+    engine: engine as Pipeline,
+  };
   parts.load = await milliseconds(() =>
     aggregator.pauseCompute(async () => {
       for (const file of files) await rest.engine.ingest(opened(file), { name: file.name });

@@ -1,11 +1,12 @@
 /** The heaviest list answers, uncached, against the engine alone running the same query. */
-import { Engine } from '../../aggregate/engine.ts';
+
 import { coretimeRegionEvent } from '../../aggregate/metrics/coretime/coretime-region-event.ts';
 import { govVoterHistory } from '../../aggregate/metrics/governance/gov-voter-history.ts';
 import { dailyStakingRewards } from '../../aggregate/metrics/staking/daily-staking-rewards.ts';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import { encodeAddress } from '../../ingest/chains/address.ts';
-import { buildApp } from '../../serve/http/app.ts';
+import { openPipeline } from '../../serve/compose.ts';
+import { buildServer } from '../../serve/compose-server.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { againstEngineAlone } from './engine-alone.ts';
@@ -24,7 +25,7 @@ const KEY = "concat('0x', leftPad(lower(hex(toUInt32(account))), 64, '0'))";
 
 const sizes = readSizes();
 using directory = temporaryDirectory();
-const engine = await Engine.open(
+const engine = await openPipeline(
   readConfig({ ...BENCH_SETTINGS, CACHE_BYTES: '1', DATA_DIR: directory.path }),
 );
 const { store } = engine.runtime;
@@ -49,7 +50,7 @@ const LISTS = {
   'rewards of 100 accounts in a year': `/api/daily-staking-rewards?chain=polkadot&start_date=2024-01-01&end_date=2024-12-31&${accounts.join('&')}`,
 };
 
-const app = await buildApp(engine);
+const app = await buildServer(engine);
 await app.listen({ port: 0 });
 const figures: Figure[] = [];
 for (const [work, path] of Object.entries(LISTS)) {

@@ -1,6 +1,6 @@
 /** Memory of the process after it has loaded a history, computed it and served it. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { buildApp } from '../../serve/http/app.ts';
+import { buildServer } from '../../serve/compose-server.ts';
 import { openHistory, YEAR } from './history.ts';
 import { type Figure, readSizes, report } from './measure.ts';
 
@@ -13,7 +13,7 @@ const sampler = setInterval(() => {
 }, 50).unref();
 
 const { engine, close } = await openHistory(sizes.extrinsics, sizes.history);
-const app = await buildApp(engine);
+const app = await buildServer(engine);
 const origin = await app.listen({ port: 0 });
 for (let i = 0; i < ANSWERS; i++) {
   const day = new Date(Date.parse(YEAR.from) + (i % 300) * 86_400_000).toISOString().slice(0, 10);

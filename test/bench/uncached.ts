@@ -1,5 +1,5 @@
 /** An answer that no cache holds, against the engine alone running the same query. */
-import { buildApp } from '../../serve/http/app.ts';
+import { buildServer } from '../../serve/compose-server.ts';
 import { againstEngineAlone } from './engine-alone.ts';
 import { openHistory, YEAR } from './history.ts';
 import { readSizes, report } from './measure.ts';
@@ -10,7 +10,7 @@ const PATH = `/api/daily-tps?relay_chain=polkadot&chain=polkadot&start_date=${YE
 const sizes = readSizes();
 // No answer fits into a cache of one byte.
 const { engine, close } = await openHistory(sizes.extrinsics, sizes.history, { CACHE_BYTES: '1' });
-const app = await buildApp(engine);
+const app = await buildServer(engine);
 await app.listen({ port: 0 });
 const { product, peer, ratio } = await againstEngineAlone(app, engine, PATH, sizes.rounds);
 await app.close();

@@ -3,11 +3,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { ALERTS_TOPIC, decodeEvent } from '../../aggregate/alerts/model/event.ts';
 import { alertEvents } from '../../aggregate/alerts/model/tables.ts';
-import type { Engine } from '../../aggregate/engine.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
+import type { Pipeline } from '../../serve/compose.ts';
 import { createKey } from '../../serve/identity/accounts/keys.ts';
 import { createUser } from '../../serve/identity/accounts/people.ts';
-import { accountsOf } from '../../serve/identity/engine-accounts.ts';
 import { judge, type Verdict } from '../serve/alerts/accepted.ts';
 import { Senders, type Target } from '../serve/alerts/senders.ts';
 import { joinEngine } from '../support/distributed.ts';
@@ -127,7 +126,7 @@ export async function deliverInChaos(options: AlertChaosOptions): Promise<AlertC
 class Deployment implements AsyncDisposable {
   readonly services: Services;
   readonly environment: Record<string, string>;
-  readonly operator: Engine;
+  readonly operator: Pipeline;
   readonly servers: RoleProcess[] = [];
   readonly addresses: string[] = [];
   readonly #ports: number[] = [];
@@ -137,7 +136,7 @@ class Deployment implements AsyncDisposable {
   private constructor(
     services: Services,
     environment: Record<string, string>,
-    operator: Engine,
+    operator: Pipeline,
     directory: ReturnType<typeof temporaryDirectory>,
   ) {
     this.services = services;
@@ -171,7 +170,7 @@ class Deployment implements AsyncDisposable {
 
   /** Projects with two integrations each, and the token of somebody who owns them. */
   async prepare(): Promise<{ targets: Target[]; token: string }> {
-    const accounts = await accountsOf(this.operator);
+    const accounts = this.operator.accounts();
     const user = await createUser(accounts, { username: 'ann', email: 'ann@example.org', password: null });
     const { text: token } = await createKey(accounts, user, 'personal', {
       name: 'test',
@@ -232,7 +231,7 @@ class Deployment implements AsyncDisposable {
 }
 
 /** Every event of the log is stored, in its order within its project, and nothing else is. */
-async function unlikeTheLog({ runtime: { log, store } }: Engine): Promise<string[]> {
+async function unlikeTheLog({ runtime: { log, store } }: Pipeline): Promise<string[]> {
   const logged = new Map<number, string[]>();
   const seen = new Set<string>();
   await log.consume(ALERTS_TOPIC, 'audit', async (batch) => {
@@ -263,7 +262,7 @@ async function unlikeTheLog({ runtime: { log, store } }: Engine): Promise<string
 }
 
 /** The servers find nothing to change when they decide on everything anew. */
-async function unlikeAReplay(operator: Engine): Promise<string[]> {
+async function unlikeAReplay(operator: Pipeline): Promise<string[]> {
   const replayed = await (await operator.alerts()).replay({ projects: [], dryRun: true });
   return replayed.flatMap(({ project, differing, differences }) =>
     differing === 0

@@ -1,10 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import kafkajs from 'kafkajs';
-import type { Engine } from '../../aggregate/engine.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import { TOPICS } from '../../ingest/loader.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
+import type { Pipeline } from '../../serve/compose.ts';
 import { until } from '../infra/ports/opened.ts';
 import { FakeSidecar, recordedBlocks } from '../ingest/sources/fake-sidecar.ts';
 import type { InputLine } from '../reference/input.ts';
@@ -27,7 +27,7 @@ interface Deployment {
   readonly services: Services;
   readonly environment: Record<string, string>;
   readonly roles: { name: string; process: RoleProcess }[];
-  readonly producer: Engine;
+  readonly producer: Pipeline;
 }
 
 const PROCESS_ROLES = ['ingest', 'load', 'load', 'work', 'work', 'serve'];
@@ -184,14 +184,14 @@ function scheduleOf(kills: number, random: Random): (readonly [what: string, hap
   return random.shuffled([...deaths, ...others, ...more]);
 }
 
-async function isFollowed(engine: Engine, count: number): Promise<boolean> {
+async function isFollowed(engine: Pipeline, count: number): Promise<boolean> {
   const [row] = await engine.runtime.store.rows<{ n: number }>(
     sql`SELECT count() AS n FROM ${blocks} FINAL WHERE chain = ${FOLLOWED}`,
   );
   return row?.n === count;
 }
 
-async function feed(producer: Engine, lines: readonly InputLine[], random: Random): Promise<void> {
+async function feed(producer: Pipeline, lines: readonly InputLine[], random: Random): Promise<void> {
   for (let at = 0; at < lines.length; ) {
     const some = lines.slice(at, at + random.whole(1, 40));
     at += some.length;
@@ -201,7 +201,7 @@ async function feed(producer: Engine, lines: readonly InputLine[], random: Rando
 
 const POISON = ['garbage', '{"schema":"block/9"}', '{"payload_last":true,"schema":"block/1","payload":{', ''];
 
-function poison(producer: Engine, random: Random): Promise<void> {
+function poison(producer: Pipeline, random: Random): Promise<void> {
   const messages = Array.from({ length: 5 }, () => ({
     key: String(random.whole(1, 100)),
     value: Buffer.from(`${random.pick(POISON)}${random.whole(1, 1e9)}`),

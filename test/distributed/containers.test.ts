@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Engine } from '../../aggregate/engine.ts';
+import type { Pipeline } from '../../serve/compose.ts';
 import { pause, until } from '../infra/ports/opened.ts';
 import { type Content, contentOf, differences } from '../support/content.ts';
 import { joinEngine } from '../support/distributed.ts';
@@ -25,7 +25,7 @@ let services: Services;
 let environment: Record<string, string>;
 let image: string;
 let product: string;
-let operator: Engine;
+let operator: Pipeline;
 let expected: Content;
 
 /** What one process of the embedded profile makes of the sample and the lines. */

@@ -1,9 +1,9 @@
 import { Readable } from 'node:stream';
 import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Engine } from '../../aggregate/engine.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import { blocks, deadLetters } from '../../ingest/raw/tables.ts';
+import { openPipeline, type Pipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { pause, until } from '../infra/ports/opened.ts';
 import { contentOf, differences } from '../support/content.ts';
@@ -163,7 +163,7 @@ describe('later', () => {
     await services.clickhouse.stop();
     const text = `${lines.map(({ line }) => line).join('\n')}\n`;
     await engine.ingest(Readable.from([Buffer.from(text)]), { name: 'polkadot.ndjson' });
-    await until('a load has failed', () => engine.loads.failures > 0, 20_000);
+    await until('a load has failed', () => engine.loader.loads.failures > 0, 20_000);
     await pause(500);
     await services.clickhouse.start();
     await engine.waitUntilComputed();
@@ -194,14 +194,14 @@ describe('later', () => {
     const random = new Random(1);
     const wild = { now: () => Date.now() + random.whole(-48, 48) * 3_600_000 };
     const engines = [
-      await Engine.open(at, clock(5), new Set(['load', 'work'])),
-      await Engine.open(at, clock(-5), new Set(['load', 'work'])),
-      await Engine.open(at, wild, new Set(['load', 'work'])),
+      await openPipeline(at, { clock: clock(5), roles: new Set(['load', 'work']) }),
+      await openPipeline(at, { clock: clock(-5), roles: new Set(['load', 'work']) }),
+      await openPipeline(at, { clock: wild, roles: new Set(['load', 'work']) }),
     ];
     for (let from = 0; from < lines.length; from += 8)
-      await ingestLines(engines[(from / 8) % 3] as Engine, lines.slice(from, from + 8));
+      await ingestLines(engines[(from / 8) % 3] as Pipeline, lines.slice(from, from + 8));
     for (const engine of engines) await engine.waitUntilComputed();
-    expect(differences(await contentOf(engines[0] as Engine), await contentOfCleanRun(lines))).toEqual([]);
+    expect(differences(await contentOf(engines[0] as Pipeline), await contentOfCleanRun(lines))).toEqual([]);
     for (const engine of engines) await engine.close();
   });
 });

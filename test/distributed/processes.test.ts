@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Engine } from '../../aggregate/engine.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import { blocks, deadLetters } from '../../ingest/raw/tables.ts';
+import type { Pipeline } from '../../serve/compose.ts';
 import { pause, until } from '../infra/ports/opened.ts';
 import { contentOf, differences } from '../support/content.ts';
 import { joinEngine } from '../support/distributed.ts';
@@ -18,7 +18,7 @@ const lines = everythingRecorded().filter((_, i) => i % 3 === 0);
 let services: Services;
 let environment: Record<string, string>;
 const roles: RoleProcess[] = [];
-let operator: Engine;
+let operator: Pipeline;
 
 beforeAll(async () => {
   services = await startServices();
@@ -110,7 +110,7 @@ describe('a foreign producer', () => {
       { key: 'x', value: Buffer.from(good) },
       { key: 'x', value: Buffer.from('{"payload_last":true,"schema":"block/1","payload":{') },
     ]);
-    await operator.loaded();
+    await operator.waitUntilLoaded();
     const letters = () =>
       operator.runtime.store.rows<{ reason: string; topic: string }>(
         sql`SELECT topic, reason FROM ${deadLetters} FINAL`,

@@ -1,6 +1,6 @@
-import type { Engine } from '../../aggregate/engine.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import { blocks, events, extrinsics, prices } from '../../ingest/raw/tables.ts';
+import type { Pipeline } from '../../serve/compose.ts';
 import type { Delivery } from './deliveries.ts';
 
 interface Stored {
@@ -14,7 +14,7 @@ interface Stored {
  * a version older than the acknowledged one, or lack rows.
  */
 export async function lostFrom(
-  engine: Engine,
+  engine: Pipeline,
   batches: readonly (readonly Delivery[])[],
   acknowledged: number,
 ): Promise<string[]> {
@@ -35,7 +35,7 @@ export async function lostFrom(
   });
 }
 
-async function storedIn(engine: Engine): Promise<Stored[]> {
+async function storedIn(engine: Pipeline): Promise<Stored[]> {
   const { store } = engine.runtime;
   const rowsOf = (table: typeof extrinsics | typeof events) =>
     sql`(SELECT rank, count() AS rows FROM ${table} GROUP BY rank)`;

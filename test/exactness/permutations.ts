@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import type { Engine } from '../../aggregate/engine.ts';
+import type { Pipeline } from '../../serve/compose.ts';
 import { pricesBeside } from '../aggregate/metrics/shapes/recorded-prices.ts';
 import type { InputLine } from '../reference/input.ts';
 import { findChain } from '../reference/registry.ts';
@@ -68,7 +68,7 @@ async function contentAfterCleanRun(lines: readonly InputLine[]): Promise<Conten
 }
 
 /** Some batches in a row while computation stands still or runs beside, and sometimes until it has caught up. */
-async function send(engine: Engine, random: Random, stretch: readonly Delivery[][]): Promise<void> {
+async function send(engine: Pipeline, random: Random, stretch: readonly Delivery[][]): Promise<void> {
   const { aggregator } = engine;
   const ingest = async () => {
     for (const batch of stretch) {

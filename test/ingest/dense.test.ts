@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { expect, it } from 'vitest';
-import { Engine } from '../../aggregate/engine.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import { calls } from '../../ingest/raw/tables.ts';
+import { openPipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { busyBlock } from '../bench/busiest-day.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -11,7 +11,7 @@ const BLOCKS = 8;
 
 it('blocks of thousands of nested calls are loaded together within little memory', async () => {
   using directory = temporaryDirectory();
-  const engine = await Engine.open(
+  const engine = await openPipeline(
     readConfig({ DATA_DIR: directory.path, STORE_MEMORY_BYTES: String(2 ** 30), LOG_LEVEL: 'silent' }),
   );
   const lines = Array.from({ length: BLOCKS }, (_, i) => `${busyBlock(i)}\n`);

@@ -1,18 +1,18 @@
 import { Readable } from 'node:stream';
-import { Engine } from '../../aggregate/engine.ts';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import { deadLetters } from '../../ingest/raw/tables.ts';
+import { openPipeline, type Pipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { gate } from '../infra/ports/opened.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 export interface Ingesting {
-  readonly engine: Engine;
+  readonly engine: Pipeline;
   /** Takes in lines under a file's name. */
   take(
     name: string,
     lines: readonly (string | object | Buffer)[],
-  ): Promise<Awaited<ReturnType<Engine['ingest']>>>;
+  ): Promise<Awaited<ReturnType<Pipeline['ingest']>>>;
   letters(origin?: string): Promise<StoredDeadLetter[]>;
   close(): Promise<void>;
 }
@@ -28,7 +28,7 @@ export interface StoredDeadLetter {
 
 export async function openIngesting(settings: Record<string, string> = {}): Promise<Ingesting> {
   const directory = temporaryDirectory();
-  const engine = await Engine.open(readConfig({ DATA_DIR: directory.path, ...settings }));
+  const engine = await openPipeline(readConfig({ DATA_DIR: directory.path, ...settings }));
   // What is taken in here is never asked for as a metric.
   const { opened: closed, open: release } = gate();
   const held = engine.aggregator.pauseCompute(() => closed);

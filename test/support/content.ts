@@ -1,4 +1,3 @@
-import type { Engine } from '../../aggregate/engine.ts';
 import { materializedMetrics, readMetrics } from '../../aggregate/metrics/index.ts';
 import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import {
@@ -10,6 +9,7 @@ import {
   refusedFacts,
   snapshots,
 } from '../../ingest/raw/tables.ts';
+import type { Pipeline } from '../../serve/compose.ts';
 import { servedRows } from './served.ts';
 
 /** By table, what it says: its rows as text, sorted, without the order and the time in which they came. */
@@ -28,7 +28,7 @@ const RAW: readonly (readonly [name: string, rows: Sql])[] = [
 ];
 
 /** Everything that readers could ever learn from a store. */
-export async function contentOf(engine: Engine): Promise<Content> {
+export async function contentOf(engine: Pipeline): Promise<Content> {
   const content = new Map<string, readonly string[]>();
   for (const [name, rows] of RAW) content.set(name, await linesOf(engine, rows));
   for (const { name, table } of materializedMetrics) {
@@ -41,7 +41,7 @@ export async function contentOf(engine: Engine): Promise<Content> {
   return content;
 }
 
-async function linesOf(engine: Engine, rows: Sql): Promise<string[]> {
+async function linesOf(engine: Pipeline, rows: Sql): Promise<string[]> {
   const bytes = await engine.runtime.store.bytes(rows, 'NDJSON');
   // Keys are raw bytes, of which no other encoding keeps all apart.
   const text = bytes.toString('latin1').trimEnd();

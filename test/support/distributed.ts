@@ -1,4 +1,4 @@
-import { Engine, type ProcessRole } from '../../aggregate/engine.ts';
+import { openPipeline, type Pipeline, type ProcessRole } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import type { TestEngine } from './engine.ts';
 import { startClickHouse } from './services/clickhouse.ts';
@@ -19,7 +19,7 @@ export async function openDistributedEngine(): Promise<TestEngine> {
     KAFKA_PREFIX: `${name}.`,
     REDIS_PREFIX: name,
   });
-  const engine = await Engine.open(readConfig(environment));
+  const engine = await openPipeline(readConfig(environment));
   const close = async () => {
     await engine.close();
     await clickhouse.close();
@@ -28,6 +28,6 @@ export async function openDistributedEngine(): Promise<TestEngine> {
 }
 
 /** One more process's worth of engine on the same services, with some roles. */
-export function joinEngine(environment: Record<string, string>, ...roles: ProcessRole[]): Promise<Engine> {
-  return Engine.open(readConfig(environment), undefined, new Set(roles));
+export function joinEngine(environment: Record<string, string>, ...roles: ProcessRole[]): Promise<Pipeline> {
+  return openPipeline(readConfig(environment), { roles: new Set(roles) });
 }

@@ -1,14 +1,14 @@
 import { Readable } from 'node:stream';
-import { Engine, schema } from '../../aggregate/engine.ts';
 import { DATABASE } from '../../infra/clickhouse/sql.ts';
 import { chains } from '../../ingest/raw/tables.ts';
+import { openPipeline, type Pipeline, schema } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import type { InputLine } from '../reference/input.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** An engine on a directory of its own; both are gone after `close`. */
 export interface TestEngine extends AsyncDisposable {
-  readonly engine: Engine;
+  readonly engine: Pipeline;
   close(): Promise<void>;
 }
 
@@ -27,12 +27,12 @@ async function openEmbeddedEngine(): Promise<TestEngine> {
   return { engine, close, [Symbol.asyncDispose]: close };
 }
 
-export function openEngine(path: string): Promise<Engine> {
-  return Engine.open(readConfig({ DATA_DIR: path }));
+export function openEngine(path: string): Promise<Pipeline> {
+  return openPipeline(readConfig({ DATA_DIR: path }));
 }
 
 /** Takes in lines in their order: one source for each run of lines of the same chain. */
-export async function ingestLines(engine: Engine, lines: readonly InputLine[]): Promise<void> {
+export async function ingestLines(engine: Pipeline, lines: readonly InputLine[]): Promise<void> {
   for (const { chain, texts } of runsOfChains(lines)) {
     const name = `${chain ?? 'envelopes'}.ndjson`;
     await engine.ingest(Readable.from([Buffer.from(`${texts.join('\n')}\n`)]), {
@@ -40,7 +40,7 @@ export async function ingestLines(engine: Engine, lines: readonly InputLine[]): 
       ...(chain ? { chain } : {}),
     });
   }
-  await engine.loaded();
+  await engine.waitUntilLoaded();
 }
 
 function runsOfChains(lines: readonly InputLine[]): { chain: string | undefined; texts: string[] }[] {
@@ -54,7 +54,7 @@ function runsOfChains(lines: readonly InputLine[]): { chain: string | undefined;
 }
 
 /** Empties every table, so that one engine serves many runs: starting one costs more than most runs. */
-export async function emptyEngine(engine: Engine): Promise<void> {
+export async function emptyEngine(engine: Pipeline): Promise<void> {
   await engine.aggregator.waitUntilComputed();
   for (const { name, engine: kind } of [...schema.tables, ...schema.derived]) {
     if (kind !== 'Null' && name !== chains.name) {

@@ -1,8 +1,8 @@
-import type { Engine } from '../../aggregate/engine.ts';
 import type { MaterializedMetric, Metric, Ordering, ViewMetric } from '../../aggregate/metric.ts';
 import { rendered } from '../../infra/clickhouse/columns.ts';
 import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
+import type { Pipeline } from '../../serve/compose.ts';
 import type { Input } from '../reference/input.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
@@ -17,7 +17,7 @@ export interface MetricCase {
 
 /** All rows of a metric as readers get them, in the order of its answers. */
 export function servedRows(
-  engine: Engine,
+  engine: Pipeline,
   { metric, free = [] }: Omit<MetricCase, 'reference'>,
 ): Promise<Row[]> {
   const columns = columnsOf(metric, free);
@@ -26,14 +26,14 @@ export function servedRows(
     : keptRows(engine, metric, columns);
 }
 
-function keptRows(engine: Engine, metric: MaterializedMetric, columns: Sql): Promise<Row[]> {
+function keptRows(engine: Pipeline, metric: MaterializedMetric, columns: Sql): Promise<Row[]> {
   return engine.runtime.store.rows<Row>(
     sql`SELECT ${columns} FROM ${metric.table} FINAL
       WHERE ${metric.served?.(undefined) ?? sql`1`} ORDER BY ${orderOf(metric)}`,
   );
 }
 
-async function rowsOfChains(engine: Engine, metric: ViewMetric, columns: Sql): Promise<Row[]> {
+async function rowsOfChains(engine: Pipeline, metric: ViewMetric, columns: Sql): Promise<Row[]> {
   const { store } = engine.runtime;
   const chains = await store.rows<{ relay_chain: string; chain: string }>(
     sql`SELECT DISTINCT relay_chain, chain FROM ${blocks} ORDER BY relay_chain, chain`,

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { schema as product } from '../../../aggregate/engine.ts';
 import { applySchema, SCHEMA_VERSION, type Schema, schemaDrift } from '../../../infra/clickhouse/schema.ts';
 import { DATABASE, sql } from '../../../infra/clickhouse/sql.ts';
 import {
@@ -11,6 +10,7 @@ import {
   view,
 } from '../../../infra/clickhouse/table.ts';
 import type { Store } from '../../../infra/ports.ts';
+import { schema as product } from '../../../serve/compose.ts';
 import { openStore } from '../../support/open-store.ts';
 
 describe('DDL', () => {

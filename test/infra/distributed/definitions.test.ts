@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { schema } from '../../../aggregate/engine.ts';
 import { onCluster } from '../../../infra/clickhouse/cluster.ts';
 import { createTable, createView } from '../../../infra/clickhouse/table.ts';
+import { schema } from '../../../serve/compose.ts';
 
 describe('on a cluster the same definitions', () => {
   const statements = [

@@ -136,7 +136,7 @@ describe('embedded store: the directory', () => {
       catch (error) { console.log(error.code, error.message); }
       process.exit(0);`;
     const other = spawnSync(process.execPath, ['--input-type=module', '-e', program], { encoding: 'utf8' });
-    expect(other.stdout.trim()).toBe(`store_in_use ${directory} is in use by another process`);
+    expect(other.stdout.trim()).toBe(`store_in_use ${directory} is in use by process ${process.pid}`);
     expect(await store.rows(sql`SELECT 1 AS one`)).toEqual([{ one: 1 }]);
     await store.close();
     remove(directory);

@@ -23,7 +23,7 @@ const order = (given: DeadLetterRequest) =>
   handleDeadLetterRequest(opened.engine.runtime, opened.engine.registry, KEPT_BYTES, given);
 const take = async (name: string, ...lines: string[]) => {
   await opened.engine.ingest(Readable.from([Buffer.from(`${lines.join('\n')}\n`)]), { name });
-  await opened.engine.loaded();
+  await opened.engine.waitUntilLoaded();
 };
 const heights = () => opened.engine.runtime.store.rows(sql`SELECT chain, number FROM ${blocks} FINAL`);
 
@@ -50,7 +50,7 @@ describe('dead letters', () => {
   test('tried again with what they lacked are taken in, and are gone', async () => {
     await take('unknown.ndjson', block);
     const { outcomes } = await order({ action: 'retry', all: true, chain: 'polkadot' });
-    await opened.engine.loaded();
+    await opened.engine.waitUntilLoaded();
     expect(outcomes?.map(({ refused }) => refused)).toEqual([null]);
     expect(await heights()).toEqual([{ chain: 'polkadot', number: height }]);
     expect((await order({ action: 'list' })).total).toBe(0);
@@ -81,7 +81,7 @@ describe('dead letters', () => {
     const long = JSON.stringify({ ...JSON.parse(block), filler: 'x'.repeat(2 * KEPT_BYTES) });
     await take('unknown.ndjson', long);
     const { outcomes } = await order({ action: 'retry', all: true, chain: 'polkadot' });
-    await opened.engine.loaded();
+    await opened.engine.waitUntilLoaded();
     const isKept = opened.engine.runtime.log.redelivers;
     expect(outcomes?.[0]?.refused ?? null).toBe(
       isKept ? null : 'only its first bytes are kept; take in unknown.ndjson again',

@@ -2,9 +2,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decodeEvent } from '../../../aggregate/alerts/model/event.ts';
 import { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { EventResult } from '../../../aggregate/alerts/processor/result-channel.ts';
-import type { Engine } from '../../../aggregate/engine.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { LogRecord, Store } from '../../../infra/ports.ts';
+import type { Pipeline } from '../../../serve/compose.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { gate } from '../../infra/ports/opened.ts';
 import { openEngine } from '../../support/engine.ts';
@@ -18,7 +18,7 @@ import { SharedLog } from './shared-log.ts';
 // Several processes over one log and one store, each of which may be paused, taken for dead, and go on.
 
 let directory: TemporaryDirectory;
-let engine: Engine;
+let engine: Pipeline;
 beforeAll(async () => {
   directory = temporaryDirectory();
   engine = await openEngine(directory.path);

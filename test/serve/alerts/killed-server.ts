@@ -3,20 +3,19 @@
  * in a file; then it serves, and says its port.
  */
 import { existsSync, writeFileSync } from 'node:fs';
-import { Engine } from '../../../aggregate/engine.ts';
-import { buildApp } from '../../../serve/http/app.ts';
+import { openPipeline } from '../../../serve/compose.ts';
+import { buildServer } from '../../../serve/compose-server.ts';
 import { createKey } from '../../../serve/identity/accounts/keys.ts';
 import { createUser } from '../../../serve/identity/accounts/people.ts';
-import { accountsOf } from '../../../serve/identity/engine-accounts.ts';
 import { readConfig } from '../../../serve/settings.ts';
 
 const [factsFile = '', port = '0'] = process.argv.slice(2);
-const engine = await Engine.open(readConfig());
-const app = await buildApp(engine);
+const engine = await openPipeline(readConfig());
+const app = await buildServer(engine);
 await app.listen({ host: '127.0.0.1', port: Number(port) });
 
 if (!existsSync(factsFile)) {
-  const accounts = await accountsOf(engine);
+  const accounts = engine.accounts();
   const user = await createUser(accounts, { username: 'ann', email: 'ann@example.org', password: null });
   const key = await createKey(accounts, user, 'personal', { name: 'test', scopes: ['api'], expires_ms: 0 });
   const call = async (path: string, payload: object) => {

@@ -6,7 +6,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ALERTS_TOPIC } from '../../../aggregate/alerts/model/event.ts';
-import { Engine } from '../../../aggregate/engine.ts';
+import { openPipeline } from '../../../serve/compose.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { Random } from '../../support/random.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -88,7 +88,7 @@ async function verdictOf(
   marks: Senders['marks'],
 ): Promise<Verdict> {
   // The rules that the server had: what it left undecided is decided on by them.
-  const engine = await Engine.open(readConfig(server.env));
+  const engine = await openPipeline(readConfig(server.env));
   try {
     await engine.alerts();
     // What the log still held is decided on in the background.

@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
-import { Engine } from '../../../aggregate/engine.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
+import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { firing, prometheusBody } from './made.ts';
@@ -21,9 +21,9 @@ const HEAD = {
 async function withAlerts<T>(
   path: string,
   settings: Record<string, string>,
-  work: (engine: Engine, send: (body: unknown) => Promise<unknown>) => Promise<T>,
+  work: (engine: Pipeline, send: (body: unknown) => Promise<unknown>) => Promise<T>,
 ): Promise<T> {
-  const engine = await Engine.open(readConfig({ DATA_DIR: path, ...settings }));
+  const engine = await openPipeline(readConfig({ DATA_DIR: path, ...settings }));
   try {
     const alerts = await engine.alerts();
     const send = (payload: unknown) => {
@@ -36,7 +36,7 @@ async function withAlerts<T>(
   }
 }
 
-const stateOf = (engine: Engine) =>
+const stateOf = (engine: Pipeline) =>
   engine.runtime.store.rows(
     sql`SELECT iid, title, status, events, position FROM chain_metrics.alerts FINAL ORDER BY iid`,
   );
@@ -91,7 +91,7 @@ describe('replay', () => {
 
   test('keeps what people did with the alert that they meant, also when numbers change', async () => {
     using directory = temporaryDirectory();
-    const engine = await Engine.open(
+    const engine = await openPipeline(
       readConfig({ DATA_DIR: directory.path, ALERT_RETRY_WINDOW_SECONDS: '0' }),
     );
     try {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
-import { Engine } from '../../../aggregate/engine.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
+import { openPipeline } from '../../../serve/compose.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { Random } from '../../support/random.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -25,7 +25,7 @@ test.each([
     const config = readConfig({ DATA_DIR: directory.path, ALERT_OPEN_CACHED: cached });
     let stored: Alert[] = [];
     for (let life = 0; life < LIVES; life++) {
-      const engine = await Engine.open(config, { now: () => now });
+      const engine = await openPipeline(config, { clock: { now: () => now } });
       const alerts = await engine.alerts();
       for (let i = 0; i < EVENTS / LIVES; i++) {
         now += random.whole(0, 20_000);

@@ -1,12 +1,11 @@
 import type { FastifyInstance } from 'fastify';
-import { Engine } from '../../../aggregate/engine.ts';
 import type { Clock } from '../../../infra/ports.ts';
-import { buildApp } from '../../../serve/http/app.ts';
+import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
+import { buildServer } from '../../../serve/compose-server.ts';
 import type { Accounts } from '../../../serve/identity/accounts/accounts.ts';
 import { createKey } from '../../../serve/identity/accounts/keys.ts';
 import { createUser } from '../../../serve/identity/accounts/people.ts';
 import type { User } from '../../../serve/identity/accounts/tables.ts';
-import { accountsOf } from '../../../serve/identity/engine-accounts.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -34,12 +33,17 @@ export interface Source {
 
 /** The whole server on a directory of its own, spoken to without a network unless `listen` is called. */
 export class Service {
-  readonly engine: Engine;
+  readonly engine: Pipeline;
   readonly app: FastifyInstance;
   readonly accounts: Accounts;
   readonly #close: () => Promise<void>;
 
-  private constructor(engine: Engine, app: FastifyInstance, accounts: Accounts, close: () => Promise<void>) {
+  private constructor(
+    engine: Pipeline,
+    app: FastifyInstance,
+    accounts: Accounts,
+    close: () => Promise<void>,
+  ) {
     this.engine = engine;
     this.app = app;
     this.accounts = accounts;
@@ -55,10 +59,10 @@ export class Service {
       ANONYMOUS_PER_DAY: '0',
       ...settings,
     };
-    const engine = await Engine.open(readConfig(env), clock);
-    const app = await buildApp(engine);
+    const engine = await openPipeline(readConfig(env), clock ? { clock } : {});
+    const app = await buildServer(engine);
     await app.ready();
-    return new Service(engine, app, await accountsOf(engine), async () => {
+    return new Service(engine, app, engine.accounts(), async () => {
       await app.close();
       await engine.close();
       directory[Symbol.dispose]();

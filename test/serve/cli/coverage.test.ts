@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import type { Engine } from '../../../aggregate/engine.ts';
 import { readCoverage, readStatus } from '../../../aggregate/status/status.ts';
+import type { Pipeline } from '../../../serve/compose.ts';
 import { hash, madeBlock, madeEvent, madeExtrinsic } from '../../ingest/made.ts';
 import { ingestLines, openTestEngine, type TestEngine } from '../../support/engine.ts';
 
@@ -10,8 +10,8 @@ beforeAll(async () => {
 });
 afterAll(() => opened.close());
 
-const statusOf = ({ runtime, aggregator }: Engine) => readStatus(runtime, aggregator);
-const coverageOf = ({ runtime, registry }: Engine, of?: { relay_chain?: string; chain?: string }) =>
+const statusOf = ({ runtime, aggregator }: Pipeline) => readStatus(runtime, aggregator);
+const coverageOf = ({ runtime, registry }: Pipeline, of?: { relay_chain?: string; chain?: string }) =>
   readCoverage(runtime.store, registry, of);
 
 const at = (number: number, day: string | null, more: object = {}) => {

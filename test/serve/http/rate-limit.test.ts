@@ -1,17 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Engine } from '../../../aggregate/engine.ts';
-import { buildApp } from '../../../serve/http/app.ts';
+import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
+import { buildServer } from '../../../serve/compose-server.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
 const START = Date.parse('2026-03-01T12:00:10.000Z');
 const directory = temporaryDirectory();
 let now = START;
-let engine: Engine;
+let engine: Pipeline;
 
 beforeAll(async () => {
   const limits = { ANONYMOUS_PER_MINUTE: '3', ANONYMOUS_PER_DAY: '5', TRUST_PROXY: 'true' };
-  engine = await Engine.open(readConfig({ DATA_DIR: directory.path, ...limits }), { now: () => now });
+  engine = await openPipeline(readConfig({ DATA_DIR: directory.path, ...limits }), {
+    clock: { now: () => now },
+  });
 });
 afterAll(async () => {
   await engine.close();
@@ -20,7 +22,7 @@ afterAll(async () => {
 
 describe('anonymous limits', () => {
   it('count by address, tell what is left, and end with the minute and the day', async () => {
-    const app = await buildApp(engine);
+    const app = await buildServer(engine);
     const ask = (address: string) =>
       app.inject({ url: '/api/daily-tps', headers: { 'x-forwarded-for': address } });
 
@@ -50,7 +52,7 @@ describe('anonymous limits', () => {
   });
 
   it('do not stand before probes', async () => {
-    const app = await buildApp(engine);
+    const app = await buildServer(engine);
     for (let i = 0; i < 10; i++) expect((await app.inject('/health/live')).statusCode).toBe(200);
     await app.close();
   });

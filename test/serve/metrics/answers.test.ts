@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildApp } from '../../../serve/http/app.ts';
+import { buildServer } from '../../../serve/compose-server.ts';
 import { ingestLines, openTestEngine, type TestEngine } from '../../support/engine.ts';
 import { recordedLines } from '../../support/recordings.ts';
 
@@ -11,7 +11,7 @@ beforeAll(async () => {
   engine = await openTestEngine();
   await ingestLines(engine.engine, [...recordedLines('blocks'), ...recordedLines('runtime')]);
   await engine.engine.aggregator.waitUntilComputed();
-  app = await buildApp(engine.engine);
+  app = await buildServer(engine.engine);
 });
 afterAll(async () => {
   await app.close();

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Engine } from '../../../aggregate/engine.ts';
-import { buildApp } from '../../../serve/http/app.ts';
+import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
+import { buildServer } from '../../../serve/compose-server.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../support/temporary-directory.ts';
 import { ENDPOINTS, type Endpoint, OUR_PATHS, OURS_EVERYWHERE } from './endpoints.ts';
@@ -23,18 +23,18 @@ const ALICE_GENERIC = '5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY';
 type Row = Readonly<Record<string, unknown>>;
 
 let directory: TemporaryDirectory;
-let engine: Engine;
+let engine: Pipeline;
 let app: FastifyInstance;
 beforeAll(async () => {
   directory = temporaryDirectory();
   const unlimited = { ANONYMOUS_PER_MINUTE: '0', ANONYMOUS_PER_DAY: '0', LOG_LEVEL: 'silent' };
-  engine = await Engine.open(readConfig({ DATA_DIR: directory.path, ...unlimited }));
+  engine = await openPipeline(readConfig({ DATA_DIR: directory.path, ...unlimited }));
   for (const chain of [...Object.values(CHAIN_OF), 'asset-hub-polkadot', 'asset-hub-kusama']) {
     const blocks = DAYS.map((day, i) => JSON.stringify(madeBlock(100 + 10 * i, day)));
     await engine.ingest(Readable.from([Buffer.from(blocks.join('\n'))]), { name: chain });
   }
   await engine.aggregator.waitUntilComputed();
-  app = await buildApp(engine);
+  app = await buildServer(engine);
   await app.ready();
 });
 afterAll(async () => {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildApp } from '../../../serve/http/app.ts';
+import { buildServer } from '../../../serve/compose-server.ts';
 import { chart, LINES_MAX } from '../../../serve/metrics/pages/chart.ts';
 import { drawables } from '../../../serve/metrics/pages/series.ts';
 import { ingestLines, openTestEngine, type TestEngine } from '../../support/engine.ts';
@@ -56,7 +56,7 @@ describe('the first page', () => {
     engine = await openTestEngine();
     await ingestLines(engine.engine, recordedLines('runtime'));
     await engine.engine.aggregator.waitUntilComputed();
-    app = await buildApp(engine.engine);
+    app = await buildServer(engine.engine);
   });
   afterAll(async () => {
     await app.close();

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { sql } from '../../../../infra/clickhouse/sql.ts';
 import { blocks, refusedFacts } from '../../../../ingest/raw/tables.ts';
-import { buildApp } from '../../../../serve/http/app.ts';
+import { buildServer } from '../../../../serve/compose-server.ts';
 import type { InputLine } from '../../../reference/input.ts';
 import { type ShapedBlock, type ShapedEvent, shapeBlock } from '../../../reference/shaped.ts';
 import { emptyEngine, ingestLines, openTestEngine } from '../../../support/engine.ts';
@@ -24,7 +24,7 @@ export interface Served {
 
 export async function openServed(): Promise<Served> {
   const { engine, close } = await openTestEngine();
-  let app = await buildApp(engine);
+  let app = await buildServer(engine);
   // Each request from an address of its own: the limits of one reader are no matter here.
   let readers = 0;
   const rows = async (url: string) => {
@@ -63,7 +63,7 @@ export async function openServed(): Promise<Served> {
       await emptyEngine(engine);
       // Answers that were kept know nothing of it.
       await app.close();
-      app = await buildApp(engine);
+      app = await buildServer(engine);
     },
     close: async () => {
       await app.close();

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { buildApp } from '../../../../serve/http/app.ts';
+import { buildServer } from '../../../../serve/compose-server.ts';
 import { ingestLines, openTestEngine, type TestEngine } from '../../../support/engine.ts';
 import { recordedLines } from '../../../support/recordings.ts';
 import { ALICE, confirmed, standard, submitted, vote, Writer } from './story.ts';
@@ -27,7 +27,7 @@ beforeAll(async () => {
   opened = await openTestEngine();
   await ingestLines(opened.engine, [...recordedLines('runtime'), ...relay.lines, ...kusama.lines]);
   await opened.engine.aggregator.waitUntilComputed();
-  app = await buildApp(opened.engine);
+  app = await buildServer(opened.engine);
 });
 afterAll(async () => {
   await app.close();

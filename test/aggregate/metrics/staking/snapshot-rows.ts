@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { buildApp } from '../../../../serve/http/app.ts';
+import { buildServer } from '../../../../serve/compose-server.ts';
 import type { InputLine } from '../../../reference/input.ts';
 import { ingestLines, openTestEngine, type TestEngine } from '../../../support/engine.ts';
 
@@ -29,7 +29,7 @@ export interface Served {
 
 export async function serve(lines: readonly InputLine[]): Promise<Served> {
   const opened = await openTestEngine();
-  const app = await buildApp(opened.engine);
+  const app = await buildServer(opened.engine);
   const served: Served = {
     engine: opened.engine,
     app,

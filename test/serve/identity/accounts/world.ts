@@ -1,12 +1,11 @@
 import type { FastifyInstance } from 'fastify';
-import { Engine } from '../../../../aggregate/engine.ts';
 import type { KeyValue } from '../../../../infra/ports.ts';
-import { buildApp } from '../../../../serve/http/app.ts';
-import type { Accounts } from '../../../../serve/identity/accounts/accounts.ts';
+import { openPipeline, type Pipeline } from '../../../../serve/compose.ts';
+import { buildServer } from '../../../../serve/compose-server.ts';
+import { type Accounts, openAccounts } from '../../../../serve/identity/accounts/accounts.ts';
 import { createKey } from '../../../../serve/identity/accounts/keys.ts';
 import { createUser } from '../../../../serve/identity/accounts/people.ts';
 import type { Application, User } from '../../../../serve/identity/accounts/tables.ts';
-import { accountsOf } from '../../../../serve/identity/engine-accounts.ts';
 import { register } from '../../../../serve/identity/oauth/applications.ts';
 import { readConfig } from '../../../../serve/settings.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
@@ -25,7 +24,7 @@ const ENVIRONMENT = {
 /** A whole service on a directory of its own, with a clock that tests move. */
 export interface World extends AsyncDisposable {
   readonly app: FastifyInstance;
-  readonly engine: Engine;
+  readonly engine: Pipeline;
   /** The tables of the service, as another process would open them. */
   readonly accounts: Accounts;
   readonly directory: string;
@@ -47,7 +46,9 @@ export async function openWorld(settings: Record<string, string> = {}): Promise<
     ANONYMOUS_PER_DAY: '0',
     LOG_LEVEL: 'error',
   };
-  const engine = await Engine.open(readConfig({ DATA_DIR: directory.path, ...limits, ...settings }), { now });
+  const engine = await openPipeline(readConfig({ DATA_DIR: directory.path, ...limits, ...settings }), {
+    clock: { now },
+  });
   const world = await serve(engine, now, directory.path, (ms) => {
     ahead += ms;
   });
@@ -60,29 +61,22 @@ export async function openWorld(settings: Record<string, string> = {}): Promise<
 }
 
 async function serve(
-  engine: Engine,
+  engine: Pipeline,
   now: () => number,
   directory: string,
   advance: (ms: number) => void,
 ): Promise<World> {
-  const app = await buildApp(engine);
+  const app = await buildServer(engine);
   const close = () => app.close();
   const beside = (settings: Record<string, string>, keyValue = engine.runtime.keyValue) => {
     // A process holds one engine, so servers share it; all else they have for themselves.
     const env = { ...ENVIRONMENT, DATA_DIR: directory, ...settings };
-    const own: Record<PropertyKey, unknown> = {
-      config: readConfig(env),
-      runtime: { ...engine.runtime, keyValue },
-    };
-    const other = new Proxy(engine, {
-      get: (target, name) => {
-        const value: unknown = own[name] ?? Reflect.get(target, name, target);
-        return typeof value === 'function' ? value.bind(target) : value;
-      },
-    });
-    return serve(other, now, directory, advance);
+    const config = readConfig(env);
+    const runtime = { ...engine.runtime, keyValue };
+    const accounts = openAccounts({ ...runtime, settings: config });
+    return serve({ ...engine, config, runtime, accounts: () => accounts }, now, directory, advance);
   };
-  const accounts = await accountsOf(engine);
+  const accounts = engine.accounts();
   return { app, engine, accounts, directory, now, advance, beside, close, [Symbol.asyncDispose]: close };
 }
 

@@ -1,8 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { Engine } from '../../../../aggregate/engine.ts';
+import { openPipeline } from '../../../../serve/compose.ts';
 import { createUser } from '../../../../serve/identity/accounts/people.ts';
-import { accountsOf } from '../../../../serve/identity/engine-accounts.ts';
 import { register } from '../../../../serve/identity/oauth/applications.ts';
 import { readConfig } from '../../../../serve/settings.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
@@ -22,8 +21,8 @@ interface Client {
 
 /** A user, an application and codes, as they were when a server stopped. */
 async function prepared(directory: string): Promise<{ client: Client; codes: string[] }> {
-  const engine = await Engine.open(readConfig({ DATA_DIR: directory, ...LIMITS }));
-  const accounts = await accountsOf(engine);
+  const engine = await openPipeline(readConfig({ DATA_DIR: directory, ...LIMITS }));
+  const accounts = engine.accounts();
   const user = await createUser(accounts, { username: 'ada', email: '', password: PASSWORD });
   const given = { name: 'Client', redirect_uris: CALLBACK, scopes: ['api'], is_confidential: true };
   const { application, secret } = await register(accounts, user, given);

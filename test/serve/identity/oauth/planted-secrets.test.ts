@@ -2,8 +2,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Secret, TOTP } from 'otpauth';
 import { expect, test } from 'vitest';
-import { Engine } from '../../../../aggregate/engine.ts';
 import { DATABASE, ident, sql } from '../../../../infra/clickhouse/sql.ts';
+import { openPipeline } from '../../../../serve/compose.ts';
 import { readConfig } from '../../../../serve/settings.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { run, type Server, serve } from '../../cli/program.ts';
@@ -157,7 +157,7 @@ test('logs, errors, dead letters and the tables hold no secret', async () => {
 
 /** Every row of every table, as an operator would dump it. */
 async function dumps(directory: string): Promise<[string, string][]> {
-  const engine = await Engine.open(readConfig({ DATA_DIR: directory, LOG_LEVEL: 'error' }));
+  const engine = await openPipeline(readConfig({ DATA_DIR: directory, LOG_LEVEL: 'error' }));
   const { store } = engine.runtime;
   const tables = await store.rows<{ name: string }>(
     sql`SELECT name FROM system.tables WHERE database = ${DATABASE} AND engine LIKE '%MergeTree'`,

@@ -1,0 +1,21 @@
+import type { Clock, Store } from '../../infra/ports.ts';
+import { chains } from '../raw/tables.ts';
+import type { Registry } from './registry.ts';
+
+/** Writes the registry into its table, for joins. Every start writes it, since `CHAINS_FILE` may have changed. */
+export async function writeRegistry(store: Store, clock: Clock, registry: Registry): Promise<void> {
+  const revision = clock.now();
+  await store.insert(
+    chains,
+    registry.chains.map((chain) => ({
+      relay_chain: chain.relay_chain,
+      chain: chain.name,
+      token: chain.token,
+      decimals: chain.decimals,
+      prefix: chain.ss58_prefix,
+      role: chain.role,
+      block_times: chain.block_times,
+      revision,
+    })),
+  );
+}

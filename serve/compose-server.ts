@@ -1,0 +1,81 @@
+import cors from '@fastify/cors';
+import type { FastifyInstance } from 'fastify';
+import { checkReadiness } from '../infra/readiness.ts';
+import { serveAlerts } from './alerts/routes.ts';
+import type { Pipeline } from './compose.ts';
+import { createApp } from './http/app.ts';
+import { serveHealth } from './http/health.ts';
+import { serveDocs } from './http/openapi.ts';
+import { buildProbes } from './http/operator-app.ts';
+import { servePrometheusMetrics } from './http/prometheus-metrics.ts';
+import { limitAnonymous } from './http/rate-limit.ts';
+import { startAccountMaintenance } from './identity/accounts/maintenance.ts';
+import { authenticateCallers, hideAccessToken } from './identity/authentication.ts';
+import { serveOAuth } from './identity/oauth/routes.ts';
+import { serveConsole } from './identity/pages/routes.ts';
+import { serveCatalogue } from './metrics/catalogue.ts';
+import { serveHome } from './metrics/pages/home.ts';
+import { serveMetrics } from './metrics/routes.ts';
+
+/** Registers the routes of all domains; the caller listens, or injects requests. */
+export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> {
+  const { config, runtime, registry, aggregator, loader } = pipeline;
+  const sources = { ...runtime, registry, aggregator, versions: aggregator, settings: config };
+  const accounts = pipeline.accounts();
+  const app = await createApp(config, hideAccessToken);
+  await serveDocs(app);
+  await serveHealth(app, () => checkReadiness(runtime));
+  await servePrometheusMetrics(app, { ...sources, loads: () => loader.loads });
+  startAccountMaintenance(app, accounts);
+  await serveConsole(app, accounts);
+  await serveHome(app, sources, accounts);
+  await serveOAuth(app, accounts);
+  await serveAlerts(app, pipeline, accounts);
+  await app.register(async (api) => {
+    await api.register(cors, { origin: '*', methods: ['GET', 'HEAD'], exposedHeaders: EXPOSED });
+    api.addHook('onRequest', (_request, reply, next) => {
+      reply.header('x-content-type-options', 'nosniff');
+      reply.header('x-attribution', ATTRIBUTION);
+      next();
+    });
+    authenticateCallers(api, accounts);
+    await limitAnonymous(api, sources);
+    await serveMetrics(api, sources);
+    await serveCatalogue(api, sources);
+  });
+  return app;
+}
+
+/** The server of a process without the role `serve`: probes and its Prometheus metrics. */
+export function buildOperatorServer({
+  config,
+  runtime,
+  aggregator,
+  loader,
+}: Pipeline): Promise<FastifyInstance> {
+  return buildProbes({
+    ...runtime,
+    aggregator,
+    settings: config,
+    ready: () => checkReadiness(runtime),
+    loads: () => loader.loads,
+  });
+}
+
+/** Public use of the data requires that its source is named. */
+const ATTRIBUTION = 'Chain Metrics';
+
+/** Headers that pages of other origins may read. */
+const EXPOSED = [
+  'X-Attribution',
+  'ETag',
+  'Link',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'X-Coverage',
+  'X-Data-As-Of',
+  'X-Data-Lag-Seconds',
+  'X-Provisional-From',
+  'X-Truncated',
+];

@@ -1,0 +1,183 @@
+import type { Readable } from 'node:stream';
+import { alertTables } from '../aggregate/alerts/model/tables.ts';
+import { AlertPipeline } from '../aggregate/alerts/pipeline.ts';
+import { materializedMetrics } from '../aggregate/metrics/index.ts';
+import { Aggregator } from '../aggregate/runner/aggregator.ts';
+import { computedWindows, ledgerTables, resetWatermark, watermarks } from '../aggregate/runner/ledger.ts';
+import { applySchema, type Schema } from '../infra/clickhouse/schema.ts';
+import { sql } from '../infra/clickhouse/sql.ts';
+import { Locks, Mutex } from '../infra/coordination/lock.ts';
+import { openRuntime } from '../infra/open-runtime.ts';
+import type { Clock, Runtime, Store } from '../infra/ports.ts';
+import { type Registry, readRegistry } from '../ingest/chains/registry.ts';
+import { writeRegistry } from '../ingest/chains/registry-table.ts';
+import { Loader, TOPICS } from '../ingest/loader.ts';
+import { type IngestOptions, type IngestSummary, publish } from '../ingest/log/publish.ts';
+import { dirtyDays, rawTables } from '../ingest/raw/tables.ts';
+import { blockLandingTables, blockViews } from '../ingest/raw/views/blocks.ts';
+import { snapshotsIn, snapshotViews } from '../ingest/raw/views/snapshots.ts';
+import { projectTables } from './alerts/projects/tables.ts';
+import { type Accounts, openAccounts } from './identity/accounts/accounts.ts';
+import { accountTables } from './identity/accounts/tables.ts';
+import type { Config } from './settings.ts';
+
+// The composition root of a process: every domain is constructed here, and only here, for a profile and a set of roles.
+
+/** Every table and view of the product. */
+export const schema: Schema = {
+  tables: [
+    ...rawTables,
+    ...blockLandingTables,
+    snapshotsIn,
+    ...ledgerTables,
+    ...alertTables,
+    ...accountTables,
+    ...projectTables,
+  ],
+  derived: materializedMetrics.map((metric) => metric.table),
+  views: [...blockViews, ...snapshotViews],
+  forget: (store, table) => resetWatermark(store, table.name),
+};
+
+/** The roles of a process. The embedded profile is one process with all of them. */
+export const PROCESS_ROLES = ['ingest', 'load', 'work', 'serve'] as const;
+export type ProcessRole = (typeof PROCESS_ROLES)[number];
+export const ALL_ROLES: ReadonlySet<ProcessRole> = new Set(PROCESS_ROLES);
+
+/** How long a server may answer with the version of a metric that another process has replaced. */
+const VERSIONS_MS = 50;
+
+/** The constructed parts of a process. The command line and the HTTP server take from it what they pass on. */
+export interface Pipeline {
+  readonly config: Config;
+  readonly runtime: Runtime;
+  readonly registry: Registry;
+  readonly loader: Loader;
+  readonly aggregator: Aggregator;
+  /** Publishes one source to the log; returns when every line is durable, loaded or not. */
+  ingest(source: Readable, options: IngestOptions): Promise<IngestSummary>;
+  /** Resolves when everything that was published before is in the raw tables. */
+  waitUntilLoaded(): Promise<void>;
+  /** Resolves when everything that was published before is loaded and computed. */
+  waitUntilComputed(): Promise<void>;
+  /** The alert pipeline, started at the first call: only servers and operators of alerts need it. */
+  alerts(): Promise<AlertPipeline>;
+  /** The identity domain, opened at the first call: it creates the secrets key when there is none. */
+  accounts(): Accounts;
+  close(): Promise<void>;
+}
+
+export interface PipelineOptions {
+  readonly clock?: Clock;
+  readonly roles?: ReadonlySet<ProcessRole>;
+}
+
+/** Opens the ports, applies the schema, constructs the domains and starts the roles. */
+export async function openPipeline(
+  config: Config,
+  { clock, roles = ALL_ROLES }: PipelineOptions = {},
+): Promise<Pipeline> {
+  const registry = readRegistry(config);
+  const runtime = await openRuntime(config, Object.values(TOPICS), clock);
+  try {
+    await applyWholeSchema(runtime, config);
+    await writeRegistry(runtime.store, runtime.clock, registry);
+    const pipeline = await construct(config, runtime, registry, roles);
+    if (roles.has('load')) await pipeline.loader.start();
+    const { aggregator } = pipeline;
+    await (roles.has('work') ? aggregator.start() : aggregator.followVersions(roles.has('serve')));
+    return pipeline;
+  } catch (error) {
+    await runtime.close();
+    throw error;
+  }
+}
+
+async function applyWholeSchema({ store, keyValue }: Runtime, config: Config): Promise<void> {
+  const tableSettings = config.STORE_FSYNC ? ['fsync_after_insert = 1', 'fsync_part_directory = 1'] : [];
+  const locks = new Locks(keyValue, { ttlMs: config.LEASE_MS });
+  await locks.run('schema', () => applySchema(store, schema, tableSettings));
+}
+
+async function construct(
+  config: Config,
+  runtime: Runtime,
+  registry: Registry,
+  roles: ReadonlySet<ProcessRole>,
+): Promise<Pipeline> {
+  const { store, log, keyValue, clock } = runtime;
+  const numbers = await runtime.openSequence(() => newestNumber(store));
+  const gate = new Mutex();
+  const shared = { sweepMs: config.SWEEP_SECONDS * 1000, versionsMs: VERSIONS_MS };
+  const aggregator = new Aggregator({
+    runtime,
+    numbers,
+    gate,
+    concurrency: config.WORK_CONCURRENCY,
+    leaseMs: config.LEASE_MS,
+    ...(runtime.isShared ? { shared } : {}),
+  });
+  const loader = new Loader({
+    runtime,
+    registry,
+    numbers,
+    gate,
+    leaseMs: config.LEASE_MS,
+    deadLetterBytes: config.DEAD_LETTER_BYTES_MAX,
+    onTouched: () => aggregator.requestRound(),
+  });
+  const waitUntilLoaded = async () => {
+    for (const topic of Object.values(TOPICS)) await log.waitUntilConsumed(topic, 'load');
+  };
+  const alerts = once(() => AlertPipeline.start(runtime, config, roles.has('serve')));
+  return {
+    config,
+    runtime,
+    registry,
+    loader,
+    aggregator,
+    ingest: (source, options) => publish(runtime, registry, source, options, publishLimits(config, runtime)),
+    waitUntilLoaded,
+    waitUntilComputed: async () => {
+      await waitUntilLoaded();
+      await aggregator.waitUntilComputed();
+    },
+    alerts,
+    accounts: once(() => openAccounts({ store, keyValue, clock, settings: config })),
+    close: async () => {
+      aggregator.stop();
+      await (await alerts.made)?.stop();
+      await runtime.close();
+    },
+  };
+}
+
+/** A line must fit into one message of the log. */
+function publishLimits(config: Config, { log }: Runtime) {
+  const isMessageSmaller = log.messageBytesMax < config.LINE_BYTES_MAX;
+  return {
+    batchBytes: config.BATCH_BYTES,
+    lineBytes: Math.min(config.LINE_BYTES_MAX, log.messageBytesMax),
+    lineSetting: isMessageSmaller ? 'KAFKA_MESSAGE_BYTES' : 'LINE_BYTES_MAX',
+    deadLetterBytes: config.DEAD_LETTER_BYTES_MAX,
+  };
+}
+
+/** The highest number of the sequence that is stored. */
+async function newestNumber(store: Store): Promise<bigint> {
+  const [row] = await store.rows<{ newest: string }>(
+    sql`SELECT toString(greatest((SELECT max(sequence) FROM ${dirtyDays}), (SELECT max(version) FROM ${computedWindows}),
+      (SELECT max(sequence) FROM ${watermarks}))) AS newest`,
+  );
+  return BigInt(row?.newest ?? 0);
+}
+
+/** A value that is made at the first call; `made` is undefined until then. */
+function once<Value>(make: () => Value): (() => Value) & { readonly made: Value | undefined } {
+  let made: Value | undefined;
+  const get = () => {
+    made ??= make();
+    return made;
+  };
+  return Object.defineProperty(get, 'made', { get: () => made }) as typeof get & { made: Value | undefined };
+}
