@@ -5,47 +5,48 @@ import { type Table, table } from '../infra/clickhouse/table.ts';
 import type { Window } from '../ingest/raw/canonical.ts';
 
 /**
- * How wide a recomputed window is: days, months, or everything of a relay chain at once, where an entity's life
- * may span years.
+ * What a window covers: days, months, or the whole history of a relay chain, for metrics whose entities may change
+ * over years.
  */
 export type WindowSize = 'daily' | 'monthly' | 'whole';
 
 /**
- * Which days a touched day changes, before `reach` is added: itself; or also the empty days beside it and the
- * next day with blocks, whose first block is judged against its last; or everything from it on.
+ * The days that a dirty day invalidates, before `lookbackDays` widens them: `day`, itself; `neighbours`, also the
+ * empty days before and after it and the next day with blocks, whose first block is compared with its last block;
+ * `onward`, itself and all later days.
  */
 export type InvalidationScope = 'day' | 'neighbours' | 'onward';
 
 export type Relay = 'polkadot' | 'kusama' | 'westend' | 'solo';
 export const SERVED_RELAYS: readonly Relay[] = ['polkadot', 'kusama', 'solo'];
 
-/** One path under which a metric is asked for. */
+/** One path of the API that serves a metric. */
 export interface MetricEndpoint<C extends Columns = Columns> {
   readonly path: string;
   readonly summary: string;
-  /** Relay chains that the path serves; others are refused. */
+  /** Relay chains that the path serves; it refuses others. */
   readonly relays: readonly Relay[];
-  /** Which of these two parameters the path has; both when absent. */
+  /** The parameters of these two that the path has; both when absent. */
   readonly takes?: readonly ('relay_chain' | 'chain')[];
-  /** What an omitted relay chain or chain means, where it is not "all of them". */
+  /** The values of an omitted relay chain and chain, where they are not "all". */
   readonly defaults?: { readonly relay_chain: Relay; readonly chain?: string };
   readonly dates?: {
-    /** Null where the dates are accepted and change nothing. */
+    /** Null where the path accepts dates and ignores them. */
     readonly column: (keyof C & string) | null;
     /** Rows before this day are never served. */
     readonly floor?: string;
     readonly required: boolean;
   };
   readonly filters?: Readonly<Record<string, Filter>>;
-  /** Rows of one answer when the reader names no limit; without it, all of them. */
+  /** Whether a response has a limited number of rows by default; otherwise it has all rows. */
   readonly listed?: boolean;
-  /** The order of this path's answers, where it is not the metric's. */
+  /** The order of the rows, where it is not that of the metric. */
   readonly order?: readonly Ordering[];
 }
 
 /**
- * A parameter besides relay chain, chain and dates: its schema and the condition that it becomes. An array schema
- * makes it a repeated parameter, whose values are alternatives.
+ * A query parameter besides relay chain, chain and dates: its schema, and the SQL condition for a value. An array
+ * schema makes it a repeatable parameter: a row matches when it matches any of the values.
  */
 export interface Filter {
   readonly schema: z.ZodType;
@@ -59,29 +60,29 @@ interface Definition<C extends Columns> {
   readonly record: string;
   readonly doc: string;
   readonly columns: C;
-  /** Columns that later computations need and no reader sees, with their ClickHouse types. */
+  /** Columns that other metrics read and the API does not serve, with their ClickHouse types. */
   readonly internal?: Readonly<Record<string, string>>;
-  /** Columns that make a row unique, internal ones included. */
+  /** Columns that identify a row, internal ones included. */
   readonly key: readonly string[];
-  /** The order of an answer; the key when absent. */
+  /** The order of the rows of a response; the key when absent. */
   readonly order?: readonly Ordering[];
-  /** Which rows an answer may hold, where the table has more; `chain` is the one that is asked for, if any. */
+  /** The condition for rows that the API serves, where the table has more; `chain` is the requested chain, if any. */
   readonly served?: (chain: string | undefined) => Sql;
   readonly endpoints: readonly MetricEndpoint<C>[];
 }
 
 export interface MaterializedMetric<C extends Columns = Columns> extends Definition<C> {
   readonly materialized: WindowSize;
-  /** Days after a changed day whose rows depend on it, itself included. */
+  /** Days of history that a row is computed from, its own day included: a dirty day invalidates so many days. */
   readonly lookbackDays: number;
   readonly invalidationScope: InvalidationScope;
-  /** Days with data in one window at most, where so much is folded of each that the usual number is too many. */
+  /** Days with data in one window at most, where a day has so many facts that the planner's limit is too high. */
   readonly daysMax?: number;
-  /** The column that says which window a row belongs to; none where the window is everything. */
+  /** The column that assigns a row to a window; null where the window is the whole history. */
   readonly period: (keyof C & string) | null;
-  /** The rows of a window; with a fold, the facts that it is given. */
+  /** The rows of a window; with a fold, its facts. */
   readonly select: (window: Window) => Sql;
-  /** State machines that SQL would hide: a pure function from ordered facts to rows of all columns. */
+  /** A pure function from ordered facts to rows of all columns, for state machines that are hard to read in SQL. */
   readonly fold?: (facts: readonly never[], window: Window) => readonly Readonly<Record<string, unknown>>[];
   readonly table: Table;
   readonly name: string;
@@ -89,23 +90,25 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
 
 export interface ViewMetric<C extends Columns = Columns> extends Definition<C> {
   readonly materialized: false;
-  /** All rows, or those of one chain where the path has a default chain. */
+  /** All rows, or those of one chain where the endpoint has a default chain. */
   readonly select: (of: { relay_chain: string; chain: string }) => Sql;
   readonly name: string;
 }
 
 export type Metric = MaterializedMetric | ViewMetric;
 
-type Given<M> = Omit<M, 'table' | 'name'>;
+type Declared<M> = Omit<M, 'table' | 'name'>;
 
-/** Any window shows what a metric reads and how. */
+/** The statements of all windows read the same tables: any window shows them. */
 const ANY_WINDOW: Window = { relay_chain: 'polkadot', from: '2020-01-01', until: '2020-01-02' };
 
-/** A metric that is computed ahead, window by window, into a table of its own name. */
-export function metric<const C extends Columns>(given: Given<MaterializedMetric<C>>): MaterializedMetric {
-  const name = snake(given.record);
-  const erased = given as unknown as Given<MaterializedMetric>;
-  const served = Object.entries(given.columns).map(([column, schema]) => [
+/** Declares a metric that is materialized, window by window, in a table of its own name. */
+export function metric<const C extends Columns>(
+  declared: Declared<MaterializedMetric<C>>,
+): MaterializedMetric {
+  const name = snake(declared.record);
+  const erased = declared as unknown as Declared<MaterializedMetric>;
+  const served = Object.entries(declared.columns).map(([column, schema]) => [
     column,
     clickhouseType(schema as Column),
   ]);
@@ -115,24 +118,29 @@ export function metric<const C extends Columns>(given: Given<MaterializedMetric<
     table: table({
       name,
       recipe: `${erased.select(ANY_WINDOW).text}${erased.fold ?? ''}`,
-      doc: given.doc,
-      columns: { ...Object.fromEntries(served), ...given.internal, version: 'UInt64', is_deleted: 'UInt8' },
+      doc: declared.doc,
+      columns: {
+        ...Object.fromEntries(served),
+        ...declared.internal,
+        version: 'UInt64',
+        is_deleted: 'UInt8',
+      },
       engine: 'ReplacingMergeTree(version, is_deleted)',
-      orderBy: given.key,
+      orderBy: declared.key,
     }),
   };
 }
 
-/** A metric that is computed when it is read. */
-export function viewMetric<const C extends Columns>(given: Given<ViewMetric<C>>): ViewMetric {
-  return { ...(given as unknown as Given<ViewMetric>), name: snake(given.record) };
+/** Declares a metric that is a view: its rows are computed by each query. */
+export function viewMetric<const C extends Columns>(declared: Declared<ViewMetric<C>>): ViewMetric {
+  return { ...(declared as unknown as Declared<ViewMetric>), name: snake(declared.record) };
 }
 
 export function snake(record: string): string {
   return record.replace(/(?<!^)([A-Z])/g, '_$1').toLowerCase();
 }
 
-/** What a kept metric reads: raw streams by their table, and other metrics. */
+/** The tables that a materialized metric reads: raw tables, and those of other metrics. */
 export function dependencies(metric: MaterializedMetric): ReadonlySet<string> {
   return metric.select(ANY_WINDOW).tables;
 }

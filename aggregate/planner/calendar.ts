@@ -5,23 +5,23 @@ import { chainDay } from '../metrics/activity/chain-day.ts';
 import type { PlanInput } from './plan.ts';
 
 const DAYS_MAX = 92;
-/** What one statement may look at: the ranks of so many blocks are a few tens of megabytes. */
+/** Blocks that one statement may read: their ranks take a few tens of megabytes. */
 const BLOCKS_MAX = 500_000;
 
-/** What a plan must know of the store besides the touches. */
+/** The part of a plan's input that is read from the store, besides the dirty days. */
 export type Calendar = Pick<PlanInput, 'days' | 'snapshotDays' | 'daysMax'>;
-type DaysOf = { readonly key: string; readonly days: string[] };
-const byKey = (rows: readonly DaysOf[]) => new Map(rows.map(({ key, days }) => [key, days]));
+type DaysByKey = { readonly key: string; readonly days: string[] };
+const byKey = (rows: readonly DaysByKey[]) => new Map(rows.map(({ key, days }) => [key, days]));
 
-/** The days that there are, and how many of them one window may hold. */
+/** Reads the days with data, and estimates how many of them one window may have. */
 export async function readCalendar(store: Store): Promise<Calendar> {
   const days = sql`arrayMap(d -> toString(d), groupArray(day)) AS days`;
   const [withBlocks, withSnapshots, [size]] = await Promise.all([
-    store.rows<DaysOf>(sql`SELECT concat(relay_chain, '/', chain) AS key, ${days}
+    store.rows<DaysByKey>(sql`SELECT concat(relay_chain, '/', chain) AS key, ${days}
         FROM (SELECT relay_chain, chain, date AS day FROM ${chainDay.table} FINAL) GROUP BY key`),
-    store.rows<DaysOf>(sql`SELECT relay_chain AS key, ${days}
+    store.rows<DaysByKey>(sql`SELECT relay_chain AS key, ${days}
         FROM (SELECT DISTINCT relay_chain, day FROM ${dirtyDays} WHERE stream = 'snapshots' AND pallet = '') GROUP BY key`),
-    // The same height loaded twice counts twice until its rows are merged: an estimate is enough here.
+    // Without FINAL, a height that was loaded twice counts twice until its rows are merged: an estimate is enough.
     store.rows<{ blocks: number; days: number }>(sql`SELECT (SELECT count() FROM ${blocks}) AS blocks,
         (SELECT uniqExact(relay_chain, day) FROM ${dirtyDays} WHERE stream = 'blocks' AND pallet = '') AS days`),
   ]);

@@ -2,7 +2,7 @@ import { dependencyOn, type Window } from '../../ingest/raw/canonical.ts';
 import { ANY_PALLET } from '../../ingest/raw/tables.ts';
 import { dependencies, type InvalidationScope, type MaterializedMetric } from '../metric.ts';
 
-/** A day of a chain that a stream changed. `stream` is the raw stream's name; `pallet` narrows what it changed. */
+/** A day of a chain whose raw data changed in `stream`; `pallet` narrows the change to the facts of one pallet. */
 export interface DirtyDay {
   readonly stream: string;
   readonly pallet: string;
@@ -11,7 +11,7 @@ export interface DirtyDay {
   readonly day: string;
 }
 
-/** What the planner must know of the store: the days of each chain that have blocks. */
+/** Days with blocks by `relay chain/chain`. */
 export type DaysWithBlocks = ReadonlyMap<string, readonly string[]>;
 
 export interface PlannedWindow extends Window {
@@ -20,7 +20,7 @@ export interface PlannedWindow extends Window {
   readonly level: number;
 }
 
-/** Which raw tables belong to which stream: a touch of the stream is a change of its tables. */
+/** The raw tables of each stream: a dirty day of the stream is a change of all of them. */
 export type StreamTables = Readonly<Record<string, readonly string[]>>;
 
 export interface PlanInput {
@@ -28,10 +28,10 @@ export interface PlanInput {
   readonly metrics: readonly MaterializedMetric[];
   readonly streams: StreamTables;
   readonly days: DaysWithBlocks;
-  /** Days of each relay chain that snapshots tell of. */
+  /** Days with snapshots by relay chain. */
   readonly snapshotDays: ReadonlyMap<string, readonly string[]>;
   readonly relays: readonly string[];
-  /** Days with data in the widest window that is computed at once. */
+  /** Days with data in one window at most. */
   readonly daysMax: number;
 }
 
@@ -42,42 +42,37 @@ export const dayNumber = (day: string): number => Date.parse(`${day}T00:00:00Z`)
 export const dayOfNumber = (number: number): string => new Date(number * DAY_MS).toISOString().slice(0, 10);
 
 /**
- * Turns touched days into the windows to compute: for each metric the days its own streams touched, the windows
- * of the metrics it reads, and everything that they reach. Pure: the same input gives the same plan.
+ * Plans the windows that dirty days invalidate: for each metric the dirty days of the streams that it reads and the
+ * windows of the metrics that it reads, widened by its scope and its lookback. Pure: equal input gives an equal plan.
  */
 export function plan(input: PlanInput): PlannedWindow[] {
   const ordered = byLevel(input.metrics);
   return input.relays.flatMap((relay) => {
     const neighbours = chainDays(input, relay);
-    const stated = (input.snapshotDays.get(relay) ?? []).map(dayNumber);
-    const all = [...new Set([...neighbours.values(), stated].flat())].sort((a, b) => a - b);
+    const snapshotDays = (input.snapshotDays.get(relay) ?? []).map(dayNumber);
+    const all = [...new Set([...neighbours.values(), snapshotDays].flat())].sort((a, b) => a - b);
     const last = all.at(-1);
     if (last === undefined) return [];
     const ranges = new Map<string, Range[]>();
     return ordered.flatMap(({ metric, reads, level }) => {
       const own = input.dirtyDays
-        .filter((touch) => wakes(touch, reads, input.streams[touch.stream] ?? []) && concerns(touch, relay))
-        .map((touch) =>
-          invalidationScope(
-            metric.invalidationScope,
-            dayNumber(touch.day),
-            neighbours.get(touch.chain) ?? all,
-            last,
-          ),
+        .filter((day) => invalidates(day, reads, input.streams[day.stream] ?? []) && isOfRelay(day, relay))
+        .map(({ day, chain }) =>
+          inScope(metric.invalidationScope, dayNumber(day), neighbours.get(chain) ?? all, last),
         );
-      // Who looks at neighbours looks at raw blocks: the touches of each chain say more than windows of all.
+      // Metrics of this scope read raw blocks: the dirty days of one chain are narrower than windows of all chains.
       const inherited =
         metric.invalidationScope === 'neighbours'
           ? []
           : [...reads]
               .flatMap((table) => ranges.get(table) ?? [])
               .map(([a, b]): Range => (metric.invalidationScope === 'onward' ? [a, last] : [a, b]));
-      // Beyond the last day with data nothing can depend on anything.
-      const reached = [...own, ...inherited]
+      // After the last day with data there are no rows to invalidate.
+      const invalid = [...own, ...inherited]
         .map(([a, b]): Range => [a, Math.min(b + metric.lookbackDays - 1, last)])
         .filter(([a, b]) => a <= b);
       const merged = merge(
-        reached.map(metric.materialized === 'monthly' ? wholeMonths : (range) => range),
+        invalid.map(metric.materialized === 'monthly' ? wholeMonths : (range) => range),
         all,
       );
       ranges.set(metric.name, merged);
@@ -85,7 +80,7 @@ export function plan(input: PlanInput): PlannedWindow[] {
         return merged.length === 0 ? [] : [{ ...EVERYTHING, metric: metric.name, relay_chain: relay, level }];
       return merged
         .flatMap((range) =>
-          cut(
+          split(
             range,
             all,
             metric.materialized === 'monthly'
@@ -104,10 +99,10 @@ export function plan(input: PlanInput): PlannedWindow[] {
   });
 }
 
-/** The window of a metric whose entities may live for years: every day that the store's calendar holds. */
+/** The window of a metric over the whole history: every value of the type `Date`. */
 export const EVERYTHING = { from: '1970-01-01', until: '2149-06-06' } as const;
 
-/** Metrics after those they read, with their distance from the raw tables. */
+/** Metrics after those that they read, with their distance from the raw tables. */
 export function byLevel(
   metrics: readonly MaterializedMetric[],
 ): { metric: MaterializedMetric; reads: ReadonlySet<string>; level: number }[] {
@@ -134,23 +129,23 @@ export function byLevel(
 }
 
 /** Prices belong to a token, not to the chain that they were recorded under. */
-const concerns = (touch: DirtyDay, relay: string) => touch.stream === 'prices' || touch.relay_chain === relay;
+const isOfRelay = (day: DirtyDay, relay: string) => day.stream === 'prices' || day.relay_chain === relay;
 
-function wakes({ pallet }: DirtyDay, reads: ReadonlySet<string>, tables: readonly string[]): boolean {
+function invalidates({ pallet }: DirtyDay, reads: ReadonlySet<string>, tables: readonly string[]): boolean {
   const isOfPallets = pallet !== '' && pallet !== ANY_PALLET;
   if (isOfPallets) return reads.has(dependencyOn(pallet));
   if (tables.some((table) => reads.has(table))) return true;
   return pallet === ANY_PALLET && palletsIn(reads).length > 0;
 }
 
-/** Pallets that a metric reads where it reads nothing else of blocks. */
+/** The pallets by which a metric depends on blocks, where it reads only facts of these pallets. */
 export const palletsIn = (reads: ReadonlySet<string>): string[] =>
   [...reads]
     .filter((table) => table.startsWith(dependencyOn('')))
     .map((table) => table.slice(dependencyOn('').length));
 
-/** The days of each chain of a relay: those with blocks, and those touched now. */
-function chainDays({ days, dirtyDays: touches }: PlanInput, relay: string): Map<string, number[]> {
+/** Days by chain of a relay chain: those with blocks, and those whose blocks are dirty. */
+function chainDays({ days, dirtyDays }: PlanInput, relay: string): Map<string, number[]> {
   const known = new Map<string, Set<number>>();
   const add = (chain: string, day: string) =>
     known.set(chain, (known.get(chain) ?? new Set()).add(dayNumber(day)));
@@ -158,20 +153,15 @@ function chainDays({ days, dirtyDays: touches }: PlanInput, relay: string): Map<
     const [of, chain] = key.split('/') as [string, string];
     if (of === relay) for (const day of list) add(chain, day);
   }
-  for (const touch of touches) {
-    if (touch.stream === 'blocks' && touch.relay_chain === relay) add(touch.chain, touch.day);
+  for (const { stream, relay_chain, chain, day } of dirtyDays) {
+    if (stream === 'blocks' && relay_chain === relay) add(chain, day);
   }
   return new Map([...known].map(([chain, set]) => [chain, [...set].sort((a, b) => a - b)]));
 }
 
-function invalidationScope(
-  kind: InvalidationScope,
-  day: number,
-  days: readonly number[],
-  last: number,
-): Range {
-  if (kind === 'onward') return [day, Math.max(day, last)];
-  if (kind === 'day') return [day, day];
+function inScope(scope: InvalidationScope, day: number, days: readonly number[], last: number): Range {
+  if (scope === 'onward') return [day, Math.max(day, last)];
+  if (scope === 'day') return [day, day];
   const before = days.findLast((other) => other < day);
   const after = days.find((other) => other > day);
   return [before === undefined ? day : before + 1, after ?? day];
@@ -186,7 +176,7 @@ function wholeMonths([a, b]: Range): Range {
   ];
 }
 
-/** Joins ranges that overlap, touch, or have no day with data between them: one statement costs less than two. */
+/** Joins ranges that overlap, adjoin, or have no day with data between them: one statement costs less than two. */
 function merge(ranges: readonly Range[], days: readonly number[]): Range[] {
   const merged: [number, number][] = [];
   for (const [a, b] of [...ranges].sort((x, y) => x[0] - y[0] || x[1] - y[1])) {
@@ -208,8 +198,8 @@ function anyBetween(sorted: readonly number[], after: number, before: number): b
   return low < sorted.length && (sorted[low] as number) < before;
 }
 
-/** Pieces with at most so many days of data: empty stretches cost nothing and are not cut. */
-function cut([a, b]: Range, days: readonly number[], daysMax: number): Range[] {
+/** Splits a range into ranges of at most `daysMax` days with data; days without data cost nothing. */
+function split([a, b]: Range, days: readonly number[], daysMax: number): Range[] {
   const inside = days.filter((day) => day >= a && day <= b);
   const starts = inside.filter((_, i) => i > 0 && i % daysMax === 0);
   return [a, ...starts].map(

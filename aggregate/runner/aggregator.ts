@@ -1,207 +1,199 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { sql } from '../../infra/clickhouse/sql.ts';
 import { type Lease, Locks, type Mutex } from '../../infra/coordination/lock.ts';
 import type { FailedJob, Numbers, Runtime } from '../../infra/ports.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/registry.ts';
 import { LOADING } from '../../ingest/loader.ts';
-import {
-  ANY_PALLET,
-  blocks,
-  calls,
-  dirtyDays,
-  events,
-  extrinsics,
-  prices,
-  snapshots,
-} from '../../ingest/raw/tables.ts';
-import { dependencies, type MaterializedMetric } from '../metric.ts';
+import type { MaterializedMetric } from '../metric.ts';
 import { materializedMetrics } from '../metrics/index.ts';
 import { type Calendar, readCalendar } from '../planner/calendar.ts';
-import { type DirtyDay, type PlannedWindow, palletsIn, plan, type StreamTables } from '../planner/plan.ts';
-import { readWatermarks, watermarks } from './ledger.ts';
-import { MetricVersions } from './versions.ts';
+import { type DirtyDay, type PlannedWindow, plan } from '../planner/plan.ts';
 import {
-  InProcessExecutor,
-  QueuedExecutor,
-  STOPPED,
-  WINDOWS,
-  type WindowExecutor,
-} from './window-executor.ts';
+  hasDirtyDays,
+  type NumberedDirtyDay,
+  palletsOf,
+  readDaysToRebuild,
+  readDirtyDays,
+  STREAM_TABLES,
+} from './dirty-days.ts';
+import { InProcessExecutor } from './in-process-executor.ts';
+import { readWatermarks, watermarks } from './ledger.ts';
+import { QueuedExecutor } from './queued-executor.ts';
+import { MetricVersions } from './versions.ts';
+import { STOPPED, type WindowExecutor } from './window-executor.ts';
 
-export const STREAM_TABLES: StreamTables = {
-  blocks: [blocks.name, extrinsics.name, events.name, calls.name],
-  snapshots: [snapshots.name],
-  prices: [prices.name],
-};
-
-const QUEUE = 'compute';
-/** Windows of the computation that runs; of none when nothing does. */
+/** Windows of the round or rebuild that runs; both are 0 when none runs. */
 export interface ComputeProgress {
   readonly done: number;
   readonly total: number;
 }
-const NOTHING: ComputeProgress = { done: 0, total: 0 };
+const IDLE: ComputeProgress = { done: 0, total: 0 };
 
-const ROUND = 'round';
-const NOT_ALONE = 'another process may have planned meanwhile';
-const SETTLED = 'settled';
+const ROUND_QUEUE = 'compute';
+/** One id for all requests, so that a request joins the one that waits. Data directories may store a job of this id. */
+const ROUND_JOB = 'touched';
+const ROUND_LOCK = 'round';
+const ROUND_LOCK_LOST = 'another process may have planned meanwhile';
+/** Key of the number up to which the last round has computed every load. */
+const COMPUTED_UP_TO = 'computed_up_to';
 const LOADING_POLL_MS = 20;
-const SETTLED_POLL_MS = 10;
-/** After so long without an answer a round is asked for again: the first wish may have been forgotten. */
-const ASK_AGAIN_MS = 2000;
-/** While a computation fails for good, it is not begun again with every sweep. */
+const COMPUTED_POLL_MS = 10;
+/** A queue may lose a request: the process that waits for the round repeats it after this time. */
+const REQUEST_RETRY_MS = 2000;
+/** While rounds fail, the sweep requests one only so often. */
 const SWEEP_FAILED_MS = 60_000;
+
+/**
+ * The one difference between the profiles in this area. A single process learns of every load and of every computed
+ * window by a function call. Where several processes share a store, windows are jobs of a queue, and each process
+ * polls for what the others have loaded and computed.
+ */
+export interface SharedCompute {
+  /** Between two looks for dirty days whose round was not requested. */
+  readonly sweepMs: number;
+  /** Between two looks for versions that other processes have computed. */
+  readonly versionsMs: number;
+}
 
 export interface AggregatorOptions {
   readonly runtime: Runtime;
   readonly numbers: Numbers;
-  /** Held while a batch of this process is half loaded: rounds that look between two batches do less twice. */
+  /** Locked while the loader of this process writes a batch: a round between two batches computes fewer days twice. */
   readonly gate: Mutex;
   readonly concurrency: number;
   readonly leaseMs: number;
-  /** Whether other processes load and compute too, and how often to look for what they did. */
-  readonly shared?: { readonly sweepMs: number; readonly versionsMs: number };
+  /** Given where other processes load and compute on the same store. */
+  readonly shared?: SharedCompute;
   readonly metrics?: readonly MaterializedMetric[];
 }
 
 /**
- * Keeps the metrics up to date: finds what was touched since the last round, plans the windows and computes them
- * level by level. A touch that lands during a round makes one more. Of all processes one plans at a time.
+ * Keeps the metrics up to date in rounds. A round reads the days that became dirty since the watermarks, plans the
+ * windows and computes them level by level. Days that become dirty during a round are computed by the next one. One
+ * round runs at a time over all processes.
  */
 export class Aggregator {
-  readonly #options: AggregatorOptions;
   readonly #runtime: Runtime;
   readonly #numbers: Numbers;
   readonly #metrics: readonly MaterializedMetric[];
-  readonly #work: WindowExecutor;
-  /** Of which pallets touches matter to any metric. */
+  readonly #shared: SharedCompute | undefined;
+  readonly #executor: WindowExecutor;
   readonly #pallets: readonly string[];
   readonly #versions: MetricVersions;
   /** Rounds and rebuilds never run side by side: an older window must not land after a newer one. */
   readonly #locks: Locks;
   readonly #timers: NodeJS.Timeout[] = [];
-  #progress: ComputeProgress = NOTHING;
-  #roundsHeld = 0;
+  #progress: ComputeProgress = IDLE;
+  #pauses = 0;
   #isStopped = false;
+  #sweptAt = 0;
 
   constructor(options: AggregatorOptions) {
-    const { runtime, numbers, gate, concurrency, leaseMs, shared, metrics = materializedMetrics } = options;
-    this.#options = options;
+    const { runtime, shared, metrics = materializedMetrics } = options;
     this.#runtime = runtime;
-    this.#numbers = numbers;
+    this.#numbers = options.numbers;
     this.#metrics = metrics;
+    this.#shared = shared;
     this.#versions = new MetricVersions(
       runtime,
       metrics.map(({ name }) => name),
     );
-    const work = {
-      runtime,
-      numbers,
-      gate,
+    this.#locks = new Locks(runtime.keyValue, { ttlMs: options.leaseMs });
+    const executorOptions = {
+      ...options,
       metrics,
-      concurrency,
-      leaseMs,
       onComputed: (metric: string, version: bigint) => this.#versions.set(metric, version.toString()),
     };
-    this.#locks = new Locks(runtime.keyValue, { ttlMs: leaseMs });
-    this.#work = shared ? new QueuedExecutor(work) : new InProcessExecutor(work);
-    this.#pallets = [
-      '',
-      ANY_PALLET,
-      ...new Set(metrics.flatMap((metric) => palletsIn(dependencies(metric)))),
-    ];
+    this.#executor = shared ? new QueuedExecutor(executorOptions) : new InProcessExecutor(executorOptions);
+    this.#pallets = palletsOf(metrics);
   }
 
-  /** Computes what is touched from now on, and what was touched before. */
+  /** Computes the days that are dirty now, and those that become dirty later. */
   async start(): Promise<void> {
-    const { shared } = this.#options;
     await this.followVersions();
-    await this.#work.start();
-    await this.#runtime.queue.process(QUEUE, 1, () => this.#alone((round) => this.#computeTouched(round)));
-    if (shared) this.#every(shared.sweepMs, () => this.#sweep());
+    await this.#executor.start();
+    await this.#runtime.queue.process(ROUND_QUEUE, 1, () =>
+      this.#runExclusively((round) => this.#runRound(round)),
+    );
+    this.#every(this.#shared?.sweepMs, () => this.#sweep());
     await this.requestRound();
   }
 
-  /** Knows the versions of what is computed, here or by other processes; where nobody is answered, those of now. */
-  async followVersions(isKeptUp = true): Promise<void> {
-    const { shared } = this.#options;
+  /** Reads the versions of all metrics, and follows those of other processes unless `isContinuous` is false. */
+  async followVersions(isContinuous = true): Promise<void> {
     await this.#versions.refresh();
-    if (shared && isKeptUp) this.#every(shared.versionsMs, () => this.#versions.refresh());
+    if (isContinuous) this.#every(this.#shared?.versionsMs, () => this.#versions.refresh());
   }
 
-  /** Says that something was touched; the round collapses with one that waits already. */
+  /** Requests a round, unless the computation is paused. */
   async requestRound(): Promise<void> {
-    if (this.#roundsHeld === 0) await this.#askForRound();
+    if (!this.isPaused) await this.#queueRound();
   }
 
-  async #askForRound(): Promise<void> {
-    await this.#runtime.queue.add(QUEUE, { id: 'touched', data: null, priority: 1 });
+  async #queueRound(): Promise<void> {
+    await this.#runtime.queue.add(ROUND_QUEUE, { id: ROUND_JOB, data: null, priority: 1 });
   }
 
-  /** Computes nothing while a bulk load runs: its days are touched many times and computed once. */
-  async pauseCompute<T>(work: () => Promise<T>): Promise<T> {
-    this.#roundsHeld++;
+  /** Requests no round while a bulk load runs: the load changes a day many times, and the day is computed once. */
+  async pauseCompute<T>(load: () => Promise<T>): Promise<T> {
+    this.#pauses++;
     try {
-      return await work();
+      return await load();
     } finally {
-      this.#roundsHeld--;
+      this.#pauses--;
       await this.requestRound();
     }
   }
 
-  /** Resolves when everything that was touched before is computed, whatever comes meanwhile; throws what could not be. */
+  /** Resolves when all days that were dirty at the call are computed; throws when a round has failed for good. */
   async waitUntilComputed(): Promise<void> {
     const { queue, keyValue } = this.#runtime;
     const upTo = await this.#numbers.take(1);
-    await this.#askForRound();
-    for (let asked = performance.now(); ; await pause(SETTLED_POLL_MS)) {
-      if (BigInt((await keyValue.get(SETTLED)) ?? 0) >= upTo) return;
-      const [failure] = await queue.failed(QUEUE);
+    await this.#queueRound();
+    for (let requestedAt = performance.now(); ; await pause(COMPUTED_POLL_MS)) {
+      if (BigInt((await keyValue.get(COMPUTED_UP_TO)) ?? 0) >= upTo) return;
+      const [failure] = await queue.failed(ROUND_QUEUE);
       if (failure)
         throw new Error(`computation failed after ${failure.attempts} attempts: ${failure.reason}`);
       if (this.#isStopped) throw new Error(STOPPED);
-      if (this.#options.shared && performance.now() - asked > ASK_AGAIN_MS) {
-        asked = performance.now();
-        await this.#askForRound();
+      if (this.#shared && performance.now() - requestedAt > REQUEST_RETRY_MS) {
+        requestedAt = performance.now();
+        await this.#queueRound();
       }
     }
   }
 
-  /** Makes the windows of some metrics anew, whatever the ledger says, and returns how many there were. */
+  /** Computes the windows of these metrics again, whatever the watermarks say, and returns their number. */
   rebuild(metrics: readonly MaterializedMetric[], from: string, until: string): Promise<number> {
-    const named = new Set(metrics.map((metric) => metric.name));
-    return this.#alone(async () => {
-      await this.#work.forgetFolds();
+    const names = new Set(metrics.map((metric) => metric.name));
+    return this.#runExclusively(async () => {
+      await this.#executor.forgetFolds();
       const calendar = await readCalendar(this.#runtime.store);
-      const touches = await this.#runtime.store.rows<DirtyDay>(
-        sql`SELECT DISTINCT stream, ${ANY_PALLET} AS pallet, relay_chain, chain, toString(day) AS day FROM ${dirtyDays}
-          WHERE dirty_days.day >= ${from} AND dirty_days.day < ${until} AND dirty_days.pallet IN ('', ${ANY_PALLET})`,
-      );
-      const windows = this.#plan(touches, calendar).filter((window) => named.has(window.metric));
+      const days = await readDaysToRebuild(this.#runtime.store, from, until);
+      const windows = this.#plan(days, calendar).filter((window) => names.has(window.metric));
       await this.#compute(windows);
       return windows.length;
     });
   }
 
-  /** Lets go between two windows; the next start finds in the ledger what is left. */
+  /** Stops after the windows that are being computed; the next start continues from the watermarks. */
   stop(): void {
     this.#isStopped = true;
     for (const timer of this.#timers) clearInterval(timer);
   }
 
   get isPaused(): boolean {
-    return this.#roundsHeld > 0;
+    return this.#pauses > 0;
   }
 
   async jobs(): Promise<{ waiting: number; failed: FailedJob[] }> {
     const { queue } = this.#runtime;
-    const queues = this.#options.shared ? [QUEUE, WINDOWS] : [QUEUE];
+    const queues = [ROUND_QUEUE, ...this.#executor.queues];
     const waiting = await Promise.all(queues.map((name) => queue.waiting(name)));
     const failed = await Promise.all(queues.map((name) => queue.failed(name)));
     return { waiting: waiting.reduce((sum, count) => sum + count, 0), failed: failed.flat() };
   }
 
-  /** Changes with every recomputation of a metric's table. */
+  /** Changes with every computation of a window of the metric. */
   version(metric: string): string {
     return this.#versions.of(metric);
   }
@@ -210,53 +202,51 @@ export class Aggregator {
     return this.#progress;
   }
 
-  #every(ms: number, work: () => Promise<void>): void {
+  /** Repeats the work until `stop`; never where no interval is given. */
+  #every(ms: number | undefined, work: () => Promise<void>): void {
+    if (ms === undefined) return;
     let isBusy = false;
     const run = async () => {
       if (isBusy || this.#isStopped) return;
       isBusy = true;
-      // A service that is away is asked again the next time.
+      // When a service does not answer, the next interval tries again.
       await work().catch(() => undefined);
       isBusy = false;
     };
     this.#timers.push(setInterval(run, ms).unref());
   }
 
-  #sweptAt = 0;
-
-  /** Finds what was touched while nobody heard of it: queues may be emptied at any time. */
+  /** Requests a round for dirty days whose request was lost: a queue may be emptied at any time. */
   async #sweep(): Promise<void> {
-    const [failure] = await this.#runtime.queue.failed(QUEUE);
+    const [failure] = await this.#runtime.queue.failed(ROUND_QUEUE);
     const now = performance.now();
     if (failure && now - this.#sweptAt < SWEEP_FAILED_MS) return;
     this.#sweptAt = now;
-    const done = await readWatermarks(this.#runtime.store);
-    const oldest = this.#oldest(done);
-    const [due] = await this.#runtime.store.rows<{ days: number }>(
-      sql`SELECT count() AS days FROM ${dirtyDays} WHERE dirty_days.sequence > ${oldest} AND pallet IN ${this.#pallets}`,
-    );
-    if ((due?.days ?? 0) > 0) await this.requestRound();
+    const { store } = this.#runtime;
+    const lowest = this.#lowestOf(await readWatermarks(store));
+    if (await hasDirtyDays(store, lowest, this.#pallets)) await this.requestRound();
   }
 
-  #oldest(done: ReadonlyMap<string, bigint>): bigint {
-    return this.#metrics.reduce((least, metric) => min(least, done.get(metric.name) ?? 0n), 1n << 63n);
+  #lowestOf(computed: ReadonlyMap<string, bigint>): bigint {
+    return this.#metrics.reduce((lowest, { name }) => min(lowest, computed.get(name) ?? 0n), 1n << 63n);
   }
 
-  /** One planner over all processes; what an interrupted one has left is done before the next plans. */
-  async #alone<T>(work: (round: Lease) => Promise<T>): Promise<T> {
-    return this.#locks.run(ROUND, async (round) => {
-      await this.#work.clear();
+  /** Runs a round or a rebuild, one at a time over all processes, after the windows of an interrupted one have ended. */
+  async #runExclusively<T>(work: (round: Lease) => Promise<T>): Promise<T> {
+    return this.#locks.run(ROUND_LOCK, async (round) => {
+      await this.#executor.clear();
       const result = await work(round);
-      if (!(await round.isHeld())) throw new Error(NOT_ALONE);
+      if (!(await round.isHeld())) throw new Error(ROUND_LOCK_LOST);
       return result;
     });
   }
 
   /**
-   * A number above those of all loads that are done or under way. It is taken first: who took a smaller one is known
-   * to load, or has loaded. When they are done, whatever was touched below it is there, and whole.
+   * A number above those of all loads that are done or under way. The number is taken first: a load with a smaller
+   * number is a member of `LOADING` by then, or has ended. After these loads have ended, every day that a load with
+   * a smaller number changed is known to be dirty, and its data is complete.
    */
-  async #reached(): Promise<bigint> {
+  async #waitForLoads(): Promise<bigint> {
     const { keyValue } = this.#runtime;
     const upTo = await this.#numbers.take(1);
     const before = new Set(await keyValue.members(LOADING));
@@ -269,47 +259,42 @@ export class Aggregator {
     return upTo;
   }
 
-  async #computeTouched(round: Lease): Promise<void> {
+  async #runRound(round: Lease): Promise<void> {
     const { store, keyValue } = this.#runtime;
-    const upTo = await this.#reached();
-    const done = await readWatermarks(store);
-    const oldest = this.#oldest(done);
-    const touches = await store.rows<DirtyDay & { sequence: string }>(
-      sql`SELECT stream, pallet, relay_chain, chain, toString(day) AS day, toString(max(dirty_days.sequence)) AS sequence
-      FROM ${dirtyDays} WHERE dirty_days.sequence > ${oldest} AND pallet IN ${this.#pallets}
-      GROUP BY stream, pallet, relay_chain, chain, day`,
-    );
-    if (touches.length > 0) await this.#computeFresh(touches, done, upTo, round);
-    await keyValue.set(SETTLED, upTo.toString());
+    const upTo = await this.#waitForLoads();
+    const computed = await readWatermarks(store);
+    const days = await readDirtyDays(store, this.#lowestOf(computed), this.#pallets);
+    if (days.length > 0) await this.#computeDirtyDays(days, computed, upTo, round);
+    await keyValue.set(COMPUTED_UP_TO, upTo.toString());
   }
 
-  async #computeFresh(
-    touches: readonly (DirtyDay & { sequence: string })[],
-    done: ReadonlyMap<string, bigint>,
+  async #computeDirtyDays(
+    days: readonly NumberedDirtyDay[],
+    computed: ReadonlyMap<string, bigint>,
     upTo: bigint,
     round: Lease,
   ): Promise<void> {
     const calendar = await readCalendar(this.#runtime.store);
     const windows = new Map<string, PlannedWindow>();
-    // Metrics of one age share a plan; a metric that is new to this store gets its whole history.
-    for (const age of new Set(this.#metrics.map((metric) => done.get(metric.name) ?? 0n))) {
-      const fresh = touches.filter((touch) => BigInt(touch.sequence) > age);
-      for (const window of this.#plan(fresh, calendar)) {
-        if ((done.get(window.metric) ?? 0n) === age) windows.set(JSON.stringify(window), window);
+    // Metrics with the same watermark share a plan; a metric that is new to this store gets its whole history.
+    for (const watermark of new Set(this.#metrics.map(({ name }) => computed.get(name) ?? 0n))) {
+      const newer = days.filter(({ sequence }) => BigInt(sequence) > watermark);
+      for (const window of this.#plan(newer, calendar)) {
+        if ((computed.get(window.metric) ?? 0n) === watermark) windows.set(JSON.stringify(window), window);
       }
     }
     await this.#compute([...windows.values()]);
-    if (!(await round.isHeld())) throw new Error(NOT_ALONE);
-    // Loads that began meanwhile have higher numbers: what they touched is due again.
+    if (!(await round.isHeld())) throw new Error(ROUND_LOCK_LOST);
+    // Loads that began meanwhile have higher numbers: their days are dirty in the next round.
     await this.#runtime.store.insert(
       watermarks,
-      this.#metrics.map((metric) => ({ metric: metric.name, sequence: upTo.toString() })),
+      this.#metrics.map(({ name }) => ({ metric: name, sequence: upTo.toString() })),
     );
   }
 
-  #plan(touches: readonly DirtyDay[], calendar: Calendar): PlannedWindow[] {
+  #plan(days: readonly DirtyDay[], calendar: Calendar): PlannedWindow[] {
     return plan({
-      dirtyDays: touches,
+      dirtyDays: days,
       metrics: this.#metrics,
       streams: STREAM_TABLES,
       ...calendar,
@@ -325,11 +310,11 @@ export class Aggregator {
     };
     try {
       for (const level of levels) {
-        const some = windows.filter((window) => window.level === level);
-        await this.#work.run(some, onDone, () => this.#isStopped);
+        const ofLevel = windows.filter((window) => window.level === level);
+        await this.#executor.run(ofLevel, onDone, () => this.#isStopped);
       }
     } finally {
-      this.#progress = NOTHING;
+      this.#progress = IDLE;
     }
   }
 }

@@ -8,9 +8,9 @@ import { foldInPieces } from './folding.ts';
 import type { LedgerEntry } from './ledger.ts';
 
 /**
- * Replaces one window of a metric: the new rows under a newer version, then a tombstone for every row of the
- * window that the new set lacks. Stopped anywhere, the next run ends in the same rows. Returns the ledger's entry.
- * The facts of a fold are read here where they are not given.
+ * Replaces one window of a metric: inserts the new rows under a newer version, then a tombstone for every older row
+ * of the window that has no new row. After an interruption the next run ends in the same rows. Reads the facts of a
+ * fold unless they are given.
  */
 export async function computeWindow(
   store: Store,
@@ -43,12 +43,12 @@ async function insertRows(
   metric: MaterializedMetric,
   window: Window,
   version: bigint,
-  given?: Buffer,
+  facts?: Buffer,
 ): Promise<void> {
   const names = [...Object.keys(metric.columns), ...Object.keys(metric.internal ?? {})];
   if (metric.fold) {
-    const facts = given ?? (await readFacts(store, metric, window));
-    for await (const lines of foldInPieces(metric, window, version.toString(), facts)) {
+    const input = facts ?? (await readFacts(store, metric, window));
+    for await (const lines of foldInPieces(metric, window, version.toString(), input)) {
       await store.insertLines(metric.table, foldedColumns(metric), lines);
     }
     return;
@@ -61,11 +61,11 @@ async function insertRows(
 
 const isWithin = (period: Sql, { from, until }: Window) => sql`${period} >= ${from} AND ${period} < ${until}`;
 
-/** What a fold is given, one JSON document a line. */
+/** The input of a fold, one JSON document per line. */
 export const readFacts = (store: Store, metric: MaterializedMetric, window: Window): Promise<Buffer> =>
   store.bytes(metric.select(window), 'NDJSON');
 
-/** Says which window failed: the store's own words are about a statement that nobody has seen. */
+/** Adds the window that failed to the error of the store, which names a generated statement only. */
 export function failureOf(
   metric: MaterializedMetric,
   { relay_chain, from, until }: Window,

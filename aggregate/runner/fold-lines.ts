@@ -13,7 +13,7 @@ export const foldedColumns = ({ columns, internal = {} }: MaterializedMetric): s
   'is_deleted',
 ];
 
-/** Folds facts, one JSON document a line, to rows of the metric's table as JSON lines, some thousands at a time. */
+/** Folds facts, one JSON document per line, to rows of the metric's table as JSON lines, some thousands at a time. */
 export function* foldLines(
   metric: MaterializedMetric,
   window: Window,

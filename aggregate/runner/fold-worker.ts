@@ -5,7 +5,7 @@ import type { Window } from '../../ingest/raw/canonical.ts';
 import { materializedMetrics } from '../metrics/index.ts';
 import { foldLines } from './fold-lines.ts';
 
-/** A fold to do, and where its rows are told: piece by piece, each when the one before has been taken. */
+/** A fold, and the port for its rows: the worker sends each piece when the reader has confirmed the last one. */
 export interface FoldTask {
   readonly metric: string;
   readonly window: Window;
@@ -18,18 +18,18 @@ export interface FoldTask {
 export type FoldReply = { readonly lines: string | null } | { readonly failed: string };
 
 parentPort?.on('message', async ({ port, ...task }: FoldTask) => {
-  const answer = (message: FoldReply) => port.postMessage(message);
+  const reply = (message: FoldReply) => port.postMessage(message);
   try {
     const metric = materializedMetrics.find(({ name }) => name === task.metric);
     if (!metric) throw new Error(`no metric ${task.metric}`);
     for (const lines of foldLines(metric, task.window, task.version, task.facts)) {
-      const taken = once(port, 'message');
-      answer({ lines });
-      await taken;
+      const isRead = once(port, 'message');
+      reply({ lines });
+      await isRead;
     }
-    answer({ lines: null });
+    reply({ lines: null });
   } catch (error) {
-    answer({ failed: reasonOf(error) });
+    reply({ failed: reasonOf(error) });
   } finally {
     port.close();
   }

@@ -5,12 +5,12 @@ import type { MaterializedMetric } from '../metric.ts';
 import { foldLines } from './fold-lines.ts';
 import type { FoldReply, FoldTask } from './fold-worker.ts';
 
-/** Facts of which a fold takes well under the time of a request: more of them must not hold up the server. */
+/** A fold of so many bytes is much faster than a request; a longer one would block the requests of the server. */
 export const INLINE_FOLD_BYTES_MAX = 1024 * 1024;
 
 /**
- * Rows of a fold as JSON lines, some thousands at a time. Few facts are folded here and now, many in a thread
- * beside, which makes the next rows when the former have been taken.
+ * Rows of a fold as JSON lines, some thousands at a time. Few facts are folded in this thread, many in a worker
+ * thread, which makes the next piece when the last one has been read.
  */
 export function foldInPieces(
   metric: MaterializedMetric,
@@ -20,13 +20,13 @@ export function foldInPieces(
 ): Iterable<string> | AsyncIterable<string> {
   return facts.length <= INLINE_FOLD_BYTES_MAX
     ? foldLines(metric, window, version, facts)
-    : foldBeside({ metric: metric.name, window, version, facts });
+    : foldInWorker({ metric: metric.name, window, version, facts });
 }
 
 let thread: Worker | undefined;
 
-/** Started with the first large fold; it keeps no process from ending. */
-function foldingThread(): Worker {
+/** Starts with the first large fold, and does not keep the process alive. */
+function foldWorker(): Worker {
   if (thread) return thread;
   const started = new Worker(new URL('./fold-worker.ts', import.meta.url), { execArgv: [] });
   started.setMaxListeners(0);
@@ -38,21 +38,21 @@ function foldingThread(): Worker {
   return started;
 }
 
-async function* foldBeside(task: Omit<FoldTask, 'port'>): AsyncGenerator<string> {
-  const worker = foldingThread();
+async function* foldInWorker(task: Omit<FoldTask, 'port'>): AsyncGenerator<string> {
+  const worker = foldWorker();
   const { port1, port2 } = new MessageChannel();
   const broken = new AbortController();
   const isBroken = (error: unknown) => broken.abort(error);
   worker.once('error', isBroken);
   try {
     worker.postMessage({ ...task, port: port2 }, [port2]);
-    for await (const [answer] of on(port1, 'message', { signal: broken.signal }) as AsyncIterable<
+    for await (const [reply] of on(port1, 'message', { signal: broken.signal }) as AsyncIterable<
       [FoldReply]
     >) {
-      if ('failed' in answer) throw new Error(answer.failed);
-      if (answer.lines === null) return;
-      yield answer.lines;
-      port1.postMessage('taken');
+      if ('failed' in reply) throw new Error(reply.failed);
+      if (reply.lines === null) return;
+      yield reply.lines;
+      port1.postMessage('read');
     }
   } catch (error) {
     throw broken.signal.aborted ? broken.signal.reason : error;

@@ -2,7 +2,7 @@ import { sql } from '../../infra/clickhouse/sql.ts';
 import { table } from '../../infra/clickhouse/table.ts';
 import type { Store } from '../../infra/ports.ts';
 
-/** Every window that was computed: when, up to which load, and how long it took. Gaps and staleness show here. */
+/** Every window that was computed: when, under which version, and how long it took. */
 export const computedWindows = table({
   name: 'windows',
   doc: 'Ledger of computed windows.',
@@ -19,10 +19,10 @@ export const computedWindows = table({
   orderBy: ['metric', 'relay_chain', 'from_day', 'until_day'],
 });
 
-/** A row of the ledger. */
+/** A row of `computedWindows`. */
 export type LedgerEntry = Readonly<Record<keyof typeof computedWindows.columns, string | number>>;
 
-/** Up to which load everything that was touched has been computed, per metric. */
+/** Per metric, the number up to which every load has been computed. */
 export const watermarks = table({
   name: 'watermarks',
   renamedFrom: 'settled',
@@ -36,20 +36,20 @@ export const ledgerTables = [computedWindows, watermarks];
 
 export async function readWatermarks(store: Store): Promise<Map<string, bigint>> {
   const rows = await store.rows<{ metric: string; sequence: string }>(
-    sql`SELECT metric, toString(max(watermarks.sequence)) AS sequence FROM ${watermarks} GROUP BY metric`,
+    sql`SELECT metric, toString(max(mark.sequence)) AS sequence FROM ${watermarks} AS mark GROUP BY metric`,
   );
   return new Map(rows.map((row) => [row.metric, BigInt(row.sequence)]));
 }
 
-/** The newest version of every metric's table: what an ETag is made of. */
+/** The newest version of every metric's table, from which its ETag is made. */
 export async function readVersions(store: Store): Promise<Map<string, string>> {
   const rows = await store.rows<{ metric: string; version: string }>(
-    sql`SELECT metric, toString(max(windows.version)) AS version FROM ${computedWindows} GROUP BY metric`,
+    sql`SELECT metric, toString(max(entry.version)) AS version FROM ${computedWindows} AS entry GROUP BY metric`,
   );
   return new Map(rows.map((row) => [row.metric, row.version]));
 }
 
-/** Makes a metric as if it were new to the store: the next round computes its whole history. */
+/** Deletes a metric's watermark: the next round computes its whole history. */
 export async function resetWatermark(store: Store, metric: string): Promise<void> {
   await store.run(sql`ALTER TABLE ${watermarks} DELETE WHERE metric = ${metric} SETTINGS mutations_sync = 1`);
 }

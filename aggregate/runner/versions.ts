@@ -1,28 +1,28 @@
 import type { KeyValue, Runtime } from '../../infra/ports.ts';
-import { readVersions as versionsInLedger } from './ledger.ts';
+import { readVersions } from './ledger.ts';
 
-/** Changes with every computation, so that looking at it often costs next to nothing. */
-const MARK = 'computed';
-const keyOf = (metric: string) => `version/${metric}`;
-/** After so long the ledger is asked too: short-lived facts may have been forgotten. */
+/** Changes with every computed window, so that one read tells a process whether any version has changed. */
+const LAST_COMPUTED_KEY = 'computed';
+const versionKey = (metric: string) => `version/${metric}`;
+/** After this time the ledger is read too: keys of a key-value store may have been evicted. */
 const LEDGER_MS = 2000;
 
-/** Tells every process that a metric has been computed anew. */
+/** Tells the other processes that a window of a metric has been computed. */
 export async function publishVersion(keyValue: KeyValue, metric: string, version: string): Promise<void> {
-  await keyValue.set(keyOf(metric), version);
-  await keyValue.set(MARK, `${metric} ${version}`);
+  await keyValue.set(versionKey(metric), version);
+  await keyValue.set(LAST_COMPUTED_KEY, `${metric} ${version}`);
 }
 
 /**
- * The newest version of every metric's table, as far as this process has heard of it. It is that of the computation
- * that ended last, which need not be the highest: windows of a metric are computed side by side.
+ * The version of every metric's table that this process knows. It is that of the window that was computed last,
+ * which need not be the highest: windows of a metric are computed side by side.
  */
 export class MetricVersions {
   readonly #runtime: Runtime;
   readonly #metrics: readonly string[];
   readonly #known = new Map<string, string>();
-  #mark: string | null = null;
-  #askedAt = Number.NEGATIVE_INFINITY;
+  #lastComputed: string | null = null;
+  #ledgerReadAt = Number.NEGATIVE_INFINITY;
 
   constructor(runtime: Runtime, metrics: readonly string[]) {
     this.#runtime = runtime;
@@ -37,19 +37,19 @@ export class MetricVersions {
     this.#known.set(metric, version);
   }
 
-  /** Hears of what other processes have computed. */
+  /** Reads the versions that other processes have published. */
   async refresh(): Promise<void> {
     const { keyValue, store } = this.#runtime;
-    const mark = await keyValue.get(MARK);
-    const isLate = performance.now() - this.#askedAt > LEDGER_MS;
-    if (mark === this.#mark && !isLate) return;
-    const told = await Promise.all(this.#metrics.map((metric) => keyValue.get(keyOf(metric))));
-    const ledger = isLate && told.includes(null) ? await versionsInLedger(store) : new Map<string, string>();
+    const lastComputed = await keyValue.get(LAST_COMPUTED_KEY);
+    const isLedgerDue = performance.now() - this.#ledgerReadAt > LEDGER_MS;
+    if (lastComputed === this.#lastComputed && !isLedgerDue) return;
+    const published = await Promise.all(this.#metrics.map((metric) => keyValue.get(versionKey(metric))));
+    const fromLedger = isLedgerDue && published.includes(null) ? await readVersions(store) : null;
     this.#metrics.forEach((metric, i) => {
-      const version = told[i] ?? ledger.get(metric);
+      const version = published[i] ?? fromLedger?.get(metric);
       if (version !== undefined) this.set(metric, version);
     });
-    this.#mark = mark;
-    if (isLate) this.#askedAt = performance.now();
+    this.#lastComputed = lastComputed;
+    if (isLedgerDue) this.#ledgerReadAt = performance.now();
   }
 }

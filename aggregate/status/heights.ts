@@ -3,17 +3,17 @@ import { Mutex } from '../../infra/coordination/lock.ts';
 import type { Store } from '../../infra/ports.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
 
-/** What is missing, as inclusive ranges: the first ones, how many there are, and how much all of them hold. */
+/** Inclusive ranges that are missing: the first of them, their number, and the number of points in all of them. */
 export interface Missing<Point> {
   readonly total: number;
   readonly ranges_total: number;
   readonly ranges: readonly { readonly from: Point; readonly to: Point }[];
 }
 
-/** So many ranges are told; the rest is counted. */
+/** Ranges that are listed; the rest is counted. */
 export const RANGES_MAX = 1000;
 
-/** How a query tells what is missing. */
+/** The columns of a query for missing ranges. */
 export interface MissingRow<Point = string> {
   readonly total: number;
   readonly ranges_total: number;
@@ -42,24 +42,24 @@ export interface ChainHeights {
 
 interface Scan {
   readonly began: number;
-  /** The parts of the table at that time: the answer holds for as long as they are the same. */
+  /** A hash of the table's active parts: the heights are valid while it is the same. */
   readonly parts: string;
   readonly heights: readonly ChainHeights[];
 }
 
-const scans = new WeakMap<Store, { turn: Mutex; last: Scan | null }>();
+const scans = new WeakMap<Store, { mutex: Mutex; last: Scan | null }>();
 
-/** A scan of a large store takes seconds, and anybody may ask: one at a time, and only after a change. */
+/** Reads the heights of every chain. A scan of a large store takes seconds, so one runs at a time, after a change only. */
 export function readHeights(store: Store): Promise<readonly ChainHeights[]> {
-  const known = scans.get(store) ?? { turn: new Mutex(), last: null };
-  scans.set(store, known);
+  const scan = scans.get(store) ?? { mutex: new Mutex(), last: null };
+  scans.set(store, scan);
   const asked = performance.now();
-  return known.turn.run(async () => {
-    if (known.last && known.last.began >= asked) return known.last.heights;
+  return scan.mutex.run(async () => {
+    if (scan.last && scan.last.began >= asked) return scan.last.heights;
     const began = performance.now();
     const parts = await partsOf(store);
-    const heights = known.last?.parts === parts ? known.last.heights : await scanHeights(store);
-    known.last = { began, parts, heights };
+    const heights = scan.last?.parts === parts ? scan.last.heights : await scanHeights(store);
+    scan.last = { began, parts, heights };
     return heights;
   });
 }

@@ -35,7 +35,7 @@ export interface SystemStatus {
     windows: number;
   }[];
   readonly computing: {
-    /** A bulk load is under way: its days are computed when it ends. */
+    /** A bulk load is running: its days are computed when it ends. */
     readonly held: boolean;
     readonly touched_days_waiting: number;
     readonly jobs_waiting: number;
@@ -58,23 +58,23 @@ export interface ChainCoverage
 }
 
 const RANGES_SHOWN = 5;
-const LETTERS_SHOWN = 5;
+const DEAD_LETTERS_SHOWN = 5;
 
-/** How far every chain has come, what was refused, and what is computed or waits for it. */
+/** Reads the heights of every chain, the refused input, and the state of the computation. */
 export async function readStatus(
   { store, clock }: Pick<Runtime, 'store' | 'clock'>,
   aggregator: Pick<Aggregator, 'progress' | 'isPaused' | 'jobs' | 'version'>,
 ): Promise<SystemStatus> {
   const { progress, isPaused } = aggregator;
-  const [heights, letters, latest, refused_facts, metrics, waiting, jobs] = await Promise.all([
+  const [heights, deadLetterCount, latest, refused_facts, metrics, daysWaiting, jobs] = await Promise.all([
     readHeights(store),
     store.rows<{ total: number }>(sql`SELECT count() AS total FROM ${deadLetters} FINAL`),
     store.rows<{ received_at: string; origin: string; line: number; reason: string }>(
       sql`SELECT received_at, origin, line, reason FROM ${deadLetters} FINAL
-        ORDER BY received_at DESC, origin, line LIMIT ${LETTERS_SHOWN}`,
+        ORDER BY received_at DESC, origin, line LIMIT ${DEAD_LETTERS_SHOWN}`,
     ),
     readRefusedFacts(store),
-    readMetrics(store, aggregator),
+    readMetricVersions(store, aggregator),
     readDaysWaiting(store),
     aggregator.jobs(),
   ]);
@@ -88,16 +88,16 @@ export async function readStatus(
           : Math.max(0, Math.floor((now - Date.parse(chain.newest_block_at)) / 1000)),
       missing_blocks: { ...chain.missing_blocks, ranges: chain.missing_blocks.ranges.slice(0, RANGES_SHOWN) },
     })),
-    // Readers learn which file it was, not where the operator keeps it.
+    // The name of a file is public, its directory is not.
     dead_letters: {
-      total: letters[0]?.total ?? 0,
-      latest: latest.map(({ origin, ...letter }) => ({ ...letter, file: basename(origin) })),
+      total: deadLetterCount[0]?.total ?? 0,
+      latest: latest.map(({ origin, ...deadLetter }) => ({ ...deadLetter, file: basename(origin) })),
     },
     refused_facts,
     metrics,
     computing: {
       held: isPaused,
-      touched_days_waiting: waiting,
+      touched_days_waiting: daysWaiting,
       jobs_waiting: jobs.waiting,
       windows_done: progress.done,
       windows_total: progress.total,
@@ -106,17 +106,17 @@ export async function readStatus(
   };
 }
 
-/** What is missing of every chain, by height, by day and by price. */
+/** Reads the missing heights, days and prices of every chain. */
 export async function readCoverage(
   store: Store,
   registry: Registry,
-  of: { relay_chain?: string; chain?: string } = {},
+  filter: { relay_chain?: string; chain?: string } = {},
 ): Promise<readonly ChainCoverage[]> {
   const where = raw(
     [
       '1',
-      of.relay_chain === undefined ? '' : sql`relay_chain = ${of.relay_chain}`.text,
-      of.chain === undefined ? '' : sql`chain = ${of.chain}`.text,
+      filter.relay_chain === undefined ? '' : sql`relay_chain = ${filter.relay_chain}`.text,
+      filter.chain === undefined ? '' : sql`chain = ${filter.chain}`.text,
     ]
       .filter((condition) => condition !== '')
       .join(' AND '),
@@ -148,8 +148,8 @@ export async function readCoverage(
       ) GROUP BY relay_chain, chain`),
   ]);
   return heights
-    .filter((chain) => of.relay_chain === undefined || chain.relay_chain === of.relay_chain)
-    .filter((chain) => of.chain === undefined || chain.chain === of.chain)
+    .filter((chain) => filter.relay_chain === undefined || chain.relay_chain === filter.relay_chain)
+    .filter((chain) => filter.chain === undefined || chain.chain === filter.chain)
     .map(({ relay_chain, chain, lowest_block, highest_block, untimed_blocks, missing_blocks }) => {
       const isOfChain = (row: ChainOf) => row.relay_chain === relay_chain && row.chain === chain;
       const day = days.find(isOfChain);
@@ -175,7 +175,7 @@ interface ChainOf {
   readonly chain: string;
 }
 
-/** Facts that the living blocks hold and no decoder takes; those of replaced blocks are gone with them. */
+/** Counts the refused facts of canonical blocks; those of replaced blocks do not count. */
 async function readRefusedFacts(store: Store): Promise<number> {
   const [row] = await store.rows<{ total: number }>(sql`
     SELECT count() AS total FROM ${refusedFacts} FINAL WHERE rank IN (
@@ -184,7 +184,7 @@ async function readRefusedFacts(store: Store): Promise<number> {
   return row?.total ?? 0;
 }
 
-async function readMetrics(
+async function readMetricVersions(
   store: Store,
   aggregator: Pick<Aggregator, 'version'>,
 ): Promise<SystemStatus['metrics']> {
@@ -202,12 +202,12 @@ async function readMetrics(
   });
 }
 
-/** Days of chains that were touched after what the slowest metric has settled. */
+/** Counts the days that became dirty after the lowest watermark. */
 async function readDaysWaiting(store: Store): Promise<number> {
   const names = materializedMetrics.map((metric) => metric.name);
   const [row] = await store.rows<{ days: number }>(sql`
     WITH (SELECT if(uniqExact(metric) < ${names.length}, 0, min(newest)) FROM (
-      SELECT metric, max(sequence) AS newest FROM ${watermarks} WHERE metric IN ${names} GROUP BY metric)) AS settled_up_to
-    SELECT uniqExact(relay_chain, chain, day) AS days FROM ${dirtyDays} WHERE sequence > settled_up_to`);
+      SELECT metric, max(sequence) AS newest FROM ${watermarks} WHERE metric IN ${names} GROUP BY metric)) AS computed_up_to
+    SELECT uniqExact(relay_chain, chain, day) AS days FROM ${dirtyDays} WHERE sequence > computed_up_to`);
   return row?.days ?? 0;
 }
