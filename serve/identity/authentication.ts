@@ -3,18 +3,24 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
 import { HttpError } from '../http/errors.ts';
-import type { Accounts } from './accounts/accounts.ts';
-import { hasQueryToken, type Principal, principalOf, sentTwice, TokenError } from './accounts/principal.ts';
+import {
+  duplicateToken,
+  hasQueryToken,
+  type Principal,
+  type PrincipalAccounts,
+  principalOf,
+  TokenError,
+} from './accounts/principal.ts';
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whether the caller of an API path showed a key, or a token for the whole API: then no limit counts. */
+    /** Whether the caller authenticated with an API key or a token with the scope `api`, so that no limit applies. */
     isKnownCaller: boolean;
   }
 }
 
-interface Verified {
-  /** The whole header, for the few seconds in which it is believed. */
+interface VerifiedCaller {
+  /** The complete header, kept only as long as the entry is cached. */
   readonly header: Buffer;
   readonly isKnownCaller: boolean;
   readonly until: number;
@@ -23,15 +29,15 @@ interface Verified {
 const VERIFIED_MAX = 10_000;
 
 /**
- * Who calls the API. A key or token that is wrong, over or revoked is refused, never taken for an anonymous call.
- * What was verified is believed for some seconds, unless this process itself changes it.
+ * Authenticates callers of the metrics API. An invalid, expired or revoked key or token is refused; the call is never
+ * treated as anonymous. Results are cached for some seconds; changes in this process invalidate them at once.
  */
-export function authenticateCallers(app: FastifyInstance, accounts: Accounts): void {
+export function authenticateCallers(app: FastifyInstance, accounts: PrincipalAccounts): void {
   const verified = new VerifiedCallers(accounts);
   app.decorateRequest('isKnownCaller', false);
   app.addHook('onRequest', (request, _reply, next) => {
     const { authorization } = request.headers;
-    if (hasQueryToken(request.url)) return next(sentTwice());
+    if (hasQueryToken(request.url)) return next(duplicateToken());
     if (authorization === undefined) return next();
     const known = verified.find(authorization);
     if (known) {
@@ -46,40 +52,40 @@ export function authenticateCallers(app: FastifyInstance, accounts: Accounts): v
 }
 
 class VerifiedCallers {
-  readonly #accounts: Accounts;
-  readonly #byGrant = new LRUCache<string, Verified>({ max: VERIFIED_MAX });
-  /** Counts what was forgotten: a check that was under way meanwhile may have seen what was before. */
-  #forgotten = 0;
+  readonly #accounts: PrincipalAccounts;
+  readonly #byGrant = new LRUCache<string, VerifiedCaller>({ max: VERIFIED_MAX });
+  /** Counts invalidations: a check that was running during one must not be cached. */
+  #invalidations = 0;
 
-  constructor(accounts: Accounts) {
+  constructor(accounts: PrincipalAccounts) {
     this.#accounts = accounts;
-    const forgetAll = () => {
-      this.#forgotten++;
+    const invalidateAll = () => {
+      this.#invalidations++;
       this.#byGrant.clear();
     };
-    accounts.users.onChange(forgetAll);
-    accounts.applications.onChange(forgetAll);
+    accounts.users.onChange(invalidateAll);
+    accounts.applications.onChange(invalidateAll);
     accounts.grants.onChange(({ id }) => {
-      this.#forgotten++;
+      this.#invalidations++;
       this.#byGrant.delete(id);
     });
   }
 
-  find(header: string): Verified | null {
+  find(header: string): VerifiedCaller | null {
     const known = this.#byGrant.get(grantOf(header));
     if (!known || known.until <= this.#accounts.clock.now()) return null;
     const given = Buffer.from(header, 'latin1');
     return given.length === known.header.length && timingSafeEqual(given, known.header) ? known : null;
   }
 
-  /** Whether the caller is known; throws when the token is no good. */
+  /** Whether the caller is known; throws when the token is invalid. */
   async verify(request: FastifyRequest, header: string): Promise<boolean> {
-    const before = this.#forgotten;
+    const before = this.#invalidations;
     const caller = await callerOf(this.#accounts, request);
     const { grant, by, scopes } = caller;
     const isKnownCaller = by === 'API key' || scopes === 'all' || scopes.includes('api');
     const { KEY_CACHE_SECONDS } = this.#accounts.settings;
-    if (grant !== null && KEY_CACHE_SECONDS > 0 && before === this.#forgotten) {
+    if (grant !== null && KEY_CACHE_SECONDS > 0 && before === this.#invalidations) {
       const until = this.#accounts.clock.now() + KEY_CACHE_SECONDS * 1000;
       this.#byGrant.set(grant.id, {
         header: Buffer.from(header, 'latin1'),
@@ -91,7 +97,7 @@ class VerifiedCallers {
   }
 }
 
-async function callerOf(accounts: Accounts, request: FastifyRequest): Promise<Principal> {
+async function callerOf(accounts: PrincipalAccounts, request: FastifyRequest): Promise<Principal> {
   try {
     return await principalOf(accounts, request);
   } catch (error) {
@@ -100,21 +106,21 @@ async function callerOf(accounts: Accounts, request: FastifyRequest): Promise<Pr
   }
 }
 
-/** The part of the header that names the grant, by its place alone: what was verified is compared whole. */
+/** The grant id in the header, by position; `find` compares the complete header. */
 const grantOf = (header: string): string => header.slice(ID_FROM, ID_UNTIL);
 const ID_FROM = 'Bearer cmk_'.length;
 const ID_UNTIL = ID_FROM + 22;
 
-/** Paths that take an access token as query parameter too. */
-const TAKES_ACCESS_TOKEN = /^\/(?:api\/|oauth\/token\/info(?:\?|$))/;
+/** Paths that accept an access token as query parameter. */
+const ACCEPTS_QUERY_TOKEN = /^\/(?:api\/|oauth\/token\/info(?:\?|$))/;
 
 /**
- * Moves the query parameter `access_token` into the header before anything else sees the address: so it is in no
- * log, no cache key and no link. One that comes beside a header stays, and is refused.
+ * Moves the query parameter `access_token` to the header before anything else reads the URL, so that it appears in no
+ * log, cache key or link. A parameter beside a header stays in the URL and is refused later.
  */
 export function hideAccessToken(raw: IncomingMessage): string {
   const url = raw.url ?? '/';
-  if (!url.includes('access_token=') || !TAKES_ACCESS_TOKEN.test(url)) return url;
+  if (!url.includes('access_token=') || !ACCEPTS_QUERY_TOKEN.test(url)) return url;
   if (raw.headers.authorization !== undefined) return url;
   const [path = '', query = ''] = url.split(/\?([\s\S]*)/, 2);
   const fields = query.split('&');

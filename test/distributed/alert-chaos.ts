@@ -6,7 +6,7 @@ import { alertEvents } from '../../aggregate/alerts/model/tables.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Pipeline } from '../../serve/compose.ts';
 import { createKey } from '../../serve/identity/accounts/keys.ts';
-import { createUser } from '../../serve/identity/accounts/people.ts';
+import { createUser } from '../../serve/identity/accounts/users.ts';
 import { judge, type Verdict } from '../serve/alerts/accepted.ts';
 import { Senders, type Target } from '../serve/alerts/senders.ts';
 import { joinEngine } from '../support/distributed.ts';

@@ -1,6 +1,6 @@
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { findUser } from '../../identity/accounts/people.ts';
 import type { User } from '../../identity/accounts/tables.ts';
+import { findUser } from '../../identity/accounts/users.ts';
 import type { AlertServices } from '../services.ts';
 import { LEVELS, type Membership, PROJECT_ROLES, RequestRefused, roleOf } from './access.ts';
 import type { Member, Project } from './tables.ts';

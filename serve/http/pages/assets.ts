@@ -17,10 +17,10 @@ const assets = new Map(
   }),
 );
 
-/** Changes with the content, so that browsers may keep what they have for good. */
+/** The URL contains a hash of the content, so that browsers can cache it forever. */
 export const assetUrl = (name: Asset): string => `/assets/${assets.get(name)?.version}/${name}`;
 
-/** Style, script and icon of the pages, as they lie beside this file. */
+/** Serves the style sheet, scripts and icon of the pages. */
 export function serveAssets(app: FastifyInstance): void {
   app.get<{ Params: { version: string; name: string } }>(
     '/assets/:version/:name',

@@ -3,22 +3,22 @@ import { type Html, html } from './html.ts';
 
 export interface TextField {
   readonly name: string;
-  /** Where a page has several fields of the same name. */
+  /** For a page with several fields of the same name. */
   readonly id?: string;
   readonly label: string;
   readonly value?: string | undefined;
   readonly hint?: string;
-  /** What is wrong with the value, if anything. */
+  /** Why the value was refused. */
   readonly fault?: string | null | undefined;
   readonly type?: 'text' | 'password' | 'email' | 'date';
   readonly autocomplete?: string;
   readonly required?: boolean;
-  /** Numbers of digits, for one-time codes. */
+  /** For verification codes. */
   readonly isCode?: boolean;
   readonly rows?: number;
 }
 
-/** A labelled field with its hint and fault, tied to it for people who do not see them. */
+/** A labelled field with its hint and fault, linked for screen readers. */
 export function textField(field: TextField): Html {
   const {
     name,
@@ -42,7 +42,7 @@ export function textField(field: TextField): Html {
 ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}${fault && html`<p class="fault" id="${id}-fault">${fault}</p>`}</div>`;
 }
 
-/** Check boxes for scopes, with what each means. */
+/** Checkboxes for scopes with their descriptions. */
 export function scopeField(
   offered: readonly Scope[],
   chosen: readonly string[],
@@ -58,14 +58,14 @@ ${offered.map(
 )}${fault && html`<p class="fault" id="scopes-fault">${fault}</p>`}</fieldset>`;
 }
 
-/** A moment as people read it. */
-export function time(ms: number, never = 'never'): Html {
+/** A point in time; 0 = never. */
+export function time(ms: number, never = 'Never'): Html {
   if (ms === 0) return html`${never}`;
   const date = new Date(ms);
-  return html`<time datetime="${date.toISOString()}">${SHOWN.format(date)} UTC</time>`;
+  return html`<time datetime="${date.toISOString()}">${TIME_FORMAT.format(date)} UTC</time>`;
 }
 
-const SHOWN = new Intl.DateTimeFormat('en-GB', {
+const TIME_FORMAT = new Intl.DateTimeFormat('en-GB', {
   day: 'numeric',
   month: 'short',
   year: 'numeric',
@@ -77,16 +77,16 @@ const SHOWN = new Intl.DateTimeFormat('en-GB', {
 export const tags = (names: readonly string[]): Html =>
   html`${names.map((name) => html`<span class="tag">${name}</span>`)}`;
 
-export interface TableOf {
+export interface TableContent {
   readonly caption: string;
   readonly head: readonly string[];
   readonly rows: readonly (readonly Html[])[];
-  /** Told instead of a table without rows. */
+  /** Shown instead of a table without rows. */
   readonly empty: string;
 }
 
-/** Rows with a heading cell first and what can be done with them last. */
-export function table({ caption, head, rows, empty }: TableOf): Html {
+/** A table whose first column holds row headers and whose last column holds actions. */
+export function table({ caption, head, rows, empty }: TableContent): Html {
   if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
   return html`<div class="table" role="region" aria-label="${caption}" tabindex="0"><table>
 <thead><tr>${head.map((title, i) => html`<th scope="col"${i === head.length - 1 && html` class="end"`}>${title}</th>`)}</tr></thead>
@@ -100,7 +100,7 @@ export function table({ caption, head, rows, empty }: TableOf): Html {
   )}</tbody></table></div>`;
 }
 
-/** A form that is nothing but a button. `label` tells apart buttons that read the same. */
+/** A form with a single button. `label` distinguishes buttons with the same text. */
 export function button(
   action: string,
   token: Html,
@@ -111,9 +111,9 @@ export function button(
   return html`<form method="post" action="${action}">${token}<button class="${look}" aria-label="${label}">${text}</button></form>`;
 }
 
-/** A secret that is shown this once. */
-export function shownOnce(what: string, secret: string): Html {
-  return html`<section class="card" aria-live="polite"><h2>${what}</h2>
-<p class="note warn">Copy it now: it is kept only as a hash and cannot be shown again.</p>
+/** A new secret, which cannot be shown again. */
+export function secretCard(title: string, secret: string): Html {
+  return html`<section class="card" aria-live="polite"><h2>${title}</h2>
+<p class="note warn">Save it now. You cannot view it again.</p>
 <code class="secret" id="secret">${secret}</code></section>`;
 }

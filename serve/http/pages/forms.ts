@@ -2,18 +2,21 @@ import '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Accounts } from '../../identity/accounts/accounts.ts';
 import { isLocator, newLocator } from '../../identity/accounts/secrets.ts';
-import { cookieRules, isSecure, sessionOf } from '../../identity/accounts/sessions.ts';
+import { cookieRules, isSecure, type SessionAccounts, sessionOf } from '../../identity/accounts/sessions.ts';
 import { HttpError } from '../errors.ts';
 import { EMPTY_FORM, Form } from '../form.ts';
 import { type Html, html } from './html.ts';
 
-/** The fields of the form that was sent; empty when none was. */
+/** What pages need of the identity domain: sessions and the key that signs form tokens. */
+export type PageAccounts = SessionAccounts & Pick<Accounts, 'seal'>;
+
+/** The submitted form; empty when there is none. */
 export const formOf = (request: FastifyRequest): Form =>
   request.body instanceof Form ? request.body : EMPTY_FORM;
 
-/** The hidden field that every form of a page must hold. */
+/** The hidden field that every form must contain. */
 export async function formToken(
-  accounts: Accounts,
+  accounts: PageAccounts,
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<Html> {
@@ -23,27 +26,27 @@ export async function formToken(
 }
 
 /**
- * Refuses a form that no page of ours made for this browser and session. Two guards, each enough by itself: where
- * the browser says the form comes from, and a token that another origin cannot read.
+ * Protects forms against cross-site request forgery, by two independent checks: the origin that the browser reports,
+ * and a token, bound to browser and session, that other origins cannot read.
  */
-export async function checkForm(accounts: Accounts, request: FastifyRequest): Promise<void> {
-  if (!isFromHere(accounts, request)) {
-    throw new HttpError('forbidden', 'This form was sent from another site, so nothing was done.');
+export async function checkForm(accounts: PageAccounts, request: FastifyRequest): Promise<void> {
+  if (!isSameOrigin(accounts, request)) {
+    throw new HttpError('forbidden', 'The form was submitted from another site and was not processed.');
   }
   const visitor = visitorOf(accounts, request);
   const given = formOf(request).text('form_token');
-  const isOurs =
-    visitor !== null && accounts.seal.isSigned('form', await bound(accounts, request, visitor), given);
-  if (!isOurs) {
+  const isValid =
+    visitor !== null && accounts.seal.isSigned('form', await tokenContext(accounts, request, visitor), given);
+  if (!isValid) {
     throw new HttpError(
       'forbidden',
-      'This form is too old, or cookies are switched off. Open the page again and repeat it.',
+      'The form has expired or cookies are disabled. Reload the page and try again.',
     );
   }
 }
 
-/** A browser that was told to send no referrer says `null` for its origin; then its other word is believed. */
-function isFromHere(accounts: Accounts, request: FastifyRequest): boolean {
+/** With the referrer policy `no-referrer`, browsers send the origin `null`; then `Sec-Fetch-Site` decides. */
+function isSameOrigin(accounts: PageAccounts, request: FastifyRequest): boolean {
   const site = request.headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && site !== 'none') return false;
   const { origin } = request.headers;
@@ -52,18 +55,22 @@ function isFromHere(accounts: Accounts, request: FastifyRequest): boolean {
   return origin === accounts.settings.PUBLIC_URL || URL.parse(origin)?.host === request.headers.host;
 }
 
-const tokenOf = async (accounts: Accounts, request: FastifyRequest, visitor: string) =>
-  accounts.seal.sign('form', await bound(accounts, request, visitor));
+const tokenOf = async (accounts: PageAccounts, request: FastifyRequest, visitor: string) =>
+  accounts.seal.sign('form', await tokenContext(accounts, request, visitor));
 
-/** The token ends with the session, so that one made for a signed-out visitor is of no use later. */
-async function bound(accounts: Accounts, request: FastifyRequest, visitor: string): Promise<string> {
+/** What a token is bound to. It includes the session, so that sign-in and sign-out invalidate the token. */
+async function tokenContext(
+  accounts: PageAccounts,
+  request: FastifyRequest,
+  visitor: string,
+): Promise<string> {
   const signedIn = await sessionOf(accounts, request);
   return `${visitor} ${signedIn?.session.id ?? ''}`;
 }
 
-export function visitorOf(accounts: Accounts, request: FastifyRequest): string | null {
+export function visitorOf(accounts: PageAccounts, request: FastifyRequest): string | null {
   const visitor = request.cookies[visitorCookie(accounts)];
   return visitor !== undefined && isLocator(visitor) ? visitor : null;
 }
 
-const visitorCookie = (accounts: Accounts) => (isSecure(accounts) ? '__Host-visitor' : 'visitor');
+const visitorCookie = (accounts: PageAccounts) => (isSecure(accounts) ? '__Host-visitor' : 'visitor');

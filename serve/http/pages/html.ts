@@ -1,7 +1,6 @@
 /**
- * HTML as a tagged template, made like the `sql` tag: what is interpolated decides how it is written. Other
- * fragments stay as they are, everything else is escaped, so a value can never become markup. Attributes are
- * always written in double quotes.
+ * A tagged template for HTML. Interpolated fragments are inserted as they are; all other values are escaped, so that
+ * a value can never become markup. Attribute values must be in double quotes.
  */
 export class Html {
   readonly text: string;
@@ -13,12 +12,12 @@ export class Html {
 export type HtmlValue = Html | string | number | null | undefined | false | readonly HtmlValue[];
 
 export function html(strings: TemplateStringsArray, ...parts: readonly HtmlValue[]): Html {
-  return new Html(strings.map((text, i) => (i === 0 ? text : `${written(parts[i - 1])}${text}`)).join(''));
+  return new Html(strings.map((text, i) => (i === 0 ? text : `${render(parts[i - 1])}${text}`)).join(''));
 }
 
-function written(part: HtmlValue): string {
+function render(part: HtmlValue): string {
   if (part instanceof Html) return part.text;
   if (part === null || part === undefined || part === false) return '';
-  if (typeof part === 'object') return part.map(written).join('');
+  if (typeof part === 'object') return part.map(render).join('');
   return String(part).replace(/[&<>"'`]/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -1,5 +1,5 @@
 /**
- * The frame of every page. A part that has pages of its own does
+ * The layout of every page. A domain serves its pages like this:
  *
  *     await servePages(app, accounts, async (pages) => {
  *       pages.get('/profile/things', async (request, reply) => {
@@ -8,23 +8,22 @@
  *       });
  *       pages.post('/profile/things', async (request, reply) => {
  *         const user = await requireUser(accounts, request);
- *         const name = formOf(request).text('name');           // the form's token was checked already
- *         return seeOther(reply, '/profile/things', 'The thing was made.');
+ *         const name = formOf(request).text('name');           // the form token was checked before
+ *         return seeOther(reply, '/profile/things', 'The thing was created.');
  *       });
  *     });
  *
- * Every `<form method="post">` holds `${await formToken(accounts, request, reply)}`. Pages are sent with a strict
- * Content-Security-Policy: no inline script or style. Errors that are thrown become a page.
+ * Every `<form method="post">` contains `${await formToken(accounts, request, reply)}`. The Content-Security-Policy
+ * allows no inline scripts or styles. Thrown errors are sent as a page.
  */
 import cookie from '@fastify/cookie';
 import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Accounts } from '../../identity/accounts/accounts.ts';
 import { SignInNeeded, sessionOf } from '../../identity/accounts/sessions.ts';
 import { type Dialect, HttpError, handleErrors } from '../errors.ts';
 import { acceptForms } from '../form.ts';
 import { assetUrl } from './assets.ts';
-import { checkForm, formToken } from './forms.ts';
+import { checkForm, formToken, type PageAccounts } from './forms.ts';
 import { type Html, html } from './html.ts';
 import { NAVIGATION } from './navigation.ts';
 
@@ -33,20 +32,20 @@ export interface Page {
   readonly body: Html;
   /** `narrow` for a single form in the middle, `profile` for a page with the side navigation, `wide` for neither. */
   readonly layout?: 'narrow' | 'profile' | 'wide';
-  /** A script of ours that the page needs. */
+  /** The script of the page. */
   readonly script?: 'wallet.js';
-  /** Origins that the answer to a form of this page may lead to, beside our own. */
+  /** Other origins to which the response to a form of this page may redirect. */
   readonly formTargets?: readonly string[];
   readonly status?: number;
 }
 
-/** Longer notes do not fit a cookie, and nothing that people are told is that long. */
-const NOTE_CHARACTERS_MAX = 300;
+/** Flash messages are stored in a cookie, whose size is limited. */
+const FLASH_CHARACTERS_MAX = 300;
 
-/** A scope of routes that are pages: forms are read and checked, errors become pages, headers are strict. */
+/** A scope of routes that are pages: form tokens are checked, errors are sent as pages, headers are strict. */
 export async function servePages(
   app: FastifyInstance,
-  accounts: Accounts,
+  accounts: PageAccounts,
   routes: (pages: FastifyInstance) => Promise<void>,
 ): Promise<void> {
   await app.register(async (pages) => {
@@ -65,13 +64,13 @@ export async function servePages(
 }
 
 export async function sendPage(
-  accounts: Accounts,
+  accounts: PageAccounts,
   request: FastifyRequest,
   reply: FastifyReply,
   page: Page,
 ): Promise<FastifyReply> {
   const signedIn = await sessionOf(accounts, request);
-  const note = takeNote(request, reply);
+  const flash = takeFlash(request, reply);
   const token = signedIn ? await formToken(accounts, request, reply) : null;
   const { title, body, layout = 'profile', script, formTargets = [], status = 200 } = page;
   reply.header('content-security-policy', policy(formTargets));
@@ -92,7 +91,7 @@ ${topBar(signedIn?.user.username ?? null, token)}
 <div class="frame ${layout}">
 ${layout === 'profile' && signedIn ? sideBar(request.url) : null}
 <main id="main" tabindex="-1">
-${note}
+${flash}
 ${body}
 </main>
 </div>
@@ -103,21 +102,21 @@ ${body}
   return reply.code(status).type('text/html; charset=utf-8').header('cache-control', 'no-store').send(text);
 }
 
-/** Leads on to another page of ours after a form was dealt with, which tells the note once. */
+/** Redirects after a form was processed. The next page shows the flash message once. */
 export function seeOther(
   reply: FastifyReply,
   path: string,
-  note?: string,
+  flash?: string,
   kind: 'good' | 'bad' = 'good',
 ): FastifyReply {
-  if (note !== undefined) {
-    const short = `${kind} ${note}`.slice(0, NOTE_CHARACTERS_MAX).toWellFormed();
+  if (flash !== undefined) {
+    const short = `${kind} ${flash}`.slice(0, FLASH_CHARACTERS_MAX).toWellFormed();
     reply.setCookie('note', short, { path: '/', httpOnly: true, sameSite: 'lax', maxAge: 60 });
   }
   return reply.header('cache-control', 'no-store').redirect(path, 303);
 }
 
-/** A path of this site, from a parameter that anybody may have written; the fallback for anything else. */
+/** Validates an untrusted redirect target: a path of this site, or else the fallback. */
 export function localPath(given: string, fallback: string): string {
   const isLocal = /^\/(?![/\\])[\x21-\x7e]*$/.test(given) && !given.includes('\\');
   return isLocal && URL.parse(given, 'http://here.invalid')?.host === 'here.invalid' ? given : fallback;
@@ -142,19 +141,25 @@ function sideBar(url: string): Html {
   return html`<nav class="side" aria-label="Profile"><ul>${links}</ul></nav>`;
 }
 
-function takeNote(request: FastifyRequest, reply: FastifyReply): Html | null {
+function takeFlash(request: FastifyRequest, reply: FastifyReply): Html | null {
   const [, kind, note] = /^(good|bad) ([\s\S]+)$/.exec(request.cookies.note ?? '') ?? [];
   if (kind === undefined || note === undefined) return null;
   reply.clearCookie('note', { path: '/' });
   const role = kind === 'bad' ? 'alert' : 'status';
-  return html`<p class="note ${kind}" role="${role}">${note.slice(0, NOTE_CHARACTERS_MAX)}</p>`;
+  return html`<p class="note ${kind}" role="${role}">${note.slice(0, FLASH_CHARACTERS_MAX)}</p>`;
 }
 
+const ERROR_TITLES: Readonly<Record<number, string>> = {
+  403: 'Access denied',
+  404: 'Page not found',
+  429: 'Too many requests',
+};
+
 /** Errors as pages; a visitor who is not signed in is sent to the sign-in page. */
-function pageDialect(accounts: Accounts): Dialect {
+function pageDialect(accounts: PageAccounts): Dialect {
   const failure = new HttpError(
     'internal',
-    'The server failed; the operator’s log says why. Nothing was changed.',
+    'An internal error occurred and nothing was changed. See the server log for details.',
   );
   return {
     explains: [],
@@ -166,8 +171,8 @@ function pageDialect(accounts: Accounts): Dialect {
         return seeOther(reply, `/sign-in?next=${encodeURIComponent(next)}`);
       }
       const { status } = error;
-      const body = html`<h1>${status >= 500 ? 'Something broke' : 'That did not work'}</h1>
-<p>${error.message}</p><p><a class="button" href="/profile">Go to your profile</a></p>`;
+      const body = html`<h1>${ERROR_TITLES[status] ?? (status >= 500 ? 'Something went wrong' : 'The request could not be processed')}</h1>
+<p>${error.message}</p><p><a class="button" href="/profile">Go to profile</a></p>`;
       return sendPage(accounts, request, reply, { title: 'Error', body, layout: 'narrow', status });
     },
   };
@@ -180,17 +185,17 @@ const policy = (formTargets: readonly string[]) =>
     "style-src 'self'",
     "img-src 'self' data:",
     "connect-src 'self'",
-    // A browser holds the redirect that answers a form against this too.
+    // Browsers apply this to the redirect after a form as well.
     `form-action ${["'self'", ...formTargets].join(' ')}`,
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join('; ');
 
 const HEADERS = {
-  // Written by `sendPage`, since it depends on the page.
+  // Set by `sendPage`, since it depends on the page.
   contentSecurityPolicy: false,
   frameguard: { action: 'deny' },
-  // `no-referrer` would make browsers say `Origin: null` with every form.
+  // With `no-referrer`, browsers would send `Origin: null` with every form.
   referrerPolicy: { policy: 'same-origin' },
   crossOriginOpenerPolicy: { policy: 'same-origin' },
 } as const;

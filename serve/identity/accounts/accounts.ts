@@ -68,5 +68,5 @@ export function openAccounts({
   };
 }
 
-/** Ended rows stay this long, so that a used token can be told from one that never existed. */
+/** Ended rows are kept this long, so that a used token can be distinguished from one that never existed. */
 export const ENDED_ROW_TTL_MS = 30 * 86_400_000;

@@ -4,7 +4,7 @@ import type { Grant, GrantKind } from './tables.ts';
 
 export type NewGrant = Omit<Grant, 'version'>;
 
-/** A grant that nothing came of yet. */
+/** A grant without a code or a token. */
 export function emptyGrant(
   kind: GrantKind,
   of: { user_id: string; application_id?: string; scopes: readonly string[]; now: number },
@@ -36,22 +36,22 @@ export function emptyGrant(
   };
 }
 
-/** The grant, dead with all that came of it. */
+/** The grant, revoked together with its code and tokens. */
 export const revoked = <G extends NewGrant>(grant: G, now: number): G => ({
   ...grant,
   revoked_ms: grant.revoked_ms || now,
   expires_ms: now + ENDED_ROW_TTL_MS,
 });
 
-/** Revokes a grant that meets a condition; tells whether one was revoked now. */
+/** Revokes a grant that meets the condition. Returns whether this call revoked it. */
 export function revokeGrant(
-  accounts: Accounts,
+  { grants, clock }: Pick<Accounts, 'grants' | 'clock'>,
   id: string,
-  isTheirs: (grant: Grant) => boolean = () => true,
+  matches: (grant: Grant) => boolean = () => true,
 ): Promise<boolean> {
-  return accounts.grants.change(id, (current) =>
-    current && current.revoked_ms === 0 && isTheirs(current)
-      ? { next: revoked(current, accounts.clock.now()), result: true }
+  return grants.change(id, (current) =>
+    current && current.revoked_ms === 0 && matches(current)
+      ? { next: revoked(current, clock.now()), result: true }
       : { result: false },
   );
 }

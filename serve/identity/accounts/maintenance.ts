@@ -1,16 +1,21 @@
 import type { FastifyInstance } from 'fastify';
 import type { Accounts } from './accounts.ts';
 
+type MaintainedAccounts = Pick<
+  Accounts,
+  'keyValue' | 'sessions' | 'wallets' | 'applications' | 'grants' | 'uses'
+>;
+
 const FLUSH_MS = 10_000;
 const SWEEP_MS = 3_600_000;
 
-/** What happens by itself while a server runs: notes are written, what ended long ago is removed. */
-export function startAccountMaintenance(app: FastifyInstance, accounts: Accounts): void {
+/** Starts the periodic jobs: writing when keys were used, and deleting expired rows. */
+export function startAccountMaintenance(app: FastifyInstance, accounts: MaintainedAccounts): void {
   const every = (ms: number, what: string, work: () => Promise<unknown>) =>
     setInterval(() => work().catch((error) => app.log.warn({ err: error }, `${what} failed`)), ms).unref();
   const timers = [
-    every(FLUSH_MS, 'writing when keys were used', () => accounts.uses.flush()),
-    every(SWEEP_MS, 'removing what has expired', () => sweep(accounts)),
+    every(FLUSH_MS, 'writing the last use of keys', () => accounts.uses.flush()),
+    every(SWEEP_MS, 'deleting expired rows', () => sweep(accounts)),
   ];
   app.addHook('onClose', async () => {
     for (const timer of timers) clearInterval(timer);
@@ -18,15 +23,15 @@ export function startAccountMaintenance(app: FastifyInstance, accounts: Accounts
   });
 }
 
-/** Removes rows that mean nothing any more. Of several servers one does it. */
-export async function sweep(accounts: Accounts): Promise<void> {
-  const isMine = await accounts.keyValue.set('sweep/accounts', 'taken', {
+/** Deletes expired rows. Of several servers, one does it per period. */
+export async function sweep(accounts: MaintainedAccounts): Promise<void> {
+  const isLeader = await accounts.keyValue.set('sweep/accounts', 'taken', {
     ttlMs: SWEEP_MS / 2,
     onlyIfAbsent: true,
   });
-  if (!isMine) return;
+  if (!isLeader) return;
   await accounts.sessions.removeExpired();
   await accounts.wallets.removeExpired();
   await accounts.applications.removeExpired();
-  if ((await accounts.grants.removeExpired()) > 0) await accounts.uses.removeLost(accounts.grants.table);
+  if ((await accounts.grants.removeExpired()) > 0) await accounts.uses.removeOrphans(accounts.grants.table);
 }

@@ -3,11 +3,12 @@ import { z } from 'zod';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../../infra/errors.ts';
 import type { Accounts } from './accounts.ts';
-import { AccountError, changeUser, createUser, findUser, setPassword, signOutEverywhere } from './people.ts';
+import { FieldError } from './field-error.ts';
 import type { User } from './tables.ts';
-import { turnOff } from './two-factor.ts';
+import { disableTwoFactor } from './two-factor.ts';
+import { changeUser, createUser, findUser, setPassword, signOutEverywhere } from './users.ts';
 
-/** What an operator may order about accounts. */
+/** A request of an operator about accounts. */
 export const usersOrder = z.discriminatedUnion('action', [
   z.object({ action: z.literal('list') }),
   z.object({
@@ -40,42 +41,45 @@ export interface ListedUser {
 
 export interface UsersAnswer {
   readonly users: readonly ListedUser[];
-  /** A password that was made up for the account; told this once. */
+  /** The generated password, when none was given. It is not stored. */
   readonly password?: string;
 }
 
+type ManagedAccounts = Pick<Accounts, 'store' | 'clock' | 'locks' | 'users'>;
+
 const LISTED_MAX = 100_000;
 
-/** Carries out an order; a `ProductError` says what is wrong with it. */
-export async function carryOut(accounts: Accounts, order: UsersOrder): Promise<UsersAnswer> {
+/** Carries out a request; throws a `ProductError` when it is invalid. */
+export async function carryOut(accounts: ManagedAccounts, order: UsersOrder): Promise<UsersAnswer> {
   try {
-    return await carriedOut(accounts, order);
+    return await execute(accounts, order);
   } catch (error) {
-    if (error instanceof AccountError) throw new ProductError('usage', `${error.field}: ${error.message}`);
+    if (error instanceof FieldError) throw new ProductError('usage', `${error.field}: ${error.message}`);
     throw error;
   }
 }
 
-async function carriedOut(accounts: Accounts, order: UsersOrder): Promise<UsersAnswer> {
+async function execute(accounts: ManagedAccounts, order: UsersOrder): Promise<UsersAnswer> {
   if (order.action === 'list') {
     const found = await accounts.users.find(sql`1`, 'toUInt64(id)', LISTED_MAX);
-    return { users: found.map(listed) };
+    return { users: found.map(toListedUser) };
   }
   if (order.action === 'create') {
-    const password = order.password ?? madeUp();
+    const password = order.password ?? generatePassword();
     const user = await createUser(accounts, { ...order, password });
-    return { users: [listed(user)], ...(order.password === null ? { password } : {}) };
+    return { users: [toListedUser(user)], ...(order.password === null ? { password } : {}) };
   }
   const user = await findUser(accounts, order.username);
-  if (user === null) throw new ProductError('usage', `nobody is called ${order.username}`);
-  const password = order.action === 'reset-password' && order.password === null ? madeUp() : undefined;
+  if (user === null) throw new ProductError('usage', `there is no account ${order.username}`);
+  const password =
+    order.action === 'reset-password' && order.password === null ? generatePassword() : undefined;
   await change(accounts, user, order, password);
   const changed = (await accounts.users.get(user.id)) ?? user;
-  return { users: [listed(changed)], ...(password === undefined ? {} : { password }) };
+  return { users: [toListedUser(changed)], ...(password === undefined ? {} : { password }) };
 }
 
 async function change(
-  accounts: Accounts,
+  accounts: ManagedAccounts,
   user: User,
   order: Exclude<UsersOrder, { action: 'list' | 'create' }>,
   password: string | undefined,
@@ -85,7 +89,7 @@ async function change(
     case 'reset-password':
       return setPassword(accounts, user, password ?? (order.password as string));
     case 'reset-two-factor':
-      return void (await turnOff(accounts, id));
+      return void (await disableTwoFactor(accounts, id));
     case 'lock':
       return void (await changeUser(accounts, id, () => ({ locked_ms: accounts.clock.now() })));
     case 'unlock':
@@ -95,7 +99,7 @@ async function change(
   }
 }
 
-function listed(user: User): ListedUser {
+function toListedUser(user: User): ListedUser {
   return {
     id: Number(user.id),
     username: user.username,
@@ -109,10 +113,11 @@ function listed(user: User): ListedUser {
   };
 }
 
-const LETTERS = 'abcdefghijkmnpqrstuvwxyz23456789';
+const PASSWORD_ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
 
-/** 100 random bits in groups that can be read out. */
-function madeUp(): string {
-  const group = () => Array.from({ length: 5 }, () => LETTERS[randomInt(LETTERS.length)]).join('');
+/** 100 random bits in groups that can be read aloud. */
+function generatePassword(): string {
+  const group = () =>
+    Array.from({ length: 5 }, () => PASSWORD_ALPHABET[randomInt(PASSWORD_ALPHABET.length)]).join('');
   return Array.from({ length: 4 }, group).join('-');
 }

@@ -7,7 +7,7 @@ export const PASSWORD_CHARACTERS_MAX = 256;
 /** Argon2id with 19 MiB, two passes, one lane: about 30 ms of a core. */
 const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } as const;
 
-/** Few at a time: each needs its memory and a thread that the engine wants too. */
+/** At most two run at a time: each needs 19 MiB and a thread that the store uses as well. */
 const lanes = [new Mutex(), new Mutex()] as const;
 let next = 0;
 
@@ -16,7 +16,7 @@ function derive(password: string, nonce: Buffer, cost: typeof COST | StoredCost)
   return lane.run(
     () =>
       new Promise((done, failed) => {
-        // The same password typed on another keyboard may be composed of other code points.
+        // Keyboards compose the same characters from different code points.
         const message = Buffer.from(password.normalize('NFKC'));
         argon2('argon2id', { message, nonce, ...cost }, (error, key) => (error ? failed(error) : done(key)));
       }),
@@ -30,7 +30,7 @@ interface StoredCost {
   readonly tagLength: number;
 }
 
-/** A password as it is stored: in the PHC form, so that the cost may grow later. */
+/** The hash in PHC format, which includes the cost, so that the cost can be raised later. */
 export async function hashPassword(password: string): Promise<string> {
   const nonce = randomBytes(16);
   const key = await derive(password, nonce, COST);
@@ -38,13 +38,13 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 const PHC = /^\$argon2id\$v=19\$m=(\d+),t=(\d+),p=(\d+)\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]+)$/;
-let nobody: Promise<string> | undefined;
+let dummyHash: Promise<string> | undefined;
 
-/** An account without a password, or no account at all, takes as long to refuse as a wrong password. */
+/** Takes the same time for a wrong password, an account without a password and an unknown account. */
 export async function isPasswordOf(stored: string, password: string): Promise<boolean> {
   if (password.length > PASSWORD_CHARACTERS_MAX) return false;
-  nobody ??= hashPassword(randomBytes(16).toString('hex'));
-  const parts = PHC.exec(stored) ?? PHC.exec(await nobody);
+  dummyHash ??= hashPassword(randomBytes(16).toString('hex'));
+  const parts = PHC.exec(stored) ?? PHC.exec(await dummyHash);
   const [, memory, passes, parallelism, nonce = '', key = ''] = parts as RegExpExecArray;
   const expected = Buffer.from(key, 'base64');
   const cost = {
@@ -57,14 +57,14 @@ export async function isPasswordOf(stored: string, password: string): Promise<bo
   return timingSafeEqual(given, expected) && PHC.test(stored);
 }
 
-/** What is wrong with a new password, in words; null when nothing is. */
+/** Why a new password is refused; null when it is accepted. */
 export function passwordFault(password: string, username: string): string | null {
   if ([...password].length < PASSWORD_CHARACTERS_MIN)
     return `Use at least ${PASSWORD_CHARACTERS_MIN} characters; several words make a good password.`;
   if (password.length > PASSWORD_CHARACTERS_MAX) return `Use at most ${PASSWORD_CHARACTERS_MAX} characters.`;
   if (password.toLowerCase().includes(username.toLowerCase()))
-    return 'Use a password that does not hold your user name.';
-  if (new Set(password).size < 5) return 'Use more than a few different characters.';
+    return 'The password must not contain your username.';
+  if (new Set(password).size < 5) return 'Use at least 5 different characters.';
   return null;
 }
 

@@ -1,45 +1,48 @@
 /**
- * Who is calling, however they said so. This is all that other parts need:
+ * Authentication of API requests. Other domains use it like this:
  *
- *     const caller = await principalOf(accounts, request);   // a Principal, or a 401 that says why
- *     requireScope(caller, 'api');                            // or a 403
+ *     const caller = await principalOf(accounts, request);   // throws 401
+ *     requireScope(caller, 'api');                            // throws 403
  *     caller.user.id
  *
- * A caller with an access token, a personal access token or an API key sends `Authorization: Bearer …`; one with
- * a session sends its cookie, and counts here only for requests that change nothing (pages check their forms).
+ * An access token, a personal access token or an API key comes as `Authorization: Bearer …`. A session cookie is
+ * accepted only for requests that change nothing; forms of pages are protected by their token.
  */
 import type { FastifyRequest } from 'fastify';
 import { HttpError } from '../../http/errors.ts';
 import type { Accounts } from './accounts.ts';
 import { type BearerFault, bearer } from './bearer.ts';
 import type { Scope } from './scopes.ts';
-import { sessionOf } from './sessions.ts';
+import { type SessionAccounts, sessionOf } from './sessions.ts';
 import type { Grant, User } from './tables.ts';
 
 export interface Principal {
   readonly by: 'session' | 'access token' | 'personal access token' | 'API key';
   readonly user: User;
-  /** What the caller may do; a session may do everything that its user may, a key nothing beyond its purpose. */
+  /** The scopes of the token; 'all' for a session, none for an API key. */
   readonly scopes: readonly string[] | 'all';
-  /** Behind a token or key; null for a session. */
+  /** The grant of the token or key; null for a session. */
   readonly grant: Grant | null;
 }
 
-/** A call without, or with a bad, token (RFC 6750 §3.1), in the shape of the OAuth endpoints. */
+/** A missing or invalid token (RFC 6750 §3.1). */
 export class TokenError extends HttpError {
   constructor(
     code: 'invalid_token' | 'insufficient_scope' | 'invalid_request' | 'unauthorized',
     description: string,
     more: Readonly<Record<string, string>> = {},
   ) {
-    const says = Object.entries({
+    const attributes = Object.entries({
       ...(code === 'unauthorized' ? {} : { error: code, error_description: description }),
       ...more,
     });
-    const challenge = `Bearer ${[['realm', 'Chain Metrics'], ...says].map(([name, value]) => `${name}="${value}"`).join(', ')}`;
+    const challenge = `Bearer ${[['realm', 'Chain Metrics'], ...attributes].map(([name, value]) => `${name}="${value}"`).join(', ')}`;
     super(code, description, code === 'invalid_request' ? {} : { 'www-authenticate': challenge });
   }
 }
+
+/** What `principalOf` reads to authenticate a request. */
+export type PrincipalAccounts = Pick<Accounts, 'applications' | 'grants' | 'uses'> & SessionAccounts;
 
 const FAULTS: Record<BearerFault, string> = {
   unknown: 'The access token is invalid',
@@ -48,23 +51,23 @@ const FAULTS: Record<BearerFault, string> = {
   locked: 'The account of this token is locked.',
 };
 
-/** The token of `Authorization: Bearer …`; null when there is none of that kind. */
+/** The token of `Authorization: Bearer …`; null for another scheme or no header. */
 export function bearerText(request: FastifyRequest): string | null {
   const [, token] = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '') ?? [];
   return token ?? null;
 }
 
-/** One token alone in the address was moved to the header before: what is left there is one too many. */
+/** A single token in the query was moved to the header before, so one that is still there is a duplicate. */
 export const hasQueryToken = (url: string): boolean =>
   url.includes('access_token=') && /[?&]access_token=/.test(url);
 
-/** RFC 6750 §2: whoever sends a token in two ways may mean either. */
-export const sentTwice = () =>
+/** RFC 6750 §2: a request must not send a token in more than one way. */
+export const duplicateToken = () =>
   new TokenError('invalid_request', 'Send one access token, in one way: in the header or as access_token.');
 
-/** The caller, or a `TokenError` with 401. */
-export async function principalOf(accounts: Accounts, request: FastifyRequest): Promise<Principal> {
-  if (hasQueryToken(request.url)) throw sentTwice();
+/** The caller of a request; throws a `TokenError` with 401 when there is none. */
+export async function principalOf(accounts: PrincipalAccounts, request: FastifyRequest): Promise<Principal> {
+  if (hasQueryToken(request.url)) throw duplicateToken();
   if (request.headers.authorization !== undefined) {
     const token = bearerText(request);
     if (token === null) throw new TokenError('invalid_token', FAULTS.unknown);

@@ -1,15 +1,18 @@
-/** What a token may be asked to allow, in the words that people read before they agree. */
+/** The scopes, with the texts of the authorization page. */
 export const SCOPES = {
   api: {
-    title: 'Use the whole API',
-    detail: 'Read and write everything that you can reach, including integrations and alerts.',
+    title: 'Access the API on your behalf',
+    detail: 'Complete read and write access to the API, including integrations and alerts.',
   },
-  read_user: { title: 'Read your account', detail: 'Your user name, name and e-mail address, read-only.' },
-  profile: { title: 'Know who you are', detail: 'Your user name, name and picture.' },
-  read_repository: { title: 'Read repositories', detail: 'Clone and fetch over Git.' },
-  write_repository: { title: 'Write repositories', detail: 'Clone, fetch and push over Git.' },
-  openid: { title: 'Sign you in', detail: 'Recognise you when you come back.' },
-  email: { title: 'See your e-mail address', detail: 'Only the address, and whether it was confirmed.' },
+  read_user: {
+    title: 'Read your personal information',
+    detail: 'Read-only access to your username, name and email.',
+  },
+  profile: { title: 'Read your profile', detail: 'Your username, name and picture.' },
+  read_repository: { title: 'Read repositories', detail: 'Clone and fetch with Git over HTTPS.' },
+  write_repository: { title: 'Write repositories', detail: 'Clone, fetch and push with Git over HTTPS.' },
+  openid: { title: 'Authenticate you', detail: 'Recognize your account when you sign in again.' },
+  email: { title: 'Read your email', detail: 'Only the email, and whether it is confirmed.' },
 } as const;
 
 export type Scope = keyof typeof SCOPES;
@@ -18,7 +21,7 @@ export const DEFAULT_SCOPE: Scope = 'api';
 
 export const isScope = (name: string): name is Scope => Object.hasOwn(SCOPES, name);
 
-/** Scopes of a space-separated list, each once; null when the list is not well-formed or names an unknown one. */
+/** Parses a space-separated list and removes duplicates; null when it contains an unknown scope. */
 export function readScopes(list: string): Scope[] | null {
   const names = list.split(' ').filter((name) => name !== '');
   return names.every(isScope) ? [...new Set(names)] : null;

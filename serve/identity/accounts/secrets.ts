@@ -16,11 +16,11 @@ const LOCATOR_BYTES = 16;
 /** 256 random bits as 43 characters that need no encoding anywhere. */
 export const newSecret = (): string => randomBytes(SECRET_BYTES).toString('base64url');
 
-/** A name for a stored row that nobody can guess; it may be part of a token and is itself no secret. */
+/** A random id of a stored row. It may be part of a token and is not a secret by itself. */
 export const newLocator = (): string => randomBytes(LOCATOR_BYTES).toString('base64url');
 export const isLocator = (text: string): boolean => /^[A-Za-z0-9_-]{22}$/.test(text);
 
-/** What is stored of a secret of 256 random bits: nothing can be tried out against it, so it needs no salt. */
+/** The stored form of a secret of 256 random bits. Such a secret cannot be guessed, so the hash needs no salt. */
 export const hashSecret = (secret: string): string => hash('sha256', secret, 'base64url');
 
 /** Compares in constant time; an empty hash equals nothing. */
@@ -49,7 +49,7 @@ export class Seal {
     this.#key = key;
   }
 
-  /** From the setting, or else from a file in the data directory that is made when it is missing. */
+  /** Reads the key from the setting, or else from a file in the data directory, which is created when missing. */
   static open({ SECRETS_KEY, DATA_DIR }: SealSettings): Seal {
     if (SECRETS_KEY !== undefined) return new Seal(Buffer.from(SECRETS_KEY, 'base64'));
     const file = join(DATA_DIR, 'secrets.key');
@@ -60,7 +60,7 @@ export class Seal {
     }
   }
 
-  /** A signature that is good for one purpose only. */
+  /** A signature that is valid only for its purpose. */
   sign(purpose: string, text: string): string {
     return createHmac('sha256', this.#key).update(`${purpose}\n${text}`).digest('base64url');
   }
@@ -69,7 +69,7 @@ export class Seal {
     return isSameText(this.sign(purpose, text), signature);
   }
 
-  /** Hides a text at rest; `context` ties it to the row that it belongs to. */
+  /** Encrypts a text for storage; `context` binds it to its row. */
   encrypt(text: string, context: string): string {
     const nonce = randomBytes(12);
     const cipher = createCipheriv('aes-256-gcm', this.#key, nonce).setAAD(Buffer.from(context));
@@ -77,9 +77,9 @@ export class Seal {
     return Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url');
   }
 
-  /** Throws when the text was changed, or hidden with another key or for another row. */
-  decrypt(hidden: string, context: string): string {
-    const bytes = Buffer.from(hidden, 'base64url');
+  /** Throws when the text was changed, or was encrypted with another key or for another row. */
+  decrypt(encrypted: string, context: string): string {
+    const bytes = Buffer.from(encrypted, 'base64url');
     const decipher = createDecipheriv('aes-256-gcm', this.#key, bytes.subarray(0, 12))
       .setAAD(Buffer.from(context))
       .setAuthTag(bytes.subarray(12, 28));
@@ -103,7 +103,7 @@ function makeKey(file: string, directory: string): Buffer {
     writeFileSync(file, `${key.toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
     return key;
   } catch (error) {
-    // Another process made one at the same moment: that one counts.
+    // Another process created the file first: its key is used.
     const made = (error as NodeJS.ErrnoException).code === 'EEXIST' ? readKey(file) : undefined;
     if (made === undefined) throw error;
     return made;

@@ -1,11 +1,11 @@
 /**
- * Browsers that are signed in. What pages of other parts need:
+ * Browser sessions. Pages use them like this:
  *
  *     const signedIn = await sessionOf(accounts, request);    // { user, session }, or null
- *     const user = await requireUser(accounts, request);      // a User, or a redirect to the sign-in page
+ *     const user = await requireUser(accounts, request);      // throws, which redirects to the sign-in page
  *
- * Both ask the store once a request. The cookie holds 256 random bits, the store their hash; a page of another
- * origin cannot read it, and a form that it sends is refused (`serve/http/pages/forms.ts`).
+ * Both query the store once per request. The cookie holds 256 random bits and the store their hash. Other origins
+ * cannot read the cookie, and their forms are refused (`serve/http/pages/forms.ts`).
  */
 import { fastifyCookie } from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -15,12 +15,15 @@ import { hashSecret, newSecret } from './secrets.ts';
 import type { Session, User } from './tables.ts';
 import { SECRET_LENGTH } from './tokens.ts';
 
+/** What sessions need of the identity domain. */
+export type SessionAccounts = Pick<Accounts, 'sessions' | 'users' | 'clock' | 'settings'>;
+
 export interface SignedIn {
   readonly user: User;
   readonly session: Session;
 }
 
-/** Thrown where only users may go: pages answer it with the way to the sign-in page. */
+/** Thrown when a page requires a signed-in user: the answer is a redirect to the sign-in page. */
 export class SignInNeeded extends HttpError {
   constructor() {
     super('unauthorized', 'Sign in first.');
@@ -28,34 +31,37 @@ export class SignInNeeded extends HttpError {
 }
 
 const SECOND_FACTOR_MS = 10 * 60_000;
-/** Being seen is written this seldom. */
+/** The last activity of a session is written at most this often. */
 const SEEN_EVERY_MS = 5 * 60_000;
 const AGENT_CHARACTERS_MAX = 200;
 
-const asked = new WeakMap<FastifyRequest, Promise<SignedIn | null>>();
+const resolved = new WeakMap<FastifyRequest, Promise<SignedIn | null>>();
 
-/** Whose session the request belongs to; null when it is nobody's, over, or without its second factor. */
-export function sessionOf(accounts: Accounts, request: FastifyRequest): Promise<SignedIn | null> {
-  const known = asked.get(request);
+/** The session of a request; null when there is none, it has ended, or it awaits the second factor. */
+export function sessionOf(accounts: SessionAccounts, request: FastifyRequest): Promise<SignedIn | null> {
+  const known = resolved.get(request);
   if (known) return known;
   const found = findSession(accounts, request, '');
-  asked.set(request, found);
+  resolved.set(request, found);
   return found;
 }
 
-export async function requireUser(accounts: Accounts, request: FastifyRequest): Promise<User> {
+export async function requireUser(accounts: SessionAccounts, request: FastifyRequest): Promise<User> {
   const signedIn = await sessionOf(accounts, request);
   if (signedIn === null) throw new SignInNeeded();
   return signedIn.user;
 }
 
-/** Who has given the password, or signed with a wallet, and must still give the second factor. */
-export function halfSessionOf(accounts: Accounts, request: FastifyRequest): Promise<SignedIn | null> {
+/** The session of a user who still has to enter the second factor. */
+export function pendingSessionOf(
+  accounts: SessionAccounts,
+  request: FastifyRequest,
+): Promise<SignedIn | null> {
   return findSession(accounts, request, 'two-factor');
 }
 
 async function findSession(
-  accounts: Accounts,
+  accounts: SessionAccounts,
   request: FastifyRequest,
   awaits: Session['awaits'],
 ): Promise<SignedIn | null> {
@@ -70,7 +76,7 @@ async function findSession(
   return { user, session };
 }
 
-function markSeen(accounts: Accounts, { id }: Session, now: number): Promise<void> {
+function markSeen(accounts: SessionAccounts, { id }: Session, now: number): Promise<void> {
   return accounts.sessions.change(id, (current) =>
     current === null || current.ended_ms > 0
       ? { result: undefined }
@@ -78,9 +84,9 @@ function markSeen(accounts: Accounts, { id }: Session, now: number): Promise<voi
   );
 }
 
-/** Starts a session with a new secret, whatever cookie the browser had, so that none can be planted. */
+/** Starts a session with a new secret and ends the session of the browser, against session fixation. */
 export async function startSession(
-  accounts: Accounts,
+  accounts: SessionAccounts,
   request: FastifyRequest,
   reply: FastifyReply,
   user: User,
@@ -102,48 +108,50 @@ export async function startSession(
     agent: (request.headers['user-agent'] ?? '').slice(0, AGENT_CHARACTERS_MAX).toWellFormed(),
     expires_ms: now + lifetime,
   });
-  asked.delete(request);
+  resolved.delete(request);
   reply.setCookie(sessionCookie(accounts), secret, {
     ...cookieRules(accounts),
     maxAge: Math.ceil(lifetime / 1000),
   });
 }
 
-/** Ends the session that the request belongs to, at whatever stage it is. */
-export async function endSession(accounts: Accounts, request: FastifyRequest): Promise<void> {
+/** Ends the session of the request, also one that awaits the second factor. */
+export async function endSession(accounts: SessionAccounts, request: FastifyRequest): Promise<void> {
   const secret = secretOf(accounts, request);
   if (secret === null) return;
   await endSessionById(accounts, hashSecret(secret));
 }
 
-/** Ends one session; of another user's when `user_id` is not theirs nothing happens. */
-export function endSessionById(accounts: Accounts, id: string, user_id?: string): Promise<boolean> {
+/** Ends a session; with `user_id`, only when it belongs to that user. Returns whether this call ended it. */
+export function endSessionById(accounts: SessionAccounts, id: string, user_id?: string): Promise<boolean> {
   return accounts.sessions.change(id, (current) => {
-    const isTheirs = current !== null && (user_id === undefined || current.user_id === user_id);
-    if (!isTheirs || current.ended_ms > 0) return { result: false };
+    const matches = current !== null && (user_id === undefined || current.user_id === user_id);
+    if (!matches || current.ended_ms > 0) return { result: false };
     const now = accounts.clock.now();
     return { next: { ...current, ended_ms: now, expires_ms: now + ENDED_ROW_TTL_MS }, result: true };
   });
 }
 
-export function clearSessionCookie(accounts: Accounts, reply: FastifyReply): void {
+export function clearSessionCookie(accounts: SessionAccounts, reply: FastifyReply): void {
   reply.clearCookie(sessionCookie(accounts), cookieRules(accounts));
 }
 
-/** Only scopes with pages parse cookies by themselves. */
-function secretOf(accounts: Accounts, { headers }: FastifyRequest): string | null {
+/** Parses the header, since only the scopes of pages register the cookie plugin. */
+function secretOf(accounts: Pick<Accounts, 'settings'>, { headers }: FastifyRequest): string | null {
   const secret =
     headers.cookie === undefined ? undefined : fastifyCookie.parse(headers.cookie)[sessionCookie(accounts)];
   return secret !== undefined && secret.length === SECRET_LENGTH ? secret : null;
 }
 
-/** Browsers keep a `__Host-` cookie to exactly this host, over TLS; without TLS they would not take it. */
-const sessionCookie = (accounts: Accounts) => (isSecure(accounts) ? '__Host-session' : 'session');
+/** Browsers restrict a `__Host-` cookie to this host and to TLS; without TLS they refuse it. */
+const sessionCookie = (accounts: Pick<Accounts, 'settings'>) =>
+  isSecure(accounts) ? '__Host-session' : 'session';
 
-export const isSecure = ({ settings }: Accounts) => settings.PUBLIC_URL?.startsWith('https:') ?? false;
+export const isSecure = ({ settings }: Pick<Accounts, 'settings'>) =>
+  settings.PUBLIC_URL?.startsWith('https:') ?? false;
 
-/** Lax, not strict: an application sends people here by a link, and they should still be signed in. */
-export const cookieRules = (accounts: Accounts) =>
+/** Lax, not strict: users who follow a link from an application must still be signed in. */
+export const cookieRules = (accounts: Pick<Accounts, 'settings'>) =>
   ({ path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(accounts) }) as const;
 
-const lifetimeMs = ({ settings }: Accounts) => settings.SESSION_HOURS * 3_600_000;
+const lifetimeMs = ({ settings }: Pick<Accounts, 'settings'>) => settings.SESSION_HOURS * 3_600_000;

@@ -1,7 +1,7 @@
 import { type Table, table } from '../../../infra/clickhouse/table.ts';
 import { type RowOf, recordTable } from '../../records/record-table.ts';
 
-// Times are milliseconds since the epoch; 0 and '' mean none. Secrets are here as hashes only.
+// Times are milliseconds since the epoch; 0 and '' mean none. Secrets are stored as hashes.
 
 export const users = recordTable({
   name: 'users',
@@ -13,12 +13,12 @@ export const users = recordTable({
     email: 'String',
     /** Argon2id in the PHC form; '' when the account has no password. */
     password_hash: 'String',
-    /** Sealed; '' when two-factor authentication is off. */
+    /** Encrypted; '' when two-factor authentication is off. */
     totp_secret: 'String',
-    /** Time step of the newest code that was accepted, so that none is accepted twice. */
+    /** Time step of the last accepted code, so that no code is accepted twice. */
     totp_step: 'UInt64',
     recovery_hashes: 'Array(String)',
-    /** Sessions of an earlier epoch are over: raised to sign out everywhere. */
+    /** Sessions of an earlier epoch have ended; raised to sign out of all sessions. */
     session_epoch: 'UInt64',
     is_operator: 'Bool',
     locked_ms: 'Int64',
@@ -35,7 +35,7 @@ export const sessions = recordTable({
   columns: {
     user_id: 'String',
     epoch: 'UInt64',
-    /** What is missing before it counts: '' or `two-factor`. */
+    /** What the session awaits before it is valid: '' or `two-factor`. */
     awaits: 'LowCardinality(String)',
     created_ms: 'Int64',
     seen_ms: 'Int64',
@@ -53,7 +53,7 @@ export const wallets = recordTable({
   columns: {
     /** '' when it was unlinked. */
     user_id: 'String',
-    /** As the wallet printed it. */
+    /** In the format of the wallet. */
     address: 'String',
     /** Kind of key: sr25519, ed25519 or ecdsa. */
     scheme: 'LowCardinality(String)',
@@ -71,9 +71,9 @@ export const applications = recordTable({
     name: 'String',
     redirect_uris: 'Array(String)',
     scopes: 'Array(String)',
-    /** Whether it can keep a secret; others must use PKCE. */
+    /** Whether it has a client secret; public applications must use PKCE. */
     is_confidential: 'Bool',
-    /** '' for applications that keep no secret. */
+    /** '' for public applications. */
     secret_hash: 'String',
     created_ms: 'Int64',
     revoked_ms: 'Int64',
@@ -83,8 +83,8 @@ export const applications = recordTable({
 export type Application = RowOf<typeof applications>;
 
 /**
- * One permission that somebody gave: a code and the one live pair of tokens that came of it, or a personal access
- * token, or an API key. As all of it is one row, replaced whole, no moment has two live pairs.
+ * An authorization: a code with its current pair of tokens, a personal access token, or an API key. All of it is one
+ * row that is replaced as a whole, so that two pairs are never valid at the same time.
  */
 export const grants = recordTable({
   name: 'grants',
@@ -93,9 +93,9 @@ export const grants = recordTable({
     /** code, password, personal or key. */
     kind: 'LowCardinality(String)',
     user_id: 'String',
-    /** '' when no application is involved. */
+    /** '' without an application. */
     application_id: 'String',
-    /** What its owner calls it; '' for those of applications. */
+    /** Given by the user; '' for grants of applications. */
     name: 'String',
     scopes: 'Array(LowCardinality(String))',
     redirect_uri: 'String',
@@ -104,12 +104,12 @@ export const grants = recordTable({
     code_expires_ms: 'Int64',
     code_used_ms: 'Int64',
     access_hash: 'String',
-    /** A refresh may ask for fewer than were granted. */
+    /** A refresh may request fewer scopes than were granted. */
     access_scopes: 'Array(LowCardinality(String))',
     access_created_ms: 'Int64',
     /** 0 = never. */
     access_expires_ms: 'Int64',
-    /** Of the part that all refresh tokens of the grant share: it tells a used one from an invented one. */
+    /** Of the part that all refresh tokens of the grant share: it identifies a used token. */
     family_hash: 'String',
     refresh_hash: 'String',
     previous_refresh_hash: 'String',
@@ -123,7 +123,7 @@ export const grants = recordTable({
 export type Grant = RowOf<typeof grants>;
 export type GrantKind = 'code' | 'password' | 'personal' | 'key';
 
-/** Apart from the grants, since it comes often and may be lost. */
+/** Separate from the grants, since it is written often and may be lost. */
 export const uses = table({
   name: 'grant_uses',
   doc: 'When keys and tokens were last used.',

@@ -1,8 +1,8 @@
 import { isLocator, newSecret } from './secrets.ts';
 
 /**
- * Every token tells its kind by its first characters, so that people and secret scanners know it, and names the
- * row that it belongs to; what follows is at least 256 random bits, of which only the hash is stored.
+ * A token is a prefix, by which people and secret scanners recognize its kind, the id of its grant, and a secret of
+ * at least 256 random bits, of which only the hash is stored.
  */
 const PREFIXES = {
   access: 'cma_',
@@ -24,7 +24,7 @@ export interface Token {
 const PREFIX_LENGTH = 4;
 const LOCATOR_LENGTH = 22;
 export const SECRET_LENGTH = 43;
-/** Of a refresh token: the part that its family shares, then its own. */
+/** The secret of a refresh token is the part of its family, then its own part. */
 const LENGTHS: Record<TokenKind, number> = {
   access: SECRET_LENGTH,
   refresh: 2 * SECRET_LENGTH,
@@ -33,11 +33,11 @@ const LENGTHS: Record<TokenKind, number> = {
   key: SECRET_LENGTH,
 };
 
-export function writeToken({ kind, id, secret }: Token): string {
+function writeToken({ kind, id, secret }: Token): string {
   return `${PREFIXES[kind]}${id}${secret}`;
 }
 
-/** A new token of a grant, with its secret apart, for the hash. */
+/** A new token of a grant, and its secret to be hashed. */
 export function makeToken(
   kind: TokenKind,
   id: string,
@@ -46,12 +46,18 @@ export function makeToken(
   return { text: writeToken({ kind, id, secret }), secret };
 }
 
-/** Null for anything that this product never gave out. */
+/** Parses a token; null for text that is not in the format of this product. */
 export function readToken(text: string): Token | null {
   const kind = (Object.keys(PREFIXES) as TokenKind[]).find((name) => text.startsWith(PREFIXES[name]));
   if (kind === undefined) return null;
   const id = text.slice(PREFIX_LENGTH, PREFIX_LENGTH + LOCATOR_LENGTH);
   const secret = text.slice(PREFIX_LENGTH + LOCATOR_LENGTH);
-  const isWhole = isLocator(id) && secret.length === LENGTHS[kind] && /^[A-Za-z0-9_-]+$/.test(secret);
-  return isWhole ? { kind, id, secret } : null;
+  const isValid = isLocator(id) && secret.length === LENGTHS[kind] && /^[A-Za-z0-9_-]+$/.test(secret);
+  return isValid ? { kind, id, secret } : null;
 }
+
+/** The two parts of a refresh token's secret: the one that its family shares, and its own. */
+export const refreshParts = ({ secret }: Token): { readonly family: string; readonly own: string } => ({
+  family: secret.slice(0, SECRET_LENGTH),
+  own: secret.slice(SECRET_LENGTH),
+});

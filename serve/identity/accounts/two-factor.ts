@@ -1,16 +1,17 @@
 import { randomInt } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import type { Accounts } from './accounts.ts';
-import { AccountError, changeUser } from './people.ts';
+import { FieldError } from './field-error.ts';
 import { hashSecret, isSecretOf } from './secrets.ts';
 import type { User } from './tables.ts';
+import { changeUser } from './users.ts';
 
-/** RFC 6238 with what every authenticator app knows: six digits, 30 seconds, SHA-1. */
+/** RFC 6238 with the parameters that all authenticator apps support: six digits, 30 seconds, SHA-1. */
 const STEP_SECONDS = 30;
-/** A clock may be off by one step either way. */
+/** Accepted clock difference in steps, in both directions. */
 const WINDOW = 1;
 const RECOVERY_CODES = 10;
-/** 32 letters and digits without those that look alike, so 50 bits a code. */
+/** 32 unambiguous letters and digits, so 50 bits per code. */
 const RECOVERY_ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
 const RECOVERY_LENGTH = 10;
 
@@ -22,22 +23,25 @@ const totpOf = (secret: string, username: string) =>
     period: STEP_SECONDS,
   });
 
-/** A secret to put into an authenticator app; nothing is kept until a code proves that it is there. */
+/** A secret for an authenticator app. It is stored only after a code has confirmed it. */
 export const newTotpSecret = (): string => new Secret({ size: 20 }).base32;
 
-/** The secret as an app reads it from a picture. */
+/** The secret as the URI of a QR code. */
 export const totpUri = (secret: string, username: string): string => totpOf(secret, username).toString();
 
-/** Turns two-factor authentication on and returns the recovery codes, which are shown this once. */
-export async function turnOn(
-  accounts: Accounts,
+/** Enables two-factor authentication and returns the recovery codes, of which only hashes are stored. */
+export async function enableTwoFactor(
+  accounts: Pick<Accounts, 'users' | 'clock' | 'seal'>,
   { id, username }: User,
   secret: string,
   code: string,
 ): Promise<string[]> {
   const step = stepOf(accounts, secret, username, code);
   if (step === null)
-    throw new AccountError('code', 'This code is wrong. Check that the clock of your device is right.');
+    throw new FieldError(
+      'code',
+      'The verification code is incorrect. Check that the clock of your device is correct.',
+    );
   const codes = newRecoveryCodes();
   await changeUser(accounts, id, () => ({
     totp_secret: accounts.seal.encrypt(secret, `totp ${id}`),
@@ -47,12 +51,15 @@ export async function turnOn(
   return codes;
 }
 
-export function turnOff(accounts: Accounts, id: string): Promise<User | null> {
+export function disableTwoFactor(accounts: Pick<Accounts, 'users'>, id: string): Promise<User | null> {
   return changeUser(accounts, id, () => ({ totp_secret: '', totp_step: 0, recovery_hashes: [] }));
 }
 
-/** New recovery codes in place of all old ones. */
-export async function renewRecoveryCodes(accounts: Accounts, id: string): Promise<string[]> {
+/** Replaces all recovery codes. */
+export async function regenerateRecoveryCodes(
+  accounts: Pick<Accounts, 'users'>,
+  id: string,
+): Promise<string[]> {
   const codes = newRecoveryCodes();
   await changeUser(accounts, id, (user) =>
     user.totp_secret === '' ? null : { recovery_hashes: codes.map(hashSecret) },
@@ -60,8 +67,12 @@ export async function renewRecoveryCodes(accounts: Accounts, id: string): Promis
   return codes;
 }
 
-/** Whether a code of the app or a recovery code is right; either is then used up. */
-export async function isSecondFactor(accounts: Accounts, { id }: User, given: string): Promise<boolean> {
+/** Checks a code of the app or a recovery code. A correct code cannot be used again. */
+export async function isSecondFactor(
+  accounts: Pick<Accounts, 'users' | 'clock' | 'seal'>,
+  { id }: User,
+  given: string,
+): Promise<boolean> {
   const code = given.toLowerCase().replace(/[\s-]/g, '');
   const changed = await changeUser(accounts, id, (user) => {
     if (user.totp_secret === '') return null;
@@ -70,14 +81,19 @@ export async function isSecondFactor(accounts: Accounts, { id }: User, given: st
       const step = stepOf(accounts, secret, user.username, code);
       return step !== null && step > user.totp_step ? { totp_step: step } : null;
     }
-    const left = user.recovery_hashes.filter((hash) => !isSecretOf(hash, code));
-    return left.length < user.recovery_hashes.length ? { recovery_hashes: left } : null;
+    const remaining = user.recovery_hashes.filter((hash) => !isSecretOf(hash, code));
+    return remaining.length < user.recovery_hashes.length ? { recovery_hashes: remaining } : null;
   });
   return changed !== null;
 }
 
-/** The time step that a code belongs to; null when it is none of the present ones. */
-function stepOf({ clock }: Accounts, secret: string, username: string, code: string): number | null {
+/** The time step of a code; null when it is not one of the current codes. */
+function stepOf(
+  { clock }: Pick<Accounts, 'clock'>,
+  secret: string,
+  username: string,
+  code: string,
+): number | null {
   const timestamp = clock.now();
   const offset = totpOf(secret, username).validate({
     token: code.replace(/\s/g, ''),
@@ -88,8 +104,8 @@ function stepOf({ clock }: Accounts, secret: string, username: string, code: str
 }
 
 function newRecoveryCodes(): string[] {
-  const letter = () => RECOVERY_ALPHABET[randomInt(RECOVERY_ALPHABET.length)] as string;
+  const character = () => RECOVERY_ALPHABET[randomInt(RECOVERY_ALPHABET.length)] as string;
   return Array.from({ length: RECOVERY_CODES }, () =>
-    Array.from({ length: RECOVERY_LENGTH }, letter).join(''),
+    Array.from({ length: RECOVERY_LENGTH }, character).join(''),
   );
 }

@@ -3,19 +3,19 @@ import { secp256k1 } from '@noble/curves/secp256k1.js';
 import { blake2b } from '@noble/hashes/blake2.js';
 import * as sr25519 from '@scure/sr25519';
 
-/** Kinds of keys that Polkadot accounts have. */
+/** The key types of Polkadot accounts. */
 export const SCHEMES = ['sr25519', 'ed25519', 'ecdsa'] as const;
 export type Scheme = (typeof SCHEMES)[number];
 
 export const isScheme = (name: string): name is Scheme => (SCHEMES as readonly string[]).includes(name);
 
 const LENGTHS: Record<Scheme, number> = { sr25519: 64, ed25519: 64, ecdsa: 65 };
-/** What a signature may begin with, to say its kind, as the runtime's MultiSignature does. */
-const MARKS: Record<Scheme, number> = { ed25519: 0, sr25519: 1, ecdsa: 2 };
+/** The optional first byte of a signature that names its type, as in the runtime's MultiSignature. */
+const TYPE_BYTES: Record<Scheme, number> = { ed25519: 0, sr25519: 1, ecdsa: 2 };
 
 /**
- * Whether an account signed a text, as it is or between `<Bytes>` and `</Bytes>`, as extensions wrap it. Only the
- * kind of key that is expected is tried, so that a signature of one kind never passes for another.
+ * Whether an account signed a text. Extensions wrap the text in `<Bytes>` and `</Bytes>`; both forms are accepted.
+ * Only the expected key type is tried, so that a signature of one type never counts as another.
  */
 export function isSignedBy(accountId: string, scheme: Scheme, text: string, signature: string): boolean {
   const key = bytesOf(accountId);
@@ -26,7 +26,7 @@ export function isSignedBy(accountId: string, scheme: Scheme, text: string, sign
     try {
       return VERIFY[scheme](bare, Buffer.from(signed), key);
     } catch {
-      // Points that are on no curve, and values out of range, are as good as wrong.
+      // The library throws for points that are not on the curve and for values out of range.
       return false;
     }
   });
@@ -35,9 +35,9 @@ export function isSignedBy(accountId: string, scheme: Scheme, text: string, sign
 const VERIFY: Record<Scheme, (signature: Uint8Array, message: Uint8Array, accountId: Uint8Array) => boolean> =
   {
     sr25519: (signature, message, key) => sr25519.verify(message, signature, key),
-    // Strict, as of RFC 8032: no second signature can be made from a first.
+    // Strict RFC 8032 verification: signatures are not malleable.
     ed25519: (signature, message, key) => ed25519.verify(signature, message, key, { zip215: false }),
-    // The account id is a hash of the key, so the key comes from the signature.
+    // The account id is a hash of the public key, so the key is recovered from the signature.
     ecdsa: (signature, message, key) => {
       const recovered = Buffer.concat([signature.subarray(64), signature.subarray(0, 64)]);
       const publicKey = secp256k1.recoverPublicKey(recovered, hash256(message), { prehash: false });
@@ -49,7 +49,7 @@ const hash256 = (bytes: Uint8Array) => blake2b(bytes, { dkLen: 32 });
 
 function bareSignature(scheme: Scheme, given: Buffer): Buffer | null {
   if (given.length === LENGTHS[scheme]) return given;
-  return given.length === LENGTHS[scheme] + 1 && given[0] === MARKS[scheme] ? given.subarray(1) : null;
+  return given.length === LENGTHS[scheme] + 1 && given[0] === TYPE_BYTES[scheme] ? given.subarray(1) : null;
 }
 
 function bytesOf(hex: string): Buffer | null {

@@ -2,17 +2,17 @@ import { randomBytes } from 'node:crypto';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { decodeAddress } from '../../../ingest/chains/address.ts';
 import type { Accounts } from './accounts.ts';
-import { createUser, findUser } from './people.ts';
 import { newLocator } from './secrets.ts';
 import type { User, Wallet } from './tables.ts';
+import { createUser, findUser } from './users.ts';
 import { isScheme, isSignedBy, type Scheme } from './wallet-signature.ts';
 
 const CHALLENGE_MS = 5 * 60_000;
 
-/** What a wallet is asked to sign for. A signature for one is never taken for the other. */
+/** What a wallet signs for. A signature for one purpose is never accepted for the other. */
 export type WalletPurpose = 'sign in' | 'link this account';
 
-/** Why a wallet was refused, for the person who holds it. */
+/** Why a wallet was refused; the message is shown to the user. */
 export class WalletError extends Error {}
 
 interface Challenge {
@@ -21,21 +21,22 @@ interface Challenge {
   readonly address: string;
   readonly scheme: Scheme;
   readonly purpose: WalletPurpose;
-  /** Who may answer: a user's id, or the visitor who asked. */
+  /** Who may use the challenge: the id of a user or of an anonymous visitor. */
   readonly holder: string;
   readonly expires_ms: number;
 }
 
-/** A message for the wallet to sign, and the nonce under which the answer is awaited, once and for five minutes. */
+/** Creates a message for the wallet to sign. Its nonce is valid once, for five minutes. */
 export async function challengeWallet(
-  accounts: Accounts,
+  accounts: Pick<Accounts, 'keyValue' | 'clock'>,
   asked: { address: string; scheme: string; purpose: WalletPurpose; origin: string; holder: string },
 ): Promise<{ readonly nonce: string; readonly message: string }> {
   const { address, scheme, purpose, origin, holder } = asked;
   const account = decodeAddress(address);
-  if (account === null || account.key.length !== 66) throw new WalletError('This is not a Polkadot address.');
+  if (account === null || account.key.length !== 66)
+    throw new WalletError('The address is not a valid Polkadot address.');
   if (!isScheme(scheme))
-    throw new WalletError('This kind of key is not supported; use sr25519, ed25519 or ecdsa.');
+    throw new WalletError('The key type is not supported. Use sr25519, ed25519 or ecdsa.');
   const nonce = newLocator();
   const now = accounts.clock.now();
   const expires_ms = now + CHALLENGE_MS;
@@ -64,82 +65,90 @@ export async function challengeWallet(
   return { nonce, message };
 }
 
-/** The wallet whose challenge was signed; a `WalletError` for anything else. A challenge is over after one answer. */
-async function signedChallenge(
-  accounts: Accounts,
+/** Takes the challenge and checks its signature; throws a `WalletError`. A challenge can be used once. */
+async function takeSignedChallenge(
+  accounts: Pick<Accounts, 'keyValue' | 'clock'>,
   answer: { nonce: string; signature: string; purpose: WalletPurpose; holder: string },
 ): Promise<Challenge> {
-  const recordTable = /^[A-Za-z0-9_-]{22}$/.test(answer.nonce)
+  const stored = /^[A-Za-z0-9_-]{22}$/.test(answer.nonce)
     ? await accounts.keyValue.take(`wallet/${answer.nonce}`)
     : null;
-  const challenge = recordTable === null ? null : (JSON.parse(recordTable) as Challenge);
+  const challenge = stored === null ? null : (JSON.parse(stored) as Challenge);
   if (challenge === null || challenge.expires_ms <= accounts.clock.now()) {
-    throw new WalletError('The message is too old or was signed already. Start again.');
+    throw new WalletError('The message has expired or was already used. Try again.');
   }
-  const isRight =
+  const isValid =
     challenge.purpose === answer.purpose &&
     challenge.holder === answer.holder &&
     isSignedBy(challenge.accountId, challenge.scheme, challenge.message, answer.signature);
-  if (!isRight) throw new WalletError('The signature does not belong to this account and message.');
+  if (!isValid) throw new WalletError('The signature does not match the account and message.');
   return challenge;
 }
 
-/** The user of a wallet that signed; a new one when nobody has linked it, if people may sign up. */
+/** The user of a wallet that signed the challenge. Creates an account for an unlinked wallet if sign-up is open. */
 export async function userByWallet(
-  accounts: Accounts,
+  accounts: Pick<Accounts, 'store' | 'keyValue' | 'clock' | 'locks' | 'settings' | 'users' | 'wallets'>,
   answer: { nonce: string; signature: string; holder: string },
 ): Promise<User> {
-  const challenge = await signedChallenge(accounts, { ...answer, purpose: 'sign in' });
+  const challenge = await takeSignedChallenge(accounts, { ...answer, purpose: 'sign in' });
   return accounts.locks.run(`wallet/${challenge.accountId}`, async () => {
     const wallet = await accounts.wallets.get(challenge.accountId);
     const user = wallet && wallet.user_id !== '' ? await accounts.users.get(wallet.user_id) : null;
     if (wallet && user) {
       if (wallet.scheme !== challenge.scheme)
-        throw new WalletError('This account was linked with another kind of key.');
-      if (user.locked_ms > 0) throw new WalletError('This account is locked.');
-      await keepWallet(accounts, challenge, user.id, wallet.linked_ms);
+        throw new WalletError('The wallet was linked with another key type.');
+      if (user.locked_ms > 0) throw new WalletError('Your account is locked.');
+      await saveWallet(accounts, challenge, user.id, wallet.linked_ms);
       return user;
     }
     if (accounts.settings.SIGN_UP === 'closed') {
-      throw new WalletError('No account has linked this wallet. Sign in another way and link it first.');
+      throw new WalletError(
+        'The wallet is not linked to an account. Sign in with your password and link it first.',
+      );
     }
-    const name = nameOf(challenge);
+    const name = usernameOf(challenge);
     const username = (await findUser(accounts, name)) ? `${name}-${randomBytes(4).toString('hex')}` : name;
     const created = await createUser(accounts, { username, email: '', password: null });
-    await keepWallet(accounts, challenge, created.id, accounts.clock.now());
+    await saveWallet(accounts, challenge, created.id, accounts.clock.now());
     return created;
   });
 }
 
-/** Links a wallet that signed to a user. */
+/** Links a wallet that signed the challenge to a user. */
 export async function linkWallet(
-  accounts: Accounts,
+  accounts: Pick<Accounts, 'keyValue' | 'clock' | 'locks' | 'settings' | 'wallets'>,
   user: User,
   answer: { nonce: string; signature: string },
 ): Promise<Wallet['address']> {
-  const challenge = await signedChallenge(accounts, {
+  const challenge = await takeSignedChallenge(accounts, {
     ...answer,
     purpose: 'link this account',
     holder: user.id,
   });
-  const mine = await walletsOf(accounts, user.id);
-  if (mine.length >= accounts.settings.KEYS_PER_ACCOUNT)
-    throw new WalletError('You have linked as many wallets as are allowed.');
+  const linked = await walletsOf(accounts, user.id);
+  if (linked.length >= accounts.settings.KEYS_PER_ACCOUNT)
+    throw new WalletError(
+      `You have reached the limit of ${accounts.settings.KEYS_PER_ACCOUNT} wallets. Unlink one first.`,
+    );
   await accounts.locks.run(`wallet/${challenge.accountId}`, async () => {
     const wallet = await accounts.wallets.get(challenge.accountId);
     if (wallet && wallet.user_id !== '' && wallet.user_id !== user.id) {
-      throw new WalletError('This wallet belongs to another account here. Unlink it there first.');
+      throw new WalletError('The wallet is linked to another account. Unlink it there first.');
     }
-    await keepWallet(accounts, challenge, user.id, accounts.clock.now());
+    await saveWallet(accounts, challenge, user.id, accounts.clock.now());
   });
   return challenge.address;
 }
 
-/** Unlinks a wallet; the last way into an account stays. */
-export async function unlinkWallet(accounts: Accounts, user: User, id: string): Promise<void> {
-  const mine = await walletsOf(accounts, user.id);
-  if (user.password_hash === '' && mine.length <= 1) {
-    throw new WalletError('This wallet is the only way into your account. Set a password first.');
+/** Unlinks a wallet, unless it is the only way to sign in. */
+export async function unlinkWallet(
+  accounts: Pick<Accounts, 'clock' | 'wallets'>,
+  user: User,
+  id: string,
+): Promise<void> {
+  const linked = await walletsOf(accounts, user.id);
+  if (user.password_hash === '' && linked.length <= 1) {
+    throw new WalletError('The wallet is your only sign-in method. Set a password first.');
   }
   await accounts.wallets.change(id, (wallet) =>
     wallet?.user_id === user.id
@@ -148,12 +157,12 @@ export async function unlinkWallet(accounts: Accounts, user: User, id: string): 
   );
 }
 
-export function walletsOf(accounts: Accounts, user_id: string): Promise<Wallet[]> {
-  return accounts.wallets.find(sql`user_id = ${user_id}`, 'linked_ms, id');
+export function walletsOf({ wallets }: Pick<Accounts, 'wallets'>, user_id: string): Promise<Wallet[]> {
+  return wallets.find(sql`user_id = ${user_id}`, 'linked_ms, id');
 }
 
-function keepWallet(
-  accounts: Accounts,
+function saveWallet(
+  accounts: Pick<Accounts, 'clock' | 'wallets'>,
   { accountId, address, scheme }: Challenge,
   user_id: string,
   linked_ms: number,
@@ -165,5 +174,5 @@ function keepWallet(
   }));
 }
 
-/** A name that says what it is. */
-const nameOf = ({ accountId }: Challenge) => `wallet-${accountId.slice(2, 18)}`;
+/** The username of an account that was created for a wallet. */
+const usernameOf = ({ accountId }: Challenge) => `wallet-${accountId.slice(2, 18)}`;

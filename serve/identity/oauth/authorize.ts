@@ -6,41 +6,29 @@ import { formOf } from '../../http/pages/forms.ts';
 import { seeOther, sendPage } from '../../http/pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { emptyGrant } from '../accounts/grants.ts';
-import { readScopes, type Scope } from '../accounts/scopes.ts';
+import { readScopes } from '../accounts/scopes.ts';
 import { hashSecret } from '../accounts/secrets.ts';
 import { sessionOf } from '../accounts/sessions.ts';
-import type { Application, User } from '../accounts/tables.ts';
+import type { User } from '../accounts/tables.ts';
 import { makeToken } from '../accounts/tokens.ts';
-import { liveApplication } from './client.ts';
+import type { AuthorizationRequest, Destination } from './authorization-request.ts';
+import { activeApplication } from './client.ts';
 import { consentPage } from './consent.ts';
 import { missingParameter, OAuthError } from './errors.ts';
-import { once, optional, queryParameters, required } from './parameters.ts';
+import { optional, queryParameters, required, requireUnique } from './parameters.ts';
 import { readChallenge } from './pkce.ts';
 import { isRegistered, withParameters } from './redirect-uri.ts';
 
-/** Where the answer goes. Known before anything else: until then nothing may be sent anywhere (RFC 6749 §4.1.2.1). */
-interface Destination {
-  readonly application: Application;
-  readonly redirectUri: string;
-  readonly state: string;
-}
-
-/** A request that is right in everything but the user's consent. */
-export interface AuthorizationRequest extends Destination {
-  readonly scopes: readonly Scope[];
-  readonly challenge: string;
-}
-
-/** RFC 6749 §4.1.1 with PKCE and RFC 9207: the authorization endpoint, its consent page and its answer. */
+/** The authorization endpoint: RFC 6749 §4.1.1 with PKCE and RFC 9207. */
 export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issuer: () => string): void {
   pages.get('/oauth/authorize', async (request, reply) => {
     const form = readQuery(request);
     const destination = await readDestination(accounts, form);
-    return answering(reply, issuer, destination, async () => {
+    return withErrorRedirect(reply, issuer, destination, async () => {
       const asked = readRequest(form, destination);
       const signedIn = await sessionOf(accounts, request);
       if (signedIn === null) return seeOther(reply, `/sign-in?next=${encodeURIComponent(request.url)}`);
-      if (await hasAgreed(accounts, signedIn.user, asked)) {
+      if (await hasConsented(accounts, signedIn.user, asked)) {
         return approve(accounts, reply, issuer, signedIn.user, asked);
       }
       return sendPage(
@@ -55,10 +43,10 @@ export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issue
   pages.post('/oauth/authorize', async (request, reply) => {
     const form = formOf(request);
     const destination = await readDestination(accounts, form);
-    return answering(reply, issuer, destination, async () => {
+    return withErrorRedirect(reply, issuer, destination, async () => {
       const asked = readRequest(form, destination);
       const signedIn = await sessionOf(accounts, request);
-      if (signedIn === null) throw new OAuthError('access_denied', 'The user is not signed in any more.');
+      if (signedIn === null) throw new OAuthError('access_denied', 'The user is no longer signed in.');
       if (form.text('decision') !== 'allow') {
         throw new OAuthError(
           'access_denied',
@@ -74,38 +62,31 @@ function readQuery(request: FastifyRequest): Form {
   try {
     return queryParameters(request);
   } catch (error) {
-    throw new HttpError('bad_request', `This link cannot be read: ${(error as Error).message}`);
+    throw new HttpError('bad_request', `The authorization request is invalid: ${(error as Error).message}`);
   }
 }
 
-/** What is wrong before the destination is known is told to the person, on a page of ours: never a redirect. */
+/** Errors in the destination are shown to the user on an error page, never by a redirect. */
 async function readDestination(accounts: Accounts, form: Form): Promise<Destination> {
   for (const name of ['client_id', 'redirect_uri']) {
-    if (!form.text(name))
-      throw new HttpError('bad_request', `The application sent you here without its ${name}.`);
+    if (!form.text(name)) throw new HttpError('bad_request', `The authorization request has no ${name}.`);
     if (form.getAll(name).length > 1)
-      throw new HttpError('bad_request', `The application sent its ${name} more than once.`);
+      throw new HttpError('bad_request', `The authorization request has more than one ${name}.`);
   }
-  const application = await liveApplication(accounts, form.text('client_id'));
+  const application = await activeApplication(accounts, form.text('client_id'));
   if (application === null) {
-    throw new HttpError(
-      'bad_request',
-      'The application that sent you here is not registered, or not any more.',
-    );
+    throw new HttpError('bad_request', 'The application is not registered or was deleted.');
   }
   const redirectUri = form.text('redirect_uri');
   if (!isRegistered(application.redirect_uris, redirectUri)) {
-    throw new HttpError(
-      'bad_request',
-      'The application wants the answer at an address (redirect_uri) that is not registered for it.',
-    );
+    throw new HttpError('bad_request', 'The redirect_uri is not registered for the application.');
   }
   return { application, redirectUri, state: form.text('state') };
 }
 
-/** The rest is told to the application. */
+/** Errors in the other parameters are sent to the application. */
 function readRequest(form: Form, destination: Destination): AuthorizationRequest {
-  once(form);
+  requireUnique(form);
   const responseType = required(form, 'response_type');
   if (responseType !== 'code') {
     throw new OAuthError('unsupported_response_type', 'The response_type must be code.');
@@ -124,8 +105,8 @@ function readRequest(form: Form, destination: Destination): AuthorizationRequest
   return { ...destination, scopes, challenge: readChallenge(form, destination.application) };
 }
 
-/** Sends what goes wrong to the application (RFC 6749 §4.1.2.1). */
-async function answering(
+/** Sends errors to the application by a redirect (RFC 6749 §4.1.2.1). */
+async function withErrorRedirect(
   reply: FastifyReply,
   issuer: () => string,
   destination: Destination,
@@ -162,7 +143,7 @@ async function approve(
   return respond(reply, issuer, asked, { code: code.text });
 }
 
-/** 303, so that no browser repeats the form at the application (RFC 9700 §4.12); `iss` against mix-up (RFC 9207). */
+/** 303 keeps browsers from repeating the POST at the application (RFC 9700 §4.12); `iss` prevents mix-up (RFC 9207). */
 function respond(
   reply: FastifyReply,
   issuer: () => string,
@@ -175,18 +156,21 @@ function respond(
     .redirect(withParameters(redirectUri, parameters), 303);
 }
 
-/** Whether the user agreed to all of it before, and still does. Who keeps no secret could be anybody: ask again. */
-async function hasAgreed(
+/**
+ * Whether the user has an active grant with all requested scopes. A public application is never approved like this,
+ * since it cannot be authenticated.
+ */
+async function hasConsented(
   accounts: Accounts,
   user: User,
   { application, scopes }: AuthorizationRequest,
 ): Promise<boolean> {
   if (!application.is_confidential) return false;
-  const live = await accounts.grants.find(
+  const active = await accounts.grants.find(
     sql`user_id = ${user.id} AND application_id = ${application.id} AND kind = 'code'
       AND revoked_ms = 0 AND code_used_ms > 0 AND refresh_expires_ms > ${accounts.clock.now()}`,
     'id',
     100,
   );
-  return live.some((grant) => scopes.every((scope) => grant.scopes.includes(scope)));
+  return active.some((grant) => scopes.every((scope) => grant.scopes.includes(scope)));
 }

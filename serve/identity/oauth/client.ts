@@ -3,22 +3,22 @@ import type { Form } from '../../http/form.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { isSecretOf } from '../accounts/secrets.ts';
 import type { Application } from '../accounts/tables.ts';
+import { readBasic } from './basic.ts';
 import { OAuthError } from './errors.ts';
 import { optional } from './parameters.ts';
 
 interface Credentials {
   readonly id: string;
-  /** '' for a client that shows none. */
+  /** '' when none was sent. */
   readonly secret: string;
 }
 
 /**
- * The application that calls, proven (RFC 6749 §2.3): by HTTP Basic, by the body, or by its id alone when it keeps
- * no secret. Throws `invalid_client` for anything else, and consumes nothing: some clients try one way after the
- * other.
+ * Authenticates the client (RFC 6749 §2.3): by HTTP Basic, by the body, or by its id alone when it is public. Throws
+ * `invalid_client` otherwise. A failure consumes nothing: some clients try one method after the other.
  */
 export async function authenticateClient(
-  accounts: Accounts,
+  accounts: Pick<Accounts, 'applications'>,
   request: FastifyRequest,
   form: Form,
 ): Promise<Application> {
@@ -29,9 +29,9 @@ export async function authenticateClient(
   return application;
 }
 
-/** Like `authenticateClient`, but null when no client is named at all. */
+/** Like `authenticateClient`, but null when the request names no client. */
 export async function optionalClient(
-  accounts: Accounts,
+  accounts: Pick<Accounts, 'applications'>,
   request: FastifyRequest,
   form: Form,
 ): Promise<Application | null> {
@@ -40,7 +40,7 @@ export async function optionalClient(
   const secret = optional(form, 'client_secret');
   if (authorization === undefined) {
     if (id === '' && secret === '') return null;
-    return proven(accounts, [{ id, secret }], {});
+    return authenticate(accounts, [{ id, secret }], {});
   }
   const challenge = { 'www-authenticate': 'Basic realm="Chain Metrics", charset="UTF-8"' };
   if (secret !== '') {
@@ -49,29 +49,26 @@ export async function optionalClient(
       'Send the client’s secret in the header or in the body, not in both.',
     );
   }
-  const tries = readBasic(authorization);
+  const tries = credentialsOf(authorization);
   if (tries.length === 0) {
-    throw new OAuthError('invalid_client', 'The Authorization header holds no HTTP Basic credentials.', {
+    throw new OAuthError('invalid_client', 'The Authorization header contains no HTTP Basic credentials.', {
       headers: challenge,
     });
   }
   if (id !== '' && !tries.some((one) => one.id === id)) {
     throw new OAuthError('invalid_request', 'The client_id of the body is not that of the header.');
   }
-  return proven(accounts, tries, challenge);
+  return authenticate(accounts, tries, challenge);
 }
 
 /**
- * Credentials of HTTP Basic, in the two spellings that clients use: RFC 6749 §2.3.1 has both parts form-encoded
- * first, and half of the libraries do not do it.
+ * The credentials of HTTP Basic in both encodings that clients use: RFC 6749 §2.3.1 requires both parts to be
+ * form-encoded, but many libraries send them as they are.
  */
-function readBasic(header: string): Credentials[] {
-  const [, encoded] = /^basic +([A-Za-z0-9+/_-]+={0,2}) *$/i.exec(header) ?? [];
-  if (encoded === undefined) return [];
-  const text = Buffer.from(encoded, 'base64').toString('utf8');
-  const colon = text.indexOf(':');
-  if (colon < 0) return [];
-  const raw = { id: text.slice(0, colon), secret: text.slice(colon + 1) };
+function credentialsOf(header: string): Credentials[] {
+  const basic = readBasic(header);
+  if (basic === null) return [];
+  const raw = { id: basic.user, secret: basic.password };
   try {
     const decode = (part: string) => decodeURIComponent(part.replaceAll('+', ' '));
     return [raw, { id: decode(raw.id), secret: decode(raw.secret) }];
@@ -80,20 +77,20 @@ function readBasic(header: string): Credentials[] {
   }
 }
 
-async function proven(
-  accounts: Accounts,
+async function authenticate(
+  accounts: Pick<Accounts, 'applications'>,
   tries: readonly Credentials[],
   headers: Record<string, string>,
 ): Promise<Application> {
   for (const { id, secret } of tries) {
-    const application = await liveApplication(accounts, id);
+    const application = await activeApplication(accounts, id);
     if (!application) continue;
     const isProven = application.is_confidential
       ? isSecretOf(application.secret_hash, secret)
       : secret === '';
     if (isProven) return application;
   }
-  // The same words for an unknown client, a missing and a wrong secret.
+  // The same message for an unknown client, a missing and a wrong secret.
   throw new OAuthError(
     'invalid_client',
     'Client authentication failed: unknown client, or wrong or missing secret.',
@@ -103,8 +100,11 @@ async function proven(
   );
 }
 
-export async function liveApplication(accounts: Accounts, id: string): Promise<Application | null> {
+export async function activeApplication(
+  { applications }: Pick<Accounts, 'applications'>,
+  id: string,
+): Promise<Application | null> {
   if (!/^[0-9a-f]{64}$/.test(id)) return null;
-  const application = await accounts.applications.get(id);
+  const application = await applications.get(id);
   return application && application.revoked_ms === 0 ? application : null;
 }

@@ -5,10 +5,10 @@ import type { Page } from '../../http/pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { SCOPES } from '../accounts/scopes.ts';
 import type { User } from '../accounts/tables.ts';
-import type { AuthorizationRequest } from './authorize.ts';
+import type { AuthorizationRequest } from './authorization-request.ts';
 import { destinationOf } from './redirect-uri.ts';
 
-/** Who wants what, and where the answer goes, in words; two buttons. */
+/** The page on which a user authorizes an application. */
 export async function consentPage(
   accounts: Accounts,
   request: FastifyRequest,
@@ -18,7 +18,7 @@ export async function consentPage(
 ): Promise<Page> {
   const { shown, source } = destinationOf(redirectUri);
   const owner = await accounts.users.get(application.owner_id);
-  const carried = {
+  const parameters = {
     client_id: application.id,
     redirect_uri: redirectUri,
     response_type: 'code',
@@ -27,17 +27,17 @@ export async function consentPage(
     ...(challenge === '' ? {} : { code_challenge: challenge, code_challenge_method: 'S256' }),
   };
   const body = html`<div class="monogram" aria-hidden="true">${[...application.name][0]?.toUpperCase()}</div>
-<h1>Let ${application.name} use your account?</h1>
-<p class="lead">You are signed in as <strong>${user.username}</strong>. If you agree, ${application.name} may:</p>
+<h1>Authorize ${application.name} to use your account?</h1>
+<p class="lead">${application.name} is requesting access to your Chain Metrics account, <strong>${user.username}</strong>. This application will be able to:</p>
 <ul class="asks">${scopes.map((scope) => html`<li><b>${SCOPES[scope].title}</b><span>${SCOPES[scope].detail}</span></li>`)}</ul>
-<dl class="facts"><dt>Goes on to</dt><dd><strong>${shown}</strong></dd>
-<dt>Registered by</dt><dd>${owner?.username ?? 'a removed account'}</dd></dl>
+<dl class="facts"><dt>Redirects to</dt><dd><strong>${shown}</strong></dd>
+<dt>Created by</dt><dd>${owner?.username ?? 'a deleted account'}</dd></dl>
 <form method="post" action="/oauth/authorize">
 ${await formToken(accounts, request, reply)}
-${Object.entries(carried).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+${Object.entries(parameters).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 <p class="actions split spaced"><button class="second" name="decision" value="deny">Deny</button>
-<button name="decision" value="allow">Allow</button></p>
+<button name="decision" value="allow">Authorize</button></p>
 </form>
-<p class="hint">You can take this back at any time under <a href="/profile/authorized-applications">Authorized applications</a>.</p>`;
+<p class="hint">You can revoke access at any time in <a href="/profile/authorized-applications">Authorized applications</a>.</p>`;
   return { title: `Authorize ${application.name}`, body, layout: 'narrow', formTargets: [source] };
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify';
 
-/** Paths that pages of other origins may call, with the methods that they may use. */
-const OPEN: Readonly<Record<string, string>> = {
+/** Paths that pages of other origins may call, with the allowed methods. */
+const CROSS_ORIGIN: Readonly<Record<string, string>> = {
   '/oauth/token': 'POST',
   '/oauth/revoke': 'POST',
   '/oauth/userinfo': 'GET, HEAD, POST',
@@ -9,15 +9,15 @@ const OPEN: Readonly<Record<string, string>> = {
 };
 
 /**
- * Cross-origin calls: any origin, never with cookies. A preflight gets `Authorization` when it asks for it, and no
- * other header. The authorization endpoint is for browsers that go there, not for scripts (RFC 9700 §2.6).
+ * Cross-origin requests: any origin, without cookies. A preflight may request `Authorization` and no other header.
+ * The authorization endpoint does not support CORS (RFC 9700 §2.6).
  */
-export function openToOtherOrigins(app: FastifyInstance): void {
+export function allowCrossOrigin(app: FastifyInstance): void {
   app.addHook('onRequest', (request, reply, next) => {
-    if (Object.hasOwn(OPEN, request.routeOptions.url ?? '')) allowOrigin(reply);
+    if (Object.hasOwn(CROSS_ORIGIN, request.routeOptions.url ?? '')) allowOrigin(reply);
     next();
   });
-  for (const [path, methods] of Object.entries(OPEN)) {
+  for (const [path, methods] of Object.entries(CROSS_ORIGIN)) {
     app.options(path, (request, reply) => {
       const wanted = String(request.headers['access-control-request-headers'] ?? '').toLowerCase();
       const wantsAuthorization = wanted.split(',').some((name) => name.trim() === 'authorization');

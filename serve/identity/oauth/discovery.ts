@@ -3,8 +3,8 @@ import { SCOPE_NAMES } from '../accounts/scopes.ts';
 import { GRANT_TYPES } from './token.ts';
 
 /**
- * RFC 8414: what this server can do, and nothing that it cannot. There is no OpenID Connect document, since there
- * are no ID tokens: `openid` opens `/oauth/userinfo` alone.
+ * RFC 8414: the metadata of the authorization server. There is no OpenID Connect document, since the server issues no
+ * ID tokens: the scope `openid` only gives access to `/oauth/userinfo`.
  */
 export function serveDiscovery(app: FastifyInstance, issuer: () => string): void {
   app.get('/.well-known/oauth-authorization-server', async () => {

@@ -1,10 +1,9 @@
-import type { Accounts } from '../accounts/accounts.ts';
-import { ENDED_ROW_TTL_MS } from '../accounts/accounts.ts';
+import { type Accounts, ENDED_ROW_TTL_MS } from '../accounts/accounts.ts';
 import type { NewGrant } from '../accounts/grants.ts';
 import { hashSecret, newSecret } from '../accounts/secrets.ts';
 import { makeToken } from '../accounts/tokens.ts';
 
-/** What `POST /oauth/token` answers. The password grant leaves out the last two, as its document shows. */
+/** The response of `POST /oauth/token`. The password grant omits the last two fields. */
 export interface TokenResponse {
   readonly access_token: string;
   readonly token_type: 'bearer';
@@ -16,9 +15,9 @@ export interface TokenResponse {
   readonly created_at?: number;
 }
 
-/** The grant with a new access token, which replaces the one before. */
+/** The grant with a new access token in place of the old one. */
 export function withAccess(
-  { settings }: Accounts,
+  { settings }: Pick<Accounts, 'settings'>,
   grant: NewGrant,
   scopes: readonly string[],
   now: number,
@@ -44,9 +43,9 @@ export function withAccess(
   };
 }
 
-/** The grant with a new pair, which replaces the one before. `family` is what its refresh tokens share. */
+/** The grant with a new pair of tokens in place of the old one. Its refresh tokens share `family`. */
 export function withPair(
-  accounts: Accounts,
+  accounts: Pick<Accounts, 'settings'>,
   grant: NewGrant,
   scopes: readonly string[],
   now: number,

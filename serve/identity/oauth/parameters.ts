@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { acceptForms, EMPTY_FORM, Form, parseForm } from '../../http/form.ts';
 import { missingParameter, OAuthError } from './errors.ts';
 
-/** Parameters that belong into the body: in a query they would be kept by logs and histories (RFC 9700 §4.2). */
+/** Parameters that must be in the body: a query is stored in logs and browser histories (RFC 9700 §4.2). */
 const BODY_ONLY = [
   'client_secret',
   'code',
@@ -26,36 +26,33 @@ export async function acceptParameters(app: FastifyInstance): Promise<void> {
   });
 }
 
-/** Parameters of a request to an endpoint that takes them in its body; each at most once (RFC 6749 §3.2). */
+/** The parameters of the body, each at most once (RFC 6749 §3.2). */
 export function bodyParameters(request: FastifyRequest): Form {
   const query = queryParameters(request);
-  const misplaced = BODY_ONLY.find((name) => query.has(name));
-  if (misplaced) {
-    throw new OAuthError(
-      'invalid_request',
-      `The parameter ${misplaced} belongs into the body, not into the address.`,
-    );
+  const inQuery = BODY_ONLY.find((name) => query.has(name));
+  if (inQuery) {
+    throw new OAuthError('invalid_request', `Send the parameter ${inQuery} in the body, not in the URL.`);
   }
   const form = request.body instanceof Form ? request.body : EMPTY_FORM;
-  return once(form);
+  return requireUnique(form);
 }
 
-/** Parameters of the address, decoded strictly. */
+/** The parameters of the URL. */
 export function queryParameters(request: FastifyRequest): Form {
   const [, query = ''] = /\?([^#]*)/.exec(request.url) ?? [];
   return parseForm(query);
 }
 
-/** Throws when a parameter came twice: readers could take different ones. */
-export function once(form: Form): Form {
+/** Throws when a parameter was sent more than once. */
+export function requireUnique(form: Form): Form {
   const [repeated] = form.repeated();
   if (repeated !== undefined) {
-    throw new OAuthError('invalid_request', `The parameter ${shown(repeated)} was sent more than once.`);
+    throw new OAuthError('invalid_request', `The parameter ${printable(repeated)} was sent more than once.`);
   }
   return form;
 }
 
-/** A parameter that has to be there; an empty one counts as absent (RFC 6749 §3.2). */
+/** A required parameter; an empty one counts as absent (RFC 6749 §3.2). */
 export function required(form: Form, name: string): string {
   const value = optional(form, name);
   if (value === '') throw missingParameter(name);
@@ -73,5 +70,5 @@ export function optional(form: Form, name: string): string {
   return value;
 }
 
-/** A name as it may be repeated in an error: RFC 6749 §5.2 allows few characters. */
-const shown = (name: string) => name.replace(/[^A-Za-z0-9_.-]/g, '?').slice(0, 40);
+/** RFC 6749 §5.2 restricts the characters of an error description. */
+const printable = (name: string) => name.replace(/[^A-Za-z0-9_.-]/g, '?').slice(0, 40);

@@ -5,7 +5,7 @@ import type { Application } from '../accounts/tables.ts';
 import { missingParameter, OAuthError } from './errors.ts';
 import { optional } from './parameters.ts';
 
-/** The challenge of an authorization request (RFC 7636 §4.3); '' when there is none and none is needed. */
+/** The challenge of an authorization request (RFC 7636 §4.3); '' when a confidential client sends none. */
 export function readChallenge(form: Form, application: Application): string {
   const challenge = optional(form, 'code_challenge');
   const method = optional(form, 'code_challenge_method');
@@ -14,12 +14,12 @@ export function readChallenge(form: Form, application: Application): string {
     if (!application.is_confidential) {
       throw new OAuthError(
         'invalid_request',
-        'Missing required parameter: code_challenge. Applications without a secret must use PKCE.',
+        'Missing required parameter: code_challenge. Public applications must use PKCE.',
       );
     }
     return '';
   }
-  // Without a method RFC 7636 means `plain`, which protects nothing that S256 would not.
+  // RFC 7636 defaults to `plain`, which is not supported: S256 is the safer method.
   if (method !== 'S256') throw new OAuthError('invalid_request', 'The code_challenge_method must be S256.');
   if (!/^[A-Za-z0-9_-]{43}$/.test(challenge)) {
     throw new OAuthError(
@@ -30,8 +30,8 @@ export function readChallenge(form: Form, application: Application): string {
   return challenge;
 }
 
-/** Throws `invalid_request` for a verifier that cannot be one (RFC 7636 §4.1). */
-export function checkVerifierForm(verifier: string): void {
+/** Throws `invalid_request` for a malformed verifier (RFC 7636 §4.1). */
+export function checkVerifierSyntax(verifier: string): void {
   if (verifier !== '' && !/^[A-Za-z0-9._~-]{43,128}$/.test(verifier)) {
     throw new OAuthError(
       'invalid_request',
@@ -41,8 +41,8 @@ export function checkVerifierForm(verifier: string): void {
 }
 
 /**
- * Whether a verifier proves the challenge (RFC 7636 §4.6). One without a stored challenge never does: somebody may
- * have taken the challenge out of the authorization request (RFC 9700 §4.8.2).
+ * Whether the verifier matches the challenge (RFC 7636 §4.6). Without a stored challenge nothing matches: an attacker
+ * may have removed the challenge from the authorization request (RFC 9700 §4.8.2).
  */
 export function isProven(challenge: string, verifier: string): boolean {
   return challenge !== '' && isSameText(hash('sha256', verifier, 'base64url'), challenge);

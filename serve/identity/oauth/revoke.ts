@@ -3,16 +3,19 @@ import type { Accounts } from '../accounts/accounts.ts';
 import { revoked } from '../accounts/grants.ts';
 import { isSecretOf } from '../accounts/secrets.ts';
 import type { Grant } from '../accounts/tables.ts';
-import { readToken, SECRET_LENGTH, type Token } from '../accounts/tokens.ts';
+import { readToken, refreshParts, type Token } from '../accounts/tokens.ts';
 import { authenticateClient } from './client.ts';
 import { neverStored, OAuthError } from './errors.ts';
 import { bodyParameters, optional } from './parameters.ts';
 
 /**
- * RFC 7009. Either token of a pair ends both; the hint is not needed, as tokens tell their kind. A token that is
- * unknown, or none at all, is as good as revoked.
+ * RFC 7009. Revoking either token of a pair revokes both. The hint is ignored, since the prefix of a token gives its
+ * kind. An unknown or missing token is a success.
  */
-export function serveRevoke(app: FastifyInstance, accounts: Accounts): void {
+export function serveRevoke(
+  app: FastifyInstance,
+  accounts: Pick<Accounts, 'applications' | 'grants' | 'clock'>,
+): void {
   app.post('/oauth/revoke', async (request, reply) => {
     const form = bodyParameters(request);
     const application = await authenticateClient(accounts, request, form);
@@ -34,9 +37,9 @@ export function serveRevoke(app: FastifyInstance, accounts: Accounts): void {
   });
 }
 
-/** Whether the token is, or for refresh tokens once was, one of the grant. */
-function isOf(grant: Grant, { kind, secret }: Token): boolean {
-  return kind === 'refresh'
-    ? isSecretOf(grant.family_hash, secret.slice(0, SECRET_LENGTH))
-    : isSecretOf(grant.access_hash, secret);
+/** Whether the token belongs to the grant; also true for a refresh token that was already used. */
+function isOf(grant: Grant, token: Token): boolean {
+  return token.kind === 'refresh'
+    ? isSecretOf(grant.family_hash, refreshParts(token).family)
+    : isSecretOf(grant.access_hash, token.secret);
 }

@@ -6,7 +6,7 @@ import { publicUrl } from '../../http/public-url.ts';
 import { limitEveryone } from '../../http/rate-limit.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { serveAuthorize } from './authorize.ts';
-import { openToOtherOrigins } from './cors.ts';
+import { allowCrossOrigin } from './cors.ts';
 import { serveDiscovery } from './discovery.ts';
 import { OAuthError } from './errors.ts';
 import { serveGitAuthentication } from './git.ts';
@@ -18,7 +18,7 @@ import { serveToken } from './token.ts';
 import { serveTokenInfo } from './token-info.ts';
 import { serveUser, serveUserinfo } from './user.ts';
 
-/** The OAuth 2.0 endpoints. Their errors and headers are their own, so they live in a scope of their own. */
+/** The OAuth 2.0 endpoints, in scopes of their own, since their errors and headers differ from the other APIs. */
 export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Promise<void> {
   const issuer = () => publicUrl(app, accounts.settings);
   await servePages(app, accounts, async (pages) => {
@@ -29,7 +29,7 @@ export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Prom
     describeEndpoints(api);
     handleErrors(api, oauthDialect);
     await acceptParameters(api);
-    openToOtherOrigins(api);
+    allowCrossOrigin(api);
     await limitCallers(api, accounts);
     serveToken(api, accounts);
     serveRevoke(api, accounts);
@@ -46,7 +46,7 @@ export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Prom
   });
 }
 
-/** Secrets never travel in an address (RFC 6749 §3.2). */
+/** Secrets must not be in a URL (RFC 6749 §3.2). */
 function refuseGet(app: FastifyInstance, path: string): void {
   app.get(path, () => {
     throw new OAuthError('invalid_request', `Send a POST request to ${path}.`, {
@@ -56,5 +56,7 @@ function refuseGet(app: FastifyInstance, path: string): void {
   });
 }
 
-const limitCallers = (app: FastifyInstance, { keyValue, clock, settings }: Accounts) =>
-  limitEveryone(app, { name: 'oauth', max: settings.OAUTH_PER_MINUTE, seconds: 60 }, { keyValue, clock });
+const limitCallers = (
+  app: FastifyInstance,
+  { keyValue, clock, settings }: Pick<Accounts, 'keyValue' | 'clock' | 'settings'>,
+) => limitEveryone(app, { name: 'oauth', max: settings.OAUTH_PER_MINUTE, seconds: 60 }, { keyValue, clock });

@@ -10,7 +10,7 @@ import { bodyParameters, required } from './parameters.ts';
 
 type GrantHandler = (accounts: Accounts, request: FastifyRequest, form: Form) => Promise<TokenResponse>;
 
-/** Every way to obtain a token. Implicit, client credentials and device grants are not among them. */
+/** The supported grants. Implicit, client credentials and device grants are not supported. */
 const GRANTS: Readonly<Record<string, GrantHandler>> = {
   authorization_code: exchangeCode,
   refresh_token: refresh,

@@ -1,13 +1,18 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Form } from '../../http/form.ts';
-import type { Accounts } from '../accounts/accounts.ts';
 import { bearer } from '../accounts/bearer.ts';
-import { type Principal, principalOf, requireScope, TokenError } from '../accounts/principal.ts';
+import {
+  type Principal,
+  type PrincipalAccounts,
+  principalOf,
+  requireScope,
+  TokenError,
+} from '../accounts/principal.ts';
 import { neverStored } from './errors.ts';
 import { bodyParameters, optional } from './parameters.ts';
 
-/** OpenID Connect Core §5.3: who the token's user is; needs the scope `openid`. */
-export function serveUserinfo(app: FastifyInstance, accounts: Accounts, issuer: () => string): void {
+/** OpenID Connect Core §5.3: claims about the user of a token; requires the scope `openid`. */
+export function serveUserinfo(app: FastifyInstance, accounts: PrincipalAccounts, issuer: () => string): void {
   for (const method of ['GET', 'POST'] as const) {
     app.route({ method, url: '/oauth/userinfo', handler });
   }
@@ -16,22 +21,22 @@ export function serveUserinfo(app: FastifyInstance, accounts: Accounts, issuer: 
     const caller = await tokenHolder(accounts, request);
     requireScope(caller, 'openid');
     const { user, scopes } = caller;
-    const mayMail = scopes === 'all' || scopes.includes('email');
+    const includesEmail = scopes === 'all' || scopes.includes('email');
     return neverStored(reply).send(
       withoutEmpty({
         sub: user.id,
         name: user.name,
         nickname: user.username,
         preferred_username: user.username,
-        ...(mayMail && user.email !== '' ? { email: user.email, email_verified: false } : {}),
+        ...(includesEmail && user.email !== '' ? { email: user.email, email_verified: false } : {}),
         profile: `${issuer()}/profile`,
       }),
     );
   }
 }
 
-/** The user behind a token, for the scopes `api` and `read_user`. */
-export function serveUser(app: FastifyInstance, accounts: Accounts, issuer: () => string): void {
+/** The user of a token; requires the scope `api` or `read_user`. */
+export function serveUser(app: FastifyInstance, accounts: PrincipalAccounts, issuer: () => string): void {
   app.get('/api/v4/user', async (request, reply) => {
     const caller = await principalOf(accounts, request);
     requireScope(caller, 'api', 'read_user');
@@ -56,8 +61,8 @@ export function serveUser(app: FastifyInstance, accounts: Accounts, issuer: () =
   });
 }
 
-/** The holder of a token that came in the header or, in a form, as the field `access_token` (RFC 6750 §2.2). */
-async function tokenHolder(accounts: Accounts, request: FastifyRequest): Promise<Principal> {
+/** The caller, by a token in the header or in the form field `access_token` (RFC 6750 §2.2). */
+async function tokenHolder(accounts: PrincipalAccounts, request: FastifyRequest): Promise<Principal> {
   const given = request.body instanceof Form ? optional(bodyParameters(request), 'access_token') : '';
   if (given !== '') {
     if (request.headers.authorization !== undefined) {
@@ -68,7 +73,7 @@ async function tokenHolder(accounts: Accounts, request: FastifyRequest): Promise
     return found;
   }
   const caller = await principalOf(accounts, request);
-  // A page of another origin must not learn who is signed in here.
+  // A page of another origin must not learn who is signed in.
   if (caller.by === 'session')
     throw new TokenError('unauthorized', 'Send a token as `Authorization: Bearer …`.');
   return caller;

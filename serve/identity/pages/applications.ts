@@ -1,29 +1,29 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { HttpError } from '../../http/errors.ts';
 import type { Form } from '../../http/form.ts';
-import { button, scopeField, shownOnce, table, tags, textField, time } from '../../http/pages/fields.ts';
+import { button, scopeField, secretCard, table, tags, textField, time } from '../../http/pages/fields.ts';
 import { formOf, formToken } from '../../http/pages/forms.ts';
 import { type Html, html } from '../../http/pages/html.ts';
 import { seeOther, sendPage } from '../../http/pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
+import { FieldError, faultOf } from '../accounts/field-error.ts';
 import { isScope, SCOPE_NAMES } from '../accounts/scopes.ts';
 import { requireUser } from '../accounts/sessions.ts';
 import type { Application, User } from '../accounts/tables.ts';
 import {
-  ApplicationError,
   applicationsOf,
-  authorizedBy,
-  describeAnew,
-  register,
-  remove,
+  authorizedApplications,
+  createApplication,
+  deleteApplication,
   renewSecret,
-  withdraw,
+  revokeAuthorization,
+  updateApplication,
 } from '../oauth/applications.ts';
 
 const PATH = '/profile/applications';
 const AUTHORIZED = '/profile/authorized-applications';
 
-/** Applications that a user registers, and applications that a user lets in. */
+/** The applications of a user, and the applications that a user has authorized. */
 export function serveApplications(pages: FastifyInstance, accounts: Accounts): void {
   pages.get(PATH, async (request, reply) => {
     const user = await requireUser(accounts, request);
@@ -34,13 +34,13 @@ export function serveApplications(pages: FastifyInstance, accounts: Accounts): v
     const user = await requireUser(accounts, request);
     const form = formOf(request);
     try {
-      const { application, secret } = await register(accounts, user, {
-        ...described(form),
+      const { application, secret } = await createApplication(accounts, user, {
+        ...readFields(form),
         is_confidential: form.text('kind') !== 'public',
       });
       return await sendApplication(accounts, request, reply, application, { secret });
     } catch (error) {
-      if (!(error instanceof ApplicationError)) throw error;
+      if (!(error instanceof FieldError)) throw error;
       return sendList(accounts, request, reply, user, { form, error });
     }
   });
@@ -55,10 +55,10 @@ export function serveApplications(pages: FastifyInstance, accounts: Accounts): v
     const application = await own(accounts, user, request.params.id);
     const form = formOf(request);
     try {
-      await describeAnew(accounts, user, application.id, described(form));
-      return seeOther(reply, `${PATH}/${application.id}`, 'The changes are kept.');
+      await updateApplication(accounts, user, application.id, readFields(form));
+      return seeOther(reply, `${PATH}/${application.id}`, 'The application was updated.');
     } catch (error) {
-      if (!(error instanceof ApplicationError)) throw error;
+      if (!(error instanceof FieldError)) throw error;
       return sendApplication(accounts, request, reply, application, { form, error });
     }
   });
@@ -72,8 +72,8 @@ export function serveApplications(pages: FastifyInstance, accounts: Accounts): v
 
   pages.post<{ Params: { id: string } }>(`${PATH}/:id/remove`, async (request, reply) => {
     const user = await requireUser(accounts, request);
-    if (!(await remove(accounts, user, request.params.id))) throw notFound();
-    return seeOther(reply, PATH, 'The application is removed; its tokens work no more.');
+    if (!(await deleteApplication(accounts, user, request.params.id))) throw notFound();
+    return seeOther(reply, PATH, 'The application was deleted and its tokens were revoked.');
   });
 
   serveAuthorized(pages, accounts);
@@ -83,48 +83,48 @@ function serveAuthorized(pages: FastifyInstance, accounts: Accounts): void {
   pages.get(AUTHORIZED, async (request, reply) => {
     const user = await requireUser(accounts, request);
     const token = await formToken(accounts, request, reply);
-    const authorized = await authorizedBy(accounts, user.id);
+    const authorized = await authorizedApplications(accounts, user.id);
     const body = html`<h1>Authorized applications</h1>
-<p class="lead">Applications of others that may use your account. Take access back here; they have to ask again then.</p>
+<p class="lead">Applications that you have authorized to use your account. If you revoke access, an application must ask for authorization again.</p>
 ${table({
   caption: 'Authorized applications',
-  head: ['Application', 'May', 'Since', ''],
+  head: ['Application', 'Scopes', 'Authorized', ''],
   rows: authorized.map(({ application, scopes, since_ms }) => [
     html`${application.name}`,
     tags(scopes),
     time(since_ms),
     button(`${AUTHORIZED}/${application.id}/revoke`, token, 'Revoke', `Revoke access of ${application.name}`),
   ]),
-  empty: 'No application has access to your account.',
+  empty: 'You have no authorized applications.',
 })}`;
     return sendPage(accounts, request, reply, { title: 'Authorized applications', body });
   });
 
   pages.post<{ Params: { id: string } }>(`${AUTHORIZED}/:id/revoke`, async (request, reply) => {
     const user = await requireUser(accounts, request);
-    await withdraw(accounts, user, request.params.id);
-    return seeOther(reply, AUTHORIZED, 'Access is taken back; the tokens of the application work no more.');
+    await revokeAuthorization(accounts, user, request.params.id);
+    return seeOther(reply, AUTHORIZED, 'Access was revoked, together with all tokens of the application.');
   });
 }
 
-const described = (form: Form) => ({
+const readFields = (form: Form) => ({
   name: form.text('name'),
   redirect_uris: form.text('redirect_uris'),
   scopes: form.getAll('scopes'),
 });
 
-/** Somebody else's application looks the same as none. */
+/** An application of another user is not found. */
 async function own(accounts: Accounts, user: User, id: string): Promise<Application> {
   const application = await accounts.applications.get(id);
   if (!application || application.owner_id !== user.id || application.revoked_ms > 0) throw notFound();
   return application;
 }
 
-const notFound = () => new HttpError('not_found', 'You have no such application.');
+const notFound = () => new HttpError('not_found', 'The application was not found.');
 
-interface Told {
+interface InvalidInput {
   readonly form?: Form;
-  readonly error?: ApplicationError;
+  readonly error?: FieldError;
 }
 
 async function sendList(
@@ -132,7 +132,7 @@ async function sendList(
   request: FastifyRequest,
   reply: FastifyReply,
   user: User,
-  { form, error }: Told = {},
+  { form, error }: InvalidInput = {},
 ): Promise<FastifyReply> {
   const token = await formToken(accounts, request, reply);
   const applications = await applicationsOf(accounts, user.id);
@@ -140,37 +140,32 @@ async function sendList(
   const choice = (value: string, title: string, detail: string) =>
     html`<label class="choice"><input type="radio" name="kind" value="${value}"${kind === value && html` checked`}><div><b>${title}</b><span>${detail}</span></div></label>`;
   const body = html`<h1>Applications</h1>
-<p class="lead">Register an application to let it ask users of this service for access, by OAuth 2.0.</p>
+<p class="lead">Manage applications that use Chain Metrics as an OAuth 2.0 provider.</p>
 ${table({
   caption: 'Your applications',
-  head: ['Name', 'Application ID', 'Scopes', 'Registered', ''],
+  head: ['Name', 'Application ID', 'Scopes', 'Created', ''],
   rows: applications.map((one) => [
     html`<a href="${PATH}/${one.id}">${one.name}</a>`,
     html`<code>${one.id.slice(0, 12)}…</code>`,
     tags(one.scopes),
     time(one.created_ms),
-    html`<a class="button second small" href="${PATH}/${one.id}" aria-label="Open ${one.name}">Open</a>`,
+    html`<a class="button second small" href="${PATH}/${one.id}" aria-label="View ${one.name}">View</a>`,
   ]),
-  empty: 'You have registered no application yet.',
+  empty: 'You have no applications.',
 })}
-<section class="card"><h2>Register an application</h2><form method="post" action="${PATH}">${token}
-${describedFields(form, error)}
-<fieldset class="field"><legend>Kind</legend>
-${choice('confidential', 'Keeps a secret', 'A program on a server of yours.')}
-${choice('public', 'Cannot keep a secret', 'An app on a phone, a desktop or in a browser: it uses PKCE instead.')}
-</fieldset><button>Register</button></form></section>`;
+<section class="card"><h2>New application</h2><form method="post" action="${PATH}">${token}
+${applicationFields(form, error)}
+<fieldset class="field"><legend>Type</legend>
+${choice('confidential', 'Confidential', 'Runs on a server, where the client secret can be kept confidential.')}
+${choice('public', 'Public', 'A mobile, desktop or single-page application. It uses PKCE instead of a client secret.')}
+</fieldset><button>Create application</button></form></section>`;
   return sendPage(accounts, request, reply, { title: 'Applications', body, status: error ? 422 : 200 });
 }
 
-function describedFields(
-  form: Form | undefined,
-  error: ApplicationError | undefined,
-  now?: Application,
-): Html {
-  const faultOf = (field: ApplicationError['field']) => (error?.field === field ? error.message : null);
-  return html`${textField({ name: 'name', label: 'Name', value: form?.text('name') ?? now?.name, hint: 'People see it when they are asked.', fault: faultOf('name') })}
-${textField({ name: 'redirect_uris', label: 'Redirect URIs', rows: 3, value: form?.text('redirect_uris') ?? now?.redirect_uris.join('\n'), hint: 'One a line, compared letter by letter. https, or http on 127.0.0.1 and [::1], where the port may differ.', fault: faultOf('redirect_uris') })}
-${scopeField(SCOPE_NAMES, (form?.getAll('scopes') ?? now?.scopes ?? []).filter(isScope), 'Scopes it may ask for', faultOf('scopes'))}`;
+function applicationFields(form: Form | undefined, error: FieldError | undefined, now?: Application): Html {
+  return html`${textField({ name: 'name', label: 'Name', value: form?.text('name') ?? now?.name, hint: 'Shown to users on the authorization page.', fault: faultOf(error, 'name') })}
+${textField({ name: 'redirect_uris', label: 'Redirect URIs', rows: 3, value: form?.text('redirect_uris') ?? now?.redirect_uris.join('\n'), hint: 'One URI per line. URIs must match exactly. Use https, or http on 127.0.0.1 or [::1], where any port is accepted.', fault: faultOf(error, 'redirect_uris') })}
+${scopeField(SCOPE_NAMES, (form?.getAll('scopes') ?? now?.scopes ?? []).filter(isScope), 'Scopes', faultOf(error, 'scopes'))}`;
 }
 
 async function sendApplication(
@@ -178,18 +173,18 @@ async function sendApplication(
   request: FastifyRequest,
   reply: FastifyReply,
   application: Application,
-  { secret = null, form, error }: Told & { secret?: string | null } = {},
+  { secret = null, form, error }: InvalidInput & { secret?: string | null } = {},
 ): Promise<FastifyReply> {
   const token = await formToken(accounts, request, reply);
   const { id, name, is_confidential } = application;
   const body = html`<h1>${name}</h1>
-<p class="lead">${is_confidential ? 'Keeps a secret and proves itself with it.' : 'Keeps no secret; every authorization uses PKCE.'}</p>
-${secret && shownOnce('Client secret', secret)}
-<section class="card"><h2>Application ID</h2><p class="hint">The client_id of its requests.</p><code class="secret" id="client-id">${id}</code>
-${is_confidential && secret === null && button(`${PATH}/${id}/renew`, token, 'Renew the secret', `Renew the secret of ${name}`, 'second')}</section>
+<p class="lead">${is_confidential ? 'Confidential application. It authenticates with its client secret.' : 'Public application. It has no client secret and must use PKCE.'}</p>
+${secret && secretCard('Client secret', secret)}
+<section class="card"><h2>Application ID</h2><p class="hint">Sent as client_id in OAuth 2.0 requests.</p><code class="secret" id="client-id">${id}</code>
+${is_confidential && secret === null && button(`${PATH}/${id}/renew`, token, 'Renew secret', `Renew secret of ${name}`, 'second')}</section>
 <section class="card"><h2>Settings</h2><form method="post" action="${PATH}/${id}">${token}
-${describedFields(form, error, application)}<button>Keep changes</button></form></section>
-<section class="card"><h2>Remove</h2><p>Every token that it was given stops working at once. This cannot be undone.</p>
-${button(`${PATH}/${id}/remove`, token, 'Remove the application', `Remove the application ${name}`, 'danger')}</section>`;
+${applicationFields(form, error, application)}<button>Save changes</button></form></section>
+<section class="card"><h2>Delete application</h2><p>All tokens of the application are revoked immediately. This cannot be undone.</p>
+${button(`${PATH}/${id}/remove`, token, 'Delete application', `Delete application ${name}`, 'danger')}</section>`;
   return sendPage(accounts, request, reply, { title: name, body, status: error ? 422 : 200 });
 }

@@ -3,43 +3,43 @@ import { time } from '../../http/pages/fields.ts';
 import { html } from '../../http/pages/html.ts';
 import { sendPage } from '../../http/pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
-import { liveKeys } from '../accounts/keys.ts';
+import { activeKeys } from '../accounts/keys.ts';
 import { requireUser } from '../accounts/sessions.ts';
 import { walletsOf } from '../accounts/wallets.ts';
-import { applicationsOf, authorizedBy } from '../oauth/applications.ts';
+import { applicationsOf, authorizedApplications } from '../oauth/applications.ts';
 
-/** Where people land: what there is, and what is worth doing. */
+/** The start page of the profile. */
 export function serveOverview(pages: FastifyInstance, accounts: Accounts, origin: () => string): void {
   pages.get('/profile', async (request, reply) => {
     const user = await requireUser(accounts, request);
     const [keys, tokens, applications, authorized, wallets] = await Promise.all([
-      liveKeys(accounts, user.id, 'key'),
-      liveKeys(accounts, user.id, 'personal'),
+      activeKeys(accounts, user.id, 'key'),
+      activeKeys(accounts, user.id, 'personal'),
       applicationsOf(accounts, user.id),
-      authorizedBy(accounts, user.id),
+      authorizedApplications(accounts, user.id),
       walletsOf(accounts, user.id),
     ]);
     const tiles = [
       ['/profile/keys', keys.length, 'API keys'],
-      ['/profile/tokens', tokens.length, 'access tokens'],
-      ['/profile/applications', applications.length, 'your applications'],
+      ['/profile/tokens', tokens.length, 'personal access tokens'],
+      ['/profile/applications', applications.length, 'applications'],
       ['/profile/authorized-applications', authorized.length, 'authorized applications'],
       ['/profile/wallets', wallets.length, 'linked wallets'],
     ] as const;
-    const body = html`<h1>Hello, ${user.name}</h1>
-<p class="lead">Everything that can act for your account, in one place.</p>
+    const body = html`<h1>${user.name}</h1>
+<p class="lead">Your account and everything that has access to it.</p>
 <div class="tiles">${tiles.map(([href, count, label]) => html`<a class="tile" href="${href}"><strong>${count}</strong><span>${label}</span></a>`)}</div>
 <section class="card"><h2>Account</h2><dl class="facts">
-<dt>User name</dt><dd>${user.username}</dd>
-<dt>E-mail address</dt><dd>${user.email || 'none'}</dd>
+<dt>Username</dt><dd>${user.username}</dd>
+<dt>Email</dt><dd>${user.email || 'Not set'}</dd>
 <dt>Member since</dt><dd>${time(user.created_ms)}</dd>
-<dt>Last sign-in</dt><dd>${time(user.last_sign_in_ms, 'this is the first one')}</dd>
-<dt>Two-factor</dt><dd>${user.totp_secret === '' ? html`<span class="tag warn">off</span> <a href="/profile/security">Turn it on</a>` : html`<span class="tag good">on</span>`}</dd>
+<dt>Previous sign-in</dt><dd>${time(user.last_sign_in_ms)}</dd>
+<dt>Two-factor authentication</dt><dd>${user.totp_secret === '' ? html`<span class="tag warn">Disabled</span> <a href="/profile/security">Enable two-factor authentication</a>` : html`<span class="tag good">Enabled</span>`}</dd>
 </dl></section>
 <section class="card"><h2>Use the API</h2>
-<p>The metrics are public. A key lifts the rate limit:</p>
+<p>The metrics API is public. An API key removes the rate limit:</p>
 <code class="secret">curl -H "Authorization: Bearer YOUR_KEY" ${origin()}/api/daily-tps</code>
-<p class="actions"><a class="button" href="/profile/keys">Get an API key</a><a class="button second" href="/docs">Browse the API</a></p></section>`;
+<p class="actions"><a class="button" href="/profile/keys">Create an API key</a><a class="button second" href="/docs">API documentation</a></p></section>`;
     return sendPage(accounts, request, reply, { title: 'Overview', body });
   });
 }

@@ -13,7 +13,7 @@ import { serveSignUp } from './sign-up.ts';
 import { serveWallets } from './wallet-sign-in.ts';
 import { serveWalletPages } from './wallets.ts';
 
-/** The pages for people: signing in and up, and everything that can act for an account. */
+/** The pages for sign-in, sign-up and the profile of a user. */
 export async function serveConsole(app: FastifyInstance, accounts: Accounts): Promise<void> {
   const origin = () => publicUrl(app, accounts.settings);
   serveAssets(app);

@@ -5,55 +5,55 @@ import { formToken } from '../../http/pages/forms.ts';
 import { html } from '../../http/pages/html.ts';
 import { seeOther, sendPage } from '../../http/pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
-import { signOutEverywhere } from '../accounts/people.ts';
 import { clearSessionCookie, endSessionById, requireUser, sessionOf } from '../accounts/sessions.ts';
+import { signOutEverywhere } from '../accounts/users.ts';
 
 const PATH = '/profile/sessions';
 
-/** Browsers that are signed in, each to be ended, and the way to end all. */
+/** The active sessions of a user. */
 export function serveSessions(pages: FastifyInstance, accounts: Accounts): void {
   pages.get(PATH, async (request, reply) => {
     const user = await requireUser(accounts, request);
-    const here = (await sessionOf(accounts, request))?.session.id;
+    const current = (await sessionOf(accounts, request))?.session.id;
     const token = await formToken(accounts, request, reply);
-    const live = await accounts.sessions.find(
+    const active = await accounts.sessions.find(
       sql`user_id = ${user.id} AND epoch = ${user.session_epoch} AND awaits = '' AND ended_ms = 0
         AND expires_ms > ${accounts.clock.now()}`,
       'seen_ms DESC, id',
     );
-    const body = html`<h1>Sessions</h1>
-<p class="lead">Browsers that are signed in to your account. End those that you do not know, and change your password then.</p>
+    const body = html`<h1>Active sessions</h1>
+<p class="lead">Browsers that are signed in to your account. If you do not recognize a session, revoke it and change your password.</p>
 ${table({
-  caption: 'Sessions',
-  head: ['Browser', 'Address', 'Signed in', 'Last seen', ''],
-  rows: live.map((one) => [
-    html`${browserOf(one.agent)} ${one.id === here && html`<span class="tag good">this one</span>`}`,
+  caption: 'Active sessions',
+  head: ['Browser', 'IP address', 'Signed in', 'Last active', ''],
+  rows: active.map((one) => [
+    html`${browserOf(one.agent)} ${one.id === current && html`<span class="tag good">Current session</span>`}`,
     html`${one.address}`,
     time(one.created_ms),
     time(one.seen_ms),
-    one.id === here
+    one.id === current
       ? html``
       : button(
           `${PATH}/${one.id}/end`,
           token,
-          'End',
-          `End the session of ${browserOf(one.agent)} at ${one.address}`,
+          'Revoke',
+          `Revoke the session of ${browserOf(one.agent)} at ${one.address}`,
         ),
   ]),
-  empty: 'No session.',
+  empty: 'You have no active sessions.',
 })}
-${button(`${PATH}/end-all`, token, 'Sign out everywhere', 'Sign out everywhere', 'danger')}`;
-    return sendPage(accounts, request, reply, { title: 'Sessions', body });
+${button(`${PATH}/end-all`, token, 'Sign out of all sessions', 'Sign out of all sessions', 'danger')}`;
+    return sendPage(accounts, request, reply, { title: 'Active sessions', body });
   });
 
   pages.post<{ Params: { id: string } }>(`${PATH}/:id/end`, async (request, reply) => {
     const user = await requireUser(accounts, request);
-    const isDone = await endSessionById(accounts, request.params.id, user.id);
+    const isEnded = await endSessionById(accounts, request.params.id, user.id);
     return seeOther(
       reply,
       PATH,
-      isDone ? 'The session is over.' : 'There is no such session.',
-      isDone ? 'good' : 'bad',
+      isEnded ? 'The session was revoked.' : 'The session was not found.',
+      isEnded ? 'good' : 'bad',
     );
   });
 
@@ -61,11 +61,11 @@ ${button(`${PATH}/end-all`, token, 'Sign out everywhere', 'Sign out everywhere',
     const user = await requireUser(accounts, request);
     await signOutEverywhere(accounts, user.id);
     clearSessionCookie(accounts, reply);
-    return seeOther(reply, '/sign-in', 'All sessions are over, this one too.');
+    return seeOther(reply, '/sign-in', 'You have been signed out of all sessions.');
   });
 }
 
-/** The browser and system that a user agent names, for people to recognise. */
+/** The browser and operating system of a user agent. */
 function browserOf(agent: string): string {
   const browser = /(Firefox|Edg|OPR|Chrome|Safari)\/\d+/.exec(agent)?.[1] ?? '';
   const system = /(Windows|Android|iPhone|iPad|Mac OS X|Linux)/.exec(agent)?.[1] ?? '';

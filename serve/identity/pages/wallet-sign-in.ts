@@ -3,8 +3,8 @@ import { formOf, visitorOf } from '../../http/pages/forms.ts';
 import { type Html, html } from '../../http/pages/html.ts';
 import { seeOther } from '../../http/pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
+import { limitFailedAttempts } from '../accounts/failed-attempts.ts';
 import { requireUser } from '../accounts/sessions.ts';
-import { throttled } from '../accounts/throttle.ts';
 import {
   challengeWallet,
   linkWallet,
@@ -12,14 +12,14 @@ import {
   WalletError,
   type WalletPurpose,
 } from '../accounts/wallets.ts';
-import { enter, nextOf } from './entering.ts';
+import { continueSignIn, nextPath, signInPath } from './sign-in-steps.ts';
 
 const PATHS: Record<WalletPurpose, string> = {
   'sign in': '/sign-in/wallet',
   'link this account': '/profile/wallets',
 };
 
-/** What the page's script fills in: it asks the wallet and sends the form. Without a wallet it says what to do. */
+/** The form that the script of the page completes with the signature of the wallet. */
 export function walletButton({
   token,
   purpose,
@@ -33,11 +33,11 @@ export function walletButton({
 <input type="hidden" name="next" value="${next}"><input type="hidden" name="nonce"><input type="hidden" name="signature">
 <div class="field" data-accounts hidden><label for="wallet-account">Account</label><select id="wallet-account"></select></div>
 <button type="button" class="second whole" disabled>${purpose === 'sign in' ? 'Sign in with a Polkadot wallet' : 'Link a Polkadot wallet'}</button>
-<p class="fault" role="alert" data-says></p>
-<noscript><p class="hint">Wallets need JavaScript to be switched on.</p></noscript></form>`;
+<p class="fault" role="alert" data-status></p>
+<noscript><p class="hint">Wallet sign-in requires JavaScript.</p></noscript></form>`;
 }
 
-/** The two steps of every wallet: a message to sign, and the signature. */
+/** The two steps of a wallet: the challenge and the signature. */
 export function serveWallets(pages: FastifyInstance, accounts: Accounts, origin: () => string): void {
   pages.post('/wallet/challenge', async (request, reply) => {
     const form = formOf(request);
@@ -47,7 +47,7 @@ export function serveWallets(pages: FastifyInstance, accounts: Accounts, origin:
       purpose === 'sign in'
         ? (visitorOf(accounts, request) ?? '')
         : (await requireUser(accounts, request)).id;
-    const asked = {
+    const challenge = {
       address: form.text('address'),
       scheme: form.text('scheme'),
       purpose,
@@ -56,7 +56,7 @@ export function serveWallets(pages: FastifyInstance, accounts: Accounts, origin:
     };
     reply.header('cache-control', 'no-store');
     try {
-      return reply.send(await challengeWallet(accounts, asked));
+      return reply.send(await challengeWallet(accounts, challenge));
     } catch (error) {
       if (!(error instanceof WalletError)) throw error;
       return reply.code(422).send({ error: error.message });
@@ -65,14 +65,14 @@ export function serveWallets(pages: FastifyInstance, accounts: Accounts, origin:
 
   pages.post(PATHS['sign in'], async (request, reply) => {
     const form = formOf(request);
-    const next = nextOf(form.text('next'));
+    const next = nextPath(form.text('next'));
     const answer = {
       nonce: form.text('nonce'),
       signature: form.text('signature'),
       holder: visitorOf(accounts, request) ?? '',
     };
     let refusal = '';
-    const user = await throttled(accounts, 'wallet', request.ip, request.ip, async () => {
+    const user = await limitFailedAttempts(accounts, 'wallet', request.ip, request.ip, async () => {
       try {
         return await userByWallet(accounts, answer);
       } catch (error) {
@@ -81,8 +81,8 @@ export function serveWallets(pages: FastifyInstance, accounts: Accounts, origin:
         return null;
       }
     });
-    if (user === null) return seeOther(reply, `/sign-in?next=${encodeURIComponent(next)}`, refusal, 'bad');
-    return enter(accounts, request, reply, user, next);
+    if (user === null) return seeOther(reply, signInPath(next), refusal, 'bad');
+    return continueSignIn(accounts, request, reply, user, next);
   });
 
   pages.post(PATHS['link this account'], async (request, reply) => {
@@ -93,7 +93,11 @@ export function serveWallets(pages: FastifyInstance, accounts: Accounts, origin:
         nonce: form.text('nonce'),
         signature: form.text('signature'),
       });
-      return seeOther(reply, '/profile/wallets', `${address} is linked: it signs you in from now on.`);
+      return seeOther(
+        reply,
+        '/profile/wallets',
+        `The wallet ${address} was linked. You can now sign in with it.`,
+      );
     } catch (error) {
       if (!(error instanceof WalletError)) throw error;
       return seeOther(reply, '/profile/wallets', error.message, 'bad');

@@ -10,17 +10,17 @@ import { walletButton } from './wallet-sign-in.ts';
 
 const PATH = '/profile/wallets';
 
-/** Polkadot accounts that sign a user in. */
+/** The linked wallets of a user. */
 export function serveWalletPages(pages: FastifyInstance, accounts: Accounts): void {
   pages.get(PATH, async (request, reply) => {
     const user = await requireUser(accounts, request);
     const token = await formToken(accounts, request, reply);
     const wallets = await walletsOf(accounts, user.id);
     const body = html`<h1>Wallets</h1>
-<p class="lead">A linked Polkadot account signs you in with a signature. It costs nothing and sends no transaction.</p>
+<p class="lead">Sign in with a Polkadot account by signing a message. Signing is free and sends no transaction.</p>
 ${table({
   caption: 'Linked wallets',
-  head: ['Account', 'Key', 'Linked', 'Last used', ''],
+  head: ['Account', 'Key type', 'Linked', 'Last used', ''],
   rows: wallets.map((wallet) => [
     html`<code>${wallet.address}</code>`,
     html`<span class="tag">${wallet.scheme}</span>`,
@@ -28,9 +28,9 @@ ${table({
     time(wallet.used_ms),
     button(`${PATH}/${wallet.id}/unlink`, token, 'Unlink', `Unlink ${wallet.address}`),
   ]),
-  empty: 'No wallet is linked.',
+  empty: 'You have no linked wallets.',
 })}
-<section class="card"><h2>Link a wallet</h2><p>Works with every wallet of the Polkadot ecosystem that lives in the browser.</p>
+<section class="card"><h2>Link a wallet</h2><p>Works with every Polkadot wallet that runs as a browser extension.</p>
 ${walletButton({ token, purpose: 'link this account' })}</section>`;
     return sendPage(accounts, request, reply, { title: 'Wallets', body, script: 'wallet.js' });
   });
@@ -43,6 +43,6 @@ ${walletButton({ token, purpose: 'link this account' })}</section>`;
       if (!(error instanceof WalletError)) throw error;
       return seeOther(reply, PATH, error.message, 'bad');
     }
-    return seeOther(reply, PATH, 'The wallet is unlinked.');
+    return seeOther(reply, PATH, 'The wallet was unlinked.');
   });
 }

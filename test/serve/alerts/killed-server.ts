@@ -6,7 +6,7 @@ import { existsSync, writeFileSync } from 'node:fs';
 import { openPipeline } from '../../../serve/compose.ts';
 import { buildServer } from '../../../serve/compose-server.ts';
 import { createKey } from '../../../serve/identity/accounts/keys.ts';
-import { createUser } from '../../../serve/identity/accounts/people.ts';
+import { createUser } from '../../../serve/identity/accounts/users.ts';
 import { readConfig } from '../../../serve/settings.ts';
 
 const [factsFile = '', port = '0'] = process.argv.slice(2);

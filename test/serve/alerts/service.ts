@@ -4,8 +4,8 @@ import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
 import { buildServer } from '../../../serve/compose-server.ts';
 import type { Accounts } from '../../../serve/identity/accounts/accounts.ts';
 import { createKey } from '../../../serve/identity/accounts/keys.ts';
-import { createUser } from '../../../serve/identity/accounts/people.ts';
 import type { User } from '../../../serve/identity/accounts/tables.ts';
+import { createUser } from '../../../serve/identity/accounts/users.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 

@@ -1,22 +1,22 @@
-// Signs in with a browser wallet: asks it for its accounts, the server for a message, the wallet for a signature.
-// Wallets announce themselves in `window.injectedWeb3`, as the extensions of the Polkadot ecosystem agreed.
+// Sign-in with a browser wallet: lists its accounts, fetches a challenge and submits the signature. Polkadot wallet
+// extensions register themselves in `window.injectedWeb3`.
 
 const SCHEMES = ['sr25519', 'ed25519', 'ecdsa'];
-/** Extensions announce themselves a moment after the page. */
-const ANNOUNCED_MS = 1500;
+/** Extensions register themselves shortly after the page has loaded. */
+const REGISTRATION_MS = 1500;
 
 for (const form of document.querySelectorAll('form[data-wallet]')) prepare(form);
 
 function prepare(form) {
   const button = form.querySelector('button');
-  const says = form.querySelector('[data-says]');
+  const status = form.querySelector('[data-status]');
   const choice = form.querySelector('[data-accounts]');
   const select = choice.querySelector('select');
   let accounts = [];
   button.disabled = false;
 
   button.addEventListener('click', async () => {
-    says.textContent = '';
+    status.textContent = '';
     button.disabled = true;
     try {
       if (accounts.length === 0) {
@@ -26,14 +26,14 @@ function prepare(form) {
         }
         choice.hidden = accounts.length < 2;
         if (accounts.length > 1) {
-          says.textContent = 'Choose an account, then press the button again.';
+          status.textContent = 'Select an account, then select the button again.';
           select.focus();
           return;
         }
       }
       await sign(form, accounts[Number(select.value) || 0]);
     } catch (error) {
-      says.textContent = error instanceof Error ? error.message : String(error);
+      status.textContent = error instanceof Error ? error.message : String(error);
     } finally {
       button.disabled = false;
     }
@@ -41,11 +41,9 @@ function prepare(form) {
 }
 
 async function findAccounts() {
-  const wallets = await announced();
+  const wallets = await registeredWallets();
   if (wallets.length === 0) {
-    throw new Error(
-      'No wallet was found. Install one, such as the Polkadot extension, and open this page again.',
-    );
+    throw new Error('No wallet found. Install a Polkadot wallet extension and reload the page.');
   }
   const found = [];
   for (const [, wallet] of wallets) {
@@ -53,12 +51,12 @@ async function findAccounts() {
     for (const account of await injected.accounts.get()) found.push({ ...account, signer: injected.signer });
   }
   const usable = found.filter(({ type, signer }) => signer?.signRaw && (!type || SCHEMES.includes(type)));
-  if (usable.length === 0) throw new Error('The wallet offers no account that can sign in here.');
+  if (usable.length === 0) throw new Error('The wallet has no account that can sign in.');
   return usable;
 }
 
-async function announced() {
-  const until = Date.now() + ANNOUNCED_MS;
+async function registeredWallets() {
+  const until = Date.now() + REGISTRATION_MS;
   for (;;) {
     const wallets = Object.entries(window.injectedWeb3 ?? {});
     if (wallets.length > 0 || Date.now() > until) return wallets;
@@ -75,7 +73,7 @@ async function sign(form, { address, type = 'sr25519', signer }) {
   });
   const answer = await fetch('/wallet/challenge', { method: 'POST', body, credentials: 'same-origin' });
   if (!answer.headers.get('content-type')?.includes('json')) {
-    throw new Error('This page is too old. Open it again.');
+    throw new Error('The page has expired. Reload it.');
   }
   const { nonce, message, error } = await answer.json();
   if (error) throw new Error(error);

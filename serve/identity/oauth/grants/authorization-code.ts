@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Form } from '../../../http/form.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
-import { liveUser } from '../../accounts/bearer.ts';
+import { activeUser } from '../../accounts/bearer.ts';
 import { revoked } from '../../accounts/grants.ts';
 import { isSecretOf } from '../../accounts/secrets.ts';
 import type { Application, Grant } from '../../accounts/tables.ts';
@@ -10,11 +10,11 @@ import { authenticateClient } from '../client.ts';
 import { OAuthError } from '../errors.ts';
 import { type TokenResponse, withPair } from '../issue.ts';
 import { optional, required } from '../parameters.ts';
-import { checkVerifierForm, isProven } from '../pkce.ts';
+import { checkVerifierSyntax, isProven } from '../pkce.ts';
 
-/** RFC 6749 §4.1.3 with PKCE (RFC 7636 §4.5): a code becomes a pair of tokens, once. */
+/** RFC 6749 §4.1.3 with PKCE (RFC 7636 §4.5): exchanges a code for a pair of tokens, once. */
 export async function exchangeCode(
-  accounts: Accounts,
+  accounts: Pick<Accounts, 'users' | 'applications' | 'grants' | 'clock' | 'settings'>,
   request: FastifyRequest,
   form: Form,
 ): Promise<TokenResponse> {
@@ -23,22 +23,22 @@ export async function exchangeCode(
   const redirectUri = required(form, 'redirect_uri');
   const verifier = optional(form, 'code_verifier');
   if (!application.is_confidential) required(form, 'code_verifier');
-  checkVerifierForm(verifier);
+  checkVerifierSyntax(verifier);
   const token = readToken(code);
   if (token?.kind !== 'code') throw refused();
 
   const response = await accounts.grants.change(token.id, async (grant) => {
-    const isTheirs =
+    const isOwn =
       grant !== null &&
       isSecretOf(grant.code_hash, token.secret) &&
       isFor(grant, application, redirectUri, verifier);
-    // A request that is wrong in any way leaves the code as it is, for whoever it belongs to.
-    if (!isTheirs || grant.revoked_ms > 0) throw refused();
+    // A request with any wrong parameter leaves the code valid for its owner.
+    if (!isOwn || grant.revoked_ms > 0) throw refused();
     const now = accounts.clock.now();
-    // Only somebody who can prove everything can end what a used code gave: a thief without the verifier cannot.
+    // A used code revokes its tokens only when everything else is correct, so not for an attacker without the verifier.
     if (grant.code_used_ms > 0) return { next: revoked(grant, now), result: null };
     if (grant.code_expires_ms <= now) throw refused();
-    if (typeof (await liveUser(accounts, grant)) === 'string') throw refused();
+    if (typeof (await activeUser(accounts, grant)) === 'string') throw refused();
     const pair = withPair(accounts, { ...grant, code_used_ms: now }, grant.scopes, now);
     return { next: pair.grant, result: pair.response };
   });
@@ -48,11 +48,11 @@ export async function exchangeCode(
 
 function isFor(grant: Grant, application: Application, redirectUri: string, verifier: string): boolean {
   if (grant.application_id !== application.id || grant.redirect_uri !== redirectUri) return false;
-  // Neither may stand alone: a challenge must be proven, and a verifier must have one to prove.
+  // A challenge requires a verifier, and a verifier requires a challenge.
   return grant.code_challenge === '' ? verifier === '' : isProven(grant.code_challenge, verifier);
 }
 
-/** One text for all: which part was wrong is nobody's business. */
+/** The same message for all reasons, so that it reveals nothing. */
 const refused = () =>
   new OAuthError(
     'invalid_grant',

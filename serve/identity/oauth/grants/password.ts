@@ -1,19 +1,19 @@
 import type { FastifyRequest } from 'fastify';
 import type { Form } from '../../../http/form.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
+import { limitFailedAttempts, TooManyAttempts } from '../../accounts/failed-attempts.ts';
 import { emptyGrant } from '../../accounts/grants.ts';
-import { userByPassword } from '../../accounts/people.ts';
 import { DEFAULT_SCOPE, readScopes } from '../../accounts/scopes.ts';
 import type { Application } from '../../accounts/tables.ts';
-import { TooManyAttempts, throttled } from '../../accounts/throttle.ts';
+import { userByPassword } from '../../accounts/users.ts';
 import { optionalClient } from '../client.ts';
 import { OAuthError } from '../errors.ts';
 import { type TokenResponse, withAccess } from '../issue.ts';
 import { optional, required } from '../parameters.ts';
 
 /**
- * RFC 6749 §4.3: for first-party programs alone. The answer has neither refresh_token nor created_at. A user with
- * two-factor authentication makes a personal access token instead.
+ * RFC 6749 §4.3, for first-party programs. The response has neither refresh_token nor created_at. Users with
+ * two-factor authentication use a personal access token instead.
  */
 export async function passwordGrant(
   accounts: Accounts,
@@ -47,7 +47,7 @@ export async function passwordGrant(
 
 async function attempt(accounts: Accounts, username: string, address: string, password: string) {
   try {
-    return await throttled(accounts, 'password', username, address, () =>
+    return await limitFailedAttempts(accounts, 'password', username, address, () =>
       userByPassword(accounts, username, password),
     );
   } catch (error) {

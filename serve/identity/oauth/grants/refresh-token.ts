@@ -1,48 +1,47 @@
 import type { FastifyRequest } from 'fastify';
 import type { Form } from '../../../http/form.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
-import { liveUser } from '../../accounts/bearer.ts';
+import { activeUser } from '../../accounts/bearer.ts';
 import { revoked } from '../../accounts/grants.ts';
 import { readScopes } from '../../accounts/scopes.ts';
 import { isSecretOf } from '../../accounts/secrets.ts';
 import type { Grant } from '../../accounts/tables.ts';
-import { readToken, SECRET_LENGTH } from '../../accounts/tokens.ts';
+import { readToken, refreshParts } from '../../accounts/tokens.ts';
 import { authenticateClient } from '../client.ts';
 import { OAuthError } from '../errors.ts';
 import { type TokenResponse, withPair } from '../issue.ts';
 import { optional, required } from '../parameters.ts';
-import { checkVerifierForm, isProven } from '../pkce.ts';
+import { checkVerifierSyntax, isProven } from '../pkce.ts';
 
 /**
- * RFC 6749 §6 with rotation (RFC 9700 §4.14.2): a refresh token gives a new pair and is dead, as is the old access
- * token. One that comes back was stolen, or its thief was faster: the whole grant ends.
+ * RFC 6749 §6 with rotation (RFC 9700 §4.14.2): a refresh token is exchanged for a new pair, which invalidates the old
+ * pair. A refresh token that is used again was stolen, so the whole grant is revoked.
  */
 export async function refresh(
-  accounts: Accounts,
+  accounts: Pick<Accounts, 'users' | 'applications' | 'grants' | 'clock' | 'settings'>,
   request: FastifyRequest,
   form: Form,
 ): Promise<TokenResponse> {
   const application = await authenticateClient(accounts, request, form);
   const text = required(form, 'refresh_token');
   const verifier = optional(form, 'code_verifier');
-  checkVerifierForm(verifier);
+  checkVerifierSyntax(verifier);
   const token = readToken(text);
   if (token?.kind !== 'refresh') throw refused();
-  const family = token.secret.slice(0, SECRET_LENGTH);
-  const own = token.secret.slice(SECRET_LENGTH);
+  const { family, own } = refreshParts(token);
 
   const response = await accounts.grants.change(token.id, async (grant) => {
-    const isTheirs =
+    const isOwn =
       grant !== null &&
       isSecretOf(grant.family_hash, family) &&
       grant.application_id === application.id &&
-      agrees(grant, optional(form, 'redirect_uri'), verifier);
-    if (!isTheirs || grant.revoked_ms > 0) throw refused();
+      matches(grant, optional(form, 'redirect_uri'), verifier);
+    if (!isOwn || grant.revoked_ms > 0) throw refused();
     const now = accounts.clock.now();
     if (!isCurrent(accounts, grant, own, now)) return { next: revoked(grant, now), result: null };
     if (grant.refresh_expires_ms <= now) throw refused();
     const scopes = scopesOf(grant, optional(form, 'scope'));
-    if (typeof (await liveUser(accounts, grant)) === 'string') throw refused();
+    if (typeof (await activeUser(accounts, grant)) === 'string') throw refused();
     const pair = withPair(accounts, grant, scopes, now, family);
     return { next: pair.grant, result: pair.response };
   });
@@ -50,14 +49,19 @@ export async function refresh(
   return response;
 }
 
-function isCurrent({ settings }: Accounts, grant: Grant, own: string, now: number): boolean {
+function isCurrent(
+  { settings }: Pick<Accounts, 'settings'>,
+  grant: Grant,
+  own: string,
+  now: number,
+): boolean {
   if (isSecretOf(grant.refresh_hash, own)) return true;
   const isInGrace = now - grant.refreshed_ms < settings.OAUTH_REFRESH_GRACE_SECONDS * 1000;
   return isInGrace && isSecretOf(grant.previous_refresh_hash, own);
 }
 
-/** What a client may send again must be what it sent first. */
-function agrees(grant: Grant, redirectUri: string, verifier: string): boolean {
+/** Optional parameters must have the values of the authorization request. */
+function matches(grant: Grant, redirectUri: string, verifier: string): boolean {
   return (
     (redirectUri === '' || redirectUri === grant.redirect_uri) &&
     (verifier === '' || isProven(grant.code_challenge, verifier))

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { revokeGrant } from '../../../../serve/identity/accounts/grants.ts';
 import { createKey } from '../../../../serve/identity/accounts/keys.ts';
-import { changeUser } from '../../../../serve/identity/accounts/people.ts';
+import { changeUser } from '../../../../serve/identity/accounts/users.ts';
 import { Browser } from './browser.ts';
 import { aKey, aUser, openWorld, signedIn, type World } from './world.ts';
 
@@ -145,7 +145,7 @@ describe('the page of keys', () => {
     const page = await browser.get('/profile/keys');
     expect(page.body).not.toContain(text.slice(30));
     expect(page.body).toContain('my &#60;program&#62;');
-    expect(page.body).toMatch(/never/);
+    expect(page.body).toMatch(/Never/);
     expect((await ask(key(text))).statusCode).toBe(200);
     expect((await browser.get('/profile/keys')).body).toContain(
       `<time datetime="${new Date(world.now()).toISOString().slice(0, 14)}`,

@@ -25,13 +25,13 @@ describe('signing up', () => {
   test.each([
     ['username', { username: 'a' }, 'Use 2 to 39'],
     ['username', { username: 'аlice' }, 'Use 2 to 39'],
-    ['username', { username: 'alice' }, 'is taken'],
+    ['username', { username: 'alice' }, 'is already taken'],
     ['username', { username: 'oauth2' }, 'reserved'],
     ['email', { email: 'nobody' }, 'such as name@example.org'],
-    ['email', { email: 'alice@example.org' }, 'belongs to an account'],
+    ['email', { email: 'alice@example.org' }, 'Email is already taken'],
     ['password', { password: 'short' }, 'at least 10'],
-    ['password', { password: 'carol is my name' }, 'does not hold your user name'],
-    ['password', { password: 'aaaaaaaaaaaaaa' }, 'more than a few'],
+    ['password', { password: 'carol is my name' }, 'must not contain your username'],
+    ['password', { password: 'aaaaaaaaaaaaaa' }, 'at least 5 different'],
   ])('names the field at fault: %s %j', async (field, wrong, says) => {
     const browser = new Browser(world.app, `192.0.2.${10 + Math.floor(Math.random() * 200)}`);
     const good = { username: 'carol', email: '', password: PASSWORD };
@@ -64,8 +64,8 @@ describe('signing in', () => {
       password: 'wrong',
     });
     expect([wrong.statusCode, unknown.statusCode]).toEqual([401, 401]);
-    expect(wrong.body).toContain('The user name or password is wrong.');
-    expect(unknown.body).toContain('The user name or password is wrong.');
+    expect(wrong.body).toContain('Invalid username or password.');
+    expect(unknown.body).toContain('Invalid username or password.');
   });
 
   test('gives a new session that a page script cannot read, whatever the browser had before', async () => {

@@ -57,8 +57,8 @@ describe('chain-metrics users', () => {
     const env = place();
     await run(['users', 'create', 'bob'], { env });
     const wrong: [string[], RegExp][] = [
-      [['users', 'lock', 'nobody'], /nobody is called nobody/],
-      [['users', 'create', 'bob'], /username: This user name is taken/],
+      [['users', 'lock', 'nobody'], /there is no account nobody/],
+      [['users', 'create', 'bob'], /username: Username is already taken/],
       [['users', 'create', 'a b'], /username: Use 2 to 39/],
       [['users', 'frobnicate'], /unknown command/],
     ];

@@ -204,7 +204,7 @@ describe('linking a wallet', () => {
     expect((await elsewhere.get('/profile')).body).toContain(user.username);
     const action = /action="(\/profile\/wallets\/[^"]+\/unlink)"/.exec(page.body)?.[1] ?? '';
     await browser.submit('/profile/wallets', action, {});
-    expect((await browser.get('/profile/wallets')).body).toContain('No wallet is linked');
+    expect((await browser.get('/profile/wallets')).body).toContain('You have no linked wallets');
     const again = new Browser(world.app);
     const second = await challenge(again, key);
     await signIn(again, second.nonce, key.sign(second.message));
@@ -216,7 +216,7 @@ describe('linking a wallet', () => {
     const key = keyOf('sr25519', 51);
     const { nonce, message } = await challenge(browser, key, 'sign in', '/profile/wallets');
     await browser.submit('/profile/wallets', '/profile/wallets', { nonce, signature: key.sign(message) });
-    expect((await browser.get('/profile/wallets')).body).toContain('No wallet is linked');
+    expect((await browser.get('/profile/wallets')).body).toContain('You have no linked wallets');
   });
 
   test('a wallet stays with the account that linked it first', async () => {
@@ -228,7 +228,7 @@ describe('linking a wallet', () => {
     await link(mine, key);
     await link(theirs, key);
     expect((await mine.get('/profile/wallets')).body).toContain(key.address);
-    expect((await theirs.get('/profile/wallets')).body).toContain('No wallet is linked');
+    expect((await theirs.get('/profile/wallets')).body).toContain('You have no linked wallets');
   });
 
   test('an account without a password turns its second factor off with a code only', async () => {

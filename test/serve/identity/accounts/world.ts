@@ -4,9 +4,9 @@ import { openPipeline, type Pipeline } from '../../../../serve/compose.ts';
 import { buildServer } from '../../../../serve/compose-server.ts';
 import { type Accounts, openAccounts } from '../../../../serve/identity/accounts/accounts.ts';
 import { createKey } from '../../../../serve/identity/accounts/keys.ts';
-import { createUser } from '../../../../serve/identity/accounts/people.ts';
 import type { Application, User } from '../../../../serve/identity/accounts/tables.ts';
-import { register } from '../../../../serve/identity/oauth/applications.ts';
+import { createUser } from '../../../../serve/identity/accounts/users.ts';
+import { createApplication } from '../../../../serve/identity/oauth/applications.ts';
 import { readConfig } from '../../../../serve/settings.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { Browser } from './browser.ts';
@@ -91,7 +91,7 @@ export async function anApplication(
   owner: User,
   more: { redirect_uris?: string; scopes?: string[]; is_confidential?: boolean; name?: string } = {},
 ): Promise<{ application: Application; secret: string }> {
-  const { application, secret } = await register(accounts, owner, {
+  const { application, secret } = await createApplication(accounts, owner, {
     name: more.name ?? `Client ${++made}`,
     redirect_uris: more.redirect_uris ?? CALLBACK,
     scopes: more.scopes ?? ['api', 'read_user', 'openid', 'email'],

@@ -33,8 +33,8 @@ describe('GET /oauth/authorize (RFC 6749 §4.1.1)', () => {
     const text = plain(page.body);
     for (const word of [
       the.application.name,
-      'Read your account',
-      'Sign you in',
+      'Read your personal information',
+      'Authenticate you',
       'client.example',
       the.user.username,
     ])
@@ -91,10 +91,10 @@ describe('GET /oauth/authorize (RFC 6749 §4.1.1)', () => {
 
 describe('what never leads to a redirect (RFC 6749 §4.1.2.1)', () => {
   const cases: [string, Record<string, string | string[]>, RegExp][] = [
-    ['no client_id', { client_id: '' }, /without its client_id/],
+    ['no client_id', { client_id: '' }, /has no client_id/],
     ['an unknown client_id', { client_id: 'f'.repeat(64) }, /not registered/],
     ['a client_id that is none', { client_id: "' OR 1=1 --" }, /not registered/],
-    ['no redirect_uri', { redirect_uri: '' }, /without its redirect_uri/],
+    ['no redirect_uri', { redirect_uri: '' }, /has no redirect_uri/],
     ['an unregistered redirect_uri', { redirect_uri: 'https://evil.example/callback' }, /not registered/],
     ['one with more path', { redirect_uri: 'https://client.example/callback/x' }, /not registered/],
     ['one with a query', { redirect_uri: 'https://client.example/callback?x=1' }, /not registered/],
@@ -104,9 +104,9 @@ describe('what never leads to a redirect (RFC 6749 §4.1.2.1)', () => {
     [
       'two redirect_uris',
       { redirect_uri: ['https://client.example/callback', 'https://evil.example'] },
-      /more than once/,
+      /more than one/,
     ],
-    ['two client_ids', { client_id: ['a', 'b'] }, /more than once/],
+    ['two client_ids', { client_id: ['a', 'b'] }, /more than one/],
   ];
   test.each(cases)('%s', async (_, wrong, says) => {
     const answer = await the.browser.get(authorizeUrl(the, wrong));

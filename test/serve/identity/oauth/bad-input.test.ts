@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from '../../../../infra/clickhouse/sql.ts';
-import { ApplicationError, register } from '../../../../serve/identity/oauth/applications.ts';
+import { FieldError } from '../../../../serve/identity/accounts/field-error.ts';
+import { createApplication } from '../../../../serve/identity/oauth/applications.ts';
 import { CALLBACK, openWorld, type World } from '../accounts/world.ts';
 import {
   aCode,
@@ -141,7 +142,7 @@ describe('what is malformed is the documented error, never a 500, and nothing is
 
 describe('registering an application', () => {
   const given = { name: 'Fine', redirect_uris: CALLBACK, scopes: ['api'], is_confidential: true };
-  const attempt = (change: object) => register(world.accounts, the.user, { ...given, ...change });
+  const attempt = (change: object) => createApplication(world.accounts, the.user, { ...given, ...change });
 
   test.each([
     'http://client.example/callback',
@@ -189,7 +190,7 @@ describe('registering an application', () => {
 
   test('takes plain http on every host where an operator allows it for development', async () => {
     await using lax = await world.beside({ OAUTH_INSECURE_REDIRECTS: 'true' });
-    const made = await register(lax.accounts, the.user, {
+    const made = await createApplication(lax.accounts, the.user, {
       ...given,
       redirect_uris: 'http://client.example/callback',
     });
@@ -206,7 +207,7 @@ describe('registering an application', () => {
     ['61 characters', 'a'.repeat(61)],
     ['marks on marks', `a${'\u0301'.repeat(9)}`],
   ])('refuses a name with %s', async (_, name) => {
-    await expect(attempt({ name })).rejects.toBeInstanceOf(ApplicationError);
+    await expect(attempt({ name })).rejects.toBeInstanceOf(FieldError);
   });
 
   test.each(['Приложение', '応用', 'Café № 1', 'हिन्दी'])('takes the name %s', async (name) => {

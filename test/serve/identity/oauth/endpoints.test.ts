@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createKey } from '../../../../serve/identity/accounts/keys.ts';
-import { changeUser } from '../../../../serve/identity/accounts/people.ts';
-import { remove, withdraw } from '../../../../serve/identity/oauth/applications.ts';
+import { changeUser } from '../../../../serve/identity/accounts/users.ts';
+import { deleteApplication, revokeAuthorization } from '../../../../serve/identity/oauth/applications.ts';
 import { aKey, aUser, openWorld, PASSWORD, type World } from '../accounts/world.ts';
 import { aPair, basic, bearer, infoOf, isLive, type Party, party, post, refreshOf, refusal } from './flow.ts';
 
@@ -354,7 +354,7 @@ describe('what ends tokens', () => {
   test('removing the application, taking access back, locking the account', async () => {
     const own = await party(world);
     const [a, b] = [await aPair(own), await aPair(own)];
-    await withdraw(world.accounts, own.user, own.application.id);
+    await revokeAuthorization(world.accounts, own.user, own.application.id);
     expect([await isLive(world, a.access_token), await isLive(world, b.access_token)]).toEqual([
       false,
       false,
@@ -365,7 +365,7 @@ describe('what ends tokens', () => {
     await changeUser(world.accounts, own.user.id, () => ({ locked_ms: 0 }));
     expect(await isLive(world, c.access_token)).toBe(true);
     const owner = await world.accounts.users.get(own.application.owner_id);
-    if (owner) await remove(world.accounts, owner, own.application.id);
+    if (owner) await deleteApplication(world.accounts, owner, own.application.id);
     expect(await isLive(world, c.access_token)).toBe(false);
     expect((await post(world, '/oauth/token', refreshOf(own, c.refresh_token))).json()).toEqual(
       refusal('invalid_client'),

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { openPipeline } from '../../../../serve/compose.ts';
-import { createUser } from '../../../../serve/identity/accounts/people.ts';
-import { register } from '../../../../serve/identity/oauth/applications.ts';
+import { createUser } from '../../../../serve/identity/accounts/users.ts';
+import { createApplication } from '../../../../serve/identity/oauth/applications.ts';
 import { readConfig } from '../../../../serve/settings.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { type Server, serve } from '../../cli/program.ts';
@@ -25,7 +25,7 @@ async function prepared(directory: string): Promise<{ client: Client; codes: str
   const accounts = engine.accounts();
   const user = await createUser(accounts, { username: 'ada', email: '', password: PASSWORD });
   const given = { name: 'Client', redirect_uris: CALLBACK, scopes: ['api'], is_confidential: true };
-  const { application, secret } = await register(accounts, user, given);
+  const { application, secret } = await createApplication(accounts, user, given);
   const codes: string[] = [];
   for (let i = 0; i < ROUNDS * CODES; i++) codes.push((await mintCode(accounts, user, application)).code);
   await engine.close();

@@ -90,37 +90,37 @@ describe.runIf(hasChromium)('in a real browser, a person', () => {
     await go('/profile');
     expect(path()).toBe('/sign-in');
     await look('01-sign-in');
-    await page.getByRole('link', { name: 'Make an account' }).click();
-    await fill('User name', 'ada');
-    await fill('E-mail address (optional)', 'ada@example.org');
+    await page.getByRole('link', { name: 'Create account' }).click();
+    await fill('Username', 'ada');
+    await fill('Email (optional)', 'ada@example.org');
     await fill('Password', 'short');
-    await press('Make the account');
+    await press('Create account');
     await look('02-sign-up-fault');
     await fill('Password', PASSWORD);
-    await press('Make the account');
+    await press('Create account');
     expect(path()).toBe('/profile');
     await look('03-overview');
   });
 
   test('turns two-factor authentication on, and signs in with it', async () => {
-    await page.getByRole('link', { name: 'Turn it on' }).click();
-    await page.getByRole('link', { name: 'Turn it on' }).click();
+    await page.getByRole('link', { name: 'Enable two-factor authentication' }).click();
+    await page.getByRole('link', { name: 'Enable two-factor authentication' }).click();
     await look('04-two-factor');
     const secret = (await page.locator('#totp-secret').textContent()) ?? '';
     totp = new TOTP({ secret: Secret.fromBase32(secret) });
-    await fill('Code of the app', totp.generate({ timestamp: world.now() }));
-    await press('Turn it on');
+    await fill('Verification code', totp.generate({ timestamp: world.now() }));
+    await press('Enable two-factor authentication');
     expect(await page.locator('#recovery-codes li').count()).toBe(10);
     await look('05-recovery-codes');
     await press('Sign out');
-    await fill('User name or e-mail address', 'ada');
+    await fill('Username or email', 'ada');
     await fill('Password', PASSWORD);
     await press('Sign in');
     expect(path()).toBe('/sign-in/two-factor');
     await look('06-second-factor');
     world.advance(30_000);
-    await fill('Code', totp.generate({ timestamp: world.now() }));
-    await press('Go on');
+    await fill('Verification code', totp.generate({ timestamp: world.now() }));
+    await press('Verify code');
     expect(path()).toBe('/profile');
   });
 
@@ -129,10 +129,10 @@ describe.runIf(hasChromium)('in a real browser, a person', () => {
     await fill('Name', 'Block Watcher');
     await fill('Redirect URIs', 'http://evil.example/callback');
     await page.locator('[value=read_user]').check();
-    await press('Register');
+    await press('Create application');
     await look('07-application-fault');
     await fill('Redirect URIs', `http://127.0.0.1/callback`);
-    await press('Register');
+    await press('Create application');
     clientSecret = (await page.locator('#secret').textContent()) ?? '';
     clientId = (await page.locator('#client-id').textContent()) ?? '';
     expect(clientSecret).toMatch(/^cms_/);
@@ -164,7 +164,7 @@ describe.runIf(hasChromium)('in a real browser, a person', () => {
     await press('Deny');
     expect(new URL(page.url()).searchParams.get('error')).toBe('access_denied');
     await go(`/oauth/authorize?${query}`);
-    await press('Allow');
+    await press('Authorize');
     await page.waitForURL(`${redirectUri}**`);
     const answer = new URL(page.url()).searchParams;
     expect(answer.get('state')).toBe('ünïcode ☃');
@@ -208,7 +208,7 @@ describe.runIf(hasChromium)('in a real browser, a person', () => {
     await go('/profile/tokens');
     await fill('Name', 'Laptop');
     await page.locator('[value=write_repository]').check();
-    await press('Create access token');
+    await press('Create personal access token');
     await look('14-token');
     await go('/profile/sessions');
     await look('15-sessions');
@@ -240,14 +240,14 @@ describe.runIf(hasChromium)('in a real browser, a person', () => {
     }, address);
     await go('/profile/wallets');
     await press('Link a Polkadot wallet');
-    await page.getByText('is linked').waitFor();
+    await page.getByText('was linked').waitFor();
     await look('17-wallets');
     await press('Sign out');
     await press('Sign in with a Polkadot wallet');
     await page.waitForURL('**/sign-in/two-factor**');
     world.advance(60_000);
-    await fill('Code', totp.generate({ timestamp: world.now() }));
-    await press('Go on');
+    await fill('Verification code', totp.generate({ timestamp: world.now() }));
+    await press('Verify code');
     expect(path()).toBe('/profile');
   });
 
@@ -256,7 +256,7 @@ describe.runIf(hasChromium)('in a real browser, a person', () => {
     const other = await open(plain);
     await other.goto(`${origin}/sign-in`);
     await other.getByRole('button', { name: 'Sign in with a Polkadot wallet' }).click();
-    await other.getByText('No wallet was found').waitFor();
+    await other.getByText('No wallet found').waitFor();
     await other.goto(`${origin}/oauth/authorize?client_id=x`);
     await look('18-wrong-link', other);
     await plain.close();

@@ -1,30 +1,22 @@
 import { domainToUnicode } from 'node:url';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Accounts } from './accounts.ts';
+import { FieldError } from './field-error.ts';
 import { hashPassword, isPasswordOf, passwordFault } from './passwords.ts';
 import type { User } from './tables.ts';
-
-/** What is wrong with what somebody wrote about an account, by field. */
-export class AccountError extends Error {
-  readonly field: 'username' | 'email' | 'name' | 'password' | 'code';
-  constructor(field: AccountError['field'], publicText: string) {
-    super(publicText);
-    this.field = field;
-  }
-}
 
 export interface NewUser {
   readonly username: string;
   readonly email: string;
   readonly name?: string;
-  /** Null for an account that signs in with a wallet only. */
+  /** Null for an account that signs in only with a wallet. */
   readonly password: string | null;
   readonly is_operator?: boolean;
 }
 
 const NAME_CHARACTERS_MAX = 100;
 const EMAIL_CHARACTERS_MAX = 254;
-/** Names that would pass for the service itself. */
+/** Names that could be mistaken for the service itself. */
 const RESERVED = new Set([
   'oauth2',
   'admin',
@@ -36,19 +28,22 @@ const RESERVED = new Set([
   'api',
 ]);
 
-/** Makes an account; throws an `AccountError` that names the field at fault. */
-export async function createUser(accounts: Accounts, given: NewUser): Promise<User> {
+/** Creates an account; throws a `FieldError` for an invalid field. */
+export async function createUser(
+  accounts: Pick<Accounts, 'store' | 'clock' | 'locks' | 'users'>,
+  given: NewUser,
+): Promise<User> {
   const username = usernameOf(given.username);
   const email = emailOf(given.email);
-  const name = nameOf(given.name ?? '') || username;
+  const name = displayName(given.name ?? '') || username;
   const fault = given.password === null ? null : passwordFault(given.password, username);
-  if (fault) throw new AccountError('password', fault);
+  if (fault) throw new FieldError('password', fault);
   const password_hash = given.password === null ? '' : await hashPassword(given.password);
-  // One at a time, so that neither a name nor a number is given twice.
+  // The lock keeps names, emails and ids unique.
   return accounts.locks.run('sign-up', async (lease) => {
-    if (await findUser(accounts, username)) throw new AccountError('username', 'This user name is taken.');
+    if (await findUser(accounts, username)) throw new FieldError('username', 'Username is already taken.');
     if (email !== '' && (await findUser(accounts, email))) {
-      throw new AccountError('email', 'This address belongs to an account already. Sign in instead.');
+      throw new FieldError('email', 'Email is already taken. Sign in instead.');
     }
     const [row] = await accounts.store.rows<{ newest: number }>(
       sql`SELECT max(toUInt64(id)) AS newest FROM ${accounts.users.table}`,
@@ -76,18 +71,18 @@ export async function createUser(accounts: Accounts, given: NewUser): Promise<Us
   });
 }
 
-/** The account of a user name or an e-mail address, in any case of letters. */
-export async function findUser(accounts: Accounts, login: string): Promise<User | null> {
+/** Finds an account by username or email, case-insensitively. */
+export async function findUser({ users }: Pick<Accounts, 'users'>, login: string): Promise<User | null> {
   const wanted = login.trim().toLowerCase();
   if (wanted === '') return null;
   const column = wanted.includes('@') ? sql`email` : sql`username`;
-  const [user] = await accounts.users.find(sql`${column} = ${wanted}`, 'toUInt64(id)', 1);
+  const [user] = await users.find(sql`${column} = ${wanted}`, 'toUInt64(id)', 1);
   return user ?? null;
 }
 
-/** The user of a name and a password; null when either is wrong, after the same time. */
+/** Checks a password; null when the login or the password is wrong, after the same time. */
 export async function userByPassword(
-  accounts: Accounts,
+  accounts: Pick<Accounts, 'users'>,
   login: string,
   password: string,
 ): Promise<User | null> {
@@ -96,13 +91,13 @@ export async function userByPassword(
   return user && isRight && user.locked_ms === 0 ? user : null;
 }
 
-/** Changes an account while nobody else does; null when there is none. */
+/** Changes an account under its lock; null when there is none or `change` returns null. */
 export function changeUser(
-  accounts: Accounts,
+  { users }: Pick<Accounts, 'users'>,
   id: string,
   change: (user: User) => Partial<Omit<User, 'id' | 'version'>> | null,
 ): Promise<User | null> {
-  return accounts.users.change(id, (current) => {
+  return users.change(id, (current) => {
     const changes = current && change(current);
     if (!current || !changes) return { result: null };
     const next = { ...current, ...changes };
@@ -110,22 +105,26 @@ export function changeUser(
   });
 }
 
-export async function setPassword(accounts: Accounts, user: User, password: string): Promise<void> {
+export async function setPassword(
+  accounts: Pick<Accounts, 'users'>,
+  user: User,
+  password: string,
+): Promise<void> {
   const fault = passwordFault(password, user.username);
-  if (fault) throw new AccountError('password', fault);
+  if (fault) throw new FieldError('password', fault);
   const password_hash = await hashPassword(password);
-  // Whoever knew the old password may sit in a session.
+  // A new epoch ends all sessions: somebody who knew the old password may have one.
   await changeUser(accounts, user.id, ({ session_epoch }) => ({
     password_hash,
     session_epoch: session_epoch + 1,
   }));
 }
 
-export function signOutEverywhere(accounts: Accounts, id: string): Promise<User | null> {
+export function signOutEverywhere(accounts: Pick<Accounts, 'users'>, id: string): Promise<User | null> {
   return changeUser(accounts, id, ({ session_epoch }) => ({ session_epoch: session_epoch + 1 }));
 }
 
-export async function noteSignIn(accounts: Accounts, { id }: User): Promise<void> {
+export async function recordSignIn(accounts: Pick<Accounts, 'users' | 'clock'>, { id }: User): Promise<void> {
   const now = accounts.clock.now();
   await changeUser(accounts, id, ({ current_sign_in_ms }) => ({
     last_sign_in_ms: current_sign_in_ms,
@@ -133,16 +132,16 @@ export async function noteSignIn(accounts: Accounts, { id }: User): Promise<void
   }));
 }
 
-/** Plain letters only, so that no name looks like another one. */
-export function usernameOf(given: string): string {
+/** Only ASCII characters, so that no username looks like another one. */
+function usernameOf(given: string): string {
   const username = given.trim().toLowerCase();
   if (!/^[a-z0-9](?:[a-z0-9._-]{0,37}[a-z0-9])$/.test(username)) {
-    throw new AccountError(
+    throw new FieldError(
       'username',
-      'Use 2 to 39 of the letters a to z, digits, dots, hyphens and underscores, with a letter or digit at both ends.',
+      'Use 2 to 39 letters (a to z), digits, dots, hyphens and underscores. Start and end with a letter or digit.',
     );
   }
-  if (RESERVED.has(username)) throw new AccountError('username', 'This user name is reserved.');
+  if (RESERVED.has(username)) throw new FieldError('username', 'Username is reserved.');
   return username;
 }
 
@@ -155,17 +154,18 @@ function emailOf(given: string): string {
     email.length > EMAIL_CHARACTERS_MAX ||
     domainToUnicode(email.split('@')[1] ?? '') === ''
   ) {
-    throw new AccountError('email', 'Write an e-mail address such as name@example.org.');
+    throw new FieldError('email', 'Enter a valid email such as name@example.org.');
   }
   return email;
 }
 
-export function nameOf(given: string): string {
+/** A name that people see, normalized; throws a `FieldError` when it is invalid. */
+export function displayName(given: string): string {
   const name = given.normalize('NFKC').trim();
   if (name.length > NAME_CHARACTERS_MAX)
-    throw new AccountError('name', `Use at most ${NAME_CHARACTERS_MAX} characters.`);
-  // Control, formatting and direction characters change how the text around them reads.
+    throw new FieldError('name', `Use at most ${NAME_CHARACTERS_MAX} characters.`);
+  // Control, format and direction characters change how the surrounding text is displayed.
   if (/[\p{C}\p{Zl}\p{Zp}]/u.test(name))
-    throw new AccountError('name', 'Use letters, digits, spaces and punctuation only.');
+    throw new FieldError('name', 'Use only letters, digits, spaces and punctuation.');
   return name;
 }

@@ -1,0 +1,40 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { localPath, seeOther } from '../../http/pages/page.ts';
+import type { SessionAccounts } from '../accounts/sessions.ts';
+import { startSession } from '../accounts/sessions.ts';
+import type { User } from '../accounts/tables.ts';
+import { recordSignIn } from '../accounts/users.ts';
+
+const HOME = '/profile';
+
+/** Continues after the password or the wallet: with the second factor, if the user has one. */
+export async function continueSignIn(
+  accounts: SessionAccounts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  user: User,
+  next: string,
+): Promise<FastifyReply> {
+  if (user.totp_secret === '') return completeSignIn(accounts, request, reply, user, next);
+  await startSession(accounts, request, reply, user, 'two-factor');
+  return seeOther(reply, `/sign-in/two-factor?next=${encodeURIComponent(next)}`);
+}
+
+/** Starts the session after all factors were verified. */
+export async function completeSignIn(
+  accounts: SessionAccounts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  user: User,
+  next: string,
+  flash?: string,
+): Promise<FastifyReply> {
+  await recordSignIn(accounts, user);
+  await startSession(accounts, request, reply, user);
+  return seeOther(reply, next, flash);
+}
+
+/** The path to continue with after sign-in; always a path of this site. */
+export const nextPath = (given: string) => localPath(given, HOME);
+
+export const signInPath = (next: string) => `/sign-in?next=${encodeURIComponent(next)}`;
