@@ -5,7 +5,7 @@ import { whole } from '../infra/config/kinds.ts';
 export const aggregateSettings = {
   WORK_CONCURRENCY: whole(2, 1, 256).describe('windows that one work process computes at the same time'),
   SWEEP_SECONDS: whole(5, 1, 3600).describe(
-    'time between two looks for what was touched and not yet computed',
+    'time between two checks for dirty days that are not yet computed',
   ),
 };
 

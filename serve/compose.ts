@@ -1,9 +1,8 @@
 import type { Readable } from 'node:stream';
-import { alertTables } from '../aggregate/alerts/model/tables.ts';
 import { AlertPipeline } from '../aggregate/alerts/pipeline.ts';
-import { materializedMetrics } from '../aggregate/metrics/index.ts';
+import { aggregateModule } from '../aggregate/module.ts';
 import { Aggregator } from '../aggregate/runner/aggregator.ts';
-import { computedWindows, ledgerTables, resetWatermark, watermarks } from '../aggregate/runner/ledger.ts';
+import { computedWindows, watermarks } from '../aggregate/runner/ledger.ts';
 import { applySchema, type Schema } from '../infra/clickhouse/schema.ts';
 import { sql } from '../infra/clickhouse/sql.ts';
 import { Locks, Mutex } from '../infra/coordination/lock.ts';
@@ -29,23 +28,19 @@ export const schema: Schema = {
     ...rawTables,
     ...blockLandingTables,
     snapshotsIn,
-    ...ledgerTables,
-    ...alertTables,
+    ...aggregateModule.tables,
     ...accountTables,
     ...projectTables,
   ],
-  derived: materializedMetrics.map((metric) => metric.table),
+  derived: aggregateModule.derivedTables,
   views: [...blockViews, ...snapshotViews],
-  forget: (store, table) => resetWatermark(store, table.name),
+  forget: (store, table) => aggregateModule.resetDerivedTable(store, table.name),
 };
 
 /** The roles of a process. The embedded profile is one process with all of them. */
 export const PROCESS_ROLES = ['ingest', 'load', 'work', 'serve'] as const;
 export type ProcessRole = (typeof PROCESS_ROLES)[number];
 export const ALL_ROLES: ReadonlySet<ProcessRole> = new Set(PROCESS_ROLES);
-
-/** How long a server may answer with the version of a metric that another process has replaced. */
-const VERSIONS_MS = 50;
 
 /** The constructed parts of a process. The command line and the HTTP server take from it what they pass on. */
 export interface Pipeline {
@@ -108,14 +103,13 @@ async function construct(
   const { store, log, keyValue, clock } = runtime;
   const numbers = await runtime.openSequence(() => newestNumber(store));
   const gate = new Mutex();
-  const shared = { sweepMs: config.SWEEP_SECONDS * 1000, versionsMs: VERSIONS_MS };
   const aggregator = new Aggregator({
     runtime,
     numbers,
     gate,
     concurrency: config.WORK_CONCURRENCY,
     leaseMs: config.LEASE_MS,
-    ...(runtime.isShared ? { shared } : {}),
+    sweepMs: config.SWEEP_SECONDS * 1000,
   });
   const loader = new Loader({
     runtime,

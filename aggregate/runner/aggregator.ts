@@ -39,20 +39,10 @@ const LOADING_POLL_MS = 20;
 const COMPUTED_POLL_MS = 10;
 /** A queue may lose a request: the process that waits for the round repeats it after this time. */
 const REQUEST_RETRY_MS = 2000;
+/** How long a server may answer with the version of a metric that another process has replaced. */
+const VERSIONS_MS = 50;
 /** While rounds fail, the sweep requests one only so often. */
 const SWEEP_FAILED_MS = 60_000;
-
-/**
- * The one difference between the profiles in this area. A single process learns of every load and of every computed
- * window by a function call. Where several processes share a store, windows are jobs of a queue, and each process
- * polls for what the others have loaded and computed.
- */
-export interface SharedCompute {
-  /** Between two looks for dirty days whose round was not requested. */
-  readonly sweepMs: number;
-  /** Between two looks for versions that other processes have computed. */
-  readonly versionsMs: number;
-}
 
 export interface AggregatorOptions {
   readonly runtime: Runtime;
@@ -61,8 +51,8 @@ export interface AggregatorOptions {
   readonly gate: Mutex;
   readonly concurrency: number;
   readonly leaseMs: number;
-  /** Given where other processes load and compute on the same store. */
-  readonly shared?: SharedCompute;
+  /** Time between two checks for dirty days whose round was not requested, where the store is shared. */
+  readonly sweepMs: number;
   readonly metrics?: readonly MaterializedMetric[];
 }
 
@@ -70,12 +60,16 @@ export interface AggregatorOptions {
  * Keeps the metrics up to date in rounds. A round reads the days that became dirty since the watermarks, plans the
  * windows and computes them level by level. Days that become dirty during a round are computed by the next one. One
  * round runs at a time over all processes.
+ *
+ * `runtime.isShared` makes the one difference between the profiles in this area. A single process learns of every load
+ * and of every computed window by a function call. Where several processes share the store, windows are jobs of a
+ * queue, each process polls for what the others have loaded and computed, and a lost request is repeated.
  */
 export class Aggregator {
   readonly #runtime: Runtime;
   readonly #numbers: Numbers;
   readonly #metrics: readonly MaterializedMetric[];
-  readonly #shared: SharedCompute | undefined;
+  readonly #sweepMs: number;
   readonly #executor: WindowExecutor;
   readonly #pallets: readonly string[];
   readonly #versions: MetricVersions;
@@ -88,11 +82,11 @@ export class Aggregator {
   #sweptAt = 0;
 
   constructor(options: AggregatorOptions) {
-    const { runtime, shared, metrics = materializedMetrics } = options;
+    const { runtime, metrics = materializedMetrics } = options;
     this.#runtime = runtime;
     this.#numbers = options.numbers;
     this.#metrics = metrics;
-    this.#shared = shared;
+    this.#sweepMs = options.sweepMs;
     this.#versions = new MetricVersions(
       runtime,
       metrics.map(({ name }) => name),
@@ -103,7 +97,9 @@ export class Aggregator {
       metrics,
       onComputed: (metric: string, version: bigint) => this.#versions.set(metric, version.toString()),
     };
-    this.#executor = shared ? new QueuedExecutor(executorOptions) : new InProcessExecutor(executorOptions);
+    this.#executor = runtime.isShared
+      ? new QueuedExecutor(executorOptions)
+      : new InProcessExecutor(executorOptions);
     this.#pallets = palletsOf(metrics);
   }
 
@@ -114,14 +110,14 @@ export class Aggregator {
     await this.#runtime.queue.process(ROUND_QUEUE, 1, () =>
       this.#runExclusively((round) => this.#runRound(round)),
     );
-    this.#every(this.#shared?.sweepMs, () => this.#sweep());
+    this.#pollShared(this.#sweepMs, () => this.#sweep());
     await this.requestRound();
   }
 
   /** Reads the versions of all metrics, and follows those of other processes unless `isContinuous` is false. */
   async followVersions(isContinuous = true): Promise<void> {
     await this.#versions.refresh();
-    if (isContinuous) this.#every(this.#shared?.versionsMs, () => this.#versions.refresh());
+    if (isContinuous) this.#pollShared(VERSIONS_MS, () => this.#versions.refresh());
   }
 
   /** Requests a round, unless the computation is paused. */
@@ -155,7 +151,7 @@ export class Aggregator {
       if (failure)
         throw new Error(`computation failed after ${failure.attempts} attempts: ${failure.reason}`);
       if (this.#isStopped) throw new Error(STOPPED);
-      if (this.#shared && performance.now() - requestedAt > REQUEST_RETRY_MS) {
+      if (this.#runtime.isShared && performance.now() - requestedAt > REQUEST_RETRY_MS) {
         requestedAt = performance.now();
         await this.#queueRound();
       }
@@ -202,9 +198,9 @@ export class Aggregator {
     return this.#progress;
   }
 
-  /** Repeats the work until `stop`; never where no interval is given. */
-  #every(ms: number | undefined, work: () => Promise<void>): void {
-    if (ms === undefined) return;
+  /** Repeats the work until `stop`, where other processes share the store. */
+  #pollShared(ms: number, work: () => Promise<void>): void {
+    if (!this.#runtime.isShared) return;
     let isBusy = false;
     const run = async () => {
       if (isBusy || this.#isStopped) return;
