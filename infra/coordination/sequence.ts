@@ -1,14 +1,14 @@
 import type { Clock, KeyValue, Numbers } from '../ports.ts';
 
-/** Bits below the milliseconds: room for as many lines to be numbered within one of them. */
+/** Bits below the milliseconds: so many lines can be numbered within a millisecond. */
 export const LINE_BITS = 20n;
 
-/** The least number that is given out at this time. */
+/** The lowest number that is allocated at a time. */
 export const sequenceAt = (ms: number): bigint => BigInt(ms) << LINE_BITS;
 
 /**
- * The order of reading, as one growing number: milliseconds in the upper bits, so that it also grows over
- * restarts, and lines below. It never goes back, even when the clock does.
+ * Allocates increasing numbers, which give the order of what was read or computed. The milliseconds are in the upper
+ * bits, so that the numbers also increase over restarts. They never decrease, even when the clock does.
  */
 export class Sequence implements Numbers {
   readonly #clock: Clock;
@@ -19,10 +19,8 @@ export class Sequence implements Numbers {
     this.#next = after + 1n;
   }
 
-  /** The first of `size` numbers in a row that nobody else gets. */
   take(size: number): bigint {
-    const now = sequenceAt(this.#clock.now());
-    const first = now > this.#next ? now : this.#next;
+    const first = larger(sequenceAt(this.#clock.now()), this.#next);
     this.#next = first + BigInt(size);
     return first;
   }
@@ -31,14 +29,14 @@ export class Sequence implements Numbers {
 const KEY = 'sequence';
 
 /**
- * The same order over many processes: the last number is kept where all of them ask. When that is forgotten, the
- * first who asks finds the newest number in the store, below which nobody may begin again.
+ * One sequence for many processes, which `keyValue` holds. When `keyValue` was emptied, the first caller continues
+ * above the newest number in the store.
  */
 export class SharedSequence implements Numbers {
   readonly #keyValue: KeyValue;
   readonly #clock: Clock;
   readonly #newest: () => Promise<bigint>;
-  /** Above all that this process was given. */
+  /** Above all numbers that were allocated to this process. */
   #next = 0n;
 
   constructor(keyValue: KeyValue, clock: Clock, newest: () => Promise<bigint>) {

@@ -12,59 +12,60 @@ import {
   writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
-import { ProductError, reasonOf } from '../errors.ts';
+import { Batcher } from '../coordination/batcher.ts';
+import { retry } from '../coordination/retry.ts';
+import { reasonOf, unwritable } from '../errors.ts';
 import type { Ack, LogRecord, Message } from '../ports.ts';
 
 export interface JournalOptions {
   readonly directory: string;
-  /** Forces every append to the disk, against power loss. */
+  /** Syncs every append to the disk, so that it survives a power loss. */
   readonly fsync: boolean;
-  /** A segment that is longer than this is followed by a new one. */
+  /** Size of a segment after which a new one is started. */
   readonly segmentBytes?: number;
-  /** Wait before a handler that failed gets its batch again; it doubles up to `retryMsMax`. */
+  /** Wait before a failed batch is delivered again; it doubles up to `retryMsMax`. */
   readonly retryMs?: number;
   readonly retryMsMax?: number;
 }
 
 type Handler = (batch: readonly LogRecord[]) => Promise<Ack>;
-interface Pending {
-  readonly messages: readonly Message[];
-  readonly kept: PromiseWithResolvers<void>;
-}
 
 const HEADER_BYTES = 12;
 const BATCH_MESSAGES_MAX = 2000;
 const PARTITION = 0;
-/** How seldom it is saved what is settled. */
+/** Time between two saves of the committed offset. */
 const SAVE_MS = 20;
 const syncToDisk = promisify(fdatasync);
+const SEGMENT = '.log';
+/** File that holds the committed offset. */
+const COMMITTED_FILE = 'settled';
 
 /**
- * One topic on disk for one follower: segments of records, and the offset up to which all is settled. Publishers
- * that come at the same time share one write. A record is its lengths, a check sum, the key and the value; what a
- * kill left half written at the end was never acknowledged and is cut off.
+ * One topic on disk for one consumer: segments of records, and the committed offset, up to which all records are
+ * durable elsewhere. Concurrent publishers share one write. A record is its lengths, a checksum, the key and the
+ * value. A record that is incomplete at the end after a kill was never acknowledged and is truncated.
  */
 export class Journal {
   readonly #options: Required<JournalOptions>;
   readonly #handler: Handler;
-  readonly #ready: LogRecord[] = [];
-  readonly #pending: Pending[] = [];
+  readonly #appends = new Batcher<readonly Message[]>((group) => this.#write(group.flat()));
+  /** Records that are not delivered yet. */
+  readonly #undelivered: LogRecord[] = [];
+  readonly #closing = new AbortController();
   /** First offsets of the segments, oldest first. */
   #segments: number[] = [];
   #file = -1;
   #fileBytes = 0;
-  #next = 0;
-  #settled = 0;
-  #closed = false;
-  #stuck = false;
+  #nextOffset = 0;
+  #committed = 0;
+  /** A batch did not become durable: no later one is committed, so that the next process receives all of them. */
+  #hasFailed = false;
   #saving: NodeJS.Timeout | undefined;
-  #writing: Promise<void> | undefined;
-  #handing: Promise<void> | undefined;
-  #settling: Promise<void> = Promise.resolve();
-  #stopWaiting: () => void = () => {};
+  #delivering: Promise<void> | undefined;
+  #committing: Promise<void> = Promise.resolve();
 
   private constructor(options: JournalOptions, handler: Handler) {
     this.#options = { segmentBytes: 64 * 2 ** 20, retryMs: 50, retryMsMax: 5000, ...options };
@@ -74,147 +75,119 @@ export class Journal {
   static open(options: JournalOptions, handler: Handler): Journal {
     const journal = new Journal(options, handler);
     journal.#recover();
-    journal.#hand();
+    journal.#deliver();
     return journal;
   }
 
-  /** Returns when the messages are kept: from then on they survive a kill. */
+  /** Resolves when the messages are stored: they survive a kill from then on. */
   append(messages: readonly Message[]): Promise<void> {
-    if (this.#closed) return Promise.reject(new Error('the log is closed'));
-    const kept = Promise.withResolvers<void>();
-    this.#pending.push({ messages, kept });
-    this.#writing ??= this.#write();
-    return kept.promise;
+    if (this.#isClosed) return Promise.reject(new Error('the log is closed'));
+    return this.#appends.add(messages);
   }
 
-  /** Resolves when all that was appended before is settled, or will not be before the next start. */
-  async settled(): Promise<void> {
-    const until = this.#next;
-    while (!this.#closed && !this.#stuck && this.#settled < until) {
-      await this.#handing;
-      await this.#settling;
-      await pause(1);
+  /** Resolves when all records that were appended before are committed, or cannot be before the next start. */
+  async waitUntilCommitted(): Promise<void> {
+    const until = this.#nextOffset;
+    while (!this.#isClosed && !this.#hasFailed && this.#committed < until) {
+      await this.#delivering;
+      await this.#committing;
+      await setTimeout(1);
     }
   }
 
-  /** Waits for the handler that runs and for what it was given to settle. */
+  /** Waits for the running handler and until the delivered batches are durable. */
   async close(): Promise<void> {
-    this.#closed = true;
-    this.#stopWaiting();
-    await this.#writing;
-    await this.#handing;
-    await this.#settling;
+    this.#closing.abort();
+    await this.#appends.drain();
+    await this.#delivering;
+    await this.#committing;
     this.#save();
     if (this.#file >= 0) closeSync(this.#file);
     this.#file = -1;
   }
 
-  async #write(): Promise<void> {
-    // Publishers of the same moment get into the same write.
-    await Promise.resolve();
-    while (this.#pending.length > 0) {
-      const group = this.#pending.splice(0);
-      try {
-        const first = this.#next;
-        const messages = group.flatMap(({ messages }) => messages);
-        this.#append(messages.flatMap(record));
-        if (this.#options.fsync) await syncToDisk(this.#file);
-        messages.forEach((message, i) => {
-          this.#ready.push({ ...message, partition: PARTITION, offset: first + i });
-        });
-        this.#next = first + messages.length;
-        for (const { kept } of group) kept.resolve();
-        this.#hand();
-      } catch (error) {
-        const failure = new ProductError('store_unwritable', UNWRITABLE, reasonOf(error));
-        for (const { kept } of group) kept.reject(failure);
-      }
-    }
-    this.#writing = undefined;
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted;
   }
 
-  #append(pieces: readonly Buffer[]): void {
-    if (this.#fileBytes >= this.#options.segmentBytes) this.#roll();
-    const bytes = Buffer.concat(pieces);
+  async #write(messages: readonly Message[]): Promise<[]> {
+    try {
+      await this.#append(Buffer.concat(messages.flatMap(record)));
+    } catch (error) {
+      throw unwritable(reasonOf(error));
+    }
+    messages.forEach((message, i) => {
+      this.#undelivered.push({ ...message, partition: PARTITION, offset: this.#nextOffset + i });
+    });
+    this.#nextOffset += messages.length;
+    this.#deliver();
+    return [];
+  }
+
+  async #append(bytes: Buffer): Promise<void> {
+    if (this.#fileBytes >= this.#options.segmentBytes) this.#startSegment();
     try {
       let written = 0;
       while (written < bytes.length) {
         written += writeSync(this.#file, bytes, written, bytes.length - written, this.#fileBytes + written);
       }
+      if (this.#options.fsync) await syncToDisk(this.#file);
     } catch (error) {
+      // Offsets are counted by position, so that nothing of a rejected append may stay.
       ftruncateSync(this.#file, this.#fileBytes);
       throw error;
     }
     this.#fileBytes += bytes.length;
   }
 
-  #roll(): void {
-    const file = openSync(this.#path(this.#next), 'w');
+  #startSegment(): void {
+    const file = openSync(this.#path(this.#nextOffset), 'w');
     closeSync(this.#file);
     this.#file = file;
     this.#fileBytes = 0;
-    this.#segments.push(this.#next);
+    this.#segments.push(this.#nextOffset);
   }
 
-  #hand(): void {
-    if (this.#handing === undefined && this.#ready.length > 0 && !this.#closed) {
-      this.#handing = this.#handAll().finally(() => {
-        this.#handing = undefined;
+  #deliver(): void {
+    if (this.#delivering === undefined && this.#undelivered.length > 0 && !this.#isClosed) {
+      this.#delivering = this.#deliverAll().finally(() => {
+        this.#delivering = undefined;
       });
     }
   }
 
-  async #handAll(): Promise<void> {
-    while (this.#ready.length > 0 && !this.#closed) {
-      const batch = this.#ready.splice(0, BATCH_MESSAGES_MAX);
-      const handed = await this.#handOver(batch);
-      if (handed === null) return;
-      this.#settling = this.#settleAfter(this.#settling, handed, (batch.at(-1)?.offset ?? 0) + 1);
+  async #deliverAll(): Promise<void> {
+    const { retryMs: waitMs, retryMsMax: waitMsMax } = this.#options;
+    const { signal } = this.#closing;
+    while (this.#undelivered.length > 0 && !this.#isClosed) {
+      const batch = this.#undelivered.splice(0, BATCH_MESSAGES_MAX);
+      // Throws only when the journal is closed; the next process receives the batch.
+      const ack = await retry(() => this.#handler(batch), { waitMs, waitMsMax, signal }).catch(() => null);
+      if (ack === null) return;
+      this.#committing = this.#commitAfter(this.#committing, ack, (batch.at(-1)?.offset ?? 0) + 1);
     }
   }
 
-  async #handOver(batch: readonly LogRecord[]): Promise<Ack | null> {
-    for (let waitMs = this.#options.retryMs; !this.#closed; ) {
-      try {
-        return await this.#handler(batch);
-      } catch {
-        await new Promise<void>((resume) => {
-          const timer = setTimeout(resume, waitMs);
-          this.#stopWaiting = () => {
-            clearTimeout(timer);
-            resume();
-          };
-        });
-        waitMs = Math.min(waitMs * 2, this.#options.retryMsMax);
-      }
-    }
-    return null;
+  async #commitAfter(before: Promise<void>, { durable }: Ack, offset: number): Promise<void> {
+    const [, outcome] = await Promise.allSettled([before, durable]);
+    if (outcome.status === 'rejected') this.#hasFailed = true;
+    if (this.#hasFailed) return;
+    this.#committed = offset;
+    this.#saving ??= globalThis.setTimeout(() => this.#save(), SAVE_MS);
   }
 
-  /** Batches settle in order: behind one that failed nothing does, so that it is handed over again. */
-  async #settleAfter(before: Promise<void>, { durable }: Ack, offset: number): Promise<void> {
-    const [, fate] = await Promise.allSettled([before, durable]);
-    if (fate.status === 'rejected') this.#stuck = true;
-    if (!this.#stuck) this.#settle(offset);
-  }
-
-  #settle(offset: number): void {
-    this.#settled = offset;
-    this.#saving ??= setTimeout(() => this.#save(), SAVE_MS);
-  }
-
-  /** What a kill or a full disk keeps from being saved is only handed over again. */
+  /** When a kill or a full disk prevents it, the next process receives the records again. */
   #save(): void {
     clearTimeout(this.#saving);
     this.#saving = undefined;
-    const file = join(this.#options.directory, 'settled');
+    const file = join(this.#options.directory, COMMITTED_FILE);
     try {
-      writeFileSync(`${file}.part`, String(this.#settled));
+      writeFileSync(`${file}.part`, String(this.#committed));
       renameSync(`${file}.part`, file);
     } catch {
       return;
     }
-    while (this.#segments.length > 1 && (this.#segments[1] as number) <= this.#settled) {
+    while (this.#segments.length > 1 && (this.#segments[1] as number) <= this.#committed) {
       rmSync(this.#path(this.#segments.shift() as number), { force: true });
     }
   }
@@ -223,29 +196,34 @@ export class Journal {
     const { directory } = this.#options;
     mkdirSync(directory, { recursive: true });
     const names = readdirSync(directory);
-    this.#settled = names.includes('settled') ? Number(readFileSync(join(directory, 'settled'), 'utf8')) : 0;
+    this.#committed = names.includes(COMMITTED_FILE)
+      ? Number(readFileSync(join(directory, COMMITTED_FILE), 'utf8'))
+      : 0;
     this.#segments = names
       .filter((name) => name.endsWith(SEGMENT))
       .map((name) => Number(name.slice(0, -SEGMENT.length)))
       .sort((a, b) => a - b);
-    this.#next = this.#settled;
+    this.#nextOffset = this.#committed;
     let end = -1;
     for (const first of this.#segments) {
-      const bytes = readFileSync(this.#path(first));
-      const { messages, length } = readRecords(bytes);
+      const { messages, length } = readRecords(readFileSync(this.#path(first)));
       messages.forEach((message, i) => {
         const offset = first + i;
-        if (offset >= this.#settled) this.#ready.push({ ...message, partition: PARTITION, offset });
+        if (offset >= this.#committed) this.#undelivered.push({ ...message, partition: PARTITION, offset });
       });
       end = first + messages.length;
-      this.#next = Math.max(this.#next, end);
+      this.#nextOffset = Math.max(this.#nextOffset, end);
       this.#fileBytes = length;
     }
+    this.#openSegment(end);
+  }
+
+  /** Continues the last segment, whose records end at an offset, or starts one when it ends before the next offset. */
+  #openSegment(end: number): void {
     const last = this.#segments.at(-1);
-    if (last === undefined || end !== this.#next) {
-      // Nothing is there, or less than was settled: new records get a file of their own.
-      this.#segments.push(this.#next);
-      this.#file = openSync(this.#path(this.#next), 'w');
+    if (last === undefined || end !== this.#nextOffset) {
+      this.#segments.push(this.#nextOffset);
+      this.#file = openSync(this.#path(this.#nextOffset), 'w');
       this.#fileBytes = 0;
       return;
     }
@@ -258,9 +236,6 @@ export class Journal {
   }
 }
 
-const SEGMENT = '.log';
-const UNWRITABLE = 'the disk is full or cannot be written: nothing more is taken in';
-
 function record({ key, value }: Message): [Buffer, Buffer, Buffer] {
   const name = Buffer.from(key);
   const header = Buffer.allocUnsafe(HEADER_BYTES);
@@ -270,7 +245,7 @@ function record({ key, value }: Message): [Buffer, Buffer, Buffer] {
   return [header, name, value];
 }
 
-/** The whole records at the beginning of a segment, and how many bytes they take. */
+/** The complete records at the beginning of a segment, and their length in bytes. */
 function readRecords(bytes: Buffer): { messages: Message[]; length: number } {
   const messages: Message[] = [];
   let at = 0;

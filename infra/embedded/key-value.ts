@@ -5,7 +5,7 @@ interface Entry {
   expires: number;
 }
 
-/** In-process keys. Every method does its work in one synchronous step, which makes it atomic. */
+/** Keys in memory. Every method is one synchronous step, which makes it atomic. */
 export class EmbeddedKeyValue implements KeyValue {
   readonly #entries = new Map<string, Entry>();
   readonly #groups = new Map<string, Map<string, number>>();
@@ -18,17 +18,17 @@ export class EmbeddedKeyValue implements KeyValue {
   }
 
   async get(key: string): Promise<string | null> {
-    return this.#live(key)?.value ?? null;
+    return this.#entry(key)?.value ?? null;
   }
 
   async set(key: string, value: string, { ttlMs = Infinity, onlyIfAbsent = false } = {}): Promise<boolean> {
-    if (onlyIfAbsent && this.#live(key)) return false;
+    if (onlyIfAbsent && this.#entry(key)) return false;
     this.#entries.set(key, { value, expires: this.#clock.now() + ttlMs });
     return true;
   }
 
   async take(key: string): Promise<string | null> {
-    const entry = this.#live(key);
+    const entry = this.#entry(key);
     this.#entries.delete(key);
     return entry?.value ?? null;
   }
@@ -39,14 +39,14 @@ export class EmbeddedKeyValue implements KeyValue {
   }
 
   async increment(key: string, by: number, ttlMs: number): Promise<number> {
-    const entry = this.#live(key) ?? { value: '0', expires: this.#clock.now() + ttlMs };
+    const entry = this.#entry(key) ?? { value: '0', expires: this.#clock.now() + ttlMs };
     entry.value = String(Number(entry.value) + by);
     this.#entries.set(key, entry);
     return Number(entry.value);
   }
 
   async reserve(key: string, size: number, atLeast: bigint): Promise<bigint | null> {
-    const entry = this.#live(key);
+    const entry = this.#entry(key);
     if (!entry) return null;
     const next = BigInt(entry.value);
     const first = next > atLeast ? next : atLeast;
@@ -54,9 +54,9 @@ export class EmbeddedKeyValue implements KeyValue {
     return first;
   }
 
-  async join(group: string, member: string, ttlMs: number, most = 0): Promise<boolean> {
+  async join(group: string, member: string, ttlMs: number, membersMax = 0): Promise<boolean> {
     const members = this.#membersOf(group);
-    if (most > 0 && !members.has(member) && members.size >= most) return false;
+    if (membersMax > 0 && !members.has(member) && members.size >= membersMax) return false;
     members.set(member, this.#clock.now() + ttlMs);
     return true;
   }
@@ -70,9 +70,9 @@ export class EmbeddedKeyValue implements KeyValue {
 
   async leave(group: string, member: string): Promise<boolean> {
     const members = this.#membersOf(group);
-    const wasIn = members.delete(member);
+    const wasMember = members.delete(member);
     if (members.size === 0) this.#groups.delete(group);
-    return wasIn;
+    return wasMember;
   }
 
   async members(group: string): Promise<string[]> {
@@ -85,7 +85,7 @@ export class EmbeddedKeyValue implements KeyValue {
     this.#groups.clear();
   }
 
-  /** Members whose time is not over, with its end. */
+  /** Members that have not expired, with the time of their expiry. */
   #membersOf(group: string): Map<string, number> {
     const members = this.#groups.get(group) ?? new Map<string, number>();
     const now = this.#clock.now();
@@ -94,7 +94,7 @@ export class EmbeddedKeyValue implements KeyValue {
     return members;
   }
 
-  #live(key: string): Entry | undefined {
+  #entry(key: string): Entry | undefined {
     const entry = this.#entries.get(key);
     if (entry && entry.expires <= this.#clock.now()) {
       this.#entries.delete(key);
@@ -104,7 +104,7 @@ export class EmbeddedKeyValue implements KeyValue {
   }
 
   #sweep(): void {
-    for (const key of this.#entries.keys()) this.#live(key);
+    for (const key of this.#entries.keys()) this.#entry(key);
     for (const group of this.#groups.keys()) {
       if (this.#membersOf(group).size === 0) this.#groups.delete(group);
     }

@@ -1,6 +1,6 @@
 const NEWLINE = 0x0a;
 
-/** The lines of a buffer, without their ends; the buffer is shared, not copied. */
+/** The lines of a buffer without their line ends, as views of the buffer. */
 export function splitLines(buffer: Buffer): Buffer[] {
   const lines: Buffer[] = [];
   let from = 0;

@@ -2,20 +2,21 @@ import { join } from 'node:path';
 import type { Ack, DeadLetterMessage, Lag, Log, LogRecord, Message } from '../ports.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 
-/** Makes a batch ready at once, and returns what is to be done when its turn has come. */
-type Handler = (batch: readonly Message[]) => () => Promise<void>;
+/** Prepares a batch at once and returns the handling, which runs when the earlier batches are handled. */
+type Subscriber = (batch: readonly Message[]) => () => Promise<void>;
 
 /**
- * Hands every batch straight to its subscribers, one batch of a topic at a time, and returns when they are done. A
- * topic that is followed is kept on disk instead, and its publishers do not wait for the follower.
+ * Passes every batch to the subscribers in this process, one batch of a topic at a time, and returns when they have
+ * handled it. A consumed topic is a journal on disk instead: its publishers do not wait for the consumer.
  */
 export class EmbeddedLog implements Log {
   readonly #options: JournalOptions | undefined;
   readonly #journals = new Map<string, Journal>();
-  readonly #subscribers = new Map<string, Map<string, Handler>>();
-  readonly #turn = new Map<string, Promise<unknown>>();
+  readonly #subscribers = new Map<string, Map<string, Subscriber>>();
+  /** The last batch of each topic. */
+  readonly #last = new Map<string, Promise<unknown>>();
 
-  /** Without options nothing can be followed. */
+  /** Without options no topic can be consumed. */
   constructor(options?: JournalOptions) {
     this.#options = options;
   }
@@ -23,25 +24,26 @@ export class EmbeddedLog implements Log {
   publish(topic: string, messages: readonly Message[]): Promise<void> {
     const journal = this.#journals.get(topic);
     if (journal) return journal.append(messages);
-    const handlers = [...(this.#subscribers.get(topic)?.values() ?? [])];
-    const ready = Promise.allSettled(handlers.map(async (handler) => handler(messages)));
-    const before = this.#turn.get(topic) ?? Promise.resolve();
-    const mine = before.then(async () => {
-      if (handlers.length === 0) throw new Error(`nothing subscribes to ${topic}: the batch would be lost`);
-      // Each group has its own fate; the publisher hears of the first that failed.
-      const fates = await Promise.allSettled(
-        (await ready).map(async (made) => {
-          if (made.status === 'rejected') throw made.reason;
-          await made.value();
+    const subscribers = [...(this.#subscribers.get(topic)?.values() ?? [])];
+    const prepared = Promise.allSettled(subscribers.map(async (subscriber) => subscriber(messages)));
+    const before = this.#last.get(topic) ?? Promise.resolve();
+    const handled = before.then(async () => {
+      if (subscribers.length === 0)
+        throw new Error(`nothing subscribes to ${topic}: the batch would be lost`);
+      // A group that fails does not stop the others; the publisher gets the first failure.
+      const outcomes = await Promise.allSettled(
+        (await prepared).map(async (handling) => {
+          if (handling.status === 'rejected') throw handling.reason;
+          await handling.value();
         }),
       );
-      for (const fate of fates) if (fate.status === 'rejected') throw fate.reason;
+      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
     });
-    this.#turn.set(
+    this.#last.set(
       topic,
-      mine.catch(() => undefined),
+      handled.catch(() => undefined),
     );
-    return mine;
+    return handled;
   }
 
   async subscribe<Ready>(
@@ -50,12 +52,12 @@ export class EmbeddedLog implements Log {
     handler: (ready: Ready) => Promise<void>,
     prepare?: (batch: readonly Message[]) => Ready,
   ): Promise<void> {
-    const handlers = this.#subscribers.get(topic) ?? new Map<string, Handler>();
-    handlers.set(group, (batch) => {
+    const subscribers = this.#subscribers.get(topic) ?? new Map<string, Subscriber>();
+    subscribers.set(group, (batch) => {
       const ready = prepare ? prepare(batch) : (batch as Ready);
       return () => handler(ready);
     });
-    this.#subscribers.set(topic, handlers);
+    this.#subscribers.set(topic, subscribers);
   }
 
   async consume(
@@ -63,27 +65,27 @@ export class EmbeddedLog implements Log {
     group: string,
     handler: (batch: readonly LogRecord[]) => Promise<Ack>,
   ): Promise<void> {
-    if (!this.#options) throw new Error('a log without a directory cannot be followed');
-    if (this.#journals.has(topic)) throw new Error(`${topic} is followed already`);
+    if (!this.#options) throw new Error('topics of a log without a directory cannot be consumed');
+    if (this.#journals.has(topic)) throw new Error(`${topic} has a consumer already`);
     const directory = join(this.#options.directory, topic, group);
     this.#journals.set(topic, Journal.open({ ...this.#options, directory }, handler));
   }
 
-  /** A publisher that has returned has been handled, unless the topic is followed. */
+  /** Only publishers of a consumed topic return before their messages are handled. */
   async waitUntilConsumed(topic: string): Promise<void> {
-    await this.#turn.get(topic);
-    await this.#journals.get(topic)?.settled();
+    await this.#last.get(topic);
+    await this.#journals.get(topic)?.waitUntilCommitted();
   }
 
   readonly redelivers = false;
   readonly messageBytesMax = Number.POSITIVE_INFINITY;
 
-  async deadLetter(_topic: string, letters: readonly DeadLetterMessage[]): Promise<null[]> {
-    return letters.map(() => null);
+  async deadLetter(_topic: string, messages: readonly DeadLetterMessage[]): Promise<null[]> {
+    return messages.map(() => null);
   }
 
-  async readDeadLetters(_topic: string, places: readonly string[]): Promise<null[]> {
-    return places.map(() => null);
+  async readDeadLetters(_topic: string, offsets: readonly string[]): Promise<null[]> {
+    return offsets.map(() => null);
   }
 
   async lag(): Promise<Lag[]> {
@@ -92,7 +94,7 @@ export class EmbeddedLog implements Log {
 
   async close(): Promise<void> {
     await Promise.all([...this.#journals.values()].map((journal) => journal.close()));
-    await Promise.all(this.#turn.values());
+    await Promise.all(this.#last.values());
     this.#subscribers.clear();
   }
 }

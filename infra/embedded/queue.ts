@@ -1,49 +1,51 @@
 import { reasonOf } from '../errors.ts';
 import type { FailedJob, Job, Queue } from '../ports.ts';
 
-interface Lane {
-  waiting: Map<string, Waiting>;
-  running: Map<string, { again: Waiting | undefined }>;
-  delayed: Map<string, NodeJS.Timeout>;
-  failed: Map<string, FailedJob>;
+interface State {
+  readonly waiting: Map<string, QueuedJob>;
+  readonly running: Map<string, { next: QueuedJob | undefined }>;
+  /** Timers of the next attempts. */
+  readonly delayed: Map<string, NodeJS.Timeout>;
+  readonly failed: Map<string, FailedJob>;
   handler: ((data: unknown) => Promise<void>) | undefined;
   concurrency: number;
   idle: PromiseWithResolvers<void>[];
 }
 
-interface Waiting extends Job<unknown> {
+interface QueuedJob extends Job<unknown> {
   attempts: number;
-  arrived: number;
+  /** Number of the call that added it. */
+  added: number;
 }
 
-export interface RetryRules {
+export interface AttemptOptions {
   readonly attempts: number;
-  /** Wait before the second try; it doubles with each further one. */
+  /** Wait before the second attempt; it doubles with each further one. */
   readonly backoffMs: number;
 }
 
-/** Jobs in process: lost with it on purpose, since what is stale is found again from the ledger. */
+/** Jobs in memory. They are lost with the process, and the next start finds in the ledger what is not computed. */
 export class EmbeddedQueue implements Queue {
-  readonly #lanes = new Map<string, Lane>();
-  readonly #rules: RetryRules;
-  #arrivals = 0;
-  #closed = false;
+  readonly #queues = new Map<string, State>();
+  readonly #options: AttemptOptions;
+  #added = 0;
+  #isClosed = false;
 
-  constructor(rules: RetryRules) {
-    this.#rules = rules;
+  constructor(options: AttemptOptions) {
+    this.#options = options;
   }
 
   async add<Data>(queue: string, job: Job<Data>): Promise<void> {
-    const lane = this.#lane(queue);
-    const running = lane.running.get(job.id);
-    const entry: Waiting = { ...job, attempts: 0, arrived: ++this.#arrivals };
-    lane.failed.delete(job.id);
-    // A new job takes the place of one that waits for its next try.
-    clearTimeout(lane.delayed.get(job.id));
-    lane.delayed.delete(job.id);
-    if (running) running.again = collapsed(running.again, entry);
-    else lane.waiting.set(job.id, collapsed(lane.waiting.get(job.id), entry));
-    this.#pump(lane);
+    const state = this.#state(queue);
+    const running = state.running.get(job.id);
+    const added: QueuedJob = { ...job, attempts: 0, added: ++this.#added };
+    state.failed.delete(job.id);
+    // A new job replaces one that waits for its next attempt.
+    clearTimeout(state.delayed.get(job.id));
+    state.delayed.delete(job.id);
+    if (running) running.next = collapsed(running.next, added);
+    else state.waiting.set(job.id, collapsed(state.waiting.get(job.id), added));
+    this.#startJobs(state);
   }
 
   async process<Data>(
@@ -51,47 +53,47 @@ export class EmbeddedQueue implements Queue {
     concurrency: number,
     handler: (data: Data) => Promise<void>,
   ): Promise<void> {
-    const lane = this.#lane(queue);
-    lane.handler = handler as (data: unknown) => Promise<void>;
-    lane.concurrency = concurrency;
-    this.#pump(lane);
+    const state = this.#state(queue);
+    state.handler = handler as (data: unknown) => Promise<void>;
+    state.concurrency = concurrency;
+    this.#startJobs(state);
   }
 
   idle(queue: string): Promise<void> {
-    const lane = this.#lane(queue);
-    if (isIdle(lane)) return Promise.resolve();
-    if (this.#closed) return Promise.reject(leftBehind());
+    const state = this.#state(queue);
+    if (isIdle(state)) return Promise.resolve();
+    if (this.#isClosed) return Promise.reject(closedError());
     const waiter = Promise.withResolvers<void>();
-    lane.idle.push(waiter);
+    state.idle.push(waiter);
     return waiter.promise;
   }
 
   async waiting(queue: string): Promise<number> {
-    const lane = this.#lane(queue);
-    return lane.waiting.size + lane.delayed.size;
+    const state = this.#state(queue);
+    return state.waiting.size + state.delayed.size;
   }
 
   async failed(queue: string): Promise<FailedJob[]> {
-    return [...this.#lane(queue).failed.values()];
+    return [...this.#state(queue).failed.values()];
   }
 
   async close(): Promise<void> {
-    this.#closed = true;
-    for (const lane of this.#lanes.values()) {
-      for (const timer of lane.delayed.values()) clearTimeout(timer);
-      if (lane.waiting.size + lane.delayed.size > 0) {
-        for (const waiter of lane.idle.splice(0)) waiter.reject(leftBehind());
+    this.#isClosed = true;
+    for (const state of this.#queues.values()) {
+      for (const timer of state.delayed.values()) clearTimeout(timer);
+      if (state.waiting.size + state.delayed.size > 0) {
+        for (const waiter of state.idle.splice(0)) waiter.reject(closedError());
       }
     }
-    for (const lane of this.#lanes.values()) {
-      while (lane.running.size > 0) await new Promise((later) => setTimeout(later, 5));
+    for (const state of this.#queues.values()) {
+      while (state.running.size > 0) await new Promise((resolve) => setTimeout(resolve, 5));
     }
   }
 
-  #lane(queue: string): Lane {
-    let lane = this.#lanes.get(queue);
-    if (!lane) {
-      lane = {
+  #state(queue: string): State {
+    let state = this.#queues.get(queue);
+    if (!state) {
+      state = {
         waiting: new Map(),
         running: new Map(),
         delayed: new Map(),
@@ -100,65 +102,69 @@ export class EmbeddedQueue implements Queue {
         concurrency: 1,
         idle: [],
       };
-      this.#lanes.set(queue, lane);
+      this.#queues.set(queue, state);
     }
-    return lane;
+    return state;
   }
 
-  #pump(lane: Lane): void {
-    while (!this.#closed && lane.handler && lane.running.size < lane.concurrency && lane.waiting.size > 0) {
-      const next = [...lane.waiting.values()].reduce((a, b) =>
-        b.priority < a.priority || (b.priority === a.priority && b.arrived < a.arrived) ? b : a,
+  #startJobs(state: State): void {
+    while (
+      !this.#isClosed &&
+      state.handler &&
+      state.running.size < state.concurrency &&
+      state.waiting.size > 0
+    ) {
+      const next = [...state.waiting.values()].reduce((a, b) =>
+        b.priority < a.priority || (b.priority === a.priority && b.added < a.added) ? b : a,
       );
-      lane.waiting.delete(next.id);
-      lane.running.set(next.id, { again: undefined });
-      void this.#run(lane, next);
+      state.waiting.delete(next.id);
+      state.running.set(next.id, { next: undefined });
+      void this.#run(state, next);
     }
-    if (isIdle(lane)) for (const waiter of lane.idle.splice(0)) waiter.resolve();
+    if (isIdle(state)) for (const waiter of state.idle.splice(0)) waiter.resolve();
   }
 
-  async #run(lane: Lane, job: Waiting): Promise<void> {
-    let failure: unknown;
-    let failed = false;
+  async #run(state: State, job: QueuedJob): Promise<void> {
+    let failure: { readonly error: unknown } | undefined;
     try {
-      await lane.handler?.(job.data);
+      await state.handler?.(job.data);
     } catch (error) {
-      failed = true;
-      failure = error;
+      failure = { error };
     }
-    const again = lane.running.get(job.id)?.again;
-    lane.running.delete(job.id);
-    if (again) lane.waiting.set(again.id, again);
-    else if (failed) this.#retry(lane, { ...job, attempts: job.attempts + 1 }, failure);
-    this.#pump(lane);
+    const next = state.running.get(job.id)?.next;
+    state.running.delete(job.id);
+    if (next) state.waiting.set(next.id, next);
+    else if (failure) this.#retry(state, { ...job, attempts: job.attempts + 1 }, failure.error);
+    this.#startJobs(state);
   }
 
-  #retry(lane: Lane, job: Waiting, failure: unknown): void {
-    if (job.attempts >= this.#rules.attempts) {
-      lane.failed.set(job.id, { id: job.id, reason: reasonOf(failure), attempts: job.attempts });
+  #retry(state: State, job: QueuedJob, error: unknown): void {
+    const { attempts, backoffMs } = this.#options;
+    if (job.attempts >= attempts) {
+      state.failed.set(job.id, { id: job.id, reason: reasonOf(error), attempts: job.attempts });
       return;
     }
-    if (this.#closed) {
-      for (const waiter of lane.idle.splice(0)) waiter.reject(leftBehind());
+    if (this.#isClosed) {
+      for (const waiter of state.idle.splice(0)) waiter.reject(closedError());
       return;
     }
     const retry = () => {
-      lane.delayed.delete(job.id);
-      lane.waiting.set(job.id, job);
-      this.#pump(lane);
+      state.delayed.delete(job.id);
+      state.waiting.set(job.id, job);
+      this.#startJobs(state);
     };
-    lane.delayed.set(job.id, setTimeout(retry, this.#rules.backoffMs * 2 ** (job.attempts - 1)));
+    state.delayed.set(job.id, setTimeout(retry, backoffMs * 2 ** (job.attempts - 1)));
   }
 }
 
-/** The newest data win; the place in the line is the best that any of them had. */
-function collapsed(earlier: Waiting | undefined, entry: Waiting): Waiting {
-  if (!earlier) return entry;
-  return { ...entry, arrived: earlier.arrived, priority: Math.min(earlier.priority, entry.priority) };
+/** A job with the newest data, the highest priority and the earliest position of two jobs of one id. */
+function collapsed(earlier: QueuedJob | undefined, added: QueuedJob): QueuedJob {
+  if (!earlier) return added;
+  return { ...added, added: earlier.added, priority: Math.min(earlier.priority, added.priority) };
 }
 
-const leftBehind = () => new Error('the queue was closed while jobs were left');
+const closedError = () => new Error('the queue was closed while jobs were left');
 
-function isIdle(lane: Lane): boolean {
-  return lane.waiting.size === 0 && lane.running.size === 0 && lane.delayed.size === 0;
+function isIdle(state: State): boolean {
+  return state.waiting.size === 0 && state.running.size === 0 && state.delayed.size === 0;
 }

@@ -8,7 +8,7 @@ import { EmbeddedLog } from './log.ts';
 import { EmbeddedQueue } from './queue.ts';
 import { EmbeddedStore } from './store.ts';
 
-/** One process, one data directory, nothing but Node. */
+/** Opens the ports of the embedded profile: one process and one data directory, without services. */
 export async function openEmbedded(config: InfraSettings, clock: Clock = systemClock): Promise<Runtime> {
   const store = await EmbeddedStore.open(config);
   const log = new EmbeddedLog({ directory: join(config.DATA_DIR, 'log'), fsync: config.STORE_FSYNC });
