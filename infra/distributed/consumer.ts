@@ -1,8 +1,9 @@
 import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
 import type { InfraSettings } from '../config/settings.ts';
+import { Batcher } from '../coordination/batcher.ts';
 import { reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
-import type { LogRecord } from '../ports.ts';
+import type { Ack, LogRecord } from '../ports.ts';
 
 export interface ConsumerOptions {
   readonly kafka: Kafka;
@@ -10,52 +11,46 @@ export interface ConsumerOptions {
   readonly logger: Logger;
   readonly topic: string;
   readonly groupId: string;
-  /** Packed bytes that are fetched at once. */
+  /** Compressed bytes of one fetch. */
   readonly fetchBytes: number;
-  /**
-   * Takes messages of any partitions, each partition in order. What it returns settles when their fate is durable;
-   * the next ones are handed over before that.
-   */
-  readonly take: (messages: readonly LogRecord[]) => Promise<{ readonly durable: Promise<void> }>;
+  /** Handles records of any partitions, those of a partition in order. The next call does not wait for the ack. */
+  readonly handle: (records: readonly LogRecord[]) => Promise<Ack>;
 }
 
-/** Messages that are handed over at once, at most: more cost memory and gain nothing. */
-const MESSAGES_MAX = 20_000;
-/** So soon a member hears that others have come or gone. */
+/** Records of one call of the handler: more of them need memory and are not faster. */
+const RECORDS_MAX = 20_000;
+/** Interval in which a member learns that others have joined or left. */
 const HEARTBEAT_MS = 1000;
-const FIRST_BACKOFF_MS = 200;
-const LONGEST_BACKOFF_MS = 15_000;
-/** Wait before a consumer that has ended by itself is replaced. */
-const ANEW_MS = 1000;
-
-interface Handing {
-  readonly messages: readonly LogRecord[];
-  readonly bytes: number;
-  readonly done: PromiseWithResolvers<{ durable: Promise<void> }>;
-}
+const BACKOFF_MS = 200;
+const BACKOFF_MS_MAX = 15_000;
+/** Wait before a consumer that crashed is replaced. */
+const RESTART_MS = 1000;
 
 /**
- * One member of a consumer group. What was fetched of all partitions is handed over together, since a statement of
- * the store costs the same for few as for many. An offset is committed only when its messages are settled; a failure
- * pauses its partitions for a while and then fetches from the last settled offset again.
+ * One member of a consumer group. Records that were fetched of several partitions are handled together, since a
+ * statement of the store costs the same for few rows as for many. An offset is committed when its records are durable.
+ * A failure pauses the partition for a while and then fetches from the committed offset again.
  */
 export class GroupMember {
   readonly #options: ConsumerOptions;
+  readonly #handling: Batcher<readonly LogRecord[], Ack>;
   #consumer: Consumer;
   #isClosed = false;
-  readonly #waiting: Handing[] = [];
-  /** Per partition, the commit of what was handed over before; it fails when any before it failed. */
-  readonly #order = new Map<number, Promise<void>>();
-  /** Partitions of which something failed to settle, until it is handed over again. */
-  readonly #broken = new Set<number>();
-  /** Per partition, the offset behind what was handed over; another one begins a new order. */
-  readonly #next = new Map<number, number>();
+  /** The last commit of each partition; it fails when an earlier one failed. */
+  readonly #commits = new Map<number, Promise<void>>();
+  /** Partitions with a failed commit, until their records are delivered again. */
+  readonly #failed = new Set<number>();
+  /** The offset behind the last delivered record of each partition; a batch at another offset is a redelivery. */
+  readonly #nextOffsets = new Map<number, number>();
+  /** Consecutive failures of each partition. */
   readonly #failures = new Map<number, number>();
-  readonly #pauses = new Set<NodeJS.Timeout>();
-  #pumping: Promise<void> | undefined;
+  readonly #timers = new Set<NodeJS.Timeout>();
 
   constructor(options: ConsumerOptions) {
     this.#options = options;
+    this.#handling = new Batcher((chunks) => this.#handle(chunks), {
+      limits: [{ max: options.config.BATCH_BYTES, of: bytesOf }],
+    });
     this.#consumer = this.#newConsumer();
   }
 
@@ -74,31 +69,31 @@ export class GroupMember {
       retry: { initialRetryTime: 100, maxRetryTime: 2000, retries: 5, restartOnFailure: async () => true },
     });
     consumer.on(consumer.events.CRASH, ({ payload: { error, restart } }) => {
-      if (!restart) this.#startAnew(error);
+      if (!restart) this.#restart(error);
     });
     return consumer;
   }
 
-  /** kafkajs gives up on what it takes for hopeless, such as brokers that know no coordinator yet. */
-  #startAnew(error: unknown): void {
+  /** kafkajs does not restart after errors that it cannot retry, such as brokers that know no coordinator yet. */
+  #restart(error: unknown): void {
     if (this.#isClosed) return;
     const { topic, logger } = this.#options;
-    logger.warn({ topic, wait_ms: ANEW_MS, reason: reasonOf(error) }, 'the consumer starts anew');
-    this.#later(ANEW_MS, () => {
+    logger.warn({ topic, wait_ms: RESTART_MS, reason: reasonOf(error) }, 'the consumer restarts');
+    this.#schedule(RESTART_MS, () => {
       this.#consumer = this.#newConsumer();
-      this.start().catch((failure) => this.#startAnew(failure));
+      this.start().catch((failure) => this.#restart(failure));
     });
   }
 
-  #later(ms: number, work: () => void): void {
+  #schedule(ms: number, work: () => void): void {
     const timer = setTimeout(() => {
-      this.#pauses.delete(timer);
+      this.#timers.delete(timer);
       work();
     }, ms);
-    this.#pauses.add(timer);
+    this.#timers.add(timer);
   }
 
-  /** Throws when the brokers do not answer; it may be started again. */
+  /** Throws when the brokers do not answer; it can be called again. */
   async start(): Promise<void> {
     const { topic, config } = this.#options;
     try {
@@ -117,147 +112,122 @@ export class GroupMember {
     });
   }
 
-  /** Waits for what runs; what was not settled is fetched again by whoever comes next. */
+  /** Waits for the handler and its commits. The next member fetches what is not committed. */
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#consumer.stop();
-    await this.#pumping;
-    await Promise.allSettled(this.#order.values());
-    for (const pause of this.#pauses) clearTimeout(pause);
+    await this.#handling.drain();
+    await Promise.allSettled(this.#commits.values());
+    for (const timer of this.#timers) clearTimeout(timer);
     await this.#consumer.disconnect();
   }
 
   async #eachBatch(payload: EachBatchPayload): Promise<void> {
     const { batch, heartbeat, isRunning, isStale, resolveOffset } = payload;
-    // A group that goes on without this member is told by the next commit.
-    const beat = setInterval(
+    // When the group has removed this member, the next commit fails.
+    const heartbeats = setInterval(
       () => heartbeat().catch(() => undefined),
       this.#options.config.KAFKA_SESSION_MS / 10,
     );
     try {
-      for (const messages of this.#pieces(payload)) {
+      for (const records of this.#chunks(payload)) {
         if (!isRunning() || isStale()) return;
-        let handed: { durable: Promise<void> };
+        let ack: Ack;
         try {
-          handed = await this.#hand(messages);
+          ack = await this.#handling.add(records);
         } catch (error) {
           return this.#backOff(payload, error);
         }
-        resolveOffset(String(messages.at(-1)?.offset ?? 0));
-        await this.#settle(payload, messages, handed.durable);
+        resolveOffset(String(records.at(-1)?.offset ?? 0));
+        await this.#commit(payload, records, ack.durable);
       }
       this.#failures.delete(batch.partition);
     } finally {
-      clearInterval(beat);
+      clearInterval(heartbeats);
     }
   }
 
-  /** Commits in order, without keeping the next messages waiting for what settles late. */
-  async #settle(
+  /** Commits in order. Records that become durable late do not delay the next ones. */
+  async #commit(
     payload: EachBatchPayload,
-    messages: readonly LogRecord[],
-    settled: Promise<void>,
+    records: readonly LogRecord[],
+    durable: Promise<void>,
   ): Promise<void> {
     const { topic, partition } = payload.batch;
-    const [first, last] = [messages[0]?.offset ?? 0, messages.at(-1)?.offset ?? 0];
-    if (this.#next.get(partition) !== first) {
-      this.#broken.delete(partition);
-      this.#order.delete(partition);
+    const [first, last] = [records[0]?.offset ?? 0, records.at(-1)?.offset ?? 0];
+    if (this.#nextOffsets.get(partition) !== first) {
+      this.#failed.delete(partition);
+      this.#commits.delete(partition);
     }
-    this.#next.set(partition, last + 1);
-    const commit = (this.#order.get(partition) ?? Promise.resolve()).then(async () => {
-      await settled;
+    this.#nextOffsets.set(partition, last + 1);
+    const commit = (this.#commits.get(partition) ?? Promise.resolve()).then(async () => {
+      await durable;
       const offset = { partition, offset: String(last + 1) };
       await payload.commitOffsetsIfNecessary({ topics: [{ topic, partitions: [offset] }] });
     });
-    this.#order.set(partition, commit);
-    // Seen to below; until then nobody looks at it.
+    this.#commits.set(partition, commit);
+    // Its failure is handled below; until then it must not count as unhandled.
     commit.catch(() => undefined);
-    if (await isSettled(settled)) {
-      // Kafka's client is told by what is thrown, and fetches from the last commit again: a new order begins.
+    if (await isSettled(durable)) {
+      // A failure that is thrown here makes kafkajs fetch from the committed offset again.
       commit.catch(() => {
-        if (this.#order.get(partition) === commit) this.#order.delete(partition);
+        if (this.#commits.get(partition) === commit) this.#commits.delete(partition);
       });
       return commit;
     }
     commit.catch((error) => {
-      // What was handed over behind it fails with it; the first one says from where all of it is fetched again.
-      if (this.#broken.has(partition)) return;
-      this.#broken.add(partition);
+      // Later commits fail with the first one, which gives the offset to fetch from again.
+      if (this.#failed.has(partition)) return;
+      this.#failed.add(partition);
       this.#backOff(payload, error);
-      this.#rewind(partition, first);
+      this.#seek(partition, first);
     });
   }
 
-  #rewind(partition: number, offset: number): void {
+  #seek(partition: number, offset: number): void {
     try {
       this.#consumer.seek({ topic: this.#options.topic, partition, offset: String(offset) });
     } catch {
-      // It has stopped, for good or to begin anew: then it fetches from the last commit.
+      // The consumer is stopped: when it restarts, it fetches from the committed offset.
     }
   }
 
-  #hand(messages: readonly LogRecord[]): Promise<{ durable: Promise<void> }> {
-    const done = Promise.withResolvers<{ durable: Promise<void> }>();
-    this.#waiting.push({ messages, bytes: bytesOf(messages), done });
-    this.#pumping ??= this.#pump().finally(() => {
-      this.#pumping = undefined;
-    });
-    return done.promise;
+  async #handle(chunks: readonly (readonly LogRecord[])[]): Promise<Ack[]> {
+    const ack = await this.#options.handle(chunks.flat());
+    // Each partition awaits it after its earlier commits, which may be later than it fails.
+    ack.durable.catch(() => undefined);
+    return chunks.map(() => ack);
   }
 
-  async #pump(): Promise<void> {
-    const { config, take } = this.#options;
-    while (this.#waiting.length > 0) {
-      // Partitions of the same fetch arrive in the same moment.
-      await new Promise((later) => setImmediate(later));
-      const taken: Handing[] = [];
-      let bytes = 0;
-      for (let next = this.#waiting[0]; next; next = this.#waiting[0]) {
-        if (taken.length > 0 && bytes + next.bytes > config.BATCH_BYTES) break;
-        bytes += next.bytes;
-        taken.push(this.#waiting.shift() as Handing);
-      }
-      try {
-        const handed = await take(taken.flatMap(({ messages }) => messages));
-        // Each partition looks at it when its turn has come, which may be later than it fails.
-        handed.durable.catch(() => undefined);
-        for (const { done } of taken) done.resolve(handed);
-      } catch (error) {
-        for (const { done } of taken) done.reject(error);
-      }
-    }
-  }
-
-  /** Leaves the partition alone for a while; it is fetched again from where it was settled last. */
+  /** Pauses the partition; it is fetched again from its committed offset. */
   #backOff({ batch, pause }: EachBatchPayload, error: unknown): void {
     const { topic, partition } = batch;
     const failures = (this.#failures.get(partition) ?? 0) + 1;
     this.#failures.set(partition, failures);
-    const wait = Math.min(FIRST_BACKOFF_MS * 2 ** (failures - 1), LONGEST_BACKOFF_MS);
+    const waitMs = Math.min(BACKOFF_MS * 2 ** (failures - 1), BACKOFF_MS_MAX);
     const { logger } = this.#options;
     logger.warn(
-      { topic, partition, failures, wait_ms: wait, reason: reasonOf(error) },
-      'a batch is tried again',
+      { topic, partition, failures, wait_ms: waitMs, reason: reasonOf(error) },
+      'a batch is retried',
     );
-    this.#later(wait, pause());
+    this.#schedule(waitMs, pause());
   }
 
-  /** A fetch may unpack to many times its size. */
-  *#pieces({ batch }: EachBatchPayload): Generator<LogRecord[]> {
-    let piece: LogRecord[] = [];
+  /** Splits a fetch, which may decompress to many times its size. */
+  *#chunks({ batch }: EachBatchPayload): Generator<LogRecord[]> {
+    let chunk: LogRecord[] = [];
     let bytes = 0;
     for (const { key, value, offset } of batch.messages) {
       const size = value?.length ?? 0;
       if (
-        piece.length > 0 &&
-        (bytes + size > this.#options.config.BATCH_BYTES || piece.length >= MESSAGES_MAX)
+        chunk.length > 0 &&
+        (bytes + size > this.#options.config.BATCH_BYTES || chunk.length >= RECORDS_MAX)
       ) {
-        yield piece;
-        piece = [];
+        yield chunk;
+        chunk = [];
         bytes = 0;
       }
-      piece.push({
+      chunk.push({
         key: key?.toString('utf8') ?? '',
         value: value ?? Buffer.alloc(0),
         partition: batch.partition,
@@ -265,20 +235,19 @@ export class GroupMember {
       });
       bytes += size;
     }
-    if (piece.length > 0) yield piece;
+    if (chunk.length > 0) yield chunk;
   }
 }
 
-const bytesOf = (messages: readonly LogRecord[]) =>
-  messages.reduce((sum, { value }) => sum + value.length, 0);
+const bytesOf = (records: readonly LogRecord[]) => records.reduce((sum, { value }) => sum + value.length, 0);
 
-/** Whether a promise has its answer by now. */
+/** Whether a promise is settled by now. */
 async function isSettled(promise: Promise<void>): Promise<boolean> {
-  let answered = false;
-  const note = () => {
-    answered = true;
+  let settled = false;
+  const onSettled = () => {
+    settled = true;
   };
-  promise.then(note, note);
-  await new Promise((later) => setImmediate(later));
-  return answered;
+  promise.then(onSettled, onSettled);
+  await new Promise((resolve) => setImmediate(resolve));
+  return settled;
 }

@@ -8,22 +8,22 @@ import type { Logger } from '../logger.ts';
 const { CompressionCodecs, CompressionTypes, Kafka: Client, logLevel } = kafkajs;
 export const ZSTD = CompressionTypes.ZSTD;
 
-const pack = promisify(zstdCompress);
-const unpack = promisify(zstdDecompress);
-/** Fast: the log is not an archive. */
+const compress = promisify(zstdCompress);
+const decompress = promisify(zstdDecompress);
+/** The fastest level: messages are stored for days only. */
 const LEVEL = { [constants.ZSTD_c_compressionLevel]: 1 };
-/** Each piece of the result is a trip to another thread and back, so one piece should hold all of it as a rule. */
-const pieceOf = (bytes: number) => ({ chunkSize: Math.max(64 * 1024, Math.ceil(bytes)) });
-/** How much smaller packed blocks are, at least in the most cases. */
-const PACKED_FROM = 0.5;
-const UNPACKED_TIMES = 5;
+/** Each chunk of a result costs a call to another thread, so that one chunk should hold all of it. */
+const chunkFor = (bytes: number) => ({ chunkSize: Math.max(64 * 1024, Math.ceil(bytes)) });
+/** Most blocks compress to less than half, and decompress to less than five times their size. */
+const COMPRESSED_RATIO = 0.5;
+const DECOMPRESSED_RATIO = 5;
 CompressionCodecs[ZSTD] = () => ({
   compress: ({ buffer }: { buffer: Buffer }) =>
-    pack(buffer, { params: LEVEL, ...pieceOf(buffer.length * PACKED_FROM) }),
-  decompress: (buffer: Buffer) => unpack(buffer, pieceOf(buffer.length * UNPACKED_TIMES)),
+    compress(buffer, { params: LEVEL, ...chunkFor(buffer.length * COMPRESSED_RATIO) }),
+  decompress: (buffer: Buffer) => decompress(buffer, chunkFor(buffer.length * DECOMPRESSED_RATIO)),
 });
 
-/** A client of the brokers that the settings name. */
+/** A client of the brokers in the settings. */
 export function openKafka(config: InfraSettings, logger: Logger): Kafka {
   return new Client({
     clientId: 'chain-metrics',
@@ -46,7 +46,7 @@ function credentials({
   return { mechanism: KAFKA_SASL as Exclude<typeof KAFKA_SASL, 'none'>, username, password } as SASLOptions;
 }
 
-/** kafkajs calls much an error that it heals by itself; what it cannot heal is thrown. */
+/** kafkajs logs errors that it retries; it throws those that it cannot retry. */
 const logTo =
   (logger: Logger): NonNullable<KafkaConfig['logCreator']> =>
   () =>
@@ -57,7 +57,7 @@ const logTo =
     else logger.debug(text, 'Kafka');
   };
 
-/** What waiting for Kafka would not heal. */
+/** The errors of Kafka that another attempt cannot heal. */
 export function kafkaRefusal(error: unknown): ProductError | null {
   if (error instanceof ProductError) return error;
   const reason = reasonOf(error);

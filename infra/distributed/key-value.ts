@@ -1,15 +1,15 @@
 import type { Redis } from 'ioredis';
 import type { KeyValue } from '../ports.ts';
 
-// Each of these is one step for everybody who asks at the same time.
+// Each script is atomic.
 
-/** The lifetime starts with the first addition. */
+/** The counter expires by its first addition. */
 const INCREMENT = `
 local sum = redis.call('INCRBY', KEYS[1], ARGV[1])
 if redis.call('PTTL', KEYS[1]) < 0 then redis.call('PEXPIRE', KEYS[1], ARGV[2]) end
 return sum`;
 
-/** Numbers here have more digits than a script's own can hold, so they are compared and handed on as text. */
+/** The numbers exceed the precision of Lua, so that they are compared and returned as text. */
 const RESERVE = `
 local last = redis.call('GET', KEYS[1])
 if not last then return false end
@@ -19,7 +19,7 @@ local first = redis.call('GET', KEYS[1])
 redis.call('INCRBY', KEYS[1], ARGV[2])
 return first`;
 
-/** Members of a group are ordered by the end of their time, on the one clock that all of them share. */
+/** Members are sorted by their expiry, on the clock of Redis, which all processes share. */
 const NOW = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -29,8 +29,8 @@ redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
 redis.call('PEXPIRE', KEYS[1], math.max(redis.call('PTTL', KEYS[1]), tonumber(ARGV[2])))
 return 1`;
 const JOIN = `${NOW}
-local most = tonumber(ARGV[3])
-if most > 0 and not redis.call('ZSCORE', KEYS[1], ARGV[1]) and redis.call('ZCARD', KEYS[1]) >= most then
+local max = tonumber(ARGV[3])
+if max > 0 and not redis.call('ZSCORE', KEYS[1], ARGV[1]) and redis.call('ZCARD', KEYS[1]) >= max then
   return 0
 end
 ${STAY}`;
@@ -53,7 +53,7 @@ const SCRIPTS = {
 type Script = (key: string, ...args: (string | number)[]) => Promise<unknown>;
 type Scripted = Redis & Record<keyof typeof SCRIPTS, Script>;
 
-/** Redis, every key under one prefix. */
+/** Redis; its client puts the prefix before every key. */
 export class DistributedKeyValue implements KeyValue {
   readonly #redis: Scripted;
 
@@ -90,8 +90,8 @@ export class DistributedKeyValue implements KeyValue {
     return first === null ? null : BigInt(first as string);
   }
 
-  async join(group: string, member: string, ttlMs: number, most = 0): Promise<boolean> {
-    return (await this.#redis.cmJoin(group, member, Math.ceil(ttlMs), most)) === 1;
+  async join(group: string, member: string, ttlMs: number, membersMax = 0): Promise<boolean> {
+    return (await this.#redis.cmJoin(group, member, Math.ceil(ttlMs), membersMax)) === 1;
   }
 
   async prolong(group: string, member: string, ttlMs: number): Promise<boolean> {

@@ -24,7 +24,8 @@ const RETRY_MS = 500;
 const DEAD_LETTERS_MS_MAX = 30_000;
 const DURABLE: Ack = { durable: Promise.resolve() };
 /** Errors after which a producer must be replaced. Its messages can be sent again. */
-const PRODUCER_ERRORS = /OUT_OF_ORDER_SEQUENCE|UNKNOWN_PRODUCER_ID|INVALID_PRODUCER_EPOCH|INVALID_PRODUCER_ID/;
+const PRODUCER_ERRORS =
+  /OUT_OF_ORDER_SEQUENCE|UNKNOWN_PRODUCER_ID|INVALID_PRODUCER_EPOCH|INVALID_PRODUCER_ID/;
 
 /** Kafka. Topics are created or checked before their first use. Each group of a topic is a consumer group. */
 export class DistributedLog implements Log {
@@ -110,10 +111,10 @@ export class DistributedLog implements Log {
   }
 
   async waitUntilConsumed(topic: string, group: string): Promise<void> {
-    await this.#whileAway(() => this.#ensure(topic));
-    const ends = await this.#whileAway(() => this.#admin.fetchTopicOffsets(this.#topicName(topic)));
+    await this.#retryWhileAway(() => this.#ensure(topic));
+    const ends = await this.#retryWhileAway(() => this.#admin.fetchTopicOffsets(this.#topicName(topic)));
     for (;;) {
-      const committed = await this.#whileAway(() => this.#committed(topic, group));
+      const committed = await this.#retryWhileAway(() => this.#committed(topic, group));
       const isConsumed = ends.every(
         ({ partition, high, low }) => high === low || (committed.get(partition) ?? -1) >= Number(high),
       );
@@ -149,9 +150,7 @@ export class DistributedLog implements Log {
         continue;
       }
       const headers = { 'x-reason': reason, 'x-origin': origin, 'x-attempt': String(attempt) };
-      offsets.push(
-        await this.#send(this.#topicName(deadLettersOf(topic)), [{ key: null, value, headers }]),
-      );
+      offsets.push(await this.#send(this.#topicName(deadLettersOf(topic)), [{ key: null, value, headers }]));
     }
     return offsets;
   }
@@ -199,7 +198,7 @@ export class DistributedLog implements Log {
     count: number,
     handle: (batch: readonly LogRecord[]) => Promise<Ack>,
   ): Promise<void> {
-    await this.#whileAway(() => this.#ensure(topic));
+    await this.#retryWhileAway(() => this.#ensure(topic));
     const options = {
       kafka: this.#kafka,
       config: this.#config,
@@ -211,7 +210,7 @@ export class DistributedLog implements Log {
     };
     const members = Array.from({ length: count }, () => new GroupMember(options));
     this.#groups.push({ topic, group, members });
-    await Promise.all(members.map((member) => this.#whileAway(() => member.start())));
+    await Promise.all(members.map((member) => this.#retryWhileAway(() => member.start())));
   }
 
   /** Sends messages, waits for all replicas and returns the offset of the first message. */
@@ -249,7 +248,7 @@ export class DistributedLog implements Log {
   }
 
   /** Repeats a call to the brokers while they are away and the log is open. */
-  #whileAway<T>(call: () => Promise<T>): Promise<T> {
+  #retryWhileAway<T>(call: () => Promise<T>): Promise<T> {
     const isFinal = (error: unknown) => this.#closing.signal.aborted || !isRetriable(error);
     return retry(call, { waitMs: RETRY_MS, waitMsMax: RETRY_MS, isFinal, signal: this.#closing.signal });
   }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout } from 'node:timers/promises';
 import { type Job as BullJob, Queue as BullQueue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
 import { reasonOf } from '../errors.ts';
@@ -6,19 +7,19 @@ import type { Logger } from '../logger.ts';
 import type { FailedJob, Job, Queue } from '../ports.ts';
 
 export interface QueueOptions {
-  /** A connection that waits as long as Redis is away, which BullMQ asks of its workers. */
+  /** A connection without a limit of retries, which BullMQ workers need. */
   readonly redis: Redis;
   readonly prefix: string;
   readonly attempts: number;
-  /** Wait before the second try; it doubles with each further one. */
+  /** Wait before the second attempt; it doubles with each further one. */
   readonly backoffMs: number;
-  /** Silence after which a job counts as left by its worker and is given to another one. */
+  /** Time without a sign of life of a worker after which another one gets its job. */
   readonly lockMs: number;
   readonly logger: Logger;
 }
 
-interface Lane {
-  readonly queue: BullQueue<Data>;
+interface OpenQueue {
+  readonly bull: BullQueue<Data>;
   worker: Worker<Data> | undefined;
 }
 type Data = { readonly id: string; readonly data: unknown };
@@ -27,12 +28,12 @@ const IDLE_POLL_MS = 20;
 const WAITING_STATES = ['wait', 'prioritized', 'delayed'] as const;
 
 /**
- * BullMQ. A job's id is its deduplication: it collapses while it waits, and is kept for one more run while it runs.
- * Finished jobs leave nothing behind; failed ones leave one field in a hash until they are added again.
+ * BullMQ. The id of a job is its deduplication id: an equal job replaces it while it waits, and runs after it while it
+ * runs. Finished jobs are deleted; a failed one leaves a field in a hash until it is added again.
  */
 export class DistributedQueue implements Queue {
   readonly #options: QueueOptions;
-  readonly #lanes = new Map<string, Lane>();
+  readonly #queues = new Map<string, OpenQueue>();
   #isClosed = false;
 
   constructor(options: QueueOptions) {
@@ -41,28 +42,28 @@ export class DistributedQueue implements Queue {
 
   async add<D>(queue: string, job: Job<D>): Promise<void> {
     const { redis, prefix } = this.#options;
-    const lane = this.#lane(queue);
+    const { bull } = this.#open(queue);
     const data: Data = { id: job.id, data: job.data };
     const jobId = randomUUID();
-    const forgotten = redis.hdel(this.#failures(queue), job.id);
+    const deleted = redis.hdel(this.#failures(queue), job.id);
     for (;;) {
-      const { id } = await lane.queue.add(queue, data, {
+      const { id } = await bull.add(queue, data, {
         jobId,
         priority: job.priority,
         deduplication: { id: job.id, replace: true, keepLastIfActive: true },
       });
-      // Another id is that of a job that was there before: one that runs, and then these data wait for its end, …
+      // Another id is the one of an earlier job. If that runs, BullMQ keeps these data until it ends.
       if (id === undefined || id === jobId || (await redis.exists(`${prefix}:${queue}:dn:${job.id}`)) === 1)
         break;
-      // … or one that waits, and gets them.
-      const before = await lane.queue.getJob(id);
-      if (before && (await isRenewed(before, data, job.priority))) break;
+      // If it waits, it gets the data.
+      const earlier = await bull.getJob(id);
+      if (earlier && (await isUpdated(earlier, data, job.priority))) break;
     }
-    await forgotten;
+    await deleted;
   }
 
   async process<D>(queue: string, concurrency: number, handler: (data: D) => Promise<void>): Promise<void> {
-    const lane = this.#lane(queue);
+    const opened = this.#open(queue);
     const { redis, prefix, lockMs, logger } = this.#options;
     const worker = new Worker<Data>(queue, (job) => this.#run(queue, job, handler), {
       connection: redis,
@@ -70,7 +71,7 @@ export class DistributedQueue implements Queue {
       concurrency,
       lockDuration: lockMs,
       stalledInterval: lockMs,
-      // A worker that is killed again and again must not fail the job: it says nothing about it.
+      // A job does not fail because its workers are killed.
       maxStalledCount: 1000,
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
@@ -78,25 +79,23 @@ export class DistributedQueue implements Queue {
     worker.on('error', (error) =>
       logger.warn({ queue, reason: reasonOf(error) }, 'the queue does not answer'),
     );
-    worker.on('stalled', (id) =>
-      logger.warn({ queue, job: id }, 'a job was left by its worker and is taken over'),
-    );
-    lane.worker = worker;
+    worker.on('stalled', (id) => logger.warn({ queue, job: id }, 'another worker takes over a stalled job'));
+    opened.worker = worker;
     await worker.waitUntilReady();
   }
 
   async idle(queue: string): Promise<void> {
-    const lane = this.#lane(queue);
+    const { bull } = this.#open(queue);
     for (;;) {
-      const counts = await lane.queue.getJobCounts('active', ...WAITING_STATES);
+      const counts = await bull.getJobCounts('active', ...WAITING_STATES);
       if (Object.values(counts).every((count) => count === 0)) return;
       if (this.#isClosed) throw new Error('the queue was closed while jobs were left');
-      await new Promise((later) => setTimeout(later, IDLE_POLL_MS));
+      await setTimeout(IDLE_POLL_MS);
     }
   }
 
   async waiting(queue: string): Promise<number> {
-    const counts = await this.#lane(queue).queue.getJobCounts(...WAITING_STATES);
+    const counts = await this.#open(queue).bull.getJobCounts(...WAITING_STATES);
     return Object.values(counts).reduce((sum, count) => sum + count, 0);
   }
 
@@ -107,11 +106,11 @@ export class DistributedQueue implements Queue {
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    const lanes = [...this.#lanes.values()];
-    await Promise.all(lanes.map((lane) => lane.worker?.close()));
-    // Whoever waits for idle looks once more before the connection goes.
-    await new Promise((later) => setTimeout(later, 2 * IDLE_POLL_MS));
-    await Promise.all(lanes.map((lane) => lane.queue.close()));
+    const opened = [...this.#queues.values()];
+    await Promise.all(opened.map(({ worker }) => worker?.close()));
+    // Callers of `idle` poll once more before the connection is closed.
+    await setTimeout(2 * IDLE_POLL_MS);
+    await Promise.all(opened.map(({ bull }) => bull.close()));
     this.#options.redis.disconnect();
   }
 
@@ -121,7 +120,7 @@ export class DistributedQueue implements Queue {
     try {
       await handler(data as D);
     } catch (error) {
-      // What was added meanwhile takes the place of the next try.
+      // A job that was added meanwhile replaces the next attempt.
       if ((await redis.exists(`${prefix}:${queue}:dn:${id}`)) === 1) return;
       if (job.attemptsMade + 1 >= attempts) {
         const failed: FailedJob = { id, reason: reasonOf(error), attempts: job.attemptsMade + 1 };
@@ -135,11 +134,11 @@ export class DistributedQueue implements Queue {
     return `${this.#options.prefix}:${queue}:failures`;
   }
 
-  #lane(name: string): Lane {
-    const known = this.#lanes.get(name);
+  #open(name: string): OpenQueue {
+    const known = this.#queues.get(name);
     if (known) return known;
     const { redis, prefix, attempts, backoffMs } = this.#options;
-    const queue = new BullQueue<Data>(name, {
+    const bull = new BullQueue<Data>(name, {
       connection: redis,
       prefix,
       defaultJobOptions: {
@@ -149,21 +148,21 @@ export class DistributedQueue implements Queue {
         removeOnFail: true,
       },
     });
-    queue.on('error', (error) =>
+    bull.on('error', (error) =>
       this.#options.logger.warn({ queue: name, reason: reasonOf(error) }, 'the queue does not answer'),
     );
-    const lane: Lane = { queue, worker: undefined };
-    this.#lanes.set(name, lane);
-    return lane;
+    const opened: OpenQueue = { bull, worker: undefined };
+    this.#queues.set(name, opened);
+    return opened;
   }
 }
 
-/** Newest data and best place for a job that waits; false when it is no longer waiting and may have missed them. */
-async function isRenewed(before: BullJob<Data>, data: Data, priority: number): Promise<boolean> {
+/** Gives a waiting job the newer data and the higher priority; false when it may have started without them. */
+async function isUpdated(earlier: BullJob<Data>, data: Data, priority: number): Promise<boolean> {
   try {
-    await before.updateData(data);
-    if (priority < before.priority) await before.changePriority({ priority });
-    return ['waiting', 'prioritized', 'delayed'].includes(await before.getState());
+    await earlier.updateData(data);
+    if (priority < earlier.priority) await earlier.changePriority({ priority });
+    return ['waiting', 'prioritized', 'delayed'].includes(await earlier.getState());
   } catch {
     return false;
   }

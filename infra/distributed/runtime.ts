@@ -12,11 +12,11 @@ import { DistributedQueue } from './queue.ts';
 import { DistributedStore } from './store.ts';
 
 const BACKOFF_MS = 200;
-const LONGEST_RECONNECT_MS = 2000;
-/** Tries to reach Redis again before a question to it fails. */
-const TRIES_PER_QUESTION = 5;
+const RECONNECT_MS_MAX = 2000;
+/** Attempts to reconnect to Redis before a command fails. */
+const COMMAND_RETRIES_MAX = 5;
 
-/** One of many processes over Kafka, Redis and ClickHouse. It opens when all of them answer. */
+/** Opens the ports of the distributed profile when Kafka, Redis and ClickHouse answer. */
 export async function openDistributed(
   config: InfraSettings,
   topics: readonly string[],
@@ -33,7 +33,7 @@ export async function openDistributed(
     const keyValue = new DistributedKeyValue(
       await openRedis(config, logger, {
         keyPrefix: `${config.REDIS_PREFIX}:`,
-        maxRetriesPerRequest: TRIES_PER_QUESTION,
+        maxRetriesPerRequest: COMMAND_RETRIES_MAX,
       }),
     );
     opened.push(keyValue);
@@ -65,7 +65,7 @@ export async function openDistributed(
   }
 }
 
-/** Connects to Redis, waiting for it; wrong credentials are refused at once. */
+/** Connects to Redis when it answers; throws at once when it refuses the credentials. */
 async function openRedis(
   config: InfraSettings,
   logger: Logger,
@@ -74,7 +74,7 @@ async function openRedis(
   const redis = new Redis(config.REDIS_URL, {
     ...options,
     lazyConnect: true,
-    retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), LONGEST_RECONNECT_MS),
+    retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), RECONNECT_MS_MAX),
   });
   redis.on('error', (error) => logger.debug({ reason: reasonOf(error) }, 'Redis'));
   try {

@@ -1,24 +1,25 @@
 import kafkajs, { type Admin } from 'kafkajs';
 import type { InfraSettings } from '../config/settings.ts';
+import { retry } from '../coordination/retry.ts';
 import { ProductError } from '../errors.ts';
 
 const HOUR_MS = 3_600_000;
 const TOPIC_EXISTS = /TOPIC_ALREADY_EXISTS|already exists/i;
 
-/** How refused messages of a topic are found; one partition, so that a place is one number. */
+/** The dead letter topic of a topic. It has one partition, so that an offset identifies a message. */
 export const deadLettersOf = (topic: string): string => `${topic}.dlq`;
 
 /**
- * Makes a topic and that of its dead letters with explicit settings, or checks the ones that are there. Throws
- * `service_refused` where waiting would not heal: too small limits, another number of partitions.
+ * Creates a topic and its dead letter topic with explicit settings, or checks existing ones. Throws `service_refused`
+ * when an operator must change them: too small limits, another number of partitions.
  */
 export async function ensureTopic(admin: Admin, topic: string, config: InfraSettings): Promise<void> {
   const wanted = [
     { topic, numPartitions: config.KAFKA_PARTITIONS },
     { topic: deadLettersOf(topic), numPartitions: 1 },
   ];
-  const there = new Set(await admin.listTopics());
-  const missing = wanted.filter(({ topic }) => !there.has(topic));
+  const existing = new Set(await admin.listTopics());
+  const missing = wanted.filter(({ topic }) => !existing.has(topic));
   if (missing.length > 0) {
     const configEntries = Object.entries({
       'cleanup.policy': 'delete',
@@ -30,36 +31,36 @@ export async function ensureTopic(admin: Admin, topic: string, config: InfraSett
     await admin
       .createTopics({
         waitForLeaders: true,
-        topics: missing.map((one) => ({
-          ...one,
+        topics: missing.map((topic) => ({
+          ...topic,
           replicationFactor: config.KAFKA_REPLICATION,
           configEntries,
         })),
       })
-      // Another process may have made them meanwhile.
+      // Another process may have created them meanwhile.
       .catch((error) => {
         if (!TOPIC_EXISTS.test(JSON.stringify(error, Object.getOwnPropertyNames(error)))) throw error;
       });
   }
-  for (const one of wanted) await check(admin, one, config);
+  for (const topic of wanted) await check(admin, topic, config);
 }
 
-/** A batch says more than its messages. */
+/** Bytes of a batch beside its messages. */
 const BATCH_OVERHEAD_BYTES = 64 * 1024;
-const TRIES = 20;
+/** Metadata of a new topic reach all brokers within this time. */
+const METADATA_RETRY = { waitMs: 100, waitMsMax: 100, secondsMax: 2 };
 
 async function check(
   admin: Admin,
   { topic, numPartitions }: { topic: string; numPartitions: number },
   config: InfraSettings,
 ): Promise<void> {
-  let partitions = 0;
-  // What was just made is not known everywhere at once.
-  for (let tries = 0; tries < TRIES && partitions === 0; tries++) {
-    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] }).catch(() => ({ topics: [] }));
-    partitions = topics[0]?.partitions.length ?? 0;
-    if (partitions === 0) await new Promise((later) => setTimeout(later, 100));
-  }
+  const partitions = await retry(async () => {
+    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
+    const count = topics[0]?.partitions.length ?? 0;
+    if (count === 0) throw new Error(`no partition of ${topic} is known`);
+    return count;
+  }, METADATA_RETRY).catch(() => 0);
   if (partitions !== numPartitions) {
     throw new ProductError(
       'service_refused',

@@ -2,8 +2,8 @@ import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /**
- * The process that holds the lock of the engine in a data directory; null when none does, or when this system
- * does not tell. Asking first spares people the engine's own words on standard error: it is no lock itself.
+ * The id of the process whose chDB locks a data directory; null when none does, or when the system does not show
+ * locks. The check avoids the message that chDB writes to standard error; it is no lock itself.
  */
 export async function ownerOf(directory: string): Promise<number | null> {
   try {

@@ -187,6 +187,13 @@ export function keyValueContract(name: string, open: () => Promise<OpenedKeyValu
         expect(await keys.members('group')).toEqual(['b']);
       });
 
+      test('lose all members when they are deleted', async () => {
+        await keys.join('group', 'a', 60_000);
+        await keys.delete('group');
+        expect(await keys.members('group')).toEqual([]);
+        expect(await keys.prolong('group', 'a', 60_000)).toBe(false);
+      });
+
       test('take no more than they may, and a member may join anew', async () => {
         expect(await keys.join('lock', 'a', 60_000, 1)).toBe(true);
         expect(await keys.join('lock', 'b', 60_000, 1)).toBe(false);
