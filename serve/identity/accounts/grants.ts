@@ -1,6 +1,6 @@
 import { type Accounts, ENDED_ROW_TTL_MS } from './accounts.ts';
 import { newLocator } from './secrets.ts';
-import type { Grant, GrantKind } from './tables.ts';
+import type { Grant, GrantKind, User } from './tables.ts';
 
 export type NewGrant = Omit<Grant, 'version'>;
 
@@ -54,4 +54,18 @@ export function revokeGrant(
       ? { next: revoked(current, clock.now()), result: true }
       : { result: false },
   );
+}
+
+/** The user of a grant; 'revoked' when the user or the application of the grant no longer exists. */
+export async function activeUser(
+  { users, applications }: Pick<Accounts, 'users' | 'applications'>,
+  grant: Grant,
+): Promise<User | 'locked' | 'revoked'> {
+  const [user, application] = await Promise.all([
+    users.get(grant.user_id),
+    grant.application_id === '' ? null : applications.get(grant.application_id),
+  ]);
+  if (grant.application_id !== '' && (application === null || application.revoked_ms > 0)) return 'revoked';
+  if (user === null) return 'revoked';
+  return user.locked_ms > 0 ? 'locked' : user;
 }

@@ -11,10 +11,12 @@
 import type { FastifyRequest } from 'fastify';
 import { HttpError } from '../../http/errors.ts';
 import type { Accounts } from './accounts.ts';
-import { type BearerFault, bearer } from './bearer.ts';
+import { activeUser } from './grants.ts';
 import type { Scope } from './scopes.ts';
+import { isSecretOf } from './secrets.ts';
 import { type SessionAccounts, sessionOf } from './sessions.ts';
 import type { Grant, User } from './tables.ts';
+import { readToken, type TokenKind } from './tokens.ts';
 
 export interface Principal {
   readonly by: 'session' | 'access token' | 'personal access token' | 'API key';
@@ -41,8 +43,19 @@ export class TokenError extends HttpError {
   }
 }
 
+/** What `bearer` reads to authenticate a token. */
+type BearerAccounts = Pick<Accounts, 'users' | 'applications' | 'grants' | 'clock' | 'uses'>;
+
 /** What `principalOf` reads to authenticate a request. */
-export type PrincipalAccounts = Pick<Accounts, 'applications' | 'grants' | 'uses'> & SessionAccounts;
+export type PrincipalAccounts = BearerAccounts & SessionAccounts;
+
+type BearerFault = 'unknown' | 'expired' | 'revoked' | 'locked';
+
+const PRINCIPAL_TYPES: Partial<Record<TokenKind, Principal['by']>> = {
+  access: 'access token',
+  personal: 'personal access token',
+  key: 'API key',
+};
 
 const FAULTS: Record<BearerFault, string> = {
   unknown: 'The access token is invalid',
@@ -51,8 +64,33 @@ const FAULTS: Record<BearerFault, string> = {
   locked: 'The account of this token is locked.',
 };
 
+/** The principal of a bearer token, or why it is refused. Only a caller with the right secret learns the reason. */
+export async function bearer(accounts: BearerAccounts, text: string): Promise<Principal | BearerFault> {
+  const token = readToken(text);
+  const by = token && PRINCIPAL_TYPES[token.kind];
+  if (!token || !by) return 'unknown';
+  const grant = await accounts.grants.get(token.id);
+  if (!grant || !isSecretOf(grant.access_hash, token.secret)) return 'unknown';
+  const isOfKind = token.kind === 'access' ? isOfApplication(grant) : grant.kind === token.kind;
+  if (!isOfKind) return 'unknown';
+  const fault = faultOf(grant, accounts.clock.now());
+  if (fault) return fault;
+  const user = await activeUser(accounts, grant);
+  if (typeof user === 'string') return user;
+  accounts.uses.record(grant.id);
+  return { by, user, scopes: grant.access_scopes, grant };
+}
+
+function faultOf(grant: Grant, now: number): BearerFault | null {
+  if (grant.revoked_ms > 0) return 'revoked';
+  if (grant.access_expires_ms > 0 && grant.access_expires_ms <= now) return 'expired';
+  return null;
+}
+
+const isOfApplication = ({ kind }: Grant) => kind === 'code' || kind === 'password';
+
 /** The token of `Authorization: Bearer …`; null for another scheme or no header. */
-export function bearerText(request: FastifyRequest): string | null {
+function bearerText(request: FastifyRequest): string | null {
   const [, token] = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '') ?? [];
   return token ?? null;
 }

@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { bearer } from '../accounts/bearer.ts';
-import type { Principal, PrincipalAccounts } from '../accounts/principal.ts';
+import { bearer, type Principal, type PrincipalAccounts } from '../accounts/principal.ts';
 import { readBasic } from './basic.ts';
 
 /** The fixed user name of Git over HTTPS; the token is the password. */

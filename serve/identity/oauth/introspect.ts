@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Accounts } from '../accounts/accounts.ts';
-import { activeUser } from '../accounts/bearer.ts';
+import { activeUser } from '../accounts/grants.ts';
 import { isSecretOf } from '../accounts/secrets.ts';
 import type { Grant } from '../accounts/tables.ts';
 import { readToken, refreshParts, type Token } from '../accounts/tokens.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { Form } from '../../http/form.ts';
-import { bearer } from '../accounts/bearer.ts';
 import {
+  bearer,
   type Principal,
   type PrincipalAccounts,
   principalOf,

@@ -1,8 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Form } from '../../../http/form.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
-import { activeUser } from '../../accounts/bearer.ts';
-import { revoked } from '../../accounts/grants.ts';
+import { activeUser, revoked } from '../../accounts/grants.ts';
 import { isSecretOf } from '../../accounts/secrets.ts';
 import type { Application, Grant } from '../../accounts/tables.ts';
 import { readToken } from '../../accounts/tokens.ts';

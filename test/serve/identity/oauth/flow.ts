@@ -93,6 +93,17 @@ export const exchangeOf = (
   client_secret: secret,
 });
 
+/** A code with PKCE, and the fields that exchange it without a client secret. */
+export async function pkceExchange(
+  the: Party,
+  more: Record<string, string> = {},
+): Promise<{ readonly verifier: string; readonly fields: Record<string, string> }> {
+  const verifier = verifierOf();
+  const code = await aCode(the, { code_challenge: challengeOf(verifier), code_challenge_method: 'S256' });
+  const { client_secret: _, ...fields } = exchangeOf(the, code);
+  return { verifier, fields: { ...fields, code_verifier: verifier, ...more } };
+}
+
 export const refreshOf = ({ application, secret }: Party, token: string): Record<string, string> => ({
   grant_type: 'refresh_token',
   refresh_token: token,

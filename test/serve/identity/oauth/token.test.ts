@@ -3,13 +3,13 @@ import { openWorld, type World } from '../accounts/world.ts';
 import {
   aCode,
   aPair,
-  basic,
   challengeOf,
   exchangeOf,
   infoOf,
   isLive,
   type Party,
   party,
+  pkceExchange,
   post,
   refreshOf,
   refusal,
@@ -31,13 +31,6 @@ afterAll(() => world.close());
 const token = (fields: Record<string, string>, headers: Record<string, string> = {}) =>
   post(world, '/oauth/token', fields, headers);
 
-async function openExchange(more: Record<string, string> = {}) {
-  const verifier = verifierOf();
-  const code = await aCode(open, { code_challenge: challengeOf(verifier), code_challenge_method: 'S256' });
-  const { client_secret: _, ...fields } = exchangeOf(open, code);
-  return { verifier, fields: { ...fields, code_verifier: verifier, ...more } };
-}
-
 describe('POST /oauth/token with a code (RFC 6749 §4.1.3)', () => {
   test('answers as the document shows, with the scope, and nothing may keep it (§5.1)', async () => {
     const answer = await token(exchangeOf(the, await aCode(the, { scope: 'api read_user' })));
@@ -56,7 +49,7 @@ describe('POST /oauth/token with a code (RFC 6749 §4.1.3)', () => {
   });
 
   test('takes PKCE in place of a secret (RFC 7636 §4.5)', async () => {
-    const { fields } = await openExchange();
+    const { fields } = await pkceExchange(open);
     expect((await token(fields)).statusCode).toBe(200);
   });
 
@@ -80,7 +73,7 @@ describe('POST /oauth/token with a code (RFC 6749 §4.1.3)', () => {
   });
 
   test('names a missing code_verifier of an application without a secret', async () => {
-    const { fields } = await openExchange({ code_verifier: '' });
+    const { fields } = await pkceExchange(open, { code_verifier: '' });
     const answer = await token(fields);
     expect(answer.json()).toEqual({
       error: 'invalid_request',
@@ -110,7 +103,7 @@ describe('POST /oauth/token with a code (RFC 6749 §4.1.3)', () => {
   ])(
     'takes a verifier of 43 to 128 allowed characters (RFC 7636 §4.1): %s → %s',
     async (code_verifier, error) => {
-      const { fields } = await openExchange({ code_verifier });
+      const { fields } = await pkceExchange(open, { code_verifier });
       expect((await token(fields)).json()).toEqual(refusal(error));
     },
   );
@@ -191,7 +184,7 @@ describe('POST /oauth/token with a refresh token (RFC 6749 §6)', () => {
   });
 
   test('works without a secret for applications that have none', async () => {
-    const { verifier, fields } = await openExchange();
+    const { verifier, fields } = await pkceExchange(open);
     const first = (await token(fields)).json();
     const plain = { grant_type: 'refresh_token', client_id: open.application.id };
     const second = (await token({ ...plain, refresh_token: first.refresh_token })).json();
@@ -205,7 +198,7 @@ describe('POST /oauth/token with a refresh token (RFC 6749 §6)', () => {
   });
 
   test('a code_verifier or redirect_uri may be left out, and must be right when it is sent', async () => {
-    const { fields } = await openExchange();
+    const { fields } = await pkceExchange(open);
     const first = (await token(fields)).json();
     const again = {
       grant_type: 'refresh_token',
@@ -273,84 +266,5 @@ describe('POST /oauth/token with a refresh token (RFC 6749 §6)', () => {
     lenient.advance(31_000);
     expect((await post(lenient, '/oauth/token', refreshOf(own, first.refresh_token))).statusCode).toBe(400);
     expect(await isLive(lenient, retry.access_token)).toBe(false);
-  });
-});
-
-describe('client authentication (RFC 6749 §2.3)', () => {
-  test('by HTTP Basic or by the body', async () => {
-    const { client_id, client_secret, ...fields } = exchangeOf(the, await aCode(the));
-    const byHeader = await token(fields, basic(client_id as string, client_secret as string));
-    expect(byHeader.statusCode).toBe(200);
-    expect((await token(exchangeOf(the, await aCode(the)))).statusCode).toBe(200);
-  });
-
-  test('HTTP Basic may be raw or form-encoded (§2.3.1)', async () => {
-    const { client_id: id = '', client_secret: secret = '', ...fields } = exchangeOf(the, await aCode(the));
-    const encoded = secret.replace(/[_-]/g, (c) => `%${c.charCodeAt(0).toString(16)}`);
-    expect((await token(fields, basic(id, encoded))).statusCode).toBe(200);
-  });
-
-  test('the id may stand in the body too, if it is the same', async () => {
-    const { client_secret: secret = '', ...fields } = exchangeOf(the, await aCode(the));
-    expect(
-      (await token({ ...fields, client_id: other.application.id }, basic(the.application.id, secret))).json(),
-    ).toEqual(refusal('invalid_request'));
-    expect((await token(fields, basic(the.application.id, secret))).statusCode).toBe(200);
-  });
-
-  test('both ways at once are invalid_request', async () => {
-    const fields = exchangeOf(the, await aCode(the));
-    expect((await token(fields, basic(the.application.id, the.secret))).json()).toEqual(
-      refusal('invalid_request'),
-    );
-  });
-
-  test('failed: 401 invalid_client, with a challenge only for who used the header (§5.2)', async () => {
-    const { client_id: _, client_secret: __, ...fields } = exchangeOf(the, await aCode(the));
-    const byHeader = await token(fields, basic(the.application.id, 'wrong'));
-    expect(byHeader.statusCode).toBe(401);
-    expect(byHeader.json()).toEqual(refusal('invalid_client'));
-    expect(byHeader.headers['www-authenticate']).toMatch(/^Basic realm=/);
-    const byBody = await token({ ...fields, client_id: the.application.id, client_secret: 'wrong' });
-    expect(byBody.statusCode).toBe(401);
-    expect(byBody.headers['www-authenticate']).toBeUndefined();
-  });
-
-  test.each([
-    ['nobody', {}],
-    ['an unknown client', { client_id: 'f'.repeat(64), client_secret: 'x' }],
-    ['a client without its secret', { client_secret: '' }],
-  ])('%s is invalid_client', async (who, change) => {
-    const fields =
-      who === 'nobody'
-        ? { grant_type: 'authorization_code', code: 'x' }
-        : { ...exchangeOf(the, 'x'), ...change };
-    const answer = await token(fields);
-    expect(answer.statusCode).toBe(401);
-    expect(answer.json()).toEqual(refusal('invalid_client'));
-  });
-
-  test('a client without a secret that shows one is not the client', async () => {
-    const { fields } = await openExchange({ client_secret: 'something' });
-    expect((await token(fields)).json()).toEqual(refusal('invalid_client'));
-  });
-
-  test.each(['Basic', 'Basic !!!', 'Basic bm9jb2xvbg==', 'Bearer x', 'Digest y'])(
-    '%s is invalid_client',
-    async (authorization) => {
-      const answer = await token({ grant_type: 'authorization_code', code: 'x' }, { authorization });
-      expect([answer.statusCode, answer.json().error]).toEqual([401, 'invalid_client']);
-    },
-  );
-
-  test('a renewed secret ends the old one', async () => {
-    const { renewSecret } = await import('../../../../serve/identity/oauth/applications.ts');
-    const own = await party(world);
-    const owner = await world.accounts.users.get(own.application.owner_id);
-    if (!owner) throw new Error('no owner');
-    const code = await aCode(own);
-    const secret = await renewSecret(world.accounts, owner, own.application.id);
-    expect((await token(exchangeOf(own, code))).json()).toEqual(refusal('invalid_client'));
-    expect((await token({ ...exchangeOf(own, code), client_secret: secret ?? '' })).statusCode).toBe(200);
   });
 });

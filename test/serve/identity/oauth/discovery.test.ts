@@ -1,0 +1,101 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openWorld, type World } from '../accounts/world.ts';
+import { post, refusal } from './flow.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await openWorld();
+});
+afterAll(() => world.close());
+
+const get = (url: string, headers: Record<string, string> = {}) => world.app.inject({ url, headers });
+
+describe('discovery (RFC 8414 §3)', () => {
+  test('tells what there is, and each endpoint is there', async () => {
+    const told = (await get('/.well-known/oauth-authorization-server')).json();
+    expect(told).toMatchObject({
+      response_types_supported: ['code'],
+      grant_types_supported: ['authorization_code', 'refresh_token', 'password'],
+      code_challenge_methods_supported: ['S256'],
+      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
+      authorization_response_iss_parameter_supported: true,
+      scopes_supported: [
+        'api',
+        'read_user',
+        'profile',
+        'read_repository',
+        'write_repository',
+        'openid',
+        'email',
+      ],
+    });
+    for (const [name, value] of Object.entries<string>(told).filter(([key]) => key.endsWith('_endpoint'))) {
+      expect(value.startsWith(told.issuer), name).toBe(true);
+      const { pathname } = new URL(value);
+      const method = /authorize|userinfo/.test(pathname) ? 'GET' : 'POST';
+      expect((await world.app.inject({ method, url: pathname })).statusCode, name).not.toBe(404);
+    }
+  });
+
+  test('promises no ID tokens: there is no OpenID configuration', async () => {
+    expect((await get('/.well-known/openid-configuration')).statusCode).toBe(404);
+  });
+});
+
+describe('cross-origin calls', () => {
+  const METHODS: Record<string, string> = {
+    '/oauth/token': 'POST',
+    '/oauth/revoke': 'POST',
+    '/oauth/userinfo': 'GET, HEAD, POST',
+    '/.well-known/oauth-authorization-server': 'GET, HEAD',
+  };
+  const preflight = (url: string, wanted?: string) =>
+    world.app.inject({
+      method: 'OPTIONS',
+      url,
+      headers: {
+        origin: 'https://client.example',
+        'access-control-request-method': 'POST',
+        ...(wanted === undefined ? {} : { 'access-control-request-headers': wanted }),
+      },
+    });
+
+  test.each(Object.entries(METHODS))('%s answers a preflight with %s', async (url, methods) => {
+    const answer = await preflight(url, 'Authorization, X-Requested-With');
+    expect(answer.statusCode).toBe(200);
+    expect(answer.headers['access-control-allow-origin']).toBe('*');
+    expect(answer.headers['access-control-allow-methods']).toBe(methods);
+    expect(answer.headers['access-control-allow-headers']).toBe('Authorization');
+    expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
+    expect(
+      (await preflight(url, 'X-Requested-With')).headers['access-control-allow-headers'],
+    ).toBeUndefined();
+    expect((await preflight(url)).headers['access-control-allow-headers']).toBeUndefined();
+  });
+
+  test('answers and errors can be read from everywhere, without cookies', async () => {
+    for (const answer of [await post(world, '/oauth/token', {}), await get('/oauth/userinfo')]) {
+      expect(answer.headers['access-control-allow-origin']).toBe('*');
+      expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
+    }
+  });
+
+  test.each(['/oauth/authorize', '/oauth/token/info', '/oauth/introspect'])('%s is not open', async (url) => {
+    expect(
+      (await get(url, { origin: 'https://client.example' })).headers['access-control-allow-origin'],
+    ).toBeUndefined();
+    if (url === '/oauth/authorize')
+      expect((await preflight(url)).headers['access-control-allow-origin']).toBeUndefined();
+  });
+});
+
+describe('limits', () => {
+  test('an address that asks too often is told when to come back, in the shape of the endpoint', async () => {
+    await using busy = await world.beside({ OAUTH_PER_MINUTE: '2' });
+    const ask = () => post(busy, '/oauth/token', { grant_type: 'password' });
+    const answers = [await ask(), await ask(), await ask()];
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual([400, 400, 429]);
+    expect(answers[2]?.json()).toEqual(refusal('temporarily_unavailable'));
+    expect(Number(answers[2]?.headers['retry-after'])).toBeGreaterThan(0);
+  });
+});

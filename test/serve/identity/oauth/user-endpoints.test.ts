@@ -1,0 +1,103 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { aKey, openWorld, type World } from '../accounts/world.ts';
+import { aPair, bearer, type Party, party, post, refusal } from './flow.ts';
+
+let world: World;
+let the: Party;
+let other: Party;
+beforeAll(async () => {
+  world = await openWorld();
+  the = await party(world);
+  other = await party(world);
+});
+afterAll(() => world.close());
+
+const client = ({ application, secret }: Party) => ({ client_id: application.id, client_secret: secret });
+const get = (url: string, headers: Record<string, string> = {}) => world.app.inject({ url, headers });
+
+describe('/oauth/userinfo (OpenID Connect Core §5.3)', () => {
+  test.each(['GET', 'POST'] as const)(
+    '%s tells who the user is, the address only with the scope email',
+    async (method) => {
+      const { access_token } = await aPair(the, { scope: 'openid email' });
+      const answer = await world.app.inject({
+        method,
+        url: '/oauth/userinfo',
+        headers: bearer(access_token),
+      });
+      expect(answer.json()).toEqual({
+        sub: the.user.id,
+        name: the.user.name,
+        nickname: the.user.username,
+        preferred_username: the.user.username,
+        email: the.user.email,
+        email_verified: false,
+        profile: expect.stringMatching(/\/profile$/),
+      });
+      const without = await aPair(other, { scope: 'openid' });
+      const told = await world.app.inject({
+        method,
+        url: '/oauth/userinfo',
+        headers: bearer(without.access_token),
+      });
+      expect(told.json()).not.toHaveProperty('email');
+    },
+  );
+
+  test('takes the token in a form (RFC 6750 §2.2)', async () => {
+    const { access_token } = await aPair(the, { scope: 'openid' });
+    expect((await post(world, '/oauth/userinfo', { access_token })).statusCode).toBe(200);
+    expect((await post(world, '/oauth/userinfo', { access_token }, bearer(access_token))).statusCode).toBe(
+      400,
+    );
+  });
+
+  test('without openid is 403 insufficient_scope, without a token 401 (RFC 6750 §3.1)', async () => {
+    const { access_token } = await aPair(the, { scope: 'api' });
+    const answer = await get('/oauth/userinfo', bearer(access_token));
+    expect([answer.statusCode, answer.json()]).toEqual([403, refusal('insufficient_scope')]);
+    expect(answer.headers['www-authenticate']).toContain('scope="openid"');
+    expect((await get('/oauth/userinfo')).statusCode).toBe(401);
+    expect((await the.browser.get('/oauth/userinfo')).statusCode).toBe(401);
+  });
+});
+
+describe('GET /api/v4/user', () => {
+  test.each(['api', 'read_user'])('with scope %s tells who the user is', async (scope) => {
+    const { access_token } = await aPair(the, { scope });
+    const answer = await get('/api/v4/user', bearer(access_token));
+    expect(answer.statusCode).toBe(200);
+    expect(answer.json()).toMatchObject({
+      id: Number(the.user.id),
+      username: the.user.username,
+      name: the.user.name,
+      email: the.user.email,
+      state: 'active',
+      two_factor_enabled: false,
+    });
+    expect((await get(`/api/v4/user?access_token=${access_token}`)).statusCode).toBe(200);
+  });
+
+  test('with other scopes is 403, with an API key too', async () => {
+    const { access_token } = await aPair(the, { scope: 'openid email' });
+    const key = await aKey(world, the.user);
+    for (const token of [access_token, key.text]) {
+      const answer = await get('/api/v4/user', bearer(token));
+      expect([answer.statusCode, answer.json()]).toEqual([403, refusal('insufficient_scope')]);
+      expect(answer.headers['www-authenticate']).toContain('scope="api read_user"');
+    }
+  });
+
+  test('tells a holder why a token works no more (RFC 6750 §3.1)', async () => {
+    const [expired, revoked] = [await aPair(the), await aPair(the)];
+    await post(world, '/oauth/revoke', { ...client(the), token: revoked.access_token });
+    expect((await get('/api/v4/user', bearer(revoked.access_token))).json().error_description).toMatch(
+      /revoked/,
+    );
+    world.advance(7_201_000);
+    expect((await get('/api/v4/user', bearer(expired.access_token))).json().error_description).toMatch(
+      /expired/,
+    );
+    expect((await get('/api/v4/user')).statusCode).toBe(401);
+  });
+});
