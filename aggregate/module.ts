@@ -1,4 +1,4 @@
-import { alertTables } from './alerts/model/tables.ts';
+import { alertsModule } from './alerts/module.ts';
 import { materializedMetrics, metrics } from './metrics/index.ts';
 import { ledgerTables, resetWatermark } from './runner/ledger.ts';
 import { aggregateSettings } from './settings.ts';
@@ -6,7 +6,7 @@ import { aggregateSettings } from './settings.ts';
 /** What this area brings to the product. */
 export const aggregateModule = {
   settings: aggregateSettings,
-  tables: [...ledgerTables, ...alertTables],
+  tables: [...ledgerTables, ...alertsModule.tables],
   /** Tables that are computed from the raw tables: a changed one is emptied and computed again. */
   derivedTables: materializedMetrics.map((metric) => metric.table),
   resetDerivedTable: resetWatermark,

@@ -1,6 +1,4 @@
 import { randomUUID } from 'node:crypto';
-import { applySchema } from '../../infra/clickhouse/schema.ts';
-import type { InfraSettings } from '../../infra/config/settings.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Runtime } from '../../infra/ports.ts';
 import type { IngestSettings } from '../../ingest/settings.ts';
@@ -14,7 +12,6 @@ import {
   type ReplayHead,
 } from './model/event.ts';
 import { type EventRules, eventRules, foldRules } from './model/rules.ts';
-import { alertTables } from './model/tables.ts';
 import { EventParser } from './processor/parser.ts';
 import { AlertProcessor, type StoredEvent } from './processor/processor.ts';
 import { LogPublisher } from './processor/publisher.ts';
@@ -25,9 +22,7 @@ import type { AlertSettings } from './settings.ts';
 
 const GROUP = 'grouping';
 
-export type AlertPipelineSettings = AlertSettings &
-  Pick<IngestSettings, 'DEAD_LETTER_BYTES_MAX'> &
-  Pick<InfraSettings, 'STORE_FSYNC'>;
+export type AlertPipelineSettings = AlertSettings & Pick<IngestSettings, 'DEAD_LETTER_BYTES_MAX'>;
 
 /**
  * Accepts alert events, publishes them to the log and returns their results. One process of the deployment consumes
@@ -56,8 +51,8 @@ export class AlertPipeline {
     this.#publisher = new LogPublisher(
       (messages) => log.publish(ALERTS_TOPIC, messages),
       settings.ALERT_LOG_SECONDS_MAX * 1000,
+      onFailure,
     );
-    this.#publisher.onAway = onFailure;
     const waitSecondsMax = settings.ALERT_ANSWER_SECONDS_MAX;
     this.#results = new ResultChannel({ keyValue, store, waitSecondsMax, onFailure });
     this.#processor = new AlertProcessor({
@@ -80,8 +75,6 @@ export class AlertPipeline {
     processes = true,
   ): Promise<AlertPipeline> {
     const pipeline = new AlertPipeline(runtime, settings);
-    const fsync = settings.STORE_FSYNC ? ['fsync_after_insert = 1', 'fsync_part_directory = 1'] : [];
-    await applySchema(runtime.store, { tables: alertTables, derived: [], views: [] }, fsync);
     if (!processes) return pipeline;
     await pipeline.#processor.start();
     await runtime.log.consume(ALERTS_TOPIC, GROUP, (batch) => pipeline.#processor.process(batch));

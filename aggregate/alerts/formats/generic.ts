@@ -9,7 +9,7 @@ export type PayloadLimits = Omit<ParsingRules, 'depth'>;
 
 export interface GenericRules extends PayloadLimits {
   readonly mapping: Mapping | null;
-  /** Whether payloads without a fingerprint are grouped by what they say. */
+  /** Whether payloads without a fingerprint are grouped by their content. */
   readonly groupsByPayload: boolean;
 }
 
@@ -17,10 +17,10 @@ export const DEFAULT_TITLE = 'New: Alert';
 export const NAME_CHARACTERS_MAX = 100;
 export const HOSTS_CHARACTERS_MAX = 255;
 
-/** Says when and where, not what: the same trouble may differ in it. */
+/** Occurrences of one problem may differ in their times and hosts. */
 const NOT_COMPARED = new Set(['start_time', 'end_time', 'hosts']);
 
-/** Where a field is when no mapping says otherwise, or the mapped place is empty. */
+/** Properties that the fields are read from when they are not mapped, or when the mapped value is blank. */
 const NAMES: Readonly<Record<MappedField, string>> = {
   title: 'title',
   description: 'description',
@@ -34,7 +34,7 @@ const NAMES: Readonly<Record<MappedField, string>> = {
   environment: 'platform_environment_name',
 };
 
-/** The alert that a generic payload tells of. Every payload is one: what is missing has a default. */
+/** Reads a generic payload as an alert; every field has a default, so any object is one. */
 export function readGeneric(payload: JsonObject, rules: GenericRules): Omit<AlertItem, 'retryKey'> {
   const { mapping } = rules;
   const field = (name: MappedField): unknown => {
@@ -66,7 +66,7 @@ export function readGeneric(payload: JsonObject, rules: GenericRules): Omit<Aler
 
 const isBlank = (value: unknown) => textsOf(value).length === 0;
 
-/** As many hosts as fit; the payload keeps all of them. */
+/** The hosts that fit into the limit; the stored payload has all of them. */
 export function hostsOf(value: unknown): string[] {
   const hosts: string[] = [];
   let characters = 0;
@@ -79,19 +79,19 @@ export function hostsOf(value: unknown): string[] {
   return hosts;
 }
 
-/** The given one, or else what the payload says apart from when and where. */
+/** The given fingerprint, or else a hash of the payload without its times and hosts. */
 function fingerprintOf(payload: JsonObject, given: unknown, rules: GenericRules): string {
   const texts = textsOf(given);
-  // Parts are kept apart, so that no two lists are joined to the same text.
+  // The separator keeps different lists from being joined to the same string.
   if (texts.length > 0) return sha256(`given\n${texts.join('\0')}`);
   if (!rules.groupsByPayload) return '';
-  const places = [rules.mapping?.start_time, rules.mapping?.end_time, rules.mapping?.hosts];
-  const mapped = places.filter((path) => path !== undefined && path.length > 0);
+  const paths = [rules.mapping?.start_time, rules.mapping?.end_time, rules.mapping?.hosts];
+  const mapped = paths.filter((path) => path !== undefined && path.length > 0);
   const compared = mapped.reduce((rest: unknown, path) => without(rest, path as never), payload);
   return sha256(`payload\n${canonical(compared, NOT_COMPARED)}`);
 }
 
-/** A copy without what the path leads to. */
+/** A copy without the value at a path. */
 function without(value: unknown, [step, ...rest]: readonly (string | number)[]): unknown {
   if (typeof value !== 'object' || value === null || step === undefined || !Object.hasOwn(value, step)) {
     return value;

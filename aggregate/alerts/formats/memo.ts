@@ -1,22 +1,22 @@
-/** Remembers what was computed of the texts that came last; all of it is forgotten when there are too many. */
+/** Caches values that are computed from short strings; the cache is cleared when it is full. */
 export class Memo<Value> {
-  readonly #known = new Map<string, Value>();
-  readonly #most: number;
+  readonly #values = new Map<string, Value>();
+  readonly #sizeMax: number;
 
-  constructor(most: number) {
-    this.#most = most;
+  constructor(sizeMax: number) {
+    this.#sizeMax = sizeMax;
   }
 
   of(text: string, compute: () => Value): Value {
-    const known = this.#known.get(text);
-    if (known !== undefined || this.#known.has(text)) return known as Value;
-    if (text.length > LONGEST) return compute();
-    if (this.#known.size >= this.#most) this.#known.clear();
+    const known = this.#values.get(text);
+    if (known !== undefined || this.#values.has(text)) return known as Value;
+    if (text.length > CHARACTERS_MAX) return compute();
+    if (this.#values.size >= this.#sizeMax) this.#values.clear();
     const value = compute();
-    this.#known.set(text, value);
+    this.#values.set(text, value);
     return value;
   }
 }
 
-/** Longer texts are not kept: they would make the memory that this takes unbounded. */
-const LONGEST = 2000;
+/** Longer strings are not cached, which bounds the memory. */
+const CHARACTERS_MAX = 2000;

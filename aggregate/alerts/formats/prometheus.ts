@@ -26,10 +26,10 @@ const REQUIRED = [
   'version',
 ] as const;
 
-/** Versions of the format and the tools that write them. */
+/** Tools by the version of the format that they write. */
 const TOOLS: Readonly<Record<string, string>> = { '4': 'Prometheus', '1': 'Grafana' };
 
-/** Top-level attributes that a body lacks to be of the Prometheus format; empty when it is. */
+/** Required top-level attributes that a body lacks; empty when it is in the Prometheus format. */
 export function missingAttributes(body: JsonObject): string[] {
   const missing: string[] = REQUIRED.filter((name) => !Object.hasOwn(body, name));
   if (!missing.includes('alerts') && !Array.isArray(body.alerts)) missing.push('alerts (a list)');
@@ -45,31 +45,31 @@ export interface ReadItem {
 }
 
 /**
- * The items of a body of the Prometheus format, in order; one that lacks what is required is refused alone.
- * `retryKeyOf` makes the retry key of an item from its place and what tells its deliveries apart.
+ * The items of a body of the Prometheus format, in order; an item that lacks a required field is refused by itself.
+ * `retryKeyOf` returns the retry key of an item by its index and by the key that is derived from its content.
  */
 export function readPrometheus(
   body: JsonObject,
   integration: string,
   limits: PayloadLimits,
-  retryKeyOf: (place: number, derived: string) => string,
+  retryKeyOf: (index: number, derived: string) => string,
 ): ReadItem[] {
   const tool = TOOLS[String(body.version)] ?? '';
   const group = sha256(textOf(body.groupKey)).slice(0, 16);
-  const surroundings = { tool, group, integration, limits, retryKeyOf };
-  return (body.alerts as unknown[]).map((item, place) => readItem(item, place, surroundings));
+  const delivery = { tool, group, integration, limits, retryKeyOf };
+  return (body.alerts as unknown[]).map((item, index) => readItem(item, index, delivery));
 }
 
-interface Surroundings {
+interface DeliveryContext {
   readonly tool: string;
   readonly group: string;
   readonly integration: string;
   readonly limits: PayloadLimits;
-  readonly retryKeyOf: (place: number, derived: string) => string;
+  readonly retryKeyOf: (index: number, derived: string) => string;
 }
 
-function readItem(item: unknown, place: number, around: Surroundings): ReadItem {
-  const { tool, group, integration, limits } = around;
+function readItem(item: unknown, index: number, delivery: DeliveryContext): ReadItem {
+  const { tool, group, integration, limits } = delivery;
   if (!isObject(item)) return { refused: 'expected an object' };
   const annotations = get(item, 'annotations');
   const labels = get(item, 'labels');
@@ -88,8 +88,8 @@ function readItem(item: unknown, place: number, around: Surroundings): ReadItem 
     item: {
       recovers,
       fingerprint,
-      retryKey: around.retryKeyOf(
-        place,
+      retryKey: delivery.retryKeyOf(
+        index,
         `${group}|${fingerprint}|${recovers ? 'resolved' : 'firing'}|${startedMs ?? 0}`,
       ),
       title: cut(title, limits.titleCharacters),
@@ -111,7 +111,7 @@ function readItem(item: unknown, place: number, around: Surroundings): ReadItem 
 
 const SHORT_HASH = /^[0-9a-f]{16}$/;
 
-/** Scoped to the integration: two servers may watch things of the same labels. */
+/** Scoped to the integration: targets of two Prometheus servers may have the same labels. */
 function fingerprintOf(item: JsonObject, labels: unknown, title: string, integration: string): string {
   const given = textOf(get(item, 'fingerprint'));
   if (SHORT_HASH.test(given)) return `${integration}:${given}`;
@@ -120,7 +120,7 @@ function fingerprintOf(item: JsonObject, labels: unknown, title: string, integra
   return sha256(`labels\n${integration}\n${named}`);
 }
 
-/** Rules of a server have one address each, which comes again and again. */
+/** Every alert of a rule has the same URL. */
 const queries = new Memo<string>(2000);
 
 function queryOf(url: string): string {

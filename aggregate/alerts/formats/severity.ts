@@ -1,7 +1,7 @@
 import { SEVERITIES, type Severity } from '../model/alert.ts';
 
-/** Words of metrics-monitoring tools, in lower case. */
-const WORDS: Readonly<Record<string, Severity>> = Object.fromEntries(
+/** Severities by the names that monitoring tools use, in lower case. */
+const SEVERITY_NAMES: Readonly<Record<string, Severity>> = Object.fromEntries(
   (
     [
       ['critical', ['critical', 's1', 'p1', 'emergency', 'fatal']],
@@ -10,19 +10,19 @@ const WORDS: Readonly<Record<string, Severity>> = Object.fromEntries(
       ['low', ['low', 's4', 'p4', 'warn', 'warning']],
       ['info', ['info', 's5', 'p5', 'debug', 'information', 'notice']],
     ] as const
-  ).flatMap(([severity, words]) => words.map((word) => [word, severity])),
+  ).flatMap(([severity, names]) => names.map((name) => [name, severity])),
 );
 
-/** Severity of a generic alert: one of the list in any case; anything else is critical. */
+/** Severity of a generic alert: a name of `SEVERITIES` in any case; anything else is critical. */
 export function genericSeverity(value: unknown): Severity {
-  const word = wordOf(value);
-  return SEVERITIES.find((severity) => severity === word) ?? 'critical';
+  const name = nameOf(value);
+  return SEVERITIES.find((severity) => severity === name) ?? 'critical';
 }
 
-/** Severity of a Prometheus-format item, by the words that its rules use; anything else is critical. */
+/** Severity of an item of the Prometheus format by its label; anything unknown is critical. */
 export function prometheusSeverity(value: unknown): Severity {
-  const word = wordOf(value);
-  return Object.hasOwn(WORDS, word) ? (WORDS[word] as Severity) : 'critical';
+  const name = nameOf(value);
+  return Object.hasOwn(SEVERITY_NAMES, name) ? (SEVERITY_NAMES[name] as Severity) : 'critical';
 }
 
-const wordOf = (value: unknown) => (typeof value === 'string' ? value.trim().toLowerCase() : '');
+const nameOf = (value: unknown) => (typeof value === 'string' ? value.trim().toLowerCase() : '');

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { Memo } from './memo.ts';
 
-// How values of any JSON type are read as what an alert needs. Nothing here throws.
+// Converts values of any JSON type to the types of an alert. No function throws.
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -12,14 +12,14 @@ export const isObject = (value: unknown): value is JsonObject =>
 export const get = (value: unknown, name: string): unknown =>
   isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 
-/** A text: strings as they are, other values as JSON; '' for what is missing or blank. */
+/** Strings unchanged, other values as JSON; '' for missing and blank ones. */
 export function textOf(value: unknown): string {
   if (value === undefined || value === null) return '';
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   return text.trim() === '' ? '' : text;
 }
 
-/** The first of them that is not blank. */
+/** The first value that is not blank, as text. */
 export function firstText(...values: readonly unknown[]): string {
   for (const value of values) {
     const text = textOf(value);
@@ -30,38 +30,38 @@ export function firstText(...values: readonly unknown[]): string {
 
 const ELLIPSIS = '...';
 
-/** At most so many characters; what is cut ends with an ellipsis. Never cuts a character in two. */
-export function cut(text: string, most: number): string {
-  if (text.length <= most) return text;
+/** Cuts a text to `charactersMax`, ellipsis included. Does not split a surrogate pair. */
+export function cut(text: string, charactersMax: number): string {
+  if (text.length <= charactersMax) return text;
   const characters = Array.from(text);
-  if (characters.length <= most) return text;
-  return characters.slice(0, Math.max(0, most - ELLIPSIS.length)).join('') + ELLIPSIS;
+  if (characters.length <= charactersMax) return text;
+  return characters.slice(0, Math.max(0, charactersMax - ELLIPSIS.length)).join('') + ELLIPSIS;
 }
 
-/** One or more texts: lists are flattened, blanks left out. */
+/** The texts of a value; lists are flattened, blank texts left out. */
 export function textsOf(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(textsOf);
   const text = textOf(value);
   return text === '' ? [] : [text];
 }
 
-/** ISO 8601, RFC 2822, and dates with the name of a month: the rest is no time, whatever a parser makes of it. */
+/** ISO 8601, RFC 2822, and dates with the name of a month. `Date.parse` accepts more, such as bare numbers. */
 const LOOKS_LIKE_TIME =
   /^(?:[+-]?\d{4,6}-\d{2}(?:-\d{2})?|\d{4}\/\d{1,2}\/\d{1,2}|(?:[a-z]{3,9},?\s+)?\d{1,2}\s+[a-z]{3,9},?\s+\d{4}|(?:[a-z]{3,9},?\s+)?[a-z]{3,9}\s+\d{1,2},?\s+\d)/i;
 const HAS_ZONE = /(?:z|utc|gmt|[+-]\d{2}:?\d{2}|\b[ecmp][sd]t)\)?$/i;
 const IS_DAY_OR_MONTH = /^[+-]?\d{4,6}(?:-\d{2}){1,2}$/;
-/** Finer than milliseconds: cut, since not every parser takes it. */
+/** Fractions finer than milliseconds are cut: not every engine parses them. */
 const FRACTION = /(\.\d{3})\d+/;
 
 /**
- * Milliseconds since the epoch of a written time; null when it is none. A time without zone is UTC. Year 1 is how
- * Go writes no time at all.
+ * Milliseconds since the epoch of a date-time string; null when it is none. A time without a zone is UTC. Year 1 is
+ * the zero time of Go and means none.
  */
 export function timeOf(value: unknown): number | null {
   return typeof value === 'string' ? times.of(value, () => parseTime(value)) : null;
 }
 
-/** The items of a body tell the same times. */
+/** The items of a body often have the same times. */
 const times = new Memo<number | null>(1000);
 
 function parseTime(value: string): number | null {
@@ -73,14 +73,14 @@ function parseTime(value: string): number | null {
   return ms === undefined || new Date(ms).getUTCFullYear() === 1 ? null : ms;
 }
 
-/** Seconds or milliseconds since the epoch, as some tools write times; null when it is neither. */
+/** Milliseconds since the epoch of a number of seconds or milliseconds; null when it is neither. */
 export function epochOf(value: unknown): number | null {
   const number = typeof value === 'string' && /^\d{9,13}$/.test(value.trim()) ? Number(value) : value;
   if (typeof number !== 'number' || !(number > 1e8 && number < 1e14)) return null;
   return Math.round(number > 1e11 ? number : number * 1000);
 }
 
-/** JSON with its keys in order: equal for equal values. */
+/** JSON with sorted keys: equal for equal values. */
 export function canonical(value: unknown, without: ReadonlySet<string> = NOTHING): string {
   if (Array.isArray(value)) return `[${value.map((item) => canonical(item)).join(',')}]`;
   if (!isObject(value)) return JSON.stringify(value) ?? 'null';
@@ -94,7 +94,7 @@ const NOTHING: ReadonlySet<string> = new Set();
 
 export const sha256 = (text: string): string => hash('sha256', text.toWellFormed(), 'hex');
 
-/** How deep lists and objects of a JSON text stand in each other, without reading it. */
+/** The nesting depth of lists and objects in JSON, counted without parsing it. */
 export function depthOf(bytes: Buffer): number {
   let depth = 0;
   let deepest = 0;

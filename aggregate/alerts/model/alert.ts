@@ -5,7 +5,7 @@ export type Severity = (typeof SEVERITIES)[number];
 export const ALERT_STATUSES = ['triggered', 'acknowledged', 'resolved', 'ignored'] as const;
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
-/** What a delivery did to one of its items, or an action to its alert. */
+/** What happened to an item of a delivery, or to the alert of an action. */
 export const OUTCOMES = [
   'created',
   'grouped',
@@ -17,13 +17,13 @@ export const OUTCOMES = [
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
-/** One alert as a monitoring tool told it. Times are milliseconds since the epoch; 0 and '' mean none. */
+/** One alert of a delivery. Times are milliseconds since the epoch; 0 and '' mean none. */
 export interface AlertItem {
-  /** Whether it says that the trouble is over. */
+  /** Whether it resolves the alert. */
   readonly recovers: boolean;
-  /** What groups occurrences within a project; '' is never grouped. */
+  /** Occurrences of a project with the same one are grouped; '' is never grouped. */
   readonly fingerprint: string;
-  /** Equal for deliveries that may be the same one sent again; '' when that cannot be told. */
+  /** Equal for a delivery and its retries; '' when retries cannot be recognized. */
   readonly retryKey: string;
   readonly title: string;
   readonly description: string;
@@ -36,13 +36,13 @@ export interface AlertItem {
   readonly runbook: string;
   readonly yLabel: string;
   readonly incidentMarkdown: string;
-  /** 0: when it was accepted. */
+  /** 0 means when it was accepted. */
   readonly startedMs: number;
-  /** 0: when it was accepted, for an item that recovers. */
+  /** 0 means when it was accepted, for an item that recovers. */
   readonly endedMs: number;
 }
 
-/** One alert of a project as it stands after the event at `position`; the columns of its table. */
+/** An alert of a project after the event at `position`: a row of the table `alerts`. */
 export interface Alert {
   readonly project: number;
   /** Counted from 1 in each project. */
@@ -71,12 +71,12 @@ export interface Alert {
   /** When it was first acknowledged. */
   readonly acknowledged_ms: number;
   readonly assignees: readonly string[];
-  /** Number of the incident that was made from it; 0 = none. */
+  /** Number of its incident; 0 means none. */
   readonly incident: number;
-  /** Event of the project that created it, and which of its items. */
+  /** Position of the event that created it, and index of the item. */
   readonly created_position: number;
   readonly created_item: number;
-  /** Newest event of the project that changed it. */
+  /** Position of the newest event that changed it. */
   readonly position: number;
 }
 

@@ -4,7 +4,7 @@ import { type Table, table } from '../../../infra/clickhouse/table.ts';
 
 export const alertEvents = table({
   name: 'alert_events',
-  doc: 'Every accepted delivery and action, in the order of acceptance, with what it did. The record of truth.',
+  doc: 'Accepted deliveries and actions in their order, with their outcomes. The source of truth.',
   columns: {
     project: 'UInt64',
     /** Counted from 1 in each project. */
@@ -12,15 +12,15 @@ export const alertEvents = table({
     id: 'String',
     kind: 'LowCardinality(String)',
     at: 'Int64 CODEC(DoubleDelta, ZSTD)',
-    /** What is known of it besides the body, as JSON. */
+    /** JSON of the event head, see `model/event.ts`. */
     head: 'String CODEC(ZSTD)',
     /** As it was sent. */
     body: 'String CODEC(ZSTD)',
-    /** By item: what became of it, and the alert that it concerns, or 0. */
+    /** By item: its outcome, and the number of its alert or 0. */
     outcomes: 'Array(LowCardinality(String))',
     iids: 'Array(UInt64)',
     retry_keys: 'Array(String)',
-    /** Where the log had it. */
+    /** Its position in the log. */
     log_partition: 'UInt32',
     log_offset: 'UInt64 CODEC(DoubleDelta, ZSTD)',
   },
@@ -30,7 +30,7 @@ export const alertEvents = table({
 
 export const alerts = table({
   name: 'alerts',
-  doc: 'Alerts as they stand, made from the events; can be made again from them at any time.',
+  doc: 'The current state of each alert, which a replay can rebuild from the events.',
   columns: {
     project: 'UInt64',
     iid: 'UInt64',
@@ -60,15 +60,15 @@ export const alerts = table({
     created_position: 'UInt64',
     created_item: 'UInt32',
     position: 'UInt64',
-    /** What a search looks through, in the case that it is compared in. */
+    /** The text that searches match, in lower case. */
     searched: "String MATERIALIZED lowerUTF8(concatWithSeparator('\\n', title, description, tool, service))",
   },
   engine: 'ReplacingMergeTree(position)',
-  // By number: what is old changes seldom, so that the versions of an alert are mostly among the newest rows.
+  // Old alerts seldom change, so the versions of an alert are mostly among the newest rows.
   orderBy: ['project', 'iid'],
-  // Every delivery whose alert is not in memory asks for the open one of its fingerprint.
+  // A delivery whose alert is not in memory reads the open alert of its fingerprint.
   indexes: ['INDEX by_fingerprint fingerprint TYPE bloom_filter(0.001) GRANULARITY 1'],
-  // Rows are read a few at a time, from anywhere.
+  // Queries read a few rows from anywhere in the table.
   settings: ['index_granularity = 1024'],
 });
 

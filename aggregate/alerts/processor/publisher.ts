@@ -11,24 +11,36 @@ const MESSAGES_MAX = 1000;
  */
 export class LogPublisher {
   readonly #batcher: Batcher<Message>;
-  /** Called when the log does not answer in time. */
-  onAway: (error: unknown) => void = () => {};
 
-  constructor(publish: (messages: readonly Message[]) => Promise<void>, waitMsMax: number) {
-    const onLate = () => {
-      const error = new ProductError('service_unreachable', 'the log does not answer; send it again later');
-      this.onAway(error);
-      return error;
-    };
+  /** `onLate` is called with the error when a batch is late. */
+  constructor(
+    publish: (messages: readonly Message[]) => Promise<void>,
+    waitMsMax: number,
+    onLate: (error: unknown) => void,
+  ) {
     this.#batcher = new Batcher<Message>(
       async (messages) => {
         await publish(messages);
         return [];
       },
-      { limits: [{ max: MESSAGES_MAX, of: () => 1 }], deadline: { ms: waitMsMax, onLate } },
+      {
+        limits: [{ max: MESSAGES_MAX, of: () => 1 }],
+        deadline: {
+          ms: waitMsMax,
+          onLate: () => {
+            const error = new ProductError(
+              'service_unreachable',
+              'the log does not answer; send it again later',
+            );
+            onLate(error);
+            return error;
+          },
+        },
+      },
     );
   }
 
+  /** Resolves when the message is durable in the log; throws `service_unreachable` when the log does not answer. */
   add(message: Message): Promise<void> {
     return this.#batcher.add(message);
   }

@@ -22,8 +22,6 @@ let engine: Pipeline;
 beforeAll(async () => {
   directory = temporaryDirectory();
   engine = await openEngine(directory.path);
-  // Makes the tables.
-  await engine.alerts();
 });
 afterAll(async () => {
   await engine.close();
