@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { type Group, groups } from './test/support/groups.ts';
@@ -6,10 +7,13 @@ import { leftOut } from './test/support/services/available.ts';
 /** Files that take minutes, in the order in which they begin: what is long must not be left for the end. */
 const LONG = [
   'test/exactness/',
+  'test/aggregate/metrics/equality',
   'test/distributed/',
+  'test/infra/ports/',
+  'test/serve/cli/',
+  'test/serve/identity/oauth/kill',
   'test/serve/alerts/',
   'test/aggregate/metrics/',
-  'test/ingest/sources/',
 ];
 
 class LongFirst extends BaseSequencer {
@@ -24,11 +28,20 @@ class LongFirst extends BaseSequencer {
 
 const exclude = leftOut();
 
-// Files that do not need the engine share a process.
 const project = (name: Group) => ({
   extends: true as const,
-  test: { name, include: [...groups[name]], exclude, isolate: name !== 'unit' },
+  test: {
+    name,
+    include: [...groups[name]],
+    exclude,
+    // Files that do not need the engine share a process.
+    isolate: name !== 'unit',
+    setupFiles: name === 'services' ? ['test/support/services/images-ready.ts'] : [],
+  },
 });
+
+/** The command line starts in less time where its compiled files are kept. */
+const NODE_COMPILE_CACHE = fileURLToPath(new URL('node_modules/.cache/node', import.meta.url));
 
 // chDB is one engine per process, so test files run in forked processes, never in threads.
 export default defineConfig({
@@ -37,8 +50,8 @@ export default defineConfig({
     maxWorkers: 2,
     projects: [project('unit'), project('integration'), project('services')],
     sequence: { sequencer: LongFirst },
-    env: { UV_THREADPOOL_SIZE: '16', TZ: 'UTC' },
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    env: { UV_THREADPOOL_SIZE: '16', TZ: 'UTC', NODE_COMPILE_CACHE },
+    testTimeout: 240_000,
+    hookTimeout: 240_000,
   },
 });

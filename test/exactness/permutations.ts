@@ -9,9 +9,9 @@ import { Random } from '../support/random.ts';
 import { recordedLines } from '../support/recordings.ts';
 import { byChain, cut, type Delivery, enveloped, mayTravelBare, shuffledDeliveries } from './deliveries.ts';
 
-const SEEDS = Number(process.env.SEEDS ?? 50);
+const SEEDS = Number(process.env.SEEDS ?? 16);
 /** Every so many seeds everything is sent; the others send one of its parts each. */
-const EVERYTHING_EVERY = 25;
+const EVERYTHING_EVERY = 16;
 
 const recorded = [...recordedLines('blocks'), ...recordedLines('runtime')];
 

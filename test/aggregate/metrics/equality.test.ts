@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { blocks, deadLetters, refusedFacts } from '../../../ingest/raw/tables.ts';
 import { type Input, type InputLine, readLines } from '../../reference/input.ts';
-import { ingestLines, openTestEngine, type TestEngine } from '../../support/engine.ts';
+import { emptyEngine, ingestLines, openTestEngine, type TestEngine } from '../../support/engine.ts';
 import { recordedLines } from '../../support/recordings.ts';
 import { type Row, servedRows } from '../../support/served.ts';
 import { metricCases } from './cases.ts';
@@ -26,18 +26,23 @@ const inputs: Record<string, readonly InputLine[]> = {
 const { INPUTS } = process.env;
 const chosen = Object.keys(inputs).filter((name) => INPUTS === undefined || INPUTS.split(',').includes(name));
 
+// One engine for all inputs: it is emptied after each.
+let opened: TestEngine;
+beforeAll(async () => {
+  opened = await openTestEngine();
+});
+afterAll(() => opened.close());
+
 describe.each(chosen)('%s', (name) => {
   const lines = inputs[name] as readonly InputLine[];
   const input: Input = readLines(lines);
-  let opened: TestEngine;
 
   beforeAll(async () => {
-    opened = await openTestEngine();
     const { engine } = opened;
     await engine.aggregator.pauseCompute(() => ingestLines(engine, lines));
     await engine.aggregator.waitUntilComputed();
   });
-  afterAll(() => opened.close());
+  afterAll(() => emptyEngine(opened.engine));
 
   it.each(metricCases)('$metric.record is what the slow reference says', async (metricCase) => {
     const rows = await servedRows(opened.engine, metricCase);
