@@ -13,7 +13,7 @@ const suites =
     ? import.meta.glob([
         '../aggregate/metrics/**/*.test.ts',
         '../aggregate/runner/*.test.ts',
-        '../ingest/load.test.ts',
+        '../ingest/{load,refused-input}.test.ts',
         '../ingest/log/dead-letters.test.ts',
       ])
     : import.meta.glob([

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
-import { raw, sql } from '../../infra/clickhouse/sql.ts';
-import { deadLetters } from '../../ingest/raw/tables.ts';
+import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import type { Table } from '../../infra/clickhouse/table.ts';
+import { blocks, deadLetters } from '../../ingest/raw/tables.ts';
 import { openPipeline, type Pipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { gate } from '../infra/ports/opened.ts';
@@ -48,6 +49,24 @@ export async function openIngesting(settings: Record<string, string> = {}): Prom
     },
   };
 }
+
+/** Rows of a statement over what was taken in. */
+export const rowsOf = <Row = Record<string, unknown>>(
+  { engine }: Ingesting,
+  statement: Sql,
+): Promise<Row[]> => engine.runtime.store.rows<Row>(statement);
+
+/** The rows of a chain's canonical blocks in one table, without what names one load of them. */
+export const canonicalRows = (ingesting: Ingesting, table: Table, chain: string, from = 0) =>
+  rowsOf(
+    ingesting,
+    sql`SELECT * EXCEPT (${raw(table === blocks ? 'rank, received_at, source' : 'rank')}) FROM ${table}
+      WHERE chain = ${chain} AND number >= ${from} AND rank IN (SELECT rank FROM ${blocks} FINAL WHERE chain = ${chain})
+      ORDER BY ${raw(table.orderBy.join(', '))}`,
+  );
+
+export const heightsOf = async (ingesting: Ingesting, chain: string): Promise<number[]> =>
+  (await canonicalRows(ingesting, blocks, chain)).map(({ number }) => number as number);
 
 function bytesOf(lines: readonly (string | object | Buffer)[]): Buffer {
   const end = Buffer.from('\n');
