@@ -30,7 +30,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   await serveConsole(app, accounts);
   await serveHome(app, sources, accounts);
   await serveOAuth(app, accounts);
-  await serveAlerts(app, pipeline, accounts);
+  await serveAlerts(app, { runtime, accounts, pipeline: await pipeline.alerts(), settings: config });
   await app.register(async (api) => {
     await api.register(cors, { origin: '*', methods: ['GET', 'HEAD'], exposedHeaders: EXPOSED });
     api.addHook('onRequest', (_request, reply, next) => {

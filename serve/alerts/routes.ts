@@ -1,55 +1,69 @@
 import type { FastifyInstance } from 'fastify';
-import type { Pipeline } from '../compose.ts';
 import { gitlabDialect } from '../http/dialects.ts';
 import { handleErrors } from '../http/errors.ts';
 import { publicUrl } from '../http/public-url.ts';
-import type { Accounts } from '../identity/accounts/accounts.ts';
-import { serveAlerts as serveAlertsApi } from './api/alerts.ts';
+import { serveAlertRoutes } from './api/alerts.ts';
 import { serveAnalytics } from './api/analytics.ts';
 import { Api } from './api/endpoint.ts';
 import { serveIncidents } from './api/incidents.ts';
 import { serveIntegrations } from './api/integrations.ts';
 import { serveProjects } from './api/projects.ts';
-import { serveHooks } from './api/webhooks.ts';
+import { serveWebhooks } from './api/webhooks.ts';
+import { type AlertDomain, type AlertDomainDependencies, openAlertDomain } from './domain.ts';
 import { serveIntake } from './intake/intake.ts';
-import { Heartbeat } from './integrations/heartbeat.ts';
-import { WebhookOutbox } from './notifications/webhook-outbox.ts';
 import { serveAlertPages } from './pages/routes.ts';
-import { followAlerts } from './projects/incidents.ts';
-import { openAlertServices } from './services.ts';
 
-/** A sample and its mapping come as texts inside JSON, where every quote takes two bytes. */
+/** A sample payload is a string inside JSON, where every quote takes two bytes. */
 const API_BODY_BYTES_MAX = 4 * 2 ** 20;
 
-/** Everything about alerts: the webhook receiver, the REST API and the pages. */
-export async function serveAlerts(app: FastifyInstance, engine: Pipeline, accounts: Accounts): Promise<void> {
-  const services = await openAlertServices(engine, accounts);
-  services.alerts.onFailure = (error) => app.log.error({ err: error }, 'alerts cannot be written for now');
-  services.alerts.onStored((shown) => {
-    followAlerts(services, shown).catch((error) =>
-      app.log.error({ err: error }, 'an incident was not kept up'),
-    );
+export interface AlertServing extends Omit<AlertDomainDependencies, 'publicUrl'> {
+  readonly settings: AlertDomainDependencies['settings'] & Parameters<typeof publicUrl>[1];
+}
+
+/** Serves the webhook receiver, the REST API and the pages of alerts, and starts their background work. */
+export async function serveAlerts(app: FastifyInstance, serving: AlertServing): Promise<void> {
+  const { runtime, accounts, pipeline, settings } = serving;
+  const url = () => publicUrl(app, settings);
+  const payloadSizes = { bytesMax: settings.ALERT_BODY_BYTES_MAX, depthMax: settings.ALERT_DEPTH_MAX };
+  const domain = openAlertDomain({ ...serving, publicUrl: url });
+  pipeline.onFailure = (error) => app.log.error({ err: error }, 'alert events cannot be written');
+  await startBackgroundWork(app, serving, domain);
+  await serveIntake(app, {
+    pipeline,
+    cache: domain.cache,
+    heartbeats: domain.heartbeats,
+    clock: runtime.clock,
+    bodyBytesMax: payloadSizes.bytesMax,
   });
-  const url = () => publicUrl(app, engine.config);
-  const notices = new WebhookOutbox(services, url);
-  await notices.start((error) => app.log.error({ err: error }, 'nobody is told of alerts for now'));
-  app.addHook('onClose', async () => notices.stop());
-  const heartbeat = new Heartbeat(services);
-  heartbeat.start((error) => app.log.error({ err: error }, 'heartbeats are not watched for now'));
-  app.addHook('onClose', async () => heartbeat.stop());
-  await serveIntake(app, services, heartbeat);
-  await serveAlertPages(app, services, url);
+  await serveAlertPages(app, { accounts, clock: runtime.clock, domain, payloadSizes, url });
   await app.register(async (scope) => {
     scope.addHook('onRoute', (route) => {
       route.bodyLimit = API_BODY_BYTES_MAX;
     });
     handleErrors(scope, gitlabDialect);
-    const api = new Api(scope, services);
-    serveProjects(api, services, url);
-    serveIntegrations(api, services, url);
-    serveAlertsApi(api, services, url);
-    serveIncidents(api, services);
-    serveHooks(api, services, url);
-    serveAnalytics(api, services);
+    const api = new Api(scope, accounts, domain.projects);
+    serveProjects(api, domain, url);
+    serveIntegrations(api, domain, { clock: runtime.clock, payloadSizes, url });
+    serveAlertRoutes(api, domain, url);
+    serveIncidents(api, domain);
+    serveWebhooks(api, domain);
+    serveAnalytics(api, domain, runtime.clock);
+  });
+}
+
+async function startBackgroundWork(
+  app: FastifyInstance,
+  { pipeline }: AlertServing,
+  { heartbeats, incidents, webhookOutbox }: AlertDomain,
+): Promise<void> {
+  const logFailure = (text: string) => (error: unknown) => app.log.error({ err: error }, text);
+  pipeline.onStored((events) => {
+    incidents.followAlerts(events).catch(logFailure('an incident was not updated'));
+  });
+  await webhookOutbox.start(logFailure('webhooks cannot be sent'));
+  heartbeats.start(logFailure('heartbeats cannot be checked'));
+  app.addHook('onClose', async () => {
+    webhookOutbox.stop();
+    heartbeats.stop();
   });
 }

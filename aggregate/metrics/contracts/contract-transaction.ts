@@ -8,7 +8,7 @@ import { type ContractFact, contractFacts } from './folds/contract-facts.ts';
 import { contractTransactions } from './folds/contract-transactions.ts';
 import { isKnownContract } from './known-contract.ts';
 
-/** The columns of both contract transactions and contract calls. */
+/** What the lists of contract transactions and of calls have in common. */
 export const transactionColumns = {
   relay_chain: name('relay chain'),
   chain: name('chain'),
@@ -37,6 +37,7 @@ export const transactionColumns = {
   error: text('error of a failed dispatch or revert, as JSON', { nullable: true }),
 } as const;
 
+/** Newest first. */
 export const newestFirst: readonly Ordering[] = [
   { column: 'block_number', descending: true },
   { column: 'extrinsic_index', descending: true },
@@ -46,8 +47,8 @@ export const newestFirst: readonly Ordering[] = [
 ];
 
 /**
- * Whether the target of an Ethereum transaction is a contract may become known later, from another block or a snapshot.
- * So the table also has plain transfers, and each query selects the rows of known contracts.
+ * Whether an Ethereum transaction calls a contract may only be known later, from another block or a snapshot. So
+ * the table holds plain transfers too, and what is a contract is decided when it is read.
  */
 export const contractTransaction = metric({
   record: 'ContractTransaction',
@@ -59,7 +60,7 @@ export const contractTransaction = metric({
     selector: 'Nullable(String)',
     num_events: 'UInt64',
     is_ethereum: 'UInt8',
-    // In order: target of any call; of a native call, created or emitter of an event; target of a native call.
+    // Called by any call; called natively, created or heard of; called natively.
     is_target: 'UInt8',
     is_contract: 'UInt8',
     is_contract_target: 'UInt8',
@@ -82,7 +83,7 @@ export const contractTransaction = metric({
       path: '/api/contract-transactions-search',
       summary: 'Contract transactions by address',
       relays: SERVED_RELAYS,
-      scopeParameters: [],
+      takes: [],
       dates: { column: 'timestamp', required: false },
       filters: {
         addresses: {
@@ -92,7 +93,7 @@ export const contractTransaction = metric({
             sql`(contract_address IN ${addresses} OR from_address IN ${addresses} OR to_address IN ${addresses})`,
         },
       },
-      isLimited: true,
+      listed: true,
     },
   ],
 });

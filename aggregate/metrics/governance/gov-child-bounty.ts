@@ -54,8 +54,8 @@ export const govChildBounty = metric({
       path: '/api/gov-child-bounties',
       summary: 'Child bounties',
       relays: SERVED_RELAYS,
-      scopeParameters: ['chain'],
-      isLimited: true,
+      takes: ['chain'],
+      listed: true,
       dates: { column: 'parent_bounty_start_date', required: false },
       filters: {
         parent_bounty_id: {

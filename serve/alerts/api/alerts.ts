@@ -1,20 +1,9 @@
 import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { ALERT_STATUSES, type Alert, SEVERITIES } from '../../../aggregate/alerts/model/alert.ts';
-import { alertOf, changeAlert } from '../projects/actions.ts';
-import { addNote, deleteNote, notesOf } from '../projects/notes.ts';
-import { usersById } from '../projects/projects.ts';
-import {
-  type AlertFilter,
-  countAlerts,
-  detailsOf,
-  historyOf,
-  listAlerts,
-  SORTS,
-  type Sort,
-} from '../projects/reading.ts';
+import type { AlertDomain } from '../domain.ts';
+import { type AlertFilter, SORTS, type Sort } from '../projects/alert-reader.ts';
 import type { Note } from '../projects/tables.ts';
-import type { AlertServices } from '../services.ts';
 import type { Api } from './endpoint.ts';
 import { alertJson, alertShape, timeText, userShape } from './shapes.ts';
 
@@ -62,21 +51,23 @@ const one = '/projects/:id/alerts/:alert_iid';
 const tag = 'Alerts' as const;
 const role = 'Developer' as const;
 
-export function serveAlerts(api: Api, services: AlertServices, url: () => string): void {
-  serveList(api, services, url);
-  serveOne(api, services, url);
-  serveHistory(api, services);
-  serveNotes(api, services);
+type AlertParts = Pick<AlertDomain, 'actions' | 'notes' | 'reader' | 'users'>;
+
+export function serveAlertRoutes(api: Api, domain: AlertParts, url: () => string): void {
+  serveList(api, domain, url);
+  serveOne(api, domain, url);
+  serveHistory(api, domain);
+  serveNotes(api, domain);
 }
 
-function serveList(api: Api, services: AlertServices, url: () => string): void {
+function serveList(api: Api, { reader, users: lookup }: AlertParts, url: () => string): void {
   api.add(
     {
       method: 'GET',
       path: '/projects/:id/alerts',
       tag,
       summary: 'Alerts of a project',
-      doc: 'Pages are told of in X-Total, X-Page, X-Per-Page, X-Next-Page and Link.',
+      doc: 'The headers X-Total, X-Total-Pages, X-Page, X-Per-Page, X-Next-Page and Link describe the pages.',
       role,
       query: filterSchema.extend(paging),
       answer: z.array(alertShape),
@@ -87,14 +78,11 @@ function serveList(api: Api, services: AlertServices, url: () => string): void {
       const project = Number(membership.project.id);
       const filter = filterOf(given);
       const [rows, { all: total }] = await Promise.all([
-        listAlerts(services, project, filter, order, { number, size }),
-        countAlerts(services, project, filter),
+        reader.list(project, filter, order, { number, size }),
+        reader.countByStatus(project, filter),
       ]);
-      tellPages(reply, `${url()}${request.url}`, { number, size, total });
-      const users = await usersById(
-        services,
-        rows.flatMap(({ assignees }) => assignees),
-      );
+      setPageHeaders(reply, `${url()}${request.url}`, { number, size, total });
+      const users = await lookup.byId(rows.flatMap(({ assignees }) => assignees));
       return rows.map((alert) => alertJson(alert, users, url()));
     },
   );
@@ -108,12 +96,12 @@ function serveList(api: Api, services: AlertServices, url: () => string): void {
       query: filterSchema,
       answer: z.record(z.enum(['all', 'open', ...ALERT_STATUSES]), z.int()),
     },
-    async ({ membership, query }) => countAlerts(services, Number(membership.project.id), filterOf(query)),
+    async ({ membership, query }) => reader.countByStatus(Number(membership.project.id), filterOf(query)),
   );
 }
 
-function serveOne(api: Api, services: AlertServices, url: () => string): void {
-  const shown = async (alert: Alert) => alertJson(alert, await usersById(services, alert.assignees), url());
+function serveOne(api: Api, { actions, reader, users }: AlertParts, url: () => string): void {
+  const shown = async (alert: Alert) => alertJson(alert, await users.byId(alert.assignees), url());
   api.add(
     {
       method: 'GET',
@@ -131,8 +119,8 @@ function serveOne(api: Api, services: AlertServices, url: () => string): void {
       }),
     },
     async ({ membership, params }) => {
-      const alert = await alertOf(services, membership.project.id, params.alert_iid);
-      const { payload, annotations } = await detailsOf(services, alert);
+      const alert = await reader.get(membership.project.id, params.alert_iid);
+      const { payload, annotations } = await reader.details(alert);
       return {
         ...(await shown(alert)),
         fingerprint: alert.fingerprint,
@@ -159,7 +147,7 @@ function serveOne(api: Api, services: AlertServices, url: () => string): void {
       answer: alertShape,
     },
     async ({ caller, membership, params, body }) => {
-      const changed = await changeAlert(services, membership.project.id, params.alert_iid, caller.user, {
+      const changed = await actions.change(membership.project.id, params.alert_iid, caller.user, {
         ...(body.status === undefined ? {} : { status: body.status }),
         ...(body.assignee_ids === undefined ? {} : { assignees: body.assignee_ids.map(String) }),
       });
@@ -168,7 +156,7 @@ function serveOne(api: Api, services: AlertServices, url: () => string): void {
   );
 }
 
-function serveHistory(api: Api, services: AlertServices): void {
+function serveHistory(api: Api, { reader }: AlertParts): void {
   api.add(
     {
       method: 'GET',
@@ -188,8 +176,8 @@ function serveHistory(api: Api, services: AlertServices): void {
       ),
     },
     async ({ membership, params }) => {
-      const alert = await alertOf(services, membership.project.id, params.alert_iid);
-      return (await historyOf(services, alert)).map(({ at, outcome, by, integration, change }) => ({
+      const alert = await reader.get(membership.project.id, params.alert_iid);
+      return (await reader.history(alert)).map(({ at, outcome, by, integration, change }) => ({
         at: timeText(at),
         outcome,
         user_id: by === '' ? null : Number(by),
@@ -207,12 +195,9 @@ const noteShape = z.object({
   created_at: z.iso.datetime(),
 });
 
-function serveNotes(api: Api, services: AlertServices): void {
+function serveNotes(api: Api, { notes: noteStore, reader, users: lookup }: AlertParts): void {
   const shown = async (notes: readonly Note[]) => {
-    const users = await usersById(
-      services,
-      notes.map(({ author_id }) => author_id),
-    );
+    const users = await lookup.byId(notes.map(({ author_id }) => author_id));
     return notes.map(({ id, body, author_id, created_ms }) => {
       const author = users.get(author_id);
       const { id: user = '', username = '', name = '' } = author ?? {};
@@ -235,8 +220,8 @@ function serveNotes(api: Api, services: AlertServices): void {
       answer: z.array(noteShape),
     },
     async ({ membership: { project }, params }) => {
-      await alertOf(services, project.id, params.alert_iid);
-      return shown(await notesOf(services, project.id, params.alert_iid));
+      await reader.get(project.id, params.alert_iid);
+      return shown(await noteStore.list(project.id, params.alert_iid));
     },
   );
   api.add(
@@ -252,10 +237,8 @@ function serveNotes(api: Api, services: AlertServices): void {
       status: 201,
     },
     async ({ caller, membership: { project }, params, body }) => {
-      await alertOf(services, project.id, params.alert_iid);
-      const [note] = await shown([
-        await addNote(services, project.id, params.alert_iid, caller.user, body.body),
-      ]);
+      await reader.get(project.id, params.alert_iid);
+      const [note] = await shown([await noteStore.add(project.id, params.alert_iid, caller.user, body.body)]);
       return note;
     },
   );
@@ -270,17 +253,17 @@ function serveNotes(api: Api, services: AlertServices): void {
       status: 204,
     },
     async ({ caller, membership: { project }, params }) =>
-      deleteNote(services, project.id, params.alert_iid, caller.user, params.note_id),
+      noteStore.delete(project.id, params.alert_iid, caller.user, params.note_id),
   );
 }
 
-interface Pages {
+interface PageOfTotal {
   readonly number: number;
   readonly size: number;
   readonly total: number;
 }
 
-function tellPages(reply: FastifyReply, url: string, { number, size, total }: Pages): void {
+function setPageHeaders(reply: FastifyReply, url: string, { number, size, total }: PageOfTotal): void {
   const last = Math.max(1, Math.ceil(total / size));
   const link = (page: number, rel: string) => {
     const to = new URL(url);

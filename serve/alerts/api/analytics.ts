@@ -1,6 +1,7 @@
 import { z } from 'zod';
-import { alertsByDay, flapping, type NoisyAlert, noisiest, type Range } from '../projects/analytics.ts';
-import type { AlertServices } from '../services.ts';
+import type { Clock } from '../../../infra/ports.ts';
+import type { AlertDomain } from '../domain.ts';
+import type { NoisyAlert, TimeRange } from '../projects/alert-analytics.ts';
 import type { Api } from './endpoint.ts';
 import { timeText } from './shapes.ts';
 
@@ -29,12 +30,11 @@ const number = z.number().nullable();
 const most = z.coerce.number().int().min(1).max(100).default(20);
 
 /** What a project's alerts say over time. */
-export function serveAnalytics(api: Api, services: AlertServices): void {
+export function serveAnalytics(api: Api, { analytics }: Pick<AlertDomain, 'analytics'>, clock: Clock): void {
   const tag = 'Alerts' as const;
   const role = 'Reporter' as const;
-  const rangeOf = ({ start_date, end_date }: z.output<typeof range>): Range => {
-    const until =
-      (end_date === undefined ? services.accounts.clock.now() : Date.parse(end_date) + DAY_MS - 1) + 1;
+  const rangeOf = ({ start_date, end_date }: z.output<typeof range>): TimeRange => {
+    const until = (end_date === undefined ? clock.now() : Date.parse(end_date) + DAY_MS - 1) + 1;
     return { from: start_date === undefined ? until - DAYS_DEFAULT * DAY_MS : Date.parse(start_date), until };
   };
   api.add(
@@ -59,7 +59,7 @@ export function serveAnalytics(api: Api, services: AlertServices): void {
         }),
       ),
     },
-    async ({ membership, query }) => alertsByDay(services, Number(membership.project.id), rangeOf(query)),
+    async ({ membership, query }) => analytics.byDay(Number(membership.project.id), rangeOf(query)),
   );
   api.add(
     {
@@ -72,7 +72,7 @@ export function serveAnalytics(api: Api, services: AlertServices): void {
       answer: z.array(noisyShape),
     },
     async ({ membership, query }) =>
-      (await noisiest(services, Number(membership.project.id), rangeOf(query), query.limit)).map(noisyJson),
+      (await analytics.noisiest(Number(membership.project.id), rangeOf(query), query.limit)).map(noisyJson),
   );
   api.add(
     {
@@ -89,7 +89,7 @@ export function serveAnalytics(api: Api, services: AlertServices): void {
     },
     async ({ membership, query }) => {
       const project = Number(membership.project.id);
-      return (await flapping(services, project, rangeOf(query), query.least, query.limit)).map(noisyJson);
+      return (await analytics.flapping(project, rangeOf(query), query.least, query.limit)).map(noisyJson);
     },
   );
 }

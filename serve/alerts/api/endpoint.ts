@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { HttpError } from '../../http/errors.ts';
+import type { Accounts } from '../../identity/accounts/accounts.ts';
 import { type Principal, principalOf, requireScope } from '../../identity/accounts/principal.ts';
-import { type Membership, membershipOf, type ProjectRole, requireRole } from '../projects/access.ts';
-import type { AlertServices } from '../services.ts';
+import { type Membership, type ProjectRole, requireRole } from '../projects/access.ts';
+import type { Projects } from '../projects/projects.ts';
 
 const METHODS = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } as const;
 
@@ -41,11 +42,13 @@ type Nothing = typeof NOTHING;
 /** Registers endpoints under `/api/v4` with the same order of checks for all: caller, project, role, parameters. */
 export class Api {
   readonly #app: FastifyInstance;
-  readonly #desk: AlertServices;
+  readonly #accounts: Accounts;
+  readonly #projects: Projects;
 
-  constructor(app: FastifyInstance, services: AlertServices) {
+  constructor(app: FastifyInstance, accounts: Accounts, projects: Projects) {
     this.#app = app;
-    this.#desk = services;
+    this.#accounts = accounts;
+    this.#projects = projects;
   }
 
   add<
@@ -60,11 +63,11 @@ export class Api {
     this.#app[METHODS[method]](`/api/v4${path}`, {
       schema: openApi(endpoint as never),
       handler: async (request, reply) => {
-        const caller = await principalOf(this.#desk.accounts, request);
+        const caller = await principalOf(this.#accounts, request);
         requireScope(caller, 'api');
         const given = request.params as Record<string, string>;
         const membership =
-          role === null ? NOWHERE : await membershipOf(this.#desk, given.id ?? '', caller.user);
+          role === null ? NOWHERE : await this.#projects.membershipOf(given.id ?? '', caller.user);
         if (role !== null) requireRole(membership, role);
         const answer = await handle({
           caller,

@@ -1,13 +1,14 @@
 import { z } from 'zod';
-import { alertOf } from '../projects/actions.ts';
-import { changeIncident, incidentOf, incidentsOf, openIncident } from '../projects/incidents.ts';
-import type { AlertServices } from '../services.ts';
+import type { AlertDomain } from '../domain.ts';
 import type { Api } from './endpoint.ts';
 import { incidentJson, incidentShape } from './shapes.ts';
 
 const iid = z.object({ incident_iid: z.coerce.number().int().min(1) });
 
-export function serveIncidents(api: Api, services: AlertServices): void {
+export function serveIncidents(
+  api: Api,
+  { incidents, reader }: Pick<AlertDomain, 'incidents' | 'reader'>,
+): void {
   const tag = 'Alerts' as const;
   api.add(
     {
@@ -21,8 +22,8 @@ export function serveIncidents(api: Api, services: AlertServices): void {
       status: 201,
     },
     async ({ caller, membership: { project }, params }) => {
-      const alert = await alertOf(services, project.id, params.alert_iid);
-      return incidentJson(await openIncident(services, project.id, alert, caller.user));
+      const alert = await reader.get(project.id, params.alert_iid);
+      return incidentJson(await incidents.createFrom(project.id, alert, caller.user));
     },
   );
   api.add(
@@ -34,7 +35,7 @@ export function serveIncidents(api: Api, services: AlertServices): void {
       role: 'Reporter',
       answer: z.array(incidentShape),
     },
-    async ({ membership }) => (await incidentsOf(services, membership.project.id)).map(incidentJson),
+    async ({ membership }) => (await incidents.list(membership.project.id)).map(incidentJson),
   );
   api.add(
     {
@@ -47,7 +48,7 @@ export function serveIncidents(api: Api, services: AlertServices): void {
       answer: incidentShape,
     },
     async ({ membership, params }) =>
-      incidentJson(await incidentOf(services, membership.project.id, params.incident_iid)),
+      incidentJson(await incidents.get(membership.project.id, params.incident_iid)),
   );
   api.add(
     {
@@ -67,7 +68,7 @@ export function serveIncidents(api: Api, services: AlertServices): void {
     },
     async ({ caller, membership, params, body: { title, description, state_event } }) =>
       incidentJson(
-        await changeIncident(services, membership.project.id, params.incident_iid, caller.user, {
+        await incidents.change(membership.project.id, params.incident_iid, caller.user, {
           ...(title === undefined ? {} : { title }),
           ...(description === undefined ? {} : { description }),
           ...(state_event === undefined ? {} : { isClosed: state_event === 'close' }),

@@ -1,19 +1,10 @@
 import { z } from 'zod';
-import {
-  changeIntegration,
-  createIntegration,
-  deleteIntegration,
-  endOldKey,
-  type IntegrationChanges,
-  integrationOf,
-  integrationsOf,
-  resetKey,
-  rotateKey,
-  sampleFields,
-  type WithKey,
-} from '../integrations/integrations.ts';
-import { sendTest } from '../integrations/test-alert.ts';
-import type { AlertServices } from '../services.ts';
+import type { Clock } from '../../../infra/ports.ts';
+import type { AlertDomain } from '../domain.ts';
+import type { IntegrationChanges, IntegrationWithKey } from '../integrations/integrations.ts';
+import { type PayloadSizes, sampleFields } from '../integrations/samples.ts';
+import { API_TYPE_NAMES, OFFERED_TYPES } from '../integrations/types.ts';
+import type { Integration } from '../projects/tables.ts';
 import type { Api } from './endpoint.ts';
 import {
   integrationJson,
@@ -21,7 +12,6 @@ import {
   keyedIntegrationShape,
   mappingOf,
   mappingSchema,
-  TYPE_NAMES,
 } from './shapes.ts';
 
 const fields = {
@@ -52,12 +42,22 @@ function changesOf(body: z.output<typeof changesSchema>): IntegrationChanges {
   };
 }
 
-export function serveIntegrations(api: Api, services: AlertServices, url: () => string): void {
+type IntegrationParts = Pick<AlertDomain, 'integrations' | 'testAlerts'>;
+
+interface IntegrationApiOptions {
+  readonly clock: Clock;
+  readonly payloadSizes: PayloadSizes;
+  readonly url: () => string;
+}
+
+export function serveIntegrations(api: Api, domain: IntegrationParts, options: IntegrationApiOptions): void {
+  const { integrations } = domain;
+  const { clock, payloadSizes, url } = options;
   const tag = 'Alert integrations' as const;
   const role = 'Maintainer' as const;
-  const now = () => services.engine.runtime.clock.now();
-  const keyed = ({ integration, key }: WithKey) => ({
-    ...integrationJson(integration, url(), now()),
+  const json = (integration: Integration) => integrationJson(integration, url(), clock.now());
+  const withKey = ({ integration, key }: IntegrationWithKey) => ({
+    ...json(integration),
     authorization_key: key,
   });
   api.add(
@@ -69,8 +69,7 @@ export function serveIntegrations(api: Api, services: AlertServices, url: () => 
       role,
       answer: z.array(integrationShape),
     },
-    async ({ membership }) =>
-      (await integrationsOf(services, membership.project.id)).map((of) => integrationJson(of, url(), now())),
+    async ({ membership }) => (await integrations.list(membership.project.id)).map(json),
   );
   api.add(
     {
@@ -80,26 +79,19 @@ export function serveIntegrations(api: Api, services: AlertServices, url: () => 
       summary: 'Make an integration',
       doc: 'The answer is the only place that shows its key.',
       role,
-      body: changesSchema.extend({ type: z.enum(['HTTP', 'PROMETHEUS', 'ONCALL']) }),
+      body: changesSchema.extend({ type: z.enum(API_TYPE_NAMES) }),
       answer: keyedIntegrationShape,
       status: 201,
     },
-    async ({ membership, body: { type: named, ...body } }) => {
-      const [type] = Object.entries(TYPE_NAMES).find(([, name]) => name === named) ?? ['http'];
-      return keyed(
-        await createIntegration(
-          services,
-          membership.project,
-          type as keyof typeof TYPE_NAMES,
-          changesOf(body),
-        ),
-      );
+    async ({ membership, body: { type: apiName, ...body } }) => {
+      const type = OFFERED_TYPES.find((offered) => offered.apiName === apiName);
+      if (type === undefined) throw new Error(`no integration type ${apiName}`);
+      return withKey(await integrations.create(membership.project, type, changesOf(body)));
     },
   );
   api.add(
     { method: 'GET', path: one, tag, summary: 'One integration', role, params, answer: integrationShape },
-    async ({ membership, params }) =>
-      integrationJson(await integrationOf(services, membership.project, params.integration_id), url(), now()),
+    async ({ membership, params }) => json(await integrations.get(membership.project, params.integration_id)),
   );
   api.add(
     {
@@ -114,23 +106,23 @@ export function serveIntegrations(api: Api, services: AlertServices, url: () => 
     },
     async ({ membership, params, body }) => {
       const { integration_id } = params;
-      const changed = await changeIntegration(services, membership.project, integration_id, changesOf(body));
-      return integrationJson(changed, url(), now());
+      const changed = await integrations.change(membership.project, integration_id, changesOf(body));
+      return json(changed);
     },
   );
   api.add(
     { method: 'DELETE', path: one, tag, summary: 'Delete an integration', role, params, status: 204 },
-    async ({ membership, params }) => deleteIntegration(services, membership.project, params.integration_id),
+    async ({ membership, params }) => integrations.delete(membership.project, params.integration_id),
   );
-  serveKeys(api, services, keyed, (of) => integrationJson(of, url(), now()));
-  serveSamples(api, services);
+  serveKeys(api, integrations, withKey, json);
+  serveSamples(api, domain, payloadSizes);
 }
 
 function serveKeys(
   api: Api,
-  services: AlertServices,
-  keyed: (of: WithKey) => object,
-  shown: (of: WithKey['integration']) => object,
+  integrations: AlertDomain['integrations'],
+  withKey: (of: IntegrationWithKey) => object,
+  json: (of: Integration) => object,
 ): void {
   const tag = 'Alert integrations' as const;
   const role = 'Maintainer' as const;
@@ -145,7 +137,7 @@ function serveKeys(
       answer: keyedIntegrationShape,
     },
     async ({ membership, params }) =>
-      keyed(await resetKey(services, membership.project, params.integration_id)),
+      withKey(await integrations.resetKey(membership.project, params.integration_id)),
   );
   api.add(
     {
@@ -159,7 +151,7 @@ function serveKeys(
       answer: keyedIntegrationShape,
     },
     async ({ membership, params, body }) =>
-      keyed(await rotateKey(services, membership.project, params.integration_id, body.hours)),
+      withKey(await integrations.rotateKey(membership.project, params.integration_id, body.hours)),
   );
   api.add(
     {
@@ -172,11 +164,11 @@ function serveKeys(
       answer: integrationShape,
     },
     async ({ membership, params }) =>
-      shown(await endOldKey(services, membership.project, params.integration_id)),
+      json(await integrations.revokeOldKey(membership.project, params.integration_id)),
   );
 }
 
-function serveSamples(api: Api, services: AlertServices): void {
+function serveSamples(api: Api, { testAlerts }: IntegrationParts, payloadSizes: PayloadSizes): void {
   const tag = 'Alert integrations' as const;
   api.add(
     {
@@ -194,7 +186,7 @@ function serveSamples(api: Api, services: AlertServices): void {
         }),
       ),
     },
-    async ({ body }) => sampleFields(services, body.payload_example),
+    async ({ body }) => sampleFields(body.payload_example, payloadSizes),
   );
   api.add(
     {
@@ -209,7 +201,7 @@ function serveSamples(api: Api, services: AlertServices): void {
       answer: z.array(z.object({ iid: z.int(), title: z.string() })),
     },
     async ({ membership, params, body }) => {
-      const { created } = await sendTest(services, membership.project, params.integration_id, body.payload);
+      const { created } = await testAlerts.send(membership.project, params.integration_id, body.payload);
       return created;
     },
   );

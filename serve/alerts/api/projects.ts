@@ -1,15 +1,6 @@
 import { z } from 'zod';
+import type { AlertDomain } from '../domain.ts';
 import { PROJECT_ROLES, requireRole } from '../projects/access.ts';
-import {
-  changeProject,
-  createProject,
-  deleteProject,
-  membersOf,
-  projectsOf,
-  setMember,
-  userNamed,
-} from '../projects/projects.ts';
-import type { AlertServices } from '../services.ts';
 import type { Api } from './endpoint.ts';
 import { memberJson, memberShape, projectJson, projectShape } from './shapes.ts';
 
@@ -30,7 +21,10 @@ const changesOf = ({ creates_incidents, closes_incidents, ...rest }: Record<stri
   ...(closes_incidents === undefined ? {} : { closes_incidents: closes_incidents as boolean }),
 });
 
-export function serveProjects(api: Api, services: AlertServices, url: () => string): void {
+type ProjectParts = Pick<AlertDomain, 'projects' | 'members' | 'users'>;
+
+export function serveProjects(api: Api, domain: ProjectParts, url: () => string): void {
+  const { projects } = domain;
   const tag = 'Projects' as const;
   api.add(
     {
@@ -41,7 +35,7 @@ export function serveProjects(api: Api, services: AlertServices, url: () => stri
       role: null,
       answer: z.array(projectShape),
     },
-    async ({ caller }) => (await projectsOf(services, caller.user)).map((of) => projectJson(of, url())),
+    async ({ caller }) => (await projects.ofUser(caller.user)).map((of) => projectJson(of, url())),
   );
   api.add(
     {
@@ -55,7 +49,7 @@ export function serveProjects(api: Api, services: AlertServices, url: () => stri
       status: 201,
     },
     async ({ caller, body }) => {
-      const project = await createProject(services, caller.user, changesOf(body));
+      const project = await projects.create(caller.user, changesOf(body));
       return projectJson({ project, level: PROJECT_ROLES.Owner }, url());
     },
   );
@@ -84,20 +78,18 @@ export function serveProjects(api: Api, services: AlertServices, url: () => stri
     async ({ membership, body }) => {
       const { level, project } = membership;
       if (body.plan !== undefined && body.plan !== project.plan) requireRole(membership, 'Owner');
-      return projectJson(
-        { project: await changeProject(services, project.id, changesOf(body)), level },
-        url(),
-      );
+      return projectJson({ project: await projects.change(project.id, changesOf(body)), level }, url());
     },
   );
   api.add(
     { method: 'DELETE', path: '/projects/:id', tag, summary: 'Delete a project', role: 'Owner', status: 204 },
-    async ({ membership }) => deleteProject(services, membership.project.id),
+    async ({ membership }) => projects.delete(membership.project.id),
   );
-  serveMembers(api, services);
+  serveMembers(api, domain);
 }
 
-function serveMembers(api: Api, services: AlertServices): void {
+function serveMembers(api: Api, domain: ProjectParts): void {
+  const { members, users } = domain;
   const tag = 'Projects' as const;
   api.add(
     {
@@ -108,7 +100,7 @@ function serveMembers(api: Api, services: AlertServices): void {
       role: 'Guest',
       answer: z.array(memberShape),
     },
-    async ({ membership }) => (await membersOf(services, membership.project.id)).map(memberJson),
+    async ({ membership }) => (await members.list(membership.project.id)).map(memberJson),
   );
   api.add(
     {
@@ -127,15 +119,15 @@ function serveMembers(api: Api, services: AlertServices): void {
       status: 201,
     },
     async ({ membership, body }) => {
-      const user = await userNamed(services, body.user_id ?? body.username ?? '');
-      const member = await setMember(services, membership, user, body.access_level, 'add');
+      const user = await users.get(body.user_id ?? body.username ?? '');
+      const member = await members.setLevel(membership, user, body.access_level, 'add');
       return memberJson({ user, level: member.access_level, since: member.created_ms });
     },
   );
-  serveMember(api, services);
+  serveMember(api, domain);
 }
 
-function serveMember(api: Api, services: AlertServices): void {
+function serveMember(api: Api, { members, users }: ProjectParts): void {
   const tag = 'Projects' as const;
   const params = z.object({ user_id: z.coerce.number().int() });
   api.add(
@@ -150,9 +142,8 @@ function serveMember(api: Api, services: AlertServices): void {
       answer: memberShape,
     },
     async ({ membership, params, body }) => {
-      const user = await userNamed(services, params.user_id);
-      const { access_level, created_ms } = await setMember(
-        services,
+      const user = await users.get(params.user_id);
+      const { access_level, created_ms } = await members.setLevel(
         membership,
         user,
         body.access_level,
@@ -173,9 +164,9 @@ function serveMember(api: Api, services: AlertServices): void {
       status: 204,
     },
     async ({ caller, membership, params }) => {
-      const user = await userNamed(services, params.user_id);
+      const user = await users.get(params.user_id);
       if (user.id !== caller.user.id) requireRole(membership, 'Maintainer');
-      await setMember(services, membership, user, 0, 'remove');
+      await members.setLevel(membership, user, 0, 'remove');
     },
   );
 }

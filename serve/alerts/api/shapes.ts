@@ -2,9 +2,9 @@ import { z } from 'zod';
 import { ALERT_STATUSES, type Alert, SEVERITIES } from '../../../aggregate/alerts/model/alert.ts';
 import { MAPPED_FIELDS, type Mapping } from '../../../aggregate/alerts/model/mapping.ts';
 import type { User } from '../../identity/accounts/tables.ts';
-import { addressOf } from '../intake/intake.ts';
+import { API_TYPE_NAMES, typeOf, webhookPathOf } from '../integrations/types.ts';
 import { type Membership, roleOf } from '../projects/access.ts';
-import type { MemberOf } from '../projects/projects.ts';
+import type { ProjectMember } from '../projects/members.ts';
 import type { Incident, Integration } from '../projects/tables.ts';
 
 // The values of the REST API: for each a schema, which documents it, and the function that makes it.
@@ -47,7 +47,7 @@ export const memberShape = z.object({
   role: z.string(),
   created_at: moment,
 });
-export const memberJson = ({ user, level, since }: MemberOf) => ({
+export const memberJson = ({ user, level, since }: ProjectMember) => ({
   ...userJson(user),
   access_level: level,
   role: roleOf(level),
@@ -75,11 +75,9 @@ const mappingJson = (text: string) =>
     ? []
     : Object.entries(JSON.parse(text) as Mapping).map(([field_name, path]) => ({ field_name, path }));
 
-export const TYPE_NAMES = { http: 'HTTP', prometheus: 'PROMETHEUS', oncall: 'ONCALL' } as const;
-
 export const integrationShape = z.object({
   id: z.string(),
-  type: z.enum(['HTTP', 'PROMETHEUS', 'ONCALL']),
+  type: z.enum(API_TYPE_NAMES),
   name: z.string(),
   active: z.boolean(),
   url: z.string().describe('where alerts are sent to'),
@@ -98,10 +96,10 @@ export const keyedIntegrationShape = integrationShape.extend({
 export function integrationJson(integration: Integration, url: string, now: number) {
   return {
     id: integration.id,
-    type: TYPE_NAMES[integration.type as keyof typeof TYPE_NAMES],
+    type: typeOf(integration).apiName,
     name: integration.name,
     active: integration.is_active,
-    url: `${url}${addressOf(integration.type === 'prometheus' ? 'prometheus' : 'http', integration.id)}`,
+    url: `${url}${webhookPathOf(integration)}`,
     api_url: integration.api_url || null,
     payload_example: integration.sample || null,
     payload_attribute_mappings: mappingJson(integration.mapping),

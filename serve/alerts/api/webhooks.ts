@@ -1,16 +1,9 @@
 import { z } from 'zod';
-import { type OutboxProgress, outboxProgressOf } from '../notifications/webhook-outbox.ts';
-import { type DeliveryAttempt, deliveriesOf, sendTestWebhook } from '../notifications/webhook-sender.ts';
-import {
-  changeHook,
-  createHook,
-  deleteHook,
-  HOOK_EVENTS,
-  hookOf,
-  hooksOf,
-} from '../notifications/webhooks.ts';
-import type { Hook } from '../projects/tables.ts';
-import type { AlertServices } from '../services.ts';
+import type { AlertDomain } from '../domain.ts';
+import type { TargetProgress } from '../notifications/webhook-progress.ts';
+import type { DeliveryAttempt } from '../notifications/webhook-sender.ts';
+import { WEBHOOK_EVENTS } from '../notifications/webhooks.ts';
+import type { Webhook } from '../projects/tables.ts';
 import type { Api } from './endpoint.ts';
 import { timeText } from './shapes.ts';
 
@@ -18,7 +11,7 @@ const shape = z.object({
   id: z.string(),
   name: z.string(),
   url: z.string(),
-  events: z.array(z.enum(HOOK_EVENTS)),
+  events: z.array(z.enum(WEBHOOK_EVENTS)),
   active: z.boolean(),
   created_at: z.iso.datetime(),
   last_told_at: z.iso.datetime().nullable(),
@@ -29,7 +22,7 @@ const shape = z.object({
 const fields = {
   name: z.string().max(255).optional(),
   url: z.string().max(2000).optional(),
-  events: z.array(z.enum(HOOK_EVENTS)).optional(),
+  events: z.array(z.enum(WEBHOOK_EVENTS)).optional(),
   active: z.boolean().optional(),
 };
 
@@ -43,12 +36,13 @@ const role = 'Maintainer' as const;
 const one = '/projects/:id/hooks/:hook_id';
 const params = z.object({ hook_id: z.string() });
 
+type WebhookParts = Pick<AlertDomain, 'webhooks' | 'webhookProgress' | 'webhookSender'>;
+
 /** Signed outgoing webhooks. */
-export function serveHooks(api: Api, services: AlertServices, url: () => string): void {
-  const shown = async (hook: Hook) => {
-    const [progress] = await outboxProgressOf(services, Number(hook.project_id), hook.id);
-    return hookJson(hook, progress);
-  };
+export function serveWebhooks(api: Api, domain: WebhookParts): void {
+  const { webhooks, webhookProgress } = domain;
+  const json = async (webhook: Webhook) =>
+    webhookJson(webhook, await webhookProgress.get(Number(webhook.project_id), webhook.id));
   api.add(
     {
       method: 'GET',
@@ -58,7 +52,7 @@ export function serveHooks(api: Api, services: AlertServices, url: () => string)
       role,
       answer: z.array(shape),
     },
-    async ({ membership }) => Promise.all((await hooksOf(services, membership.project.id)).map(shown)),
+    async ({ membership }) => Promise.all((await webhooks.list(membership.project.id)).map(json)),
   );
   api.add(
     {
@@ -73,13 +67,13 @@ export function serveHooks(api: Api, services: AlertServices, url: () => string)
       status: 201,
     },
     async ({ membership, body }) => {
-      const { hook, secret } = await createHook(services, membership.project, changesOf(body));
-      return { ...(await shown(hook)), secret };
+      const { webhook, secret } = await webhooks.create(membership.project, changesOf(body));
+      return { ...(await json(webhook)), secret };
     },
   );
   api.add(
     { method: 'GET', path: one, tag, summary: 'One outgoing webhook', role, params, answer: shape },
-    async ({ membership, params }) => shown(await hookOf(services, membership.project, params.hook_id)),
+    async ({ membership, params }) => json(await webhooks.get(membership.project, params.hook_id)),
   );
   api.add(
     {
@@ -93,22 +87,22 @@ export function serveHooks(api: Api, services: AlertServices, url: () => string)
       answer: shape,
     },
     async ({ membership, params, body }) =>
-      shown(await changeHook(services, membership.project, params.hook_id, changesOf(body))),
+      json(await webhooks.change(membership.project, params.hook_id, changesOf(body))),
   );
   api.add(
     { method: 'DELETE', path: one, tag, summary: 'Delete an outgoing webhook', role, params, status: 204 },
-    async ({ membership, params }) => deleteHook(services, membership.project, params.hook_id),
+    async ({ membership, params }) => webhooks.delete(membership.project, params.hook_id),
   );
-  serveDeliveries(api, services, url);
+  serveDeliveries(api, domain);
 }
 
-const toldShape = {
+const attemptShape = {
   status: z.int().nullable().describe('of the answer; null when there was none'),
   fault: z.string().nullable().describe('null when it was taken'),
   milliseconds: z.int(),
 };
 
-function serveDeliveries(api: Api, services: AlertServices, url: () => string): void {
+function serveDeliveries(api: Api, { webhooks, webhookSender }: WebhookParts): void {
   api.add(
     {
       method: 'POST',
@@ -118,15 +112,11 @@ function serveDeliveries(api: Api, services: AlertServices, url: () => string): 
       doc: 'The event is `test`, the alert an example. The answer tells how it went.',
       role,
       params,
-      answer: z.object(toldShape),
+      answer: z.object(attemptShape),
     },
     async ({ membership, params }) => {
-      const { status, fault, milliseconds } = await sendTestWebhook(
-        services,
-        url(),
-        membership.project,
-        params.hook_id,
-      );
+      const webhook = await webhooks.get(membership.project, params.hook_id);
+      const { status, fault, milliseconds } = await webhookSender.sendTest(webhook);
       return { status: status || null, fault: fault || null, milliseconds };
     },
   );
@@ -144,15 +134,15 @@ function serveDeliveries(api: Api, services: AlertServices, url: () => string): 
         z.object({
           id: z.string().describe('equal for attempts to tell the same'),
           at: z.iso.datetime(),
-          event: z.enum([...HOOK_EVENTS, 'test']),
+          event: z.enum([...WEBHOOK_EVENTS, 'test']),
           alert_iid: z.int().nullable(),
-          ...toldShape,
+          ...attemptShape,
         }),
       ),
     },
     async ({ membership, params, query }) => {
-      const hook = await hookOf(services, membership.project, params.hook_id);
-      return (await deliveriesOf(services, hook.id, query.limit)).map(deliveryJson);
+      const { id } = await webhooks.get(membership.project, params.hook_id);
+      return (await webhookSender.attempts(id, query.limit)).map(deliveryJson);
     },
   );
 }
@@ -167,13 +157,13 @@ const deliveryJson = ({ delivery, at, event, iid, status, fault, milliseconds }:
   milliseconds,
 });
 
-const hookJson = (hook: Hook, progress: OutboxProgress | undefined) => ({
-  id: hook.id,
-  name: hook.name,
-  url: hook.url,
-  events: hook.events,
-  active: hook.is_active,
-  created_at: timeText(hook.created_ms),
+const webhookJson = (webhook: Webhook, progress: TargetProgress | undefined) => ({
+  id: webhook.id,
+  name: webhook.name,
+  url: webhook.url,
+  events: webhook.events,
+  active: webhook.is_active,
+  created_at: timeText(webhook.created_ms),
   last_told_at: progress && progress.status > 0 ? timeText(progress.at) : null,
   last_status: progress?.status || null,
   last_fault: progress?.fault || null,

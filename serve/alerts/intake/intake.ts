@@ -2,24 +2,24 @@ import { timingSafeEqual } from 'node:crypto';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import { BodyError } from '../../../aggregate/alerts/formats/delivery.ts';
 import { Memo } from '../../../aggregate/alerts/formats/memo.ts';
+import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { EventResult } from '../../../aggregate/alerts/processor/result-channel.ts';
+import type { Clock } from '../../../infra/ports.ts';
 import { intakeDialect } from '../../http/dialects.ts';
 import { type Dialect, HttpError, handleErrors, RETRY_SOON } from '../../http/errors.ts';
 import { hashSecret } from '../../identity/accounts/secrets.ts';
-import type { Heartbeat } from '../integrations/heartbeat.ts';
-import { type CachedIntegration, NO_KEYS } from '../integrations/integration-cache.ts';
-import type { AlertServices } from '../services.ts';
+import type { Heartbeats } from '../integrations/heartbeats.ts';
+import { type CachedIntegration, type IntegrationCache, NO_KEYS } from '../integrations/integration-cache.ts';
+import type { IntakeEndpoint } from '../integrations/integration-type.ts';
+import { INTEGRATION_TYPES } from '../integrations/types.ts';
+import { deliveryOf } from './delivery.ts';
 
-export type IntegrationEndpoint = 'http' | 'prometheus';
-
-/** Where an integration takes alerts in; both addresses take both formats. */
-export const ENDPOINT_PATHS: Readonly<Record<IntegrationEndpoint, string>> = {
-  http: '/alerts/:endpoint/notify.json',
-  prometheus: '/alerts/:endpoint/prometheus/alerts/notify.json',
-};
-
-export function addressOf(door: IntegrationEndpoint, endpoint: string): string {
-  return ENDPOINT_PATHS[door].replace(':endpoint', endpoint);
+export interface IntakeDependencies {
+  readonly pipeline: AlertPipeline;
+  readonly cache: IntegrationCache;
+  readonly heartbeats: Heartbeats;
+  readonly clock: Clock;
+  readonly bodyBytesMax: number;
 }
 
 interface IntakeRequest {
@@ -29,33 +29,29 @@ interface IntakeRequest {
 const entries = new WeakMap<FastifyRequest, CachedIntegration>();
 
 /**
- * The webhook receiver. A request passes one check after the other: method and content type, credentials, whether
- * the integration is active, load, size, JSON, shape. Senders give up on every 4xx and follow redirects into the
- * void, so load is shed with 503 only.
+ * The webhook receiver. A request passes these checks in order: method and content type, credentials, whether the
+ * integration is active, load, size, JSON, format. Senders do not retry after a 4xx response and do not follow
+ * redirects, so load is shed with 503 only.
  */
-export async function serveIntake(
-  app: FastifyInstance,
-  services: AlertServices,
-  heartbeat: Heartbeat,
-): Promise<void> {
-  const { ALERT_BODY_BYTES_MAX: bodyLimit } = services.engine.config;
+export async function serveIntake(app: FastifyInstance, dependencies: IntakeDependencies): Promise<void> {
+  const { pipeline, heartbeats, bodyBytesMax: bodyLimit } = dependencies;
   await app.register(async (intake) => {
     intake.removeAllContentTypeParsers();
     intake.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit }, (_request, body, done) =>
       done(null, body),
     );
     handleErrors(intake, dialectOf(bodyLimit));
-    for (const door of ['http', 'prometheus'] as const) {
-      for (const url of [ENDPOINT_PATHS[door], ENDPOINT_PATHS[door].replace('.json', '')]) {
+    for (const { endpoint } of INTEGRATION_TYPES) {
+      for (const url of [endpoint.path, endpoint.path.replace('.json', '')]) {
         intake.post<IntakeRequest>(url, {
-          schema: url.endsWith('.json') ? OPEN_API[door] : { hide: true },
-          onRequest: (request) => admit(services, request),
+          schema: url.endsWith('.json') ? described(endpoint) : { hide: true },
+          onRequest: (request) => admit(dependencies, request),
           handler: async (request, reply) => {
             const entry = entries.get(request) as CachedIntegration;
             const key = request.headers['idempotency-key'];
             const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
-            const { created } = await receive(services, entry, door, body, key);
-            heartbeat.heard(entry);
+            const { created } = await receive(pipeline, entry, endpoint, body, key);
+            heartbeats.heard(entry);
             return reply.type('application/json; charset=utf-8').send(JSON.stringify(created));
           },
         });
@@ -72,45 +68,44 @@ export async function serveIntake(
   });
 }
 
-/** Takes one body in through an integration; what it did is durable when this returns. */
+/** Receives one body through an integration. Its result is durable when this returns. */
 export async function receive(
-  { alerts }: AlertServices,
+  pipeline: AlertPipeline,
   { integration, mapping, isPremium }: CachedIntegration,
-  door: IntegrationEndpoint,
+  endpoint: IntakeEndpoint,
   body: Buffer,
   idempotencyKey: string | string[] | undefined,
 ): Promise<EventResult> {
-  const head = {
-    project: Number(integration.project_id),
-    integration: integration.id,
-    endpoint: door,
+  const head = deliveryOf(integration, endpoint, {
     mapping,
     groups_by_payload: isPremium,
     idempotency_key: String(idempotencyKey ?? '').trim(),
-  };
-  const read = alerts.parse(head, body);
-  // Asked again, since many may have been admitted at the same time.
-  if (alerts.isOverloaded) throw overloaded();
-  return alerts.deliver(head, body, read);
+  });
+  const parsed = pipeline.parse(head, body);
+  // Checked again, because many requests may have been admitted at the same time.
+  if (pipeline.isOverloaded) throw overloaded();
+  return pipeline.deliver(head, body, parsed);
 }
 
-async function admit(services: AlertServices, request: FastifyRequest<IntakeRequest>): Promise<void> {
+async function admit(
+  { pipeline, cache, clock }: IntakeDependencies,
+  request: FastifyRequest<IntakeRequest>,
+): Promise<void> {
   requireJson(request.headers['content-type']);
-  const entry = await services.integrationCache.find(request.params.endpoint);
-  const now = services.engine.runtime.clock.now();
-  if (!isKeyOf(entry, keyOf(request.headers.authorization), now) || entry === undefined) {
-    throw new HttpError('unauthorized', 'The integration is unknown or its key is wrong.', {
+  const entry = await cache.find(request.params.endpoint);
+  if (!isKeyOf(entry, keyOf(request.headers.authorization), clock.now()) || entry === undefined) {
+    throw new HttpError('unauthorized', 'The integration does not exist or the key is wrong.', {
       'www-authenticate': 'Bearer realm="Alerts", Basic realm="Alerts"',
     });
   }
   if (!entry.integration.is_active) {
-    throw new HttpError('forbidden', 'This integration is switched off; a Maintainer can activate it.');
+    throw new HttpError('forbidden', 'The integration is inactive. A Maintainer can activate it.');
   }
-  if (services.alerts.isOverloaded) throw overloaded();
+  if (pipeline.isOverloaded) throw overloaded();
   entries.set(request, entry);
 }
 
-/** Senders write it in the same few ways. */
+/** Senders use only a few content types. */
 const contentTypes = new Memo<boolean>(100);
 
 function isJson(contentType: string): boolean {
@@ -131,7 +126,7 @@ function requireJson(contentType = ''): void {
   }
 }
 
-/** The key of either form: a bearer token, or the password of a user whose name does not matter. */
+/** The key: a bearer token, or the password of HTTP Basic, whose username is ignored. */
 function keyOf(authorization: string | undefined): string {
   const [, scheme = '', credentials = ''] = /^\s*(\w+)\s+(\S+)\s*$/.exec(authorization ?? '') ?? [];
   if (scheme.toLowerCase() === 'bearer') return credentials;
@@ -140,7 +135,7 @@ function keyOf(authorization: string | undefined): string {
   return key;
 }
 
-/** Takes as long for an integration that is not there as for a key that is wrong. */
+/** Takes the same time for an unknown integration as for a wrong key. */
 function isKeyOf(entry: CachedIntegration | undefined, key: string, now: number): boolean {
   const { current, old } = entry?.keys ?? NO_KEYS;
   const given = Buffer.from(hashSecret(key));
@@ -150,7 +145,7 @@ function isKeyOf(entry: CachedIntegration | undefined, key: string, now: number)
 }
 
 const overloaded = () =>
-  new HttpError('overloaded', 'Too much waits to be written; send it again.', RETRY_SOON);
+  new HttpError('overloaded', 'Too many events wait to be written. Retry the request.', RETRY_SOON);
 
 const dialectOf = (bodyLimit: number): Dialect => ({
   ...intakeDialect,
@@ -159,14 +154,14 @@ const dialectOf = (bodyLimit: number): Dialect => ({
       return new HttpError(error.status === 400 ? 'invalid_json' : 'invalid_payload', error.message);
     }
     if ((error as FastifyError).statusCode === 413) {
-      return new HttpError('payload_too_large', `A body may have ${bodyLimit} bytes at most.`);
+      return new HttpError('payload_too_large', `The body is larger than ${bodyLimit} bytes.`);
     }
     return intakeDialect.translate?.(error);
   },
 });
 
 const CREATED = {
-  description: 'Taken in and durable. The alerts that this request created, and no others.',
+  description: 'Accepted and durable. Lists only the alerts that this request created.',
   type: 'array',
   items: {
     type: 'object',
@@ -180,14 +175,14 @@ const FAULT = (description: string) => ({
   properties: { error: { type: 'string' }, message: { type: 'string' } },
 });
 
-const described = (summary: string, description: string) => ({
+const described = ({ summary, description }: IntakeEndpoint) => ({
   tags: ['Alert intake'],
   summary,
   description,
   security: [{ integrationKey: [] }, { integrationKeyBasic: [] }],
   params: {
     type: 'object',
-    properties: { endpoint: { type: 'string', description: 'From the credentials of the integration' } },
+    properties: { endpoint: { type: 'string', description: 'Id of the integration, as in its webhook URL' } },
     required: ['endpoint'],
   },
   headers: {
@@ -195,7 +190,8 @@ const described = (summary: string, description: string) => ({
     properties: {
       'idempotency-key': {
         type: 'string',
-        description: 'A name for this delivery: sent again with the same body it does not count again',
+        description:
+          'Identifies the delivery. A repeated request with the same key and body is not counted again.',
       },
     },
   },
@@ -203,22 +199,11 @@ const described = (summary: string, description: string) => ({
   response: {
     200: CREATED,
     400: FAULT('Not JSON, or not UTF-8'),
-    401: FAULT('The integration is unknown or its key is wrong'),
-    403: FAULT('The integration is switched off'),
+    401: FAULT('The integration does not exist or the key is wrong'),
+    403: FAULT('The integration is inactive'),
     413: FAULT('Larger than ALERT_BODY_BYTES_MAX'),
     415: FAULT('Not application/json'),
-    422: FAULT('No alert can be taken from it'),
-    503: FAULT('Not taken in; send it again after Retry-After seconds'),
+    422: FAULT('The body contains no valid alert'),
+    503: FAULT('Not accepted. Retry after the number of seconds in Retry-After.'),
   },
 });
-
-const OPEN_API: Readonly<Record<IntegrationEndpoint, object>> = {
-  http: described(
-    'Send a generic alert',
-    'Every field is optional: title, description, start_time, end_time (its presence resolves the alert), service, monitoring_tool, hosts, severity, fingerprint, platform_environment_name; anything else is kept. Default limits: 1 MiB, 100 levels, title 200 and description 1,000 characters, which are cut.',
-  ),
-  prometheus: described(
-    'Send alerts in the Prometheus format',
-    'The webhook body of Alertmanager (version 4) or Grafana (version 1). Each item is an alert; its own status decides. An item without title or startsAt is refused alone.',
-  ),
-};

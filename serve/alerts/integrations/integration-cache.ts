@@ -3,84 +3,87 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { KeyValue } from '../../../infra/ports.ts';
 import { hashSecret, newLocator } from '../../identity/accounts/secrets.ts';
 import type { Records } from '../../records/records.ts';
-import type { Hook, Integration, Project } from '../projects/tables.ts';
+import { isActiveOncallLink } from '../notifications/oncall-link.ts';
+import type { Integration, Project, Webhook } from '../projects/tables.ts';
 
-/** What the intake knows of an integration. */
+/** An integration as the webhook receiver uses it. */
 export interface CachedIntegration {
   readonly integration: Integration;
   readonly mapping: Mapping | null;
   readonly isPremium: boolean;
-  /** Hashes of the key and of the one before, as bytes; of nothing that is a key where there is none. */
+  /** Hashes of the current and the previous key, as bytes; a value that matches no key where there is none. */
   readonly keys: { readonly current: Buffer; readonly old: Buffer };
 }
 
-const STAMP = 'alerts/directory';
-const INTEGRATIONS_MOST = 1_000_000;
+/** Key of the shared version. Earlier releases use it too. */
+const VERSION_KEY = 'alerts/directory';
+const ROWS_MAX = 1_000_000;
+
+interface IntegrationCacheDependencies {
+  readonly keyValue: KeyValue;
+  readonly projects: Records<Project>;
+  readonly integrations: Records<Integration>;
+  readonly webhooks: Records<Webhook>;
+}
 
 /**
- * All integrations, in memory, so that an unknown one costs as much time as a known one. A stamp that all processes
- * share tells when it is out of date.
+ * All integrations, in memory, so that a request to an unknown one takes as long as to a known one. All processes
+ * share a version in the key-value store; a process reloads when it has changed.
  */
 export class IntegrationCache {
   readonly #keyValue: KeyValue;
   readonly #projects: Records<Project>;
   readonly #integrations: Records<Integration>;
-  readonly #hooks: Records<Hook>;
+  readonly #webhooks: Records<Webhook>;
   #targets: ReadonlyMap<string, readonly string[]> = new Map();
   #entries: ReadonlyMap<string, CachedIntegration> = new Map();
-  #stamp = '';
+  #version = '';
   #loading: Promise<void> | undefined;
 
-  constructor(
-    keyValue: KeyValue,
-    projects: Records<Project>,
-    integrations: Records<Integration>,
-    hooks: Records<Hook>,
-  ) {
-    this.#hooks = hooks;
+  constructor({ keyValue, projects, integrations, webhooks }: IntegrationCacheDependencies) {
     this.#keyValue = keyValue;
     this.#projects = projects;
     this.#integrations = integrations;
+    this.#webhooks = webhooks;
   }
 
-  /** What is known by the name in a webhook address. */
-  async find(endpoint: string): Promise<CachedIntegration | undefined> {
+  async find(id: string): Promise<CachedIntegration | undefined> {
     await this.#refresh();
-    return this.#entries.get(endpoint);
+    return this.#entries.get(id);
   }
 
-  /** Active integrations that should be heard regularly. */
-  async watched(): Promise<CachedIntegration[]> {
+  /** Active integrations with a heartbeat. */
+  async withHeartbeat(): Promise<CachedIntegration[]> {
     await this.#refresh();
     return [...this.#entries.values()].filter(
       ({ integration }) => integration.is_active && integration.heartbeat_minutes > 0,
     );
   }
 
-  /** Ids of the webhooks and on-call links that are told of a project's alerts. */
+  /** Ids of the active webhooks and on-call links of a project. */
   async targetsOf(project: number): Promise<readonly string[]> {
     await this.#refresh();
     return this.#targets.get(String(project)) ?? [];
   }
 
-  /** Called after every change of a project, an integration or a webhook, when it is durable. */
-  async changed(): Promise<void> {
-    await this.#keyValue.set(STAMP, newLocator());
+  /** Called after every durable change of a project, an integration or a webhook. */
+  async invalidate(): Promise<void> {
+    await this.#keyValue.set(VERSION_KEY, newLocator());
   }
 
-  /** What is read meanwhile for somebody who came earlier may be too old: it is looked again after it. */
+  /** A load that began before this call may have missed a change, so the version is compared again after it. */
   async #refresh(): Promise<void> {
     for (;;) {
-      let stamp: string | null;
+      let version: string | null;
       try {
-        stamp = await this.#keyValue.get(STAMP);
+        version = await this.#keyValue.get(VERSION_KEY);
       } catch (error) {
-        // What was known a moment ago is better than to turn alerts away.
-        if (this.#stamp !== '') return;
+        // Stale entries are better than refused alerts.
+        if (this.#version !== '') return;
         throw error;
       }
-      if (stamp !== null && stamp === this.#stamp) return;
-      this.#loading ??= this.#load(stamp).finally(() => {
+      if (version !== null && version === this.#version) return;
+      this.#loading ??= this.#load(version).finally(() => {
         this.#loading = undefined;
       });
       await this.#loading;
@@ -88,15 +91,15 @@ export class IntegrationCache {
   }
 
   async #load(seen: string | null): Promise<void> {
-    let stamp = seen;
-    if (stamp === null) {
-      await this.#keyValue.set(STAMP, newLocator(), { onlyIfAbsent: true });
-      stamp = (await this.#keyValue.get(STAMP)) ?? '';
+    let version = seen;
+    if (version === null) {
+      await this.#keyValue.set(VERSION_KEY, newLocator(), { onlyIfAbsent: true });
+      version = (await this.#keyValue.get(VERSION_KEY)) ?? '';
     }
-    const [integrations, projects, hooks] = await Promise.all([
-      this.#integrations.find(sql`deleted_ms = 0`, 'id', INTEGRATIONS_MOST),
-      this.#projects.find(sql`deleted_ms = 0`, 'id', INTEGRATIONS_MOST),
-      this.#hooks.find(sql`deleted_ms = 0 AND is_active`, 'id', INTEGRATIONS_MOST),
+    const [integrations, projects, webhooks] = await Promise.all([
+      this.#integrations.find(sql`deleted_ms = 0`, 'id', ROWS_MAX),
+      this.#projects.find(sql`deleted_ms = 0`, 'id', ROWS_MAX),
+      this.#webhooks.find(sql`deleted_ms = 0 AND is_active`, 'id', ROWS_MAX),
     ]);
     const plans = new Map(projects.map(({ id, plan }) => [id, plan]));
     this.#entries = new Map(
@@ -107,10 +110,10 @@ export class IntegrationCache {
           entryOf(integration, plans.get(integration.project_id) ?? ''),
         ]),
     );
-    const links = integrations.filter(({ type, is_active }) => type === 'oncall' && is_active);
-    const told = Map.groupBy([...hooks, ...links], ({ project_id }) => project_id);
-    this.#targets = new Map([...told].map(([project, of]) => [project, of.map(({ id }) => id)]));
-    this.#stamp = stamp;
+    const targets = [...webhooks, ...integrations.filter(isActiveOncallLink)];
+    const byProject = Map.groupBy(targets, ({ project_id }) => project_id);
+    this.#targets = new Map([...byProject].map(([project, of]) => [project, of.map(({ id }) => id)]));
+    this.#version = version;
   }
 }
 

@@ -1,53 +1,65 @@
 import { decodeHead } from '../../../aggregate/alerts/model/event.ts';
 import { alertEvents } from '../../../aggregate/alerts/model/tables.ts';
+import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { StoredEvent } from '../../../aggregate/alerts/processor/processor.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { integrationsOf } from '../integrations/integrations.ts';
-import { findAlert } from '../projects/reading.ts';
-import { notices } from '../projects/tables.ts';
-import type { AlertServices } from '../services.ts';
-import { sendWebhook, type Target, targetOf } from './webhook-sender.ts';
-import { type HookEvent, hooksOf } from './webhooks.ts';
+import type { Locks } from '../../../infra/coordination/lock.ts';
+import type { Clock, Queue, Store } from '../../../infra/ports.ts';
+import type { IntegrationCache } from '../integrations/integration-cache.ts';
+import type { AlertReader } from '../projects/alert-reader.ts';
+import type { OncallLinks } from './oncall-link.ts';
+import type { WebhookProgress } from './webhook-progress.ts';
+import {
+  type NotificationTarget,
+  oncallTarget,
+  type WebhookSender,
+  webhookTarget,
+} from './webhook-sender.ts';
+import type { WebhookEventName, Webhooks } from './webhooks.ts';
 
-interface Errand {
+interface OutboxJob {
   readonly project: number;
   readonly target: string;
 }
 
-export interface OutboxProgress {
-  readonly target: string;
-  readonly position: number;
-  readonly at: number;
-  /** Of the newest answer; 0 when there was none. */
-  readonly status: number;
-  readonly fault: string;
+interface WebhookOutboxDependencies {
+  readonly store: Store;
+  readonly queue: Queue;
+  readonly clock: Clock;
+  readonly locks: Locks;
+  readonly pipeline: AlertPipeline;
+  readonly reader: AlertReader;
+  readonly cache: IntegrationCache;
+  readonly webhooks: Webhooks;
+  readonly oncallLinks: OncallLinks;
+  readonly progress: WebhookProgress;
+  readonly sender: WebhookSender;
 }
 
 const QUEUE = 'alert-notices';
 const CONCURRENCY = 4;
 const EVENTS_PER_READ = 100;
-/** Older events are of no use to anybody who was away for so long. */
-const OLDEST_MS = 24 * 3_600_000;
+/** Older events are not sent to a target that was unreachable. */
+const EVENT_AGE_MS_MAX = 24 * 3_600_000;
 const SWEEP_MS = 60_000;
 
 /**
- * Tells targets of events in their order, each at least once. How far each was told is in the store, so that a kill
- * or a target that is away only delays; the queue repeats what failed, and a sweep what the queue gave up.
+ * Sends events to targets in their order, each at least once. The position of each target is stored, so that a kill
+ * or an unreachable target only delays. The queue retries failed jobs, and a periodic sweep adds jobs again that the
+ * queue dropped.
  */
 export class WebhookOutbox {
-  readonly #desk: AlertServices;
-  readonly #url: () => string;
+  readonly #deps: WebhookOutboxDependencies;
   #sweeper: NodeJS.Timeout | undefined;
 
-  constructor(services: AlertServices, url: () => string) {
-    this.#desk = services;
-    this.#url = url;
+  constructor(dependencies: WebhookOutboxDependencies) {
+    this.#deps = dependencies;
   }
 
   async start(onFailure: (error: unknown) => void): Promise<void> {
-    const { queue } = this.#desk.engine.runtime;
-    await queue.process<Errand>(QUEUE, CONCURRENCY, (errand) => this.#run(errand));
-    this.#desk.alerts.onStored((shown) => void this.#wake(shown).catch(onFailure));
+    const { queue, pipeline } = this.#deps;
+    await queue.process<OutboxJob>(QUEUE, CONCURRENCY, (job) => this.#run(job));
+    pipeline.onStored((events) => void this.#enqueueChanged(events).catch(onFailure));
     this.#sweeper = setInterval(() => void this.#sweep().catch(onFailure), SWEEP_MS);
     this.#sweeper.unref();
     await this.#sweep();
@@ -57,59 +69,44 @@ export class WebhookOutbox {
     clearInterval(this.#sweeper);
   }
 
-  async #wake(shown: readonly StoredEvent[]): Promise<void> {
+  async #enqueueChanged(events: readonly StoredEvent[]): Promise<void> {
     const projects = new Set(
-      shown.filter(({ changed }) => changed.length > 0).map(({ head }) => head.project),
+      events.filter(({ changed }) => changed.length > 0).map(({ head }) => head.project),
     );
-    for (const project of projects) await this.#order(project);
+    for (const project of projects) await this.#enqueue(project);
   }
 
-  async #order(project: number): Promise<void> {
-    for (const target of await this.#desk.integrationCache.targetsOf(project)) {
-      const errand: Errand = { project, target };
-      await this.#desk.engine.runtime.queue.add(QUEUE, {
-        id: `${project}-${target}`,
-        data: errand,
-        priority: 0,
-      });
+  async #enqueue(project: number): Promise<void> {
+    const { queue, cache } = this.#deps;
+    for (const target of await cache.targetsOf(project)) {
+      const data: OutboxJob = { project, target };
+      await queue.add(QUEUE, { id: `${project}-${target}`, data, priority: 0 });
     }
   }
 
   async #sweep(): Promise<void> {
-    const rows = await this.#desk.engine.runtime.store.rows<{ project: number }>(
-      sql`SELECT DISTINCT project FROM ${notices}`,
-    );
-    for (const { project } of rows) await this.#order(project);
+    for (const project of await this.#deps.progress.projects()) await this.#enqueue(project);
   }
 
-  async #targetsOf(project: number): Promise<Target[]> {
-    const [hooks, integrations] = await Promise.all([
-      hooksOf(this.#desk, String(project)),
-      integrationsOf(this.#desk, String(project)),
+  async #targetsOf(project: number): Promise<NotificationTarget[]> {
+    const [webhooks, links] = await Promise.all([
+      this.#deps.webhooks.list(String(project)),
+      this.#deps.oncallLinks.activeOf(String(project)),
     ]);
-    const links = integrations.filter(({ type, is_active }) => type === 'oncall' && is_active);
-    return [
-      ...hooks.filter(({ is_active }) => is_active).map(targetOf),
-      ...links.map(({ id, api_url }) => ({
-        id,
-        url: api_url,
-        events: ['created', 'acknowledged', 'resolved'],
-        sealed: '',
-      })),
-    ];
+    return [...webhooks.filter(({ is_active }) => is_active).map(webhookTarget), ...links.map(oncallTarget)];
   }
 
-  async #run({ project, target: id }: Errand): Promise<void> {
-    await this.#desk.accounts.locks.run(`notice/${project}/${id}`, async () => {
+  async #run({ project, target: id }: OutboxJob): Promise<void> {
+    await this.#deps.locks.run(`notice/${project}/${id}`, async () => {
       const target = (await this.#targetsOf(project)).find((one) => one.id === id);
-      if (target) await this.#tellAll(project, target);
+      if (target) await this.#sendAll(project, target);
     });
   }
 
-  async #tellAll(project: number, target: Target): Promise<void> {
-    const { store } = this.#desk.engine.runtime;
-    const since = this.#desk.accounts.clock.now() - OLDEST_MS;
-    for (let { position } = await this.#progress(project, target.id); ; ) {
+  async #sendAll(project: number, target: NotificationTarget): Promise<void> {
+    const { store, clock, progress } = this.#deps;
+    const since = clock.now() - EVENT_AGE_MS_MAX;
+    for (let position = await this.#positionOf(project, target); ; ) {
       const rows = await store.rows<EventRow>(
         sql`SELECT position, head, outcomes, iids FROM ${alertEvents} FINAL
           WHERE project = ${project} AND position > ${position} AND at >= ${since}
@@ -117,62 +114,36 @@ export class WebhookOutbox {
           ORDER BY position LIMIT ${EVENTS_PER_READ}`,
       );
       for (const row of rows) {
-        for (const told of eventsOf(row).filter(({ event }) => target.events.includes(event))) {
-          await this.#tell(project, target, row.position, told.event, told.iid);
+        for (const change of changesIn(row).filter(({ event }) => target.events.includes(event))) {
+          await this.#send(project, target, row.position, change);
         }
         position = row.position;
-        await this.#note(project, target.id, position, 200, '');
+        await progress.save(project, target.id, { position, status: 200, fault: '' });
       }
       if (rows.length < EVENTS_PER_READ) return;
     }
   }
 
-  async #tell(
+  async #send(
     project: number,
-    target: Target,
+    target: NotificationTarget,
     position: number,
-    event: HookEvent,
-    iid: number,
+    { event, iid }: AlertChangeEvent,
   ): Promise<void> {
-    const alert = await findAlert(this.#desk, project, iid);
+    const { reader, sender, progress } = this.#deps;
+    const alert = await reader.find(project, iid);
     if (alert === null) return;
     const delivery = `${project}-${position}-${iid}`;
-    const { status, fault } = await sendWebhook(this.#desk, this.#url(), target, { event, alert, delivery });
+    const { status, fault } = await sender.send(target, { event, alert, delivery });
     if (fault === '') return;
-    const { position: before } = await this.#progress(project, target.id);
-    await this.#note(project, target.id, before, status, fault);
+    const before = await this.#positionOf(project, target);
+    await progress.save(project, target.id, { position: before, status, fault });
     throw new Error(`${target.id}: ${fault}`);
   }
 
-  async #progress(project: number, target: string): Promise<OutboxProgress> {
-    const [row] = await outboxProgressOf(this.#desk, project, target);
-    return row ?? { target, position: 0, at: 0, status: 0, fault: '' };
+  async #positionOf(project: number, { id }: NotificationTarget): Promise<number> {
+    return (await this.#deps.progress.get(project, id))?.position ?? 0;
   }
-
-  async #note(
-    project: number,
-    target: string,
-    position: number,
-    status: number,
-    fault: string,
-  ): Promise<void> {
-    const now = this.#desk.accounts.clock.now();
-    await this.#desk.engine.runtime.store.insert(notices, [
-      { project, target, position, at: now, status, fault, version: now },
-    ]);
-  }
-}
-
-/** How far the targets of a project were told, or one of them. */
-export function outboxProgressOf(
-  services: AlertServices,
-  project: number,
-  target?: string,
-): Promise<OutboxProgress[]> {
-  return services.engine.runtime.store.rows<OutboxProgress>(
-    sql`SELECT target, position, at, status, fault FROM ${notices} FINAL
-      WHERE project = ${project} AND ${target === undefined ? sql`1` : sql`target = ${target}`}`,
-  );
 }
 
 interface EventRow {
@@ -182,9 +153,14 @@ interface EventRow {
   readonly iids: readonly number[];
 }
 
-function eventsOf({ head, outcomes, iids }: EventRow): { event: HookEvent; iid: number }[] {
+interface AlertChangeEvent {
+  readonly event: WebhookEventName;
+  readonly iid: number;
+}
+
+function changesIn({ head, outcomes, iids }: EventRow): AlertChangeEvent[] {
   const event = decodeHead(head);
-  return outcomes.flatMap((outcome, i): { event: HookEvent; iid: number }[] => {
+  return outcomes.flatMap((outcome, i): AlertChangeEvent[] => {
     const iid = iids[i] ?? 0;
     if (outcome === 'created' || outcome === 'resolved') return [{ event: outcome, iid }];
     const isAcknowledged = event.kind === 'action' && event.change.status === 'acknowledged';

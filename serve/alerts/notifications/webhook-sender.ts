@@ -1,37 +1,49 @@
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { reasonOf } from '../../../infra/errors.ts';
-import { newLocator } from '../../identity/accounts/secrets.ts';
+import type { Clock, Store } from '../../../infra/ports.ts';
+import { newLocator, type Seal } from '../../identity/accounts/secrets.ts';
 import { alertJson } from '../api/shapes.ts';
-import { usersById } from '../projects/projects.ts';
-import { deliveries, type Hook, type Project } from '../projects/tables.ts';
-import type { AlertServices } from '../services.ts';
+import { type Webhook, webhookDeliveries } from '../projects/tables.ts';
+import type { UserLookup } from '../projects/users.ts';
+import type { OncallLink } from './oncall-link.ts';
 import { post } from './post.ts';
-import { type HookEvent, hookOf, signatureOf } from './webhooks.ts';
+import { secretContext, signatureOf, WEBHOOK_EVENTS, type WebhookEventName } from './webhooks.ts';
 
-/** Who is told: an outgoing webhook, or the on-call tool of an active link. */
-export interface Target {
+/** A URL that receives events: an outgoing webhook or an on-call tool. */
+export interface NotificationTarget {
   readonly id: string;
   readonly url: string;
   readonly events: readonly string[];
-  /** '' for the on-call tool, which gets no signature. */
-  readonly sealed: string;
+  /** '' for an on-call tool, whose requests are not signed. */
+  readonly encryptedSecret: string;
 }
 
-export const targetOf = ({ id, url, events, secret }: Hook): Target => ({ id, url, events, sealed: secret });
+export const webhookTarget = ({ id, url, events, secret }: Webhook): NotificationTarget => ({
+  id,
+  url,
+  events,
+  encryptedSecret: secret,
+});
+
+export const oncallTarget = ({ id, url }: OncallLink): NotificationTarget => ({
+  id,
+  url,
+  events: WEBHOOK_EVENTS,
+  encryptedSecret: '',
+});
 
 export interface WebhookEvent {
-  readonly event: HookEvent | 'test';
+  readonly event: WebhookEventName | 'test';
   readonly alert: Alert;
-  /** Equal for attempts to tell the same. */
+  /** The same for every attempt to send this event. */
   readonly delivery: string;
 }
 
-/** How one attempt went. */
 export interface AttemptResult {
-  /** Of the answer; 0 when there was none. */
+  /** Of the response; 0 when there was none. */
   readonly status: number;
-  /** '' when the target has taken it. */
+  /** '' when the target accepted the request. */
   readonly fault: string;
   readonly milliseconds: number;
 }
@@ -45,73 +57,83 @@ export interface DeliveryAttempt extends AttemptResult {
 
 const FAULT_CHARACTERS_MAX = 300;
 
-/** Posts to a target once and keeps how it went. Never throws for what the target does. */
-export async function sendWebhook(
-  services: AlertServices,
-  url: string,
-  target: Target,
-  message: WebhookEvent,
-): Promise<AttemptResult> {
-  const { event, alert, delivery } = message;
-  const at = services.accounts.clock.now();
-  const users = await usersById(services, alert.assignees);
-  const body = JSON.stringify({
-    object_kind: 'alert',
-    event,
-    object_attributes: alertJson(alert, users, url),
-  });
-  const secret =
-    target.sealed === '' ? null : services.accounts.seal.decrypt(target.sealed, `hook/${target.id}`);
-  const headers = {
-    'x-chain-metrics-event': event,
-    'x-chain-metrics-delivery': delivery,
-    ...(secret === null
-      ? {}
-      : { 'x-chain-metrics-signature': signatureOf(secret, Math.floor(at / 1000), body) }),
-  };
-  const allowsPrivate = services.engine.config.ALERT_PRIVATE_TARGETS;
-  const started = performance.now();
-  let status = 0;
-  let fault = '';
-  try {
-    status = await post({ url: target.url, headers, body, allowsPrivate });
-    if (status < 200 || status > 299) fault = `answered with ${status}`;
-  } catch (error) {
-    fault = reasonOf(error).slice(0, FAULT_CHARACTERS_MAX);
+interface WebhookSenderDependencies {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly seal: Seal;
+  readonly users: UserLookup;
+  /** Whether targets may have private addresses. */
+  readonly allowsPrivate: boolean;
+  readonly publicUrl: () => string;
+}
+
+/** Posts events to targets and records every attempt. */
+export class WebhookSender {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #seal: Seal;
+  readonly #users: UserLookup;
+  readonly #allowsPrivate: boolean;
+  readonly #publicUrl: () => string;
+
+  constructor({ store, clock, seal, users, allowsPrivate, publicUrl }: WebhookSenderDependencies) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#seal = seal;
+    this.#users = users;
+    this.#allowsPrivate = allowsPrivate;
+    this.#publicUrl = publicUrl;
   }
-  const told = { status, fault, milliseconds: Math.round(performance.now() - started) };
-  await services.engine.runtime.store.insert(deliveries, [
-    { target: target.id, at, event, iid: alert.iid, delivery, ...told },
-  ]);
-  return told;
-}
 
-/** Newest attempts first; also those that are repeated because they failed. */
-export function deliveriesOf(
-  services: AlertServices,
-  target: string,
-  most: number,
-): Promise<DeliveryAttempt[]> {
-  return services.engine.runtime.store.rows<DeliveryAttempt>(
-    sql`SELECT at, event, iid, delivery, status, milliseconds, fault FROM ${deliveries}
-      WHERE target = ${target} ORDER BY at DESC LIMIT ${most}`,
-  );
-}
+  /** Makes one attempt. Failures of the target are part of the result and never thrown. */
+  async send(target: NotificationTarget, { event, alert, delivery }: WebhookEvent): Promise<AttemptResult> {
+    const at = this.#clock.now();
+    const users = await this.#users.byId(alert.assignees);
+    const body = JSON.stringify({
+      object_kind: 'alert',
+      event,
+      object_attributes: alertJson(alert, users, this.#publicUrl()),
+    });
+    const headers = {
+      'x-chain-metrics-event': event,
+      'x-chain-metrics-delivery': delivery,
+      ...this.#signature(target, at, body),
+    };
+    const started = performance.now();
+    let status = 0;
+    let fault = '';
+    try {
+      status = await post({ url: target.url, headers, body, allowsPrivate: this.#allowsPrivate });
+      if (status < 200 || status > 299) fault = `answered with ${status}`;
+    } catch (error) {
+      fault = reasonOf(error).slice(0, FAULT_CHARACTERS_MAX);
+    }
+    const result = { status, fault, milliseconds: Math.round(performance.now() - started) };
+    await this.#store.insert(webhookDeliveries, [
+      { target: target.id, at, event, iid: alert.iid, delivery, ...result },
+    ]);
+    return result;
+  }
 
-/** Tells a hook of an alert that does not exist, also while it is switched off. */
-export async function sendTestWebhook(
-  services: AlertServices,
-  url: string,
-  project: Project,
-  hookId: string,
-): Promise<AttemptResult> {
-  const hook = await hookOf(services, project, hookId);
-  const alert = exampleAlert(Number(project.id), services.accounts.clock.now());
-  return sendWebhook(services, url, targetOf(hook), {
-    event: 'test',
-    alert,
-    delivery: `test-${newLocator()}`,
-  });
+  /** Sends an example alert, also to an inactive webhook. */
+  sendTest(webhook: Webhook): Promise<AttemptResult> {
+    const alert = exampleAlert(Number(webhook.project_id), this.#clock.now());
+    return this.send(webhookTarget(webhook), { event: 'test', alert, delivery: `test-${newLocator()}` });
+  }
+
+  /** The attempts of the last week, newest first. */
+  attempts(target: string, limit: number): Promise<DeliveryAttempt[]> {
+    return this.#store.rows<DeliveryAttempt>(
+      sql`SELECT at, event, iid, delivery, status, milliseconds, fault FROM ${webhookDeliveries}
+        WHERE target = ${target} ORDER BY at DESC LIMIT ${limit}`,
+    );
+  }
+
+  #signature({ id, encryptedSecret }: NotificationTarget, at: number, body: string): Record<string, string> {
+    if (encryptedSecret === '') return {};
+    const secret = this.#seal.decrypt(encryptedSecret, secretContext(id));
+    return { 'x-chain-metrics-signature': signatureOf(secret, Math.floor(at / 1000), body) };
+  }
 }
 
 const exampleAlert = (project: number, now: number): Alert => ({
@@ -120,7 +142,7 @@ const exampleAlert = (project: number, now: number): Alert => ({
   fingerprint: '',
   integration: '',
   title: 'Test of this webhook',
-  description: 'No alert was made. This is what one looks like.',
+  description: 'This is an example. No alert was created.',
   severity: 'info',
   status: 'triggered',
   service: 'example service',

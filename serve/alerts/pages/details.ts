@@ -1,18 +1,17 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ALERT_STATUSES, type Alert, type AlertStatus } from '../../../aggregate/alerts/model/alert.ts';
+import type { Clock } from '../../../infra/ports.ts';
 import { button, time } from '../../http/pages/fields.ts';
 import { formOf } from '../../http/pages/forms.ts';
 import { type Html, html } from '../../http/pages/html.ts';
 import { seeOther } from '../../http/pages/page.ts';
+import type { AlertDomain } from '../domain.ts';
+import { isOncallLink } from '../notifications/oncall-link.ts';
 import { PROJECT_ROLES } from '../projects/access.ts';
-import { alertOf, changeAlert } from '../projects/actions.ts';
-import { openIncident } from '../projects/incidents.ts';
-import { addNote, notesOf } from '../projects/notes.ts';
-import { type MemberOf, membersOf, usersById } from '../projects/projects.ts';
-import { detailsOf, type HistoryEntry, historyOf } from '../projects/reading.ts';
+import type { HistoryEntry } from '../projects/alert-reader.ts';
+import type { ProjectMember } from '../projects/members.ts';
 import type { Integration, Note } from '../projects/tables.ts';
-import type { AlertServices } from '../services.ts';
-import { ago, sendProjectPage, severityTag, statusTag, type Visit, visitOf } from './frame.ts';
+import { ago, type ProjectFrame, severityTag, statusTag, type Visit } from './frame.ts';
 
 const PATH = '/projects/:id/alerts/:iid';
 const CHANGES: Readonly<Record<AlertStatus, string>> = {
@@ -24,82 +23,91 @@ const CHANGES: Readonly<Record<AlertStatus, string>> = {
 
 const iidOf = (request: FastifyRequest) => Math.floor(Number((request.params as { iid: string }).iid)) || 0;
 
-/** One alert: everything that is known of it, and what can be done with it. */
-export function serveDetails(pages: FastifyInstance, services: AlertServices): void {
+type DetailsParts = Pick<
+  AlertDomain,
+  'actions' | 'incidents' | 'integrations' | 'members' | 'notes' | 'reader' | 'users'
+>;
+
+/** The page of one alert, and the actions on it. */
+export function serveDetails(
+  pages: FastifyInstance,
+  frame: ProjectFrame,
+  domain: DetailsParts,
+  clock: Clock,
+): void {
+  const { actions, incidents, notes, reader } = domain;
   pages.get(PATH, async (request, reply) => {
-    const visit = await visitOf(services, request, reply, 'Developer');
-    const alert = await alertOf(services, visit.membership.project.id, iidOf(request));
-    return sendAlert(services, request, reply, visit, alert);
+    const visit = await frame.visit(request, reply, 'Developer');
+    const alert = await reader.get(visit.membership.project.id, iidOf(request));
+    const body = await alertBody(domain, visit, alert, clock.now());
+    return frame.send(request, reply, visit, { tab: 'alerts', title: alert.title, body });
   });
   const action = (
     name: string,
     work: (visit: Visit, iid: number, request: FastifyRequest) => Promise<string>,
   ) =>
     pages.post(`${PATH}/${name}`, async (request, reply) => {
-      const visit = await visitOf(services, request, reply, 'Developer');
+      const visit = await frame.visit(request, reply, 'Developer');
       const iid = iidOf(request);
-      const note = await work(visit, iid, request);
-      return seeOther(reply, `/projects/${visit.membership.project.id}/alerts/${iid}`, note);
+      const message = await work(visit, iid, request);
+      return seeOther(reply, `/projects/${visit.membership.project.id}/alerts/${iid}`, message);
     });
   action('status', async ({ user, membership: { project } }, iid, request) => {
     const status = ALERT_STATUSES.find((name) => name === formOf(request).text('status')) ?? 'triggered';
-    await changeAlert(services, project.id, iid, user, { status });
-    return `The alert is ${status}.`;
+    await actions.change(project.id, iid, user, { status });
+    return `Status changed to ${status}.`;
   });
   action('assign', async ({ user, membership: { project } }, iid, request) => {
     const assignee = formOf(request).text('assignee');
-    await changeAlert(services, project.id, iid, user, { assignees: assignee === '' ? [] : [assignee] });
-    return assignee === '' ? 'Nobody is assigned.' : 'The alert is assigned.';
+    await actions.change(project.id, iid, user, { assignees: assignee === '' ? [] : [assignee] });
+    return assignee === '' ? 'Assignee removed.' : 'Alert assigned.';
   });
   action('notes', async ({ user, membership: { project } }, iid, request) => {
-    await alertOf(services, project.id, iid);
-    await addNote(services, project.id, iid, user, formOf(request).text('body'));
-    return 'The note is written.';
+    await reader.get(project.id, iid);
+    await notes.add(project.id, iid, user, formOf(request).text('body'));
+    return 'Note added.';
   });
   action('incident', async ({ user, membership: { project } }, iid) => {
-    const incident = await openIncident(services, project.id, await alertOf(services, project.id, iid), user);
-    return `Incident #${incident.iid} is open.`;
+    const incident = await incidents.createFrom(project.id, await reader.get(project.id, iid), user);
+    return `Incident #${incident.iid} created.`;
   });
 }
 
-async function sendAlert(
-  services: AlertServices,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  visit: Visit,
+async function alertBody(
+  { integrations, members, notes: noteStore, reader, users }: DetailsParts,
+  { membership: { project }, token }: Visit,
   alert: Alert,
-): Promise<FastifyReply> {
-  const { project } = visit.membership;
-  const [{ payload, annotations }, history, notes, members, integration] = await Promise.all([
-    detailsOf(services, alert),
-    historyOf(services, alert),
-    notesOf(services, project.id, alert.iid),
-    membersOf(services, project.id),
-    services.integrations.get(alert.integration),
+  now: number,
+): Promise<Html> {
+  const [{ payload, annotations }, history, notes, projectMembers, integration] = await Promise.all([
+    reader.details(alert),
+    reader.history(alert),
+    noteStore.list(project.id, alert.iid),
+    members.list(project.id),
+    integrations.find(alert.integration),
   ]);
-  const people = await usersById(services, [
+  const people = await users.byId([
     ...history.map(({ by }) => by),
     ...notes.map(({ author_id }) => author_id),
     ...alert.assignees,
   ]);
-  const nameOf = (id: string) => people.get(id)?.username ?? 'somebody who left';
+  const nameOf = (id: string) => people.get(id)?.username ?? 'deleted-user';
   const base = `/projects/${project.id}/alerts/${alert.iid}`;
   const others = Object.entries(annotations);
-  const body = html`<div class="heading"><div><p class="under">Alert #${alert.iid}</p><h1>${alert.title}</h1>
-<p>${severityTag(alert)} ${statusTag(alert)} <span class="under">${alert.events} ${alert.events === 1 ? 'event' : 'events'}, last seen ${ago(alert.seen_ms, services.accounts.clock.now())}</span></p></div>
-${statusButtons(base, visit.token, alert)}</div>
+  return html`<div class="heading"><div><p class="under">Alert #${alert.iid}</p><h1>${alert.title}</h1>
+<p>${severityTag(alert)} ${statusTag(alert)} <span class="under">${alert.events} ${alert.events === 1 ? 'event' : 'events'}, last seen ${ago(alert.seen_ms, now)}</span></p></div>
+${statusButtons(base, token, alert)}</div>
 <div class="columns"><div>
 ${alert.description && html`<section class="card"><h2>Description</h2><p class="prose">${alert.description}</p></section>`}
 <section class="card"><h2>Details</h2>${facts(alert, integration)}</section>
 ${others.length > 0 && html`<section class="card"><h2>Other annotations</h2><dl class="facts">${others.map(([name, value]) => html`<dt>${name}</dt><dd>${typeof value === 'string' ? value : JSON.stringify(value)}</dd>`)}</dl></section>`}
 <section class="card"><h2>Payload</h2><pre class="payload" tabindex="0">${JSON.stringify(payload, null, 2)}</pre></section>
 </div><div>
-${assignForm(base, visit.token, alert, members)}
-${incidentCard(base, project.id, visit.token, alert)}
-${notesCard(base, visit.token, notes, nameOf)}
-<section class="card"><h2>History</h2><ol class="history">${history.map((entry) => html`<li>${time(entry.at)}<span>${told(entry, nameOf)}</span></li>`)}</ol></section>
+${assignForm(base, token, alert, projectMembers)}
+${incidentCard(base, project.id, token, alert)}
+${notesCard(base, token, notes, nameOf)}
+<section class="card"><h2>History</h2><ol class="history">${history.map((entry) => html`<li>${time(entry.at)}<span>${describe(entry, nameOf)}</span></li>`)}</ol></section>
 </div></div>`;
-  return sendProjectPage(services, request, reply, visit, { tab: 'alerts', title: alert.title, body });
 }
 
 function statusButtons(base: string, token: Html, alert: Alert): Html {
@@ -108,7 +116,7 @@ function statusButtons(base: string, token: Html, alert: Alert): Html {
     (
       status,
     ) => html`<form method="post" action="${base}/status">${token}<input type="hidden" name="status" value="${status}">
-<button class="${status === 'resolved' || (alert.status === 'resolved' && status === 'triggered') ? '' : 'second'}">${alert.status === 'acknowledged' && status === 'triggered' ? 'Back to triggered' : CHANGES[status]}</button></form>`,
+<button class="${status === 'resolved' || (alert.status === 'resolved' && status === 'triggered') ? '' : 'second'}">${alert.status === 'acknowledged' && status === 'triggered' ? 'Set to triggered' : CHANGES[status]}</button></form>`,
   )}</div>`;
 }
 
@@ -123,9 +131,9 @@ function facts(alert: Alert, integration: Integration | null): Html {
     ['Hosts', alert.hosts.join(', ')],
     ['Environment', alert.environment],
     ['Query', alert.query === '' ? '' : html`<code>${alert.query}</code>`],
-    ['Runbook', link(alert.runbook)],
+    ['Runbook', runbookLink(alert.runbook)],
     ['Integration', sourceOf(integration)],
-    ['Fingerprint', html`<code>${alert.fingerprint || 'none: never grouped'}</code>`],
+    ['Fingerprint', html`<code>${alert.fingerprint || 'none, so the alert is not grouped'}</code>`],
   ];
   return html`<dl class="facts">${rows
     .filter(([, value]) => value !== '')
@@ -134,18 +142,18 @@ function facts(alert: Alert, integration: Integration | null): Html {
 
 function sourceOf(integration: Integration | null): Html | string {
   if (integration === null || integration.deleted_ms > 0) return integration?.name ?? 'unknown';
-  if (integration.type !== 'oncall') return integration.name;
-  return html`${integration.name} <span class="tag">passed on to ${URL.parse(integration.api_url)?.host ?? ''}</span>`;
+  if (!isOncallLink(integration)) return integration.name;
+  return html`${integration.name} <span class="tag">forwarded to ${URL.parse(integration.api_url)?.host ?? ''}</span>`;
 }
 
-/** Only addresses of the web become links: a source may write anything. */
-const link = (text: string): Html | string =>
+/** Only http and https URLs become links, because sources can send any text. */
+const runbookLink = (text: string): Html | string =>
   /^https?:\/\//i.test(text) ? html`<a href="${text}" rel="noopener noreferrer">${text}</a>` : text;
 
-function assignForm(base: string, token: Html, alert: Alert, members: readonly MemberOf[]): Html {
+function assignForm(base: string, token: Html, alert: Alert, members: readonly ProjectMember[]): Html {
   const offered = members.filter(({ level }) => level >= PROJECT_ROLES.Developer);
   return html`<section class="card"><h2>Assignee</h2><form class="inline" method="post" action="${base}/assign">${token}
-<select name="assignee" aria-label="Assignee"><option value="">Nobody</option>${offered.map(
+<select name="assignee" aria-label="Assignee"><option value="">Unassigned</option>${offered.map(
     ({ user }) =>
       html`<option value="${user.id}"${alert.assignees.includes(user.id) && html` selected`}>@${user.username}</option>`,
   )}</select><button class="second">Assign</button></form></section>`;
@@ -155,7 +163,7 @@ function incidentCard(base: string, project: string, token: Html, { incident }: 
   return html`<section class="card"><h2>Incident</h2>${
     incident > 0
       ? html`<p><a href="/projects/${project}/incidents/${incident}">Incident #${incident}</a></p>`
-      : button(`${base}/incident`, token, 'Make an incident', 'Make an incident of this alert', 'second')
+      : button(`${base}/incident`, token, 'Create incident', 'Create an incident from this alert', 'second')
   }</section>`;
 }
 
@@ -163,21 +171,21 @@ function notesCard(base: string, token: Html, notes: readonly Note[], nameOf: (i
   return html`<section class="card"><h2>Notes</h2>${notes.map(
     ({ author_id, body, created_ms }) =>
       html`<article class="remark"><p class="under"><b>@${nameOf(author_id)}</b> ${time(created_ms)}</p><p class="prose">${body}</p></article>`,
-  )}<form method="post" action="${base}/notes">${token}<div class="field"><label for="note">New note</label><textarea id="note" name="body" rows="3" required></textarea></div><button class="second">Write it</button></form></section>`;
+  )}<form method="post" action="${base}/notes">${token}<div class="field"><label for="note">Add a note</label><textarea id="note" name="body" rows="3" required></textarea></div><button class="second">Add note</button></form></section>`;
 }
 
-function told({ outcome, by, change }: HistoryEntry, nameOf: (id: string) => string): string {
+function describe({ outcome, by, change }: HistoryEntry, nameOf: (id: string) => string): string {
   const who = by === '' ? '' : `by @${nameOf(by)}`;
   if (typeof change.status === 'string') return `${change.status} ${who}`;
   if (Array.isArray(change.assignees)) {
     const names = change.assignees.map((id) => `@${nameOf(String(id))}`).join(', ');
     return names === '' ? `unassigned ${who}` : `assigned to ${names} ${who}`;
   }
-  if (change.incident !== undefined) return `incident #${change.incident} made ${who}`;
-  const words: Readonly<Record<string, string>> = {
+  if (change.incident !== undefined) return `incident #${change.incident} created ${who}`;
+  const labels: Readonly<Record<string, string>> = {
     created: 'first event',
-    grouped: 'one more event',
-    resolved: 'the source told that it is over',
+    grouped: 'repeated event',
+    resolved: 'resolved by the source',
   };
-  return words[outcome] ?? outcome;
+  return labels[outcome] ?? outcome;
 }

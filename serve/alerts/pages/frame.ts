@@ -3,18 +3,11 @@ import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import { formToken } from '../../http/pages/forms.ts';
 import { type Html, html } from '../../http/pages/html.ts';
 import { sendPage } from '../../http/pages/page.ts';
+import type { Accounts } from '../../identity/accounts/accounts.ts';
 import { requireUser } from '../../identity/accounts/sessions.ts';
 import type { User } from '../../identity/accounts/tables.ts';
-import {
-  type Membership,
-  membershipOf,
-  PROJECT_ROLES,
-  type ProjectRole,
-  requireRole,
-} from '../projects/access.ts';
-import type { AlertServices } from '../services.ts';
-
-// What the pages of a project have in common.
+import { type Membership, PROJECT_ROLES, type ProjectRole, requireRole } from '../projects/access.ts';
+import type { Projects } from '../projects/projects.ts';
 
 const TABS = [
   { name: 'alerts', label: 'Alerts', least: 'Developer' },
@@ -30,23 +23,8 @@ export type Tab = (typeof TABS)[number]['name'];
 export interface Visit {
   readonly user: User;
   readonly membership: Membership;
-  /** The hidden field that every form needs. */
+  /** The hidden field that protects forms against cross-site requests. */
   readonly token: Html;
-}
-
-/** Who looks at which project; throws when they may not. */
-export async function visitOf(
-  services: AlertServices,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  role: ProjectRole,
-): Promise<Visit> {
-  const user = await requireUser(services.accounts, request);
-  const { id = '' } = request.params as { id?: string };
-  const membership = await membershipOf(services, id, user);
-  requireRole(membership, role);
-  const token = await formToken(services.accounts, request, reply);
-  return { user, membership, token };
 }
 
 export interface ProjectPage {
@@ -56,27 +34,47 @@ export interface ProjectPage {
   readonly status?: number;
 }
 
-/** A page inside a project, with its name and its tabs. */
-export function sendProjectPage(
-  services: AlertServices,
-  request: FastifyRequest,
-  reply: FastifyReply,
-  { membership: { project, level } }: Visit,
-  { tab, title, body, status = 200 }: ProjectPage,
-): Promise<FastifyReply> {
-  const tabs = TABS.filter(({ least }) => level >= PROJECT_ROLES[least]).map(
-    ({ name, label }) =>
-      html`<li><a href="/projects/${project.id}/${name}"${name === tab && html` aria-current="page"`}>${label}</a></li>`,
-  );
-  const page = html`<p class="trail"><a href="/projects">Projects</a> / ${project.name}</p>
+/** The frame of the pages of a project. */
+export class ProjectFrame {
+  readonly accounts: Accounts;
+  readonly #projects: Projects;
+
+  constructor({ accounts, projects }: { accounts: Accounts; projects: Projects }) {
+    this.accounts = accounts;
+    this.#projects = projects;
+  }
+
+  /** The signed-in user and the project of the path. Throws when the user does not have the role. */
+  async visit(request: FastifyRequest, reply: FastifyReply, role: ProjectRole): Promise<Visit> {
+    const user = await requireUser(this.accounts, request);
+    const { id = '' } = request.params as { id?: string };
+    const membership = await this.#projects.membershipOf(id, user);
+    requireRole(membership, role);
+    const token = await formToken(this.accounts, request, reply);
+    return { user, membership, token };
+  }
+
+  /** Sends a page with the name of the project and its tabs. */
+  send(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { membership: { project, level } }: Visit,
+    { tab, title, body, status = 200 }: ProjectPage,
+  ): Promise<FastifyReply> {
+    const tabs = TABS.filter(({ least }) => level >= PROJECT_ROLES[least]).map(
+      ({ name, label }) =>
+        html`<li><a href="/projects/${project.id}/${name}"${name === tab && html` aria-current="page"`}>${label}</a></li>`,
+    );
+    const page = html`<p class="trail"><a href="/projects">Projects</a> / ${project.name}</p>
 <nav class="tabs" aria-label="Project"><ul>${tabs}</ul></nav>
 ${body}`;
-  return sendPage(services.accounts, request, reply, {
-    title: `${title} · ${project.name}`,
-    body: page,
-    layout: 'wide',
-    status,
-  });
+    return sendPage(this.accounts, request, reply, {
+      title: `${title} · ${project.name}`,
+      body: page,
+      layout: 'wide',
+      status,
+    });
+  }
 }
 
 export const severityTag = ({ severity }: Pick<Alert, 'severity'>): Html =>
@@ -85,7 +83,7 @@ export const severityTag = ({ severity }: Pick<Alert, 'severity'>): Html =>
 export const statusTag = ({ status }: Pick<Alert, 'status'>): Html =>
   html`<span class="tag status-${status}">${status}</span>`;
 
-/** How long ago something was, as people say it; the exact moment stands in the title. */
+/** A relative time; its title is the exact time. */
 export function ago(ms: number, now: number): Html {
   if (ms === 0) return html`–`;
   const date = new Date(ms).toISOString();

@@ -1,33 +1,21 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '../../../infra/ports.ts';
 import { button, table, textField } from '../../http/pages/fields.ts';
 import { formOf } from '../../http/pages/forms.ts';
 import { type Html, html } from '../../http/pages/html.ts';
 import { seeOther } from '../../http/pages/page.ts';
-import { addressOf } from '../intake/intake.ts';
-import { type Pulse, pulseOf } from '../integrations/heartbeat.ts';
-import {
-  changeIntegration,
-  createIntegration,
-  deleteIntegration,
-  endOldKey,
-  integrationOf,
-  integrationsOf,
-  resetKey,
-  rotateKey,
-  type WithKey,
-} from '../integrations/integrations.ts';
-import { deliveriesOf } from '../notifications/webhook-sender.ts';
+import type { AlertDomain } from '../domain.ts';
+import type { HeartbeatState } from '../integrations/heartbeats.ts';
+import { httpIntegration } from '../integrations/http.ts';
+import type { SetupHelp } from '../integrations/integration-type.ts';
+import type { IntegrationWithKey } from '../integrations/integrations.ts';
+import { OFFERED_TYPES, typeOf, webhookPathOf } from '../integrations/types.ts';
+import { isOncallLink } from '../notifications/oncall-link.ts';
 import { PROJECT_ROLES, RequestRefused } from '../projects/access.ts';
-import type { Integration, IntegrationType } from '../projects/tables.ts';
-import type { AlertServices } from '../services.ts';
-import { ago, select, sendProjectPage, type Visit, visitOf } from './frame.ts';
-import { DELIVERIES_SHOWN, deliveryTable } from './webhooks.ts';
+import type { Integration } from '../projects/tables.ts';
+import { ago, type ProjectFrame, select, type Visit } from './frame.ts';
+import { ATTEMPTS_MAX, attemptTable } from './webhook-attempts.ts';
 
-export const TYPES: Readonly<Record<IntegrationType, string>> = {
-  http: 'HTTP Endpoint',
-  prometheus: 'Prometheus',
-  oncall: 'Link to an on-call tool',
-};
 const LIST = '/projects/:id/integrations';
 export const ONE = `${LIST}/:integration`;
 
@@ -35,63 +23,62 @@ export const integrationIdOf = (request: FastifyRequest) =>
   (request.params as { integration: string }).integration;
 export const pathOf = ({ project_id, id }: Integration) => `/projects/${project_id}/integrations/${id}`;
 
-/** Where alerts come from: the list, one with its credentials, and what is done to them. */
-export function serveIntegrationPages(
-  pages: FastifyInstance,
-  services: AlertServices,
-  url: () => string,
-): void {
+interface IntegrationPageParts extends Pick<AlertDomain, 'heartbeats' | 'integrations' | 'webhookSender'> {
+  readonly frame: ProjectFrame;
+  readonly clock: Clock;
+  readonly url: () => string;
+}
+
+/** The list of integrations, the page of one with its credentials, and the actions on it. */
+export function serveIntegrationPages(pages: FastifyInstance, parts: IntegrationPageParts): void {
+  const { frame, integrations } = parts;
   pages.get(LIST, async (request, reply) => {
-    const visit = await visitOf(services, request, reply, 'Developer');
-    return sendList(services, request, reply, visit, null);
+    const visit = await frame.visit(request, reply, 'Developer');
+    return sendList(parts, request, reply, visit, null);
   });
   pages.post(LIST, async (request, reply) => {
-    const visit = await visitOf(services, request, reply, 'Maintainer');
+    const visit = await frame.visit(request, reply, 'Maintainer');
     const form = formOf(request);
-    const [type] = Object.entries(TYPES).find(([name]) => name === form.text('type')) ?? ['http'];
+    const type = OFFERED_TYPES.find(({ name }) => name === form.text('type')) ?? httpIntegration;
     try {
       const given = { name: form.text('name'), api_url: form.text('api_url') };
-      const made = await createIntegration(
-        services,
-        visit.membership.project,
-        type as IntegrationType,
-        given,
-      );
-      return await sendOne(services, request, reply, visit, made.integration, url, made);
+      const created = await integrations.create(visit.membership.project, type, given);
+      return await sendOne(parts, request, reply, visit, created.integration, created);
     } catch (error) {
       if (!(error instanceof RequestRefused)) throw error;
-      return sendList(services, request, reply, visit, error);
+      return sendList(parts, request, reply, visit, error);
     }
   });
   pages.get(ONE, async (request, reply) => {
-    const visit = await visitOf(services, request, reply, 'Maintainer');
-    const integration = await integrationOf(services, visit.membership.project, integrationIdOf(request));
-    return sendOne(services, request, reply, visit, integration, url, null);
+    const visit = await frame.visit(request, reply, 'Maintainer');
+    const integration = await integrations.get(visit.membership.project, integrationIdOf(request));
+    return sendOne(parts, request, reply, visit, integration, null);
   });
-  for (const [name, work] of [['reset', resetKey] as const, ['rotate', rotateFor24Hours] as const]) {
+  const newKey = (name: string, work: (visit: Visit, id: string) => Promise<IntegrationWithKey>) =>
     pages.post(`${ONE}/${name}`, async (request, reply) => {
-      const visit = await visitOf(services, request, reply, 'Maintainer');
-      const made = await work(services, visit.membership.project, integrationIdOf(request));
-      return sendOne(services, request, reply, visit, made.integration, url, made);
+      const visit = await frame.visit(request, reply, 'Maintainer');
+      const created = await work(visit, integrationIdOf(request));
+      return sendOne(parts, request, reply, visit, created.integration, created);
     });
-  }
-  serveChanges(pages, services);
+  newKey('reset', ({ membership: { project } }, id) => integrations.resetKey(project, id));
+  newKey('rotate', ({ membership: { project } }, id) => integrations.rotateKey(project, id, ROTATION_HOURS));
+  serveChanges(pages, parts);
 }
 
-const rotateFor24Hours: typeof resetKey = (services, project, id) => rotateKey(services, project, id, 24);
+const ROTATION_HOURS = 24;
 
-function serveChanges(pages: FastifyInstance, services: AlertServices): void {
+function serveChanges(pages: FastifyInstance, { frame, integrations }: IntegrationPageParts): void {
   const action = (
     name: string,
     work: (visit: Visit, id: string, request: FastifyRequest) => Promise<string>,
   ) =>
     pages.post(`${ONE}/${name}`, async (request, reply) => {
-      const visit = await visitOf(services, request, reply, 'Maintainer');
+      const visit = await frame.visit(request, reply, 'Maintainer');
       const list = `/projects/${visit.membership.project.id}/integrations`;
       const id = integrationIdOf(request);
       try {
-        const note = await work(visit, id, request);
-        return seeOther(reply, name === 'delete' ? list : `${list}/${id}`, note);
+        const message = await work(visit, id, request);
+        return seeOther(reply, name === 'delete' ? list : `${list}/${id}`, message);
       } catch (error) {
         if (!(error instanceof RequestRefused) || error.status === 404) throw error;
         return seeOther(reply, `${list}/${id}`, error.message, 'bad');
@@ -99,26 +86,26 @@ function serveChanges(pages: FastifyInstance, services: AlertServices): void {
     });
   action('save', async ({ membership: { project } }, id, request) => {
     const form = formOf(request);
-    await changeIntegration(services, project, id, {
+    await integrations.change(project, id, {
       name: form.text('name'),
       is_active: form.has('active'),
       ...(form.has('api_url') ? { api_url: form.text('api_url') } : {}),
       heartbeat_minutes: Math.floor(Number(form.text('heartbeat'))) || 0,
     });
-    return 'The integration is saved.';
+    return 'Changes saved.';
   });
   action('end-old-key', async ({ membership: { project } }, id) => {
-    await endOldKey(services, project, id);
-    return 'The old key is dead.';
+    await integrations.revokeOldKey(project, id);
+    return 'Previous key revoked.';
   });
   action('delete', async ({ membership: { project } }, id) => {
-    await deleteIntegration(services, project, id);
-    return 'The integration is deleted.';
+    await integrations.delete(project, id);
+    return 'Integration deleted.';
   });
 }
 
 async function sendList(
-  services: AlertServices,
+  { clock, frame, heartbeats, integrations }: IntegrationPageParts,
   request: FastifyRequest,
   reply: FastifyReply,
   visit: Visit,
@@ -126,34 +113,39 @@ async function sendList(
 ): Promise<FastifyReply> {
   const { project, level } = visit.membership;
   const mayChange = level >= PROJECT_ROLES.Maintainer;
-  const found = await integrationsOf(services, project.id);
-  const now = services.accounts.clock.now();
-  const pulses = await Promise.all(found.map(({ id }) => pulseOf(services, id)));
+  const found = await integrations.list(project.id);
+  const now = clock.now();
+  const states = await Promise.all(found.map(({ id }) => heartbeats.stateOf(id)));
   const rows = found.map((integration, i) => [
     mayChange ? html`<a href="${pathOf(integration)}">${integration.name}</a>` : html`${integration.name}`,
-    html`${TYPES[integration.type as IntegrationType]}`,
+    html`${typeOf(integration).label}`,
     integration.is_active
       ? html`<span class="tag good">enabled</span>`
       : html`<span class="tag">disabled</span>`,
-    heartbeat(integration, pulses[i] as Pulse, now),
+    heartbeatTag(integration, states[i] as HeartbeatState, now),
     ago(integration.created_ms, now),
     html`<a class="button second small" href="${pathOf(integration)}/test">Send test alert</a>`,
   ]);
   const form = formOf(request);
   const faultOf = (field: string) => (error?.field === field ? error.message : null);
-  const body = html`<h1>Integrations</h1><p class="lead">Each has an address and a key, which a monitoring tool sends its alerts to.</p>
+  const body = html`<h1>Integrations</h1><p class="lead">An integration receives the alerts of a monitoring tool through its own URL and key.</p>
 ${error && error.field !== 'name' && error.field !== 'api_url' && html`<p class="note bad" role="alert">${error.message}</p>`}
-${table({ caption: 'Integrations', head: ['Name', 'Type', 'Status', 'Heartbeat', 'Created', ''], rows, empty: 'Nothing is connected yet.' })}
+${table({ caption: 'Integrations', head: ['Name', 'Type', 'Status', 'Heartbeat', 'Created', ''], rows, empty: 'No integrations yet.' })}
 ${
   mayChange &&
-  html`<section class="card"><h2>New integration</h2><form method="post" action="/projects/${project.id}/integrations">${visit.token}
-<div class="picker">${select('type', 'Type', Object.entries(TYPES), form.text('type') || 'http')}</div>
-${textField({ name: 'name', label: 'Name', value: form.text('name'), required: false, hint: 'Needed for every HTTP endpoint after the first.', fault: faultOf('name') })}
-${textField({ name: 'api_url', label: 'Address of the on-call tool or metrics server', value: form.text('api_url'), required: false, hint: 'Needed for the link to an on-call tool, to which alerts are passed on.', fault: faultOf('api_url') })}
-<button>Make the integration</button></form></section>`
+  html`<section class="card"><h2>Add integration</h2><form method="post" action="/projects/${project.id}/integrations">${visit.token}
+<div class="picker">${select(
+    'type',
+    'Type',
+    OFFERED_TYPES.map(({ name, label }): [string, string] => [name, label]),
+    form.text('type') || httpIntegration.name,
+  )}</div>
+${textField({ name: 'name', label: 'Name', value: form.text('name'), required: false, hint: 'Required for each additional HTTP endpoint.', fault: faultOf('name') })}
+${newTypeSettings().map((field) => textField({ ...field, value: form.text(field.name), required: false, fault: faultOf(field.name) }))}
+<button>Add integration</button></form></section>`
 }`;
   const status = error === null ? 200 : 422;
-  return sendProjectPage(services, request, reply, visit, {
+  return frame.send(request, reply, visit, {
     tab: 'integrations',
     title: 'Integrations',
     body,
@@ -161,86 +153,87 @@ ${textField({ name: 'api_url', label: 'Address of the on-call tool or metrics se
   });
 }
 
+/** The settings of all types, because the type is selected in the same form. */
+function newTypeSettings(): { name: string; label: string; hint: string }[] {
+  const settings = OFFERED_TYPES.flatMap((type) => type.settings);
+  return [...Map.groupBy(settings, ({ name }) => name)].map(([name, fields]) => ({
+    name,
+    label: fields.map(({ label }) => label).join(' or '),
+    hint: fields.map(({ label, hint }) => `${label}: ${hint}`).join(' '),
+  }));
+}
+
 async function sendOne(
-  services: AlertServices,
+  { clock, frame, heartbeats, url, webhookSender }: IntegrationPageParts,
   request: FastifyRequest,
   reply: FastifyReply,
   visit: Visit,
   integration: Integration,
-  url: () => string,
-  made: WithKey | null,
+  created: IntegrationWithKey | null,
 ): Promise<FastifyReply> {
-  const now = services.accounts.clock.now();
-  const beats = integration.heartbeat_minutes > 0;
-  const address = `${url()}${addressOf(integration.type === 'prometheus' ? 'prometheus' : 'http', integration.id)}`;
+  const now = clock.now();
+  const type = typeOf(integration);
+  const isForwarding = isOncallLink(integration);
+  const hasHeartbeat = integration.heartbeat_minutes > 0;
+  const webhookUrl = `${url()}${webhookPathOf(integration)}`;
   const body = html`${heading(integration, 'settings')}
-${made && keyCard(made.key, address, integration.type)}
+${created && keyCard(created.key, type.setupHelp(webhookUrl, created.key))}
 <div class="columns"><section class="card"><h2>Settings</h2><form method="post" action="${pathOf(integration)}/save">${visit.token}
 ${textField({ name: 'name', label: 'Name', value: integration.name })}
-<label class="choice"><input type="checkbox" name="active" value="on"${integration.is_active && html` checked`}><div><b>Active</b><span>A switched-off integration answers 403.</span></div></label>
-${integration.type !== 'http' && textField({ name: 'api_url', label: integration.type === 'oncall' ? 'Address of the on-call tool' : 'API base URL', value: integration.api_url, required: integration.type === 'oncall', hint: integration.type === 'oncall' ? 'Every alert is passed on to it.' : 'Of the metrics server; nothing depends on it.' })}
-${textField({ name: 'heartbeat', label: 'Heartbeat, minutes', value: String(integration.heartbeat_minutes), hint: 'An alert is raised when the source is silent for so long; 0 turns it off.' })}
-${beats && html`<p>${heartbeat(integration, await pulseOf(services, integration.id), now)}</p>`}
-<button>Save</button></form></section>
-${credentials(integration, address, visit.token, now)}</div>
-${integration.type === 'oncall' && html`<section class="card"><h2>Passed on lately</h2><p class="hint">Every attempt of the last week. What fails is tried again, later and later, for a day.</p>${deliveryTable(await deliveriesOf(services, integration.id, DELIVERIES_SHOWN), integration.project_id)}</section>`}
-<section class="card"><h2>Delete</h2><p>Its address and key stop at once. Alerts that it brought stay.</p>${button(`${pathOf(integration)}/delete`, visit.token, 'Delete the integration', `Delete ${integration.name}`, 'danger')}</section>`;
-  return sendProjectPage(services, request, reply, visit, {
+<label class="choice"><input type="checkbox" name="active" value="on"${integration.is_active && html` checked`}><div><b>Active</b><span>An inactive integration rejects alerts with status 403.</span></div></label>
+${type.settings.map(({ name, label, hint, isRequired }) => textField({ name, label, hint, value: integration[name], required: isRequired }))}
+${textField({ name: 'heartbeat', label: 'Heartbeat (minutes)', value: String(integration.heartbeat_minutes), hint: 'Creates an alert when no request arrives for this time. 0 turns the heartbeat off.' })}
+${hasHeartbeat && html`<p>${heartbeatTag(integration, await heartbeats.stateOf(integration.id), now)}</p>`}
+<button>Save changes</button></form></section>
+${credentials(integration, webhookUrl, visit.token, now)}</div>
+${isForwarding && html`<section class="card"><h2>Recent deliveries</h2><p class="hint">Requests of the last 7 days. Failed requests are retried for one day, with growing delays.</p>${attemptTable(await webhookSender.attempts(integration.id, ATTEMPTS_MAX), integration.project_id)}</section>`}
+<section class="card"><h2>Delete integration</h2><p>The URL and the key stop working immediately. Existing alerts are kept.</p>${button(`${pathOf(integration)}/delete`, visit.token, 'Delete integration', `Delete ${integration.name}`, 'danger')}</section>`;
+  return frame.send(request, reply, visit, {
     tab: 'integrations',
     title: integration.name,
     body,
   });
 }
 
-/** Whether a source that should be heard regularly is. */
-function heartbeat({ heartbeat_minutes: minutes, is_active }: Integration, pulse: Pulse, now: number): Html {
+function heartbeatTag(
+  { heartbeat_minutes: minutes, is_active }: Integration,
+  { heardMs, silentSinceMs }: HeartbeatState,
+  now: number,
+): Html {
   if (minutes === 0 || !is_active) return html`–`;
-  const { heardMs, silentSinceMs } = pulse;
-  if (silentSinceMs > 0) return html`<span class="tag bad">silent</span> heard ${ago(silentSinceMs, now)}`;
-  const heard = heardMs === 0 ? 'not heard yet' : html`heard ${ago(heardMs, now)}`;
+  if (silentSinceMs > 0)
+    return html`<span class="tag bad">silent</span> last request ${ago(silentSinceMs, now)}`;
+  const heard = heardMs === 0 ? 'no requests yet' : html`last request ${ago(heardMs, now)}`;
   return html`<span class="tag good">every ${minutes} min</span> ${heard}`;
 }
 
-function credentials(integration: Integration, address: string, token: Html, now: number): Html {
+function credentials(integration: Integration, webhookUrl: string, token: Html, now: number): Html {
   const base = pathOf(integration);
-  const isOldAlive = integration.old_key_hash !== '' && integration.old_key_ends_ms > now;
+  const isOldKeyValid = integration.old_key_hash !== '' && integration.old_key_ends_ms > now;
   return html`<section class="card"><h2>Credentials</h2>
-<div class="field"><label for="address">Webhook URL</label><code class="secret" id="address">${address}</code></div>
-<div class="field"><label for="key">Authorization key</label><code class="secret" id="key">••••••••••••••••</code><p class="hint">Made ${ago(integration.key_created_ms, now)}. It is kept only as a hash and cannot be shown.</p></div>
-${isOldAlive && html`<p class="note warn">The key before is good for ${Math.ceil((integration.old_key_ends_ms - now) / 3_600_000)} more hours.</p>`}
-<div class="actions">${button(`${base}/rotate`, token, 'Rotate', 'Make a new key and honour the old one for 24 hours', 'second')}
-${isOldAlive && button(`${base}/end-old-key`, token, 'End the old key', 'End the old key at once', 'second')}
-${button(`${base}/reset`, token, 'Reset', 'Make a new key and end every other one at once', 'danger')}</div>
-<p class="hint">Rotate honours the old key for 24 hours; reset ends it at once.</p></section>`;
+<div class="field"><label for="address">Webhook URL</label><code class="secret" id="address">${webhookUrl}</code></div>
+<div class="field"><label for="key">Authorization key</label><code class="secret" id="key">••••••••••••••••</code><p class="hint">Created ${ago(integration.key_created_ms, now)}. Only a hash of the key is stored, so it cannot be shown.</p></div>
+${isOldKeyValid && html`<p class="note warn">The previous key expires in ${Math.ceil((integration.old_key_ends_ms - now) / 3_600_000)} hours.</p>`}
+<div class="actions">${button(`${base}/rotate`, token, 'Rotate key', 'Create a new key and keep the previous one for 24 hours', 'second')}
+${isOldKeyValid && button(`${base}/end-old-key`, token, 'Revoke previous key', 'Revoke the previous key immediately', 'second')}
+${button(`${base}/reset`, token, 'Reset key', 'Create a new key and revoke all others immediately', 'danger')}</div>
+<p class="hint">Rotating keeps the previous key valid for 24 hours. Resetting revokes it immediately.</p></section>`;
 }
 
-function keyCard(key: string, address: string, type: string): Html {
-  const sample =
-    type === 'prometheus'
-      ? html`receivers:
-  - name: chain-metrics
-    webhook_configs:
-      - url: ${address}
-        send_resolved: true
-        http_config:
-          authorization:
-            credentials: ${key}`
-      : html`curl ${address} \\
-  -H "Authorization: Bearer ${key}" \\
-  -H "Content-Type: application/json" \\
-  -d '{"title":"Disk full"}'`;
-  return html`<section class="card" aria-live="polite"><h2>Your new authorization key</h2>
-<p class="note warn">Copy it now: it is kept only as a hash and cannot be shown again.</p>
-<code class="secret" id="secret">${key}</code><h2 class="spaced">${type === 'prometheus' ? 'In alertmanager.yml' : 'Try it'}</h2><pre class="payload" tabindex="0">${sample}</pre></section>`;
+function keyCard(key: string, { heading: title, sample }: SetupHelp): Html {
+  return html`<section class="card" aria-live="polite"><h2>New authorization key</h2>
+<p class="note warn">Copy the key now. It will not be shown again.</p>
+<code class="secret" id="secret">${key}</code><h2 class="spaced">${title}</h2><pre class="payload" tabindex="0">${sample}</pre></section>`;
 }
 
-/** The head of each page of an integration. */
+/** The heading and the tabs of each page of an integration. */
 export function heading(integration: Integration, here: 'settings' | 'mapping' | 'test'): Html {
+  const type = typeOf(integration);
   const tabs = [
     ['settings', 'Settings and credentials', ''],
-    ...(integration.type === 'http' ? [['mapping', 'Custom mapping', '/mapping']] : []),
+    ...(type.hasMapping ? [['mapping', 'Custom mapping', '/mapping']] : []),
     ['test', 'Send test alert', '/test'],
   ];
-  return html`<h1>${integration.name}</h1><p class="lead">${TYPES[integration.type as IntegrationType]} ${integration.is_active ? html`<span class="tag good">enabled</span>` : html`<span class="tag">disabled</span>`}</p>
+  return html`<h1>${integration.name}</h1><p class="lead">${type.label} ${integration.is_active ? html`<span class="tag good">enabled</span>` : html`<span class="tag">disabled</span>`}</p>
 <nav class="tabs sub" aria-label="Integration"><ul>${tabs.map(([name, label, path]) => html`<li><a href="${pathOf(integration)}${path}"${name === here && html` aria-current="page"`}>${label}</a></li>`)}</ul></nav>`;
 }

@@ -5,20 +5,13 @@ import {
   SEVERITIES,
   type Severity,
 } from '../../../aggregate/alerts/model/alert.ts';
+import type { Clock } from '../../../infra/ports.ts';
 import { type Html, html } from '../../http/pages/html.ts';
-import { integrationsOf } from '../integrations/integrations.ts';
+import type { AlertDomain } from '../domain.ts';
 import { PROJECT_ROLES } from '../projects/access.ts';
-import { usersById } from '../projects/projects.ts';
-import {
-  type AlertFilter,
-  countAlerts,
-  listAlerts,
-  type SORTS,
-  type Sort,
-  type StatusCounts,
-} from '../projects/reading.ts';
-import type { AlertServices } from '../services.ts';
-import { ago, select, sendProjectPage, severityTag, statusTag, visitOf } from './frame.ts';
+import type { AlertFilter, SORTS, Sort, StatusCounts } from '../projects/alert-reader.ts';
+import type { UserLookup } from '../projects/users.ts';
+import { ago, type ProjectFrame, select, severityTag, statusTag } from './frame.ts';
 
 const STATUS_TABS: readonly (readonly [
   name: keyof StatusCounts,
@@ -36,7 +29,7 @@ const STATUS_TABS: readonly (readonly [
 const SORT_LABELS: readonly (readonly [`${Sort}-${'asc' | 'desc'}`, string])[] = [
   ['started_at-desc', 'Newest first'],
   ['started_at-asc', 'Oldest first'],
-  ['last_seen_at-desc', 'Seen last'],
+  ['last_seen_at-desc', 'Last seen'],
   ['event_count-desc', 'Most events'],
   ['severity-desc', 'Most severe'],
   ['status-desc', 'By status'],
@@ -44,19 +37,19 @@ const SORT_LABELS: readonly (readonly [`${Sort}-${'asc' | 'desc'}`, string])[] =
 
 const PAGE_SIZE = 20;
 
-interface Asked {
+interface ListQuery {
   readonly tab: (typeof STATUS_TABS)[number];
   readonly filter: AlertFilter;
   readonly sort: string;
   readonly page: number;
-  /** As they stand in the address. */
+  /** The parameters of the URL, as they were given. */
   readonly given: Readonly<Record<string, string>>;
 }
 
-function askedOf(request: FastifyRequest): Asked {
-  const query = request.query as Record<string, unknown>;
+function queryOf(request: FastifyRequest): ListQuery {
+  const parameters = request.query as Record<string, unknown>;
   const text = (name: string) =>
-    typeof query[name] === 'string' ? (query[name] as string).slice(0, 500) : '';
+    typeof parameters[name] === 'string' ? (parameters[name] as string).slice(0, 500) : '';
   const tab = STATUS_TABS.find(([name]) => name === text('status')) ?? STATUS_TABS[0];
   const severity = SEVERITIES.find((name) => name === text('severity'));
   const sort = SORT_LABELS.find(([name]) => name === text('sort'))?.[0] ?? 'started_at-desc';
@@ -74,66 +67,71 @@ function askedOf(request: FastifyRequest): Asked {
     integration: text('integration'),
     sort: sort === 'started_at-desc' ? '' : sort,
   };
-  return { tab: tab as Asked['tab'], filter, sort, page, given };
+  return { tab: tab as ListQuery['tab'], filter, sort, page, given };
 }
 
-/** The list of a project's alerts: counters, filters, search, order. All of it is in the address. */
-export function serveList(pages: FastifyInstance, services: AlertServices): void {
+/** The alerts of a project. The URL contains the status, the filters and the order. */
+export function serveList(
+  pages: FastifyInstance,
+  frame: ProjectFrame,
+  { integrations, reader, users }: Pick<AlertDomain, 'integrations' | 'reader' | 'users'>,
+  clock: Clock,
+): void {
   pages.get('/projects/:id/alerts', async (request, reply) => {
-    const visit = await visitOf(services, request, reply, 'Developer');
+    const visit = await frame.visit(request, reply, 'Developer');
     const { project, level } = visit.membership;
-    const asked = askedOf(request);
-    const [, , statuses] = asked.tab;
-    const [sort = 'started_at', direction] = asked.sort.split('-') as [keyof typeof SORTS, string];
+    const query = queryOf(request);
+    const [, , statuses] = query.tab;
+    const [sort = 'started_at', direction] = query.sort.split('-') as [keyof typeof SORTS, string];
     const number = Number(project.id);
-    const [rows, counts, integrations] = await Promise.all([
-      listAlerts(
-        services,
+    const [rows, counts, sources] = await Promise.all([
+      reader.list(
         number,
-        { ...asked.filter, status: statuses },
+        { ...query.filter, status: statuses },
         { sort, descending: direction === 'desc' },
-        { number: asked.page, size: PAGE_SIZE },
+        { number: query.page, size: PAGE_SIZE },
       ),
-      countAlerts(services, number, asked.filter),
-      integrationsOf(services, project.id),
+      reader.countByStatus(number, query.filter),
+      integrations.list(project.id),
     ]);
-    const sources = integrations.map(({ id, name }): Option => [id, name]);
-    const now = services.accounts.clock.now();
+    const now = clock.now();
     const body = html`<h1>Alerts</h1>
-${statusTabs(project.id, asked, counts)}
-${filterForm(project.id, asked, await assigneesOf(services, rows), sources)}
-${rows.length === 0 ? emptyList(project.id, asked, counts, level) : alertTable(rows, await namesOf(services, rows), now)}
-${pager(project.id, asked, counts[asked.tab[0]])}`;
-    return sendProjectPage(services, request, reply, visit, { tab: 'alerts', title: 'Alerts', body });
+${statusTabs(project.id, query, counts)}
+${filterForm(
+  project.id,
+  query,
+  await assigneesOf(users, rows),
+  sources.map(({ id, name }): Option => [id, name]),
+)}
+${rows.length === 0 ? emptyList(project.id, query, counts, level) : alertTable(rows, await namesOf(users, rows), now)}
+${pager(project.id, query, counts[query.tab[0]])}`;
+    return frame.send(request, reply, visit, { tab: 'alerts', title: 'Alerts', body });
   });
 }
 
-function addressOf(id: string, { tab: [status], given }: Asked, changes: Record<string, string>): string {
+function urlOf(id: string, { tab: [status], given }: ListQuery, changes: Record<string, string>): string {
   const all = { status: status === 'open' ? '' : status, ...given, ...changes };
-  const query = new URLSearchParams(Object.entries(all).filter(([, value]) => value !== ''));
-  return `/projects/${id}/alerts${query.size > 0 ? `?${query}` : ''}`;
+  const search = new URLSearchParams(Object.entries(all).filter(([, value]) => value !== ''));
+  return `/projects/${id}/alerts${search.size > 0 ? `?${search}` : ''}`;
 }
 
-function statusTabs(id: string, asked: Asked, counts: StatusCounts): Html {
+function statusTabs(id: string, query: ListQuery, counts: StatusCounts): Html {
   return html`<nav class="tabs sub" aria-label="Status"><ul>${STATUS_TABS.map(
     ([name, label]) =>
-      html`<li><a href="${addressOf(id, asked, { status: name === 'open' ? '' : name })}"${name === asked.tab[0] && html` aria-current="page"`}>${label} <span class="count">${counts[name]}</span></a></li>`,
+      html`<li><a href="${urlOf(id, query, { status: name === 'open' ? '' : name })}"${name === query.tab[0] && html` aria-current="page"`}>${label} <span class="count">${counts[name]}</span></a></li>`,
   )}</ul></nav>`;
 }
 
 type Option = [value: string, label: string];
 
-async function assigneesOf(services: AlertServices, rows: readonly Alert[]): Promise<Option[]> {
-  const users = await usersById(
-    services,
-    rows.flatMap(({ assignees }) => assignees),
-  );
-  return [...users.values()].map(({ id, username }) => [id, `@${username}`]);
+async function assigneesOf(users: UserLookup, rows: readonly Alert[]): Promise<Option[]> {
+  const found = await users.byId(rows.flatMap(({ assignees }) => assignees));
+  return [...found.values()].map(({ id, username }) => [id, `@${username}`]);
 }
 
 function filterForm(
   id: string,
-  { tab: [status], filter, sort, given }: Asked,
+  { tab: [status], filter, sort, given }: ListQuery,
   assignees: readonly Option[],
   sources: readonly Option[],
 ): Html {
@@ -142,16 +140,15 @@ function filterForm(
   const known = assignees.some(([value]) => value === own) || own === '' || own === 'none';
   return html`<form class="picker" method="get" action="/projects/${id}/alerts" role="search">
 ${status !== 'open' && html`<input type="hidden" name="status" value="${status}">`}
-<label class="wide">Search<input type="search" name="search" value="${filter.search}" placeholder="Title, description, service or tool"></label>
+<label class="wide">Search<input type="search" name="search" value="${filter.search}" placeholder="Search by title, description, service or tool"></label>
 ${select('severity', 'Severity', [['', 'Any'], ...severities], given.severity ?? '')}
-${select('assignee', 'Assignee', [['', 'Anybody'], ['none', 'Nobody'], ...assignees, ...(known ? [] : [[own, `User ${own}`] as Option])], own)}
-${sources.length > 1 && select('integration', 'Source', [['', 'Any'], ...sources], given.integration ?? '')}
-${select('sort', 'Order', SORT_LABELS, sort)}
-<button class="second">Apply</button></form>`;
+${select('assignee', 'Assignee', [['', 'Any'], ['none', 'Unassigned'], ...assignees, ...(known ? [] : [[own, `User ${own}`] as Option])], own)}
+${sources.length > 1 && select('integration', 'Integration', [['', 'Any'], ...sources], given.integration ?? '')}
+${select('sort', 'Sort by', SORT_LABELS, sort)}
+<button class="second">Apply filters</button></form>`;
 }
 
-const namesOf = async (services: AlertServices, rows: readonly Alert[]) =>
-  new Map(await assigneesOf(services, rows));
+const namesOf = async (users: UserLookup, rows: readonly Alert[]) => new Map(await assigneesOf(users, rows));
 
 function alertTable(rows: readonly Alert[], names: ReadonlyMap<string, string>, now: number): Html {
   return html`<div class="table" role="region" aria-label="Alerts" tabindex="0"><table class="alerts">
@@ -165,21 +162,21 @@ function alertTable(rows: readonly Alert[], names: ReadonlyMap<string, string>, 
   )}</tbody></table></div>`;
 }
 
-function emptyList(id: string, { given }: Asked, counts: StatusCounts, level: number): Html {
+function emptyList(id: string, { given }: ListQuery, counts: StatusCounts, level: number): Html {
   if (counts.all > 0 || Object.values(given).some((value) => value !== ''))
-    return html`<p class="empty">No alert is like this. Another status or search may have some.</p>`;
+    return html`<p class="empty">No alerts match. Try another status or search.</p>`;
   const next =
     level >= PROJECT_ROLES.Maintainer
-      ? html`<a href="/projects/${id}/integrations">Make an integration</a> and send a test alert to see the first one.`
-      : html`A Maintainer of the project connects the monitoring tools.`;
+      ? html`<a href="/projects/${id}/integrations">Add an integration</a> and send a test alert.`
+      : html`A Maintainer of the project can add an integration.`;
   return html`<p class="empty">No alerts yet. ${next}</p>`;
 }
 
-function pager(id: string, asked: Asked, total: number): Html | null {
+function pager(id: string, query: ListQuery, total: number): Html | null {
   const last = Math.ceil(total / PAGE_SIZE);
   if (last < 2) return null;
   const link = (page: number, label: string) =>
-    html`<a class="button second small" href="${addressOf(id, asked, { page: String(page) })}">${label}</a>`;
-  return html`<nav class="pager" aria-label="Pages">${asked.page > 1 && link(asked.page - 1, 'Newer')}
-<span>Page ${asked.page} of ${last}, ${total} alerts</span>${asked.page < last && link(asked.page + 1, 'Next')}</nav>`;
+    html`<a class="button second small" href="${urlOf(id, query, { page: String(page) })}">${label}</a>`;
+  return html`<nav class="pager" aria-label="Pages">${query.page > 1 && link(query.page - 1, 'Previous')}
+<span>Page ${query.page} of ${last} (${total} alerts)</span>${query.page < last && link(query.page + 1, 'Next')}</nav>`;
 }

@@ -1,29 +1,39 @@
 import type { FastifyInstance } from 'fastify';
+import type { Clock } from '../../../infra/ports.ts';
 import { servePages } from '../../http/pages/page.ts';
-import type { AlertServices } from '../services.ts';
+import type { Accounts } from '../../identity/accounts/accounts.ts';
+import type { AlertDomain } from '../domain.ts';
+import type { PayloadSizes } from '../integrations/samples.ts';
 import { serveAnalyticsPages } from './analytics.ts';
 import { serveDetails } from './details.ts';
+import { ProjectFrame } from './frame.ts';
 import { serveIncidentPages } from './incidents.ts';
 import { serveIntegrationPages } from './integrations.ts';
 import { serveList } from './list.ts';
 import { serveMappingPages } from './mapping.ts';
 import { serveProjectPages } from './projects.ts';
-import { serveHookPages } from './webhooks.ts';
+import { serveWebhookPages } from './webhooks.ts';
+
+interface AlertPagesOptions {
+  readonly accounts: Accounts;
+  readonly clock: Clock;
+  readonly domain: AlertDomain;
+  readonly payloadSizes: PayloadSizes;
+  readonly url: () => string;
+}
 
 /** The pages of projects and their alerts. */
-export async function serveAlertPages(
-  app: FastifyInstance,
-  services: AlertServices,
-  url: () => string,
-): Promise<void> {
-  await servePages(app, services.accounts, async (pages) => {
-    serveProjectPages(pages, services);
-    serveList(pages, services);
-    serveDetails(pages, services);
-    serveIntegrationPages(pages, services, url);
-    serveMappingPages(pages, services);
-    serveHookPages(pages, services, url);
-    serveIncidentPages(pages, services);
-    serveAnalyticsPages(pages, services);
+export async function serveAlertPages(app: FastifyInstance, options: AlertPagesOptions): Promise<void> {
+  const { accounts, clock, domain, payloadSizes, url } = options;
+  const frame = new ProjectFrame({ accounts, projects: domain.projects });
+  await servePages(app, accounts, async (pages) => {
+    serveProjectPages(pages, frame, domain);
+    serveList(pages, frame, domain, clock);
+    serveDetails(pages, frame, domain, clock);
+    serveIntegrationPages(pages, { ...domain, frame, clock, url });
+    serveMappingPages(pages, { ...domain, frame, payloadSizes });
+    serveWebhookPages(pages, { ...domain, frame, clock });
+    serveIncidentPages(pages, frame, domain);
+    serveAnalyticsPages(pages, frame, domain, clock);
   });
 }

@@ -1,7 +1,7 @@
 import { type Table, table } from '../../../infra/clickhouse/table.ts';
 import { type RowOf, recordTable } from '../../records/record-table.ts';
 
-// Times are milliseconds since the epoch; 0 and '' mean none. Keys are here as hashes only.
+// Times are milliseconds since the epoch; 0 and '' mean none. Keys are stored as hashes only.
 
 export const projects = recordTable({
   name: 'projects',
@@ -12,7 +12,7 @@ export const projects = recordTable({
     /** free or premium. */
     plan: 'LowCardinality(String)',
     creator_id: 'String',
-    /** Whether an incident is made of every new alert, and closed when the alert is resolved. */
+    /** Whether every new alert creates an incident, and whether it is closed when the alert is resolved. */
     makes_incidents: 'Bool',
     closes_incidents: 'Bool',
     created_ms: 'Int64',
@@ -41,13 +41,13 @@ export const integrations = recordTable({
   doc: 'Where alerts of a project come from. The id is part of the webhook address.',
   columns: {
     project_id: 'String',
-    /** http, prometheus or oncall. */
+    /** The name of an integration type; oncall for a link to an on-call tool. */
     type: 'LowCardinality(String)',
     name: 'String',
     is_active: 'Bool',
     key_hash: 'String',
     key_created_ms: 'Int64',
-    /** The key before, honoured until it ends; '' when there is none. */
+    /** The previous key, valid until it expires; '' when there is none. */
     old_key_hash: 'String',
     old_key_ends_ms: 'Int64',
     /** JSON texts; '' when there is none. */
@@ -55,7 +55,7 @@ export const integrations = recordTable({
     mapping: 'String',
     /** Of the metrics server or of the on-call tool. */
     api_url: 'String',
-    /** Silence after which the source is reported as lost; 0 = never. */
+    /** Silence after which an alert is created; 0 = never. */
     heartbeat_minutes: 'UInt64',
     created_ms: 'Int64',
     deleted_ms: 'Int64',
@@ -63,7 +63,6 @@ export const integrations = recordTable({
   foundBy: 'project_id',
 });
 export type Integration = RowOf<typeof integrations>;
-export type IntegrationType = 'http' | 'prometheus' | 'oncall';
 
 export const incidents = recordTable({
   name: 'alert_incidents',
@@ -100,7 +99,7 @@ export const notes = recordTable({
 });
 export type Note = RowOf<typeof notes>;
 
-export const hooks = recordTable({
+export const webhooks = recordTable({
   name: 'alert_hooks',
   doc: 'Addresses that are told of alerts of a project.',
   columns: {
@@ -109,7 +108,7 @@ export const hooks = recordTable({
     url: 'String',
     /** Of created, acknowledged, resolved. */
     events: 'Array(LowCardinality(String))',
-    /** Sealed: signatures need it again. */
+    /** Encrypted: it is needed to sign requests. */
     secret: 'String',
     is_active: 'Bool',
     created_ms: 'Int64',
@@ -117,9 +116,9 @@ export const hooks = recordTable({
   },
   foundBy: 'project_id',
 });
-export type Hook = RowOf<typeof hooks>;
+export type Webhook = RowOf<typeof webhooks>;
 
-export const notices = table({
+export const webhookProgress = table({
   name: 'alert_notices',
   doc: 'How far each hook and on-call link has been told, and how the newest attempt went.',
   columns: {
@@ -135,7 +134,7 @@ export const notices = table({
   orderBy: ['project', 'target'],
 });
 
-export const deliveries = table({
+export const webhookDeliveries = table({
   name: 'alert_deliveries',
   doc: 'Every attempt to tell a hook or an on-call link of something, for a week.',
   columns: {
@@ -164,7 +163,7 @@ export const projectTables: readonly Table[] = [
   integrations,
   incidents,
   notes,
-  hooks,
-  notices,
-  deliveries,
+  webhooks,
+  webhookProgress,
+  webhookDeliveries,
 ];

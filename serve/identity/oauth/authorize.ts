@@ -5,13 +5,14 @@ import type { Form } from '../../http/form.ts';
 import { formOf } from '../../http/pages/forms.ts';
 import { seeOther, sendPage } from '../../http/pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
-import { activeApplication, emptyGrant } from '../accounts/grants.ts';
+import { emptyGrant } from '../accounts/grants.ts';
 import { readScopes } from '../accounts/scopes.ts';
 import { hashSecret } from '../accounts/secrets.ts';
 import { sessionOf } from '../accounts/sessions.ts';
 import type { User } from '../accounts/tables.ts';
 import { makeToken } from '../accounts/tokens.ts';
 import type { AuthorizationRequest, Destination } from './authorization-request.ts';
+import { activeApplication } from './client.ts';
 import { consentPage } from './consent.ts';
 import { missingParameter, OAuthError } from './errors.ts';
 import { optional, queryParameters, required, requireUnique } from './parameters.ts';
@@ -24,17 +25,17 @@ export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issue
     const form = readQuery(request);
     const destination = await readDestination(accounts, form);
     return withErrorRedirect(reply, issuer, destination, async () => {
-      const authorization = readRequest(form, destination);
+      const asked = readRequest(form, destination);
       const signedIn = await sessionOf(accounts, request);
       if (signedIn === null) return seeOther(reply, `/sign-in?next=${encodeURIComponent(request.url)}`);
-      if (await hasConsented(accounts, signedIn.user, authorization)) {
-        return approve(accounts, reply, issuer, signedIn.user, authorization);
+      if (await hasConsented(accounts, signedIn.user, asked)) {
+        return approve(accounts, reply, issuer, signedIn.user, asked);
       }
       return sendPage(
         accounts,
         request,
         reply,
-        await consentPage(accounts, request, reply, signedIn.user, authorization),
+        await consentPage(accounts, request, reply, signedIn.user, asked),
       );
     });
   });
@@ -43,7 +44,7 @@ export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issue
     const form = formOf(request);
     const destination = await readDestination(accounts, form);
     return withErrorRedirect(reply, issuer, destination, async () => {
-      const authorization = readRequest(form, destination);
+      const asked = readRequest(form, destination);
       const signedIn = await sessionOf(accounts, request);
       if (signedIn === null) throw new OAuthError('access_denied', 'The user is no longer signed in.');
       if (form.text('decision') !== 'allow') {
@@ -52,7 +53,7 @@ export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issue
           'The resource owner or authorization server denied the request.',
         );
       }
-      return approve(accounts, reply, issuer, signedIn.user, authorization);
+      return approve(accounts, reply, issuer, signedIn.user, asked);
     });
   });
 }
@@ -124,27 +125,22 @@ async function approve(
   reply: FastifyReply,
   issuer: () => string,
   user: User,
-  authorization: AuthorizationRequest,
+  asked: AuthorizationRequest,
 ): Promise<FastifyReply> {
   const now = accounts.clock.now();
-  const of = {
-    user_id: user.id,
-    application_id: authorization.application.id,
-    scopes: authorization.scopes,
-    now,
-  };
+  const of = { user_id: user.id, application_id: asked.application.id, scopes: asked.scopes, now };
   const grant = emptyGrant('code', of);
   const code = makeToken('code', grant.id);
   const expires = now + accounts.settings.OAUTH_CODE_SECONDS * 1000;
   await accounts.grants.add({
     ...grant,
-    redirect_uri: authorization.redirectUri,
+    redirect_uri: asked.redirectUri,
     code_hash: hashSecret(code.secret),
-    code_challenge: authorization.challenge,
+    code_challenge: asked.challenge,
     code_expires_ms: expires,
     expires_ms: expires,
   });
-  return respond(reply, issuer, authorization, { code: code.text });
+  return respond(reply, issuer, asked, { code: code.text });
 }
 
 /** 303 keeps browsers from repeating the POST at the application (RFC 9700 §4.12); `iss` prevents mix-up (RFC 9207). */

@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Heartbeat } from '../../../serve/alerts/integrations/heartbeat.ts';
-import { openAlertServices } from '../../../serve/alerts/services.ts';
+import { openAlertDomain } from '../../../serve/alerts/domain.ts';
 import { type Person, Service, type Source } from './service.ts';
 
 const MINUTE = 60_000;
@@ -21,7 +20,7 @@ const read = async (what: string) =>
   (await service.api(ann, 'GET', `/projects/${project}/analytics/${what}`)).body;
 
 describe('analytics', () => {
-  test('count by day, and take the times by hand', async () => {
+  test('count alerts by day, with times that were calculated by hand', async () => {
     const send = (title: string, more: object = {}) => service.send(source, { title, ...more });
     for (let i = 0; i < 3; i++) {
       await send('flaps');
@@ -62,23 +61,27 @@ describe('analytics', () => {
 });
 
 describe('a heartbeat', () => {
-  test('raises one alert when a source falls silent, and resolves it when it is heard again', async () => {
+  test('creates one alert when a source falls silent, and resolves it at its next request', async () => {
     const own = await service.project(ann);
     const beating = await service.source(ann, own, { heartbeat_minutes: 5 });
-    const services = await openAlertServices(service.engine, service.accounts);
-    const heartbeat = new Heartbeat(services);
+    const { accounts, engine } = service;
+    const { config: settings, runtime } = engine;
+    const pipeline = await engine.alerts();
+    const open = () =>
+      openAlertDomain({ runtime, accounts, pipeline, settings, publicUrl: () => '' }).heartbeats;
+    const heartbeats = open();
     const alerts = async () => (await service.api(ann, 'GET', `/projects/${own}/alerts`)).body;
-    await heartbeat.check();
+    await heartbeats.check();
     now += 4 * MINUTE;
-    await heartbeat.check();
+    await heartbeats.check();
     expect(await alerts()).toEqual([]);
     now += 1 * MINUTE;
-    for (let i = 0; i < 3; i++) await heartbeat.check();
-    await new Heartbeat(services).check();
+    for (let i = 0; i < 3; i++) await heartbeats.check();
+    await open().check();
     expect(await alerts()).toMatchObject([{ title: 'Tool is silent', status: 'triggered', event_count: 1 }]);
     now += MINUTE;
     await service.send(beating, { title: 'alive', end_time: '2026-11-21' });
-    await heartbeat.check();
+    await heartbeats.check();
     expect(await alerts()).toMatchObject([{ title: 'Tool is silent', status: 'resolved' }]);
   });
 });

@@ -1,6 +1,14 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { IntegrationCache } from '../../../serve/alerts/integrations/integration-cache.ts';
-import { openAlertServices } from '../../../serve/alerts/services.ts';
+import {
+  type Integration,
+  integrations,
+  type Project,
+  projects,
+  type Webhook,
+  webhooks,
+} from '../../../serve/alerts/projects/tables.ts';
+import { Records } from '../../../serve/records/records.ts';
 import { until } from '../../infra/ports/opened.ts';
 import { firing, prometheusBody } from './made.ts';
 import { type Person, Service } from './service.ts';
@@ -49,21 +57,25 @@ describe('the plan', () => {
 });
 
 describe('an integration', () => {
-  test('is known as soon as it is made, also to those who wait for what was read before', async () => {
-    const services = await openAlertServices(service.engine, service.accounts);
+  test('is found as soon as it is created, also by a reader that waits for an older load', async () => {
+    const records = new Records<Integration>(service.accounts, integrations);
     const gate = Promise.withResolvers<void>();
-    // A store that answers late, with what it had when it was asked.
-    const late: typeof services.integrations = Object.create(services.integrations, {
+    // A store that responds late, with the rows of the time of the query.
+    const late: typeof records = Object.create(records, {
       find: {
-        value: async (...asked: Parameters<typeof services.integrations.find>) => {
-          const rows = await services.integrations.find(...asked);
+        value: async (...query: Parameters<typeof records.find>) => {
+          const rows = await records.find(...query);
           await gate.promise;
           return rows;
         },
       },
     });
-    const { keyValue } = service.engine.runtime;
-    const integrationCache = new IntegrationCache(keyValue, services.projects, late, services.hooks);
+    const integrationCache = new IntegrationCache({
+      keyValue: service.engine.runtime.keyValue,
+      projects: new Records<Project>(service.accounts, projects),
+      integrations: late,
+      webhooks: new Records<Webhook>(service.accounts, webhooks),
+    });
     const early = integrationCache.find('0123456789abcdef');
     const { id } = await service.source(ann, project, { name: 'made meanwhile' });
     const found = integrationCache.find(id);

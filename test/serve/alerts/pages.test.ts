@@ -22,7 +22,7 @@ let browser: Browser;
 let page: Page;
 /** Whom webhooks tell. */
 let receiver: Server;
-const complaints: string[] = [];
+const browserErrors: string[] = [];
 
 beforeAll(async () => {
   if (!isPossible) return;
@@ -37,11 +37,11 @@ beforeAll(async () => {
   const context = await browser.newContext({ viewport: { width: 1240, height: 860 }, colorScheme: 'light' });
   page = await context.newPage();
   page.on('console', (message) => {
-    if (message.type() === 'error' && !message.text().includes('422')) complaints.push(message.text());
+    if (message.type() === 'error' && !message.text().includes('422')) browserErrors.push(message.text());
   });
-  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('pageerror', (error) => browserErrors.push(error.message));
   await page.goto(`${origin}/sign-up`);
-  await page.getByLabel('User name').fill('ann');
+  await page.getByLabel('Username').fill('ann');
   await page.getByLabel('Password').fill('a long enough passphrase 17');
   await page.locator('main form button').last().click();
   await page.waitForURL(/\/profile/);
@@ -52,12 +52,12 @@ afterAll(async () => {
   await service?.close();
 });
 
-/** Keeps a picture of the page and finds what keeps people from using it. */
+/** Takes a screenshot of the page and checks its accessibility. */
 async function look(name: string): Promise<void> {
   await page.screenshot({ path: join(SCREENS, `alerts-${name}.png`), fullPage: true });
   await page.evaluate(AXE);
   const violations = await page.evaluate(async () => {
-    // biome-ignore lint/suspicious/noExplicitAny: axe has put itself into the page
+    // biome-ignore lint/suspicious/noExplicitAny: axe defines a global
     const found = await (globalThis as any).axe.run({ runOnly: ['wcag2a', 'wcag2aa'] });
     return found.violations.map(
       (one: { id: string; nodes: { html: string }[] }) => `${one.id}: ${one.nodes[0]?.html}`,
@@ -85,15 +85,15 @@ const SAMPLE = JSON.stringify(
 );
 
 describe.runIf(isPossible)('the pages of alerts', () => {
-  test('make a project and an integration, whose key is shown once', async () => {
+  test('create a project and an integration, whose key is shown once', async () => {
     await page.goto(`${origin}/projects`);
     await look('projects-empty');
     await page.getByLabel('Name').fill('Render farm');
-    await clickButton('Make the project');
+    await clickButton('Create project');
     await page.waitForURL(/\/projects\/1\/integrations$/);
     await look('integrations-empty');
     await page.getByLabel('Name', { exact: true }).fill('Thermometer');
-    await clickButton('Make the integration');
+    await clickButton('Add integration');
     const key = await text('#secret');
     expect(key).toMatch(/^[\w-]{43}$/);
     expect(await text('#address')).toMatch(/\/alerts\/[0-9a-f]{16}\/notify\.json$/);
@@ -104,20 +104,20 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     await look('integration');
   });
 
-  test('map a sample', async () => {
+  test('map a sample payload', async () => {
     await page.getByRole('link', { name: 'Custom mapping' }).click();
-    await page.getByLabel('What your tool sends').fill('{broken');
-    await clickButton('Save the sample');
+    await page.getByLabel('Payload of your tool').fill('{broken');
+    await clickButton('Save sample');
     expect(await text('.note.bad')).toContain('valid JSON');
-    await page.getByLabel('What your tool sends').fill(SAMPLE);
-    await clickButton('Save the sample');
+    await page.getByLabel('Payload of your tool').fill(SAMPLE);
+    await clickButton('Save sample');
     await page.getByLabel('Title').selectOption('["event","name"]');
     await page.getByLabel('Description').selectOption('["event","text"]');
     await page.getByLabel('Severity').selectOption('["event","level"]');
     await page.getByLabel('Start time').selectOption('["event","when"]');
     await page.getByLabel('Hosts').selectOption('["nodes"]');
     await page.getByLabel('Service').selectOption('["system"]');
-    await clickButton('Save the mapping');
+    await clickButton('Save mapping');
     expect(await text('main')).toContain('CPU is too hot');
     await look('mapping');
   });
@@ -125,20 +125,20 @@ describe.runIf(isPossible)('the pages of alerts', () => {
   test('send a test alert and see that it is grouped', async () => {
     await page.getByRole('link', { name: 'Send test alert' }).click();
     await page.getByLabel('Payload').fill('[1]');
-    await clickButton('Send');
+    await clickButton('Send test alert');
     expect(await text('.note.bad')).toContain('JSON object');
     await page.getByLabel('Payload').fill(SAMPLE);
-    await clickButton('Send');
+    await clickButton('Send test alert');
     expect(await text('.note.good')).toContain('#1 CPU is too hot');
     await look('test-alert');
-    await clickButton('Send');
+    await clickButton('Send test alert');
     expect(await text('.note.good')).toContain('grouped');
     await page.getByRole('link', { name: 'Alerts', exact: true }).click();
     expect(await page.locator('tbody tr').count()).toBe(1);
     expect(await text('tbody tr .number')).toBe('2');
   });
 
-  test('show what other tools send as well, by status, severity, words and order', async () => {
+  test('list alerts of several integrations by status, severity and search', async () => {
     const ann = (await service.accounts.users.get('1')) as never;
     const { createKey } = await import('../../../serve/identity/accounts/keys.ts');
     const { text: token } = await createKey(service.accounts, ann, 'personal', {
@@ -173,29 +173,29 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     await look('list');
     await page.getByLabel('Search').fill('disk');
     await page.getByLabel('Severity').selectOption('critical');
-    await clickButton('Apply');
+    await clickButton('Apply filters');
     const titles = await page.locator('tbody th a').allInnerTexts();
     expect(titles.length).toBeGreaterThan(0);
     expect(titles.every((title) => title.includes('Disk'))).toBe(true);
-    await page.getByLabel('Source').selectOption({ label: 'Thermometer' });
-    await clickButton('Apply');
-    expect(await text('.empty')).toContain('No alert is like this');
-    await page.getByLabel('Source').selectOption('');
+    await page.getByLabel('Integration').selectOption({ label: 'Thermometer' });
+    await clickButton('Apply filters');
+    expect(await text('.empty')).toContain('No alerts match');
+    await page.getByLabel('Integration').selectOption('');
     await page.getByLabel('Search').fill('nothing is like this');
-    await clickButton('Apply');
-    expect(await text('.empty')).toContain('No alert is like this');
+    await clickButton('Apply filters');
+    expect(await text('.empty')).toContain('No alerts match');
   });
 
-  test('acknowledge, assign, note, make an incident and resolve', async () => {
+  test('acknowledge, assign, add a note, create an incident and resolve', async () => {
     await page.goto(`${origin}/projects/1/alerts/3`);
     await clickButton('Acknowledge');
     expect(await text('.tag.status-acknowledged')).toBe('acknowledged');
     await page.getByLabel('Assignee').selectOption({ label: '@ann' });
     await clickButton('Assign');
-    await page.getByLabel('New note').fill('Looking at it <b>now</b>.');
-    await clickButton('Write it');
+    await page.getByLabel('Add a note').fill('Looking at it <b>now</b>.');
+    await clickButton('Add note');
     expect(await text('.remark .prose')).toBe('Looking at it <b>now</b>.');
-    await page.getByRole('button', { name: 'Make an incident' }).click();
+    await page.getByRole('button', { name: 'Create an incident' }).click();
     await look('alert');
     await page.getByRole('link', { name: 'Incident #1' }).click();
     expect(await text('main')).toContain('It has been so for 10 minutes.');
@@ -209,26 +209,26 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     expect(await text('.heading')).toContain('closed');
   });
 
-  test('tell another address, show its secret once, try it and see what it was told', async () => {
+  test('add a webhook, whose secret is shown once, test it and show its deliveries', async () => {
     const address = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
     await page.goto(`${origin}/projects/1/alerts`);
     await page.getByRole('link', { name: 'Webhooks' }).click();
     await look('hooks-empty');
-    await page.getByLabel('Address').fill('ftp://chat.example');
-    await clickButton('Make the webhook');
+    await page.getByLabel('URL').fill('ftp://chat.example');
+    await clickButton('Add webhook');
     expect(await text('.fault')).toContain('http or https');
-    await page.getByLabel('Address').fill(`${address}/takes`);
+    await page.getByLabel('URL').fill(`${address}/takes`);
     await page.getByLabel('Name').fill('Chat');
-    await clickButton('Make the webhook');
+    await clickButton('Add webhook');
     const secret = await text('#secret');
     expect(secret).toMatch(/^[\w-]{43}$/);
     await look('hook-made');
-    await page.getByRole('button', { name: 'Send a test delivery' }).click();
-    expect(await text('.note.good')).toContain('The test was taken: 200');
+    await page.getByRole('button', { name: 'Send a test request' }).click();
+    expect(await text('.note.good')).toContain('succeeded with status 200');
     expect(await page.content()).not.toContain(secret);
-    await page.getByLabel('Address').fill(`${address}/refuses`);
-    await clickButton('Save');
-    await page.getByRole('button', { name: 'Send a test delivery' }).click();
+    await page.getByLabel('URL').fill(`${address}/refuses`);
+    await clickButton('Save changes');
+    await page.getByRole('button', { name: 'Send a test request' }).click();
     expect(await text('.note.bad')).toContain('answered with 418');
     expect(await page.locator('tbody .tag.bad').allInnerTexts()).toEqual(['answered with 418']);
     await look('hook');
@@ -237,16 +237,16 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     await look('hooks');
     await page.getByRole('link', { name: 'Chat' }).click();
     await page.getByRole('button', { name: 'Delete Chat' }).click();
-    expect(await text('.empty')).toContain('Nobody else is told');
+    expect(await text('.empty')).toContain('No webhooks yet');
   });
 
-  test('tell how regularly a source is heard, and draw what the alerts say over time', async () => {
+  test('show the heartbeat of an integration, and charts of the analytics', async () => {
     await page.goto(`${origin}/projects/1/integrations`);
     await page.getByRole('link', { name: 'Thermometer' }).click();
-    await page.getByLabel('Heartbeat, minutes').fill('5');
-    await clickButton('Save');
+    await page.getByLabel('Heartbeat (minutes)').fill('5');
+    await clickButton('Save changes');
     await page.getByRole('link', { name: 'Send test alert' }).click();
-    await clickButton('Send');
+    await clickButton('Send test alert');
     await page.goto(`${origin}/projects/1/integrations`);
     expect(await text('tbody')).toContain('every 5 min');
     await look('integrations');
@@ -256,11 +256,11 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     await look('analytics');
   });
 
-  test('members, settings, and the same in the dark and on a telephone', async () => {
+  test('members and settings; dark mode and a narrow screen', async () => {
     await page.goto(`${origin}/projects/1/members`);
     await look('members');
-    await page.getByLabel('User name').fill('nobody-there');
-    await clickButton('Add');
+    await page.getByLabel('Username').fill('nobody-there');
+    await clickButton('Add member');
     expect(await text('.note.bad')).toContain('User Not Found');
     await page.goto(`${origin}/projects/1/settings`);
     await look('settings');
@@ -278,7 +278,7 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     expect(widest).toBeLessThanOrEqual(390);
   });
 
-  test('nobody else sees any of it', async () => {
+  test('require a signed-in user', async () => {
     const stranger = await browser.newContext();
     const other = await stranger.newPage();
     await other.goto(`${origin}/projects/1/alerts`);
@@ -286,7 +286,7 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     await stranger.close();
   });
 
-  test('the browser had nothing to complain about', () => {
-    expect(complaints).toEqual([]);
+  test('the browser reported no errors', () => {
+    expect(browserErrors).toEqual([]);
   });
 });

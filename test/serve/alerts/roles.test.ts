@@ -215,7 +215,7 @@ describe('the roles', () => {
     else
       expect(reply).toMatchObject({
         status: 403,
-        body: { message: expect.stringContaining('needs the role') },
+        body: { message: expect.stringContaining('role in the project') },
       });
     expect(await integrations()).toEqual(before);
   });

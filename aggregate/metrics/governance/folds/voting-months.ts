@@ -3,11 +3,11 @@ import type { Fact, Moment } from '../../shared/facts.ts';
 import { type Direction, partsOf, weigh } from './account-vote.ts';
 import { tracksOf } from './referendum-events.ts';
 import { votingSteps } from './steps.ts';
-import { type CastVote, type Delegation, Voting, type VotingListener } from './voting.ts';
+import { type CastVote, type Delegation, Voting, type Witness } from './voting.ts';
 
 export type VoteType = 'direct' | 'delegated';
 
-/** The number of voters and referenda of a month on a chain, by direct votes or by delegations that took effect. */
+/** Who took part in a month on a chain, by their own vote or by a delegation that took effect. */
 export interface Participation {
   readonly month: string;
   readonly chain: string;
@@ -36,26 +36,26 @@ export interface VotingMonths {
 export function votingMonths(relayChain: string, rows: readonly Fact[]): VotingMonths {
   const chains = new Chains(relayChain, rows);
   const voting = new Voting(tracksOf(rows));
-  const counter = new MonthlyCounter(voting);
-  voting.run(votingSteps(rows), counter);
-  counter.close();
-  return { chains, participation: counter.participation, sides: counter.sides };
+  const diary = new Diary(voting);
+  voting.run(votingSteps(rows), diary);
+  diary.close();
+  return { chains, participation: diary.participation, sides: diary.sides };
 }
 
-interface Participants {
+interface Taking {
   readonly voters: Set<string>;
   readonly referenda: Set<number>;
 }
 
-/** Counts votes by month; the first step of a later month closes a month. */
-class MonthlyCounter implements VotingListener {
+/** Writes down month by month what voting came to; a month is closed when time has passed it. */
+class Diary implements Witness {
   readonly participation: Participation[] = [];
   readonly sides: SideOfMonth[] = [];
   readonly #voting: Voting;
   #month = '';
   #until = Number.NEGATIVE_INFINITY;
-  #participants = newParticipants();
-  /** The last vote of each account on each referendum in the month, without removed votes. */
+  #taking = newTaking();
+  /** The last vote of each account on each referendum, unless it was taken back. */
   #lastCast = new Map<string, CastVote>();
   /** By referendum and delegator: the chain on which the delegation last took effect. */
   #effects = new Map<number, Map<string, string>>();
@@ -65,7 +65,7 @@ class MonthlyCounter implements VotingListener {
     this.#voting = voting;
   }
 
-  onStep({ at }: Moment): void {
+  reached({ at }: Moment): void {
     if (at < this.#until) return;
     this.close();
     const [year, month] = [new Date(at).getUTCFullYear(), new Date(at).getUTCMonth()];
@@ -73,27 +73,27 @@ class MonthlyCounter implements VotingListener {
     this.#month = new Date(Date.UTC(year, month + 1, 0)).toISOString().slice(0, 10);
   }
 
-  onVote(vote: CastVote): void {
+  cast(vote: CastVote): void {
     this.#lastCast.set(`${vote.referendum} ${vote.voter}`, vote);
-    this.#addParticipant('direct', vote.moment.chain, vote.voter, vote.referendum);
-    for (const { delegator } of this.#voting.delegationsFor(vote)) {
+    this.#note('direct', vote.moment.chain, vote.voter, vote.referendum);
+    for (const { delegator } of this.#voting.backersOf(vote)) {
       this.#takeEffect(delegator, vote.referendum, vote.moment.chain);
     }
   }
 
-  onRemoval({ referendum, voter }: CastVote): void {
+  removed({ referendum, voter }: CastVote): void {
     this.#lastCast.delete(`${referendum} ${voter}`);
   }
 
-  onDelegation({ delegator, target, track }: Delegation, since: Moment): void {
+  delegated({ delegator, target, track }: Delegation, since: Moment): void {
     for (const referendum of this.#voting.open) {
       if (this.#voting.trackOf(referendum) !== track) continue;
       if (this.#voting.standardVote(referendum, target)) this.#takeEffect(delegator, referendum, since.chain);
     }
   }
 
-  /** Delegations count as they are when the referendum or the month ends. */
-  onEnd(referendum: number): void {
+  /** What was delegated is judged when the referendum ends, or the month. */
+  ended(referendum: number): void {
     for (const [delegator, chain] of this.#effects.get(referendum) ?? []) {
       this.#countDelegated(referendum, delegator, chain);
     }
@@ -101,18 +101,15 @@ class MonthlyCounter implements VotingListener {
   }
 
   close(): void {
-    for (const referendum of [...this.#effects.keys()]) this.onEnd(referendum);
+    for (const referendum of [...this.#effects.keys()]) this.ended(referendum);
     for (const { vote, moment } of this.#lastCast.values()) {
       for (const { direction, capital, conviction } of partsOf(vote)) {
         this.#count('direct', moment.chain, direction, capital, weigh(capital, conviction));
       }
     }
-    for (const chain of new Set([
-      ...this.#participants.direct.keys(),
-      ...this.#participants.delegated.keys(),
-    ])) {
+    for (const chain of new Set([...this.#taking.direct.keys(), ...this.#taking.delegated.keys()])) {
       for (const vote_type of ['direct', 'delegated'] as const) {
-        const { voters, referenda } = this.#participants[vote_type].get(chain) ?? NO_PARTICIPANTS;
+        const { voters, referenda } = this.#taking[vote_type].get(chain) ?? NOBODY;
         this.participation.push({
           month: this.#month,
           chain,
@@ -123,13 +120,13 @@ class MonthlyCounter implements VotingListener {
       }
     }
     this.sides.push(...this.#open.values());
-    this.#participants = newParticipants();
+    this.#taking = newTaking();
     this.#lastCast = new Map();
     this.#open = new Map();
   }
 
   #takeEffect(delegator: string, referendum: number, chain: string): void {
-    this.#addParticipant('delegated', chain, delegator, referendum);
+    this.#note('delegated', chain, delegator, referendum);
     const effects = this.#effects.get(referendum);
     if (effects) effects.set(delegator, chain);
     else this.#effects.set(referendum, new Map([[delegator, chain]]));
@@ -145,12 +142,12 @@ class MonthlyCounter implements VotingListener {
     this.#count('delegated', chain, side.direction, balance, weigh(balance, conviction));
   }
 
-  #addParticipant(type: VoteType, chain: string, voter: string, referendum: number): void {
-    const known = this.#participants[type].get(chain);
-    const participants = known ?? { voters: new Set(), referenda: new Set() };
-    participants.voters.add(voter);
-    participants.referenda.add(referendum);
-    if (!known) this.#participants[type].set(chain, participants);
+  #note(type: VoteType, chain: string, voter: string, referendum: number): void {
+    const known = this.#taking[type].get(chain);
+    const taking = known ?? { voters: new Set(), referenda: new Set() };
+    taking.voters.add(voter);
+    taking.referenda.add(referendum);
+    if (!known) this.#taking[type].set(chain, taking);
   }
 
   #count(type: VoteType, chain: string, direction: Direction, capital: bigint, votes: bigint): void {
@@ -171,8 +168,5 @@ class MonthlyCounter implements VotingListener {
   }
 }
 
-const newParticipants = (): Record<VoteType, Map<string, Participants>> => ({
-  direct: new Map(),
-  delegated: new Map(),
-});
-const NO_PARTICIPANTS: Participants = { voters: new Set(), referenda: new Set() };
+const newTaking = (): Record<VoteType, Map<string, Taking>> => ({ direct: new Map(), delegated: new Map() });
+const NOBODY: Taking = { voters: new Set(), referenda: new Set() };

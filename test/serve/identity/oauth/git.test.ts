@@ -82,20 +82,17 @@ describe('Git over HTTPS, with the token as password of the user oauth2', () => 
     await expect(push(reader, 'third')).rejects.toThrow(/403/);
   });
 
-  test('an access token of an application works like a personal access token', async () => {
+  test('an access token of an application works like a personal one', async () => {
     const the = await party(world, { scopes: ['read_repository'] });
     const { access_token } = await aPair(the, { scope: 'read_repository' });
     expect(await clone(access_token)).toContain('clone');
   });
 
-  test.each([['api'], ['read_user'], ['openid']])(
-    'scope %s alone gives no access to repositories',
-    async (scope) => {
-      await expect(clone((await tokenWith(scope)).text)).rejects.toThrow(/403/);
-    },
-  );
+  test.each([['api'], ['read_user'], ['openid']])('scope %s alone opens no repository', async (scope) => {
+    await expect(clone((await tokenWith(scope)).text)).rejects.toThrow(/403/);
+  });
 
-  test('a revoked token, another user name and a missing token are 401', async () => {
+  test('a revoked token, another user name and no token at all are asked for better ones', async () => {
     const { text, id } = await tokenWith('read_repository');
     await expect(clone(text, user.username)).rejects.toThrow(/Authentication failed|could not read/);
     await revokeGrant(world.accounts, id);
@@ -105,7 +102,7 @@ describe('Git over HTTPS, with the token as password of the user oauth2', () => 
     );
   });
 
-  test('a request that is not of the Git protocol is 403', async () => {
+  test('what is no request of the Git protocol is not allowed', async () => {
     const { text } = await tokenWith('write_repository');
     const authorization = `Basic ${Buffer.from(`oauth2:${text}`).toString('base64')}`;
     const ask = async (uri: string) =>

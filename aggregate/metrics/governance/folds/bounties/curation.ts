@@ -8,7 +8,7 @@ const ORDER_OF_CURATION: readonly string[] = [
   'PendingPayout',
 ];
 
-/** A status that an event of the same extrinsic has set is later than the call, though events are applied first. */
+/** An award in the extrinsic of the curator's appointment came after it, though events are taken first. */
 export function advance<Status extends string>(
   of: { status: Status | null; by: Moment },
   to: Status,

@@ -4,7 +4,7 @@ import { orderedFacts } from '../../../shared/facts.ts';
 
 const CURATION = ['proposeCurator', 'acceptCurator', 'unassignCurator'];
 
-/** Events and calls of bounties and child bounties, and prices. */
+/** What bounties and their child bounties went through, and what tokens were worth. */
 export const bountyFacts = ({ relay_chain }: Window): Sql =>
   orderedFacts(relay_chain, {
     events: ofPallets('bounties', 'childBounties'),

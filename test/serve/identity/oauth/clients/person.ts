@@ -1,7 +1,7 @@
 import { hiddenFields } from '../../accounts/browser.ts';
 import type { Party } from '../flow.ts';
 
-/** Opens an authorization URL, authorizes the application and follows the redirect. */
+/** Does what a person does with an authorization address: opens it, allows, and is sent back. */
 export async function allow({ browser }: Party, address: string | URL): Promise<URL> {
   const { pathname, search } = new URL(address);
   const page = await browser.get(pathname + search);

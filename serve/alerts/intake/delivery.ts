@@ -1,0 +1,18 @@
+import type { DeliveryRequest } from '../../../aggregate/alerts/model/event.ts';
+import type { IntakeEndpoint } from '../integrations/integration-type.ts';
+import type { Integration } from '../projects/tables.ts';
+
+/** A delivery through an integration, as the alert pipeline takes it. */
+export const deliveryOf = (
+  { id, project_id }: Pick<Integration, 'id' | 'project_id'>,
+  endpoint: IntakeEndpoint,
+  more: Partial<Pick<DeliveryRequest, 'mapping' | 'groups_by_payload' | 'idempotency_key'>>,
+): DeliveryRequest => ({
+  project: Number(project_id),
+  integration: id,
+  endpoint: endpoint.parser,
+  mapping: null,
+  groups_by_payload: true,
+  idempotency_key: '',
+  ...more,
+});

@@ -1,0 +1,25 @@
+import type { IntegrationType } from './integration-type.ts';
+
+/** Alerts of any tool that can send JSON. */
+export const httpIntegration: IntegrationType = {
+  name: 'http',
+  apiName: 'HTTP',
+  label: 'HTTP endpoint',
+  endpoint: {
+    parser: 'http',
+    path: '/alerts/:endpoint/notify.json',
+    summary: 'Send a generic alert',
+    description:
+      'Every field is optional: title, description, start_time, end_time (its presence resolves the alert), service, monitoring_tool, hosts, severity, fingerprint, platform_environment_name. Other fields are kept in the payload. Default limits: 1 MiB, 100 levels; a title is cut at 200 and a description at 1,000 characters.',
+  },
+  settings: [],
+  hasMapping: true,
+  isLimitedByPlan: true,
+  setupHelp: (url, key) => ({
+    heading: 'Try it',
+    sample: `curl ${url} \\
+  -H "Authorization: Bearer ${key}" \\
+  -H "Content-Type: application/json" \\
+  -d '{"title":"Disk full"}'`,
+  }),
+};

@@ -1,0 +1,39 @@
+import type { DeliveryHead } from '../../../aggregate/alerts/model/event.ts';
+
+/** A route of the webhook receiver. Each accepts the bodies of both formats. */
+export interface IntakeEndpoint {
+  /** Selects the parser. It is stored with each delivery, so that a replay parses it alike. */
+  readonly parser: DeliveryHead['endpoint'];
+  readonly path: string;
+  /** For the API documentation. */
+  readonly summary: string;
+  readonly description: string;
+}
+
+/** A setting that only some types have; every integration has a name, a heartbeat and whether it is active. */
+export interface SettingField {
+  readonly name: 'api_url';
+  readonly label: string;
+  readonly hint: string;
+  readonly isRequired: boolean;
+}
+
+/** A sample configuration for the sender, shown together with a new key. */
+export interface SetupHelp {
+  readonly heading: string;
+  readonly sample: string;
+}
+
+export interface IntegrationType {
+  /** As it is stored. */
+  readonly name: string;
+  /** As the API writes it. */
+  readonly apiName: string;
+  readonly label: string;
+  readonly endpoint: IntakeEndpoint;
+  readonly settings: readonly SettingField[];
+  readonly hasMapping: boolean;
+  /** Whether the free plan includes only one; each further one of the premium plan needs a name of its own. */
+  readonly isLimitedByPlan: boolean;
+  setupHelp(url: string, key: string): SetupHelp;
+}

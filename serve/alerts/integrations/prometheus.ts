@@ -1,0 +1,36 @@
+import type { IntegrationType } from './integration-type.ts';
+
+/** Alerts of Alertmanager and Grafana. */
+export const prometheusIntegration: IntegrationType = {
+  name: 'prometheus',
+  apiName: 'PROMETHEUS',
+  label: 'Prometheus',
+  endpoint: {
+    parser: 'prometheus',
+    path: '/alerts/:endpoint/prometheus/alerts/notify.json',
+    summary: 'Send alerts in the Prometheus format',
+    description:
+      'The webhook body of Alertmanager (version 4) or Grafana (version 1). Each item is an alert with a status of its own. An item without title or startsAt is refused alone.',
+  },
+  settings: [
+    {
+      name: 'api_url',
+      label: 'Prometheus API base URL',
+      hint: 'Optional. URL of the Prometheus server, for reference only.',
+      isRequired: false,
+    },
+  ],
+  hasMapping: false,
+  isLimitedByPlan: false,
+  setupHelp: (url, key) => ({
+    heading: 'In alertmanager.yml',
+    sample: `receivers:
+  - name: chain-metrics
+    webhook_configs:
+      - url: ${url}
+        send_resolved: true
+        http_config:
+          authorization:
+            credentials: ${key}`,
+  }),
+};

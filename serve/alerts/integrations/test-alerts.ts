@@ -1,0 +1,65 @@
+import { BodyError } from '../../../aggregate/alerts/formats/delivery.ts';
+import type { Mapping } from '../../../aggregate/alerts/model/mapping.ts';
+import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
+import type { EventResult } from '../../../aggregate/alerts/processor/result-channel.ts';
+import { deliveryOf } from '../intake/delivery.ts';
+import { receive } from '../intake/intake.ts';
+import { RequestRefused } from '../projects/access.ts';
+import type { Integration, Project } from '../projects/tables.ts';
+import type { IntegrationCache } from './integration-cache.ts';
+import type { Integrations } from './integrations.ts';
+import { typeOf } from './types.ts';
+
+interface TestAlertsDependencies {
+  readonly integrations: Integrations;
+  readonly cache: IntegrationCache;
+  readonly pipeline: AlertPipeline;
+  readonly payloadBytesMax: number;
+}
+
+/** Payloads that a member enters to try an integration. */
+export class TestAlerts {
+  readonly #integrations: Integrations;
+  readonly #cache: IntegrationCache;
+  readonly #pipeline: AlertPipeline;
+  readonly #payloadBytesMax: number;
+
+  constructor({ integrations, cache, pipeline, payloadBytesMax }: TestAlertsDependencies) {
+    this.#integrations = integrations;
+    this.#cache = cache;
+    this.#pipeline = pipeline;
+    this.#payloadBytesMax = payloadBytesMax;
+  }
+
+  /** Receives a payload like a request of a sender, so that it creates real alerts. */
+  async send(project: Project, id: string, payload: string): Promise<EventResult> {
+    const integration = await this.#integrations.get(project, id);
+    if (!integration.is_active)
+      throw new RequestRefused('conflict', 'The integration is inactive. Activate it first.', 'active');
+    const body = Buffer.from(payload);
+    if (body.length > this.#payloadBytesMax)
+      throw new RequestRefused(
+        'bad_request',
+        `The payload is larger than ${this.#payloadBytesMax} bytes.`,
+        'payload',
+      );
+    const entry = await this.#cache.find(id);
+    if (entry === undefined) throw new RequestRefused('not_found', 'Integration Not Found');
+    return refusing(() => receive(this.#pipeline, entry, typeOf(integration).endpoint, body, undefined));
+  }
+
+  /** The alerts that a payload would create, without creating them; null where an item is refused. */
+  preview(integration: Integration, mapping: Mapping | null, payload: string) {
+    const head = deliveryOf(integration, typeOf(integration).endpoint, { mapping });
+    return refusing(async () => this.#pipeline.parse(head, Buffer.from(payload)).items);
+  }
+}
+
+async function refusing<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof BodyError) throw new RequestRefused('bad_request', error.message, 'payload');
+    throw error;
+  }
+}

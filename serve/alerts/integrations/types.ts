@@ -1,0 +1,22 @@
+import { oncallLink } from '../notifications/oncall-link.ts';
+import { httpIntegration } from './http.ts';
+import type { IntegrationType } from './integration-type.ts';
+import { prometheusIntegration } from './prometheus.ts';
+
+/** The types of inbound integrations. Routes, API and pages derive from this list. */
+export const INTEGRATION_TYPES = [httpIntegration, prometheusIntegration] as const;
+
+/** What can be added to a project's integrations: the inbound types, and the link to an on-call tool. */
+export const OFFERED_TYPES: readonly IntegrationType[] = [...INTEGRATION_TYPES, oncallLink];
+
+export const API_TYPE_NAMES = OFFERED_TYPES.map(({ apiName }) => apiName);
+
+export function typeOf(stored: { readonly type: string }): IntegrationType {
+  const type = OFFERED_TYPES.find(({ name }) => name === stored.type);
+  if (type === undefined) throw new Error(`unknown integration type ${stored.type}`);
+  return type;
+}
+
+/** Path of the webhook to which senders post alerts. */
+export const webhookPathOf = (integration: { readonly id: string; readonly type: string }): string =>
+  typeOf(integration).endpoint.path.replace(':endpoint', integration.id);

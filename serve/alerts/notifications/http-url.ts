@@ -1,0 +1,12 @@
+import { RequestRefused } from '../projects/access.ts';
+
+const URL_CHARACTERS_MAX = 2000;
+
+/** Refuses what is no http or https URL, and URLs that contain credentials. */
+export function requireHttpUrl(text: string, field: string): void {
+  const url = URL.parse(text);
+  const isHttp = url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.password === '';
+  if (!isHttp || text.length > URL_CHARACTERS_MAX) {
+    throw new RequestRefused('bad_request', 'Enter an http or https URL without credentials.', field);
+  }
+}

@@ -1,0 +1,83 @@
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import type { Records } from '../../records/records.ts';
+import { httpIntegration } from '../integrations/http.ts';
+import type { IntegrationType } from '../integrations/integration-type.ts';
+import { RequestRefused } from '../projects/access.ts';
+import type { Integration } from '../projects/tables.ts';
+import type { WebhookProgress } from './webhook-progress.ts';
+
+/**
+ * A link to an on-call tool: a notification target to which every alert of the project is forwarded. While a link is
+ * active, the project has no other source, so the link has an address and a key of its own, like an HTTP endpoint,
+ * and is stored with the integrations.
+ */
+export const oncallLink: IntegrationType = {
+  name: 'oncall',
+  apiName: 'ONCALL',
+  label: 'On-call tool',
+  endpoint: httpIntegration.endpoint,
+  settings: [
+    {
+      name: 'api_url',
+      label: 'On-call tool URL',
+      hint: 'All alerts are forwarded to this URL.',
+      isRequired: true,
+    },
+  ],
+  hasMapping: false,
+  isLimitedByPlan: false,
+  setupHelp: httpIntegration.setupHelp,
+};
+
+type LinkOrIntegration = Pick<Integration, 'type' | 'name' | 'is_active'>;
+
+export const isOncallLink = ({ type }: Pick<Integration, 'type'>): boolean => type === oncallLink.name;
+export const isActiveOncallLink = (row: LinkOrIntegration): boolean => isOncallLink(row) && row.is_active;
+
+export interface OncallLink {
+  readonly id: string;
+  readonly projectId: string;
+  readonly url: string;
+}
+
+/** Refuses to activate a link beside integrations, or an integration beside a link. */
+export function requireExclusive(row: LinkOrIntegration, others: readonly LinkOrIntegration[]): void {
+  if (!row.is_active) return;
+  const active = others.filter(({ is_active }) => is_active);
+  if (isOncallLink(row) && active.length > 0) {
+    const names = active.map(({ name }) => name).join(', ');
+    throw new RequestRefused('conflict', `Deactivate the other integrations first: ${names}.`, 'active');
+  }
+  if (active.some(isOncallLink)) {
+    throw new RequestRefused(
+      'conflict',
+      'The on-call tool integration is active. Deactivate it before you activate another integration.',
+      'active',
+    );
+  }
+}
+
+export class OncallLinks {
+  readonly #records: Records<Integration>;
+  readonly #progress: WebhookProgress;
+
+  constructor({ records, progress }: { records: Records<Integration>; progress: WebhookProgress }) {
+    this.#records = records;
+    this.#progress = progress;
+  }
+
+  async activeOf(projectId: string): Promise<OncallLink[]> {
+    const rows = await this.#records.find(
+      sql`project_id = ${projectId} AND deleted_ms = 0`,
+      'created_ms, id',
+    );
+    return rows
+      .filter(isActiveOncallLink)
+      .map(({ id, project_id, api_url }) => ({ id, projectId: project_id, url: api_url }));
+  }
+
+  /** Called before a row is activated: a link forwards what happens from now on. */
+  async beforeActivation(row: Pick<Integration, 'id' | 'type' | 'project_id'>): Promise<void> {
+    if (isOncallLink(row)) await this.#progress.skipHistory(Number(row.project_id), row.id);
+  }
+}

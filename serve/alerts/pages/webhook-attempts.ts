@@ -1,0 +1,23 @@
+import { table, time } from '../../http/pages/fields.ts';
+import { type Html, html } from '../../http/pages/html.ts';
+import type { DeliveryAttempt } from '../notifications/webhook-sender.ts';
+
+export const ATTEMPTS_MAX = 25;
+
+/** The newest requests to a target and their results. */
+export function attemptTable(attempts: readonly DeliveryAttempt[], project: string): Html {
+  return table({
+    caption: 'Recent attempts',
+    head: ['Time', 'Event', 'Alert', 'Duration', 'Result'],
+    rows: attempts.map(({ at, event, iid, status, milliseconds, fault }) => [
+      time(at),
+      html`<span class="tag">${event}</span>`,
+      iid === 0 ? html`–` : html`<a href="/projects/${project}/alerts/${iid}">#${iid}</a>`,
+      html`${milliseconds} ms`,
+      fault === ''
+        ? html`<span class="tag good">${status}</span>`
+        : html`<span class="tag bad">${fault}</span>`,
+    ]),
+    empty: 'No deliveries yet.',
+  });
+}

@@ -1,0 +1,67 @@
+import type { Alert, AlertStatus } from '../../../aggregate/alerts/model/alert.ts';
+import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
+import { ProductError } from '../../../infra/errors.ts';
+import type { User } from '../../identity/accounts/tables.ts';
+import { PROJECT_ROLES, RequestRefused } from './access.ts';
+import type { AlertReader } from './alert-reader.ts';
+import type { Members } from './members.ts';
+
+const ASSIGNEES_MAX = 20;
+
+export interface AlertChange {
+  readonly status?: AlertStatus;
+  /** Ids of users, members with at least the Developer role. */
+  readonly assignees?: readonly string[];
+  readonly incident?: number;
+}
+
+interface AlertActionsDependencies {
+  readonly pipeline: AlertPipeline;
+  readonly reader: AlertReader;
+  readonly members: Members;
+}
+
+/** Changes of alerts by users. They pass through the log like deliveries, so that one order decides. */
+export class AlertActions {
+  readonly #pipeline: AlertPipeline;
+  readonly #reader: AlertReader;
+  readonly #members: Members;
+
+  constructor({ pipeline, reader, members }: AlertActionsDependencies) {
+    this.#pipeline = pipeline;
+    this.#reader = reader;
+    this.#members = members;
+  }
+
+  /** Returns the alert after the change, which every reader sees by then. */
+  async change(projectId: string, iid: number, by: User | null, change: AlertChange): Promise<Alert> {
+    if (change.assignees) await this.#requireAssignable(projectId, change.assignees);
+    if (this.#pipeline.isOverloaded)
+      throw new ProductError('store_failed', 'too many events wait to be written');
+    const { outcomes } = await this.#pipeline.applyAction({
+      project: Number(projectId),
+      iid,
+      by: by?.id ?? '',
+      change,
+    });
+    const alert = await this.#reader.get(projectId, iid);
+    if (outcomes[0] === 'refused') {
+      throw new RequestRefused(
+        'conflict',
+        'Another unresolved alert has the same fingerprint, so this alert cannot be reopened.',
+        'status',
+      );
+    }
+    return alert;
+  }
+
+  async #requireAssignable(projectId: string, ids: readonly string[]): Promise<void> {
+    const refused = (text: string) => new RequestRefused('bad_request', text, 'assignee_ids');
+    if (ids.length > ASSIGNEES_MAX) throw refused(`An alert can have up to ${ASSIGNEES_MAX} assignees.`);
+    for (const id of ids) {
+      const level = await this.#members.levelOf(projectId, id);
+      if (level < PROJECT_ROLES.Developer)
+        throw refused(`User ${id} does not have the Developer role in the project.`);
+    }
+  }
+}

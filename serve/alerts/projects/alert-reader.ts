@@ -1,0 +1,203 @@
+import { get, isObject, type JsonObject } from '../../../aggregate/alerts/formats/values.ts';
+import {
+  ALERT_STATUSES,
+  type Alert,
+  type AlertStatus,
+  SEVERITIES,
+  type Severity,
+} from '../../../aggregate/alerts/model/alert.ts';
+import { decodeHead } from '../../../aggregate/alerts/model/event.ts';
+import { alertEvents, alerts } from '../../../aggregate/alerts/model/tables.ts';
+import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
+import { join, raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import type { Store } from '../../../infra/ports.ts';
+import { parseExact } from '../../../ingest/decode/json.ts';
+import { RequestRefused } from './access.ts';
+
+export const SORTS = {
+  started_at: 'started_ms',
+  ended_at: 'ended_ms',
+  created_at: 'created_ms',
+  updated_at: 'updated_ms',
+  last_seen_at: 'seen_ms',
+  event_count: 'events',
+  severity: `-indexOf([${SEVERITIES.map((severity) => `'${severity}'`).join(', ')}], severity)`,
+  status: `-indexOf([${ALERT_STATUSES.map((status) => `'${status}'`).join(', ')}], status)`,
+} as const;
+export type Sort = keyof typeof SORTS;
+
+export interface AlertFilter {
+  readonly status?: readonly AlertStatus[] | undefined;
+  readonly severity?: readonly Severity[] | undefined;
+  readonly search?: string | undefined;
+  readonly service?: string | undefined;
+  readonly monitoring_tool?: string | undefined;
+  readonly environment?: string | undefined;
+  readonly integration?: string | undefined;
+  /** Id of a user; `none` for alerts without an assignee. */
+  readonly assignee?: string | undefined;
+  readonly started_after?: number | undefined;
+  readonly started_before?: number | undefined;
+}
+
+/** `open` is the sum of triggered and acknowledged. */
+export type StatusCounts = Readonly<Record<AlertStatus | 'open' | 'all', number>>;
+
+export interface AlertDetails {
+  /** The body that created the alert, or the item of it. */
+  readonly payload: unknown;
+  /** Annotations that are not shown as fields of the alert. */
+  readonly annotations: JsonObject;
+}
+
+export interface HistoryEntry {
+  readonly at: number;
+  readonly outcome: string;
+  /** Id of the user; '' when the source did it. */
+  readonly by: string;
+  readonly integration: string;
+  readonly change: JsonObject;
+}
+
+const HISTORY_MAX = 100;
+
+/** Reads alerts. Everything that this process has accepted is part of what it returns. */
+export class AlertReader {
+  readonly #store: Store;
+  readonly #pipeline: AlertPipeline;
+
+  constructor({ store, pipeline }: { store: Store; pipeline: AlertPipeline }) {
+    this.#store = store;
+    this.#pipeline = pipeline;
+  }
+
+  /** One page of the alerts that match a filter. Wide rows are read only for the alerts of the page. */
+  async list(
+    project: number,
+    filter: AlertFilter,
+    order: { readonly sort: Sort; readonly descending: boolean },
+    page: { readonly number: number; readonly size: number },
+  ): Promise<readonly Alert[]> {
+    await this.#pipeline.waitUntilWritten();
+    const direction = raw(order.descending ? 'DESC' : 'ASC');
+    const ordered = sql`ORDER BY ${raw(SORTS[order.sort])} ${direction}, iid ${direction}`;
+    const chosen = sql`SELECT iid FROM ${alerts} FINAL WHERE ${conditionOf(project, filter)} ${ordered}
+      LIMIT ${page.size} OFFSET ${(page.number - 1) * page.size}`;
+    return this.#store.rows<Alert>(
+      sql`SELECT * FROM ${alerts} FINAL WHERE project = ${project} AND iid IN (${chosen}) ${ordered}`,
+    );
+  }
+
+  /** The number of matching alerts of each status. */
+  async countByStatus(project: number, filter: AlertFilter): Promise<StatusCounts> {
+    await this.#pipeline.waitUntilWritten();
+    const rows = await this.#store.rows<{ status: AlertStatus; total: number }>(
+      sql`SELECT status, count() AS total FROM ${alerts} FINAL WHERE ${conditionOf(project, filter)} GROUP BY status`,
+    );
+    const of = (status: AlertStatus) => rows.find((row) => row.status === status)?.total ?? 0;
+    const counts = Object.fromEntries(ALERT_STATUSES.map((status) => [status, of(status)])) as Record<
+      AlertStatus,
+      number
+    >;
+    return {
+      ...counts,
+      open: counts.triggered + counts.acknowledged,
+      all: rows.reduce((sum, { total }) => sum + total, 0),
+    };
+  }
+
+  async find(project: number, iid: number): Promise<Alert | null> {
+    await this.#pipeline.waitUntilWritten();
+    const [alert] = await this.#store.rows<Alert>(
+      sql`SELECT * FROM ${alerts} FINAL WHERE project = ${project} AND iid = ${iid}`,
+    );
+    return alert ?? null;
+  }
+
+  async get(projectId: string, iid: number): Promise<Alert> {
+    const alert = await this.find(Number(projectId), iid);
+    if (alert === null) throw new RequestRefused('not_found', 'Alert Not Found');
+    return alert;
+  }
+
+  /** Read from the event that created the alert. */
+  async details(alert: Alert): Promise<AlertDetails> {
+    const [row] = await this.#store.rows<{ body: string }>(
+      sql`SELECT body FROM ${alertEvents} WHERE project = ${alert.project} AND position = ${alert.created_position} LIMIT 1`,
+    );
+    const body = row === undefined ? null : parseExact(row.body);
+    const items = get(body, 'alerts');
+    // Only alerts of the Prometheus format have a label for the y axis.
+    const payload = Array.isArray(items) && alert.y_label !== '' ? items[alert.created_item] : body;
+    const annotations = get(payload, 'annotations');
+    const others = isObject(annotations) && alert.y_label !== '' ? Object.entries(annotations) : [];
+    return {
+      payload,
+      annotations: Object.fromEntries(others.filter(([name]) => !FIELD_ANNOTATIONS.has(name))),
+    };
+  }
+
+  /** The newest events of an alert, newest first. */
+  async history(alert: Alert): Promise<HistoryEntry[]> {
+    const rows = await this.#store.rows<HistoryRow>(
+      sql`SELECT at, head, outcomes, iids FROM ${alertEvents} FINAL
+        WHERE project = ${alert.project} AND position BETWEEN ${alert.created_position} AND ${alert.position}
+          AND has(iids, ${alert.iid})
+        ORDER BY position DESC LIMIT ${HISTORY_MAX}`,
+    );
+    return rows.flatMap((row) => entriesOf(row, alert.iid));
+  }
+}
+
+interface HistoryRow {
+  readonly at: number;
+  readonly head: string;
+  readonly outcomes: readonly string[];
+  readonly iids: readonly number[];
+}
+
+function entriesOf({ at, head, outcomes, iids }: HistoryRow, alertIid: number): HistoryEntry[] {
+  const event = decodeHead(head);
+  const isAction = event.kind === 'action';
+  return iids.flatMap((iid, i): HistoryEntry[] => {
+    if (iid !== alertIid) return [];
+    return [
+      {
+        at,
+        outcome: outcomes[i] ?? '',
+        by: isAction ? event.by : '',
+        integration: isAction ? '' : event.integration,
+        change: isAction ? (event.change as JsonObject) : {},
+      },
+    ];
+  });
+}
+
+function conditionOf(project: number, filter: AlertFilter): Sql {
+  const conditions = [sql`project = ${project}`];
+  if (filter.status?.length) conditions.push(sql`status IN ${filter.status}`);
+  if (filter.severity?.length) conditions.push(sql`severity IN ${filter.severity}`);
+  for (const word of (filter.search ?? '').split(/\s+/).filter(Boolean).slice(0, 10)) {
+    conditions.push(sql`position(searched, lowerUTF8(${word})) > 0`);
+  }
+  if (filter.service) conditions.push(sql`service = ${filter.service}`);
+  if (filter.monitoring_tool) conditions.push(sql`tool = ${filter.monitoring_tool}`);
+  if (filter.environment) conditions.push(sql`environment = ${filter.environment}`);
+  if (filter.integration) conditions.push(sql`integration = ${filter.integration}`);
+  if (filter.assignee === 'none') conditions.push(sql`empty(assignees)`);
+  else if (filter.assignee) conditions.push(sql`has(assignees, ${filter.assignee})`);
+  if (filter.started_after !== undefined) conditions.push(sql`started_ms >= ${filter.started_after}`);
+  if (filter.started_before !== undefined) conditions.push(sql`started_ms < ${filter.started_before}`);
+  return join(conditions, ' AND ');
+}
+
+/** Annotations that are fields of the alert. */
+const FIELD_ANNOTATIONS = new Set([
+  'title',
+  'summary',
+  'description',
+  'runbook',
+  'runbook_url',
+  'platform_incident_markdown',
+  'platform_y_label',
+]);

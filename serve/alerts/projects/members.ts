@@ -1,0 +1,128 @@
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import type { Locks } from '../../../infra/coordination/lock.ts';
+import type { Clock } from '../../../infra/ports.ts';
+import type { User } from '../../identity/accounts/tables.ts';
+import type { Records } from '../../records/records.ts';
+import { ACCESS_LEVELS, type Membership, PROJECT_ROLES, RequestRefused, roleOf } from './access.ts';
+import type { Member } from './tables.ts';
+import type { UserLookup } from './users.ts';
+
+const MEMBERS_MAX = 1000;
+
+/** A member of a project with the member's user. */
+export interface ProjectMember {
+  readonly user: User;
+  readonly level: number;
+  readonly since: number;
+}
+
+interface MembersDependencies {
+  readonly records: Records<Member>;
+  readonly users: UserLookup;
+  readonly clock: Clock;
+  readonly locks: Locks;
+}
+
+/** The members of projects and their roles. */
+export class Members {
+  readonly #records: Records<Member>;
+  readonly #users: UserLookup;
+  readonly #clock: Clock;
+  readonly #locks: Locks;
+
+  constructor({ records, users, clock, locks }: MembersDependencies) {
+    this.#records = records;
+    this.#users = users;
+    this.#clock = clock;
+    this.#locks = locks;
+  }
+
+  async list(projectId: string): Promise<ProjectMember[]> {
+    const rows = await this.#records.find(
+      sql`project_id = ${projectId} AND access_level > 0`,
+      'access_level DESC, toUInt64(user_id)',
+      MEMBERS_MAX,
+    );
+    const users = await this.#users.byId(rows.map(({ user_id }) => user_id));
+    return rows.flatMap(({ user_id, access_level, created_ms }) => {
+      const user = users.get(user_id);
+      return user ? [{ user, level: access_level, since: created_ms }] : [];
+    });
+  }
+
+  /** 0 when the user is no member. */
+  async levelOf(projectId: string, userId: string): Promise<number> {
+    return (await this.#records.get(`${projectId}/${userId}`))?.access_level ?? 0;
+  }
+
+  /** The user's level in each project, by the id of the project. */
+  async levelsOf(user: User): Promise<ReadonlyMap<string, number>> {
+    const rows = await this.#records.find(sql`user_id = ${user.id} AND access_level > 0`, 'id');
+    return new Map(rows.map(({ project_id, access_level }) => [project_id, access_level]));
+  }
+
+  async addOwner(projectId: string, user: User): Promise<void> {
+    await this.#records.add(memberRow(projectId, user.id, PROJECT_ROLES.Owner, this.#clock.now()));
+  }
+
+  /**
+   * Sets the level of a user; 0 removes the member. No one can grant a level above their own or change a member above
+   * them, and a project always keeps an Owner.
+   */
+  async setLevel(
+    { project, level: own }: Membership,
+    user: User,
+    level: number,
+    mode: 'add' | 'change' | 'remove',
+  ): Promise<Member> {
+    if (mode !== 'remove' && !ACCESS_LEVELS.includes(level)) {
+      const levels = ACCESS_LEVELS.map((of) => `${of} (${roleOf(of)})`).join(', ');
+      throw new RequestRefused('bad_request', `Must be one of ${levels}.`, 'access_level');
+    }
+    if (level > own) {
+      throw new RequestRefused(
+        'forbidden',
+        `You need the ${roleOf(level)} role to assign the ${roleOf(level)} role.`,
+      );
+    }
+    return this.#locks.run(`members/${project.id}`, async () => {
+      const before = await this.levelOf(project.id, user.id);
+      if (mode === 'add' && before > 0) throw new RequestRefused('conflict', 'Member already exists', 'user');
+      if (mode !== 'add' && before === 0) throw new RequestRefused('not_found', 'Member Not Found', 'user');
+      if (before > own)
+        throw new RequestRefused('forbidden', 'You cannot change a member with a higher role.');
+      const losesOwner = before === PROJECT_ROLES.Owner && level < PROJECT_ROLES.Owner;
+      if (losesOwner && (await this.#countOwners(project.id)) < 2) {
+        throw new RequestRefused(
+          'conflict',
+          'A project needs at least one Owner. Assign another Owner first.',
+        );
+      }
+      const now = this.#clock.now();
+      return this.#records.change(`${project.id}/${user.id}`, (row) => {
+        const next = {
+          ...memberRow(project.id, user.id, level, row?.created_ms || now),
+          version: row?.version ?? 1,
+        };
+        return { next, result: next };
+      });
+    });
+  }
+
+  async #countOwners(projectId: string): Promise<number> {
+    const owners = await this.#records.find(
+      sql`project_id = ${projectId} AND access_level = ${PROJECT_ROLES.Owner}`,
+      'id',
+    );
+    return owners.length;
+  }
+}
+
+const memberRow = (project_id: string, user_id: string, access_level: number, created_ms: number) => ({
+  id: `${project_id}/${user_id}`,
+  expires_ms: 0,
+  project_id,
+  user_id,
+  access_level,
+  created_ms,
+});
