@@ -2,43 +2,54 @@ import type { Ack, Log, LogRecord, Message } from '../../../infra/ports.ts';
 
 type Handler = (batch: readonly LogRecord[]) => Promise<Ack>;
 
+/** The log of one process, which receives records only when the test delivers them. */
+export interface ManualLog extends Log {
+  deliver(batch: readonly LogRecord[]): Promise<Ack>;
+}
+
 /**
- * A log of two partitions for several processes, which hands over what the test says and when it says so: what Kafka
- * does over many seconds of kills, pauses and changes of hands.
+ * A log of two partitions for several processes. The test decides which records a process receives and when, so that
+ * it can reproduce rebalances, pauses and kills that take Kafka many seconds.
  */
 export class SharedLog {
   readonly partitions: readonly LogRecord[][] = [[], []];
-  /** Held back while it is set: as if the brokers were away. */
-  away: Promise<void> | undefined;
+  /** Delays every publish until it resolves, as if the brokers were unreachable. */
+  outage: Promise<void> | undefined;
 
-  /** The log as one process knows it. */
-  seat(): Log & { hand(batch: readonly LogRecord[]): Promise<Ack> } {
+  /** The log as one process sees it. */
+  connect(): ManualLog {
     let handler: Handler = async () => {
-      throw new Error('nobody follows');
+      throw new Error('the log is not consumed');
     };
     return {
       redelivers: true,
       messageBytesMax: Number.POSITIVE_INFINITY,
       publish: async (_topic, messages) => {
-        await this.away;
+        await this.outage;
         for (const message of messages) this.append(message);
       },
-      consume: async (_topic, _group, given) => {
-        handler = given;
+      consume: async (_topic, _group, consumer) => {
+        handler = consumer;
       },
-      hand: (batch) => handler(batch),
+      deliver: (batch) => handler(batch),
       subscribe: async () => {},
       waitUntilConsumed: async () => {},
-      deadLetter: async (_topic, letters) => letters.map(() => null),
-      readDeadLetters: async (_topic, places) => places.map(() => null),
+      deadLetter: async (_topic, messages) => messages.map(() => null),
+      readDeadLetters: async (_topic, offsets) => offsets.map(() => null),
       lag: async () => [],
       close: async () => {},
     };
   }
 
-  append(message: Message): void {
-    const partition = Number(message.key) % this.partitions.length;
-    const kept = this.partitions[partition] as LogRecord[];
-    kept.push({ ...message, partition, offset: kept.length });
+  /** Records of both partitions. */
+  get records(): LogRecord[] {
+    return this.partitions.flat();
+  }
+
+  /** Appends a copy: a log need not return the bytes that were published. */
+  append({ key, value }: Message): void {
+    const partition = Number(key) % this.partitions.length;
+    const records = this.partitions[partition] as LogRecord[];
+    records.push({ key, value: Buffer.from(value), partition, offset: records.length });
   }
 }

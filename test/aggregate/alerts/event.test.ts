@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type DeliveryHead,
+  decodeEvent,
+  decodeHead,
+  encodedHead,
+  encodeEvent,
+} from '../../../aggregate/alerts/model/event.ts';
+
+const HEAD: DeliveryHead = {
+  kind: 'delivery',
+  id: 'e1',
+  from: 'p1',
+  at: 1,
+  project: 2,
+  integration: 'i1',
+  endpoint: 'prometheus',
+  mapping: null,
+  groups_by_payload: true,
+  idempotency_key: '',
+};
+
+describe('an encoded event', () => {
+  test('is decoded to its head and body', () => {
+    const body = Buffer.from('{"a":1}\n{"b":2}');
+    expect(decodeEvent(encodeEvent(HEAD, body))).toEqual({ head: HEAD, body });
+  });
+
+  test('of an action has no endpoint and no body', () => {
+    const head = {
+      kind: 'action',
+      id: 'e2',
+      from: 'p1',
+      at: 1,
+      project: 2,
+      iid: 3,
+      by: '4',
+      change: {},
+    } as const;
+    expect(decodeEvent(encodeEvent(head))).toEqual({ head, body: Buffer.alloc(0) });
+  });
+
+  test('stores the endpoint as `door`, as earlier versions did', () => {
+    const { endpoint, ...rest } = HEAD;
+    const stored = encodedHead(encodeEvent(HEAD));
+    expect(JSON.parse(stored)).toEqual({ ...rest, door: endpoint });
+    expect(decodeHead(stored)).toEqual(HEAD);
+  });
+});
