@@ -23,7 +23,7 @@ const PROJECTS = 4;
 /** Longer than a group misses a member that says nothing. */
 const PAUSED_MS = 8000;
 const KAFKA_AWAY_MS = 3000;
-const PATIENCE_MS = 40_000;
+const TIMEOUT_MS = 40_000;
 
 /** What may happen to servers that take alerts in; each leaves as many of them as before. */
 export const HAPPENINGS = {
@@ -92,7 +92,7 @@ export async function deliverInChaos(options: AlertChaosOptions): Promise<AlertC
     token,
     senders: options.senders,
     seed: options.seed,
-    patienceMs: PATIENCE_MS,
+    timeoutMs: TIMEOUT_MS,
   });
   let isOver = false;
   const happen = async () => {

@@ -85,10 +85,12 @@ describe('the generic payload', () => {
   test.each([
     ['title', 'title', 200],
     ['description', 'description', 1000],
-  ] as const)('a long %s is cut with an ellipsis, not refused', (name, field, most) => {
-    expect(read({ [name]: 'x'.repeat(most) })[field]).toBe('x'.repeat(most));
-    expect(read({ [name]: 'x'.repeat(most + 1) })[field]).toBe(`${'x'.repeat(most - 3)}...`);
-    expect(Array.from(read({ [name]: '🦀'.repeat(most + 1) })[field])).toHaveLength(most);
+  ] as const)('a long %s is cut with an ellipsis, not refused', (name, field, charactersMax) => {
+    expect(read({ [name]: 'x'.repeat(charactersMax) })[field]).toBe('x'.repeat(charactersMax));
+    expect(read({ [name]: 'x'.repeat(charactersMax + 1) })[field]).toBe(
+      `${'x'.repeat(charactersMax - 3)}...`,
+    );
+    expect(Array.from(read({ [name]: '🦀'.repeat(charactersMax + 1) })[field])).toHaveLength(charactersMax);
   });
 
   test.each([
@@ -146,7 +148,7 @@ describe('the generic payload', () => {
     });
   });
 
-  test('an end time says that it is over', () => {
+  test('an end time resolves', () => {
     expect(read({ end_time: '2026-11-21T04:00:00Z' })).toMatchObject({
       recovers: true,
       endedMs: Date.parse('2026-11-21T04:00:00Z'),
@@ -180,25 +182,30 @@ describe('the generic payload', () => {
 });
 
 describe('the fingerprint of a generic payload', () => {
-  const print = (payload: unknown, head: Partial<DeliveryHead> = {}) => read(payload, head).fingerprint;
+  const fingerprintOf = (payload: unknown, head: Partial<DeliveryHead> = {}) =>
+    read(payload, head).fingerprint;
 
   test('a given one alone decides', () => {
-    expect(print({ title: 'a', fingerprint: 'f' })).toBe(print({ title: 'b', fingerprint: 'f' }));
-    expect(print({ title: 'a', fingerprint: 'f' })).not.toBe(print({ title: 'a', fingerprint: 'g' }));
+    expect(fingerprintOf({ title: 'a', fingerprint: 'f' })).toBe(
+      fingerprintOf({ title: 'b', fingerprint: 'f' }),
+    );
+    expect(fingerprintOf({ title: 'a', fingerprint: 'f' })).not.toBe(
+      fingerprintOf({ title: 'a', fingerprint: 'g' }),
+    );
   });
 
   test('a list is joined in order, and a list of one is its text', () => {
-    expect(print({ fingerprint: ['a', 'b'] })).toBe(print({ fingerprint: ['a', 'b'] }));
-    expect(print({ fingerprint: ['a', 'b'] })).not.toBe(print({ fingerprint: ['b', 'a'] }));
-    expect(print({ fingerprint: ['a', 'bc'] })).not.toBe(print({ fingerprint: ['ab', 'c'] }));
-    expect(print({ fingerprint: ['a'] })).toBe(print({ fingerprint: 'a' }));
+    expect(fingerprintOf({ fingerprint: ['a', 'b'] })).toBe(fingerprintOf({ fingerprint: ['a', 'b'] }));
+    expect(fingerprintOf({ fingerprint: ['a', 'b'] })).not.toBe(fingerprintOf({ fingerprint: ['b', 'a'] }));
+    expect(fingerprintOf({ fingerprint: ['a', 'bc'] })).not.toBe(fingerprintOf({ fingerprint: ['ab', 'c'] }));
+    expect(fingerprintOf({ fingerprint: ['a'] })).toBe(fingerprintOf({ fingerprint: 'a' }));
   });
 
   test.each([[null], [''], ['  '], [[]], [['', null]]])('one of %j is missing', (fingerprint) => {
-    expect(print({ title: 'a', fingerprint })).not.toBe(print({ title: 'b', fingerprint }));
+    expect(fingerprintOf({ title: 'a', fingerprint })).not.toBe(fingerprintOf({ title: 'b', fingerprint }));
   });
 
-  test('numbers, truth values and objects are told apart like texts', () => {
+  test('numbers, booleans and objects differ like texts', () => {
     const written = [
       '1',
       '2',
@@ -216,9 +223,15 @@ describe('the fingerprint of a generic payload', () => {
   });
 
   test('without one the payload decides, in any order of its keys', () => {
-    expect(print({ title: 'a', tags: { x: 1, y: [2] } })).toBe(print({ tags: { y: [2], x: 1 }, title: 'a' }));
-    expect(print({ title: 'a', tags: { x: 1 } })).not.toBe(print({ title: 'a', tags: { x: 2 } }));
-    expect(print({ title: 'a', tags: ['x', 'y'] })).not.toBe(print({ title: 'a', tags: ['y', 'x'] }));
+    expect(fingerprintOf({ title: 'a', tags: { x: 1, y: [2] } })).toBe(
+      fingerprintOf({ tags: { y: [2], x: 1 }, title: 'a' }),
+    );
+    expect(fingerprintOf({ title: 'a', tags: { x: 1 } })).not.toBe(
+      fingerprintOf({ title: 'a', tags: { x: 2 } }),
+    );
+    expect(fingerprintOf({ title: 'a', tags: ['x', 'y'] })).not.toBe(
+      fingerprintOf({ title: 'a', tags: ['y', 'x'] }),
+    );
   });
 
   test('start time, end time and hosts do not count', () => {
@@ -228,23 +241,25 @@ describe('the fingerprint of a generic payload', () => {
       { end_time: '2026-01-02' },
       { hosts: ['h1'] },
       { hosts: 'h2', start_time: 'x', end_time: null },
-    ].map((more) => print({ title: 'a', ...more }));
+    ].map((more) => fingerprintOf({ title: 'a', ...more }));
     expect(new Set(alike).size).toBe(1);
-    expect(print({ title: 'a', inner: { hosts: 1 } })).not.toBe(print({ title: 'a', inner: { hosts: 2 } }));
+    expect(fingerprintOf({ title: 'a', inner: { hosts: 1 } })).not.toBe(
+      fingerprintOf({ title: 'a', inner: { hosts: 2 } }),
+    );
   });
 
-  test('fields that a mapping takes time and hosts from do not count either', () => {
+  test('fields that times and hosts are mapped from do not count either', () => {
     const mapping: Mapping = { start_time: ['at', 'from'], hosts: ['where', 0] };
-    const one = print({ title: 'a', at: { from: '1', to: 'x' }, where: ['h1', 'z'] }, { mapping });
-    const two = print({ title: 'a', at: { from: '2', to: 'x' }, where: ['h2', 'z'] }, { mapping });
-    const other = print({ title: 'a', at: { from: '1', to: 'y' }, where: ['h1', 'z'] }, { mapping });
+    const one = fingerprintOf({ title: 'a', at: { from: '1', to: 'x' }, where: ['h1', 'z'] }, { mapping });
+    const two = fingerprintOf({ title: 'a', at: { from: '2', to: 'x' }, where: ['h2', 'z'] }, { mapping });
+    const other = fingerprintOf({ title: 'a', at: { from: '1', to: 'y' }, where: ['h1', 'z'] }, { mapping });
     expect(two).toBe(one);
     expect(other).not.toBe(one);
   });
 
   test('on the free plan only a given one groups', () => {
-    expect(print({ title: 'a' }, { groups_by_payload: false })).toBe('');
-    expect(print({ fingerprint: 'f' }, { groups_by_payload: false })).not.toBe('');
+    expect(fingerprintOf({ title: 'a' }, { groups_by_payload: false })).toBe('');
+    expect(fingerprintOf({ fingerprint: 'f' }, { groups_by_payload: false })).not.toBe('');
   });
 });
 
@@ -257,7 +272,7 @@ describe('custom mapping', () => {
     'dotted.name/with slash': 'svc',
   };
 
-  test('takes every field from where it is said to be', () => {
+  test('reads every field from its mapped path', () => {
     const item = mapped(payload, {
       title: ['event', 'name'],
       description: ['event', 'text'],
@@ -287,9 +302,9 @@ describe('custom mapping', () => {
 
   test.each<[string, (string | number)[]]>([
     ['a name that is not there', ['nothing']],
-    ['a place behind the end of a list', ['keys', 9]],
+    ['an index after the end of a list', ['keys', 9]],
     ['a name in a list', ['keys', 'k1']],
-    ['a place in an object', ['event', 0]],
+    ['an index of an object', ['event', 0]],
     ['something inside a text', ['title', 'length']],
     ['something that every object inherits', ['constructor', 'name']],
     ['an empty path', []],
@@ -299,7 +314,7 @@ describe('custom mapping', () => {
     ).toBe('plain title');
   });
 
-  test('a mapped place that is blank falls back as well', () => {
+  test('a mapped value that is blank falls back as well', () => {
     expect(mapped({ a: ' ', title: 'plain' }, { title: ['a'] }).title).toBe('plain');
     expect(mapped({ a: null }, { title: ['a'] }).title).toBe('New: Alert');
   });

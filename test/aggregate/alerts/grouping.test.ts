@@ -5,7 +5,7 @@ import type { ActionHead, DeliveryHead } from '../../../aggregate/alerts/model/e
 import type { FoldRules } from '../../../aggregate/alerts/model/rules.ts';
 import { emptyState } from '../../../aggregate/alerts/reducer/project-state.ts';
 import { type Reduction, reduceEvent } from '../../../aggregate/alerts/reducer/reduce.ts';
-import { firing, madeBody, madeName, prometheusBody } from '../../serve/alerts/made.ts';
+import { firing, prometheusBody, randomBody, randomIdempotencyKey } from '../../serve/alerts/made.ts';
 import { type ReferenceEvent, replay } from '../../serve/alerts/reference.ts';
 import { Random } from '../../support/random.ts';
 
@@ -14,8 +14,8 @@ const RULES: FoldRules = { retryWindowMs: 60 * SECOND, namedWindowMs: 3600 * SEC
 const LIMITS = { depth: 100, titleCharacters: 200, descriptionCharacters: 1000 };
 const START = Date.UTC(2026, 10, 21);
 
-/** A project that is told things at given times. */
-class Story {
+/** A project to which a test sends deliveries and actions at given times. */
+class TestProject {
   readonly state = emptyState(1);
   readonly alerts = new Map<
     number,
@@ -66,46 +66,46 @@ class Story {
   }
 }
 
-const over = { end_time: '2026-11-21T04:00:00Z' };
+const resolves = { end_time: '2026-11-21T04:00:00Z' };
 
 describe('grouping', () => {
-  test('a new payload makes an alert, the same one again counts', () => {
-    const story = new Story();
-    expect(story.send({ title: 'a' })).toEqual({ outcomes: ['created'], created: [1] });
-    expect(story.send({ title: 'a' })).toEqual({ outcomes: ['grouped'], created: [] });
-    expect(story.send({ title: 'b' })).toEqual({ outcomes: ['created'], created: [2] });
-    expect(story.alerts.get(1)).toMatchObject({ events: 2, status: 'triggered' });
+  test('a new payload creates an alert, the same one again is counted', () => {
+    const project = new TestProject();
+    expect(project.send({ title: 'a' })).toEqual({ outcomes: ['created'], created: [1] });
+    expect(project.send({ title: 'a' })).toEqual({ outcomes: ['grouped'], created: [] });
+    expect(project.send({ title: 'b' })).toEqual({ outcomes: ['created'], created: [2] });
+    expect(project.alerts.get(1)).toMatchObject({ events: 2, status: 'triggered' });
   });
 
-  test('an end time resolves; the same payload after it makes a new alert', () => {
-    const story = new Story();
-    story.send({ title: 'a' });
-    expect(story.send({ title: 'a', ...over })).toEqual({ outcomes: ['resolved'], created: [] });
-    expect(story.alerts.get(1)).toMatchObject({
+  test('an end time resolves; the same payload after it creates a new alert', () => {
+    const project = new TestProject();
+    project.send({ title: 'a' });
+    expect(project.send({ title: 'a', ...resolves })).toEqual({ outcomes: ['resolved'], created: [] });
+    expect(project.alerts.get(1)).toMatchObject({
       status: 'resolved',
       events: 1,
-      ended_ms: Date.parse(over.end_time),
+      ended_ms: Date.parse(resolves.end_time),
     });
-    expect(story.send({ title: 'a' })).toEqual({ outcomes: ['created'], created: [2] });
+    expect(project.send({ title: 'a' })).toEqual({ outcomes: ['created'], created: [2] });
   });
 
-  test('a resolve without an open alert creates nothing and is told apart', () => {
-    const story = new Story();
-    expect(story.send({ title: 'a', ...over })).toEqual({ outcomes: ['unmatched'], created: [] });
-    expect(story.alerts.size).toBe(0);
+  test('a resolve without an open alert is unmatched and creates nothing', () => {
+    const project = new TestProject();
+    expect(project.send({ title: 'a', ...resolves })).toEqual({ outcomes: ['unmatched'], created: [] });
+    expect(project.alerts.size).toBe(0);
   });
 
   test.each(['acknowledged', 'ignored'] as const)('an %s alert absorbs repeats', (status) => {
-    const story = new Story();
-    story.send({ title: 'a' });
-    story.set(1, status);
-    expect(story.send({ title: 'a' }).outcomes).toEqual(['grouped']);
-    expect(story.alerts.get(1)).toMatchObject({ status, events: 2 });
+    const project = new TestProject();
+    project.send({ title: 'a' });
+    project.set(1, status);
+    expect(project.send({ title: 'a' }).outcomes).toEqual(['grouped']);
+    expect(project.alerts.get(1)).toMatchObject({ status, events: 2 });
   });
 
   test('a repeat may raise the severity and never lowers it', () => {
-    const story = new Story();
-    const send = (severity: string) => story.send({ fingerprint: 'f', severity });
+    const project = new TestProject();
+    const send = (severity: string) => project.send({ fingerprint: 'f', severity });
     for (const [severity, expected] of [
       ['low', 'low'],
       ['info', 'low'],
@@ -115,34 +115,34 @@ describe('grouping', () => {
       ['low', 'critical'],
     ]) {
       send(severity as string);
-      expect(story.alerts.get(1)?.severity).toBe(expected);
+      expect(project.alerts.get(1)?.severity).toBe(expected);
     }
   });
 
   test('a repeat leaves the title as it was', () => {
-    const story = new Story();
-    story.send({ fingerprint: 'f', title: 'first' });
-    story.send({ fingerprint: 'f', title: 'second' });
-    expect(story.alerts.get(1)?.title).toBe('first');
+    const project = new TestProject();
+    project.send({ fingerprint: 'f', title: 'first' });
+    project.send({ fingerprint: 'f', title: 'second' });
+    expect(project.alerts.get(1)?.title).toBe('first');
   });
 
   test('without a fingerprint nothing is grouped and nothing resolved', () => {
-    const story = new Story();
+    const project = new TestProject();
     const free = { groups_by_payload: false };
-    expect(story.send({ title: 'a' }, free).created).toEqual([1]);
-    expect(story.send({ title: 'a' }, free).created).toEqual([2]);
-    expect(story.send({ title: 'a', ...over }, free).outcomes).toEqual(['unmatched']);
+    expect(project.send({ title: 'a' }, free).created).toEqual([1]);
+    expect(project.send({ title: 'a' }, free).created).toEqual([2]);
+    expect(project.send({ title: 'a', ...resolves }, free).outcomes).toEqual(['unmatched']);
   });
 
   test('items of one body are taken in their order', () => {
-    const story = new Story();
+    const project = new TestProject();
     const body = prometheusBody([
       firing(),
       firing({ status: 'resolved' }),
       firing({ startsAt: '2026-11-21T05:00:00Z' }),
       firing({ fingerprint: '6a8eb6396d3b0d47' }),
     ]);
-    expect(story.send(body)).toEqual({
+    expect(project.send(body)).toEqual({
       outcomes: ['created', 'resolved', 'created', 'created'],
       created: [1, 2, 3],
     });
@@ -153,124 +153,124 @@ describe('retries', () => {
   const body = prometheusBody([firing()]);
 
   test('the same delivery inside the window does not count, and after it does', () => {
-    const story = new Story();
-    expect(story.send(body).outcomes).toEqual(['created']);
-    expect(story.after(59.999).send(body)).toEqual({ outcomes: ['retried'], created: [] });
-    expect(story.after(0.001).send(body).outcomes).toEqual(['grouped']);
-    expect(story.alerts.get(1)?.events).toBe(2);
+    const project = new TestProject();
+    expect(project.send(body).outcomes).toEqual(['created']);
+    expect(project.after(59.999).send(body)).toEqual({ outcomes: ['retried'], created: [] });
+    expect(project.after(0.001).send(body).outcomes).toEqual(['grouped']);
+    expect(project.alerts.get(1)?.events).toBe(2);
   });
 
   test('the window is counted from the first delivery, not from the retries', () => {
-    const story = new Story();
-    story.send(body);
-    expect(story.after(40).send(body).outcomes).toEqual(['retried']);
-    expect(story.after(40).send(body).outcomes).toEqual(['grouped']);
-    expect(story.after(40).send(body).outcomes).toEqual(['retried']);
+    const project = new TestProject();
+    project.send(body);
+    expect(project.after(40).send(body).outcomes).toEqual(['retried']);
+    expect(project.after(40).send(body).outcomes).toEqual(['grouped']);
+    expect(project.after(40).send(body).outcomes).toEqual(['retried']);
   });
 
   test('a group that grows is counted for its new items only, inside the window', () => {
-    const story = new Story();
-    story.send(body);
+    const project = new TestProject();
+    project.send(body);
     const grown = prometheusBody([firing(), firing({ fingerprint: '6a8eb6396d3b0d47' })]);
-    expect(story.after(10).send(grown).outcomes).toEqual(['retried', 'created']);
-    expect(story.after(51).send(grown).outcomes).toEqual(['grouped', 'retried']);
+    expect(project.after(10).send(grown).outcomes).toEqual(['retried', 'created']);
+    expect(project.after(51).send(grown).outcomes).toEqual(['grouped', 'retried']);
   });
 
   test('a resolve that comes twice, and the firing that made it late, change nothing', () => {
-    const story = new Story();
-    story.send(body);
+    const project = new TestProject();
+    project.send(body);
     const end = prometheusBody([firing({ status: 'resolved' })]);
-    expect(story.send(end).outcomes).toEqual(['resolved']);
-    expect(story.send(end).outcomes).toEqual(['retried']);
-    expect(story.send(body).outcomes).toEqual(['retried']);
-    expect(story.alerts.get(1)).toMatchObject({ status: 'resolved', events: 1 });
+    expect(project.send(end).outcomes).toEqual(['resolved']);
+    expect(project.send(end).outcomes).toEqual(['retried']);
+    expect(project.send(body).outcomes).toEqual(['retried']);
+    expect(project.alerts.get(1)).toMatchObject({ status: 'resolved', events: 1 });
   });
 
   test('another start is another delivery', () => {
-    const story = new Story();
-    story.send(body);
+    const project = new TestProject();
+    project.send(body);
     const again = prometheusBody([firing({ startsAt: '2026-11-21T03:11:00Z' })]);
-    expect(story.send(again).outcomes).toEqual(['grouped']);
+    expect(project.send(again).outcomes).toEqual(['grouped']);
   });
 
-  test('a pair of servers that tell the same is counted once; two integrations are two', () => {
-    const story = new Story();
-    story.send(body);
-    expect(story.send({ ...body, externalURL: 'http://other:9093' }).outcomes).toEqual(['retried']);
-    expect(story.send(body, { integration: 'i2' }).outcomes).toEqual(['created']);
+  test('the same alert of two servers is counted once, of two integrations twice', () => {
+    const project = new TestProject();
+    project.send(body);
+    expect(project.send({ ...body, externalURL: 'http://other:9093' }).outcomes).toEqual(['retried']);
+    expect(project.send(body, { integration: 'i2' }).outcomes).toEqual(['created']);
   });
 
-  test('generic deliveries count each time, named ones once, and are answered alike', () => {
-    const story = new Story();
+  test('generic deliveries count each time, those with an idempotency key once and with the same answer', () => {
+    const project = new TestProject();
     const named = { idempotency_key: 'k1' };
-    expect(story.send({ title: 'a' }, named)).toEqual({ outcomes: ['created'], created: [1] });
-    expect(story.after(600).send({ title: 'a' }, named)).toEqual({ outcomes: ['retried'], created: [1] });
-    expect(story.send({ title: 'a' }, { idempotency_key: 'k2' })).toEqual({
+    expect(project.send({ title: 'a' }, named)).toEqual({ outcomes: ['created'], created: [1] });
+    expect(project.after(600).send({ title: 'a' }, named)).toEqual({ outcomes: ['retried'], created: [1] });
+    expect(project.send({ title: 'a' }, { idempotency_key: 'k2' })).toEqual({
       outcomes: ['grouped'],
       created: [],
     });
-    expect(story.send({ title: 'b' }, named), 'the same name for something else').toEqual({
+    expect(project.send({ title: 'b' }, named), 'the same key with another body').toEqual({
       outcomes: ['created'],
       created: [2],
     });
-    expect(story.send({ title: 'a' }).outcomes).toEqual(['grouped']);
-    expect(story.after(3600).send({ title: 'a' }, named).outcomes).toEqual(['grouped']);
+    expect(project.send({ title: 'a' }).outcomes).toEqual(['grouped']);
+    expect(project.after(3600).send({ title: 'a' }, named).outcomes).toEqual(['grouped']);
   });
 
-  test('what is remembered of deliveries is bounded', () => {
-    const story = new Story();
+  test('the number of retry keys is bounded', () => {
+    const project = new TestProject();
     for (let i = 0; i < 3000; i++) {
-      story.send(prometheusBody([firing({ fingerprint: i.toString(16).padStart(16, '0') })]));
+      project.send(prometheusBody([firing({ fingerprint: i.toString(16).padStart(16, '0') })]));
     }
-    expect(story.state.counted.size).toBe(1000);
-    story.after(121).send(body);
-    expect(story.state.counted.size).toBe(1);
+    expect(project.state.counted.size).toBe(1000);
+    project.after(121).send(body);
+    expect(project.state.counted.size).toBe(1);
   });
 });
 
-describe('what people do', () => {
+describe('actions', () => {
   const ALL = ['triggered', 'acknowledged', 'resolved', 'ignored'] as const;
   test.each(ALL.flatMap((from) => ALL.map((to) => [from, to] as const)))('%s → %s', (from, to) => {
-    const story = new Story();
-    story.send({ title: 'a' });
-    story.set(1, from);
-    story.after(5).set(1, to);
+    const project = new TestProject();
+    project.send({ title: 'a' });
+    project.set(1, from);
+    project.after(5).set(1, to);
     const ended = to !== 'resolved' ? 0 : from === 'resolved' ? START : START + 5 * SECOND;
-    expect(story.alerts.get(1)).toMatchObject({ status: to, ended_ms: ended });
+    expect(project.alerts.get(1)).toMatchObject({ status: to, ended_ms: ended });
   });
 
-  test('a resolved alert does not come back beside another unresolved one of its fingerprint', () => {
-    const story = new Story();
-    story.send({ title: 'a' });
-    story.set(1, 'resolved');
-    story.send({ title: 'a' });
-    expect(story.set(1, 'triggered').outcomes).toEqual(['refused']);
-    story.set(2, 'resolved');
-    expect(story.set(1, 'triggered').outcomes).toEqual(['changed']);
-    expect(story.send({ title: 'a' }).outcomes).toEqual(['grouped']);
-    expect(story.alerts.get(1)?.events).toBe(2);
+  test('a resolved alert cannot be reopened while another one of its fingerprint is open', () => {
+    const project = new TestProject();
+    project.send({ title: 'a' });
+    project.set(1, 'resolved');
+    project.send({ title: 'a' });
+    expect(project.set(1, 'triggered').outcomes).toEqual(['refused']);
+    project.set(2, 'resolved');
+    expect(project.set(1, 'triggered').outcomes).toEqual(['changed']);
+    expect(project.send({ title: 'a' }).outcomes).toEqual(['grouped']);
+    expect(project.alerts.get(1)?.events).toBe(2);
   });
 
-  test('an alert that is not there is refused', () => {
-    expect(new Story().set(7, 'resolved').outcomes).toEqual(['refused']);
+  test('an action on an unknown alert is refused', () => {
+    expect(new TestProject().set(7, 'resolved').outcomes).toEqual(['refused']);
   });
 });
 
 describe('the slow reference', () => {
   test.each(Array.from({ length: 40 }, (_, seed) => seed))(
-    'says the same of random events (seed %i)',
+    'gives the same alerts for random events (seed %i)',
     (seed) => {
       const random = new Random(seed);
-      const story = new Story();
+      const project = new TestProject();
       const events: ReferenceEvent[] = [];
       for (let i = 0; i < 300; i++) {
-        story.after(random.whole(0, 20));
+        project.after(random.whole(0, 20));
         if (random.chance(0.15)) {
-          const iid = random.whole(1, story.alerts.size + 1);
+          const iid = random.whole(1, project.alerts.size + 1);
           const status = random.pick(['triggered', 'acknowledged', 'resolved', 'ignored'] as const);
-          story.set(iid, status);
+          project.set(iid, status);
           events.push({
-            at: story.now,
+            at: project.now,
             integration: '',
             idempotencyKey: '',
             body: '',
@@ -278,19 +278,19 @@ describe('the slow reference', () => {
           });
           continue;
         }
-        const body = madeBody(random);
+        const body = randomBody(random);
         const integration = random.pick(['i1', 'i2']);
-        const idempotency_key = madeName(random);
-        story.send(body, { integration, idempotency_key });
+        const idempotency_key = randomIdempotencyKey(random);
+        project.send(body, { integration, idempotency_key });
         events.push({
-          at: story.now,
+          at: project.now,
           integration,
           idempotencyKey: idempotency_key,
           body: JSON.stringify(body),
         });
       }
       const expected = replay(events, { retryMs: RULES.retryWindowMs, namedMs: RULES.namedWindowMs });
-      const actual = [...story.alerts.values()].sort(
+      const actual = [...project.alerts.values()].sort(
         (a, b) => (a as never as { iid: number }).iid - (b as never as { iid: number }).iid,
       );
       expect(actual).toHaveLength(expected.length);

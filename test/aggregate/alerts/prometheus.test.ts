@@ -31,7 +31,7 @@ const refusal = (body: unknown, head: Partial<DeliveryHead> = {}) => {
 };
 
 describe('a body of the Prometheus format', () => {
-  test('makes one alert of each item, in order', () => {
+  test('has one alert for each item, in order', () => {
     const { items } = readBody(
       prometheusBody([firing({ annotations: { title: 'one' } }), firing({ annotations: { title: 'two' } })]),
     );
@@ -84,7 +84,7 @@ describe('a body of the Prometheus format', () => {
     expect(readBody({ title: 'plain' }).items[0]).toMatchObject({ title: 'plain' });
   });
 
-  test('without items makes no alert', () => {
+  test('without items has no alert', () => {
     expect(readBody(prometheusBody([])).items).toEqual([]);
   });
 
@@ -189,7 +189,7 @@ describe('an item of the Prometheus format', () => {
     expect(readBody(body).items[0]?.endedMs).toBe(Date.parse('2026-11-21T04:00:00Z'));
   });
 
-  test('an end in year 1 is none, and one of a firing item says nothing', () => {
+  test('an end in year 1 is none, and the end of a firing item is ignored', () => {
     expect(item({ status: 'resolved' }).endedMs).toBe(0);
     expect(item({ endsAt: '2026-11-21T04:00:00Z' })).toMatchObject({ recovers: false, endedMs: 0 });
   });
@@ -204,36 +204,40 @@ describe('an item of the Prometheus format', () => {
 });
 
 describe('the fingerprint of an item', () => {
-  const print = (more: object, head: Partial<DeliveryHead> = {}) => item(more, head).fingerprint;
+  const fingerprintOf = (more: object, head: Partial<DeliveryHead> = {}) => item(more, head).fingerprint;
 
   test('is the given one', () => {
-    expect(print({ labels: { alertname: 'A', x: '1' } })).toBe(print({ labels: { alertname: 'A', x: '2' } }));
-    expect(print({})).not.toBe(print({ fingerprint: '6a8eb6396d3b0d47' }));
+    expect(fingerprintOf({ labels: { alertname: 'A', x: '1' } })).toBe(
+      fingerprintOf({ labels: { alertname: 'A', x: '2' } }),
+    );
+    expect(fingerprintOf({})).not.toBe(fingerprintOf({ fingerprint: '6a8eb6396d3b0d47' }));
   });
 
   test('or else that of its labels, in any order', () => {
-    const of = (labels: object) => print({ fingerprint: undefined, labels });
+    const of = (labels: object) => fingerprintOf({ fingerprint: undefined, labels });
     expect(of({ alertname: 'A', x: '1' })).toBe(of({ x: '1', alertname: 'A' }));
     expect(of({ alertname: 'A', x: '1' })).not.toBe(of({ alertname: 'A', x: '2' }));
   });
 
   test('does not depend on the start', () => {
-    expect(print({ startsAt: '2026-01-01T00:00:00Z' })).toBe(print({}));
+    expect(fingerprintOf({ startsAt: '2026-01-01T00:00:00Z' })).toBe(fingerprintOf({}));
   });
 
   test('is scoped to the integration', () => {
-    expect(print({})).not.toBe(print({}, { integration: 'i2' }));
+    expect(fingerprintOf({})).not.toBe(fingerprintOf({}, { integration: 'i2' }));
     const labels = { fingerprint: undefined };
-    expect(print(labels)).not.toBe(print(labels, { integration: 'i2' }));
+    expect(fingerprintOf(labels)).not.toBe(fingerprintOf(labels, { integration: 'i2' }));
   });
 
-  test.each([17, ['a'], { a: 1 }, 'any text', true])('given as %j is taken as it is', (fingerprint) => {
-    expect(print({ fingerprint })).not.toBe(print({ fingerprint: undefined }));
-    expect(print({ fingerprint })).toBe(print({ fingerprint, labels: { other: 'x', alertname: 'B' } }));
+  test.each([17, ['a'], { a: 1 }, 'any text', true])('given as %j is used unchanged', (fingerprint) => {
+    expect(fingerprintOf({ fingerprint })).not.toBe(fingerprintOf({ fingerprint: undefined }));
+    expect(fingerprintOf({ fingerprint })).toBe(
+      fingerprintOf({ fingerprint, labels: { other: 'x', alertname: 'B' } }),
+    );
   });
 });
 
-describe('what makes two deliveries the same one', () => {
+describe('the retry key', () => {
   const key = (more: object, body: object = {}, head: Partial<DeliveryHead> = {}) =>
     readBody(prometheusBody([firing(more)], body), head).items[0]?.retryKey;
 
@@ -246,7 +250,7 @@ describe('what makes two deliveries the same one', () => {
     expect(key({}, {}, { integration: 'i2' })).not.toBe(key({}));
   });
 
-  test('a generic payload cannot be told, unless its sender names it', () => {
+  test('a generic payload has none without an idempotency key', () => {
     const generic = (payload: object, idempotency_key = '') =>
       readBody(payload, { idempotency_key }).items[0]?.retryKey;
     expect(generic({ title: 'a' })).toBe('');

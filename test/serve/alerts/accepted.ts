@@ -6,7 +6,7 @@ import type { Store } from '../../../infra/ports.ts';
 import { type ReferenceAlert, type ReferenceEvent, type ReferenceWindows, replay } from './reference.ts';
 import type { Attempts } from './senders.ts';
 
-/** What is stored in the end, and everything that is wrong with it. */
+/** The stored events and alerts of a test, and the faults that were found in them. */
 export interface Verdict {
   readonly acknowledged: number;
   readonly stored: number;
@@ -14,10 +14,7 @@ export interface Verdict {
   readonly faults: readonly string[];
 }
 
-/**
- * Compares what a store holds of projects with what their senders were told, and with a slow reference that is given
- * the accepted events.
- */
+/** Compares stored projects with the answers to their senders and with the slow reference. */
 export async function judge(
   store: Store,
   projects: readonly number[],
@@ -35,16 +32,16 @@ export async function judge(
     const stored = await store.rows<Alert>(
       sql`SELECT * FROM ${alerts} FINAL WHERE project = ${project} ORDER BY iid`,
     );
-    const found = [...orderFaults(rows), ...differing(stored, replay(rows.map(eventOf), windows))];
+    const found = [...positionFaults(rows), ...differing(stored, replay(rows.map(eventOf), windows))];
     faults.push(...found.map((fault) => `project ${project}: ${fault}`));
     count += stored.length;
     for (const row of rows) all.push(row);
   }
   return {
-    acknowledged: [...marks.values()].reduce((sum, { told }) => sum + told.length, 0),
+    acknowledged: [...marks.values()].reduce((sum, { answers }) => sum + answers.length, 0),
     stored: all.length,
     alerts: count,
-    faults: [...faults, ...lostOrTwice(all, marks)],
+    faults: [...faults, ...lostOrDuplicate(all, marks)],
   };
 }
 
@@ -66,18 +63,18 @@ function eventOf({ head, body }: StoredRow): ReferenceEvent {
   return { at: event.at, integration: event.integration, idempotencyKey: event.idempotency_key, body };
 }
 
-/** Positions are numbered from 1 without gaps, and no event is there twice. */
-function orderFaults(rows: readonly StoredRow[]): string[] {
+/** Positions count from 1 without gaps, and no event is stored twice. */
+function positionFaults(rows: readonly StoredRow[]): string[] {
   const gap = rows.findIndex(({ position }, i) => position !== i + 1);
   const twice = rows.length - new Set(rows.map(({ id }) => id)).size;
   return [
-    ...(gap === -1 ? [] : [`position ${rows[gap]?.position} stands where ${gap + 1} should`]),
+    ...(gap === -1 ? [] : [`position ${rows[gap]?.position} is stored instead of ${gap + 1}`]),
     ...(twice === 0 ? [] : [`${twice} events are stored twice`]),
   ];
 }
 
-/** Every attempt that was answered with 200 is stored once, with what the answer said; none is stored twice. */
-function lostOrTwice(rows: readonly StoredRow[], marks: ReadonlyMap<string, Attempts>): string[] {
+/** Every attempt that was answered with 200 is stored once and created the alerts of the answer. */
+function lostOrDuplicate(rows: readonly StoredRow[], marks: ReadonlyMap<string, Attempts>): string[] {
   const found = new Map<string, string[]>();
   for (const { body, iids, outcomes } of rows) {
     if (body === '') continue;
@@ -87,14 +84,14 @@ function lostOrTwice(rows: readonly StoredRow[], marks: ReadonlyMap<string, Atte
     if (of) of.push(String(created));
     else found.set(mark, [String(created)]);
   }
-  return [...marks].flatMap(([mark, { made, told }]) => {
+  return [...marks].flatMap(([mark, { sent, answers }]) => {
     const [first = '', ...others] = found.get(mark) ?? [];
     const times = found.has(mark) ? others.length + 1 : 0;
-    if (times < told.length)
-      return [`${mark} was acknowledged ${told.length} times and is stored ${times} times`];
-    if (times > made) return [`${mark} was sent ${made} times and is stored ${times} times`];
-    const wrong = told.find((created) => created !== first);
-    return wrong === undefined ? [] : [`${mark} was told ${wrong}, stored is ${first}`];
+    if (times < answers.length)
+      return [`${mark} was acknowledged ${answers.length} times and is stored ${times} times`];
+    if (times > sent) return [`${mark} was sent ${sent} times and is stored ${times} times`];
+    const wrong = answers.find((created) => created !== first);
+    return wrong === undefined ? [] : [`${mark} was answered with ${wrong}, stored is ${first}`];
   });
 }
 
@@ -109,7 +106,7 @@ const COMPARED = [
   'ended_ms',
   'acknowledged_ms',
 ] as const satisfies readonly (keyof ReferenceAlert & keyof Alert)[];
-const SHOWN_MOST = 20;
+const FAULTS_MAX = 20;
 
 function differing(stored: readonly Alert[], expected: readonly ReferenceAlert[]): string[] {
   const faults =
@@ -121,5 +118,5 @@ function differing(stored: readonly Alert[], expected: readonly ReferenceAlert[]
       }
     }
   });
-  return faults.slice(0, SHOWN_MOST);
+  return faults.slice(0, FAULTS_MAX);
 }

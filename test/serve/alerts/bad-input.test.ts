@@ -112,11 +112,11 @@ describe('bad input', () => {
       `{"title":"print","fingerprint":${value}}`,
     ]),
   ];
-  test.each(ODD)('%s: taken', async (_name, body) => {
+  test.each(ODD)('%s is accepted', async (_name, body) => {
     expect((await service.send(source, body)).status).toBe(200);
   });
 
-  test('texts come back as they were sent', async () => {
+  test('texts are returned as they were sent', async () => {
     const title = `'"\\; ünï 🦀 <b>&amp;</b> \t`;
     const { body } = await service.send(source, { title, description: 'a\nb\r\nc', hosts: ["h'1", 'h"2'] });
     const { body: alert } = await service.api(ann, 'GET', `/projects/${project}/alerts/${body[0].iid}`);
@@ -125,19 +125,19 @@ describe('bad input', () => {
   });
 
   test.each([
-    ['on one line', '{"title":"kept 1","a":{"b":[1,"}{"]},"n":12345678901234567890.5}'],
-    ['on many lines', '{\n "title": "kept 2",\r\n "u": "\\ud83d\\ude00 \\u0000 ü 🦀"\n}\n'],
-    ['with keys twice', '{"title":"kept 3","a":1,"a":2}'],
-  ])('a body %s is kept to the letter', async (_name, body) => {
+    ['on one line', '{"title":"stored 1","a":{"b":[1,"}{"]},"n":12345678901234567890.5}'],
+    ['on many lines', '{\n "title": "stored 2",\r\n "u": "\\ud83d\\ude00 \\u0000 ü 🦀"\n}\n'],
+    ['with keys twice', '{"title":"stored 3","a":1,"a":2}'],
+  ])('a body %s is stored unchanged', async (_name, body) => {
     await service.send(source, body);
-    await alertsOf('kept');
+    await alertsOf('stored');
     const rows = await service.engine.runtime.store.rows<{ body: string }>(
       sql`SELECT body FROM ${alertEvents} WHERE project = ${project} ORDER BY position DESC LIMIT 1`,
     );
     expect(rows[0]?.body).toBe(body);
   });
 
-  test('of a body with bad items the good ones are taken, and the bad ones kept with their reason', async () => {
+  test('of a body with invalid items the valid ones are accepted, the others become dead letters', async () => {
     const body = prometheusBody([
       firing({ fingerprint: 'cccccccccccccccc', annotations: { title: 'good one' } }),
       { status: 'firing' },
@@ -149,12 +149,12 @@ describe('bad input', () => {
       'good two',
     ]);
     expect(await alertsOf('good one')).toHaveLength(1);
-    const letters = (await service.app.inject('/api/status')).json().dead_letters;
-    expect(letters.total).toBeGreaterThanOrEqual(2);
-    expect(JSON.stringify(letters.latest)).toContain('alerts[2]: expected an object');
+    const deadLetters = (await service.app.inject('/api/status')).json().dead_letters;
+    expect(deadLetters.total).toBeGreaterThanOrEqual(2);
+    expect(JSON.stringify(deadLetters.latest)).toContain('alerts[2]: expected an object');
   });
 
-  test('items that are all bad are 422, each with its reason', async () => {
+  test('a body of invalid items only is 422 with the reason of each', async () => {
     const { status, body } = await service.send(source, prometheusBody([{}, 1]));
     expect(status).toBe(422);
     expect(body.message).toContain('alerts[0]: title');

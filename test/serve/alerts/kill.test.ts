@@ -4,7 +4,7 @@ import { deliverUnderKills } from './kills.ts';
 const KILLS = 8;
 const DELIVERIES = 1600;
 
-test(`${DELIVERIES} deliveries of 16 senders and ${KILLS} kills end in what the slow reference says`, {
+test(`${DELIVERIES} deliveries of 16 senders and ${KILLS} kills give the alerts of the slow reference`, {
   timeout: 240_000,
 }, async () => {
   const outcome = await deliverUnderKills({ deliveries: DELIVERIES, kills: KILLS, senders: 16, seed: 1 });

@@ -1,6 +1,6 @@
 /**
- * A server made to be killed: on its first start it makes a project with two integrations and tells their addresses
- * in a file; then it serves, and says its port.
+ * A server for tests that kill it. The first start creates a project with two integrations and writes their addresses
+ * to a file; every start prints the port.
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { openPipeline } from '../../../serve/compose.ts';

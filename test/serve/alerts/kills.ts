@@ -33,11 +33,11 @@ interface Facts {
   readonly targets: readonly Target[];
 }
 
-const PATIENCE_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 
 /**
- * Many senders deliver while people change statuses and the server is killed at any moment. Then what is stored is
- * compared with a slow reference that is given the accepted events.
+ * Many senders deliver and change statuses while the server is killed at random moments. Then the stored alerts are
+ * compared with the slow reference.
  */
 export async function deliverUnderKills(
   faults: Faults,
@@ -53,7 +53,7 @@ export async function deliverUnderKills(
     token,
     senders: faults.senders,
     seed: faults.seed,
-    patienceMs: PATIENCE_MS,
+    timeoutMs: TIMEOUT_MS,
   });
   const killer = async () => {
     const random = new Random(faults.seed);
@@ -75,7 +75,7 @@ export async function deliverUnderKills(
     throw error;
   });
   await Promise.all([killing, senders.run(() => !isBroken && senders.done < faults.deliveries)]);
-  // The last one also dies: what it had not written is written by whoever comes next.
+  // The last server is killed too; the next process writes what it had not written.
   await server.end();
   const projects = [...new Set(targets.map(({ project }) => project))];
   const verdict = await verdictOf(server, projects, senders.marks);
@@ -87,11 +87,11 @@ async function verdictOf(
   projects: readonly number[],
   marks: Senders['marks'],
 ): Promise<Verdict> {
-  // The rules that the server had: what it left undecided is decided on by them.
+  // The settings of the server, by which the remaining events are decided.
   const engine = await openPipeline(readConfig(server.env));
   try {
     await engine.alerts();
-    // What the log still held is decided on in the background.
+    // The remaining records of the log are processed in the background.
     await engine.runtime.log.waitUntilConsumed(ALERTS_TOPIC, 'grouping');
     await (await engine.alerts()).waitUntilWritten();
     return await judge(engine.runtime.store, projects, marks, WINDOWS);
@@ -124,7 +124,7 @@ class KilledServer {
       ALERT_RETRY_WINDOW_SECONDS: String(WINDOWS.retryMs / 1000),
       ALERT_IDEMPOTENCY_HOURS: '1',
       ALERT_OPEN_CACHED: '5',
-      // Answers are compared with what is stored, also those of a busy machine.
+      // Results must not be late on a busy machine, since they are compared with the stored ones.
       ALERT_ANSWER_SECONDS_MAX: '60',
     };
   }
@@ -154,9 +154,8 @@ class KilledServer {
 
   async end(): Promise<void> {
     const child = this.#child as ChildProcess;
-    // Nobody but this may end it.
     if (child.exitCode !== null || child.signalCode !== null) {
-      throw new Error(`the server ended by itself (${child.exitCode ?? child.signalCode}): ${this.#said}`);
+      throw new Error(`the server exited by itself (${child.exitCode ?? child.signalCode}): ${this.#said}`);
     }
     const closed = once(child, 'exit');
     child.kill('SIGKILL');

@@ -6,8 +6,8 @@ const FINGERPRINTS = Array.from({ length: 12 }, (_, i) =>
 const STARTS = ['2026-11-21T03:10:27.487Z', '2026-11-21T03:20:00Z'];
 const ENDS = ['2026-11-21T04:00:00Z', '0001-01-01T00:00:00Z'];
 
-/** A delivery as a tool might send it: generic or a group of items, firing or over, of few fingerprints. */
-export function madeBody(random: Random, spread = FINGERPRINTS.length): Record<string, unknown> {
+/** A random body, generic or of the Prometheus format, firing or resolved, of few fingerprints. */
+export function randomBody(random: Random, spread = FINGERPRINTS.length): Record<string, unknown> {
   const prints = FINGERPRINTS.slice(0, spread);
   if (random.chance(0.4)) {
     return {
@@ -32,8 +32,9 @@ export function madeBody(random: Random, spread = FINGERPRINTS.length): Record<s
   return prometheusBody(items, { groupKey: random.pick(['{}:{a="1"}', '{}:{a="2"}']) });
 }
 
-/** A few deliveries are named by their sender. */
-export const madeName = (random: Random): string => (random.chance(0.1) ? `name ${random.whole(1, 5)}` : '');
+/** Some deliveries have an idempotency key. */
+export const randomIdempotencyKey = (random: Random): string =>
+  random.chance(0.1) ? `name ${random.whole(1, 5)}` : '';
 
 /** A body of the Prometheus format around its items. */
 export const prometheusBody = (alerts: readonly unknown[], more: object = {}) => ({
@@ -50,7 +51,7 @@ export const prometheusBody = (alerts: readonly unknown[], more: object = {}) =>
   ...more,
 });
 
-/** An item of it. */
+/** An item of the Prometheus format. */
 export const firing = (more: object = {}) => ({
   status: 'firing',
   labels: { alertname: 'A', instance: 'h1' },

@@ -46,14 +46,14 @@ describe('recorded deliveries', () => {
     ]);
   });
 
-  test('a sender that is refused with 503 and tries again is counted once, as its log shows', async () => {
+  test('a sender that repeats a request after 503 is counted once, as its log shows', async () => {
     const tries = fixture('alertmanager-0.25-retry-log.jsonl')
       .split('\n')
       .filter(Boolean)
       .map((line) => JSON.parse(line))
       .filter(({ name, code }) => name === 'A503' || code === 503);
     expect(tries.map(({ code }) => code)).toEqual([503, 503, 503, 200]);
-    // All of its tries lie within the window in which a retry does not count.
+    // All attempts are within the retry window.
     expect(tries.at(-1).t - tries[0].t).toBeLessThan(service.engine.config.ALERT_RETRY_WINDOW_SECONDS);
   });
 

@@ -1,14 +1,13 @@
 /**
- * What alerts have to be after a list of accepted events, written as slowly and plainly as possible and without a
- * line of the product. It knows the payloads that the tests send: generic ones with a fingerprint, and bodies of the
- * Prometheus format whose items have one.
+ * A slow and simple reference of grouping that shares no code with the product. It supports the payloads that the
+ * tests send: generic ones with a fingerprint, and bodies of the Prometheus format whose items have one.
  */
 
 export interface ReferenceEvent {
   readonly at: number;
   readonly integration: string;
   readonly idempotencyKey: string;
-  /** Text of the body; '' for what somebody did. */
+  /** Text of the body; '' for an action. */
   readonly body: string;
   readonly action?: { readonly iid: number; readonly status: string };
 }
@@ -35,9 +34,9 @@ interface Occurrence {
   readonly fingerprint: string;
   readonly title: string;
   readonly severity: string;
-  readonly over: boolean;
+  readonly resolves: boolean;
   readonly end: number;
-  readonly same: string;
+  readonly retryKey: string;
   readonly windowMs: number;
 }
 
@@ -53,28 +52,28 @@ const ORDER = ['critical', 'high', 'medium', 'low', 'info', 'unknown'];
 
 export function replay(events: readonly ReferenceEvent[], windows: ReferenceWindows): ReferenceAlert[] {
   const alerts: ReferenceAlert[] = [];
-  /** When a delivery was counted that was accepted last, by what tells deliveries apart. */
+  /** Times of the newest counted deliveries by retry key. */
   const counted = new Map<string, number>();
   for (const event of events) {
     if (event.action) {
-      act(alerts, event.action, event.at);
+      applyAction(alerts, event.action, event.at);
       continue;
     }
     for (const one of occurrencesOf(event, windows)) {
-      const before = counted.get(one.same);
+      const before = counted.get(one.retryKey);
       if (before !== undefined && Math.abs(event.at - before) < one.windowMs) continue;
-      if (one.same !== '') counted.set(one.same, Math.max(event.at, before ?? 0));
-      take(alerts, one, event.at);
+      if (one.retryKey !== '') counted.set(one.retryKey, Math.max(event.at, before ?? 0));
+      applyOccurrence(alerts, one, event.at);
     }
   }
   return alerts;
 }
 
-function take(alerts: ReferenceAlert[], one: Occurrence, at: number): void {
+function applyOccurrence(alerts: ReferenceAlert[], one: Occurrence, at: number): void {
   const open = alerts.findLast(
     ({ fingerprint, status }) => fingerprint === one.fingerprint && status !== 'resolved',
   );
-  if (one.over) {
+  if (one.resolves) {
     if (open) Object.assign(open, { status: 'resolved', ended_ms: one.end || at });
     return;
   }
@@ -98,14 +97,18 @@ function take(alerts: ReferenceAlert[], one: Occurrence, at: number): void {
   });
 }
 
-function act(alerts: ReferenceAlert[], { iid, status }: { iid: number; status: string }, at: number): void {
+function applyAction(
+  alerts: ReferenceAlert[],
+  { iid, status }: { iid: number; status: string },
+  at: number,
+): void {
   const alert = alerts.find((one) => one.iid === iid);
   if (!alert) return;
-  const rival = alerts.findLast(
+  const other = alerts.findLast(
     (one) => one.iid !== iid && one.fingerprint === alert.fingerprint && one.status !== 'resolved',
   );
   if (alert.status === 'resolved' && status !== 'resolved') {
-    if (rival) return;
+    if (other) return;
     alert.ended_ms = 0;
   }
   if (alert.status !== 'resolved' && status === 'resolved') alert.ended_ms = at;
@@ -123,9 +126,9 @@ function occurrencesOf(event: ReferenceEvent, windows: ReferenceWindows): Occurr
         fingerprint: `generic ${body.fingerprint}`,
         title: body.title,
         severity: body.severity ?? 'critical',
-        over: body.end_time !== undefined,
+        resolves: body.end_time !== undefined,
         end: body.end_time === undefined ? 0 : Date.parse(body.end_time),
-        same: named,
+        retryKey: named,
         windowMs: windows.namedMs,
       },
     ];
@@ -137,9 +140,9 @@ function occurrencesOf(event: ReferenceEvent, windows: ReferenceWindows): Occurr
       fingerprint: `${event.integration} ${fingerprint}`,
       title: labels.alertname ?? '',
       severity: severities[labels.severity ?? ''] ?? 'critical',
-      over: status === 'resolved',
+      resolves: status === 'resolved',
       end: status === 'resolved' && !endsAt.startsWith('0001') ? Date.parse(endsAt) : 0,
-      same:
+      retryKey:
         named === ''
           ? JSON.stringify([event.integration, body.groupKey, fingerprint, status, startsAt])
           : `${named} ${i}`,

@@ -42,7 +42,7 @@ const stateOf = (engine: Pipeline) =>
   );
 
 describe('replay', () => {
-  test('tells what a changed rule would have given, then makes it so, and changes nothing the second time', async () => {
+  test('reports what a changed rule would have given, applies it, and changes nothing the second time', async () => {
     using directory = temporaryDirectory();
     const { path } = directory;
     const body = prometheusBody([firing()]);
@@ -69,10 +69,10 @@ describe('replay', () => {
       expect(status).toBe(0);
       return stdout;
     };
-    const told = run('60', '--dry-run', '--project', '7');
-    expect(told).toContain('1 alert would change');
-    expect(told).toContain('#1 events: 5 → 1');
-    expect(told).toContain('project 7: 8 events, 2 alerts');
+    const report = run('60', '--dry-run', '--project', '7');
+    expect(report).toContain('1 alert would change');
+    expect(report).toContain('#1 events: 5 → 1');
+    expect(report).toContain('project 7: 8 events, 2 alerts');
     expect(JSON.parse(run('0', '--dry-run', '--json'))).toMatchObject([{ project: 7, differing: 0 }]);
 
     await withAlerts(path, {}, async (engine, send) => {
@@ -89,7 +89,7 @@ describe('replay', () => {
     });
   });
 
-  test('keeps what people did with the alert that they meant, also when numbers change', async () => {
+  test('applies actions to the alerts that their users saw, also when numbers change', async () => {
     using directory = temporaryDirectory();
     const engine = await openPipeline(
       readConfig({ DATA_DIR: directory.path, ALERT_RETRY_WINDOW_SECONDS: '0' }),
@@ -121,7 +121,7 @@ describe('replay', () => {
     });
   });
 
-  test('alerts that are lost are made again from the events at the next start', async () => {
+  test('lost alerts are rebuilt from the events at the next start', async () => {
     using directory = temporaryDirectory();
     const before = await withAlerts(directory.path, {}, async (engine, send) => {
       for (let i = 0; i < 30; i++)

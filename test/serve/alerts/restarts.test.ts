@@ -5,18 +5,18 @@ import { openPipeline } from '../../../serve/compose.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { Random } from '../../support/random.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { madeBody, madeName } from './made.ts';
+import { randomBody, randomIdempotencyKey } from './made.ts';
 import { type ReferenceEvent, replay } from './reference.ts';
 
 const EVENTS = 150;
-const LIVES = 3;
+const STARTS = 3;
 
 test.each([
   { cached: '0', seed: 1 },
   { cached: '3', seed: 3 },
   { cached: '100', seed: 4 },
 ])(
-  'with $cached alerts in memory and a few starts the alerts are those of the reference (seed $seed)',
+  'with $cached alerts in memory and several starts the alerts equal the reference (seed $seed)',
   async ({ cached, seed }) => {
     using directory = temporaryDirectory();
     const random = new Random(seed);
@@ -24,10 +24,10 @@ test.each([
     const events: ReferenceEvent[] = [];
     const config = readConfig({ DATA_DIR: directory.path, ALERT_OPEN_CACHED: cached });
     let stored: Alert[] = [];
-    for (let life = 0; life < LIVES; life++) {
+    for (let start = 0; start < STARTS; start++) {
       const engine = await openPipeline(config, { clock: { now: () => now } });
       const alerts = await engine.alerts();
-      for (let i = 0; i < EVENTS / LIVES; i++) {
+      for (let i = 0; i < EVENTS / STARTS; i++) {
         now += random.whole(0, 20_000);
         if (random.chance(0.25)) {
           const iid = random.whole(1, 40);
@@ -36,7 +36,7 @@ test.each([
           events.push({ at: now, integration: '', idempotencyKey: '', body: '', action: { iid, status } });
           continue;
         }
-        const text = JSON.stringify(madeBody(random));
+        const text = JSON.stringify(randomBody(random));
         const head = {
           kind: 'delivery' as const,
           project: 1,
@@ -44,7 +44,7 @@ test.each([
           endpoint: 'http' as const,
           mapping: null,
           groups_by_payload: true,
-          idempotency_key: madeName(random),
+          idempotency_key: randomIdempotencyKey(random),
         };
         const body = Buffer.from(text);
         await alerts.deliver(head, body, alerts.parse(head, body));

@@ -1,42 +1,42 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { Random } from '../../support/random.ts';
-import { madeBody, madeName } from './made.ts';
+import { randomBody, randomIdempotencyKey } from './made.ts';
 
-/** An integration of a project, and how it is reached. */
+/** An integration of a project with its address and key. */
 export interface Target {
   readonly project: number;
   readonly path: string;
   readonly key: string;
 }
 
-/** What happened to the attempts that carry the same mark: how many there were, and what the answered ones said. */
+/** The attempts with one mark: how many were sent, and the created alerts of each 200. */
 export interface Attempts {
-  made: number;
-  readonly told: string[];
+  sent: number;
+  readonly answers: string[];
 }
 
 export interface SendersOptions {
-  /** Where the next request goes. */
+  /** Base URL of the next request. */
   readonly address: () => string;
   readonly targets: readonly Target[];
-  /** Of somebody who may change the alerts. */
+  /** Token of a user who may change the alerts. */
   readonly token: string;
   readonly senders: number;
   readonly seed: number;
-  /** A request that is not answered by then is given up, and sent again. */
-  readonly patienceMs: number;
+  /** A request that is not answered in this time is aborted and sent again. */
+  readonly timeoutMs: number;
 }
 
 /**
- * Many senders that deliver at the same time, each again until it is answered with 200, some a second time after
- * that, while people change statuses.
+ * Concurrent senders that repeat each delivery until it is answered with 200 and some of them once more, and that
+ * change statuses of alerts in between.
  */
 export class Senders {
   readonly marks = new Map<string, Attempts>();
   attempts = 0;
-  /** Deliveries that were begun. */
+  /** Deliveries that were started. */
   done = 0;
-  /** Answers by their status; 0 stands for none. */
+  /** Number of answers by status; 0 stands for no answer. */
   readonly statuses = new Map<number, number>();
   readonly #options: SendersOptions;
 
@@ -44,37 +44,37 @@ export class Senders {
     this.#options = options;
   }
 
-  /** Sends while it is told to go on. */
-  async run(goesOn: () => boolean): Promise<void> {
-    await Promise.all(Array.from({ length: this.#options.senders }, (_, i) => this.#send(i, goesOn)));
+  /** Sends deliveries while `isRunning` returns true. */
+  async run(isRunning: () => boolean): Promise<void> {
+    await Promise.all(Array.from({ length: this.#options.senders }, (_, i) => this.#send(i, isRunning)));
   }
 
-  async #send(index: number, goesOn: () => boolean): Promise<void> {
+  async #send(index: number, isRunning: () => boolean): Promise<void> {
     const { targets, seed } = this.#options;
     const random = new Random(seed * 1000 + index);
-    while (goesOn()) {
+    while (isRunning()) {
       const number = ++this.done;
       const target = targets[number % targets.length] as Target;
       if (random.chance(0.05)) await this.#change(target, random);
-      const body = madeBody(random);
-      const name = madeName(random);
-      // Now and then an answer is lost although the delivery was taken: it comes once more.
+      const body = randomBody(random);
+      const name = randomIdempotencyKey(random);
+      // Some deliveries are repeated after a 200, as if the sender had lost the answer.
       for (let left = random.chance(0.1) ? 2 : 1; left > 0; ) {
         this.attempts++;
-        // A named delivery is sent again as it was, any other is told apart by its attempt.
+        // A delivery with an idempotency key is repeated unchanged; any other has its own mark for each attempt.
         const mark = name === '' ? `attempt ${this.attempts}` : `delivery ${number}`;
-        const of = this.marks.get(mark) ?? { made: 0, told: [] };
+        const of = this.marks.get(mark) ?? { sent: 0, answers: [] };
         this.marks.set(mark, of);
-        of.made++;
+        of.sent++;
         const created = await this.#deliver(target, { ...body, mark }, name);
         if (created === null) continue;
-        of.told.push(String(created));
+        of.answers.push(String(created));
         left--;
       }
     }
   }
 
-  /** Numbers of the alerts that a delivery created; null when nobody answered that it was taken. */
+  /** Numbers of the alerts that a delivery created; null when it was not answered with 200. */
   async #deliver({ path, key }: Target, body: object, name: string): Promise<number[] | null> {
     const headers: Record<string, string> = { authorization: `Bearer ${key}` };
     if (name !== '') headers['idempotency-key'] = name;
@@ -98,13 +98,13 @@ export class Senders {
   }
 
   async #call(path: string, method: string, headers: Record<string, string>, body: object) {
-    const { address, patienceMs } = this.#options;
+    const { address, timeoutMs } = this.#options;
     try {
       const reply = await fetch(`${address()}${path}`, {
         method,
         headers: { ...headers, 'content-type': 'application/json' },
         body: JSON.stringify(body),
-        signal: AbortSignal.timeout(patienceMs),
+        signal: AbortSignal.timeout(timeoutMs),
       });
       const text = await reply.text();
       this.#count(reply.status);

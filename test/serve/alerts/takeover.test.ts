@@ -6,7 +6,7 @@ import { Random } from '../../support/random.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../support/temporary-directory.ts';
 import { judge } from './accepted.ts';
 import { AlertProcess, storedAlerts, storedEvents, until } from './alert-process.ts';
-import { madeBody, madeName } from './made.ts';
+import { randomBody, randomIdempotencyKey } from './made.ts';
 import type { Attempts } from './senders.ts';
 import { SharedLog } from './shared-log.ts';
 
@@ -57,12 +57,12 @@ describe.each([{ cached: '0' }, { cached: '3' }, { cached: '1000' }])(
             continue;
           }
           const mark = `seed ${seed}, delivery ${++serial}`;
-          const attempts: Attempts = { made: 1, told: [] };
+          const attempts: Attempts = { sent: 1, answers: [] };
           marks.set(mark, attempts);
-          const more = { idempotency_key: madeName(random) };
-          const answered = acceptor.deliver(project, { ...madeBody(random, 5), mark }, more);
+          const more = { idempotency_key: randomIdempotencyKey(random) };
+          const answered = acceptor.deliver(project, { ...randomBody(random, 5), mark }, more);
           answers.push(
-            answered.then(({ created }) => void attempts.told.push(String(created.map((c) => c.iid)))),
+            answered.then(({ created }) => void attempts.answers.push(String(created.map((c) => c.iid)))),
           );
         }
         await until(() => log.records.length === before + count);
