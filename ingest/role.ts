@@ -4,7 +4,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import { ProductError, reasonOf } from '../infra/errors.ts';
 import type { Operator } from '../serve/cli/operator.ts';
 import { plural } from '../serve/cli/words.ts';
-import type { Chain } from './chains/registry.ts';
+import type { Chain } from './chains/chain.ts';
 import { readRegistry } from './chains/registry.ts';
 import type { IngestSettings } from './settings.ts';
 import { BLOCKS_AT_ONCE, followBlocks } from './sources/block-follower.ts';

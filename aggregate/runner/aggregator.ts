@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Lease, Locks, type Mutex } from '../../infra/coordination/lock.ts';
 import type { FailedJob, Numbers, Runtime } from '../../infra/ports.ts';
-import { RELAY_CHAINS } from '../../ingest/chains/registry.ts';
+import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import { LOADING } from '../../ingest/loader.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { materializedMetrics } from '../metrics/index.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Mutex } from '../../infra/coordination/lock.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Numbers, Runtime } from '../../infra/ports.ts';
-import { RELAY_CHAINS } from '../../ingest/chains/registry.ts';
+import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import { computeWindow, failureOf, readFacts } from './compute.ts';

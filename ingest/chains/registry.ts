@@ -2,45 +2,8 @@ import { readFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { IngestSettings } from '../settings.ts';
+import { type Chain, chainShape, type RelayChain } from './chain.ts';
 import { CHAINS } from './table.ts';
-
-export const RELAY_CHAINS = ['polkadot', 'kusama', 'westend', 'solo'] as const;
-export type RelayChain = (typeof RELAY_CHAINS)[number];
-
-// Names travel in file names, record keys and query strings.
-const chainName = z.string().regex(/^[a-z0-9][a-z0-9_-]*$/, 'lowercase letters, digits, - and _');
-const day = z.iso.date();
-const since = z.strictObject({ since: day }).nullable().default(null);
-
-const chainShape = z
-  .strictObject({
-    name: chainName,
-    aliases: z.array(chainName).default([]),
-    relay_chain: z.enum(RELAY_CHAINS),
-    para_id: z.int().nonnegative().nullable().default(null),
-    accounts: z.enum(['ss58', 'h160']).default('ss58'),
-    ss58_prefix: z.int().min(0).max(65535),
-    token: z.string().min(1),
-    // USD are exact to 48 decimals: 18 of the token and 30 of its price.
-    decimals: z.int().min(0).max(18),
-    /** Nominal seconds between blocks, oldest first; left out, the usual ones of the role. */
-    block_times: z
-      .array(z.strictObject({ since: day, seconds: z.number().positive() }))
-      .min(1)
-      .optional(),
-    role: chainName.default('parachain'),
-    staking: since,
-    governance: since,
-    treasury: since,
-    valid_from: day.nullable().default(null),
-    valid_to: day.nullable().default(null),
-  })
-  // Two bytes hold prefixes up to 16383; a chain that never prints SS58 may have registered beyond.
-  .refine((chain) => chain.accounts === 'h160' || chain.ss58_prefix <= 16383, 'ss58_prefix above 16383')
-  .transform((chain) => ({ ...chain, block_times: chain.block_times ?? usualBlockTimes(chain) }));
-
-export type ChainInput = z.input<typeof chainShape>;
-export type Chain = z.output<typeof chainShape>;
 
 export type Registry = {
   chains: readonly Chain[];
@@ -48,13 +11,6 @@ export type Registry = {
   find: (nameOrAlias: string, relayChain?: string) => Chain | undefined;
   relayOf: (nameOrAlias: string) => RelayChain | undefined;
 };
-
-/** Parachains went from twelve to six seconds with asynchronous backing. */
-function usualBlockTimes(chain: { role: string; relay_chain: RelayChain }) {
-  const six = (from: string) => ({ since: from, seconds: 6 });
-  if (chain.role === 'relay' || chain.relay_chain === 'solo') return [six('2019-01-01')];
-  return [{ since: '2019-01-01', seconds: 12 }, six('2025-01-01')];
-}
 
 /** The built-in chains, and those of `extraFile`: a JSON array of the same shape. */
 export function loadRegistry(extraFile?: string): Registry {

@@ -1,4 +1,4 @@
-import type { ChainInput } from './registry.ts';
+import type { ChainInput } from './chain.ts';
 
 // Every chain that is known without configuration. Prefixes, tokens and decimals are those of the
 // public SS58 registry, para ids those of the relay chains. A deployment adds its own in a JSON file.

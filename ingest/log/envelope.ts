@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { Chain, Registry } from '../chains/registry.ts';
+import type { Chain } from '../chains/chain.ts';
+import type { Registry } from '../chains/registry.ts';
 import { parseExact } from '../decode/json.ts';
 import { normaliseBlock } from '../decode/normalise.ts';
 

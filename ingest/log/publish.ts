@@ -1,7 +1,8 @@
 import type { Readable } from 'node:stream';
 import { reasonOf } from '../../infra/errors.ts';
 import type { Message, Runtime } from '../../infra/ports.ts';
-import type { Chain, Registry } from '../chains/registry.ts';
+import type { Chain } from '../chains/chain.ts';
+import type { Registry } from '../chains/registry.ts';
 import { TOPICS } from '../loader.ts';
 import { bareName, decompressed, readLines } from '../sources/lines.ts';
 import { PARQUET_BROKEN } from '../sources/parquet.ts';

@@ -1,4 +1,5 @@
-import type { Chain, Registry } from '../chains/registry.ts';
+import type { Chain } from '../chains/chain.ts';
+import type { Registry } from '../chains/registry.ts';
 import { decodeBlock, mayHoldNestedCalls } from '../decode/calls.ts';
 import { parseExact } from '../decode/json.ts';
 import { parseSnapshot } from '../decode/snapshot.ts';

@@ -1,5 +1,6 @@
 import { ProductError } from '../../infra/errors.ts';
-import type { Chain, Registry } from '../chains/registry.ts';
+import type { Chain } from '../chains/chain.ts';
+import type { Registry } from '../chains/registry.ts';
 import { readRegistry } from '../chains/registry.ts';
 import type { IngestSettings } from '../settings.ts';
 import { Sidecar, type SidecarLimits } from './sidecar.ts';

@@ -1,7 +1,8 @@
 import pMap from 'p-map';
 import { z } from 'zod';
 import { encodeAddress } from '../chains/address.ts';
-import type { Chain, Registry } from '../chains/registry.ts';
+import type { Chain } from '../chains/chain.ts';
+import type { Registry } from '../chains/registry.ts';
 import type { SnapshotKind } from '../decode/snapshot.ts';
 
 // What a service can say of a chain's state, kind by kind. A kind is taken whole or not at all: a field that no

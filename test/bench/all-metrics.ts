@@ -9,7 +9,7 @@ import type { MaterializedMetric } from '../../aggregate/metric.ts';
 import { materializedMetrics } from '../../aggregate/metrics/index.ts';
 import { DATABASE, ident, join as joined, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
-import { RELAY_CHAINS } from '../../ingest/chains/registry.ts';
+import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { Window } from '../../ingest/raw/canonical.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
 import { openPipeline } from '../../serve/compose.ts';

@@ -11,7 +11,7 @@ import { ZSTD } from '../../infra/distributed/kafka.ts';
 import { DistributedQueue } from '../../infra/distributed/queue.ts';
 import { openLogger } from '../../infra/logger.ts';
 import type { Pieces } from '../../infra/ports.ts';
-import type { Chain } from '../../ingest/chains/registry.ts';
+import type { Chain } from '../../ingest/chains/chain.ts';
 import { TOPICS } from '../../ingest/loader.ts';
 import { readLine, splitEnvelope } from '../../ingest/log/envelope.ts';
 import { blocksIn } from '../../ingest/raw/block-landing.ts';

@@ -2,7 +2,8 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { loadRegistry, RELAY_CHAINS } from '../../../ingest/chains/registry.ts';
+import { RELAY_CHAINS } from '../../../ingest/chains/chain.ts';
+import { loadRegistry } from '../../../ingest/chains/registry.ts';
 
 const registry = loadRegistry();
 
