@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import underPressure from '@fastify/under-pressure';
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
+import { validatorCompiler } from 'fastify-type-provider-zod';
 import { pino } from 'pino';
 import type { InfraSettings } from '../../infra/config/settings.ts';
 import { problemDialect } from './dialects.ts';
@@ -35,8 +36,8 @@ export async function createApp(
     rewriteUrl,
     logController: new LogController({ disableRequestLogging: true }),
   }) as unknown as FastifyInstance;
-  // Validation is ours, since it names every fault at once; so is serialisation, since bytes come from the engine.
-  app.setValidatorCompiler(() => () => true);
+  app.setValidatorCompiler(validatorCompiler);
+  // Rows come as bytes from ClickHouse, everything else is plain JSON.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   handleErrors(app, problemDialect);
   app.addHook('onResponse', (request, reply, next) => {

@@ -1,5 +1,6 @@
 import { ProductError } from '../../infra/errors.ts';
 import { type Dialect, HttpError, type HttpErrorCode, ParameterError, RETRY_SOON } from './errors.ts';
+import { queryIssues } from './parameter-issues.ts';
 
 const TITLES: Record<number, string> = {
   400: 'Bad Request',
@@ -23,6 +24,7 @@ export const problemDialect: Dialect = {
     'store_unwritable',
   ],
   failure: new HttpError('internal', 'The server failed; the operator’s log says why.'),
+  invalid: (issues, request) => new ParameterError(queryIssues(issues, request)),
   send: (error, _request, reply) => {
     if (error instanceof ParameterError) return reply.send({ detail: error.detail });
     const { status, message: detail } = error;
@@ -87,6 +89,15 @@ export const oauthDialect: Dialect = {
 export const gitlabDialect: Dialect = {
   explains: ['service_unreachable'],
   failure: new HttpError('internal', 'Internal Server Error'),
+  invalid: (issues) => {
+    const errors: Record<string, string[]> = {};
+    for (const { path, message } of issues) {
+      const name = path.join('.') || 'body';
+      errors[name] = [...(errors[name] ?? []), message];
+    }
+    const texts = Object.entries(errors).map(([name, messages]) => `${name} ${messages.join(', ')}`);
+    return new HttpError('bad_request', `Bad request: ${texts.join('; ')}`, {}, undefined, errors);
+  },
   send: (error, _request, reply) => {
     const { code, status, message } = error;
     if (code === 'unauthorized') return reply.send({ message: '401 Unauthorized' });
@@ -105,7 +116,7 @@ const BEARER_CODES: ReadonlySet<HttpErrorCode> = new Set([
 export const intakeDialect: Dialect = {
   explains: [],
   // Nothing was acknowledged, so a sender that repeats the request loses nothing.
-  failure: new HttpError('unavailable', 'The alert was not taken in; send it again.', RETRY_SOON),
+  failure: new HttpError('unavailable', 'The event was not accepted. Retry the request.', RETRY_SOON),
   translate: (error) => (isShed(error) ? intakeDialect.failure : undefined),
   send: ({ code, message }, _request, reply) => reply.send({ error: code, message }),
 };

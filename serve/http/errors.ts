@@ -1,4 +1,5 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { type ErrorCode, ProductError } from '../../infra/errors.ts';
 
 /** The one table from the code of an error to the status of its answer. */
@@ -87,6 +88,14 @@ export class ParameterError extends HttpError {
   }
 }
 
+/** What the validator of a route finds wrong, with the place of the value in the query, the path or the body. */
+export interface ValidationIssue {
+  readonly keyword: string;
+  readonly path: readonly string[];
+  readonly message: string;
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
 /** How one of the APIs writes its errors. Status and headers of the error are set before `send` is called. */
 export interface Dialect {
   /** Errors of the product whose text its callers may read; all others are answered with `failure`. */
@@ -95,6 +104,8 @@ export interface Dialect {
   readonly failure: HttpError;
   /** Public errors of other classes. */
   translate?(error: FastifyError | Error): HttpError | undefined;
+  /** Everything that is wrong with the parameters of a request. */
+  invalid?(issues: readonly ValidationIssue[], request: FastifyRequest): HttpError;
   send(error: HttpError, request: FastifyRequest, reply: FastifyReply): FastifyReply | Promise<FastifyReply>;
   /** The answer where no route is. */
   unknownPath?(request: FastifyRequest): HttpError;
@@ -106,7 +117,7 @@ export function handleErrors(app: FastifyInstance, dialect: Dialect): void {
   const answer = (error: HttpError, request: FastifyRequest, reply: FastifyReply) =>
     dialect.send(error, request, reply.code(error.status).headers(error.headers));
   app.setErrorHandler((error: FastifyError | Error, request, reply) => {
-    const known = publicError(error, dialect);
+    const known = publicError(error, request, dialect);
     if (known === undefined) request.log.error({ err: error }, 'request failed');
     return answer(known ?? failure, request, reply);
   });
@@ -115,8 +126,21 @@ export function handleErrors(app: FastifyInstance, dialect: Dialect): void {
   }
 }
 
-function publicError(error: FastifyError | Error, dialect: Dialect): HttpError | undefined {
+function publicError(
+  error: FastifyError | Error,
+  request: FastifyRequest,
+  dialect: Dialect,
+): HttpError | undefined {
   if (error instanceof HttpError) return error;
+  if (dialect.invalid && hasZodFastifySchemaValidationErrors(error)) {
+    const issues = error.validation.map(({ keyword, instancePath, message = 'invalid', params }) => ({
+      keyword,
+      path: instancePath.split('/').filter((step) => step !== ''),
+      message,
+      params,
+    }));
+    return dialect.invalid(issues, request);
+  }
   const translated = dialect.translate?.(error);
   if (translated) return translated;
   if (error instanceof ProductError) {

@@ -1,22 +1,41 @@
 import type { FastifyInstance } from 'fastify';
-import { HttpError } from './errors.ts';
+import { z } from 'zod';
+import { HttpError, RETRY_SOON } from './errors.ts';
+import { problemResponse } from './responses.ts';
+import { route } from './route.ts';
 
 /** Probes of an orchestrator: the process runs, and it can answer. `ready` throws when a service is away. */
 export async function serveHealth(app: FastifyInstance, ready: () => Promise<void>): Promise<void> {
-  const operators = { tags: ['For operators'] };
-  app.get('/health/live', { schema: { ...operators, summary: 'The process runs' } }, async () => ({
-    status: 'ok',
-  }));
-  app.get(
-    '/health/ready',
-    { schema: { ...operators, summary: 'The services that it needs answer' } },
+  const ok = {
+    'application/json': { schema: z.object({ status: z.literal('ok') }), example: { status: 'ok' } },
+  };
+  const probe = { method: 'GET', tag: 'For operators' } as const;
+  route(
+    app,
+    {
+      ...probe,
+      path: '/health/live',
+      summary: 'The process runs',
+      responses: { 200: { description: 'It runs', content: ok }, 503: problemResponse('The server is busy') },
+    },
+    () => ({ status: 'ok' }),
+  );
+  route(
+    app,
+    {
+      ...probe,
+      path: '/health/ready',
+      summary: 'The services that it needs answer',
+      responses: {
+        200: { description: 'They answer', content: ok },
+        503: problemResponse('A service does not answer'),
+      },
+    },
     async () => {
       try {
         await ready();
       } catch {
-        throw new HttpError('unavailable', 'A service that this one needs does not answer.', {
-          'retry-after': '5',
-        });
+        throw new HttpError('unavailable', 'A service that this one needs does not answer.', RETRY_SOON);
       }
       return { status: 'ok' };
     },

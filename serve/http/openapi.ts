@@ -1,15 +1,18 @@
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
+import { openApiTransforms } from './openapi-transform.ts';
 
 const DOCUMENT: NonNullable<FastifyDynamicSwaggerOptions['openapi']> = {
   openapi: '3.1.0',
   info: {
     title: 'Chain Metrics Data API',
     version: '0.1.1',
+    license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     description:
       'Daily and monthly metrics of relay chains and the chains attached to them. Data are public; use of them requires attribution. They come as they are, without guarantee of accuracy, completeness or timeliness.',
   },
+  servers: [{ url: '/', description: 'This server' }],
   components: {
     securitySchemes: {
       key: { type: 'http', scheme: 'bearer', description: 'API key; lifts the rate limit' },
@@ -23,52 +26,22 @@ const DOCUMENT: NonNullable<FastifyDynamicSwaggerOptions['openapi']> = {
   },
   security: [{}, { key: [] }],
   tags: [
-    { name: 'Metrics' },
-    { name: 'About the data' },
-    { name: 'Alert intake' },
-    { name: 'Alerts' },
-    { name: 'Alert integrations' },
-    { name: 'Projects' },
-    { name: 'For operators' },
+    { name: 'Metrics', description: 'Rows of metrics, as JSON, CSV, NDJSON, Parquet or Arrow' },
+    { name: 'About the data', description: 'Definitions, freshness and gaps' },
+    { name: 'OAuth 2.0', description: 'Tokens, and the user behind them' },
+    { name: 'Alert intake', description: 'Webhooks that monitoring tools send alerts to' },
+    { name: 'Alerts', description: 'Alerts, their notes, incidents and analytics' },
+    { name: 'Alert integrations', description: 'Sources of alerts, with their keys and mappings' },
+    { name: 'Projects', description: 'Projects, their members and webhooks' },
+    { name: 'For operators', description: 'Health probes and metrics for Prometheus' },
   ],
 };
 
-/** The OpenAPI document, made from the same definitions as the routes, and a page to try them on. */
+/** Serves the OpenAPI document, made from the schemas that validate the requests, and a page to try the routes on. */
 export async function serveDocs(app: FastifyInstance): Promise<void> {
   await app.register(swagger, {
     openapi: DOCUMENT,
-    refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `def-${i}`) },
-  });
-  app.addSchema({
-    $id: 'ValidationError',
-    description: 'Everything that is wrong with the parameters',
-    type: 'object',
-    properties: {
-      detail: {
-        type: 'array',
-        items: {
-          type: 'object',
-          properties: {
-            type: { type: 'string' },
-            loc: { type: 'array', items: { type: 'string' } },
-            msg: { type: 'string' },
-          },
-          required: ['type', 'loc', 'msg'],
-        },
-      },
-    },
-    required: ['detail'],
-  });
-  app.addSchema({
-    $id: 'Problem',
-    description: 'An error as of RFC 9457',
-    type: 'object',
-    properties: {
-      type: { type: 'string' },
-      title: { type: 'string' },
-      status: { type: 'integer' },
-      detail: { type: 'string' },
-    },
+    ...openApiTransforms(),
   });
   await app.register(swaggerUi, {
     routePrefix: '/docs',

@@ -1,4 +1,5 @@
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
+import { validatorCompiler } from 'fastify-type-provider-zod';
 import { openLogger } from '../../infra/logger.ts';
 import { problemDialect } from './dialects.ts';
 import { handleErrors } from './errors.ts';
@@ -18,6 +19,8 @@ export async function buildProbes({
     loggerInstance: openLogger(settings),
     logController: new LogController({ disableRequestLogging: true }),
   }) as unknown as FastifyInstance;
+  app.setValidatorCompiler(validatorCompiler);
+  app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   handleErrors(app, problemDialect);
   await serveHealth(app, ready);
   await servePrometheusMetrics(app, sources);

@@ -1,11 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { z } from 'zod';
 import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
 import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Clock, Log, Store } from '../../infra/ports.ts';
 import type { Loads } from '../../ingest/loader.ts';
 import { deadLetters } from '../../ingest/raw/tables.ts';
+import { problemResponse } from './responses.ts';
+import { route } from './route.ts';
 
 /** What the gauges read when Prometheus scrapes them. */
 export interface MetricSources {
@@ -24,12 +27,32 @@ export async function servePrometheusMetrics(app: FastifyInstance, sources: Metr
   collectDefaultMetrics({ register: registry });
   watchRequests(app, registers);
   const readData = dataMetrics(sources, registers);
-  const schema = { tags: ['For operators'], summary: 'Metrics for Prometheus' };
-  app.get('/metrics', { schema }, async (_request, reply) => {
-    await readData();
-    return reply.type(registry.contentType).send(await registry.metrics());
-  });
+  route(
+    app,
+    {
+      method: 'GET',
+      path: '/metrics',
+      tag: 'For operators',
+      summary: 'Metrics for Prometheus',
+      responses: {
+        200: {
+          description: 'In the text format of Prometheus',
+          content: { 'text/plain': { schema: z.string(), example: EXAMPLE } },
+        },
+        503: problemResponse('The server is busy'),
+      },
+    },
+    async ({ reply }) => {
+      await readData();
+      return reply.type(registry.contentType).send(await registry.metrics());
+    },
+  );
 }
+
+const EXAMPLE = `# HELP chain_metrics_dead_letters Refused lines that are kept.
+# TYPE chain_metrics_dead_letters gauge
+chain_metrics_dead_letters 0
+`;
 
 function watchRequests(app: FastifyInstance, registers: Registry[]): void {
   const seconds = new Histogram({

@@ -8,7 +8,7 @@ import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Format, Store } from '../../infra/ports.ts';
 import type { HttpSettings } from '../http/settings.ts';
 import { cutPage, isCut, pointerTo } from './page-cut.ts';
-import { afterCursor, cursorOf, FORMATS, orderOf, type Query } from './parameters.ts';
+import { afterCursor, cursorOf, orderOf, type Query, RESPONSE_FORMATS } from './parameters.ts';
 
 /** A finished answer: its bytes, and the headers that do not depend on who asks when. */
 export interface Answer {
@@ -67,7 +67,7 @@ export class AnswerCache {
     const after = query.cursor === undefined ? sql`1` : afterCursor(order, query.cursor);
     const limit = query.limit ?? (endpoint.listed ? this.#listRowsMax : undefined);
     const chosen = sql`FROM ${rowsOf(metric, endpoint, query)} AS rows WHERE ${after}`;
-    const { format: engineFormat, type } = FORMATS[format] as (typeof FORMATS)[string];
+    const { format: engineFormat, type } = RESPONSE_FORMATS[format] as (typeof RESPONSE_FORMATS)[string];
     const { body, next } = await this.#page({ metric, order, chosen, format: engineFormat, limit });
     const answer: Answer = { body, type, version, next, query, etag: this.#etag(version, format, key) };
     this.#cache.set(key, answer);

@@ -4,8 +4,16 @@ import { metrics } from '../../aggregate/metrics/index.ts';
 import { readCoverage, readStatus, type SystemStatus } from '../../aggregate/status/status.ts';
 import type { Clock, Store } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
-import { ParameterError } from '../http/errors.ts';
+import { problemResponse, validationResponse } from '../http/responses.ts';
+import { route } from '../http/route.ts';
 import type { HttpSettings } from '../http/settings.ts';
+import {
+  COVERAGE_EXAMPLE,
+  catalogueEntry,
+  coverageSchema,
+  STATUS_EXAMPLE,
+  statusSchema,
+} from './catalogue-shapes.ts';
 import { orderOf, parametersOf } from './parameters.ts';
 
 /** What the endpoints about the data read. */
@@ -45,61 +53,67 @@ export async function serveCatalogue(
       })),
     })),
   );
-  app.get(
-    '/api/metrics',
-    { schema: about('Every metric with its definition, fields, units and parameters') },
-    async () => catalogue,
+  route(
+    app,
+    {
+      method: 'GET',
+      path: '/api/metrics',
+      tag: TAG,
+      summary: 'Every metric with its definition, fields, units and parameters',
+      responses: responsesOf(z.array(catalogueEntry), [catalogue[0]]),
+    },
+    () => catalogue,
   );
-  app.get(
-    '/api/status',
-    { schema: about('Heights, holes and lag of every chain; what waits and what failed') },
+  route(
+    app,
+    {
+      method: 'GET',
+      path: '/api/status',
+      tag: TAG,
+      summary: 'Heights, holes and lag of every chain; what waits and what failed',
+      responses: responsesOf(statusSchema, STATUS_EXAMPLE),
+    },
     async () => publicStatus(await readStatus({ store, clock }, aggregator)),
   );
-  app.get(
-    '/api/coverage',
+  route(
+    app,
     {
-      schema: {
-        ...about('Missing heights, missing days and days without a price'),
-        querystring: {
-          type: 'object',
-          properties: {
-            relay_chain: { type: 'string', description: 'relay chain; all when omitted' },
-            chain: { type: 'string', description: 'chain by its name or an alias; all when omitted' },
-          },
-        },
+      method: 'GET',
+      path: '/api/coverage',
+      tag: TAG,
+      summary: 'Missing heights, missing days and days without a price',
+      query: coverageQuery,
+      responses: {
+        ...responsesOf(z.array(coverageSchema), [COVERAGE_EXAMPLE]),
+        422: validationResponse,
       },
     },
-    async (request) => {
-      const read = coverageQuery.safeParse(request.query);
-      if (!read.success) {
-        throw new ParameterError(
-          read.error.issues.map((issue) => ({
-            type: issue.code === 'unrecognized_keys' ? 'extra_forbidden' : 'value_error',
-            loc: ['query', ...(issue.code === 'unrecognized_keys' ? issue.keys : issue.path.map(String))],
-            msg: issue.message,
-          })),
-        );
-      }
-      const { relay_chain, chain } = read.data;
-      return readCoverage(store, registry, {
+    ({ query: { relay_chain, chain } }) =>
+      readCoverage(store, registry, {
         ...(relay_chain === undefined ? {} : { relay_chain }),
         ...(chain === undefined ? {} : { chain: registry.find(chain)?.name ?? chain }),
-      });
-    },
+      }),
   );
 }
 
-/** Why a computation failed may hold the engine's own words: those are for the operator's command line. */
+/** The reason of a failed computation may contain a message of ClickHouse, which only operators may read. */
 function publicStatus(status: SystemStatus): SystemStatus {
   const failed = status.computing.failed.map((job) => ({ ...job, reason: 'the operator’s log says why' }));
   return { ...status, computing: { ...status.computing, failed } };
 }
 
 const coverageQuery = z.strictObject({
-  relay_chain: z.enum(['polkadot', 'kusama', 'westend', 'solo']).optional(),
-  chain: z.string().min(1).optional(),
+  relay_chain: z
+    .enum(['polkadot', 'kusama', 'westend', 'solo'])
+    .optional()
+    .describe('relay chain; all when omitted'),
+  chain: z.string().min(1).optional().describe('chain by its name or an alias; all when omitted'),
 });
 
-function about(summary: string): object {
-  return { summary, tags: ['About the data'] };
-}
+const TAG = 'About the data';
+
+const responsesOf = (schema: z.ZodType, example: unknown) => ({
+  200: { description: 'As of now', content: { 'application/json': { schema, example } } },
+  401: problemResponse('The API key or access token is not valid'),
+  429: problemResponse('More requests than an anonymous caller may send'),
+});

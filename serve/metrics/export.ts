@@ -6,7 +6,7 @@ import type { Registry } from '../../ingest/chains/registry.ts';
 import type { ExportRequest } from '../cli/operator.ts';
 import { wholeAnswer } from './answers.ts';
 import { findEndpoint } from './metric-names.ts';
-import { FIRST_DAY, FORMATS, LAST_DAY, type Query } from './parameters.ts';
+import { FIRST_DAY, LAST_DAY, type Query, RESPONSE_FORMATS } from './parameters.ts';
 
 /** The statement of an export: what readers of the path would get page by page, as a whole. */
 export function exportStatement(
@@ -14,9 +14,11 @@ export function exportStatement(
   registry: Registry,
 ): { statement: Sql; format: Format } {
   const { metric, endpoint } = findEndpoint(request.metric);
-  const format = FORMATS[request.format]?.format;
+  const format = RESPONSE_FORMATS[request.format]?.format;
   if (format === undefined) {
-    throw usage(`no format is called ${request.format}; there are ${Object.keys(FORMATS).join(', ')}`);
+    throw usage(
+      `no format is called ${request.format}; there are ${Object.keys(RESPONSE_FORMATS).join(', ')}`,
+    );
   }
   if (metric.materialized === false && request.chain === undefined) {
     throw usage(`${request.metric} is computed for one chain when it is read: name it with --chain`);

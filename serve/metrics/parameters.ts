@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { Metric, MetricEndpoint, Ordering } from '../../aggregate/metric.ts';
-import { VALUES_MAX, wholeNumber } from '../../aggregate/metrics/shared/filters.ts';
+import { wholeNumber } from '../../aggregate/metrics/shared/filters.ts';
 import { ident, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Format } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
-import { ParameterError, type ParameterIssue } from '../http/errors.ts';
+import { ParameterError } from '../http/errors.ts';
 
 export interface Parameter {
   readonly name: string;
@@ -13,7 +13,7 @@ export interface Parameter {
   readonly doc: string;
 }
 
-export const FORMATS: Readonly<Record<string, { format: Format; type: string }>> = {
+export const RESPONSE_FORMATS: Readonly<Record<string, { format: Format; type: string }>> = {
   json: { format: 'JSON', type: 'application/json; charset=utf-8' },
   csv: { format: 'CSV', type: 'text/csv; charset=utf-8; header=present' },
   ndjson: { format: 'NDJSON', type: 'application/x-ndjson; charset=utf-8' },
@@ -27,7 +27,7 @@ export const LAST_DAY = '2149-06-06';
 
 const date = z.iso.date('not a day of the form YYYY-MM-DD');
 
-/** Every parameter of a path: what the validation, the OpenAPI document and the docs page are made of. */
+/** Every parameter of a path, for the validation, the OpenAPI document and the catalogue. */
 export function parametersOf(endpoint: MetricEndpoint, listRowsMax: number): Parameter[] {
   const takes: readonly string[] = endpoint.takes ?? ['relay_chain', 'chain'];
   const common: Parameter[] = [
@@ -73,7 +73,7 @@ export function parametersOf(endpoint: MetricEndpoint, listRowsMax: number): Par
     },
     {
       name: 'format',
-      schema: z.enum(Object.keys(FORMATS) as [string, ...string[]]),
+      schema: z.enum(Object.keys(RESPONSE_FORMATS) as [string, ...string[]]),
       required: false,
       doc: 'form of the answer, over the `Accept` header',
     },
@@ -109,48 +109,40 @@ export interface Query {
   readonly format: string | undefined;
 }
 
-/** Reads the parameters of a request, or throws all that is wrong with them at once. */
-export function readQuery(
+/** The parameters of a path as one schema; unknown ones are refused. */
+export function querySchema(parameters: readonly Parameter[]) {
+  const names = parameters.map(({ name }) => name).join(', ');
+  return z.strictObject(
+    Object.fromEntries(
+      parameters.map(({ name, schema, required, doc }) => {
+        const value = schema instanceof z.ZodArray ? z.preprocess(listOf, schema) : schema;
+        return [name, (required ? value : value.optional()).describe(doc)];
+      }),
+    ),
+    {
+      error: ({ code }) =>
+        code === 'unrecognized_keys' ? `unknown parameter; known are ${names}` : undefined,
+    },
+  );
+}
+
+/** What a request asks for, from its validated parameters. */
+export function queryOf(
   endpoint: MetricEndpoint,
-  parameters: readonly Parameter[],
-  given: Readonly<Record<string, unknown>>,
+  values: Readonly<Record<string, unknown>>,
   registry: Registry,
 ): Query {
-  const issues: ParameterIssue[] = [];
-  const values: Record<string, unknown> = {};
-  const known = new Map(parameters.map((parameter) => [parameter.name, parameter]));
-  for (const name of Object.keys(given)) {
-    if (!known.has(name)) {
-      const names = [...known.keys()].join(', ');
-      issues.push({
-        type: 'extra_forbidden',
-        loc: ['query', name],
-        msg: `unknown parameter; known are ${names}`,
-      });
-    }
-  }
-  for (const { name, schema, required } of parameters) {
-    const value = schema instanceof z.ZodArray ? listOf(given[name]) : given[name];
-    if (value === undefined) {
-      if (required)
-        issues.push({ type: 'missing', loc: ['query', name], msg: 'Field required', input: null });
-      continue;
-    }
-    const read = schema.safeParse(value);
-    if (read.success) values[name] = read.data;
-    else issues.push(issueOf(name, schema, value, read.error));
-  }
   const { start_date: start = FIRST_DAY, end_date: end = LAST_DAY } = values as Record<string, string>;
-  if (issues.length === 0 && start > end) {
-    issues.push({
-      type: 'value_error',
-      loc: ['query', 'end_date'],
-      msg: 'end_date is before start_date',
-      input: end,
-    });
+  if (start > end) {
+    throw new ParameterError([
+      {
+        type: 'value_error',
+        loc: ['query', 'end_date'],
+        msg: 'end_date is before start_date',
+        input: end,
+      },
+    ]);
   }
-  if (issues.length > 0) throw new ParameterError(issues);
-
   const named = values.chain as string | undefined;
   const chain = named === undefined ? endpoint.defaults?.chain : (registry.find(named)?.name ?? named);
   const relay =
@@ -179,23 +171,6 @@ export function readQuery(
 const listOf = (value: unknown) => (value === undefined || Array.isArray(value) ? value : [value]);
 
 const clamp = (day: string) => (day < FIRST_DAY ? FIRST_DAY : day > LAST_DAY ? LAST_DAY : day);
-
-function issueOf(name: string, schema: z.ZodType, given: unknown, error: z.ZodError): ParameterIssue {
-  const loc = ['query', name];
-  const input = Array.isArray(given) && given.length > VALUES_MAX ? `${given.length} values` : given;
-  if (Array.isArray(input) && !(schema instanceof z.ZodArray))
-    return { type: 'value_error', loc, msg: 'given more than once', input };
-  const msg = error.issues[0]?.message ?? 'invalid';
-  if (schema instanceof z.ZodEnum)
-    return { type: 'enum', loc, msg: `one of ${schema.options.join(', ')}`, input };
-  if (schema === date) return { type: 'date', loc, msg, input };
-  return { type: isInteger(schema) ? 'int' : 'value_error', loc, msg, input };
-}
-
-/** Parameters that are integers are text that was turned into a number. */
-export function isInteger(schema: z.ZodType): boolean {
-  return schema instanceof z.ZodPipe && schema.out instanceof z.ZodNumber;
-}
 
 interface OrderColumn {
   readonly column: string;

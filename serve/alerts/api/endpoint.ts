@@ -1,22 +1,21 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { HttpError } from '../../http/errors.ts';
+import { readExamples } from '../../http/examples.ts';
+import { type RouteDefinition, route } from '../../http/route.ts';
 import type { Accounts } from '../../identity/accounts/accounts.ts';
 import { type Principal, principalOf, requireScope } from '../../identity/accounts/principal.ts';
 import { type Membership, type ProjectRole, requireRole } from '../projects/access.ts';
 import type { Projects } from '../projects/projects.ts';
 
-const METHODS = { GET: 'get', POST: 'post', PUT: 'put', DELETE: 'delete' } as const;
-
 /** One endpoint of the REST API: its checks and its part of the OpenAPI document come from this one value. */
 export interface ApiEndpoint<Path extends z.ZodObject, Query extends z.ZodObject, Body extends z.ZodType> {
-  readonly method: keyof typeof METHODS;
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
   /** Behind `/api/v4`, with `:name` for each of the path's parameters. */
   readonly path: string;
   readonly tag: 'Projects' | 'Alert integrations' | 'Alerts';
   readonly summary: string;
   readonly doc?: string;
-  /** Least role in the project; null for anybody who is signed in, where no project is named. */
+  /** Least role in the project; null where the path names no project and any signed-in caller may call. */
   readonly role: ProjectRole | null;
   readonly params?: Path;
   readonly query?: Query;
@@ -36,8 +35,7 @@ export interface Call<Path, Query, Body> {
   readonly reply: FastifyReply;
 }
 
-const NOTHING = z.object({});
-type Nothing = typeof NOTHING;
+type Nothing = z.ZodObject<Record<never, never>>;
 
 /** Registers endpoints under `/api/v4` with the same order of checks for all: caller, project, role, parameters. */
 export class Api {
@@ -59,87 +57,94 @@ export class Api {
     endpoint: ApiEndpoint<Path, Query, Body>,
     handle: (call: Call<z.output<Path>, z.output<Query>, z.output<Body>>) => Promise<unknown>,
   ): void {
-    const { method, path, role, status = 200 } = endpoint;
-    this.#app[METHODS[method]](`/api/v4${path}`, {
-      schema: openApi(endpoint as never),
-      handler: async (request, reply) => {
-        const caller = await principalOf(this.#accounts, request);
-        requireScope(caller, 'api');
-        const given = request.params as Record<string, string>;
-        const membership =
-          role === null ? NOWHERE : await this.#projects.membershipOf(given.id ?? '', caller.user);
-        if (role !== null) requireRole(membership, role);
+    const { role, status = 200 } = endpoint;
+    const access = new WeakMap<FastifyRequest, { caller: Principal; membership: Membership }>();
+    route(
+      this.#app,
+      {
+        ...describe(endpoint as never),
+        authorize: async (request) => {
+          const caller = await principalOf(this.#accounts, request);
+          requireScope(caller, 'api');
+          const { id = '' } = request.params as Record<string, string>;
+          const membership =
+            role === null ? NO_MEMBERSHIP : await this.#projects.membershipOf(id, caller.user);
+          if (role !== null) requireRole(membership, role);
+          access.set(request, { caller, membership });
+        },
+      },
+      async ({ params, query, body, request, reply }) => {
         const answer = await handle({
-          caller,
-          membership,
-          params: parsed(endpoint.params ?? NOTHING, given) as z.output<Path>,
-          query: parsed(endpoint.query ?? NOTHING, request.query) as z.output<Query>,
-          body: parsed(endpoint.body ?? NOTHING, request.body ?? {}) as z.output<Body>,
+          ...(access.get(request) as { caller: Principal; membership: Membership }),
+          params: params as z.output<Path>,
+          query: query as z.output<Query>,
+          body: body as z.output<Body>,
           request,
           reply,
         });
         reply.code(status).header('cache-control', 'no-store');
         return status === 204 ? reply.send() : reply.type(JSON_TYPE).send(JSON.stringify(answer));
       },
-    });
+    );
   }
 }
 
 const JSON_TYPE = 'application/json; charset=utf-8';
-/** Stands where no project is named; nobody looks at it. */
-const NOWHERE = { project: undefined, level: 0 } as unknown as Membership;
+/** Of endpoints whose path names no project; their handlers do not read it. */
+const NO_MEMBERSHIP = { project: undefined, level: 0 } as unknown as Membership;
 
-/** Everything that is wrong with the parameters of a request, by field. */
-function invalidFields(errors: Readonly<Record<string, string[]>>): HttpError {
-  const texts = Object.entries(errors).map(([name, messages]) => `${name} ${messages.join(', ')}`);
-  return new HttpError('bad_request', `Bad request: ${texts.join('; ')}`, {}, undefined, errors);
-}
+const examples = readExamples(new URL('examples.ndjson', import.meta.url));
 
-function parsed(schema: z.ZodType, given: unknown): unknown {
-  const read = schema.safeParse(given);
-  if (read.success) return read.data;
-  const faults: Record<string, string[]> = {};
-  for (const { path, message } of read.error.issues) {
-    const name = path.join('.') || 'body';
-    faults[name] = [...(faults[name] ?? []), message];
-  }
-  throw invalidFields(faults);
-}
-
-function openApi(endpoint: ApiEndpoint<z.ZodObject, z.ZodObject, z.ZodType>): object {
+function describe(
+  endpoint: ApiEndpoint<z.ZodObject, z.ZodObject, z.ZodType>,
+): RouteDefinition<z.ZodType, z.ZodType, z.ZodType> {
   const { method, path, tag, summary, doc, role, params, query, body, answer, status = 200 } = endpoint;
   const names = [...path.matchAll(/:(\w+)/g)].map((match) => match[1] as string);
   const needs = role === null ? 'Needs a signed-in caller.' : `Needs the role ${role} in the project.`;
+  const operationId = `${method.toLowerCase()}${path.replace(/[/:]+(\w)/g, (_all, letter: string) => letter.toUpperCase())}`;
+  const { request, answer: recorded } = examples.get(operationId) ?? {};
   return {
-    operationId: `${method.toLowerCase()}${path.replace(/[/:]+(\w)/g, (_all, letter: string) => letter.toUpperCase())}`,
-    tags: [tag],
+    method,
+    path: `/api/v4${path}`,
+    operationId,
+    tag,
     summary,
     description: doc === undefined ? needs : `${doc} ${needs}`,
     security: [{ key: [] }],
-    params: {
-      type: 'object',
-      properties: Object.fromEntries(
-        names.map((name) => [name, params?.shape[name] ? json(params.shape[name]) : { type: 'string' }]),
-      ),
-      required: names,
-    },
-    ...(query === undefined ? {} : { querystring: json(query) }),
-    ...(body === undefined ? {} : { body: json(body) }),
-    response: {
+    ...(names.length === 0
+      ? {}
+      : {
+          params: z.object(
+            Object.fromEntries(names.map((name) => [name, params?.shape[name] ?? z.string()])),
+          ),
+        }),
+    ...(query === undefined ? {} : { query }),
+    ...(body === undefined
+      ? {}
+      : { body: request === undefined ? body : body.meta({ examples: [request] }) }),
+    responses: {
       [status]:
         answer === undefined
-          ? { description: 'Done', type: 'null' }
-          : { description: summary, ...json(answer, 'output') },
-      '4xx': {
-        description: 'Refused, with the reason',
-        type: 'object',
-        properties: { message: { type: 'string' } },
-      },
+          ? { description: 'Done' }
+          : { description: summary, content: { 'application/json': { schema: answer, example: recorded } } },
+      '4xx': REFUSED,
     },
   };
 }
 
-function json(schema: z.ZodType, io: 'input' | 'output' = 'input'): object {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
-  return rest;
-}
+const REFUSED = {
+  description: 'Refused, with the reason',
+  content: {
+    'application/json': {
+      schema: z
+        .object({
+          message: z.string().optional(),
+          errors: z.record(z.string(), z.array(z.string())).optional().describe('by field'),
+          error: z.string().optional().describe('code of RFC 6750 where the token is at fault'),
+          error_description: z.string().optional(),
+        })
+        .meta({ id: 'ApiError' }),
+      example: { message: '404 Project Not Found' },
+    },
+  },
+};

@@ -13,21 +13,25 @@ const moment = z.iso.datetime();
 /** A time as the API tells it; null for none. */
 export const timeText = (ms: number): string | null => (ms === 0 ? null : new Date(ms).toISOString());
 
-export const userShape = z.object({ id: z.int(), username: z.string(), name: z.string() });
+export const userShape = z
+  .object({ id: z.int(), username: z.string(), name: z.string() })
+  .meta({ id: 'User' });
 export const userJson = ({ id, username, name }: User) => ({ id: Number(id), username, name });
 
-export const projectShape = z.object({
-  id: z.int(),
-  name: z.string(),
-  description: z.string(),
-  plan: z.enum(['free', 'premium']),
-  access_level: z.int().describe('of the caller'),
-  role: z.string(),
-  creates_incidents: z.boolean(),
-  closes_incidents: z.boolean(),
-  created_at: moment,
-  web_url: z.string(),
-});
+export const projectShape = z
+  .object({
+    id: z.int(),
+    name: z.string(),
+    description: z.string(),
+    plan: z.enum(['free', 'premium']),
+    access_level: z.int().describe('of the caller'),
+    role: z.string(),
+    creates_incidents: z.boolean(),
+    closes_incidents: z.boolean(),
+    created_at: moment,
+    web_url: z.string(),
+  })
+  .meta({ id: 'Project' });
 export const projectJson = ({ project, level }: Membership, url: string) => ({
   id: Number(project.id),
   name: project.name,
@@ -41,12 +45,14 @@ export const projectJson = ({ project, level }: Membership, url: string) => ({
   web_url: `${url}/projects/${project.id}`,
 });
 
-export const memberShape = z.object({
-  ...userShape.shape,
-  access_level: z.int(),
-  role: z.string(),
-  created_at: moment,
-});
+export const memberShape = z
+  .object({
+    ...userShape.shape,
+    access_level: z.int(),
+    role: z.string(),
+    created_at: moment,
+  })
+  .meta({ id: 'Member' });
 export const memberJson = ({ user, level, since }: ProjectMember) => ({
   ...userJson(user),
   access_level: level,
@@ -75,23 +81,27 @@ const mappingJson = (text: string) =>
     ? []
     : Object.entries(JSON.parse(text) as Mapping).map(([field_name, path]) => ({ field_name, path }));
 
-export const integrationShape = z.object({
-  id: z.string(),
-  type: z.enum(API_TYPE_NAMES),
-  name: z.string(),
-  active: z.boolean(),
-  url: z.string().describe('where alerts are sent to'),
-  api_url: z.string().nullable(),
-  payload_example: z.string().nullable(),
-  payload_attribute_mappings: mappingSchema,
-  heartbeat_minutes: z.int(),
-  created_at: moment,
-  key_created_at: moment,
-  old_key_expires_at: moment.nullable().describe('until when the key before is honoured'),
-});
-export const keyedIntegrationShape = integrationShape.extend({
-  authorization_key: z.string().describe('shown only here and never again'),
-});
+export const integrationShape = z
+  .object({
+    id: z.string(),
+    type: z.enum(API_TYPE_NAMES),
+    name: z.string(),
+    active: z.boolean(),
+    url: z.string().describe('where alerts are sent to'),
+    api_url: z.string().nullable(),
+    payload_example: z.string().nullable(),
+    payload_attribute_mappings: mappingSchema,
+    heartbeat_minutes: z.int(),
+    created_at: moment,
+    key_created_at: moment,
+    old_key_expires_at: moment.nullable().describe('until when the key before is honoured'),
+  })
+  .meta({ id: 'Integration' });
+export const keyedIntegrationShape = integrationShape
+  .extend({
+    authorization_key: z.string().describe('shown only here and never again'),
+  })
+  .meta({ id: 'IntegrationWithKey' });
 
 export function integrationJson(integration: Integration, url: string, now: number) {
   return {
@@ -110,31 +120,33 @@ export function integrationJson(integration: Integration, url: string, now: numb
   };
 }
 
-export const alertShape = z.object({
-  iid: z.int(),
-  project_id: z.int(),
-  title: z.string(),
-  description: z.string(),
-  severity: z.enum(SEVERITIES),
-  status: z.enum(ALERT_STATUSES),
-  service: z.string(),
-  monitoring_tool: z.string(),
-  hosts: z.array(z.string()),
-  environment: z.string(),
-  event_count: z.int(),
-  started_at: moment.nullable(),
-  ended_at: moment.nullable(),
-  created_at: moment,
-  updated_at: moment,
-  last_seen_at: moment,
-  acknowledged_at: moment.nullable(),
-  assignees: z.array(userShape),
-  runbook: z.string().nullable(),
-  query: z.string().nullable(),
-  incident_iid: z.int().nullable(),
-  integration_id: z.string(),
-  web_url: z.string(),
-});
+export const alertShape = z
+  .object({
+    iid: z.int(),
+    project_id: z.int(),
+    title: z.string(),
+    description: z.string(),
+    severity: z.enum(SEVERITIES),
+    status: z.enum(ALERT_STATUSES),
+    service: z.string(),
+    monitoring_tool: z.string(),
+    hosts: z.array(z.string()),
+    environment: z.string(),
+    event_count: z.int(),
+    started_at: moment.nullable(),
+    ended_at: moment.nullable(),
+    created_at: moment,
+    updated_at: moment,
+    last_seen_at: moment,
+    acknowledged_at: moment.nullable(),
+    assignees: z.array(userShape),
+    runbook: z.string().nullable(),
+    query: z.string().nullable(),
+    incident_iid: z.int().nullable(),
+    integration_id: z.string(),
+    web_url: z.string(),
+  })
+  .meta({ id: 'Alert' });
 
 export function alertJson(alert: Alert, users: ReadonlyMap<string, User>, url: string) {
   return {
@@ -167,19 +179,21 @@ export function alertJson(alert: Alert, users: ReadonlyMap<string, User>, url: s
   };
 }
 
-export const incidentShape = z.object({
-  iid: z.int(),
-  project_id: z.int(),
-  alert_iid: z.int(),
-  title: z.string(),
-  description: z.string(),
-  severity: z.string(),
-  state: z.enum(['opened', 'closed']),
-  author_id: z.int().nullable(),
-  created_at: moment,
-  updated_at: moment,
-  closed_at: moment.nullable(),
-});
+export const incidentShape = z
+  .object({
+    iid: z.int(),
+    project_id: z.int(),
+    alert_iid: z.int(),
+    title: z.string(),
+    description: z.string(),
+    severity: z.string(),
+    state: z.enum(['opened', 'closed']),
+    author_id: z.int().nullable(),
+    created_at: moment,
+    updated_at: moment,
+    closed_at: moment.nullable(),
+  })
+  .meta({ id: 'Incident' });
 export const incidentJson = (incident: Incident) => ({
   iid: incident.iid,
   project_id: Number(incident.project_id),

@@ -7,12 +7,14 @@ import type { EventResult } from '../../../aggregate/alerts/processor/result-cha
 import type { Clock } from '../../../infra/ports.ts';
 import { intakeDialect } from '../../http/dialects.ts';
 import { type Dialect, HttpError, handleErrors, RETRY_SOON } from '../../http/errors.ts';
+import { describeOnly } from '../../http/route.ts';
 import { hashSecret } from '../../identity/accounts/secrets.ts';
 import type { Heartbeats } from '../integrations/heartbeats.ts';
 import { type CachedIntegration, type IntegrationCache, NO_KEYS } from '../integrations/integration-cache.ts';
 import type { IntakeEndpoint } from '../integrations/integration-type.ts';
 import { INTEGRATION_TYPES } from '../integrations/types.ts';
 import { deliveryOf } from './delivery.ts';
+import { describeIntake } from './openapi.ts';
 
 export interface IntakeDependencies {
   readonly pipeline: AlertPipeline;
@@ -41,10 +43,11 @@ export async function serveIntake(app: FastifyInstance, dependencies: IntakeDepe
       done(null, body),
     );
     handleErrors(intake, dialectOf(bodyLimit));
+    describeOnly(intake);
     for (const { endpoint } of INTEGRATION_TYPES) {
       for (const url of [endpoint.path, endpoint.path.replace('.json', '')]) {
         intake.post<IntakeRequest>(url, {
-          schema: url.endsWith('.json') ? described(endpoint) : { hide: true },
+          schema: url.endsWith('.json') ? describeIntake(endpoint) : { hide: true },
           onRequest: (request) => admit(dependencies, request),
           handler: async (request, reply) => {
             const entry = entries.get(request) as CachedIntegration;
@@ -157,53 +160,5 @@ const dialectOf = (bodyLimit: number): Dialect => ({
       return new HttpError('payload_too_large', `The body is larger than ${bodyLimit} bytes.`);
     }
     return intakeDialect.translate?.(error);
-  },
-});
-
-const CREATED = {
-  description: 'Accepted and durable. Lists only the alerts that this request created.',
-  type: 'array',
-  items: {
-    type: 'object',
-    properties: { iid: { type: 'integer' }, title: { type: 'string' } },
-    required: ['iid', 'title'],
-  },
-};
-const FAULT = (description: string) => ({
-  description,
-  type: 'object',
-  properties: { error: { type: 'string' }, message: { type: 'string' } },
-});
-
-const described = ({ summary, description }: IntakeEndpoint) => ({
-  tags: ['Alert intake'],
-  summary,
-  description,
-  security: [{ integrationKey: [] }, { integrationKeyBasic: [] }],
-  params: {
-    type: 'object',
-    properties: { endpoint: { type: 'string', description: 'Id of the integration, as in its webhook URL' } },
-    required: ['endpoint'],
-  },
-  headers: {
-    type: 'object',
-    properties: {
-      'idempotency-key': {
-        type: 'string',
-        description:
-          'Identifies the delivery. A repeated request with the same key and body is not counted again.',
-      },
-    },
-  },
-  body: { type: 'object', additionalProperties: true },
-  response: {
-    200: CREATED,
-    400: FAULT('Not JSON, or not UTF-8'),
-    401: FAULT('The integration does not exist or the key is wrong'),
-    403: FAULT('The integration is inactive'),
-    413: FAULT('Larger than ALERT_BODY_BYTES_MAX'),
-    415: FAULT('Not application/json'),
-    422: FAULT('The body contains no valid alert'),
-    503: FAULT('Not accepted. Retry after the number of seconds in Retry-After.'),
   },
 });

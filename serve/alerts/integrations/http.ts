@@ -11,6 +11,16 @@ export const httpIntegration: IntegrationType = {
     summary: 'Send a generic alert',
     description:
       'Every field is optional: title, description, start_time, end_time (its presence resolves the alert), service, monitoring_tool, hosts, severity, fingerprint, platform_environment_name. Other fields are kept in the payload. Default limits: 1 MiB, 100 levels; a title is cut at 200 and a description at 1,000 characters.',
+    example: {
+      title: 'Node is out of disk space',
+      description: '98 % of /data is used',
+      start_time: '2025-07-14T12:00:00Z',
+      service: 'storage',
+      monitoring_tool: 'Zabbix',
+      hosts: ['node-7'],
+      severity: 'high',
+      fingerprint: 'disk/node-7',
+    },
   },
   settings: [],
   hasMapping: true,

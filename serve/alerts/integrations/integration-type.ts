@@ -8,6 +8,7 @@ export interface IntakeEndpoint {
   /** For the API documentation. */
   readonly summary: string;
   readonly description: string;
+  readonly example: object;
 }
 
 /** A setting that only some types have; every integration has a name, a heartbeat and whether it is active. */

@@ -11,6 +11,27 @@ export const prometheusIntegration: IntegrationType = {
     summary: 'Send alerts in the Prometheus format',
     description:
       'The webhook body of Alertmanager (version 4) or Grafana (version 1). Each item is an alert with a status of its own. An item without title or startsAt is refused alone.',
+    example: {
+      version: '4',
+      groupKey: '{}:{alertname="DiskFull"}',
+      status: 'firing',
+      receiver: 'chain-metrics',
+      groupLabels: { alertname: 'DiskFull' },
+      commonLabels: { alertname: 'DiskFull', severity: 'critical' },
+      commonAnnotations: {},
+      externalURL: 'https://alertmanager.example.com',
+      alerts: [
+        {
+          status: 'firing',
+          labels: { alertname: 'DiskFull', severity: 'critical', instance: 'node-7' },
+          annotations: { title: 'Node is out of disk space' },
+          startsAt: '2025-07-14T12:00:00Z',
+          endsAt: '0001-01-01T00:00:00Z',
+          generatorURL: 'https://prometheus.example.com/graph',
+          fingerprint: 'd1f9a3c07b5e2846',
+        },
+      ],
+    },
   },
   settings: [
     {

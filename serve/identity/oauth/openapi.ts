@@ -1,17 +1,26 @@
 import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { describeRoute, type ResponseDescription } from '../../http/route.ts';
 
-/** What the OpenAPI document tells of an endpoint: its fields with their meaning, those that are needed first. */
+/** An endpoint in the OpenAPI document: its fields with their meaning, and an example. */
 interface Described {
   readonly summary: string;
   readonly description?: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly form?: Readonly<Record<string, string>>;
   readonly required?: readonly string[];
+  /** Of the form. */
+  readonly request?: Readonly<Record<string, string>>;
+  readonly answer: unknown;
 }
 
 const CLIENT = {
   client_id: 'application ID; with client_secret, unless both come by HTTP Basic',
   client_secret: 'secret of the application; left out by applications that have none',
+};
+const CLIENT_EXAMPLE = {
+  client_id: 'Yb2qW8dRk1vTn4xZs7uLgA',
+  client_secret: 'the secret of the application',
 };
 
 const DESCRIBED: Readonly<Record<string, Described>> = {
@@ -31,62 +40,149 @@ const DESCRIBED: Readonly<Record<string, Described>> = {
       password: 'password grant: password; not for accounts with two-factor authentication',
     },
     required: ['grant_type'],
+    request: { grant_type: 'refresh_token', ...CLIENT_EXAMPLE, refresh_token: 'cmr_…' },
+    answer: {
+      access_token: 'cma_…',
+      token_type: 'bearer',
+      expires_in: 7200,
+      scope: 'read_user',
+      refresh_token: 'cmr_…',
+      created_at: 1_752_494_400,
+    },
   },
   'GET /oauth/token/info': {
     summary: 'What an access token is worth',
     query: { access_token: 'the token, unless it comes in the Authorization header' },
+    answer: {
+      resource_owner_id: 1,
+      scope: ['read_user'],
+      expires_in: 5400,
+      application: { uid: CLIENT_EXAMPLE.client_id },
+      created_at: 1_752_494_400,
+      scopes: ['read_user'],
+      expires_in_seconds: 5400,
+    },
   },
   'POST /oauth/revoke': {
     summary: 'End a pair of tokens (RFC 7009)',
     form: { ...CLIENT, token: 'either token of the pair', token_type_hint: 'accepted and not needed' },
+    request: { ...CLIENT_EXAMPLE, token: 'cma_…' },
+    answer: {},
   },
   'POST /oauth/introspect': {
     summary: 'Whether a token of the application is live (RFC 7662)',
     form: { ...CLIENT, token: 'access or refresh token' },
     required: ['token'],
+    request: { ...CLIENT_EXAMPLE, token: 'cma_…' },
+    answer: {
+      active: true,
+      scope: 'read_user',
+      client_id: CLIENT_EXAMPLE.client_id,
+      username: 'alice',
+      sub: '1',
+      iss: 'https://metrics.example.com',
+      token_type: 'bearer',
+      iat: 1_752_494_400,
+      exp: 1_752_501_600,
+    },
   },
   'GET /oauth/userinfo': {
     summary: 'Who the user is (scope openid)',
-    description: 'The e-mail address is told only with the scope email.',
+    description: 'The e-mail address is returned only with the scope email.',
+    answer: {
+      sub: '1',
+      name: 'Alice',
+      nickname: 'alice',
+      preferred_username: 'alice',
+      profile: 'https://metrics.example.com/profile',
+    },
   },
-  'GET /api/v4/user': { summary: 'The user behind a token (scope api or read_user)' },
+  'GET /api/v4/user': {
+    summary: 'The user behind a token (scope api or read_user)',
+    answer: {
+      id: 1,
+      username: 'alice',
+      name: 'Alice',
+      state: 'active',
+      locked: false,
+      avatar_url: null,
+      web_url: 'https://metrics.example.com/profile',
+      created_at: '2025-07-14T12:00:00.000Z',
+      email: 'alice@example.com',
+      public_email: null,
+      last_sign_in_at: '2025-07-14T12:00:00.000Z',
+      current_sign_in_at: '2025-07-14T12:00:00.000Z',
+      two_factor_enabled: true,
+      is_admin: false,
+      bot: false,
+    },
+  },
   'GET /.well-known/oauth-authorization-server': {
     summary: 'What this authorization server can do (RFC 8414)',
+    answer: {
+      issuer: 'https://metrics.example.com',
+      authorization_endpoint: 'https://metrics.example.com/oauth/authorize',
+      token_endpoint: 'https://metrics.example.com/oauth/token',
+      revocation_endpoint: 'https://metrics.example.com/oauth/revoke',
+      introspection_endpoint: 'https://metrics.example.com/oauth/introspect',
+      userinfo_endpoint: 'https://metrics.example.com/oauth/userinfo',
+      grant_types_supported: ['authorization_code', 'refresh_token', 'password'],
+      response_types_supported: ['code'],
+      code_challenge_methods_supported: ['S256'],
+    },
   },
 };
 
-/** Tells of the endpoints of a scope in the OpenAPI document; the rest of the scope stays out of it. */
+/** Describes the endpoints of a scope in the OpenAPI document; all other routes of the scope are left out of it. */
 export function describeEndpoints(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     const methods = [route.method].flat();
-    const described = DESCRIBED[`${methods[0]} ${route.url}`];
-    route.schema = {
-      ...(described === undefined || methods.includes('HEAD') ? { hide: true } : schemaOf(described)),
-    };
+    const method = methods[0] as 'GET' | 'POST';
+    const described = methods.includes('HEAD') ? undefined : DESCRIBED[`${method} ${route.url}`];
+    route.schema = described === undefined ? { hide: true } : schemaOf(method, route.url, described);
   });
 }
 
-function schemaOf({ summary, description, query, form, required = [] }: Described): object {
-  const fields = (named: Readonly<Record<string, string>>) => ({
-    type: 'object',
-    properties: Object.fromEntries(
-      Object.entries(named).map(([name, meaning]) => [name, { type: 'string', description: meaning }]),
-    ),
-    required: [...required],
-  });
-  return {
-    tags: ['OAuth 2.0'],
+function schemaOf(method: 'GET' | 'POST', path: string, described: Described): object {
+  const { summary, description, query, form, required = [], request, answer } = described;
+  const fields = (named: Readonly<Record<string, string>>) =>
+    z.object(
+      Object.fromEntries(
+        Object.entries(named).map(([name, meaning]) => {
+          const field = z.string().describe(meaning);
+          return [name, required.includes(name) ? field : field.optional().describe(meaning)];
+        }),
+      ),
+    );
+  return describeRoute({
+    method,
+    path,
+    tag: 'OAuth 2.0',
     summary,
     ...(description === undefined ? {} : { description }),
-    ...(query === undefined ? {} : { querystring: fields(query) }),
-    ...(form === undefined ? {} : { body: fields(form), consumes: ['application/x-www-form-urlencoded'] }),
-    response: {
-      200: { description: 'Done', type: 'object', additionalProperties: true },
-      '4xx': {
-        description: 'Refused',
-        type: 'object',
-        properties: { error: { type: 'string' }, error_description: { type: 'string' } },
+    ...(query === undefined ? {} : { query: fields(query) }),
+    ...(form === undefined
+      ? {}
+      : {
+          body: fields(form).meta({ examples: [request] }),
+          consumes: 'application/x-www-form-urlencoded',
+        }),
+    responses: {
+      200: {
+        description: 'Done',
+        content: { 'application/json': { schema: z.looseObject({}), example: answer } },
       },
+      '4xx': REFUSED,
     },
-  };
+  });
 }
+
+const REFUSED: ResponseDescription = {
+  description: 'Refused',
+  content: {
+    'application/json': {
+      schema: z.object({ error: z.string(), error_description: z.string() }).meta({ id: 'OAuthError' }),
+      example: { error: 'invalid_request', error_description: 'Missing required parameter: grant_type.' },
+    },
+  },
+};

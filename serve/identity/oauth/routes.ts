@@ -4,6 +4,7 @@ import { handleErrors } from '../../http/errors.ts';
 import { servePages } from '../../http/pages/page.ts';
 import { publicUrl } from '../../http/public-url.ts';
 import { limitEveryone } from '../../http/rate-limit.ts';
+import { describeOnly } from '../../http/route.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { serveAuthorize } from './authorize.ts';
 import { allowCrossOrigin } from './cors.ts';
@@ -27,6 +28,7 @@ export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Prom
   });
   await app.register(async (api) => {
     describeEndpoints(api);
+    describeOnly(api);
     handleErrors(api, oauthDialect);
     await acceptParameters(api);
     allowCrossOrigin(api);

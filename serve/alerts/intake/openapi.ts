@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import { describeRoute, type ResponseDescription } from '../../http/route.ts';
+import type { IntakeEndpoint } from '../integrations/integration-type.ts';
+
+const error = z.object({ error: z.string(), message: z.string() }).meta({ id: 'IntakeError' });
+
+const refused = (description: string, code: string, message: string): ResponseDescription => ({
+  description,
+  content: { 'application/json': { schema: error, example: { error: code, message } } },
+});
+
+const RESPONSES = {
+  200: {
+    description: 'Accepted and durable. Lists only the alerts that this request created.',
+    content: {
+      'application/json': {
+        schema: z.array(z.object({ iid: z.int(), title: z.string() })),
+        example: [{ iid: 42, title: 'Node is out of disk space' }],
+      },
+    },
+  },
+  400: refused('Not JSON, or not UTF-8', 'invalid_json', 'The body is not JSON.'),
+  401: refused(
+    'The integration does not exist or the key is wrong',
+    'unauthorized',
+    'The integration does not exist or the key is wrong.',
+  ),
+  403: refused(
+    'The integration is inactive',
+    'forbidden',
+    'The integration is inactive. A Maintainer can activate it.',
+  ),
+  413: refused(
+    'Larger than ALERT_BODY_BYTES_MAX',
+    'payload_too_large',
+    'The body is larger than 1048576 bytes.',
+  ),
+  415: refused(
+    'Not application/json',
+    'unsupported_media_type',
+    'Send JSON in UTF-8 with the header Content-Type: application/json.',
+  ),
+  422: refused('The body contains no valid alert', 'invalid_payload', 'The body must be a JSON object.'),
+  503: refused(
+    'Not accepted. Retry after the number of seconds in Retry-After.',
+    'unavailable',
+    'The event was not accepted. Retry the request.',
+  ),
+};
+
+/** The intake's part of the OpenAPI document. */
+export function describeIntake({ path, summary, description, example }: IntakeEndpoint): object {
+  return describeRoute({
+    method: 'POST',
+    path,
+    tag: 'Alert intake',
+    summary,
+    description,
+    security: [{ integrationKey: [] }, { integrationKeyBasic: [] }],
+    params: z.object({ endpoint: z.string().describe('Id of the integration, as in its webhook URL') }),
+    headers: z.object({
+      'idempotency-key': z
+        .string()
+        .optional()
+        .describe(
+          'Identifies the delivery. A repeated request with the same key and body is not counted again.',
+        ),
+    }),
+    body: z.looseObject({}).meta({ examples: [example] }),
+    responses: RESPONSES,
+  });
+}

@@ -1,0 +1,104 @@
+import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
+import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { isInteger } from './parameter-issues.ts';
+import type { ResponseDescription } from './route.ts';
+
+type Transform = NonNullable<FastifyDynamicSwaggerOptions['transform']>;
+type TransformObject = NonNullable<FastifyDynamicSwaggerOptions['transformObject']>;
+
+interface SchemaContext {
+  readonly zodSchema: unknown;
+  readonly jsonSchema: Record<string, unknown>;
+}
+
+const zodToJsonConfig = {
+  override: ({ zodSchema, jsonSchema }: SchemaContext) => {
+    // The text of an integer in a query is described as the integer that it stands for.
+    if (zodSchema instanceof z.ZodPipe && isInteger(zodSchema)) {
+      const { $schema: _, ...number } = z.toJSONSchema(zodSchema.out as z.ZodType);
+      const { description } = jsonSchema;
+      for (const name of Object.keys(jsonSchema)) delete jsonSchema[name];
+      Object.assign(jsonSchema, number, description === undefined ? {} : { description });
+    }
+    // Every key of an enumeration is there, so each is a property.
+    if (zodSchema instanceof z.ZodRecord && Array.isArray(jsonSchema.required)) {
+      const { required, additionalProperties } = jsonSchema;
+      jsonSchema.properties = Object.fromEntries(required.map((name) => [name, additionalProperties]));
+      delete jsonSchema.propertyNames;
+      delete jsonSchema.additionalProperties;
+    }
+    if (zodSchema instanceof z.ZodUndefined) jsonSchema.type = 'null';
+  },
+};
+
+const toJsonSchemas = createJsonSchemaTransform({ zodToJsonConfig: zodToJsonConfig as never });
+
+const withAllSchemas = createJsonSchemaTransformObject({ zodToJsonConfig: zodToJsonConfig as never });
+
+interface Document {
+  readonly paths: Record<string, Record<string, { operationId?: string; responses: Responses }>>;
+  readonly components: { readonly schemas: Record<string, unknown> };
+}
+type Responses = Record<string, { headers?: object; content?: Record<string, { example?: unknown }> }>;
+
+/** Turns the schemas of all routes into one document; both functions are for one server. */
+export function openApiTransforms(): { transform: Transform; transformObject: TransformObject } {
+  const given = new Map<string, Record<string, ResponseDescription>>();
+  return {
+    transform: (input) => {
+      const { operationId, response } = (input.schema ?? {}) as {
+        operationId?: string;
+        response?: Record<string, ResponseDescription>;
+      };
+      if (operationId !== undefined && response) given.set(operationId, response);
+      return toJsonSchemas(input as never) as ReturnType<Transform>;
+    },
+    transformObject: (input) => {
+      const document = withAllSchemas(input as never) as unknown as Document;
+      for (const { operationId = '', responses } of Object.values(document.paths).flatMap(Object.values)) {
+        for (const [status, description] of Object.entries(given.get(operationId) ?? {})) {
+          addHeadersAndExamples(responses, status.toUpperCase(), description);
+        }
+      }
+      return withUsedSchemas(document) as never;
+    },
+  };
+}
+
+/** What the type provider leaves out of an answer. */
+function addHeadersAndExamples(responses: Responses, status: string, given: ResponseDescription): void {
+  const response = responses[status];
+  if (response === undefined) return;
+  if (given.headers) {
+    response.headers = Object.fromEntries(
+      Object.entries(given.headers).map(([name, description]) => [
+        name,
+        { description, schema: { type: 'string' } },
+      ]),
+    );
+  }
+  for (const [type, { example }] of Object.entries(given.content ?? {})) {
+    const body = response.content?.[type];
+    if (body && example !== undefined) body.example = example;
+  }
+}
+
+/** Keeps the named schemas that the document refers to, directly or through each other. */
+function withUsedSchemas({ components, ...rest }: Document): Document {
+  const used = new Set<string>();
+  const collect = (value: unknown) => {
+    for (const [, name = ''] of JSON.stringify(value).matchAll(/"#\/components\/schemas\/([^"]+)"/g)) {
+      if (used.has(name)) continue;
+      used.add(name);
+      collect(components.schemas[name]);
+    }
+  };
+  collect(rest);
+  const schemas = Object.fromEntries(
+    Object.entries(components.schemas)
+      .filter(([name]) => used.has(name))
+      .sort(([one], [other]) => (one < other ? -1 : 1)),
+  );
+  return { ...rest, components: { ...components, schemas } };
+}

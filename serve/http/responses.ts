@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import type { ResponseDescription } from './route.ts';
+
+/** The error answers of the metrics API, as the OpenAPI document describes them. */
+
+const problem = z
+  .object({ type: z.string(), title: z.string(), status: z.int(), detail: z.string() })
+  .meta({ id: 'Problem', description: 'An error as of RFC 9457' });
+
+const validationError = z
+  .object({
+    detail: z.array(
+      z.object({
+        type: z.enum(['missing', 'extra_forbidden', 'enum', 'date', 'int', 'value_error']),
+        loc: z.array(z.string()),
+        msg: z.string(),
+        input: z.unknown().optional(),
+      }),
+    ),
+  })
+  .meta({ id: 'ValidationError', description: 'Everything that is wrong with the parameters' });
+
+export const problemResponse = (description: string): ResponseDescription => ({
+  description,
+  content: { 'application/problem+json': { schema: problem } },
+});
+
+export const validationResponse: ResponseDescription = {
+  description: 'Everything that is wrong with the parameters',
+  content: {
+    'application/json': {
+      schema: validationError,
+      example: {
+        detail: [
+          {
+            type: 'enum',
+            loc: ['query', 'relay_chain'],
+            msg: 'one of polkadot, kusama',
+            input: 'mars',
+          },
+        ],
+      },
+    },
+  },
+};

@@ -1,0 +1,126 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
+import { z } from 'zod';
+
+/** A body that an answer can have. */
+export interface MediaType {
+  readonly schema: z.ZodType;
+  readonly example?: unknown;
+}
+
+export interface ResponseDescription {
+  readonly description: string;
+  /** The meaning of each header. */
+  readonly headers?: Readonly<Record<string, string>>;
+  /** By media type; absent for an answer without a body. */
+  readonly content?: Readonly<Record<string, MediaType>>;
+}
+
+/** A route: the same schemas validate its requests and describe it in the OpenAPI document. */
+export interface RouteDefinition<Params extends z.ZodType, Query extends z.ZodType, Body extends z.ZodType> {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly path: string;
+  /** Made of method and path when absent. */
+  readonly operationId?: string;
+  readonly tag: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly params?: Params;
+  readonly query?: Query;
+  readonly body?: Body;
+  readonly headers?: z.ZodType;
+  /** Media type of the body, if it is not JSON. */
+  readonly consumes?: string;
+  readonly responses: Readonly<Record<string, ResponseDescription>>;
+  readonly onRequest?: onRequestHookHandler;
+  /** Runs before the parameters are validated: a caller without access learns nothing about them. */
+  readonly authorize?: (request: FastifyRequest) => Promise<void>;
+}
+
+export interface RouteCall<Params, Query, Body> {
+  readonly params: Params;
+  readonly query: Query;
+  readonly body: Body;
+  readonly request: FastifyRequest;
+  readonly reply: FastifyReply;
+}
+
+/** Registers a route. The dialect of the scope answers requests that fail validation. */
+export function route<
+  Params extends z.ZodType = z.ZodType<unknown>,
+  Query extends z.ZodType = z.ZodType<unknown>,
+  Body extends z.ZodType = z.ZodType<unknown>,
+>(
+  app: FastifyInstance,
+  definition: RouteDefinition<Params, Query, Body>,
+  handle: (call: RouteCall<z.output<Params>, z.output<Query>, z.output<Body>>) => unknown,
+): void {
+  const { method, path, onRequest, authorize, body } = definition;
+  app.route({
+    method,
+    url: path,
+    schema: describeRoute(definition),
+    ...(onRequest === undefined ? {} : { onRequest }),
+    preValidation: async (request) => {
+      await authorize?.(request);
+      if (body !== undefined) request.body ??= {};
+    },
+    handler: async (request, reply) =>
+      handle({
+        params: request.params as z.output<Params>,
+        query: request.query as z.output<Query>,
+        body: request.body as z.output<Body>,
+        request,
+        reply,
+      }),
+  });
+}
+
+/** The schema of a route in Fastify's form, for routes that read their requests themselves. */
+export function describeRoute({
+  method,
+  path,
+  operationId = operationIdOf(method, path),
+  tag,
+  summary,
+  description,
+  security,
+  params,
+  query,
+  body,
+  headers,
+  consumes,
+  responses,
+}: RouteDefinition<z.ZodType, z.ZodType, z.ZodType>): object {
+  return {
+    operationId,
+    tags: [tag],
+    summary,
+    ...(description === undefined ? {} : { description }),
+    ...(security === undefined ? {} : { security }),
+    ...(params === undefined ? {} : { params }),
+    ...(query === undefined ? {} : { querystring: query }),
+    ...(body === undefined ? {} : { body }),
+    ...(headers === undefined ? {} : { headers }),
+    ...(consumes === undefined ? {} : { consumes: [consumes] }),
+    response: Object.fromEntries(
+      Object.entries(responses).map(([status, { content, ...rest }]) => [
+        status,
+        content === undefined ? z.undefined().describe(rest.description) : { ...rest, content },
+      ]),
+    ),
+  };
+}
+
+function operationIdOf(method: string, path: string): string {
+  const words = path.split(/\W+/).filter(Boolean);
+  return [method.toLowerCase(), ...words.map((word) => word[0]?.toUpperCase() + word.slice(1))].join('');
+}
+
+/**
+ * Makes the schemas of a scope describe its routes without validating requests: for APIs whose standard prescribes how
+ * they read a request and which error each fault is.
+ */
+export function describeOnly(app: FastifyInstance): void {
+  app.setValidatorCompiler(() => () => true);
+}

@@ -1,0 +1,125 @@
+import { z } from 'zod';
+
+/** Answers of the endpoints about the data, as the OpenAPI document describes them. */
+
+const missing = (point: z.ZodType) =>
+  z.object({
+    total: z.int(),
+    ranges_total: z.int().describe('how many ranges there are; the first 1,000 are listed'),
+    ranges: z.array(z.object({ from: point, to: point })),
+  });
+
+const moment = z.iso.datetime();
+
+export const catalogueEntry = z
+  .object({
+    path: z.string(),
+    record: z.string(),
+    definition: z.string(),
+    kept: z.string(),
+    relay_chains: z.array(z.string()),
+    served_from: z.iso.date().optional().describe('earliest day that is served'),
+    order: z.array(z.string()),
+    parameters: z.array(z.object({ name: z.string(), required: z.boolean(), meaning: z.string() })),
+    fields: z.array(z.object({ name: z.string(), meaning: z.string(), nullable: z.boolean() })),
+  })
+  .meta({ id: 'CatalogueEntry' });
+
+const heights = {
+  relay_chain: z.string(),
+  chain: z.string(),
+  lowest_block: z.int(),
+  highest_block: z.int(),
+  untimed_blocks: z.int().describe('blocks without a timestamp: stored, and in no metric'),
+  missing_blocks: missing(z.int()),
+};
+
+export const statusSchema = z
+  .object({
+    chains: z.array(
+      z.object({
+        ...heights,
+        blocks: z.int(),
+        newest_block_at: moment.nullable(),
+        lag_seconds: z.number().nullable(),
+      }),
+    ),
+    dead_letters: z.object({
+      total: z.int(),
+      latest: z.array(
+        z.object({ received_at: z.string(), file: z.string(), line: z.int(), reason: z.string() }),
+      ),
+    }),
+    refused_facts: z.int(),
+    metrics: z.array(
+      z.object({
+        metric: z.string(),
+        version: z.string(),
+        computed_at: moment.nullable(),
+        windows: z.int(),
+      }),
+    ),
+    computing: z.object({
+      held: z.boolean().describe('a bulk load is under way: its days are computed when it ends'),
+      touched_days_waiting: z.int(),
+      jobs_waiting: z.int(),
+      windows_done: z.int(),
+      windows_total: z.int(),
+      failed: z.array(z.object({ id: z.string(), reason: z.string(), attempts: z.int() })),
+    }),
+  })
+  .meta({ id: 'SystemStatus' });
+
+export const coverageSchema = z
+  .object({
+    ...heights,
+    first_day: z.iso.date().nullable(),
+    last_day: z.iso.date().nullable(),
+    missing_days: missing(z.iso.date()).describe('days without a block that are not proven to be empty'),
+    days_without_price: missing(z.iso.date()).extend({ token: z.string() }),
+  })
+  .meta({ id: 'ChainCoverage' });
+
+const blocks = {
+  relay_chain: 'polkadot',
+  chain: 'polkadot',
+  lowest_block: 26_900_000,
+  highest_block: 26_914_399,
+  untimed_blocks: 0,
+  missing_blocks: { total: 2, ranges_total: 1, ranges: [{ from: 26_900_120, to: 26_900_121 }] },
+};
+
+export const STATUS_EXAMPLE: z.output<typeof statusSchema> = {
+  chains: [{ ...blocks, blocks: 14_398, newest_block_at: '2025-07-14T23:59:54.000Z', lag_seconds: 12 }],
+  dead_letters: { total: 0, latest: [] },
+  refused_facts: 0,
+  metrics: [
+    {
+      metric: 'daily_tps',
+      version: '1752537600000000',
+      computed_at: '2025-07-15T00:00:02.000Z',
+      windows: 1,
+    },
+  ],
+  computing: {
+    held: false,
+    touched_days_waiting: 0,
+    jobs_waiting: 0,
+    windows_done: 0,
+    windows_total: 0,
+    failed: [],
+  },
+};
+
+export const COVERAGE_EXAMPLE: z.output<typeof coverageSchema> = {
+  ...blocks,
+  first_day: '2025-07-14',
+  last_day: '2025-07-14',
+  missing_days: { total: 0, ranges_total: 0, ranges: [] },
+  days_without_price: {
+    token: 'DOT',
+    total: 1,
+    ranges_total: 1,
+    ranges: [{ from: '2025-07-14', to: '2025-07-14' }],
+  },
+};

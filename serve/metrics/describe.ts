@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import type { Metric, MetricEndpoint } from '../../aggregate/metric.ts';
+import { metrics } from '../../aggregate/metrics/index.ts';
+import { readExamples } from '../http/examples.ts';
+import { problemResponse, validationResponse } from '../http/responses.ts';
+import type { MediaType, RouteDefinition } from '../http/route.ts';
+
+/** A row of each record. */
+const rows = readExamples(new URL('examples.ndjson', import.meta.url));
+
+const records = new Map(
+  metrics.map(({ name, record, columns, doc }) => [
+    name,
+    z.object(columns).meta({ id: record, title: record, description: doc }),
+  ]),
+);
+
+/** What the OpenAPI document says of an endpoint, besides its parameters. */
+export function describeEndpoint(
+  metric: Metric,
+  endpoint: MetricEndpoint,
+): RouteDefinition<z.ZodType, z.ZodType, z.ZodType> {
+  return {
+    method: 'GET',
+    path: endpoint.path,
+    operationId: endpoint.path.replace(/^\/api\//, '').replaceAll('/', '-'),
+    tag: 'Metrics',
+    summary: endpoint.summary,
+    description: metric.doc,
+    responses: {
+      200: {
+        description: `Array of ${metric.record}`,
+        headers: ANSWER_HEADERS,
+        content: contentOf(metric),
+      },
+      304: { description: 'Not modified since the given ETag' },
+      401: problemResponse('The API key or access token is not valid'),
+      422: validationResponse,
+      429: problemResponse('More requests than an anonymous caller may send'),
+      500: problemResponse('The server failed'),
+      503: problemResponse('The server is busy'),
+    },
+  };
+}
+
+/** The same rows in every format. */
+function contentOf(metric: Metric): Record<string, MediaType> {
+  const row = (rows.get(metric.record)?.answer ?? {}) as Readonly<Record<string, unknown>>;
+  const record = records.get(metric.name) as z.ZodType;
+  return {
+    'application/json': { schema: z.array(record), example: [row] },
+    'text/csv': { schema: z.string(), example: csvOf(row) },
+    'application/x-ndjson': { schema: z.string(), example: `${JSON.stringify(row)}\n` },
+    'application/vnd.apache.parquet': { schema: FILE },
+    'application/vnd.apache.arrow.stream': { schema: FILE },
+  };
+}
+
+const FILE = z.string().meta({ format: 'binary' });
+
+function csvOf(row: Readonly<Record<string, unknown>>): string {
+  const cell = (value: unknown) =>
+    value === null ? '\\N' : typeof value === 'string' ? `"${value.replaceAll('"', '""')}"` : String(value);
+  const line = (values: readonly unknown[]) => `${values.map(cell).join(',')}\n`;
+  return line(Object.keys(row)) + line(Object.values(row));
+}
+
+const ANSWER_HEADERS = {
+  ETag: 'changes whenever the rows may have changed',
+  Link: 'the next page, when the answer is cut',
+  'X-Truncated': 'true when the answer is cut',
+  'X-Data-As-Of': 'time of the newest block behind the answer',
+  'X-Data-Lag-Seconds': 'seconds since then',
+  'X-Coverage': 'complete, or partial when heights are missing in the range',
+  'X-Provisional-From': 'first day whose rows may still change because it is not over',
+};

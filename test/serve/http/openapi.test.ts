@@ -1,0 +1,87 @@
+import { createConfig, lintFromString } from '@redocly/openapi-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildServer } from '../../../serve/compose-server.ts';
+import { openTestEngine, type TestEngine } from '../../support/engine.ts';
+
+interface Content {
+  readonly schema?: object;
+  readonly example?: unknown;
+  readonly examples?: object;
+}
+interface Operation {
+  readonly operationId: string;
+  readonly requestBody?: { readonly content: Record<string, Content> };
+  readonly responses: Record<string, { readonly content?: Record<string, Content> }>;
+}
+interface Document {
+  readonly paths: Record<string, Record<string, Operation>>;
+  readonly components: { readonly schemas: Record<string, object> };
+}
+
+let engine: TestEngine;
+let source: string;
+let document: Document;
+
+beforeAll(async () => {
+  engine = await openTestEngine();
+  const app = await buildServer(engine.engine);
+  source = (await app.inject('/openapi.json')).body;
+  document = JSON.parse(source);
+  await app.close();
+});
+afterAll(() => engine.close());
+
+const operations = () =>
+  Object.entries(document.paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ name: `${method} ${path}`, operation })),
+  );
+const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
+const hasExample = ({ example, examples }: Content) => example !== undefined || examples !== undefined;
+
+describe('the OpenAPI document', () => {
+  it('passes the recommended rules of redocly', async () => {
+    const config = await createConfig({
+      extends: ['recommended'],
+      // Probes and the metrics for Prometheus take no parameters that could be wrong.
+      rules: { 'operation-4xx-response': 'off' },
+    });
+    const problems = await lintFromString({ source, config, absoluteRef: '/openapi.json' });
+    expect(
+      problems.map(({ severity, ruleId, message, location }) => ({
+        severity,
+        ruleId,
+        message,
+        at: location[0]?.pointer,
+      })),
+    ).toEqual([]);
+  });
+
+  it('is the one that was agreed on, path by path', async () => {
+    for (const [path, methods] of Object.entries(document.paths)) {
+      await expect(json(methods)).toMatchFileSnapshot(`openapi/paths${path}.snapshot.json`);
+    }
+    for (const [name, schema] of Object.entries(document.components.schemas)) {
+      await expect(json(schema)).toMatchFileSnapshot(`openapi/schemas/${name}.snapshot.json`);
+    }
+    const { paths, components, ...rest } = document;
+    await expect(json({ ...rest, paths: Object.keys(paths) })).toMatchFileSnapshot(
+      'openapi/document.snapshot.json',
+    );
+  });
+
+  it('has an example of every body', () => {
+    const without = operations().flatMap(({ name, operation: { requestBody, responses } }) => [
+      ...Object.entries(requestBody?.content ?? {})
+        .filter(([, body]) => !hasExample(body))
+        .map(([type]) => `${name}: request as ${type}`),
+      ...Object.entries(responses)
+        .filter(([status]) => status.startsWith('2'))
+        .flatMap(([status, { content = {} }]) =>
+          Object.entries(content)
+            .filter(([type, body]) => !type.includes('apache') && !hasExample(body))
+            .map(([type]) => `${name}: ${status} as ${type}`),
+        ),
+    ]);
+    expect(without).toEqual([]);
+  });
+});
