@@ -92,7 +92,7 @@ describe('exact arithmetic: one rounding, at the end', () => {
     ]);
   });
 
-  test('unknown stays unknown', async () => {
+  test('null stays null', async () => {
     expect(await evaluate(nativeSql('amount', 'decimals').text, [{ amount: null, decimals: 10n }])).toEqual([
       null,
     ]);

@@ -7,7 +7,7 @@ import { explorerNetworkStatsCase } from './explorer-network-stats.case.ts';
 import { monthlyUniqueAccountsCase } from './monthly-unique-accounts.case.ts';
 import { recentExtrinsicCase } from './recent-extrinsic.case.ts';
 
-/** One case for every metric that is served. */
+/** One case for every metric with an endpoint. */
 export const metricCases: readonly MetricCase[] = [
   dailyUptimeCase,
   dailyTpsCase,

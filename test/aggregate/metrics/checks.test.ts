@@ -2,10 +2,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { History } from '../../generator/history.ts';
 import { openServed, type Served } from './coretime/served.ts';
 
-// Numbers of one record that have to agree with those of another, whatever the rules of either.
+// Numbers of one record that must equal numbers of another, without a reference.
 
 const BITS_OF_CORE = 80;
-/** On a busy machine a history takes minutes. */
+/** On a loaded machine one history takes minutes. */
 const PATIENCE_MS = 600_000;
 
 interface Vote {
@@ -50,7 +50,7 @@ afterAll(() => served.close());
 const sum = (amounts: readonly string[]) => amounts.reduce((total, amount) => total + BigInt(amount), 0n);
 
 describe('the votes of a referendum that has ended', () => {
-  it.each(['polkadot', 'kusama'])('add up to the tally with which it did, on %s', async (relay) => {
+  it.each(['polkadot', 'kusama'])('add up to its final tally, on %s', async (relay) => {
     const all = await rows<Vote & { relay_chain: string }>('/api/gov-voter-history');
     const own = all.filter((row) => row.relay_chain === relay && row.is_final);
     const tallies = [...(history.governance[relay]?.tallies ?? [])];
@@ -70,7 +70,7 @@ describe('the votes of a referendum that has ended', () => {
     expect(counted).toEqual(tallies);
   });
 
-  it('carry what was delegated to them, and no more', async () => {
+  it('have the sum of their delegations', async () => {
     const all = await rows<Vote>('/api/gov-voter-history');
     const delegated = all.filter((row) => row.vote_type === 'Delegated');
     expect(delegated.length).toBeGreaterThan(3);
@@ -80,7 +80,7 @@ describe('the votes of a referendum that has ended', () => {
   });
 });
 
-describe('what was paid for cores', () => {
+describe('payments for cores', () => {
   it.each(['polkadot', 'kusama'])(
     'is the burn of the relay chain, of its sales and of its accounts, %s',
     async (relay) => {
@@ -104,7 +104,7 @@ describe('what was paid for cores', () => {
     },
   );
 
-  it('buys regions that cover each sold core exactly once', async () => {
+  it('are for regions that cover each sold core exactly once', async () => {
     const bought = (await rows<Spend>('/api/coretime-purchases')).filter(
       (row) => row.purchase_type === 'bulk',
     );
@@ -131,7 +131,7 @@ describe('what was paid for cores', () => {
 });
 
 describe('days, months and chains', () => {
-  it('days of deployments add up to the contracts that were deployed', async () => {
+  it('the deployments of all days add up to the deployed contracts', async () => {
     const days = await rows<{ count: number }>('/api/contracts-deployed-heatmap');
     const emitted = history.lines
       .filter(({ line }) => !line.includes('"westmint"'))
@@ -139,7 +139,7 @@ describe('days, months and chains', () => {
     expect(days.reduce((total, { count }) => total + count, 0)).toBe(emitted.length);
   });
 
-  it('an ecosystem is the sum of its chains in what can be added', async () => {
+  it('the additive columns of an ecosystem are the sums of its chains', async () => {
     const all = await rows<Row>('/api/daily-tps?start_date=2023-01-01');
     const ecosystems = all.filter((row) => row.chain === ('ecosystem' as never));
     expect(ecosystems.length).toBeGreaterThan(3);
@@ -156,7 +156,7 @@ describe('days, months and chains', () => {
     }
   });
 
-  it('a month has as many accounts as its days have different ones, and no more than they have together', async () => {
+  it('the accounts of a month are the distinct accounts of its days, at most their sum', async () => {
     const days = await rows<Row>('/api/daily-summary?start_date=2023-01-01&end_date=2100-01-01');
     const months = await rows<Row>('/api/monthly-unique-accounts');
     for (const month of months) {
@@ -174,7 +174,7 @@ describe('days, months and chains', () => {
     }
   });
 
-  it('what accounts were paid in a day is what the events of the day say', async () => {
+  it('the rewards of all accounts of a day equal the events of the day', async () => {
     const rewards = await rows<{
       reward_planck: string;
       staking_reward_planck: string;

@@ -22,11 +22,11 @@ const inputs: Record<string, readonly InputLine[]> = {
   ...families,
 };
 
-/** `INPUTS='everything recorded,fees'`: only these. */
+/** `INPUTS='everything recorded,fees'` runs these inputs only. */
 const { INPUTS } = process.env;
 const chosen = Object.keys(inputs).filter((name) => INPUTS === undefined || INPUTS.split(',').includes(name));
 
-// One engine for all inputs: it is emptied after each.
+// One process for all inputs; its tables are emptied after each.
 let opened: TestEngine;
 beforeAll(async () => {
   opened = await openTestEngine();
@@ -44,7 +44,7 @@ describe.each(chosen)('%s', (name) => {
   });
   afterAll(() => emptyEngine(opened.engine));
 
-  it.each(metricCases)('$metric.record is what the slow reference says', async (metricCase) => {
+  it.each(metricCases)('$metric.record equals the reference', async (metricCase) => {
     const rows = await servedRows(opened.engine, metricCase);
     const expected = metricCase.reference(input) as readonly Row[];
     const keyOf = (row: Row) => metricCase.metric.key.map((part) => row[part]).join(' ');
@@ -70,5 +70,5 @@ describe.each(chosen)('%s', (name) => {
   });
 });
 
-/** The extrinsic or the event that a fact is of; what about it was refused stands behind it. */
+/** The extrinsic or event of a refused fact; the refused field follows it. */
 const placeOf = (fact: string) => fact.split(' ').slice(0, 2).join(' ');

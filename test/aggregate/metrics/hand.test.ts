@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 afterAll(() => opened.close());
 
-/** What the raw tables hold of one block, under the names of the hand counts. */
+/** The rows of one block in the raw tables, under the names of the hand counts. */
 async function countsOf({ chain, number }: HandCount): Promise<object | undefined> {
   const here = sql`chain = ${chain} AND number = ${number}`;
   const [row] = await opened.engine.runtime.store.rows<object>(sql`

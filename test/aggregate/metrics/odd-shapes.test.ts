@@ -18,7 +18,7 @@ const FAMILIES: Readonly<Record<string, readonly InputLine[]>> = {
   coretime,
 };
 
-/** `ODD=votes,money`: only these. */
+/** `ODD=votes,money` runs these families only. */
 const { ODD } = process.env;
 const chosen = Object.keys(FAMILIES).filter((name) => ODD === undefined || ODD.split(',').includes(name));
 
@@ -28,7 +28,7 @@ beforeAll(async () => {
 });
 afterAll(() => served.close());
 
-it(`${chosen.join(', ')} at their edges are served as the slow reference says, and nothing remains of blocks that lost their height`, async () => {
+it(`${chosen.join(', ')} at their edge cases equal the reference, and nothing remains of replaced blocks`, async () => {
   const { before, after } = forked(chosen.map((name) => FAMILIES[name] as readonly InputLine[]));
   await served.tell(...before);
   await served.tell(...after);
@@ -36,8 +36,8 @@ it(`${chosen.join(', ')} at their edges are served as the slow reference says, a
 }, 600_000);
 
 /**
- * First at every height a block that is not final and holds what belongs elsewhere, some of it in another month; then
- * the final ones, and again some that are not.
+ * First, at every height, a block that is not finalized and has the content of another height, some of another month;
+ * then the finalized blocks, and again some that are not finalized.
  */
 function forked(families: readonly (readonly InputLine[])[]) {
   const lines = families.flatMap((family, i) => onHeights(family, i * HEIGHTS));
@@ -50,7 +50,7 @@ function forked(families: readonly (readonly InputLine[])[]) {
   };
 }
 
-/** The families follow each other in time, so they do in height; coretime brings heights above all others. */
+/** The families follow each other in time and therefore in height; coretime has heights above all others. */
 const HEIGHTS = 1000;
 
 function onHeights(lines: readonly InputLine[], offset: number): InputLine[] {

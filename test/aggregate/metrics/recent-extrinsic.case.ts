@@ -2,7 +2,7 @@ import { recentExtrinsic } from '../../../aggregate/metrics/activity/recent-extr
 import { recentExtrinsics } from '../../reference/metrics/recent-extrinsics.ts';
 import type { MetricCase } from '../../support/served.ts';
 
-/** Its words are for people and may change; everything else is exact. */
+/** The summary is for people and may change; all other fields are compared. */
 export const recentExtrinsicCase: MetricCase = {
   metric: recentExtrinsic,
   reference: recentExtrinsics,

@@ -6,7 +6,7 @@ import { recordedLines } from '../../support/recordings.ts';
 import { openServed, type Served } from './coretime/served.ts';
 import { pricesBeside } from './shapes/recorded-prices.ts';
 
-/** On a busy machine this takes minutes. */
+/** On a loaded machine this takes minutes. */
 const PATIENCE_MS = 600_000;
 
 let served: Served;

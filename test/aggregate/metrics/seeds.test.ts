@@ -5,7 +5,7 @@ import { differences } from '../../support/compared.ts';
 import { Random } from '../../support/random.ts';
 import { openServed, type Served } from './coretime/served.ts';
 
-/** `SEEDS=20` or `SEEDS=1001..1020`: which made-up histories are compared. */
+/** `SEEDS=20` or `SEEDS=1001..1020`: the seeds of the generated histories. */
 const seeds = seedsOf(process.env.SEEDS ?? '3');
 
 function seedsOf(text: string): readonly number[] {
@@ -13,7 +13,7 @@ function seedsOf(text: string): readonly number[] {
   return Array.from({ length: Number(last) - Number(first) + 1 }, (_, i) => Number(first) + i);
 }
 
-/** On a busy machine a history takes minutes. */
+/** On a loaded machine one history takes minutes. */
 const PATIENCE_MS = 600_000;
 
 let served: Served;
@@ -24,10 +24,10 @@ afterEach(() => served.forget());
 afterAll(() => served.close());
 
 it.each(seeds)(
-  'a made-up history is served as the slow reference says, seed %d',
+  'the metrics of a generated history equal those of the reference, seed %d',
   async (seed) => {
     const lines: readonly InputLine[] = disturbed(new History(seed).lines, seed);
-    // In batches, so that later ones change what earlier ones have made.
+    // In batches, so that later batches change windows that are computed already.
     const batches = 1 + (seed % 3);
     const size = Math.ceil(lines.length / batches);
     for (let from = 0; from < lines.length; from += size)

@@ -11,7 +11,7 @@ import {
 import { standard, submitted, tally, vote } from './governance/story.ts';
 import { ALICE, BOB, CHARLIE_GENERIC } from './shapes/shape.ts';
 
-// Numbers that were worked out by hand before there was any code.
+// Numbers that were computed by hand from the specification.
 
 const DOT = 10n ** 10n;
 const planck = (tokens: bigint) => (tokens * DOT).toString();
@@ -19,7 +19,7 @@ const planck = (tokens: bigint) => (tokens * DOT).toString();
 let served: Served;
 let height = 100;
 
-/** Ten relay blocks of a day with so many included candidates in all. */
+/** Ten relay blocks of a day with this number of included candidates in all. */
 function relayDay(date: string, candidates: number): readonly ShapedBlock[] {
   return Array.from({ length: 10 }, (_, index) => {
     const count = Math.floor(candidates / 10) + (index < candidates % 10 ? 1 : 0);
@@ -53,7 +53,7 @@ const referendum: readonly ShapedBlock[] = [
   },
 ];
 
-/** From before there was an event for fees: they show where they went. */
+/** Blocks without an event for fees: deposits show who received them. */
 const shared: ShapedBlock = {
   number: 1,
   time: '2025-11-01T10:00:00.000Z',

@@ -35,7 +35,7 @@ const pickyMetricOf = (record: string, where: Sql): MaterializedMetric => ({
   select: (window) => canonicalEvents(window, where),
 });
 
-const touch = (day: string, chain = 'polkadot', stream = 'blocks', relay_chain = 'polkadot'): DirtyDay => ({
+const dirty = (day: string, chain = 'polkadot', stream = 'blocks', relay_chain = 'polkadot'): DirtyDay => ({
   stream,
   pallet: '',
   relay_chain,
@@ -51,11 +51,11 @@ const MARCH = [
 
 function windowsOf(
   metrics: readonly MaterializedMetric[],
-  touches: readonly DirtyDay[],
+  days: readonly DirtyDay[],
   more: Partial<PlanInput> = {},
 ) {
   return plan({
-    dirtyDays: touches,
+    dirtyDays: days,
     metrics,
     streams: { blocks: [blocks.name], prices: [prices.name] },
     days: new Map([['polkadot/polkadot', MARCH]]),
@@ -66,149 +66,149 @@ function windowsOf(
   });
 }
 
-/** A plan as text: metric, relay chain where it is not the usual one, first day and the day after the last. */
+/** A plan as text: metric, relay chain unless it is polkadot, first day and the day after the last. */
 function planned(
   metrics: readonly MaterializedMetric[],
-  touches: readonly DirtyDay[],
+  days: readonly DirtyDay[],
   more: Partial<PlanInput> = {},
 ) {
-  return windowsOf(metrics, touches, more).map(({ metric, relay_chain, from, until }) => {
+  return windowsOf(metrics, days, more).map(({ metric, relay_chain, from, until }) => {
     const relay = relay_chain === 'polkadot' ? '' : `${relay_chain} `;
     return `${metric} ${relay}${from}..${until}`;
   });
 }
 
-describe('which days of a metric a touched day changes', () => {
+describe('the days of a metric that a dirty day invalidates', () => {
   const daily = metricOf('Daily', [blocks]);
 
-  it('only itself, where nothing else is said', () => {
-    expect(planned([daily], [touch('2026-03-04')])).toEqual(['daily 2026-03-04..2026-03-05']);
+  it('itself, with the scope day', () => {
+    expect(planned([daily], [dirty('2026-03-04')])).toEqual(['daily 2026-03-04..2026-03-05']);
   });
 
-  it('none, where the metric does not read what was touched', () => {
-    expect(planned([daily], [touch('2026-03-04', 'polkadot', 'prices')])).toEqual([]);
-    expect(planned([daily], [touch('2026-03-04', 'polkadot', 'snapshots')])).toEqual([]);
+  it('none, where the metric does not read the stream', () => {
+    expect(planned([daily], [dirty('2026-03-04', 'polkadot', 'prices')])).toEqual([]);
+    expect(planned([daily], [dirty('2026-03-04', 'polkadot', 'snapshots')])).toEqual([]);
   });
 
-  it('none, where it reads a pallet that no new block of the day holds', () => {
+  it('none, where it reads a pallet that no new block of the day has', () => {
     const broker = pickyMetricOf('Broker', ofPallets('broker'));
-    const of = (pallet: string) => planned([broker], [{ ...touch('2026-03-04'), pallet }]);
+    const of = (pallet: string) => planned([broker], [{ ...dirty('2026-03-04'), pallet }]);
     expect(of('')).toEqual([]);
     expect(of('staking')).toEqual([]);
     expect(of('broker')).toEqual(['broker 2026-03-04..2026-03-05']);
     expect(of(ANY_PALLET)).toEqual(['broker 2026-03-04..2026-03-05']);
   });
 
-  it('all touched ones, where it reads blocks beside that pallet', () => {
+  it('all dirty ones, where it reads blocks besides that pallet', () => {
     const both = pickyMetricOf(
       'Both',
       sql`${ofPallets('broker')} AND number IN (SELECT number FROM ${blocks})`,
     );
     for (const pallet of ['', 'broker', ANY_PALLET])
-      expect(planned([both], [{ ...touch('2026-03-04'), pallet }])).toEqual(['both 2026-03-04..2026-03-05']);
-    expect(planned([both], [{ ...touch('2026-03-04'), pallet: 'staking' }])).toEqual([]);
+      expect(planned([both], [{ ...dirty('2026-03-04'), pallet }])).toEqual(['both 2026-03-04..2026-03-05']);
+    expect(planned([both], [{ ...dirty('2026-03-04'), pallet: 'staking' }])).toEqual([]);
   });
 
-  it('those behind it that it reaches, up to the last day with data', () => {
-    const reaching = metricOf('Reaching', [blocks], { lookbackDays: 3 });
-    expect(planned([reaching], [touch('2026-03-04')])).toEqual(['reaching 2026-03-04..2026-03-07']);
-    expect(planned([reaching], [touch('2026-03-30')])).toEqual(['reaching 2026-03-30..2026-04-01']);
+  it('the days after it within the lookback, up to the last day with data', () => {
+    const lookback = metricOf('Lookback', [blocks], { lookbackDays: 3 });
+    expect(planned([lookback], [dirty('2026-03-04')])).toEqual(['lookback 2026-03-04..2026-03-07']);
+    expect(planned([lookback], [dirty('2026-03-30')])).toEqual(['lookback 2026-03-30..2026-04-01']);
   });
 
-  it('the empty days beside it and the next day with blocks of the same chain, where neighbours count', () => {
+  it('the empty days beside it and the next day with blocks of the same chain, with the scope neighbours', () => {
     const neighbourly = metricOf('Neighbourly', [blocks], { invalidationScope: 'neighbours' });
-    expect(planned([neighbourly], [touch('2026-03-04')])).toEqual(['neighbourly 2026-03-04..2026-03-06']);
-    expect(planned([neighbourly], [touch('2026-03-10')])).toEqual(['neighbourly 2026-03-10..2026-04-01']);
-    expect(planned([neighbourly], [touch('2026-03-31')])).toEqual(['neighbourly 2026-03-11..2026-04-01']);
-    // A day that the store did not know before lies between its neighbours, too.
-    expect(planned([neighbourly], [touch('2026-03-20')])).toEqual(['neighbourly 2026-03-11..2026-04-01']);
+    expect(planned([neighbourly], [dirty('2026-03-04')])).toEqual(['neighbourly 2026-03-04..2026-03-06']);
+    expect(planned([neighbourly], [dirty('2026-03-10')])).toEqual(['neighbourly 2026-03-10..2026-04-01']);
+    expect(planned([neighbourly], [dirty('2026-03-31')])).toEqual(['neighbourly 2026-03-11..2026-04-01']);
+    // A day that is new to the store has neighbours, too.
+    expect(planned([neighbourly], [dirty('2026-03-20')])).toEqual(['neighbourly 2026-03-11..2026-04-01']);
     const days = new Map([
       ['polkadot/polkadot', MARCH],
       ['polkadot/moonbeam', ['2026-03-02', '2026-03-09']],
     ]);
-    expect(planned([neighbourly], [touch('2026-03-02', 'moonbeam')], { days })).toEqual([
+    expect(planned([neighbourly], [dirty('2026-03-02', 'moonbeam')], { days })).toEqual([
       'neighbourly 2026-03-02..2026-03-10',
     ]);
   });
 
-  it('all from it on, where a fold goes on for ever', () => {
+  it('all days from it on, with the scope onward', () => {
     const onward = metricOf('Onward', [blocks], { invalidationScope: 'onward' });
-    expect(planned([onward], [touch('2026-03-04')])).toEqual(['onward 2026-03-04..2026-04-01']);
+    expect(planned([onward], [dirty('2026-03-04')])).toEqual(['onward 2026-03-04..2026-04-01']);
   });
 
-  it('whole months, where the row of a month is named by its last day', () => {
+  it('whole months, for monthly windows', () => {
     const monthly = metricOf('Monthly', [blocks], { materialized: 'monthly' });
-    expect(planned([monthly], [touch('2026-03-04')])).toEqual(['monthly 2026-03-01..2026-04-01']);
+    expect(planned([monthly], [dirty('2026-03-04')])).toEqual(['monthly 2026-03-01..2026-04-01']);
   });
 
-  it('everything, where entities live for years', () => {
+  it('the whole history, for whole windows', () => {
     const whole = metricOf('Whole', [blocks], { materialized: 'whole' });
-    expect(planned([whole], [touch('2026-03-04'), touch('2026-03-31')])).toEqual([
+    expect(planned([whole], [dirty('2026-03-04'), dirty('2026-03-31')])).toEqual([
       `whole ${EVERYTHING.from}..${EVERYTHING.until}`,
     ]);
-    expect(planned([whole], [touch('2026-03-04', 'polkadot', 'prices')])).toEqual([]);
+    expect(planned([whole], [dirty('2026-03-04', 'polkadot', 'prices')])).toEqual([]);
   });
 });
 
-describe('which relay chains a touch concerns', () => {
+describe('the relay chains that a dirty day invalidates', () => {
   const priced = metricOf('Priced', [blocks, prices]);
   const days = new Map([
     ['polkadot/polkadot', MARCH],
     ['kusama/kusama', MARCH],
   ]);
 
-  it('its own', () => {
-    expect(planned([priced], [touch('2026-03-04', 'kusama', 'blocks', 'kusama')], { days })).toEqual([
+  it('the relay chain of its chain', () => {
+    expect(planned([priced], [dirty('2026-03-04', 'kusama', 'blocks', 'kusama')], { days })).toEqual([
       'priced kusama 2026-03-04..2026-03-05',
     ]);
   });
 
-  it('all, when it is a price: a token may be priced under any chain', () => {
-    expect(planned([priced], [touch('2026-03-04', 'polkadot', 'prices')], { days })).toEqual([
+  it('all of them for a price: any chain may record the price of a token', () => {
+    expect(planned([priced], [dirty('2026-03-04', 'polkadot', 'prices')], { days })).toEqual([
       'priced 2026-03-04..2026-03-05',
       'priced kusama 2026-03-04..2026-03-05',
     ]);
   });
 
-  it('none without data, and none for a price beyond the last day with data', () => {
-    expect(planned([priced], [touch('2026-03-04', 'polkadot', 'prices')])).toEqual([
+  it('none without data, and none for a price after the last day with data', () => {
+    expect(planned([priced], [dirty('2026-03-04', 'polkadot', 'prices')])).toEqual([
       'priced 2026-03-04..2026-03-05',
     ]);
-    expect(planned([priced], [touch('2026-04-01', 'polkadot', 'prices')])).toEqual([]);
-    expect(planned([priced], [touch('2026-03-04', 'polkadot', 'prices')], { days: new Map() })).toEqual([]);
+    expect(planned([priced], [dirty('2026-04-01', 'polkadot', 'prices')])).toEqual([]);
+    expect(planned([priced], [dirty('2026-03-04', 'polkadot', 'prices')], { days: new Map() })).toEqual([]);
   });
 
-  it('that of a first block', () => {
-    expect(planned([priced], [touch('2026-05-01')], { days: new Map() })).toEqual([
+  it('the relay chain of a first block', () => {
+    expect(planned([priced], [dirty('2026-05-01')], { days: new Map() })).toEqual([
       'priced 2026-05-01..2026-05-02',
     ]);
   });
 });
 
 describe('metrics that read metrics', () => {
-  const ground = metricOf('Ground', [blocks]);
-  const rolling = metricOf('Rolling', [ground.table, prices], { lookbackDays: 3 });
+  const base = metricOf('Base', [blocks]);
+  const rolling = metricOf('Rolling', [base.table, prices], { lookbackDays: 3 });
   const top = metricOf('Top', [rolling.table], { materialized: 'monthly' });
 
-  it('are computed after what they read, over all that it changed', () => {
-    const windows = windowsOf([top, rolling, ground], [touch('2026-03-04')]);
+  it('are computed after the metrics that they read, over all of their windows', () => {
+    const windows = windowsOf([top, rolling, base], [dirty('2026-03-04')]);
     expect(windows).toEqual([
-      { metric: 'ground', relay_chain: 'polkadot', from: '2026-03-04', until: '2026-03-05', level: 0 },
+      { metric: 'base', relay_chain: 'polkadot', from: '2026-03-04', until: '2026-03-05', level: 0 },
       { metric: 'rolling', relay_chain: 'polkadot', from: '2026-03-04', until: '2026-03-07', level: 1 },
       { metric: 'top', relay_chain: 'polkadot', from: '2026-03-01', until: '2026-04-01', level: 2 },
     ]);
   });
 
-  it('are computed alone when only they read what was touched', () => {
-    expect(planned([ground, rolling], [touch('2026-03-04', 'polkadot', 'prices')])).toEqual([
+  it('are computed alone when only they read the stream', () => {
+    expect(planned([base, rolling], [dirty('2026-03-04', 'polkadot', 'prices')])).toEqual([
       'rolling 2026-03-04..2026-03-07',
     ]);
   });
 
-  it('go on to the last day when they fold what they read', () => {
-    const folding = metricOf('Folding', [ground.table], { invalidationScope: 'onward' });
-    expect(planned([ground, folding], [touch('2026-03-04')])).toEqual([
-      'ground 2026-03-04..2026-03-05',
+  it('extend to the last day with the scope onward', () => {
+    const folding = metricOf('Folding', [base.table], { invalidationScope: 'onward' });
+    expect(planned([base, folding], [dirty('2026-03-04')])).toEqual([
+      'base 2026-03-04..2026-03-05',
       'folding 2026-03-04..2026-04-01',
     ]);
   });
@@ -220,31 +220,31 @@ describe('metrics that read metrics', () => {
     );
   });
 
-  it('may read what they said before', () => {
+  it('may read their own earlier rows', () => {
     expect(byLevel([metricOf('Itself', [blocks, { name: 'itself' }])]).map(({ level }) => level)).toEqual([
       0,
     ]);
   });
 });
 
-describe('how much is computed at once', () => {
+describe('one window', () => {
   const daily = metricOf('Daily', [blocks]);
-  const everyDay = MARCH.map((day) => touch(day));
+  const everyDay = MARCH.map((day) => dirty(day));
 
-  it('neighbouring days, and days with nothing between them', () => {
-    expect(planned([daily], [touch('2026-03-05'), touch('2026-03-04')])).toEqual([
+  it('has adjoining days, and days without data between them', () => {
+    expect(planned([daily], [dirty('2026-03-05'), dirty('2026-03-04')])).toEqual([
       'daily 2026-03-04..2026-03-06',
     ]);
-    expect(planned([daily], [touch('2026-03-10'), touch('2026-03-31')])).toEqual([
+    expect(planned([daily], [dirty('2026-03-10'), dirty('2026-03-31')])).toEqual([
       'daily 2026-03-10..2026-04-01',
     ]);
-    expect(planned([daily], [touch('2026-03-02'), touch('2026-03-04')])).toEqual([
+    expect(planned([daily], [dirty('2026-03-02'), dirty('2026-03-04')])).toEqual([
       'daily 2026-03-02..2026-03-03',
       'daily 2026-03-04..2026-03-05',
     ]);
   });
 
-  it('so many days with data; empty ones are not counted', () => {
+  it('has at most daysMax days with data; days without data do not count', () => {
     expect(planned([daily], everyDay, { daysMax: 5 })).toEqual([
       'daily 2026-03-01..2026-03-06',
       'daily 2026-03-06..2026-03-31',
@@ -252,7 +252,7 @@ describe('how much is computed at once', () => {
     ]);
   });
 
-  it('fewer where the metric says so', () => {
+  it('has fewer days where the metric has a lower limit', () => {
     const heavy = metricOf('Heavy', [blocks], { daysMax: 10 });
     expect(planned([heavy], everyDay)).toEqual([
       'heavy 2026-03-01..2026-03-31',
@@ -260,14 +260,14 @@ describe('how much is computed at once', () => {
     ]);
   });
 
-  it('months whole, however many days they have', () => {
+  it('has whole months, whatever their number of days', () => {
     const monthly = metricOf('Monthly', [blocks], { materialized: 'monthly' });
     expect(planned([monthly], everyDay, { daysMax: 2 })).toEqual(['monthly 2026-03-01..2026-04-01']);
   });
 
-  it('the same, whatever the order and the number of touches', () => {
-    const touches = [touch('2026-03-09'), touch('2026-03-02'), touch('2026-03-01'), touch('2026-03-05')];
-    const once = planned([daily], touches);
-    expect(planned([daily], [...touches, ...touches.toReversed()])).toEqual(once);
+  it('is the same for any order and repetition of the dirty days', () => {
+    const days = [dirty('2026-03-09'), dirty('2026-03-02'), dirty('2026-03-01'), dirty('2026-03-05')];
+    const once = planned([daily], days);
+    expect(planned([daily], [...days, ...days.toReversed()])).toEqual(once);
   });
 });

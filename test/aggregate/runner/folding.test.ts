@@ -46,7 +46,7 @@ async function piecesOf(facts: Buffer): Promise<string[]> {
 const MANY = votes(25_000);
 
 describe('folds of many facts', () => {
-  it('are made beside this thread', async () => {
+  it('run in a worker thread', async () => {
     expect(MANY.length).toBeGreaterThan(INLINE_FOLD_BYTES_MAX);
     let turns = 0;
     const clock = setInterval(() => turns++, 1);
@@ -55,20 +55,20 @@ describe('folds of many facts', () => {
     expect(turns).toBeGreaterThan(10);
   });
 
-  it('give the rows that they would give here, in pieces', async () => {
+  it('give the same rows as in this thread, in pieces', async () => {
     const pieces = await piecesOf(MANY);
     expect(pieces).toHaveLength(3);
     expect(pieces).toEqual([...foldLines(govVoterHistory, WINDOW, VERSION, MANY)]);
   });
 
-  it('give those of each, when several are asked for at once', async () => {
+  it('give each fold its own rows when several run at once', async () => {
     const fewer = votes(15_000);
     const [many, few] = await Promise.all([piecesOf(MANY), piecesOf(fewer)]);
     expect(many.join('').split('\n')).toHaveLength(25_001);
     expect(few.join('').split('\n')).toHaveLength(15_001);
   });
 
-  it('tell why they fail, and go on with the next', async () => {
+  it('report why they fail, and the worker runs the next fold', async () => {
     const broken = Buffer.concat([MANY, Buffer.from('{"kind":\n')]);
     await expect(piecesOf(broken)).rejects.toThrow(/JSON/);
     expect(await piecesOf(MANY)).toHaveLength(3);

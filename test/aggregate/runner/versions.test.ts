@@ -9,20 +9,20 @@ beforeAll(async () => {
 });
 afterAll(() => opened.close());
 
-it('what one process has computed changes the version that the others know, in whatever order windows end', async () => {
+it('a computed window changes the version in the other processes, in whatever order windows end', async () => {
   const { runtime } = opened.engine;
   const versions = new MetricVersions(runtime, ['daily_tps', 'daily_fees']);
   await versions.refresh();
   expect(versions.of('daily_tps')).toBe('0');
   await publishVersion(runtime.keyValue, 'daily_tps', '6');
   await versions.refresh();
-  // Begun earlier, ended later: an answer made in between must not be given any more.
+  // This window began earlier and ended later: a response of the time between must not be served from the cache.
   await publishVersion(runtime.keyValue, 'daily_tps', '5');
   await versions.refresh();
   expect([versions.of('daily_tps'), versions.of('daily_fees')]).toEqual(['5', '0']);
 });
 
-it('what nobody tells any more is found in the ledger', async () => {
+it('a version that is not published is read from the ledger', async () => {
   const { runtime } = opened.engine;
   await runtime.store.insert(computedWindows, [
     {

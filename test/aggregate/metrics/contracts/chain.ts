@@ -4,12 +4,12 @@ import { type ShapedEvent, type ShapedExtrinsic, shapeCall } from '../../../refe
 import { ALICE, BOB, BOB_GENERIC, blocksOf, feePaid } from '../shapes/shape.ts';
 import { stated } from '../staking/snapshot-rows.ts';
 
-// A few blocks of an asset hub with every way to create and to call contracts.
+// Blocks of an asset hub with every way to create and to call contracts.
 
 const SECRET = `0x${'46'.repeat(32)}`;
-/** Who signs the Ethereum transactions. */
+/** The signer of the Ethereum transactions. */
 export const SENDER = addr.fromPrivateKey(SECRET).toLowerCase();
-/** By what contracts know Alice: the last 20 bytes of the hash of her key. */
+/** The H160 address of Alice: the last 20 bytes of the hash of her key. */
 export const ALICE_H160 = '0x9621dde636de098b43efb0fa9b61facfe328f99d';
 
 export const contract = (n: number) => `0x${String(n).repeat(40)}`;
@@ -25,7 +25,7 @@ export const [C1, C2, C3, C4, C5, C6, C9] = [1, 2, 3, 4, 5, 6, 9].map(contract) 
 export const NOBODY = `0x${'ab'.repeat(20)}`;
 export const code = (n: number) => `0x${String(n).repeat(64)}`; // biome-ignore format: short
 
-/** A signed Ethereum transaction, as its extrinsic carries it. */
+/** A signed Ethereum transaction, as in the payload of its extrinsic. */
 export function payload(to: string, data: string, value = 10n ** 18n): string {
   const fields = { to, data, value, nonce: 9n, gasLimit: 100_000n, chainId: 420_420_419n, maxFeePerGas: 20n };
   const raw = { ...fields, type: 'eip1559', maxPriorityFeePerGas: 1n, accessList: [] };
@@ -135,7 +135,7 @@ export const BLOCKS: InputLine[] = blocksOf('statemint', [
 
 export const FILLED: InputLine[] = blocksOf('statemint', [{ number: 103, time: '2026-05-03T10:00:00Z' }]);
 
-/** Blocks that were read again, now empty. */
+/** The same blocks again, now empty. */
 export const REPLACED: InputLine[] = blocksOf('statemint', [
   { number: 102, time: '2026-05-02T10:00:00Z' },
   { number: 105, time: '2026-05-05T10:00:00Z' },
@@ -166,7 +166,7 @@ const codeOf = (hash: string, owner: string, code_type: string) => ({
   behaviour_version: 1,
 });
 
-/** The newest lists neither C4 nor the code that it says C1 has. */
+/** The newest snapshot has neither C4 nor the code of C1. */
 export const SNAPSHOTS: InputLine[] = [
   codes('statemint', '2026-05-02T00:00:00.000Z', [codeOf(code(4), ALICE, 'PVM')], [[C4, code(4)], [C3, code(8)]]),
   codes('statemint', '2026-05-03T01:00:00.000Z', [codeOf(code(9), BOB_GENERIC, 'EVM'), codeOf(code(3), ALICE, 'PVM')], [[C9, code(9)], [C3, code(3)], [C1, code(7)]]),

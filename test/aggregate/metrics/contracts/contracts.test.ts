@@ -39,7 +39,7 @@ const heat = async (of: string, more = '') =>
   only(await served.ask(`/api/${of}-heatmap${more}`), 'date', 'count');
 
 describe('before any snapshot', () => {
-  it('days count what happened, and 0 only where no block can be missing', async () => {
+  it('days have their counts, and 0 only where no block is missing', async () => {
     expect(await heat('contracts-deployed')).toEqual([
       ['2026-05-01', 4],
       ['2026-05-02', 1],
@@ -58,17 +58,17 @@ describe('before any snapshot', () => {
     expect(await transactions(NOBODY)).toEqual([]);
   });
 
-  it('what a creation does not name of its code is unknown', async () => {
+  it('the code of a creation without a code hash is null', async () => {
     const rows = await served.ask(`/api/contracts-search?${addresses(C1, C4)}`);
     expect(only(rows, 'contract_address', 'code_hash')).toEqual([[C4, null], [C1, code(1)]]); // biome-ignore format: short
     expect(await served.ask(`/api/code-by-owner?${addresses(ALICE)}`)).toEqual([]);
   });
 });
 
-describe('once snapshots and the missing block are there', () => {
+describe('with the snapshots and the missing block', () => {
   beforeAll(() => served.take([...SNAPSHOTS, ...FILLED]));
 
-  it('a contract that a snapshot lists was one in earlier blocks too', async () => {
+  it('a contract in a snapshot is also a contract in earlier blocks', async () => {
     expect(only(await transactions(C9), 'block_number', 'to_address', 'method')).toEqual([
       [101, C9, 'ethTransact'],
     ]);
@@ -88,7 +88,7 @@ describe('once snapshots and the missing block are there', () => {
   });
 
   describe('contracts', () => {
-    it('take the call that deployed them when it is their deployer’s', async () => {
+    it('have the call that deployed them when its account is their deployer', async () => {
       const rows = await served.ask(
         `/api/contracts-search?${addresses(C1, C2, C3, C4, C5, C6, C9)}&start_date=2000-01-01`,
       );
@@ -117,7 +117,7 @@ describe('once snapshots and the missing block are there', () => {
       });
     });
 
-    it('need an address, and a well-formed one', async () => {
+    it('require a well-formed address', async () => {
       expect(await served.status('/api/contracts-search')).toBe(422);
       expect(await served.status(`/api/contracts-search?addresses=${ALICE}`)).toBe(422);
       expect(await served.status(`/api/contracts-search?addresses=${C1}&relay_chain=polkadot`)).toBe(422);
@@ -125,7 +125,7 @@ describe('once snapshots and the missing block are there', () => {
   });
 
   describe('transactions', () => {
-    it('are found by sender, newest first, with a row per contract that they touched', async () => {
+    it('are found by sender, newest first, with a row per contract', async () => {
       const rows = await transactions(ALICE_H160);
       expect(
         only(rows, 'block_number', 'extrinsic_index', 'contract_address', 'method', 'to_address', 'success'),
@@ -143,7 +143,7 @@ describe('once snapshots and the missing block are there', () => {
     it('are found by receiver and by contract, and by any of several addresses', async () => {
       const of = async (...list: string[]) => only(await transactions(...list), 'block_number', 'extrinsic_index', 'contract_address');
       expect(await of(C5)).toEqual([[100, 4, C5]]);
-      // Of one block the later extrinsic first.
+      // Within a block, the later extrinsic first.
       const ofC4 = [[105, 1, C4], [101, 4, C4], [101, 1, C1], [101, 1, C4], [100, 3, C4]];
       expect(await of(C4.toUpperCase().replace('X', 'x'))).toEqual(ofC4);
       expect(await of(C5, C3)).toEqual([[100, 4, C5], [100, 2, C3]]);
@@ -151,7 +151,7 @@ describe('once snapshots and the missing block are there', () => {
       expect(await served.ask(`/api/contract-transactions-search?${addresses(C4)}${day}`)).toHaveLength(1);
     }); // biome-ignore format: rows
 
-    it('of Ethereum carry what the signed payload says', async () => {
+    it('of Ethereum have the fields of the signed payload', async () => {
       const [, emitter, called] = await transactions(C4).then((rows) => rows.filter((row) => row.extrinsic_index === 1 || row.block_number === 105));
       const shared = {
         ...HUB,
@@ -181,7 +181,7 @@ describe('once snapshots and the missing block are there', () => {
   describe('calls', () => {
     const details = (more = '') => served.ask(`/api/contract-call-details${more}`);
 
-    it('are the transactions whose contract was called, reverted and failed ones too', async () => {
+    it('are the transactions whose contract was called, also reverted and failed ones', async () => {
       const fields = [
         'block_number',
         'extrinsic_index',
@@ -202,7 +202,7 @@ describe('once snapshots and the missing block are there', () => {
       ]);
     });
 
-    it('tell gas by weight when native, by the transaction when of Ethereum', async () => {
+    it('have the gas of the weight when native, of the transaction when Ethereum', async () => {
       const fields = ['gas_used', 'gas_limit', 'gas_price', 'weight_ref_time', 'weight_proof_size', 'storage_deposit_limit', 'value', 'eth_hash', 'error'];
       const [ethCall, failed, reverted] = only(await details('?relay_chain=polkadot'), ...fields);
       const unlimited = '18446744073709551615';
@@ -216,7 +216,7 @@ describe('once snapshots and the missing block are there', () => {
   });
 
   describe('codes', () => {
-    it('are those of the newest snapshot, found by their owner in any spelling', async () => {
+    it('are those of the newest snapshot, found by their owner in any encoding', async () => {
       expect(await served.ask(`/api/code-by-owner?${addresses(ALICE_GENERIC)}`)).toEqual([
         {
           ...HUB,
@@ -236,7 +236,7 @@ describe('once snapshots and the missing block are there', () => {
       expect(await served.status('/api/code-by-owner')).toBe(422);
     });
 
-    it('join their contracts, of the test network too', async () => {
+    it('are joined with their contracts, also on the test network', async () => {
       const seen = async (more: string) =>
         only(await served.ask(`/api/contracts-with-code${more}`), 'relay_chain', 'contract_address', 'code_hash', 'owner', 'code_type', 'code_len');
       expect(await seen('?relay_chain=polkadot')).toEqual([
@@ -255,7 +255,7 @@ describe('once snapshots and the missing block are there', () => {
 });
 
 describe('when blocks are replaced', () => {
-  it('nothing of the former ones remains', async () => {
+  it('nothing of the replaced blocks remains', async () => {
     await served.take(REPLACED);
     expect(await heat('contracts-deployed', '?start_date=2026-05-02&end_date=2026-05-02')).toEqual([
       ['2026-05-02', 0],

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { recordedLines } from '../../../support/recordings.ts';
 import { LEFT, named, openServed, RIGHT, type Served, WHOLE } from './served.ts';
 
-// What a real coretime runtime did in 63 blocks, read from their JSON by eye. Its accounts:
+// 63 blocks of a real coretime runtime, with values that were read from their JSON by hand. The accounts:
 const ALICE = '15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5';
 const BOB = '14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3';
 const CHARLIE = '14Gjs1TD93gnwEBfDMHoCgsuf1s2TVKUP6Z1qKmAZnZ8cW5q';
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => served.close());
 
 describe('five sales of a real coretime chain', () => {
-  it('their prices, capacity and burn', async () => {
+  it('have prices, capacity and burn', async () => {
     expect(
       await served.fields(
         '/api/coretime-sales',
@@ -35,7 +35,7 @@ describe('five sales of a real coretime chain', () => {
     ]); // biome-ignore format: a table
   });
 
-  it('a sale as it is served', async () => {
+  it('a sale has all fields of the record', async () => {
     expect((await served.rows('/api/coretime-sales?region_begin=325012'))[0]).toEqual({
       relay_chain: 'polkadot',
       chain: 'coretime-polkadot',
@@ -64,7 +64,7 @@ describe('five sales of a real coretime chain', () => {
     });
   });
 
-  it('what was bought and renewed in the first two', async () => {
+  it('the first two have purchases and renewals', async () => {
     expect((await served.rows('/api/coretime-sale-metrics')).slice(0, 2)).toEqual([
       {
         relay_chain: 'polkadot',
@@ -114,7 +114,7 @@ describe('five sales of a real coretime chain', () => {
     ]);
   });
 
-  it('every payment, purchases and renewals together', async () => {
+  it('payments are purchases and renewals together', async () => {
     const url = '/api/coretime-purchases';
     const columns = [
       'purchase_type',
@@ -141,7 +141,7 @@ describe('five sales of a real coretime chain', () => {
     ]); // biome-ignore format: a table
   });
 
-  it('a renewal, with the cores and workload that it maps', async () => {
+  it('a renewal has its cores and its workload', async () => {
     expect((await served.rows('/api/coretime-renewals'))[0]).toEqual({
       relay_chain: 'polkadot',
       chain: 'coretime-polkadot',
@@ -163,7 +163,7 @@ describe('five sales of a real coretime chain', () => {
     });
   });
 
-  it('what each account spent, greatest first and equals by address', async () => {
+  it('spending per account is ordered by amount, then by address', async () => {
     expect(
       await served.fields(
         '/api/coretime-account-spend',
@@ -180,7 +180,7 @@ describe('five sales of a real coretime chain', () => {
     ]);
   });
 
-  it('the lifetime burn is the sum of all of them', async () => {
+  it('the total burn is the sum of all payments', async () => {
     expect(await served.rows('/api/coretime-total-burn')).toEqual([
       {
         relay_chain: 'polkadot',
@@ -197,7 +197,7 @@ describe('five sales of a real coretime chain', () => {
 });
 
 describe('the regions of a real coretime chain', () => {
-  it('each ends as its last event left it', async () => {
+  it('each has the state after its last event', async () => {
     const columns = [
       'region_begin',
       'r_core',
@@ -227,7 +227,7 @@ describe('the regions of a real coretime chain', () => {
     ]); // biome-ignore format: a table
   });
 
-  it('both halves of a partition, of which the first goes on as the region that was bought', async () => {
+  it('a partition has two halves, and the first keeps the id of the purchased region', async () => {
     const halves = await served.rows(
       '/api/coretime-regions?r_core=7&owner=5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY',
     );
@@ -267,7 +267,7 @@ describe('the regions of a real coretime chain', () => {
     ]);
   });
 
-  it('what happened to them, newest first', async () => {
+  it('their events are listed newest first', async () => {
     const columns = [
       'event_type',
       'region_begin',
@@ -291,7 +291,7 @@ describe('the regions of a real coretime chain', () => {
     ]); // biome-ignore format: a table
   });
 
-  it('the history of a region begins with the event that made it', async () => {
+  it('the history of a region begins with the event that created it', async () => {
     const history = (of: string) =>
       served.fields(`/api/coretime-region-history?${of}`, 'event_type', 'new_regions', 'block_number');
     const interlaced = [named(325006, 8, LEFT), named(325006, 8, RIGHT)];
@@ -322,7 +322,7 @@ describe('blocks that arrive late, and twice', () => {
   ];
   const everything = () => Promise.all(paths.map((path) => served.rows(`/api/coretime-${path}`)));
 
-  it('change nothing about what is served in the end', async () => {
+  it('do not change the final rows', async () => {
     const lines = recordedLines('runtime').filter(({ chain }) => chain === 'coretime-polkadot');
     const inOrder = await everything();
     await served.forget();

@@ -38,7 +38,7 @@ const state = (core: number) =>
 let served: Served;
 beforeAll(async () => {
   served = await openServed();
-  // Timeslice 110, at which the first of these regions end, begins with relay block 8,800.
+  // Timeslice 110, where the first of these regions ends, begins with relay block 8,800.
   await served.tell(
     blockOf('polkadot', { number: 8_799, time: FIRST }),
     blockWith(
@@ -123,33 +123,33 @@ describe('the life of a region', () => {
     ]);
   });
 
-  it('leaving the pool or losing an assignment makes it owned again, without a task', async () => {
+  it('a region that leaves the pool or loses its assignment is owned, without a task', async () => {
     expect(await state(3)).toEqual([[100, WHOLE, 150, ALICE.polkadot, 'owned', null, 1]]);
     expect(await state(4)).toEqual([[100, WHOLE, 150, ALICE.polkadot, 'owned', null, 1]]);
   });
 
-  it('a transfer changes the owner only, also to nobody', async () => {
+  it('a transfer changes only the owner, and may leave none', async () => {
     expect(await state(5)).toEqual([[100, WHOLE, 150, null, 'owned', null, 1]]);
   });
 
-  it('a part that begins behind the end of the whole, because something is missing, lasts for nothing', async () => {
+  it('a part that begins after the end of its region, because events are missing, has no duration', async () => {
     expect(await state(44)).toEqual([
       [100, WHOLE, 120, ALICE.polkadot, 'owned', null, null],
       [120, WHOLE, 120, ALICE.polkadot, 'owned', null, null],
     ]);
   });
 
-  it('what goes to the pool keeps the task that it had, and what is dropped is dropped', async () => {
+  it('a pooled region keeps its task, and a dropped region is dropped', async () => {
     expect(await state(6)).toEqual([[100, WHOLE, 150, ALICE.polkadot, 'pooled', 11, 1]]);
     expect(await state(7)).toEqual([[100, WHOLE, 150, ALICE.polkadot, 'dropped', null, 1]]);
   });
 
-  it('one that is purchased again is replaced', async () => {
+  it('a second purchase replaces the region', async () => {
     expect(await state(8)).toEqual([[100, WHOLE, 120, BOB.polkadot, 'owned', null, 2]]);
     expect(await regions('r_core=8', 'created_block', 'updated_at')).toEqual([[2, SECOND]]);
   });
 
-  it('one that was never heard of begins with an event that tells its duration', async () => {
+  it('an unknown region begins with an event that has its duration', async () => {
     expect(await state(20)).toEqual([[100, WHOLE, 110, BOB.polkadot, 'owned', null, null]]);
     expect(await state(21)).toEqual([[100, WHOLE, 110, null, 'assigned', 33, null]]);
     expect(await state(22)).toEqual([[100, WHOLE, 110, null, 'pooled', null, null]]);
@@ -159,13 +159,13 @@ describe('the life of a region', () => {
     ]);
   });
 
-  it('and with no other event, nor with a renewal', async () => {
+  it('an unknown region does not begin with another event or a renewal', async () => {
     for (const core of [24, 25, 26]) expect(await state(core)).toEqual([]);
   });
 });
 
-describe('the log', () => {
-  it('tells owners of transfers only, and durations where the event has one', async () => {
+describe('region events', () => {
+  it('have owners for transfers only, and durations where the event has one', async () => {
     const columns = ['event_type', 'duration', 'old_owner', 'owner', 'task'];
     expect(await served.fields('/api/coretime-region-events?r_core=5', ...columns)).toEqual([
       ['Transfer', 50, ALICE.polkadot, null, null],
@@ -179,7 +179,7 @@ describe('the log', () => {
     ]);
   });
 
-  it('the region of a log entry is the one that the event acted on; a history also holds what made it', async () => {
+  it('have the region that the event changed; a history also has the event that created the region', async () => {
     const log = await served.fields(
       '/api/coretime-region-events?region_begin=120',
       'region_begin',
@@ -191,14 +191,14 @@ describe('the log', () => {
   });
 });
 
-describe('facts that cannot be read', () => {
-  it('make no region and no payment', async () => {
+describe('malformed facts', () => {
+  it('create no region and no payment', async () => {
     for (const core of [30, 31, 32, 33, 34, 35]) expect(await state(core)).toEqual([]);
     const payments = await served.fields('/api/coretime-purchases', 'core');
     expect(payments.flat()).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 8, 44, 26]);
   });
 
-  it('are kept with the reason', async () => {
+  it('are stored with the reason', async () => {
     expect((await served.refusals()).map(({ reason }) => reason).sort()).toEqual([
       'account: not an address',
       'amount: not an unsigned integer',
@@ -217,19 +217,19 @@ describe('the end of a region', () => {
       .map(([, end]) => end);
   const relayBlock = (number: number, time: string) => served.tell(blockOf('polkadot', { number, time }));
 
-  it('comes with the relay block of the timeslice after its last, not before, and by no clock', async () => {
+  it('is the first relay block after its last timeslice, not a time of the clock', async () => {
     expect(await expired()).toEqual([]);
     await relayBlock(8_800, SECOND);
     expect(await expired()).toEqual([110, 110, 110]);
   });
 
-  it('comes only to regions that still are owned, assigned or pooled', async () => {
+  it('expires only owned, assigned and pooled regions', async () => {
     await relayBlock(12_000, THIRD);
     const statuses = (await served.fields('/api/coretime-regions', 'status')).flat();
     expect(new Set(statuses)).toEqual(new Set(['expired', 'interlaced', 'dropped']));
   });
 
-  it('is no event of the region', async () => {
+  it('is not an event of the region', async () => {
     expect(await regions('r_core=6', 'status', 'updated_at')).toEqual([['expired', SECOND]]);
   });
 });

@@ -48,7 +48,7 @@ describe('every coretime path', () => {
     expect(paged).toEqual(whole);
   });
 
-  it.each(PATHS)('%s: knows relay chains, and no chains', async (path) => {
+  it.each(PATHS)('%s: has the parameter relay_chain and not chain', async (path) => {
     expect(await fault(and(path, 'relay_chain=westend'))).toEqual([['enum', 'relay_chain']]);
     expect(await fault(and(path, 'chain=coretime-polkadot'))).toEqual([['extra_forbidden', 'chain']]);
     expect(await count(and(path, 'relay_chain=kusama'))).toBe(0);
@@ -56,13 +56,13 @@ describe('every coretime path', () => {
     else expect(await count(and(path, 'relay_chain=solo'))).toBe(0);
   });
 
-  it.each(['csv', 'ndjson', 'parquet', 'arrow'])('answers as %s too', async (format) => {
+  it.each(['csv', 'ndjson', 'parquet', 'arrow'])('respond in the format %s', async (format) => {
     for (const path of LISTED) {
       expect((await served.app.inject({ url: and(path, `format=${format}`) })).statusCode).toBe(200);
     }
   });
 
-  it('lists and objects are JSON text in tables', async () => {
+  it('write lists and objects as JSON text in tabular formats', async () => {
     const answer = await served.app.inject({ url: '/api/coretime-renewals?format=csv&limit=1' });
     expect(answer.body).toContain('"[{""mask"":""0xffffffffffffffffffff"",""assignment"":{""task"":3003}}]"');
   });

@@ -31,7 +31,7 @@ beforeAll(async () => {
       saleInitialized({ start: 15_500, begin: 200, end: 300, offered: 3 }),
       purchased(ALICE.anywhere, region(200, 5), '30000000000', 100),
     ]),
-    // Opened again for the same timeslices, as a restart of the sales does.
+    // A second initialization for the same timeslices, as after a restart of the sales.
     blockWith(CORETIME, 11, at(2), [
       saleInitialized({ start: 15_500, begin: 200, end: 300, offered: 4, startPrice: '70000000000' }),
       saleInitialized({ begin: 100, end: 200, offered: 2 }),
@@ -51,10 +51,10 @@ beforeAll(async () => {
     }),
     blockWith(CORETIME, 13, at(3, '13:00:00'), [
       purchased(ALICE.anywhere, region(200, 6), '10000000001', 100),
-      // Of no sale that was opened.
+      // Of a sale without an initialization.
       purchased(BOB.anywhere, region(888, 6), DOT, 100),
     ]),
-    // A block without a time is left out, and so is one that loses its height to another.
+    // A block without a time does not count, nor does a block that another one replaces.
     blockOf(CORETIME, {
       number: 14,
       extrinsics: [
@@ -67,7 +67,7 @@ beforeAll(async () => {
       purchased(ALICE.anywhere, region(900, 0), '1500000000000', 100),
     ]),
     blockWith('coretime-westend', 10, at(1), [saleInitialized({ begin: 900, end: 1000, offered: 1 })]),
-    // A pallet of the same name elsewhere sells nothing of the relay chain's.
+    // A pallet of the same name on another chain does not sell cores of the relay chain.
     blockWith('moonbeam', 10, at(1), [saleInitialized({ begin: 700, end: 800, offered: 9 })]),
     blockOf('polkadot', { number: 16_000, time: at(6) }),
     snapshot('coretime_config', CORETIME, at(6), coretimeConfig({ region_begin: 200, cores_sold: 1 })),
@@ -87,7 +87,7 @@ beforeAll(async () => {
 afterAll(() => served.close());
 
 describe('sale cycles', () => {
-  it('are ranked by their first timeslice within a relay chain, whenever they were opened', async () => {
+  it('are numbered by their first timeslice within a relay chain, whatever the order of their initialization', async () => {
     const columns = [
       'relay_chain',
       'region_begin',
@@ -103,7 +103,7 @@ describe('sale cycles', () => {
     ]);
   });
 
-  it('take what the chain sold so far from the newest configuration of their own cycle', async () => {
+  it('have the sold cores of the newest configuration of their own cycle', async () => {
     const columns = ['first_core', 'cores_sold', 'sellout_price', 'sellout_price_planck'];
     expect(await served.fields('/api/coretime-sales?relay_chain=polkadot', ...columns)).toEqual([
       [null, 0, null, null],
@@ -111,13 +111,13 @@ describe('sale cycles', () => {
     ]);
   });
 
-  it('burn what their own purchases and renewals cost', async () => {
+  it('burn the prices of their own purchases and renewals', async () => {
     // 3 DOT, 1.0000000001 DOT and 2 planck bought, 1 DOT renewed.
     const [, , second] = await served.rows('/api/coretime-sales');
     expect([second?.total_burn, second?.total_burn_planck]).toEqual([5.0000000003, '50000000003']);
   });
 
-  it('begin and end with relay blocks, whose times are told when they are stored', async () => {
+  it('begin and end with relay blocks, whose times are known when the blocks are stored', async () => {
     const columns = ['sale_start_unit', 'region_begin_at', 'region_end_at'];
     expect(await served.fields('/api/coretime-sales?relay_chain=polkadot', ...columns)).toEqual([
       ['local_blocks', null, at(6)],
@@ -125,7 +125,7 @@ describe('sale cycles', () => {
     ]);
   });
 
-  it('have metrics of purchases apart from renewals', async () => {
+  it('have separate metrics of purchases and renewals', async () => {
     expect((await served.rows('/api/coretime-sale-metrics?relay_chain=polkadot'))[1]).toEqual({
       relay_chain: 'polkadot',
       chain: CORETIME,
@@ -150,21 +150,21 @@ describe('sale cycles', () => {
     });
   });
 
-  it('of which a price is unreadable are no sales', async () => {
+  it('with a malformed price are not sales', async () => {
     const refused = (await served.refusals()).filter(({ fact }) => fact.includes('SaleInitialized'));
     expect(refused.map(({ reason }) => reason)).toEqual(Array(2).fill('amount: not an unsigned integer'));
   });
 });
 
 describe('payments', () => {
-  it('come with addresses and decimals of their own chain', async () => {
+  it('have addresses and decimals of their own chain', async () => {
     const columns = ['chain', 'who', 'price', 'price_planck'];
     expect(await served.fields('/api/coretime-purchases?relay_chain=kusama', ...columns)).toEqual([
       ['coretime-kusama', ALICE.kusama, 1.5, '1500000000000'],
     ]);
   });
 
-  it('are priced by the last price of their day, whichever chain it was recorded under', async () => {
+  it('have the USD value at the last price of their day, over all chains that recorded it', async () => {
     const columns = ['block_number', 'purchase_type', 'who', 'price_planck', 'price_usd'];
     expect(await served.fields('/api/coretime-purchases?relay_chain=polkadot', ...columns)).toEqual([
       [10, 'bulk', ALICE.polkadot, '30000000000', null],
@@ -176,7 +176,7 @@ describe('payments', () => {
     ]);
   });
 
-  it('are spent for good, whatever sale they belong to', async () => {
+  it('count as spending, whatever sale they belong to', async () => {
     const columns = ['relay_chain', 'who', 'total_spend_planck', 'bulk_spend_planck', 'renewal_spend_planck'];
     expect(await served.fields('/api/coretime-account-spend', ...columns)).toEqual([
       ['kusama', ALICE.kusama, '1500000000000', '1500000000000', '0'],
@@ -195,7 +195,7 @@ describe('payments', () => {
     ]);
   });
 
-  it('are burned for good; sales count as often as they were opened', async () => {
+  it('count as burned; a sale counts as often as it was initialized', async () => {
     const columns = ['relay_chain', 'total_burn_planck', 'sales', 'purchases', 'renewals', 'as_of'];
     expect(await served.fields('/api/coretime-total-burn', ...columns)).toEqual([
       ['kusama', '1500000000000', 1, 1, 0, at(1)],
@@ -205,7 +205,7 @@ describe('payments', () => {
 });
 
 describe('renewals outside of extrinsics', () => {
-  it('are made by the chain itself', async () => {
+  it('have no extrinsic id', async () => {
     const columns = [
       'who',
       'auto_renewal',
@@ -221,7 +221,7 @@ describe('renewals outside of extrinsics', () => {
     ]);
   });
 
-  it('name the first task of a workload, if it has any', async () => {
+  it('have the first task of the workload, if any', async () => {
     expect(await served.fields('/api/coretime-renewals', 'task', 'workload')).toEqual([
       [
         4000,

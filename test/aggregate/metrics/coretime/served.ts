@@ -6,18 +6,18 @@ import type { InputLine } from '../../../reference/input.ts';
 import { type ShapedBlock, type ShapedEvent, shapeBlock } from '../../../reference/shaped.ts';
 import { emptyEngine, ingestLines, openTestEngine } from '../../../support/engine.ts';
 
-/** An engine behind its HTTP side: lines in, rows out. */
+/** A server for the test: it ingests lines and requests rows. */
 export interface Served {
   readonly app: FastifyInstance;
   tell(...lines: readonly InputLine[]): Promise<void>;
   rows(url: string): Promise<Record<string, unknown>[]>;
-  /** Some fields of each row, in that order. */
+  /** Some fields of each row, in this order. */
   fields(url: string, ...names: readonly string[]): Promise<unknown[][]>;
-  /** Reasons for which facts were refused. */
+  /** Reasons of the refused facts. */
   refusals(): Promise<{ fact: string; reason: string }[]>;
-  /** Where facts of living blocks were refused: chain, height, and the event or extrinsic. */
+  /** Refused facts of canonical blocks: chain, height, and the event or extrinsic. */
   refusedAt(): Promise<string[]>;
-  /** Makes the engine empty again. */
+  /** Empties all tables. */
   forget(): Promise<void>;
   close(): Promise<void>;
 }
@@ -25,7 +25,7 @@ export interface Served {
 export async function openServed(): Promise<Served> {
   const { engine, close } = await openTestEngine();
   let app = await buildServer(engine);
-  // Each request from an address of its own: the limits of one reader are no matter here.
+  // Each request has an address of its own: rate limits are not tested here.
   let readers = 0;
   const rows = async (url: string) => {
     const remoteAddress = `10.0.${readers >> 8}.${readers++ & 255}`;
@@ -39,7 +39,7 @@ export async function openServed(): Promise<Served> {
       return app;
     },
     tell: async (...lines) => {
-      // One computation for all lines, however many files they come in.
+      // One round for all lines, whatever the number of files.
       await engine.aggregator.pauseCompute(() => ingestLines(engine, lines));
       await engine.aggregator.waitUntilComputed();
     },
@@ -61,7 +61,7 @@ export async function openServed(): Promise<Served> {
     },
     forget: async () => {
       await emptyEngine(engine);
-      // Answers that were kept know nothing of it.
+      // Cached responses are not invalidated by it.
       await app.close();
       app = await buildServer(engine);
     },
@@ -98,7 +98,7 @@ export const snapshot = (kind: string, chain: string, as_of: string, payload: ob
   }),
 });
 
-/** The same accounts as Substrate, Polkadot and Kusama print them. */
+/** The same accounts with the prefixes of Substrate, Polkadot and Kusama. */
 export const ALICE = {
   anywhere: '5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY',
   polkadot: '15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5',

@@ -59,7 +59,7 @@ beforeAll(async () => {
     snapshot('coretime_config', CORETIME, at(5), coretimeConfig({ cores_offered: 50 }, 0)),
     relayBlock(1, at(1), included(1, 2), 'kusama'),
     relayBlock(1, at(1), included(1), 'westend'),
-    // Parachains include nothing, whatever their events say.
+    // Events of parachains do not count.
     blockWith('asset-hub-polkadot', 1, at(1), included(7, 8, 9)),
   );
 });
@@ -88,10 +88,10 @@ describe('cores in use per relay block', () => {
     });
   });
 
-  it('stand against the cores of the newest sale and the newest reservations, each by the end of the day', async () => {
+  it('are divided by the cores of the newest sale and the newest reservations at the end of the day', async () => {
     expect(await days()).toEqual([
       ['2026-02-01', null, null, null, 2, null],
-      // No sale yet: what the configuration of that moment says.
+      // Before the first sale: the cores of the configuration.
       ['2026-02-02', 10, 2, 12, 6, 0.5],
       // Two sales at one moment: the one of the later block; the reservations are carried forward.
       ['2026-02-03', 4, 2, 6, 0, 0],
@@ -100,7 +100,7 @@ describe('cores in use per relay block', () => {
     ]);
   });
 
-  it('belong to the primary relay chain unless another is asked for', async () => {
+  it('are those of the primary relay chain unless the request names another', async () => {
     expect(await days('?relay_chain=kusama')).toEqual([['2026-02-01', null, null, null, 2, null]]);
     expect(await days('?relay_chain=polkadot')).toEqual(await days());
   });
@@ -111,7 +111,7 @@ describe('cores in use per relay block', () => {
     expect(await days('?start_date=2026-03-01&end_date=2099-01-01')).toEqual([]);
   });
 
-  it('what becomes known late changes its day and every later one that it is carried to', async () => {
+  it('a late fact changes its day and every later day that carries it forward', async () => {
     await served.tell(
       snapshot('coretime_config', CORETIME, at(1), coretimeConfig({ cores_offered: 3 }, 1)),
       blockWith(CORETIME, 4, at(5, '13:00:00'), [saleInitialized({ begin: 5, end: 6, offered: 2 })]),

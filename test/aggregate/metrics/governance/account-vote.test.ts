@@ -51,11 +51,11 @@ it.each([
   expect(readConviction(written)).toBe(conviction);
 });
 
-it('a lock multiplies, none leaves a tenth rounded down', () => {
+it('a lock multiplies the capital, no lock leaves a tenth, rounded down', () => {
   expect([weigh(19n, 0), weigh(9n, 0), weigh(19n, 1), weigh(19n, 6)]).toEqual([1n, 0n, 19n, 114n]);
 });
 
-it('a standard vote of nothing still takes its side, a split one does not', () => {
+it('a standard vote with 0 tokens has a part, a side of a split vote with 0 tokens has none', () => {
   expect(partsOf({ type: 'Standard', aye: true, conviction: 1, balance: 0n })).toHaveLength(1);
   expect(partsOf({ type: 'SplitAbstain', aye: 0n, nay: 0n, abstain: 0n })).toEqual([]);
 });

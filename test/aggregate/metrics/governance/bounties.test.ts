@@ -4,7 +4,7 @@ import { govParentBountySummary } from '../../../../aggregate/metrics/governance
 import { type ShapedEvent, type ShapedExtrinsic, shapeCall } from '../../../reference/shaped.ts';
 import type { Row } from '../../../support/served.ts';
 import { priceOf } from '../shapes/shape.ts';
-import { ALICE, BOB, batch, CHARLIE, columns, DAVE, EVE, told, Writer } from './story.ts';
+import { ALICE, BOB, batch, CHARLIE, columns, computeRows, DAVE, EVE, Writer } from './story.ts';
 
 const relay = new Writer('polkadot', 100);
 const hub = new Writer('asset-hub-polkadot', 9000);
@@ -80,7 +80,7 @@ const unpaid = relay.extrinsics(
   by(ALICE, propose(1, 7, '8')),
   by(ALICE, propose(1, 2, '-9')),
 );
-// All in one batch: what the events say comes after what the curator accepted.
+// All in one batch: the events are later than the call of the curator.
 relay.extrinsics(
   day(9),
   batch(
@@ -94,11 +94,11 @@ relay.extrinsics(
     [added(1, 8), awarded(1, 8, CHARLIE)],
   ),
 );
-// Seen late, on the chain that governance moved to; unknown ones are nobody's.
+// Known only on the chain that governance moved to; child bounties of unknown bounties do not count.
 const late = hub.opening(day(10), claimed(1, 9, '30000000000', CHARLIE));
 hub.opening(day(11), claimed(1, 10, '0', CHARLIE));
 hub.extrinsics(day(12), by(ALICE, propose(1, 11, '1')), by(ALICE, propose(77, 1, '1')));
-// A bounty that never became active, and one that only its child tells of.
+// A bounty that never became active, and one that only an event of its child names.
 relay.opening(day(13), ['bounties.BountyProposed', '3'], ['bounties.BountyRejected', '3', '1']);
 const wrong = relay.opening(day(14), claimed(4, 1, '1.5', CHARLIE), ['childBounties.Added', '4', '2', '3']);
 
@@ -113,7 +113,7 @@ let children: readonly Row[];
 let parents: readonly Row[];
 let refused: readonly string[];
 beforeAll(async () => {
-  const all = await told(lines, [govChildBounty, govParentBountySummary]);
+  const all = await computeRows(lines, [govChildBounty, govParentBountySummary]);
   [children, parents] = all.rows as [readonly Row[], readonly Row[]];
   refused = all.refused;
 });
@@ -121,7 +121,7 @@ const child = (id: number) =>
   children.filter((row) => row.parent_bounty_id === 1 && row.child_bounty_id === id);
 
 describe('child bounties', () => {
-  it('go from addition to claim, each step with its time', () => {
+  it('have a time for each step from addition to claim', () => {
     expect(child(5)).toEqual([
       {
         relay_chain: 'polkadot',
@@ -146,7 +146,7 @@ describe('child bounties', () => {
     ]);
   });
 
-  it('their status follows calls and events, and stays once they are claimed or cancelled', () => {
+  it('their status follows calls and events until they are claimed or cancelled', () => {
     const status = (id: number) => child(id)[0]?.status;
     expect([1, 2, 3, 4, 5, 6, 7, 8].map(status)).toEqual([
       'Added',
@@ -160,7 +160,7 @@ describe('child bounties', () => {
     ]);
   });
 
-  it('value and description are those of the call of the same parent and rank, the fee that of the last curator', () => {
+  it('value and description are those of the k-th call of the parent, the fee that of the last curator', () => {
     expect(
       columns(
         children.filter((row) => row.chain === 'polkadot'),
@@ -183,7 +183,7 @@ describe('child bounties', () => {
     ]);
   });
 
-  it('one seen late has a row without its beginning, under the chain where it was seen', () => {
+  it('one without a known addition has a row, under the chain of its events', () => {
     expect(
       columns(
         child(9),
@@ -201,14 +201,14 @@ describe('child bounties', () => {
     expect(late.number).toBe(9000);
   });
 
-  it('events of other fields or amounts are refused, and calls with no amounts', () => {
+  it('events with other fields or malformed amounts are refused, and so are calls with malformed amounts', () => {
     expect(children.filter((row) => row.parent_bounty_id === 4)).toEqual([]);
     expect(refused).toEqual([unpaid, wrong, wrong].map(({ number }) => `polkadot ${number}`));
   });
 });
 
 describe('bounties', () => {
-  it('add up what their child bounties came to, and of equal beneficiaries name the one of the least key', () => {
+  it('have the sums of their child bounties; of equal beneficiaries the one with the lowest key is named', () => {
     expect(parents.filter((row) => row.parent_bounty_id === 1)).toEqual([
       {
         relay_chain: 'polkadot',
@@ -240,7 +240,7 @@ describe('bounties', () => {
     ]);
   });
 
-  it('begin when they first became active, else when they were proposed, else at a time unknown', () => {
+  it('start when they first became active, else when they were proposed, else the start is null', () => {
     expect(
       columns(
         parents,

@@ -8,7 +8,7 @@ import { ALICE, confirmed, standard, submitted, vote, Writer } from './story.ts'
 const VOTER = '5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY';
 const VOTER_OF_POLKADOT = '15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5';
 
-// Beside the recorded blocks: a referendum of the last day that is not served, one that began unseen, and one of Kusama.
+// Besides the recorded blocks: a referendum before the first served day, one without a known submission, and one of Kusama.
 const relay = new Writer('polkadot');
 relay.opening('2022-12-31T12:00:00.000Z', submitted(20, 1));
 relay.opening('2023-01-01T12:00:00.000Z', submitted(10, 1), confirmed(9));
@@ -45,7 +45,7 @@ const values = (rows: readonly Served[], name: string) => rows.map((row) => row[
 
 describe('/api/daily-gov-referenda-results', () => {
   const PATH = 'daily-gov-referenda-results';
-  it('is of the primary relay chain, by index; the earliest day is a floor that an unknown beginning passes', async () => {
+  it('has the primary relay chain, by index; rows before the first served day are omitted, rows without a start are not', async () => {
     expect(values(await get(PATH), 'referendum_index')).toEqual([0, 1, 9, 10]);
     expect(values(await get(`${PATH}?relay_chain=polkadot&chain=polkadot`), 'referendum_index')).toHaveLength(
       4,
@@ -69,7 +69,7 @@ describe('/api/daily-gov-referenda-results', () => {
 
 describe('/api/gov-voter-history', () => {
   const PATH = 'gov-voter-history';
-  it('is of every served relay chain, in the order of its key', async () => {
+  it('has every served relay chain, in the order of its key', async () => {
     const rows = await get(PATH);
     const key = (row: Served) =>
       [row.relay_chain, row.chain, row.referendum_index, row.voter, row.vote_type, row.vote_direction].join(
@@ -79,7 +79,7 @@ describe('/api/gov-voter-history', () => {
     expect(new Set(values(rows, 'relay_chain'))).toEqual(new Set(['kusama', 'polkadot']));
     expect(rows).toHaveLength(10);
   });
-  it('finds a voter in any spelling, and a referendum by its index', async () => {
+  it('finds a voter by any encoding, and a referendum by its index', async () => {
     const rows = await get(`${PATH}?voter=${VOTER}`);
     expect(values(rows, 'voter')).toEqual([VOTER_OF_POLKADOT, VOTER_OF_POLKADOT]);
     expect(values(await get(`${PATH}?voter=${VOTER}&referendum_index=1`), 'capital_planck')).toEqual([
@@ -100,7 +100,7 @@ describe('/api/gov-voter-history', () => {
   ])('refuses %s', async (query) => {
     expect(await refusal(`${PATH}?${query}`)).toBe(422);
   });
-  it('is cut into pages that lose nothing', async () => {
+  it('is divided into pages without a gap', async () => {
     const rows: Served[] = [];
     for (let url: string | undefined = `/api/${PATH}?limit=3`; url !== undefined; ) {
       const answer: Awaited<ReturnType<typeof app.inject>> = await app.inject({ url });
@@ -125,7 +125,7 @@ describe('/api/monthly-gov-participation and /api/monthly-gov-tokens', () => {
 });
 
 describe('/api/gov-parent-bounty-summary and /api/gov-child-bounties', () => {
-  it('bounties are of every served relay chain, and found by their id', async () => {
+  it('bounties have every served relay chain, and are found by id', async () => {
     expect(values(await get('gov-parent-bounty-summary'), 'parent_bounty_id')).toEqual([7, 8, 0, 1]);
     expect(values(await get('gov-parent-bounty-summary?parent_bounty_id=1'), 'bounty_status')).toEqual([
       'Rejected',
@@ -133,7 +133,7 @@ describe('/api/gov-parent-bounty-summary and /api/gov-child-bounties', () => {
     expect(await refusal('gov-parent-bounty-summary?parent_bounty_id=x')).toBe(422);
     expect(await refusal('gov-parent-bounty-summary?chain=polkadot')).toBe(422);
   });
-  it('child bounties are found by chain, parent, and the first day of their parent', async () => {
+  it('child bounties are found by chain, parent, and the start of their parent', async () => {
     expect(values(await get('gov-child-bounties'), 'parent_bounty_id')).toEqual([8, 0, 0]);
     expect(values(await get('gov-child-bounties?chain=kusama'), 'parent_bounty_id')).toEqual([8]);
     expect(values(await get('gov-child-bounties?parent_bounty_id=0'), 'child_bounty_id')).toEqual([0, 1]);

@@ -7,9 +7,9 @@ import { monthlyGovParticipation } from '../../../../aggregate/metrics/governanc
 import { monthlyGovTokens } from '../../../../aggregate/metrics/governance/monthly-gov-tokens.ts';
 import { recordedLines } from '../../../support/recordings.ts';
 import type { Row } from '../../../support/served.ts';
-import { columns, told } from './story.ts';
+import { columns, computeRows } from './story.ts';
 
-// Blocks of a real runtime, read by eye: it tells of votes by their calls only.
+// Blocks of a real runtime without `Voted` events, with values that were read by hand.
 const ALICE = '15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5';
 const BOB = '14E5nqKAp3oAJcmzgZhUD2RcptBeUBScxKHgJKU4HPNcKVf3';
 const CHARLIE = '14Gjs1TD93gnwEBfDMHoCgsuf1s2TVKUP6Z1qKmAZnZ8cW5q';
@@ -32,7 +32,7 @@ beforeAll(async () => {
     govParentBountySummary,
     govChildBounty,
   ];
-  const { rows, refused } = await told(recordedLines('runtime'), metrics);
+  const { rows, refused } = await computeRows(recordedLines('runtime'), metrics);
   expect(refused).toEqual([]);
   [referenda, votes, participation, tokens, bounties, children] = rows as [
     Row[],
@@ -87,11 +87,11 @@ describe('referenda', () => {
     ]);
   });
 
-  it.each([0, 1])('the final votes on referendum %d add up to the tally that the runtime told', (index) => {
-    const told = referenda.find((row) => row.referendum_index === index) as Row;
+  it.each([0, 1])('the final votes on referendum %d add up to the tally of the runtime', (index) => {
+    const final = referenda.find((row) => row.referendum_index === index) as Row;
     expect([sumOf(index, 'aye'), sumOf(index, 'nay')].map(String)).toEqual([
-      told.ayes_planck,
-      told.nays_planck,
+      final.ayes_planck,
+      final.nays_planck,
     ]);
   });
 
@@ -103,7 +103,7 @@ describe('referenda', () => {
   });
 });
 
-it('votes stand as they did at the end of their referendum', () => {
+it('votes are those at the end of their referendum', () => {
   const names = [
     'referendum_index',
     'voter',
@@ -127,7 +127,7 @@ it('votes stand as they did at the end of their referendum', () => {
   ]);
 });
 
-it('a delegation took effect in the month and was gone before the referendum ended', () => {
+it('a delegation took effect in the month and was removed before the referendum ended', () => {
   expect(
     columns(participation, 'month', 'chain', 'vote_type', 'number_of_voters', 'number_of_referenda'),
   ).toEqual([
@@ -143,7 +143,7 @@ it('a delegation took effect in the month and was gone before the referendum end
   ]);
 });
 
-it('one bounty was paid by way of a child, the other child and the other bounty were not', () => {
+it('one bounty was paid through a child bounty, the other child and the other bounty were not', () => {
   expect(
     columns(
       children,

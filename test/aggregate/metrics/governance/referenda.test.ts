@@ -7,12 +7,12 @@ import {
   BOB,
   batch,
   columns,
+  computeRows,
   confirmed,
   snapshotLine,
   standard,
   submitted,
   tally,
-  told,
   vote,
   Writer,
 } from './story.ts';
@@ -38,7 +38,7 @@ const ended = (name: string, index: number, of: object): ShapedEvent => [
   of,
 ];
 
-// A life in full, over two chains, with a confirmation that was aborted and an approval said twice.
+// All steps of a referendum, over two chains, with an aborted confirmation and a repeated approval.
 const birth = relay.extrinsics(day(1), {
   call: 'referenda.submit',
   args: { proposal_origin: { origins: 'SmallTipper' }, proposal: PREIMAGE, enactment_moment: { after: '1' } },
@@ -61,7 +61,7 @@ relay.opening(
   ['referenda.Approved', '1'],
   ['referenda.DecisionDepositRefunded', '1', BOB, '2000000000000'],
 );
-// Two submissions in one batch, by way of a proxy, whose origins no track tells.
+// Two submissions in one batch through a proxy, with origins that their track does not determine.
 relay.extrinsics(day(10), {
   call: 'proxy.proxy',
   args: {
@@ -78,9 +78,9 @@ relay.extrinsics(day(10), {
     ['proxy.ProxyExecuted', { ok: null }],
   ],
 });
-// Out of the scheduler: no call, so the track tells the origin, by the newest table and else by the built-in one.
+// From the scheduler, without a call: the origin of the track in the newest snapshot, else in the built-in table.
 relay.opening(day(11), submitted(4, 31), submitted(5, 32), submitted(6, 99));
-// Every end, and what comes after it.
+// Every outcome, and events after it.
 relay.opening(day(12), submitted(7, 0), submitted(8, 0), submitted(9, 0), submitted(10, 0), submitted(11, 0));
 relay.opening(
   day(13),
@@ -90,10 +90,10 @@ relay.opening(
   ended('Killed', 10, tally('1', '0', '0')),
   ['referenda.Approved', '11'],
 );
-// Seen late: from the start of its decision, and from its end only.
+// Known only from the start of its decision, or only from its end.
 relay.opening(day(14), started(12, 15, tally('1', '1', '1')));
 relay.opening(day(14), confirmed(13));
-// What cannot be trusted in every part is no fact.
+// An event with a malformed field is refused.
 const wrong = relay.opening(
   day(15),
   ['referenda.Submitted', '14', '0'],
@@ -101,7 +101,7 @@ const wrong = relay.opening(
   ['referenda.Rejected', '4', ...Array.from({ length: 40 }, () => '1')],
 );
 const untold = relay.opening(day(15), ended('Rejected', 5, { ayes: '1', nays: '1.5', support: '0' }));
-// The fellowship counts apart, and votes alone make no referendum.
+// Referenda of the fellowship do not count, and votes alone do not create a referendum.
 fellowship.opening(day(16), ['fellowshipReferenda.Submitted', '15', '1', PREIMAGE]);
 relay.extrinsics(day(16), vote(ALICE, 16, standard(true, 1, '1')), batch(ALICE, [], []));
 
@@ -123,14 +123,14 @@ const lines = [
 let rows: readonly Row[];
 let refused: readonly string[];
 beforeAll(async () => {
-  const all = await told(lines, [govReferendumResult]);
+  const all = await computeRows(lines, [govReferendumResult]);
   rows = all.rows[0] as readonly Row[];
   refused = all.refused;
 });
 const of = (...indexes: number[]) =>
   rows.filter(({ referendum_index }) => indexes.includes(Number(referendum_index)));
 
-it('a referendum that moved is one row with all that happened to it, under the chain of its newest event', () => {
+it('a referendum that moved is one row with the fields of all its events, under the chain of its newest event', () => {
   expect(of(1)).toEqual([
     {
       relay_chain: 'polkadot',
@@ -162,7 +162,7 @@ it('a referendum that moved is one row with all that happened to it, under the c
   expect(second.number).not.toBe(first.number);
 });
 
-it('origin and submitter come from the call that ran, each submission from its own', () => {
+it('origin and submitter are those of the executed call of the submission', () => {
   expect(columns(of(2, 3), 'origin', 'track', 'submitter', 'proposal_hash')).toEqual([
     ['Root', 33, BOB, `0x${'cd'.repeat(32)}`],
     // blake2b-256 of the bytes 00 01
@@ -170,7 +170,7 @@ it('origin and submitter come from the call that ran, each submission from its o
   ]);
 });
 
-it('without a call the newest table of tracks tells the origin, else the built-in one, else nothing', () => {
+it('without a call the origin is that of the newest track table, else of the built-in one, else null', () => {
   expect(columns(of(4, 5, 6), 'origin', 'submitter')).toEqual([
     ['New', null],
     ['SmallSpender', null],
@@ -178,7 +178,7 @@ it('without a call the newest table of tracks tells the origin, else the built-i
   ]);
 });
 
-it('the first end counts; without one it is ongoing', () => {
+it('the first outcome counts; without one it is ongoing', () => {
   const names = ['outcome', 'ayes_planck', 'approval', 'end_date'];
   expect(columns(of(4, 7, 8, 9, 10, 11), ...names)).toEqual([
     ['Ongoing', null, null, null],
@@ -190,14 +190,14 @@ it('the first end counts; without one it is ongoing', () => {
   ]);
 });
 
-it('a referendum seen late has a row, without its beginning', () => {
+it('a referendum without a known submission has a row', () => {
   expect(columns(of(12, 13), 'track', 'origin', 'submitted_block', 'start_date', 'outcome')).toEqual([
     [15, 'AuctionAdmin', null, null, 'Ongoing'],
     [null, null, null, null, 'Approved'],
   ]);
 });
 
-it('events of other fields or amounts are refused, and neither votes nor the fellowship make a referendum', () => {
+it('events with other fields or malformed amounts are refused, and votes and the fellowship create no referendum', () => {
   expect(refused).toEqual([wrong, wrong, wrong, untold].map(({ number }) => `polkadot ${number}`));
   expect(columns(of(4, 5), 'decision_deposit', 'outcome')).toEqual([
     [null, 'Ongoing'],

@@ -14,12 +14,12 @@ import { ingestLines, openTestEngine } from '../../../support/engine.ts';
 import { type Row, servedRows } from '../../../support/served.ts';
 
 const key = (digit: string) => `0x${digit.repeat(64)}`;
-/** Accounts whose keys are one digit all over, as Polkadot prints them. */
+/** Accounts whose keys repeat one digit, with the prefix of Polkadot. */
 export const [ALICE, BOB, CHARLIE, DAVE, EVE, FRED] = [...'abcdef'].map((digit) =>
   encodeAddress(key(digit), 0),
 ) as [string, string, string, string, string, string];
 
-/** Where and when a block was written. */
+/** Height and time of a block. */
 export interface Written {
   readonly number: number;
   readonly time: string;
@@ -126,14 +126,17 @@ export const confirmed = (index: number): ShapedEvent => [
   tally('1', '0', '1'),
 ];
 
-export interface Told {
+export interface ComputedRows {
   readonly rows: readonly (readonly Row[])[];
-  /** Facts that were refused, as `chain height`. */
+  /** Refused facts, as `chain height`. */
   readonly refused: readonly string[];
 }
 
-/** What metrics say after all of this was taken in. */
-export async function told(lines: readonly InputLine[], metrics: readonly Metric[]): Promise<Told> {
+/** The rows of metrics after all lines are loaded and computed. */
+export async function computeRows(
+  lines: readonly InputLine[],
+  metrics: readonly Metric[],
+): Promise<ComputedRows> {
   const opened = await openTestEngine();
   try {
     await ingestLines(opened.engine, lines);

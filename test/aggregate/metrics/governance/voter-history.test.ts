@@ -1,217 +1,26 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { govVoterHistory } from '../../../../aggregate/metrics/governance/gov-voter-history.ts';
-import { encodeAddress } from '../../../../ingest/chains/address.ts';
-import { shapeCall } from '../../../reference/shaped.ts';
 import type { Row } from '../../../support/served.ts';
+import { ALICE, BOB, CHARLIE, columns, computeRows, DAVE, EVE } from './story.ts';
 import {
-  ALICE,
-  BOB,
-  batch,
-  CHARLIE,
-  columns,
-  confirmed,
-  DAVE,
-  delegate,
-  EVE,
-  FRED,
-  nestedVote,
-  removeVote,
-  snapshotLine,
-  standard,
-  submitted,
-  told,
-  undelegate,
-  vote,
-  Writer,
-} from './story.ts';
-
-const DAY = '2024-03-01';
-const relay = new Writer('polkadot');
-const hub = new Writer('asset-hub-polkadot');
-const moonbeam = new Writer('moonbeam');
-let minute = 0;
-/** The next minute of the day, over all chains. */
-const next = () =>
-  `${DAY}T${String(Math.floor(++minute / 60)).padStart(2, '0')}:${String(minute % 60).padStart(2, '0')}:00.000Z`;
-const open = (index: number, track: number) => relay.opening(next(), submitted(index, track));
-
-// A vote without an event, and another one in its place.
-open(1, 1);
-relay.extrinsics(next(), vote(ALICE, 1, standard(true, 2, '100')));
-const changed = relay.extrinsics(next(), vote(ALICE, 1, standard(false, 0, '109')));
-// Events without a referendum are told apart by their calls; an item of a batch that was refused has none.
-open(2, 1);
-open(3, 1);
-relay.extrinsics(
-  next(),
-  batch(
-    BOB,
-    [nestedVote(2, standard(true, 1, '20')), nestedVote(3, standard(false, 1, '30'))],
-    [
-      ['convictionVoting.Voted', BOB, standard(true, 1, '20')],
-      ['convictionVoting.Voted', BOB, standard(false, 1, '30')],
-    ],
-  ),
-  // Of two calls one is told by an event: the other one did not vote.
-  batch(
-    CHARLIE,
-    [nestedVote(2, standard(true, 1, '21')), nestedVote(3, standard(true, 1, '31'))],
-    [['convictionVoting.Voted', CHARLIE, standard(true, 1, '21')]],
-  ),
-);
-// Outside of extrinsics only an event with its referendum says enough.
-open(4, 1);
-relay.opening(
-  next(),
-  ['convictionVoting.Voted', ALICE, standard(true, 6, '40'), '4'],
-  ['convictionVoting.Voted', BOB, standard(true, 6, '41')],
-);
-// An event of the newest form decides itself, whatever its call says.
-relay.extrinsics(
-  next(),
-  vote(DAVE, 5, standard(true, 1, '1'), [['convictionVoting.Voted', DAVE, standard(true, 1, '2'), '4']]),
-);
-// Taken back before the end, after it, and votes that come too late.
-open(5, 1);
-relay.extrinsics(
-  next(),
-  vote(ALICE, 5, standard(true, 1, '50')),
-  vote(BOB, 5, standard(true, 1, '51')),
-  vote(CHARLIE, 5, standard(true, 1, '52')),
-  vote(DAVE, 5, standard(true, 1, '53')),
-);
-const removed = relay.extrinsics(next(), removeVote(ALICE, 5), removeVote(DAVE, 5));
-relay.extrinsics(next(), vote(DAVE, 5, standard(true, 1, '54')));
-relay.extrinsics(next(), {
-  ...batch(BOB, [shapeCall('convictionVoting.removeVote', { class: '1', index: '5' })], [confirmed(5)]),
-});
-relay.extrinsics(next(), removeVote(CHARLIE, 5), vote(EVE, 5, standard(true, 1, '55')));
-// Sides of split votes; what is nothing has no row.
-open(6, 1);
-relay.extrinsics(
-  next(),
-  vote(ALICE, 6, { split: { aye: '15', nay: '29' } }),
-  vote(BOB, 6, { splitAbstain: { aye: '0', nay: '19', abstain: '0x20' } }),
-  vote(CHARLIE, 6, { Standard: { vote: { aye: true, conviction: 'Locked1x' }, balance: 60 } }),
-);
-// Delegations on the track of the referendum, as they are when it ends.
-open(7, 7);
-relay.extrinsics(
-  next(),
-  delegate(BOB, 7, ALICE, 'Locked3x', '70'),
-  delegate(CHARLIE, 7, ALICE, { none: null }, '19'),
-  delegate(DAVE, 7, ALICE, 'Locked1x', '71'),
-  delegate(EVE, 8, ALICE, 'Locked1x', '72'),
-);
-const target = relay.extrinsics(next(), undelegate(DAVE, 7), vote(ALICE, 7, standard(false, 0, '5')));
-const again = relay.extrinsics(next(), delegate(CHARLIE, 7, ALICE, 'None', '29'));
-relay.extrinsics(next(), {
-  ...batch(
-    FRED,
-    [
-      shapeCall('convictionVoting.delegate', {
-        class: '7',
-        to: { id: ALICE },
-        conviction: 'None',
-        balance: '1000',
-      }),
-    ],
-    [confirmed(7)],
-  ),
-});
-relay.extrinsics(next(), undelegate(BOB, 7));
-// A split vote and one that was taken back carry nobody.
-open(8, 8);
-open(9, 8);
-relay.extrinsics(
-  next(),
-  vote(ALICE, 8, { split: { aye: '10', nay: '0' } }),
-  vote(ALICE, 9, standard(true, 1, '90')),
-);
-relay.extrinsics(next(), removeVote(ALICE, 9));
-// Who acts for another votes for them, and others may clear a vote away.
-open(10, 1);
-relay.extrinsics(next(), {
-  call: 'proxy.proxy',
-  args: { real: { id: CHARLIE }, call: nestedVote(10, standard(true, 1, '100')) },
-  signer: DAVE,
-  events: [
-    ['convictionVoting.Voted', CHARLIE, standard(true, 1, '100')],
-    ['proxy.ProxyExecuted', { ok: [] }],
-  ],
-});
-relay.extrinsics(next(), vote(ALICE, 10, standard(true, 1, '101')), vote(BOB, 10, standard(true, 1, '102')));
-relay.extrinsics(next(), {
-  call: 'convictionVoting.removeOtherVote',
-  args: { target: { id: ALICE }, class: '1', index: '10' },
-  signer: EVE,
-});
-// What cannot be read is no vote: an amount, a conviction, a form that no runtime has.
-open(11, 1);
-const misread = relay.extrinsics(
-  next(),
-  vote(ALICE, 11, standard(true, 1, '-1')),
-  vote(BOB, 11, { standard: { vote: '0x87', balance: '1' } }),
-  vote(CHARLIE, 11, standard(true, 1, '1.5')),
-  { ...vote(EVE, 11, standard(true, 1, '110')), success: false },
-);
-const unreadable = relay.extrinsics(
-  next(),
-  vote(DAVE, 11, standard(true, 1, '111'), [
-    ['convictionVoting.Voted', DAVE, standard(true, 1, '111'), '11', '0'],
-  ]),
-);
-// Known by its votes only.
-relay.extrinsics(next(), vote(ALICE, 12, standard(true, 1, '120')));
-// A track from the start of the decision.
-relay.opening(next(), [
-  'referenda.DecisionStarted',
-  '13',
-  '13',
-  { inline: '0x' },
-  { ayes: '0', nays: '0', support: '0' },
-]);
-relay.extrinsics(next(), vote(ALICE, 13, standard(true, 1, '130')));
-// Governance moved to another chain.
-open(14, 14);
-relay.extrinsics(next(), vote(ALICE, 14, standard(true, 1, '140')), vote(BOB, 14, standard(true, 1, '141')));
-const moved = hub.extrinsics(next(), vote(ALICE, 14, standard(false, 1, '142')));
-const movedDelegation = hub.extrinsics(next(), delegate(CHARLIE, 14, BOB, 'Locked6x', '143'));
-hub.opening(next(), confirmed(14));
-// One index is one referendum on all chains of a relay, whatever their tokens.
-const WHALE = `0x${'12'.repeat(20)}`;
-moonbeam.extrinsics(next(), vote(WHALE, 16, standard(true, 1, '1000000000000000000')));
-relay.extrinsics(next(), vote(ALICE, 16, standard(true, 1, '160')));
-// A snapshot says all delegations there are.
-open(15, 15);
-relay.extrinsics(
-  next(),
-  delegate(BOB, 15, ALICE, 'Locked2x', '150'),
-  delegate(CHARLIE, 15, ALICE, 'Locked2x', '151'),
-);
-relay.extrinsics(next(), vote(ALICE, 15, standard(true, 1, '152')));
-const stated = next();
-const entry = (delegator: string, balance: string, conviction = 2) => ({
-  delegator,
-  target: ALICE,
-  track: 15,
-  conviction,
-  balance,
-});
-const snapshot = snapshotLine('delegations', stated, {
-  delegations: [
-    entry(BOB, '150'),
-    entry(DAVE, '153', 0),
-    entry(encodeAddress(`0x${'e'.repeat(64)}`, 42), '154', 6),
-  ],
-});
-relay.extrinsics(stated, delegate(FRED, 15, ALICE, 'Locked1x', '999'));
-const after = relay.extrinsics(next(), delegate(EVE, 15, ALICE, 'Locked5x', '155'));
+  after,
+  again,
+  changed,
+  lines,
+  misread,
+  moved,
+  movedDelegation,
+  removed,
+  snapshotTime,
+  target,
+  unreadable,
+  WHALE,
+} from './voter-history.blocks.ts';
 
 let rows: readonly Row[];
 let refused: readonly string[];
 beforeAll(async () => {
-  const all = await told([snapshot, ...moonbeam.lines, ...hub.lines, ...relay.lines], [govVoterHistory]);
+  const all = await computeRows(lines, [govVoterHistory]);
   rows = all.rows[0] as readonly Row[];
   refused = all.refused;
 });
@@ -229,7 +38,7 @@ const sides = (referendum: number) =>
   );
 
 describe('votes', () => {
-  it('a new vote replaces the former one, and a vote without a lock counts a tenth, rounded down', () => {
+  it('a new vote replaces the last one, and a vote without a lock counts a tenth, rounded down', () => {
     expect(on(1)).toEqual([
       {
         relay_chain: 'polkadot',
@@ -258,7 +67,7 @@ describe('votes', () => {
     ]);
   });
 
-  it('an event without a referendum takes it from the call of the same account and rank', () => {
+  it('an event without a referendum has that of the k-th call of the account', () => {
     expect(sides(2)).toEqual([
       [BOB, 'Standard', 'aye', 1, '20', '20', true],
       [CHARLIE, 'Standard', 'aye', 1, '21', '21', true],
@@ -266,14 +75,14 @@ describe('votes', () => {
     expect(sides(3)).toEqual([[BOB, 'Standard', 'nay', 1, '30', '30', true]]);
   });
 
-  it('an event with a referendum stands on its own, one without is dropped outside of an extrinsic', () => {
+  it('an event with a referendum needs no call, one without is dropped outside of an extrinsic', () => {
     expect(columns(on(4), 'voter', 'capital_planck', 'extrinsic_id')).toEqual([
       [ALICE, '40', null],
       [DAVE, '2', expect.stringMatching(/-1$/)],
     ]);
   });
 
-  it('a vote taken back before the end keeps its rows, and what comes after the end changes nothing', () => {
+  it('a vote that was removed before the end keeps its rows, and later votes and removals change nothing', () => {
     expect(columns(on(5), 'voter', 'capital_planck', 'is_final')).toEqual([
       [ALICE, '50', false],
       [BOB, '51', true],
@@ -295,7 +104,7 @@ describe('votes', () => {
     ]);
   });
 
-  it('a proxy votes for the account behind it, and who clears a vote away takes back that of another', () => {
+  it('a proxy votes for the account behind it, and removeOtherVote removes the vote of the target', () => {
     expect(columns(on(10), 'voter', 'capital_planck', 'is_final')).toEqual([
       [ALICE, '101', false],
       [BOB, '102', true],
@@ -303,7 +112,7 @@ describe('votes', () => {
     ]);
   });
 
-  it('what cannot be read is no vote, nor is what failed', () => {
+  it('malformed and failed votes do not count', () => {
     expect(on(11)).toEqual([]);
     const places = [misread, misread, misread, unreadable].map(({ number }) => `polkadot ${number}`);
     expect(refused).toEqual(places);
@@ -332,7 +141,7 @@ describe('delegations', () => {
     'block_number',
   ];
 
-  it('add to a standing vote on their track as they are at the end, each rounded alone', () => {
+  it('add to a standard vote on their track as they are at the end, each rounded separately', () => {
     expect(columns(on(7), ...NAMES)).toEqual([
       [ALICE, 'Standard', 'nay', '5', '0', '99', '212', null, true, target.time, target.number],
       [BOB, 'Delegated', 'nay', '70', '210', '0', '0', ALICE, true, target.time, target.number],
@@ -340,7 +149,7 @@ describe('delegations', () => {
     ]);
   });
 
-  it('add nothing to a split vote or to one that was taken back', () => {
+  it('add nothing to a split or removed vote', () => {
     expect(columns([...on(8), ...on(9)], 'voter', 'vote_type', 'delegated_votes_planck', 'is_final')).toEqual(
       [
         [ALICE, 'Split', '0', true],
@@ -349,11 +158,11 @@ describe('delegations', () => {
     );
   });
 
-  it('a snapshot replaces them all: what it repeats keeps its origin, what it adds begins with it', () => {
+  it('a snapshot replaces them all: repeated ones keep their start, new ones start with it', () => {
     expect(columns(on(15), 'voter', 'conviction', 'capital_planck', 'voted_at', 'block_number')).toEqual([
       [ALICE, 1, '152', expect.any(String), expect.any(Number)],
       [BOB, 2, '150', expect.any(String), expect.any(Number)],
-      [DAVE, 0.1, '153', stated, null],
+      [DAVE, 0.1, '153', snapshotTime, null],
       [EVE, 5, '155', after.time, after.number],
     ]);
     const [alice, bob, dave] = on(15) as [Row, Row, Row];
@@ -363,7 +172,7 @@ describe('delegations', () => {
 });
 
 describe('chains', () => {
-  it('a referendum goes on over the chains of its governance, and a vote is under the chain of its last cast', () => {
+  it('a referendum continues on the chain that governance moves to, and a vote is under the chain where it was last cast', () => {
     expect(
       columns(on(14), 'chain', 'voter', 'vote_type', 'vote_direction', 'capital_planck', 'block_number'),
     ).toEqual([

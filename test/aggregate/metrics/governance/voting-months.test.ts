@@ -7,6 +7,7 @@ import {
   BOB,
   CHARLIE,
   columns,
+  computeRows,
   confirmed,
   DAVE,
   delegate,
@@ -16,7 +17,6 @@ import {
   snapshotLine,
   standard,
   submitted,
-  told,
   undelegate,
   vote,
   Writer,
@@ -27,7 +27,7 @@ const hub = new Writer('asset-hub-polkadot');
 const aye = (balance: string, conviction = 1) => standard(true, conviction, balance);
 const nay = (balance: string, conviction = 1) => standard(false, conviction, balance);
 
-// January: votes that change, are taken back, and are split.
+// January: changed, removed and split votes.
 relay.opening('2024-01-01T00:00:00.000Z', submitted(1, 1), submitted(2, 1), submitted(3, 2), submitted(4, 1));
 relay.extrinsics(
   '2024-01-02T00:00:00.000Z',
@@ -46,7 +46,7 @@ relay.extrinsics(
   vote(BOB, 1, { splitAbstain: { aye: '0', nay: '25', abstain: '39' } }),
 );
 relay.extrinsics('2024-01-31T23:59:59.999Z', vote(DAVE, 2, nay('40', 6)));
-// February: Bob takes his vote back, too late for January. Nobody votes on the relay chain.
+// February: Bob removes his vote, too late for January. There are no votes on the relay chain.
 relay.extrinsics('2024-02-01T00:00:00.000Z', removeVote(BOB, 1), vote(EVE, 99, aye('1')));
 // Delegations: Fred begins under Dave's vote on 2, Bob under Alice's on 1 and before hers on 2, and Bob leaves again.
 hub.extrinsics(
@@ -61,7 +61,7 @@ hub.extrinsics(
   vote(ALICE, 4, { split: { aye: '1', nay: '1' } }),
 );
 hub.extrinsics('2024-02-04T00:00:00.000Z', undelegate(BOB, 1));
-// March: the delegation is judged when its referendum ends, though it goes away in the same month.
+// March: the delegation counts at the end of its referendum, though it is removed in the same month.
 relay.extrinsics('2024-03-01T00:00:00.000Z', vote(DAVE, 2, aye('41')), vote(CHARLIE, 1, nay('90')));
 relay.opening('2024-03-02T00:00:00.000Z', confirmed(2), confirmed(1));
 relay.extrinsics(
@@ -70,7 +70,7 @@ relay.extrinsics(
   removeVote(CHARLIE, 1),
   vote(BOB, 1, aye('100')),
 );
-// April: a snapshot begins a delegation, and repeats one that has an effect already.
+// April: a snapshot adds a delegation, and repeats one that has already taken effect.
 relay.opening('2024-04-01T00:00:00.000Z', submitted(5, 5));
 relay.extrinsics('2024-04-02T00:00:00.000Z', delegate(BOB, 5, ALICE, 'Locked1x', '110'));
 relay.extrinsics('2024-04-03T00:00:00.000Z', vote(ALICE, 5, nay('120')));
@@ -91,7 +91,7 @@ relay.opening('2024-06-01T00:00:00.000Z', ['referenda.ConfirmStarted', '5']);
 let participation: readonly Row[];
 let tokens: readonly Row[];
 beforeAll(async () => {
-  const all = await told(
+  const all = await computeRows(
     [...snapshots, ...hub.lines, ...relay.lines],
     [monthlyGovParticipation, monthlyGovTokens],
   );
@@ -119,14 +119,14 @@ const behind = (month: string) =>
   );
 
 describe('direct votes', () => {
-  it('everyone who cast or changed a vote took part, also who took it back', () => {
+  it('an account that cast, changed or removed a vote participated', () => {
     expect(taking('2024-01-31')).toEqual([
       [RELAY, 'delegated', 0, 0],
       [RELAY, 'direct', 4, 2],
     ]);
   });
 
-  it('the last vote of the month counts on each of its sides, unless it was taken back in it', () => {
+  it('the last vote of the month counts on each of its sides, unless it was removed in the month', () => {
     expect(behind('2024-01-31')).toEqual([
       [RELAY, 'direct', 'abstain', '39', '3', 1],
       [RELAY, 'direct', 'aye', '11', '22', 1],
@@ -134,7 +134,7 @@ describe('direct votes', () => {
     ]);
   });
 
-  it('what is taken back after the end, or cast after it, changes nothing', () => {
+  it('removals and votes after the end of the referendum change nothing', () => {
     expect(behind('2024-03-31').filter(([, type]) => type === 'direct')).toEqual([
       [RELAY, 'direct', 'aye', '41', '41', 1],
       [RELAY, 'direct', 'nay', '90', '90', 1],
@@ -143,7 +143,7 @@ describe('direct votes', () => {
 });
 
 describe('delegations', () => {
-  it('take effect when they begin under a standing vote, or when their target casts one', () => {
+  it('take effect when their target has a standard vote, or casts one', () => {
     expect(taking('2024-02-29')).toEqual([
       [HUB, 'delegated', 2, 2],
       [HUB, 'direct', 1, 2],
@@ -179,7 +179,7 @@ describe('delegations', () => {
   });
 });
 
-it('amounts are in native tokens too', () => {
+it('amounts are also in native tokens', () => {
   expect(tokens[0]).toEqual({
     relay_chain: 'polkadot',
     chain: RELAY,

@@ -5,7 +5,7 @@ import { type ShapedEvent, type ShapedExtrinsic, shapeCall } from '../../../refe
 import { payload } from '../contracts/chain.ts';
 import { ALICE, BOB, Writer } from '../governance/story.ts';
 
-// Calls of contracts as runtimes of the Ethereum kind have them, beside calls that are none.
+// Contract calls of the revive pallet, beside calls of the pallet that call no contract.
 
 const contract = (n: number) => `0x${n.toString(16).padStart(2, '0').repeat(20)}`;
 const [C1, C2, C3] = [1, 2, 3].map(contract) as [string, string, string];
@@ -21,7 +21,7 @@ const reverted: ShapedEvent = ['revive.EthExtrinsicRevert', { module: { index: '
 const succeeded: ShapedEvent = ['system.ExtrinsicSuccess', { weight: { refTime: '1', proofSize: '2' } }];
 const weight = (refTime: unknown) => ({ refTime, proofSize: '9' });
 
-/** What a runtime makes of an Ethereum transaction, with all that it tells of gas. */
+/** The extrinsic of an Ethereum transaction, with all gas fields. */
 const ethCall = (dest: string, more: object = {}) => ({
   dest,
   value: '1500000000000000000',
@@ -106,7 +106,7 @@ hub.extrinsics(
   of('setCode', { dest: C1, code_hash: `0x${'bb'.repeat(32)}` }, [emitted(C1)]),
   of('call', { dest: C2, value: '3', data: '0x' }, [], { success: 'unknown' }),
   of('instantiateWithCode', { value: '3', data: '0x' }, [], { success: false }),
-  // A kind of transaction that came later than this.
+  // A later type of Ethereum transaction.
   { call: 'revive.ethTransact', args: { payload: '0x03c0' }, events: [emitted(C1), succeeded] },
   {
     call: 'revive.ethTransact',
@@ -116,7 +116,7 @@ hub.extrinsics(
 );
 hub.opening('2025-05-03T00:00:00.000Z', created(C1, contract(5)), emitted(C1));
 
-/** Another family: values in tokens of other decimals, accounts of another prefix. */
+/** Another relay chain, with other decimals and another address prefix. */
 const kusama = new Writer('statemine', 7);
 kusama.extrinsics(
   '2025-05-01T12:00:00.000Z',

@@ -3,7 +3,7 @@ import type { ShapedEvent } from '../../../reference/shaped.ts';
 import { ALICE, BOB, snapshotLine, Writer } from '../governance/story.ts';
 import { priceOf } from '../shapes/shape.ts';
 
-// Coretime at its edges: sales of nothing, regions that nobody heard of, fields that are none.
+// Edge cases of coretime: sales without cores, unknown regions, malformed fields.
 
 const WHOLE = '0xffffffffffffffffffff';
 const HALF = '0xffffffffff0000000000';
@@ -57,7 +57,7 @@ chain.opening(
   renewed(777, [{ mask: WHOLE, assignment: 'Idle' }]),
   renewed(110, task('1'), '5', 'more'),
 );
-/** One region cut again and again; and several that no purchase made. */
+/** A region that is partitioned repeatedly, and regions without a purchase. */
 chain.opening(
   '2025-06-02T00:00:00.000Z',
   ['broker.Assigned', region('110', '5'), '10', '2000'],
@@ -81,14 +81,14 @@ chain.opening(
   ['broker.Pooled', 'region', '10'],
   ['broker.RegionDropped', region('110', '6', 5), '10'],
 );
-/** The same id again: what was is replaced. */
+/** A second purchase with the same id replaces the region. */
 chain.opening('2025-06-03T00:00:00.000Z', bought(region('110', '6'), '9'), [
   'broker.RegionDropped',
   region('114', '5', OTHER),
   '6',
 ]);
 
-/** A sale that is opened at the very end of a day, and relay blocks at which regions are over. */
+/** A sale that is initialized at the very end of a day, and relay blocks at which regions expire. */
 const relay = new Writer('polkadot', 8799);
 const included = (para: unknown): ShapedEvent => [
   'paraInclusion.CandidateIncluded',

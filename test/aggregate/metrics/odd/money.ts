@@ -4,7 +4,7 @@ import { snapshot as stated } from '../coretime/served.ts';
 import { ALICE, BOB, CHARLIE, snapshotLine, Writer } from '../governance/story.ts';
 import { feePaid, priceOf, remark } from '../shapes/shape.ts';
 
-// Money and state at their edges: the last millisecond of days and months, nothing to divide by, no price or one of 0.
+// Edge cases of amounts: the last millisecond of days and months, a divisor of 0, no price or a price of 0.
 
 const paying = (fee: unknown, more: Partial<ShapedExtrinsic> = {}) =>
   remark(ALICE, { events: [feePaid(ALICE, fee)], ...more });
@@ -63,14 +63,14 @@ const coins = (issuance: string, sovereign_held: string) => ({
 });
 
 const states: readonly InputLine[] = [
-  // Issued nothing; stated in one month only; stated of different chains.
+  // An issuance of 0; a snapshot in one month only; snapshots of different chains.
   snapshotLine('issuance', '2024-01-31T23:59:59.999Z', issued('0')),
   snapshotLine('staking_state', '2024-01-31T23:59:59.999Z', staking('5')),
   snapshotLine('issuance', '2024-02-01T00:00:00.000Z', issued('7')),
   snapshotLine('staking_state', '2024-03-01T00:00:00.000Z', staking('0')),
   snapshotLine('issuance', '2024-03-31T00:00:00.000Z', issued('3'), 'asset-hub-polkadot'),
   snapshotLine('staking_state', '2024-03-31T00:00:00.000Z', staking('1'), 'asset-hub-polkadot'),
-  // Malformed ones are refused whole, also as the last of their day.
+  // Malformed snapshots are refused, also as the last of their day.
   snapshotLine(
     'staking_state',
     '2024-03-31T00:00:01.000Z',
@@ -78,7 +78,7 @@ const states: readonly InputLine[] = [
     'asset-hub-polkadot',
   ),
   snapshotLine('issuance', '2024-03-31T00:00:01.000Z', { total: '9' }, 'asset-hub-polkadot'),
-  // The treasury: nothing at all, nothing of worth, a price of 0 and none, the chain's own token without a price.
+  // The treasury: no assets, assets without value, a price of 0 and none, the chain's own token without a price.
   snapshotLine('treasury_balance', '2024-01-31T00:00:00.000Z', balances()),
   snapshotLine(
     'treasury_balance',

@@ -21,7 +21,7 @@ import {
   Writer,
 } from '../governance/story.ts';
 
-// Governance at its edges: votes that are none, calls in calls in calls, the turn of a month, the move to another chain.
+// Edge cases of governance: malformed votes, deeply nested calls, the end of a month, the move to another chain.
 
 const OK = { ok: null };
 const ERR = { err: { badOrigin: null } };
@@ -33,7 +33,7 @@ const voted = (who: string, of: object, ...index: unknown[]): ShapedEvent => [
 ];
 const side = (vote: unknown, balance: unknown = '5') => ({ standard: { vote, balance } });
 
-/** What is no vote: bytes of no conviction, sides and amounts of no kind, kinds that no runtime has. */
+/** Malformed votes: bytes without a conviction, unknown sides, amounts and variants. */
 const NO_VOTES: readonly object[] = [
   side('0x87'),
   side('0x07'),
@@ -54,7 +54,7 @@ const NO_VOTES: readonly object[] = [
   { other: { vote: '0x80', balance: '5' } },
   {},
 ];
-/** Spellings of votes that are good. */
+/** Well-formed votes in all encodings. */
 const VOTES: readonly object[] = [
   side('0x80', 0),
   side(131, '0x05'),
@@ -76,7 +76,7 @@ relay.extrinsics('2025-01-30T10:00:00.000Z', {
     ),
   },
   signer: { id: ALICE },
-  // The first of two is told of in a way that nobody knows; the second call is still the second's.
+  // The first of two events has an unknown shape; the second call still belongs to the second event.
   events: [['referenda.Submitted', '90', '30'], submitted(1, 30), ['utility.BatchCompleted']],
 });
 relay.opening('2025-01-30T10:00:06.000Z', submitted(2, 0), submitted(3, 33), [
@@ -92,7 +92,7 @@ for (const [i, of] of [...NO_VOTES, ...VOTES].entries()) {
   relay.opening(`${minute}:12.000Z`, voted(DAVE, of, '3'));
 }
 
-/** Events of lengths that no runtime has, beside calls that ran. */
+/** Events with an unknown number of fields, beside executed calls. */
 const good = standard(true, 1, '1000');
 relay.extrinsics(
   '2025-01-30T12:00:00.000Z',
@@ -121,7 +121,7 @@ relay.extrinsics(
   delegate(EVE, 0, FRED, 'none', 101),
 );
 
-/** Everything that carries calls, in each other; only what ran votes, and for whom it ran. */
+/** All wrappers, nested; only executed calls vote, for the account on whose behalf they ran. */
 const inner = (index: number, conviction = 1) => nestedVote(index, standard(false, conviction, '31'));
 const nested: readonly ShapedExtrinsic[] = [
   {
@@ -175,7 +175,7 @@ const nested: readonly ShapedExtrinsic[] = [
 ]; // biome-ignore format: one extrinsic, one block of lines
 relay.extrinsics('2025-01-30T13:00:00.000Z', ...nested);
 
-/** The last moment of a month and the first of the next, in each kind of step. */
+/** The last millisecond of a month and the first of the next, for each kind of step. */
 relay.extrinsics(
   '2025-01-31T23:59:59.999Z',
   vote(ALICE, 1, standard(true, 3, '1001')),
@@ -191,7 +191,7 @@ relay.extrinsics(
   undelegate(CHARLIE, 33),
   vote(ALICE, 1, standard(true, 3, '1002')),
 );
-/** A state of the same moment as a block comes after it; what it repeats goes on. */
+/** A snapshot of the time of a block follows the block; the delegations that it repeats keep their start. */
 const stated = (...terms: object[]) => ({ delegations: terms });
 const terms = (delegator: string, target: string, track: number, conviction: number, balance: string) => ({
   delegator,
@@ -206,7 +206,7 @@ const STATE: InputLine = snapshotLine(
   stated(terms(DAVE, FRED, 30, 2, '75'), terms(CHARLIE, ALICE, 30, 0, '19'), terms(BOB, ALICE, 33, 6, '1')),
 );
 
-/** Governance moves: what is confirmed on one chain is approved on the other. */
+/** Governance moves: a referendum is confirmed on one chain and approved on the other. */
 relay.opening('2025-02-02T00:00:00.000Z', confirmed(1), ['referenda.Confirmed', '7', tally('0', '0', '0')]);
 relay.extrinsics('2025-02-02T00:00:06.000Z', vote(DAVE, 1, good), removeVote(ALICE, 1));
 const hub = new Writer('statemint');
@@ -232,7 +232,7 @@ hub.opening(
   ],
 );
 
-/** Kusama has tokens of other decimals and addresses of another prefix. */
+/** Kusama has other decimals and another address prefix. */
 const kusama = new Writer('kusama');
 kusama.opening('2025-01-31T00:00:00.000Z', submitted(1, 1));
 kusama.extrinsics(

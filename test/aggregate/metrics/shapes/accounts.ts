@@ -11,7 +11,7 @@ import {
   remark,
 } from './shape.ts';
 
-/** Accounts that are killed and made again, in a block, in a day, over months and on other chains of the relay. */
+/** Accounts that are killed and created again, in a block, in a day, over months and on other chains of the relay. */
 export const lives: InputLine[] = [
   ...blocksOf('polkadot', [
     { number: 1, time: '2025-11-30T23:59:59.999Z', opening: [['system.NewAccount', ALICE]] },
@@ -29,11 +29,11 @@ export const lives: InputLine[] = [
     { number: 5, time: '2026-02-01T00:00:06.000Z', opening: [['system.NewAccount', BOB_GENERIC]] },
     { number: 6, time: '2026-03-15T00:00:00.000Z', opening: [['system.KilledAccount', BOB]] },
     { number: 7, time: '2026-05-15T00:00:00.000Z', opening: [['system.NewAccount', ALICE]] },
-    // Killed without ever having been seen alive.
+    // Killed without a known creation.
     { number: 8, time: '2026-05-16T00:00:00.000Z', opening: [['system.KilledAccount', CHARLIE_GENERIC]] },
   ]),
   ...blocksOf('statemint', [
-    // Silent from here on: its account still exists in later months.
+    // Without later activity: the account still exists in later months.
     { number: 1, time: '2025-12-15T00:00:00.000Z', opening: [['system.NewAccount', ALICE]] },
   ]),
   ...blocksOf('moonbeam', [
@@ -41,7 +41,7 @@ export const lives: InputLine[] = [
       number: 1,
       time: '2026-01-15T00:00:00.000Z',
       opening: [['system.NewAccount', EVE_H160]],
-      // Such accounts have no spelling on a chain of Ethereum accounts.
+      // Such accounts have no address on a chain of Ethereum accounts.
       extrinsics: [remark(ALICE)],
     },
     { number: 2, time: '2026-01-17T00:00:00.000Z', extrinsics: [remark(EVE_H160)] },
@@ -52,7 +52,7 @@ export const lives: InputLine[] = [
   ]),
 ];
 
-/** One account on several chains counts once for the relay; chains of other relays and of none stay apart. */
+/** One account on several chains counts once for their relay chain, and separately for other relay chains and solo chains. */
 export const unions: InputLine[] = [
   'polkadot',
   'statemint',

@@ -17,7 +17,7 @@ const transact = (...events: ShapedEvent[]): ShapedExtrinsic => ({
   events,
 });
 
-/** Transactions of a frontier chain: what the EVM says decides, and the sender is in its event. */
+/** Transactions of a Frontier chain: the result and the sender are those of the EVM event. */
 export const frontier: InputLine[] = blocksOf('moonbeam', [
   {
     number: 1,

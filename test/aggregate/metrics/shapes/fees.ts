@@ -5,7 +5,7 @@ import { ALICE, BOB, blocksOf, EVE_H160, feePaid, MALLORY_H160, priceOf, remark 
 const AUTHOR = BOB;
 const estimate = (fields: object) => ({ info: { partialFee: '100', kind: 'preDispatch', ...fields } });
 
-/** A fee by each of its sources, in their order of trust. */
+/** A fee from each of its sources, in their order of precedence. */
 export const sources: InputLine[] = blocksOf('polkadot', [
   {
     number: 1,
@@ -31,7 +31,7 @@ export const sources: InputLine[] = blocksOf('polkadot', [
     ],
   },
   {
-    // Without a known author only the treasury's share tells of the fee.
+    // Without a known author only the treasury's share of the fee is known.
     number: 2,
     time: '2026-02-02T10:00:00Z',
     extrinsics: [
@@ -56,7 +56,7 @@ const SPELLED_AMOUNTS = [
   '"0x000000000000000000000000000000000000000000000000000000000000000a"',
   '"340282366920938463463374607431768211455"',
   '"0xffffffffffffffffffffffffffffffff"',
-  // From here on none is an amount.
+  // The values below are not amounts.
   '"340282366920938463463374607431768211456"',
   '"0x1ffffffffffffffffffffffffffffffff"',
   '1e3',
@@ -67,7 +67,7 @@ const SPELLED_AMOUNTS = [
   'true',
 ];
 
-/** Amounts as strings, numbers and hex, up to the largest balance, in each place that carries one. */
+/** Amounts as strings, numbers and hex, up to the largest balance, in each field that has one. */
 export const amounts: InputLine[] = SPELLED_AMOUNTS.flatMap((text, index) => {
   const places: Omit<ShapedBlock, 'number'>[] = [
     { opening: [['balances.Transfer', EVE_H160, MALLORY_H160, '@']] },
@@ -78,10 +78,10 @@ export const amounts: InputLine[] = SPELLED_AMOUNTS.flatMap((text, index) => {
   ];
   const blocks = places.map((place, at) => {
     const number = places.length * index + at;
-    // Far enough apart that no sum holds two of the largest.
+    // On days far enough apart that no sum has two of the largest.
     return { ...place, number, time: new Date(Date.UTC(2000, 0, 1 + 31 * number)).toISOString() };
   });
-  // Numbers beyond a double are put in as they are written.
+  // Numbers that a double would round are inserted as text.
   return blocksOf('moonbeam', blocks).map((line) => ({ ...line, line: line.line.replaceAll('"@"', text) }));
 });
 
@@ -101,7 +101,7 @@ export const prices: InputLine[] = [
   priceOf('DOT', '2026-01-04T00:00:00Z', 0),
   priceOf('GLMR', '2026-01-02T05:00:00Z', '0.0034567890123456789', 'moonbeam'),
   priceOf('KSM', '2026-01-31T05:00:00Z', '23.45', 'kusama'),
-  // Its token is what counts, not the chain under which it was recorded; the later line replaces the earlier.
+  // A price belongs to its token, not to the chain that recorded it; the later line replaces the earlier one.
   priceOf('KSM', '2026-02-01T05:00:00Z', '99', 'statemint'),
   priceOf('KSM', '2026-02-01T05:00:00Z', '24.1', 'statemint'),
   priceOf('WND', '2026-02-01T05:00:00Z', '1', 'polkadot'),

@@ -2,12 +2,12 @@ import type { InputLine } from '../../../reference/input.ts';
 import { lives, unions } from './accounts.ts';
 import { frontier, revive } from './ethereum.ts';
 import { amounts, prices, sources } from './fees.ts';
-import { otherArchives, refusedFacts, refusedLines } from './spellings.ts';
 import { averages, emptyDays, gaps, lastDay, rollingWindows } from './time.ts';
+import { otherArchives, refusedFacts, refusedLines } from './unusual-input.ts';
 import { versions } from './versions.ts';
 import { everyWrapper, wrapperDomains } from './wrappers.ts';
 
-/** What recordings lack: small families of blocks, each about one thing. */
+/** Small sets of blocks for cases that the recordings lack. */
 export const families: Readonly<Record<string, readonly InputLine[]>> = {
   gaps,
   'empty days': emptyDays,

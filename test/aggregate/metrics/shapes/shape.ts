@@ -6,7 +6,7 @@ import {
   shapeBlock,
 } from '../../../reference/shaped.ts';
 
-/** The same accounts in the spellings of several networks; keys are what counts. */
+/** The same accounts in the encodings of several networks, with equal keys. */
 export const ALICE = '15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5';
 export const ALICE_GENERIC = '5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY';
 export const ALICE_KEY = '0xd43593c715fdd31c61141abd04a99fd6822c8558854ccde39a5684e7a56da27d';
@@ -21,7 +21,7 @@ export function blocksOf(chain: string, blocks: readonly ShapedBlock[]): InputLi
   return blocks.map((block) => ({ line: JSON.stringify(shapeBlock(block)), chain }));
 }
 
-/** A block in an envelope, which names its own chain. */
+/** A block in an envelope that names its chain. */
 export function envelopeOf(chain: string, block: ShapedBlock, fields: object = {}): InputLine {
   return { line: JSON.stringify({ schema: 'block/1', chain, ...fields, payload: shapeBlock(block) }) };
 }
@@ -36,11 +36,11 @@ export function priceOf(symbol: string, as_of: string, usd: number | string, cha
     block_number: 1,
     as_of,
   });
-  // The price is written out by hand: a double would not keep all its digits.
+  // The price is written as text: a double would lose digits.
   return { line: `${head.slice(0, -1)},"payload":{"symbol":${JSON.stringify(symbol)},"usd":${usd}}}` };
 }
 
-/** A signed remark: the plainest transaction there is. */
+/** A signed remark, the simplest transaction. */
 export function remark(signer: unknown, fields: Partial<ShapedExtrinsic> = {}): ShapedExtrinsic {
   return { call: 'system.remark', args: { remark: '0x' }, signer, ...fields };
 }

@@ -11,7 +11,7 @@ export const gaps: InputLine[] = blocksOf('polkadot', [
   { number: 14, time: '2026-03-02T00:00:00.002Z' },
   { number: 15, time: '2026-03-02T00:00:06.125Z' },
   { number: 16, time: '2026-03-02T00:02:06.124Z' },
-  // A hole, a fork and a parent without a time: none of these gaps can be judged.
+  // A missing block, a fork and a parent without a time: these gaps are not evaluated.
   { number: 18, time: '2026-03-02T00:10:00.000Z' },
   { number: 19, time: '2026-03-02T00:20:00.000Z', parentHash: shapeHash(77) },
   { number: 20 },
@@ -21,7 +21,7 @@ export const gaps: InputLine[] = blocksOf('polkadot', [
   { number: 1, time: '2026-02-20T00:00:06.000Z' },
 ]);
 
-/** Days without blocks: between parent and child, beside a hole, beside a fork, and over the end of a month. */
+/** Days without blocks: between parent and child, next to missing blocks, next to a fork, and over the end of a month. */
 export const emptyDays: InputLine[] = [
   ...blocksOf('polkadot', [
     { number: 1, time: '2026-01-28T12:00:00Z' },
@@ -54,7 +54,7 @@ export const rollingWindows: InputLine[] = blocksOf(
   ),
 );
 
-/** Times whose averages are no short decimals. */
+/** Times whose averages have many decimals. */
 export const averages: InputLine[] = blocksOf(
   'polkadot',
   [0, 5_999, 12_001, 18_003, 24_007, 30_011, 36_013, 42_001].map((offset, number) => ({
@@ -64,7 +64,7 @@ export const averages: InputLine[] = blocksOf(
   })),
 );
 
-/** The window of 24 hours leaves out its own beginning; a block without a time is in no window. */
+/** The window of 24 hours excludes its own beginning; a block without a time is in no window. */
 export const lastDay: InputLine[] = blocksOf('assethub', [
   { number: 1, time: '2026-06-01T12:00:00.000Z', extrinsics: [remark(ALICE)] },
   { number: 2, time: '2026-06-01T12:00:00.001Z', extrinsics: [remark(BOB, { success: false })] },

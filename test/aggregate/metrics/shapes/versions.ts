@@ -14,32 +14,32 @@ const block = (number: number, day: string, signer: string, fields: object = {})
   ...fields,
 });
 
-/** What replaces what: each height is sent in several versions that differ in their day, signer and number of events. */
+/** Which version replaces which: several versions of each height, with different days, signers and numbers of events. */
 export const versions: InputLine[] = [
   // The later of two.
   ...blocksOf('polkadot', [block(1, '01', ALICE), block(1, '02', BOB)]),
-  // A final one stays before a later provisional one, and replaces an earlier one.
+  // A finalized version replaces an earlier best version, and a later best version does not replace it.
   ...blocksOf('polkadot', [block(2, '03', ALICE), block(2, '04', BOB, { finalized: false })]),
   ...blocksOf('polkadot', [block(3, '05', BOB, { finalized: false }), block(3, '06', ALICE)]),
-  // Provisional ones among themselves: the later.
+  // Of best versions, the later.
   ...blocksOf('polkadot', [
     block(4, '07', BOB, { finalized: false }),
     block(4, '08', ALICE, { finalized: false }),
   ]),
-  // Versions decide over the order, beyond what a double tells apart, and the later line among equals.
+  // The version number decides, with more digits than a double has; of equal numbers, the later line.
   envelopeOf('polkadot', block(5, '09', ALICE), { version: version(2) }),
   envelopeOf('polkadot', block(5, '10', BOB), { version: version(1) }),
   envelopeOf('polkadot', block(6, '11', ALICE), { version: version(2) }),
   envelopeOf('polkadot', block(6, '12', BOB), { version: version(2) }),
-  // What comes without a version counts as newer than all that have one.
+  // A block without a version number is newer than all blocks with one.
   ...blocksOf('polkadot', [block(7, '13', ALICE)]),
   envelopeOf('polkadot', block(7, '14', BOB), { version: version(3) }),
-  // Whatever its version, a final one is not replaced by a provisional one.
+  // A best block does not replace a finalized block, whatever the version numbers.
   envelopeOf('polkadot', block(8, '15', ALICE), { version: '5' }),
   ...blocksOf('polkadot', [block(8, '16', BOB, { finalized: false })]),
   envelopeOf('polkadot', block(9, '15', ALICE, { finalized: false }), { version: '7' }),
   envelopeOf('polkadot', block(9, '16', BOB), { version: '6' }),
-  // A height that a reorganisation emptied, and one that was filled again.
+  // A height that a reorganization has emptied, and one that has a block again.
   ...blocksOf('polkadot', [block(10, '17', ALICE)]),
   {
     line: JSON.stringify({ schema: 'block/1', chain: 'polkadot', is_deleted: 1, payload: { number: '10' } }),
@@ -56,7 +56,7 @@ export const versions: InputLine[] = [
     block(14, '22', ALICE),
   ]),
   ...blocksOf('statemint', [block(1, '03', ALICE)]),
-  // A refused fact goes with its block.
+  // A refused fact is removed with its block.
   ...blocksOf('polkadot', [
     block(15, '23', ALICE, { opening: [['treasury.Deposit', 'x']] }),
     block(15, '23', ALICE),

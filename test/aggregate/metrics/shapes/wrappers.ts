@@ -66,7 +66,7 @@ const WRAPPED: readonly ShapedExtrinsic[] = [
   wrapped('recovery.asRecovered', { account: BOB, call: remarkCall }, []),
   wrapped('scheduler.schedule', { when: '1', call: remarkCall }, []),
   wrapped('revive.ethSubstrateCall', { call: remarkCall }, []),
-  // Wrappers in wrappers: each takes its own last completion and leaves the earlier ones to those inside.
+  // Nested wrappers: the last completion belongs to the outer wrapper, earlier ones to the inner wrappers.
   wrapped(
     'utility.batchAll',
     {
@@ -105,7 +105,7 @@ const WRAPPED: readonly ShapedExtrinsic[] = [
       ['proxy.ProxyExecuted', OK],
     ],
   ),
-  // Calls that are no wrappers keep what they carry to themselves.
+  // Calls in the arguments of calls that are not wrappers do not count.
   wrapped('preimage.notePreimage', { call: remarkCall, calls: both }, []),
 ];
 

@@ -17,7 +17,7 @@ export function stated(
 
 export type Json = Record<string, unknown>;
 
-/** A service over a store of its own, asked as readers ask it. */
+/** A server with a store of its own, queried over HTTP. */
 export interface Served {
   readonly engine: TestEngine['engine'];
   readonly app: FastifyInstance;

@@ -44,13 +44,13 @@ const issued = (chain: string, as_of: string, total: string, fields: object = {}
   stated('issuance', chain, as_of, { total, inactive: '0' }, fields);
 
 const LINES: InputLine[] = [
-  // The later moment of a day counts, and of one moment the later line.
+  // The last snapshot of a day counts; of the same time, the later line.
   stakes('polkadot', '2024-03-20T23:59:59.999Z', 600),
   stakes('polkadot', '2024-03-20T06:00:00.000Z', 1),
   stakes('polkadot', '2024-03-21T06:00:00.000Z', 2),
   stakes('polkadot', '2024-03-21T06:00:00.000Z', 3),
   stakes('polkadot', '2021-12-31T06:00:00.000Z', 4),
-  // After the move the asset hub speaks; on one day both do.
+  // After the move the asset hub has snapshots; on one day both chains do.
   stakes('statemint', '2025-11-05T00:00:00.000Z', 5),
   stakes('polkadot', '2025-11-04T10:00:00.000Z', 6),
   stakes('asset-hub-polkadot', '2025-11-04T12:00:00.000Z', 7),
@@ -109,7 +109,7 @@ describe('daily staking participation', () => {
       'number_of_validators',
     );
 
-  it('takes the last snapshot of a day, and of the same moment the later line', async () => {
+  it('uses the last snapshot of a day, and of the same time the later line', async () => {
     expect(await seen('&chain=polkadot&relay_chain=polkadot')).toEqual(
       expect.arrayContaining([
         ['2024-03-20', 'polkadot', 'polkadot', 600],
@@ -118,7 +118,7 @@ describe('daily staking participation', () => {
     );
   });
 
-  it('unfiltered holds each snapshot once, none of kusama and none before 2022', async () => {
+  it('without filters has each snapshot once, none of Kusama and none before 2022', async () => {
     expect(await seen('')).toEqual([
       ['2024-03-02', 'acala', 'acala', 1],
       ['2024-03-20', 'polkadot', 'polkadot', 600],
@@ -130,7 +130,7 @@ describe('daily staking participation', () => {
     ]);
   });
 
-  it('asked for the relay chain goes on with the asset hub on days of which the relay chain tells nothing', async () => {
+  it('for the relay chain has the asset hub on days without a snapshot of the relay chain', async () => {
     expect(await seen('&chain=polkadot')).toEqual([
       ['2024-03-20', 'polkadot', 'polkadot', 600],
       ['2024-03-21', 'polkadot', 'polkadot', 3],
@@ -143,7 +143,7 @@ describe('daily staking participation', () => {
     ]);
   });
 
-  it('serves counts, and money in native tokens', async () => {
+  it('has counts, and amounts in native tokens', async () => {
     const [row] = await served.ask(`${path}?start_date=2024-03-20&end_date=2024-03-20`);
     expect(row).toEqual({
       relay_chain: 'polkadot',
@@ -162,13 +162,13 @@ describe('daily staking participation', () => {
     });
   });
 
-  it('needs both dates and knows no relay chain but polkadot', async () => {
+  it('requires both dates and accepts only polkadot as relay chain', async () => {
     expect(await served.status(`${path}?start_date=2024-03-20`)).toBe(422);
     expect(await served.status(path)).toBe(422);
     expect(await served.status(`${path}?${EVER}&relay_chain=kusama`)).toBe(422);
   });
 
-  it('drops the asset hub’s row from the relay’s series once the relay tells of that day', async () => {
+  it('removes the row of the asset hub from the series of the relay chain when that has a snapshot of the day', async () => {
     const url = `${path}?start_date=2026-01-01&end_date=2026-01-01`;
     await served.take([stakes('statemint', '2026-01-01T00:00:00.000Z', 5)]);
     expect(only(await served.ask(`${url}&chain=polkadot`), 'source_chain')).toEqual([['asset-hub-polkadot']]);
@@ -192,7 +192,7 @@ describe('monthly active validators', () => {
     expect(others).toEqual([]);
   });
 
-  it('a month is asked for by its last day', async () => {
+  it('a month is selected by its last day', async () => {
     const path = '/api/monthly-active-validators?chain=polkadot';
     expect(await served.ask(`${path}&start_date=2024-02-15&end_date=2024-02-29`)).toHaveLength(1);
     expect(await served.ask(`${path}&start_date=2024-02-01&end_date=2024-02-28`)).toEqual([]);
@@ -201,7 +201,7 @@ describe('monthly active validators', () => {
 });
 
 describe('monthly percent staked', () => {
-  it('has a row where a chain stated issuance and stake in the same month', async () => {
+  it('has a row where a chain has snapshots of issuance and stake in the same month', async () => {
     expect(await served.ask(`/api/monthly-percent-staked?${EVER}`)).toEqual([
       {
         relay_chain: 'polkadot',
@@ -226,7 +226,7 @@ describe('monthly percent staked', () => {
 });
 
 describe('value locked and coins', () => {
-  it('serves five chains, and 0 only where it was stated', async () => {
+  it('serves five chains, and 0 only where a snapshot says 0', async () => {
     expect(await served.ask('/api/defi-tvl')).toEqual([
       { relay_chain: 'polkadot', chain: 'asset-hub-polkadot', date: '2024-12-31', tvl_usd: 2e7 },
       { relay_chain: 'polkadot', chain: 'acala', date: '2025-01-01', tvl_usd: 0 },
@@ -236,7 +236,7 @@ describe('value locked and coins', () => {
     expect(await served.status('/api/defi-tvl?chain=acala')).toBe(422);
   });
 
-  it('adds up the holdings of a coin, less what backs other chains, each by its own decimals', async () => {
+  it('adds up the holdings of a coin, less the backing of other chains, each with its own decimals', async () => {
     const seen = async (coin: string) =>
       only(await served.ask(`/api/daily-coin-${coin}?${EVER}`), 'date', 'chain', `sum_of_coin_${coin}`);
     expect(await seen('a')).toEqual([
@@ -262,7 +262,7 @@ describe('monthly treasury balances', () => {
       'balance_native_equivalent',
     );
 
-  it('has a row per asset and a total of what is known, at the price of the snapshot’s day', async () => {
+  it('has a row per asset and a total of the known values, at the price of the snapshot’s day', async () => {
     expect(await seen('chain=polkadot')).toEqual([
       ['DOT', 3.0000000001, 15.0000000005, 150_000_000_005 / 301_500_000_005, 3.0000000001],
       ['MYTH', 2, null, null, null],
@@ -279,14 +279,14 @@ describe('monthly treasury balances', () => {
     ]);
   });
 
-  it('a total of nothing known is null', async () => {
+  it('the total is null when no value is known', async () => {
     expect(await seen('chain=moonbeam')).toEqual([
       ['GLMR', 1, null, null, 1],
       ['total', null, null, null, null],
     ]);
   });
 
-  it('takes a price that comes later, also where no block and no other snapshot is that young', async () => {
+  it('uses a price that arrives later, also on a day without blocks and other snapshots', async () => {
     await served.take([
       price('GLMR', '2025-02-28T00:00:00.000Z', 2),
       price('KSM', '2025-01-31T00:00:00.000Z', 20),

@@ -13,7 +13,7 @@ import { only, type Served, serve, stated } from './snapshot-rows.ts';
 const isStaking = ({ chain }: InputLine) => chain === 'kusama' || chain === 'polkadot';
 const RECORDED = [...recordedLines('blocks'), ...recordedLines('runtime')].filter(isStaking);
 
-/** Blocks with staking events, each in an extrinsic of its own or in the block's opening. */
+/** Blocks with staking events, each in an extrinsic of its own or in the initialization of the block. */
 const block = (number: number, time: string, extrinsics: readonly ShapedEvent[][], opening: ShapedEvent[] = []): ShapedBlock => ({
   number,
   time,
@@ -72,7 +72,7 @@ const on = (date: string, more = '') => served.ask(`${path}?start_date=${date}&e
 describe('rewards of real runtimes', () => {
   const DAY = '2026-11-21';
 
-  it('have a row per stash and pool member, spelled for the chain, with the era of their payout', async () => {
+  it('have a row per stash and pool member, with the address on the chain and the era of the payout', async () => {
     const fields = [
       'account',
       'staking_reward_planck',
@@ -89,7 +89,7 @@ describe('rewards of real runtimes', () => {
     ]);
   });
 
-  it('add up over the day, in the events of old runtimes too', async () => {
+  it('add up over the day, also in events of old runtimes', async () => {
     const rows = await servedRows(served.engine, { metric: dailyStakingRewards });
     const old = rows.filter(({ chain, date }) => chain === 'kusama' && date === '2020-12-09');
     const { account, ...twice } =
@@ -110,7 +110,7 @@ describe('rewards of real runtimes', () => {
 });
 
 describe('a day’s rewards of an account', () => {
-  it('are those of its key, whatever the spelling and destination; pools and slashes stand beside', async () => {
+  it('are those of its key, in whatever encoding and for whatever payee; pools and slashes have columns of their own', async () => {
     expect(await on('2026-03-01')).toEqual([
       {
         relay_chain: 'polkadot',
@@ -149,12 +149,12 @@ describe('a day’s rewards of an account', () => {
     ]);
   });
 
-  it('outside of extrinsics know only an era of their own phase and block; USD is of the day’s price', async () => {
+  it('outside of extrinsics have only an era of their own phase and block; USD is at the price of the day', async () => {
     const fields = ['account', 'reward', 'reward_usd', 'num_payouts', 'era_min', 'era_max'];
     expect(only(await on('2026-03-02'), ...fields)).toEqual([[BOB, 2, 9, 2, 8, 8]]);
   });
 
-  it('of unknown shape are refused with their reason', async () => {
+  it('in an unknown shape are refused with a reason', async () => {
     const refused = await served.engine.runtime.store.rows<{ fact: string; reason: string }>(
       sql`SELECT fact, reason FROM ${refusedFacts} FINAL WHERE number = ${START} ORDER BY fact`,
     );
@@ -166,7 +166,7 @@ describe('a day’s rewards of an account', () => {
     ]);
   });
 
-  it('are asked for by chain, by dates and by any of several accounts in any spelling', async () => {
+  it('are selected by chain, by dates and by any of several accounts in any encoding', async () => {
     const accounts = async (more: string) => only(await on('2026-03-01', more), 'account').flat();
     expect(await accounts(`&accounts=${ALICE_GENERIC}`)).toEqual([ALICE]);
     expect(await accounts(`&accounts=${ALICE_GENERIC}&accounts=${BOB}`)).toEqual([BOB, ALICE]);
@@ -180,7 +180,7 @@ describe('a day’s rewards of an account', () => {
     ).toBe(422);
   });
 
-  it('are listed in pages that follow each other', async () => {
+  it('are divided into consecutive pages', async () => {
     const url = `${path}?start_date=2026-03-01&end_date=2026-11-30`;
     const whole = await served.ask(url);
     const paged: unknown[] = [];

@@ -2,7 +2,7 @@ import type { InputLine } from '../../../reference/input.ts';
 import { shapeBlock, shapeCall, shapeHash } from '../../../reference/shaped.ts';
 import { ALICE, ALICE_GENERIC, BOB, blocksOf, feePaid, priceOf, remark } from './shape.ts';
 
-/** Facts of shapes that no decoder knows: the fact is refused, its block and the count of events stay. */
+/** Facts in unknown shapes: the fact is refused, its block and the number of events stay. */
 export const refusedFacts: InputLine[] = blocksOf('polkadot', [
   {
     number: 1,
@@ -36,7 +36,7 @@ export const refusedFacts: InputLine[] = blocksOf('polkadot', [
   },
 ]);
 
-/** Strings in `success`, and what other archives than Sidecar write: names in one word, event data with names. */
+/** Strings in `success`, and the formats of other archives than Sidecar: names in one word, event data with names. */
 export const otherArchives: InputLine[] = [
   ...blocksOf('polkadot', [
     {
@@ -134,7 +134,7 @@ function named(number: number, time: string): InputLine {
   return { line: JSON.stringify(block), chain: 'polkadot' };
 }
 
-/** Lines that are no blocks and no snapshots of a known kind: refused, each on its own. */
+/** Lines that are neither blocks nor snapshots of a known kind: each is refused. */
 export const refusedLines: InputLine[] = [
   ...blocksOf('polkadot', [{ number: 1, time: '2026-01-01T10:00:00Z', extrinsics: [remark(ALICE)] }]),
   { line: '{"number":"2","hash":', chain: 'polkadot' },
