@@ -9,10 +9,8 @@ import { serveDocs } from './http/openapi.ts';
 import { buildProbes } from './http/operator-app.ts';
 import { servePrometheusMetrics } from './http/prometheus-metrics.ts';
 import { limitAnonymous } from './http/rate-limit.ts';
-import { startAccountMaintenance } from './identity/accounts/maintenance.ts';
 import { authenticateCallers, hideAccessToken } from './identity/authentication.ts';
-import { serveOAuth } from './identity/oauth/routes.ts';
-import { serveConsole } from './identity/pages/routes.ts';
+import { serveIdentity } from './identity/routes.ts';
 import { serveCatalogue } from './metrics/catalogue.ts';
 import { serveHome } from './metrics/pages/home.ts';
 import { serveMetrics } from './metrics/routes.ts';
@@ -26,10 +24,8 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   await serveDocs(app);
   await serveHealth(app, () => checkReadiness(runtime));
   await servePrometheusMetrics(app, { ...sources, loads: () => loader.loads });
-  startAccountMaintenance(app, accounts);
-  await serveConsole(app, accounts);
+  await serveIdentity(app, accounts);
   await serveHome(app, sources, accounts);
-  await serveOAuth(app, accounts);
   await serveAlerts(app, { runtime, accounts, pipeline: await pipeline.alerts(), settings: config });
   await app.register(async (api) => {
     await api.register(cors, { origin: '*', methods: ['GET', 'HEAD'], exposedHeaders: EXPOSED });

@@ -16,8 +16,8 @@ import { dirtyDays, rawTables } from '../ingest/raw/tables.ts';
 import { blockLandingTables, blockViews } from '../ingest/raw/views/blocks.ts';
 import { snapshotsIn, snapshotViews } from '../ingest/raw/views/snapshots.ts';
 import { projectTables } from './alerts/projects/tables.ts';
-import { type Accounts, openAccounts } from './identity/accounts/accounts.ts';
-import { accountTables } from './identity/accounts/tables.ts';
+import type { Accounts } from './identity/accounts/accounts.ts';
+import { identityModule } from './identity/module.ts';
 import type { Config } from './settings.ts';
 
 // The composition root of a process: every domain is constructed here, and only here, for a profile and a set of roles.
@@ -29,7 +29,7 @@ export const schema: Schema = {
     ...blockLandingTables,
     snapshotsIn,
     ...aggregateModule.tables,
-    ...accountTables,
+    ...identityModule.tables,
     ...projectTables,
   ],
   derived: aggregateModule.derivedTables,
@@ -137,7 +137,7 @@ async function construct(
       await aggregator.waitUntilComputed();
     },
     alerts,
-    accounts: once(() => openAccounts({ store, keyValue, clock, settings: config })),
+    accounts: once(() => identityModule.open({ store, keyValue, clock, settings: config })),
     close: async () => {
       aggregator.stop();
       await (await alerts.made)?.stop();
