@@ -2,14 +2,37 @@ import { Readable } from 'node:stream';
 import { setTimeout } from 'node:timers/promises';
 import type { FastifyBaseLogger } from 'fastify';
 import { ProductError, reasonOf } from '../infra/errors.ts';
-import type { Operator } from '../serve/cli/operator.ts';
-import { plural } from '../serve/cli/words.ts';
+import { plural } from '../infra/words.ts';
 import type { Chain } from './chains/chain.ts';
 import { readRegistry } from './chains/registry.ts';
 import type { IngestSettings } from './settings.ts';
 import { BLOCKS_AT_ONCE, followBlocks } from './sources/block-follower.ts';
+import type { Heights } from './sources/heights.ts';
 import { findChain, openSource, type SourceOptions } from './sources/open-source.ts';
 import { SnapshotCollector } from './sources/snapshot-collector.ts';
+
+/** What a source follower needs of the process that loads: the pipeline itself, or a server that it calls. */
+export interface IngestTarget {
+  ingest(source: { name: string; bytes: Readable; chain: string }): Promise<IngestedBlocks>;
+  /** Stored heights of every chain. */
+  status(): Promise<{ readonly chains: readonly StoredHeights[] }>;
+  /** Heights of an inclusive range that are not stored. */
+  missing(range: { chain: string; from: number; to: number }): Promise<readonly Heights[]>;
+}
+
+interface IngestedBlocks {
+  readonly blocks: number;
+  readonly snapshots: number;
+  readonly refused_lines: number;
+  readonly refused_facts: number;
+}
+
+interface StoredHeights {
+  readonly relay_chain: string;
+  readonly chain: string;
+  readonly lowest_block: number;
+  readonly highest_block: number;
+}
 
 export interface SourceFollowerOptions extends SourceOptions {
   readonly from?: number;
@@ -27,7 +50,7 @@ export interface SourceFollowerOptions extends SourceOptions {
 /** Few, since whoever follows asks again anyway. */
 const ATTEMPTS = 3;
 
-/** Hands new blocks of a source to an operator as they come, until it is told to stop. */
+/** Hands new blocks of a source to an target as they come, until it is told to stop. */
 export class SourceFollower {
   readonly #source: Awaited<ReturnType<typeof openSource>>;
   readonly #options: SourceFollowerOptions;
@@ -55,7 +78,7 @@ export class SourceFollower {
     );
   }
 
-  async run(operator: Operator, say: (text: string) => void): Promise<void> {
+  async run(target: IngestTarget, say: (text: string) => void): Promise<void> {
     const { sidecar, chain, registry } = this.#source;
     const {
       best = false,
@@ -66,7 +89,7 @@ export class SourceFollower {
       concurrency,
       onTaken,
     } = this.#options;
-    const from = this.#options.from ?? (await nextHeight(operator, chain));
+    const from = this.#options.from ?? (await nextHeight(target, chain));
     const collector = new SnapshotCollector(sidecar, {
       chain,
       registry,
@@ -87,7 +110,7 @@ export class SourceFollower {
     say(`following ${chain.name} at ${url}${from === undefined ? '' : ` from ${from}`}`);
     for await (const lines of looks) {
       const source = { name: sidecar.url, bytes: Readable.from(lines), chain: chain.name };
-      const report = await operator.ingest(source, () => undefined);
+      const report = await target.ingest(source);
       const refused = report.refused_lines + report.refused_facts;
       const taken = [
         ...(report.blocks > 0 ? [plural(report.blocks, 'block')] : []),
@@ -123,7 +146,7 @@ const claimAlone: Claim = async () => ({ next: null, note: async () => {}, relea
  * asked again, later and later; one that serves another chain is left alone, and the log says so.
  */
 export function startFollowing(
-  operator: Operator,
+  target: IngestTarget,
   config: IngestSettings,
   log: FastifyBaseLogger,
   claim: Claim = claimAlone,
@@ -132,7 +155,7 @@ export function startFollowing(
   const named = config.FOLLOW.map(({ chain, url }) => ({ chain: findChain(registry, chain).name, url }));
   const stop = new AbortController();
   const running = named.map((source) =>
-    keepFollowing(operator, source, config, log.child(source), stop.signal, claim),
+    keepFollowing(target, source, config, log.child(source), stop.signal, claim),
   );
   return async () => {
     stop.abort();
@@ -141,7 +164,7 @@ export function startFollowing(
 }
 
 async function keepFollowing(
-  operator: Operator,
+  target: IngestTarget,
   source: SourceOptions,
   config: IngestSettings,
   log: FastifyBaseLogger,
@@ -163,7 +186,7 @@ async function keepFollowing(
       const place = { onTaken: note, ...(next === null ? {} : { from: next }) };
       const following = await SourceFollower.open({ ...options, ...place }, config, signal);
       wait = AGAIN_MS;
-      await following.run(operator, (text) => log.info(text));
+      await following.run(target, (text) => log.info(text));
     } catch (error) {
       if (signal.aborted) return;
       const isHopeless = error instanceof ProductError && error.code === 'usage';
@@ -185,20 +208,20 @@ const SPAN = 10_000;
  * The height after the highest final one: what was taken before it was final is taken again. A process that was
  * killed may have left holes in the blocks that it was about to hand over.
  */
-async function nextHeight(operator: Operator, { relay_chain, name }: Chain): Promise<number | undefined> {
-  const { chains } = await operator.status();
+async function nextHeight(target: IngestTarget, { relay_chain, name }: Chain): Promise<number | undefined> {
+  const { chains } = await target.status();
   const known = chains.find((stored) => stored.relay_chain === relay_chain && stored.chain === name);
   if (known === undefined) return undefined;
   let next = known.highest_block + 1;
   for (let isOpen = true; isOpen && next > 0; ) {
     const from = Math.max(0, next - SPAN);
-    const missing = await operator.missing({ chain: name, from, to: next - 1 });
+    const missing = await target.missing({ chain: name, from, to: next - 1 });
     const top = missing.find(({ to }) => to === next - 1);
     isOpen = top?.from === from;
     next = top?.from ?? next;
   }
   const from = Math.max(known.lowest_block, next - BLOCKS_AT_ONCE);
   if (from >= next) return next;
-  const [hole] = await operator.missing({ chain: name, from, to: next - 1 });
+  const [hole] = await target.missing({ chain: name, from, to: next - 1 });
   return hole?.from ?? next;
 }

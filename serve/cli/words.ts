@@ -1,9 +1,6 @@
-/** Figures for people. */
-export const number = (value: number): string => Math.round(value).toLocaleString('en-US');
+import { number, plural } from '../../infra/words.ts';
 
-export function plural(value: number, one: string, many = `${one}s`): string {
-  return `${number(value)} ${value === 1 ? one : many}`;
-}
+export { number, plural };
 
 export function bytes(value: number): string {
   const units = ['B', 'kB', 'MB', 'GB', 'TB'];

@@ -1,12 +1,23 @@
+import { z } from 'zod';
 import type { MetricEndpoint, Relay } from '../../aggregate/metric.ts';
 import type { Sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Format } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
-import type { ExportRequest } from '../cli/operator.ts';
 import { wholeAnswer } from './answers.ts';
 import { findEndpoint } from './metric-names.ts';
 import { FIRST_DAY, LAST_DAY, type Query, RESPONSE_FORMATS } from './parameters.ts';
+
+/** A metric by any of its names, the format, and which rows; `until` is exclusive. */
+export const exportRequest = z.object({
+  metric: z.string(),
+  format: z.string(),
+  relay_chain: z.string().optional(),
+  chain: z.string().optional(),
+  from: z.iso.date().optional(),
+  until: z.iso.date().optional(),
+});
+export type ExportRequest = z.output<typeof exportRequest>;
 
 /** The statement of an export: what readers of the path would get page by page, as a whole. */
 export function exportStatement(

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SourceFollower } from '../../../ingest/role.ts';
-import { LocalOperator } from '../../../serve/cli/local.ts';
+import { ingestTarget } from '../../../serve/cli/ingest-target.ts';
+import { LocalClient } from '../../../serve/operations/client.ts';
 import { until } from '../../infra/ports/opened.ts';
 import { ingestLines, openTestEngine, type TestEngine } from '../../support/engine.ts';
 import { FakeSidecar, recordedBlocks } from './fake-sidecar.ts';
@@ -31,7 +32,7 @@ async function followToHead(from?: number): Promise<number[]> {
     ...(from === undefined ? {} : { from }),
   };
   const following = await SourceFollower.open(options, opened.engine.config, stop.signal);
-  const running = following.run(new LocalOperator(opened.engine), () => undefined);
+  const running = following.run(ingestTarget(new LocalClient(opened.engine)), () => undefined);
   await until('the head is reached', () => noted.at(-1) === fake.finalized + 1, 60_000);
   stop.abort();
   await running.catch(() => undefined);

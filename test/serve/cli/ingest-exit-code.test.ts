@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, expect, it } from 'vitest';
-import type { RunReport } from '../../../serve/cli/ingest.ts';
+import type { RunReport } from '../../../serve/cli/ingest-inputs.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { linesOf, run } from './program.ts';
 

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
 import type { ChainCoverage } from '../../../aggregate/status/status.ts';
-import { exportCommand } from '../../../serve/cli/export.ts';
+import { exportRows } from '../../../serve/cli/commands/export.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { madeBlock, madeExtrinsic } from '../../ingest/made.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -47,7 +47,12 @@ it('refuses to export what does not exist, or binary to a terminal', async () =>
   expect(existsSync(env.DATA_DIR)).toBe(false);
   const { isTTY } = process.stdout;
   process.stdout.isTTY = true;
-  const parquet = exportCommand('daily-fees', { format: 'parquet' }, readConfig(env));
+  const parquet = exportRows.run({
+    args: ['daily-fees'],
+    options: { format: 'parquet' },
+    config: readConfig(env),
+    version: '',
+  } as never);
   await expect(parquet).rejects.toThrow(/parquet is not for a terminal: name a file with --output/);
   process.stdout.isTTY = isTTY;
 });

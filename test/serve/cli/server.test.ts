@@ -3,9 +3,9 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
 import type { SystemStatus } from '../../../aggregate/status/status.ts';
-import type { RunReport } from '../../../serve/cli/ingest.ts';
-import type { Rebuilt } from '../../../serve/cli/operator.ts';
-import { socketPaths } from '../../../serve/control.ts';
+import type { RunReport } from '../../../serve/cli/ingest-inputs.ts';
+import type { ResultOf } from '../../../serve/operations/operations.ts';
+import { socketPaths } from '../../../serve/operations/socket-path.ts';
 import { contentOf, differences } from '../../support/content.ts';
 import { openEngine } from '../../support/engine.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -41,7 +41,7 @@ it('serves the sample, takes orders from other processes, and stops when it is t
   expect(status.chains.reduce((sum, { blocks }) => sum + blocks, 0)).toBeGreaterThan(55);
 
   const rebuild = await run(['rebuild', 'DailyFees', '--json'], { env: served });
-  const rebuilt = JSON.parse(rebuild.stdout) as Rebuilt;
+  const rebuilt = JSON.parse(rebuild.stdout) as ResultOf<'rebuild'>;
   expect(rebuilt.metrics).toEqual(['daily_fees']);
   expect(rebuilt.windows).toBeGreaterThan(0);
 

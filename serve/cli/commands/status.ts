@@ -1,20 +1,23 @@
-import type { Missing } from '../../aggregate/status/heights.ts';
-import type { SystemStatus } from '../../aggregate/status/status.ts';
-import type { Config } from '../settings.ts';
-import { EXIT } from './failure.ts';
-import { openOperator } from './open.ts';
-import { alignedTable, duration, number, plural } from './words.ts';
+import type { Missing } from '../../../aggregate/status/heights.ts';
+import type { SystemStatus } from '../../../aggregate/status/status.ts';
+import { command, print, withOperations } from '../command.ts';
+import { EXIT } from '../failure.ts';
+import { alignedTable, duration, number, plural } from '../words.ts';
 
-export async function statusCommand({ json = false }: { json?: boolean }, config: Config): Promise<number> {
-  const operator = await openOperator(config);
-  try {
-    const status = await operator.status();
-    process.stdout.write(json ? `${JSON.stringify(status)}\n` : describe(status, operator.place));
-    return EXIT.ok;
-  } finally {
-    await operator.close();
-  }
-}
+export const status = command<[], { json?: boolean }>({
+  name: 'status',
+  description: 'show heights, holes and lag of every chain, what was refused and what is computed',
+  args: (command) => command.option('--json', 'print it as JSON'),
+  help: `Examples:
+  chain-metrics status
+  chain-metrics status --json | jq '.chains[] | {chain, lag_seconds}'`,
+  run: ({ options, config }) =>
+    withOperations(config, async (client) => {
+      const status = await client.call('status', {});
+      print(status, options, () => describe(status, client.location));
+      return EXIT.ok;
+    }),
+});
 
 function describe(status: SystemStatus, place: string): string {
   return `${[`data directory  ${place}`, chains(status), metrics(status), refused(status)].join('\n\n')}\n`;

@@ -1,19 +1,18 @@
 import { Readable } from 'node:stream';
-import { ProductError } from '../../infra/errors.ts';
-import { blockLines } from '../../ingest/sources/backfill.ts';
-import { countHeights, firstHeights, type Heights } from '../../ingest/sources/heights.ts';
-import { openSource, type SourceOptions } from '../../ingest/sources/open-source.ts';
-import type { Sidecar } from '../../ingest/sources/sidecar.ts';
-import type { Config } from '../settings.ts';
-import { type Display, openDisplay } from './display.ts';
-import { EXIT } from './failure.ts';
-import { showComputation } from './ingest.ts';
-import { openOperator } from './open.ts';
-import type { Operator } from './operator.ts';
-import { stopOnSignal } from './stop.ts';
-import { duration, number, plural } from './words.ts';
+import { ProductError } from '../../../infra/errors.ts';
+import { countHeights, firstHeights, type Heights } from '../../../ingest/sources/heights.ts';
+import type { SourceOptions } from '../../../ingest/sources/open-source.ts';
+import type { Sidecar } from '../../../ingest/sources/sidecar.ts';
+import { type OperationClient, pausingCompute } from '../../operations/client.ts';
+import { parseWhole, sourceOptions } from '../arguments.ts';
+import { command, withOperations } from '../command.ts';
+import { type Display, openDisplay } from '../display.ts';
+import { EXIT } from '../failure.ts';
+import { showComputation } from '../ingest-inputs.ts';
+import { stopOnSignal } from '../stop.ts';
+import { duration, number, plural } from '../words.ts';
 
-export interface BackfillOptions extends SourceOptions {
+interface BackfillOptions extends SourceOptions {
   readonly from: number;
   /** The finalized head of the source when absent. */
   readonly to?: number;
@@ -21,40 +20,59 @@ export interface BackfillOptions extends SourceOptions {
   readonly dryRun?: boolean;
 }
 
-/** Fetches the blocks that the store lacks; stopped anywhere, the same command goes on with what is still missing. */
-export async function backfillCommand(options: BackfillOptions, config: Config): Promise<number> {
-  const stop = stopOnSignal();
-  const { sidecar, chain } = await openSource(options, config, { signal: stop });
-  const head = (await sidecar.head()).number;
-  // What is not final yet may still be replaced: it is for `follow`.
-  const range = { chain: chain.name, from: options.from, to: Math.min(options.to ?? head, head) };
-  if (range.from > range.to) {
-    throw new ProductError(
-      'usage',
-      `no heights from ${range.from} to ${range.to}; the finalized head is ${head}`,
-    );
-  }
-  const operator = await openOperator(config);
-  const display = openDisplay(process.stderr);
-  try {
-    const missing = await operator.missing(range);
-    if (options.dryRun) {
-      process.stdout.write(describePlan(missing, range));
-      return EXIT.ok;
+export const backfill = command<[], BackfillOptions>({
+  name: 'backfill',
+  description: 'fetch the blocks that are missing from a Sidecar or polkadot-rest-api',
+  args: (command) =>
+    sourceOptions(command)
+      .option('--from <height>', 'first height', parseWhole, 0)
+      .option('--to <height>', 'last height, up to the finalized head; that head when absent', parseWhole)
+      .option('--dry-run', 'only tell what is missing'),
+  help: `Holes between stored blocks are filled first. Stopped by anything, the same command goes on with what is still
+missing: the store itself says what that is. Requests that fail are tried again, later and later; when the service
+stays away, what was fetched is kept and the command ends. While a server runs on the data directory, it does the
+loading.
+
+Examples:
+  chain-metrics backfill --url http://127.0.0.1:8080 --chain polkadot --dry-run
+  chain-metrics backfill --url http://127.0.0.1:8080 --chain asset-hub-polkadot --from 11000000 --to 11050000
+
+Exit code 3 says that something was refused or stays missing; \`chain-metrics gaps\` shows the heights.`,
+  run: async ({ options, config }) => {
+    const { openSource } = await import('../../../ingest/sources/open-source.ts');
+    const stop = stopOnSignal();
+    const { sidecar, chain } = await openSource(options, config, { signal: stop });
+    const head = (await sidecar.head()).number;
+    // Blocks that are not finalized may still be replaced: they are for `follow`.
+    const range = { chain: chain.name, from: options.from, to: Math.min(options.to ?? head, head) };
+    if (range.from > range.to) {
+      throw new ProductError(
+        'usage',
+        `no heights from ${range.from} to ${range.to}; the finalized head is ${head}`,
+      );
     }
-    return await fill({ operator, sidecar, range, display, stop, ...options }, missing);
-  } finally {
-    display.end();
-    await operator.close();
-  }
-}
+    const display = openDisplay(process.stderr);
+    return withOperations(config, async (client) => {
+      try {
+        const missing = await client.call('missingHeights', range);
+        if (options.dryRun) {
+          process.stdout.write(describePlan(missing, range));
+          return EXIT.ok;
+        }
+        return await fill({ client, sidecar, range, display, stop, ...options }, missing);
+      } finally {
+        display.end();
+      }
+    });
+  },
+});
 
 interface Range extends Heights {
   readonly chain: string;
 }
 
 interface Work {
-  readonly operator: Operator;
+  readonly client: OperationClient;
   readonly sidecar: Sidecar;
   readonly range: Range;
   readonly concurrency: number;
@@ -66,7 +84,7 @@ interface Work {
 const BLOCKS_BETWEEN_COMPUTATIONS = 50_000;
 
 async function fill(work: Work, first: readonly Heights[]): Promise<number> {
-  const { operator, range, display, stop } = work;
+  const { client, range, display, stop } = work;
   const total = countHeights(first);
   const pace = new Pace(total, display);
   const started = performance.now();
@@ -80,9 +98,9 @@ async function fill(work: Work, first: readonly Heights[]): Promise<number> {
       process.stderr.write(`chain-metrics: ${STOPPED}\n`);
       return EXIT.failure;
     }
-    await showComputation(operator, display);
+    await showComputation(client, display);
     if (fault !== undefined) throw fault;
-    const left = await operator.missing(range);
+    const left = await client.call('missingHeights', range);
     // What the source gives and the store does not keep as final stays missing; asking again would never end.
     if (countHeights(left) >= countHeights(missing)) break;
     missing = left;
@@ -97,17 +115,19 @@ async function fill(work: Work, first: readonly Heights[]): Promise<number> {
 const STOPPED = 'stopped; what was loaded stays, and the same command goes on with the rest';
 
 /** Loads what can be fetched. A source that fails half way ends the lines, not the load: what came is kept. */
-async function load({ operator, sidecar, range, concurrency }: Work, heights: Heights[], pace: Pace) {
+async function load({ client, sidecar, range, concurrency }: Work, heights: Heights[], pace: Pace) {
   const failed: { fault?: unknown } = {};
   const lines = async function* () {
     try {
+      const { blockLines } = await import('../../../ingest/sources/backfill.ts');
       yield* blockLines(sidecar, heights, concurrency, (bytes) => pace.add(bytes));
     } catch (error) {
       failed.fault = error;
     }
   };
-  const source = { name: sidecar.url, bytes: Readable.from(lines()), chain: range.chain };
-  const report = await operator.hold(() => operator.ingest(source, () => undefined));
+  const input = { name: sidecar.url, chain: range.chain };
+  const body = Readable.from(lines());
+  const report = await pausingCompute(client, () => client.call('ingest', input, { body }));
   return { report, fault: failed.fault };
 }
 

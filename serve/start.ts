@@ -1,56 +1,63 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
-import { Lease } from '../../infra/coordination/lock.ts';
-import { ProductError, reasonOf } from '../../infra/errors.ts';
-import { isEmpty } from '../../ingest/raw/is-empty.ts';
-import { type Claim, startFollowing } from '../../ingest/role.ts';
-import { ALL_ROLES, openPipeline, type Pipeline, PROCESS_ROLES, type ProcessRole } from '../compose.ts';
-import { openControl } from '../control.ts';
-import { listeningUrl } from '../http/public-url.ts';
-import type { Config } from '../settings.ts';
-import { openDisplay } from './display.ts';
-import { EXIT, killSelf } from './failure.ts';
-import { ingestInputs } from './ingest.ts';
-import { findInputs } from './inputs.ts';
-import { LocalOperator } from './local.ts';
-import { plural } from './words.ts';
+import { Lease } from '../infra/coordination/lock.ts';
+import { ProductError, reasonOf } from '../infra/errors.ts';
+import { isEmpty } from '../ingest/raw/is-empty.ts';
+import { type Claim, startFollowing } from '../ingest/role.ts';
+import { openDisplay } from './cli/display.ts';
+import { EXIT, killSelf } from './cli/failure.ts';
+import { ingestInputs } from './cli/ingest-inputs.ts';
+import { ingestTarget } from './cli/ingest-target.ts';
+import { findInputs } from './cli/inputs.ts';
+import { plural } from './cli/words.ts';
+import { openPipeline, type Pipeline, type ProcessRole } from './compose.ts';
+import { buildOperatorServer, buildServer } from './compose-server.ts';
+import { listeningUrl } from './http/public-url.ts';
+import { LocalClient, type OperationClient } from './operations/client.ts';
+import { openOperationSocket } from './operations/socket-server.ts';
+import type { Config } from './settings.ts';
 
-const SAMPLE = fileURLToPath(new URL('../../ingest/sample', import.meta.url));
+const SAMPLE = fileURLToPath(new URL('../ingest/sample', import.meta.url));
 
-/** Serves until it is told to stop. What is said to people goes to standard error, the log to standard output. */
-export async function startCommand(
-  { sample = false, role = ['all'] }: { sample?: boolean; role?: readonly string[] },
-  given: Config,
-  version: string,
-): Promise<number> {
-  const roles = rolesOf(role, given);
-  const stop = onStop(given);
+export interface StartOptions {
+  readonly config: Config;
+  readonly roles: ReadonlySet<ProcessRole>;
+  /** Whether an empty store gets the recorded sample first. */
+  readonly loadsSample: boolean;
+  readonly version: string;
+}
+
+/** Runs a process with its roles until a signal stops it. Texts for people go to standard error, the log to standard output. */
+export async function startProcess(options: StartOptions): Promise<number> {
+  const { roles, loadsSample, version } = options;
+  const stop = onStop(options.config);
   try {
-    // On a terminal the block below says what a person needs; the log's own lines are for machines.
+    // On a terminal the welcome says what a person needs; the lines of the log are for machines.
     const quiet = process.stdout.isTTY && process.env.LOG_LEVEL === undefined;
-    const config: Config = quiet ? { ...given, LOG_LEVEL: 'warn' } : given;
-    const engine = await openPipeline(config, { roles });
-    stop.first(() => engine.close());
-    const operator = new LocalOperator(engine);
+    const config: Config = quiet ? { ...options.config, LOG_LEVEL: 'warn' } : options.config;
+    const pipeline = await openPipeline(config, { roles });
+    stop.first(() => pipeline.close());
+    const client = new LocalClient(pipeline);
     const isServer = roles.has('serve');
-    const server = await import('../compose-server.ts');
-    const app = isServer ? await server.buildServer(engine) : await server.buildOperatorServer(engine);
+    const app = await (isServer ? buildServer(pipeline) : buildOperatorServer(pipeline));
     stop.first(() => app.close());
-    const url = await listen(app, isServer ? config : probesAddress(config));
+    const url = await listen(app, isServer ? config : operatorAddress(config));
     stop.log = app.log;
-    if (config.PROFILE === 'embedded') {
-      const control = await openControl(operator, config.DATA_DIR, app.log).catch((error) => {
-        app.log.warn({ err: error }, 'other processes cannot hand work to this one');
+    if (!pipeline.runtime.isShared) {
+      const socket = await openOperationSocket(client, config.DATA_DIR, app.log).catch((error) => {
+        app.log.warn({ err: error }, 'commands of other processes cannot reach this one');
         return null;
       });
-      if (control) stop.first(() => control.close());
+      if (socket) stop.first(() => socket.close());
     }
-    if (sample) await loadSample(engine, operator);
-    if (roles.has('ingest')) stop.first(startFollowing(operator, config, app.log, claimOf(engine)));
+    if (loadsSample) await loadSample(pipeline, client);
+    if (roles.has('ingest')) {
+      stop.first(startFollowing(ingestTarget(client), config, app.log, claimOf(pipeline)));
+    }
     say(
       isServer
-        ? welcome(url, config, version)
+        ? welcome(url, pipeline, version)
         : `Chain Metrics ${version}, ${[...roles].join(' and ')}: ${url}/health/ready\n`,
     );
     await stop.asked;
@@ -61,18 +68,6 @@ export async function startCommand(
     if (stop.isAsked) return EXIT.ok;
     throw error;
   }
-}
-
-/** The roles that the options name. All of them is what the embedded profile knows. */
-function rolesOf(names: readonly string[], { PROFILE }: Config): ReadonlySet<ProcessRole> {
-  if (names.includes('all')) return ALL_ROLES;
-  if (PROFILE === 'embedded') {
-    throw new ProductError(
-      'usage',
-      '--role: the embedded profile is one process with all roles; set PROFILE=distributed',
-    );
-  }
-  return new Set(PROCESS_ROLES.filter((role) => names.includes(role)));
 }
 
 /** Of several processes that ingest, one follows a chain; when it dies another one goes on where it was. */
@@ -100,18 +95,19 @@ function claimOf({ runtime, config }: Pipeline): Claim {
 }
 const CLAIM_POLL_MS = 1000;
 
-const probesAddress = ({ OPERATOR_HOST: HOST, OPERATOR_PORT: PORT }: Config) => ({ HOST, PORT });
+const operatorAddress = ({ OPERATOR_HOST: HOST, OPERATOR_PORT: PORT }: Config) => ({ HOST, PORT });
 
-async function loadSample(engine: Pipeline, operator: LocalOperator): Promise<void> {
-  const { DATA_DIR } = engine.config;
-  if (!(await isEmpty(engine.runtime.store))) {
-    say(`${DATA_DIR} holds data already: the sample is not loaded.\n`);
+async function loadSample({ runtime }: Pipeline, client: OperationClient): Promise<void> {
+  if (!(await isEmpty(runtime.store))) {
+    say(`${runtime.location} holds data already: the sample is not loaded.\n`);
     return;
   }
   const inputs = await findInputs([SAMPLE]);
-  say(`${DATA_DIR} is empty: loading the sample, recorded blocks of ${plural(inputs.length, 'chain')}.\n`);
-  const report = await ingestInputs(operator, inputs, undefined, openDisplay(process.stderr));
-  const chains = await operator.coverage({});
+  say(
+    `${runtime.location} is empty: loading the sample, recorded blocks of ${plural(inputs.length, 'chain')}.\n`,
+  );
+  const report = await ingestInputs(client, inputs, undefined, openDisplay(process.stderr));
+  const chains = await client.call('coverage', {});
   const days = chains
     .flatMap(({ first_day, last_day }) => [first_day, last_day])
     .filter((day) => day !== null)
@@ -122,8 +118,8 @@ async function loadSample(engine: Pipeline, operator: LocalOperator): Promise<vo
   );
 }
 
-function welcome(url: string, { PROFILE, DATA_DIR, CLICKHOUSE_URL }: Config, version: string): string {
-  const lines = [
+function welcome(url: string, { runtime }: Pipeline, version: string): string {
+  const lines: [label: string, value: string][] = [
     ['plots and chains', `${url}/`],
     ['every path, to try', `${url}/docs`],
     ['an example', `${url}/api/daily-tps?relay_chain=polkadot`],
@@ -131,14 +127,14 @@ function welcome(url: string, { PROFILE, DATA_DIR, CLICKHOUSE_URL }: Config, ver
     ['accounts and keys', `${url}/profile`],
     ['alerts', `${url}/projects`],
     ['health', `${url}/health/ready`],
-    PROFILE === 'embedded' ? ['data directory', DATA_DIR] : ['store', CLICKHOUSE_URL],
+    [runtime.isShared ? 'store' : 'data directory', runtime.location],
   ];
-  const width = Math.max(...lines.map(([label]) => (label as string).length));
+  const width = Math.max(...lines.map(([label]) => label.length));
   return [
     '',
     `Chain Metrics ${version} answers on ${url}`,
     '',
-    ...lines.map(([label, value]) => `  ${(label as string).padEnd(width)}  ${value}`),
+    ...lines.map(([label, value]) => `  ${label.padEnd(width)}  ${value}`),
     '',
     'Load blocks with `chain-metrics ingest PATH…` from another terminal; stop with Ctrl-C.',
     '',
@@ -165,7 +161,7 @@ async function listen(app: FastifyInstance, { HOST, PORT }: Pick<Config, 'HOST' 
   return listeningUrl(app, { HOST, PORT });
 }
 
-/** Everything that was opened, closed in reverse when a signal asks for it, and not waited for longer than allowed. */
+/** Closes everything that was opened, in reverse, when a signal arrives; kills the process when that takes too long. */
 function onStop({ STOP_SECONDS_MAX }: Config) {
   const closers: (() => Promise<unknown>)[] = [];
   const asked = Promise.withResolvers<void>();
@@ -179,7 +175,7 @@ function onStop({ STOP_SECONDS_MAX }: Config) {
     },
   };
   const onSignal = (signal: string) => {
-    // Ctrl-C reaches every process of a terminal, and wrappers pass it on: the same wish may come twice.
+    // Ctrl-C reaches every process of a terminal, and wrappers forward it: the same signal may arrive twice.
     if (stop.isAsked) return;
     stop.isAsked = true;
     stop.log?.info({ signal }, 'stopping');

@@ -1,29 +1,35 @@
-import type { ChainCoverage } from '../../aggregate/status/status.ts';
-import { readRegistry } from '../../ingest/chains/registry.ts';
-import { findChain } from '../../ingest/sources/open-source.ts';
-import type { Config } from '../settings.ts';
-import { EXIT } from './failure.ts';
-import { openOperator } from './open.ts';
-import { alignedTable, number, plural } from './words.ts';
+import type { ChainCoverage } from '../../../aggregate/status/status.ts';
+import { command, print, withOperations } from '../command.ts';
+import { EXIT } from '../failure.ts';
+import { alignedTable, number, plural } from '../words.ts';
 
-export interface GapsOptions {
-  readonly chain?: string;
-  readonly json?: boolean;
-}
+export const gaps = command<[], { chain?: string; json?: boolean }>({
+  name: 'gaps',
+  description: 'show what is missing: heights, days, prices, timestamps, and what fills it',
+  args: (command) =>
+    command
+      .option('--chain <name>', 'only that chain, by its name or an alias')
+      .option('--json', 'print it as JSON, with up to a thousand ranges of each kind'),
+  help: `A height is missing when it lies between stored ones; what lies outside them is for \`backfill --dry-run\`. A day is
+missing when it has no block and its neighbours do not prove that the chain stood still. Without a price of the day
+amounts in USD are null, never 0.
 
-/** What is missing of every chain, and how to get it. */
-export async function gapsCommand({ chain, json = false }: GapsOptions, config: Config): Promise<number> {
-  const wanted = chain === undefined ? undefined : findChain(readRegistry(config), chain);
-  const operator = await openOperator(config);
-  try {
-    const of = wanted === undefined ? {} : { relay_chain: wanted.relay_chain, chain: wanted.name };
-    const coverage = await operator.coverage(of);
-    process.stdout.write(json ? `${JSON.stringify(coverage)}\n` : describe(coverage, wanted?.name));
-    return EXIT.ok;
-  } finally {
-    await operator.close();
-  }
-}
+Examples:
+  chain-metrics gaps
+  chain-metrics gaps --chain statemint
+  chain-metrics gaps --json | jq '.[] | {chain, missing: .missing_blocks.ranges}'`,
+  run: async ({ options, config }) => {
+    const { readRegistry } = await import('../../../ingest/chains/registry.ts');
+    const { findChain } = await import('../../../ingest/sources/open-source.ts');
+    const chain = options.chain === undefined ? undefined : findChain(readRegistry(config), options.chain);
+    const filter = chain === undefined ? {} : { relay_chain: chain.relay_chain, chain: chain.name };
+    return withOperations(config, async (client) => {
+      const coverage = await client.call('coverage', filter);
+      print(coverage, options, () => describe(coverage, chain?.name));
+      return EXIT.ok;
+    });
+  },
+});
 
 function describe(chains: readonly ChainCoverage[], wanted: string | undefined): string {
   if (chains.length === 0) {

@@ -1,11 +1,10 @@
+import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { IngestSummary } from '../../ingest/log/publish.ts';
-import type { Config } from '../settings.ts';
-import { type Display, openDisplay } from './display.ts';
-import { EXIT, killSelf } from './failure.ts';
-import { findInputs, type Input } from './inputs.ts';
-import { openOperator } from './open.ts';
-import type { IngestReport, Operator } from './operator.ts';
+import { type OperationClient, pausingCompute } from '../operations/client.ts';
+import type { IngestReport } from '../operations/ingest.ts';
+import type { Display } from './display.ts';
+import type { Input } from './inputs.ts';
 import { bytes, duration, number, plural } from './words.ts';
 
 export interface RunReport extends IngestReport {
@@ -13,34 +12,9 @@ export interface RunReport extends IngestReport {
   readonly seconds: number;
 }
 
-export async function ingestCommand(
-  paths: readonly string[],
-  { chain, json = false }: { chain?: string; json?: boolean },
-  config: Config,
-): Promise<number> {
-  const inputs = await findInputs(paths);
-  const operator = await openOperator(config);
-  const display = openDisplay(process.stderr, { silent: json });
-  process.once('SIGINT', () => {
-    display.end();
-    process.stderr.write(
-      '\nchain-metrics: stopped; what was loaded stays, and the same command goes on with the rest\n',
-    );
-    killSelf('SIGINT');
-  });
-  try {
-    const report = await ingestInputs(operator, inputs, chain, display);
-    process.stdout.write(json ? `${JSON.stringify(report)}\n` : describe(report, operator.place));
-    return report.refused_lines + report.refused_facts > 0 ? EXIT.refused : EXIT.ok;
-  } finally {
-    display.end();
-    await operator.close();
-  }
-}
-
-/** Loads all inputs and returns when every metric that they touch is up to date. */
+/** Loads all inputs and returns when every metric that depends on them is computed. */
 export async function ingestInputs(
-  operator: Operator,
+  client: OperationClient,
   inputs: readonly Input[],
   chain: string | undefined,
   display: Display,
@@ -48,26 +22,27 @@ export async function ingestInputs(
   const started = performance.now();
   const reports: IngestReport[] = [];
   const pace = new Pace(inputs);
-  await operator.hold(async () => {
-    for (const input of inputs) reports.push(await ingestOne(operator, input, chain, pace, display));
+  await pausingCompute(client, async () => {
+    for (const input of inputs) reports.push(await ingestOne(client, input, chain, pace, display));
   });
-  await showComputation(operator, display);
+  await showComputation(client, display);
   display.end();
   return { files: inputs.length, ...sum(reports), seconds: Math.round(performance.now() - started) / 1000 };
 }
 
-/** Computes what was touched, and shows how far it is. */
-export async function showComputation(operator: Operator, display: Display): Promise<void> {
-  await operator.waitUntilComputed(({ done, total }) => {
+/** Waits until everything is computed, and shows the progress. */
+export async function showComputation(client: OperationClient, display: Display): Promise<void> {
+  const onProgress = ({ done, total }: ComputeProgress) => {
     const words = total === 0 ? 'looking for what changed' : `${number(done)} of ${plural(total, 'window')}`;
     display.show('computing metrics', total === 0 ? 0 : done / total, words);
-  });
+  };
+  await client.call('waitUntilComputed', {}, { onProgress });
 }
 
 const REFRESH_MS = 100;
 
 async function ingestOne(
-  operator: Operator,
+  client: OperationClient,
   input: Input,
   chain: string | undefined,
   pace: Pace,
@@ -80,8 +55,11 @@ async function ingestOne(
   };
   const refresh = setInterval(show, REFRESH_MS);
   try {
-    const source = { name: input.name, bytes: stream, ...(chain === undefined ? {} : { chain }) };
-    const report = await operator.ingest(source, (soFar) => pace.loaded(soFar));
+    const report = await client.call(
+      'ingest',
+      { name: input.name, ...(chain === undefined ? {} : { chain }) },
+      { body: stream, onProgress: (soFar) => pace.loaded(soFar) },
+    );
     show();
     pace.fileDone(report);
     return report;
@@ -97,7 +75,7 @@ async function ingestOne(
   }
 }
 
-/** How fast it goes and how long it still takes. */
+/** The rate of loading, and the time that is left. */
 class Pace {
   bytesOfFile = 0;
   readonly #started = performance.now();
@@ -162,24 +140,4 @@ function sum(reports: readonly IngestReport[]): IngestReport {
     refused_facts: total((report) => report.refused_facts),
     reasons: [...reasons].map(([reason, lines]) => ({ reason, lines })).sort((a, b) => b.lines - a.lines),
   };
-}
-
-function describe(report: RunReport, place: string): string {
-  const lines = [
-    `${plural(report.files, 'file')}, ${plural(report.lines, 'line')} in ${duration(report.seconds)}, metrics included: ` +
-      `${plural(report.blocks, 'block')}, ${plural(report.snapshots, 'snapshot')} into ${place}`,
-  ];
-  if (report.refused_lines > 0) {
-    lines.push(
-      `${plural(report.refused_lines, 'line was', 'lines were')} refused; they are kept with their reason as dead letters:`,
-      ...report.reasons.map(({ reason, lines }) => `  ${number(lines)} × ${reason}`),
-    );
-  }
-  if (report.refused_facts > 0) {
-    lines.push(
-      `${plural(report.refused_facts, 'fact was', 'facts were')} refused inside blocks that were kept (table refused_facts)`,
-    );
-  }
-  lines.push('see `chain-metrics status`');
-  return `${lines.join('\n')}\n`;
 }

@@ -2,9 +2,8 @@ import { setTimeout } from 'node:timers/promises';
 import { ProductError } from '../../infra/errors.ts';
 import { openPipeline, type ProcessRole } from '../compose.ts';
 import type { Config } from '../settings.ts';
-import { LocalOperator } from './local.ts';
-import type { Operator } from './operator.ts';
-import { RemoteOperator } from './remote.ts';
+import { LocalClient, type OperationClient } from './client.ts';
+import { SocketClient } from './socket-client.ts';
 
 /** A server opens its socket a moment after it has locked the data directory. */
 const TRIES = 10;
@@ -14,18 +13,18 @@ const BETWEEN_TRIES_MS = 200;
 const COMMAND_ROLES: ReadonlySet<ProcessRole> = new Set(['ingest']);
 
 /**
- * Runs commands in the server that has locked the data directory, or else in this process. The distributed profile
+ * Runs operations in the server that has locked the data directory, or else in this process. The distributed profile
  * locks no directory: there every command works on the shared services by itself.
  */
-export async function openOperator(config: Config): Promise<Operator> {
+export async function openOperations(config: Config): Promise<OperationClient> {
   if (config.PROFILE === 'distributed') {
-    return new LocalOperator(await openPipeline(config, { roles: COMMAND_ROLES }));
+    return new LocalClient(await openPipeline(config, { roles: COMMAND_ROLES }));
   }
   for (let tries = 1; ; tries++) {
-    const remote = await RemoteOperator.connect(config.DATA_DIR);
-    if (remote) return remote;
+    const server = await SocketClient.connect(config.DATA_DIR);
+    if (server) return server;
     try {
-      return new LocalOperator(await openPipeline(config));
+      return new LocalClient(await openPipeline(config));
     } catch (error) {
       if (!(error instanceof ProductError) || error.code !== 'store_in_use') throw error;
       if (tries === TRIES) {

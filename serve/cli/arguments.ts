@@ -1,0 +1,39 @@
+import { type Command, InvalidArgumentError } from 'commander';
+
+// Parsers of arguments and options; each throws what commander reports as a wrong value.
+
+/** A whole number, strictly. */
+export function parseWhole(text: string): number {
+  if (/^\d{1,15}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It is not a whole number.');
+}
+
+/** A whole number between two others, both included. */
+export const parseWithin = (min: number, max: number) => (text: string) => {
+  const value = parseWhole(text);
+  if (value >= min && value <= max) return value;
+  throw new InvalidArgumentError(`It is not between ${min} and ${max}.`);
+};
+
+/** A day of the calendar, as strict as the API is about its dates. */
+export function parseDay(text: string): string {
+  const day = new Date(`${text}T00:00:00Z`);
+  const isDay =
+    /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
+  if (!isDay) throw new InvalidArgumentError('It is not a day of the form YYYY-MM-DD.');
+  return text;
+}
+
+/** An http or https address. */
+export function parseUrl(text: string): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
+  throw new InvalidArgumentError('It is no address such as http://127.0.0.1:8080.');
+}
+
+/** The options of every command that fetches from a service. */
+export const sourceOptions = (command: Command) =>
+  command
+    .requiredOption('--url <url>', 'address of a Sidecar or polkadot-rest-api', parseUrl)
+    .requiredOption('--chain <name>', 'chain that it serves, by its name or an alias')
+    .option('--concurrency <number>', 'blocks that are fetched at a time', parseWithin(1, 256), 8)
+    .option('--force', 'take the blocks although the service names its runtime after another chain');

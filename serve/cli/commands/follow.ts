@@ -1,0 +1,54 @@
+import { reasonOf } from '../../../infra/errors.ts';
+import type { SourceFollowerOptions } from '../../../ingest/role.ts';
+import { parseWhole, parseWithin, sourceOptions } from '../arguments.ts';
+import { command, withOperations } from '../command.ts';
+import { EXIT } from '../failure.ts';
+import { ingestTarget } from '../ingest-target.ts';
+import { stopOnSignal } from '../stop.ts';
+
+export const follow = command<[], SourceFollowerOptions>({
+  name: 'follow',
+  description: 'ingest new blocks as they are finalized, until stopped',
+  args: (command) =>
+    sourceOptions(command)
+      .option('--from <height>', 'first height; after the highest final one when absent', parseWhole)
+      .option('--best', 'also blocks that are not final yet; reorganisations replace them')
+      .option('--snapshots', 'also the state of the chain, once a UTC day')
+      .option('--treasury <account...>', 'with --snapshots: accounts whose own tokens are the treasury')
+      .option(
+        '--poll-ms <milliseconds>',
+        'time between two looks at the head',
+        parseWithin(10, 3_600_000),
+        2000,
+      ),
+  help: `A service that goes away is asked again until it is back. With an empty data directory it begins at the finalized
+head; what lies before is for \`chain-metrics backfill\`. SIGTERM or Ctrl-C stops it; the same command goes on after
+the highest final block. While a server runs on the data directory, it does the loading.
+
+Snapshots are of what the service gives at the finalized head: validator_set where staking lives, stable_holdings of
+asset hubs (less what the registry's parachains hold there), coretime_config of coretime chains, treasury_balance of
+the accounts that you name. A kind that it cannot give whole is not sent; it says at the start which and why.
+
+Examples:
+  chain-metrics follow --url http://127.0.0.1:8080 --chain polkadot
+  chain-metrics follow --url http://127.0.0.1:8080 --chain coretime-polkadot --snapshots
+  chain-metrics follow --url http://127.0.0.1:8080 --chain polkadot --best`,
+  run: async ({ options, config }) => {
+    const { SourceFollower } = await import('../../../ingest/role.ts');
+    const follower = await SourceFollower.open(options, config, stopOnSignal());
+    return withOperations(config, async (client) => {
+      try {
+        await follower.run(ingestTarget(client), say);
+        say('stopped');
+        return EXIT.ok;
+      } catch (error) {
+        say(`stopped following: ${reasonOf(error)}`);
+        throw error;
+      }
+    });
+  },
+});
+
+function say(text: string): void {
+  process.stderr.write(`${new Date().toISOString()} ${text}\n`);
+}

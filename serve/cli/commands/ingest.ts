@@ -1,0 +1,68 @@
+import { command, print, withOperations } from '../command.ts';
+import { openDisplay } from '../display.ts';
+import { EXIT, killSelf } from '../failure.ts';
+import { ingestInputs, type RunReport } from '../ingest-inputs.ts';
+import { findInputs } from '../inputs.ts';
+import { duration, number, plural } from '../words.ts';
+
+export const ingest = command<[paths: string[]], { chain?: string; json?: boolean }>({
+  name: 'ingest',
+  description: 'ingest blocks and snapshots, and compute every metric that depends on them',
+  args: (command) =>
+    command
+      .argument('<path...>', 'files, directories, or - for standard input')
+      .option('--chain <name>', 'chain of bare blocks, when the file is not named after it')
+      .option('--json', 'print the summary as JSON, and nothing else'),
+  help: `A file has one JSON document a line: a Sidecar block of the chain that the file is named after, or an envelope
+(schema block/1 or snapshot/1). It may be packed (.gz, .zst). A .parquet file has one such document a row, its
+fields in columns, where JSON may stand as text. Of a directory every .ndjson, .jsonl, .json and .parquet is read,
+in the order of names. Nothing is stored twice: the same file may be given again at any time. While a server runs
+on the data directory, it does the work.
+
+Examples:
+  chain-metrics ingest kusama.ndjson.gz
+  chain-metrics ingest --chain asset-hub-polkadot 2024-*.ndjson.zst
+  zcat export.gz | chain-metrics ingest --chain polkadot -
+
+Exit code 3 says that something was refused; \`chain-metrics status\` shows what and why.`,
+  run: async ({ args: [paths], options: { chain, json = false }, config }) => {
+    const inputs = await findInputs(paths);
+    const display = openDisplay(process.stderr, { silent: json });
+    process.once('SIGINT', () => {
+      display.end();
+      process.stderr.write(
+        '\nchain-metrics: stopped; what was loaded stays, and the same command goes on with the rest\n',
+      );
+      killSelf('SIGINT');
+    });
+    return withOperations(config, async (client) => {
+      try {
+        const report = await ingestInputs(client, inputs, chain, display);
+        print(report, { json }, () => describe(report, client.location));
+        return report.refused_lines + report.refused_facts > 0 ? EXIT.refused : EXIT.ok;
+      } finally {
+        display.end();
+      }
+    });
+  },
+});
+
+function describe(report: RunReport, place: string): string {
+  const lines = [
+    `${plural(report.files, 'file')}, ${plural(report.lines, 'line')} in ${duration(report.seconds)}, metrics included: ` +
+      `${plural(report.blocks, 'block')}, ${plural(report.snapshots, 'snapshot')} into ${place}`,
+  ];
+  if (report.refused_lines > 0) {
+    lines.push(
+      `${plural(report.refused_lines, 'line was', 'lines were')} refused; they are kept with their reason as dead letters:`,
+      ...report.reasons.map(({ reason, lines }) => `  ${number(lines)} × ${reason}`),
+    );
+  }
+  if (report.refused_facts > 0) {
+    lines.push(
+      `${plural(report.refused_facts, 'fact was', 'facts were')} refused inside blocks that were kept (table refused_facts)`,
+    );
+  }
+  lines.push('see `chain-metrics status`');
+  return `${lines.join('\n')}\n`;
+}

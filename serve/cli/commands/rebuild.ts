@@ -1,0 +1,65 @@
+import { ProductError } from '../../../infra/errors.ts';
+import { parseDay } from '../arguments.ts';
+import { command, jsonOption, print, withOperations } from '../command.ts';
+import { openDisplay } from '../display.ts';
+import { EXIT } from '../failure.ts';
+import { duration, number, plural } from '../words.ts';
+
+/** Days that the calendar of the store holds. */
+const FIRST_DAY = '1970-01-01';
+const LAST_DAY = '2149-06-06';
+
+export const rebuild = command<[metrics: string[]], { from?: string; until?: string; json?: boolean }>({
+  name: 'rebuild',
+  description: 'recompute metrics from the stored blocks',
+  args: (command) =>
+    jsonOption(
+      command
+        .argument('[metric...]', 'metrics by name or path; all of them when none is named')
+        .option('--from <date>', 'first day, YYYY-MM-DD', parseDay)
+        .option('--until <date>', 'first day that is left alone, YYYY-MM-DD', parseDay),
+    ),
+  help: `Needed only after a repair by hand: what is loaded late or again is found and computed by itself. Days that a
+rebuilt day reaches, such as the 30 days of a rolling figure, are computed with it.
+
+Examples:
+  chain-metrics rebuild
+  chain-metrics rebuild daily-fees DailyTps /api/daily-uptime --from 2024-01-01 --until 2024-02-01`,
+  run: async ({ args: [metrics], options: { from = FIRST_DAY, until = LAST_DAY, json = false }, config }) => {
+    const { findMetrics } = await import('../../metrics/metric-names.ts');
+    findMetrics(metrics);
+    if (from >= until) {
+      throw new ProductError(
+        'usage',
+        `--from ${from} is not before --until ${until}, the first day that is left alone`,
+      );
+    }
+    const display = openDisplay(process.stderr, { silent: json });
+    const started = performance.now();
+    return withOperations(config, async (client) => {
+      try {
+        const rebuilt = await client.call(
+          'rebuild',
+          { metrics, from, until },
+          {
+            onProgress: ({ done, total }) => {
+              if (total === 0) return;
+              display.show('rebuilding', done / total, `${number(done)} of ${plural(total, 'window')}`);
+            },
+          },
+        );
+        display.end();
+        const seconds = Math.round(performance.now() - started) / 1000;
+        const names = rebuilt.metrics.map((name) => name.replaceAll('_', '-')).join(', ');
+        print(
+          { ...rebuilt, seconds },
+          { json },
+          () => `${plural(rebuilt.windows, 'window')} of ${names} rebuilt in ${duration(seconds)}\n`,
+        );
+        return EXIT.ok;
+      } finally {
+        display.end();
+      }
+    });
+  },
+});

@@ -1,0 +1,101 @@
+import { Command } from 'commander';
+import { readConfig } from '../settings.ts';
+import type { CliCommand } from './command.ts';
+import { alertsReplay } from './commands/alerts.ts';
+import { backfill } from './commands/backfill.ts';
+import { deadLetters, deadLettersHelp } from './commands/dead-letters.ts';
+import { exportRows } from './commands/export.ts';
+import { follow } from './commands/follow.ts';
+import { gaps } from './commands/gaps.ts';
+import { ingest } from './commands/ingest.ts';
+import { rebuild } from './commands/rebuild.ts';
+import { settings } from './commands/settings.ts';
+import { start } from './commands/start.ts';
+import { status } from './commands/status.ts';
+import { users, usersHelp } from './commands/users.ts';
+
+/** Every command, in the order of the help. A new one is a file under `commands/` and a name here. */
+const COMMANDS: readonly CliCommand[] = [
+  start,
+  ingest,
+  backfill,
+  follow,
+  status,
+  gaps,
+  exportRows,
+  rebuild,
+  settings,
+  ...users,
+  ...deadLetters,
+  alertsReplay,
+];
+
+/** Groups of commands of two words. */
+const GROUPS: Readonly<Record<string, { readonly description: string; readonly help?: string }>> = {
+  users: { description: 'manage accounts, and help people who cannot sign in', help: usersHelp },
+  'dead-letters': { description: 'list refused input, retry it or delete it', help: deadLettersHelp },
+  alerts: { description: 'manage the alerts of projects' },
+};
+
+const HELP = `
+Examples:
+  chain-metrics start --sample                 serve, with recorded blocks to look at
+  chain-metrics ingest blocks/                 take in a directory of block files
+  chain-metrics backfill --url … --chain …     fetch what is missing from a Sidecar
+  chain-metrics status                         heights, holes, lag, what was refused
+  chain-metrics export daily-fees > fees.csv   the rows of a metric
+  DATA_DIR=/srv/metrics PORT=8080 chain-metrics start
+
+Settings are environment variables; \`chain-metrics settings\` lists them.
+
+Exit codes:
+  0 done   1 failure   2 wrong usage or setting   3 done, but some input was refused`;
+
+/** The command line as commander knows it; `finish` ends the process with the exit code of a command. */
+export function buildProgram(version: string, finish: (exitCode: number) => never): Command {
+  const program = new Command('chain-metrics')
+    .description('Raw Sidecar blocks in, exact chain metrics over HTTP out. One process, one data directory.')
+    .version(version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'explain a command')
+    .helpCommand('help [command]', 'explain a command')
+    .showHelpAfterError('(`chain-metrics --help` explains the commands)')
+    .exitOverride()
+    .addHelpText('after', HELP);
+  const groups = new Map<string, Command>();
+  for (const command of COMMANDS) add(program, groups, command, { version, finish });
+  return program;
+}
+
+interface Surroundings {
+  readonly version: string;
+  readonly finish: (exitCode: number) => never;
+}
+
+function add(
+  program: Command,
+  groups: Map<string, Command>,
+  { name, description, args, help, needsConfig = true, run }: CliCommand,
+  { version, finish }: Surroundings,
+): void {
+  const [first = '', second] = name.split(' ');
+  const parent = second === undefined ? program : groupOf(program, groups, first);
+  const declared = parent.command(second ?? first).description(description);
+  const complete = args?.(declared) ?? declared;
+  if (help !== undefined) complete.addHelpText('after', `\n${help.trimStart()}`);
+  complete.action(async (...given: unknown[]) => {
+    // Commander passes the arguments, then the options, then the command itself.
+    const [options, positional] = [given.at(-2), given.slice(0, -2)];
+    const config = needsConfig ? readConfig() : null;
+    finish(await run({ args: positional, options, config, version } as never));
+  });
+}
+
+function groupOf(program: Command, groups: Map<string, Command>, name: string): Command {
+  const known = groups.get(name);
+  if (known) return known;
+  const { description = '', help } = GROUPS[name] ?? {};
+  const group = program.command(name).description(description);
+  if (help !== undefined) group.addHelpText('after', `\n${help.trimStart()}`);
+  groups.set(name, group);
+  return group;
+}

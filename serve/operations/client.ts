@@ -1,0 +1,70 @@
+import { Readable } from 'node:stream';
+import type { Pipeline } from '../compose.ts';
+import type { CallContext } from './operation.ts';
+import {
+  type InputOf,
+  type OperationName,
+  operations,
+  type ProgressOf,
+  type ResultOf,
+} from './operations.ts';
+
+/** Calls operations, whichever process runs them. */
+export interface OperationClient {
+  /** Where the operations run, for people. */
+  readonly location: string;
+  call<Name extends OperationName>(
+    name: Name,
+    input: InputOf<Name>,
+    context?: Partial<CallContext<ProgressOf<Name>>>,
+  ): Promise<ResultOf<Name>>;
+  close(): Promise<void>;
+}
+
+/** Runs operations in this process, on a pipeline that it owns. */
+export class LocalClient implements OperationClient {
+  readonly location: string;
+  readonly #pipeline: Pipeline;
+
+  constructor(pipeline: Pipeline) {
+    this.#pipeline = pipeline;
+    this.location = pipeline.runtime.location;
+  }
+
+  async call<Name extends OperationName>(
+    name: Name,
+    input: InputOf<Name>,
+    context: Partial<CallContext<ProgressOf<Name>>> = {},
+  ): Promise<ResultOf<Name>> {
+    const { body = Readable.from([]), onProgress = () => undefined, signal = NEVER } = context;
+    const { input: schema, run } = operations[name];
+    const parsed = schema.parse(input);
+    return run(this.#pipeline, parsed as never, { body, onProgress: onProgress as never, signal }) as Promise<
+      ResultOf<Name>
+    >;
+  }
+
+  close(): Promise<void> {
+    return this.#pipeline.close();
+  }
+}
+
+const NEVER = new AbortController().signal;
+
+/** Pauses computation while the work runs. */
+export async function pausingCompute<Result>(
+  client: OperationClient,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const hangUp = new AbortController();
+  const paused = Promise.withResolvers<void>();
+  const call = client.call('pauseCompute', {}, { onProgress: () => paused.resolve(), signal: hangUp.signal });
+  call.catch((error) => paused.reject(error));
+  await paused.promise;
+  try {
+    return await work();
+  } finally {
+    hangUp.abort();
+    await call.catch(() => undefined);
+  }
+}

@@ -1,0 +1,28 @@
+import type { Readable } from 'node:stream';
+import type { z } from 'zod';
+import type { Pipeline } from '../compose.ts';
+
+/** What accompanies a call besides its input. */
+export interface CallContext<Progress> {
+  /** Bytes that the operation reads, such as a file to ingest. */
+  readonly body: Readable;
+  readonly onProgress: (step: Progress) => void;
+  /** Aborted when the caller hangs up. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * An operation of an operator. It runs in the process that has opened the store: in the command itself, or in the
+ * server that the command reaches over its socket. Input, progress and result are JSON; a result may also be a stream.
+ */
+export interface Operation<Input extends z.ZodType, Progress, Result> {
+  readonly input: Input;
+  run(pipeline: Pipeline, input: z.output<Input>, context: CallContext<Progress>): Promise<Result>;
+}
+
+export const operation =
+  <Progress = never>() =>
+  <Input extends z.ZodType, Result>(
+    definition: Operation<Input, Progress, Result>,
+  ): Operation<Input, Progress, Result> =>
+    definition;

@@ -1,0 +1,135 @@
+import { once } from 'node:events';
+import { z } from 'zod';
+import { replayOrder } from '../../aggregate/alerts/processor/replay.ts';
+import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
+import { readCoverage, readStatus } from '../../aggregate/status/status.ts';
+import { deadLetterRequest, handleDeadLetterRequest } from '../../ingest/log/dead-letter-requests.ts';
+import { missingHeights } from '../../ingest/sources/heights.ts';
+import { findChain } from '../../ingest/sources/open-source.ts';
+import type { Pipeline } from '../compose.ts';
+import { carryOut, usersOrder } from '../identity/accounts/operator.ts';
+import { exportRequest, exportStatement } from '../metrics/export.ts';
+import { findMetrics } from '../metrics/metric-names.ts';
+import { ingest } from './ingest.ts';
+import { type Operation, operation } from './operation.ts';
+
+const NOTHING = z.object({});
+const height = z.int().min(0);
+
+const PROGRESS_MS = 200;
+/** Ranges of missing heights in one answer; the caller asks again for the rest. */
+const MISSING_RANGES_MAX = 10_000;
+
+/** Every operation of an operator, by its name. A command calls them; `client.ts` says where they run. */
+export const operations = {
+  ingest,
+
+  status: operation()({
+    input: NOTHING,
+    run: ({ runtime, aggregator }) => readStatus(runtime, aggregator),
+  }),
+
+  coverage: operation()({
+    input: z.object({ relay_chain: z.string().optional(), chain: z.string().optional() }),
+    run: ({ runtime, registry }, { relay_chain, chain }) =>
+      readCoverage(runtime.store, registry, {
+        ...(relay_chain === undefined ? {} : { relay_chain }),
+        ...(chain === undefined ? {} : { chain }),
+      }),
+  }),
+
+  /** Heights of a range that are not stored, holes between stored ones first. */
+  missingHeights: operation()({
+    input: z.object({ chain: z.string(), from: height, to: height }),
+    run: ({ runtime, registry }, { chain: name, from, to }) => {
+      const chain = findChain(registry, name);
+      const place = { relay_chain: chain.relay_chain, chain: chain.name };
+      return missingHeights(runtime.store, place, { from, to }, MISSING_RANGES_MAX);
+    },
+  }),
+
+  /** Pauses computation until the caller hangs up: days that many files change are computed once. */
+  pauseCompute: operation<object>()({
+    input: NOTHING,
+    run: ({ aggregator }, _input, { onProgress, signal }) =>
+      aggregator.pauseCompute(async () => {
+        onProgress({});
+        if (!signal.aborted) await once(signal, 'abort');
+        return {};
+      }),
+  }),
+
+  /** Resolves when everything that was ingested before is computed. */
+  waitUntilComputed: operation<ComputeProgress>()({
+    input: NOTHING,
+    run: async (pipeline, _input, { onProgress }) => {
+      await watched(pipeline, onProgress, () => pipeline.waitUntilComputed());
+      return {};
+    },
+  }),
+
+  rebuild: operation<ComputeProgress>()({
+    /** Metrics by any of their names, all when empty; `until` is exclusive. */
+    input: z.object({ metrics: z.array(z.string()), from: z.iso.date(), until: z.iso.date() }),
+    run: async (pipeline, { metrics: names, from, until }, { onProgress }) => {
+      const metrics = findMetrics(names);
+      const windows = await watched(pipeline, onProgress, () =>
+        pipeline.aggregator.rebuild(metrics, from, until),
+      );
+      return { metrics: metrics.map((metric) => metric.name), windows };
+    },
+  }),
+
+  /** All rows of a metric, as a stream of bytes in the format of the request. */
+  export: operation()({
+    input: exportRequest,
+    run: async ({ runtime, registry }, request) => {
+      const { statement, format } = exportStatement(request, registry);
+      return runtime.store.stream(statement, format);
+    },
+  }),
+
+  users: operation()({
+    input: usersOrder,
+    run: async (pipeline, order) => carryOut(pipeline.accounts(), order),
+  }),
+
+  deadLetters: operation()({
+    input: deadLetterRequest,
+    run: async (pipeline, request) => {
+      const { runtime, registry, config } = pipeline;
+      const result = await handleDeadLetterRequest(runtime, registry, config.DEAD_LETTER_BYTES_MAX, request);
+      if (request.action === 'retry') await pipeline.waitUntilComputed();
+      return result;
+    },
+  }),
+
+  replayAlerts: operation()({
+    input: replayOrder,
+    run: async (pipeline, order) => (await pipeline.alerts()).replay(order),
+  }),
+} as const;
+
+export type Operations = typeof operations;
+export type OperationName = keyof Operations;
+
+type InputSchemaOf<Name extends OperationName> =
+  Operations[Name] extends Operation<infer Input, never, unknown> ? Input : never;
+export type InputOf<Name extends OperationName> = z.input<Operations[Name]['input'] & InputSchemaOf<Name>>;
+export type ResultOf<Name extends OperationName> = Awaited<ReturnType<Operations[Name]['run']>>;
+export type ProgressOf<Name extends OperationName> = Parameters<
+  Parameters<Operations[Name]['run']>[2]['onProgress']
+>[0];
+
+async function watched<Result>(
+  { aggregator }: Pipeline,
+  onProgress: (progress: ComputeProgress) => void,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const timer = setInterval(() => onProgress(aggregator.progress), PROGRESS_MS);
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+  }
+}
