@@ -22,7 +22,7 @@ const filters = {
   monitoring_tool: z.string().max(500).optional(),
   environment: z.string().max(500).optional(),
   integration_id: z.string().max(100).optional(),
-  assignee_id: z.string().max(100).optional().describe('id of a user, or none'),
+  assignee_id: z.string().max(100).optional().describe('id of a user, or `none`'),
   started_after: z.iso.datetime({ offset: true }).optional(),
   started_before: z.iso.datetime({ offset: true }).optional(),
 };
@@ -30,7 +30,7 @@ const filterSchema = z.object(filters);
 
 const paging = {
   order_by: z.enum(Object.keys(SORTS) as [Sort, ...Sort[]]).default('started_at'),
-  sort: z.enum(['asc', 'desc']).default('desc').describe('severity: desc has the most severe first'),
+  sort: z.enum(['asc', 'desc']).default('desc').describe('for severity, desc starts with the most severe'),
   page: z.coerce.number().int().min(1).max(1_000_000).default(1),
   per_page: z.coerce.number().int().min(1).max(100).default(20),
 };
@@ -66,7 +66,7 @@ function serveList(api: Api, { reader, users: lookup }: AlertParts, url: () => s
       method: 'GET',
       path: '/projects/:id/alerts',
       tag,
-      summary: 'Alerts of a project',
+      summary: 'List alerts of a project',
       doc: 'The headers X-Total, X-Total-Pages, X-Page, X-Per-Page, X-Next-Page and Link describe the pages.',
       role,
       query: filterSchema.extend(paging),
@@ -91,7 +91,7 @@ function serveList(api: Api, { reader, users: lookup }: AlertParts, url: () => s
       method: 'GET',
       path: '/projects/:id/alerts/status_counts',
       tag,
-      summary: 'How many alerts stand in each status',
+      summary: 'Count alerts by status',
       role,
       query: filterSchema,
       answer: z.record(z.enum(['all', 'open', ...ALERT_STATUSES]), z.int()),
@@ -101,13 +101,13 @@ function serveList(api: Api, { reader, users: lookup }: AlertParts, url: () => s
 }
 
 function serveOne(api: Api, { actions, reader, users }: AlertParts, url: () => string): void {
-  const shown = async (alert: Alert) => alertJson(alert, await users.byId(alert.assignees), url());
+  const json = async (alert: Alert) => alertJson(alert, await users.byId(alert.assignees), url());
   api.add(
     {
       method: 'GET',
       path: one,
       tag,
-      summary: 'One alert with what it was made from',
+      summary: 'Get an alert with its payload',
       role,
       params: iidOf,
       answer: alertShape.extend({
@@ -122,7 +122,7 @@ function serveOne(api: Api, { actions, reader, users }: AlertParts, url: () => s
       const alert = await reader.get(membership.project.id, params.alert_iid);
       const { payload, annotations } = await reader.details(alert);
       return {
-        ...(await shown(alert)),
+        ...(await json(alert)),
         fingerprint: alert.fingerprint,
         y_label: alert.y_label || null,
         incident_markdown: alert.incident_markdown || null,
@@ -136,8 +136,8 @@ function serveOne(api: Api, { actions, reader, users }: AlertParts, url: () => s
       method: 'PUT',
       path: one,
       tag,
-      summary: 'Change the status or the assignees of an alert',
-      doc: 'A resolved alert is reopened only while no other unresolved alert has its fingerprint.',
+      summary: 'Update the status or the assignees of an alert',
+      doc: 'A resolved alert can be reopened unless another unresolved alert has the same fingerprint.',
       role,
       params: iidOf,
       body: z.object({
@@ -151,7 +151,7 @@ function serveOne(api: Api, { actions, reader, users }: AlertParts, url: () => s
         ...(body.status === undefined ? {} : { status: body.status }),
         ...(body.assignee_ids === undefined ? {} : { assignees: body.assignee_ids.map(String) }),
       });
-      return shown(changed);
+      return json(changed);
     },
   );
 }
@@ -162,7 +162,7 @@ function serveHistory(api: Api, { reader }: AlertParts): void {
       method: 'GET',
       path: `${one}/history`,
       tag,
-      summary: 'What happened to an alert, newest first',
+      summary: 'List the events of an alert, newest first',
       role,
       params: iidOf,
       answer: z.array(
@@ -196,7 +196,7 @@ const noteShape = z.object({
 });
 
 function serveNotes(api: Api, { notes: noteStore, reader, users: lookup }: AlertParts): void {
-  const shown = async (notes: readonly Note[]) => {
+  const json = async (notes: readonly Note[]) => {
     const users = await lookup.byId(notes.map(({ author_id }) => author_id));
     return notes.map(({ id, body, author_id, created_ms }) => {
       const author = users.get(author_id);
@@ -214,14 +214,14 @@ function serveNotes(api: Api, { notes: noteStore, reader, users: lookup }: Alert
       method: 'GET',
       path: `${one}/notes`,
       tag,
-      summary: 'Notes on an alert, oldest first',
+      summary: 'List notes on an alert, oldest first',
       role,
       params: iidOf,
       answer: z.array(noteShape),
     },
     async ({ membership: { project }, params }) => {
       await reader.get(project.id, params.alert_iid);
-      return shown(await noteStore.list(project.id, params.alert_iid));
+      return json(await noteStore.list(project.id, params.alert_iid));
     },
   );
   api.add(
@@ -229,7 +229,7 @@ function serveNotes(api: Api, { notes: noteStore, reader, users: lookup }: Alert
       method: 'POST',
       path: `${one}/notes`,
       tag,
-      summary: 'Write a note on an alert',
+      summary: 'Add a note to an alert',
       role,
       params: iidOf,
       body: z.object({ body: z.string() }),
@@ -238,7 +238,7 @@ function serveNotes(api: Api, { notes: noteStore, reader, users: lookup }: Alert
     },
     async ({ caller, membership: { project }, params, body }) => {
       await reader.get(project.id, params.alert_iid);
-      const [note] = await shown([await noteStore.add(project.id, params.alert_iid, caller.user, body.body)]);
+      const [note] = await json([await noteStore.add(project.id, params.alert_iid, caller.user, body.body)]);
       return note;
     },
   );
@@ -247,7 +247,7 @@ function serveNotes(api: Api, { notes: noteStore, reader, users: lookup }: Alert
       method: 'DELETE',
       path: `${one}/notes/:note_id`,
       tag,
-      summary: 'Delete a note of your own',
+      summary: 'Delete a note of the caller',
       role,
       params: iidOf.extend({ note_id: z.string().max(100) }),
       status: 204,

@@ -9,8 +9,8 @@ const DAY_MS = 86_400_000;
 const DAYS_DEFAULT = 30;
 
 const range = z.object({
-  start_date: z.iso.date().optional().describe('first UTC day; 30 days before the last when absent'),
-  end_date: z.iso.date().optional().describe('last UTC day; today when absent'),
+  start_date: z.iso.date().optional().describe('first UTC day; default: 30 days before the last'),
+  end_date: z.iso.date().optional().describe('last UTC day; default: today'),
 });
 
 const noisyShape = z.object({
@@ -29,7 +29,7 @@ const noisyJson = <Row extends NoisyAlert>({ last_seen_ms, ...rest }: Row) => ({
 const number = z.number().nullable();
 const most = z.coerce.number().int().min(1).max(100).default(20);
 
-/** What a project's alerts say over time. */
+/** Statistics of the alerts of a project. */
 export function serveAnalytics(api: Api, { analytics }: Pick<AlertDomain, 'analytics'>, clock: Clock): void {
   const tag = 'Alerts' as const;
   const role = 'Reporter' as const;
@@ -42,7 +42,7 @@ export function serveAnalytics(api: Api, { analytics }: Pick<AlertDomain, 'analy
       method: 'GET',
       path: '/projects/:id/analytics/alerts_by_day',
       tag,
-      summary: 'Alerts by day, with the time to acknowledge and to resolve them in seconds',
+      summary: 'Count alerts by day, with the seconds to acknowledge and to resolve them',
       role,
       query: range,
       answer: z.array(
@@ -66,7 +66,7 @@ export function serveAnalytics(api: Api, { analytics }: Pick<AlertDomain, 'analy
       method: 'GET',
       path: '/projects/:id/analytics/noisiest_alerts',
       tag,
-      summary: 'What makes most events',
+      summary: 'List the alerts with the most events',
       role,
       query: range.extend({ limit: most }),
       answer: z.array(noisyShape),
@@ -79,11 +79,17 @@ export function serveAnalytics(api: Api, { analytics }: Pick<AlertDomain, 'analy
       method: 'GET',
       path: '/projects/:id/analytics/flapping_alerts',
       tag,
-      summary: 'What comes back again and again after it was over',
+      summary: 'List the alerts that recur most often',
       role,
       query: range.extend({
         limit: most,
-        least: z.coerce.number().int().min(2).max(1000).default(3).describe('fewest alerts of a fingerprint'),
+        least: z.coerce
+          .number()
+          .int()
+          .min(2)
+          .max(1000)
+          .default(3)
+          .describe('minimum number of alerts with the same fingerprint'),
       }),
       answer: z.array(noisyShape.extend({ median_seconds_open: number })),
     },

@@ -15,17 +15,17 @@ import {
 } from './shapes.ts';
 
 const fields = {
-  name: z.string().max(255).optional().describe('required for every HTTP endpoint after the first'),
+  name: z.string().max(255).optional().describe('required for each additional HTTP endpoint'),
   active: z.boolean().optional(),
-  payload_example: z.string().optional().describe('a JSON text; another one asks for the mapping again'),
+  payload_example: z.string().optional().describe('JSON text; changing it removes the mapping'),
   payload_attribute_mappings: mappingSchema.optional(),
-  api_url: z.string().max(2000).optional().describe('of the metrics server or the on-call tool'),
+  api_url: z.string().max(2000).optional().describe('URL of the Prometheus server or the on-call tool'),
   heartbeat_minutes: z
     .int()
     .min(0)
     .max(10_080)
     .optional()
-    .describe('silence after which the source is reported as lost; 0 = never'),
+    .describe('minutes without a request after which an alert is created; 0 = never'),
 };
 const changesSchema = z.object(fields);
 const params = z.object({ integration_id: z.string() });
@@ -65,7 +65,7 @@ export function serveIntegrations(api: Api, domain: IntegrationParts, options: I
       method: 'GET',
       path: '/projects/:id/integrations',
       tag,
-      summary: 'Where alerts come from',
+      summary: 'List integrations of a project',
       role,
       answer: z.array(integrationShape),
     },
@@ -76,8 +76,8 @@ export function serveIntegrations(api: Api, domain: IntegrationParts, options: I
       method: 'POST',
       path: '/projects/:id/integrations',
       tag,
-      summary: 'Make an integration',
-      doc: 'The answer is the only place that shows its key.',
+      summary: 'Create an integration',
+      doc: 'The key is returned only in this response.',
       role,
       body: changesSchema.extend({ type: z.enum(API_TYPE_NAMES) }),
       answer: keyedIntegrationShape,
@@ -90,7 +90,7 @@ export function serveIntegrations(api: Api, domain: IntegrationParts, options: I
     },
   );
   api.add(
-    { method: 'GET', path: one, tag, summary: 'One integration', role, params, answer: integrationShape },
+    { method: 'GET', path: one, tag, summary: 'Get an integration', role, params, answer: integrationShape },
     async ({ membership, params }) => json(await integrations.get(membership.project, params.integration_id)),
   );
   api.add(
@@ -99,7 +99,7 @@ export function serveIntegrations(api: Api, domain: IntegrationParts, options: I
       path: one,
       params,
       tag,
-      summary: 'Change an integration',
+      summary: 'Update an integration',
       role,
       body: changesSchema,
       answer: integrationShape,
@@ -132,7 +132,7 @@ function serveKeys(
       path: `${one}/reset_key`,
       params,
       tag,
-      summary: 'Make a new key; every key before is dead at once',
+      summary: 'Create a new key and revoke all others',
       role,
       answer: keyedIntegrationShape,
     },
@@ -145,7 +145,7 @@ function serveKeys(
       path: `${one}/rotate_key`,
       params,
       tag,
-      summary: 'Make a new key, and honour the one before for some hours',
+      summary: 'Create a new key and keep the previous one for some hours',
       role,
       body: z.object({ hours: z.number().default(24) }),
       answer: keyedIntegrationShape,
@@ -159,7 +159,7 @@ function serveKeys(
       path: `${one}/old_key`,
       params,
       tag,
-      summary: 'End the key before at once',
+      summary: 'Revoke the previous key',
       role,
       answer: integrationShape,
     },
@@ -175,7 +175,7 @@ function serveSamples(api: Api, { testAlerts }: IntegrationParts, payloadSizes: 
       method: 'POST',
       path: '/projects/:id/integrations/payload_fields',
       tag,
-      summary: 'What of a sample payload can be mapped',
+      summary: 'List the fields of a sample payload that can be mapped',
       role: 'Maintainer',
       body: z.object({ payload_example: z.string() }),
       answer: z.array(
@@ -195,9 +195,9 @@ function serveSamples(api: Api, { testAlerts }: IntegrationParts, payloadSizes: 
       params,
       tag,
       summary: 'Send a test alert',
-      doc: 'The payload goes the way of every alert and makes a real one.',
+      doc: 'The payload is processed like a request of a sender and creates a real alert.',
       role: 'Developer',
-      body: z.object({ payload: z.string().describe('a JSON text') }),
+      body: z.object({ payload: z.string().describe('JSON text') }),
       answer: z.array(z.object({ iid: z.int(), title: z.string() })),
     },
     async ({ membership, params, body }) => {

@@ -48,7 +48,7 @@ export function serveWebhooks(api: Api, domain: WebhookParts): void {
       method: 'GET',
       path: '/projects/:id/hooks',
       tag,
-      summary: 'Outgoing webhooks',
+      summary: 'List webhooks of a project',
       role,
       answer: z.array(shape),
     },
@@ -59,8 +59,8 @@ export function serveWebhooks(api: Api, domain: WebhookParts): void {
       method: 'POST',
       path: '/projects/:id/hooks',
       tag,
-      summary: 'Tell an address of alerts',
-      doc: 'Requests carry X-Chain-Metrics-Signature: t=SECONDS,v1=HEX, the HMAC-SHA256 of the seconds, a dot and the body. The secret is shown only here.',
+      summary: 'Create a webhook',
+      doc: 'Requests have the header X-Chain-Metrics-Signature: t=SECONDS,v1=HEX, the HMAC-SHA256 of the seconds, a dot and the body. The secret is returned only in this response.',
       role,
       body: z.object({ ...fields, url: z.string().max(2000) }),
       answer: shape.extend({ secret: z.string() }),
@@ -72,7 +72,7 @@ export function serveWebhooks(api: Api, domain: WebhookParts): void {
     },
   );
   api.add(
-    { method: 'GET', path: one, tag, summary: 'One outgoing webhook', role, params, answer: shape },
+    { method: 'GET', path: one, tag, summary: 'Get a webhook', role, params, answer: shape },
     async ({ membership, params }) => json(await webhooks.get(membership.project, params.hook_id)),
   );
   api.add(
@@ -80,7 +80,7 @@ export function serveWebhooks(api: Api, domain: WebhookParts): void {
       method: 'PUT',
       path: one,
       tag,
-      summary: 'Change an outgoing webhook',
+      summary: 'Update a webhook',
       role,
       params,
       body: z.object(fields),
@@ -90,15 +90,15 @@ export function serveWebhooks(api: Api, domain: WebhookParts): void {
       json(await webhooks.change(membership.project, params.hook_id, changesOf(body))),
   );
   api.add(
-    { method: 'DELETE', path: one, tag, summary: 'Delete an outgoing webhook', role, params, status: 204 },
+    { method: 'DELETE', path: one, tag, summary: 'Delete a webhook', role, params, status: 204 },
     async ({ membership, params }) => webhooks.delete(membership.project, params.hook_id),
   );
   serveDeliveries(api, domain);
 }
 
 const attemptShape = {
-  status: z.int().nullable().describe('of the answer; null when there was none'),
-  fault: z.string().nullable().describe('null when it was taken'),
+  status: z.int().nullable().describe('status of the response; null when there was none'),
+  fault: z.string().nullable().describe('why the request failed; null when it succeeded'),
   milliseconds: z.int(),
 };
 
@@ -108,8 +108,8 @@ function serveDeliveries(api: Api, { webhooks, webhookSender }: WebhookParts): v
       method: 'POST',
       path: `${one}/test`,
       tag,
-      summary: 'Tell a webhook of an alert that does not exist',
-      doc: 'The event is `test`, the alert an example. The answer tells how it went.',
+      summary: 'Send a test request to a webhook',
+      doc: 'Sends an example alert with the event `test`. Returns the result.',
       role,
       params,
       answer: z.object(attemptShape),
@@ -125,14 +125,14 @@ function serveDeliveries(api: Api, { webhooks, webhookSender }: WebhookParts): v
       method: 'GET',
       path: `${one}/deliveries`,
       tag,
-      summary: 'What a webhook was told lately',
-      doc: 'Every attempt of the last week, newest first.',
+      summary: 'List recent deliveries of a webhook',
+      doc: 'All attempts of the last 7 days, newest first.',
       role,
       params,
       query: z.object({ limit: z.coerce.number().int().min(1).max(500).default(50) }),
       answer: z.array(
         z.object({
-          id: z.string().describe('equal for attempts to tell the same'),
+          id: z.string().describe('the same for all attempts to send an event'),
           at: z.iso.datetime(),
           event: z.enum([...WEBHOOK_EVENTS, 'test']),
           alert_iid: z.int().nullable(),

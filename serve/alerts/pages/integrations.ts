@@ -141,7 +141,7 @@ ${
     form.text('type') || httpIntegration.name,
   )}</div>
 ${textField({ name: 'name', label: 'Name', value: form.text('name'), required: false, hint: 'Required for each additional HTTP endpoint.', fault: faultOf('name') })}
-${newTypeSettings().map((field) => textField({ ...field, value: form.text(field.name), required: false, fault: faultOf(field.name) }))}
+${urlField(form.text('api_url'), faultOf('api_url'))}
 <button>Add integration</button></form></section>`
 }`;
   const status = error === null ? 200 : 422;
@@ -153,14 +153,19 @@ ${newTypeSettings().map((field) => textField({ ...field, value: form.text(field.
   });
 }
 
-/** The settings of all types, because the type is selected in the same form. */
-function newTypeSettings(): { name: string; label: string; hint: string }[] {
-  const settings = OFFERED_TYPES.flatMap((type) => type.settings);
-  return [...Map.groupBy(settings, ({ name }) => name)].map(([name, fields]) => ({
-    name,
-    label: fields.map(({ label }) => label).join(' or '),
-    hint: fields.map(({ label, hint }) => `${label}: ${hint}`).join(' '),
-  }));
+/** The URL of every type that has one, because the type is selected in the same form. */
+function urlField(value: string, fault: string | null): Html {
+  const hints = OFFERED_TYPES.flatMap(({ label, settings }) =>
+    settings.map(({ hint }) => `${label}: ${hint}`),
+  );
+  return textField({
+    name: 'api_url',
+    label: 'API URL',
+    value,
+    required: false,
+    hint: hints.join(' '),
+    fault,
+  });
 }
 
 async function sendOne(

@@ -32,7 +32,7 @@ export interface NoisyAlert {
 }
 
 export interface FlappingAlert extends NoisyAlert {
-  /** Median time from the start of one to its end; null while none ended. */
+  /** Median time from the start of an alert to its end; null while none has ended. */
   readonly median_seconds_open: number | null;
 }
 

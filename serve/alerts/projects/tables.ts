@@ -5,7 +5,7 @@ import { type RowOf, recordTable } from '../../records/record-table.ts';
 
 export const projects = recordTable({
   name: 'projects',
-  doc: 'Projects that alerts arrive in. The id is a whole number as text.',
+  doc: 'Projects that receive alerts. The id is an integer as text.',
   columns: {
     name: 'String',
     description: 'String',
@@ -24,11 +24,11 @@ export type Project = RowOf<typeof projects>;
 
 export const members = recordTable({
   name: 'project_members',
-  doc: 'Who may do what in a project. The id is the project, a slash and the user.',
+  doc: 'Members of projects. The id is the project, a slash and the user.',
   columns: {
     project_id: 'String',
     user_id: 'String',
-    /** 10 Guest, 20 Reporter, 30 Developer, 40 Maintainer, 50 Owner; 0 when the membership is over. */
+    /** 10 Guest, 20 Reporter, 30 Developer, 40 Maintainer, 50 Owner; 0 after the membership has ended. */
     access_level: 'UInt64',
     created_ms: 'Int64',
   },
@@ -38,7 +38,7 @@ export type Member = RowOf<typeof members>;
 
 export const integrations = recordTable({
   name: 'alert_integrations',
-  doc: 'Where alerts of a project come from. The id is part of the webhook address.',
+  doc: 'Integrations of projects. The id is part of the webhook URL.',
   columns: {
     project_id: 'String',
     /** The name of an integration type; oncall for a link to an on-call tool. */
@@ -53,7 +53,7 @@ export const integrations = recordTable({
     /** JSON texts; '' when there is none. */
     sample: 'String',
     mapping: 'String',
-    /** Of the metrics server or of the on-call tool. */
+    /** URL of the Prometheus server or of the on-call tool. */
     api_url: 'String',
     /** Silence after which an alert is created; 0 = never. */
     heartbeat_minutes: 'UInt64',
@@ -66,7 +66,7 @@ export type Integration = RowOf<typeof integrations>;
 
 export const incidents = recordTable({
   name: 'alert_incidents',
-  doc: 'Incidents made from alerts. The id is the project, a slash and the number.',
+  doc: 'Incidents of alerts. The id is the project, a slash and the number.',
   columns: {
     project_id: 'String',
     iid: 'UInt64',
@@ -86,7 +86,7 @@ export type Incident = RowOf<typeof incidents>;
 
 export const notes = recordTable({
   name: 'alert_notes',
-  doc: 'What people write about an alert.',
+  doc: 'Notes of users on alerts.',
   columns: {
     /** The project, a slash and the number of the alert. */
     alert: 'String',
@@ -101,7 +101,7 @@ export type Note = RowOf<typeof notes>;
 
 export const webhooks = recordTable({
   name: 'alert_hooks',
-  doc: 'Addresses that are told of alerts of a project.',
+  doc: 'Outgoing webhooks of projects.',
   columns: {
     project_id: 'String',
     name: 'String',
@@ -120,7 +120,7 @@ export type Webhook = RowOf<typeof webhooks>;
 
 export const webhookProgress = table({
   name: 'alert_notices',
-  doc: 'How far each hook and on-call link has been told, and how the newest attempt went.',
+  doc: 'The last event that each webhook and on-call link received, and the result of the newest request.',
   columns: {
     project: 'UInt64',
     target: 'String',
@@ -136,7 +136,7 @@ export const webhookProgress = table({
 
 export const webhookDeliveries = table({
   name: 'alert_deliveries',
-  doc: 'Every attempt to tell a hook or an on-call link of something, for a week.',
+  doc: 'Requests to webhooks and on-call links of the last 7 days.',
   columns: {
     target: 'String',
     at: 'Int64',
@@ -144,12 +144,12 @@ export const webhookDeliveries = table({
     event: 'LowCardinality(String)',
     /** Number of the alert; 0 for a test. */
     iid: 'UInt64',
-    /** Name that the request carried. */
+    /** Identifies the event; the request has it as a header. */
     delivery: 'String',
-    /** Of the answer; 0 when there was none. */
+    /** Of the response; 0 when there was none. */
     status: 'UInt16',
     milliseconds: 'UInt32',
-    /** What went wrong; '' when nothing did. */
+    /** Why the request failed; '' when it succeeded. */
     fault: 'String',
   },
   engine: 'MergeTree',

@@ -19,8 +19,8 @@ const basic = (user: string, key: string) => `Basic ${Buffer.from(`${user}:${key
 const alertsOf = async (search: string) =>
   (await service.api(ann, 'GET', `/projects/${project}/alerts?search=${encodeURIComponent(search)}`)).body;
 
-describe('the answer', () => {
-  test('lists the alerts that the request created, and no others', async () => {
+describe('the response', () => {
+  test('lists only the alerts that the request created', async () => {
     expect((await service.send(source, { title: 'answered' })).body).toEqual([
       { iid: expect.any(Number), title: 'answered' },
     ]);
@@ -55,7 +55,7 @@ describe('the answer', () => {
     expect(iids.sort((a, b) => a - b)).toEqual(Array.from({ length: 25 }, (_, i) => i + 1));
   });
 
-  test('can be read at once by whoever reads after it', async () => {
+  test('is visible to every request that follows', async () => {
     for (let i = 0; i < 10; i++) {
       await service.send(source, { title: `readable ${i}` });
       expect(await alertsOf(`readable ${i}`)).toHaveLength(1);
@@ -63,7 +63,7 @@ describe('the answer', () => {
   });
 });
 
-describe('addresses and credentials', () => {
+describe('URLs and credentials', () => {
   test.each(['notify.json', 'notify', 'prometheus/alerts/notify.json', 'prometheus/alerts/notify'])(
     'both formats are taken at %s',
     async (door) => {
@@ -74,7 +74,7 @@ describe('addresses and credentials', () => {
     },
   );
 
-  test('the address of a Prometheus integration ends as its senders expect', async () => {
+  test('the URL of a Prometheus integration has the path that its senders expect', async () => {
     const prometheus = await service.source(ann, project, { type: 'PROMETHEUS', name: 'p' });
     expect(prometheus.path).toMatch(/\/prometheus\/alerts\/notify\.json$/);
   });
@@ -123,7 +123,7 @@ describe('addresses and credentials', () => {
     expect(await alertsOf('never')).toEqual([]);
   });
 
-  test('a key of one project, or of another integration, opens nothing else', async () => {
+  test('a key is valid for its own integration only', async () => {
     const foreign = await service.source(ann, await service.project(ann));
     const sibling = await service.source(ann, project, { name: 'sibling' });
     for (const { key } of [foreign, sibling])
@@ -178,13 +178,13 @@ describe('the order of checks', () => {
     expect((await service.send(source, { title: 'typed' }, { 'content-type': type })).status).toBe(200);
   });
 
-  test('a wrong key is 401 before anything of the body is looked at', async () => {
+  test('a wrong key is 401 before the body is checked', async () => {
     for (const body of ['{broken', 'x'.repeat(2 ** 21), '[]']) {
       expect((await service.send({ ...source, key: 'wrong' }, body)).status).toBe(401);
     }
   });
 
-  test('a switched-off integration is 403, also for a body that is broken or too large; a wrong key stays 401', async () => {
+  test('an inactive integration is 403, also for a body that is broken or too large; a wrong key stays 401', async () => {
     const off = await service.source(ann, project, { name: 'off', active: false });
     for (const body of ['{"title":"off"}', '{broken', 'x'.repeat(2 ** 21)]) {
       expect(await service.send(off, body)).toMatchObject({ status: 403, body: { error: 'forbidden' } });
@@ -194,7 +194,7 @@ describe('the order of checks', () => {
     expect((await service.send(off, { title: 'on again' })).status).toBe(200);
   });
 
-  test('a body of 1 MiB is taken, one byte more is 413, broken or not', async () => {
+  test('a body of 1 MiB is accepted, one byte more is 413, also when the JSON is invalid', async () => {
     const most = 2 ** 20;
     const frame = JSON.stringify({ title: 'large', filler: '' }).length;
     const sized = (bytes: number) => JSON.stringify({ title: 'large', filler: 'x'.repeat(bytes - frame) });
@@ -206,7 +206,7 @@ describe('the order of checks', () => {
     expect((await service.send(source, 'x'.repeat(most + 1))).status).toBe(413);
   });
 
-  test('a deleted integration and those of a deleted project are unknown', async () => {
+  test('a deleted integration and the integrations of a deleted project are unknown', async () => {
     const gone = await service.source(ann, project, { name: 'gone' });
     await service.api(ann, 'DELETE', `/projects/${project}/integrations/${gone.id}`);
     expect((await service.send(gone, {})).status).toBe(401);
@@ -224,7 +224,7 @@ describe('keys', () => {
   const isGood = async (key: string) =>
     (await service.send({ ...rotated, key }, { title: 'keyed' })).status === 200;
 
-  test('are shown once, never again', async () => {
+  test('are returned only once', async () => {
     rotated = await service.source(ann, project, { name: 'rotated' });
     const { body } = await service.api(ann, 'GET', one());
     expect(JSON.stringify(body)).not.toContain(rotated.key);
@@ -236,7 +236,7 @@ describe('keys', () => {
     expect(stored.toString()).not.toContain(rotated.key);
   });
 
-  test('two are good during a rotation, until the old one is ended', async () => {
+  test('two are valid during a rotation, until the old one is revoked', async () => {
     const before = rotated.key;
     const { body } = await service.api(ann, 'POST', `${one()}/rotate_key`, { hours: 1 });
     expect(await isGood(body.authorization_key)).toBe(true);
@@ -246,7 +246,7 @@ describe('keys', () => {
     rotated = { ...rotated, key: body.authorization_key };
   });
 
-  test('are dead at once after a reset', async () => {
+  test('are revoked at once by a reset', async () => {
     const { body } = await service.api(ann, 'POST', `${one()}/rotate_key`, {});
     const { body: reset } = await service.api(ann, 'POST', `${one()}/reset_key`);
     expect(await isGood(rotated.key)).toBe(false);

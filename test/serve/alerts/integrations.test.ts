@@ -46,7 +46,7 @@ describe('the plan', () => {
     expect((await service.send(source, { fingerprint: 'f' })).body).toHaveLength(0);
   });
 
-  test('premium has many, of which every one after the first needs a name', async () => {
+  test('premium has many, and each additional one needs a name', async () => {
     expect((await make({ type: 'HTTP' })).body).toMatchObject({ name: 'HTTP endpoint', active: true });
     expect(await make({ type: 'HTTP' })).toMatchObject({
       status: 400,
@@ -77,11 +77,11 @@ describe('an integration', () => {
       webhooks: new Records<Webhook>(service.accounts, webhooks),
     });
     const early = integrationCache.find('0123456789abcdef');
-    const { id } = await service.source(ann, project, { name: 'made meanwhile' });
+    const { id } = await service.source(ann, project, { name: 'created meanwhile' });
     const found = integrationCache.find(id);
     gate.resolve();
     expect(await early).toBeUndefined();
-    expect(await found).toMatchObject({ integration: { name: 'made meanwhile' } });
+    expect(await found).toMatchObject({ integration: { name: 'created meanwhile' } });
   });
 });
 
@@ -89,7 +89,7 @@ describe('a custom mapping', () => {
   const sample = '{"event":{"name":"CPU","tags":["x"]},"n":1}';
   const mapping = [{ field_name: 'title', path: ['event', 'name'] }];
 
-  test('is used by what comes after it', async () => {
+  test('applies to later alerts', async () => {
     const source = await service.source(ann, project, {
       payload_example: sample,
       payload_attribute_mappings: mapping,
@@ -103,7 +103,7 @@ describe('a custom mapping', () => {
     ]);
   });
 
-  test('has to be made again when the sample changes', async () => {
+  test('is removed when the sample changes', async () => {
     const source = await service.source(ann, project, {
       payload_example: sample,
       payload_attribute_mappings: mapping,
@@ -138,7 +138,7 @@ describe('a custom mapping', () => {
     },
   );
 
-  test('can be chosen from what a sample has', async () => {
+  test('offers the fields of the sample', async () => {
     const reply = await service.api(ann, 'POST', `${path()}/payload_fields`, {
       payload_example: '{"a":{"b":[{"c":"x"}],"when":"2026-11-21T00:00:00Z"},"n":1.5,"flag":true}',
     });
@@ -152,7 +152,7 @@ describe('a custom mapping', () => {
 });
 
 describe('a test alert', () => {
-  test('goes the way of every alert', async () => {
+  test('is processed like every alert', async () => {
     const source = await service.source(ann, project);
     const send = (payload: string) =>
       service.api(ann, 'POST', `${path()}/${source.id}/test_alert`, { payload });
@@ -170,7 +170,7 @@ describe('a test alert', () => {
 describe('incidents', () => {
   const incidents = async () => (await service.api(ann, 'GET', `/projects/${project}/incidents`)).body;
 
-  test('are made of an alert once, with the extended text of its source', async () => {
+  test('are created from an alert once, with the Markdown of its source', async () => {
     const source = await service.source(ann, project);
     const annotations = {
       summary: 'Down',
@@ -187,7 +187,7 @@ describe('incidents', () => {
     expect((await service.api(ann, 'GET', `/projects/${project}/alerts/1`)).body.incident_iid).toBe(1);
   });
 
-  test('close with their alert, and resolve it when they are closed', async () => {
+  test('close with their alert, and resolve it when a user closes them', async () => {
     const source = await service.source(ann, project);
     for (const title of ['a', 'b']) await service.send(source, { title });
     for (const iid of [1, 2]) await service.api(ann, 'POST', `/projects/${project}/alerts/${iid}/incident`);
@@ -197,14 +197,14 @@ describe('incidents', () => {
     expect((await service.api(ann, 'GET', `/projects/${project}/alerts/2`)).body.status).toBe('resolved');
   });
 
-  test('are made and left open by themselves where the project wants it so', async () => {
+  test('are created automatically, and left open, as the project is set up', async () => {
     await service.api(ann, 'PUT', `/projects/${project}`, {
       creates_incidents: true,
       closes_incidents: false,
     });
     const source = await service.source(ann, project);
     for (let i = 0; i < 3; i++) await service.send(source, { title: 'auto' });
-    await until('one is made', async () => (await incidents()).length === 1);
+    await until('one is created', async () => (await incidents()).length === 1);
     await service.send(source, { title: 'auto', end_time: '2026-11-21' });
     expect(await incidents()).toMatchObject([{ state: 'opened', title: 'auto' }]);
   });
@@ -226,7 +226,7 @@ describe('notes and assignees', () => {
 });
 
 describe('the list', () => {
-  test('is filtered, ordered and cut into pages', async () => {
+  test('is filtered, ordered and paginated', async () => {
     const source = await service.source(ann, project);
     const severities = ['low', 'critical', 'info', 'high', 'medium', 'unknown'];
     for (const [i, severity] of severities.entries()) {

@@ -10,7 +10,7 @@ interface Received {
   readonly delivery: string;
   readonly signature: string;
   readonly text: string;
-  // biome-ignore lint/suspicious/noExplicitAny: what was sent is looked at field by field
+  // biome-ignore lint/suspicious/noExplicitAny: what was sent is checked field by field
   readonly body: any;
 }
 
@@ -18,7 +18,7 @@ let service: Service;
 let ann: Person;
 let receiver: Server;
 let received: Received[] = [];
-/** Statuses of the next answers; 200 after them. */
+/** Statuses of the next responses; 200 after them. */
 let answers: number[] = [];
 let address: string;
 
@@ -68,7 +68,7 @@ async function watched(): Promise<{ source: Source; secret: string; hook: string
 const events = () => received.map(({ event, body }) => `${event} ${body.object_attributes.iid}`);
 
 describe('outgoing webhooks', () => {
-  test('tell of created, acknowledged and resolved alerts in this order, signed', async () => {
+  test('send created, acknowledged and resolved alerts in this order, signed', async () => {
     const { source, secret } = await watched();
     await service.send(source, { title: 'told' });
     await service.send(source, { title: 'told' });
@@ -89,7 +89,7 @@ describe('outgoing webhooks', () => {
     expect(new Set(received.map(({ delivery }) => delivery)).size).toBe(3);
   });
 
-  test('are tried again until they are answered, in order, and the fault can be seen meanwhile', async () => {
+  test('are retried in order until they succeed, and show the failure meanwhile', async () => {
     const { source, hook } = await watched();
     answers = [500, 302, 404];
     await service.send(source, { title: 'one' });
@@ -103,7 +103,7 @@ describe('outgoing webhooks', () => {
     expect(await shown()).toMatchObject({ last_status: 200 });
   });
 
-  test('tell of nothing that was before them, that they did not ask for, or while they are off', async () => {
+  test('send no earlier events, no other events, and none of the time in which they are inactive', async () => {
     const project = await service.project(ann);
     const source = await service.source(ann, project);
     await service.send(source, { title: 'before' });
@@ -122,7 +122,7 @@ describe('outgoing webhooks', () => {
     expect(events()).toEqual(['resolved 2']);
   });
 
-  test('can be tried, and every attempt can be read afterwards', async () => {
+  test('can be tested, and list every attempt', async () => {
     const { source, secret, hook } = await watched();
     const path = `/projects/${source.project}/hooks/${hook}`;
     answers = [500];
@@ -157,8 +157,8 @@ describe('outgoing webhooks', () => {
   );
 });
 
-describe('the link to an on-call tool', () => {
-  test('passes its alerts on, and nothing else can be active beside it', async () => {
+describe('the on-call link', () => {
+  test('forwards alerts, and excludes other active integrations', async () => {
     const project = await service.project(ann);
     const other = await service.source(ann, project, { name: 'other' });
     const link = { type: 'ONCALL', name: 'on call', api_url: address };
@@ -170,13 +170,13 @@ describe('the link to an on-call tool', () => {
     expect((await service.api(ann, 'POST', path, { type: 'HTTP', name: 'third' })).status).toBe(409);
     answers = [503];
     await service.send(source, { title: 'on call' });
-    await until('it was passed on', () => received.length === 1, 20_000);
+    await until('it was forwarded', () => received.length === 1, 20_000);
     expect(received[0]).toMatchObject({ event: 'created', signature: '' });
     await service.api(ann, 'PUT', `${path}/${source.id}`, { active: false });
     expect((await service.api(ann, 'PUT', `${path}/${other.id}`, { active: true })).status).toBe(200);
   });
 
-  test('needs an address', async () => {
+  test('requires a URL', async () => {
     const project = await service.project(ann);
     const reply = await service.api(ann, 'POST', `/projects/${project}/integrations`, { type: 'ONCALL' });
     expect(reply).toMatchObject({ status: 400, body: { errors: { api_url: expect.anything() } } });

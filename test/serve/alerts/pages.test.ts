@@ -12,7 +12,7 @@ import { firing, prometheusBody } from './made.ts';
 import { Service } from './service.ts';
 
 const isPossible = canRun(CHROMIUM);
-/** Screenshots stay here, to be looked at. */
+/** Directory of the screenshots. */
 const SCREENS = new URL('../../output/screens/', import.meta.url).pathname;
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -20,7 +20,7 @@ let service: Service;
 let origin: string;
 let browser: Browser;
 let page: Page;
-/** Whom webhooks tell. */
+/** The target of webhooks. */
 let receiver: Server;
 const browserErrors: string[] = [];
 

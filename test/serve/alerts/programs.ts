@@ -51,14 +51,14 @@ async function run(program: string, args: readonly string[], url: string, ready:
 
 export interface AlertmanagerOptions {
   readonly directory: string;
-  /** Address of our webhook, and its key. */
+  /** URL of our webhook, and its key. */
   readonly webhook: string;
   readonly key: string;
-  /** Port of another one that it forms a pair with, and its own. */
+  /** Port of the other Alertmanager of the pair, and its own. */
   readonly cluster?: { readonly port: number; readonly peer: number };
 }
 
-/** A real Alertmanager with short intervals, which tells our webhook of everything. */
+/** A real Alertmanager with short intervals, which sends everything to our webhook. */
 export async function startAlertmanager(name: string, options: AlertmanagerOptions): Promise<Running> {
   const port = await freePort();
   const file = join(options.directory, `${name}.yml`);
@@ -98,7 +98,7 @@ receivers:
   return run(ALERTMANAGER, args, `http://127.0.0.1:${port}`, '/-/ready');
 }
 
-/** Tells an Alertmanager of alerts, as Prometheus does. */
+/** Sends alerts to an Alertmanager, as Prometheus does. */
 export async function sendWebhook(alertmanager: Running, alerts: readonly object[]): Promise<void> {
   const reply = await fetch(`${alertmanager.url}/api/v2/alerts`, {
     method: 'POST',
@@ -108,7 +108,7 @@ export async function sendWebhook(alertmanager: Running, alerts: readonly object
   if (!reply.ok) throw new Error(`Alertmanager refused: ${reply.status} ${await reply.text()}`);
 }
 
-/** A real Prometheus that scrapes two targets, of which nobody has to answer, and raises an alert for each that is down. */
+/** A real Prometheus that scrapes two targets and fires an alert for each that is down. */
 export async function startPrometheus(
   directory: string,
   alertmanager: Running,

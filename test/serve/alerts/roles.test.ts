@@ -45,24 +45,29 @@ const hook = () => `/hooks/${hookId}`;
 let hookId: string;
 let spare: Source;
 
-/** What each role may do, from the least that may. */
+/** Each action, and the lowest role that is allowed to do it. */
 const MATRIX: readonly Cell[] = [
   { does: 'see the project', method: 'GET', path: () => '', least: 'Guest' },
   { does: 'see its members', method: 'GET', path: () => '/members', least: 'Guest' },
   { does: 'list incidents', method: 'GET', path: () => '/incidents', least: 'Reporter' },
   { does: 'see analytics', method: 'GET', path: () => '/analytics/alerts_by_day', least: 'Reporter' },
-  { does: 'see what is noisy', method: 'GET', path: () => '/analytics/noisiest_alerts', least: 'Reporter' },
-  { does: 'see what flaps', method: 'GET', path: () => '/analytics/flapping_alerts', least: 'Reporter' },
+  { does: 'list noisy alerts', method: 'GET', path: () => '/analytics/noisiest_alerts', least: 'Reporter' },
   {
-    does: 'make an incident',
+    does: 'list flapping alerts',
+    method: 'GET',
+    path: () => '/analytics/flapping_alerts',
+    least: 'Reporter',
+  },
+  {
+    does: 'create an incident',
     method: 'POST',
     path: () => '/alerts/1/incident',
     least: 'Developer',
     status: 201,
   },
-  { does: 'see outgoing webhooks', method: 'GET', path: () => '/hooks', least: 'Maintainer' },
+  { does: 'list webhooks', method: 'GET', path: () => '/hooks', least: 'Maintainer' },
   {
-    does: 'make an outgoing webhook',
+    does: 'create a webhook',
     method: 'POST',
     path: () => '/hooks',
     payload: () => ({ url: 'https://hook.example', active: false }),
@@ -70,19 +75,19 @@ const MATRIX: readonly Cell[] = [
     status: 201,
   },
   {
-    does: 'see what a webhook was told',
+    does: 'list the deliveries of a webhook',
     method: 'GET',
     path: () => `${hook()}/deliveries`,
     least: 'Maintainer',
   },
-  { does: 'try a webhook', method: 'POST', path: () => `${hook()}/test`, least: 'Maintainer' },
+  { does: 'test a webhook', method: 'POST', path: () => `${hook()}/test`, least: 'Maintainer' },
   { does: 'list alerts', method: 'GET', path: () => '/alerts', least: 'Developer' },
   { does: 'count alerts', method: 'GET', path: () => '/alerts/status_counts', least: 'Developer' },
-  { does: 'open an alert', method: 'GET', path: () => '/alerts/1', least: 'Developer' },
+  { does: 'view an alert', method: 'GET', path: () => '/alerts/1', least: 'Developer' },
   { does: 'see its history', method: 'GET', path: () => '/alerts/1/history', least: 'Developer' },
   { does: 'read notes', method: 'GET', path: () => '/alerts/1/notes', least: 'Developer' },
   {
-    does: 'write a note',
+    does: 'add a note',
     method: 'POST',
     path: () => '/alerts/1/notes',
     payload: () => ({ body: 'x' }),
@@ -97,7 +102,7 @@ const MATRIX: readonly Cell[] = [
     least: 'Developer',
   },
   {
-    does: 'assign somebody',
+    does: 'assign a user',
     method: 'PUT',
     path: () => '/alerts/1',
     payload: () => ({ assignee_ids: [1] }),
@@ -113,7 +118,7 @@ const MATRIX: readonly Cell[] = [
   { does: 'list integrations', method: 'GET', path: () => '/integrations', least: 'Maintainer' },
   { does: 'see an integration', method: 'GET', path: integration, least: 'Maintainer' },
   {
-    does: 'make an integration',
+    does: 'create an integration',
     method: 'POST',
     path: () => '/integrations',
     payload: () => ({ type: 'HTTP', name: 'new', active: false }),
@@ -121,7 +126,7 @@ const MATRIX: readonly Cell[] = [
     status: 201,
   },
   {
-    does: 'make the link to the on-call tool',
+    does: 'create an on-call link',
     method: 'POST',
     path: () => '/integrations',
     payload: () => ({ type: 'ONCALL', active: false, api_url: 'https://oncall.example' }),
@@ -149,13 +154,13 @@ const MATRIX: readonly Cell[] = [
     least: 'Maintainer',
   },
   {
-    does: 'end an old key',
+    does: 'revoke an old key',
     method: 'DELETE',
     path: () => `/integrations/${spare.id}/old_key`,
     least: 'Maintainer',
   },
   {
-    does: 'look into a sample',
+    does: 'list the fields of a sample',
     method: 'POST',
     path: () => '/integrations/payload_fields',
     payload: () => ({ payload_example: '{"a":"b"}' }),
@@ -220,7 +225,7 @@ describe('the roles', () => {
     expect(await integrations()).toEqual(before);
   });
 
-  /** As it was before somebody was allowed to change it. */
+  /** Restores what an allowed action changed. */
   async function restore(): Promise<void> {
     await service.api(people.Owner, 'PUT', `/projects/${project}`, { plan: 'premium' });
     for (const { id } of await integrations()) {
@@ -236,7 +241,7 @@ describe('the roles', () => {
 describe('members', () => {
   const members = () => `/projects/${project}/members`;
 
-  test('nobody gives a role above their own, or changes whoever stands above them', async () => {
+  test('cannot grant a role above their own, or change a member above them', async () => {
     const { Maintainer, Owner, stranger } = people;
     const add = { user_id: Number(stranger.user.id), access_level: LEVELS.Owner };
     expect((await service.api(Maintainer, 'POST', members(), add)).status).toBe(403);
@@ -245,13 +250,13 @@ describe('members', () => {
     expect((await service.api(Maintainer, 'DELETE', `${members()}/${Owner.user.id}`)).status).toBe(403);
   });
 
-  test('the last owner stays', async () => {
+  test('the last Owner cannot be removed', async () => {
     const own = `${members()}/${people.Owner.user.id}`;
     expect((await service.api(people.Owner, 'DELETE', own)).status).toBe(409);
     expect((await service.api(people.Owner, 'PUT', own, { access_level: 40 })).status).toBe(409);
   });
 
-  test('everybody may leave, and then sees nothing any more', async () => {
+  test('can leave, and lose access then', async () => {
     const visitor = await service.person('visitor');
     const add = { username: 'visitor', access_level: LEVELS.Guest };
     expect((await service.api(people.Maintainer, 'POST', members(), add)).body).toMatchObject({
@@ -265,12 +270,12 @@ describe('members', () => {
     expect((await service.api(visitor, 'GET', `/projects/${project}`)).status).toBe(404);
   });
 
-  test.each([0, 15, 60, -10])('a level of %i is none', async (access_level) => {
+  test.each([0, 15, 60, -10])('a level of %i is refused', async (access_level) => {
     const add = { user_id: Number(people.stranger.user.id), access_level };
     expect([400, 403]).toContain((await service.api(people.Owner, 'POST', members(), add)).status);
   });
 
-  test('an unknown user is told so', async () => {
+  test('an unknown user is 404', async () => {
     const add = { username: 'nobody-there', access_level: 10 };
     expect(await service.api(people.Owner, 'POST', members(), add)).toMatchObject({
       status: 404,
@@ -278,7 +283,7 @@ describe('members', () => {
     });
   });
 
-  test('a token without the scope does nothing', async () => {
+  test('an unknown token is 401', async () => {
     const reply = await service.app.inject({
       url: '/api/v4/projects',
       headers: { authorization: 'Bearer cmp_unknown' },

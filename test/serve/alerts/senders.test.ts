@@ -147,7 +147,7 @@ describe.runIf(isPossible)('Alertmanager', () => {
     ]);
   });
 
-  test('loses nothing while our server is away, killed or stopped', async () => {
+  test('loses nothing while our server is unreachable, killed or stopped', async () => {
     const manager = await alertmanager('away');
     await stopServer('SIGKILL');
     const alerts = ['a', 'b', 'c'].map((instance) => raised('Away', instance));
@@ -168,7 +168,7 @@ describe.runIf(isPossible)('Alertmanager', () => {
     expect(await alertsOf('Away')).toHaveLength(3);
   });
 
-  test('in a pair is one source: nothing is there twice, and one of them may die', async () => {
+  test('counts alerts of a pair once, also when one of the two is killed', async () => {
     const ports = [await freePort(), await freePort()] as const;
     const left = await alertmanager('left', { port: ports[0], peer: ports[1] });
     const right = await alertmanager('right', { port: ports[1], peer: ports[0] });
@@ -188,7 +188,7 @@ describe.runIf(isPossible)('Alertmanager', () => {
 });
 
 describe.runIf(isPossible)('Prometheus', () => {
-  test('tells of two targets that go down one after the other, and of one that comes back', async () => {
+  test('reports two targets that go down one after the other, and one that recovers', async () => {
     const manager = await alertmanager('rules');
     const ports = [await freePort(), await freePort()] as const;
     const targets = ports.map((of) => `127.0.0.1:${of}`);

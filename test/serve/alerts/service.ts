@@ -17,12 +17,12 @@ export interface Person {
 
 export interface Answered {
   readonly status: number;
-  // biome-ignore lint/suspicious/noExplicitAny: answers have as many shapes as there are endpoints
+  // biome-ignore lint/suspicious/noExplicitAny: each endpoint has its own type of response
   readonly body: any;
   readonly headers: Readonly<Record<string, unknown>>;
 }
 
-/** An integration that takes alerts in. */
+/** An integration to which tests send alerts. */
 export interface Source {
   readonly project: number;
   readonly id: string;
@@ -31,7 +31,7 @@ export interface Source {
   readonly key: string;
 }
 
-/** The whole server on a directory of its own, spoken to without a network unless `listen` is called. */
+/** A whole server with its own data directory; requests are injected unless `listen` is called. */
 export class Service {
   readonly engine: Pipeline;
   readonly app: FastifyInstance;
@@ -80,7 +80,7 @@ export class Service {
     return { user, token: text };
   }
 
-  /** Calls the REST API; `path` is what stands behind `/api/v4`. */
+  /** Calls the REST API; `path` is the path after `/api/v4`. */
   async api(
     person: Person | null,
     method: 'GET' | 'POST' | 'PUT' | 'DELETE',
@@ -109,7 +109,7 @@ export class Service {
     return { project, id: body.id, path: new URL(body.url).pathname, key: body.authorization_key };
   }
 
-  /** Sends a payload to a webhook as a monitoring tool does; texts and bytes go as they are. */
+  /** Sends a payload to a webhook as a monitoring tool does; strings and buffers are sent unchanged. */
   async send(
     { path, key }: Pick<Source, 'path' | 'key'>,
     payload: unknown,
