@@ -27,7 +27,7 @@ export interface MetricEndpoint<C extends Columns = Columns> {
   /** Relay chains that the path serves; it refuses others. */
   readonly relays: readonly Relay[];
   /** The parameters of these two that the path has; both when absent. */
-  readonly takes?: readonly ('relay_chain' | 'chain')[];
+  readonly scopeParameters?: readonly ('relay_chain' | 'chain')[];
   /** The values of an omitted relay chain and chain, where they are not "all". */
   readonly defaults?: { readonly relay_chain: Relay; readonly chain?: string };
   readonly dates?: {
@@ -39,7 +39,7 @@ export interface MetricEndpoint<C extends Columns = Columns> {
   };
   readonly filters?: Readonly<Record<string, Filter>>;
   /** Whether a response has a limited number of rows by default; otherwise it has all rows. */
-  readonly listed?: boolean;
+  readonly isLimited?: boolean;
   /** The order of the rows, where it is not that of the metric. */
   readonly order?: readonly Ordering[];
 }

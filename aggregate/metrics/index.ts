@@ -45,7 +45,7 @@ import { dailyStakingRewards } from './staking/daily-staking-rewards.ts';
 import { monthlyActiveValidators } from './staking/monthly-active-validators.ts';
 import { monthlyPercentStaked } from './staking/monthly-percent-staked.ts';
 
-/** Every metric; the order of computation follows from what each reads. */
+/** Every metric. The planner derives the order of computation from the tables that each reads. */
 export const metrics: readonly Metric[] = [
   chainDay,
   accountDay,
@@ -97,4 +97,4 @@ export const metrics: readonly Metric[] = [
 export const materializedMetrics = metrics.filter(
   (metric): metric is MaterializedMetric => metric.materialized !== false,
 );
-export const readMetrics = metrics.filter((metric): metric is ViewMetric => metric.materialized === false);
+export const viewMetrics = metrics.filter((metric): metric is ViewMetric => metric.materialized === false);

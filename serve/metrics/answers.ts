@@ -65,7 +65,7 @@ export class AnswerCache {
     const version = this.version(metric);
     const order = orderOf(metric, endpoint);
     const after = query.cursor === undefined ? sql`1` : afterCursor(order, query.cursor);
-    const limit = query.limit ?? (endpoint.listed ? this.#listRowsMax : undefined);
+    const limit = query.limit ?? (endpoint.isLimited ? this.#listRowsMax : undefined);
     const chosen = sql`FROM ${rowsOf(metric, endpoint, query)} AS rows WHERE ${after}`;
     const { format: engineFormat, type } = RESPONSE_FORMATS[format] as (typeof RESPONSE_FORMATS)[string];
     const { body, next } = await this.#page({ metric, order, chosen, format: engineFormat, limit });

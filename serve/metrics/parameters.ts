@@ -29,7 +29,7 @@ const date = z.iso.date('not a day of the form YYYY-MM-DD');
 
 /** Every parameter of a path, for the validation, the OpenAPI document and the catalogue. */
 export function parametersOf(endpoint: MetricEndpoint, listRowsMax: number): Parameter[] {
-  const takes: readonly string[] = endpoint.takes ?? ['relay_chain', 'chain'];
+  const takes: readonly string[] = endpoint.scopeParameters ?? ['relay_chain', 'chain'];
   const common: Parameter[] = [
     { name: 'relay_chain', schema: z.enum(endpoint.relays), required: false, doc: relayDoc(endpoint) },
     { name: 'chain', schema: z.string().min(1), required: false, doc: chainDoc(endpoint) },

@@ -8,7 +8,7 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import Provider from 'oidc-provider';
 import { CALLBACK } from '../serve/identity/accounts/world.ts';
-import { mintCode } from '../serve/identity/oauth/minted.ts';
+import { mintCode } from '../serve/identity/oauth/mint-code.ts';
 import { compare, readSizes, report } from './measure.ts';
 
 const GOAL = 1;

@@ -1,4 +1,4 @@
-import { materializedMetrics, readMetrics } from '../../aggregate/metrics/index.ts';
+import { materializedMetrics, viewMetrics } from '../../aggregate/metrics/index.ts';
 import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import {
   blocks,
@@ -34,7 +34,7 @@ export async function contentOf(engine: Pipeline): Promise<Content> {
   for (const { name, table } of materializedMetrics) {
     content.set(name, await linesOf(engine, sql`SELECT * EXCEPT (version, is_deleted) FROM ${table} FINAL`));
   }
-  for (const metric of readMetrics) {
+  for (const metric of viewMetrics) {
     const rows = await servedRows(engine, { metric });
     content.set(metric.name, rows.map((row) => JSON.stringify(row)).sort());
   }

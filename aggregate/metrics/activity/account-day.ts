@@ -3,7 +3,7 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import { canonicalEvents, canonicalExtrinsics } from '../../../ingest/raw/canonical.ts';
 import { metric } from '../../metric.ts';
 
-/** What an account did on a day, as bits, so that every union of roles is one `bitAnd`. */
+/** Roles of an account on a day as bits, so that a test for any of several roles is one `bitAnd`. */
 export const ROLE = {
   signed: 1,
   received: 2,

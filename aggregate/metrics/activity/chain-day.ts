@@ -3,7 +3,7 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import { canonicalBlocks, canonicalExtrinsics } from '../../../ingest/raw/canonical.ts';
 import { metric } from '../../metric.ts';
 
-/** What is additive about a day of a chain: the ground of the daily metrics, not served itself. */
+/** Additive numbers of a chain and day, the input of the daily metrics; no endpoint serves it. */
 export const chainDay = metric({
   record: 'ChainDay',
   doc: 'Blocks, extrinsics and fees of one chain and UTC day.',

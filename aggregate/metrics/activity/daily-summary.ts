@@ -16,7 +16,7 @@ import {
 import { accountDay, ROLE } from './account-day.ts';
 import { chainDay } from './chain-day.ts';
 
-/** Counts of events, by the names that stand in the block. */
+/** Counts of events by their names in the block. */
 const eventCounts = (window: Window): Sql => sql`
   SELECT relay_chain, chain, toDate(time) AS date,
     sumIf(ifNull(amount, 0), pallet = 'treasury') AS treasury,

@@ -10,7 +10,7 @@ const withEcosystem = (window: Window): Sql =>
   window.relay_chain === 'solo' ? raw('[toString(chain)]') : sql`[toString(chain), ${ECOSYSTEM}]`;
 const has = (...roles: number[]) => raw(`bitAnd(roles, ${roles.reduce((all, role) => all | role, 0)}) != 0`);
 
-/** How many more accounts exist at the end of a month than at the end of the one before, per chain and in union. */
+/** Change of the number of existing accounts from one month to the next, per chain and for the union of all chains. */
 const aliveChanges = (window: Window): Sql => {
   const states = sql`
     SELECT chain, account, toLastDayOfMonth(date) AS month, argMax(${has(ROLE.endsAlive)}, date) AS alive

@@ -3,7 +3,7 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import { canonicalEvents, ofPallets } from '../../../ingest/raw/canonical.ts';
 import { metric } from '../../metric.ts';
 
-/** What a relay chain's cores did in a day: the ground of their utilization, not served itself. */
+/** Input of the utilization of cores; no endpoint serves it. */
 export const paraInclusionDay = metric({
   record: 'ParaInclusionDay',
   doc: 'Parachain blocks that a relay chain included on one UTC day.',

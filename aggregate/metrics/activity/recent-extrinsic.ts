@@ -72,7 +72,7 @@ export const recentExtrinsic = viewMetric({
       summary: 'The newest extrinsics of a chain',
       relays: SERVED_RELAYS,
       defaults: { relay_chain: 'polkadot', chain: 'asset-hub-polkadot' },
-      listed: true,
+      isLimited: true,
       filters: {
         address: {
           schema: address,

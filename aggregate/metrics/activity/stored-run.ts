@@ -4,7 +4,7 @@ import { canonicalBlocks } from '../../../ingest/raw/canonical.ts';
 import { chains } from '../../../ingest/raw/tables.ts';
 import { metric } from '../../metric.ts';
 
-/** What tells complete days from others on asset hubs, not served itself. */
+/** Shows which days of an asset hub are complete; no endpoint serves it. */
 export const storedRun = metric({
   record: 'StoredRun',
   doc: 'Heights of one UTC day that follow each other without a hole.',

@@ -28,7 +28,7 @@ export const uptimeDay = metric({
   lookbackDays: 1,
   select: (window) => {
     const own = { relay_chain: window.relay_chain };
-    // Neighbours in height of the window's blocks, and the blocks that an empty stretch lies between.
+    // The blocks of the window, their parents, and the blocks before and after empty days at the edges of the window.
     const heights = sql`
       SELECT chain, number FROM ${canonicalBlocks(window)}
       UNION ALL SELECT chain, number - 1 FROM ${canonicalBlocks(window)} WHERE number > 0

@@ -44,7 +44,7 @@ export const codeInfo = metric({
       path: '/api/code-by-owner',
       summary: 'Contract codes by their owner',
       relays: SERVED_RELAYS,
-      takes: [],
+      scopeParameters: [],
       filters: {
         addresses: {
           schema: anyOf(accountKey()).describe('owners, in any SS58 spelling'),
@@ -52,7 +52,7 @@ export const codeInfo = metric({
           condition: (keys: string[]) => sql`owner_key IN ${keys}`,
         },
       },
-      listed: true,
+      isLimited: true,
     },
   ],
 });

@@ -34,8 +34,8 @@ export const contractCallDetail = metric({
       path: '/api/contract-call-details',
       summary: 'Calls of contracts with gas, value and input',
       relays: SERVED_RELAYS,
-      takes: ['relay_chain'],
-      listed: true,
+      scopeParameters: ['relay_chain'],
+      isLimited: true,
     },
   ],
 });

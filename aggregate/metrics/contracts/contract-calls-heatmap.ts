@@ -25,7 +25,7 @@ export const contractCallsHeatmap = metric({
       path: '/api/contract-calls-heatmap',
       summary: 'Calls of contracts per day',
       relays: SERVED_RELAYS,
-      takes: [],
+      scopeParameters: [],
       dates: { column: 'date', required: false },
     },
   ],

@@ -6,7 +6,7 @@ import type { ContractCall } from './folds/contract-calls.ts';
 import { contractExtrinsics } from './folds/contract-extrinsics.ts';
 import { type ContractFact, creationFacts } from './folds/contract-facts.ts';
 
-/** Creations of contracts, not served themselves: a contract may have been created twice at one address. */
+/** Creations of contracts, of which one address may have several; no endpoint serves it. */
 export const contractDeployment = metric({
   record: 'ContractDeployment',
   doc: 'Each creation of a contract, as the blocks tell of it.',
@@ -58,6 +58,6 @@ export const contractDeployment = metric({
   endpoints: [],
 });
 
-/** Who signed an Ethereum transaction has no other account than that of the address. */
+/** The account of the signer; for an Ethereum transaction the account of its address. */
 const accountOf = ({ actor }: ContractCall, deployer: string) =>
   actor === '' ? accountOfH160(deployer) : actor;

@@ -63,7 +63,7 @@ export const contractInstance = metric({
       path: '/api/contracts-search',
       summary: 'Contracts by address',
       relays: SERVED_RELAYS,
-      takes: [],
+      scopeParameters: [],
       dates: { column: null, required: false },
       filters: {
         addresses: {
@@ -72,7 +72,7 @@ export const contractInstance = metric({
           condition: (addresses: string[]) => sql`contract_address IN ${addresses}`,
         },
       },
-      listed: true,
+      isLimited: true,
     },
   ],
 });

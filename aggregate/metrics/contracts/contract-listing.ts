@@ -3,7 +3,7 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import { snapshots } from '../../../ingest/raw/tables.ts';
 import { metric } from '../../metric.ts';
 
-/** Contracts that snapshots list, not served itself: what blocks cannot tell of those that are older than they. */
+/** Contracts in snapshots, for contracts that are older than the stored blocks; no endpoint serves it. */
 export const contractListing = metric({
   record: 'ContractListing',
   doc: 'The code of each contract, by the last `contract_code` snapshot of a UTC day that lists it.',

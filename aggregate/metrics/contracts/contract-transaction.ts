@@ -8,7 +8,7 @@ import { type ContractFact, contractFacts } from './folds/contract-facts.ts';
 import { contractTransactions } from './folds/contract-transactions.ts';
 import { isKnownContract } from './known-contract.ts';
 
-/** What the lists of contract transactions and of calls have in common. */
+/** The columns of both contract transactions and contract calls. */
 export const transactionColumns = {
   relay_chain: name('relay chain'),
   chain: name('chain'),
@@ -37,7 +37,6 @@ export const transactionColumns = {
   error: text('error of a failed dispatch or revert, as JSON', { nullable: true }),
 } as const;
 
-/** Newest first. */
 export const newestFirst: readonly Ordering[] = [
   { column: 'block_number', descending: true },
   { column: 'extrinsic_index', descending: true },
@@ -47,8 +46,8 @@ export const newestFirst: readonly Ordering[] = [
 ];
 
 /**
- * Whether an Ethereum transaction calls a contract may only be known later, from another block or a snapshot. So
- * the table holds plain transfers too, and what is a contract is decided when it is read.
+ * Whether the target of an Ethereum transaction is a contract may become known later, from another block or a snapshot.
+ * So the table also has plain transfers, and each query selects the rows of known contracts.
  */
 export const contractTransaction = metric({
   record: 'ContractTransaction',
@@ -60,7 +59,7 @@ export const contractTransaction = metric({
     selector: 'Nullable(String)',
     num_events: 'UInt64',
     is_ethereum: 'UInt8',
-    // Called by any call; called natively, created or heard of; called natively.
+    // In order: target of any call; of a native call, created or emitter of an event; target of a native call.
     is_target: 'UInt8',
     is_contract: 'UInt8',
     is_contract_target: 'UInt8',
@@ -83,7 +82,7 @@ export const contractTransaction = metric({
       path: '/api/contract-transactions-search',
       summary: 'Contract transactions by address',
       relays: SERVED_RELAYS,
-      takes: [],
+      scopeParameters: [],
       dates: { column: 'timestamp', required: false },
       filters: {
         addresses: {
@@ -93,7 +92,7 @@ export const contractTransaction = metric({
             sql`(contract_address IN ${addresses} OR from_address IN ${addresses} OR to_address IN ${addresses})`,
         },
       },
-      listed: true,
+      isLimited: true,
     },
   ],
 });

@@ -52,7 +52,7 @@ export const contractWithCodeInfo = metric({
       path: '/api/contracts-with-code',
       summary: 'Contracts with the owner and kind of their code',
       relays: [...SERVED_RELAYS, 'westend'],
-      takes: ['relay_chain'],
+      scopeParameters: ['relay_chain'],
       filters: {
         contract_address: {
           schema: contractAddress().describe('address of a contract, H160'),
@@ -63,7 +63,7 @@ export const contractWithCodeInfo = metric({
           condition: (key: string) => sql`owner_key = ${key}`,
         },
       },
-      listed: true,
+      isLimited: true,
     },
   ],
 });

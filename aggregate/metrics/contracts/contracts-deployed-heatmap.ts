@@ -23,7 +23,7 @@ export const contractsDeployedHeatmap = metric({
       path: '/api/contracts-deployed-heatmap',
       summary: 'Contracts created per day',
       relays: SERVED_RELAYS,
-      takes: [],
+      scopeParameters: [],
       dates: { column: 'date', required: false },
     },
   ],

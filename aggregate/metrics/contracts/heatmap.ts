@@ -3,7 +3,7 @@ import { type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
 import { storedRun } from '../activity/stored-run.ts';
 
-// Heatmaps count per day of an asset hub. A day without anything is 0 only where no block of it can be missing.
+// Heatmaps count per day of an asset hub. A day with nothing to count has a row only when no block of it is missing.
 
 export const heatmapColumns = (doc: string) => ({
   relay_chain: name('relay chain'),
@@ -12,7 +12,7 @@ export const heatmapColumns = (doc: string) => ({
   count: count(doc),
 });
 
-/** Days of the asset hubs with their counts, of a select of `chain`, `date` and `num`. */
+/** Counts by day and asset hub, from a SELECT of `chain`, `date` and `num`. */
 export const heatmap = (relayChain: string, counts: Sql): Sql => sql`
   SELECT ${relayChain} AS relay_chain, chain, date, num AS count
   FROM (SELECT DISTINCT chain, date FROM ${runs(relayChain)}) AS days
@@ -23,8 +23,8 @@ const runs = (relayChain: string) =>
   sql`(SELECT chain, date, first_block, last_block FROM ${storedRun.table} FINAL WHERE relay_chain = ${relayChain})`;
 
 /**
- * Days beside a hole: a run of heights begins or ends in them, while the height before or after it is not stored and
- * lies within those that are.
+ * Days next to missing blocks: a run of heights begins or ends on the day, and the height before or after it is not
+ * stored, though lower and higher ones are.
  */
 function incompleteDays(relayChain: string): Sql {
   const edges = sql`

@@ -4,7 +4,7 @@ import { metric } from '../../metric.ts';
 import { contractDeployment } from './contract-deployment.ts';
 import { contractListing } from './contract-listing.ts';
 
-/** Tells calls of contracts from plain transfers, which are Ethereum transactions as well. Not served itself. */
+/** Distinguishes contract calls from plain transfers, which are Ethereum transactions as well; no endpoint serves it. */
 export const knownContract = metric({
   record: 'KnownContract',
   doc: 'Addresses of contracts: created in a stored block, or listed by any snapshot.',
@@ -27,6 +27,6 @@ export const knownContract = metric({
   endpoints: [],
 });
 
-/** Whether the contract of a row is one, over all relay chains. */
+/** Whether the address of a row is a known contract, over all relay chains. */
 export const isKnownContract = sql`(relay_chain, chain, contract_address) IN (
   SELECT relay_chain, chain, contract_address FROM ${knownContract.table} FINAL)`;

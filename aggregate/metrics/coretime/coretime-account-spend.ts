@@ -40,14 +40,14 @@ export const coretimeAccountSpend = metric({
       path: '/api/coretime-account-spend',
       summary: 'Spend on bulk coretime, by account',
       relays: SERVED_RELAYS,
-      takes: ['relay_chain'],
-      listed: true,
+      scopeParameters: ['relay_chain'],
+      isLimited: true,
       filters: { who: accountFilter(sql`who_key`, 'account that paid') },
     },
   ],
 });
 
-/** Of the payments of one account, oldest first. */
+/** The row of one account, from its payments, oldest first. */
 function spendRow(payments: readonly Happened<'Purchased' | 'Renewed'>[]): Record<string, unknown> {
   const first = payments[0] as Happened<'Purchased' | 'Renewed'>;
   const last = payments.at(-1) as Happened<'Purchased' | 'Renewed'>;

@@ -59,9 +59,9 @@ export const coretimePurchase = metric({
       path: '/api/coretime-purchases',
       summary: 'Purchases and renewals of bulk coretime',
       relays: SERVED_RELAYS,
-      takes: ['relay_chain'],
+      scopeParameters: ['relay_chain'],
       dates: { column: 'timestamp', required: false },
-      listed: true,
+      isLimited: true,
       filters: {
         region_begin: regionBegin,
         who: accountFilter(sql`who_key`, 'account that paid'),

@@ -55,7 +55,7 @@ export const coretimeRegionEvent = metric({
     }),
     timestamp: timestamp('time of the block'),
   },
-  /** Of the region that was acted on and of those that it became. */
+  /** Ids of the region of the event and of the regions that it became. */
   internal: { begins: 'Array(UInt64)', cores: 'Array(UInt64)', masks: 'Array(String)' },
   key: order,
   order: order.map((column) => ({ column, descending: true })),
@@ -71,9 +71,9 @@ export const coretimeRegionEvent = metric({
       path: '/api/coretime-region-events',
       summary: 'Transfers, partitions, interlacings and assignments of regions, newest first',
       relays: SERVED_RELAYS,
-      takes: ['relay_chain'],
+      scopeParameters: ['relay_chain'],
       dates: { column: 'timestamp', required: false },
-      listed: true,
+      isLimited: true,
       filters: {
         event_type: {
           schema: z.enum(Object.values(TYPES)).describe('kind of event'),
@@ -88,10 +88,10 @@ export const coretimeRegionEvent = metric({
       path: '/api/coretime-region-history',
       summary: 'All events of one region, oldest first: those that acted on it, and the one that made it',
       relays: SERVED_RELAYS,
-      takes: ['relay_chain'],
-      listed: true,
+      scopeParameters: ['relay_chain'],
+      isLimited: true,
       order,
-      // Partitions keep core and mask, interlacings begin and core: each part of the id can be looked for alone.
+      // A partition keeps core and mask, an interlacing keeps begin and core: each part of the id is a filter of its own.
       filters: {
         region_begin: {
           ...regionBegin,
@@ -108,7 +108,7 @@ export const coretimeRegionEvent = metric({
 function eventRow(happened: Logged): Record<string, unknown> {
   const { event, chain, prefix, number, event_index, time } = happened;
   const parts: readonly RegionId[] = 'parts' in event ? event.parts : [];
-  const dirtyDays = [event.region, ...parts];
+  const regions = [event.region, ...parts];
   const transfer = event.kind === 'Transferred' ? event : { old_owner: null, owner: null };
   const address = (key: string | null) => (key === null ? null : encodeAddress(key, prefix));
   return {
@@ -124,8 +124,8 @@ function eventRow(happened: Logged): Record<string, unknown> {
     event_index,
     extrinsic_id: extrinsicId(happened),
     timestamp: time,
-    begins: dirtyDays.map(({ begin }) => begin),
-    cores: dirtyDays.map(({ core }) => core),
-    masks: dirtyDays.map(({ mask }) => mask),
+    begins: regions.map(({ begin }) => begin),
+    cores: regions.map(({ core }) => core),
+    masks: regions.map(({ mask }) => mask),
   };
 }

@@ -17,7 +17,7 @@ import {
   statusAt,
 } from './folds/coretime-regions.ts';
 
-/** A region as records name it. */
+/** A region in the notation of the records. */
 export const REGION_TYPE = 'Tuple(region_begin UInt32, r_core UInt32, r_mask String)';
 export const regionSchema = z.object({
   region_begin: z.int().min(0),
@@ -85,8 +85,8 @@ export const coretimeRegion = metric({
       path: '/api/coretime-regions',
       summary: 'Regions of bulk coretime with owner, task and status',
       relays: SERVED_RELAYS,
-      takes: ['relay_chain'],
-      listed: true,
+      scopeParameters: ['relay_chain'],
+      isLimited: true,
       filters: {
         region_begin: regionBegin,
         r_core: { schema: core, condition: (index: number) => sql`r_core = ${index}` },

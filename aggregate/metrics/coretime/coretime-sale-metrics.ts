@@ -44,7 +44,7 @@ export const coretimeSaleMetrics = metric({
       path: '/api/coretime-sale-metrics',
       summary: 'Purchases, renewals and spend, by sale cycle',
       relays: SERVED_RELAYS,
-      takes: ['relay_chain'],
+      scopeParameters: ['relay_chain'],
       filters: { region_begin: regionBegin },
     },
   ],

@@ -94,7 +94,7 @@ export const coretimeSale = metric({
       path: '/api/coretime-sales',
       summary: 'Sales of bulk coretime, by cycle',
       relays: SERVED_RELAYS,
-      takes: ['relay_chain'],
+      scopeParameters: ['relay_chain'],
       dates: { column: 'sale_init_at', required: false },
       filters: { region_begin: regionBegin },
     },
@@ -125,7 +125,7 @@ function saleRow(sale: Sale, config: CoretimeConfig['sale_info'] | undefined): R
   };
 }
 
-/** A sale starts soon after it is opened, and what it sells begins soon after that. */
+/** A sale starts soon after its initialization, and its regions begin soon after that: the nearer unit is right. */
 function startUnit({ opened: { event, number } }: Sale): string {
   const fromLocal = Math.abs(event.sale_start - number);
   const fromRelay = Math.abs(event.sale_start - event.region_begin * TIMESLICE_BLOCKS);

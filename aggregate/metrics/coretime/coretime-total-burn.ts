@@ -63,7 +63,7 @@ export const coretimeTotalBurn = metric({
       path: '/api/coretime-total-burn',
       summary: 'Lifetime burn for bulk coretime, by relay chain',
       relays: SERVED_RELAYS,
-      takes: ['relay_chain'],
+      scopeParameters: ['relay_chain'],
     },
   ],
 });

@@ -90,7 +90,7 @@ export const coretimeUtilization = metric({
       path: '/api/coretime-utilization',
       summary: 'Cores in use per relay block against cores available, by day',
       relays: ['polkadot', 'kusama'],
-      takes: ['relay_chain'],
+      scopeParameters: ['relay_chain'],
       defaults: { relay_chain: 'polkadot' },
       dates: { column: 'date', required: false },
     },

@@ -3,7 +3,7 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { snapshotOfDay } from '../shared/snapshot.ts';
 
-/** The fixed set that the path serves. */
+/** The protocols that the endpoint serves. */
 const DEFI_CHAINS = ['asset-hub-polkadot', 'hydration', 'acala', 'astar', 'bifrost'] as const;
 
 export const defiTvl = metric({
@@ -29,7 +29,7 @@ export const defiTvl = metric({
       path: '/api/defi-tvl',
       summary: 'Total value locked of five chains',
       relays: SERVED_RELAYS,
-      takes: [],
+      scopeParameters: [],
       dates: { column: 'date', required: false },
     },
   ],

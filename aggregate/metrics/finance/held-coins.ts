@@ -23,19 +23,19 @@ export const holdingsOfDay = (window: Window): Sql =>
     ORDER BY date, relay_chain, chain`;
 
 /**
- * How much of a coin a chain holds: what is issued there, less what it keeps for the accounts of other chains, which
- * backs their figures. Null when the chain states no holding of the coin.
+ * The amount of a coin on a chain: its issuance less the balances of the sovereign accounts of other chains, which
+ * back the issuance there. Null when the snapshot has no holding of the coin.
  */
 export function heldOf(coin: string, { payload }: HoldingsFact): number | null {
   const { holdings } = JSON.parse(payload) as { holdings: readonly Holding[] };
-  const own = holdings.filter((holding) => holding.coin === coin);
-  if (own.length === 0) return null;
-  // Assets of one coin may differ in their decimals: the finest is the unit of the sum.
-  const finest = Math.max(...own.map(({ decimals }) => decimals));
-  const held = own.reduce(
-    (sum, { issuance, sovereign_held, decimals }) =>
-      sum + (BigInt(issuance) - BigInt(sovereign_held)) * 10n ** BigInt(finest - decimals),
+  const ofCoin = holdings.filter((holding) => holding.coin === coin);
+  if (ofCoin.length === 0) return null;
+  // Assets of one coin may differ in decimals: the sum has the largest number of decimals.
+  const decimalsMax = Math.max(...ofCoin.map(({ decimals }) => decimals));
+  const sum = ofCoin.reduce(
+    (total, { issuance, sovereign_held, decimals }) =>
+      total + (BigInt(issuance) - BigInt(sovereign_held)) * 10n ** BigInt(decimalsMax - decimals),
     0n,
   );
-  return scaledDown(held, finest);
+  return scaledDown(sum, decimalsMax);
 }

@@ -54,8 +54,8 @@ export const govChildBounty = metric({
       path: '/api/gov-child-bounties',
       summary: 'Child bounties',
       relays: SERVED_RELAYS,
-      takes: ['chain'],
-      listed: true,
+      scopeParameters: ['chain'],
+      isLimited: true,
       dates: { column: 'parent_bounty_start_date', required: false },
       filters: {
         parent_bounty_id: {

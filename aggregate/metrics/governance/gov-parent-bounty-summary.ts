@@ -58,7 +58,7 @@ export const govParentBountySummary = metric({
       path: '/api/gov-parent-bounty-summary',
       summary: 'Bounties and what their child bounties came to',
       relays: SERVED_RELAYS,
-      takes: [],
+      scopeParameters: [],
       filters: {
         parent_bounty_id: {
           schema: wholeNumber().describe('id of the bounty'),

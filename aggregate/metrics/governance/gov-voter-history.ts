@@ -56,8 +56,8 @@ export const govVoterHistory = metric({
       path: '/api/gov-voter-history',
       summary: 'Votes by referendum and account',
       relays: SERVED_RELAYS,
-      takes: [],
-      listed: true,
+      scopeParameters: [],
+      isLimited: true,
       filters: {
         referendum_index: {
           schema: wholeNumber().describe('index of the referendum'),

@@ -8,7 +8,7 @@ interface ChainFacts {
   readonly prefix: number;
 }
 
-/** What folds must know of the chains of a relay to print accounts and money. */
+/** Encodes accounts and converts amounts in folds, by the registry and the prices of a relay chain. */
 export class Chains {
   readonly #chains = new Map<string, ChainFacts>();
   /** Exact prices by `token day`. */
@@ -23,11 +23,11 @@ export class Chains {
         const [token = '', decimals, prefix] = data;
         this.#chains.set(chain, { token, decimals: Number(decimals), prefix: Number(prefix) });
       } else if (kind === 'price') this.#prices.set(`${name} ${data[0]}`, BigInt(data[1] as string));
-      else break; // both come before all that happened
+      else break; // chains and prices precede all other facts
     }
   }
 
-  /** SS58 as the chain prints it; H160 as it is. */
+  /** SS58 with the prefix of the chain; an H160 is unchanged. */
   address(key: string, chain: string): string {
     const { prefix } = this.#of(chain);
     const id = `${prefix} ${key}`;
@@ -47,7 +47,7 @@ export class Chains {
     return this.#of(chain).decimals;
   }
 
-  /** The exact worth of an amount at the price of its day; null when that is not known. */
+  /** The exact USD value of an amount at the price of its day; null without a price. */
   worth(planck: bigint, chain: string, at: number): bigint | null {
     const { token, decimals } = this.#of(chain);
     const price = this.#prices.get(`${token} ${isoDayOf(at)}`);

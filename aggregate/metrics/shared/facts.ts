@@ -7,45 +7,45 @@ import { calls, chains, events, snapshots } from '../../../ingest/raw/tables.ts'
 import { pricesOf } from './sql.ts';
 
 /**
- * What a fold is given, in the order in which it happened: over all chains of a relay by block time, chain and
- * height; inside a block its opening, its extrinsics, its end; inside an extrinsic its events, then its executed
- * calls. A snapshot tells the state after the blocks of its moment. Chains and prices come before everything.
+ * The input of a fold, in chain order: over all chains of a relay by block time, chain and height; within a block its
+ * initialization, its extrinsics, its finalization; within an extrinsic its events, then its executed calls. A snapshot
+ * follows the blocks of its time. Chains and prices precede all other facts.
  */
 export interface Fact {
-  /** Its place among all of them. */
+  /** Its position in the input. */
   readonly order: number;
   readonly kind: 'chain' | 'price' | 'event' | 'call' | 'snapshot';
   readonly chain: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** Null for what a snapshot tells. */
+  /** Null for a snapshot. */
   readonly number: number | null;
   readonly extrinsic_index: number | null;
   /** `pallet.Event`, `pallet.call`, the kind of a snapshot, the symbol of a price. */
   readonly name: string;
   /** Fields of an event; arguments of a call or payload of a snapshot as one JSON text. */
   readonly data: readonly string[];
-  /** Key of the account that a call acted for; empty for root. */
+  /** Key of the account on whose behalf a call was executed; empty for root. */
   readonly actor: string;
-  /** Whether a decoder would not take the event as a fact. */
+  /** Whether the decoder has refused the event. */
   readonly refused: boolean;
 }
 
-interface Wanted {
+interface FactSelection {
   readonly events?: Sql;
   readonly calls?: Sql;
   readonly snapshots?: readonly string[];
   readonly prices?: boolean;
 }
 
-/** The facts of one relay chain over all time. Conditions see the columns of their raw table. */
-export function orderedFacts(relayChain: string, wanted: Wanted): Sql {
+/** The facts of one relay chain over all time. A condition may use the columns of its raw table. */
+export function orderedFacts(relayChain: string, selection: FactSelection): Sql {
   const parts = [
     chainRows(relayChain),
-    ...(wanted.prices ? [priceRows(relayChain)] : []),
-    ...(wanted.events ? [eventRows(relayChain, wanted.events)] : []),
-    ...(wanted.calls ? [callRows(relayChain, wanted.calls)] : []),
-    ...(wanted.snapshots ? [snapshotRows(relayChain, wanted.snapshots)] : []),
+    ...(selection.prices ? [priceRows(relayChain)] : []),
+    ...(selection.events ? [eventRows(relayChain, selection.events)] : []),
+    ...(selection.calls ? [callRows(relayChain, selection.calls)] : []),
+    ...(selection.snapshots ? [snapshotRows(relayChain, selection.snapshots)] : []),
   ];
   const all = parts.reduce((before, part) => sql`${before} UNION ALL ${part}`);
   return sql`SELECT
@@ -54,20 +54,20 @@ export function orderedFacts(relayChain: string, wanted: Wanted): Sql {
     FROM (${all}) ORDER BY "order"`;
 }
 
-const BEFORE_EVERYTHING = raw('toInt64(-1) AS at');
-const NOWHERE = raw(
+const BEFORE_ALL_BLOCKS = raw('toInt64(-1) AS at');
+const NO_BLOCK = raw(
   "CAST(NULL, 'Nullable(UInt64)') AS number, CAST(NULL, 'Nullable(UInt32)') AS extrinsic_index, toUInt64(0) AS place, toUInt32(0) AS position",
 );
-const NOBODY = raw("'' AS actor, false AS refused");
+const NO_ACTOR = raw("'' AS actor, false AS refused");
 
 const chainRows = (relayChain: string) => sql`
-  SELECT 'chain' AS kind, toString(chain) AS chain_name, ${BEFORE_EVERYTHING}, ${NOWHERE}, '' AS name,
-    [toString(token), toString(decimals), toString(prefix)] AS data, ${NOBODY}
+  SELECT 'chain' AS kind, toString(chain) AS chain_name, ${BEFORE_ALL_BLOCKS}, ${NO_BLOCK}, '' AS name,
+    [toString(token), toString(decimals), toString(prefix)] AS data, ${NO_ACTOR}
   FROM ${chains} FINAL WHERE relay_chain = ${relayChain}`;
 
 const priceRows = (relayChain: string) => sql`
-  SELECT 'price' AS kind, '' AS chain_name, ${BEFORE_EVERYTHING}, ${NOWHERE}, toString(token) AS name,
-    [toString(date), toString(assumeNotNull(price))] AS data, ${NOBODY}
+  SELECT 'price' AS kind, '' AS chain_name, ${BEFORE_ALL_BLOCKS}, ${NO_BLOCK}, toString(token) AS name,
+    [toString(date), toString(assumeNotNull(price))] AS data, ${NO_ACTOR}
   FROM ${pricesOf(sql`toDate('1970-01-01')`, sql`toDate('2149-06-06')`)}
   WHERE token IN (SELECT token FROM ${chains} FINAL WHERE relay_chain = ${relayChain})`;
 
@@ -87,15 +87,15 @@ const callRows = (relayChain: string, where: Sql) => sql`
   FROM ${canonicalFacts(calls, relayChain, where)}`;
 
 const snapshotRows = (relayChain: string, kinds: readonly string[]) => sql`
-  SELECT 'snapshot' AS kind, toString(chain) AS chain_name, toUnixTimestamp64Milli(as_of) AS at, ${NOWHERE},
-    toString(snapshots.kind) AS name, [payload] AS data, ${NOBODY}
+  SELECT 'snapshot' AS kind, toString(chain) AS chain_name, toUnixTimestamp64Milli(as_of) AS at, ${NO_BLOCK},
+    toString(snapshots.kind) AS name, [payload] AS data, ${NO_ACTOR}
   FROM ${snapshots} FINAL WHERE relay_chain = ${relayChain} AND snapshots.kind IN ${kinds}`;
 
 /** When and where something happened. */
 export type Moment = Pick<Fact, 'order' | 'at' | 'chain' | 'number' | 'extrinsic_index'>;
 
-/** Facts that belong together: all of one extrinsic, or a single one outside of extrinsics. */
-export function* togetherByExtrinsic(facts: Iterable<Fact>): Generator<Fact[]> {
+/** Groups facts by extrinsic; a fact outside of extrinsics is a group of its own. */
+export function* groupByExtrinsic(facts: Iterable<Fact>): Generator<Fact[]> {
   let group: Fact[] = [];
   for (const fact of facts) {
     const [first] = group;
@@ -117,7 +117,7 @@ export function* togetherByExtrinsic(facts: Iterable<Fact>): Generator<Fact[]> {
 export const isoDayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 export const isoTimeOf = (at: number): string => new Date(at).toISOString();
 
-/** `<block>-<extrinsic>`; null for what happened outside of extrinsics. */
+/** `<block>-<extrinsic>`; null outside of extrinsics. */
 export function extrinsicId({
   number,
   extrinsic_index,
@@ -131,7 +131,7 @@ export function parseIndex(value: unknown): number | null {
   return index !== null && index <= BigInt(Number.MAX_SAFE_INTEGER) ? Number(index) : null;
 }
 
-/** Nested JSON of an event's field or of a call's arguments; undefined when it is none. */
+/** Parses the JSON in a field of an event or in the arguments of a call; undefined when it is not JSON. */
 export function parseNested(text: string | undefined): unknown {
   try {
     return text === undefined || text === '' ? undefined : parseExact(text);
@@ -152,7 +152,7 @@ export function asFields(value: unknown): JsonFields {
   return value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonFields) : {};
 }
 
-/** The one variant of an enum, however it is written: `"None"`, `{"locked1x":null}`; its name in lowerCamel. */
+/** A variant of a Rust enum in any of its JSON forms: `"None"`, `{"locked1x":null}`; its name in lowerCamel. */
 export function variantOf(value: unknown): { name: string; value: unknown } | null {
   if (typeof value === 'string' && value !== '') return { name: lowerFirst(value), value: null };
   const entries = Object.entries(asFields(value));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { decodeAddress } from '../../../ingest/chains/address.ts';
 
-/** Schemas of query parameters: text in, checked and turned into what the condition needs. */
+/** Schemas of query parameters: they check a text and convert it to the value of the SQL condition. */
 
 export const wholeNumber = (min = 0, max = Number.MAX_SAFE_INTEGER) =>
   z
@@ -10,12 +10,12 @@ export const wholeNumber = (min = 0, max = Number.MAX_SAFE_INTEGER) =>
     .transform(Number)
     .pipe(z.int().min(min).max(max));
 
-/** An account in any SS58 spelling or as H160; compared by its key, lowercase hex with 0x. */
+/** An account as SS58 with any prefix or as H160; its value is the key, lowercase hex with 0x. */
 export const accountKey = () =>
   z
     .string()
-    .refine((given) => decodeAddress(given) !== null, 'not an SS58 or H160 address')
-    .transform((given) => (decodeAddress(given) as { key: string }).key);
+    .refine((text) => decodeAddress(text) !== null, 'not an SS58 or H160 address')
+    .transform((text) => (decodeAddress(text) as { key: string }).key);
 
 /** A contract's address, in lowercase. */
 export const contractAddress = () =>
@@ -24,9 +24,9 @@ export const contractAddress = () =>
     .regex(/^0x[0-9a-fA-F]{40}$/, 'not an H160 address')
     .toLowerCase();
 
-/** Values of one repeated parameter: a request for more of them is better made in parts. */
+/** Values of one repeatable parameter in one request. */
 export const VALUES_MAX = 1000;
 
-/** A repeated parameter, whose values are alternatives. */
+/** A repeatable parameter: a row matches when it matches any of the values. */
 export const anyOf = <Value extends z.ZodType>(value: Value) =>
   z.array(value).max(VALUES_MAX, `more than ${VALUES_MAX} values: ask for them in several requests`);

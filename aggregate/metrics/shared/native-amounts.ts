@@ -1,7 +1,7 @@
 import { type Column, planck, real } from '../../../infra/clickhouse/columns.ts';
 import { scaledDown } from './amounts.ts';
 
-// Money of one actor is served twice: in native tokens, and exact in planck.
+// An amount of one account is served in two columns: in native tokens, and exact in planck.
 
 type Both<Name extends string> = Name | `${Name}_planck`;
 
@@ -17,7 +17,7 @@ export function amountColumns<const Name extends string>(
   } as Record<Both<Name>, Column>;
 }
 
-/** The values of both. */
+/** The values of both columns. */
 export function amounts(name: string, planck: bigint | null, decimals: number): Record<string, unknown> {
   return {
     [name]: planck === null ? null : scaledDown(planck, decimals),

@@ -3,7 +3,7 @@ import type { SnapshotKind } from '../../../ingest/decode/snapshot.ts';
 import type { Window } from '../../../ingest/raw/canonical.ts';
 import { snapshots } from '../../../ingest/raw/tables.ts';
 
-/** SQL over snapshots: what a chain stated last in a day or month, and the fields of it. */
+/** SQL for the last snapshot of a day or month, and for fields of its payload. */
 
 /** The last snapshot of a kind per chain and UTC day of a window. */
 export const snapshotOfDay = (window: Window, kind: SnapshotKind): Sql =>
@@ -15,7 +15,7 @@ export const snapshotOfMonth = (window: Window, kind: SnapshotKind): Sql =>
   sql`(SELECT relay_chain, chain, day AS month, latest.1 AS as_of, latest.2 AS payload, latest.3 AS block_number
     FROM (${latestPer(sql`toLastDayOfMonth(toDate(as_of))`, window, kind)}))`;
 
-/** Values that may be null go through a tuple: an aggregate function would pass over them. */
+/** Nullable values are wrapped in a tuple: an aggregate function would skip nulls. */
 const latestPer = (period: Sql, { relay_chain, from, until }: Window, kind: SnapshotKind) =>
   sql`SELECT relay_chain, chain, ${period} AS day, argMax((as_of, payload, block_number), as_of) AS latest
     FROM ${snapshots} FINAL

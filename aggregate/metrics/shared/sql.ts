@@ -9,8 +9,8 @@ export const registryOf = (relayChain: string): Sql =>
   sql`(SELECT relay_chain, chain, token, decimals, block_times FROM ${chains} FINAL WHERE relay_chain = ${relayChain})`;
 
 /**
- * One price per token and UTC day: the latest of the day, whichever chain it was recorded under. Nullable, so
- * that a day without a price joins as null.
+ * One price per token and UTC day: the latest of the day, over all chains that recorded it. Nullable, so that a day
+ * without a price joins as null.
  */
 export const pricesOf = (from: Sql, until: Sql): Sql =>
   sql`(SELECT symbol AS token, toDate(as_of) AS date, toNullable(argMax(usd_scaled, (as_of, rank))) AS price

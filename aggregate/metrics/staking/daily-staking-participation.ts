@@ -6,9 +6,9 @@ import { nativeSql } from '../shared/amounts.ts';
 import { amountOf, countOf, snapshotOfDay } from '../shared/snapshot.ts';
 
 /**
- * Staking moved from the relay chain to its asset hub. Who asks for the relay chain wants one series, so the table
- * holds the asset hub's row a second time under the relay's name on days for which the relay itself states nothing;
- * an answer over all chains leaves these out.
+ * Staking moved from the relay chain to its asset hub. So that a request for the relay chain returns one series, the
+ * table has the row of the asset hub a second time under the name of the relay chain, on days without a snapshot of the
+ * relay chain. A response over all chains omits these rows.
  */
 export const dailyStakingParticipation = metric({
   record: 'DailyStakingParticipation',

@@ -12,10 +12,10 @@ import { dateSql, pricesOf } from '../shared/sql.ts';
 const isWanted = sql`${ofPallets('staking', 'nominationPools')} AND refused = '' AND (pallet, event) IN (('staking', 'Rewarded'), ('staking', 'Slashed'),
   ('staking', 'PayoutStarted'), ('nominationPools', 'PaidOut'))`;
 
-/** Runtimes name where a reward goes; with `None` it goes nowhere. */
+/** The payee in an event; a reward with `None` is not paid. */
 const paysNobody = raw(`length(data) = 3 AND match(data[2], '(?i)^([{] *")?none')`);
 
-/** Spelled as the source did, or anew where that printed it for another network. */
+/** The address as the source encoded it; encoded again when the source used the prefix of another network. */
 const spelled = raw(`multiIf(
     length(key) = 20, concat('0x', lower(hex(key))),
     written_here != '', written_here,
@@ -81,7 +81,7 @@ export const dailyStakingRewards = metric({
       path: '/api/daily-staking-rewards',
       summary: 'Staking rewards per account and day',
       relays: SERVED_RELAYS,
-      takes: ['chain'],
+      scopeParameters: ['chain'],
       dates: { column: 'date', floor: '2024-01-01', required: true },
       filters: {
         accounts: {
@@ -89,7 +89,7 @@ export const dailyStakingRewards = metric({
           condition: (keys: string[]) => sql`account_key IN ${keys}`,
         },
       },
-      listed: true,
+      isLimited: true,
     },
   ],
 });

@@ -111,6 +111,20 @@ export function button(
   return html`<form method="post" action="${action}">${token}<button class="${look}" aria-label="${label}">${text}</button></form>`;
 }
 
+/** A card with a title, a form and its submit button. */
+export function formCard(card: {
+  readonly title: string;
+  readonly action: string;
+  readonly token: Html;
+  readonly fields: Html;
+  readonly submit: string;
+}): Html {
+  const { title, action, token, fields, submit } = card;
+  return html`<section class="card"><h2>${title}</h2><form method="post" action="${action}">${token}
+${fields}
+<button>${submit}</button></form></section>`;
+}
+
 /** A new secret, which cannot be shown again. */
 export function secretCard(title: string, secret: string): Html {
   return html`<section class="card" aria-live="polite"><h2>${title}</h2>

@@ -1,6 +1,6 @@
 import { type Accounts, ENDED_ROW_TTL_MS } from './accounts.ts';
 import { newLocator } from './secrets.ts';
-import type { Grant, GrantKind, User } from './tables.ts';
+import type { Application, Grant, GrantKind, User } from './tables.ts';
 
 export type NewGrant = Omit<Grant, 'version'>;
 
@@ -58,14 +58,23 @@ export function revokeGrant(
 
 /** The user of a grant; 'revoked' when the user or the application of the grant no longer exists. */
 export async function activeUser(
-  { users, applications }: Pick<Accounts, 'users' | 'applications'>,
+  accounts: Pick<Accounts, 'users' | 'applications'>,
   grant: Grant,
 ): Promise<User | 'locked' | 'revoked'> {
   const [user, application] = await Promise.all([
-    users.get(grant.user_id),
-    grant.application_id === '' ? null : applications.get(grant.application_id),
+    accounts.users.get(grant.user_id),
+    grant.application_id === '' ? null : activeApplication(accounts, grant.application_id),
   ]);
-  if (grant.application_id !== '' && (application === null || application.revoked_ms > 0)) return 'revoked';
-  if (user === null) return 'revoked';
+  if (user === null || (grant.application_id !== '' && application === null)) return 'revoked';
   return user.locked_ms > 0 ? 'locked' : user;
+}
+
+/** The application with an id; null when it is unknown or deleted. */
+export async function activeApplication(
+  { applications }: Pick<Accounts, 'applications'>,
+  id: string,
+): Promise<Application | null> {
+  if (!/^[0-9a-f]{64}$/.test(id)) return null;
+  const application = await applications.get(id);
+  return application && application.revoked_ms === 0 ? application : null;
 }

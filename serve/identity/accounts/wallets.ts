@@ -29,9 +29,9 @@ interface Challenge {
 /** Creates a message for the wallet to sign. Its nonce is valid once, for five minutes. */
 export async function challengeWallet(
   accounts: Pick<Accounts, 'keyValue' | 'clock'>,
-  asked: { address: string; scheme: string; purpose: WalletPurpose; origin: string; holder: string },
+  request: { address: string; scheme: string; purpose: WalletPurpose; origin: string; holder: string },
 ): Promise<{ readonly nonce: string; readonly message: string }> {
-  const { address, scheme, purpose, origin, holder } = asked;
+  const { address, scheme, purpose, origin, holder } = request;
   const account = decodeAddress(address);
   if (account === null || account.key.length !== 66)
     throw new WalletError('The address is not a valid Polkadot address.');

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { FieldError } from '../accounts/field-error.ts';
-import { revokeGrant } from '../accounts/grants.ts';
+import { activeApplication, revokeGrant } from '../accounts/grants.ts';
 import { createWithinLimit } from '../accounts/limits.ts';
 import { isScope } from '../accounts/scopes.ts';
 import { hashSecret, newSecret } from '../accounts/secrets.ts';
@@ -115,8 +115,8 @@ export async function authorizedApplications(
   const byApplication = Map.groupBy(active, (grant) => grant.application_id);
   const found = await Promise.all(
     [...byApplication].map(async ([id, grants]) => {
-      const application = await accounts.applications.get(id);
-      if (application === null || application.revoked_ms > 0) return [];
+      const application = await activeApplication(accounts, id);
+      if (application === null) return [];
       const scopes = [...new Set(grants.flatMap((grant) => grant.scopes))];
       return [{ application, scopes, since_ms: grants[0]?.created_ms ?? 0, grants }];
     }),

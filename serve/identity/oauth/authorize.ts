@@ -5,14 +5,13 @@ import type { Form } from '../../http/form.ts';
 import { formOf } from '../../http/pages/forms.ts';
 import { seeOther, sendPage } from '../../http/pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
-import { emptyGrant } from '../accounts/grants.ts';
+import { activeApplication, emptyGrant } from '../accounts/grants.ts';
 import { readScopes } from '../accounts/scopes.ts';
 import { hashSecret } from '../accounts/secrets.ts';
 import { sessionOf } from '../accounts/sessions.ts';
 import type { User } from '../accounts/tables.ts';
 import { makeToken } from '../accounts/tokens.ts';
 import type { AuthorizationRequest, Destination } from './authorization-request.ts';
-import { activeApplication } from './client.ts';
 import { consentPage } from './consent.ts';
 import { missingParameter, OAuthError } from './errors.ts';
 import { optional, queryParameters, required, requireUnique } from './parameters.ts';
@@ -25,17 +24,17 @@ export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issue
     const form = readQuery(request);
     const destination = await readDestination(accounts, form);
     return withErrorRedirect(reply, issuer, destination, async () => {
-      const asked = readRequest(form, destination);
+      const authorization = readRequest(form, destination);
       const signedIn = await sessionOf(accounts, request);
       if (signedIn === null) return seeOther(reply, `/sign-in?next=${encodeURIComponent(request.url)}`);
-      if (await hasConsented(accounts, signedIn.user, asked)) {
-        return approve(accounts, reply, issuer, signedIn.user, asked);
+      if (await hasConsented(accounts, signedIn.user, authorization)) {
+        return approve(accounts, reply, issuer, signedIn.user, authorization);
       }
       return sendPage(
         accounts,
         request,
         reply,
-        await consentPage(accounts, request, reply, signedIn.user, asked),
+        await consentPage(accounts, request, reply, signedIn.user, authorization),
       );
     });
   });
@@ -44,7 +43,7 @@ export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issue
     const form = formOf(request);
     const destination = await readDestination(accounts, form);
     return withErrorRedirect(reply, issuer, destination, async () => {
-      const asked = readRequest(form, destination);
+      const authorization = readRequest(form, destination);
       const signedIn = await sessionOf(accounts, request);
       if (signedIn === null) throw new OAuthError('access_denied', 'The user is no longer signed in.');
       if (form.text('decision') !== 'allow') {
@@ -53,7 +52,7 @@ export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issue
           'The resource owner or authorization server denied the request.',
         );
       }
-      return approve(accounts, reply, issuer, signedIn.user, asked);
+      return approve(accounts, reply, issuer, signedIn.user, authorization);
     });
   });
 }
@@ -125,22 +124,27 @@ async function approve(
   reply: FastifyReply,
   issuer: () => string,
   user: User,
-  asked: AuthorizationRequest,
+  authorization: AuthorizationRequest,
 ): Promise<FastifyReply> {
   const now = accounts.clock.now();
-  const of = { user_id: user.id, application_id: asked.application.id, scopes: asked.scopes, now };
+  const of = {
+    user_id: user.id,
+    application_id: authorization.application.id,
+    scopes: authorization.scopes,
+    now,
+  };
   const grant = emptyGrant('code', of);
   const code = makeToken('code', grant.id);
   const expires = now + accounts.settings.OAUTH_CODE_SECONDS * 1000;
   await accounts.grants.add({
     ...grant,
-    redirect_uri: asked.redirectUri,
+    redirect_uri: authorization.redirectUri,
     code_hash: hashSecret(code.secret),
-    code_challenge: asked.challenge,
+    code_challenge: authorization.challenge,
     code_expires_ms: expires,
     expires_ms: expires,
   });
-  return respond(reply, issuer, asked, { code: code.text });
+  return respond(reply, issuer, authorization, { code: code.text });
 }
 
 /** 303 keeps browsers from repeating the POST at the application (RFC 9700 §4.12); `iss` prevents mix-up (RFC 9207). */

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Form } from '../../http/form.ts';
 import type { Accounts } from '../accounts/accounts.ts';
+import { activeApplication } from '../accounts/grants.ts';
 import { isSecretOf } from '../accounts/secrets.ts';
 import type { Application } from '../accounts/tables.ts';
 import { readBasic } from './basic.ts';
@@ -98,13 +99,4 @@ async function authenticate(
       headers,
     },
   );
-}
-
-export async function activeApplication(
-  { applications }: Pick<Accounts, 'applications'>,
-  id: string,
-): Promise<Application | null> {
-  if (!/^[0-9a-f]{64}$/.test(id)) return null;
-  const application = await applications.get(id);
-  return application && application.revoked_ms === 0 ? application : null;
 }

@@ -1,12 +1,22 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { HttpError } from '../../http/errors.ts';
 import type { Form } from '../../http/form.ts';
-import { button, scopeField, secretCard, table, tags, textField, time } from '../../http/pages/fields.ts';
+import {
+  button,
+  formCard,
+  scopeField,
+  secretCard,
+  table,
+  tags,
+  textField,
+  time,
+} from '../../http/pages/fields.ts';
 import { formOf, formToken } from '../../http/pages/forms.ts';
 import { type Html, html } from '../../http/pages/html.ts';
 import { seeOther, sendPage } from '../../http/pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { FieldError, faultOf } from '../accounts/field-error.ts';
+import { activeApplication } from '../accounts/grants.ts';
 import { isScope, SCOPE_NAMES } from '../accounts/scopes.ts';
 import { requireUser } from '../accounts/sessions.ts';
 import type { Application, User } from '../accounts/tables.ts';
@@ -115,8 +125,8 @@ const readFields = (form: Form) => ({
 
 /** An application of another user is not found. */
 async function own(accounts: Accounts, user: User, id: string): Promise<Application> {
-  const application = await accounts.applications.get(id);
-  if (!application || application.owner_id !== user.id || application.revoked_ms > 0) throw notFound();
+  const application = await activeApplication(accounts, id);
+  if (application?.owner_id !== user.id) throw notFound();
   return application;
 }
 
@@ -153,12 +163,17 @@ ${table({
   ]),
   empty: 'You have no applications.',
 })}
-<section class="card"><h2>New application</h2><form method="post" action="${PATH}">${token}
-${applicationFields(form, error)}
+${formCard({
+  title: 'New application',
+  action: PATH,
+  token,
+  fields: html`${applicationFields(form, error)}
 <fieldset class="field"><legend>Type</legend>
 ${choice('confidential', 'Confidential', 'Runs on a server, where the client secret can be kept confidential.')}
 ${choice('public', 'Public', 'A mobile, desktop or single-page application. It uses PKCE instead of a client secret.')}
-</fieldset><button>Create application</button></form></section>`;
+</fieldset>`,
+  submit: 'Create application',
+})}`;
   return sendPage(accounts, request, reply, { title: 'Applications', body, status: error ? 422 : 200 });
 }
 
@@ -182,8 +197,7 @@ async function sendApplication(
 ${secret && secretCard('Client secret', secret)}
 <section class="card"><h2>Application ID</h2><p class="hint">Sent as client_id in OAuth 2.0 requests.</p><code class="secret" id="client-id">${id}</code>
 ${is_confidential && secret === null && button(`${PATH}/${id}/renew`, token, 'Renew secret', `Renew secret of ${name}`, 'second')}</section>
-<section class="card"><h2>Settings</h2><form method="post" action="${PATH}/${id}">${token}
-${applicationFields(form, error, application)}<button>Save changes</button></form></section>
+${formCard({ title: 'Settings', action: `${PATH}/${id}`, token, fields: applicationFields(form, error, application), submit: 'Save changes' })}
 <section class="card"><h2>Delete application</h2><p>All tokens of the application are revoked immediately. This cannot be undone.</p>
 ${button(`${PATH}/${id}/remove`, token, 'Delete application', `Delete application ${name}`, 'danger')}</section>`;
   return sendPage(accounts, request, reply, { title: name, body, status: error ? 422 : 200 });

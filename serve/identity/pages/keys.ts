@@ -1,6 +1,15 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Form } from '../../http/form.ts';
-import { button, scopeField, secretCard, table, tags, textField, time } from '../../http/pages/fields.ts';
+import {
+  button,
+  formCard,
+  scopeField,
+  secretCard,
+  table,
+  tags,
+  textField,
+  time,
+} from '../../http/pages/fields.ts';
 import { formOf, formToken } from '../../http/pages/forms.ts';
 import { html } from '../../http/pages/html.ts';
 import { seeOther, sendPage } from '../../http/pages/page.ts';
@@ -113,10 +122,14 @@ ${table({
   ]),
   empty: `You have no ${noun}s.`,
 })}
-<section class="card"><h2>New ${noun}</h2><form method="post" action="${path}">${token}
-${textField({ name: 'name', label: 'Name', value: form?.text('name'), hint: 'For example, the application that uses it.', fault: faultOf(error, 'name') })}
+${formCard({
+  title: `New ${noun}`,
+  action: path,
+  token,
+  fields: html`${textField({ name: 'name', label: 'Name', value: form?.text('name'), hint: 'For example, the application that uses it.', fault: faultOf(error, 'name') })}
 ${textField({ name: 'expires', label: 'Expiration date (optional)', type: 'date', value: form?.text('expires'), required: false, fault: faultOf(error, 'expires') })}
-${hasScopes && scopeField(SCOPE_NAMES, form?.getAll('scopes') ?? [], 'Scopes', faultOf(error, 'scopes'))}
-<button>Create ${noun}</button></form></section>`;
+${hasScopes && scopeField(SCOPE_NAMES, form?.getAll('scopes') ?? [], 'Scopes', faultOf(error, 'scopes'))}`,
+  submit: `Create ${noun}`,
+})}`;
   return sendPage(accounts, request, reply, { title, body, status: error === undefined ? 200 : 422 });
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { renderSVG } from 'uqr';
 import { HttpError } from '../../http/errors.ts';
-import { textField } from '../../http/pages/fields.ts';
+import { formCard, textField } from '../../http/pages/fields.ts';
 import { formOf, formToken } from '../../http/pages/forms.ts';
 import { type Html, html } from '../../http/pages/html.ts';
 import { seeOther, sendPage } from '../../http/pages/page.ts';
@@ -164,10 +164,14 @@ async function sendSecurity(
 <p class="lead">Change your password and manage two-factor authentication.</p>
 ${fault && html`<p class="note bad" role="alert">${fault}</p>`}
 <section class="card"><h2>Two-factor authentication</h2>${twoFactor}</section>
-<section class="card"><h2>${hasPassword ? 'Change password' : 'Set password'}</h2>
-<form method="post" action="${PATH}/password">${token}${confirmation('password-change')}
-${textField({ name: 'new_password', label: 'New password', type: 'password', autocomplete: 'new-password', hint: `At least ${PASSWORD_CHARACTERS_MIN} characters. All other sessions are signed out.` })}
-<button>${hasPassword ? 'Change password' : 'Set password'}</button></form></section>`;
+${formCard({
+  title: hasPassword ? 'Change password' : 'Set password',
+  action: `${PATH}/password`,
+  token,
+  fields: html`${confirmation('password-change')}
+${textField({ name: 'new_password', label: 'New password', type: 'password', autocomplete: 'new-password', hint: `At least ${PASSWORD_CHARACTERS_MIN} characters. All other sessions are signed out.` })}`,
+  submit: hasPassword ? 'Change password' : 'Set password',
+})}`;
   const page = { title: 'Security', body, status: fault === undefined ? 200 : 422 };
   return sendPage(accounts, request, reply, page);
 }

@@ -5,16 +5,16 @@ import { scaledDown } from '../../shared/amounts.ts';
 import { asFields, parseNested } from '../../shared/facts.ts';
 import type { ContractFact } from './contract-facts.ts';
 
-/** A call of the contracts pallet, its arguments read in one way for both kinds of transactions. */
+/** A call of the contracts pallet, in one shape for native and Ethereum transactions. */
 export interface ContractCall {
   readonly method: string;
-  /** Key of the account that it acted for; empty for root and for Ethereum transactions. */
+  /** Key of the account on whose behalf it was executed; empty for root and for Ethereum transactions. */
   readonly actor: string;
   readonly from: string | null;
   /** The contract or account that it calls; null for creations. */
   readonly target: string | null;
   readonly isEthereum: boolean;
-  /** How it creates a contract, when it does. */
+  /** The name of its way to create a contract; null when it creates none. */
   readonly deploys: string | null;
   /** Native tokens. */
   readonly value: number | null;
@@ -29,7 +29,7 @@ export interface ContractCall {
 
 type CallFields = ContractFact['fields'];
 
-/** Calls into contracts; others of the pallet upload code or map accounts. */
+/** Calls of contracts; other calls of the pallet upload code or map accounts. */
 const OF_CONTRACTS: ReadonlySet<string> = new Set([
   'call',
   'instantiate',
@@ -40,17 +40,17 @@ const OF_CONTRACTS: ReadonlySet<string> = new Set([
 ]);
 export const isContractCall = (method: string): boolean => OF_CONTRACTS.has(method);
 
-/** How the calls that create contracts are named. */
+/** Names of the calls that create contracts. */
 const DEPLOYS: Readonly<Record<string, string>> = {
   instantiate: 'instantiate',
   instantiateWithCode: 'instantiate_with_code',
   ethInstantiateWithCode: 'eth_instantiate_with_code',
 };
-/** Calls with arguments as an Ethereum transaction has them. */
+/** Calls with the arguments of an Ethereum transaction. */
 const OF_ETHEREUM = new Set(['ethCall', 'ethInstantiateWithCode']);
 const WEI_DECIMALS = 18;
 
-/** `sender` is who signed an Ethereum transaction; empty when the extrinsic is none. */
+/** `sender` is the signer of an Ethereum transaction; empty for other extrinsics. */
 export function readContractCall(
   method: string,
   actor: string,
@@ -79,7 +79,7 @@ export function readContractCall(
   };
 }
 
-/** What the signed transaction in a payload asks for; all is unknown when it cannot be read. */
+/** The fields of the signed transaction in a payload; null when it is malformed. */
 function ofPayload(payload: string | undefined): Omit<ContractCall, 'method' | 'actor' | 'from'> {
   const read = tryRead(payload);
   return {
@@ -101,11 +101,11 @@ function tryRead(payload: string | undefined): ReturnType<typeof readEthereumFie
   try {
     return readEthereumFields(payload);
   } catch {
-    return null; // its block's decoder has refused it with the reason
+    return null; // the decoder of the block has recorded the refusal
   }
 }
 
-/** The input is told by its length in characters of hex and its first ten of them. */
+/** The facts contain the first ten characters of the hex input and its length in characters. */
 function inputOf({ input_start = '', input_chars = '0' }: CallFields) {
   if (!/^0x([0-9a-f]{2})*$/i.test(input_start)) return { input_size: null, selector: null };
   const input_size = (Number(input_chars) - 2) / 2;
@@ -123,7 +123,7 @@ export function unsigned64(value: unknown): string | null {
   return integer !== null && integer < 1n << 64n ? integer.toString() : null;
 }
 
-/** Computation time of a weight: a field of it, or all that a weight of old runtimes is. */
+/** Computation time of a weight: a field, or the whole weight of old runtimes. */
 export function refTime(weight: string | undefined): string | null {
   const { refTime: camel, ref_time = camel } = asFields(parseNested(weight));
   return unsigned64(ref_time ?? weight?.replaceAll('"', ''));

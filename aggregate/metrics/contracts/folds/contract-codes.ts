@@ -38,19 +38,19 @@ export const newestCodes = (relayChain: string): Sql =>
       USING (chain)
     ORDER BY chain`;
 
-/** Codes by their hash, with the owner's key and its spelling on the chain. */
+/** Codes by hash, with the owner's key and its address on the chain. */
 export function codesIn({ payload, prefix }: ContractCodeFact) {
   const { code } = JSON.parse(payload) as { code: readonly Code[] };
   return new Map(
     code.map(({ owner, ...rest }) => {
-      // Snapshots are taken in only with owners that are addresses.
+      // The loader refuses snapshots whose owner is not an address.
       const owner_key = decodeAddress(owner)?.key as string;
       return [rest.code_hash, { ...rest, owner_key, owner: encodeAddress(owner_key, prefix) }];
     }),
   );
 }
 
-/** Contracts by their address. */
+/** The contracts of a snapshot, each address once. */
 export function contractsIn({ payload }: ContractCodeFact): readonly Contract[] {
   const { contracts } = JSON.parse(payload) as { contracts: readonly Contract[] };
   return [...new Map(contracts.map((contract) => [contract.contract_address, contract])).values()];

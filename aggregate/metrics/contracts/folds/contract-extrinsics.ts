@@ -9,7 +9,7 @@ import {
 } from './contract-calls.ts';
 import type { ContractFact } from './contract-facts.ts';
 
-/** A contract that came into being, and the call that created it; null when another contract did. */
+/** A created contract and the call that created it; `by` is null when another contract created it. */
 export interface CreatedContract {
   readonly contract: string;
   readonly deployer: string;
@@ -17,7 +17,7 @@ export interface CreatedContract {
   readonly by: ContractCall | null;
 }
 
-/** An extrinsic with contract calls or events, or a part of a block outside of extrinsics with such events. */
+/** An extrinsic with contract calls or events, or the events of a block outside of extrinsics. */
 export interface ContractExtrinsic {
   readonly chain: string;
   readonly prefix: number;
@@ -28,26 +28,26 @@ export interface ContractExtrinsic {
   readonly time: string;
   readonly hash: string | null;
   readonly fee: bigint | null;
-  /** Whether its calls ran, which Ethereum may still have taken back. */
+  /** Whether its calls were executed; an Ethereum transaction may have been reverted afterwards. */
   readonly ran: boolean;
-  /** Null when the source could not tell. */
+  /** Null when the source does not have it. */
   readonly success: boolean | null;
   readonly error: string | null;
   readonly weight_ref_time: string | null;
   readonly weight_proof_size: string | null;
-  /** Executed calls in order; of a failed extrinsic the one that it is. */
+  /** Executed calls in order; for a failed extrinsic its own call. */
   readonly calls: readonly ContractCall[];
   readonly created: readonly CreatedContract[];
-  /** Contracts that emitted events, with their number. */
+  /** Number of events by the contract that emitted them. */
   readonly emitted: ReadonlyMap<string, number>;
 }
 
 export function contractExtrinsics(facts: readonly ContractFact[]): ContractExtrinsic[] {
-  return [...apart(facts)].map(readExtrinsic);
+  return [...groupByPlace(facts)].map(readExtrinsic);
 }
 
-/** Facts are in order, so those of one place stand together. */
-function* apart(facts: readonly ContractFact[]): Generator<ContractFact[]> {
+/** Groups facts by place; the facts are ordered by it. */
+function* groupByPlace(facts: readonly ContractFact[]): Generator<ContractFact[]> {
   let start = 0;
   for (let end = 1; end <= facts.length; end++) {
     const [a, b] = [facts[start] as ContractFact, facts[end]];
@@ -62,7 +62,7 @@ function readExtrinsic(facts: readonly ContractFact[]): ContractExtrinsic {
   const extrinsic = facts.find(({ kind }) => kind === 'extrinsic');
   const result = facts.find(({ kind }) => kind === 'result');
   const calls = callsOf(facts, extrinsic);
-  // Only Ethereum takes back what its extrinsic did.
+  // Only Ethereum transactions can be reverted.
   const isOfEthereum = calls.some(({ isEthereum }) => isEthereum);
   const reverted = isOfEthereum ? eventsOf(facts, 'EthExtrinsicRevert')[0] : undefined;
   const { hash = '', fee = '', succeeded = '' } = extrinsic?.fields ?? {};
@@ -98,21 +98,21 @@ function callsOf(facts: readonly ContractFact[], extrinsic: ContractFact | undef
     return isContractCall(call) ? [readContractCall(call, account, sender, fields, decimals)] : [];
   }
   return executed.map(({ name, at, account, fields, decimals }) =>
-    // Position 0 is the extrinsic itself: only that can be an Ethereum transaction.
+    // Position 0 is the extrinsic itself; only it can be an Ethereum transaction.
     readContractCall(name, account, at === 0 ? sender : '', fields, decimals),
   );
 }
 
-/** Each creation is of the next call that deploys, when it names that call's account as the deployer. */
+/** A creation belongs to the next deploying call when its deployer is the account of the call. */
 function createdBy(instantiated: readonly ContractFact[], calls: readonly ContractCall[]): CreatedContract[] {
   const deploying = calls.filter(({ deploys }) => deploys !== null);
   let next = 0;
   return instantiated.flatMap(({ account, counterparty, at }) => {
     const [deployer, contract] = [h160(account), h160(counterparty)];
     if (deployer === null || contract === null) return [];
-    const isItsOwn = deploying[next]?.from === deployer;
-    const by = isItsOwn ? (deploying[next] as ContractCall) : null;
-    if (isItsOwn) next++;
+    const isByCall = deploying[next]?.from === deployer;
+    const by = isByCall ? (deploying[next] as ContractCall) : null;
+    if (isByCall) next++;
     return [{ contract, deployer, event_index: at, by }];
   });
 }
@@ -126,7 +126,7 @@ function emittedIn(facts: readonly ContractFact[]): Map<string, number> {
   return emitted;
 }
 
-/** The weight that the dispatch took; runtimes before proof sizes give one number. */
+/** The weight of the dispatch; the weight of old runtimes is one number. */
 function weightOf(result: ContractFact | undefined) {
   const { weight } = asFields(parseNested(result?.fields.info));
   const { proofSize, proof_size = proofSize } = asFields(weight);

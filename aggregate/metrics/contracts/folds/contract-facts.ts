@@ -3,9 +3,9 @@ import { canonicalFacts, invalidatedBy, ofPallets, type Window } from '../../../
 import { calls, chains, events, extrinsics } from '../../../../ingest/raw/tables.ts';
 
 /**
- * What is known of extrinsics that had to do with contracts, by chain, height and place in the block: the extrinsic
- * itself, its executed contract calls in order, its contract events, and how it ended. Contract events outside of
- * extrinsics stand alone.
+ * The input of the contract folds, by chain, height and place in the block: extrinsics with contract calls or events,
+ * and for each its executed contract calls in order, its contract events, and its result. Contract events outside of
+ * extrinsics have no extrinsic.
  */
 export interface ContractFact {
   readonly kind: 'extrinsic' | 'call' | 'event' | 'result';
@@ -13,7 +13,7 @@ export interface ContractFact {
   readonly decimals: number;
   readonly prefix: number;
   readonly number: number;
-  /** 0 for the opening of a block, then its extrinsics from 1, then its end. */
+  /** 0 for the initialization of a block, then its extrinsics from 1, then its finalization. */
   readonly place: number;
   readonly extrinsic_index: number | null;
   readonly time: string;
@@ -57,7 +57,7 @@ const placesOfEvents = (window: Window, names: readonly string[]) =>
     WHERE ${isOneOf(window, names)} AND phase = 'extrinsic'`,
   );
 
-/** Extrinsics with contract calls or contract events; a call that failed left neither of them. */
+/** Extrinsics with contract calls or contract events, and failed extrinsics of the pallet, which have neither. */
 export function contractFacts(window: Window): Sql {
   const names = ['Instantiated', 'ContractEmitted', 'EthExtrinsicRevert'];
   const places = invalidatedBy(
@@ -77,7 +77,7 @@ export const creationFacts = (window: Window): Sql =>
 function factsOf(window: Window, names: readonly string[], places: Sql): Sql {
   const { relay_chain } = window;
   const isTheirs = sql`${within(window)} AND (relay_chain, chain, number, extrinsic_index) IN (${places})`;
-  // The height once more: by it alone the engine finds its way in the table.
+  // The height is repeated: ClickHouse uses the primary key for it, not for the tuple with the extrinsic index.
   const isTheirResult = sql`${within(window)} AND pallet = 'system' AND event IN ('ExtrinsicSuccess', 'ExtrinsicFailed')
     AND phase = 'extrinsic' AND (relay_chain, chain, number) IN (SELECT relay_chain, chain, number FROM (${places}))
     AND (relay_chain, chain, number, assumeNotNull(extrinsic_index)) IN (${places})`;

@@ -2,14 +2,14 @@ import { amounts } from '../../shared/native-amounts.ts';
 import type { ContractCall } from './contract-calls.ts';
 import type { ContractExtrinsic } from './contract-extrinsics.ts';
 
-/** One row per contract that an extrinsic touched: a target of a call, created by it, or heard of by its events. */
+/** One row per contract of an extrinsic: the target of a call, created by it, or the emitter of an event. */
 export function contractTransactions(relay_chain: string, extrinsic: ContractExtrinsic) {
   const { calls, created, emitted } = extrinsic;
   const [first] = calls;
   if (first === undefined || extrinsic.extrinsic_index === null) return [];
   const targets = calls.flatMap(({ target }) => target ?? []);
-  const dirtyDays = new Set([...targets, ...created.map(({ contract }) => contract), ...emitted.keys()]);
-  return [...dirtyDays].map((contract) => {
+  const contracts = new Set([...targets, ...created.map(({ contract }) => contract), ...emitted.keys()]);
+  return [...contracts].map((contract) => {
     const creation = created.find((one) => one.contract === contract);
     const targeting = calls.filter(({ target }) => target === contract);
     const isNative = targeting.some(({ isEthereum }) => !isEthereum);
@@ -30,15 +30,15 @@ export function contractTransactions(relay_chain: string, extrinsic: ContractExt
   });
 }
 
-/** What all rows of an extrinsic share, and what is of the call that a row is about. */
-function transactionRow(relay_chain: string, of: ContractExtrinsic, call: ContractCall) {
+/** The columns that all rows of an extrinsic share, and those of the call of one row. */
+function transactionRow(relay_chain: string, extrinsic: ContractExtrinsic, call: ContractCall) {
   return {
     relay_chain,
-    chain: of.chain,
-    block_number: of.number,
-    extrinsic_index: of.extrinsic_index,
-    timestamp: of.time,
-    transaction_hash: of.hash,
+    chain: extrinsic.chain,
+    block_number: extrinsic.number,
+    extrinsic_index: extrinsic.extrinsic_index,
+    timestamp: extrinsic.time,
+    transaction_hash: extrinsic.hash,
     eth_hash: call.eth_hash,
     from_address: call.from,
     to_address: call.target,
@@ -46,15 +46,15 @@ function transactionRow(relay_chain: string, of: ContractExtrinsic, call: Contra
     value: call.value,
     gas_limit: call.gas_limit,
     gas_price: call.gas_price,
-    weight_ref_time: of.weight_ref_time,
-    weight_proof_size: of.weight_proof_size,
-    ...amounts('fee', of.fee, of.decimals),
-    success: of.success,
-    error: of.error,
+    weight_ref_time: extrinsic.weight_ref_time,
+    weight_proof_size: extrinsic.weight_proof_size,
+    ...amounts('fee', extrinsic.fee, extrinsic.decimals),
+    success: extrinsic.success,
+    error: extrinsic.error,
   };
 }
 
-/** Calls that a heatmap counts: those that ran, and of Ethereum's only those that did not revert. */
+/** Calls that a heatmap counts: executed calls, without Ethereum calls that were reverted. */
 function countedCalls({ ran, success }: ContractExtrinsic, targeting: readonly ContractCall[]) {
   return {
     native_calls: ran ? targeting.filter(({ method }) => method === 'call').length : 0,

@@ -10,8 +10,8 @@ import { chains, events, snapshots } from '../../../../ingest/raw/tables.ts';
 import { pricesOf } from '../../shared/sql.ts';
 
 /**
- * One shape for all that the coretime metrics are folded from: events of the broker, and beside them prices,
- * snapshots and moments of other blocks, told apart by `kind`.
+ * The input of the coretime folds, in one shape for all kinds: events of the broker, prices, snapshots, and the times
+ * of relay blocks.
  */
 export interface CoretimeFact {
   readonly kind: string;
@@ -26,7 +26,7 @@ export interface CoretimeFact {
   readonly data: readonly string[];
 }
 
-/** A broker event with its fields named, where and when it happened. */
+/** A broker event with named fields and its position in the chain. */
 export type Happened<Kind extends BrokerEventKind = BrokerEventKind> = Omit<CoretimeFact, 'kind' | 'data'> & {
   readonly event: BrokerEventOf<Kind>;
 };
@@ -44,9 +44,9 @@ const isSold = (relayChain: string, kinds: readonly BrokerEventKind[]) =>
   sql`chain IN (SELECT chain FROM ${sellers(relayChain)})
     AND ${ofPallets('broker')} AND event IN ${kinds} AND refused = ''`;
 
-const eventFacts = (relayChain: string, living: Sql) =>
+const eventFacts = (relayChain: string, canonical: Sql) =>
   sql`SELECT event AS kind, chain, prefix, decimals, time, number, event_index, extrinsic_index, data
-    FROM ${living} AS events INNER JOIN ${sellers(relayChain)} AS sellers USING (chain)`;
+    FROM ${canonical} AS events INNER JOIN ${sellers(relayChain)} AS sellers USING (chain)`;
 
 /** Broker events of all time. */
 export const brokerEvents = (relayChain: string, kinds: readonly BrokerEventKind[]): Sql =>
@@ -56,7 +56,7 @@ export const brokerEvents = (relayChain: string, kinds: readonly BrokerEventKind
 export const brokerEventsWithin = (window: Window, kinds: readonly BrokerEventKind[]): Sql =>
   eventFacts(window.relay_chain, canonicalEvents(window, isSold(window.relay_chain, kinds)));
 
-/** Facts that are no event, as a select of the other columns from where they are. */
+/** Facts that are not events: selects the remaining columns from a table. */
 export const otherFacts = (kind: string, columns: Sql, from: Sql): Sql =>
   sql`SELECT ${kind} AS kind, chain, 0 AS prefix, 0 AS decimals, time, number, 0 AS event_index,
     NULL AS extrinsic_index, data FROM (SELECT ${columns} FROM ${from})`;
@@ -69,7 +69,7 @@ export const dayPrices = ({ relay_chain, from, until }: Window): Sql =>
     sql`${sellers(relay_chain)} AS sellers INNER JOIN ${pricesOf(sql`${from}`, sql`${until}`)} AS prices USING (token)`,
   );
 
-/** What was configured, by the documents of snapshots. */
+/** The `coretime_config` snapshots. */
 export const coretimeConfigs = (relayChain: string): Sql =>
   otherFacts(
     'config',
@@ -77,7 +77,7 @@ export const coretimeConfigs = (relayChain: string): Sql =>
     sql`${snapshots} FINAL WHERE relay_chain = ${relayChain} AND kind = 'coretime_config'`,
   );
 
-/** What a fold needs of a `coretime_config` snapshot, which was validated when it came in. */
+/** The fields of a `coretime_config` snapshot that folds use; the loader has validated it. */
 export interface CoretimeConfig {
   readonly sale_info: {
     readonly region_begin: number;
@@ -95,9 +95,9 @@ export const configsIn = (facts: readonly CoretimeFact[]): (CoretimeConfig & { r
     .map(({ time, data }) => ({ ...(JSON.parse(data[0] as string) as CoretimeConfig), time }));
 
 export function happenedIn(facts: readonly CoretimeFact[]): Happened[] {
-  return facts.flatMap(({ kind, data, ...place }) => {
+  return facts.flatMap(({ kind, data, ...position }) => {
     const event = readBrokerEvent(kind, data);
-    return event === null ? [] : [{ ...place, event } as Happened];
+    return event === null ? [] : [{ ...position, event } as Happened];
   });
 }
 
@@ -106,7 +106,7 @@ export const isKind =
   (happened: Happened): happened is Happened<Kind> =>
     (happened.event as BrokerEvent).kind === kind;
 
-/** USD * 10^30 by chain and day, of the price facts. */
+/** USD * 10^30 by chain and day, from the price facts. */
 export function priceBook(facts: readonly CoretimeFact[]): (of: CoretimeFact | Happened) => bigint | null {
   const book = new Map(
     facts
@@ -116,5 +116,5 @@ export function priceBook(facts: readonly CoretimeFact[]): (of: CoretimeFact | H
   return ({ chain, time }) => book.get(`${chain} ${dayOf(time)}`) ?? null;
 }
 
-/** The UTC day of a moment as the store writes it. */
+/** The UTC day of a time in the text format of the store. */
 export const dayOf = (time: string): string => time.slice(0, 10);

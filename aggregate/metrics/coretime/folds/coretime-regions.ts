@@ -1,7 +1,7 @@
 import type { BrokerEventKind, BrokerEventOf, RegionId } from '../../../../ingest/decode/broker.ts';
 import { type CoretimeFact, type Happened, happenedIn } from './coretime-facts.ts';
 
-/** What the life of a region is folded from. */
+/** The events from which regions are computed. */
 export const REGION_EVENTS = [
   'Purchased',
   'Transferred',
@@ -30,14 +30,14 @@ export type RegionStatus = (typeof REGION_STATUSES)[number];
 export interface Region {
   readonly id: RegionId;
   readonly end: number;
-  /** Key of the account; null when it belongs to nobody here, or to whom no event said. */
+  /** Key of the account; null when the region has no owner on this chain, or no event named the owner. */
   readonly owner: string | null;
   readonly task: number | null;
   readonly status: RegionStatus;
   readonly paid: bigint | null;
   readonly parent: RegionId | null;
   readonly created_block: number | null;
-  /** The last event of its life. */
+  /** The last event of the region. */
   readonly last: Pick<Happened, 'chain' | 'prefix' | 'decimals' | 'time'>;
 }
 
@@ -45,7 +45,7 @@ type Regions = Map<string, Region>;
 const keyOf = ({ begin, core, mask }: RegionId) => `${begin}/${core}/${mask}`;
 const isSame = (a: RegionId, b: RegionId) => keyOf(a) === keyOf(b);
 
-/** Every region that was ever heard of, as its last event left it; `expired` is a matter of the clock, not of events. */
+/** Every region that an event names, in the state after its last event. No event makes it `expired`: see `statusAt`. */
 export function regionsOf(facts: readonly CoretimeFact[]): Region[] {
   const regions: Regions = new Map();
   for (const happened of happenedIn(facts)) apply(regions, happened as Happened<RegionEventKind>);
@@ -69,7 +69,7 @@ function apply(regions: Regions, happened: Happened<RegionEventKind>): void {
       break;
     default: {
       const known = regions.get(keyOf(event.region));
-      // Without a duration nothing tells where a region ends that was never heard of.
+      // The end of an unknown region is known only from an event with a duration.
       const region = known ?? ('duration' in event ? created(event.region, event.duration, happened) : null);
       if (region !== null) put(regions, { ...region, ...changeBy(event), last: happened });
     }
@@ -93,29 +93,29 @@ function changeBy(event: BrokerEventOf<Changing>): Partial<Region> {
 }
 
 /**
- * The parts take over what the region was, except that nothing was paid for them alone. One that keeps the
- * region's own id, as the first half of a partition does, goes on as the same region.
+ * The parts inherit the fields of the region, without the price. A part with the id of the region, such as the first
+ * half of a partition, remains the same region.
  */
 function split(
   regions: Regions,
   event: BrokerEventOf<'Partitioned' | 'Interlaced'>,
   happened: Happened,
 ): void {
-  const old = regions.get(keyOf(event.region));
-  if (old === undefined) return;
+  const region = regions.get(keyOf(event.region));
+  if (region === undefined) return;
   const [first, second] = event.parts;
-  const ends = event.kind === 'Partitioned' ? [second.begin, old.end] : [old.end, old.end];
-  if (!event.parts.some((part) => isSame(part, old.id))) {
+  const ends = event.kind === 'Partitioned' ? [second.begin, region.end] : [region.end, region.end];
+  if (!event.parts.some((part) => isSame(part, region.id))) {
     const status = event.kind === 'Partitioned' ? 'partitioned' : 'interlaced';
-    put(regions, { ...old, status, last: happened });
+    put(regions, { ...region, status, last: happened });
   }
   for (const [i, id] of [first, second].entries()) {
-    const origin = isSame(id, old.id)
-      ? { parent: old.parent, created_block: old.created_block }
-      : { parent: old.id, created_block: happened.number };
-    // Where events are missing a part may seem to begin after the end of what it is a part of.
+    const origin = isSame(id, region.id)
+      ? { parent: region.parent, created_block: region.created_block }
+      : { parent: region.id, created_block: happened.number };
+    // When events are missing, a part may begin after the known end of its region.
     const end = Math.max(id.begin, ends[i] as number);
-    put(regions, { ...old, ...origin, id, end, status: 'owned', task: null, paid: null, last: happened });
+    put(regions, { ...region, ...origin, id, end, status: 'owned', task: null, paid: null, last: happened });
   }
 }
 
@@ -137,16 +137,16 @@ function put(regions: Regions, region: Region): void {
   regions.set(keyOf(region.id), region);
 }
 
-/** Relay blocks that a timeslice lasts. */
+/** Relay blocks of one timeslice. */
 export const TIMESLICE_BLOCKS = 80;
 
-/** A region is over with its last timeslice, by the newest block of the relay chain and by no clock. */
+/** A region expires with its last timeslice, measured by the newest block of the relay chain, not by a clock. */
 export function statusAt(region: Region, newestRelayBlock: number | null): RegionStatus {
-  const isOver = newestRelayBlock !== null && newestRelayBlock >= region.end * TIMESLICE_BLOCKS;
-  const isAlive = region.status === 'owned' || region.status === 'assigned' || region.status === 'pooled';
-  return isOver && isAlive ? 'expired' : region.status;
+  const hasEnded = newestRelayBlock !== null && newestRelayBlock >= region.end * TIMESLICE_BLOCKS;
+  const isActive = region.status === 'owned' || region.status === 'assigned' || region.status === 'pooled';
+  return hasEnded && isActive ? 'expired' : region.status;
 }
 
-/** How many of the 80 parts of a core a mask holds. */
+/** The number of parts of a core, of 80, that a mask selects. */
 export const bitsOf = (mask: string): number =>
   [...BigInt(mask).toString(2)].filter((bit) => bit === '1').length;

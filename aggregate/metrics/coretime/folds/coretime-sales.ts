@@ -1,24 +1,24 @@
 import type { BrokerEventKind } from '../../../../ingest/decode/broker.ts';
 import { type CoretimeFact, type Happened, happenedIn, isKind } from './coretime-facts.ts';
 
-/** What sales are folded from. */
+/** The events from which sales are computed. */
 export const SALE_EVENTS = ['SaleInitialized', 'Purchased', 'Renewed'] as const satisfies BrokerEventKind[];
 
-/** One sale cycle: what was offered, and what was sold of it. */
+/** One sale cycle with its purchases and renewals. */
 export interface Sale {
   readonly opened: Happened<'SaleInitialized'>;
-  /** From 1, by the first timeslice of what is sold. */
+  /** From 1, in the order of the first timeslices of the sales. */
   readonly cycle: number;
   readonly purchases: readonly Happened<'Purchased'>[];
   readonly renewals: readonly Happened<'Renewed'>[];
 }
 
-/** The sales of a relay chain. What was sold belongs to the sale of its first timeslice, if there was one. */
+/** The sales of a relay chain. A purchase or renewal belongs to the sale with the same first timeslice, if any. */
 export function salesOf(facts: readonly CoretimeFact[]): Sale[] {
   const happened = happenedIn(facts);
   const purchases = Map.groupBy(happened.filter(isKind('Purchased')), ({ event }) => event.region.begin);
   const renewals = Map.groupBy(happened.filter(isKind('Renewed')), ({ event }) => event.begin);
-  // A sale that is opened again for the same timeslices replaces the first.
+  // A second initialization for the same timeslices replaces the first.
   const opened = new Map(
     happened.filter(isKind('SaleInitialized')).map((sale) => [sale.event.region_begin, sale]),
   );
@@ -35,7 +35,7 @@ export function salesOf(facts: readonly CoretimeFact[]): Sale[] {
 export const spent = (sold: readonly Happened<'Purchased' | 'Renewed'>[]): bigint =>
   sold.reduce((sum, { event }) => sum + event.price, 0n);
 
-/** What was paid for cores, as purchase or renewal, with where and when. */
+/** The events that pay for cores: purchases and renewals. */
 export const paymentsIn = (facts: readonly CoretimeFact[]): Happened<'Purchased' | 'Renewed'>[] =>
   happenedIn(facts).filter(
     (fact): fact is Happened<'Purchased' | 'Renewed'> => isKind('Purchased')(fact) || isKind('Renewed')(fact),

@@ -15,7 +15,7 @@ export type AccountVote =
   | { readonly type: 'Split'; readonly aye: bigint; readonly nay: bigint }
   | { readonly type: 'SplitAbstain'; readonly aye: bigint; readonly nay: bigint; readonly abstain: bigint };
 
-/** What a vote puts on one side. */
+/** The part of a vote on one side. */
 export interface VotePart {
   readonly direction: Direction;
   readonly conviction: Conviction;
@@ -23,7 +23,7 @@ export interface VotePart {
   readonly capital: bigint;
 }
 
-/** The vote of an event or call; null when it cannot be read or an amount in it is none. */
+/** Reads the vote of an event or call; null when it or one of its amounts is malformed. */
 export function readVote(value: unknown): AccountVote | null {
   const variant = variantOf(value);
   const fields = asFields(variant?.value);
@@ -43,19 +43,19 @@ function readStandard({ vote, balance }: Readonly<Record<string, unknown>>): Acc
   return amount === null || side === null ? null : { type: 'Standard', ...side, balance: amount };
 }
 
-/** One byte whose high bit says aye and whose rest is the conviction, or both by name. */
+/** A byte, whose high bit means aye and whose other bits are the conviction, or an object with both fields. */
 function readSide(vote: unknown): { aye: boolean; conviction: Conviction } | null {
   const byte = parseAmount(vote);
   if (byte !== null) {
     const conviction = convictionOf(Number(byte & 0x7fn));
     return byte > 0xffn || conviction === null ? null : { aye: byte >= 0x80n, conviction };
   }
-  const named = asFields(vote);
-  const conviction = readConviction(named.conviction);
-  return typeof named.aye === 'boolean' && conviction !== null ? { aye: named.aye, conviction } : null;
+  const object = asFields(vote);
+  const conviction = readConviction(object.conviction);
+  return typeof object.aye === 'boolean' && conviction !== null ? { aye: object.aye, conviction } : null;
 }
 
-/** `"None"`, `"Locked3x"`, or the same as an object. */
+/** `"None"`, `"Locked3x"`, or the object form of the enum. */
 export function readConviction(value: unknown): Conviction | null {
   const name = variantOf(value)?.name;
   const index = NAMES.findIndex((known) => known.toLowerCase() === name?.toLowerCase());
@@ -73,12 +73,12 @@ export const convictionName = (conviction: Conviction): string => NAMES[convicti
 
 export const multiplierOf = (conviction: Conviction): number => (conviction === 0 ? 0.1 : conviction);
 
-/** Votes after conviction: a tenth, rounded down, without a lock; a multiple with one. */
+/** Capital times conviction: a tenth, rounded down, for None; the multiple k for `Locked{k}x`. */
 export function weigh(capital: bigint, conviction: Conviction): bigint {
   return conviction === 0 ? capital / 10n : capital * BigInt(conviction);
 }
 
-/** The sides that a vote is on. Split votes carry no conviction, and nothing where they put nothing. */
+/** The parts of a vote by side. Split votes have no conviction, and no part for a side without tokens. */
 export function partsOf(vote: AccountVote): VotePart[] {
   if (vote.type === 'Standard') {
     return [{ direction: vote.aye ? 'aye' : 'nay', conviction: vote.conviction, capital: vote.balance }];

@@ -8,7 +8,7 @@ const ofReferenda = sql`(${ofPallets('referenda')} AND event IN ${REFERENDUM_EVE
 const ofVoting = ofPallets('convictionVoting');
 const VOTING_CALLS = ['vote', 'removeVote', 'removeOtherVote', 'delegate', 'undelegate'];
 
-/** What referenda went through. */
+/** Events and submissions of referenda. */
 export const referendaFacts = ({ relay_chain }: Window): Sql =>
   orderedFacts(relay_chain, {
     events: ofReferenda,
@@ -16,7 +16,7 @@ export const referendaFacts = ({ relay_chain }: Window): Sql =>
     snapshots: ['track_table', 'issuance'],
   });
 
-/** Votes, delegations, and the events that give referenda their track or end them. */
+/** Votes, delegations, and the events that set the track of a referendum or end it. */
 export const votingFacts = ({ relay_chain }: Window): Sql =>
   orderedFacts(relay_chain, {
     events: sql`(${ofReferenda} OR (${ofVoting} AND event = 'Voted'))`,

@@ -1,7 +1,7 @@
 import { blake2b } from '@noble/hashes/blake2.js';
 import { asFields, type Fact, parseIndex, parseNested, variantOf } from '../../shared/facts.ts';
 
-/** The origin by which a proposal would be dispatched, of a call's `proposal_origin`; null when it names none. */
+/** The dispatch origin in `proposal_origin` of a call; null when it names none. */
 export function readOrigin(value: unknown): string | null {
   const outer = variantOf(value);
   const inner = variantOf(outer?.value);
@@ -10,7 +10,7 @@ export function readOrigin(value: unknown): string | null {
   return outer?.name === 'origins' ? inner.name.charAt(0).toUpperCase() + inner.name.slice(1) : null;
 }
 
-/** Tracks of Polkadot, for stores that know neither the submission nor a table of tracks. */
+/** Tracks of Polkadot, for stores without the submission of a referendum and without a `track_table` snapshot. */
 const POLKADOT_TRACKS: ReadonlyMap<number, string> = new Map([
   [0, 'Root'],
   [1, 'WhitelistedCaller'],
@@ -30,25 +30,25 @@ const POLKADOT_TRACKS: ReadonlyMap<number, string> = new Map([
   [34, 'BigSpender'],
 ]);
 
-/** The origin of each track: of the newest table of tracks, where that lacks it of the built-in one. */
+/** The origin of each track, from the newest `track_table` snapshot, else from the built-in table. */
 export function originsOfTracks(facts: readonly Fact[]): ReadonlyMap<number, string> {
   const newest = facts.findLast(({ kind, name }) => kind === 'snapshot' && name === 'track_table');
   const { tracks } = asFields(parseNested(newest?.data[0]));
-  const stated = (Array.isArray(tracks) ? tracks : []).flatMap((track): [number, string][] => {
+  const fromSnapshot = (Array.isArray(tracks) ? tracks : []).flatMap((track): [number, string][] => {
     const { id, origin } = asFields(track);
     const index = parseIndex(id);
     return index === null || typeof origin !== 'string' ? [] : [[index, origin]];
   });
-  return new Map([...POLKADOT_TRACKS, ...stated]);
+  return new Map([...POLKADOT_TRACKS, ...fromSnapshot]);
 }
 
-/** The hash of what is proposed: as it was noted before, or of the bytes in the proposal itself. */
+/** The hash of the proposed call: the hash of a preimage, or computed from the inline bytes. */
 export function proposalHash(proposal: unknown): string | null {
   if (typeof proposal === 'string') return hashText(proposal);
   const { lookup, legacy, inline } = lowerKeys(proposal);
-  for (const noted of [lookup, legacy]) {
-    const { hash, hash_ } = asFields(noted);
-    if (noted !== undefined) return hashText(hash ?? hash_ ?? noted);
+  for (const preimage of [lookup, legacy]) {
+    const { hash, hash_ } = asFields(preimage);
+    if (preimage !== undefined) return hashText(hash ?? hash_ ?? preimage);
   }
   if (typeof inline !== 'string') return null;
   const bytes = /^0x([0-9a-f]{2})*$/i.test(inline)

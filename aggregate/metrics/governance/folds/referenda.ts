@@ -4,10 +4,10 @@ import { Chains } from '../../shared/chains.ts';
 import {
   asFields,
   type Fact,
+  groupByExtrinsic,
   isoDayOf,
   type Moment,
   parseNested,
-  togetherByExtrinsic,
 } from '../../shared/facts.ts';
 import { originsOfTracks, proposalHash, readOrigin } from './origins.ts';
 import {
@@ -28,14 +28,14 @@ interface Referendum {
   confirming: Moment | null;
   deposit: bigint | null;
   tally: Tally | null;
-  /** Issued tokens that could vote, as last known when the tally was told; null when never. */
+  /** Active issuance by the last snapshot before the tally; null when there was none. */
   electorate: bigint | null;
   outcome: ReferendumOutcome | null;
   ended: Moment | null;
   last: Moment;
 }
 
-/** Every referendum with its state as known now. */
+/** Every referendum in its last known state. */
 export function referendumResults(relayChain: string, rows: readonly Fact[]): Record<string, unknown>[] {
   const chains = new Chains(relayChain, rows);
   const tracks = tracksOf(rows);
@@ -43,37 +43,37 @@ export function referendumResults(relayChain: string, rows: readonly Fact[]): Re
   return [...foldReferenda(rows).values()].map((referendum) => {
     const track = tracks.get(referendum.index) ?? null;
     const origin = referendum.origin ?? (track === null ? null : (origins.get(track) ?? null));
-    return { relay_chain: relayChain, track, origin, ...printed(referendum, chains) };
+    return { relay_chain: relayChain, track, origin, ...toRow(referendum, chains) };
   });
 }
 
 function foldReferenda(facts: readonly Fact[]): Map<number, Referendum> {
   const referenda = new Map<number, Referendum>();
   let electorate: bigint | null = null;
-  for (const together of togetherByExtrinsic(facts)) {
-    const submissions = together.filter(({ kind }) => kind === 'call');
-    for (const fact of together) {
+  for (const group of groupByExtrinsic(facts)) {
+    const submissions = group.filter(({ kind }) => kind === 'call');
+    for (const fact of group) {
       if (fact.kind === 'snapshot' && fact.name === 'issuance') electorate = electorateOf(fact) ?? electorate;
-      // The k-th submission that ran is that of the k-th event, also where the event was refused.
+      // The k-th executed submission belongs to the k-th event, even when the event is refused.
       const call = fact.name === 'referenda.Submitted' ? submissions.shift() : undefined;
       const event = readReferendumEvent(fact);
       if (!event) continue;
       const referendum = referenda.get(event.index) ?? unknownReferendum(event.index, fact);
       referenda.set(event.index, referendum);
-      take(referendum, event, fact, electorate);
-      if (call) takeSubmission(referendum, call);
+      applyEvent(referendum, event, fact, electorate);
+      if (call) applySubmission(referendum, call);
     }
   }
   return referenda;
 }
 
-function take(
+function applyEvent(
   referendum: Referendum,
   event: ReferendumEvent,
   moment: Moment,
   electorate: bigint | null,
 ): void {
-  // It ends once: what confirms or approves it again changes nothing.
+  // A referendum ends once: later confirmations and approvals change nothing.
   if (event.outcome && referendum.outcome && !event.tally) return;
   referendum.last = moment;
   if (event.tally) {
@@ -92,7 +92,7 @@ function take(
   }
 }
 
-function takeSubmission(referendum: Referendum, call: Fact): void {
+function applySubmission(referendum: Referendum, call: Fact): void {
   referendum.origin = readOrigin(asFields(parseNested(call.data[0])).proposal_origin);
   referendum.submitter = call.actor === '' ? null : call.actor;
 }
@@ -117,11 +117,11 @@ function unknownReferendum(index: number, last: Moment): Referendum {
 
 function electorateOf(snapshot: Fact): bigint | null {
   const { total, inactive } = asFields(parseNested(snapshot.data[0]));
-  const [all, silent] = [parseAmount(total), parseAmount(inactive)];
-  return all === null || silent === null || silent >= all ? null : all - silent;
+  const [all, idle] = [parseAmount(total), parseAmount(inactive)];
+  return all === null || idle === null || idle >= all ? null : all - idle;
 }
 
-function printed(referendum: Referendum, chains: Chains): Record<string, unknown> {
+function toRow(referendum: Referendum, chains: Chains): Record<string, unknown> {
   const { chain } = referendum.last;
   const { tally, submitted, ended, deciding, confirming, deposit, submitter, electorate } = referendum;
   const native = (planck: bigint | null | undefined) =>
@@ -136,8 +136,8 @@ function printed(referendum: Referendum, chains: Chains): Record<string, unknown
     nays_planck: exact(tally?.nays),
     support: native(tally?.support),
     support_planck: exact(tally?.support),
-    approval: tally && quotient(tally.ayes, tally.ayes + tally.nays),
-    turnout_pct: tally && electorate && quotient(tally.support * 100n, electorate),
+    approval: tally && shareOf(tally.ayes, tally.ayes + tally.nays),
+    turnout_pct: tally && electorate && shareOf(tally.support * 100n, electorate),
     outcome: referendum.outcome ?? 'Ongoing',
     submitted_block: submitted?.number ?? null,
     end_block: ended?.number ?? null,
@@ -152,5 +152,5 @@ function printed(referendum: Referendum, chains: Chains): Record<string, unknown
   };
 }
 
-const quotient = (part: bigint, whole: bigint): number | null =>
+const shareOf = (part: bigint, whole: bigint): number | null =>
   whole === 0n ? null : dividedDown(part, whole, 0);

@@ -9,7 +9,7 @@ export interface Tally {
 
 export type ReferendumOutcome = 'Approved' | 'Rejected' | 'TimedOut' | 'Cancelled' | 'Killed';
 
-/** What an event of `referenda` says; the parts that it does not carry are null. */
+/** An event of `referenda`; fields that it lacks are null. */
 export interface ReferendumEvent {
   readonly name: string;
   readonly index: number;
@@ -17,7 +17,7 @@ export interface ReferendumEvent {
   readonly proposal: unknown;
   readonly tally: Tally | null;
   readonly deposit: bigint | null;
-  /** How the referendum ends by this event. */
+  /** The outcome, when the event ends the referendum. */
   readonly outcome: ReferendumOutcome | null;
 }
 
@@ -44,11 +44,11 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   Killed: { tally: 1, outcome: 'Killed' },
 };
 
-/** Events that move a referendum. */
+/** Events that change a referendum. */
 export const REFERENDUM_EVENTS = Object.keys(SHAPES);
 const PALLET = 'referenda.';
 
-/** Null for other events and for those that cannot be trusted in every part. */
+/** Reads an event; null for other events and for those with a malformed field. */
 export function readReferendumEvent(fact: Fact): ReferendumEvent | null {
   if (fact.kind !== 'event' || fact.refused || !fact.name.startsWith(PALLET)) return null;
   const name = fact.name.slice(PALLET.length);
@@ -68,7 +68,7 @@ export function readReferendumEvent(fact: Fact): ReferendumEvent | null {
   return { name, index, track, proposal, tally, deposit, outcome: shape.outcome ?? null };
 }
 
-/** The oldest runtimes gave the bare hash. */
+/** The oldest runtimes have the bare hash. */
 const readProposal = (text: string | undefined): unknown =>
   text?.startsWith('{') ? parseNested(text) : text;
 
@@ -79,7 +79,7 @@ function readTally(value: unknown): Tally | null {
   return { ayes, nays, support };
 }
 
-/** The track of every referendum: of its submission, else of the start of its decision. */
+/** The track of every referendum, from its submission, else from the start of its decision. */
 export function tracksOf(facts: readonly Fact[]): ReadonlyMap<number, number> {
   const submitted = new Map<number, number>();
   const deciding = new Map<number, number>();

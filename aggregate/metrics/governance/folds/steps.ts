@@ -4,16 +4,16 @@ import {
   accountKeyOf,
   asFields,
   type Fact,
+  groupByExtrinsic,
   type JsonFields,
   type Moment,
   parseIndex,
   parseNested,
-  togetherByExtrinsic,
 } from '../../shared/facts.ts';
 import { type AccountVote, type Conviction, convictionOf, readConviction, readVote } from './account-vote.ts';
 import { readReferendumEvent } from './referendum-events.ts';
 
-/** What a delegation says. */
+/** The terms of a delegation. */
 export interface DelegationTerms {
   readonly delegator: string;
   readonly target: string;
@@ -22,23 +22,23 @@ export interface DelegationTerms {
   readonly balance: bigint;
 }
 
-/** What happens in voting, one after the other. */
+/** A change of votes or delegations. */
 export type Step = { readonly moment: Moment } & (
   | { readonly kind: 'vote'; readonly voter: string; readonly referendum: number; readonly vote: AccountVote }
   | { readonly kind: 'removal'; readonly voter: string; readonly referendum: number }
   | { readonly kind: 'delegation'; readonly terms: DelegationTerms }
   | { readonly kind: 'undelegation'; readonly delegator: string; readonly track: number }
   | { readonly kind: 'end'; readonly referendum: number }
-  /** All delegations that exist, whatever was known before. */
+  /** All delegations at the time of a snapshot; they replace the known ones. */
   | { readonly kind: 'delegations'; readonly terms: readonly DelegationTerms[] }
 );
 
-/** The steps of voting in their order: in an extrinsic what its events say of referenda, then its calls. */
+/** The steps in chain order; within an extrinsic first the ends of referenda, then votes and delegations. */
 export function* votingSteps(facts: Iterable<Fact>): Generator<Step> {
-  for (const together of togetherByExtrinsic(facts)) {
-    for (const fact of together) yield* endOf(fact);
-    yield* stepsOfVotes(together);
-    for (const fact of together) {
+  for (const group of groupByExtrinsic(facts)) {
+    for (const fact of group) yield* endOf(fact);
+    yield* stepsOfVotes(group);
+    for (const fact of group) {
       if (fact.kind === 'snapshot' && fact.name === 'delegations') yield delegationsOf(fact);
     }
   }
@@ -50,14 +50,14 @@ function* endOf(fact: Fact): Generator<Step> {
 }
 
 /**
- * A vote is told by `Voted`, whose oldest form lacks the referendum, and which the first runtimes did not emit
- * at all. So each event is matched with the executed call behind it: the k-th of an account with its k-th `vote`.
+ * The first runtimes did not emit `Voted`, and its oldest form lacks the referendum. So the k-th event of an account
+ * is matched with the k-th executed `vote` call of the account.
  */
-function stepsOfVotes(together: readonly Fact[]): Step[] {
-  const voted = together.filter(({ name, kind }) => kind === 'event' && name === 'convictionVoting.Voted');
-  const waiting = Map.groupBy(voted, ({ data }) => accountKeyOf(data[0]));
+function stepsOfVotes(group: readonly Fact[]): Step[] {
+  const voted = group.filter(({ name, kind }) => kind === 'event' && name === 'convictionVoting.Voted');
+  const unmatchedByVoter = Map.groupBy(voted, ({ data }) => accountKeyOf(data[0]));
   const steps: Step[] = [];
-  for (const call of together) {
+  for (const call of group) {
     if (call.kind !== 'call') continue;
     if (call.name !== 'convictionVoting.vote') {
       steps.push(...stepOfCall(call, asFields(parseNested(call.data[0]))));
@@ -65,19 +65,21 @@ function stepsOfVotes(together: readonly Fact[]): Step[] {
       const { poll_index, vote } = asFields(parseNested(call.data[0]));
       steps.push(...stepOfVote(call, call.actor, poll_index, vote));
     } else {
-      const event = waiting.get(call.actor)?.shift();
+      const event = unmatchedByVoter.get(call.actor)?.shift();
       if (event) steps.push(...stepOfVoted(event, call));
     }
   }
-  // Votes whose call is out of sight, such as those of the scheduler.
-  const unmatched = voted.filter((event) => waiting.get(accountKeyOf(event.data[0]))?.includes(event));
+  // Votes without an extrinsic call, such as those of the scheduler.
+  const unmatched = voted.filter((event) =>
+    unmatchedByVoter.get(accountKeyOf(event.data[0]))?.includes(event),
+  );
   return [...unmatched.flatMap((event) => stepOfVoted(event, null)), ...steps];
 }
 
 function stepOfVoted(event: Fact, call: Fact | null): Step[] {
   if (event.refused) return [];
-  const [who, vote, own] = event.data;
-  const index = event.data.length === 3 ? own : asFields(parseNested(call?.data[0])).poll_index;
+  const [who, vote, eventIndex] = event.data;
+  const index = event.data.length === 3 ? eventIndex : asFields(parseNested(call?.data[0])).poll_index;
   return stepOfVote(call ?? event, accountKeyOf(who), index, parseNested(vote));
 }
 
@@ -122,7 +124,7 @@ function delegationsOf(snapshot: Fact): Step {
     const { delegator, target, track, conviction, balance } = asFields(entry);
     return readTerms(keyOf(delegator), keyOf(target), parseIndex(track), convictionOf(conviction), balance);
   });
-  return { kind: 'delegations', moment: snapshot, terms: terms.filter((one) => one !== null) };
+  return { kind: 'delegations', moment: snapshot, terms: terms.filter((read) => read !== null) };
 }
 
 function readTerms(

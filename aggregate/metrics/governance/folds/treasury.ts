@@ -25,45 +25,45 @@ interface Exact {
 const PRICE_SCALE = 30;
 const NONE: Exact = { digits: 0n, scale: 0 };
 
-/** The name under which all assets of a treasury are added up. */
+/** The asset name of the row with the sum of all assets. */
 export const TOTAL = 'total';
 
-/** What a treasury holds of each asset, what that is worth, and all of it together. */
+/** One row per asset of a treasury with its USD value, and one with the total. */
 export function treasuryRows({ relay_chain, chain, month, token, payload, prices }: TreasuryFact) {
   const { balances } = JSON.parse(payload) as { balances: readonly Balance[] };
   const priceOf = new Map(
     prices.map(([symbol, usd]) => [symbol, { digits: BigInt(usd), scale: PRICE_SCALE }]),
   );
-  const assets = [...held(balances)].map(([asset, balance]) => {
+  const assets = [...sumByAsset(balances)].map(([asset, balance]) => {
     const price = priceOf.get(asset);
     return { asset, balance, usd: price === undefined ? null : times(balance, price) };
   });
   const known = assets.flatMap(({ usd }) => (usd === null ? [] : [usd]));
   const total = known.length === 0 ? null : known.reduce(plus, NONE);
   const nativePrice = priceOf.get(token) ?? null;
-  const place = { relay_chain, chain, month };
+  const keys = { relay_chain, chain, month };
   return [
     ...assets.map(({ asset, balance, usd }) => ({
-      ...place,
+      ...keys,
       asset,
-      balance_token: toNumber(balance),
-      balance_usd: usd === null ? null : toNumber(usd),
+      balance_token: toDouble(balance),
+      balance_usd: usd === null ? null : toDouble(usd),
       share: ratio(usd, total),
-      balance_native_equivalent: asset === token ? toNumber(balance) : ratio(usd, nativePrice),
+      balance_native_equivalent: asset === token ? toDouble(balance) : ratio(usd, nativePrice),
     })),
     {
-      ...place,
+      ...keys,
       asset: TOTAL,
       balance_token: null,
-      balance_usd: total === null ? null : toNumber(total),
+      balance_usd: total === null ? null : toDouble(total),
       share: total === null ? null : 1,
       balance_native_equivalent: ratio(total, nativePrice),
     },
   ];
 }
 
-/** Amounts of an asset over all accounts. */
-function held(balances: readonly Balance[]): Map<string, Exact> {
+/** The balance of each asset over all accounts. */
+function sumByAsset(balances: readonly Balance[]): Map<string, Exact> {
   const sums = new Map<string, Exact>();
   for (const { asset, amount, decimals } of balances) {
     sums.set(asset, plus(sums.get(asset) ?? NONE, { digits: BigInt(amount), scale: decimals }));
@@ -71,7 +71,7 @@ function held(balances: readonly Balance[]): Map<string, Exact> {
   return sums;
 }
 
-const toNumber = ({ digits, scale }: Exact) => scaledDown(digits, scale);
+const toDouble = ({ digits, scale }: Exact) => scaledDown(digits, scale);
 const times = (a: Exact, b: Exact): Exact => ({ digits: a.digits * b.digits, scale: a.scale + b.scale });
 
 function plus(a: Exact, b: Exact): Exact {
@@ -81,7 +81,7 @@ function plus(a: Exact, b: Exact): Exact {
 
 const digitsAt = ({ digits, scale }: Exact, finer: number) => digits * 10n ** BigInt(finer - scale);
 
-/** Null when a part is unknown, or nothing to divide by. */
+/** Null when one is unknown or the divisor is 0. */
 function ratio(part: Exact | null, whole: Exact | null): number | null {
   if (part === null || whole === null || whole.digits === 0n) return null;
   const scale = Math.max(part.scale, whole.scale);

@@ -12,17 +12,17 @@ import { tracksOf } from './referendum-events.ts';
 import { votingSteps } from './steps.ts';
 import { type CastVote, type Delegation, Voting } from './voting.ts';
 
-/** How every account voted on every referendum: as it stood when the referendum ended, or as it stands now. */
+/** The vote of every account on every referendum, as of the end of the referendum or of the last step. */
 export function voterRecords(relayChain: string, rows: readonly Fact[]): Record<string, unknown>[] {
   const chains = new Chains(relayChain, rows);
   const records: Record<string, unknown>[] = [];
   const voting = new Voting(tracksOf(rows));
   const record = (referendum: number) => {
     for (const cast of voting.votesOn(referendum)) {
-      for (const entry of recordsOf(voting, cast)) records.push(printed(relayChain, chains, entry));
+      for (const entry of recordsOf(voting, cast)) records.push(toRow(relayChain, chains, entry));
     }
   };
-  voting.run(votingSteps(rows), { ended: record });
+  voting.run(votingSteps(rows), { onEnd: record });
   for (const referendum of voting.open) record(referendum);
   return records;
 }
@@ -35,27 +35,27 @@ interface VoterRecord {
   readonly direction: Direction;
   readonly conviction: Conviction;
   readonly capital: bigint;
-  /** What delegations add to it. */
+  /** The sum of the delegations that add to it. */
   readonly added: { readonly capital: bigint; readonly votes: bigint };
   readonly delegatedTo: string | null;
   readonly isFinal: boolean;
   readonly moment: Moment;
 }
 
-const NOTHING = { capital: 0n, votes: 0n };
+const NO_DELEGATIONS = { capital: 0n, votes: 0n };
 
 function* recordsOf(voting: Voting, cast: CastVote): Generator<VoterRecord> {
   const { referendum, voter, vote, moment } = cast;
   const track = voting.trackOf(referendum);
-  const backers = [...voting.backersOf(cast)];
+  const backers = [...voting.delegationsFor(cast)];
   const added = backers.reduce(
     ({ capital, votes }, { balance, conviction }) => ({
       capital: capital + balance,
       votes: votes + weigh(balance, conviction),
     }),
-    NOTHING,
+    NO_DELEGATIONS,
   );
-  const own = {
+  const base = {
     referendum,
     track,
     voter,
@@ -64,7 +64,7 @@ function* recordsOf(voting: Voting, cast: CastVote): Generator<VoterRecord> {
     delegatedTo: null,
     isFinal: !cast.isRemoved,
   };
-  for (const part of partsOf(vote)) yield { ...own, ...part, moment };
+  for (const part of partsOf(vote)) yield { ...base, ...part, moment };
   const [side] = partsOf(vote);
   if (side) for (const backer of backers) yield delegated(backer, cast, track, side.direction);
 }
@@ -83,15 +83,15 @@ function delegated(
     direction,
     conviction,
     capital: balance,
-    added: NOTHING,
+    added: NO_DELEGATIONS,
     delegatedTo: target,
     isFinal: true,
-    // It counts since both the delegation and the vote are there.
+    // The delegation takes effect with the later of the delegation and the vote.
     moment: since.order > moment.order ? since : moment,
   };
 }
 
-function printed(relayChain: string, chains: Chains, record: VoterRecord): Record<string, unknown> {
+function toRow(relayChain: string, chains: Chains, record: VoterRecord): Record<string, unknown> {
   const { chain, at, number } = record.moment;
   const votes = weigh(record.capital, record.conviction);
   return {

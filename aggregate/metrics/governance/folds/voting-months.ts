@@ -3,11 +3,11 @@ import type { Fact, Moment } from '../../shared/facts.ts';
 import { type Direction, partsOf, weigh } from './account-vote.ts';
 import { tracksOf } from './referendum-events.ts';
 import { votingSteps } from './steps.ts';
-import { type CastVote, type Delegation, Voting, type Witness } from './voting.ts';
+import { type CastVote, type Delegation, Voting, type VotingListener } from './voting.ts';
 
 export type VoteType = 'direct' | 'delegated';
 
-/** Who took part in a month on a chain, by their own vote or by a delegation that took effect. */
+/** The number of voters and referenda of a month on a chain, by direct votes or by delegations that took effect. */
 export interface Participation {
   readonly month: string;
   readonly chain: string;
@@ -36,26 +36,26 @@ export interface VotingMonths {
 export function votingMonths(relayChain: string, rows: readonly Fact[]): VotingMonths {
   const chains = new Chains(relayChain, rows);
   const voting = new Voting(tracksOf(rows));
-  const diary = new Diary(voting);
-  voting.run(votingSteps(rows), diary);
-  diary.close();
-  return { chains, participation: diary.participation, sides: diary.sides };
+  const counter = new MonthlyCounter(voting);
+  voting.run(votingSteps(rows), counter);
+  counter.close();
+  return { chains, participation: counter.participation, sides: counter.sides };
 }
 
-interface Taking {
+interface Participants {
   readonly voters: Set<string>;
   readonly referenda: Set<number>;
 }
 
-/** Writes down month by month what voting came to; a month is closed when time has passed it. */
-class Diary implements Witness {
+/** Counts votes by month; the first step of a later month closes a month. */
+class MonthlyCounter implements VotingListener {
   readonly participation: Participation[] = [];
   readonly sides: SideOfMonth[] = [];
   readonly #voting: Voting;
   #month = '';
   #until = Number.NEGATIVE_INFINITY;
-  #taking = newTaking();
-  /** The last vote of each account on each referendum, unless it was taken back. */
+  #participants = newParticipants();
+  /** The last vote of each account on each referendum in the month, without removed votes. */
   #lastCast = new Map<string, CastVote>();
   /** By referendum and delegator: the chain on which the delegation last took effect. */
   #effects = new Map<number, Map<string, string>>();
@@ -65,7 +65,7 @@ class Diary implements Witness {
     this.#voting = voting;
   }
 
-  reached({ at }: Moment): void {
+  onStep({ at }: Moment): void {
     if (at < this.#until) return;
     this.close();
     const [year, month] = [new Date(at).getUTCFullYear(), new Date(at).getUTCMonth()];
@@ -73,27 +73,27 @@ class Diary implements Witness {
     this.#month = new Date(Date.UTC(year, month + 1, 0)).toISOString().slice(0, 10);
   }
 
-  cast(vote: CastVote): void {
+  onVote(vote: CastVote): void {
     this.#lastCast.set(`${vote.referendum} ${vote.voter}`, vote);
-    this.#note('direct', vote.moment.chain, vote.voter, vote.referendum);
-    for (const { delegator } of this.#voting.backersOf(vote)) {
+    this.#addParticipant('direct', vote.moment.chain, vote.voter, vote.referendum);
+    for (const { delegator } of this.#voting.delegationsFor(vote)) {
       this.#takeEffect(delegator, vote.referendum, vote.moment.chain);
     }
   }
 
-  removed({ referendum, voter }: CastVote): void {
+  onRemoval({ referendum, voter }: CastVote): void {
     this.#lastCast.delete(`${referendum} ${voter}`);
   }
 
-  delegated({ delegator, target, track }: Delegation, since: Moment): void {
+  onDelegation({ delegator, target, track }: Delegation, since: Moment): void {
     for (const referendum of this.#voting.open) {
       if (this.#voting.trackOf(referendum) !== track) continue;
       if (this.#voting.standardVote(referendum, target)) this.#takeEffect(delegator, referendum, since.chain);
     }
   }
 
-  /** What was delegated is judged when the referendum ends, or the month. */
-  ended(referendum: number): void {
+  /** Delegations count as they are when the referendum or the month ends. */
+  onEnd(referendum: number): void {
     for (const [delegator, chain] of this.#effects.get(referendum) ?? []) {
       this.#countDelegated(referendum, delegator, chain);
     }
@@ -101,15 +101,18 @@ class Diary implements Witness {
   }
 
   close(): void {
-    for (const referendum of [...this.#effects.keys()]) this.ended(referendum);
+    for (const referendum of [...this.#effects.keys()]) this.onEnd(referendum);
     for (const { vote, moment } of this.#lastCast.values()) {
       for (const { direction, capital, conviction } of partsOf(vote)) {
         this.#count('direct', moment.chain, direction, capital, weigh(capital, conviction));
       }
     }
-    for (const chain of new Set([...this.#taking.direct.keys(), ...this.#taking.delegated.keys()])) {
+    for (const chain of new Set([
+      ...this.#participants.direct.keys(),
+      ...this.#participants.delegated.keys(),
+    ])) {
       for (const vote_type of ['direct', 'delegated'] as const) {
-        const { voters, referenda } = this.#taking[vote_type].get(chain) ?? NOBODY;
+        const { voters, referenda } = this.#participants[vote_type].get(chain) ?? NO_PARTICIPANTS;
         this.participation.push({
           month: this.#month,
           chain,
@@ -120,13 +123,13 @@ class Diary implements Witness {
       }
     }
     this.sides.push(...this.#open.values());
-    this.#taking = newTaking();
+    this.#participants = newParticipants();
     this.#lastCast = new Map();
     this.#open = new Map();
   }
 
   #takeEffect(delegator: string, referendum: number, chain: string): void {
-    this.#note('delegated', chain, delegator, referendum);
+    this.#addParticipant('delegated', chain, delegator, referendum);
     const effects = this.#effects.get(referendum);
     if (effects) effects.set(delegator, chain);
     else this.#effects.set(referendum, new Map([[delegator, chain]]));
@@ -142,12 +145,12 @@ class Diary implements Witness {
     this.#count('delegated', chain, side.direction, balance, weigh(balance, conviction));
   }
 
-  #note(type: VoteType, chain: string, voter: string, referendum: number): void {
-    const known = this.#taking[type].get(chain);
-    const taking = known ?? { voters: new Set(), referenda: new Set() };
-    taking.voters.add(voter);
-    taking.referenda.add(referendum);
-    if (!known) this.#taking[type].set(chain, taking);
+  #addParticipant(type: VoteType, chain: string, voter: string, referendum: number): void {
+    const known = this.#participants[type].get(chain);
+    const participants = known ?? { voters: new Set(), referenda: new Set() };
+    participants.voters.add(voter);
+    participants.referenda.add(referendum);
+    if (!known) this.#participants[type].set(chain, participants);
   }
 
   #count(type: VoteType, chain: string, direction: Direction, capital: bigint, votes: bigint): void {
@@ -168,5 +171,8 @@ class Diary implements Witness {
   }
 }
 
-const newTaking = (): Record<VoteType, Map<string, Taking>> => ({ direct: new Map(), delegated: new Map() });
-const NOBODY: Taking = { voters: new Set(), referenda: new Set() };
+const newParticipants = (): Record<VoteType, Map<string, Participants>> => ({
+  direct: new Map(),
+  delegated: new Map(),
+});
+const NO_PARTICIPANTS: Participants = { voters: new Set(), referenda: new Set() };

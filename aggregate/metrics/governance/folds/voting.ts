@@ -12,37 +12,37 @@ export interface CastVote {
   readonly referendum: number;
   readonly vote: AccountVote;
   readonly isRemoved: boolean;
-  /** When it was cast, or removed. */
+  /** Of the vote, or of its removal. */
   readonly moment: Moment;
 }
 
-/** Told of every change right after it, except of an end, which it sees before the votes are forgotten. */
-export interface Witness {
-  /** Time has come to this moment, and nothing of it has happened yet. */
-  reached?(moment: Moment): void;
-  cast?(vote: CastVote): void;
-  removed?(vote: CastVote): void;
-  delegated?(delegation: Delegation, since: Moment): void;
-  ended(referendum: number): void;
+/** Called after each change; `onEnd` is called while the votes on the referendum are still known. */
+export interface VotingListener {
+  /** Called before each step, with its moment. */
+  onStep?(moment: Moment): void;
+  onVote?(vote: CastVote): void;
+  onRemoval?(vote: CastVote): void;
+  onDelegation?(delegation: Delegation, since: Moment): void;
+  onEnd(referendum: number): void;
 }
 
-/** All votes on open referenda and all delegations, moved step by step. */
+/** The votes on open referenda and all delegations, after each step. */
 export class Voting {
   readonly #tracks: ReadonlyMap<number, number>;
   readonly #votes = new Map<number, Map<string, CastVote>>();
   readonly #ended = new Set<number>();
-  /** By track and delegator, who has at most one on a track; and by track and target. */
+  /** By track and delegator, of which there is at most one; and by track and target. */
   readonly #delegations = new Map<string, Delegation>();
-  readonly #backers = new Map<string, Map<string, Delegation>>();
+  readonly #byTarget = new Map<string, Map<string, Delegation>>();
 
   constructor(tracks: ReadonlyMap<number, number>) {
     this.#tracks = tracks;
   }
 
-  run(steps: Iterable<Step>, witness: Witness): void {
+  run(steps: Iterable<Step>, listener: VotingListener): void {
     for (const step of steps) {
-      witness.reached?.(step.moment);
-      this.#take(step, witness);
+      listener.onStep?.(step.moment);
+      this.#apply(step, listener);
     }
   }
 
@@ -51,7 +51,7 @@ export class Voting {
     return [...this.#votes.keys()];
   }
 
-  /** Null for a referendum that is known by its votes only. */
+  /** Null when only votes on the referendum are known. */
   trackOf(referendum: number): number | null {
     return this.#tracks.get(referendum) ?? null;
   }
@@ -60,7 +60,7 @@ export class Voting {
     return this.#votes.get(referendum)?.values() ?? [];
   }
 
-  /** The vote that others can add theirs to: one that stands and takes a single side. */
+  /** A vote to which delegations add: not removed, and on a single side. */
   standardVote(referendum: number, voter: string): (CastVote & { vote: { type: 'Standard' } }) | null {
     const cast = this.#votes.get(referendum)?.get(voter);
     return cast && isStandard(cast) ? cast : null;
@@ -70,79 +70,79 @@ export class Voting {
     return this.#delegations.get(`${track} ${delegator}`);
   }
 
-  /** The delegations that add to a vote on a referendum; none where the vote carries none. */
-  backersOf(cast: CastVote): Iterable<Delegation> {
+  /** The delegations that add to a vote; none when it is removed or split. */
+  delegationsFor(cast: CastVote): Iterable<Delegation> {
     const track = this.trackOf(cast.referendum);
     if (track === null || !isStandard(cast)) return [];
-    return this.#backers.get(`${track} ${cast.voter}`)?.values() ?? [];
+    return this.#byTarget.get(`${track} ${cast.voter}`)?.values() ?? [];
   }
 
-  #take(step: Step, witness: Witness): void {
+  #apply(step: Step, listener: VotingListener): void {
     switch (step.kind) {
       case 'vote':
-        this.#cast({ ...step, isRemoved: false }, witness);
+        this.#cast({ ...step, isRemoved: false }, listener);
         break;
       case 'removal':
-        this.#remove(step.referendum, step.voter, step.moment, witness);
+        this.#remove(step.referendum, step.voter, step.moment, listener);
         break;
       case 'delegation':
-        this.#delegate(step.terms, step.moment, witness);
+        this.#delegate(step.terms, step.moment, listener);
         break;
       case 'undelegation':
         this.#undelegate(step.track, step.delegator);
         break;
       case 'delegations':
-        this.#replaceDelegations(step.terms, step.moment, witness);
+        this.#replaceDelegations(step.terms, step.moment, listener);
         break;
       case 'end':
-        this.#end(step.referendum, witness);
+        this.#end(step.referendum, listener);
         break;
     }
   }
 
-  #cast({ voter, referendum, vote, isRemoved, moment }: CastVote, witness: Witness): void {
+  #cast({ voter, referendum, vote, isRemoved, moment }: CastVote, listener: VotingListener): void {
     if (this.#ended.has(referendum)) return;
     const cast = { voter, referendum, vote, isRemoved, moment };
     const votes = this.#votes.get(referendum);
     if (votes) votes.set(voter, cast);
     else this.#votes.set(referendum, new Map([[voter, cast]]));
-    witness.cast?.(cast);
+    listener.onVote?.(cast);
   }
 
-  #remove(referendum: number, voter: string, moment: Moment, witness: Witness): void {
+  #remove(referendum: number, voter: string, moment: Moment, listener: VotingListener): void {
     const votes = this.#votes.get(referendum);
     const cast = votes?.get(voter);
     if (!votes || !cast || cast.isRemoved) return;
     const removed = { ...cast, isRemoved: true, moment };
     votes.set(voter, removed);
-    witness.removed?.(removed);
+    listener.onRemoval?.(removed);
   }
 
-  #delegate(terms: DelegationTerms, since: Moment, witness: Witness): void {
+  #delegate(terms: DelegationTerms, since: Moment, listener: VotingListener): void {
     this.#undelegate(terms.track, terms.delegator);
     const delegation = { ...terms, since };
-    this.#keep(delegation);
-    witness.delegated?.(delegation, since);
+    this.#store(delegation);
+    listener.onDelegation?.(delegation, since);
   }
 
-  #keep(delegation: Delegation): void {
+  #store(delegation: Delegation): void {
     const { track, delegator, target } = delegation;
     this.#delegations.set(`${track} ${delegator}`, delegation);
-    const backers = this.#backers.get(`${track} ${target}`);
-    if (backers) backers.set(delegator, delegation);
-    else this.#backers.set(`${track} ${target}`, new Map([[delegator, delegation]]));
+    const known = this.#byTarget.get(`${track} ${target}`);
+    if (known) known.set(delegator, delegation);
+    else this.#byTarget.set(`${track} ${target}`, new Map([[delegator, delegation]]));
   }
 
   #undelegate(track: number, delegator: string): void {
     const former = this.#delegations.get(`${track} ${delegator}`);
     if (!former) return;
     this.#delegations.delete(`${track} ${delegator}`);
-    this.#backers.get(`${track} ${former.target}`)?.delete(delegator);
+    this.#byTarget.get(`${track} ${former.target}`)?.delete(delegator);
   }
 
-  /** What a snapshot repeats goes on; what it adds starts with it, at once with all others. */
-  #replaceDelegations(terms: readonly DelegationTerms[], since: Moment, witness: Witness): void {
-    const stated = new Map(
+  /** A known delegation keeps its start; the others start with the snapshot, all before the first callback. */
+  #replaceDelegations(terms: readonly DelegationTerms[], since: Moment, listener: VotingListener): void {
+    const replaced = new Map(
       terms.map((one): [string, Delegation] => {
         const id = `${one.track} ${one.delegator}`;
         const known = this.#delegations.get(id);
@@ -150,17 +150,17 @@ export class Voting {
       }),
     );
     this.#delegations.clear();
-    this.#backers.clear();
-    for (const delegation of stated.values()) this.#keep(delegation);
-    for (const delegation of stated.values()) {
-      if (delegation.since === since) witness.delegated?.(delegation, since);
+    this.#byTarget.clear();
+    for (const delegation of replaced.values()) this.#store(delegation);
+    for (const delegation of replaced.values()) {
+      if (delegation.since === since) listener.onDelegation?.(delegation, since);
     }
   }
 
-  #end(referendum: number, witness: Witness): void {
+  #end(referendum: number, listener: VotingListener): void {
     if (this.#ended.has(referendum)) return;
     this.#ended.add(referendum);
-    witness.ended(referendum);
+    listener.onEnd(referendum);
     this.#votes.delete(referendum);
   }
 }

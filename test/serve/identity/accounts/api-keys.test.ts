@@ -18,7 +18,7 @@ const ask = (headers: Record<string, string> = {}, url = PATH) =>
 const key = (text: string) => ({ authorization: `Bearer ${text}` });
 
 describe('an API key', () => {
-  test('lifts the rate limit, cached or not', async () => {
+  test('removes the rate limit, cached or not', async () => {
     const { text } = await aKey(world, await aUser(world));
     for (let i = 0; i < 10; i++) {
       const answer = await ask({ ...key(text), 'x-forwarded-for': '203.0.113.1' });
@@ -33,7 +33,7 @@ describe('an API key', () => {
     expect(without.map(({ statusCode }) => statusCode)).toEqual([200, 200, 429]);
   });
 
-  test('works as query parameter too, and leaves no trace in the answer', async () => {
+  test('works as query parameter and does not appear in the response', async () => {
     const { text } = await aKey(world, await aUser(world));
     const answer = await ask({}, `${PATH}?relay_chain=polkadot&limit=1&access_token=${text}`);
     expect(answer.statusCode).toBe(200);
@@ -43,7 +43,7 @@ describe('an API key', () => {
     expect(answer.headers.etag).toBe(plain.headers.etag);
   });
 
-  test('is refused in two ways at once', async () => {
+  test('is refused when sent in two ways at once', async () => {
     const { text } = await aKey(world, await aUser(world));
     expect((await ask(key(text), `${PATH}?access_token=${text}`)).statusCode).toBe(400);
   });
@@ -61,7 +61,7 @@ describe('an API key', () => {
     expect(answer.json()).toMatchObject({ status: 401, detail: 'This API key is unknown or was revoked.' });
   });
 
-  test('with a wrong letter anywhere is 401, also when the right one was just verified', async () => {
+  test('with any wrong character is 401, also after the correct key was cached', async () => {
     const { text } = await aKey(world, await aUser(world));
     expect((await ask(key(text))).statusCode).toBe(200);
     for (const at of [0, 5, 25, 30, text.length - 1]) {
@@ -71,14 +71,14 @@ describe('an API key', () => {
     expect((await ask(key(`${text}A`))).statusCode).toBe(401);
   });
 
-  test('that was revoked is 401 at once in the process that did it', async () => {
+  test('that was revoked is 401 immediately in the same process', async () => {
     const { text, id } = await aKey(world, await aUser(world));
     expect((await ask(key(text))).statusCode).toBe(200);
     await revokeGrant(world.accounts, id);
     expect((await ask(key(text))).statusCode).toBe(401);
   });
 
-  test('that was revoked elsewhere is 401 after KEY_CACHE_SECONDS at the latest', async () => {
+  test('that was revoked by another process is 401 after at most KEY_CACHE_SECONDS', async () => {
     await using other = await world.beside({ ANONYMOUS_PER_MINUTE: '2', KEY_CACHE_SECONDS: '5' });
     const { text, id } = await aKey(world, await aUser(world));
     const there = () => other.app.inject({ url: PATH, headers: key(text) });
@@ -88,7 +88,7 @@ describe('an API key', () => {
     expect((await there()).statusCode).toBe(401);
   });
 
-  test('of a locked account is 401 at once, and works again when it is unlocked', async () => {
+  test('of a locked account is 401 immediately, and works again after unlocking', async () => {
     const user = await aUser(world);
     const { text } = await aKey(world, user);
     expect((await ask(key(text))).statusCode).toBe(200);
@@ -98,7 +98,7 @@ describe('an API key', () => {
     expect((await ask(key(text))).statusCode).toBe(200);
   });
 
-  test('ends on its last day, also while it is remembered', async () => {
+  test('expires on its last day, also while it is cached', async () => {
     const user = await aUser(world);
     const made = await createKey(world.accounts, user, 'key', {
       name: 'short',
@@ -110,7 +110,7 @@ describe('an API key', () => {
     expect((await ask(key(made.text))).statusCode).toBe(401);
   });
 
-  test('opens nothing that belongs to the account', async () => {
+  test('gives no access to the account', async () => {
     const { text } = await aKey(world, await aUser(world));
     expect((await ask(key(text), '/api/v4/user')).statusCode).toBe(403);
     expect((await ask(key(text), '/oauth/token/info')).statusCode).toBe(401);
@@ -124,7 +124,7 @@ describe('an API key', () => {
     ).toBe(401);
   });
 
-  test('does not need keyValue to remember it: emptied, keys work and revoked ones stay dead', async () => {
+  test('works and stays revoked after keyValue was emptied', async () => {
     const user = await aUser(world);
     const [live, dead] = [await aKey(world, user), await aKey(world, user)];
     await revokeGrant(world.accounts, dead.id);
@@ -135,8 +135,8 @@ describe('an API key', () => {
   });
 });
 
-describe('the page of keys', () => {
-  test('shows a key once, then its name and when it was last used, and revokes it', async () => {
+describe('the pages of keys and tokens', () => {
+  test('show a key once, then its name and last use, and revoke it', async () => {
     const user = await aUser(world);
     const browser = await signedIn(world, user);
     const made = await browser.submit('/profile/keys', '/profile/keys', { name: 'my <program>' });
@@ -172,7 +172,7 @@ describe('the page of keys', () => {
     expect(answer.body).toContain(`id="${fault}"`);
   });
 
-  test('there are at most KEYS_PER_ACCOUNT', async () => {
+  test('allow at most KEYS_PER_ACCOUNT keys', async () => {
     await using few = await world.beside({ KEYS_PER_ACCOUNT: '2' });
     const user = await aUser(world);
     await createKey(few.accounts, user, 'key', { name: 'a', scopes: [], expires_ms: 0 });
@@ -182,7 +182,7 @@ describe('the page of keys', () => {
     ).rejects.toThrow(/Revoke one first/);
   });
 
-  test('nobody gets there without a session', async () => {
+  test('require a session', async () => {
     for (const path of [
       '/profile',
       '/profile/keys',

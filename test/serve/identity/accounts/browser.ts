@@ -3,7 +3,7 @@ import type { FastifyInstance, LightMyRequestResponse } from 'fastify';
 export type Answer = LightMyRequestResponse;
 export type Fields = Readonly<Record<string, string | readonly string[]>>;
 
-/** Keeps cookies and sends forms as a browser does, without one. */
+/** A simulated browser: it stores cookies and submits forms. */
 export class Browser {
   readonly #app: FastifyInstance;
   readonly #address: string;
@@ -20,7 +20,7 @@ export class Browser {
     );
   }
 
-  /** Opens a page and sends its form: the page's hidden fields and those that are given. */
+  /** Opens a page and submits its form with the hidden fields and the given fields. */
   async submit(page: string, action: string, fields: Fields): Promise<Answer> {
     return this.post(action, { ...hiddenFields((await this.get(page)).body, action), ...fields });
   }
@@ -66,7 +66,7 @@ export function encoded(fields: Fields): string {
     .join('&');
 }
 
-/** The hidden fields of the form with that action; of the first form that has a token when it is not on the page. */
+/** The hidden fields of the form with the action, or else of the first form with a token. */
 export function hiddenFields(page: string, action: string): Record<string, string> {
   const forms = [...page.matchAll(/<form[^>]*action="([^"]*)"[^>]*>([\s\S]*?)<\/form>/g)];
   const form = forms.find(([, to]) => plain(to ?? '') === action) ?? forms[0];
@@ -74,6 +74,6 @@ export function hiddenFields(page: string, action: string): Record<string, strin
   return Object.fromEntries(inputs.map(([, name = '', value = '']) => [name, plain(value)]));
 }
 
-/** Text of HTML without its escapes. */
+/** Unescapes HTML text. */
 export const plain = (text: string): string =>
   text.replace(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)));

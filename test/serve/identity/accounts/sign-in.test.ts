@@ -8,8 +8,8 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-describe('signing up', () => {
-  test('makes an account, signs in, and goes where the person wanted to go', async () => {
+describe('sign-up', () => {
+  test('creates an account, signs in and redirects to the requested page', async () => {
     const browser = new Browser(world.app);
     const answer = await browser.submit('/sign-up?next=%2Fprofile%2Fkeys', '/sign-up', {
       username: 'Alice',
@@ -32,7 +32,7 @@ describe('signing up', () => {
     ['password', { password: 'short' }, 'at least 10'],
     ['password', { password: 'carol is my name' }, 'must not contain your username'],
     ['password', { password: 'aaaaaaaaaaaaaa' }, 'at least 5 different'],
-  ])('names the field at fault: %s %j', async (field, wrong, says) => {
+  ])('reports the invalid field: %s %j', async (field, wrong, says) => {
     const browser = new Browser(world.app, `192.0.2.${10 + Math.floor(Math.random() * 200)}`);
     const good = { username: 'carol', email: '', password: PASSWORD };
     const answer = await browser.submit('/sign-up', '/sign-up', { ...good, ...wrong });
@@ -42,8 +42,8 @@ describe('signing up', () => {
   });
 });
 
-describe('signing in', () => {
-  test('takes the user name or the e-mail address, in any case of letters', async () => {
+describe('sign-in', () => {
+  test('accepts username and email, case-insensitively', async () => {
     const user = await aUser(world);
     for (const login of [user.username, user.username.toUpperCase(), user.email]) {
       const browser = new Browser(world.app);
@@ -53,7 +53,7 @@ describe('signing in', () => {
     }
   });
 
-  test('says the same for an unknown name and a wrong password', async () => {
+  test('gives the same error for an unknown username and a wrong password', async () => {
     const user = await aUser(world);
     const wrong = await new Browser(world.app).submit('/sign-in', '/sign-in', {
       login: user.username,
@@ -68,7 +68,7 @@ describe('signing in', () => {
     expect(unknown.body).toContain('Invalid username or password.');
   });
 
-  test('gives a new session that a page script cannot read, whatever the browser had before', async () => {
+  test('starts a new session with an HttpOnly cookie, whatever cookie the browser had', async () => {
     const user = await aUser(world);
     const browser = new Browser(world.app);
     browser.cookies.set('session', 'A'.repeat(43));
@@ -79,7 +79,7 @@ describe('signing in', () => {
     expect(cookie).not.toContain('A'.repeat(43));
   });
 
-  test('over https uses a __Host- cookie that is Secure', async () => {
+  test('uses a Secure __Host- cookie over https', async () => {
     await using secure = await world.beside({ PUBLIC_URL: 'https://metrics.example' });
     const user = await aUser(secure);
     const answer = await new Browser(secure.app).submit('/sign-in', '/sign-in', {
@@ -97,7 +97,7 @@ describe('signing in', () => {
     'javascript:alert(1)',
     '/%0d%0aSet-Cookie:x',
     '/a\tb',
-  ])('leads nowhere else: next=%s', async (next) => {
+  ])('never redirects to another site: next=%s', async (next) => {
     const user = await aUser(world);
     const answer = await new Browser(world.app).submit(
       `/sign-in?next=${encodeURIComponent(next)}`,
@@ -112,7 +112,7 @@ describe('signing in', () => {
     expect(String(answer.headers.location)).not.toContain('evil');
   });
 
-  test('is throttled by account and address, also for the right password, and open again later', async () => {
+  test('limits failed attempts by account and address, also for the correct password, until the window ends', async () => {
     const user = await aUser(world);
     const browser = new Browser(world.app, '198.51.100.7');
     const attempt = (password: string) =>
@@ -132,7 +132,7 @@ describe('signing in', () => {
 });
 
 describe('sessions', () => {
-  test('end by signing out, and the old cookie opens nothing', async () => {
+  test('end with sign-out, which invalidates the cookie', async () => {
     const browser = await signedIn(world, await aUser(world));
     const stolen = new Map(browser.cookies);
     await browser.submit('/profile', '/sign-out', {});
@@ -143,7 +143,7 @@ describe('sessions', () => {
     expect(answer.headers.location).toBe('/sign-in?next=%2Fprofile');
   });
 
-  test('all end at once', async () => {
+  test('can all be ended at once', async () => {
     const user = await aUser(world);
     const [here, there] = [await signedIn(world, user), await signedIn(world, user)];
     await here.submit('/profile/sessions', '/profile/sessions/end-all', {});
@@ -152,7 +152,7 @@ describe('sessions', () => {
     expect((await (await signedIn(world, user)).get('/profile')).statusCode).toBe(200);
   });
 
-  test('can be ended one by one, and only by their user', async () => {
+  test('can be ended one by one, only by their user', async () => {
     const user = await aUser(world);
     const [here, there] = [await signedIn(world, user), await signedIn(world, user)];
     const action =
@@ -166,7 +166,7 @@ describe('sessions', () => {
     expect((await here.get('/profile')).statusCode).toBe(200);
   });
 
-  test('end with the password that they were opened by', async () => {
+  test('end when the password is changed', async () => {
     const user = await aUser(world);
     const [here, there] = [await signedIn(world, user), await signedIn(world, user)];
     const changed = await here.submit('/profile/security', '/profile/security/password', {
@@ -178,7 +178,7 @@ describe('sessions', () => {
     expect((await here.get('/profile')).statusCode).toBe(200);
   });
 
-  test('that nobody uses end by themselves', async () => {
+  test('expire when they are not used', async () => {
     const browser = await signedIn(world, await aUser(world));
     world.advance(15 * 86_400_000);
     expect((await browser.get('/profile')).statusCode).toBe(303);

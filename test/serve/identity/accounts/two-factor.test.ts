@@ -13,8 +13,8 @@ afterAll(() => world.close());
 const codeOf = (secret: string, steps = 0) =>
   new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: world.now() + steps * 30_000 });
 
-/** Turns it on as a person does, and returns the app's secret and the recovery codes. */
-async function turnOn(browser: Browser): Promise<{ secret: string; codes: string[] }> {
+/** Enables it on the page and returns the secret of the app and the recovery codes. */
+async function enable(browser: Browser): Promise<{ secret: string; codes: string[] }> {
   const page = await browser.get('/profile/security/two-factor');
   const secret = /id="totp-secret">([A-Z2-7]+)</.exec(page.body)?.[1] ?? '';
   const setup = plain(/name="setup" value="([^"]+)"/.exec(page.body)?.[1] ?? '');
@@ -28,7 +28,7 @@ async function turnOn(browser: Browser): Promise<{ secret: string; codes: string
   };
 }
 
-async function half(user: User): Promise<Browser> {
+async function pendingSignIn(user: User): Promise<Browser> {
   const browser = new Browser(world.app);
   const answer = await browser.submit('/sign-in', '/sign-in', { login: user.username, password: PASSWORD });
   expect(answer.headers.location).toMatch(/^\/sign-in\/two-factor/);
@@ -38,18 +38,18 @@ const answer = (browser: Browser, code: string) =>
   browser.submit('/sign-in/two-factor?next=%2Fprofile', '/sign-in/two-factor', { code });
 
 describe('two-factor authentication (RFC 6238)', () => {
-  test('is on after a code of the app, and then the password alone opens nothing', async () => {
+  test('is enabled by a verification code; then the password alone is not enough', async () => {
     const user = await aUser(world);
-    const { secret, codes } = await turnOn(await signedIn(world, user));
+    const { secret, codes } = await enable(await signedIn(world, user));
     expect(codes).toHaveLength(10);
-    const browser = await half(user);
+    const browser = await pendingSignIn(user);
     expect((await browser.get('/profile')).headers.location).toMatch(/^\/sign-in/);
     world.advance(30_000);
     expect((await answer(browser, codeOf(secret))).statusCode).toBe(303);
     expect((await browser.get('/profile')).statusCode).toBe(200);
   });
 
-  test('a wrong code, and a secret that the page did not offer, turn nothing on', async () => {
+  test('is not enabled by a wrong code or by a secret that the page did not offer', async () => {
     const user = await aUser(world);
     const browser = await signedIn(world, user);
     const page = await browser.get('/profile/security/two-factor');
@@ -68,59 +68,59 @@ describe('two-factor authentication (RFC 6238)', () => {
     expect((await world.accounts.users.get(user.id))?.totp_secret).toBe('');
   });
 
-  test('no code is taken twice, and one of the step before is (RFC 6238 §5.2)', async () => {
+  test('accepts no code twice, and accepts a code of the previous step (RFC 6238 §5.2)', async () => {
     const user = await aUser(world);
-    const { secret } = await turnOn(await signedIn(world, user));
+    const { secret } = await enable(await signedIn(world, user));
     world.advance(90_000);
     const early = codeOf(secret, -1);
-    expect((await answer(await half(user), early)).statusCode).toBe(303);
-    expect((await answer(await half(user), early)).statusCode).toBe(401);
-    expect((await answer(await half(user), codeOf(secret))).statusCode).toBe(303);
-    expect((await answer(await half(user), codeOf(secret, -1))).statusCode).toBe(401);
-    expect((await answer(await half(user), codeOf(secret, 5))).statusCode).toBe(401);
+    expect((await answer(await pendingSignIn(user), early)).statusCode).toBe(303);
+    expect((await answer(await pendingSignIn(user), early)).statusCode).toBe(401);
+    expect((await answer(await pendingSignIn(user), codeOf(secret))).statusCode).toBe(303);
+    expect((await answer(await pendingSignIn(user), codeOf(secret, -1))).statusCode).toBe(401);
+    expect((await answer(await pendingSignIn(user), codeOf(secret, 5))).statusCode).toBe(401);
   });
 
-  test('the same code sent many times at once is taken once', async () => {
+  test('accepts a code once when it is sent many times in parallel', async () => {
     const user = await aUser(world);
-    const { secret } = await turnOn(await signedIn(world, user));
+    const { secret } = await enable(await signedIn(world, user));
     world.advance(60_000);
-    const browsers = await Promise.all(Array.from({ length: 5 }, () => half(user)));
+    const browsers = await Promise.all(Array.from({ length: 5 }, () => pendingSignIn(user)));
     const code = codeOf(secret);
     const answers = await Promise.all(browsers.map((browser) => answer(browser, code)));
     expect(answers.filter(({ statusCode }) => statusCode === 303)).toHaveLength(1);
   });
 
-  test('each recovery code works once, however it is written', async () => {
+  test('accepts each recovery code once, in any notation', async () => {
     const user = await aUser(world);
-    const { codes } = await turnOn(await signedIn(world, user));
+    const { codes } = await enable(await signedIn(world, user));
     const [first = '', second = ''] = codes;
-    expect((await answer(await half(user), first.toUpperCase())).statusCode).toBe(303);
-    expect((await answer(await half(user), first)).statusCode).toBe(401);
-    expect((await answer(await half(user), second.replace('-', ' '))).statusCode).toBe(303);
+    expect((await answer(await pendingSignIn(user), first.toUpperCase())).statusCode).toBe(303);
+    expect((await answer(await pendingSignIn(user), first)).statusCode).toBe(401);
+    expect((await answer(await pendingSignIn(user), second.replace('-', ' '))).statusCode).toBe(303);
   });
 
-  test('guessing is throttled, also with the right code at the end', async () => {
+  test('limits failed attempts, also for the correct code', async () => {
     const user = await aUser(world);
-    const { secret } = await turnOn(await signedIn(world, user));
+    const { secret } = await enable(await signedIn(world, user));
     world.advance(60_000);
-    const browser = await half(user);
+    const browser = await pendingSignIn(user);
     for (let i = 0; i < 10; i++) expect((await answer(browser, '000000')).statusCode).toBe(401);
     expect((await answer(browser, codeOf(secret))).statusCode).toBe(429);
   });
 
-  test('waits ten minutes for the second factor', async () => {
+  test('expires the pending session after ten minutes', async () => {
     const user = await aUser(world);
-    const { secret } = await turnOn(await signedIn(world, user));
-    const browser = await half(user);
+    const { secret } = await enable(await signedIn(world, user));
+    const browser = await pendingSignIn(user);
     world.advance(601_000);
     expect((await browser.get('/sign-in/two-factor')).headers.location).toMatch(/^\/sign-in\?/);
     expect((await answer(browser, codeOf(secret))).statusCode).toBe(403);
   });
 
-  test('is turned off only with the password', async () => {
+  test('is disabled only with the password', async () => {
     const user = await aUser(world);
     const browser = await signedIn(world, user);
-    await turnOn(browser);
+    await enable(browser);
     const off = (password: string) =>
       browser.submit('/profile/security', '/profile/security/two-factor/off', { password });
     expect((await off('wrong')).statusCode).toBe(422);
@@ -129,9 +129,9 @@ describe('two-factor authentication (RFC 6238)', () => {
     expect((await world.accounts.users.get(user.id))?.totp_secret).toBe('');
   });
 
-  test('the secret is stored sealed, and bound to its user', async () => {
+  test('stores the secret encrypted and bound to its user', async () => {
     const user = await aUser(world);
-    const { secret } = await turnOn(await signedIn(world, user));
+    const { secret } = await enable(await signedIn(world, user));
     const stored = (await world.accounts.users.get(user.id))?.totp_secret ?? '';
     expect(stored).not.toContain(secret);
     expect(world.accounts.seal.decrypt(stored, `totp ${user.id}`)).toBe(secret);

@@ -19,7 +19,7 @@ const signIn = (url: string, username: string, password: string) =>
   });
 
 describe('chain-metrics users', () => {
-  test('makes and helps accounts, alone and while a server runs', async () => {
+  test('creates and changes accounts, with and without a running server', async () => {
     const env = place();
     const made = await run(['users', 'create', 'alice', '--email', 'alice@example.org', '--json'], { env });
     expect(made.code).toBe(0);
@@ -53,7 +53,7 @@ describe('chain-metrics users', () => {
     expect(server.logged()).not.toContain('wholly');
   });
 
-  test('says in one line what is wrong', async () => {
+  test('reports an error in one line', async () => {
     const env = place();
     await run(['users', 'create', 'bob'], { env });
     const wrong: [string[], RegExp][] = [

@@ -70,7 +70,7 @@ const signIn = (browser: Browser, nonce: string, signature: string) =>
   browser.submit('/sign-in', '/sign-in/wallet', { nonce, signature, next: '/profile' });
 const isIn = async (browser: Browser) => (await browser.get('/profile')).statusCode === 200;
 
-describe('signing in with a wallet', () => {
+describe('sign-in with a wallet', () => {
   test.each(
     SCHEMES.flatMap(
       (scheme) =>
@@ -104,7 +104,7 @@ describe('signing in with a wallet', () => {
     expect(message).toMatch(/Expiration Time: \d{4}-/);
   });
 
-  test('a signature works once, for five minutes, in the browser that asked', async () => {
+  test('a signature is valid once, for five minutes, in the browser that requested the challenge', async () => {
     const key = keyOf('sr25519', 31);
     const [mine, theirs] = [new Browser(world.app), new Browser(world.app)];
     const first = await challenge(mine, key);
@@ -124,7 +124,7 @@ describe('signing in with a wallet', () => {
     expect(await isIn(late)).toBe(false);
   });
 
-  test('a signature of another key, of another text, or damaged is refused', async () => {
+  test('a signature of another key or another text, or a damaged one, is refused', async () => {
     const [key, other] = [keyOf('ed25519', 32), keyOf('ed25519', 33)];
     const wrong = [
       (message: string) => other.sign(message),
@@ -144,7 +144,7 @@ describe('signing in with a wallet', () => {
     }
   });
 
-  test('no kind of key passes for another: only the one that was named is tried', async () => {
+  test('no key type counts as another: only the given type is tried', async () => {
     const marks: Record<Scheme, string> = { ed25519: '00', sr25519: '01', ecdsa: '02' };
     for (const scheme of SCHEMES) {
       for (const claimed of SCHEMES.filter((one) => one !== scheme)) {
@@ -157,7 +157,7 @@ describe('signing in with a wallet', () => {
     }
   });
 
-  test('a signature that begins with its mark is taken, as extensions may send it', async () => {
+  test('a signature with a type byte is accepted, as extensions may send it', async () => {
     const key = keyOf('sr25519', 44);
     const browser = new Browser(world.app);
     const { nonce, message } = await challenge(browser, key);
@@ -174,7 +174,7 @@ describe('signing in with a wallet', () => {
     expect((await challenge(new Browser(world.app), asked)).status).toBe(422);
   });
 
-  test('where people may not sign up, an unknown wallet makes no account', async () => {
+  test('an unknown wallet creates no account when sign-up is closed', async () => {
     await using closed = await world.beside({ SIGN_UP: 'closed' });
     const key = keyOf('sr25519', 46);
     const browser = new Browser(closed.app);
@@ -185,13 +185,13 @@ describe('signing in with a wallet', () => {
   });
 });
 
-describe('linking a wallet', () => {
+describe('a linked wallet', () => {
   async function link(browser: Browser, key: Key) {
     const { nonce, message } = await challenge(browser, key, 'link this account', '/profile/wallets');
     await browser.submit('/profile/wallets', '/profile/wallets', { nonce, signature: key.sign(message) });
   }
 
-  test('lets it sign in as that user; unlinked it does not', async () => {
+  test('signs in as its user until it is unlinked', async () => {
     const user = await aUser(world);
     const browser = await signedIn(world, user);
     const key = keyOf('ecdsa', 50);
@@ -211,7 +211,7 @@ describe('linking a wallet', () => {
     expect((await again.get('/profile')).body).not.toContain(`href="/profile">${user.username}<`);
   });
 
-  test('a signature for signing in links nothing, and the other way round', async () => {
+  test('a signature for one purpose is refused for the other', async () => {
     const browser = await signedIn(world, await aUser(world));
     const key = keyOf('sr25519', 51);
     const { nonce, message } = await challenge(browser, key, 'sign in', '/profile/wallets');
@@ -219,7 +219,7 @@ describe('linking a wallet', () => {
     expect((await browser.get('/profile/wallets')).body).toContain('You have no linked wallets');
   });
 
-  test('a wallet stays with the account that linked it first', async () => {
+  test('belongs to the account that linked it first', async () => {
     const key = keyOf('sr25519', 52);
     const [mine, theirs] = [
       await signedIn(world, await aUser(world)),
@@ -231,7 +231,7 @@ describe('linking a wallet', () => {
     expect((await theirs.get('/profile/wallets')).body).toContain('You have no linked wallets');
   });
 
-  test('an account without a password turns its second factor off with a code only', async () => {
+  test('an account without a password disables two-factor authentication only with a code', async () => {
     const key = keyOf('sr25519', 54);
     const browser = new Browser(world.app);
     const { nonce, message } = await challenge(browser, key);
@@ -252,7 +252,7 @@ describe('linking a wallet', () => {
     expect((await off(code())).statusCode).toBe(303);
   });
 
-  test('the last way into an account stays', async () => {
+  test('the only sign-in method of an account cannot be removed', async () => {
     const key = keyOf('sr25519', 53);
     const browser = new Browser(world.app);
     const { nonce, message } = await challenge(browser, key);

@@ -21,7 +21,7 @@ const ENVIRONMENT = {
   LOG_LEVEL: 'error',
 };
 
-/** A whole service on a directory of its own, with a clock that tests move. */
+/** A complete service on its own data directory, with a clock that tests can advance. */
 export interface World extends AsyncDisposable {
   readonly app: FastifyInstance;
   readonly engine: Pipeline;
@@ -109,7 +109,7 @@ export async function aKey({ accounts }: World, user: User): Promise<{ text: str
   return { text, id: grant.id };
 }
 
-/** A browser in which the user has signed in. */
+/** A browser with a session of the user. */
 export async function signedIn({ app }: World, user: User, password = PASSWORD): Promise<Browser> {
   const browser = new Browser(app);
   const answer = await browser.submit('/sign-in', '/sign-in', { login: user.username, password });

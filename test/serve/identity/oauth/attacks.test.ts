@@ -12,7 +12,7 @@ import {
   challengeOf,
   decide,
   exchangeOf,
-  isLive,
+  isActive,
   type Party,
   party,
   post,
@@ -33,8 +33,8 @@ afterAll(() => world.close());
 
 const token = (fields: Record<string, string>, headers = {}) => post(world, '/oauth/token', fields, headers);
 
-describe('RFC 9700, attack by attack', () => {
-  test('§4.1 open redirect and look-alike redirect addresses: letter by letter, or an error page of ours', async () => {
+describe('the attacks of RFC 9700', () => {
+  test('§4.1 open redirect: redirect URIs are compared exactly; others get an error page', async () => {
     for (const redirect_uri of [
       'https://client.example.evil.example/callback',
       'https://client.example/callback/../evil',
@@ -57,7 +57,7 @@ describe('RFC 9700, attack by attack', () => {
     }
   });
 
-  test('§4.2 secrets in addresses: refused before anything is consumed, and no referrer leaves', async () => {
+  test('§4.2 secrets in URLs: refused before anything is consumed, and no referrer is sent', async () => {
     const fields = exchangeOf(the, await aCode(the));
     for (const name of ['code', 'client_secret']) {
       const { [name]: value = '', ...rest } = fields;
@@ -71,13 +71,13 @@ describe('RFC 9700, attack by attack', () => {
     expect((await decide(the)).headers['referrer-policy']).toBe('no-referrer');
   });
 
-  test('§4.4 mix-up: the answer names its issuer (RFC 9207), refusals too, as discovery promises', async () => {
+  test('§4.4 mix-up: every response has the issuer of the discovery document (RFC 9207)', async () => {
     const { issuer } = (await world.app.inject('/.well-known/oauth-authorization-server')).json();
     expect(answerOf(await decide(the)).get('iss')).toBe(issuer);
     expect(answerOf(await decide(the, {}, 'deny')).get('iss')).toBe(issuer);
   });
 
-  test('§4.5 code injection: a stolen code is of no use to another client, redirect_uri or verifier', async () => {
+  test('§4.5 code injection: a stolen code is refused for another client, redirect_uri or verifier', async () => {
     const verifier = verifierOf();
     const code = await aCode(the, { code_challenge: challengeOf(verifier), code_challenge_method: 'S256' });
     const attempts = [
@@ -90,14 +90,14 @@ describe('RFC 9700, attack by attack', () => {
     expect((await token({ ...exchangeOf(the, code), code_verifier: verifier })).statusCode).toBe(200);
   });
 
-  test('§4.5 replay: whoever comes second ends what the first got', async () => {
+  test('§4.5 replay: the second use of a code revokes the tokens of the first', async () => {
     const code = await aCode(the);
     const pair = (await token(exchangeOf(the, code))).json();
     expect((await token(exchangeOf(the, code))).json()).toEqual(refusal('invalid_grant'));
-    expect(await isLive(world, pair.access_token)).toBe(false);
+    expect(await isActive(world, pair.access_token)).toBe(false);
   });
 
-  test('§4.6 and §4.7 CSRF: no form without its token, its session and its site', async () => {
+  test('§4.6 and §4.7 CSRF: a form requires its token, its session and the same origin', async () => {
     const page = await the.browser.get(authorizeUrl(the));
     const fields = { ...hiddenFields(page.body, '/oauth/authorize'), decision: 'allow' };
     const stranger = await signedIn(world, await aUser(world));
@@ -119,7 +119,7 @@ describe('RFC 9700, attack by attack', () => {
     }
   });
 
-  test('§4.7 signing somebody in as another: a form of the attacker’s visit is of no use in another browser', async () => {
+  test('§4.7 login CSRF: a form of the attacker’s browser is refused in another browser', async () => {
     const attacker = new Browser(world.app);
     const form = hiddenFields((await attacker.get('/sign-in')).body, '/sign-in');
     const victim = new Browser(world.app);
@@ -144,7 +144,7 @@ describe('RFC 9700, attack by attack', () => {
     expect(answerOf(plain).get('error')).toBe('invalid_request');
   });
 
-  test('§4.10 token substitution: one kind of token never passes for another', async () => {
+  test('§4.10 token substitution: one kind of token never counts as another', async () => {
     const pair = await aPair(the);
     const code = await aCode(the);
     const { text: personal } = await createKey(world.accounts, the.user, 'personal', {
@@ -170,10 +170,10 @@ describe('RFC 9700, attack by attack', () => {
     }
     expect((await token(exchangeOf(the, pair.access_token))).json()).toEqual(refusal('invalid_grant'));
     expect((await token({ ...exchangeOf(thief, code) })).json()).toEqual(refusal('invalid_grant'));
-    expect(await isLive(world, pair.access_token)).toBe(true);
+    expect(await isActive(world, pair.access_token)).toBe(true);
   });
 
-  test('§4.12 credentials are not sent on: every redirect after a form is 303', async () => {
+  test('§4.12 credentials are not forwarded: every redirect after a form is 303', async () => {
     const browser = new Browser(world.app);
     const signIn = await browser.submit('/sign-in', '/sign-in', {
       login: the.user.username,
@@ -186,15 +186,15 @@ describe('RFC 9700, attack by attack', () => {
     ]).toEqual([303, 303, 303]);
   });
 
-  test('§4.14 refresh token reuse: thief and owner both lose the whole family', async () => {
+  test('§4.14 refresh token reuse: the whole family is revoked', async () => {
     const stolen = await aPair(the);
     const owner = (await token(refreshOf(the, stolen.refresh_token))).json();
     expect((await token(refreshOf(the, stolen.refresh_token))).json()).toEqual(refusal('invalid_grant'));
     expect((await token(refreshOf(the, owner.refresh_token))).json()).toEqual(refusal('invalid_grant'));
-    expect(await isLive(world, owner.access_token)).toBe(false);
+    expect(await isActive(world, owner.access_token)).toBe(false);
   });
 
-  test('§4.15 a client cannot pass for a user: ids of both never meet in one answer', async () => {
+  test('§4.15 a client cannot impersonate a user: ids of clients and users never share a field', async () => {
     const { access_token } = await aPair(the, { scope: 'openid' });
     const { sub } = (
       await world.app.inject({ url: '/oauth/userinfo', headers: bearer(access_token) })
@@ -203,7 +203,7 @@ describe('RFC 9700, attack by attack', () => {
     expect(sub).not.toBe(the.application.id);
   });
 
-  test('§4.16 clickjacking: no page of ours shows in a frame', async () => {
+  test('§4.16 clickjacking: no page can be framed', async () => {
     for (const path of ['/sign-in', '/sign-up', '/profile', authorizeUrl(the)]) {
       const page = await the.browser.get(path);
       if (page.statusCode !== 200) continue;
@@ -212,7 +212,7 @@ describe('RFC 9700, attack by attack', () => {
     }
   });
 
-  test('§2.4 and §2.1.2: no implicit grant, and no token in an address', async () => {
+  test('§2.4 and §2.1.2: no implicit grant, and no token in a URL', async () => {
     for (const response_type of ['token', 'id_token', 'code token', 'none']) {
       const answer = await the.browser.get(authorizeUrl(the, { response_type }));
       expect(answerOf(answer).get('error')).toBe('unsupported_response_type');
@@ -220,7 +220,7 @@ describe('RFC 9700, attack by attack', () => {
     }
   });
 
-  test('client secrets are compared whole: a prefix, a longer one and another client’s are refused', async () => {
+  test('client secrets are compared exactly: a prefix, a longer one and one of another client are refused', async () => {
     const code = await aCode(the);
     for (const secret of [the.secret.slice(0, -1), `${the.secret}x`, thief.secret, '', ' ']) {
       expect((await token({ ...exchangeOf(the, code), client_secret: secret })).statusCode).toBe(401);

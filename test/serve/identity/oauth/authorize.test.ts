@@ -16,7 +16,7 @@ afterAll(() => world.close());
 const PKCE = () => ({ code_challenge: challengeOf(verifierOf()), code_challenge_method: 'S256' });
 
 describe('GET /oauth/authorize (RFC 6749 §4.1.1)', () => {
-  test('sends who is not signed in to the sign-in page, and back to the same request', async () => {
+  test('redirects to the sign-in page and then back to the same request', async () => {
     const browser = new Browser(world.app);
     const url = authorizeUrl(the, { state: 'x y&ü' });
     const away = await browser.get(url);
@@ -27,7 +27,7 @@ describe('GET /oauth/authorize (RFC 6749 §4.1.1)', () => {
     expect((await browser.get(url)).statusCode).toBe(200);
   });
 
-  test('asks the user: application, scopes in words, where it goes on to', async () => {
+  test('shows the application, the scopes, the user and the destination', async () => {
     const page = await the.browser.get(authorizeUrl(the, { scope: 'read_user openid' }));
     expect(page.statusCode).toBe(200);
     const text = plain(page.body);
@@ -52,7 +52,7 @@ describe('GET /oauth/authorize (RFC 6749 §4.1.1)', () => {
     expect(answer.headers['cache-control']).toBe('no-store');
   });
 
-  test('answers refusal with access_denied (RFC 6749 §4.1.2.1)', async () => {
+  test('answers denial with access_denied (RFC 6749 §4.1.2.1)', async () => {
     const given = answerOf(await decide(the, {}, 'deny'));
     expect(given.get('error')).toBe('access_denied');
     expect(given.get('state')).toBe('a state');
@@ -67,11 +67,11 @@ describe('GET /oauth/authorize (RFC 6749 §4.1.1)', () => {
     },
   );
 
-  test('leaves state out when none was sent', async () => {
+  test('omits state when none was sent', async () => {
     expect(answerOf(await decide(the, { state: '' })).has('state')).toBe(false);
   });
 
-  test('does not ask a second time for what was agreed to and is live, where the application keeps a secret', async () => {
+  test('does not ask a confidential application for consent again while the grant is active', async () => {
     const own = await party(world);
     const code = answerOf(await decide(own, { scope: 'api read_user' })).get('code') ?? '';
     const { exchangeOf, post } = await import('./flow.ts');
@@ -83,13 +83,13 @@ describe('GET /oauth/authorize (RFC 6749 §4.1.1)', () => {
     expect(more.statusCode).toBe(200);
   });
 
-  test('always asks for an application without a secret (RFC 8252 §8.6)', async () => {
+  test('always asks for a public application (RFC 8252 §8.6)', async () => {
     await decide(open, PKCE());
     expect((await open.browser.get(authorizeUrl(open, PKCE()))).statusCode).toBe(200);
   });
 });
 
-describe('what never leads to a redirect (RFC 6749 §4.1.2.1)', () => {
+describe('errors that are never sent by a redirect (RFC 6749 §4.1.2.1)', () => {
   const cases: [string, Record<string, string | string[]>, RegExp][] = [
     ['no client_id', { client_id: '' }, /has no client_id/],
     ['an unknown client_id', { client_id: 'f'.repeat(64) }, /not registered/],
@@ -124,7 +124,7 @@ describe('what never leads to a redirect (RFC 6749 §4.1.2.1)', () => {
   });
 });
 
-describe('what is told to the application by a redirect (RFC 6749 §4.1.2.1)', () => {
+describe('errors that are sent to the application (RFC 6749 §4.1.2.1)', () => {
   const good = { code_challenge: 'a'.repeat(43), code_challenge_method: 'S256' };
   const cases: [string, string, Record<string, string | string[]>][] = [
     ['invalid_request', 'no response_type', { response_type: '' }],
@@ -153,7 +153,7 @@ describe('what is told to the application by a redirect (RFC 6749 §4.1.2.1)', (
     if (!Array.isArray(wrong.state)) expect(given.get('state')).toBe('a state');
   });
 
-  test('PKCE is required of applications without a secret (RFC 9700 §2.1.1)', async () => {
+  test('PKCE is required for public applications (RFC 9700 §2.1.1)', async () => {
     const answer = await open.browser.get(authorizeUrl(open));
     expect(answerOf(answer).get('error')).toBe('invalid_request');
     expect(answerOf(answer).get('error_description')).toContain('code_challenge');
@@ -161,14 +161,14 @@ describe('what is told to the application by a redirect (RFC 6749 §4.1.2.1)', (
 });
 
 describe('redirect_uri', () => {
-  test('keeps the query that was registered, and replaces parameters of the answer in it', async () => {
+  test('keeps its registered query, and response parameters replace those of the same name', async () => {
     const own = await party(world, { redirect_uris: 'https://client.example/cb?tenant=a%20b&code=mine' });
     const location = String((await decide(own)).headers.location);
     expect(location).toMatch(/^https:\/\/client\.example\/cb\?tenant=a%20b&code=cmc_/);
     expect(new URL(location).searchParams.getAll('code')).toHaveLength(1);
   });
 
-  test('may have another port on a loopback address, and nothing else (RFC 8252 §7.3)', async () => {
+  test('may differ only in the port of a loopback address (RFC 8252 §7.3)', async () => {
     const own = await party(world, {
       redirect_uris: 'http://127.0.0.1/cb\nhttp://[::1]:1/cb\nhttp://localhost:1234/cb',
     });
@@ -191,7 +191,7 @@ describe('redirect_uri', () => {
 });
 
 describe('the consent form', () => {
-  test('is believed only with its token (RFC 9700 §4.7)', async () => {
+  test('requires its token (RFC 9700 §4.7)', async () => {
     const page = await the.browser.get(authorizeUrl(the));
     const { form_token: _, ...fields } = hiddenFields(page.body, '/oauth/authorize');
     const answer = await the.browser.post('/oauth/authorize', { ...fields, decision: 'allow' });
@@ -199,7 +199,7 @@ describe('the consent form', () => {
     expect(answer.headers.location).toBeUndefined();
   });
 
-  test('is refused when it comes from another site, whatever it holds', async () => {
+  test('is refused when it comes from another site', async () => {
     const page = await the.browser.get(authorizeUrl(the));
     const fields = { ...hiddenFields(page.body, '/oauth/authorize'), decision: 'allow' };
     for (const headers of [
@@ -213,7 +213,7 @@ describe('the consent form', () => {
     expect((await the.browser.post('/oauth/authorize', fields, own)).statusCode).toBe(303);
   });
 
-  test('is checked anew, as anybody could have changed it', async () => {
+  test('is validated again, since it could have been changed', async () => {
     const page = await the.browser.get(authorizeUrl(the));
     const fields = { ...hiddenFields(page.body, '/oauth/authorize'), decision: 'allow' };
     const elsewhere = await the.browser.post('/oauth/authorize', {
@@ -225,7 +225,7 @@ describe('the consent form', () => {
     expect(answerOf(more).get('error')).toBe('invalid_scope');
   });
 
-  test('cannot be shown in a frame (RFC 9700 §4.16), runs no foreign script, and may lead to the application only', async () => {
+  test('cannot be framed (RFC 9700 §4.16), runs no foreign scripts and redirects only to the application', async () => {
     const page = await the.browser.get(authorizeUrl(the));
     expect(page.headers['x-frame-options']).toBe('DENY');
     const policy = String(page.headers['content-security-policy']);

@@ -9,7 +9,7 @@ import {
   authorizeUrl,
   bearer,
   exchangeOf,
-  isLive,
+  isActive,
   type Party,
   party,
   post,
@@ -28,8 +28,8 @@ const FORM = 'application/x-www-form-urlencoded';
 const send = (payload: string | Buffer, headers: Record<string, string> = {}, url = '/oauth/token') =>
   world.app.inject({ method: 'POST', url, headers: { 'content-type': FORM, ...headers }, payload });
 
-/** How many rows there are: a refused request leaves none behind. */
-async function rowsKept(): Promise<number> {
+/** The number of stored rows: a refused request must not add any. */
+async function storedRows(): Promise<number> {
   const { store } = world.engine.runtime;
   const [row] = await store.rows<{ n: number }>(
     sql`SELECT (SELECT count() FROM ${world.accounts.grants.table}) + (SELECT count() FROM ${world.accounts.applications.table}) AS n`,
@@ -37,7 +37,7 @@ async function rowsKept(): Promise<number> {
   return row?.n ?? -1;
 }
 
-describe('what is malformed is the documented error, never a 500, and nothing is half-stored', () => {
+describe('malformed input gets the documented error, never a 500, and nothing is stored', () => {
   const bodies: [string, string | Buffer, Record<string, string>?][] = [
     ['an empty body', ''],
     ['a body without names', '====&&&&'],
@@ -60,7 +60,7 @@ describe('what is malformed is the documented error, never a 500, and nothing is
     ['a duplicate that differs in encoding', 'grant_type=password&grant%5Ftype=password'],
   ];
   test.each(bodies)('%s at every endpoint', async (_, payload, headers = {}) => {
-    const before = await rowsKept();
+    const before = await storedRows();
     for (const url of ['/oauth/token', '/oauth/revoke', '/oauth/introspect', '/oauth/userinfo']) {
       const answer = await send(payload, headers, url);
       expect([url, answer.statusCode < 500, answer.statusCode >= 400]).toEqual([url, true, true]);
@@ -71,10 +71,10 @@ describe('what is malformed is the documented error, never a 500, and nothing is
       });
       expect(answer.headers['cache-control']).toBe('no-store');
     }
-    expect(await rowsKept()).toBe(before);
+    expect(await storedRows()).toBe(before);
   });
 
-  test('a duplicate of any parameter is invalid_request (RFC 6749 §3.2), and the code stays good', async () => {
+  test('a duplicate of any parameter is invalid_request (RFC 6749 §3.2), and the code remains valid', async () => {
     const fields = exchangeOf(the, await aCode(the));
     const body = new URLSearchParams(fields).toString();
     for (const [name, value] of Object.entries(fields)) {
@@ -84,7 +84,7 @@ describe('what is malformed is the documented error, never a 500, and nothing is
     expect((await send(body)).statusCode).toBe(200);
   });
 
-  test('an error description repeats nothing that could be markup or a header', async () => {
+  test('an error description contains no markup and no header of the request', async () => {
     const answer = await send('"><script>alert(1)</script>=1&"><script>alert(1)</script>=2');
     expect(answer.body).not.toContain('<script>');
   });
@@ -106,11 +106,11 @@ describe('what is malformed is the documented error, never a 500, and nothing is
     },
   );
 
-  test('clock skew: a clock that goes back leaves tokens as they are, and no code lives longer than it may', async () => {
+  test('clock skew: tokens remain valid when the clock goes back, and codes do not live longer', async () => {
     const pair = await aPair(the);
     const code = await aCode(the);
     world.advance(-3_600_000);
-    expect(await isLive(world, pair.access_token)).toBe(true);
+    expect(await isActive(world, pair.access_token)).toBe(true);
     expect(
       (await world.app.inject({ url: '/oauth/token/info', headers: bearer(pair.access_token) })).json()
         .expires_in,
@@ -121,7 +121,7 @@ describe('what is malformed is the documented error, never a 500, and nothing is
     );
   });
 
-  test('hostile state and scope end in a redirect or an error page, whatever they hold', async () => {
+  test('any state and scope ends in a redirect or an error page', async () => {
     for (const value of [
       '\r\nSet-Cookie: a=b',
       '\u2028',
@@ -140,7 +140,7 @@ describe('what is malformed is the documented error, never a 500, and nothing is
   });
 });
 
-describe('registering an application', () => {
+describe('creating an application', () => {
   const given = { name: 'Fine', redirect_uris: CALLBACK, scopes: ['api'], is_confidential: true };
   const attempt = (change: object) => createApplication(world.accounts, the.user, { ...given, ...change });
 
@@ -170,10 +170,10 @@ describe('registering an application', () => {
     'http://127.0.0.1.evil.example/',
     'http://0177.0.0.1.evil/',
     '',
-  ])('refuses the redirect address %j', async (redirect_uris) => {
-    const before = await rowsKept();
+  ])('refuses the redirect URI %j', async (redirect_uris) => {
+    const before = await storedRows();
     await expect(attempt({ redirect_uris })).rejects.toMatchObject({ field: 'redirect_uris' });
-    expect(await rowsKept()).toBe(before);
+    expect(await storedRows()).toBe(before);
   });
 
   test.each([
@@ -184,11 +184,11 @@ describe('registering an application', () => {
     'http://localhost:3000/',
     'org.example.app:/callback',
     `${CALLBACK}\r\nhttps://client.example/other\n\n`,
-  ])('takes the redirect address %j', async (redirect_uris) => {
+  ])('accepts the redirect URI %j', async (redirect_uris) => {
     expect((await attempt({ redirect_uris })).application.redirect_uris.length).toBeGreaterThan(0);
   });
 
-  test('takes plain http on every host where an operator allows it for development', async () => {
+  test('accepts plain http on every host when OAUTH_INSECURE_REDIRECTS is set', async () => {
     await using lax = await world.beside({ OAUTH_INSECURE_REDIRECTS: 'true' });
     const made = await createApplication(lax.accounts, the.user, {
       ...given,
@@ -210,11 +210,11 @@ describe('registering an application', () => {
     await expect(attempt({ name })).rejects.toBeInstanceOf(FieldError);
   });
 
-  test.each(['Приложение', '応用', 'Café № 1', 'हिन्दी'])('takes the name %s', async (name) => {
+  test.each(['Приложение', '応用', 'Café № 1', 'हिन्दी'])('accepts the name %s', async (name) => {
     expect((await attempt({ name })).application.name).toBe(name.normalize('NFKC'));
   });
 
-  test('wants at least one scope that exists', async () => {
+  test('requires at least one known scope', async () => {
     await expect(attempt({ scopes: [] })).rejects.toMatchObject({ field: 'scopes' });
     await expect(attempt({ scopes: ['sudo'] })).rejects.toMatchObject({ field: 'scopes' });
   });

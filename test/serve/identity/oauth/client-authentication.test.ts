@@ -30,7 +30,7 @@ describe('client authentication (RFC 6749 §2.3)', () => {
     expect((await token(fields, basic(id, encoded))).statusCode).toBe(200);
   });
 
-  test('the id may stand in the body too, if it is the same', async () => {
+  test('client_id may be repeated in the body when it is the same', async () => {
     const { client_secret: secret = '', ...fields } = exchangeOf(the, await aCode(the));
     expect(
       (await token({ ...fields, client_id: other.application.id }, basic(the.application.id, secret))).json(),
@@ -38,14 +38,14 @@ describe('client authentication (RFC 6749 §2.3)', () => {
     expect((await token(fields, basic(the.application.id, secret))).statusCode).toBe(200);
   });
 
-  test('both ways at once are invalid_request', async () => {
+  test('both methods at once are invalid_request', async () => {
     const fields = exchangeOf(the, await aCode(the));
     expect((await token(fields, basic(the.application.id, the.secret))).json()).toEqual(
       refusal('invalid_request'),
     );
   });
 
-  test('failed: 401 invalid_client, with a challenge only for who used the header (§5.2)', async () => {
+  test('a failure is 401 invalid_client, with a challenge only when the header was used (§5.2)', async () => {
     const { client_id: _, client_secret: __, ...fields } = exchangeOf(the, await aCode(the));
     const byHeader = await token(fields, basic(the.application.id, 'wrong'));
     expect(byHeader.statusCode).toBe(401);
@@ -70,7 +70,7 @@ describe('client authentication (RFC 6749 §2.3)', () => {
     expect(answer.json()).toEqual(refusal('invalid_client'));
   });
 
-  test('a client without a secret that shows one is not the client', async () => {
+  test('a public client with a secret is refused', async () => {
     const open = await party(world, { is_confidential: false });
     const { fields } = await pkceExchange(open, { client_secret: 'something' });
     expect((await token(fields)).json()).toEqual(refusal('invalid_client'));
@@ -84,7 +84,7 @@ describe('client authentication (RFC 6749 §2.3)', () => {
     },
   );
 
-  test('a renewed secret ends the old one', async () => {
+  test('a renewed secret invalidates the old one', async () => {
     const own = await party(world);
     const owner = await world.accounts.users.get(own.application.owner_id);
     if (!owner) throw new Error('no owner');

@@ -11,7 +11,7 @@ afterAll(() => world.close());
 const get = (url: string, headers: Record<string, string> = {}) => world.app.inject({ url, headers });
 
 describe('discovery (RFC 8414 §3)', () => {
-  test('tells what there is, and each endpoint is there', async () => {
+  test('lists the capabilities, and each listed endpoint exists', async () => {
     const told = (await get('/.well-known/oauth-authorization-server')).json();
     expect(told).toMatchObject({
       response_types_supported: ['code'],
@@ -37,12 +37,12 @@ describe('discovery (RFC 8414 §3)', () => {
     }
   });
 
-  test('promises no ID tokens: there is no OpenID configuration', async () => {
+  test('has no OpenID configuration, since there are no ID tokens', async () => {
     expect((await get('/.well-known/openid-configuration')).statusCode).toBe(404);
   });
 });
 
-describe('cross-origin calls', () => {
+describe('cross-origin requests', () => {
   const METHODS: Record<string, string> = {
     '/oauth/token': 'POST',
     '/oauth/revoke': 'POST',
@@ -73,24 +73,27 @@ describe('cross-origin calls', () => {
     expect((await preflight(url)).headers['access-control-allow-headers']).toBeUndefined();
   });
 
-  test('answers and errors can be read from everywhere, without cookies', async () => {
+  test('responses and errors can be read by every origin, without cookies', async () => {
     for (const answer of [await post(world, '/oauth/token', {}), await get('/oauth/userinfo')]) {
       expect(answer.headers['access-control-allow-origin']).toBe('*');
       expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
     }
   });
 
-  test.each(['/oauth/authorize', '/oauth/token/info', '/oauth/introspect'])('%s is not open', async (url) => {
-    expect(
-      (await get(url, { origin: 'https://client.example' })).headers['access-control-allow-origin'],
-    ).toBeUndefined();
-    if (url === '/oauth/authorize')
-      expect((await preflight(url)).headers['access-control-allow-origin']).toBeUndefined();
-  });
+  test.each(['/oauth/authorize', '/oauth/token/info', '/oauth/introspect'])(
+    '%s does not allow other origins',
+    async (url) => {
+      expect(
+        (await get(url, { origin: 'https://client.example' })).headers['access-control-allow-origin'],
+      ).toBeUndefined();
+      if (url === '/oauth/authorize')
+        expect((await preflight(url)).headers['access-control-allow-origin']).toBeUndefined();
+    },
+  );
 });
 
 describe('limits', () => {
-  test('an address that asks too often is told when to come back, in the shape of the endpoint', async () => {
+  test('too many requests of one address are refused with Retry-After, as an OAuth error', async () => {
     await using busy = await world.beside({ OAUTH_PER_MINUTE: '2' });
     const ask = () => post(busy, '/oauth/token', { grant_type: 'password' });
     const answers = [await ask(), await ask(), await ask()];

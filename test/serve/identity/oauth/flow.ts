@@ -3,7 +3,7 @@ import type { Application, User } from '../../../../serve/identity/accounts/tabl
 import { type Answer, type Browser, encoded, type Fields, hiddenFields } from '../accounts/browser.ts';
 import { anApplication, aUser, CALLBACK, signedIn, type World } from '../accounts/world.ts';
 
-/** A user with a browser, an application of somebody else, and how they speak OAuth. */
+/** A user with a browser, and an application of another user. */
 export interface Party {
   readonly world: World;
   readonly user: User;
@@ -42,7 +42,7 @@ export function authorizeUrl({ application, callback }: Party, more: Fields = {}
   return `/oauth/authorize?${encoded(Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== '')))}`;
 }
 
-/** Goes through the consent page, and returns where the browser is sent. */
+/** Submits the authorization page and returns the redirect. */
 export async function decide(the: Party, more: Fields = {}, decision = 'allow'): Promise<Answer> {
   const page = await the.browser.get(authorizeUrl(the, more));
   if (page.statusCode !== 200) return page;
@@ -53,7 +53,7 @@ export function answerOf(answer: Answer): URLSearchParams {
   return new URL(String(answer.headers.location)).searchParams;
 }
 
-/** A code that the user allowed. */
+/** A code that the user authorized. */
 export async function aCode(the: Party, more: Fields = {}): Promise<string> {
   const answer = await decide(the, more);
   const code = answer.statusCode === 303 ? answerOf(answer).get('code') : null;
@@ -81,7 +81,7 @@ export const basic = (id: string, secret: string) => ({
 });
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 
-/** The fields of a token request for a code, by the client's secret in the body. */
+/** The fields that exchange a code, with the client secret in the body. */
 export const exchangeOf = (
   { application, secret, callback }: Party,
   code: string,
@@ -125,10 +125,10 @@ export async function aPair(the: Party, more: Fields = {}): Promise<Pair> {
 export const infoOf = ({ app }: World, token: string) =>
   app.inject({ url: '/oauth/token/info', headers: bearer(token) });
 
-export async function isLive(world: World, token: string): Promise<boolean> {
+export async function isActive(world: World, token: string): Promise<boolean> {
   return (await infoOf(world, token)).statusCode === 200;
 }
 
-/** What every error of the token endpoint looks like. */
+/** The error response of the token endpoint. */
 export const refusal = (error: string) => ({ error, error_description: expectText });
 const expectText = { asymmetricMatch: (value: unknown) => typeof value === 'string' && value.length > 0 };

@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 
 /**
- * What nginx does with `auth_request`: asks the service about every request, passing on `Authorization` and telling
- * the address in `X-Original-URI`, and lets git's own http-backend answer what is allowed.
+ * Behaves like nginx with `auth_request`: sends `Authorization` and `X-Original-URI` of every request to the service,
+ * and passes authorized requests to the http-backend of git.
  */
 export async function startGitFront(
   service: string,
@@ -50,7 +50,7 @@ async function answer(
       CONTENT_TYPE: request.headers['content-type'] ?? '',
       HTTP_CONTENT_ENCODING: request.headers['content-encoding'] ?? '',
       HTTP_GIT_PROTOCOL: String(request.headers['git-protocol'] ?? ''),
-      // With a user git lets receive-pack work; who may was decided above.
+      // Git enables receive-pack when a user is set; the service has authorized the request before.
       REMOTE_USER: asked.headers.get('x-auth-user') ?? '',
       PATH: process.env.PATH ?? '',
     },

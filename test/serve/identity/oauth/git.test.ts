@@ -82,17 +82,20 @@ describe('Git over HTTPS, with the token as password of the user oauth2', () => 
     await expect(push(reader, 'third')).rejects.toThrow(/403/);
   });
 
-  test('an access token of an application works like a personal one', async () => {
+  test('an access token of an application works like a personal access token', async () => {
     const the = await party(world, { scopes: ['read_repository'] });
     const { access_token } = await aPair(the, { scope: 'read_repository' });
     expect(await clone(access_token)).toContain('clone');
   });
 
-  test.each([['api'], ['read_user'], ['openid']])('scope %s alone opens no repository', async (scope) => {
-    await expect(clone((await tokenWith(scope)).text)).rejects.toThrow(/403/);
-  });
+  test.each([['api'], ['read_user'], ['openid']])(
+    'scope %s alone gives no access to repositories',
+    async (scope) => {
+      await expect(clone((await tokenWith(scope)).text)).rejects.toThrow(/403/);
+    },
+  );
 
-  test('a revoked token, another user name and no token at all are asked for better ones', async () => {
+  test('a revoked token, another user name and a missing token are 401', async () => {
     const { text, id } = await tokenWith('read_repository');
     await expect(clone(text, user.username)).rejects.toThrow(/Authentication failed|could not read/);
     await revokeGrant(world.accounts, id);
@@ -102,7 +105,7 @@ describe('Git over HTTPS, with the token as password of the user oauth2', () => 
     );
   });
 
-  test('what is no request of the Git protocol is not allowed', async () => {
+  test('a request that is not of the Git protocol is 403', async () => {
     const { text } = await tokenWith('write_repository');
     const authorization = `Basic ${Buffer.from(`oauth2:${text}`).toString('base64')}`;
     const ask = async (uri: string) =>

@@ -8,7 +8,7 @@ import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { type Server, serve } from '../../cli/program.ts';
 import { CALLBACK, PASSWORD } from '../accounts/world.ts';
 import type { Pair } from './flow.ts';
-import { mintCode } from './minted.ts';
+import { mintCode } from './mint-code.ts';
 
 const ROUNDS = 3;
 const CODES = 8;
@@ -19,7 +19,7 @@ interface Client {
   readonly client_secret: string;
 }
 
-/** A user, an application and codes, as they were when a server stopped. */
+/** A user, an application and codes, stored before the server starts. */
 async function prepared(directory: string): Promise<{ client: Client; codes: string[] }> {
   const engine = await openPipeline(readConfig({ DATA_DIR: directory, ...LIMITS }));
   const accounts = engine.accounts();
@@ -32,7 +32,7 @@ async function prepared(directory: string): Promise<{ client: Client; codes: str
   return { client: { client_id: application.id, client_secret: secret ?? '' }, codes };
 }
 
-/** The pair of a token request; null when it was refused, undefined when no answer came. */
+/** The pair of a token request; null when it was refused, undefined without a response. */
 async function ask(server: Server, fields: Record<string, string>): Promise<Pair | null | undefined> {
   try {
     const answer = await fetch(`${server.url}/oauth/token`, {
@@ -48,21 +48,21 @@ async function ask(server: Server, fields: Record<string, string>): Promise<Pair
   }
 }
 
-async function isLive(server: Server, token: string): Promise<boolean> {
+async function isActive(server: Server, token: string): Promise<boolean> {
   const answer = await fetch(`${server.url}/oauth/token/info`, {
     headers: { authorization: `Bearer ${token}` },
   });
   return answer.status === 200;
 }
 
-/** At the first answer, a moment after it, or before there can be one. */
+/** Kills the server at, after or before the first response. */
 async function momentToKill(round: number, answers: readonly Promise<unknown>[]): Promise<void> {
   if (round % 3 < 2 && answers.length > 0) await Promise.race(answers);
   await setTimeout(round % 3 === 0 ? 0 : 4);
 }
 
-describe('kill -9 between the steps', () => {
-  test('what was answered is durable, and no code and no refresh token ever gives two live pairs', async () => {
+describe('kill -9 during token requests', () => {
+  test('responses are durable, and no code or refresh token gives two active pairs', async () => {
     using directory = temporaryDirectory();
     const { client, codes } = await prepared(directory.path);
     const env = { DATA_DIR: directory.path, ...LIMITS };
@@ -87,11 +87,11 @@ describe('kill -9 between the steps', () => {
         const known = first[i];
         if (known) {
           answered++;
-          expect(await isLive(server, known.access_token)).toBe(true);
+          expect(await isActive(server, known.access_token)).toBe(true);
           pairs.push(known);
           continue;
         }
-        // No answer came: the code was used or it was not, and whoever asks again learns which.
+        // Without a response, the code may or may not have been used; the next request shows it.
         const again = await ask(server, exchange(code));
         if (again) pairs.push(again);
       }
@@ -102,19 +102,19 @@ describe('kill -9 between the steps', () => {
       server = await serve([], env);
       for (const [i, pair] of pairs.entries()) {
         const next = second[i];
-        const isOld = await isLive(server, pair.access_token);
-        const isNew = next ? await isLive(server, next.access_token) : false;
+        const isOld = await isActive(server, pair.access_token);
+        const isNew = next ? await isActive(server, next.access_token) : false;
         if (next) {
           answered++;
           expect([isOld, isNew]).toEqual([false, true]);
         }
         expect(isOld && isNew).toBe(false);
-        // The old refresh token gives a pair once more only if it had not given one before.
+        // The old refresh token gives a pair only if it had not given one before.
         const third = await ask(server, refresh(pair));
         if (!isOld) expect(third).toBeNull();
         const alive = [pair, next, third]
           .filter((one) => one)
-          .map((one) => isLive(server, (one as Pair).access_token));
+          .map((one) => isActive(server, (one as Pair).access_token));
         expect((await Promise.all(alive)).filter(Boolean).length).toBeLessThanOrEqual(1);
       }
     }

@@ -15,7 +15,7 @@ describe('the password grant (RFC 6749 §4.3)', () => {
   const ask = (fields: Record<string, string>, headers = {}) =>
     post(world, '/oauth/token', { grant_type: 'password', ...fields }, headers);
 
-  test('answers as the document shows: no refresh_token, no created_at', async () => {
+  test('answers as documented, without refresh_token and created_at', async () => {
     const answer = await ask({ username: the.user.username, password: PASSWORD });
     expect(answer.statusCode).toBe(200);
     expect(answer.json()).toEqual({
@@ -26,7 +26,7 @@ describe('the password grant (RFC 6749 §4.3)', () => {
     });
   });
 
-  test('takes an e-mail address, and credentials of an application by HTTP Basic', async () => {
+  test('accepts an email, and client credentials by HTTP Basic', async () => {
     const answer = await ask(
       { username: the.user.email, password: PASSWORD },
       basic(the.application.id, the.secret),
@@ -37,7 +37,7 @@ describe('the password grant (RFC 6749 §4.3)', () => {
     });
   });
 
-  test('a wrong application is invalid_client, a scope beyond it invalid_scope', async () => {
+  test('a wrong client is invalid_client; a scope that it did not register is invalid_scope', async () => {
     const fields = { username: the.user.username, password: PASSWORD };
     expect((await ask(fields, basic(the.application.id, 'wrong'))).json()).toEqual(refusal('invalid_client'));
     const beyond = { ...fields, scope: 'write_repository' };
@@ -47,7 +47,7 @@ describe('the password grant (RFC 6749 §4.3)', () => {
     expect((await ask({ ...fields, scope: 'everything' })).json()).toEqual(refusal('invalid_scope'));
   });
 
-  test.each(['username', 'password'])('names a missing %s', async (name) => {
+  test.each(['username', 'password'])('reports a missing %s', async (name) => {
     const answer = await ask({ username: the.user.username, password: PASSWORD, [name]: '' });
     expect(answer.json()).toEqual({
       error: 'invalid_request',
@@ -70,7 +70,7 @@ describe('the password grant (RFC 6749 §4.3)', () => {
     expect(answers[0]?.json()).toEqual(refusal('invalid_grant'));
   });
 
-  test('is throttled like a sign-in', async () => {
+  test('limits failed attempts like the sign-in page', async () => {
     const user = await aUser(world);
     for (let i = 0; i < 10; i++) await ask({ username: user.username, password: 'wrong' });
     const answer = await ask({ username: user.username, password: PASSWORD });
@@ -78,7 +78,7 @@ describe('the password grant (RFC 6749 §4.3)', () => {
     expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
   });
 
-  test('an operator may want a registered application', async () => {
+  test('can require a registered application', async () => {
     await using strict = await world.beside({ OAUTH_PASSWORD_WITHOUT_CLIENT: 'false' });
     const fields = { grant_type: 'password', username: the.user.username, password: PASSWORD };
     expect((await post(strict, '/oauth/token', fields)).json()).toEqual(refusal('invalid_client'));

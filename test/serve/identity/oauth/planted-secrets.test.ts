@@ -41,7 +41,7 @@ class Visitor {
   }
 }
 
-test('logs, errors, dead letters and the tables hold no secret', async () => {
+test('logs, errors, dead letters and tables contain no secret', async () => {
   using directory = temporaryDirectory();
   const env = { DATA_DIR: directory.path, LOG_LEVEL: 'debug' };
   const server = await serve([], env);
@@ -113,7 +113,7 @@ test('logs, errors, dead letters and the tables hold no secret', async () => {
   plant('next access token', next.access_token);
   plant('next refresh token', next.refresh_token);
 
-  // What people send where it does not belong.
+  // Secrets in wrong places.
   for (const [name, value] of [...secrets]) {
     const text = encodeURIComponent(value);
     await fetch(`${server.url}/oauth/token?client_secret=${text}`);
@@ -134,7 +134,7 @@ test('logs, errors, dead letters and the tables hold no secret', async () => {
     setup: plain(/name="setup" value="([^"]+)"/.exec(page.body)?.[1] ?? ''),
     code: new TOTP({ secret: Secret.fromBase32(totp) }).generate(),
   });
-  // The page that was submitted offered another secret than the one that was signed: the signed one counts.
+  // The submitted page offered another secret than the signed one, which is the one that counts.
   const recovery = plant('recovery code', /<li>([a-z2-9]{5}-[a-z2-9]{5})<\/li>/.exec(on.body)?.[1]);
   secrets.set('recovery code in one', recovery.replace('-', ''));
 
@@ -155,7 +155,7 @@ test('logs, errors, dead letters and the tables hold no secret', async () => {
   expect(places.get('log')).toContain('/oauth/token');
 });
 
-/** Every row of every table, as an operator would dump it. */
+/** All rows of all tables. */
 async function dumps(directory: string): Promise<[string, string][]> {
   const engine = await openPipeline(readConfig({ DATA_DIR: directory, LOG_LEVEL: 'error' }));
   const { store } = engine.runtime;

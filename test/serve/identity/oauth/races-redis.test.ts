@@ -4,7 +4,7 @@ import { DistributedKeyValue } from '../../../../infra/distributed/key-value.ts'
 import { startRedis } from '../../../support/services/redis.ts';
 import { isInstalled, type Service } from '../../../support/services/service.ts';
 import { openWorld, type World } from '../accounts/world.ts';
-import { aCode, aPair, exchangeOf, isLive, type Pair, type Party, party, post, refreshOf } from './flow.ts';
+import { aCode, aPair, exchangeOf, isActive, type Pair, type Party, party, post, refreshOf } from './flow.ts';
 
 const isMissing = !(await isInstalled('redis-server'));
 if (isMissing) console.warn('NOT TESTED over Redis: apt-get install redis-server');
@@ -44,22 +44,22 @@ async function rush(fields: Record<string, string>): Promise<Pair[]> {
 const emptied = () => connections[0]?.flushall();
 
 describe.runIf(!isMissing)('two servers with their locks in Redis', () => {
-  test(`a code that is sent ${AT_ONCE} times at once gives exactly one pair (RFC 6749 §10.5)`, async () => {
+  test(`a code that is sent ${AT_ONCE} times in parallel gives exactly one pair (RFC 6749 §10.5)`, async () => {
     const pairs = await rush(exchangeOf(the, await aCode(the)));
     expect(pairs).toHaveLength(1);
-    for (const server of servers) expect(await isLive(server, pairs[0]?.access_token ?? '')).toBe(false);
+    for (const server of servers) expect(await isActive(server, pairs[0]?.access_token ?? '')).toBe(false);
   });
 
-  test(`a refresh token that is sent ${AT_ONCE} times at once gives exactly one pair (RFC 9700 §4.14.2)`, async () => {
+  test(`a refresh token that is sent ${AT_ONCE} times in parallel gives exactly one pair (RFC 9700 §4.14.2)`, async () => {
     const first = await aPair(the);
     const pairs = await rush(refreshOf(the, first.refresh_token));
     expect(pairs).toHaveLength(1);
     for (const { access_token } of [first, ...pairs]) {
-      for (const server of servers) expect(await isLive(server, access_token)).toBe(false);
+      for (const server of servers) expect(await isActive(server, access_token)).toBe(false);
     }
   });
 
-  test('Redis emptied between the steps lets no code work twice, and nothing that was revoked come alive', async () => {
+  test('after Redis was emptied, no code works twice and revoked tokens stay revoked', async () => {
     const code = await aCode(the);
     const [one, two] = servers as [World, World];
     await emptied();
@@ -67,21 +67,21 @@ describe.runIf(!isMissing)('two servers with their locks in Redis', () => {
     await emptied();
     const next: Pair = (await post(two, '/oauth/token', refreshOf(the, pair.refresh_token))).json();
     await emptied();
-    expect([await isLive(one, pair.access_token), await isLive(two, next.access_token)]).toEqual([
+    expect([await isActive(one, pair.access_token), await isActive(two, next.access_token)]).toEqual([
       false,
       true,
     ]);
     expect((await post(two, '/oauth/token', exchangeOf(the, code))).statusCode).toBe(400);
     await emptied();
-    expect(await isLive(one, next.access_token)).toBe(false);
+    expect(await isActive(one, next.access_token)).toBe(false);
   });
 
-  test('what one server revokes, the other does not honour any more', async () => {
+  test('a token that one server revokes is refused by the other', async () => {
     const pair = await aPair(the);
     const [one, two] = servers as [World, World];
-    expect(await isLive(two, pair.access_token)).toBe(true);
+    expect(await isActive(two, pair.access_token)).toBe(true);
     const client = { client_id: the.application.id, client_secret: the.secret };
     await post(one, '/oauth/revoke', { ...client, token: pair.access_token });
-    expect(await isLive(two, pair.access_token)).toBe(false);
+    expect(await isActive(two, pair.access_token)).toBe(false);
   });
 });

@@ -2,12 +2,12 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from '../../../../infra/clickhouse/sql.ts';
 import { sweep } from '../../../../serve/identity/accounts/maintenance.ts';
 import { openWorld, type World } from '../accounts/world.ts';
-import { aCode, aPair, exchangeOf, isLive, type Pair, type Party, party, post, refreshOf } from './flow.ts';
-import { mintCode } from './minted.ts';
+import { aCode, aPair, exchangeOf, isActive, type Pair, type Party, party, post, refreshOf } from './flow.ts';
+import { mintCode } from './mint-code.ts';
 
 const AT_ONCE = 100;
 let world: World;
-/** A second server on the same store and `keyValue`, with locks of its own. */
+/** A second server on the same store and `keyValue`, with its own locks. */
 let second: World;
 let the: Party;
 beforeAll(async () => {
@@ -20,7 +20,7 @@ afterAll(async () => {
   await world.close();
 });
 
-/** Sends the same request many times at once, to one server or to both in turn. */
+/** Sends the same request many times in parallel, to one server or alternately to both. */
 async function rush(fields: Record<string, string>, servers: readonly World[]): Promise<Pair[]> {
   const answers = await Promise.all(
     Array.from({ length: AT_ONCE }, (_, i) =>
@@ -37,26 +37,26 @@ describe.each([
   ['one server', () => [world]],
   ['two servers', () => [world, second]],
 ])('%s', (_, servers) => {
-  test(`a code that is sent ${AT_ONCE} times at once gives exactly one pair, which the replays end (RFC 6749 §10.5)`, async () => {
+  test(`a code that is sent ${AT_ONCE} times in parallel gives exactly one pair, which the replays revoke (RFC 6749 §10.5)`, async () => {
     const pairs = await rush(exchangeOf(the, await aCode(the)), servers());
     expect(pairs).toHaveLength(1);
-    expect(await isLive(world, pairs[0]?.access_token ?? '')).toBe(false);
+    expect(await isActive(world, pairs[0]?.access_token ?? '')).toBe(false);
     expect(
       (await post(world, '/oauth/token', refreshOf(the, pairs[0]?.refresh_token ?? ''))).statusCode,
     ).toBe(400);
   });
 
-  test(`a refresh token that is sent ${AT_ONCE} times at once gives exactly one pair, and leaves none alive (RFC 9700 §4.14.2)`, async () => {
+  test(`a refresh token that is sent ${AT_ONCE} times in parallel gives exactly one pair, which the replays revoke (RFC 9700 §4.14.2)`, async () => {
     const first = await aPair(the);
     const pairs = await rush(refreshOf(the, first.refresh_token), servers());
     expect(pairs).toHaveLength(1);
     for (const { access_token, refresh_token } of [first, ...pairs]) {
-      for (const server of servers()) expect(await isLive(server, access_token)).toBe(false);
+      for (const server of servers()) expect(await isActive(server, access_token)).toBe(false);
       expect((await post(world, '/oauth/token', refreshOf(the, refresh_token))).statusCode).toBe(400);
     }
   });
 
-  test('refreshing and revoking at once never leaves a live pair behind', async () => {
+  test('parallel refresh and revocation never leave an active pair', async () => {
     for (let round = 0; round < 5; round++) {
       const pair = await aPair(the);
       const [one = world, other = one] = servers();
@@ -70,42 +70,42 @@ describe.each([
         pair.access_token,
         ...(refreshed.statusCode === 200 ? [refreshed.json().access_token] : []),
       ];
-      for (const token of tokens) expect(await isLive(other, token)).toBe(false);
+      for (const token of tokens) expect(await isActive(other, token)).toBe(false);
     }
   });
 
-  test('what one server revokes, no server honours any more', async () => {
+  test('a token that one server revokes is refused by all servers', async () => {
     const pair = await aPair(the);
-    for (const server of servers()) expect(await isLive(server, pair.access_token)).toBe(true);
+    for (const server of servers()) expect(await isActive(server, pair.access_token)).toBe(true);
     const client = { client_id: the.application.id, client_secret: the.secret };
     await post(servers().at(-1) as World, '/oauth/revoke', { ...client, token: pair.access_token });
-    for (const server of servers()) expect(await isLive(server, pair.access_token)).toBe(false);
+    for (const server of servers()) expect(await isActive(server, pair.access_token)).toBe(false);
   });
 });
 
-describe('keyValue, emptied at any moment,', () => {
+describe('emptying keyValue at any moment', () => {
   const idOf = (token: string) => token.slice(4, 26);
   const empty = async (id: string) => {
     for (const key of [`grants/${id}`, `locks/grants/${id}`]) await world.engine.runtime.keyValue.delete(key);
   };
 
-  test('lets no code work twice, and nothing that was revoked come alive', async () => {
+  test('lets no code work twice, and revoked tokens stay revoked', async () => {
     const code = await aCode(the);
     await empty(idOf(code));
     const pair: Pair = (await post(world, '/oauth/token', exchangeOf(the, code))).json();
     await empty(idOf(code));
-    expect(await isLive(world, pair.access_token)).toBe(true);
+    expect(await isActive(world, pair.access_token)).toBe(true);
     await empty(idOf(code));
     const next: Pair = (await post(world, '/oauth/token', refreshOf(the, pair.refresh_token))).json();
     await empty(idOf(code));
-    expect(await isLive(world, pair.access_token)).toBe(false);
+    expect(await isActive(world, pair.access_token)).toBe(false);
     expect((await post(world, '/oauth/token', exchangeOf(the, code))).statusCode).toBe(400);
     await empty(idOf(code));
-    expect(await isLive(world, next.access_token)).toBe(false);
+    expect(await isActive(world, next.access_token)).toBe(false);
     expect((await post(world, '/oauth/token', refreshOf(the, next.refresh_token))).statusCode).toBe(400);
   });
 
-  test('in the middle of a rush still gives one pair', async () => {
+  test('during parallel requests still gives one pair', async () => {
     const code = await aCode(the);
     const emptying = setInterval(() => void world.engine.runtime.keyValue.delete(`grants/${idOf(code)}`), 1);
     const pairs = await rush(exchangeOf(the, code), [world]);
@@ -114,8 +114,8 @@ describe('keyValue, emptied at any moment,', () => {
   });
 });
 
-describe('what has expired', () => {
-  test('is removed with all its versions, and nothing else is', async () => {
+describe('expired rows', () => {
+  test('are deleted with all their versions, and nothing else is', async () => {
     const { accounts } = world;
     const unused = await mintCode(accounts, the.user, the.application, 1000);
     const code = await mintCode(accounts, the.user, the.application);

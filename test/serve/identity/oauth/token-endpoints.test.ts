@@ -3,7 +3,18 @@ import { createKey } from '../../../../serve/identity/accounts/keys.ts';
 import { changeUser } from '../../../../serve/identity/accounts/users.ts';
 import { deleteApplication, revokeAuthorization } from '../../../../serve/identity/oauth/applications.ts';
 import { aKey, openWorld, type World } from '../accounts/world.ts';
-import { aPair, basic, bearer, infoOf, isLive, type Party, party, post, refreshOf, refusal } from './flow.ts';
+import {
+  aPair,
+  basic,
+  bearer,
+  infoOf,
+  isActive,
+  type Party,
+  party,
+  post,
+  refreshOf,
+  refusal,
+} from './flow.ts';
 
 let world: World;
 let the: Party;
@@ -19,7 +30,7 @@ const client = ({ application, secret }: Party) => ({ client_id: application.id,
 const get = (url: string, headers: Record<string, string> = {}) => world.app.inject({ url, headers });
 
 describe('GET /oauth/token/info', () => {
-  test('tells what the document lists; expires_in is what remains', async () => {
+  test('answers as documented; expires_in is the remaining lifetime', async () => {
     const pair = await aPair(the, { scope: 'api openid' });
     world.advance(200_000);
     const answer = await infoOf(world, pair.access_token);
@@ -38,7 +49,7 @@ describe('GET /oauth/token/info', () => {
     expect(told.expires_in).toBeLessThanOrEqual(7000);
   });
 
-  test('takes the token as query parameter too, in one way at a time (RFC 6750 §2)', async () => {
+  test('accepts the token as query parameter, but not in two ways at once (RFC 6750 §2)', async () => {
     const { access_token } = await aPair(the);
     expect((await get(`/oauth/token/info?access_token=${access_token}`)).statusCode).toBe(200);
     const twice = await get(`/oauth/token/info?access_token=${access_token}`, bearer(access_token));
@@ -47,7 +58,7 @@ describe('GET /oauth/token/info', () => {
     expect(doubled.statusCode).toBe(400);
   });
 
-  test('a personal access token that never ends has expires_in null', async () => {
+  test('expires_in is null for a personal access token without expiration', async () => {
     const { text } = await createKey(world.accounts, the.user, 'personal', {
       name: 't',
       scopes: ['api'],
@@ -60,7 +71,7 @@ describe('GET /oauth/token/info', () => {
     });
   });
 
-  test('says the same of every token that is no good: 401 invalid_token (RFC 6750 §3.1)', async () => {
+  test('gives the same error for every invalid token: 401 invalid_token (RFC 6750 §3.1)', async () => {
     const [expired, revoked] = [await aPair(the), await aPair(the)];
     await post(world, '/oauth/revoke', { ...client(the), token: revoked.access_token });
     const refresh = await aPair(the);
@@ -95,31 +106,34 @@ describe('POST /oauth/revoke (RFC 7009)', () => {
     post(world, '/oauth/revoke', fields, headers);
 
   test.each(['access_token', 'refresh_token'] as const)(
-    'of the %s ends the pair, and answers {}',
+    'of the %s revokes the pair, and answers {}',
     async (kind) => {
       const pair = await aPair(the);
       const answer = await revoke({ ...client(the), token: pair[kind] });
       expect([answer.statusCode, answer.json()]).toEqual([200, {}]);
-      expect(await isLive(world, pair.access_token)).toBe(false);
+      expect(await isActive(world, pair.access_token)).toBe(false);
       expect((await post(world, '/oauth/token', refreshOf(the, pair.refresh_token))).json()).toEqual(
         refusal('invalid_grant'),
       );
     },
   );
 
-  test('ends the refresh token of an access token that has expired', async () => {
+  test('revokes the refresh token of an expired access token', async () => {
     const pair = await aPair(the);
     world.advance(7_201_000);
     await revoke({ ...client(the), token: pair.access_token, token_type_hint: 'refresh_token' });
     expect((await post(world, '/oauth/token', refreshOf(the, pair.refresh_token))).statusCode).toBe(400);
   });
 
-  test.each(['', 'unknown', `cma_${'A'.repeat(65)}`])('is as good as done for %j (§2.2)', async (token) => {
-    const answer = await revoke({ ...client(the), token });
-    expect([answer.statusCode, answer.json()]).toEqual([200, {}]);
-  });
+  test.each(['', 'unknown', `cma_${'A'.repeat(65)}`])(
+    'succeeds for the unknown token %j (§2.2)',
+    async (token) => {
+      const answer = await revoke({ ...client(the), token });
+      expect([answer.statusCode, answer.json()]).toEqual([200, {}]);
+    },
+  );
 
-  test('twice is once', async () => {
+  test('can be repeated', async () => {
     const { access_token: token } = await aPair(the);
     await revoke({ ...client(the), token });
     expect((await revoke({ ...client(the), token })).statusCode).toBe(200);
@@ -133,7 +147,7 @@ describe('POST /oauth/revoke (RFC 7009)', () => {
       error: 'unauthorized_client',
       error_description: 'You are not authorized to revoke this token',
     });
-    expect(await isLive(world, token)).toBe(true);
+    expect(await isActive(world, token)).toBe(true);
   });
 
   test('without the secret is 401 invalid_client, and revokes nothing', async () => {
@@ -142,14 +156,14 @@ describe('POST /oauth/revoke (RFC 7009)', () => {
     expect([answer.statusCode, answer.json()]).toEqual([401, refusal('invalid_client')]);
     expect((await revoke({ token })).statusCode).toBe(401);
     expect((await revoke({ token }, basic(the.application.id, the.secret))).statusCode).toBe(200);
-    expect(await isLive(world, token)).toBe(false);
+    expect(await isActive(world, token)).toBe(false);
   });
 });
 
 describe('POST /oauth/introspect (RFC 7662)', () => {
   const ask = (of: Party, token: string) => post(world, '/oauth/introspect', { ...client(of), token });
 
-  test('tells an application about its own live tokens', async () => {
+  test('describes the active tokens of the application', async () => {
     const pair = await aPair(the, { scope: 'api email' });
     const answer = await ask(the, pair.access_token);
     expect(answer.json()).toEqual({
@@ -166,7 +180,7 @@ describe('POST /oauth/introspect (RFC 7662)', () => {
     expect((await ask(the, pair.refresh_token)).json()).toMatchObject({ active: true, scope: 'api email' });
   });
 
-  test('of anything else tells {active: false} and nothing more (§2.2)', async () => {
+  test('answers {active: false} for all other tokens (§2.2)', async () => {
     const [pair, gone] = [await aPair(the), await aPair(the)];
     await post(world, '/oauth/revoke', { ...client(the), token: gone.access_token });
     const next = (await post(world, '/oauth/token', refreshOf(the, pair.refresh_token))).json();
@@ -177,7 +191,7 @@ describe('POST /oauth/introspect (RFC 7662)', () => {
     expect((await ask(the, next.access_token)).json().active).toBe(true);
   });
 
-  test('wants a secret (§2.1)', async () => {
+  test('requires client authentication with a secret (§2.1)', async () => {
     const open = await party(world, { is_confidential: false });
     const answer = await post(world, '/oauth/introspect', { client_id: open.application.id, token: 'x' });
     expect([answer.statusCode, answer.json()]).toEqual([401, refusal('invalid_client')]);
@@ -186,23 +200,23 @@ describe('POST /oauth/introspect (RFC 7662)', () => {
   });
 });
 
-describe('what ends tokens', () => {
-  test('removing the application, taking access back, locking the account', async () => {
+describe('tokens are invalidated', () => {
+  test('by deleting the application, revoking its access and locking the account', async () => {
     const own = await party(world);
     const [a, b] = [await aPair(own), await aPair(own)];
     await revokeAuthorization(world.accounts, own.user, own.application.id);
-    expect([await isLive(world, a.access_token), await isLive(world, b.access_token)]).toEqual([
+    expect([await isActive(world, a.access_token), await isActive(world, b.access_token)]).toEqual([
       false,
       false,
     ]);
     const c = await aPair(own);
     await changeUser(world.accounts, own.user.id, () => ({ locked_ms: 1 }));
-    expect(await isLive(world, c.access_token)).toBe(false);
+    expect(await isActive(world, c.access_token)).toBe(false);
     await changeUser(world.accounts, own.user.id, () => ({ locked_ms: 0 }));
-    expect(await isLive(world, c.access_token)).toBe(true);
+    expect(await isActive(world, c.access_token)).toBe(true);
     const owner = await world.accounts.users.get(own.application.owner_id);
     if (owner) await deleteApplication(world.accounts, owner, own.application.id);
-    expect(await isLive(world, c.access_token)).toBe(false);
+    expect(await isActive(world, c.access_token)).toBe(false);
     expect((await post(world, '/oauth/token', refreshOf(own, c.refresh_token))).json()).toEqual(
       refusal('invalid_client'),
     );

@@ -6,7 +6,7 @@ import {
   challengeOf,
   exchangeOf,
   infoOf,
-  isLive,
+  isActive,
   type Party,
   party,
   pkceExchange,
@@ -32,7 +32,7 @@ const token = (fields: Record<string, string>, headers: Record<string, string> =
   post(world, '/oauth/token', fields, headers);
 
 describe('POST /oauth/token with a code (RFC 6749 §4.1.3)', () => {
-  test('answers as the document shows, with the scope, and nothing may keep it (§5.1)', async () => {
+  test('answers as documented, with the scope, and forbids caching (§5.1)', async () => {
     const answer = await token(exchangeOf(the, await aCode(the, { scope: 'api read_user' })));
     expect(answer.statusCode).toBe(200);
     expect(answer.headers['content-type']).toBe('application/json; charset=utf-8');
@@ -48,12 +48,12 @@ describe('POST /oauth/token with a code (RFC 6749 §4.1.3)', () => {
     });
   });
 
-  test('takes PKCE in place of a secret (RFC 7636 §4.5)', async () => {
+  test('accepts PKCE instead of a secret (RFC 7636 §4.5)', async () => {
     const { fields } = await pkceExchange(open);
     expect((await token(fields)).statusCode).toBe(200);
   });
 
-  test('takes PKCE beside a secret, and then both must be right', async () => {
+  test('accepts PKCE together with a secret; both must be correct', async () => {
     const verifier = verifierOf();
     const code = await aCode(the, { code_challenge: challengeOf(verifier), code_challenge_method: 'S256' });
     expect((await token(exchangeOf(the, code))).json()).toEqual(refusal('invalid_grant'));
@@ -63,16 +63,19 @@ describe('POST /oauth/token with a code (RFC 6749 §4.1.3)', () => {
     expect((await token({ ...exchangeOf(the, code), code_verifier: verifier })).statusCode).toBe(200);
   });
 
-  test.each(['grant_type', 'code', 'redirect_uri'])('names a missing %s as invalid_request', async (name) => {
-    const answer = await token({ ...exchangeOf(the, await aCode(the)), [name]: '' });
-    expect(answer.statusCode).toBe(400);
-    expect(answer.json()).toEqual({
-      error: 'invalid_request',
-      error_description: `Missing required parameter: ${name}.`,
-    });
-  });
+  test.each(['grant_type', 'code', 'redirect_uri'])(
+    'reports a missing %s as invalid_request',
+    async (name) => {
+      const answer = await token({ ...exchangeOf(the, await aCode(the)), [name]: '' });
+      expect(answer.statusCode).toBe(400);
+      expect(answer.json()).toEqual({
+        error: 'invalid_request',
+        error_description: `Missing required parameter: ${name}.`,
+      });
+    },
+  );
 
-  test('names a missing code_verifier of an application without a secret', async () => {
+  test('reports a missing code_verifier of a public application', async () => {
     const { fields } = await pkceExchange(open, { code_verifier: '' });
     const answer = await token(fields);
     expect(answer.json()).toEqual({
@@ -108,12 +111,12 @@ describe('POST /oauth/token with a code (RFC 6749 §4.1.3)', () => {
     },
   );
 
-  test('refuses a verifier where no challenge was stored (RFC 9700 §4.8.2)', async () => {
+  test('refuses a verifier without a stored challenge (RFC 9700 §4.8.2)', async () => {
     const answer = await token({ ...exchangeOf(the, await aCode(the)), code_verifier: verifierOf() });
     expect(answer.json()).toEqual(refusal('invalid_grant'));
   });
 
-  test('consumes the code only when everything is right', async () => {
+  test('consumes the code only when all parameters are correct', async () => {
     const code = await aCode(the);
     const wrong: [Record<string, string>, string][] = [
       [{ redirect_uri: 'https://client.example/other' }, 'invalid_grant'],
@@ -128,20 +131,20 @@ describe('POST /oauth/token with a code (RFC 6749 §4.1.3)', () => {
     expect((await token(exchangeOf(the, code))).statusCode).toBe(200);
   });
 
-  test('a replayed code revokes what it gave (§4.1.2, §10.5)', async () => {
+  test('a replayed code revokes its tokens (§4.1.2, §10.5)', async () => {
     const code = await aCode(the);
     const pair = (await token(exchangeOf(the, code))).json();
     expect((await token(exchangeOf(the, code))).json()).toEqual(refusal('invalid_grant'));
-    expect(await isLive(world, pair.access_token)).toBe(false);
+    expect(await isActive(world, pair.access_token)).toBe(false);
     expect((await token(refreshOf(the, pair.refresh_token))).json()).toEqual(refusal('invalid_grant'));
   });
 
-  test('a replay by somebody who cannot prove everything revokes nothing', async () => {
+  test('a replay with wrong parameters revokes nothing', async () => {
     const code = await aCode(the);
     const pair = (await token(exchangeOf(the, code))).json();
     await token({ ...exchangeOf(other, code) });
     await token({ ...exchangeOf(the, code), redirect_uri: 'https://client.example/other' });
-    expect(await isLive(world, pair.access_token)).toBe(true);
+    expect(await isActive(world, pair.access_token)).toBe(true);
   });
 
   test('a code lives for 600 seconds (§4.1.2)', async () => {
@@ -152,7 +155,7 @@ describe('POST /oauth/token with a code (RFC 6749 §4.1.3)', () => {
     expect((await token(exchangeOf(the, late))).json()).toEqual(refusal('invalid_grant'));
   });
 
-  test('the scope of a code exchange is the one that was granted', async () => {
+  test('a code exchange gives the granted scope', async () => {
     const answer = await token({
       ...exchangeOf(the, await aCode(the, { scope: 'read_user' })),
       scope: 'api',
@@ -162,7 +165,7 @@ describe('POST /oauth/token with a code (RFC 6749 §4.1.3)', () => {
 });
 
 describe('POST /oauth/token with a refresh token (RFC 6749 §6)', () => {
-  test('gives a new pair, and the old one is dead at once', async () => {
+  test('gives a new pair and invalidates the old pair immediately', async () => {
     const pair = await aPair(the);
     const next = await token(refreshOf(the, pair.refresh_token));
     expect(next.statusCode).toBe(200);
@@ -172,18 +175,18 @@ describe('POST /oauth/token with a refresh token (RFC 6749 §6)', () => {
       scope: 'api',
       created_at: expect.any(Number),
     });
-    expect(await isLive(world, pair.access_token)).toBe(false);
-    expect(await isLive(world, next.json().access_token)).toBe(true);
+    expect(await isActive(world, pair.access_token)).toBe(false);
+    expect(await isActive(world, next.json().access_token)).toBe(true);
   });
 
   test('works after the access token has expired', async () => {
     const pair = await aPair(the);
     world.advance(7_201_000);
-    expect(await isLive(world, pair.access_token)).toBe(false);
+    expect(await isActive(world, pair.access_token)).toBe(false);
     expect((await token(refreshOf(the, pair.refresh_token))).statusCode).toBe(200);
   });
 
-  test('works without a secret for applications that have none', async () => {
+  test('works without a secret for public applications', async () => {
     const { verifier, fields } = await pkceExchange(open);
     const first = (await token(fields)).json();
     const plain = { grant_type: 'refresh_token', client_id: open.application.id };
@@ -197,7 +200,7 @@ describe('POST /oauth/token with a refresh token (RFC 6749 §6)', () => {
     expect(third.statusCode).toBe(200);
   });
 
-  test('a code_verifier or redirect_uri may be left out, and must be right when it is sent', async () => {
+  test('code_verifier and redirect_uri are optional, but must be correct when sent', async () => {
     const { fields } = await pkceExchange(open);
     const first = (await token(fields)).json();
     const again = {
@@ -213,29 +216,29 @@ describe('POST /oauth/token with a refresh token (RFC 6749 §6)', () => {
     expect((await token(again)).statusCode).toBe(200);
   });
 
-  test('one that was used revokes its whole family (RFC 9700 §4.14.2)', async () => {
+  test('a used one revokes its whole family (RFC 9700 §4.14.2)', async () => {
     const first = await aPair(the);
     const second = (await token(refreshOf(the, first.refresh_token))).json();
     const third = (await token(refreshOf(the, second.refresh_token))).json();
     expect((await token(refreshOf(the, first.refresh_token))).json()).toEqual(refusal('invalid_grant'));
-    expect(await isLive(world, third.access_token)).toBe(false);
+    expect(await isActive(world, third.access_token)).toBe(false);
     expect((await token(refreshOf(the, third.refresh_token))).json()).toEqual(refusal('invalid_grant'));
   });
 
-  test('one of another client is invalid_grant, and stays as it was', async () => {
+  test('one of another client is invalid_grant and remains valid', async () => {
     const pair = await aPair(the);
     expect((await token(refreshOf(other, pair.refresh_token))).json()).toEqual(refusal('invalid_grant'));
     expect((await token(refreshOf(the, pair.refresh_token))).statusCode).toBe(200);
   });
 
-  test('an invented one of a known grant revokes nothing', async () => {
+  test('an unknown one of a known grant revokes nothing', async () => {
     const pair = await aPair(the);
     const invented = `${pair.refresh_token.slice(0, 26)}${'A'.repeat(86)}`;
     expect((await token(refreshOf(the, invented))).json()).toEqual(refusal('invalid_grant'));
-    expect(await isLive(world, pair.access_token)).toBe(true);
+    expect(await isActive(world, pair.access_token)).toBe(true);
   });
 
-  test('scope may be narrower, never wider, and the next refresh may have all again', async () => {
+  test('the scope may be narrowed, never widened, and the next refresh may request all of it again', async () => {
     const pair = await aPair(the, { scope: 'api read_user' });
     expect((await token({ ...refreshOf(the, pair.refresh_token), scope: 'api email' })).json()).toEqual(
       refusal('invalid_scope'),
@@ -255,16 +258,16 @@ describe('POST /oauth/token with a refresh token (RFC 6749 §6)', () => {
     },
   );
 
-  test('an operator may allow a grace for the one before, and never two live pairs', async () => {
+  test('the previous one is accepted within the grace period, with never two active pairs', async () => {
     await using lenient = await world.beside({ OAUTH_REFRESH_GRACE_SECONDS: '30' });
     const own = await party(lenient);
     const first = await aPair(own);
     const second = (await post(lenient, '/oauth/token', refreshOf(own, first.refresh_token))).json();
     const retry = (await post(lenient, '/oauth/token', refreshOf(own, first.refresh_token))).json();
-    expect(await isLive(lenient, second.access_token)).toBe(false);
-    expect(await isLive(lenient, retry.access_token)).toBe(true);
+    expect(await isActive(lenient, second.access_token)).toBe(false);
+    expect(await isActive(lenient, retry.access_token)).toBe(true);
     lenient.advance(31_000);
     expect((await post(lenient, '/oauth/token', refreshOf(own, first.refresh_token))).statusCode).toBe(400);
-    expect(await isLive(lenient, retry.access_token)).toBe(false);
+    expect(await isActive(lenient, retry.access_token)).toBe(false);
   });
 });

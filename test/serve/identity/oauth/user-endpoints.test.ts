@@ -17,7 +17,7 @@ const get = (url: string, headers: Record<string, string> = {}) => world.app.inj
 
 describe('/oauth/userinfo (OpenID Connect Core §5.3)', () => {
   test.each(['GET', 'POST'] as const)(
-    '%s tells who the user is, the address only with the scope email',
+    '%s describes the user; the email requires the scope email',
     async (method) => {
       const { access_token } = await aPair(the, { scope: 'openid email' });
       const answer = await world.app.inject({
@@ -44,7 +44,7 @@ describe('/oauth/userinfo (OpenID Connect Core §5.3)', () => {
     },
   );
 
-  test('takes the token in a form (RFC 6750 §2.2)', async () => {
+  test('accepts the token in a form (RFC 6750 §2.2)', async () => {
     const { access_token } = await aPair(the, { scope: 'openid' });
     expect((await post(world, '/oauth/userinfo', { access_token })).statusCode).toBe(200);
     expect((await post(world, '/oauth/userinfo', { access_token }, bearer(access_token))).statusCode).toBe(
@@ -63,7 +63,7 @@ describe('/oauth/userinfo (OpenID Connect Core §5.3)', () => {
 });
 
 describe('GET /api/v4/user', () => {
-  test.each(['api', 'read_user'])('with scope %s tells who the user is', async (scope) => {
+  test.each(['api', 'read_user'])('with scope %s describes the user', async (scope) => {
     const { access_token } = await aPair(the, { scope });
     const answer = await get('/api/v4/user', bearer(access_token));
     expect(answer.statusCode).toBe(200);
@@ -78,7 +78,7 @@ describe('GET /api/v4/user', () => {
     expect((await get(`/api/v4/user?access_token=${access_token}`)).statusCode).toBe(200);
   });
 
-  test('with other scopes is 403, with an API key too', async () => {
+  test('with other scopes or an API key is 403', async () => {
     const { access_token } = await aPair(the, { scope: 'openid email' });
     const key = await aKey(world, the.user);
     for (const token of [access_token, key.text]) {
@@ -88,7 +88,7 @@ describe('GET /api/v4/user', () => {
     }
   });
 
-  test('tells a holder why a token works no more (RFC 6750 §3.1)', async () => {
+  test('explains to the holder why a token is invalid (RFC 6750 §3.1)', async () => {
     const [expired, revoked] = [await aPair(the), await aPair(the)];
     await post(world, '/oauth/revoke', { ...client(the), token: revoked.access_token });
     expect((await get('/api/v4/user', bearer(revoked.access_token))).json().error_description).toMatch(

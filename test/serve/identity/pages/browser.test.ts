@@ -15,7 +15,7 @@ import { challengeOf, verifierOf } from '../oauth/flow.ts';
 
 const hasChromium = canRun(CHROMIUM);
 
-/** Screenshots stay here, to be looked at. */
+/** The directory of the screenshots. */
 const SCREENS = new URL('../../../output/screens/', import.meta.url).pathname;
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -24,7 +24,7 @@ let origin: string;
 let browser: Browser;
 let context: BrowserContext;
 let page: Page;
-/** What the browser complained about: refused by the policy, or broken. */
+/** Errors of the browser: blocked by the Content-Security-Policy, or thrown by scripts. */
 const complaints: string[] = [];
 const callback = createServer((_request, response) => response.end('<h1>the application</h1>'));
 
@@ -56,8 +56,8 @@ async function open(of: BrowserContext): Promise<Page> {
   return opened;
 }
 
-/** Keeps a picture, and holds the page to the rules for people with disabilities (WCAG 2.1 AA). */
-async function look(name: string, of = page): Promise<void> {
+/** Takes a screenshot and checks the page for accessibility (WCAG 2.1 AA). */
+async function checkPage(name: string, of = page): Promise<void> {
   await of.screenshot({ path: join(SCREENS, `${name}.png`), fullPage: true });
   await of.evaluate(AXE);
   const faults = await of.evaluate(async () => {
@@ -81,62 +81,62 @@ const press = (name: string) => page.getByRole('button', { name, exact: true }).
 const fill = (label: string, value: string) => page.getByLabel(label, { exact: true }).fill(value);
 const go = (to: string) => page.goto(origin + to);
 
-describe.runIf(hasChromium)('in a real browser, a person', () => {
+describe.runIf(hasChromium)('in Chromium, a user', () => {
   let totp: TOTP;
   let clientId: string;
   let clientSecret: string;
 
-  test('makes an account', async () => {
+  test('creates an account', async () => {
     await go('/profile');
     expect(path()).toBe('/sign-in');
-    await look('01-sign-in');
+    await checkPage('01-sign-in');
     await page.getByRole('link', { name: 'Create account' }).click();
     await fill('Username', 'ada');
     await fill('Email (optional)', 'ada@example.org');
     await fill('Password', 'short');
     await press('Create account');
-    await look('02-sign-up-fault');
+    await checkPage('02-sign-up-fault');
     await fill('Password', PASSWORD);
     await press('Create account');
     expect(path()).toBe('/profile');
-    await look('03-overview');
+    await checkPage('03-overview');
   });
 
-  test('turns two-factor authentication on, and signs in with it', async () => {
+  test('enables two-factor authentication and signs in with it', async () => {
     await page.getByRole('link', { name: 'Enable two-factor authentication' }).click();
     await page.getByRole('link', { name: 'Enable two-factor authentication' }).click();
-    await look('04-two-factor');
+    await checkPage('04-two-factor');
     const secret = (await page.locator('#totp-secret').textContent()) ?? '';
     totp = new TOTP({ secret: Secret.fromBase32(secret) });
     await fill('Verification code', totp.generate({ timestamp: world.now() }));
     await press('Enable two-factor authentication');
     expect(await page.locator('#recovery-codes li').count()).toBe(10);
-    await look('05-recovery-codes');
+    await checkPage('05-recovery-codes');
     await press('Sign out');
     await fill('Username or email', 'ada');
     await fill('Password', PASSWORD);
     await press('Sign in');
     expect(path()).toBe('/sign-in/two-factor');
-    await look('06-second-factor');
+    await checkPage('06-second-factor');
     world.advance(30_000);
     await fill('Verification code', totp.generate({ timestamp: world.now() }));
     await press('Verify code');
     expect(path()).toBe('/profile');
   });
 
-  test('registers an application, and sees its secret once', async () => {
+  test('creates an application and sees its secret once', async () => {
     await page.getByRole('link', { name: 'Applications', exact: true }).click();
     await fill('Name', 'Block Watcher');
     await fill('Redirect URIs', 'http://evil.example/callback');
     await page.locator('[value=read_user]').check();
     await press('Create application');
-    await look('07-application-fault');
+    await checkPage('07-application-fault');
     await fill('Redirect URIs', `http://127.0.0.1/callback`);
     await press('Create application');
     clientSecret = (await page.locator('#secret').textContent()) ?? '';
     clientId = (await page.locator('#client-id').textContent()) ?? '';
     expect(clientSecret).toMatch(/^cms_/);
-    await look('08-application-secret');
+    await checkPage('08-application-secret');
     await go(`/profile/applications/${clientId}`);
     expect(await page.content()).not.toContain(clientSecret);
     await page.getByRole('button', { name: /^Renew/ }).click();
@@ -144,10 +144,10 @@ describe.runIf(hasChromium)('in a real browser, a person', () => {
     expect(renewed).not.toBe(clientSecret);
     clientSecret = renewed;
     await go('/profile/applications');
-    await look('09-applications');
+    await checkPage('09-applications');
   });
 
-  test('denies, then consents, and the application gets what was agreed to', async () => {
+  test('denies and then authorizes an application', async () => {
     const verifier = verifierOf();
     const redirectUri = `http://127.0.0.1:${(callback.address() as AddressInfo).port}/callback`;
     const query = new URLSearchParams({
@@ -160,7 +160,7 @@ describe.runIf(hasChromium)('in a real browser, a person', () => {
       code_challenge_method: 'S256',
     });
     await go(`/oauth/authorize?${query}`);
-    await look('10-consent');
+    await checkPage('10-consent');
     await press('Deny');
     expect(new URL(page.url()).searchParams.get('error')).toBe('access_denied');
     await go(`/oauth/authorize?${query}`);
@@ -185,7 +185,7 @@ describe.runIf(hasChromium)('in a real browser, a person', () => {
       fetch(`${origin}/api/v4/user`, { headers: { authorization: `Bearer ${access_token}` } });
     expect(await (await user()).json()).toMatchObject({ username: 'ada' });
     await go('/profile/authorized-applications');
-    await look('11-authorized');
+    await checkPage('11-authorized');
     await page.getByRole('button', { name: 'Revoke access of Block Watcher' }).click();
     expect((await user()).status).toBe(401);
   });
@@ -194,26 +194,26 @@ describe.runIf(hasChromium)('in a real browser, a person', () => {
     await go('/profile/keys');
     await fill('Name', 'Nightly report');
     await press('Create API key');
-    await look('12-key');
+    await checkPage('12-key');
     const key = (await page.locator('#secret').textContent()) ?? '';
     const ask = () => fetch(`${origin}/api/daily-tps`, { headers: { authorization: `Bearer ${key}` } });
     expect((await ask()).status).toBe(200);
     await go('/profile/keys');
     await page.getByRole('button', { name: 'Revoke Nightly report' }).click();
-    await look('13-key-revoked');
+    await checkPage('13-key-revoked');
     expect((await ask()).status).toBe(401);
   });
 
-  test('makes a personal access token, and sees sessions', async () => {
+  test('creates a personal access token and sees active sessions', async () => {
     await go('/profile/tokens');
     await fill('Name', 'Laptop');
     await page.locator('[value=write_repository]').check();
     await press('Create personal access token');
-    await look('14-token');
+    await checkPage('14-token');
     await go('/profile/sessions');
-    await look('15-sessions');
+    await checkPage('15-sessions');
     await go('/profile/security');
-    await look('16-security');
+    await checkPage('16-security');
   });
 
   test('links a wallet, and signs in with it', async () => {
@@ -221,7 +221,7 @@ describe.runIf(hasChromium)('in a real browser, a person', () => {
     const hex = (bytes: Uint8Array) => `0x${Buffer.from(bytes).toString('hex')}`;
     const address = encodeAddress(hex(sr25519.getPublicKey(secret)), 0);
     await context.exposeFunction('signInWallet', (data: string) =>
-      // Extensions wrap what they are given to sign.
+      // Extensions wrap the text that they sign.
       hex(
         sr25519.sign(secret, Buffer.from(`<Bytes>${Buffer.from(data.slice(2), 'hex').toString()}</Bytes>`)),
       ),
@@ -241,7 +241,7 @@ describe.runIf(hasChromium)('in a real browser, a person', () => {
     await go('/profile/wallets');
     await press('Link a Polkadot wallet');
     await page.getByText('was linked').waitFor();
-    await look('17-wallets');
+    await checkPage('17-wallets');
     await press('Sign out');
     await press('Sign in with a Polkadot wallet');
     await page.waitForURL('**/sign-in/two-factor**');
@@ -251,18 +251,18 @@ describe.runIf(hasChromium)('in a real browser, a person', () => {
     expect(path()).toBe('/profile');
   });
 
-  test('is told what to do where there is no wallet, and when a link is wrong', async () => {
+  test('gets instructions without a wallet and for an invalid link', async () => {
     const plain = await browser.newContext({ viewport: { width: 1180, height: 820 } });
     const other = await open(plain);
     await other.goto(`${origin}/sign-in`);
     await other.getByRole('button', { name: 'Sign in with a Polkadot wallet' }).click();
     await other.getByText('No wallet found').waitFor();
     await other.goto(`${origin}/oauth/authorize?client_id=x`);
-    await look('18-wrong-link', other);
+    await checkPage('18-wrong-link', other);
     await plain.close();
   });
 
-  test('sees it in the dark and on a telephone', async () => {
+  test('sees the pages in dark mode and on a phone', async () => {
     const cookies = await context.cookies();
     const dark = await browser.newContext({ viewport: { width: 390, height: 844 }, colorScheme: 'dark' });
     await dark.addCookies(cookies);
@@ -273,7 +273,7 @@ describe.runIf(hasChromium)('in a real browser, a person', () => {
       ['21-dark-wallets', '/profile/wallets'],
     ] as const) {
       await other.goto(origin + to);
-      await look(name, other);
+      await checkPage(name, other);
       const overflow = await other.evaluate(
         'document.documentElement.scrollWidth - document.documentElement.clientWidth',
       );
@@ -282,7 +282,7 @@ describe.runIf(hasChromium)('in a real browser, a person', () => {
     await dark.close();
   });
 
-  test('meets nothing that the browser refuses', () => {
+  test('causes no errors in the browser', () => {
     expect(complaints).toEqual([]);
   });
 });

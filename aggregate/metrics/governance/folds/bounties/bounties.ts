@@ -4,13 +4,13 @@ import {
   accountKeyOf,
   asFields,
   type Fact,
+  groupByExtrinsic,
   type JsonFields,
   type Moment,
   parseIndex,
   parseNested,
-  togetherByExtrinsic,
 } from '../../../shared/facts.ts';
-import { CHILD_EVENTS, type ChildBounty, isOver, takeChildCall, unknownChild } from './child-bounties.ts';
+import { applyChildCall, CHILD_EVENTS, type ChildBounty, isOver, unknownChild } from './child-bounties.ts';
 import { advance } from './curation.ts';
 
 export type BountyStatus =
@@ -27,7 +27,7 @@ export type BountyStatus =
 export interface Bounty {
   readonly id: number;
   status: BountyStatus | null;
-  /** What gave it its status. */
+  /** The event or call that set the status. */
   by: Moment;
   curator: string | null;
   value: bigint | null;
@@ -39,47 +39,47 @@ export interface Bounty {
   last: Moment;
 }
 
-/** Every bounty that an event names, with its child bounties, as known now. */
+/** Every bounty that an event names, with its child bounties, in its last known state. */
 export function foldBounties(facts: readonly Fact[]): Map<number, Bounty> {
   const bounties = new Map<number, Bounty>();
-  for (const together of togetherByExtrinsic(facts)) {
-    const ran = new Submissions(together);
-    for (const fact of together) {
+  for (const group of groupByExtrinsic(facts)) {
+    const submissions = new Submissions(group);
+    for (const fact of group) {
       if (fact.kind !== 'event') continue;
       const id = parseIndex(fact.data[0]);
-      const submission = ran.of(fact, id);
+      const submission = submissions.of(fact, id);
       if (id === null || fact.refused) continue;
       const bounty = bounties.get(id) ?? unknownBounty(id, fact);
-      if (fact.name.startsWith('bounties.')) takeBountyEvent(bounty, fact, submission);
-      else takeChildEvent(bounty, fact, submission);
+      if (fact.name.startsWith('bounties.')) applyBountyEvent(bounty, fact, submission);
+      else applyChildEvent(bounty, fact, submission);
       bounties.set(id, bounty);
       bounty.last = fact;
     }
-    const before = new Set(together.filter(({ kind }) => kind === 'event').map(({ order }) => order));
-    for (const fact of together) {
-      if (fact.kind === 'call') takeCall(bounties, fact, before);
+    const before = new Set(group.filter(({ kind }) => kind === 'event').map(({ order }) => order));
+    for (const fact of group) {
+      if (fact.kind === 'call') applyCall(bounties, fact, before);
     }
   }
   return bounties;
 }
 
-/** Calls of one extrinsic that say what the events leave out: the k-th of a kind is that of the k-th event. */
+/** Calls of one extrinsic with fields that their events lack: the k-th call belongs to the k-th event of its kind. */
 class Submissions {
-  readonly #waiting: Map<string, JsonFields[]>;
+  readonly #unmatched: Map<string, JsonFields[]>;
 
-  constructor(together: readonly Fact[]) {
-    this.#waiting = new Map();
-    for (const { kind, name, data } of together) {
+  constructor(group: readonly Fact[]) {
+    this.#unmatched = new Map();
+    for (const { kind, name, data } of group) {
       const args = kind === 'call' && SUBMITTING.has(name) ? asFields(parseNested(data[0])) : null;
       if (args === null) continue;
       const key = name === PROPOSING ? PROPOSING : `${name} ${parseIndex(args.parent_bounty_id)}`;
-      this.#waiting.set(key, [...(this.#waiting.get(key) ?? []), args]);
+      this.#unmatched.set(key, [...(this.#unmatched.get(key) ?? []), args]);
     }
   }
 
   of({ name }: Fact, id: number | null): JsonFields | undefined {
-    if (name === 'bounties.BountyProposed') return this.#waiting.get(PROPOSING)?.shift();
-    if (name === 'childBounties.Added') return this.#waiting.get(`${ADDING} ${id}`)?.shift();
+    if (name === 'bounties.BountyProposed') return this.#unmatched.get(PROPOSING)?.shift();
+    if (name === 'childBounties.Added') return this.#unmatched.get(`${ADDING} ${id}`)?.shift();
     return undefined;
   }
 }
@@ -101,7 +101,7 @@ const STATUS_AFTER: Readonly<Record<string, BountyStatus>> = {
   'bounties.BountyCanceled': 'Canceled',
 };
 
-function takeBountyEvent(bounty: Bounty, fact: Fact, submission: JsonFields | undefined): void {
+function applyBountyEvent(bounty: Bounty, fact: Fact, submission: JsonFields | undefined): void {
   const status = STATUS_AFTER[fact.name];
   if (status) {
     bounty.status = status;
@@ -124,33 +124,33 @@ function takeBountyEvent(bounty: Bounty, fact: Fact, submission: JsonFields | un
   }
 }
 
-/** Other events of child bounties only tell that there is such a bounty. */
-function takeChildEvent(bounty: Bounty, fact: Fact, submission: JsonFields | undefined): void {
+/** Events that are not in `CHILD_EVENTS` do not change a child bounty. */
+function applyChildEvent(bounty: Bounty, fact: Fact, submission: JsonFields | undefined): void {
   const id = parseIndex(fact.data[1]);
-  const take = CHILD_EVENTS[fact.name];
-  if (id === null || !take) return;
+  const apply = CHILD_EVENTS[fact.name];
+  if (id === null || !apply) return;
   if (fact.name === 'childBounties.Added') bounty.added++;
   const child = bounty.children.get(id) ?? unknownChild(id, fact);
   bounty.children.set(id, child);
   if (isOver(child)) return;
-  take(child, fact, submission);
+  apply(child, fact, submission);
   child.by = fact;
   child.last = fact;
 }
 
-/** Curators come and go by calls. `before` are the events of the same extrinsic, which were taken first. */
-function takeCall(bounties: Map<number, Bounty>, call: Fact, before: ReadonlySet<number>): void {
+/** Curators are changed by calls. `before` are the events of the same extrinsic, which were applied first. */
+function applyCall(bounties: Map<number, Bounty>, call: Fact, before: ReadonlySet<number>): void {
   const args = asFields(parseNested(call.data[0]));
   const parent = bounties.get(parseIndex(args.parent_bounty_id ?? args.bounty_id) ?? -1);
   if (!parent) return;
-  if (call.name.startsWith('bounties.')) takeParentCall(parent, call, args, before);
+  if (call.name.startsWith('bounties.')) applyParentCall(parent, call, args, before);
   else {
     const child = parent.children.get(parseIndex(args.child_bounty_id) ?? -1);
-    if (child) takeChildCall(child, call, args, before);
+    if (child) applyChildCall(child, call, args, before);
   }
 }
 
-function takeParentCall(bounty: Bounty, call: Fact, args: JsonFields, before: ReadonlySet<number>): void {
+function applyParentCall(bounty: Bounty, call: Fact, args: JsonFields, before: ReadonlySet<number>): void {
   if (bounty.status === 'Claimed' || bounty.status === 'Canceled' || bounty.status === 'Rejected') return;
   switch (call.name) {
     case 'bounties.proposeCurator':

@@ -8,7 +8,7 @@ export type ChildStatus = 'Added' | 'CuratorProposed' | 'Active' | 'PendingPayou
 export interface ChildBounty {
   readonly id: number;
   status: ChildStatus;
-  /** What gave it its status. */
+  /** The event or call that set the status. */
   by: Moment;
   value: bigint | null;
   description: string | null;
@@ -22,10 +22,10 @@ export interface ChildBounty {
   last: Moment;
 }
 
-type TakeChildEvent = (child: ChildBounty, fact: Fact, submission: JsonFields | undefined) => void;
+type ApplyChildEvent = (child: ChildBounty, fact: Fact, submission: JsonFields | undefined) => void;
 
-/** What each event changes. */
-export const CHILD_EVENTS: Readonly<Record<string, TakeChildEvent>> = {
+/** How each event changes a child bounty. */
+export const CHILD_EVENTS: Readonly<Record<string, ApplyChildEvent>> = {
   'childBounties.Added': (child, fact, submission) => {
     child.status = 'Added';
     child.added = fact;
@@ -49,10 +49,10 @@ export const CHILD_EVENTS: Readonly<Record<string, TakeChildEvent>> = {
   },
 };
 
-/** What was claimed or cancelled stays so. */
+/** `Claimed` and `Canceled` are final. */
 export const isOver = ({ status }: ChildBounty) => status === 'Claimed' || status === 'Canceled';
 
-export function takeChildCall(
+export function applyChildCall(
   child: ChildBounty,
   call: Fact,
   args: JsonFields,
@@ -81,7 +81,7 @@ export function takeChildCall(
   child.last = call;
 }
 
-/** Bytes as hex, which hold UTF-8; other text as it is. */
+/** Hex is decoded as UTF-8; other text is unchanged. */
 function readDescription(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   return /^0x([0-9a-f]{2})*$/i.test(value) ? Buffer.from(value.slice(2), 'hex').toString('utf8') : value;

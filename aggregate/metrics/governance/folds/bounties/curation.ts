@@ -8,7 +8,7 @@ const ORDER_OF_CURATION: readonly string[] = [
   'PendingPayout',
 ];
 
-/** An award in the extrinsic of the curator's appointment came after it, though events are taken first. */
+/** A status that an event of the same extrinsic has set is later than the call, though events are applied first. */
 export function advance<Status extends string>(
   of: { status: Status | null; by: Moment },
   to: Status,

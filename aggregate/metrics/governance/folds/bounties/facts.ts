@@ -4,7 +4,7 @@ import { orderedFacts } from '../../../shared/facts.ts';
 
 const CURATION = ['proposeCurator', 'acceptCurator', 'unassignCurator'];
 
-/** What bounties and their child bounties went through, and what tokens were worth. */
+/** Events and calls of bounties and child bounties, and prices. */
 export const bountyFacts = ({ relay_chain }: Window): Sql =>
   orderedFacts(relay_chain, {
     events: ofPallets('bounties', 'childBounties'),

@@ -4,28 +4,27 @@ import { type Fact, isoDayOf, isoTimeOf, type Moment } from '../../../shared/fac
 import { type Bounty, foldBounties } from './bounties.ts';
 import type { ChildBounty } from './child-bounties.ts';
 
-type Printed = Readonly<Record<string, unknown>>;
+type Row = Readonly<Record<string, unknown>>;
 
-/** Every child bounty. */
-export function childBountyRecords(relayChain: string, rows: readonly Fact[]): Printed[] {
-  return printedBounties(relayChain, rows, (bounty, chains) =>
-    [...bounty.children.values()].map((child) => printedChild(bounty, child, chains)),
+export function childBountyRecords(relayChain: string, rows: readonly Fact[]): Row[] {
+  return bountyRows(relayChain, rows, (bounty, chains) =>
+    [...bounty.children.values()].map((child) => childRow(bounty, child, chains)),
   );
 }
 
-/** Every bounty with what its child bounties came to. */
-export function bountySummaries(relayChain: string, rows: readonly Fact[]): Printed[] {
-  return printedBounties(relayChain, rows, (bounty, chains) => [printedSummary(bounty, chains)]);
+/** Every bounty with the sums of its child bounties. */
+export function bountySummaries(relayChain: string, rows: readonly Fact[]): Row[] {
+  return bountyRows(relayChain, rows, (bounty, chains) => [summaryRow(bounty, chains)]);
 }
 
-function printedBounties(
+function bountyRows(
   relayChain: string,
   rows: readonly Fact[],
-  print: (bounty: Bounty, chains: Chains) => Printed[],
-): Printed[] {
+  toRows: (bounty: Bounty, chains: Chains) => Row[],
+): Row[] {
   const chains = new Chains(relayChain, rows);
   return [...foldBounties(rows).values()]
-    .flatMap((bounty) => print(bounty, chains))
+    .flatMap((bounty) => toRows(bounty, chains))
     .map((record) => ({ relay_chain: relayChain, ...record }));
 }
 
@@ -33,7 +32,7 @@ const startOf = ({ becameActive, proposed }: Bounty): string | null => dayOrNull
 const dayOrNull = (moment: Moment | null) => moment && isoDayOf(moment.at);
 const timeOrNull = (moment: Moment | null) => moment && isoTimeOf(moment.at);
 
-function printedChild(bounty: Bounty, child: ChildBounty, chains: Chains): Printed {
+function childRow(bounty: Bounty, child: ChildBounty, chains: Chains): Row {
   const { chain } = child.last;
   const native = (planck: bigint | null) => (planck === null ? null : chains.native(planck, chain));
   return {
@@ -57,7 +56,7 @@ function printedChild(bounty: Bounty, child: ChildBounty, chains: Chains): Print
   };
 }
 
-/** What a claim was worth on its day; null when the price is not known, or nothing was claimed. */
+/** The USD value of a claim on its day; null without a claim or a price. */
 function worthOf({ payout, claimed }: ChildBounty, chains: Chains): bigint | null {
   return payout === null || claimed === null ? null : chains.worth(payout, claimed.chain, claimed.at);
 }
@@ -81,7 +80,7 @@ function addClaim(claims: Claims, child: ChildBounty, chains: Chains): void {
   claims.priced++;
 }
 
-function printedSummary(bounty: Bounty, chains: Chains): Printed {
+function summaryRow(bounty: Bounty, chains: Chains): Row {
   const { chain } = bounty.last;
   const native = (planck: bigint | null) => (planck === null ? null : chains.native(planck, chain));
   const children = [...bounty.children.values()];
@@ -125,9 +124,9 @@ function claimsByBeneficiary(claimed: readonly ChildBounty[], chains: Chains): M
   const claims = new Map<string, Claims>();
   for (const child of claimed) {
     if (child.beneficiary === null) continue;
-    const own = claims.get(child.beneficiary) ?? noClaims();
-    claims.set(child.beneficiary, own);
-    addClaim(own, child, chains);
+    const ofBeneficiary = claims.get(child.beneficiary) ?? noClaims();
+    claims.set(child.beneficiary, ofBeneficiary);
+    addClaim(ofBeneficiary, child, chains);
   }
   return claims;
 }

@@ -7,7 +7,7 @@ import OAuth2Strategy from 'passport-oauth2';
 import { AuthorizationCode, ResourceOwnerPassword } from 'simple-oauth2';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openWorld, PASSWORD, type World } from '../../accounts/world.ts';
-import { isLive, type Party, party } from '../flow.ts';
+import { isActive, type Party, party } from '../flow.ts';
 import { allow } from './person.ts';
 
 let world: World;
@@ -90,11 +90,11 @@ describe('oauth4webapi', () => {
       await oauth.processRevocationResponse(
         await oauth.revocationRequest(as, own, auth, next.refresh_token ?? '', insecure),
       );
-      expect(await isLive(world, next.access_token)).toBe(false);
+      expect(await isActive(world, next.access_token)).toBe(false);
     },
   );
 
-  test('reads the error code of a refusal', async () => {
+  test('reads the error code of an error response', async () => {
     const as: oauth.AuthorizationServer = { issuer: origin, token_endpoint: `${origin}/oauth/token` };
     const own = { client_id: the.application.id };
     const answer = await oauth.refreshTokenGrantRequest(
@@ -167,9 +167,9 @@ describe('simple-oauth2', () => {
     const token = await flow.getToken({ code, redirect_uri: the.callback });
     expect(token.expired()).toBe(false);
     const next = await token.refresh();
-    expect(await isLive(world, String(next.token.access_token))).toBe(true);
+    expect(await isActive(world, String(next.token.access_token))).toBe(true);
     await next.revokeAll();
-    expect(await isLive(world, String(next.token.access_token))).toBe(false);
+    expect(await isActive(world, String(next.token.access_token))).toBe(false);
   });
 
   test('the password grant', async () => {
@@ -178,12 +178,12 @@ describe('simple-oauth2', () => {
       auth: { tokenHost: origin, tokenPath: '/oauth/token' },
     });
     const { token } = await flow.getToken({ username: the.user.username, password: PASSWORD, scope: 'api' });
-    expect(await isLive(world, String(token.access_token))).toBe(true);
+    expect(await isActive(world, String(token.access_token))).toBe(true);
   });
 });
 
 describe('passport-oauth2', () => {
-  test('signs a user of the application in, with PKCE and state', async () => {
+  test('signs in a user with PKCE and state', async () => {
     const session: Record<string, unknown> = {};
     const options = {
       authorizationURL: `${origin}/oauth/authorize`,
@@ -223,7 +223,7 @@ describe('passport-oauth2', () => {
   });
 });
 
-test('a page of another origin may exchange its code (CORS), as a browser would let it', async () => {
+test('a page of another origin can exchange its code (CORS)', async () => {
   const page = createServer((_request, response) => response.end());
   await new Promise<void>((done) => page.listen(0, '127.0.0.1', done));
   const from = `http://127.0.0.1:${(page.address() as AddressInfo).port}`;

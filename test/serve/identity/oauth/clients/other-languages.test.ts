@@ -9,11 +9,11 @@ import { type Party, party } from '../flow.ts';
 import { allow } from './person.ts';
 
 const HERE = import.meta.dirname;
-/** Clients are installed once and kept here; `npm ci` empties it. */
+/** Clients are installed here once; `npm ci` empties the directory. */
 const KEPT = join(HERE, '../../../node_modules/.cache/oauth-clients');
 const PYTHON_PACKAGES = ['Authlib==1.9.9', 'requests==2.32.5', 'requests-oauthlib==2.0.0'];
 
-/** What runs a client of another language; null, and said aloud, where it cannot be had. */
+/** The command that runs a client; null with a warning when it cannot be installed. */
 function prepared(name: string, make: () => string): string | null {
   try {
     mkdirSync(KEPT, { recursive: true });
@@ -61,7 +61,7 @@ beforeAll(async () => {
 });
 afterAll(() => world?.close());
 
-/** Runs a client to its end, being the person whom it asks to open addresses. */
+/** Runs a client and opens the URLs that it prints, as a user would. */
 async function runClient(command: string, args: readonly string[], who: Party): Promise<void> {
   const child = spawn(command, args, { stdio: 'pipe' });
   const said: { open?: string; done?: boolean }[] = [];
@@ -91,7 +91,7 @@ describe.runIf(python !== null)('Python', () => {
     },
   );
 
-  test('Authlib of an application without a secret, on a loopback port of its own', async () => {
+  test('Authlib as a public application on its own loopback port', async () => {
     const open = await party(world, { is_confidential: false, redirect_uris: 'http://127.0.0.1/callback' });
     await runClient(
       python as string,
@@ -102,7 +102,7 @@ describe.runIf(python !== null)('Python', () => {
 });
 
 describe.runIf(go !== null)('Go', () => {
-  test('golang.org/x/oauth2, the whole flow', async () => {
+  test('golang.org/x/oauth2, the complete flow', async () => {
     await runClient(go as string, argsOf(the), the);
   });
 });

@@ -1,7 +1,7 @@
 import { hiddenFields } from '../../accounts/browser.ts';
 import type { Party } from '../flow.ts';
 
-/** Does what a person does with an authorization address: opens it, allows, and is sent back. */
+/** Opens an authorization URL, authorizes the application and follows the redirect. */
 export async function allow({ browser }: Party, address: string | URL): Promise<URL> {
   const { pathname, search } = new URL(address);
   const page = await browser.get(pathname + search);

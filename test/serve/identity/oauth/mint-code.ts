@@ -4,7 +4,7 @@ import { hashSecret } from '../../../../serve/identity/accounts/secrets.ts';
 import type { Application, User } from '../../../../serve/identity/accounts/tables.ts';
 import { makeToken } from '../../../../serve/identity/accounts/tokens.ts';
 
-/** A code as the consent page gives it, without the page: for tests that need many. */
+/** Creates a code without the authorization page, for tests that need many. */
 export async function mintCode(
   accounts: Accounts,
   user: User,

@@ -1,0 +1,75 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { sql } from '../../infra/clickhouse/sql.ts';
+import { EmbeddedStore } from '../../infra/embedded/store.ts';
+import { readConfig } from '../../serve/settings.ts';
+import { run, serve } from '../serve/cli/program.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+
+/** What the version that wrote the directory answered. */
+interface Recorded {
+  /** Personal access token of the project's owner. */
+  readonly token: string;
+  readonly project: number;
+  readonly answers: Readonly<Record<string, unknown>>;
+  readonly tables: Readonly<Record<string, { readonly rows: number; readonly hash: string }>>;
+  readonly dead_letters: unknown;
+  readonly users: unknown;
+  readonly alerts: readonly object[];
+}
+
+const FIXTURES = fileURLToPath(new URL('../fixtures/data-directories/', import.meta.url));
+/** Metrics that are computed again have another watermark. */
+const MOVING = new Set(['watermarks']);
+
+describe('a data directory of schema version 1', () => {
+  const recorded: Recorded = JSON.parse(readFileSync(`${FIXTURES}1.json`, 'utf8'));
+  const directory = temporaryDirectory();
+  const env = { DATA_DIR: directory.path };
+  beforeAll(() => void execFileSync('tar', ['xzf', `${FIXTURES}1.tar.gz`, '-C', directory.path]));
+  afterAll(() => directory[Symbol.dispose]());
+
+  test('is served with the same answers, alerts, users and dead letters', async () => {
+    const server = await serve([], env);
+    const answerOf = async (path: string, headers: Record<string, string> = {}) => {
+      const response = await fetch(`${server.url}${path}`, { headers });
+      return response.ok ? response.json() : `${response.status} ${await response.text()}`;
+    };
+    for (const [path, answer] of Object.entries(recorded.answers)) {
+      expect(await answerOf(path), path).toEqual(answer);
+    }
+    const headers = { authorization: `Bearer ${recorded.token}` };
+    expect(await answerOf(`/api/v4/projects/${recorded.project}/alerts`, headers)).toEqual(
+      // Their address names the port.
+      recorded.alerts.map((alert) => ({ ...alert, web_url: expect.any(String) })),
+    );
+    for (const [command, answer] of Object.entries({
+      users: recorded.users,
+      'dead-letters': recorded.dead_letters,
+    })) {
+      const { stdout, stderr } = await run([command, 'list', '--json'], { env });
+      expect(stderr).toBe('');
+      expect(JSON.parse(stdout), command).toEqual(answer);
+    }
+    expect(await answerOf('/api/status')).toMatchObject({
+      computing: { touched_days_waiting: 0, failed: [] },
+    });
+    expect(await server.end('SIGTERM')).toEqual({ code: 0, signal: null });
+  });
+
+  test('has the same rows in the tables that were renamed', async () => {
+    const store = await EmbeddedStore.open(readConfig(env));
+    try {
+      for (const [name, { rows, hash }] of Object.entries(recorded.tables)) {
+        const [found] = await store.rows(
+          sql`SELECT count() AS rows, toString(sum(cityHash64(*))) AS hash FROM ${{ name }} FINAL`,
+        );
+        expect(found, name).toEqual({ rows, hash: MOVING.has(name) ? expect.any(String) : hash });
+      }
+    } finally {
+      await store.close();
+    }
+  });
+});
