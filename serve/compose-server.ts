@@ -23,7 +23,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   const app = await createApp(config, hideAccessToken);
   await serveDocs(app);
   await serveHealth(app, () => checkReadiness(runtime));
-  await servePrometheusMetrics(app, { ...sources, loads: () => loader.loads });
+  await servePrometheusMetrics(app, { ...sources, loads: () => loader.counters });
   await serveIdentity(app, accounts);
   await serveHome(app, sources, accounts);
   await serveAlerts(app, { runtime, accounts, pipeline: await pipeline.alerts(), settings: config });
@@ -54,7 +54,7 @@ export function buildOperatorServer({
     aggregator,
     settings: config,
     ready: () => checkReadiness(runtime),
-    loads: () => loader.loads,
+    loads: () => loader.counters,
   });
 }
 

@@ -10,11 +10,10 @@ import { openRuntime } from '../infra/open-runtime.ts';
 import type { Clock, Runtime, Store } from '../infra/ports.ts';
 import { type Registry, readRegistry } from '../ingest/chains/registry.ts';
 import { writeRegistry } from '../ingest/chains/registry-table.ts';
-import { Loader, TOPICS } from '../ingest/loader.ts';
+import { Loader } from '../ingest/loader.ts';
 import { type IngestOptions, type IngestSummary, publish } from '../ingest/log/publish.ts';
-import { dirtyDays, rawTables } from '../ingest/raw/tables.ts';
-import { blockLandingTables, blockViews } from '../ingest/raw/views/blocks.ts';
-import { snapshotsIn, snapshotViews } from '../ingest/raw/views/snapshots.ts';
+import { ingestModule } from '../ingest/module.ts';
+import { dirtyDays } from '../ingest/raw/tables.ts';
 import { projectTables } from './alerts/projects/tables.ts';
 import type { Accounts } from './identity/accounts/accounts.ts';
 import { identityModule } from './identity/module.ts';
@@ -25,15 +24,14 @@ import type { Config } from './settings.ts';
 /** Every table and view of the product. */
 export const schema: Schema = {
   tables: [
-    ...rawTables,
-    ...blockLandingTables,
-    snapshotsIn,
+    ...ingestModule.tables,
+    ...ingestModule.landingTables,
     ...aggregateModule.tables,
     ...identityModule.tables,
     ...projectTables,
   ],
   derived: aggregateModule.derivedTables,
-  views: [...blockViews, ...snapshotViews],
+  views: ingestModule.views,
   forget: (store, table) => aggregateModule.resetDerivedTable(store, table.name),
 };
 
@@ -73,7 +71,7 @@ export async function openPipeline(
   { clock, roles = ALL_ROLES }: PipelineOptions = {},
 ): Promise<Pipeline> {
   const registry = readRegistry(config);
-  const runtime = await openRuntime(config, Object.values(TOPICS), clock);
+  const runtime = await openRuntime(config, ingestModule.topics, clock);
   try {
     await applyWholeSchema(runtime, config);
     await writeRegistry(runtime.store, runtime.clock, registry);
@@ -118,10 +116,10 @@ async function construct(
     gate,
     leaseMs: config.LEASE_MS,
     deadLetterBytes: config.DEAD_LETTER_BYTES_MAX,
-    onTouched: () => aggregator.requestRound(),
+    onLoaded: () => aggregator.requestRound(),
   });
   const waitUntilLoaded = async () => {
-    for (const topic of Object.values(TOPICS)) await log.waitUntilConsumed(topic, 'load');
+    for (const topic of ingestModule.topics) await log.waitUntilConsumed(topic, 'load');
   };
   const alerts = once(() => AlertPipeline.start(runtime, config, roles.has('serve')));
   return {

@@ -3,11 +3,11 @@ import { sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Runtime } from '../../infra/ports.ts';
 import type { Registry } from '../chains/registry.ts';
-import { TOPICS } from '../loader.ts';
 import { deadLetters } from '../raw/tables.ts';
 import { bareName } from '../sources/lines.ts';
 import { writeDeadLetters } from './dead-letters.ts';
 import { readLine } from './envelope.ts';
+import { TOPICS } from './topics.ts';
 
 /** What an operator wants of the dead letters. Letters are named by the first characters of their ids. */
 export const deadLetterRequest = z.object({

@@ -3,11 +3,11 @@ import { reasonOf } from '../../infra/errors.ts';
 import type { Message, Runtime } from '../../infra/ports.ts';
 import type { Chain } from '../chains/chain.ts';
 import type { Registry } from '../chains/registry.ts';
-import { TOPICS } from '../loader.ts';
 import { bareName, decompressed, readLines } from '../sources/lines.ts';
 import { PARQUET_BROKEN } from '../sources/parquet.ts';
 import { type DeadLetter, writeDeadLetters } from './dead-letters.ts';
 import { type Origin, readLine } from './envelope.ts';
+import { TOPICS } from './topics.ts';
 
 export interface IngestOptions {
   /** File name: says how it is packed and, without its endings, which chain its bare blocks are of. */

@@ -4,6 +4,7 @@ import { decodeBlock, mayHoldNestedCalls } from '../decode/calls.ts';
 import { parseExact } from '../decode/json.ts';
 import { parseSnapshot } from '../decode/snapshot.ts';
 import type { BlockHead, Origin } from '../log/envelope.ts';
+import { TOPICS } from '../log/topics.ts';
 import { NO_PREFIX } from './views/parse-sql.ts';
 
 const CLOSE = Buffer.from('}');
@@ -92,7 +93,7 @@ export function snapshotLine(
   value: Buffer,
   registry: Registry,
 ): SnapshotLine | { refused: string; origin: Origin } {
-  const unknownOrigin: Origin = { source: 'log', origin: 'chain.snapshots.v1', line: 0 };
+  const unknownOrigin: Origin = { source: 'log', origin: TOPICS.snapshots, line: 0 };
   let document: Record<string, unknown>;
   try {
     document = parseExact(value.toString('utf8')) as Record<string, unknown>;

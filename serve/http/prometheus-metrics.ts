@@ -5,7 +5,7 @@ import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
 import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Clock, Log, Store } from '../../infra/ports.ts';
-import type { Loads } from '../../ingest/loader.ts';
+import type { LoadCounters } from '../../ingest/loader.ts';
 import { deadLetters } from '../../ingest/raw/tables.ts';
 import { problemResponse } from './responses.ts';
 import { route } from './route.ts';
@@ -17,7 +17,7 @@ export interface MetricSources {
   readonly log: Pick<Log, 'lag'>;
   readonly aggregator: Pick<Aggregator, 'jobs'>;
   /** What this process has loaded since its start. */
-  readonly loads: () => Readonly<Loads>;
+  readonly loads: () => Readonly<LoadCounters>;
 }
 
 /** Serves metrics to Prometheus: of requests as they are answered, of the data at each scrape. */

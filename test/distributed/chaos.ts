@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import kafkajs from 'kafkajs';
 import { sql } from '../../infra/clickhouse/sql.ts';
-import { TOPICS } from '../../ingest/loader.ts';
+import { TOPICS } from '../../ingest/log/topics.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
 import type { Pipeline } from '../../serve/compose.ts';
 import { until } from '../infra/ports/opened.ts';

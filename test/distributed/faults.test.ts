@@ -163,7 +163,7 @@ describe('later', () => {
     await services.clickhouse.stop();
     const text = `${lines.map(({ line }) => line).join('\n')}\n`;
     await engine.ingest(Readable.from([Buffer.from(text)]), { name: 'polkadot.ndjson' });
-    await until('a load has failed', () => engine.loader.loads.failures > 0, 20_000);
+    await until('a load has failed', () => engine.loader.counters.failures > 0, 20_000);
     await pause(500);
     await services.clickhouse.start();
     await engine.waitUntilComputed();

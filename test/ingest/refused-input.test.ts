@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
-import { TOPICS } from '../../ingest/loader.ts';
+import { TOPICS } from '../../ingest/log/topics.ts';
 import { blocks, events, prices, snapshots } from '../../ingest/raw/tables.ts';
 import { heightsOf, type Ingesting, openIngesting, rowsOf } from './ingesting.ts';
 import { ALICE, hash, madeBlock, madeExtrinsic, NOON } from './made.ts';

@@ -37,10 +37,10 @@ try {
   fill(filler);
   const rest = ingestLines(engine, lines.slice(lines.length / 2));
   rest.catch(() => undefined);
-  await until('a load has failed', () => engine.loader.loads.failures > 0, 60_000);
+  await until('a load has failed', () => engine.loader.counters.failures > 0, 60_000);
   process.stdout.write('the disk is full: loading waits\n');
   await pause(AWAY_MS);
-  process.stdout.write(`${engine.loader.loads.failures} tries so far\n`);
+  process.stdout.write(`${engine.loader.counters.failures} tries so far\n`);
   clearInterval(filling);
   rmSync(filler);
   await rest;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { sql } from '../../infra/clickhouse/sql.ts';
-import { TOPICS } from '../../ingest/loader.ts';
+import { TOPICS } from '../../ingest/log/topics.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
 import { type RoleProcess, startRole } from '../distributed/roles.ts';
 import { FakeSidecar, recordedBlocks } from '../ingest/sources/fake-sidecar.ts';

@@ -1,0 +1,15 @@
+import { TOPICS } from './log/topics.ts';
+import { rawTables } from './raw/tables.ts';
+import { blockLandingTables, blockViews } from './raw/views/blocks.ts';
+import { snapshotsIn, snapshotViews } from './raw/views/snapshots.ts';
+import { ingestSettings } from './settings.ts';
+
+/** What this area brings to the product. */
+export const ingestModule = {
+  settings: ingestSettings,
+  tables: rawTables,
+  landingTables: [...blockLandingTables, snapshotsIn],
+  /** Views that turn rows of the landing tables into rows of the raw tables. */
+  views: [...blockViews, ...snapshotViews],
+  topics: Object.values(TOPICS),
+};
