@@ -41,12 +41,15 @@ const KINDS = [
 ];
 
 describe('a column', () => {
-  test.each(KINDS)('$kind is stored as $type and says what readers get', ({ column, type, good, bad }) => {
-    expect(clickhouseType(column)).toBe(type);
-    expect(column.safeParse(good).success).toBe(true);
-    expect(column.safeParse(bad).success).toBe(false);
-    expect(column.safeParse(null).success).toBe(false);
-  });
+  test.each(KINDS)(
+    '$kind is stored as $type and validates the served value',
+    ({ column, type, good, bad }) => {
+      expect(clickhouseType(column)).toBe(type);
+      expect(column.safeParse(good).success).toBe(true);
+      expect(column.safeParse(bad).success).toBe(false);
+      expect(column.safeParse(null).success).toBe(false);
+    },
+  );
 
   test.each([
     ['timestamp', timestamp, "Nullable(DateTime64(3, 'UTC'))"],
@@ -55,14 +58,14 @@ describe('a column', () => {
     ['planck', planck, 'Nullable(UInt128)'],
     ['text', text, 'Nullable(String)'],
     ['flag', flag, 'Nullable(Bool)'],
-  ] as const)('%s may be unknown when it says so', (_kind, make, type) => {
+  ] as const)('%s can be nullable', (_kind, make, type) => {
     const column = make('maybe', { nullable: true });
     expect(clickhouseType(column)).toBe(type);
     expect(column.safeParse(null).success).toBe(true);
     expect(make('never').safeParse(null).success).toBe(false);
   });
 
-  test('carries its words into the public schema, and nothing of the store', () => {
+  test('adds its description to the public schema, and nothing of the store', () => {
     const schema = z.toJSONSchema(planck('fees, exact', { nullable: true }));
     expect(schema.description).toBe('fees, exact');
     expect(JSON.stringify(schema)).not.toMatch(/UInt|clickhouse|render/i);
@@ -75,7 +78,7 @@ describe('a column', () => {
     );
   });
 
-  test('is only what the functions of columns make', () => {
+  test('must be made by a function of columns.ts', () => {
     expect(() => clickhouseType(z.string())).toThrow(/not a column/);
   });
 });
@@ -89,14 +92,14 @@ describe('a list or an object', () => {
   });
   afterAll(() => opened.close());
 
-  test('is stored as text and checked as what readers get', () => {
+  test('is stored as text and validated as the served value', () => {
     expect([clickhouseType(region), clickhouseType(parts)]).toEqual(['Nullable(String)', 'String']);
     expect(parts.safeParse([{ core: 1 }]).success).toBe(true);
     expect(parts.safeParse('[{"core":1}]').success).toBe(false);
     expect([region.safeParse(null).success, parts.safeParse(null).success]).toEqual([true, false]);
   });
 
-  test('is a value of its own in JSON, and its text in all other formats', async () => {
+  test('is a value in JSON, and its text in all other formats', async () => {
     const stored = sql`(SELECT '{"core":7}' AS region, '[{"core":1},{"core":2}]' AS parts)`;
     const rows = (isJson: boolean) =>
       opened.store.rows(
@@ -115,7 +118,7 @@ describe('a list or an object', () => {
     expect(rows).toEqual([{ task: null }]);
   });
 
-  test('what a cursor points at comes back as the very same value', async () => {
+  test('a cursor value is parsed as the same value', async () => {
     const amount = planck('an amount');
     const moment = timestamp('a moment');
     expect(pointedAt('height', count('a height'))).toBe('height');

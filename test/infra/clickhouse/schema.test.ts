@@ -22,9 +22,9 @@ describe('DDL', () => {
     orderBy: ['chain', 'day'],
     indexes: ['INDEX by_day day TYPE minmax GRANULARITY 1'],
   });
-  const feesIn = landingTable({ name: 'fees_in', doc: 'Where fees enter.', columns: { day: 'Date' } });
+  const feesIn = landingTable({ name: 'fees_in', doc: 'Landing table of fees.', columns: { day: 'Date' } });
 
-  test('a table is its definition', () => {
+  test('creates a table as defined', () => {
     expect(createTable(fees, ['fsync_after_insert = 1'])).toBe(
       `CREATE TABLE IF NOT EXISTS ${DATABASE}.fees (
   day Date,
@@ -37,13 +37,13 @@ SETTINGS fsync_after_insert = 1`,
     );
   });
 
-  test('an inlet keeps nothing, so it has neither order nor settings', () => {
+  test('a landing table stores nothing, so it has neither order nor settings', () => {
     expect(createTable(feesIn, ['fsync_after_insert = 1'])).toBe(
       `CREATE TABLE IF NOT EXISTS ${DATABASE}.fees_in (\n  day Date\n) ENGINE = Null`,
     );
   });
 
-  test('a view writes what it selects into its table', () => {
+  test('a view inserts its SELECT into its table', () => {
     expect(createView(view('fees_rows', feesIn, fees, sql`SELECT day FROM ${feesIn}`))).toBe(
       `CREATE MATERIALIZED VIEW IF NOT EXISTS ${DATABASE}.fees_rows TO ${DATABASE}.fees AS SELECT day FROM ${DATABASE}.fees_in`,
     );
@@ -82,14 +82,14 @@ describe('a schema on a store', () => {
     store.run(`INSERT INTO ${DATABASE}.numbers_in (n) SETTINGS async_insert=0 VALUES (${n})`);
   const keptNumbers = () => store.rows<{ n: number }>(sql`SELECT n FROM ${kept} ORDER BY n`);
 
-  test('what is declared is what is live', async () => {
+  test('creates what is declared', async () => {
     await applySchema(store, first, []);
     expect(await schemaDrift(store, first)).toEqual([]);
     await enter(1);
     expect(await keptNumbers()).toEqual([{ n: 1 }]);
   });
 
-  test('the product’s own schema is live as declared, also with writes forced to the disk', async () => {
+  test('the schema of the product is live as declared, also with writes synced to the disk', async () => {
     await applySchema(store, product, ['fsync_after_insert = 1', 'fsync_part_directory = 1']);
     expect(await schemaDrift(store, product)).toEqual([]);
     const live = await store.rows<{ name: string }>(
@@ -99,7 +99,7 @@ describe('a schema on a store', () => {
     expect(live.map(({ name }) => name)).toEqual([...declared, 'meta'].sort());
   });
 
-  test('applying it again changes nothing and forgets nothing', async () => {
+  test('applying it again changes nothing', async () => {
     await applySchema(store, first, []);
     await enter(1);
     const created = () =>
@@ -112,7 +112,7 @@ describe('a schema on a store', () => {
     expect(await keptNumbers()).toEqual([{ n: 1 }]);
   });
 
-  test('drift is told in words: which table, what was declared, what is there', async () => {
+  test('drift names the table, the declared and the live columns', async () => {
     await applySchema(store, first, []);
     await store.run(`ALTER TABLE ${DATABASE}.kept ADD COLUMN extra String`);
     expect(await schemaDrift(store, first)).toEqual(['kept: declared n UInt64; live n UInt64, extra String']);
@@ -120,7 +120,7 @@ describe('a schema on a store', () => {
     expect(await schemaDrift(store, first)).toHaveLength(2);
   });
 
-  test('a derived table whose definition changed is made anew, and said to be empty; the raw ones stay', async () => {
+  test('a derived table whose definition changed is created again and reported; the raw ones stay', async () => {
     const forgotten: string[] = [];
     const forget = async (_store: Store, { name }: Table) => void forgotten.push(name);
     await applySchema(store, { ...first, forget }, []);
@@ -136,7 +136,7 @@ describe('a schema on a store', () => {
     expect(forgotten).toEqual(['squares']);
   });
 
-  test('a view whose statement changed works by the new one', async () => {
+  test('a view whose statement changed uses the new one', async () => {
     await applySchema(store, first, []);
     await enter(1);
     await applySchema(
@@ -148,7 +148,7 @@ describe('a schema on a store', () => {
     expect(await keptNumbers()).toEqual([{ n: 1 }, { n: 102 }]);
   });
 
-  test('an inlet that got a column is made anew with its views, and what it filled stays', async () => {
+  test('a landing table with a new column is created again with its views, and loaded rows stay', async () => {
     await applySchema(store, first, []);
     await enter(1);
     const wider = source({ plus: 'UInt64' });
@@ -251,7 +251,7 @@ describe('a schema on a store', () => {
     });
   });
 
-  test('a store of a newer version is refused and left as it is', async () => {
+  test('a store of a newer version is refused and left unchanged', async () => {
     await applySchema(store, first, []);
     await store.run(
       `INSERT INTO ${DATABASE}.meta (name, value, at) SETTINGS async_insert=0 VALUES ('schema_version', '${SCHEMA_VERSION + 1}', now64(3) + 10)`,

@@ -6,15 +6,15 @@ import { openStore, seeded } from '../../support/open-store.ts';
 const blocks = { name: 'blocks' };
 const extrinsics = { name: 'extrinsics' };
 
-describe('how a statement is put together', () => {
-  test('values become literals, tables their full names, fragments stay as they are', () => {
+describe('a statement', () => {
+  test('values become literals, tables their full names, fragments are unchanged', () => {
     const from = sql`FROM ${blocks}`;
     expect(
       sql`SELECT ${1}, ${'a'}, ${null}, ${true}, ${10n ** 30n}, ${['x', 'y']} ${from} ${raw('FINAL')}`.text,
     ).toBe(`SELECT 1, 'a', NULL, 1, ${10n ** 30n}, ['x', 'y'] FROM chain_metrics.blocks FINAL`);
   });
 
-  test('the tables that a statement reads are those that were interpolated, at any depth, once each', () => {
+  test('collects the interpolated tables at any depth, once each', () => {
     const inner = sql`SELECT * FROM ${blocks}`;
     const parts = join([inner, sql`SELECT * FROM ${extrinsics}`], ' UNION ALL ');
     expect([...sql`SELECT count() FROM (${parts}) JOIN ${blocks} USING x`.tables].sort()).toEqual([
@@ -24,7 +24,7 @@ describe('how a statement is put together', () => {
     expect([...sql`SELECT 1`.tables]).toEqual([]);
   });
 
-  test('a minus never meets another one: that would open a comment', () => {
+  test('never has two minus signs in a row, which would start a comment', () => {
     expect(sql`SELECT 1 -${-1}`.text).toBe('SELECT 1 -(-1)');
     expect(sql`SELECT 1 -${-1n}`.text).toBe('SELECT 1 -(-1)');
   });
@@ -41,13 +41,13 @@ describe('how a statement is put together', () => {
     expect(() => sql`SELECT * FROM ${{ name }}`).toThrow(/not a name/);
   });
 
-  test('a name is written as it is', () => {
+  test('a name is written unchanged', () => {
     expect(ident('total_fees_30d').text).toBe('total_fees_30d');
     expect(ident('_x').text).toBe('_x');
   });
 });
 
-describe('what the engine makes of a value', () => {
+describe('a value in ClickHouse', () => {
   let store: Store;
   let close: () => Promise<void>;
   beforeAll(async () => {
@@ -61,7 +61,7 @@ describe('what the engine makes of a value', () => {
     "''", 'FORMAT Null', 'SETTINGS x=1', 'UNION ALL SELECT', '\\N', '\\0', 'NULL',
   ]; // biome-ignore format: a list of pieces
 
-  test('2000 texts of quotes, backslashes, NUL, comments and unicode come back as themselves', async () => {
+  test('2000 texts of quotes, backslashes, NUL, comments and unicode are returned unchanged', async () => {
     const next = seeded(7);
     const texts = Array.from({ length: 2000 }, () =>
       Array.from({ length: Number(next(8n)) }, () => PIECES[Number(next(BigInt(PIECES.length)))]).join(''),
@@ -75,7 +75,7 @@ describe('what the engine makes of a value', () => {
     }
   });
 
-  test('every byte of a text has its length: nothing is cut at NUL', async () => {
+  test('a text is not truncated at NUL', async () => {
     const text = 'before\0after\0';
     expect(
       await store.rows(
@@ -95,7 +95,7 @@ describe('what the engine makes of a value', () => {
     [2n ** 64n - 1n, '18446744073709551615'],
     [true, '1'],
     [false, '0'],
-  ])('%s is the number that it was', async (value, text) => {
+  ])('%s is returned as the same number', async (value, text) => {
     const [row] = await store.rows<{ text: string }>(sql`SELECT toString(${value}) AS text`);
     expect(Number(row?.text)).toBe(Number(text));
     if (!text.includes('e')) expect(row?.text).toBe(text);
@@ -107,7 +107,7 @@ describe('what the engine makes of a value', () => {
     ).toEqual([{ a: 2, b: 2, c: 2, d: [-1, -2] }]);
   });
 
-  test('lists hold lists, null and nothing', async () => {
+  test('lists contain lists and null, or are empty', async () => {
     expect(
       await store.rows(
         sql`SELECT ${[['a'], ['b', "c'"]]} AS nested, ${[1, null]} AS gaps, ${[]} AS none, ${null} AS nil`,
@@ -115,7 +115,7 @@ describe('what the engine makes of a value', () => {
     ).toEqual([{ nested: [['a'], ['b', "c'"]], gaps: [1, null], none: [], nil: null }]);
   });
 
-  test('a list is what a value can be in, also a list of nothing', async () => {
+  test('IN takes a list, also an empty one', async () => {
     expect(
       await store.rows(
         sql`SELECT 'a' IN ${['a', 'b']} AS yes, 'c' IN ${['a']} AS no, 'a' NOT IN ${['b']} AS outside, 2 IN ${[1, 2]} AS number`,
@@ -126,7 +126,7 @@ describe('what the engine makes of a value', () => {
     ]);
   });
 
-  test('a literal is a literal wherever it stands', () => {
+  test('literals escape quotes, backslashes and NUL', () => {
     expect(literal("a'b\\c\0d")).toBe("'a\\'b\\\\c\\0d'");
   });
 });

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Sequence, SharedSequence, sequenceAt } from '../../../infra/coordination/sequence.ts';
 import { EmbeddedKeyValue } from '../../../infra/embedded/key-value.ts';
 
-describe('the order of reading', () => {
-  test('every number is given once, in growing order, also within one millisecond', () => {
+describe('a sequence', () => {
+  test('allocates increasing numbers, also within one millisecond', () => {
     const sequence = new Sequence({ now: () => 1_700_000_000_000 });
     let end = 0n;
     for (const size of [1, 5, 1, 1_000_000, 3, 200_000, 1]) {
@@ -13,12 +13,12 @@ describe('the order of reading', () => {
     }
   });
 
-  test('the time of reading stands in the upper bits', () => {
+  test('has the time in the upper bits', () => {
     const now = 1_700_000_000_123;
     expect(new Sequence({ now: () => now }).take(1) >> 20n).toBe(BigInt(now));
   });
 
-  test('does not go back when the clock does', () => {
+  test('does not decrease when the clock does', () => {
     let now = 1_700_000_000_000;
     const sequence = new Sequence({ now: () => now });
     const before = sequence.take(10);
@@ -30,7 +30,7 @@ describe('the order of reading', () => {
     expect(sequence.take(1) >> 20n).toBe(BigInt(now));
   });
 
-  test('goes on behind the newest number of an earlier process, also under an earlier clock', () => {
+  test('continues after the newest number of an earlier process, also with an earlier clock', () => {
     const newest = (2_000_000_000_000n << 20n) + 17n;
     const sequence = new Sequence({ now: () => 1_700_000_000_000 }, newest);
     expect(sequence.take(5)).toBe(newest + 1n);
@@ -41,7 +41,7 @@ describe('the order of reading', () => {
     expect(new Sequence({ now: () => Date.UTC(2248, 0, 1) }).take(1)).toBeLessThan(2n ** 63n);
   });
 
-  test('under a random clock it never repeats a number', () => {
+  test('never repeats a number with a random clock', () => {
     let now = 1_700_000_000_000;
     const sequence = new Sequence({ now: () => now });
     let end = 0n;
@@ -55,7 +55,7 @@ describe('the order of reading', () => {
   });
 });
 
-describe('the numbers that processes share', () => {
+describe('a shared sequence', () => {
   let now: number;
   let keys: EmbeddedKeyValue;
   beforeEach(() => {
@@ -66,7 +66,7 @@ describe('the numbers that processes share', () => {
   const clock = (offset: number) => ({ now: () => now + offset });
   const open = (newest = 0n, offset = 0) => new SharedSequence(keys, clock(offset), async () => newest);
 
-  test('grow over all of them, whatever their clocks say', async () => {
+  test('increases over all processes, whatever their clocks are', async () => {
     const [early, late] = [open(0n, -50_000), open(0n, 50_000)];
     const taken: bigint[] = [];
     for (let i = 0; i < 20; i++) taken.push(await (i % 2 === 0 ? late : early).take(1 + (i % 3)));
@@ -74,7 +74,7 @@ describe('the numbers that processes share', () => {
     expect(new Set(taken).size).toBe(20);
   });
 
-  test('begin above the newest of the store, also when they were forgotten and the clock went back', async () => {
+  test('starts above the newest number of the store, also when keyValue was emptied and the clock went back', async () => {
     const newest = sequenceAt(now + 1_000_000);
     const process = open(newest);
     expect(await process.take(1)).toBe(newest + 1n);

@@ -6,8 +6,8 @@ import { startClickHouse } from '../../support/services/clickhouse.ts';
 import type { Service } from '../../support/services/service.ts';
 import { until } from '../ports/opened.ts';
 
-// What ClickHouse's own client sees of the server that the other tests stand on: the official one where Docker
-// works, and where not, its HTTP interface over the engine in process, which must not differ in any of this.
+// The server of the other tests, seen by the ClickHouse client: the official one where Docker works, otherwise chDB
+// behind the same HTTP interface, which must not differ in any of this.
 
 let service: Service;
 let client: ClickHouseClient;
@@ -42,15 +42,15 @@ const failure = (work: Promise<unknown>) =>
   );
 
 describe('ping', () => {
-  test('answers, with and without a query', async () => {
+  test('succeeds, with and without a query', async () => {
     expect(await client.ping()).toEqual({ success: true });
     expect(await client.ping({ select: true })).toEqual({ success: true });
   });
 
-  test('says that nobody is there instead of throwing', async () => {
-    const nobody = connect({ url: 'http://127.0.0.1:9', request_timeout: 1000 });
-    expect((await nobody.ping()).success).toBe(false);
-    await nobody.close();
+  test('reports a missing server instead of throwing', async () => {
+    const missing = connect({ url: 'http://127.0.0.1:9', request_timeout: 1000 });
+    expect((await missing.ping()).success).toBe(false);
+    await missing.close();
   });
 });
 
@@ -62,7 +62,7 @@ describe('parameters', () => {
     ['Nullable(String)', null],
     ['Bool', true],
     ['Map(String, UInt8)', { a: 1 }],
-  ])('%s arrives as it was given', async (type, value) => {
+  ])('%s arrives unchanged', async (type, value) => {
     for (const use_multipart_params of [false, true]) {
       const [row] = await json<{ v: unknown }>(
         `SELECT {v:${type}} AS v SETTINGS output_format_json_quote_64bit_integers=1`,
@@ -75,13 +75,13 @@ describe('parameters', () => {
     }
   });
 
-  test('a missing one is an error of its own', async () => {
+  test('a missing one is an error', async () => {
     expect((await failure(json('SELECT {v:UInt8}')))?.code).toBe('456');
   });
 });
 
 describe('settings', () => {
-  test('of a query hold for it and not for the next', async () => {
+  test('of a query do not apply to the next', async () => {
     const get = "SELECT getSetting('max_block_size') AS n SETTINGS output_format_json_quote_64bit_integers=0";
     expect(await json(get, { clickhouse_settings: { max_block_size: '1234' } })).toEqual([{ n: 1234 }]);
     const after = await Promise.all(Array.from({ length: 20 }, () => json<{ n: number }>(get)));
@@ -94,7 +94,7 @@ describe('settings', () => {
     );
   });
 
-  test('end a query that runs too long', async () => {
+  test('cancel a query that exceeds its time', async () => {
     const long = json('SELECT sum(sipHash64(number)) FROM numbers(1000000000000)', {
       clickhouse_settings: { max_execution_time: 1 },
     });
@@ -102,22 +102,22 @@ describe('settings', () => {
   });
 });
 
-describe('answers', () => {
-  test.each(['JSONEachRow', 'JSON', 'JSONCompact'] as const)('%s is read by the client', async (format) => {
+describe('results', () => {
+  test.each(['JSONEachRow', 'JSON', 'JSONCompact'] as const)('%s is parsed by the client', async (format) => {
     const answer = await client.query({ query: 'SELECT number AS n FROM numbers(3)', format });
     const read = await answer.json<{ n: string }>();
     const rows = Array.isArray(read) ? read : (read as { data: unknown[] }).data;
     expect(rows).toHaveLength(3);
   });
 
-  test('name their query and their format', async () => {
+  test('have the id of their query and their format', async () => {
     const { query_id, response_headers } = await client.query({
       query: 'SELECT 1 AS one',
       format: 'CSVWithNames',
-      query_id: 'a-name-of-its-own',
+      query_id: 'a-query-id',
     });
-    expect(query_id).toBe('a-name-of-its-own');
-    expect(response_headers['x-clickhouse-query-id']).toBe('a-name-of-its-own');
+    expect(query_id).toBe('a-query-id');
+    expect(response_headers['x-clickhouse-query-id']).toBe('a-query-id');
     expect(response_headers['x-clickhouse-format']).toBe('CSVWithNames');
   });
 
@@ -133,7 +133,7 @@ describe('answers', () => {
     expect(pieces).toBeGreaterThan(1);
   });
 
-  test('are packed when the client asks for it, and say the same', async () => {
+  test('are compressed when the client requests it, with the same content', async () => {
     const packed = connect({ compression: { response: true } });
     const query = 'SELECT number, toString(number) AS text FROM numbers(10000)';
     const plain = await (await client.query({ query, format: 'CSV' })).text();
@@ -141,7 +141,7 @@ describe('answers', () => {
     await packed.close();
   });
 
-  test('hold the bytes of binary formats', async () => {
+  test('contain the bytes of binary formats', async () => {
     const { stream } = await client.exec({ query: 'SELECT number FROM numbers(1000) FORMAT Parquet' });
     const bytes = await readAll(stream);
     expect(bytes.subarray(0, 4).toString()).toBe('PAR1');
@@ -154,7 +154,7 @@ describe('inserts', () => {
     json('SELECT * FROM front.rows ORDER BY id SETTINGS output_format_json_quote_64bit_integers=0');
   const empty = () => client.command({ query: 'TRUNCATE TABLE front.rows' });
 
-  test('of objects, with defaults for what they leave out', async () => {
+  test('of objects, with defaults for missing columns', async () => {
     await empty();
     await client.insert({
       table: 'front.rows',
@@ -167,7 +167,7 @@ describe('inserts', () => {
     ]);
   });
 
-  test.each([false, true])('of a stream of text, packed: %s', async (request) => {
+  test.each([false, true])('of a stream of text, compressed: %s', async (request) => {
     await empty();
     const other = connect({ compression: { request } });
     const lines = Array.from({ length: 5000 }, (_, id) => `${id},"name ${id}"\n`);
@@ -185,7 +185,7 @@ describe('inserts', () => {
     ).toEqual([{ n: 5000, names: 5000 }]);
   });
 
-  test('through a SELECT from their own data', async () => {
+  test('through a SELECT from input()', async () => {
     await empty();
     await client.exec({
       query:
@@ -198,14 +198,14 @@ describe('inserts', () => {
     ]);
   });
 
-  test('with data behind their statement', async () => {
+  test('with data after the statement', async () => {
     await empty();
     await client.command({ query: `INSERT INTO front.rows (id) VALUES (1), (2)` });
     await client.command({ query: 'INSERT INTO front.rows FORMAT JSONEachRow\n{"id":3,"name":"; DROP"}\n' });
     expect(await rows()).toHaveLength(3);
   });
 
-  test('that are refused say why and keep nothing', async () => {
+  test('that are refused return the reason and insert nothing', async () => {
     await empty();
     const values = Readable.from(['{"id":1}\n{"id":"two"}\n'], { objectMode: false });
     const refused = await failure(
@@ -242,7 +242,7 @@ describe('errors', () => {
     await stranger.close();
   });
 
-  test('one of many at once fails alone', async () => {
+  test('one of many concurrent queries fails alone', async () => {
     const outcomes = await Promise.allSettled(
       Array.from({ length: 30 }, (_, i) => json(i % 3 === 0 ? 'SELECT nothing' : `SELECT ${i} AS n`)),
     );
@@ -252,28 +252,28 @@ describe('errors', () => {
   });
 });
 
-describe('a request that is given up', () => {
-  test('ends its query on the server', async () => {
-    const giveUp = new AbortController();
+describe('an aborted request', () => {
+  test('cancels its query on the server', async () => {
+    const abort = new AbortController();
     const text = 'SELECT count() FROM numbers(1000000000000) WHERE sipHash64(number) = 4242';
     const long = failure(
       client.query({
         query: text,
-        abort_signal: giveUp.signal,
+        abort_signal: abort.signal,
         clickhouse_settings: { cancel_http_readonly_queries_on_client_close: 1 },
       }),
     );
     const running = () =>
       json(`SELECT query FROM system.processes WHERE query LIKE '%4242%' AND query NOT LIKE '%processes%'`);
     await until('it runs', async () => (await running()).length === 1);
-    giveUp.abort();
+    abort.abort();
     expect(await long).toBeInstanceOf(Error);
     await until('it has ended', async () => (await running()).length === 0);
   });
 });
 
 describe('a server that is killed and started again', () => {
-  test('has what it acknowledged, and the client goes on', async () => {
+  test('has all acknowledged rows, and the client continues', async () => {
     await client.command({ query: 'TRUNCATE TABLE front.rows' });
     await client.insert({ table: 'front.rows', values: [{ id: 7 }], format: 'JSONEachRow' });
     await service.stop();

@@ -4,13 +4,13 @@ import { onCluster } from '../../../infra/clickhouse/cluster.ts';
 import { createTable, createView } from '../../../infra/clickhouse/table.ts';
 import { schema } from '../../../serve/compose.ts';
 
-describe('on a cluster the same definitions', () => {
+describe('definitions on a cluster', () => {
   const statements = [
     ...[...schema.tables, ...schema.derived].map((table) => createTable(table)),
     ...schema.views.map(createView),
   ].map((statement) => onCluster(statement, 'metrics'));
 
-  test('are made on every replica', () => {
+  test('are created on every replica', () => {
     expect(
       statements.filter(
         (text) => !/^CREATE (TABLE|MATERIALIZED VIEW) IF NOT EXISTS \S+ ON CLUSTER metrics /.test(text),
@@ -18,7 +18,7 @@ describe('on a cluster the same definitions', () => {
     ).toEqual([]);
   });
 
-  test('replicate every table that keeps rows, and only those', () => {
+  test('replicate every table that stores rows, and only those', () => {
     const engines = statements.flatMap((text) => /ENGINE = (\w+)/.exec(text)?.[1] ?? []);
     expect(new Set(engines)).toEqual(
       new Set(['ReplicatedReplacingMergeTree', 'ReplicatedMergeTree', 'Null']),
@@ -56,13 +56,13 @@ describe('on a cluster the same definitions', () => {
 describe('the compose file', () => {
   const compose = readFileSync(new URL('../../../infra/compose.yaml', import.meta.url), 'utf8');
 
-  test('has no password of its own: each has to be given', () => {
+  test('contains no password: each is required', () => {
     const secrets = compose.match(/\$\{[A-Z_]*(?:PASSWORD|KEY)[^}]*\}/g) ?? [];
     expect(secrets.length).toBeGreaterThan(5);
     expect(secrets.filter((secret) => !secret.includes(':?'))).toEqual([]);
   });
 
-  test('publishes the API alone, and only to its own machine unless told otherwise', () => {
+  test('publishes only the API, by default only to its own machine', () => {
     expect(compose.match(/ports:.*/g)).toHaveLength(1);
     expect(compose).toContain(`ports: ["$\{BIND:-127.0.0.1}:$\{PORT:-3000}:3000"]`);
   });

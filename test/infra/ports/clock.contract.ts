@@ -10,13 +10,13 @@ export function clockContract(name: string, open: () => Promise<Opened<Clock>>):
     });
     afterAll(() => opened.close());
 
-    test('tells whole milliseconds since the epoch', () => {
+    test('returns whole milliseconds since the epoch', () => {
       const now = opened.port.now();
       expect(Number.isSafeInteger(now)).toBe(true);
       expect(Math.abs(now - Date.now())).toBeLessThan(5000);
     });
 
-    test('goes on', async () => {
+    test('advances', async () => {
       const before = opened.port.now();
       await pause(20);
       expect(opened.port.now()).toBeGreaterThanOrEqual(before + 10);

@@ -11,7 +11,7 @@ import { startKafka } from '../../support/services/kafka.ts';
 import { startRedis } from '../../support/services/redis.ts';
 import type { Service } from '../../support/services/service.ts';
 import { clockContract } from './clock.contract.ts';
-import { followContract } from './consume.contract.ts';
+import { consumeContract } from './consume.contract.ts';
 import { keyValueContract } from './key-value.contract.ts';
 import { logContract } from './log.contract.ts';
 import { pause } from './opened.ts';
@@ -63,7 +63,7 @@ logContract('distributed', async () => {
   return { port, close: () => port.close() };
 });
 
-followContract('distributed', async () => {
+consumeContract('distributed', async () => {
   const settings = config({ KAFKA_PREFIX: `${prefix()}.` });
   let port = await DistributedLog.open(settings, silent);
   return {
@@ -92,7 +92,7 @@ storeContract(
     };
   },
   {
-    forgetsStaged:
-      'the log hands its messages over again, perhaps to another process that has read newer ones meanwhile',
+    losesStaged:
+      'the log delivers the messages again, perhaps to another process that has loaded newer ones meanwhile',
   },
 );

@@ -65,8 +65,8 @@ storeContract('embedded', async () => {
   };
 });
 
-// What only holds in one process, where the log is a hand that passes batches on.
-describe('embedded log: handing over', () => {
+// Guarantees of one process, where the publisher calls the subscribers.
+describe('embedded log: delivery', () => {
   const message = { key: 'key', value: Buffer.from('value') };
 
   test('publish returns only after the handler of every group is done', async () => {
@@ -83,7 +83,7 @@ describe('embedded log: handing over', () => {
     await log.close();
   });
 
-  test('a handler’s failure is the publisher’s, and only that of the batch', async () => {
+  test('the publisher of a batch gets the failure of its handler', async () => {
     const log = new EmbeddedLog();
     let failures = 1;
     await log.subscribe('topic', 'load', async () => {
@@ -98,7 +98,7 @@ describe('embedded log: handing over', () => {
     await log.close();
   });
 
-  test('publishing what nobody takes is an error, since it would be lost', async () => {
+  test('publishing to a topic without a subscriber is an error, since the messages would be lost', async () => {
     const log = new EmbeddedLog();
     await expect(log.publish('nobody', [message])).rejects.toThrow(/nothing subscribes to nobody/);
     await log.close();
@@ -117,7 +117,7 @@ describe('embedded store: the directory', () => {
     }
   };
 
-  test('that cannot be made is store_unwritable, and the text names it', async () => {
+  test('that cannot be created is store_unwritable, and the message names it', async () => {
     const directory = temporary();
     writeFileSync(join(directory, 'file'), '');
     const error = (await codeOf(join(directory, 'file', 'data'))) as ProductError;
@@ -126,7 +126,7 @@ describe('embedded store: the directory', () => {
     remove(directory);
   });
 
-  test('that another process holds is store_in_use, and that process goes on', async () => {
+  test('that another process uses is store_in_use, and that process continues', async () => {
     const directory = temporary();
     const store = await EmbeddedStore.open(readConfig({ DATA_DIR: directory }));
     const program = `
@@ -142,7 +142,7 @@ describe('embedded store: the directory', () => {
     remove(directory);
   });
 
-  test('keeps no half-written batch: what was not whole was never acknowledged', async () => {
+  test('keeps no incomplete batch: it was never acknowledged', async () => {
     const directory = temporary();
     const store = await EmbeddedStore.open(readConfig({ DATA_DIR: directory }));
     writeFileSync(join(directory, 'spool', '000001700000000-1-blocks_in.part'), '{"half":');
@@ -163,30 +163,27 @@ describe('embedded store: the directory', () => {
   });
 });
 
-describe('embedded store: files of the engine’s own formats', () => {
-  test.each(['Parquet', 'Arrow'] as const)(
-    '%s bytes are read back by the engine as the rows they came from',
-    async (format) => {
-      const directory = temporary();
-      const store = await EmbeddedStore.open(readConfig({ DATA_DIR: directory }));
-      const rows = sql`SELECT number AS n, concat('é🦀', toString(number)) AS t, if(number % 3 = 0, NULL, number / 7) AS d,
+describe('embedded store: binary formats', () => {
+  test.each(['Parquet', 'Arrow'] as const)('%s bytes are read back as the same rows', async (format) => {
+    const directory = temporary();
+    const store = await EmbeddedStore.open(readConfig({ DATA_DIR: directory }));
+    const rows = sql`SELECT number AS n, concat('é🦀', toString(number)) AS t, if(number % 3 = 0, NULL, number / 7) AS d,
       toDateTime64(number, 3, 'UTC') AS at FROM numbers(20000)`;
-      const file = join(directory, `rows.${format}`);
-      writeFileSync(file, await store.bytes(rows, format));
-      const sum = (from: ReturnType<typeof sql>) =>
-        sql`SELECT count() AS rows, toString(sum(sipHash64(n, CAST(t, 'String'), ifNull(d, -1), toUnixTimestamp64Milli(at)))) AS sum FROM ${from}`;
-      const engineName = format === 'Arrow' ? 'ArrowStream' : 'Parquet';
-      expect(await store.rows(sum(sql`file(${file}, ${engineName})`))).toEqual(
-        await store.rows(sum(sql`(${rows})`)),
-      );
-      await store.close();
-      remove(directory);
-    },
-  );
+    const file = join(directory, `rows.${format}`);
+    writeFileSync(file, await store.bytes(rows, format));
+    const sum = (from: ReturnType<typeof sql>) =>
+      sql`SELECT count() AS rows, toString(sum(sipHash64(n, CAST(t, 'String'), ifNull(d, -1), toUnixTimestamp64Milli(at)))) AS sum FROM ${from}`;
+    const engineName = format === 'Arrow' ? 'ArrowStream' : 'Parquet';
+    expect(await store.rows(sum(sql`file(${file}, ${engineName})`))).toEqual(
+      await store.rows(sum(sql`(${rows})`)),
+    );
+    await store.close();
+    remove(directory);
+  });
 });
 
 describe('embedded runtime', () => {
-  test('opens all five ports on one directory and leaves it free when it is closed', async () => {
+  test('opens all five ports on one directory and releases it when it is closed', async () => {
     const directory = temporary();
     for (let i = 0; i < 2; i++) {
       const runtime = await openEmbedded(readConfig({ DATA_DIR: directory }));
@@ -200,7 +197,7 @@ describe('embedded runtime', () => {
     remove(directory);
   });
 
-  test('a query that runs too long is ended, and its connection goes on', async () => {
+  test('a query that exceeds its time is cancelled, and its connection stays usable', async () => {
     const directory = temporary();
     const store = await EmbeddedStore.open(
       readConfig({ DATA_DIR: directory, QUERY_SECONDS_MAX: '1', STORE_CONNECTIONS: '2' }),

@@ -14,19 +14,19 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Journal } from '../../../infra/embedded/journal.ts';
 import { EmbeddedLog } from '../../../infra/embedded/log.ts';
 import type { LogRecord } from '../../../infra/ports.ts';
-import { followContract } from './consume.contract.ts';
+import { consumeContract } from './consume.contract.ts';
 import { until } from './opened.ts';
 
 const temporary = () => mkdtempSync(join(tmpdir(), 'chain-metrics-journal-'));
 const remove = (directory: string) => rmSync(directory, { recursive: true, force: true });
 
-followContract('embedded', async () => {
+consumeContract('embedded', async () => {
   const directory = temporary();
   const openLog = () => new EmbeddedLog({ directory, fsync: false, retryMs: 5 });
   let port = openLog();
   return {
     port,
-    // As after a kill: what the old one still holds is not waited for.
+    // As after a kill: the old log is not closed.
     reopen: async () => {
       port = openLog();
       return port;
@@ -35,7 +35,7 @@ followContract('embedded', async () => {
   };
 });
 
-describe('embedded log: what it keeps on disk', () => {
+describe('embedded log: files on disk', () => {
   let directory: string;
   beforeEach(() => {
     directory = temporary();
@@ -45,18 +45,18 @@ describe('embedded log: what it keeps on disk', () => {
   const message = (text: string) => ({ key: 'k', value: Buffer.from(text) });
   const segments = () => readdirSync(directory).filter((name) => name.endsWith('.log'));
 
-  function open(settles: boolean, segmentBytes = 64 * 2 ** 20): { journal: Journal; seen: LogRecord[] } {
+  function open(isDurable: boolean, segmentBytes = 64 * 2 ** 20): { journal: Journal; seen: LogRecord[] } {
     const seen: LogRecord[] = [];
-    const settled = settles ? Promise.resolve() : new Promise<void>(() => {});
+    const durable = isDurable ? Promise.resolve() : new Promise<void>(() => {});
     const journal = Journal.open({ directory, fsync: true, segmentBytes }, async (batch) => {
       seen.push(...batch);
-      return { durable: settled };
+      return { durable };
     });
     return { journal, seen };
   }
   const textsOf = (seen: readonly LogRecord[]) => seen.map(({ value }) => value.toString());
 
-  test('a record that was half written at the end is cut off, and what follows is whole', async () => {
+  test('an incomplete record at the end is truncated, and later records are complete', async () => {
     const { journal } = open(false);
     await journal.append([message('whole'), message('torn')]);
     const file = join(directory, segments()[0] as string);
@@ -73,7 +73,7 @@ describe('embedded log: what it keeps on disk', () => {
   });
 
   test.each(['\0\0\0\0', 'garbage that is no record', '\xff'.repeat(40)])(
-    'garbage at the end is cut off',
+    'garbage at the end is truncated',
     async (garbage) => {
       const { journal } = open(false);
       await journal.append([message('whole')]);
@@ -84,7 +84,7 @@ describe('embedded log: what it keeps on disk', () => {
     },
   );
 
-  test('segments that are settled are deleted, the others kept', async () => {
+  test('committed segments are deleted, the others kept', async () => {
     const { journal, seen } = open(true, 100);
     for (let i = 0; i < 20; i++) await journal.append([message('x'.repeat(60))]);
     await until('all are there', () => seen.length === 20);
@@ -93,12 +93,12 @@ describe('embedded log: what it keeps on disk', () => {
     expect(readFileSync(join(directory, 'settled'), 'utf8')).toBe('20');
     const again = open(true, 100);
     await again.journal.append([message('on')]);
-    await until('it goes on', () => again.seen.length === 1);
+    await until('it continues', () => again.seen.length === 1);
     expect(again.seen[0]?.offset).toBe(20);
     await again.journal.close();
   });
 
-  test('a log that lost its end goes on behind what was settled', async () => {
+  test('a log that lost its end continues after the committed offset', async () => {
     const { journal, seen } = open(true);
     await journal.append([message('a'), message('b')]);
     await until('both are there', () => seen.length === 2);
@@ -106,16 +106,16 @@ describe('embedded log: what it keeps on disk', () => {
     writeFileSync(join(directory, 'settled'), '7');
     const again = open(true);
     await again.journal.append([message('c')]);
-    await until('it goes on', () => again.seen.length === 1);
+    await until('it continues', () => again.seen.length === 1);
     expect(again.seen[0]).toMatchObject({ offset: 7 });
     await again.journal.close();
     const last = open(true);
     await last.journal.append([message('d')]);
-    await until('and on', () => last.seen.length === 1);
+    await until('it continues again', () => last.seen.length === 1);
     expect(last.seen[0]).toMatchObject({ offset: 8 });
   });
 
-  test('a disk that takes nothing is told to the publisher, and later ones are served', async () => {
+  test('the publisher gets the error of a full disk, and later publishers succeed', async () => {
     const { journal } = open(true);
     await journal.append([message('a')]);
     const huge = { key: 'k', value: { length: 10 } as unknown as Buffer };

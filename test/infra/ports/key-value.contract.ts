@@ -3,11 +3,11 @@ import type { KeyValue } from '../../../infra/ports.ts';
 import type { Opened } from './opened.ts';
 
 export interface OpenedKeyValue extends Opened<KeyValue> {
-  /** Lets time pass: a clock of the test is moved, a real one is waited for. */
+  /** Advances the clock of the test, or waits for a real one. */
   pass(ms: number): Promise<void>;
 }
 
-/** Lifetimes that an implementation with a real clock can wait for. */
+/** A lifetime that is short enough to wait for. */
 const TTL_MS = 400;
 
 export function keyValueContract(name: string, open: () => Promise<OpenedKeyValue>): void {
@@ -27,14 +27,14 @@ export function keyValueContract(name: string, open: () => Promise<OpenedKeyValu
       });
 
       test.each(['', '0', ' spaced ', 'null', '{"a":1}', 'ünïcödé 🦀', 'a\nb\r\n', 'nul\0inside', "'; DROP"])(
-        'gives back %j as it was set',
+        'returns %j unchanged',
         async (value) => {
           expect(await keys.set('key', value)).toBe(true);
           expect(await keys.get('key')).toBe(value);
         },
       );
 
-      test('keys are told apart by every character', async () => {
+      test('keys that differ in one character are different', async () => {
         for (const key of ['a', 'A', 'a ', 'a:b', 'a/b', '__proto__', 'constructor'])
           await keys.set(key, key);
         for (const key of ['a', 'A', 'a ', 'a:b', 'a/b', '__proto__', 'constructor']) {
@@ -49,7 +49,7 @@ export function keyValueContract(name: string, open: () => Promise<OpenedKeyValu
         expect(await keys.get('key')).toBe('new');
       });
 
-      test('delete forgets a key, also one that is not there', async () => {
+      test('delete removes a key, and ignores one that does not exist', async () => {
         await keys.set('key', 'value');
         await keys.delete('key');
         await keys.delete('key');
@@ -71,7 +71,7 @@ export function keyValueContract(name: string, open: () => Promise<OpenedKeyValu
         expect(await keys.get('key')).toBeNull();
       });
 
-      test('of 100 at once one gets the key', async () => {
+      test('of 100 concurrent callers one gets the key', async () => {
         const won = await Promise.all(
           Array.from({ length: 100 }, (_, i) => keys.set('claim', String(i), { onlyIfAbsent: true })),
         );
@@ -79,7 +79,7 @@ export function keyValueContract(name: string, open: () => Promise<OpenedKeyValu
         expect(await keys.get('claim')).toBe(String(won.indexOf(true)));
       });
 
-      test('a key whose time is over is free again', async () => {
+      test('an expired key can be set again', async () => {
         await keys.set('key', 'first', { ttlMs: TTL_MS });
         await opened.pass(TTL_MS + 50);
         expect(await keys.set('key', 'second', { onlyIfAbsent: true })).toBe(true);
@@ -88,7 +88,7 @@ export function keyValueContract(name: string, open: () => Promise<OpenedKeyValu
     });
 
     describe('lifetime', () => {
-      test('a key is there before its end and gone after it, for every reader', async () => {
+      test('a key exists until it expires, for every reader', async () => {
         await keys.set('key', 'value', { ttlMs: TTL_MS });
         await opened.pass(TTL_MS / 4);
         expect(await keys.get('key')).toBe('value');
@@ -108,14 +108,14 @@ export function keyValueContract(name: string, open: () => Promise<OpenedKeyValu
     });
 
     describe('take', () => {
-      test('gives the value once and leaves nothing', async () => {
+      test('returns the value once', async () => {
         await keys.set('code', 'grant');
         expect(await keys.take('code')).toBe('grant');
         expect(await keys.take('code')).toBeNull();
         expect(await keys.get('code')).toBeNull();
       });
 
-      test('of 100 takers at once one gets the value', async () => {
+      test('of 100 concurrent callers one gets the value', async () => {
         await keys.set('code', 'grant');
         const taken = await Promise.all(Array.from({ length: 100 }, () => keys.take('code')));
         expect(taken.filter((value) => value !== null)).toEqual(['grant']);
@@ -123,18 +123,18 @@ export function keyValueContract(name: string, open: () => Promise<OpenedKeyValu
     });
 
     describe('increment', () => {
-      test('starts at zero, adds what it is told and tells the sum', async () => {
+      test('starts at zero, adds and returns the sum', async () => {
         expect(await keys.increment('count', 1, TTL_MS)).toBe(1);
         expect(await keys.increment('count', 41, TTL_MS)).toBe(42);
         expect(await keys.get('count')).toBe('42');
       });
 
-      test('loses none of 200 additions at once, each of which sees a sum of its own', async () => {
+      test('counts 200 concurrent additions, each with its own sum', async () => {
         const sums = await Promise.all(Array.from({ length: 200 }, () => keys.increment('count', 1, 60_000)));
         expect([...sums].sort((a, b) => a - b)).toEqual(Array.from({ length: 200 }, (_, i) => i + 1));
       });
 
-      test('the lifetime starts with the first addition and later ones do not move it', async () => {
+      test('the counter expires by its first addition; later ones do not prolong it', async () => {
         await keys.increment('window', 1, TTL_MS);
         await opened.pass(TTL_MS * 0.7);
         expect(await keys.increment('window', 1, TTL_MS)).toBe(2);
@@ -142,7 +142,7 @@ export function keyValueContract(name: string, open: () => Promise<OpenedKeyValu
         expect(await keys.increment('window', 1, TTL_MS)).toBe(1);
       });
 
-      test('counters do not know of each other', async () => {
+      test('counters are independent', async () => {
         await keys.increment('one', 5, TTL_MS);
         expect(await keys.increment('other', 1, TTL_MS)).toBe(1);
       });
@@ -151,24 +151,24 @@ export function keyValueContract(name: string, open: () => Promise<OpenedKeyValu
     describe('reserve', () => {
       const FLOOR = 2n ** 61n + 1n;
 
-      test('gives nothing before somebody has set a floor', async () => {
+      test('returns null before a first number is set', async () => {
         expect(await keys.reserve('sequence', 1, FLOOR)).toBeNull();
         expect(await keys.get('sequence')).toBeNull();
       });
 
-      test('gives numbers in a row, beyond what a double holds', async () => {
+      test('returns consecutive numbers beyond the precision of a double', async () => {
         await keys.set('sequence', String(FLOOR), { onlyIfAbsent: true });
         expect(await keys.reserve('sequence', 3, 0n)).toBe(FLOOR);
         expect(await keys.reserve('sequence', 1, 0n)).toBe(FLOOR + 3n);
       });
 
-      test('goes up to what is asked for at least, and never down', async () => {
+      test('rises to the requested minimum and never decreases', async () => {
         await keys.set('sequence', '99');
         expect(await keys.reserve('sequence', 2, FLOOR)).toBe(FLOOR);
         expect(await keys.reserve('sequence', 2, 100n)).toBe(FLOOR + 2n);
       });
 
-      test('of 200 who ask at once no two get the same', async () => {
+      test('gives 200 concurrent callers different numbers', async () => {
         await keys.set('sequence', String(FLOOR));
         const firsts = await Promise.all(Array.from({ length: 200 }, () => keys.reserve('sequence', 5, 0n)));
         const sorted = firsts.map((first) => Number((first as bigint) - FLOOR)).sort((a, b) => a - b);
@@ -177,7 +177,7 @@ export function keyValueContract(name: string, open: () => Promise<OpenedKeyValu
     });
 
     describe('groups', () => {
-      test('know their members until they leave', async () => {
+      test('list their members until they leave', async () => {
         expect(await keys.members('group')).toEqual([]);
         expect(await keys.join('group', 'a', 60_000)).toBe(true);
         expect(await keys.join('group', 'b', 60_000)).toBe(true);
@@ -194,7 +194,7 @@ export function keyValueContract(name: string, open: () => Promise<OpenedKeyValu
         expect(await keys.prolong('group', 'a', 60_000)).toBe(false);
       });
 
-      test('take no more than they may, and a member may join anew', async () => {
+      test('accept no more than the limit, and a member may join again', async () => {
         expect(await keys.join('lock', 'a', 60_000, 1)).toBe(true);
         expect(await keys.join('lock', 'b', 60_000, 1)).toBe(false);
         expect(await keys.join('lock', 'a', 60_000, 1)).toBe(true);
@@ -202,14 +202,14 @@ export function keyValueContract(name: string, open: () => Promise<OpenedKeyValu
         expect(await keys.join('lock', 'b', 60_000, 1)).toBe(true);
       });
 
-      test('of 50 who ask at once for one place one gets it', async () => {
+      test('of 50 concurrent callers for one membership one gets it', async () => {
         const joined = await Promise.all(
           Array.from({ length: 50 }, (_, i) => keys.join('lock', String(i), 60_000, 1)),
         );
         expect(joined.filter(Boolean)).toHaveLength(1);
       });
 
-      test('a member whose time is over is none, and cannot prolong or leave', async () => {
+      test('an expired member is no member, and cannot prolong or leave', async () => {
         await keys.join('lock', 'a', TTL_MS, 1);
         await opened.pass(TTL_MS + 50);
         expect(await keys.members('lock')).toEqual([]);
@@ -227,7 +227,7 @@ export function keyValueContract(name: string, open: () => Promise<OpenedKeyValu
         expect(await keys.leave('lock', 'a')).toBe(true);
       });
 
-      test('each member has a time of its own', async () => {
+      test('each member expires separately', async () => {
         await keys.join('group', 'short', TTL_MS);
         await keys.join('group', 'long', TTL_MS * 10);
         await opened.pass(TTL_MS + 50);

@@ -15,8 +15,8 @@ export function logContract(name: string, open: () => Promise<Opened<Log>>): voi
     });
     afterEach(() => opened.close());
 
-    /** A subscriber that notes what it gets. */
-    async function note(topic: string, group: string, seen: string[] = []): Promise<string[]> {
+    /** A subscriber that collects the values of its messages. */
+    async function collect(topic: string, group: string, seen: string[] = []): Promise<string[]> {
       await log.subscribe(topic, group, async (batch) => {
         await pause(1);
         seen.push(...texts(batch));
@@ -24,7 +24,7 @@ export function logContract(name: string, open: () => Promise<Opened<Log>>): voi
       return seen;
     }
 
-    test('hands on keys and bytes as they are', async () => {
+    test('delivers keys and bytes unchanged', async () => {
       const seen: Message[] = [];
       await log.subscribe('bytes', 'group', async (batch) => void seen.push(...batch));
       const value = Buffer.from([0, 1, 0x0a, 0x0d, 0x7f, 0x80, 0xfe, 0xff, 0xc3, 0x28]);
@@ -33,7 +33,7 @@ export function logContract(name: string, open: () => Promise<Opened<Log>>): voi
         { key: '', value: Buffer.alloc(0) },
       ]);
       await until('both have arrived', () => seen.length === 2);
-      // Order is that of a key: messages of two keys may arrive in any.
+      // Messages of different keys have no order.
       const arrived = new Map(seen.map(({ key, value }) => [key, value.toString('hex')]));
       expect(arrived).toEqual(
         new Map([
@@ -43,8 +43,8 @@ export function logContract(name: string, open: () => Promise<Opened<Log>>): voi
       );
     });
 
-    test('messages of a key arrive in the order of publishing, also from publishers that do not wait', async () => {
-      const seen = await note('order', 'group');
+    test('messages of a key arrive in the order of publishing, also from concurrent publishers', async () => {
+      const seen = await collect('order', 'group');
       const numbers = Array.from({ length: 60 }, (_, i) => String(i));
       await Promise.all(
         Array.from({ length: 20 }, (_, i) =>
@@ -60,21 +60,21 @@ export function logContract(name: string, open: () => Promise<Opened<Log>>): voi
 
     test('one batch of a topic and group is handled at a time', async () => {
       let running = 0;
-      let most = 0;
+      let runningMax = 0;
       let handled = 0;
       await log.subscribe('one', 'group', async (batch) => {
-        most = Math.max(most, ++running);
+        runningMax = Math.max(runningMax, ++running);
         await pause(3);
         running--;
         handled += batch.length;
       });
       await Promise.all(Array.from({ length: 8 }, (_, i) => log.publish('one', [message(String(i))])));
       await until('all are handled', () => handled === 8);
-      expect(most).toBe(1);
+      expect(runningMax).toBe(1);
     });
 
     test('every group gets every message', async () => {
-      const [load, watch] = [await note('groups', 'load'), await note('groups', 'watch')];
+      const [load, watch] = [await collect('groups', 'load'), await collect('groups', 'watch')];
       await log.publish('groups', [message('a'), message('b')]);
       await log.publish('groups', [message('c')]);
       await until('both have all', () => load.length === 3 && watch.length === 3);
@@ -89,17 +89,17 @@ export function logContract(name: string, open: () => Promise<Opened<Log>>): voi
         await held.opened;
         slow++;
       });
-      const quick = await note('quick', 'group');
+      const quick = await collect('quick', 'group');
       const waiting = log.publish('slow', [message('1')]);
       await log.publish('quick', [message('2')]);
-      await until('the other topic went on', () => quick.length === 1);
+      await until('the other topic is handled', () => quick.length === 1);
       expect([slow, quick]).toEqual([0, ['2']]);
       held.open();
       await waiting;
       await until('the slow one is done', () => slow === 1);
     });
 
-    test('a handler that fails does not keep a later batch away', async () => {
+    test('a failed batch does not prevent a later one', async () => {
       const seen: string[] = [];
       let failures = 0;
       await log.subscribe('failing', 'group', async (batch) => {
@@ -111,58 +111,58 @@ export function logContract(name: string, open: () => Promise<Opened<Log>>): voi
       await until('the later batch has arrived', () => seen.includes('second'));
     });
 
-    test('a group that fails does not keep a batch from the others', async () => {
+    test('a group that fails does not affect the others', async () => {
       await log.subscribe('partly', 'bad', async () => {
         throw new Error('always');
       });
-      const good = await note('partly', 'good');
+      const good = await collect('partly', 'good');
       await log.publish('partly', [message('a')]).catch(() => undefined);
       await until('the good group has it', () => good.length > 0);
       expect(good[0]).toBe('a');
     });
 
-    test('waitUntilConsumed returns when a group has handled what was published before, and only that group', async () => {
+    test('waitUntilConsumed resolves when this group has handled all earlier messages', async () => {
       const held = gate();
-      const seen = await note('settling', 'quick');
-      await log.subscribe('settling', 'slow', () => held.opened);
-      const published = log.publish('settling', [message('a'), message('b')]);
+      const seen = await collect('consuming', 'quick');
+      await log.subscribe('consuming', 'slow', () => held.opened);
+      const published = log.publish('consuming', [message('a'), message('b')]);
       await until('the quick group has both', () => seen.length === 2);
-      if (log.redelivers) await log.waitUntilConsumed('settling', 'quick');
-      let isSettled = false;
-      const slow = log.waitUntilConsumed('settling', 'slow').then(() => {
-        isSettled = true;
+      if (log.redelivers) await log.waitUntilConsumed('consuming', 'quick');
+      let isConsumed = false;
+      const slow = log.waitUntilConsumed('consuming', 'slow').then(() => {
+        isConsumed = true;
       });
       await pause(60);
-      expect(isSettled).toBe(false);
+      expect(isConsumed).toBe(false);
       held.open();
       await Promise.all([published, slow]);
       expect(seen).toEqual(['a', 'b']);
     });
 
-    test('waitUntilConsumed of a topic that nobody has published to returns at once', async () => {
-      await note('empty', 'group');
+    test('waitUntilConsumed of an empty topic resolves at once', async () => {
+      await collect('empty', 'group');
       await log.waitUntilConsumed('empty', 'group');
     });
 
-    test('buried messages are found by their places, or the log says that it keeps none', async () => {
-      const letters = ['one', 'two', 'three'].map((text) => ({
+    test('dead letters are read by their offsets, or have none where the log does not store them', async () => {
+      const refused = ['one', 'two', 'three'].map((text) => ({
         value: Buffer.from(`${text} \xff`, 'latin1'),
         reason: 'not JSON',
         origin: 'file:1',
         attempt: 1,
       }));
-      const places = await log.deadLetter('burying', letters);
-      expect(places).toHaveLength(3);
+      const offsets = await log.deadLetter('refusing', refused);
+      expect(offsets).toHaveLength(3);
       if (!log.redelivers) {
-        expect(places).toEqual([null, null, null]);
+        expect(offsets).toEqual([null, null, null]);
         return;
       }
-      const [one, , three] = places as string[];
-      const found = await log.readDeadLetters('burying', [three as string, one as string, '999999']);
-      expect(found).toEqual([letters[2]?.value, letters[0]?.value, null]);
+      const [one, , three] = offsets as string[];
+      const found = await log.readDeadLetters('refusing', [three as string, one as string, '999999']);
+      expect(found).toEqual([refused[2]?.value, refused[0]?.value, null]);
     });
 
-    test('close waits for the handler that runs', async () => {
+    test('close waits for the running handler', async () => {
       let done = false;
       const started = gate();
       await log.subscribe('closing', 'group', async () => {

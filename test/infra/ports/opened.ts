@@ -1,14 +1,14 @@
-/** What a test of a port is given: an empty implementation, and how to end it. */
+/** An empty implementation of a port for a test. */
 export interface Opened<Port> {
   readonly port: Port;
-  /** Ends it and opens it again on what it kept; absent where nothing is kept. */
+  /** Closes it and opens it again on the same data; absent when it stores none. */
   reopen?(): Promise<Port>;
   close(): Promise<void>;
 }
 
 export const pause = (ms: number) => new Promise<void>((done) => setTimeout(done, ms));
 
-/** A promise and its ends, for handlers that a test holds back. */
+/** A promise that a test resolves, for handlers that wait for it. */
 export function gate(): { readonly opened: Promise<void>; open(): void } {
   let open = () => {};
   const opened = new Promise<void>((done) => {
@@ -17,15 +17,15 @@ export function gate(): { readonly opened: Promise<void>; open(): void } {
   return { opened, open: () => open() };
 }
 
-/** Waits until something holds; a test that waits in vain fails with what it waited for. */
+/** Waits until a condition holds; after the time limit the test fails with its description. */
 export async function until(
-  what: string,
+  description: string,
   holds: () => boolean | Promise<boolean>,
   waitMsMax = 10_000,
 ): Promise<void> {
   const deadline = Date.now() + waitMsMax;
   while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`waited in vain until ${what}`);
+    if (Date.now() > deadline) throw new Error(`timed out before ${description}`);
     await pause(2);
   }
 }

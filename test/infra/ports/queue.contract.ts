@@ -2,290 +2,290 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Job, Queue } from '../../../infra/ports.ts';
 import { gate, type Opened, pause, until } from './opened.ts';
 
-export interface RetryRules {
+export interface AttemptOptions {
   readonly attempts: number;
   readonly backoffMs: number;
 }
 
-const RULES: RetryRules = { attempts: 4, backoffMs: 40 };
+const OPTIONS: AttemptOptions = { attempts: 4, backoffMs: 40 };
 const job = (id: string, data: unknown = id, priority = 1): Job<unknown> => ({ id, data, priority });
 
-export function queueContract(name: string, open: (rules: RetryRules) => Promise<Opened<Queue>>): void {
+export function queueContract(name: string, open: (options: AttemptOptions) => Promise<Opened<Queue>>): void {
   describe(`queue: ${name}`, () => {
     let opened: Opened<Queue>;
     let queue: Queue;
     beforeEach(async () => {
-      opened = await open(RULES);
+      opened = await open(OPTIONS);
       queue = opened.port;
     });
     afterEach(() => opened.close());
 
-    /** Lets jobs be added before any runs: the first one holds the only place. */
-    async function hold(lane: string, seen: unknown[]): Promise<() => void> {
-      const held = gate();
-      await queue.process(lane, 1, async (data) => {
-        if (data === 'holder') await held.opened;
+    /** Starts a job that blocks the queue, so that jobs can be added before any runs; the result ends it. */
+    async function block(name: string, seen: unknown[]): Promise<() => void> {
+      const blocked = gate();
+      await queue.process(name, 1, async (data) => {
+        if (data === 'blocker') await blocked.opened;
         else seen.push(data);
       });
-      await queue.add(lane, job('holder', 'holder', 0));
-      await until('the holder runs', async () => (await queue.waiting(lane)) === 0);
-      return held.open;
+      await queue.add(name, job('blocker', 'blocker', 0));
+      await until('the blocker runs', async () => (await queue.waiting(name)) === 0);
+      return blocked.open;
     }
 
     describe('running', () => {
       test('a job reaches the handler with its data, also one that was added before there was a handler', async () => {
         const seen: unknown[] = [];
-        await queue.add('lane', job('early', { day: '2026-01-01', of: [1, 2] }));
-        await queue.process('lane', 1, async (data) => void seen.push(data));
-        await queue.add('lane', job('late', 'plain'));
-        await queue.idle('lane');
+        await queue.add('jobs', job('early', { day: '2026-01-01', of: [1, 2] }));
+        await queue.process('jobs', 1, async (data) => void seen.push(data));
+        await queue.add('jobs', job('late', 'plain'));
+        await queue.idle('jobs');
         expect(seen).toEqual([{ day: '2026-01-01', of: [1, 2] }, 'plain']);
       });
 
-      test('lower priorities run first, and jobs of the same priority in order of arrival', async () => {
+      test('lower priorities run first, and jobs of one priority in the order in which they were added', async () => {
         const seen: unknown[] = [];
-        const go = await hold('lane', seen);
-        await queue.add('lane', job('c', 'c', 5));
-        await queue.add('lane', job('a', 'a', 2));
-        await queue.add('lane', job('d', 'd', 5));
-        await queue.add('lane', job('b', 'b', 2));
-        await queue.add('lane', job('first', 'first', 1));
+        const go = await block('jobs', seen);
+        await queue.add('jobs', job('c', 'c', 5));
+        await queue.add('jobs', job('a', 'a', 2));
+        await queue.add('jobs', job('d', 'd', 5));
+        await queue.add('jobs', job('b', 'b', 2));
+        await queue.add('jobs', job('first', 'first', 1));
         go();
-        await queue.idle('lane');
+        await queue.idle('jobs');
         expect(seen).toEqual(['first', 'a', 'b', 'c', 'd']);
       });
 
-      test.each([1, 3])('at most %i of a lane run at once, and as many do', async (concurrency) => {
+      test.each([1, 3])('%i jobs of a queue run concurrently', async (concurrency) => {
         let running = 0;
-        let most = 0;
-        await queue.process('lane', concurrency, async () => {
-          most = Math.max(most, ++running);
+        let runningMax = 0;
+        await queue.process('jobs', concurrency, async () => {
+          runningMax = Math.max(runningMax, ++running);
           await pause(10);
           running--;
         });
-        for (let i = 0; i < 9; i++) await queue.add('lane', job(String(i)));
-        await queue.idle('lane');
-        expect(most).toBe(concurrency);
+        for (let i = 0; i < 9; i++) await queue.add('jobs', job(String(i)));
+        await queue.idle('jobs');
+        expect(runningMax).toBe(concurrency);
       });
 
-      test('lanes do not wait for each other', async () => {
-        const held = gate();
+      test('queues do not wait for each other', async () => {
+        const blocked = gate();
         const seen: unknown[] = [];
-        await queue.process('slow', 1, () => held.opened);
+        await queue.process('slow', 1, () => blocked.opened);
         await queue.process('quick', 1, async (data) => void seen.push(data));
         await queue.add('slow', job('a'));
         await queue.add('quick', job('b'));
         await queue.idle('quick');
         expect(seen).toEqual(['b']);
-        held.open();
+        blocked.open();
         await queue.idle('slow');
       });
     });
 
     describe('collapsing', () => {
-      test('jobs of one id that wait are one job with the newest data', async () => {
+      test('waiting jobs of one id become one job with the newest data', async () => {
         const seen: unknown[] = [];
-        const go = await hold('lane', seen);
-        for (const data of ['old', 'newer', 'newest']) await queue.add('lane', job('same', data));
-        expect(await queue.waiting('lane')).toBe(1);
+        const go = await block('jobs', seen);
+        for (const data of ['old', 'newer', 'newest']) await queue.add('jobs', job('same', data));
+        expect(await queue.waiting('jobs')).toBe(1);
         go();
-        await queue.idle('lane');
+        await queue.idle('jobs');
         expect(seen).toEqual(['newest']);
       });
 
-      test('a job that collapses keeps the best place in the line', async () => {
+      test('a replaced job keeps its position and its higher priority', async () => {
         const seen: unknown[] = [];
-        const go = await hold('lane', seen);
-        await queue.add('lane', job('same', 'old', 3));
-        await queue.add('lane', job('other', 'other', 3));
-        await queue.add('lane', job('same', 'new', 5));
+        const go = await block('jobs', seen);
+        await queue.add('jobs', job('same', 'old', 3));
+        await queue.add('jobs', job('other', 'other', 3));
+        await queue.add('jobs', job('same', 'new', 5));
         go();
-        await queue.idle('lane');
+        await queue.idle('jobs');
         expect(seen).toEqual(['new', 'other']);
       });
 
-      test('jobs of other ids are not touched by it', async () => {
+      test('jobs of other ids are not replaced', async () => {
         const seen: unknown[] = [];
-        const go = await hold('lane', seen);
-        await queue.add('lane', job('a'));
-        await queue.add('lane', job('b'));
+        const go = await block('jobs', seen);
+        await queue.add('jobs', job('a'));
+        await queue.add('jobs', job('b'));
         go();
-        await queue.idle('lane');
+        await queue.idle('jobs');
         expect(seen).toEqual(['a', 'b']);
       });
 
-      test('jobs added during the run of their id make it run once more, with the newest data', async () => {
+      test('jobs that are added while their id runs make it run once more, with the newest data', async () => {
         const seen: unknown[] = [];
         const started = gate();
         const go = gate();
-        await queue.process('lane', 2, async (data) => {
+        await queue.process('jobs', 2, async (data) => {
           seen.push(data);
           started.open();
           await go.opened;
         });
-        await queue.add('lane', job('same', 1));
+        await queue.add('jobs', job('same', 1));
         await started.opened;
-        await queue.add('lane', job('same', 2));
-        await queue.add('lane', job('same', 3));
+        await queue.add('jobs', job('same', 2));
+        await queue.add('jobs', job('same', 3));
         await pause(10);
         expect(seen).toEqual([1]);
         go.open();
-        await queue.idle('lane');
+        await queue.idle('jobs');
         expect(seen).toEqual([1, 3]);
       });
     });
 
     describe('failing', () => {
-      test('a failed try is made again, each time after twice the wait, until it works', async () => {
-        const tries: number[] = [];
-        await queue.process('lane', 1, async () => {
-          tries.push(performance.now());
-          if (tries.length < 4) throw new Error('not yet');
+      test('a failed job is retried with exponential backoff until it succeeds', async () => {
+        const attempts: number[] = [];
+        await queue.process('jobs', 1, async () => {
+          attempts.push(performance.now());
+          if (attempts.length < 4) throw new Error('not yet');
         });
-        await queue.add('lane', job('job'));
-        await queue.idle('lane');
-        const waits = tries.slice(1).map((at, i) => at - (tries[i] as number));
+        await queue.add('jobs', job('job'));
+        await queue.idle('jobs');
+        const waits = attempts.slice(1).map((at, i) => at - (attempts[i] as number));
         expect(waits).toHaveLength(3);
         waits.forEach((wait, i) => {
-          expect(wait).toBeGreaterThanOrEqual(RULES.backoffMs * 2 ** i - 2);
-          expect(wait).toBeLessThan(RULES.backoffMs * 2 ** i + 1000);
+          expect(wait).toBeGreaterThanOrEqual(OPTIONS.backoffMs * 2 ** i - 2);
+          expect(wait).toBeLessThan(OPTIONS.backoffMs * 2 ** i + 1000);
         });
-        expect(await queue.failed('lane')).toEqual([]);
+        expect(await queue.failed('jobs')).toEqual([]);
       });
 
-      test('a job that used up its tries is kept with its reason and their number', async () => {
-        let tries = 0;
-        await queue.process('lane', 1, async () => {
-          tries++;
+      test('a job without attempts left is listed as failed, with its reason and their number', async () => {
+        let attempts = 0;
+        await queue.process('jobs', 1, async () => {
+          attempts++;
           throw new Error('the disk\nis full');
         });
-        await queue.add('lane', job('job'));
-        await queue.idle('lane');
-        expect(tries).toBe(RULES.attempts);
-        expect(await queue.failed('lane')).toEqual([
-          { id: 'job', reason: 'the disk is full', attempts: RULES.attempts },
+        await queue.add('jobs', job('job'));
+        await queue.idle('jobs');
+        expect(attempts).toBe(OPTIONS.attempts);
+        expect(await queue.failed('jobs')).toEqual([
+          { id: 'job', reason: 'the disk is full', attempts: OPTIONS.attempts },
         ]);
       });
 
-      test('while a job waits for its next try the others run', async () => {
+      test('other jobs run while a job waits for its next attempt', async () => {
         const seen: unknown[] = [];
         let failed = false;
-        await queue.process('lane', 1, async (data) => {
+        await queue.process('jobs', 1, async (data) => {
           if (data === 'bad' && !failed) {
             failed = true;
             throw new Error('once');
           }
           seen.push(data);
         });
-        await queue.add('lane', job('bad'));
-        await queue.add('lane', job('good'));
-        await queue.idle('lane');
+        await queue.add('jobs', job('bad'));
+        await queue.add('jobs', job('good'));
+        await queue.idle('jobs');
         expect(seen).toEqual(['good', 'bad']);
       });
 
-      test('a failed job that is added again starts afresh and is no longer among the failed', async () => {
+      test('a failed job that is added again starts with all attempts and is no longer listed as failed', async () => {
         let broken = true;
-        await queue.process('lane', 1, async () => {
+        await queue.process('jobs', 1, async () => {
           if (broken) throw new Error('broken');
         });
-        await queue.add('lane', job('job'));
-        await queue.idle('lane');
-        expect(await queue.failed('lane')).toHaveLength(1);
+        await queue.add('jobs', job('job'));
+        await queue.idle('jobs');
+        expect(await queue.failed('jobs')).toHaveLength(1);
         broken = false;
-        await queue.add('lane', job('job'));
-        await queue.idle('lane');
-        expect(await queue.failed('lane')).toEqual([]);
+        await queue.add('jobs', job('job'));
+        await queue.idle('jobs');
+        expect(await queue.failed('jobs')).toEqual([]);
       });
 
-      test('a job that is added while its next try is due is still one job, and its old data never run', async () => {
+      test('a job that is added before its next attempt replaces it, and the old data never run again', async () => {
         const seen: unknown[] = [];
-        await queue.process('lane', 1, async (data) => {
+        await queue.process('jobs', 1, async (data) => {
           seen.push(data);
           if (data === 'old') throw new Error('once');
         });
-        await queue.add('lane', job('same', 'old'));
+        await queue.add('jobs', job('same', 'old'));
         await until(
-          'the first try is over',
-          async () => seen.length === 1 && (await queue.waiting('lane')) === 1,
+          'the first attempt has failed',
+          async () => seen.length === 1 && (await queue.waiting('jobs')) === 1,
         );
-        await queue.add('lane', job('same', 'new'));
-        await queue.idle('lane');
-        await pause(RULES.backoffMs * 2);
+        await queue.add('jobs', job('same', 'new'));
+        await queue.idle('jobs');
+        await pause(OPTIONS.backoffMs * 2);
         expect(seen).toEqual(['old', 'new']);
       });
 
-      test('an addition during a run that fails is tried as a new job', async () => {
+      test('a job that is added while its id fails runs as a new job', async () => {
         const seen: unknown[] = [];
         const started = gate();
         const go = gate();
-        await queue.process('lane', 1, async (data) => {
+        await queue.process('jobs', 1, async (data) => {
           seen.push(data);
           if (data !== 'old') return;
           started.open();
           await go.opened;
           throw new Error('once');
         });
-        await queue.add('lane', job('same', 'old'));
+        await queue.add('jobs', job('same', 'old'));
         await started.opened;
-        await queue.add('lane', job('same', 'new'));
+        await queue.add('jobs', job('same', 'new'));
         go.open();
-        await queue.idle('lane');
+        await queue.idle('jobs');
         expect(seen).toEqual(['old', 'new']);
-        expect(await queue.failed('lane')).toEqual([]);
+        expect(await queue.failed('jobs')).toEqual([]);
       });
     });
 
     describe('idle', () => {
-      test('resolves at once when there is nothing to do', async () => {
-        await queue.idle('lane');
-        await queue.process('lane', 1, async () => {});
-        await queue.idle('lane');
-        expect(await queue.waiting('lane')).toBe(0);
+      test('resolves at once without jobs', async () => {
+        await queue.idle('jobs');
+        await queue.process('jobs', 1, async () => {});
+        await queue.idle('jobs');
+        expect(await queue.waiting('jobs')).toBe(0);
       });
 
-      test('waits for what runs, what waits, what is to be tried again and what a job adds', async () => {
+      test('waits for running and waiting jobs, for reattempts and for jobs that jobs add', async () => {
         const seen: string[] = [];
         let failed = false;
-        await queue.process<string>('lane', 1, async (data) => {
+        await queue.process<string>('jobs', 1, async (data) => {
           await pause(5);
           if (data === 'retried' && !failed) {
             failed = true;
             throw new Error('once');
           }
-          if (data === 'parent') await queue.add('lane', job('child'));
+          if (data === 'parent') await queue.add('jobs', job('child'));
           seen.push(data);
         });
-        await queue.add('lane', job('parent'));
-        await queue.add('lane', job('retried'));
-        await queue.idle('lane');
+        await queue.add('jobs', job('parent'));
+        await queue.add('jobs', job('retried'));
+        await queue.idle('jobs');
         expect([...seen].sort()).toEqual(['child', 'parent', 'retried']);
-        expect(await queue.waiting('lane')).toBe(0);
+        expect(await queue.waiting('jobs')).toBe(0);
       });
 
-      test('resolves for all who wait for it', async () => {
-        await queue.process('lane', 1, () => pause(10));
-        await queue.add('lane', job('job'));
-        await Promise.all([queue.idle('lane'), queue.idle('lane'), queue.idle('lane')]);
+      test('resolves for all callers', async () => {
+        await queue.process('jobs', 1, () => pause(10));
+        await queue.add('jobs', job('job'));
+        await Promise.all([queue.idle('jobs'), queue.idle('jobs'), queue.idle('jobs')]);
       });
 
-      test('does not wait for other lanes', async () => {
-        await queue.add('other', job('nobody runs it'));
-        await queue.idle('lane');
+      test('does not wait for other queues', async () => {
+        await queue.add('other', job('not processed'));
+        await queue.idle('jobs');
         expect(await queue.waiting('other')).toBe(1);
       });
     });
 
     describe('close', () => {
-      test('waits for the jobs that run and starts no other', async () => {
+      test('waits for running jobs and starts no other', async () => {
         const seen: unknown[] = [];
         const started = gate();
-        await queue.process('lane', 1, async (data) => {
+        await queue.process('jobs', 1, async (data) => {
           started.open();
           await pause(30);
           seen.push(data);
         });
-        await queue.add('lane', job('running'));
-        await queue.add('lane', job('waiting'));
+        await queue.add('jobs', job('running'));
+        await queue.add('jobs', job('waiting'));
         await started.opened;
         await queue.close();
         expect(seen).toEqual(['running']);
@@ -293,32 +293,32 @@ export function queueContract(name: string, open: (rules: RetryRules) => Promise
         expect(seen).toEqual(['running']);
       });
 
-      test('tries nothing again after it', async () => {
-        let tries = 0;
-        await queue.process('lane', 1, async () => {
-          tries++;
+      test('reattempts nothing afterwards', async () => {
+        let attempts = 0;
+        await queue.process('jobs', 1, async () => {
+          attempts++;
           throw new Error('again');
         });
-        await queue.add('lane', job('job'));
-        await until('it failed once', () => tries === 1);
+        await queue.add('jobs', job('job'));
+        await until('it failed once', () => attempts === 1);
         await queue.close();
-        const before = tries;
-        await pause(RULES.backoffMs * 3);
-        expect(tries).toBe(before);
+        const before = attempts;
+        await pause(OPTIONS.backoffMs * 3);
+        expect(attempts).toBe(before);
       });
 
-      test('lets nobody wait for ever: who waits for idle is told that work was left', async () => {
+      test('rejects callers of idle when jobs are left', async () => {
         const started = gate();
-        await queue.process('lane', 1, async () => {
+        await queue.process('jobs', 1, async () => {
           started.open();
           await pause(20);
         });
-        await queue.add('lane', job('running'));
-        await queue.add('lane', job('left'));
+        await queue.add('jobs', job('running'));
+        await queue.add('jobs', job('left'));
         await started.opened;
-        const told = expect(queue.idle('lane')).rejects.toThrow(/closed/);
+        const rejected = expect(queue.idle('jobs')).rejects.toThrow(/closed/);
         await queue.close();
-        await told;
+        await rejected;
       });
     });
   });

@@ -8,9 +8,9 @@ import { Session } from 'chdb';
 import { exceptionOf, isLineByLine, isReading, readingFrom } from './statement.ts';
 
 /**
- * ClickHouse's HTTP interface over the engine in process, for tests on machines where the server cannot be had:
- * the same statements, formats, settings, parameters, compressions, headers and error texts. It runs as a process or a
- * container of its own, so that it can be stopped, killed and started again on the same data like a server.
+ * The HTTP interface of ClickHouse over chDB, for tests on machines without the server: the same statements, formats,
+ * settings, parameters, compressions, headers and error messages. It is a separate process or container, so that tests
+ * can stop, kill and restart it on the same data.
  */
 const { FRONT_HOST = '127.0.0.1', FRONT_PORT = '0', FRONT_DATA = '', FRONT_TIED } = process.env;
 const { CLICKHOUSE_USER = 'default', CLICKHOUSE_PASSWORD = '' } = process.env;
@@ -25,7 +25,7 @@ const open = () =>
     connectionArgs: ['--max_server_memory_usage=4000000000', '--timezone=UTC'],
   });
 const free = Array.from({ length: CONNECTIONS }, open);
-/** Ends queries: it must never wait behind one. */
+/** Cancels queries, so that it must not wait for one. */
 const killer = open();
 const waiting: ((session: Session) => void)[] = [];
 let serial = 0;
@@ -54,7 +54,7 @@ interface Asked {
   readonly database: string | undefined;
 }
 
-/** What the address says that is neither a setting nor a parameter of the query. */
+/** URL parameters that are neither settings nor parameters of the query. */
 const NO_SETTINGS = new Set([
   'query', 'database', 'query_id', 'default_format', 'user', 'password', 'enable_http_compression', 'session_id',
   'session_timeout', 'role', 'wait_end_of_query', 'compress', 'decompress', 'send_progress_in_http_headers',
@@ -99,7 +99,7 @@ function unpacked(request: IncomingMessage): Readable {
 
 const quoted = (value: string) => `'${value.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`;
 
-/** Settings stick to a connection of this engine, so each is set before its statement and reset after it. */
+/** chDB keeps settings for the whole connection, so each is set before its statement and reset after it. */
 async function run(session: Session, asked: Asked, mark: string, answer: Answer): Promise<void> {
   const { settings, params, database } = asked;
   const before = [
@@ -131,7 +131,7 @@ async function run(session: Session, asked: Asked, mark: string, answer: Answer)
   }
 }
 
-/** An answer whose head is sent with its first bytes, so that an early failure still has a status of its own. */
+/** A response whose head is sent with its first bytes, so that an early failure still sets the status. */
 class Answer {
   readonly #response: ServerResponse;
   readonly #isPacked: boolean;
@@ -250,7 +250,7 @@ async function serve(request: IncomingMessage, response: ServerResponse): Promis
     const wantsGzip =
       url.searchParams.get('enable_http_compression') === '1' &&
       /gzip/.test(request.headers['accept-encoding'] ?? '');
-    // A parameter cannot be unset, so a connection that has had one is not used again.
+    // A parameter cannot be unset, so a connection with one is not used again.
     await withSession(asked.params.size > 0, async (session) => {
       if (!isGone) await run(session, asked, mark, new Answer(response, asked, wantsGzip));
     });
@@ -267,8 +267,8 @@ server.listen(Number(FRONT_PORT), FRONT_HOST, () => {
   const address = server.address();
   process.stdout.write(`ready ${typeof address === 'object' ? address?.port : ''}\n`);
 });
-// An ordinary exit would take the engine's memory away under its threads.
+// An ordinary exit would free memory that the threads of chDB still use.
 for (const signal of ['SIGTERM', 'SIGINT'] as const)
   process.on(signal, () => process.kill(process.pid, 'SIGKILL'));
-// Nobody needs a process whose test is gone; a container is ended from outside.
+// Exits with its test; a container is stopped from outside.
 if (FRONT_TIED) process.stdin.resume().on('end', () => process.kill(process.pid, 'SIGKILL'));

@@ -1,12 +1,12 @@
-/** What the front must understand of a statement: only how its data come in. */
+/** The parts of a statement that the front parses: where its data are. */
 
 const SETTINGS_THEN_FORMAT =
   /^(?<head>.*?)\s*(?<settings>\bSETTINGS\b[^()]*?)?\s*\bFORMAT\s+(?<format>\w+)\s*;?\s*$/is;
 const INPUT = /\binput\(\s*'(?<structure>(?:[^'\\]|\\.)*)'\s*\)/is;
 
 /**
- * An INSERT whose data are the request's body, as one whose data are a file: the engine in process has no body.
- * Statements without data of their own are left as they are.
+ * Rewrites an INSERT whose data are the request body to one whose data are a file, since chDB has no body. Other
+ * statements are unchanged.
  */
 export function readingFrom(file: string, statement: string): string {
   const parts = SETTINGS_THEN_FORMAT.exec(statement)?.groups;
@@ -20,11 +20,11 @@ export function readingFrom(file: string, statement: string): string {
   return `${head} FROM INFILE '${file}' ${settings} FORMAT ${format}`;
 }
 
-/** Whether a statement only reads, which is all that a GET may do. */
+/** Whether a statement only reads, as a GET must. */
 export const isReading = (statement: string): boolean =>
   /^\s*(?:\/\*.*?\*\/\s*)*\(*\s*(SELECT|WITH|SHOW|DESCRIBE|DESC|EXPLAIN|EXISTS)\b/is.test(statement);
 
-/** Whether its answer may be cut into pieces that are answers themselves. */
+/** Whether the result can be split into parts that are results themselves. */
 export function isLineByLine(
   statement: string,
   format: string,
@@ -40,7 +40,7 @@ export function isLineByLine(
   );
 }
 
-/** ClickHouse's status for an exception's code; everything else is a 500. */
+/** HTTP statuses of ClickHouse by exception code; all others are 500. */
 const STATUS: Readonly<Record<number, number>> = {
   46: 404, 47: 404, 60: 404, 81: 404, 82: 404, 159: 408, 164: 403, 192: 403, 193: 403, 194: 403, 241: 500,
   497: 403, 516: 403, 27: 400, 36: 400, 43: 400, 53: 400, 62: 400, 117: 400, 6: 400, 69: 400, 70: 400, 72: 400,
@@ -52,7 +52,7 @@ export interface Exception {
   readonly text: string;
 }
 
-/** The engine's words as the server would say them: once, with their name in capitals at the end. */
+/** The message of chDB as the server would write it: once, with the error type at the end. */
 export function exceptionOf(error: unknown): Exception {
   const message = error instanceof Error ? error.message : String(error);
   const text = message.replace(/^Code: (\d+)\. DB::Exception: (?=Code: \1\. )/, '').trim();
@@ -67,5 +67,5 @@ export function exceptionOf(error: unknown): Exception {
   };
 }
 
-/** Names that the engine in process leaves out of its own words. */
+/** Error types that chDB omits in its messages. */
 const NAMES: Readonly<Record<number, string>> = { 62: 'SYNTAX_ERROR' };
