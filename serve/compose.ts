@@ -14,9 +14,10 @@ import { Loader } from '../ingest/loader.ts';
 import { type IngestOptions, type IngestSummary, publish } from '../ingest/log/publish.ts';
 import { ingestModule } from '../ingest/module.ts';
 import { dirtyDays } from '../ingest/raw/tables.ts';
-import { projectTables } from './alerts/projects/tables.ts';
+import { alertServingModule } from './alerts/module.ts';
 import type { Accounts } from './identity/accounts/accounts.ts';
 import { identityModule } from './identity/module.ts';
+import { ALL_ROLES, type ProcessRole } from './process-roles.ts';
 import type { Config } from './settings.ts';
 
 // The composition root of a process: every domain is constructed here, and only here, for a profile and a set of roles.
@@ -28,17 +29,12 @@ export const schema: Schema = {
     ...ingestModule.landingTables,
     ...aggregateModule.tables,
     ...identityModule.tables,
-    ...projectTables,
+    ...alertServingModule.tables,
   ],
   derived: aggregateModule.derivedTables,
   views: ingestModule.views,
   forget: (store, table) => aggregateModule.resetDerivedTable(store, table.name),
 };
-
-/** The roles of a process. The embedded profile is one process with all of them. */
-export const PROCESS_ROLES = ['ingest', 'load', 'work', 'serve'] as const;
-export type ProcessRole = (typeof PROCESS_ROLES)[number];
-export const ALL_ROLES: ReadonlySet<ProcessRole> = new Set(PROCESS_ROLES);
 
 /** The constructed parts of a process. The command line and the HTTP server take from it what they pass on. */
 export interface Pipeline {

@@ -11,11 +11,12 @@ import { ingestInputs } from './cli/ingest-inputs.ts';
 import { ingestTarget } from './cli/ingest-target.ts';
 import { findInputs } from './cli/inputs.ts';
 import { plural } from './cli/words.ts';
-import { openPipeline, type Pipeline, type ProcessRole } from './compose.ts';
+import { openPipeline, type Pipeline } from './compose.ts';
 import { buildOperatorServer, buildServer } from './compose-server.ts';
 import { listeningUrl } from './http/public-url.ts';
 import { LocalClient, type OperationClient } from './operations/client.ts';
 import { openOperationSocket } from './operations/socket-server.ts';
+import type { ProcessRole } from './process-roles.ts';
 import type { Config } from './settings.ts';
 
 const SAMPLE = fileURLToPath(new URL('../ingest/sample', import.meta.url));

@@ -1,8 +1,4 @@
 import { projectTables } from './projects/tables.ts';
-import { serveAlerts } from './routes.ts';
 
-/** What the alert pages, the alert API and the webhook receiver bring to the composition root. */
-export const alertsModule = {
-  tables: projectTables,
-  routes: { serveAlerts },
-} as const;
+/** What projects and their integrations bring to the product. Their routes are in `routes.ts`, which only a server loads. */
+export const alertServingModule = { tables: projectTables };

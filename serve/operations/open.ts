@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { ProductError } from '../../infra/errors.ts';
-import { openPipeline, type ProcessRole } from '../compose.ts';
+import { openPipeline } from '../compose.ts';
+import type { ProcessRole } from '../process-roles.ts';
 import type { Config } from '../settings.ts';
 import { LocalClient, type OperationClient } from './client.ts';
 import { SocketClient } from './socket-client.ts';

@@ -1,4 +1,5 @@
-import { openPipeline, type Pipeline, type ProcessRole } from '../../serve/compose.ts';
+import { openPipeline, type Pipeline } from '../../serve/compose.ts';
+import type { ProcessRole } from '../../serve/process-roles.ts';
 import { readConfig } from '../../serve/settings.ts';
 import type { TestEngine } from './engine.ts';
 import { startClickHouse } from './services/clickhouse.ts';
