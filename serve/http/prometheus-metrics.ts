@@ -85,7 +85,7 @@ function dataMetrics(
     labelNames: ['relay_chain', 'chain'],
     registers,
   });
-  const letters = new Gauge({
+  const deadLetterCount = new Gauge({
     name: 'chain_metrics_dead_letters',
     help: 'Refused lines that are kept.',
     registers,
@@ -123,8 +123,8 @@ function dataMetrics(
     for (const { relay_chain, chain, newest: time } of newest) {
       lag.set({ relay_chain, chain }, Math.max(0, (clock.now() - time) / 1000));
     }
-    const [kept] = await store.rows<{ n: number }>(sql`SELECT count() AS n FROM ${deadLetters} FINAL`);
-    letters.set(kept?.n ?? 0);
+    const [stored] = await store.rows<{ n: number }>(sql`SELECT count() AS n FROM ${deadLetters} FINAL`);
+    deadLetterCount.set(stored?.n ?? 0);
     const jobs = await aggregator.jobs();
     waiting.set(jobs.waiting);
     failed.set(jobs.failed.length);

@@ -3,7 +3,7 @@ import type { Config } from '../settings.ts';
 
 /**
  * The address that people and applications reach the service by, without a slash at its end: the setting, or else
- * where this process listens. Never taken from a request, whose headers anybody can write.
+ * where this process listens. Never taken from a request, whose headers are not trusted.
  */
 export function publicUrl(
   app: FastifyInstance,

@@ -10,7 +10,7 @@ import type { HttpSettings } from '../http/settings.ts';
 import { cutPage, isCut, pointerTo } from './page-cut.ts';
 import { afterCursor, cursorOf, orderOf, type Query, RESPONSE_FORMATS } from './parameters.ts';
 
-/** A finished answer: its bytes, and the headers that do not depend on who asks when. */
+/** A finished answer: its bytes, and the headers that do not depend on the time of the request. */
 export interface Answer {
   readonly body: Buffer;
   readonly type: string;
@@ -24,7 +24,7 @@ export interface Answer {
 /** Says with which computation a table was written last. */
 export type TableVersions = Pick<Aggregator, 'version'>;
 
-/** Answers metric queries from the store, and keeps the finished bytes until their table changes. */
+/** Answers metric queries from the store, and caches the finished bytes until their table changes. */
 export class AnswerCache {
   readonly #store: Store;
   readonly #versions: TableVersions;
@@ -49,7 +49,7 @@ export class AnswerCache {
     });
   }
 
-  /** An answer that still is what the table says. */
+  /** The cached answer, unless its table has been written since. */
   cached(key: string, metric: Metric): Answer | undefined {
     const answer = this.#cache.get(key);
     return answer !== undefined && answer.version === this.version(metric) ? answer : undefined;
@@ -74,7 +74,7 @@ export class AnswerCache {
     return answer;
   }
 
-  /** What the answer depends on: the tables it is read from, or for those made on reading the newest day of all chains. */
+  /** Versions of the tables that an answer is read from; for a view, of the table of chain days. */
   version(metric: Metric): string {
     const tables =
       metric.materialized === false
@@ -91,7 +91,7 @@ export class AnswerCache {
     return `"${hash}"`;
   }
 
-  async #page(of: Paged): Promise<{ body: Buffer; next: string | null }> {
+  async #page(of: PagedQuery): Promise<{ body: Buffer; next: string | null }> {
     const { metric, order, format, limit } = of;
     const served = order.flatMap(({ column }) => metric.columns[column] ?? []);
     if (limit !== undefined && isCut(format) && served.length === order.length) {
@@ -104,8 +104,8 @@ export class AnswerCache {
     return { body, next: isLast ? null : await this.#nextCursor(of, limit) };
   }
 
-  #rows({ metric, order, chosen, format }: Paged, most: number | undefined): Promise<Buffer> {
-    const limited = most === undefined ? raw('') : sql`LIMIT ${most}`;
+  #rows({ metric, order, chosen, format }: PagedQuery, rowsMax: number | undefined): Promise<Buffer> {
+    const limited = rowsMax === undefined ? raw('') : sql`LIMIT ${rowsMax}`;
     return this.#store.bytes(
       sql`SELECT ${columnsOf(metric, format)} ${chosen} ORDER BY ${orderByOf(order)} ${limited}`,
       format,
@@ -113,7 +113,7 @@ export class AnswerCache {
   }
 
   /** The key of the last row of the page, when another row follows it. */
-  async #nextCursor({ metric, order, chosen }: Paged, limit: number): Promise<string | null> {
+  async #nextCursor({ metric, order, chosen }: PagedQuery, limit: number): Promise<string | null> {
     const key = join(
       order.map(({ column }) => {
         const served = metric.columns[column];
@@ -128,8 +128,8 @@ export class AnswerCache {
   }
 }
 
-/** What a page is of. */
-interface Paged {
+/** A query whose answer is one page. */
+interface PagedQuery {
   readonly metric: Metric;
   readonly order: ReturnType<typeof orderOf>;
   /** From where and on which conditions. */
@@ -140,7 +140,7 @@ interface Paged {
 
 const NEWLINE = 0x0a;
 
-/** Whether a page has room left: every row of a text ends a line, so it has no more rows than lines. */
+/** Whether a page has fewer rows than the limit. Each row of a text format ends with a line break, so a body has at most as many rows as lines. */
 function hasFewerRows(body: Buffer, format: Format, limit: number): boolean {
   if (format === 'Parquet' || format === 'Arrow') return false;
   let lines = 0;
@@ -150,7 +150,7 @@ function hasFewerRows(body: Buffer, format: Format, limit: number): boolean {
   return true;
 }
 
-/** All rows of a path as it serves them, in its order: an answer without an end. */
+/** The statement of all rows of a path, in its order and without pages. */
 export function wholeAnswer(metric: Metric, endpoint: MetricEndpoint, query: Query, format: Format): Sql {
   const orderBy = orderByOf(orderOf(metric, endpoint));
   return sql`SELECT ${columnsOf(metric, format)} FROM ${rowsOf(metric, endpoint, query)} AS rows ORDER BY ${orderBy}`;
@@ -175,7 +175,7 @@ function rowsOf(metric: Metric, endpoint: MetricEndpoint, query: Query): Sql {
 }
 
 function conditionsOf(metric: Metric, endpoint: MetricEndpoint, query: Query): Sql[] {
-  // A chain that is unknown, or of another relay chain than the one that is asked for, has no rows.
+  // An unknown chain, or one of another relay chain than the requested one, has no rows.
   const relays = endpoint.relays.filter(
     (relay) => query.relay_chain === undefined || relay === query.relay_chain,
   );
@@ -190,7 +190,7 @@ function conditionsOf(metric: Metric, endpoint: MetricEndpoint, query: Query): S
 
 /**
  * Both ends are inclusive and the earliest date of the path is a floor under every answer. A row without a date
- * passes the floor, and is left out as soon as a date is asked for.
+ * passes the floor, and is left out as soon as the request has a date.
  */
 function dateConditions(endpoint: MetricEndpoint, { isDated, start, end }: Query): Sql[] {
   if (!endpoint.dates?.column) return [];

@@ -96,7 +96,7 @@ export async function serveCatalogue(
   );
 }
 
-/** The reason of a failed computation may contain a message of ClickHouse, which only operators may read. */
+/** Leaves out the reason of a failed computation, which may contain a message of ClickHouse for operators only. */
 function publicStatus(status: SystemStatus): SystemStatus {
   const failed = status.computing.failed.map((job) => ({ ...job, reason: 'the operator’s log says why' }));
   return { ...status, computing: { ...status.computing, failed } };

@@ -19,7 +19,7 @@ export const exportRequest = z.object({
 });
 export type ExportRequest = z.output<typeof exportRequest>;
 
-/** The statement of an export: what readers of the path would get page by page, as a whole. */
+/** The statement of an export: all rows that the path would serve page by page. */
 export function exportStatement(
   request: ExportRequest,
   registry: Registry,
@@ -35,7 +35,7 @@ export function exportStatement(
     throw usage(`${request.metric} is computed for one chain when it is read: name it with --chain`);
   }
   const query: Query = {
-    ...placeOf(request, endpoint, registry),
+    ...chainsOf(request, endpoint, registry),
     ...daysOf(request, endpoint),
     conditions: [],
     limit: undefined,
@@ -45,8 +45,8 @@ export function exportStatement(
   return { statement: wholeAnswer(metric, endpoint, query, format), format };
 }
 
-/** Which chains: a typing error would otherwise be an empty file. */
-function placeOf(
+/** The chains of the export. An unknown name is refused: it would otherwise give an empty file. */
+function chainsOf(
   { metric, relay_chain, chain: name }: ExportRequest,
   endpoint: MetricEndpoint,
   registry: Registry,
@@ -54,7 +54,7 @@ function placeOf(
   if (relay_chain !== undefined && !endpoint.relays.includes(relay_chain as Relay)) {
     throw usage(`--relay-chain ${relay_chain}: ${metric} is of ${endpoint.relays.join(', ')}`);
   }
-  // Sums over chains stand under a name of their own, which is no chain's.
+  // Sums over chains have a name of their own, which is not in the registry.
   const found = name === undefined ? undefined : registry.find(name, relay_chain);
   if (name !== undefined && name !== ECOSYSTEM && found === undefined) {
     const of = relay_chain === undefined ? '' : ` of ${relay_chain}`;

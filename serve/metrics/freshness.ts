@@ -19,7 +19,7 @@ interface MadeHeaders {
   readonly until: number;
 }
 
-/** How fresh and how whole the data behind an answer are, without asking the store each time. */
+/** How fresh and how complete the data behind an answer are; read from the store only after a computation. */
 export class Freshness {
   readonly #store: Store;
   readonly #versions: TableVersions;
@@ -43,7 +43,7 @@ export class Freshness {
     await this.#reading;
   }
 
-  /** Headers for an answer; `now` in milliseconds. Within a second they stay the same, and so are kept. */
+  /** Headers for an answer; `now` in milliseconds. They are cached, since they stay the same within a second. */
   headers(query: Query, now: number): Record<string, string> {
     const known = this.#made.get(query);
     if (known && known.from <= now && now < known.until) return known.headers;

@@ -2,7 +2,7 @@ import { type MaterializedMetric, type Metric, type MetricEndpoint, snake } from
 import { materializedMetrics, metrics } from '../../aggregate/metrics/index.ts';
 import { ProductError } from '../../infra/errors.ts';
 
-/** Metrics by record name, snake case, kebab case or path; all that are kept when none is named. */
+/** Metrics by record name, snake case, kebab case or path; all materialized ones when no name is given. */
 export function findMetrics(names: readonly string[]): readonly MaterializedMetric[] {
   return names.length === 0 ? materializedMetrics : [...new Set(names.map(findMetric))];
 }
@@ -19,7 +19,7 @@ function findMetric(name: string): MaterializedMetric {
   return found;
 }
 
-/** A metric as readers get it: by a path what that path serves, by another name what its first path does. */
+/** A metric with one of its endpoints: the one of the given path, or the first one for any other name. */
 export function findEndpoint(name: string): { metric: Metric; endpoint: MetricEndpoint } {
   const served = metrics.filter(({ endpoints }) => endpoints.length > 0);
   const metric = served.find((metric) => isCalled(metric, name));

@@ -1,8 +1,8 @@
 import { type Column, clickhouseType } from '../../infra/clickhouse/columns.ts';
 import type { Format } from '../../infra/ports.ts';
 
-// One row more than a page is asked for, so that the same query tells whether another page follows. The page is then
-// cut out of the bytes: parsing all its rows would cost more than making them.
+// The query reads one row more than a page has, to find out whether another page follows. The page is then cut out of
+// the bytes: parsing all its rows would cost more than rendering them.
 
 /** A page as it is sent, and its last row when another page follows. */
 export interface CutPage {
@@ -12,7 +12,7 @@ export interface CutPage {
 
 const [NEWLINE, COMMA] = [0x0a, 0x2c];
 
-/** Forms whose rows are one line each: in JSON no value holds a raw line break. */
+/** Formats with one line for each row: no JSON value contains a raw line break. */
 export const isCut = (format: Format): format is 'JSON' | 'NDJSON' =>
   format === 'JSON' || format === 'NDJSON';
 
@@ -34,7 +34,7 @@ export function cutPage(bytes: Buffer, format: 'JSON' | 'NDJSON', limit: number)
 
 const LIST_END = '\n]\n';
 
-/** Where the line after so many lines begins; below 0 when there are not so many. */
+/** Offset of the line after so many lines; -1 when there are fewer. */
 function afterLines(bytes: Buffer, lines: number, from: number): number {
   let at = from;
   for (let line = 0; line < lines; line++) {

@@ -21,7 +21,7 @@ export const RESPONSE_FORMATS: Readonly<Record<string, { format: Format; type: s
   arrow: { format: 'Arrow', type: 'application/vnd.apache.arrow.stream' },
 };
 
-/** Days that the store's calendar holds; a range beyond is the same as one up to its ends. */
+/** The range of ClickHouse's `Date`; dates outside of it are moved to its ends. */
 export const FIRST_DAY = '1970-01-01';
 export const LAST_DAY = '2149-06-06';
 
@@ -126,7 +126,7 @@ export function querySchema(parameters: readonly Parameter[]) {
   );
 }
 
-/** What a request asks for, from its validated parameters. */
+/** The query of a request with these validated parameters. */
 export function queryOf(
   endpoint: MetricEndpoint,
   values: Readonly<Record<string, unknown>>,
@@ -167,7 +167,7 @@ export function queryOf(
   };
 }
 
-/** A repeated parameter that is given once comes as a single value. */
+/** A repeatable parameter that is sent once is parsed as a single value. */
 const listOf = (value: unknown) => (value === undefined || Array.isArray(value) ? value : [value]);
 
 const clamp = (day: string) => (day < FIRST_DAY ? FIRST_DAY : day > LAST_DAY ? LAST_DAY : day);
@@ -183,7 +183,7 @@ export function orderOf(metric: Metric, endpoint: MetricEndpoint): OrderColumn[]
   );
 }
 
-/** The rows after a cursor, in the order of the answer: a keyset, so that no row is skipped or comes twice. */
+/** Selects the rows after a cursor, in the order of the answer. A keyset neither skips nor repeats rows. */
 export function afterCursor(order: readonly OrderColumn[], cursor: string): Sql {
   let values: unknown;
   try {

@@ -54,7 +54,7 @@ export async function serveMetrics(
   }
 }
 
-/** The form of an answer depends on `Accept` too, unless it is the usual one. */
+/** The key of an answer: its URL, and the format where `Accept` names one. */
 function cacheKey(request: FastifyRequest): string {
   const { accept } = request.headers;
   return accept === undefined || accept === '*/*' ? request.url : `${request.url}\n${acceptedFormat(accept)}`;

@@ -6,9 +6,9 @@ import type { Series } from './series.ts';
 const WIDTH = 960;
 const HEIGHT = 380;
 const MARGIN = { top: 14, right: 18, bottom: 34, left: 64 };
-/** Colours that stay apart; what is beyond them is not drawn. */
+/** As many as there are distinguishable colours; further lines are not drawn. */
 export const LINES_MAX = 8;
-/** More of them would be a thick line. */
+/** Lines with more points are drawn without dots. */
 const DOTS_MAX = 70;
 /** Days without a value break a line, unless values come by the month. */
 const DAY_MS = 86_400_000;
@@ -17,7 +17,7 @@ const MONTHLY_GAP_MS = 32 * DAY_MS;
 
 const NO_VALUES = html`No values in this range. Load blocks with <code>chain-metrics ingest</code>, or choose another relay chain.`;
 
-/** A line chart as SVG, without any script; `empty` without any point. Every point tells its value when pointed at. */
+/** A line chart as SVG without a script; `empty` if there is no point. Each point shows its value as a tooltip. */
 export function chart(series: readonly Series[], label: string, empty = NO_VALUES): Html {
   const drawn = series.slice(0, LINES_MAX);
   const points = drawn.flatMap((one) => one.points);
@@ -49,7 +49,7 @@ type Y = ScaleLinear<number, number>;
 function axes(x: X, y: Y): Html {
   const [first, last] = x.domain() as [Date, Date];
   const moments = x.ticks(Math.min(7, 1 + (last.getTime() - first.getTime()) / DAY_MS));
-  // Few days have ticks within them, which would read the same.
+  // A short range has several ticks a day, whose labels would be the same.
   const days = moments.filter((at) => at.getTime() % DAY_MS === 0);
   const numbers = y.ticks(5);
   const number = y.tickFormat(5, '~s');
@@ -65,12 +65,12 @@ function axes(x: X, y: Y): Html {
 }
 
 function lineOf({ name, points }: Series, index: number, x: X, y: Y, gapMs: number): Html {
-  const place = line<Series['points'][number]>()
+  const path = line<Series['points'][number]>()
     .x(({ at }) => Number(px(x(at))))
     .y(({ value }) => Number(px(y(value))));
   const stretches = stretchesOf(points, gapMs);
   const dots = points.length <= DOTS_MAX ? points : stretches.filter((part) => part.length === 1).flat();
-  return html`<g class="line-${index}">${stretches.map((part) => html`<path d="${place(part)}"/>`)}${dots.map(
+  return html`<g class="line-${index}">${stretches.map((part) => html`<path d="${path(part)}"/>`)}${dots.map(
     ({ at, value }) => html`<circle cx="${px(x(at))}" cy="${px(y(value))}" r="3"><title>${name}
 ${dayOf(at)}: ${value.toLocaleString('en-US', { maximumFractionDigits: 6 })}</title></circle>`,
   )}</g>`;

@@ -13,7 +13,7 @@ import { type Drawable, drawables, seriesOf } from './series.ts';
 
 const RANGES = [30, 90, 365, 3650] as const;
 
-/** What is asked for of the chart; anything else falls back, since people follow old links. */
+/** The selected chart. Invalid parameters fall back to their defaults, since old links may name removed columns. */
 const chosenOf = z.object({
   show: z.enum(drawables.map(({ id }) => id)).catch('daily-tps.num_transactions_combined'),
   relay_chain: z.enum(SERVED_RELAYS).catch('polkadot'),

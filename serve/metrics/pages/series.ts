@@ -6,7 +6,7 @@ import type { Store } from '../../../infra/ports.ts';
 import { wholeAnswer } from '../answers.ts';
 import { FIRST_DAY, LAST_DAY } from '../parameters.ts';
 
-/** A number by chain and day or month: what can be drawn as a line. */
+/** A numeric column by chain and day or month, which can be drawn as a line. */
 export interface Drawable {
   /** Path without `/api/`, and column. */
   readonly id: string;

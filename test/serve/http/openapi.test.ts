@@ -2,13 +2,25 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildServer } from '../../../serve/compose-server.ts';
 import { openTestEngine, type TestEngine } from '../../support/engine.ts';
+import { allNames } from '../metrics/contract-client.ts';
+import { ENDPOINTS, OUR_PATHS } from '../metrics/endpoints.ts';
+
+/** Paths of the identity provider and of alerts. */
+const ELSEWHERE = /^\/(?:api\/v4|alerts|oauth|\.well-known)\//;
 
 interface Content {
   readonly schema?: object;
   readonly example?: unknown;
   readonly examples?: object;
 }
+interface Parameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly schema: { readonly enum?: string[]; readonly type?: string; readonly format?: string };
+}
 interface Operation {
+  readonly parameters?: readonly Parameter[];
   readonly operationId: string;
   readonly requestBody?: { readonly content: Record<string, Content> };
   readonly responses: Record<string, { readonly content?: Record<string, Content> }>;
@@ -83,5 +95,32 @@ describe('the OpenAPI document', () => {
         ),
     ]);
     expect(without).toEqual([]);
+  });
+
+  it('has the described paths and ours, and no others', () => {
+    const own = Object.entries(document.paths).filter(([path]) => !ELSEWHERE.test(path));
+    expect(own.map(([path]) => path).sort()).toEqual(
+      [...ENDPOINTS.map(({ path }) => path), ...OUR_PATHS].sort(),
+    );
+    for (const [path, methods] of own) expect(Object.keys(methods), path).toEqual(['get']);
+  });
+
+  it.each(ENDPOINTS)('describes $path with the same parameters, each as required as it is', (endpoint) => {
+    const described = document.paths[endpoint.path]?.get?.parameters ?? [];
+    expect(described.map(({ name }) => name).sort()).toEqual(allNames(endpoint).sort());
+    for (const parameter of described) {
+      expect(parameter.in).toBe('query');
+      const declared = endpoint.parameters[parameter.name];
+      expect(parameter.required ?? false, parameter.name).toBe(declared?.required ?? false);
+      if (declared?.values)
+        expect([...(parameter.schema.enum ?? [])].sort()).toEqual([...declared.values].sort());
+      if (declared?.type === 'date')
+        expect(parameter.schema).toMatchObject({ type: 'string', format: 'date' });
+      if (declared?.type === 'integer') expect(parameter.schema.type).toBe('integer');
+    }
+  });
+
+  it.each(ENDPOINTS)('names the record of $path', ({ record }) => {
+    expect(source).toContain(record);
   });
 });
