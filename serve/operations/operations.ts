@@ -7,7 +7,7 @@ import { deadLetterRequest, handleDeadLetterRequest } from '../../ingest/log/dea
 import { missingHeights } from '../../ingest/sources/heights.ts';
 import { findChain } from '../../ingest/sources/open-source.ts';
 import type { Pipeline } from '../compose.ts';
-import { carryOut, usersOrder } from '../identity/accounts/operator.ts';
+import { handleUsersRequest, usersRequest } from '../identity/accounts/operator.ts';
 import { exportRequest, exportStatement } from '../metrics/export.ts';
 import { findMetrics } from '../metrics/metric-names.ts';
 import { ingest } from './ingest.ts';
@@ -90,8 +90,8 @@ export const operations = {
   }),
 
   users: operation()({
-    input: usersOrder,
-    run: async (pipeline, order) => carryOut(pipeline.accounts(), order),
+    input: usersRequest,
+    run: async (pipeline, order) => handleUsersRequest(pipeline.accounts(), order),
   }),
 
   deadLetters: operation()({

@@ -1,7 +1,7 @@
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { ProductError } from '../../../infra/errors.ts';
-import type { ListedUser, UsersAnswer, UsersOrder } from '../../identity/accounts/operator.ts';
+import type { ListedUser, UsersRequest, UsersResult } from '../../identity/accounts/operator.ts';
 import type { Config } from '../../settings.ts';
 import { command, jsonOption, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
@@ -80,7 +80,7 @@ const simple = Object.entries(SIMPLE).map(([name, description]) => {
 
 export const users = [list, create, resetPassword, ...simple];
 
-const order = (order: UsersOrder, { json = false }: Options, config: Config): Promise<number> =>
+const order = (order: UsersRequest, { json = false }: Options, config: Config): Promise<number> =>
   withOperations(config, async (client) => {
     const answer = await client.call('users', order);
     process.stdout.write(json ? `${JSON.stringify(answer, null, 2)}\n` : textOf(order, answer));
@@ -95,11 +95,11 @@ async function passwordOf({ passwordStdin = false }: Options): Promise<string | 
   return password;
 }
 
-function textOf(order: UsersOrder, { users, password }: UsersAnswer): string {
+function textOf(order: UsersRequest, { users, password }: UsersResult): string {
   if (order.action === 'list')
     return users.length === 0 ? 'There is no account yet.\n' : `${listOf(users)}\n`;
   const [user] = users;
-  const done: Record<Exclude<UsersOrder['action'], 'list'>, string> = {
+  const done: Record<Exclude<UsersRequest['action'], 'list'>, string> = {
     create: 'was created',
     'reset-password': 'has a new password; all its sessions have ended',
     'reset-two-factor': 'signs in without a second factor now',

@@ -9,7 +9,7 @@ import { disableTwoFactor } from './two-factor.ts';
 import { changeUser, createUser, findUser, setPassword, signOutEverywhere } from './users.ts';
 
 /** A request of an operator about accounts. */
-export const usersOrder = z.discriminatedUnion('action', [
+export const usersRequest = z.discriminatedUnion('action', [
   z.object({ action: z.literal('list') }),
   z.object({
     action: z.literal('create'),
@@ -24,7 +24,7 @@ export const usersOrder = z.discriminatedUnion('action', [
   z.object({ action: z.literal('unlock'), username: z.string() }),
   z.object({ action: z.literal('sign-out'), username: z.string() }),
 ]);
-export type UsersOrder = z.output<typeof usersOrder>;
+export type UsersRequest = z.output<typeof usersRequest>;
 
 /** An account as an operator sees it: no secret, and no hash of one. */
 export interface ListedUser {
@@ -39,7 +39,7 @@ export interface ListedUser {
   readonly is_locked: boolean;
 }
 
-export interface UsersAnswer {
+export interface UsersResult {
   readonly users: readonly ListedUser[];
   /** The generated password, when none was given. It is not stored. */
   readonly password?: string;
@@ -50,30 +50,33 @@ type ManagedAccounts = Pick<Accounts, 'store' | 'clock' | 'locks' | 'users'>;
 const LISTED_MAX = 100_000;
 
 /** Carries out a request; throws a `ProductError` when it is invalid. */
-export async function carryOut(accounts: ManagedAccounts, order: UsersOrder): Promise<UsersAnswer> {
+export async function handleUsersRequest(
+  accounts: ManagedAccounts,
+  request: UsersRequest,
+): Promise<UsersResult> {
   try {
-    return await execute(accounts, order);
+    return await execute(accounts, request);
   } catch (error) {
     if (error instanceof FieldError) throw new ProductError('usage', `${error.field}: ${error.message}`);
     throw error;
   }
 }
 
-async function execute(accounts: ManagedAccounts, order: UsersOrder): Promise<UsersAnswer> {
-  if (order.action === 'list') {
+async function execute(accounts: ManagedAccounts, request: UsersRequest): Promise<UsersResult> {
+  if (request.action === 'list') {
     const found = await accounts.users.find(sql`1`, 'toUInt64(id)', LISTED_MAX);
     return { users: found.map(toListedUser) };
   }
-  if (order.action === 'create') {
-    const password = order.password ?? generatePassword();
-    const user = await createUser(accounts, { ...order, password });
-    return { users: [toListedUser(user)], ...(order.password === null ? { password } : {}) };
+  if (request.action === 'create') {
+    const password = request.password ?? generatePassword();
+    const user = await createUser(accounts, { ...request, password });
+    return { users: [toListedUser(user)], ...(request.password === null ? { password } : {}) };
   }
-  const user = await findUser(accounts, order.username);
-  if (user === null) throw new ProductError('usage', `there is no account ${order.username}`);
+  const user = await findUser(accounts, request.username);
+  if (user === null) throw new ProductError('usage', `there is no account ${request.username}`);
   const password =
-    order.action === 'reset-password' && order.password === null ? generatePassword() : undefined;
-  await change(accounts, user, order, password);
+    request.action === 'reset-password' && request.password === null ? generatePassword() : undefined;
+  await change(accounts, user, request, password);
   const changed = (await accounts.users.get(user.id)) ?? user;
   return { users: [toListedUser(changed)], ...(password === undefined ? {} : { password }) };
 }
@@ -81,13 +84,13 @@ async function execute(accounts: ManagedAccounts, order: UsersOrder): Promise<Us
 async function change(
   accounts: ManagedAccounts,
   user: User,
-  order: Exclude<UsersOrder, { action: 'list' | 'create' }>,
+  request: Exclude<UsersRequest, { action: 'list' | 'create' }>,
   password: string | undefined,
 ): Promise<void> {
   const { id } = user;
-  switch (order.action) {
+  switch (request.action) {
     case 'reset-password':
-      return setPassword(accounts, user, password ?? (order.password as string));
+      return setPassword(accounts, user, password ?? (request.password as string));
     case 'reset-two-factor':
       return void (await disableTwoFactor(accounts, id));
     case 'lock':
