@@ -57,14 +57,14 @@ export const recentExtrinsic = viewMetric({
         ethereum AND ethereum_from != '', concat('0x', lower(hex(ethereum_from))),
         NOT signed OR signer_key = '', NULL,
         length(signer_key) = 20, concat('0x', lower(hex(signer_key))),
-        spelled.address != '', spelled.address,
+        encoded.address != '', encoded.address,
         signer) AS signer,
       if(signed, signer_key, ethereum_from) AS account,
       CAST(succeeded, 'Nullable(Bool)') AS success,
       concat(pallet, '.', call, ${destination}, ${amount}) AS summary
     FROM ${lastDayExtrinsics(of)} AS recent
     LEFT JOIN (SELECT key AS signer_key, any(address) AS address FROM ${addressEncodings}
-      WHERE prefix = (SELECT any(prefix) FROM ${chains} FINAL WHERE chain = ${of.chain}) GROUP BY key) AS spelled
+      WHERE prefix = (SELECT any(prefix) FROM ${chains} FINAL WHERE chain = ${of.chain}) GROUP BY key) AS encoded
       USING (signer_key)`,
   endpoints: [
     {

@@ -13,13 +13,13 @@ const isWanted = sql`${ofPallets('staking', 'nominationPools')} AND refused = ''
   ('staking', 'PayoutStarted'), ('nominationPools', 'PaidOut'))`;
 
 /** The payee in an event; a reward with `None` is not paid. */
-const paysNobody = raw(`length(data) = 3 AND match(data[2], '(?i)^([{] *")?none')`);
+const isUnpaid = raw(`length(data) = 3 AND match(data[2], '(?i)^([{] *")?none')`);
 
 /** The address as the source encoded it; encoded again when the source used the prefix of another network. */
-const spelled = raw(`multiIf(
+const address = raw(`multiIf(
     length(key) = 20, concat('0x', lower(hex(key))),
     written_here != '', written_here,
-    spelled_anew.address)`);
+    encoded.address)`);
 
 export const dailyStakingRewards = metric({
   record: 'DailyStakingRewards',
@@ -49,7 +49,7 @@ export const dailyStakingRewards = metric({
     const events = sql`
       SELECT relay_chain, chain, toDate(time) AS date, account AS key, ${raw(addressSql('data[1]'))} AS written,
         ifNull(amount, 0) AS planck,
-        multiIf(pallet = 'nominationPools', 'pool', event != 'Rewarded', toString(event), ${paysNobody}, 'nobody', 'stash') AS kind,
+        multiIf(pallet = 'nominationPools', 'pool', event != 'Rewarded', toString(event), ${isUnpaid}, 'nobody', 'stash') AS kind,
         anyLast(if(event = 'PayoutStarted', toUInt64OrNull(data[1]), NULL)) OVER (
           PARTITION BY rank, phase, extrinsic_index ORDER BY event_index
           ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS era
@@ -65,7 +65,7 @@ export const dailyStakingRewards = metric({
         WHERE relay_chain = ${window.relay_chain}) AS registry USING (chain)
       GROUP BY relay_chain, chain, date, key, decimals, token, prefix HAVING num_payouts > 0`;
     return sql`
-      SELECT relay_chain, chain, date, ${spelled} AS account, concat('0x', lower(hex(key))) AS account_key,
+      SELECT relay_chain, chain, date, ${address} AS account, concat('0x', lower(hex(key))) AS account_key,
         ${nativeSql('of_stash + of_pools', 'decimals')} AS reward, of_stash + of_pools AS reward_planck,
         ${nativeSql('of_stash', 'decimals')} AS staking_reward, of_stash AS staking_reward_planck,
         ${nativeSql('of_pools', 'decimals')} AS pool_reward, of_pools AS pool_reward_planck,
@@ -73,7 +73,7 @@ export const dailyStakingRewards = metric({
         num_payouts, era_min, era_max, ${nativeSql('slashes', 'decimals')} AS slashed
       FROM (${accounts}) AS accounts
       LEFT JOIN ${pricesOf(dateSql(window.from), dateSql(window.until))} AS prices USING (token, date)
-      LEFT JOIN (SELECT key, prefix, any(address) AS address FROM ${addressEncodings} GROUP BY key, prefix) AS spelled_anew
+      LEFT JOIN (SELECT key, prefix, any(address) AS address FROM ${addressEncodings} GROUP BY key, prefix) AS encoded
         USING (key, prefix)`;
   },
   endpoints: [

@@ -43,7 +43,7 @@ const rows = async <T>(url: string) => (await served.rows(url)) as unknown as re
 beforeAll(async () => {
   history = new History(4742, { blocks: 450, isWhole: true });
   served = await openServed();
-  await served.tell(...history.lines);
+  await served.ingest(...history.lines);
 }, PATIENCE_MS);
 afterAll(() => served.close());
 

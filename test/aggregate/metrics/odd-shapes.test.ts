@@ -30,8 +30,8 @@ afterAll(() => served.close());
 
 it(`${chosen.join(', ')} at their edge cases equal the reference, and nothing remains of replaced blocks`, async () => {
   const { before, after } = forked(chosen.map((name) => FAMILIES[name] as readonly InputLine[]));
-  await served.tell(...before);
-  await served.tell(...after);
+  await served.ingest(...before);
+  await served.ingest(...after);
   expect(await differences(served, readLines([...before, ...after]), new Random(1))).toEqual([]);
 }, 600_000);
 

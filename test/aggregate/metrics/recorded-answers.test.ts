@@ -20,7 +20,7 @@ it(
   async () => {
     const blocks = [...recordedLines('blocks'), ...recordedLines('runtime')];
     const lines = [...blocks, ...pricesBeside(blocks)];
-    await served.tell(...lines);
+    await served.ingest(...lines);
     expect(await differences(served, readLines(lines), new Random(0))).toEqual([]);
   },
   PATIENCE_MS,

@@ -31,7 +31,7 @@ it.each(seeds)(
     const batches = 1 + (seed % 3);
     const size = Math.ceil(lines.length / batches);
     for (let from = 0; from < lines.length; from += size)
-      await served.tell(...lines.slice(from, from + size));
+      await served.ingest(...lines.slice(from, from + size));
     expect(await differences(served, readLines(lines), new Random(seed))).toEqual([]);
   },
   PATIENCE_MS,

@@ -84,7 +84,7 @@ beforeAll(async () => {
       time,
       opening: [saleInitialized({ begin: number, end: number + 1, offered })],
     });
-  await served.tell(
+  await served.ingest(
     ...referendum.map(relay),
     ...days.flatMap(([date, candidates]) => relayDay(date, candidates)).map(relay),
     sale(1, '2025-12-31T00:00:00.000Z', 72),

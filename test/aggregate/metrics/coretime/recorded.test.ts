@@ -13,7 +13,7 @@ const FERDIE = '12ibBivdjpeYZgQGdxD6JzdjPL9rGUX3fkCyyWpmbSoQJjFY';
 let served: Served;
 beforeAll(async () => {
   served = await openServed();
-  await served.tell(...recordedLines('runtime').filter(({ chain }) => chain === 'coretime-polkadot'));
+  await served.ingest(...recordedLines('runtime').filter(({ chain }) => chain === 'coretime-polkadot'));
 });
 afterAll(() => served.close());
 
@@ -326,9 +326,9 @@ describe('blocks that arrive late, and twice', () => {
     const lines = recordedLines('runtime').filter(({ chain }) => chain === 'coretime-polkadot');
     const inOrder = await everything();
     await served.forget();
-    await served.tell(...lines.slice(25).reverse());
+    await served.ingest(...lines.slice(25).reverse());
     expect(await everything()).not.toEqual(inOrder);
-    await served.tell(...lines.slice(0, 40));
+    await served.ingest(...lines.slice(0, 40));
     expect(await everything()).toEqual(inOrder);
   });
 });

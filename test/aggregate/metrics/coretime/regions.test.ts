@@ -39,7 +39,7 @@ let served: Served;
 beforeAll(async () => {
   served = await openServed();
   // Timeslice 110, where the first of these regions ends, begins with relay block 8,800.
-  await served.tell(
+  await served.ingest(
     blockOf('polkadot', { number: 8_799, time: FIRST }),
     blockWith(
       CORETIME,
@@ -215,7 +215,7 @@ describe('the end of a region', () => {
     (await served.fields('/api/coretime-regions', 'status', 'region_end'))
       .filter(([status]) => status === 'expired')
       .map(([, end]) => end);
-  const relayBlock = (number: number, time: string) => served.tell(blockOf('polkadot', { number, time }));
+  const relayBlock = (number: number, time: string) => served.ingest(blockOf('polkadot', { number, time }));
 
   it('is the first relay block after its last timeslice, not a time of the clock', async () => {
     expect(await expired()).toEqual([]);

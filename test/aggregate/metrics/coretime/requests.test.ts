@@ -5,7 +5,7 @@ import { ALICE, LEFT, openServed, type Served } from './served.ts';
 let served: Served;
 beforeAll(async () => {
   served = await openServed();
-  await served.tell(...recordedLines('runtime').filter(({ chain }) => chain === 'coretime-polkadot'));
+  await served.ingest(...recordedLines('runtime').filter(({ chain }) => chain === 'coretime-polkadot'));
 });
 afterAll(() => served.close());
 

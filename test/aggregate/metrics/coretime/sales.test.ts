@@ -26,7 +26,7 @@ const renewed = (who: string, begin: number, workload: unknown, price = DOT) =>
 let served: Served;
 beforeAll(async () => {
   served = await openServed();
-  await served.tell(
+  await served.ingest(
     blockWith(CORETIME, 10, at(1), [
       saleInitialized({ start: 15_500, begin: 200, end: 300, offered: 3 }),
       purchased(ALICE.anywhere, region(200, 5), '30000000000', 100),
@@ -82,7 +82,7 @@ beforeAll(async () => {
     snapshot('price', 'hydration', at(3, '23:00:00'), { symbol: 'DOT', usd: 6.1 }),
     snapshot('price', 'kusama', at(3, '23:59:00'), { symbol: 'KSM', usd: 50 }),
   );
-  await served.tell(blockWith(CORETIME, 15, at(5), [purchased(ALICE.anywhere, region(200, 9), '2', 100)]));
+  await served.ingest(blockWith(CORETIME, 15, at(5), [purchased(ALICE.anywhere, region(200, 9), '2', 100)]));
 });
 afterAll(() => served.close());
 

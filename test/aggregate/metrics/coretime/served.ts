@@ -9,7 +9,7 @@ import { emptyEngine, ingestLines, openTestEngine } from '../../../support/engin
 /** A server for the test: it ingests lines and requests rows. */
 export interface Served {
   readonly app: FastifyInstance;
-  tell(...lines: readonly InputLine[]): Promise<void>;
+  ingest(...lines: readonly InputLine[]): Promise<void>;
   rows(url: string): Promise<Record<string, unknown>[]>;
   /** Some fields of each row, in this order. */
   fields(url: string, ...names: readonly string[]): Promise<unknown[][]>;
@@ -38,7 +38,7 @@ export async function openServed(): Promise<Served> {
     get app() {
       return app;
     },
-    tell: async (...lines) => {
+    ingest: async (...lines) => {
       // One round for all lines, whatever the number of files.
       await engine.aggregator.pauseCompute(() => ingestLines(engine, lines));
       await engine.aggregator.waitUntilComputed();

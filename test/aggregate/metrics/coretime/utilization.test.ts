@@ -28,7 +28,7 @@ const relayBlock = (number: number, time: string, events: readonly ShapedEvent[]
 let served: Served;
 beforeAll(async () => {
   served = await openServed();
-  await served.tell(
+  await served.ingest(
     relayBlock(1, at(1), included(2000, 2000, 2001)),
     blockOf('polkadot', {
       number: 2,
@@ -112,7 +112,7 @@ describe('cores in use per relay block', () => {
   });
 
   it('a late fact changes its day and every later day that carries it forward', async () => {
-    await served.tell(
+    await served.ingest(
       snapshot('coretime_config', CORETIME, at(1), coretimeConfig({ cores_offered: 3 }, 1)),
       blockWith(CORETIME, 4, at(5, '13:00:00'), [saleInitialized({ begin: 5, end: 6, offered: 2 })]),
     );
