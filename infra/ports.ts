@@ -14,16 +14,16 @@ export interface Runtime {
   readonly clock: Clock;
   /** Whether other processes may work on the same store at the same time. */
   readonly isShared: boolean;
-  /** Where the data are stored, for people: the data directory or the address of the store. */
+  /** The data directory or the address of the store, for messages. */
   readonly location: string;
   /** Opens the sequence of all processes; `newest` reads the highest number that is stored. */
   openSequence(newest: () => Promise<bigint>): Promise<Numbers>;
   close(): Promise<void>;
 }
 
-/** Numbers of one growing order, for everything that is read or computed. */
+/** Increasing numbers, which give the order of what was read or computed. */
 export interface Numbers {
-  /** The first of `size` consecutive numbers that are given to this caller alone. */
+  /** Allocates `size` consecutive numbers and returns the first one. */
   take(size: number): bigint | Promise<bigint>;
 }
 

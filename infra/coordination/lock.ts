@@ -48,9 +48,9 @@ export class Lease {
 
   /** Prolongs the lease; false when it is lost, or so old by now that a write might meet the next holder. */
   async isHeld(): Promise<boolean> {
-    const asked = performance.now();
+    const started = performance.now();
     await this.#prolong();
-    return !this.#isLost && performance.now() - asked < this.#ttlMs / 2;
+    return !this.#isLost && performance.now() - started < this.#ttlMs / 2;
   }
 
   /** Throws when the lease is lost. Call it right before a durable write. */
@@ -89,7 +89,7 @@ export class Locks {
     this.#options = { waitMsMax: Number.POSITIVE_INFINITY, ...options };
   }
 
-  /** Runs work under a lock. The work asks its lease whether the lock is still held. */
+  /** Runs work under a lock. The work calls `ensure` or `isHeld` of its lease to notice that the lock was lost. */
   async run<T>(name: string, work: (lease: Lease) => Promise<T>): Promise<T> {
     const queue = this.#queues.get(name) ?? { mutex: new Mutex(), users: 0 };
     this.#queues.set(name, queue);
@@ -113,11 +113,11 @@ export class Locks {
 
   async #acquire(key: string): Promise<Lease> {
     const { ttlMs, waitMsMax } = this.#options;
-    const asked = performance.now();
+    const started = performance.now();
     for (let waitMs = 1; ; waitMs = Math.min(waitMs * 2, POLL_MS_MAX)) {
       const lease = await Lease.acquire(this.#keyValue, key, ttlMs, 1);
       if (lease) return lease;
-      if (performance.now() - asked > waitMsMax) throw new Error(`the lock ${key} is held for too long`);
+      if (performance.now() - started > waitMsMax) throw new Error(`the lock ${key} is held for too long`);
       await setTimeout(waitMs);
     }
   }
