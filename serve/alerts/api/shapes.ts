@@ -7,10 +7,10 @@ import { type Membership, roleOf } from '../projects/access.ts';
 import type { ProjectMember } from '../projects/members.ts';
 import type { Incident, Integration } from '../projects/tables.ts';
 
-// The values of the REST API: for each a schema, which documents it, and the function that makes it.
+// The resources of the REST API: for each a schema, and the function that creates the JSON.
 
 const moment = z.iso.datetime();
-/** A time as the API tells it; null for none. */
+/** A time in ISO 8601; null for none. */
 export const timeText = (ms: number): string | null => (ms === 0 ? null : new Date(ms).toISOString());
 
 export const userShape = z
@@ -24,7 +24,7 @@ export const projectShape = z
     name: z.string(),
     description: z.string(),
     plan: z.enum(['free', 'premium']),
-    access_level: z.int().describe('of the caller'),
+    access_level: z.int().describe('access level of the caller'),
     role: z.string(),
     creates_incidents: z.boolean(),
     closes_incidents: z.boolean(),
@@ -71,7 +71,7 @@ export const mappingSchema = z
     }),
   )
   .max(MAPPED_FIELDS.length)
-  .describe('where in the payload each field of the alert is');
+  .describe('path in the payload for each field of the alert');
 
 export const mappingOf = (list: z.output<typeof mappingSchema>): Mapping =>
   Object.fromEntries(list.map(({ field_name, path }) => [field_name, path]));
@@ -87,19 +87,19 @@ export const integrationShape = z
     type: z.enum(API_TYPE_NAMES),
     name: z.string(),
     active: z.boolean(),
-    url: z.string().describe('where alerts are sent to'),
+    url: z.string().describe('webhook URL of the integration'),
     api_url: z.string().nullable(),
     payload_example: z.string().nullable(),
     payload_attribute_mappings: mappingSchema,
     heartbeat_minutes: z.int(),
     created_at: moment,
     key_created_at: moment,
-    old_key_expires_at: moment.nullable().describe('until when the key before is honoured'),
+    old_key_expires_at: moment.nullable().describe('when the previous key expires'),
   })
   .meta({ id: 'Integration' });
 export const keyedIntegrationShape = integrationShape
   .extend({
-    authorization_key: z.string().describe('shown only here and never again'),
+    authorization_key: z.string().describe('returned only in this response'),
   })
   .meta({ id: 'IntegrationWithKey' });
 
