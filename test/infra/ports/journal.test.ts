@@ -98,6 +98,23 @@ describe('embedded log: files on disk', () => {
     await again.journal.close();
   });
 
+  test('a directory of the first version opens after its committed offset', async () => {
+    const records =
+      '010000000700000072fc77713764757261626c65' +
+      '0100000005000000fc8feefc376669727374' +
+      '0200000002000000961717bec3a900ff';
+    writeFileSync(join(directory, '0000000000000000.log'), Buffer.from(records, 'hex'));
+    writeFileSync(join(directory, 'settled'), '1');
+    const { journal, seen } = open(true);
+    await until('both are delivered', () => seen.length === 2);
+    expect(seen).toEqual([
+      { key: '7', value: Buffer.from('first'), partition: 0, offset: 1 },
+      { key: 'é', value: Buffer.from([0, 255]), partition: 0, offset: 2 },
+    ]);
+    await journal.close();
+    expect(readFileSync(join(directory, 'settled'), 'utf8')).toBe('3');
+  });
+
   test('a log that lost its end continues after the committed offset', async () => {
     const { journal, seen } = open(true);
     await journal.append([message('a'), message('b')]);
