@@ -1,10 +1,8 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
-import { Lease } from '../infra/coordination/lock.ts';
 import { ProductError, reasonOf } from '../infra/errors.ts';
 import { isEmpty } from '../ingest/raw/is-empty.ts';
-import { type Claim, startFollowing } from '../ingest/role.ts';
+import { startIngestRole } from '../ingest/role.ts';
 import { openDisplay } from './cli/display.ts';
 import { EXIT, killSelf } from './cli/failure.ts';
 import { ingestInputs } from './cli/ingest-inputs.ts';
@@ -54,7 +52,14 @@ export async function startProcess(options: StartOptions): Promise<number> {
     }
     if (loadsSample) await loadSample(pipeline, client);
     if (roles.has('ingest')) {
-      stop.first(startFollowing(ingestTarget(client), config, app.log, claimOf(pipeline)));
+      stop.first(
+        startIngestRole({
+          target: ingestTarget(client),
+          settings: config,
+          keyValue: pipeline.runtime.keyValue,
+          log: app.log,
+        }),
+      );
     }
     say(
       isServer
@@ -70,31 +75,6 @@ export async function startProcess(options: StartOptions): Promise<number> {
     throw error;
   }
 }
-
-/** Of several processes that ingest, one follows a chain; when it dies another one goes on where it was. */
-function claimOf({ runtime, config }: Pipeline): Claim {
-  const { keyValue } = runtime;
-  return async (chain, signal) => {
-    for (;;) {
-      const lease = await Lease.acquire(keyValue, `follow/${chain}`, config.LEASE_MS, 1);
-      if (!lease) {
-        await pause(CLAIM_POLL_MS, undefined, { signal });
-        continue;
-      }
-      const release = async () => void (await lease.release().catch(() => false));
-      const noted = await keyValue.get(`followed/${chain}`).catch(async (error) => {
-        await release();
-        throw error;
-      });
-      return {
-        next: noted === null ? null : Number(noted),
-        note: async (next) => void (await keyValue.set(`followed/${chain}`, String(next))),
-        release,
-      };
-    }
-  };
-}
-const CLAIM_POLL_MS = 1000;
 
 const operatorAddress = ({ OPERATOR_HOST: HOST, OPERATOR_PORT: PORT }: Config) => ({ HOST, PORT });
 

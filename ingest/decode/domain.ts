@@ -129,7 +129,7 @@ export function domainSql(pallet: string, call: string): string {
     ([pattern, domain]) => `${name} LIKE ${text(pattern.replaceAll('*', '%'))}, ${text(domain)}`,
   );
   const byPattern = `multiIf(${patterns.join(', ')}, ${text(OTHERWISE)})`;
-  // Tables, not a branch for each name: the engine plans them in no time, and it plans anew for every batch.
+  // Tables, not a branch for each name: ClickHouse plans them fast, and it plans every batch again.
   return lookUp(`concat(${name}, '.', ${foldSql(call)})`, qualified, lookUp(name, domainOfPallet, byPattern));
 }
 

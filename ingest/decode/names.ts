@@ -1,4 +1,4 @@
-// Pallets and calls are spelled several ways: by Sidecar (`balances.transferKeepAlive`), by metadata
+// Pallets and calls are written in several ways: by Sidecar (`balances.transferKeepAlive`), by metadata
 // (`Balances.transfer_keep_alive`), and by the runtime of their time (`parasInherent`, `paraInherent`).
 
 import { RENAMED_PALLETS } from './renamed.ts';

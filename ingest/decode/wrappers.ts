@@ -89,9 +89,9 @@ const asDerivative: Rule = (args, actor) => {
   return only(args, isKnown ? derivativeAccount(actor, index) : null);
 };
 
-const nobody = () => null;
+const noActor = () => null;
 const proxied = whenOk('proxy.ProxyExecuted', (args) => keyOf(args.real));
-const asRoot = whenOk('sudo.Sudid', nobody);
+const asRoot = whenOk('sudo.Sudid', noActor);
 
 /** The account of a signed origin, `{system: {signed: …}}`; null for root and every other. */
 function signedOrigin(args: Args): string | null {

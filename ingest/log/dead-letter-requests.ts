@@ -9,13 +9,13 @@ import { writeDeadLetters } from './dead-letters.ts';
 import { readLine } from './envelope.ts';
 import { TOPICS } from './topics.ts';
 
-/** What an operator wants of the dead letters. Letters are named by the first characters of their ids. */
+/** A request of an operator. Dead letters are named by the first characters of their ids. */
 export const deadLetterRequest = z.object({
   action: z.enum(['list', 'show', 'retry', 'drop']),
   ids: z.array(z.string().regex(/^[0-9a-f]{4,32}$/, 'an id is 4 to 32 hexadecimal digits')).default([]),
-  /** Every letter, where the action takes several. */
+  /** All dead letters, for actions that take several. */
   all: z.boolean().default(false),
-  /** Chain of bare blocks that are tried again. */
+  /** Chain of bare blocks that are retried. */
   chain: z.string().optional(),
   limit: z.int().min(1).max(10_000).default(20),
 });
@@ -30,14 +30,14 @@ export interface StoredDeadLetter {
   readonly size: number;
   readonly attempts: number;
   readonly received_at: string;
-  /** Its text, as far as it is kept; only where one letter is shown. */
+  /** Its stored text; only of the action `show`. */
   readonly text?: string;
 }
 
 export interface DeadLetterResult {
   readonly total: number;
   readonly letters: readonly StoredDeadLetter[];
-  /** What became of each letter that was tried again. */
+  /** The result of each retry. */
   readonly outcomes?: readonly { readonly id: string; readonly refused: string | null }[];
 }
 
@@ -47,21 +47,23 @@ interface Row extends StoredDeadLetter {
   readonly log_offset: string;
 }
 
-/** Lists, shows, tries again or drops what was refused. Throws `usage` when a letter is not found. */
+/** Lists, shows, retries or drops dead letters. Throws `usage` when one is not found. */
 export async function handleDeadLetterRequest(
   runtime: Runtime,
   registry: Registry,
   deadLetterBytes: number,
   given: DeadLetterRequest,
 ): Promise<DeadLetterResult> {
-  const order = deadLetterRequest.parse(given);
-  const rows = await readLetters(runtime, order);
+  const request = deadLetterRequest.parse(given);
+  const rows = await selectDeadLetters(runtime, request);
   const letters = rows.map(({ version: _version, bytes, log_offset: _offset, ...letter }) =>
-    order.action === 'show' ? { ...letter, text: bytes } : letter,
+    request.action === 'show' ? { ...letter, text: bytes } : letter,
   );
   const outcomes =
-    order.action === 'retry' ? await retry(runtime, registry, deadLetterBytes, rows, order.chain) : undefined;
-  if (order.action === 'drop') await forget(runtime, rows);
+    request.action === 'retry'
+      ? await retry(runtime, registry, deadLetterBytes, rows, request.chain)
+      : undefined;
+  if (request.action === 'drop') await forget(runtime, rows);
   const [count] = await runtime.store.rows<{ total: number }>(
     sql`SELECT count() AS total FROM ${deadLetters} FINAL`,
   );
@@ -70,7 +72,7 @@ export async function handleDeadLetterRequest(
 
 const DEAD_LETTERS_MAX = 10_000;
 
-async function readLetters(
+async function selectDeadLetters(
   { store }: Runtime,
   { action, ids, all, limit }: z.output<typeof deadLetterRequest>,
 ): Promise<Row[]> {
@@ -94,8 +96,8 @@ async function readLetters(
 }
 
 /**
- * Puts letters on the log again. One that is refused anew is a letter again, with one try more; one of which only
- * the first bytes are kept stays, and its source has to be given again.
+ * Publishes dead letters to the topic of their stream. A line that is refused again stays a dead letter with one more
+ * attempt. A line of which only the first bytes are stored stays too: its source has to be ingested again.
  */
 async function retry(
   runtime: Runtime,
@@ -128,7 +130,7 @@ async function retry(
   return outcomes;
 }
 
-/** All of each letter: from the log where it keeps them, else from the store when nothing was cut off. */
+/** The whole lines: from the log where it stores them, else from the store where nothing was cut off. */
 async function wholeBytes({ log }: Runtime, rows: readonly Row[]): Promise<(Buffer | null)[]> {
   const found = new Map<Row, Buffer | null>();
   for (const topic of new Set(rows.map((row) => row.topic))) {
@@ -143,12 +145,12 @@ async function wholeBytes({ log }: Runtime, rows: readonly Row[]): Promise<(Buff
     });
   }
   return rows.map((row) => {
-    const kept = Buffer.from(row.bytes);
-    return found.get(row) ?? (kept.length === row.size ? kept : null);
+    const stored = Buffer.from(row.bytes);
+    return found.get(row) ?? (stored.length === row.size ? stored : null);
   });
 }
 
-/** The tombstone is older than any letter that the same line may become from now on. */
+/** The tombstone is older than every dead letter that the same line may become later. */
 async function forget({ store }: Runtime, rows: readonly Row[]): Promise<void> {
   await store.insert(
     deadLetters,

@@ -10,7 +10,7 @@ import { type Origin, readLine } from './envelope.ts';
 import { TOPICS } from './topics.ts';
 
 export interface IngestOptions {
-  /** File name: says how it is packed and, without its endings, which chain its bare blocks are of. */
+  /** File name: its extensions name the compression, the rest names the chain of bare blocks. */
   readonly name: string;
   /** Chain of bare blocks, over the file's name. */
   readonly chain?: string;
@@ -33,7 +33,7 @@ export interface PublishLimits {
   readonly deadLetterBytes: number;
 }
 
-/** Reads one source line by line and puts blocks and snapshots on the log; what cannot be read is buried. */
+/** Reads one source line by line and puts blocks and snapshots on the log; what cannot be read becomes a dead letter. */
 export async function publish(
   runtime: Runtime,
   registry: Registry,
@@ -44,20 +44,20 @@ export async function publish(
   const chain = registry.find(chainName ?? bareName(name));
   const summary: IngestSummary = { lines: 0, blocks: 0, snapshots: 0, refused_lines: 0 };
   const pending = { blocks: [] as Message[], snapshots: [] as Message[] };
-  const letters: DeadLetter[] = [];
+  const deadLetters: DeadLetter[] = [];
   let pendingBytes = 0;
 
-  // While one batch loads, the next one is made ready behind it, and a third one is read.
-  const underWay: Promise<void>[] = [];
+  // While one batch is loaded, the next one is prepared and a third one is read.
+  const inProgress: Promise<void>[] = [];
   const flush = async () => {
-    if (underWay.length >= UNDER_WAY_MAX) await underWay.shift();
+    if (inProgress.length >= IN_PROGRESS_MAX) await inProgress.shift();
     const blocks = pending.blocks.splice(0);
     const snapshots = pending.snapshots.splice(0);
-    const refused = letters.splice(0);
+    const refused = deadLetters.splice(0);
     const soFar = { ...summary };
     pendingBytes = 0;
-    const before = underWay.at(-1);
-    // Handed to the log before anything is waited for: batches stay in the order of their lines.
+    const before = inProgress.at(-1);
+    // Published before anything is awaited: batches stay in the order of their lines.
     const parts = [
       writeDeadLetters(runtime.store, refused, runtime.clock.now(), limits.deadLetterBytes, runtime.log),
       blocks.length > 0 && runtime.log.publish(TOPICS.blocks, blocks),
@@ -67,11 +67,11 @@ export async function publish(
     const loading = Promise.all(parts).then(() => onProgress?.(soFar));
     // A failure is thrown by a later flush; until then it must not count as unhandled.
     loading.catch(() => undefined);
-    underWay.push(loading);
+    inProgress.push(loading);
   };
   const refuse = (origin: Origin, reason: string, line: Buffer) => {
     summary.refused_lines++;
-    letters.push({ ...origin, topic: TOPICS.blocks, reason, bytes: line });
+    deadLetters.push({ ...origin, topic: TOPICS.blocks, reason, bytes: line });
   };
 
   let last = 0;
@@ -90,24 +90,24 @@ export async function publish(
         pending[read.topic].push(read);
         pendingBytes += read.value.length;
       }
-      if (pendingBytes >= limits.batchBytes || letters.length >= DEAD_LETTERS_MAX) await flush();
+      if (pendingBytes >= limits.batchBytes || deadLetters.length >= DEAD_LETTERS_MAX) await flush();
     }
   } catch (error) {
     // Only the archive itself fails here with a code of zlib; everything else is not the input's fault.
     if (!isArchiveError(error)) {
-      await Promise.allSettled(underWay);
+      await Promise.allSettled(inProgress);
       throw error;
     }
     const origin = { source: 'import', origin: name, line: last + 1 };
     refuse(origin, `the archive is truncated or corrupt: ${reasonOf(error)}`, Buffer.alloc(0));
   }
   await flush();
-  await underWay.at(-1);
+  await inProgress.at(-1);
   return summary;
 }
 
 const DEAD_LETTERS_MAX = 1000;
-const UNDER_WAY_MAX = 2;
+const IN_PROGRESS_MAX = 2;
 
 function explain(reason: string, chain: Chain | undefined, name: string): string {
   return chain === undefined && reason.startsWith('a bare block')

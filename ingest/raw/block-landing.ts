@@ -5,8 +5,8 @@ const EVENT = 'Tuple(method Tuple(pallet String, method String), data Array(Stri
 const EXTRINSIC = `Tuple(method Tuple(pallet String, method String), signature Tuple(signer String), args String, tip String, hash String, info Tuple(partialFee String, kind String), success String, paysFee String, events Array(${EVENT}))`;
 
 /**
- * Where whole blocks enter: one line a block, the source's own JSON in `payload`, and beside it what only
- * JavaScript can decode. The engine parses it once by these types; each view below makes the rows of one table.
+ * Whole blocks: one line per block, the source's own JSON in `payload`, and beside it what only TypeScript can decode.
+ * ClickHouse parses a line once by these types; each view makes the rows of one table.
  */
 export const blocksIn = landingTable({
   name: 'blocks_in',
@@ -36,12 +36,12 @@ const pallets = 'payload.extrinsics.method.pallet';
 const timestampArgs = `payload.extrinsics.args[arrayFirstIndex((p, m) -> lower(p) = 'timestamp' AND m = 'set', ${pallets}, payload.extrinsics.method.method)]`;
 const milliseconds = `toInt64OrNull(replaceAll(JSONExtractRaw(${timestampArgs}, 'now'), '"', ''))`;
 export const blockTime = `fromUnixTimestamp64Milli(${milliseconds}, 'UTC')`;
-/** The epoch stands for "no timestamp" where rows live only through their block. */
+/** The epoch stands for "no timestamp" in rows that count only through their block. */
 const rowTime = `ifNull(${blockTime}, toDateTime64(0, 3, 'UTC'))`;
 
 export const identity = `relay_chain, chain, ${number} AS number`;
 
-/** What every row of a block repeats: worked out once a block, before its rows are unfolded. */
+/** Columns that every row of a block repeats, computed once per block before its rows are unfolded. */
 export const everyRow = `toLowCardinality(relay_chain) AS relay_chain, toLowCardinality(chain) AS chain, ${number} AS number,
     ${rowTime} AS time, ${rank} AS rank`;
 export const everyRowColumns = {

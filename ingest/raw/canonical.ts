@@ -12,8 +12,8 @@ export interface Window {
 export const dependencyOn = (pallet: string) => `pallet ${pallet}`;
 
 /**
- * The condition that rows are of these pallets. A statement that reads living rows under it is woken by blocks that
- * hold one of them, and by no others; it must hold for every row that the statement reads.
+ * The condition that rows are of these pallets. A statement that reads canonical rows under it is invalidated by blocks
+ * that hold one of them, and by no others; it must hold for every row that the statement reads.
  */
 export const ofPallets = (...pallets: readonly string[]): Sql =>
   new Sql(
@@ -32,7 +32,7 @@ const within = (window: Window) => sql`time >= toDateTime64(${window.from}, 3, '
       AND time < toDateTime64(${window.until}, 3, 'UTC')`;
 
 /**
- * The living blocks of a window, one per height. The inner select names every height that any version puts into
+ * The canonical blocks of a window, one per height. The inner select names every height that any version puts into
  * the window, so that the engine reads only those, all their versions among them, before it judges by time. Heights
  * alone do: a set of numbers is made several times faster than one of chains and numbers, and another chain's block
  * of the same height is judged like any other.
@@ -47,7 +47,7 @@ export function canonicalBlocks(window: Window, columns: '*' | 'rank' = '*'): Sq
 }
 
 /**
- * Rows of all living blocks of a relay chain, for facts that are few against the blocks: only the heights that
+ * Rows of all canonical blocks of a relay chain, for facts that are few against the blocks: only the heights that
  * hold such rows are looked up.
  */
 export function canonicalFacts(
@@ -74,7 +74,7 @@ const canonicalRows =
       AND rank IN ${canonicalBlocks(window, 'rank')})`,
     );
 
-/** Rows of the living blocks of a window. Each load ranks its rows anew, so no row of them appears twice. */
+/** Rows of the canonical blocks of a window. Each load has ranks of its own, so no row of them appears twice. */
 export const canonicalExtrinsics = (window: Window, where: Sql = raw('1')) =>
   canonicalRows(extrinsics)(window, where);
 export const canonicalEvents = (window: Window, where: Sql = raw('1')) =>

@@ -10,8 +10,8 @@ import { NO_PREFIX } from './views/parse-sql.ts';
 const CLOSE = Buffer.from('}');
 
 /**
- * A block as its inlet takes it: the payload's own bytes behind what the engine cannot know. A block is opened
- * here only where its bytes say that it holds calls within calls or Ethereum payloads.
+ * A block as a line of its landing table: the payload's own bytes behind the columns that SQL cannot compute. A block
+ * is parsed here only where its bytes show nested calls or Ethereum payloads.
  */
 export function blockLine(index: number, head: BlockHead, chain: Chain, payload: Buffer): readonly Buffer[] {
   const row = {
@@ -30,7 +30,7 @@ export function blockLine(index: number, head: BlockHead, chain: Chain, payload:
 const PAYLOAD = Buffer.from(',"payload":{');
 const HEIGHT = /^"number":"?(\d+)/;
 
-/** What a line that was staged by an earlier process is about; its payload need not even be JSON. */
+/** Identity of a line that an earlier process staged; its payload may be invalid JSON. */
 export function readLandingHead(line: Buffer): {
   index: number;
   relay_chain: string;
@@ -49,18 +49,18 @@ function decodedFacts(payload: Buffer): object {
   try {
     block = parseExact(payload.toString('utf8'));
   } catch {
-    // The engine will refuse it as well, and with it the line gets its dead letter.
+    // ClickHouse refuses the line as well, and the loader turns it into a dead letter.
     return {};
   }
   const facts = decodeBlock(block);
   const position = new Map<number, number>();
   return {
     calls: facts.calls.map(({ extrinsic_index, path, pallet, call, actor, args }) => {
-      const place = (position.get(extrinsic_index) ?? 0) + 1;
-      position.set(extrinsic_index, place);
+      const next = (position.get(extrinsic_index) ?? 0) + 1;
+      position.set(extrinsic_index, next);
       return {
         extrinsic_index,
-        position: place,
+        position: next,
         path,
         pallet,
         call,

@@ -47,12 +47,12 @@ export const extrinsics = table({
     hash: 'String',
     pallet: name,
     call: name,
-    // The name as the block spells it, before pallets that were renamed are brought together.
+    // The name in the block, before `renamed.ts` is applied.
     pallet_written: name,
     signed: 'Bool',
     signer: 'String',
     signer_key: 'String',
-    // 1, 0, or null when the source could not tell.
+    // 1, 0, or null when the source does not say.
     success: 'Nullable(UInt8)',
     // As `success`, and for Ethereum transactions also by what the EVM said.
     succeeded: 'Nullable(UInt8)',
@@ -138,7 +138,7 @@ export const refusedFacts = table({
 
 export const snapshots = table({
   name: 'snapshots',
-  doc: 'State that no event tells, as it was at a moment: one row per chain, kind and moment.',
+  doc: 'Chain state that no event reports, at a moment: one row per chain, kind and moment.',
   columns: {
     relay_chain: name,
     chain: name,

@@ -13,30 +13,30 @@ export interface FollowOptions {
   readonly pollMs: number;
   readonly concurrency: number;
   readonly signal: AbortSignal;
-  /** Told of the height to go on from, when whoever follows has taken all final blocks below it. */
-  readonly onTaken?: (next: number) => Promise<void>;
-  /** Lines to add when the chain was followed up to a finalized height. */
-  readonly beside?: (finalized: number) => Promise<Buffer[]>;
-  /** Told once when the source goes away, and with null when it is back. */
-  readonly onAway?: (reason: string | null) => void;
+  /** Called with the next height, when the consumer has ingested all final blocks below it. */
+  readonly onIngested?: (next: number) => Promise<void>;
+  /** Lines of snapshots at a finalized height. */
+  readonly snapshotsAt?: (finalized: number) => Promise<Buffer[]>;
+  /** Called once with the reason when the source stops answering, and with null when it answers again. */
+  readonly onConnectionChange?: (reason: string | null) => void;
 }
 
-/** Final blocks that are given at once, at most, and the bytes after which there are enough of them. */
+/** Limits of one batch of final blocks: its number of blocks, and the bytes after which it is closed. */
 export const BLOCKS_AT_ONCE = 64;
 const BYTES_AT_ONCE = 16 * 2 ** 20;
-const AWAY_WAIT_MS_MAX = 30_000;
+const RETRY_MS_MAX = 30_000;
 
 /**
  * Follows the head of a chain: every finalized block once and in order, and when asked for, the unfinalized ones
- * above it whenever the chain of best blocks changes. Gives lines as they come, and ends only when it is told to:
- * a source that is away is asked again until it is back.
+ * above it whenever the chain of best blocks changes. Yields lines as they come until the signal aborts: a source that
+ * does not answer is retried.
  */
 export async function* followBlocks(sidecar: Sidecar, options: FollowOptions): AsyncGenerator<Buffer[]> {
   const { signal, pollMs } = options;
   const best = options.best ? new BestBlocks(sidecar, options.chain) : null;
   let next = options.from;
   let wait = pollMs;
-  let isAway = false;
+  let isUnreachable = false;
   while (!signal.aborted) {
     try {
       const finalized = await sidecar.head();
@@ -47,27 +47,27 @@ export async function* followBlocks(sidecar: Sidecar, options: FollowOptions): A
         for await (const lines of portions(fetched)) {
           next += lines.filter((line) => line !== LINE_END).length;
           yield lines;
-          await options.onTaken?.(next);
+          await options.onIngested?.(next);
         }
       }
       const news = (await best?.changes(finalized.number)) ?? [];
       if (news.length > 0) yield news;
-      const more = (await options.beside?.(finalized.number)) ?? [];
+      const more = (await options.snapshotsAt?.(finalized.number)) ?? [];
       if (more.length > 0) yield more;
-      if (isAway) options.onAway?.(null);
-      isAway = false;
+      if (isUnreachable) options.onConnectionChange?.(null);
+      isUnreachable = false;
       wait = pollMs;
     } catch (error) {
       if (signal.aborted) return;
-      if (!isAway) options.onAway?.(reasonOf(error));
-      isAway = true;
-      wait = Math.min(Math.max(1, wait) * 2, AWAY_WAIT_MS_MAX);
+      if (!isUnreachable) options.onConnectionChange?.(reasonOf(error));
+      isUnreachable = true;
+      wait = Math.min(Math.max(1, wait) * 2, RETRY_MS_MAX);
     }
     await setTimeout(wait, undefined, { signal }).catch(() => undefined);
   }
 }
 
-/** Lines that are handed over together; blocks may be as large as they like. */
+/** Batches of lines. A block is never split, however large it is. */
 async function* portions(lines: AsyncIterable<Buffer>): AsyncGenerator<Buffer[]> {
   let portion: Buffer[] = [];
   let bytes = 0;

@@ -9,7 +9,7 @@ const RETURN = 0x0d;
 export interface SourceLine {
   readonly number: number;
   readonly bytes: Buffer;
-  /** Set instead of bytes when the line is longer than is taken in; its first bytes are kept. */
+  /** Set when the line exceeds the limit; `bytes` holds only its beginning then. */
   readonly tooLong?: boolean;
 }
 
@@ -88,7 +88,7 @@ export async function* readLines(bytes: Readable, bytesMax: number): AsyncGenera
     }
     if (from < chunk.length) {
       const rest = chunk.subarray(from);
-      // Of a line that is refused anyway only the beginning is kept.
+      // A refused line needs only its beginning.
       if (heldBytes <= bytesMax) held.push(rest);
       heldBytes += rest.length;
     }

@@ -6,7 +6,7 @@ import { type AsyncBuffer, type FileMetaData, parquetMetadataAsync, parquetReadO
 import { compressors } from 'hyparquet-compressors';
 import { reasonOf } from '../../infra/errors.ts';
 
-/** What a Parquet file that cannot be read is told by. */
+/** Error code of a Parquet file that cannot be read. */
 export const PARQUET_BROKEN = 'PARQUET_BROKEN';
 
 /** Rows are decoded in parts of about so many bytes: a row is a whole block and a file may hold a year of them. */
@@ -110,7 +110,7 @@ function jsonOf(value: unknown): string {
   return `{${fields.join(',')}}`;
 }
 
-/** The format is read from its end: a file is opened anew, what comes as a stream is held in memory. */
+/** The format is read from its end: a file is opened a second time, a stream is held in memory. */
 async function randomAccess(bytes: Readable): Promise<{ file: AsyncBuffer; close(): Promise<void> }> {
   const { path } = bytes as Partial<ReadStream>;
   if (typeof path !== 'string') {

@@ -16,7 +16,7 @@ export interface SidecarLimits {
 }
 
 const USUAL: SidecarLimits = { attempts: 8, backoffMs: 250, timeoutMs: 30_000 };
-/** A wrong address is told at once: only a hiccup is waited for. */
+/** A wrong address fails at once; only temporary failures are retried. */
 const ATTEMPTS_TO_CONNECT = 2;
 
 const height = z.union([z.string(), z.number()]).transform(Number).pipe(z.int().min(0));
@@ -57,7 +57,7 @@ export class Sidecar {
         return new Sidecar(url, root, limits, specName);
       } catch (error) {
         failures.push(error);
-        // Where nobody answers at all, no other path will be answered.
+        // A server that does not answer at all answers no other path either.
         if (isUnreachable(error)) break;
       }
     }

@@ -5,10 +5,10 @@ import { LINE_END } from './backfill.ts';
 import type { Sidecar } from './sidecar.ts';
 import { KINDS, type SnapshotMoment, type Subject } from './snapshot-kinds.ts';
 
-/** What a collection tells of itself. */
+/** What snapshots are taken of, and who is called when a kind is not available. */
 export interface CollectorOptions extends Subject {
-  /** A kind that the source does not give, told once for each reason. */
-  readonly onUngiven: (kind: SnapshotKind, reason: string) => void;
+  /** Called once for each kind and reason that the source does not serve. */
+  readonly onUnavailable: (kind: SnapshotKind, reason: string) => void;
   readonly now?: () => number;
 }
 
@@ -16,7 +16,7 @@ export interface CollectorOptions extends Subject {
 export class SnapshotCollector {
   readonly #sidecar: Sidecar;
   readonly #options: CollectorOptions;
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   #day = '';
 
   constructor(sidecar: Sidecar, options: CollectorOptions) {
@@ -37,19 +37,19 @@ export class SnapshotCollector {
         const payload = await take(momentOf(this.#sidecar, height), this.#options);
         lines.push(this.#envelope(kind, height, time, payload), LINE_END);
       } catch (error) {
-        // Whoever does not answer at all may give it later: the whole day is tried again.
-        if (!(error instanceof Error) || isAway(error)) throw error;
-        this.#tell(kind, reasonOf(error));
+        // A source that does not answer may do so later: the whole day is retried.
+        if (!(error instanceof Error) || isUnreachable(error)) throw error;
+        this.#report(kind, reasonOf(error));
       }
     }
     this.#day = dayOf(time);
     return lines;
   }
 
-  #tell(kind: SnapshotKind, reason: string): void {
-    if (this.#told.has(kind + reason.replace(/\d+/g, ''))) return;
-    this.#told.add(kind + reason.replace(/\d+/g, ''));
-    this.#options.onUngiven(kind, reason);
+  #report(kind: SnapshotKind, reason: string): void {
+    if (this.#reported.has(kind + reason.replace(/\d+/g, ''))) return;
+    this.#reported.add(kind + reason.replace(/\d+/g, ''));
+    this.#options.onUnavailable(kind, reason);
   }
 
   #envelope(kind: SnapshotKind, height: number, time: number, payload: object): Buffer {
@@ -89,18 +89,18 @@ const timedBlock = z.object({
 
 const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);
 
-const isAway = (error: Error) => error instanceof ProductError && error.code === 'source_unreachable';
+const isUnreachable = (error: Error) => error instanceof ProductError && error.code === 'source_unreachable';
 
 /** A service that does not know `at` answers for its head, which is another moment. */
 function momentOf(sidecar: Sidecar, height: number): SnapshotMoment {
-  const place = z.object({ at: z.object({ height: z.coerce.number() }) });
+  const positioned = z.object({ at: z.object({ height: z.coerce.number() }) });
   return {
     read: async (path, schema) => {
       const document = await sidecar.read(
         `${path}${path.includes('?') ? '&' : '?'}at=${height}`,
         z.unknown(),
       );
-      const at = place.safeParse(document);
+      const at = positioned.safeParse(document);
       if (!at.success || at.data.at.height !== height)
         throw new Error(`${path} did not answer for block ${height}`);
       const read = schema.safeParse(document);

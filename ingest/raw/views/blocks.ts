@@ -108,7 +108,7 @@ const refusedAmountRows = view(
   WHERE text != '' AND isNull(${raw(amountSql('text'))})`,
 );
 
-/** A day, and by name what its new blocks hold: who reads a few pallets only is not woken by every block. */
+/** Dirty days, also by pallet: a metric that reads few pallets is not invalidated by every block. */
 const dirtyDayRows = view(
   'blocks_to_dirty_days',
   blocksIn,
@@ -134,7 +134,7 @@ const addressEncodingRows = view(
   WHERE ${raw(prefixSql('address'))} != prefix AND length(key) = 32`,
 );
 
-/** Who is paid is not who signs. */
+/** Accounts that are paid do not sign. */
 const paidAddressEncodingRows = view(
   'events_to_address_encodings_due',
   events,

@@ -3,7 +3,7 @@ import { landingTable, view } from '../../../infra/clickhouse/table.ts';
 import { snapshotRankSql } from '../ordering.ts';
 import { dirtyDays, prices, snapshots } from '../tables.ts';
 
-/** Where snapshots enter, already validated, their amounts as decimal strings. */
+/** Validated snapshots, their amounts as decimal strings. */
 export const snapshotsIn = landingTable({
   name: 'snapshots_in',
   doc: 'Validated snapshots.',
@@ -31,7 +31,7 @@ const snapshotRows = view(
   FROM ${snapshotsIn}`,
 );
 
-/** 30 decimals hold every price that a JSON number can spell with its full precision. */
+/** 30 decimals hold every price that a JSON number can represent with its full precision. */
 const priceRows = view(
   'snapshots_to_prices',
   snapshotsIn,

@@ -1,5 +1,5 @@
 import { reasonOf } from '../../../infra/errors.ts';
-import type { SourceFollowerOptions } from '../../../ingest/role.ts';
+import type { SourceFollowerOptions } from '../../../ingest/sources/source-follower.ts';
 import { parseWhole, parseWithin, sourceOptions } from '../arguments.ts';
 import { command, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
@@ -34,7 +34,7 @@ Examples:
   chain-metrics follow --url http://127.0.0.1:8080 --chain coretime-polkadot --snapshots
   chain-metrics follow --url http://127.0.0.1:8080 --chain polkadot --best`,
   run: async ({ options, config }) => {
-    const { SourceFollower } = await import('../../../ingest/role.ts');
+    const { SourceFollower } = await import('../../../ingest/sources/source-follower.ts');
     const follower = await SourceFollower.open(options, config, stopOnSignal());
     return withOperations(config, async (client) => {
       try {

@@ -20,9 +20,9 @@ const recorded = (path: string) =>
 
 let fake: FakeSidecar;
 let documents: Record<string, unknown>;
-let ungiven: string[];
+let unavailable: string[];
 beforeEach(() => {
-  ungiven = [];
+  unavailable = [];
   documents = {};
 });
 afterEach(() => fake[Symbol.asyncDispose]());
@@ -37,8 +37,8 @@ async function collectorOf(name: string, treasury: string[] = [], now = Date.now
   fake = await new FakeSidecar([...recordedBlocks(name).values()], { documents }).listen();
   const sidecar = await Sidecar.connect(fake.url, { attempts: 2, backoffMs: 1, timeoutMs: 2000 });
   const chain = registry.find(name) as Chain;
-  const onUngiven = (kind: string, reason: string) => ungiven.push(`${kind}: ${reason}`);
-  const collector = new SnapshotCollector(sidecar, { chain, registry, treasury, onUngiven, now });
+  const onUnavailable = (kind: string, reason: string) => unavailable.push(`${kind}: ${reason}`);
+  const collector = new SnapshotCollector(sidecar, { chain, registry, treasury, onUnavailable, now });
   const taken = async (height: number) =>
     (await collector.collect(height)).map(String).filter((line) => line !== '\n');
   return { taken, head: fake.finalized };
@@ -82,7 +82,7 @@ describe('a relay chain', () => {
         },
       },
     ]);
-    expect(ungiven).toEqual([
+    expect(unavailable).toEqual([
       expect.stringMatching(/^staking_state: addresses_staking and unbonding are sums over all ledgers/),
     ]);
     expect(await taken(head)).toEqual([]);
@@ -111,7 +111,7 @@ describe('a relay chain', () => {
     };
     const { taken, head } = await collectorOf('polkadot', [POT]);
     expect(await taken(head)).toEqual([]);
-    expect(ungiven).toEqual([
+    expect(unavailable).toEqual([
       expect.stringMatching(/^validator_set: .*counterForNominators\S* answered 404/),
       expect.stringMatching(/^staking_state: /),
       expect.stringMatching(/^issuance: .*totalIssuance\S* answered 404/),
@@ -124,7 +124,7 @@ describe('a relay chain', () => {
     store(HEAD, 'staking', 'counterForNominators', '22');
     const { taken, head } = await collectorOf('polkadot');
     expect(await taken(head - 1)).toEqual([]);
-    expect(ungiven[0]).toMatch(
+    expect(unavailable[0]).toMatch(
       /validator_set: \/pallets\/staking\/progress did not answer for block 1036850/,
     );
   });
@@ -195,7 +195,7 @@ describe('an asset hub', () => {
     };
     const { taken } = await collectorOf('asset-hub-polkadot');
     expect(await taken(HEAD)).toEqual([]);
-    expect(ungiven.at(-1)).toBe('stable_holdings: the chain has neither USDC (1337) nor USDT (1984)');
+    expect(unavailable.at(-1)).toBe('stable_holdings: the chain has neither USDC (1337) nor USDT (1984)');
   });
 });
 
@@ -224,13 +224,13 @@ describe('a coretime chain', () => {
         core_count: 18,
       },
     });
-    expect(ungiven).toEqual([]);
+    expect(unavailable).toEqual([]);
   });
 
   it('gives nothing before its first sale', async () => {
     store(HEAD, 'broker', 'saleInfo', null);
     const { taken } = await collectorOf('coretime-polkadot');
     expect(await taken(HEAD)).toEqual([]);
-    expect(ungiven).toEqual([expect.stringMatching(/^coretime_config: \S+saleInfo gives no value: /)]);
+    expect(unavailable).toEqual([expect.stringMatching(/^coretime_config: \S+saleInfo gives no value: /)]);
   });
 });

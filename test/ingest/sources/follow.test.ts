@@ -69,7 +69,7 @@ describe('finalized blocks', () => {
         fake.fail(/head/, 'dropped', 7);
         fake.fail(/blocks\/\d/, '500', 20);
       },
-      { from: first, onAway: (reason) => said.push(reason) },
+      { from: first, onConnectionChange: (reason) => said.push(reason) },
     );
     expect(lines.map(heightOf)).toEqual(heightsFrom(first, last));
     expect(said).toEqual([expect.stringMatching(/blocks\/head\S* cannot be reached/), null]);
@@ -79,7 +79,7 @@ describe('finalized blocks', () => {
     const said: (string | null)[] = [];
     fake.fail(/blocks/, '500', 1e9);
     const lines = await watch(() => undefined, {
-      onAway: (reason) => {
+      onConnectionChange: (reason) => {
         said.push(reason);
         stop.abort();
       },
@@ -92,7 +92,7 @@ describe('finalized blocks', () => {
     const said: (string | null)[] = [];
     fake.fail(/head/, '404', 3);
     await watch(() => undefined, {
-      onAway: (reason) => {
+      onConnectionChange: (reason) => {
         said.push(reason);
         if (reason === null) stop.abort();
       },

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { SourceFollower } from '../../../ingest/role.ts';
+import { SourceFollower } from '../../../ingest/sources/source-follower.ts';
 import { ingestTarget } from '../../../serve/cli/ingest-target.ts';
 import { LocalClient } from '../../../serve/operations/client.ts';
 import { until } from '../../infra/ports/opened.ts';
@@ -28,7 +28,7 @@ async function followToHead(from?: number): Promise<number[]> {
     chain: 'polkadot',
     pollMs: 10,
     concurrency: 1,
-    onTaken: async (next: number) => void noted.push(next),
+    onIngested: async (next: number) => void noted.push(next),
     ...(from === undefined ? {} : { from }),
   };
   const following = await SourceFollower.open(options, opened.engine.config, stop.signal);

@@ -1,0 +1,144 @@
+import { Readable } from 'node:stream';
+import { plural } from '../../infra/words.ts';
+import type { Chain } from '../chains/chain.ts';
+import type { IngestSettings } from '../settings.ts';
+import { BLOCKS_AT_ONCE, followBlocks } from './block-follower.ts';
+import type { Heights } from './heights.ts';
+import { openSource, type SourceOptions } from './open-source.ts';
+import { SnapshotCollector } from './snapshot-collector.ts';
+
+/** What a source follower needs of the process that loads: the pipeline itself, or a server that it calls. */
+export interface IngestTarget {
+  ingest(source: { name: string; bytes: Readable; chain: string }): Promise<IngestedBlocks>;
+  /** Stored heights of every chain. */
+  status(): Promise<{ readonly chains: readonly StoredHeights[] }>;
+  /** Heights of an inclusive range that are not stored. */
+  missing(range: { chain: string; from: number; to: number }): Promise<readonly Heights[]>;
+}
+
+interface IngestedBlocks {
+  readonly blocks: number;
+  readonly snapshots: number;
+  readonly refused_lines: number;
+  readonly refused_facts: number;
+}
+
+interface StoredHeights {
+  readonly relay_chain: string;
+  readonly chain: string;
+  readonly lowest_block: number;
+  readonly highest_block: number;
+}
+
+export interface SourceFollowerOptions extends SourceOptions {
+  readonly from?: number;
+  /** Called with the first height that is not ingested yet: where a follower continues after a stop. */
+  readonly onIngested?: (next: number) => Promise<void>;
+  /** Also blocks that are not final yet. */
+  readonly best?: boolean;
+  readonly pollMs: number;
+  readonly concurrency: number;
+  /** Also the chain's state, once a day. */
+  readonly snapshots?: boolean;
+  readonly treasury?: readonly string[];
+}
+
+/** Few, since the follower retries anyway. */
+const ATTEMPTS = 3;
+
+/** Ingests new blocks of a source as they come, until the signal aborts. */
+export class SourceFollower {
+  readonly #source: Awaited<ReturnType<typeof openSource>>;
+  readonly #options: SourceFollowerOptions;
+  readonly #signal: AbortSignal;
+
+  private constructor(
+    source: Awaited<ReturnType<typeof openSource>>,
+    options: SourceFollowerOptions,
+    signal: AbortSignal,
+  ) {
+    this.#source = source;
+    this.#options = options;
+    this.#signal = signal;
+  }
+
+  static async open(
+    options: SourceFollowerOptions,
+    config: IngestSettings,
+    signal: AbortSignal,
+  ): Promise<SourceFollower> {
+    return new SourceFollower(
+      await openSource(options, config, { signal, attempts: ATTEMPTS }),
+      options,
+      signal,
+    );
+  }
+
+  async run(target: IngestTarget, say: (text: string) => void): Promise<void> {
+    const { sidecar, chain, registry } = this.#source;
+    const {
+      best = false,
+      snapshots = false,
+      treasury = [],
+      url,
+      pollMs,
+      concurrency,
+      onIngested,
+    } = this.#options;
+    const from = this.#options.from ?? (await nextHeight(target, chain));
+    const collector = new SnapshotCollector(sidecar, {
+      chain,
+      registry,
+      treasury,
+      onUnavailable: (kind, reason) => say(`no ${kind} snapshots from this source: ${reason}`),
+    });
+    const batches = followBlocks(sidecar, {
+      chain,
+      best,
+      pollMs,
+      concurrency,
+      signal: this.#signal,
+      onConnectionChange: (reason) =>
+        say(reason === null ? 'the source is back' : `${reason}; asking until it is back`),
+      ...(from === undefined ? {} : { from }),
+      ...(onIngested ? { onIngested } : {}),
+      ...(snapshots ? { snapshotsAt: (height) => collector.collect(height) } : {}),
+    });
+    say(`following ${chain.name} at ${url}${from === undefined ? '' : ` from ${from}`}`);
+    for await (const lines of batches) {
+      const source = { name: sidecar.url, bytes: Readable.from(lines), chain: chain.name };
+      const report = await target.ingest(source);
+      const refused = report.refused_lines + report.refused_facts;
+      const ingested = [
+        ...(report.blocks > 0 ? [plural(report.blocks, 'block')] : []),
+        ...(report.snapshots > 0 ? [plural(report.snapshots, 'snapshot')] : []),
+        ...(refused > 0 ? [`${refused} refused`] : []),
+      ];
+      say(ingested.join(', '));
+    }
+  }
+}
+
+const HEIGHTS_PER_QUERY = 10_000;
+
+/**
+ * The height after the highest final block: blocks that were ingested before they were final are ingested again. A
+ * process that was killed may have left holes among the newest blocks.
+ */
+async function nextHeight(target: IngestTarget, { relay_chain, name }: Chain): Promise<number | undefined> {
+  const { chains } = await target.status();
+  const known = chains.find((stored) => stored.relay_chain === relay_chain && stored.chain === name);
+  if (known === undefined) return undefined;
+  let next = known.highest_block + 1;
+  for (let isOpen = true; isOpen && next > 0; ) {
+    const from = Math.max(0, next - HEIGHTS_PER_QUERY);
+    const missing = await target.missing({ chain: name, from, to: next - 1 });
+    const top = missing.find(({ to }) => to === next - 1);
+    isOpen = top?.from === from;
+    next = top?.from ?? next;
+  }
+  const from = Math.max(known.lowest_block, next - BLOCKS_AT_ONCE);
+  if (from >= next) return next;
+  const [hole] = await target.missing({ chain: name, from, to: next - 1 });
+  return hole?.from ?? next;
+}
