@@ -10,7 +10,7 @@ import { allow } from './person.ts';
 
 const HERE = import.meta.dirname;
 /** Clients are installed here once; `npm ci` empties the directory. */
-const KEPT = join(HERE, '../../../node_modules/.cache/oauth-clients');
+const KEPT = join(HERE, '../../../../../node_modules/.cache/oauth-clients');
 const PYTHON_PACKAGES = ['Authlib==1.9.9', 'requests==2.32.5', 'requests-oauthlib==2.0.0'];
 
 /** The command that runs a client; null with a warning when it cannot be installed. */
