@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 // Starts the command line on the Node that the product is made for, whatever Node started this file. Two things
-// must be settled before a process begins: its version, and the size of libuv's thread pool, which the engine
+// must be decided before a process begins: its version, and the size of libuv's thread pool, which the engine
 // blocks while it works. Plain JavaScript, since an older Node has to read it.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';

@@ -150,6 +150,23 @@ describe('the tests', () => {
 });
 
 describe('words', () => {
+  test('names and sentences use the terms of the field', () => {
+    const pages = ['README.md', 'CONTRIBUTING.md', 'infra/README.md'].map((path) => ({
+      path,
+      text: readFileSync(join(ROOT, path), 'utf8'),
+    }));
+    // Dead letters are not buried, blocks are canonical, days are dirty and consumers retry: see the glossary.
+    const foreign =
+      /\b(?:bur(?:y|ied|ies)|exhume\w*|living|inlets?|patiently|keepAccounts|engineWords|desks?|whoever|wakes|woken|anew|telling)\b|\bMOST_|[a-z]Most\b/;
+    const found = [...product, ...pages].flatMap(({ path, text }) =>
+      text.split('\n').flatMap((line, i) => {
+        const word = foreign.exec(line)?.[0];
+        return word === undefined ? [] : [`${path}:${i + 1} says ${word}`];
+      }),
+    );
+    expect(found).toEqual([]);
+  });
+
   test('every setting is named in the README', () => {
     const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
     expect(Object.keys(settings.shape).filter((name) => !readme.includes(name))).toEqual([]);

@@ -26,7 +26,7 @@ export const alertSettings = {
     'longest time in which the log has to keep an alert; above it requests are answered with 503',
   ),
   ALERT_ANSWER_SECONDS_MAX: whole(10, 1, 60).describe(
-    'longest time in which an alert that is safe waits to be told what it became; then the answer is `[]`, or 503 to a named delivery',
+    'longest time in which the request of a durable alert waits for its result; then the answer is `[]`, or 503 to a named delivery',
   ),
   ALERT_PRIVATE_TARGETS: yesNo('false').describe(
     'whether webhooks and on-call links may lead to private addresses',

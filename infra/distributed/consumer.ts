@@ -241,7 +241,7 @@ export class GroupMember {
 
 const bytesOf = (records: readonly LogRecord[]) => records.reduce((sum, { value }) => sum + value.length, 0);
 
-/** Whether a promise is settled by now. */
+/** Whether a promise has settled. */
 async function isSettled(promise: Promise<void>): Promise<boolean> {
   let settled = false;
   const onSettled = () => {

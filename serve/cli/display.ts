@@ -1,9 +1,9 @@
 import type { WriteStream } from 'node:tty';
 import progress from 'cli-progress';
 
-/** Where a long piece of work tells how far it is. */
+/** Reports the progress of a long operation. */
 export interface Display {
-  /** `done` goes from 0 to 1; null when nobody knows how much there is. */
+  /** `done` goes from 0 to 1; null when the total is unknown. */
   show(stage: string, done: number | null, words: string): void;
   /** Leaves what was shown last and goes on below it. */
   end(): void;

@@ -14,7 +14,7 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
   input_missing: 'nothing was taken in',
 };
 
-/** One line that says what went wrong and what to do; the stack only for whoever asked for it. */
+/** One line that says what went wrong and what to do; the stack only on request. */
 export function explainFailure(error: unknown): { text: string; exitCode: number } {
   const wantsStack = process.env.LOG_LEVEL === 'debug';
   const stack = wantsStack && error instanceof Error ? `\n${error.stack}` : '';

@@ -13,7 +13,7 @@ import { socketPaths } from './socket-path.ts';
 import { INPUT_HEADER, toWire, type WireLine } from './wire.ts';
 
 /**
- * The operators' socket. Its file permissions are its access control: whoever may write into the data directory may
+ * The operators' socket. Its file permissions are its access control: who may write into the data directory may
  * call operations, so there are no keys.
  */
 export interface OperationSocket {

@@ -20,7 +20,7 @@ export const rebuild = command<[metrics: string[]], { from?: string; until?: str
         .option('--until <date>', 'first day that is left alone, YYYY-MM-DD', parseDay),
     ),
   help: `Needed only after a repair by hand: what is loaded late or again is found and computed by itself. Days that a
-rebuilt day reaches, such as the 30 days of a rolling figure, are computed with it.
+rebuilt day reaches, such as the 30 days of a rolling sum, are computed with it.
 
 Examples:
   chain-metrics rebuild
