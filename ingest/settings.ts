@@ -22,11 +22,11 @@ export const ingestSettings = {
         .filter((one) => one !== ''),
     )
     .pipe(z.array(followedSource))
-    .describe('sources whose new blocks `start` takes in, as CHAIN=URL of a Sidecar, separated by commas'),
-  FOLLOW_BEST: yesNo('false').describe('with FOLLOW: also blocks that are not final yet'),
+    .describe('sources whose new blocks `start` ingests, as CHAIN=URL of a Sidecar, separated by commas'),
+  FOLLOW_BEST: yesNo('false').describe('with FOLLOW: also blocks that are not finalized'),
   FOLLOW_SNAPSHOTS: yesNo('true').describe('with FOLLOW: also the state of the chains, once a UTC day'),
   LINE_BYTES_MAX: whole(64 * 2 ** 20, 1024).describe('longest line of an input file'),
-  DEAD_LETTER_BYTES_MAX: whole(64 * 1024).describe('bytes of a refused line that are kept with its reason'),
+  DEAD_LETTER_BYTES_MAX: whole(64 * 1024).describe('bytes of a refused line that are stored with its reason'),
 };
 
 export type IngestSettings = z.output<z.ZodObject<typeof ingestSettings>>;

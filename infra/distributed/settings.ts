@@ -7,40 +7,44 @@ export const distributedSettings = {
     .string()
     .regex(/^[^\s,:]+:\d+(,[^\s,:]+:\d+)*$/, 'expected host:port, several with commas')
     .default('localhost:9092')
-    .describe('Kafka brokers to ask first, host:port with commas'),
+    .describe('bootstrap brokers of Kafka, as host:port, separated by commas'),
   KAFKA_SASL: z
     .enum(['none', 'plain', 'scram-sha-256', 'scram-sha-512'])
     .default('none')
-    .describe('how to sign in to Kafka; anything but none wants KAFKA_USER and KAFKA_PASSWORD'),
-  KAFKA_USER: z.string().default('').describe('user of Kafka'),
+    .describe('SASL mechanism of Kafka; all but none need KAFKA_USER and KAFKA_PASSWORD'),
+  KAFKA_USER: z.string().default('').describe('SASL user name'),
   KAFKA_PASSWORD: z.string().default('').describe('password of that user'),
-  KAFKA_TLS: yesNo('false').describe('whether Kafka is reached by TLS'),
+  KAFKA_TLS: yesNo('false').describe('whether the connections to Kafka use TLS'),
   KAFKA_PREFIX: z
     .string()
     .regex(/^[a-zA-Z0-9._-]*$/, 'expected letters, digits, dots, hyphens or underscores')
     .default('')
-    .describe('put before the names of topics and consumer groups, for several deployments on one Kafka'),
+    .describe('prefix of topics and consumer groups, for several deployments on one Kafka'),
   KAFKA_PARTITIONS: whole(12, 1, 10_000).describe(
-    'partitions of a topic: as many load processes can share the work',
+    'partitions of a new topic; the most load processes that can share it',
   ),
-  KAFKA_REPLICATION: whole(1, 1, 9).describe('copies of a topic; 3 where there are three brokers'),
-  KAFKA_RETENTION_HOURS: whole(168, 1).describe('hours for which a topic keeps its messages'),
-  KAFKA_MESSAGE_BYTES: whole(8 * 2 ** 20, 8 * 2 ** 20, 2 ** 30).describe('largest message of a topic'),
+  KAFKA_REPLICATION: whole(1, 1, 9).describe(
+    'replication factor of a new topic; 3 where there are three brokers',
+  ),
+  KAFKA_RETENTION_HOURS: whole(168, 1).describe('retention of a new topic, in hours'),
+  KAFKA_MESSAGE_BYTES: whole(8 * 2 ** 20, 8 * 2 ** 20, 2 ** 30).describe(
+    'largest message of a topic, in bytes',
+  ),
   KAFKA_FETCH_BYTES: whole(8 * 2 ** 20, 2 ** 16, 2 ** 30).describe(
-    'packed bytes that are fetched at once; bounds the memory of a load process',
+    'compressed bytes of one fetch; bounds the memory of a load process',
   ),
   KAFKA_SESSION_MS: whole(30_000, 6000, 300_000).describe(
-    'silence after which a consumer counts as dead and others take its partitions',
+    'session timeout of a consumer, after which its partitions are reassigned',
   ),
   REDIS_URL: z
     .url({ protocol: /^rediss?$/, message: 'expected redis://[user:password@]host:port[/database]' })
     .default('redis://localhost:6379')
-    .describe('Redis for jobs and short-lived facts'),
+    .describe('Redis for jobs, locks and counters'),
   REDIS_PREFIX: z
     .string()
     .regex(/^[a-zA-Z0-9._-]+$/, 'expected letters, digits, dots, hyphens or underscores')
     .default('chain-metrics')
-    .describe('put before every key, for several deployments on one Redis'),
+    .describe('prefix of every key, for several deployments on one Redis'),
   CLICKHOUSE_URL: z
     .url({ protocol: /^https?$/, message: 'expected an http or https address' })
     .default('http://localhost:8123')
@@ -51,15 +55,13 @@ export const distributedSettings = {
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, 'expected the name of a cluster')
     .optional()
-    .describe('cluster to make replicated tables on; a single server when absent'),
-  CLICKHOUSE_COMPRESS: yesNo('false').describe('whether inserts to ClickHouse are packed (gzip)'),
+    .describe('cluster on which replicated tables are created; a single server when absent'),
+  CLICKHOUSE_COMPRESS: yesNo('false').describe('whether inserts are compressed with gzip'),
   CLICKHOUSE_SECONDS_MAX: whole(600, 1, 86_400).describe(
-    'longest time that one statement of a worker may take',
+    'longest time that one statement of a worker may run',
   ),
   SERVICE_WAIT_SECONDS: whole(60, 0, 3600).describe(
-    'time to wait at the start for Kafka, Redis and ClickHouse to answer',
+    'longest time that a start waits for Kafka, Redis and ClickHouse',
   ),
-  LEASE_MS: whole(15_000, 1000, 600_000).describe(
-    'time after which the lock of a process that died is free for others',
-  ),
+  LEASE_MS: whole(15_000, 1000, 600_000).describe('time after which the lock of a dead process expires'),
 };

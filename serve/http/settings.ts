@@ -4,23 +4,23 @@ import { whole, yesNo } from '../../infra/config/kinds.ts';
 /** Settings of the HTTP servers: where they listen, who may call how often, and how large answers get. */
 export const httpSettings = {
   HOST: z.string().min(1).default('127.0.0.1').describe('address to listen on'),
-  PORT: whole(3000, 0, 65_535).describe('port to listen on; 0 takes a free one'),
+  PORT: whole(3000, 0, 65_535).describe('port to listen on; 0 picks a free one'),
   ANONYMOUS_PER_MINUTE: whole(600).describe('requests a minute and address without a key; 0 = no limit'),
   ANONYMOUS_PER_DAY: whole(50_000).describe('requests a day and address without a key; 0 = no limit'),
   TRUST_PROXY: yesNo('false').describe(
-    'take the caller from X-Forwarded-For; only behind a proxy that sets it',
+    "read the caller's address from X-Forwarded-For; only behind a proxy that sets it",
   ),
   LIST_ROWS_MAX: whole(10_000, 1, 1_000_000).describe(
-    'rows of one answer of a record list; the rest by cursor',
+    'rows of one answer of a list; a cursor gives the rest',
   ),
-  CACHE_BYTES: whole(64 * 2 ** 20).describe('memory for finished answers'),
+  CACHE_BYTES: whole(64 * 2 ** 20).describe('memory for cached answers'),
   STOP_SECONDS_MAX: whole(20, 1).describe('longest time a graceful stop may take'),
   OPERATOR_HOST: z
     .string()
     .min(1)
     .default('127.0.0.1')
-    .describe('address on which processes that serve no API answer /health and /metrics'),
-  OPERATOR_PORT: whole(9464, 0, 65_535).describe('port for it; 0 takes a free one'),
+    .describe('address on which processes without the role `serve` answer /health and /metrics'),
+  OPERATOR_PORT: whole(9464, 0, 65_535).describe('port for it; 0 picks a free one'),
 };
 
 export type HttpSettings = z.output<z.ZodObject<typeof httpSettings>>;

@@ -8,40 +8,40 @@ export const identitySettings = {
     .refine((url) => /^https?:\/\/[^/?#@]+\/?$/.test(url), 'expected an http or https address without a path')
     .transform((url) => url.replace(/\/$/, ''))
     .optional()
-    .describe('address that people and applications reach the service by; the one it listens on when absent'),
+    .describe('public address of the service; the address that it listens on when absent'),
   SECRETS_KEY: z
     .string()
     .regex(/^[A-Za-z0-9+/_-]{43}=?$/, 'expected 32 bytes as base64')
     .optional()
     .describe(
-      'key that signs forms and seals two-factor secrets; the same for all servers of a deployment; made and kept in DATA_DIR when absent',
+      'key that signs forms and encrypts two-factor secrets; the same for all servers of a deployment; generated and stored in DATA_DIR when absent',
     ),
   SIGN_UP: z
     .enum(['open', 'closed'])
     .default('open')
-    .describe('whether people may make accounts by themselves'),
+    .describe('whether people may create accounts themselves'),
   SIGN_IN_ATTEMPTS: whole(10, 1, 1000).describe(
     'failed sign-ins of an account from one address in 15 minutes; ten times as many of all accounts or addresses',
   ),
   SESSION_HOURS: whole(24 * 14, 1, 24 * 365).describe('hours after which an unused session ends'),
   KEYS_PER_ACCOUNT: whole(50, 1, 1000).describe(
-    'live API keys, personal access tokens or wallets of one account',
+    'active API keys, personal access tokens or wallets of one account',
   ),
   APPLICATIONS_PER_ACCOUNT: whole(50, 1, 1000).describe('applications that one account may register'),
   KEY_CACHE_SECONDS: whole(5, 0, 60).describe(
-    'time for which another process may still honour an API key that was revoked; 0 asks each time',
+    'time for which another process may still accept a revoked API key; 0 reads the store each time',
   ),
   OAUTH_CODE_SECONDS: whole(600, 1, 600).describe('lifetime of an authorization code'),
   OAUTH_ACCESS_SECONDS: whole(7200, 1).describe('lifetime of an access token'),
-  OAUTH_REFRESH_DAYS: whole(365, 1, 3650).describe('lifetime of a refresh token that is not used'),
+  OAUTH_REFRESH_DAYS: whole(365, 1, 3650).describe('lifetime of an unused refresh token'),
   OAUTH_REFRESH_GRACE_SECONDS: whole(0, 0, 60).describe(
-    'time for which the refresh token before the newest is still honoured; 0 is the safe choice',
+    'time for which the previous refresh token is still accepted; 0 is the safe choice',
   ),
   OAUTH_PASSWORD_WITHOUT_CLIENT: yesNo('true').describe(
-    'whether the password grant may be used without a registered application',
+    'whether the password grant is allowed without a registered application',
   ),
   OAUTH_INSECURE_REDIRECTS: yesNo('false').describe(
-    'accept redirect addresses with plain http on any host; for development only',
+    'allow redirect URIs with plain http on any host; for development only',
   ),
   OAUTH_PER_MINUTE: whole(1200).describe('requests a minute and address to /oauth; 0 = no limit'),
 };
