@@ -24,10 +24,10 @@ const megabytesIn = (directory: string): number =>
   Number(spawnSync('du', ['-sk', directory]).stdout.toString().split('\t')[0]) / 1024;
 
 using directory = temporaryDirectory();
-const engine = await openPipeline(
+const pipeline = await openPipeline(
   readConfig({ DATA_DIR: directory.path, ALERT_RETRY_WINDOW_SECONDS: window }),
 );
-const alerts = await engine.alerts();
+const alerts = await pipeline.alerts();
 const given: DeliveryRequest = {
   project: 1,
   integration: 'source',
@@ -67,8 +67,8 @@ for (let tenth = 1; tenth <= TENTHS; tenth++) {
     `${String(done * PER_DELIVERY).padEnd(11)}${rate.toFixed(0).padEnd(13)}${figures.map((one) => one.toFixed(1).padEnd(12)).join(' ')}\n`,
   );
 }
-const [row] = await engine.runtime.store.rows<{ events: number; alerts: number }>(
+const [row] = await pipeline.runtime.store.rows<{ events: number; alerts: number }>(
   sql`SELECT sum(events) AS events, count() AS alerts FROM chain_metrics.alerts FINAL`,
 );
 process.stdout.write(`${row?.events} counted in ${row?.alerts} alert\n`);
-await engine.close();
+await pipeline.close();

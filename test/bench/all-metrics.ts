@@ -15,7 +15,7 @@ import { blocks } from '../../ingest/raw/tables.ts';
 import { openPipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { History } from '../generator/history.ts';
-import { ingestLines } from '../support/engine.ts';
+import { ingestLines } from '../support/pipeline.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { writeBlockFiles } from './blocks.ts';
 import { byHand, FINAL } from './by-hand.ts';
@@ -28,17 +28,19 @@ const ALWAYS = { from: '2015-01-01', until: '2035-01-01' };
 const sizes = readSizes();
 using directory = temporaryDirectory();
 const files = await writeBlockFiles(directory.path, sizes.megabytes);
-const engine = await openPipeline(readConfig({ ...BENCH_SETTINGS, DATA_DIR: join(directory.path, 'store') }));
-const { store } = engine.runtime;
-await engine.aggregator.pauseCompute(async () => {
-  for (const { path, name } of files) await engine.ingest(createReadStream(path), { name });
+const pipeline = await openPipeline(
+  readConfig({ ...BENCH_SETTINGS, DATA_DIR: join(directory.path, 'store') }),
+);
+const { store } = pipeline.runtime;
+await pipeline.aggregator.pauseCompute(async () => {
+  for (const { path, name } of files) await pipeline.ingest(createReadStream(path), { name });
   // What no recording has much of: votes, contracts, regions, bounties.
-  await ingestLines(engine, new History(1).lines);
+  await ingestLines(pipeline, new History(1).lines);
 });
-await engine.aggregator.waitUntilComputed();
+await pipeline.aggregator.waitUntilComputed();
 
 const figures = [await rebuilt(), await dirtyDays()];
-await engine.close();
+await pipeline.close();
 report(figures);
 
 async function rebuilt(): Promise<Figure> {
@@ -47,7 +49,7 @@ async function rebuilt(): Promise<Figure> {
     sizes.rounds,
     () =>
       milliseconds(async () => {
-        windows = await engine.aggregator.rebuild(materializedMetrics, ALWAYS.from, ALWAYS.until);
+        windows = await pipeline.aggregator.rebuild(materializedMetrics, ALWAYS.from, ALWAYS.until);
       }),
     () => milliseconds(() => oneStatementEach(store)),
   );
@@ -99,12 +101,12 @@ async function dirtyDays(): Promise<Figure> {
   const taken: number[] = [];
   let statements = 0;
   for (let round = 0; round <= sizes.rounds; round++) {
-    await engine.aggregator.pauseCompute(async () => {
-      await engine.ingest(Readable.from([line]), { name: 'again', chain: 'polkadot' });
-      await engine.waitUntilLoaded();
+    await pipeline.aggregator.pauseCompute(async () => {
+      await pipeline.ingest(Readable.from([line]), { name: 'again', chain: 'polkadot' });
+      await pipeline.waitUntilLoaded();
     });
     const counted = countStatements(store);
-    taken.push(await milliseconds(() => engine.aggregator.waitUntilComputed()));
+    taken.push(await milliseconds(() => pipeline.aggregator.waitUntilComputed()));
     statements = counted.stop();
   }
   return {

@@ -11,8 +11,8 @@ const MEASURED_MS = 2000;
 const PATH = `/api/daily-tps?relay_chain=polkadot&chain=polkadot&start_date=${YEAR.from}&end_date=${YEAR.until}`;
 
 const sizes = readSizes();
-const { engine, close } = await openHistory(sizes.extrinsics, sizes.history);
-const app = await buildServer(engine);
+const { pipeline, close } = await openHistory(sizes.extrinsics, sizes.history);
+const app = await buildServer(pipeline);
 const origin = await app.listen({ port: 0 });
 const body = Buffer.from(await (await fetch(origin + PATH)).arrayBuffer());
 const rows = (JSON.parse(body.toString('utf8')) as unknown[]).length;

@@ -10,8 +10,8 @@ const GOAL = 3;
 /** Each takes milliseconds: many of them make one measurement. */
 const TIMES = 10;
 const sizes = readSizes();
-const { engine, close } = await openHistory(sizes.extrinsics, sizes.history);
-const { store, clock } = engine.runtime;
+const { pipeline, close } = await openHistory(sizes.extrinsics, sizes.history);
+const { store, clock } = pipeline.runtime;
 const figures: Figure[] = [];
 let version = sequenceAt(Date.now());
 for (const hand of byHand) {

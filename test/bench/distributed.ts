@@ -23,7 +23,7 @@ import { type Pipeline, schema } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { startRole } from '../distributed/roles.ts';
 import { until } from '../infra/ports/opened.ts';
-import { joinEngine } from '../support/distributed.ts';
+import { joinPipeline } from '../support/distributed.ts';
 import { startServices } from '../support/services/index.ts';
 import { type BlockFile, writeBlockFiles } from './blocks.ts';
 import { compare, type Figure, median, milliseconds, readSizes, report } from './measure.ts';
@@ -49,7 +49,7 @@ const total = files.reduce((sum, { bytes }) => sum + bytes, 0);
 const count = files.reduce((sum, file) => sum + file.blocks, 0);
 const figures: Figure[] = [];
 
-const producer = await joinEngine(environment, 'ingest');
+const producer = await joinPipeline(environment, 'ingest');
 figures.push(await publishing());
 await publishFiles(producer);
 figures.push(...(await loading()));
@@ -66,7 +66,7 @@ process.exit(0);
  * On topics of their own: every round writes the same blocks again.
  */
 async function publishing(): Promise<Figure> {
-  const own = await joinEngine(
+  const own = await joinPipeline(
     { ...environment, KAFKA_PREFIX: 'published.', REDIS_PREFIX: 'published' },
     'ingest',
   );
@@ -101,10 +101,10 @@ async function publishing(): Promise<Figure> {
   };
 }
 
-async function publishFiles(engine: Pipeline): Promise<void> {
+async function publishFiles(pipeline: Pipeline): Promise<void> {
   for (const { path, name } of files) {
     // In pieces as large as those of the command line.
-    await engine.ingest(createReadStream(path, { highWaterMark: 1024 * 1024 }), { name });
+    await pipeline.ingest(createReadStream(path, { highWaterMark: 1024 * 1024 }), { name });
   }
 }
 

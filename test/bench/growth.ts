@@ -21,23 +21,23 @@ for (const times of TIMES) {
   using directory = temporaryDirectory();
   const files = await writeBlockFiles(directory.path, (sizes.megabytes * times) / Math.max(...TIMES));
   const megabytes = files.reduce((sum, { bytes }) => sum + bytes, 0) / 1e6;
-  const engine = await openPipeline(
+  const pipeline = await openPipeline(
     readConfig({ ...BENCH_SETTINGS, DATA_DIR: join(directory.path, 'store') }),
   );
   const load = await milliseconds(() =>
-    engine.aggregator.pauseCompute(async () => {
-      for (const { path, name } of files) await engine.ingest(createReadStream(path), { name });
+    pipeline.aggregator.pauseCompute(async () => {
+      for (const { path, name } of files) await pipeline.ingest(createReadStream(path), { name });
     }),
   );
-  const computing = await milliseconds(() => engine.aggregator.waitUntilComputed());
-  const app = await buildServer(engine);
+  const computing = await milliseconds(() => pipeline.aggregator.waitUntilComputed());
+  const app = await buildServer(pipeline);
   await app.listen({ port: 0 });
   const asker = startLoad();
   const { port } = app.server.address() as AddressInfo;
   const rate = await asker.ask({ port, path: PATH, milliseconds: MEASURED_MS });
   asker.stop();
   await app.close();
-  await engine.close();
+  await pipeline.close();
   figures.push({
     work: `${times} × (${megabytes.toFixed(1)} MB)`,
     peer: '',

@@ -29,7 +29,7 @@ export const BENCH_SETTINGS = {
 };
 
 export interface History {
-  readonly engine: Pipeline;
+  readonly pipeline: Pipeline;
   close(): Promise<void>;
 }
 
@@ -40,12 +40,12 @@ export async function openHistory(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<History> {
   const path = directory ?? mkdtempSync(join(tmpdir(), 'chain-metrics-history-'));
-  const engine = await openPipeline(readConfig({ ...BENCH_SETTINGS, ...settings, DATA_DIR: path }));
-  if (await isEmpty(engine.runtime.store)) await fill(engine, count);
+  const pipeline = await openPipeline(readConfig({ ...BENCH_SETTINGS, ...settings, DATA_DIR: path }));
+  if (await isEmpty(pipeline.runtime.store)) await fill(pipeline, count);
   return {
-    engine,
+    pipeline,
     close: async () => {
-      await engine.close();
+      await pipeline.close();
       if (directory === undefined) rmSync(path, { recursive: true, force: true });
     },
   };

@@ -34,11 +34,11 @@ const files: readonly Pick<BlockFile, 'path' | 'name' | 'bytes'>[] = sizes.block
 const megabytes = files.reduce((sum, file) => sum + file.bytes, 0) / 1e6;
 const parts = { load: 0, compute: 0 };
 // Every round has a store of its own; one process holds one store at a time.
-let engine: Pipeline | undefined;
+let pipeline: Pipeline | undefined;
 let stores = 0;
 const { product, peer, ratio } = await compare(rounds, ingestAll, parseAll);
 const details = await costs();
-await engine?.close();
+await pipeline?.close();
 report([
   {
     work: `${Math.round(megabytes)} MB of blocks to tables and metrics`,
@@ -52,21 +52,21 @@ report([
   },
 ]);
 
-async function freshEngine(): Promise<Pipeline> {
-  await engine?.close();
+async function freshPipeline(): Promise<Pipeline> {
+  await pipeline?.close();
   const path = join(directory.path, `store-${++stores}`);
-  engine = await openPipeline(readConfig({ ...BENCH_SETTINGS, DATA_DIR: path }));
-  return engine;
+  pipeline = await openPipeline(readConfig({ ...BENCH_SETTINGS, DATA_DIR: path }));
+  return pipeline;
 }
 
 async function ingestAll(): Promise<number> {
   const { aggregator, ...rest } = {
-    aggregator: (await freshEngine()).aggregator,
-    engine: engine as Pipeline,
+    aggregator: (await freshPipeline()).aggregator,
+    pipeline: pipeline as Pipeline,
   };
   parts.load = await milliseconds(() =>
     aggregator.pauseCompute(async () => {
-      for (const file of files) await rest.engine.ingest(opened(file), { name: file.name });
+      for (const file of files) await rest.pipeline.ingest(opened(file), { name: file.name });
     }),
   );
   parts.compute = await milliseconds(() => aggregator.waitUntilComputed());
@@ -74,7 +74,7 @@ async function ingestAll(): Promise<number> {
 }
 
 async function parseAll(): Promise<number> {
-  const { store } = (engine ?? (await freshEngine())).runtime;
+  const { store } = (pipeline ?? (await freshPipeline())).runtime;
   await store.run(`CREATE TABLE IF NOT EXISTS ${DATABASE}.parsed (${PAYLOAD}) ENGINE = Null`);
   return milliseconds(async () => {
     for (const { path } of files) {
@@ -91,7 +91,7 @@ function opened({ path }: Pick<BlockFile, 'path'>) {
 
 /** What the parts cost when they run one after the other; in the product they overlap. */
 async function costs(): Promise<string[]> {
-  const { runtime, registry, config } = await freshEngine();
+  const { runtime, registry, config } = await freshPipeline();
   const { store } = runtime;
   const taken = { lines: 0, envelopes: 0, decoding: 0, staging: 0 };
   const batches: StagedBatch[] = [];

@@ -25,10 +25,10 @@ const KEY = "concat('0x', leftPad(lower(hex(toUInt32(account))), 64, '0'))";
 
 const sizes = readSizes();
 using directory = temporaryDirectory();
-const engine = await openPipeline(
+const pipeline = await openPipeline(
   readConfig({ ...BENCH_SETTINGS, CACHE_BYTES: '1', DATA_DIR: directory.path }),
 );
-const { store } = engine.runtime;
+const { store } = pipeline.runtime;
 await store.run(sql`INSERT INTO ${govVoterHistory.table}
     (relay_chain, chain, referendum_index, voter, voter_key, vote_type, vote_direction, voted_at, version)
   SELECT 'polkadot', 'polkadot', intDiv(number, 500), ${raw(KEY)} AS voter, voter, 'Standard', 'aye',
@@ -50,11 +50,11 @@ const LISTS = {
   'rewards of 100 accounts in a year': `/api/daily-staking-rewards?chain=polkadot&start_date=2024-01-01&end_date=2024-12-31&${accounts.join('&')}`,
 };
 
-const app = await buildServer(engine);
+const app = await buildServer(pipeline);
 await app.listen({ port: 0 });
 const figures: Figure[] = [];
 for (const [work, path] of Object.entries(LISTS)) {
-  const { product, peer, ratio } = await againstEngineAlone(app, engine, path, sizes.rounds);
+  const { product, peer, ratio } = await againstEngineAlone(app, pipeline, path, sizes.rounds);
   figures.push({
     work,
     peer: 'the same query, engine alone',
@@ -65,5 +65,5 @@ for (const [work, path] of Object.entries(LISTS)) {
   });
 }
 await app.close();
-await engine.close();
+await pipeline.close();
 report(figures);

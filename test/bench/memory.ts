@@ -12,8 +12,8 @@ const sampler = setInterval(() => {
   peak.bytes = Math.max(peak.bytes, process.memoryUsage.rss());
 }, 50).unref();
 
-const { engine, close } = await openHistory(sizes.extrinsics, sizes.history);
-const app = await buildServer(engine);
+const { pipeline, close } = await openHistory(sizes.extrinsics, sizes.history);
+const app = await buildServer(pipeline);
 const origin = await app.listen({ port: 0 });
 for (let i = 0; i < ANSWERS; i++) {
   const day = new Date(Date.parse(YEAR.from) + (i % 300) * 86_400_000).toISOString().slice(0, 10);

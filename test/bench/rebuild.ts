@@ -5,11 +5,11 @@ import { compare, type Figure, median, milliseconds, ms, readSizes, report } fro
 
 const GOAL = 1.3;
 const sizes = readSizes();
-const { engine, close } = await openHistory(sizes.extrinsics, sizes.history);
-const { store } = engine.runtime;
+const { pipeline, close } = await openHistory(sizes.extrinsics, sizes.history);
+const { store } = pipeline.runtime;
 const figures: Figure[] = [];
 for (const hand of byHand) {
-  const rebuild = () => engine.aggregator.rebuild([hand.metric], YEAR.from, YEAR.until);
+  const rebuild = () => pipeline.aggregator.rebuild([hand.metric], YEAR.from, YEAR.until);
   const byStatement = async (final = FINAL) => {
     await createHandTable(store, hand);
     return milliseconds(() => runByHand(store, hand, YEAR, final));

@@ -9,10 +9,10 @@ const PATH = `/api/daily-tps?relay_chain=polkadot&chain=polkadot&start_date=${YE
 
 const sizes = readSizes();
 // No answer fits into a cache of one byte.
-const { engine, close } = await openHistory(sizes.extrinsics, sizes.history, { CACHE_BYTES: '1' });
-const app = await buildServer(engine);
+const { pipeline, close } = await openHistory(sizes.extrinsics, sizes.history, { CACHE_BYTES: '1' });
+const app = await buildServer(pipeline);
 await app.listen({ port: 0 });
-const { product, peer, ratio } = await againstEngineAlone(app, engine, PATH, sizes.rounds);
+const { product, peer, ratio } = await againstEngineAlone(app, pipeline, PATH, sizes.rounds);
 await app.close();
 await close();
 report([

@@ -9,7 +9,7 @@ import { createKey } from '../../serve/identity/accounts/keys.ts';
 import { createUser } from '../../serve/identity/accounts/users.ts';
 import { judge, type Verdict } from '../serve/alerts/accepted.ts';
 import { Senders, type Target } from '../serve/alerts/senders.ts';
-import { joinEngine } from '../support/distributed.ts';
+import { joinPipeline } from '../support/distributed.ts';
 import { Random } from '../support/random.ts';
 import { type Services, startServices } from '../support/services/index.ts';
 import { freePort } from '../support/services/service.ts';
@@ -157,7 +157,7 @@ class Deployment implements AsyncDisposable {
       ALERT_LOG_SECONDS_MAX: '1',
       ALERT_ANSWER_SECONDS_MAX: '60',
     });
-    const operator = await joinEngine(environment);
+    const operator = await joinPipeline(environment);
     const deployment = new Deployment(services, environment, operator, directory);
     for (let i = 0; i < SERVERS; i++) {
       const port = await freePort();

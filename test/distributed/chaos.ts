@@ -9,8 +9,8 @@ import { until } from '../infra/ports/opened.ts';
 import { FakeSidecar, recordedBlocks } from '../ingest/sources/fake-sidecar.ts';
 import type { InputLine } from '../reference/input.ts';
 import { contentOf, differences } from '../support/content.ts';
-import { joinEngine } from '../support/distributed.ts';
-import { ingestLines } from '../support/engine.ts';
+import { joinPipeline } from '../support/distributed.ts';
+import { ingestLines } from '../support/pipeline.ts';
 import { Random } from '../support/random.ts';
 import { type Services, startServices } from '../support/services/index.ts';
 import { contentOfCleanRun, everythingRecorded } from './clean-run.ts';
@@ -130,7 +130,7 @@ export async function live({ seed, share, kills, onStep }: ChaosOptions): Promis
   const [first = 0, last = 0] = [Math.min(...chain.keys()), Math.max(...chain.keys())];
   source.finalized = first;
   const processes = await Promise.all(PROCESS_ROLES.map((role) => startRole(role, environment)));
-  const producer = await joinEngine(environment, 'ingest');
+  const producer = await joinPipeline(environment, 'ingest');
   const roles = PROCESS_ROLES.map((name, i) => ({ name, process: processes[i] as RoleProcess }));
   const deployment: Deployment = { services, environment, roles, producer };
   const report = { done: {} as Record<string, number>, faults: [] as string[] };
@@ -184,8 +184,8 @@ function scheduleOf(kills: number, random: Random): (readonly [what: string, hap
   return random.shuffled([...deaths, ...others, ...more]);
 }
 
-async function isFollowed(engine: Pipeline, count: number): Promise<boolean> {
-  const [row] = await engine.runtime.store.rows<{ n: number }>(
+async function isFollowed(pipeline: Pipeline, count: number): Promise<boolean> {
+  const [row] = await pipeline.runtime.store.rows<{ n: number }>(
     sql`SELECT count() AS n FROM ${blocks} FINAL WHERE chain = ${FOLLOWED}`,
   );
   return row?.n === count;

@@ -1,7 +1,7 @@
 import { pricesBeside } from '../aggregate/metrics/shapes/recorded-prices.ts';
 import type { InputLine } from '../reference/input.ts';
 import { type Content, contentOf } from '../support/content.ts';
-import { ingestLines, openTestEngine } from '../support/engine.ts';
+import { ingestLines, openTestPipeline } from '../support/pipeline.ts';
 import { recordedLines } from '../support/recordings.ts';
 
 /** Everything recorded, with prices: what the distributed processes are given. */
@@ -12,10 +12,10 @@ export function everythingRecorded(): InputLine[] {
 
 /** What one process of the embedded profile makes of the same lines, in one go. */
 export async function contentOfCleanRun(lines: readonly InputLine[]): Promise<Content> {
-  const { engine, close } = await openTestEngine();
-  await engine.aggregator.pauseCompute(() => ingestLines(engine, lines));
-  await engine.aggregator.waitUntilComputed();
-  const content = await contentOf(engine);
+  const { pipeline, close } = await openTestPipeline();
+  await pipeline.aggregator.pauseCompute(() => ingestLines(pipeline, lines));
+  await pipeline.aggregator.waitUntilComputed();
+  const content = await contentOf(pipeline);
   await close();
   return content;
 }

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Pipeline } from '../../serve/compose.ts';
 import { pause, until } from '../infra/ports/opened.ts';
 import { type Content, contentOf, differences } from '../support/content.ts';
-import { joinEngine } from '../support/distributed.ts';
-import { ingestLines, openTestEngine } from '../support/engine.ts';
+import { joinPipeline } from '../support/distributed.ts';
+import { ingestLines, openTestPipeline } from '../support/pipeline.ts';
 import { recordedLines } from '../support/recordings.ts';
 import { docker, engine, OWNED } from '../support/services/container.ts';
 import { type Services, startServices } from '../support/services/index.ts';
@@ -30,16 +30,16 @@ let expected: Content;
 
 /** What one process of the embedded profile makes of the sample and the lines. */
 async function cleanRun(): Promise<Content> {
-  await using clean = await openTestEngine();
-  const { aggregator } = clean.engine;
+  await using clean = await openTestPipeline();
+  const { aggregator } = clean.pipeline;
   await aggregator.pauseCompute(async () => {
     for (const name of readdirSync(SAMPLE)) {
-      await clean.engine.ingest(createReadStream(join(SAMPLE, name)), { name });
+      await clean.pipeline.ingest(createReadStream(join(SAMPLE, name)), { name });
     }
-    await ingestLines(clean.engine, lines);
+    await ingestLines(clean.pipeline, lines);
   });
   await aggregator.waitUntilComputed();
-  return await contentOf(clean.engine);
+  return await contentOf(clean.pipeline);
 }
 
 async function imageOfThisTree(): Promise<string> {
@@ -60,7 +60,7 @@ beforeAll(async () => {
     'run', '--detach', ...OWNED, '--network', 'host', '--init', '--read-only', '--tmpfs', '/tmp', '--cap-drop', 'ALL',
     '--security-opt', 'no-new-privileges:true', ...variables, image,
   ); // biome-ignore format: one command
-  operator = await joinEngine(environment, 'ingest');
+  operator = await joinPipeline(environment, 'ingest');
 }, 300_000);
 afterAll(async () => {
   await operator?.close();

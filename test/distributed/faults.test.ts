@@ -7,8 +7,8 @@ import { openPipeline, type Pipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { pause, until } from '../infra/ports/opened.ts';
 import { contentOf, differences } from '../support/content.ts';
-import { joinEngine } from '../support/distributed.ts';
-import { ingestLines } from '../support/engine.ts';
+import { joinPipeline } from '../support/distributed.ts';
+import { ingestLines } from '../support/pipeline.ts';
 import { Random } from '../support/random.ts';
 import { recordedLines } from '../support/recordings.ts';
 import { startClickHouse } from '../support/services/clickhouse.ts';
@@ -35,11 +35,11 @@ const environment = (more: Record<string, string> = {}) => {
   });
 };
 const refusal = async (more: Record<string, string>) => {
-  const engine = await joinEngine(environment(more), 'load', 'work').catch(
+  const pipeline = await joinPipeline(environment(more), 'load', 'work').catch(
     (error: unknown) => error as Error,
   );
-  if (engine instanceof Error) return engine;
-  await engine.close();
+  if (pipeline instanceof Error) return pipeline;
+  await pipeline.close();
   return undefined;
 };
 const NOBODY = '127.0.0.1:9';
@@ -139,50 +139,52 @@ describe('at the start', () => {
 
 describe('later', () => {
   test('a line that no message may be is a dead letter of its own, and the rest goes on', async () => {
-    const engine = await joinEngine(
+    const pipeline = await joinPipeline(
       environment({ KAFKA_MESSAGE_BYTES: String(8 * 2 ** 20) }),
       'load',
       'work',
     );
     const [good] = recordedLines('blocks').filter(({ chain }) => chain === 'polkadot') as [{ line: string }];
     const long = JSON.stringify({ ...JSON.parse(good.line), number: '99', filler: 'x'.repeat(9 * 2 ** 20) });
-    await engine.ingest(Readable.from([Buffer.from(`${long}\n${good.line}\n`)]), { name: 'polkadot.ndjson' });
-    await engine.waitUntilComputed();
-    expect(await engine.runtime.store.rows(sql`SELECT reason FROM ${deadLetters} FINAL`)).toEqual([
+    await pipeline.ingest(Readable.from([Buffer.from(`${long}\n${good.line}\n`)]), {
+      name: 'polkadot.ndjson',
+    });
+    await pipeline.waitUntilComputed();
+    expect(await pipeline.runtime.store.rows(sql`SELECT reason FROM ${deadLetters} FINAL`)).toEqual([
       { reason: `longer than ${8 * 2 ** 20} bytes (KAFKA_MESSAGE_BYTES)` },
     ]);
-    expect(await engine.runtime.store.rows(sql`SELECT count() AS n FROM ${blocks} FINAL`)).toEqual([
+    expect(await pipeline.runtime.store.rows(sql`SELECT count() AS n FROM ${blocks} FINAL`)).toEqual([
       { n: 1 },
     ]);
-    await engine.close();
+    await pipeline.close();
   });
 
   test('while ClickHouse is away blocks wait on the log, and are loaded when it is back', async () => {
-    const engine = await joinEngine(environment(), 'load', 'work');
+    const pipeline = await joinPipeline(environment(), 'load', 'work');
     const lines = recordedLines('blocks').filter(({ chain }) => chain === 'polkadot');
     await services.clickhouse.stop();
     const text = `${lines.map(({ line }) => line).join('\n')}\n`;
-    await engine.ingest(Readable.from([Buffer.from(text)]), { name: 'polkadot.ndjson' });
-    await until('a load has failed', () => engine.loader.counters.failures > 0, 20_000);
+    await pipeline.ingest(Readable.from([Buffer.from(text)]), { name: 'polkadot.ndjson' });
+    await until('a load has failed', () => pipeline.loader.counters.failures > 0, 20_000);
     await pause(500);
     await services.clickhouse.start();
-    await engine.waitUntilComputed();
-    const [stored] = await engine.runtime.store.rows<{ n: number }>(
+    await pipeline.waitUntilComputed();
+    const [stored] = await pipeline.runtime.store.rows<{ n: number }>(
       sql`SELECT count() AS n FROM ${blocks} FINAL WHERE chain = 'polkadot'`,
     );
     expect(stored?.n).toBe(lines.length);
-    await engine.close();
+    await pipeline.close();
   });
 
   test('numbers go on above the newest in the store when Redis forgets them', async () => {
-    const engine = await joinEngine(environment(), 'load', 'work');
-    const newest = async () => BigInt((await engine.runtime.keyValue.get('sequence')) ?? 0);
-    await engine.waitUntilComputed();
+    const pipeline = await joinPipeline(environment(), 'load', 'work');
+    const newest = async () => BigInt((await pipeline.runtime.keyValue.get('sequence')) ?? 0);
+    await pipeline.waitUntilComputed();
     const before = await newest();
-    await engine.runtime.keyValue.delete('sequence');
-    await engine.waitUntilComputed();
+    await pipeline.runtime.keyValue.delete('sequence');
+    await pipeline.waitUntilComputed();
     expect(await newest()).toBeGreaterThan(before);
-    await engine.close();
+    await pipeline.close();
   });
 
   test('clocks that differ by hours, and jump, make the same rows', async () => {
@@ -193,15 +195,17 @@ describe('later', () => {
     const clock = (hours: number) => ({ now: () => Date.now() + hours * 3_600_000 });
     const random = new Random(1);
     const wild = { now: () => Date.now() + random.whole(-48, 48) * 3_600_000 };
-    const engines = [
+    const pipelines = [
       await openPipeline(at, { clock: clock(5), roles: new Set(['load', 'work']) }),
       await openPipeline(at, { clock: clock(-5), roles: new Set(['load', 'work']) }),
       await openPipeline(at, { clock: wild, roles: new Set(['load', 'work']) }),
     ];
     for (let from = 0; from < lines.length; from += 8)
-      await ingestLines(engines[(from / 8) % 3] as Pipeline, lines.slice(from, from + 8));
-    for (const engine of engines) await engine.waitUntilComputed();
-    expect(differences(await contentOf(engines[0] as Pipeline), await contentOfCleanRun(lines))).toEqual([]);
-    for (const engine of engines) await engine.close();
+      await ingestLines(pipelines[(from / 8) % 3] as Pipeline, lines.slice(from, from + 8));
+    for (const pipeline of pipelines) await pipeline.waitUntilComputed();
+    expect(differences(await contentOf(pipelines[0] as Pipeline), await contentOfCleanRun(lines))).toEqual(
+      [],
+    );
+    for (const pipeline of pipelines) await pipeline.close();
   });
 });

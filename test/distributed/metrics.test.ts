@@ -1,12 +1,12 @@
 /// <reference types="vite/types/importMeta.d.ts" />
-import { openDistributedEngine } from '../support/distributed.ts';
-import { testProfile } from '../support/engine.ts';
+import { openDistributedPipeline } from '../support/distributed.ts';
+import { testProfile } from '../support/pipeline.ts';
 
 // The suites of the embedded profile, unchanged, on Kafka, Redis and ClickHouse over HTTP. `SUITES=all` runs every
 // one that says anything of facts and metrics; otherwise as many as a check has time for.
 const { SUITES } = process.env;
 
-testProfile.open = openDistributedEngine;
+testProfile.open = openDistributedPipeline;
 if (SUITES !== 'all') process.env.INPUTS ??= 'everything recorded';
 const suites =
   SUITES === 'all'

@@ -6,8 +6,8 @@ import { blocks, deadLetters } from '../../ingest/raw/tables.ts';
 import type { Pipeline } from '../../serve/compose.ts';
 import { pause, until } from '../infra/ports/opened.ts';
 import { contentOf, differences } from '../support/content.ts';
-import { joinEngine } from '../support/distributed.ts';
-import { ingestLines } from '../support/engine.ts';
+import { joinPipeline } from '../support/distributed.ts';
+import { ingestLines } from '../support/pipeline.ts';
 import { type Services, startServices } from '../support/services/index.ts';
 import { isInstalled } from '../support/services/service.ts';
 import { contentOfCleanRun, everythingRecorded } from './clean-run.ts';
@@ -28,7 +28,7 @@ beforeAll(async () => {
       ['load', 'load', 'work', 'work', 'serve'].map((role) => startRole(role, environment)),
     )),
   );
-  operator = await joinEngine(environment, 'ingest');
+  operator = await joinPipeline(environment, 'ingest');
 });
 afterAll(async () => {
   await operator.close();

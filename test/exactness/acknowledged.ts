@@ -14,11 +14,11 @@ interface Stored {
  * a version older than the acknowledged one, or lack rows.
  */
 export async function lostFrom(
-  engine: Pipeline,
+  pipeline: Pipeline,
   batches: readonly (readonly Delivery[])[],
   acknowledged: number,
 ): Promise<string[]> {
-  const stored = new Map((await storedIn(engine)).map((row) => [row.place, row]));
+  const stored = new Map((await storedIn(pipeline)).map((row) => [row.place, row]));
   const allowed = new Map<string, Set<string>>();
   batches
     .flatMap((batch, index) => batch.map((delivery) => ({ ...identityOf(delivery), index })))
@@ -35,8 +35,8 @@ export async function lostFrom(
   });
 }
 
-async function storedIn(engine: Pipeline): Promise<Stored[]> {
-  const { store } = engine.runtime;
+async function storedIn(pipeline: Pipeline): Promise<Stored[]> {
+  const { store } = pipeline.runtime;
   const rowsOf = (table: typeof extrinsics | typeof events) =>
     sql`(SELECT rank, count() AS rows FROM ${table} GROUP BY rank)`;
   const heights = await store.rows<Omit<Stored, 'isWhole'> & { isWhole: number }>(sql`

@@ -3,7 +3,7 @@
  * killed: what it had acknowledged stands in a file of its own, and a new process goes on behind it.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
-import { ingestLines, openEngine } from '../support/engine.ts';
+import { ingestLines, openPipelineAt } from '../support/pipeline.ts';
 import { lostFrom } from './acknowledged.ts';
 import { byChain, type Delivery, enveloped } from './deliveries.ts';
 
@@ -16,18 +16,18 @@ const acknowledged = existsSync(acknowledgedFile)
 const say = (word: string) => process.stdout.write(`${word}\n`);
 
 say('opening');
-const engine = await openEngine(directory);
-const lost = await lostFrom(engine, batches, acknowledged);
+const pipeline = await openPipelineAt(directory);
+const lost = await lostFrom(pipeline, batches, acknowledged);
 for (const what of lost) say(`lost ${what}`);
 for (const [index, batch] of batches.entries()) {
   if (index < acknowledged) continue;
   say('ingesting');
   // One source a batch for most, and one a chain for some.
-  await ingestLines(engine, index % 4 === 3 ? byChain(batch) : enveloped(batch));
+  await ingestLines(pipeline, index % 4 === 3 ? byChain(batch) : enveloped(batch));
   appendFileSync(acknowledgedFile, `${index}\n`);
   say('computing');
-  if (index % 2 === 0) await engine.aggregator.waitUntilComputed();
+  if (index % 2 === 0) await pipeline.aggregator.waitUntilComputed();
 }
-await engine.aggregator.waitUntilComputed();
+await pipeline.aggregator.waitUntilComputed();
 say('done');
-await engine.close();
+await pipeline.close();

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { pricesBeside } from '../aggregate/metrics/shapes/recorded-prices.ts';
 import { shapeHash } from '../reference/shaped.ts';
 import { type Content, contentOf, differences } from '../support/content.ts';
-import { ingestLines, openEngine, openTestEngine } from '../support/engine.ts';
+import { ingestLines, openPipelineAt, openTestPipeline } from '../support/pipeline.ts';
 import { Random } from '../support/random.ts';
 import { recordedLines } from '../support/recordings.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -59,10 +59,10 @@ export async function killOften(
     if (report.faults.length > 0) break;
     report.stores += 1;
     const expected = await contentOfCleanRun(batches);
-    const engine = await openEngine(files.store);
-    await engine.aggregator.waitUntilComputed();
-    report.faults.push(...differences(await contentOf(engine), expected));
-    await engine.close();
+    const pipeline = await openPipelineAt(files.store);
+    await pipeline.aggregator.waitUntilComputed();
+    report.faults.push(...differences(await contentOf(pipeline), expected));
+    await pipeline.close();
   }
   return report;
 }
@@ -94,10 +94,10 @@ function replaced(random: Random, { line, ...rest }: Delivery): Delivery {
 }
 
 async function contentOfCleanRun(batches: readonly Delivery[][]): Promise<Content> {
-  const { engine, close } = await openTestEngine();
-  await engine.aggregator.pauseCompute(() => ingestLines(engine, byChain(batches.flat())));
-  await engine.aggregator.waitUntilComputed();
-  const content = await contentOf(engine);
+  const { pipeline, close } = await openTestPipeline();
+  await pipeline.aggregator.pauseCompute(() => ingestLines(pipeline, byChain(batches.flat())));
+  await pipeline.aggregator.waitUntilComputed();
+  const content = await contentOf(pipeline);
   await close();
   return content;
 }

@@ -4,7 +4,7 @@ import { pricesBeside } from '../aggregate/metrics/shapes/recorded-prices.ts';
 import type { InputLine } from '../reference/input.ts';
 import { findChain } from '../reference/registry.ts';
 import { type Content, contentOf, differences } from '../support/content.ts';
-import { ingestLines, openTestEngine } from '../support/engine.ts';
+import { ingestLines, openTestPipeline } from '../support/pipeline.ts';
 import { Random } from '../support/random.ts';
 import { recordedLines } from '../support/recordings.ts';
 import { byChain, cut, type Delivery, enveloped, mayTravelBare, shuffledDeliveries } from './deliveries.ts';
@@ -48,32 +48,32 @@ export function permute(share: number, shares: number): void {
     const { name, lines } = linesOf(seed);
     const expected = cleanContents.get(name) ?? (await contentAfterCleanRun(lines));
     cleanContents.set(name, expected);
-    await using opened = await openTestEngine();
-    const { engine } = opened;
+    await using opened = await openTestPipeline();
+    const { pipeline } = opened;
     const random = new Random(seed);
     for (const stretch of cut(random, 4, cut(random, 20, shuffledDeliveries(random, lines)))) {
-      await send(engine, random, stretch);
+      await send(pipeline, random, stretch);
     }
-    await engine.aggregator.waitUntilComputed();
-    expect(differences(await contentOf(engine), expected), `seed ${seed}, ${name}`).toEqual([]);
+    await pipeline.aggregator.waitUntilComputed();
+    expect(differences(await contentOf(pipeline), expected), `seed ${seed}, ${name}`).toEqual([]);
   });
 }
 
 async function contentAfterCleanRun(lines: readonly InputLine[]): Promise<Content> {
-  await using opened = await openTestEngine();
-  const { engine } = opened;
-  await engine.aggregator.pauseCompute(() => ingestLines(engine, lines));
-  await engine.aggregator.waitUntilComputed();
-  return await contentOf(engine);
+  await using opened = await openTestPipeline();
+  const { pipeline } = opened;
+  await pipeline.aggregator.pauseCompute(() => ingestLines(pipeline, lines));
+  await pipeline.aggregator.waitUntilComputed();
+  return await contentOf(pipeline);
 }
 
 /** Some batches in a row while computation stands still or runs beside, and sometimes until it has caught up. */
-async function send(engine: Pipeline, random: Random, stretch: readonly Delivery[][]): Promise<void> {
-  const { aggregator } = engine;
+async function send(pipeline: Pipeline, random: Random, stretch: readonly Delivery[][]): Promise<void> {
+  const { aggregator } = pipeline;
   const ingest = async () => {
     for (const batch of stretch) {
       const isBare = random.chance(0.25) && mayTravelBare(batch);
-      await ingestLines(engine, isBare ? byChain(batch) : enveloped(batch));
+      await ingestLines(pipeline, isBare ? byChain(batch) : enveloped(batch));
     }
   };
   await (random.chance(0.8) ? aggregator.pauseCompute(ingest) : ingest());

@@ -11,17 +11,17 @@ const BLOCKS = 8;
 
 it('blocks of thousands of nested calls are loaded together within little memory', async () => {
   using directory = temporaryDirectory();
-  const engine = await openPipeline(
+  const pipeline = await openPipeline(
     readConfig({ DATA_DIR: directory.path, STORE_MEMORY_BYTES: String(2 ** 30), LOG_LEVEL: 'silent' }),
   );
   const lines = Array.from({ length: BLOCKS }, (_, i) => `${busyBlock(i)}\n`);
-  const summary = await engine.ingest(Readable.from([Buffer.from(lines.join(''))]), {
+  const summary = await pipeline.ingest(Readable.from([Buffer.from(lines.join(''))]), {
     name: 'polkadot.ndjson',
   });
   expect(summary).toMatchObject({ blocks: BLOCKS, refused_lines: 0 });
-  const [found] = await engine.runtime.store.rows<{ nested: number }>(
+  const [found] = await pipeline.runtime.store.rows<{ nested: number }>(
     sql`SELECT countIf(path != '') AS nested FROM ${calls}`,
   );
   expect(found?.nested).toBeGreaterThan(BLOCKS * 1000);
-  await engine.close();
+  await pipeline.close();
 });

@@ -8,7 +8,7 @@ import { gate } from '../infra/ports/opened.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 export interface Ingesting {
-  readonly engine: Pipeline;
+  readonly pipeline: Pipeline;
   /** Takes in lines under a file's name. */
   take(
     name: string,
@@ -29,20 +29,20 @@ export interface StoredDeadLetter {
 
 export async function openIngesting(settings: Record<string, string> = {}): Promise<Ingesting> {
   const directory = temporaryDirectory();
-  const engine = await openPipeline(readConfig({ DATA_DIR: directory.path, ...settings }));
+  const pipeline = await openPipeline(readConfig({ DATA_DIR: directory.path, ...settings }));
   // What is taken in here is never asked for as a metric.
   const { opened: closed, open: release } = gate();
-  const held = engine.aggregator.pauseCompute(() => closed);
+  const held = pipeline.aggregator.pauseCompute(() => closed);
   return {
-    engine,
-    take: (name, lines) => engine.ingest(Readable.from([bytesOf(lines)]), { name }),
+    pipeline,
+    take: (name, lines) => pipeline.ingest(Readable.from([bytesOf(lines)]), { name }),
     letters: (origin) =>
-      engine.runtime.store.rows<StoredDeadLetter>(
+      pipeline.runtime.store.rows<StoredDeadLetter>(
         sql`SELECT topic, origin, line, reason, bytes, size FROM ${deadLetters} FINAL
           WHERE ${origin === undefined ? raw('1') : sql`origin = ${origin}`} ORDER BY origin, line`,
       ),
     close: async () => {
-      await engine.close();
+      await pipeline.close();
       release();
       await held;
       directory[Symbol.dispose]();
@@ -52,9 +52,9 @@ export async function openIngesting(settings: Record<string, string> = {}): Prom
 
 /** Rows of a statement over what was taken in. */
 export const rowsOf = <Row = Record<string, unknown>>(
-  { engine }: Ingesting,
+  { pipeline }: Ingesting,
   statement: Sql,
-): Promise<Row[]> => engine.runtime.store.rows<Row>(statement);
+): Promise<Row[]> => pipeline.runtime.store.rows<Row>(statement);
 
 /** The rows of a chain's canonical blocks in one table, without what names one load of them. */
 export const canonicalRows = (ingesting: Ingesting, table: Table, chain: string, from = 0) =>

@@ -98,7 +98,7 @@ describe('one block in many layouts', () => {
       ['polkadot.ndjson.gz', gzipSync(bytes)],
       ['polkadot.ndjson.zst', zstdCompressSync(bytes)],
     ] as const) {
-      const summary = await ingesting.engine.ingest(Readable.from([packed]), { name });
+      const summary = await ingesting.pipeline.ingest(Readable.from([packed]), { name });
       expect(summary).toEqual({ lines: lines.length, blocks: lines.length, snapshots: 0, refused_lines: 0 });
       expect(await everything('polkadot')).toEqual(expected);
     }

@@ -101,9 +101,12 @@ describe('input that cannot be taken in', () => {
       const packed =
         ending === 'gz' ? gzipSync(bytes) : zstdCompressSync(bytes, { pledgedSrcSize: bytes.length });
       const name = `westend.ndjson.${ending}`;
-      const summary = await ingesting.engine.ingest(Readable.from([packed.subarray(0, packed.length - 20)]), {
-        name,
-      });
+      const summary = await ingesting.pipeline.ingest(
+        Readable.from([packed.subarray(0, packed.length - 20)]),
+        {
+          name,
+        },
+      );
       expect(summary.refused_lines).toBe(1);
       const [letter, ...others] = await ingesting.letters(name);
       expect(others).toEqual([]);
@@ -132,7 +135,7 @@ describe('bad blocks among good ones, found only by the engine', () => {
     const lines: (string | object)[] = [...good];
     for (const place of places) lines.splice(place, 0, broken(900 + place, '{"method":5}],"x":1'));
     const name = `${title.replaceAll(' ', '-')}.ndjson`;
-    await ingesting.engine.ingest(
+    await ingesting.pipeline.ingest(
       Readable.from([
         Buffer.from(lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n')),
       ]),
@@ -176,13 +179,13 @@ describe('bad blocks among good ones, found only by the engine', () => {
   });
 
   test('nothing of a batch is left waiting', async () => {
-    expect(await ingesting.engine.runtime.store.unfinished()).toEqual([]);
+    expect(await ingesting.pipeline.runtime.store.unfinished()).toEqual([]);
   });
 });
 
 describe('messages of other producers', () => {
   const publish = (values: readonly (object | string)[]) =>
-    ingesting.engine.runtime.log.publish(
+    ingesting.pipeline.runtime.log.publish(
       TOPICS.blocks,
       values.map((value) => ({
         key: 'any',

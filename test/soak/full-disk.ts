@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { contentOfCleanRun, everythingRecorded } from '../distributed/clean-run.ts';
 import { pause, until } from '../infra/ports/opened.ts';
 import { contentOf, differences } from '../support/content.ts';
-import { joinEngine } from '../support/distributed.ts';
-import { ingestLines } from '../support/engine.ts';
+import { joinPipeline } from '../support/distributed.ts';
+import { ingestLines } from '../support/pipeline.ts';
 import { startClickHouse } from '../support/services/clickhouse.ts';
 import { addresses, startServices } from '../support/services/index.ts';
 
@@ -27,26 +27,26 @@ try {
   if (clickhouse.kind === 'container')
     throw new Error('a container has a disk of its own: run it where Docker is not');
   const environment = services.environment(addresses({ ...services, clickhouse }));
-  const engine = await joinEngine(environment, 'load', 'work');
-  await ingestLines(engine, lines.slice(0, lines.length / 2));
-  await engine.waitUntilComputed();
+  const pipeline = await joinPipeline(environment, 'load', 'work');
+  await ingestLines(pipeline, lines.slice(0, lines.length / 2));
+  await pipeline.waitUntilComputed();
 
   const filler = join(directory, 'filler');
   // Again and again, since merges give back what they have merged.
   const filling = setInterval(() => fill(filler), FILL_MS);
   fill(filler);
-  const rest = ingestLines(engine, lines.slice(lines.length / 2));
+  const rest = ingestLines(pipeline, lines.slice(lines.length / 2));
   rest.catch(() => undefined);
-  await until('a load has failed', () => engine.loader.counters.failures > 0, 60_000);
+  await until('a load has failed', () => pipeline.loader.counters.failures > 0, 60_000);
   process.stdout.write('the disk is full: loading waits\n');
   await pause(AWAY_MS);
-  process.stdout.write(`${engine.loader.counters.failures} tries so far\n`);
+  process.stdout.write(`${pipeline.loader.counters.failures} tries so far\n`);
   clearInterval(filling);
   rmSync(filler);
   await rest;
-  await engine.waitUntilComputed();
-  faults = differences(await contentOf(engine), expected);
-  await engine.close();
+  await pipeline.waitUntilComputed();
+  faults = differences(await contentOf(pipeline), expected);
+  await pipeline.close();
 } finally {
   execFileSync('umount', ['-l', directory]);
   rmSync(directory, { recursive: true, force: true });

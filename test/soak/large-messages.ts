@@ -5,7 +5,7 @@ import { TOPICS } from '../../ingest/log/topics.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
 import { type RoleProcess, startRole } from '../distributed/roles.ts';
 import { FakeSidecar, recordedBlocks } from '../ingest/sources/fake-sidecar.ts';
-import { joinEngine } from '../support/distributed.ts';
+import { joinPipeline } from '../support/distributed.ts';
 import { startServices } from '../support/services/index.ts';
 
 // `BLOCKS=60 npx node test/soak/large-messages.ts`: the memory of a process of each role while blocks of 4 to 8 MiB
@@ -42,7 +42,7 @@ const environment = services.environment({
 source.finalized = 1000;
 const roles = new Map<string, RoleProcess>();
 for (const role of ['ingest', 'load', 'work', 'serve']) roles.set(role, await startRole(role, environment));
-const producer = await joinEngine(environment, 'ingest');
+const producer = await joinPipeline(environment, 'ingest');
 
 const most = new Map<string, number[]>();
 const mebibytesOf = ({ child }: RoleProcess) =>

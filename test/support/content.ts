@@ -28,21 +28,24 @@ const RAW: readonly (readonly [name: string, rows: Sql])[] = [
 ];
 
 /** Everything that readers could ever learn from a store. */
-export async function contentOf(engine: Pipeline): Promise<Content> {
+export async function contentOf(pipeline: Pipeline): Promise<Content> {
   const content = new Map<string, readonly string[]>();
-  for (const [name, rows] of RAW) content.set(name, await linesOf(engine, rows));
+  for (const [name, rows] of RAW) content.set(name, await linesOf(pipeline, rows));
   for (const { name, table } of materializedMetrics) {
-    content.set(name, await linesOf(engine, sql`SELECT * EXCEPT (version, is_deleted) FROM ${table} FINAL`));
+    content.set(
+      name,
+      await linesOf(pipeline, sql`SELECT * EXCEPT (version, is_deleted) FROM ${table} FINAL`),
+    );
   }
   for (const metric of viewMetrics) {
-    const rows = await servedRows(engine, { metric });
+    const rows = await servedRows(pipeline, { metric });
     content.set(metric.name, rows.map((row) => JSON.stringify(row)).sort());
   }
   return content;
 }
 
-async function linesOf(engine: Pipeline, rows: Sql): Promise<string[]> {
-  const bytes = await engine.runtime.store.bytes(rows, 'NDJSON');
+async function linesOf(pipeline: Pipeline, rows: Sql): Promise<string[]> {
+  const bytes = await pipeline.runtime.store.bytes(rows, 'NDJSON');
   // Keys are raw bytes, of which no other encoding keeps all apart.
   const text = bytes.toString('latin1').trimEnd();
   return text === '' ? [] : text.split('\n').sort();

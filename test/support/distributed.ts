@@ -1,16 +1,16 @@
 import { openPipeline, type Pipeline } from '../../serve/compose.ts';
 import type { ProcessRole } from '../../serve/process-roles.ts';
 import { readConfig } from '../../serve/settings.ts';
-import type { TestEngine } from './engine.ts';
+import type { TestPipeline } from './pipeline.ts';
 import { startClickHouse } from './services/clickhouse.ts';
 import { addresses, startServices } from './services/index.ts';
 
-/** Kafka and Redis serve every engine of this process, under prefixes; a store has one database, so each gets its own. */
+/** Kafka and Redis serve every pipeline of this process, under prefixes; a store has one database, so each gets its own. */
 let shared: ReturnType<typeof startServices> | undefined;
 let serial = 0;
 
-/** An engine with all roles on services of its own; all of it is gone after `close`. */
-export async function openDistributedEngine(): Promise<TestEngine> {
+/** A pipeline with all roles on services of its own; all of it is gone after `close`. */
+export async function openDistributedPipeline(): Promise<TestPipeline> {
   shared ??= startServices();
   const services = await shared;
   const clickhouse = await startClickHouse();
@@ -20,15 +20,18 @@ export async function openDistributedEngine(): Promise<TestEngine> {
     KAFKA_PREFIX: `${name}.`,
     REDIS_PREFIX: name,
   });
-  const engine = await openPipeline(readConfig(environment));
+  const pipeline = await openPipeline(readConfig(environment));
   const close = async () => {
-    await engine.close();
+    await pipeline.close();
     await clickhouse.close();
   };
-  return { engine, close, [Symbol.asyncDispose]: close };
+  return { pipeline, close, [Symbol.asyncDispose]: close };
 }
 
-/** One more process's worth of engine on the same services, with some roles. */
-export function joinEngine(environment: Record<string, string>, ...roles: ProcessRole[]): Promise<Pipeline> {
+/** The pipeline of one more process on the same services, with some roles. */
+export function joinPipeline(
+  environment: Record<string, string>,
+  ...roles: ProcessRole[]
+): Promise<Pipeline> {
   return openPipeline(readConfig(environment), { roles: new Set(roles) });
 }

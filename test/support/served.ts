@@ -17,24 +17,24 @@ export interface MetricCase {
 
 /** All rows of a metric as readers get them, in the order of its answers. */
 export function servedRows(
-  engine: Pipeline,
+  pipeline: Pipeline,
   { metric, free = [] }: Omit<MetricCase, 'reference'>,
 ): Promise<Row[]> {
   const columns = columnsOf(metric, free);
   return metric.materialized === false
-    ? rowsOfChains(engine, metric, columns)
-    : keptRows(engine, metric, columns);
+    ? rowsOfChains(pipeline, metric, columns)
+    : keptRows(pipeline, metric, columns);
 }
 
-function keptRows(engine: Pipeline, metric: MaterializedMetric, columns: Sql): Promise<Row[]> {
-  return engine.runtime.store.rows<Row>(
+function keptRows(pipeline: Pipeline, metric: MaterializedMetric, columns: Sql): Promise<Row[]> {
+  return pipeline.runtime.store.rows<Row>(
     sql`SELECT ${columns} FROM ${metric.table} FINAL
       WHERE ${metric.served?.(undefined) ?? sql`1`} ORDER BY ${orderOf(metric)}`,
   );
 }
 
-async function rowsOfChains(engine: Pipeline, metric: ViewMetric, columns: Sql): Promise<Row[]> {
-  const { store } = engine.runtime;
+async function rowsOfChains(pipeline: Pipeline, metric: ViewMetric, columns: Sql): Promise<Row[]> {
+  const { store } = pipeline.runtime;
   const chains = await store.rows<{ relay_chain: string; chain: string }>(
     sql`SELECT DISTINCT relay_chain, chain FROM ${blocks} ORDER BY relay_chain, chain`,
   );

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { blocks, deadLetters, refusedFacts } from '../../../ingest/raw/tables.ts';
 import { type Input, type InputLine, readLines } from '../../reference/input.ts';
-import { emptyEngine, ingestLines, openTestEngine, type TestEngine } from '../../support/engine.ts';
+import { emptyPipeline, ingestLines, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { recordedLines } from '../../support/recordings.ts';
 import { type Row, servedRows } from '../../support/served.ts';
 import { metricCases } from './cases.ts';
@@ -27,9 +27,9 @@ const { INPUTS } = process.env;
 const chosen = Object.keys(inputs).filter((name) => INPUTS === undefined || INPUTS.split(',').includes(name));
 
 // One process for all inputs; its tables are emptied after each.
-let opened: TestEngine;
+let opened: TestPipeline;
 beforeAll(async () => {
-  opened = await openTestEngine();
+  opened = await openTestPipeline();
 });
 afterAll(() => opened.close());
 
@@ -38,14 +38,14 @@ describe.each(chosen)('%s', (name) => {
   const input: Input = readLines(lines);
 
   beforeAll(async () => {
-    const { engine } = opened;
-    await engine.aggregator.pauseCompute(() => ingestLines(engine, lines));
-    await engine.aggregator.waitUntilComputed();
+    const { pipeline } = opened;
+    await pipeline.aggregator.pauseCompute(() => ingestLines(pipeline, lines));
+    await pipeline.aggregator.waitUntilComputed();
   });
-  afterAll(() => emptyEngine(opened.engine));
+  afterAll(() => emptyPipeline(opened.pipeline));
 
   it.each(metricCases)('$metric.record equals the reference', async (metricCase) => {
-    const rows = await servedRows(opened.engine, metricCase);
+    const rows = await servedRows(opened.pipeline, metricCase);
     const expected = metricCase.reference(input) as readonly Row[];
     const keyOf = (row: Row) => metricCase.metric.key.map((part) => row[part]).join(' ');
     expect(rows.map(keyOf)).toEqual(expected.map(keyOf));
@@ -55,7 +55,7 @@ describe.each(chosen)('%s', (name) => {
   });
 
   it('refuses what the reference refuses', async () => {
-    const { store } = opened.engine.runtime;
+    const { store } = opened.pipeline.runtime;
     const facts = await store.rows<{ chain: string; number: number; fact: string }>(
       sql`SELECT chain, number, fact FROM ${refusedFacts} FINAL WHERE rank IN (SELECT rank FROM ${blocks} FINAL)`,
     );

@@ -2,23 +2,23 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { blocks, calls, events, extrinsics, refusedFacts } from '../../../ingest/raw/tables.ts';
 import { HAND_COUNTS, type HandCount } from '../../reference/hand.ts';
-import { ingestLines, openTestEngine, type TestEngine } from '../../support/engine.ts';
+import { ingestLines, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { recordedLines } from '../../support/recordings.ts';
 
-let opened: TestEngine;
+let opened: TestPipeline;
 
 beforeAll(async () => {
-  opened = await openTestEngine();
-  const { engine } = opened;
+  opened = await openTestPipeline();
+  const { pipeline } = opened;
   const lines = [...recordedLines('blocks'), ...recordedLines('runtime')];
-  await engine.aggregator.pauseCompute(() => ingestLines(engine, lines));
+  await pipeline.aggregator.pauseCompute(() => ingestLines(pipeline, lines));
 });
 afterAll(() => opened.close());
 
 /** The rows of one block in the raw tables, under the names of the hand counts. */
 async function countsOf({ chain, number }: HandCount): Promise<object | undefined> {
   const here = sql`chain = ${chain} AND number = ${number}`;
-  const [row] = await opened.engine.runtime.store.rows<object>(sql`
+  const [row] = await opened.pipeline.runtime.store.rows<object>(sql`
     SELECT isTimed, extrinsics, events, xcmMessages, signed, evm, feesPlanck, transfers, newAccounts,
       killedAccounts, remarkCalls + remarkEvents AS remarked, xcmTransferred, succeeded, failed, rows, refused
     FROM (SELECT CAST(isNotNull(time), 'Bool') AS isTimed, extrinsics, events FROM ${blocks} FINAL WHERE ${here}) AS block

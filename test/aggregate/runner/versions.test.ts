@@ -1,16 +1,16 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { computedWindows } from '../../../aggregate/runner/ledger.ts';
 import { MetricVersions, publishVersion } from '../../../aggregate/runner/versions.ts';
-import { openTestEngine, type TestEngine } from '../../support/engine.ts';
+import { openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 
-let opened: TestEngine;
+let opened: TestPipeline;
 beforeAll(async () => {
-  opened = await openTestEngine();
+  opened = await openTestPipeline();
 });
 afterAll(() => opened.close());
 
 it('a computed window changes the version in the other processes, in whatever order windows end', async () => {
-  const { runtime } = opened.engine;
+  const { runtime } = opened.pipeline;
   const versions = new MetricVersions(runtime, ['daily_tps', 'daily_fees']);
   await versions.refresh();
   expect(versions.of('daily_tps')).toBe('0');
@@ -23,7 +23,7 @@ it('a computed window changes the version in the other processes, in whatever or
 });
 
 it('a version that is not published is read from the ledger', async () => {
-  const { runtime } = opened.engine;
+  const { runtime } = opened.pipeline;
   await runtime.store.insert(computedWindows, [
     {
       metric: 'daily_summary',

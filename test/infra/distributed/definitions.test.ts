@@ -19,8 +19,8 @@ describe('definitions on a cluster', () => {
   });
 
   test('replicate every table that stores rows, and only those', () => {
-    const engines = statements.flatMap((text) => /ENGINE = (\w+)/.exec(text)?.[1] ?? []);
-    expect(new Set(engines)).toEqual(
+    const pipelines = statements.flatMap((text) => /ENGINE = (\w+)/.exec(text)?.[1] ?? []);
+    expect(new Set(pipelines)).toEqual(
       new Set(['ReplicatedReplacingMergeTree', 'ReplicatedMergeTree', 'Null']),
     );
   });

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { type DeadLetterRequest, handleDeadLetterRequest } from '../../../ingest/log/dead-letter-requests.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
-import { emptyEngine, openTestEngine, type TestEngine } from '../../support/engine.ts';
+import { emptyPipeline, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { recordedLines } from '../../support/recordings.ts';
 
 const [{ line: block }] = recordedLines('blocks').filter(({ chain }) => chain === 'polkadot') as [
@@ -12,20 +12,20 @@ const [{ line: block }] = recordedLines('blocks').filter(({ chain }) => chain ==
 const height = Number(JSON.parse(block).number);
 const KEPT_BYTES = 64 * 1024;
 
-let opened: TestEngine;
+let opened: TestPipeline;
 beforeAll(async () => {
-  opened = await openTestEngine();
+  opened = await openTestPipeline();
 });
 afterAll(() => opened.close());
-beforeEach(() => emptyEngine(opened.engine));
+beforeEach(() => emptyPipeline(opened.pipeline));
 
 const order = (given: DeadLetterRequest) =>
-  handleDeadLetterRequest(opened.engine.runtime, opened.engine.registry, KEPT_BYTES, given);
+  handleDeadLetterRequest(opened.pipeline.runtime, opened.pipeline.registry, KEPT_BYTES, given);
 const take = async (name: string, ...lines: string[]) => {
-  await opened.engine.ingest(Readable.from([Buffer.from(`${lines.join('\n')}\n`)]), { name });
-  await opened.engine.waitUntilLoaded();
+  await opened.pipeline.ingest(Readable.from([Buffer.from(`${lines.join('\n')}\n`)]), { name });
+  await opened.pipeline.waitUntilLoaded();
 };
-const heights = () => opened.engine.runtime.store.rows(sql`SELECT chain, number FROM ${blocks} FINAL`);
+const heights = () => opened.pipeline.runtime.store.rows(sql`SELECT chain, number FROM ${blocks} FINAL`);
 
 describe('dead letters', () => {
   test('are listed with origin, reason, size and tries, the latest first', async () => {
@@ -50,7 +50,7 @@ describe('dead letters', () => {
   test('tried again with what they lacked are taken in, and are gone', async () => {
     await take('unknown.ndjson', block);
     const { outcomes } = await order({ action: 'retry', all: true, chain: 'polkadot' });
-    await opened.engine.waitUntilLoaded();
+    await opened.pipeline.waitUntilLoaded();
     expect(outcomes?.map(({ refused }) => refused)).toEqual([null]);
     expect(await heights()).toEqual([{ chain: 'polkadot', number: height }]);
     expect((await order({ action: 'list' })).total).toBe(0);
@@ -81,8 +81,8 @@ describe('dead letters', () => {
     const long = JSON.stringify({ ...JSON.parse(block), filler: 'x'.repeat(2 * KEPT_BYTES) });
     await take('unknown.ndjson', long);
     const { outcomes } = await order({ action: 'retry', all: true, chain: 'polkadot' });
-    await opened.engine.waitUntilLoaded();
-    const isKept = opened.engine.runtime.log.redelivers;
+    await opened.pipeline.waitUntilLoaded();
+    const isKept = opened.pipeline.runtime.log.redelivers;
     expect(outcomes?.[0]?.refused ?? null).toBe(
       isKept ? null : 'only its first bytes are kept; take in unknown.ndjson again',
     );

@@ -8,7 +8,7 @@ import { loadRegistry } from '../../../ingest/chains/registry.ts';
 import { snapshots } from '../../../ingest/raw/tables.ts';
 import { Sidecar } from '../../../ingest/sources/sidecar.ts';
 import { SnapshotCollector } from '../../../ingest/sources/snapshot-collector.ts';
-import { openTestEngine } from '../../support/engine.ts';
+import { openTestPipeline } from '../../support/pipeline.ts';
 import { FakeSidecar, recordedBlocks } from './fake-sidecar.ts';
 
 const registry = loadRegistry();
@@ -87,10 +87,12 @@ describe('a relay chain', () => {
     ]);
     expect(await taken(head)).toEqual([]);
 
-    const { engine, close } = await openTestEngine();
-    const summary = await engine.ingest(Readable.from([Buffer.from(`${lines.join('\n')}\n`)]), { name: 'x' });
+    const { pipeline, close } = await openTestPipeline();
+    const summary = await pipeline.ingest(Readable.from([Buffer.from(`${lines.join('\n')}\n`)]), {
+      name: 'x',
+    });
     expect(summary).toMatchObject({ snapshots: 3, refused_lines: 0 });
-    const rows = await engine.runtime.store.rows(
+    const rows = await pipeline.runtime.store.rows(
       sql`SELECT kind, toString(toDate(as_of)) AS day, block_number FROM ${snapshots} FINAL ORDER BY kind`,
     );
     await close();

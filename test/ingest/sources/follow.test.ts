@@ -5,7 +5,7 @@ import { blocks } from '../../../ingest/raw/tables.ts';
 import { type FollowOptions, followBlocks } from '../../../ingest/sources/block-follower.ts';
 import { Sidecar } from '../../../ingest/sources/sidecar.ts';
 import { contentOf, differences } from '../../support/content.ts';
-import { openTestEngine, type TestEngine } from '../../support/engine.ts';
+import { openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { FakeSidecar, hashOf, onBranch, recordedBlocks } from './fake-sidecar.ts';
 
 const chain = { relay_chain: 'polkadot', name: 'polkadot' };
@@ -102,18 +102,18 @@ describe('finalized blocks', () => {
 });
 
 describe('best blocks', () => {
-  let opened: TestEngine;
+  let opened: TestPipeline;
   beforeAll(async () => {
-    opened = await openTestEngine();
+    opened = await openTestPipeline();
   });
   afterAll(() => opened.close());
 
   const load = async (lines: readonly string[]) => {
     const bytes = Readable.from([Buffer.from(`${lines.join('\n')}\n`)]);
-    await opened.engine.ingest(bytes, { name: 'source', chain: chain.name });
+    await opened.pipeline.ingest(bytes, { name: 'source', chain: chain.name });
   };
   const stored = () =>
-    opened.engine.runtime.store.rows<{ number: number; hash: string; finalized: boolean }>(
+    opened.pipeline.runtime.store.rows<{ number: number; hash: string; finalized: boolean }>(
       sql`SELECT number, hash, finalized FROM ${blocks} FINAL ORDER BY number`,
     );
   const branch = (name: string, from: number, to: number) => {
@@ -162,12 +162,12 @@ describe('best blocks', () => {
     ]);
     expect(states[3]?.map(({ hash }) => hash)).toEqual([...recorded.values()].map(hashOf));
 
-    await opened.engine.aggregator.waitUntilComputed();
-    const followed = await contentOf(opened.engine);
+    await opened.pipeline.aggregator.waitUntilComputed();
+    const followed = await contentOf(opened.pipeline);
     await opened.close();
-    opened = await openTestEngine();
+    opened = await openTestPipeline();
     await load([...recorded.values()]);
-    await opened.engine.aggregator.waitUntilComputed();
-    expect(differences(followed, await contentOf(opened.engine))).toEqual([]);
+    await opened.pipeline.aggregator.waitUntilComputed();
+    expect(differences(followed, await contentOf(opened.pipeline))).toEqual([]);
   });
 });

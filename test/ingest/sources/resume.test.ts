@@ -3,15 +3,15 @@ import { SourceFollower } from '../../../ingest/sources/source-follower.ts';
 import { ingestTarget } from '../../../serve/cli/ingest-target.ts';
 import { LocalClient } from '../../../serve/operations/client.ts';
 import { until } from '../../infra/ports/opened.ts';
-import { ingestLines, openTestEngine, type TestEngine } from '../../support/engine.ts';
+import { ingestLines, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { FakeSidecar, recordedBlocks } from './fake-sidecar.ts';
 
 const blocks = recordedBlocks('polkadot');
 const first = Math.min(...blocks.keys());
-let opened: TestEngine;
+let opened: TestPipeline;
 let fake: FakeSidecar;
 beforeAll(async () => {
-  opened = await openTestEngine();
+  opened = await openTestPipeline();
   fake = await new FakeSidecar([...blocks.values()]).listen();
 });
 afterAll(async () => {
@@ -31,8 +31,8 @@ async function followToHead(from?: number): Promise<number[]> {
     onIngested: async (next: number) => void noted.push(next),
     ...(from === undefined ? {} : { from }),
   };
-  const following = await SourceFollower.open(options, opened.engine.config, stop.signal);
-  const running = following.run(ingestTarget(new LocalClient(opened.engine)), () => undefined);
+  const following = await SourceFollower.open(options, opened.pipeline.config, stop.signal);
+  const running = following.run(ingestTarget(new LocalClient(opened.pipeline)), () => undefined);
   await until('the head is reached', () => noted.at(-1) === fake.finalized + 1, 60_000);
   stop.abort();
   await running.catch(() => undefined);
@@ -42,7 +42,7 @@ async function followToHead(from?: number): Promise<number[]> {
 it('goes on at the first hole that a killed process has left, and says how far it is', async () => {
   const killed = Array.from({ length: 12 }, (_, i) => first + i).filter((height) => height !== first + 5);
   const lines = killed.map((height) => ({ line: blocks.get(height) as string, chain: 'polkadot' }));
-  await ingestLines(opened.engine, lines);
+  await ingestLines(opened.pipeline, lines);
   fake.finalized = first + 20;
   expect(await followToHead()).toEqual([first + 21]);
   expect(fake.asked).toEqual(Array.from({ length: 16 }, (_, i) => first + 5 + i));

@@ -64,9 +64,9 @@ describe('a heartbeat', () => {
   test('creates one alert when a source falls silent, and resolves it at its next request', async () => {
     const own = await service.project(ann);
     const beating = await service.source(ann, own, { heartbeat_minutes: 5 });
-    const { accounts, engine } = service;
-    const { config: settings, runtime } = engine;
-    const pipeline = await engine.alerts();
+    const { accounts } = service;
+    const { config: settings, runtime } = service.pipeline;
+    const pipeline = await service.pipeline.alerts();
     const open = () =>
       openAlertDomain({ runtime, accounts, pipeline, settings, publicUrl: () => '' }).heartbeats;
     const heartbeats = open();

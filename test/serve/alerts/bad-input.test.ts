@@ -131,7 +131,7 @@ describe('bad input', () => {
   ])('a body %s is stored unchanged', async (_name, body) => {
     await service.send(source, body);
     await alertsOf('stored');
-    const rows = await service.engine.runtime.store.rows<{ body: string }>(
+    const rows = await service.pipeline.runtime.store.rows<{ body: string }>(
       sql`SELECT body FROM ${alertEvents} WHERE project = ${project} ORDER BY position DESC LIMIT 1`,
     );
     expect(rows[0]?.body).toBe(body);

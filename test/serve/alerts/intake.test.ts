@@ -229,7 +229,7 @@ describe('keys', () => {
     const { body } = await service.api(ann, 'GET', one());
     expect(JSON.stringify(body)).not.toContain(rotated.key);
     expect(body).not.toHaveProperty('authorization_key');
-    const stored = await service.engine.runtime.store.bytes(
+    const stored = await service.pipeline.runtime.store.bytes(
       { text: 'SELECT * FROM chain_metrics.alert_integrations', tables: new Set() } as never,
       'NDJSON',
     );

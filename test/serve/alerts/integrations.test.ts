@@ -71,7 +71,7 @@ describe('an integration', () => {
       },
     });
     const integrationCache = new IntegrationCache({
-      keyValue: service.engine.runtime.keyValue,
+      keyValue: service.pipeline.runtime.keyValue,
       projects: new Records<Project>(service.accounts, projects),
       integrations: late,
       webhooks: new Records<Webhook>(service.accounts, webhooks),

@@ -10,12 +10,12 @@ import { createUser } from '../../../serve/identity/accounts/users.ts';
 import { readConfig } from '../../../serve/settings.ts';
 
 const [factsFile = '', port = '0'] = process.argv.slice(2);
-const engine = await openPipeline(readConfig());
-const app = await buildServer(engine);
+const pipeline = await openPipeline(readConfig());
+const app = await buildServer(pipeline);
 await app.listen({ host: '127.0.0.1', port: Number(port) });
 
 if (!existsSync(factsFile)) {
-  const accounts = engine.accounts();
+  const accounts = pipeline.accounts();
   const user = await createUser(accounts, { username: 'ann', email: 'ann@example.org', password: null });
   const key = await createKey(accounts, user, 'personal', { name: 'test', scopes: ['api'], expires_ms: 0 });
   const call = async (path: string, payload: object) => {
@@ -40,6 +40,6 @@ process.stdout.write(`port ${typeof address === 'object' && address ? address.po
 
 process.on('SIGTERM', async () => {
   await app.close();
-  await engine.close();
+  await pipeline.close();
   process.exit(0);
 });

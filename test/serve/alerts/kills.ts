@@ -88,15 +88,15 @@ async function verdictOf(
   marks: Senders['marks'],
 ): Promise<Verdict> {
   // The settings of the server, by which the remaining events are decided.
-  const engine = await openPipeline(readConfig(server.env));
+  const pipeline = await openPipeline(readConfig(server.env));
   try {
-    await engine.alerts();
+    await pipeline.alerts();
     // The remaining records of the log are processed in the background.
-    await engine.runtime.log.waitUntilConsumed(ALERTS_TOPIC, 'grouping');
-    await (await engine.alerts()).waitUntilWritten();
-    return await judge(engine.runtime.store, projects, marks, WINDOWS);
+    await pipeline.runtime.log.waitUntilConsumed(ALERTS_TOPIC, 'grouping');
+    await (await pipeline.alerts()).waitUntilWritten();
+    return await judge(pipeline.runtime.store, projects, marks, WINDOWS);
   } finally {
-    await engine.close();
+    await pipeline.close();
   }
 }
 

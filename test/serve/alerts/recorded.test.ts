@@ -54,7 +54,7 @@ describe('recorded deliveries', () => {
       .filter(({ name, code }) => name === 'A503' || code === 503);
     expect(tries.map(({ code }) => code)).toEqual([503, 503, 503, 200]);
     // All attempts are within the retry window.
-    expect(tries.at(-1).t - tries[0].t).toBeLessThan(service.engine.config.ALERT_RETRY_WINDOW_SECONDS);
+    expect(tries.at(-1).t - tries[0].t).toBeLessThan(service.pipeline.config.ALERT_RETRY_WINDOW_SECONDS);
   });
 
   test('the shape of Grafana: version 1, with attributes of its own', async () => {

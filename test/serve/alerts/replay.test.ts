@@ -21,23 +21,23 @@ const HEAD = {
 async function withAlerts<T>(
   path: string,
   settings: Record<string, string>,
-  work: (engine: Pipeline, send: (body: unknown) => Promise<unknown>) => Promise<T>,
+  work: (pipeline: Pipeline, send: (body: unknown) => Promise<unknown>) => Promise<T>,
 ): Promise<T> {
-  const engine = await openPipeline(readConfig({ DATA_DIR: path, ...settings }));
+  const pipeline = await openPipeline(readConfig({ DATA_DIR: path, ...settings }));
   try {
-    const alerts = await engine.alerts();
+    const alerts = await pipeline.alerts();
     const send = (payload: unknown) => {
       const body = Buffer.from(JSON.stringify(payload));
       return alerts.deliver(HEAD, body, alerts.parse(HEAD, body));
     };
-    return await work(engine, send);
+    return await work(pipeline, send);
   } finally {
-    await engine.close();
+    await pipeline.close();
   }
 }
 
-const stateOf = (engine: Pipeline) =>
-  engine.runtime.store.rows(
+const stateOf = (pipeline: Pipeline) =>
+  pipeline.runtime.store.rows(
     sql`SELECT iid, title, status, events, position FROM chain_metrics.alerts FINAL ORDER BY iid`,
   );
 
@@ -46,14 +46,14 @@ describe('replay', () => {
     using directory = temporaryDirectory();
     const { path } = directory;
     const body = prometheusBody([firing()]);
-    const counted = await withAlerts(path, { ALERT_RETRY_WINDOW_SECONDS: '0' }, async (engine, send) => {
+    const counted = await withAlerts(path, { ALERT_RETRY_WINDOW_SECONDS: '0' }, async (pipeline, send) => {
       for (let i = 0; i < 5; i++) await send(body);
-      const alerts = await engine.alerts();
+      const alerts = await pipeline.alerts();
       await alerts.applyAction({ project: 7, iid: 1, by: '3', change: { status: 'acknowledged' } });
       await send(prometheusBody([firing({ status: 'resolved' })]));
       await send(prometheusBody([firing({ startsAt: '2026-11-22T00:00:00Z' })]));
       await alerts.waitUntilWritten();
-      return stateOf(engine);
+      return stateOf(pipeline);
     });
     expect(counted).toMatchObject([
       { iid: 1, status: 'resolved', events: 5 },
@@ -75,12 +75,12 @@ describe('replay', () => {
     expect(report).toContain('project 7: 8 events, 2 alerts');
     expect(JSON.parse(run('0', '--dry-run', '--json'))).toMatchObject([{ project: 7, differing: 0 }]);
 
-    await withAlerts(path, {}, async (engine, send) => {
-      const alerts = await engine.alerts();
+    await withAlerts(path, {}, async (pipeline, send) => {
+      const alerts = await pipeline.alerts();
       const order = { projects: [7], dryRun: false };
       expect(await alerts.replay(order)).toMatchObject([{ differing: 1 }]);
       expect(await alerts.replay(order)).toMatchObject([{ differing: 0 }]);
-      expect(await stateOf(engine)).toMatchObject([
+      expect(await stateOf(pipeline)).toMatchObject([
         { iid: 1, status: 'resolved', events: 1 },
         { iid: 2, status: 'triggered', events: 1 },
       ]);
@@ -91,11 +91,11 @@ describe('replay', () => {
 
   test('applies actions to the alerts that their users saw, also when numbers change', async () => {
     using directory = temporaryDirectory();
-    const engine = await openPipeline(
+    const pipeline = await openPipeline(
       readConfig({ DATA_DIR: directory.path, ALERT_RETRY_WINDOW_SECONDS: '0' }),
     );
     try {
-      const alerts = await engine.alerts();
+      const alerts = await pipeline.alerts();
       const send = (payload: unknown) => {
         const body = Buffer.from(JSON.stringify(payload));
         return alerts.deliver(HEAD, body, alerts.parse(HEAD, body));
@@ -107,14 +107,14 @@ describe('replay', () => {
       await send({ title: 'other' });
       await alerts.applyAction({ project: 7, iid: 3, by: '3', change: { status: 'ignored' } });
       await alerts.waitUntilWritten();
-      expect(await stateOf(engine)).toHaveLength(3);
+      expect(await stateOf(pipeline)).toHaveLength(3);
     } finally {
-      await engine.close();
+      await pipeline.close();
     }
-    await withAlerts(directory.path, { ALERT_RETRY_WINDOW_SECONDS: '3600' }, async (engine) => {
-      const [result] = await (await engine.alerts()).replay({ projects: [], dryRun: false });
+    await withAlerts(directory.path, { ALERT_RETRY_WINDOW_SECONDS: '3600' }, async (pipeline) => {
+      const [result] = await (await pipeline.alerts()).replay({ projects: [], dryRun: false });
       expect(result).toMatchObject({ project: 7, alerts: 2 });
-      expect(await stateOf(engine)).toMatchObject([
+      expect(await stateOf(pipeline)).toMatchObject([
         { iid: 1, status: 'resolved' },
         { iid: 2, title: 'other', status: 'ignored' },
       ]);
@@ -123,14 +123,14 @@ describe('replay', () => {
 
   test('lost alerts are rebuilt from the events at the next start', async () => {
     using directory = temporaryDirectory();
-    const before = await withAlerts(directory.path, {}, async (engine, send) => {
+    const before = await withAlerts(directory.path, {}, async (pipeline, send) => {
       for (let i = 0; i < 30; i++)
         await send({ title: `t ${i % 7}`, ...(i % 5 === 4 ? { end_time: '2026-11-21' } : {}) });
-      await (await engine.alerts()).waitUntilWritten();
-      const rows = await stateOf(engine);
-      await engine.runtime.store.run('TRUNCATE TABLE chain_metrics.alerts SYNC');
+      await (await pipeline.alerts()).waitUntilWritten();
+      const rows = await stateOf(pipeline);
+      await pipeline.runtime.store.run('TRUNCATE TABLE chain_metrics.alerts SYNC');
       return rows;
     });
-    await withAlerts(directory.path, {}, async (engine) => expect(await stateOf(engine)).toEqual(before));
+    await withAlerts(directory.path, {}, async (pipeline) => expect(await stateOf(pipeline)).toEqual(before));
   });
 });

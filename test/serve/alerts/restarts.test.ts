@@ -25,8 +25,8 @@ test.each([
     const config = readConfig({ DATA_DIR: directory.path, ALERT_OPEN_CACHED: cached });
     let stored: Alert[] = [];
     for (let start = 0; start < STARTS; start++) {
-      const engine = await openPipeline(config, { clock: { now: () => now } });
-      const alerts = await engine.alerts();
+      const pipeline = await openPipeline(config, { clock: { now: () => now } });
+      const alerts = await pipeline.alerts();
       for (let i = 0; i < EVENTS / STARTS; i++) {
         now += random.whole(0, 20_000);
         if (random.chance(0.25)) {
@@ -56,10 +56,10 @@ test.each([
         });
       }
       await alerts.waitUntilWritten();
-      stored = await engine.runtime.store.rows<Alert>(
+      stored = await pipeline.runtime.store.rows<Alert>(
         sql`SELECT * FROM chain_metrics.alerts FINAL ORDER BY iid`,
       );
-      await engine.close();
+      await pipeline.close();
     }
     const expected = replay(events, { retryMs: 60_000, namedMs: 86_400_000 });
     expect(stored).toHaveLength(expected.length);

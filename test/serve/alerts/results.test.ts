@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { decodeEvent } from '../../../aggregate/alerts/model/event.ts';
 import type { Pipeline } from '../../../serve/compose.ts';
 import { gate } from '../../infra/ports/opened.ts';
-import { openEngine } from '../../support/engine.ts';
+import { openPipelineAt } from '../../support/pipeline.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../support/temporary-directory.ts';
 import { AlertProcess, storedAlerts, storedEvents, until } from './alert-process.ts';
 import { SharedLog } from './shared-log.ts';
@@ -10,19 +10,19 @@ import { SharedLog } from './shared-log.ts';
 // What the process that accepted an event answers to its sender.
 
 let directory: TemporaryDirectory;
-let engine: Pipeline;
+let pipeline: Pipeline;
 beforeAll(async () => {
   directory = temporaryDirectory();
-  engine = await openEngine(directory.path);
+  pipeline = await openPipelineAt(directory.path);
 });
 afterAll(async () => {
-  await engine.close();
+  await pipeline.close();
   directory[Symbol.dispose]();
 });
 
 let projects = 0;
 const start = (log: SharedLog, settings: Record<string, string> = {}) =>
-  AlertProcess.start(engine.runtime, log, settings);
+  AlertProcess.start(pipeline.runtime, log, settings);
 
 describe('the result of a delivery', () => {
   test('stays true when the settings change before it is durable', async () => {
@@ -55,11 +55,11 @@ describe('the result of a delivery', () => {
     });
     await after.process(log.records);
     await after.alerts.waitUntilWritten();
-    expect(await storedAlerts(engine.runtime.store, project)).toMatchObject([
+    expect(await storedAlerts(pipeline.runtime.store, project)).toMatchObject([
       { iid: 1, title: 'A title of some thirty letters', events: 2 },
     ]);
     const ids = log.records.map(({ value }) => decodeEvent(value).head.id);
-    expect(await storedEvents(engine.runtime.store, project)).toEqual(
+    expect(await storedEvents(pipeline.runtime.store, project)).toEqual(
       ids.map((id, i) => ({ id, outcomes: [['created'], ['grouped'], ['retried']][i] })),
     );
   });
@@ -74,7 +74,7 @@ describe('the result of a delivery', () => {
     await decider.process(log.records);
     // Redis is emptied before the acceptor reads it.
     for (const { value } of log.records) {
-      await engine.runtime.keyValue.delete(`alerts/answer/${decodeEvent(value).head.id}`);
+      await pipeline.runtime.keyValue.delete(`alerts/answer/${decodeEvent(value).head.id}`);
     }
     const created = [{ iid: 1, title: 'A' }];
     expect((await Promise.all(answers)).map((result) => result.created)).toEqual([created, created]);

@@ -33,18 +33,18 @@ export interface Source {
 
 /** A whole server with its own data directory; requests are injected unless `listen` is called. */
 export class Service {
-  readonly engine: Pipeline;
+  readonly pipeline: Pipeline;
   readonly app: FastifyInstance;
   readonly accounts: Accounts;
   readonly #close: () => Promise<void>;
 
   private constructor(
-    engine: Pipeline,
+    pipeline: Pipeline,
     app: FastifyInstance,
     accounts: Accounts,
     close: () => Promise<void>,
   ) {
-    this.engine = engine;
+    this.pipeline = pipeline;
     this.app = app;
     this.accounts = accounts;
     this.#close = close;
@@ -59,12 +59,12 @@ export class Service {
       ANONYMOUS_PER_DAY: '0',
       ...settings,
     };
-    const engine = await openPipeline(readConfig(env), clock ? { clock } : {});
-    const app = await buildServer(engine);
+    const pipeline = await openPipeline(readConfig(env), clock ? { clock } : {});
+    const app = await buildServer(pipeline);
     await app.ready();
-    return new Service(engine, app, engine.accounts(), async () => {
+    return new Service(pipeline, app, pipeline.accounts(), async () => {
       await app.close();
-      await engine.close();
+      await pipeline.close();
       directory[Symbol.dispose]();
     });
   }

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { LogRecord } from '../../../infra/ports.ts';
 import type { Pipeline } from '../../../serve/compose.ts';
-import { openEngine } from '../../support/engine.ts';
+import { openPipelineAt } from '../../support/pipeline.ts';
 import { Random } from '../../support/random.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../support/temporary-directory.ts';
 import { judge } from './accepted.ts';
@@ -13,13 +13,13 @@ import { SharedLog } from './shared-log.ts';
 // Several processes on one log and one store, each of which is paused, replaced, and continues.
 
 let directory: TemporaryDirectory;
-let engine: Pipeline;
+let pipeline: Pipeline;
 beforeAll(async () => {
   directory = temporaryDirectory();
-  engine = await openEngine(directory.path);
+  pipeline = await openPipelineAt(directory.path);
 });
 afterAll(async () => {
-  await engine.close();
+  await pipeline.close();
   directory[Symbol.dispose]();
 });
 
@@ -34,7 +34,7 @@ describe.each([{ cached: '0' }, { cached: '3' }, { cached: '1000' }])(
       const random = new Random(seed);
       const log = new SharedLog();
       const settings = { ALERT_OPEN_CACHED: cached, ALERT_ANSWER_SECONDS_MAX: '60' };
-      const start = () => AlertProcess.start(engine.runtime, log, settings);
+      const start = () => AlertProcess.start(pipeline.runtime, log, settings);
       const acceptor = await start();
       const deciders = [await start(), await start()];
       const mine = [++projects, ++projects];
@@ -101,7 +101,7 @@ describe.each([{ cached: '0' }, { cached: '3' }, { cached: '1000' }])(
       );
       await deciders[1]?.alerts.waitUntilWritten();
       await Promise.all(answers);
-      const verdict = await judge(engine.runtime.store, mine, marks, WINDOWS);
+      const verdict = await judge(pipeline.runtime.store, mine, marks, WINDOWS);
       expect(verdict.faults).toEqual([]);
       expect(verdict.stored).toBe(log.records.length);
       for (const decider of [acceptor, ...deciders]) await decider.alerts.stop();
@@ -111,9 +111,9 @@ describe.each([{ cached: '0' }, { cached: '3' }, { cached: '1000' }])(
 
 describe('a process that was replaced while it was paused', () => {
   test('does not decide by what the others have written since', async () => {
-    const { store } = engine.runtime;
+    const { store } = pipeline.runtime;
     const log = new SharedLog();
-    const start = () => AlertProcess.start(engine.runtime, log, { ALERT_OPEN_CACHED: '0' });
+    const start = () => AlertProcess.start(pipeline.runtime, log, { ALERT_OPEN_CACHED: '0' });
     const [acceptor, paused, other] = [await start(), await start(), await start()];
     const project = ++projects;
     const records = log.partitions[project % 2] as LogRecord[];
@@ -149,7 +149,7 @@ describe('a process that was replaced while it was paused', () => {
 describe('an event that is in the log twice', () => {
   test('counts once, at once and after a restart', async () => {
     const log = new SharedLog();
-    const first = await AlertProcess.start(engine.runtime, log);
+    const first = await AlertProcess.start(pipeline.runtime, log);
     const project = ++projects;
     const answered = first.deliver(project, { title: 'A', fingerprint: 'a' });
     await until(() => log.records.length === 1);
@@ -160,9 +160,9 @@ describe('an event that is in the log twice', () => {
     expect((await answered).created).toEqual([{ iid: 1, title: 'A' }]);
     await first.alerts.waitUntilWritten();
     log.append(record);
-    const second = await AlertProcess.start(engine.runtime, log);
+    const second = await AlertProcess.start(pipeline.runtime, log);
     await second.process(records.slice(2));
     await second.alerts.waitUntilWritten();
-    expect(await storedAlerts(engine.runtime.store, project)).toMatchObject([{ iid: 1, events: 1 }]);
+    expect(await storedAlerts(pipeline.runtime.store, project)).toMatchObject([{ iid: 1, events: 1 }]);
   });
 });

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readCoverage, readStatus } from '../../../aggregate/status/status.ts';
 import type { Pipeline } from '../../../serve/compose.ts';
 import { hash, madeBlock, madeEvent, madeExtrinsic } from '../../ingest/made.ts';
-import { ingestLines, openTestEngine, type TestEngine } from '../../support/engine.ts';
+import { ingestLines, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 
-let opened: TestEngine;
+let opened: TestPipeline;
 beforeAll(async () => {
-  opened = await openTestEngine();
+  opened = await openTestPipeline();
 });
 afterAll(() => opened.close());
 
@@ -32,10 +32,10 @@ const price = (day: string) =>
 
 async function take(...lines: string[]): Promise<void> {
   await ingestLines(
-    opened.engine,
+    opened.pipeline,
     lines.map((line) => ({ line, chain: 'polkadot' })),
   );
-  await opened.engine.aggregator.waitUntilComputed();
+  await opened.pipeline.aggregator.waitUntilComputed();
 }
 
 it('finds missing heights, missing days, days without a price and blocks without a time', async () => {
@@ -50,7 +50,7 @@ it('finds missing heights, missing days, days without a price and blocks without
     price('2024-03-01'),
     price('2024-03-05'),
   );
-  const [polkadot, ...others] = await coverageOf(opened.engine, { chain: 'polkadot' });
+  const [polkadot, ...others] = await coverageOf(opened.pipeline, { chain: 'polkadot' });
   expect(others).toEqual([]);
   expect(polkadot).toEqual({
     relay_chain: 'polkadot',
@@ -79,12 +79,12 @@ it('finds missing heights, missing days, days without a price and blocks without
       ],
     },
   });
-  expect(await coverageOf(opened.engine, { relay_chain: 'kusama' })).toEqual([]);
+  expect(await coverageOf(opened.pipeline, { relay_chain: 'kusama' })).toEqual([]);
 });
 
 it('sees at once what was loaded since', async () => {
   await take(at(3, '2024-03-01'), at(4, '2024-03-01'));
-  const { chains } = await statusOf(opened.engine);
+  const { chains } = await statusOf(opened.pipeline);
   expect(chains).toMatchObject([
     {
       blocks: 8,
@@ -97,15 +97,15 @@ it('sees at once what was loaded since', async () => {
 it('counts a refused fact for as long as its block lives', async () => {
   const events = [madeEvent('balances.Deposit', 'nobody', '1')];
   await take(at(2, '2024-03-01', { onFinalize: { events } }));
-  expect((await statusOf(opened.engine)).refused_facts).toBe(1);
+  expect((await statusOf(opened.pipeline)).refused_facts).toBe(1);
   await take(at(2, '2024-03-01'));
-  expect((await statusOf(opened.engine)).refused_facts).toBe(0);
+  expect((await statusOf(opened.pipeline)).refused_facts).toBe(0);
 });
 
 it('lists a thousand ranges and counts the rest', async () => {
   const lines = Array.from({ length: 1100 }, (_, i) => at(1000 + i * 2, '2024-03-08'));
   await take(...lines);
-  const [polkadot] = await coverageOf(opened.engine);
+  const [polkadot] = await coverageOf(opened.pipeline);
   expect(polkadot?.missing_blocks.ranges_total).toBe(1101);
   expect(polkadot?.missing_blocks.ranges).toHaveLength(1000);
   expect(polkadot?.missing_blocks.ranges.slice(0, 3)).toEqual([
@@ -113,5 +113,5 @@ it('lists a thousand ranges and counts the rest', async () => {
     { from: 13, to: 999 },
     { from: 1001, to: 1001 },
   ]);
-  expect((await statusOf(opened.engine)).chains[0]?.missing_blocks.ranges).toHaveLength(5);
+  expect((await statusOf(opened.pipeline)).chains[0]?.missing_blocks.ranges).toHaveLength(5);
 });

@@ -7,7 +7,7 @@ import type { RunReport } from '../../../serve/cli/ingest-inputs.ts';
 import type { ResultOf } from '../../../serve/operations/operations.ts';
 import { socketPaths } from '../../../serve/operations/socket-path.ts';
 import { contentOf, differences } from '../../support/content.ts';
-import { openEngine } from '../../support/engine.ts';
+import { openPipelineAt } from '../../support/pipeline.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { linesOf, run, serve } from './program.ts';
 
@@ -67,10 +67,10 @@ it('ends in the same rows as without a server', async () => {
   expect([0, 3]).toContain(code);
   const contents = [];
   for (const { DATA_DIR } of [served, alone]) {
-    const engine = await openEngine(DATA_DIR);
-    await engine.aggregator.waitUntilComputed();
-    contents.push(await contentOf(engine));
-    await engine.close();
+    const pipeline = await openPipelineAt(DATA_DIR);
+    await pipeline.aggregator.waitUntilComputed();
+    contents.push(await contentOf(pipeline));
+    await pipeline.close();
   }
   const [ofServer, ofAlone] = contents as [
     Awaited<ReturnType<typeof contentOf>>,

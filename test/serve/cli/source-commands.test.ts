@@ -9,7 +9,7 @@ import {
   recordedBlocks,
 } from '../../ingest/sources/fake-sidecar.ts';
 import { type Content, contentOf, differences } from '../../support/content.ts';
-import { ingestLines, openEngine } from '../../support/engine.ts';
+import { ingestLines, openPipelineAt } from '../../support/pipeline.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { begin, linesOf, run, serve } from './program.ts';
 
@@ -35,27 +35,27 @@ async function fakeOf(options?: FakeOptions): Promise<FakeSidecar> {
 let plain: Content;
 beforeAll(async () => {
   const lines = [...recorded.values()].map((line) => ({ line, chain: 'polkadot' }));
-  plain = await contentAt(directory('plain'), (engine) => ingestLines(engine, lines));
+  plain = await contentAt(directory('plain'), (pipeline) => ingestLines(pipeline, lines));
 });
 
-type Engine = Awaited<ReturnType<typeof openEngine>>;
+type Engine = Awaited<ReturnType<typeof openPipelineAt>>;
 async function withEngine<T>(
   { DATA_DIR }: { DATA_DIR: string },
-  work: (engine: Engine) => Promise<T>,
+  work: (pipeline: Engine) => Promise<T>,
 ): Promise<T> {
-  const engine = await openEngine(DATA_DIR);
+  const pipeline = await openPipelineAt(DATA_DIR);
   try {
-    return await work(engine);
+    return await work(pipeline);
   } finally {
-    await engine.close();
+    await pipeline.close();
   }
 }
 
 const contentAt = (at: { DATA_DIR: string }, before = async (_engine: Engine) => {}) =>
-  withEngine(at, async (engine) => {
-    await before(engine);
-    await engine.aggregator.waitUntilComputed();
-    return contentOf(engine);
+  withEngine(at, async (pipeline) => {
+    await before(pipeline);
+    await pipeline.aggregator.waitUntilComputed();
+    return contentOf(pipeline);
   });
 const missingAt = (at: { DATA_DIR: string }) =>
   withEngine(at, ({ runtime }) =>
@@ -114,9 +114,9 @@ it('fills holes first, is killed and stopped, goes on with the rest and ends as 
   const fake = await fakeOf();
   // Stored are a block in the middle, one that is not final yet, and one far behind them.
   const [middle, provisional, end] = [first + 10, first + 12, last - 20] as const;
-  await withEngine(alone, (engine) =>
+  await withEngine(alone, (pipeline) =>
     ingestLines(
-      engine,
+      pipeline,
       [middle, provisional, end]
         .map((height) => recorded.get(height) as string)
         .map((line, i) => ({ line: i === 1 ? onBranch(line, 'a') : line, chain: 'polkadot' })),
@@ -223,8 +223,8 @@ it('works through a running server, and follow stops when it is told to', async 
 it('start follows the sources that the settings name, beside serving', async () => {
   const [polkadot, other] = [await fakeOf(), await fakeOf({ specName: 'paseo' })];
   const at = directory('followed');
-  await withEngine(at, (engine) =>
-    ingestLines(engine, [{ line: recorded.get(first) as string, chain: 'polkadot' }]),
+  await withEngine(at, (pipeline) =>
+    ingestLines(pipeline, [{ line: recorded.get(first) as string, chain: 'polkadot' }]),
   );
   const FOLLOW = `polkadot-relay=${polkadot.url}, kusama=${other.url}`;
   const server = await serve([], { ...at, FOLLOW, FOLLOW_SNAPSHOTS: 'false' });

@@ -1,7 +1,7 @@
 import { accessSync, chmodSync, constants, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { openEngine } from '../../support/engine.ts';
+import { openPipelineAt } from '../../support/pipeline.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { linesOf, run } from './program.ts';
 
@@ -10,11 +10,11 @@ afterAll(() => place[Symbol.dispose]());
 
 it('leaves the data of a newer version alone', async () => {
   const DATA_DIR = join(place.path, 'newer');
-  const engine = await openEngine(DATA_DIR);
-  await engine.runtime.store.run(
+  const pipeline = await openPipelineAt(DATA_DIR);
+  await pipeline.runtime.store.run(
     "INSERT INTO chain_metrics.meta (name, value) VALUES ('schema_version', '999')",
   );
-  await engine.close();
+  await pipeline.close();
   const { code, stderr } = await run(['status'], { env: { DATA_DIR } });
   expect(linesOf(stderr)).toEqual([
     expect.stringMatching(/written by a newer version \(schema 999, .*start that version$/),

@@ -1,7 +1,7 @@
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildServer } from '../../../serve/compose-server.ts';
-import { openTestEngine, type TestEngine } from '../../support/engine.ts';
+import { openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { allNames } from '../metrics/contract-client.ts';
 import { ENDPOINTS, OUR_PATHS } from '../metrics/endpoints.ts';
 
@@ -30,18 +30,18 @@ interface Document {
   readonly components: { readonly schemas: Record<string, object> };
 }
 
-let engine: TestEngine;
+let pipeline: TestPipeline;
 let source: string;
 let document: Document;
 
 beforeAll(async () => {
-  engine = await openTestEngine();
-  const app = await buildServer(engine.engine);
+  pipeline = await openTestPipeline();
+  const app = await buildServer(pipeline.pipeline);
   source = (await app.inject('/openapi.json')).body;
   document = JSON.parse(source);
   await app.close();
 });
-afterAll(() => engine.close());
+afterAll(() => pipeline.close());
 
 const operations = () =>
   Object.entries(document.paths).flatMap(([path, methods]) =>

@@ -7,22 +7,22 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 const START = Date.parse('2026-03-01T12:00:10.000Z');
 const directory = temporaryDirectory();
 let now = START;
-let engine: Pipeline;
+let pipeline: Pipeline;
 
 beforeAll(async () => {
   const limits = { ANONYMOUS_PER_MINUTE: '3', ANONYMOUS_PER_DAY: '5', TRUST_PROXY: 'true' };
-  engine = await openPipeline(readConfig({ DATA_DIR: directory.path, ...limits }), {
+  pipeline = await openPipeline(readConfig({ DATA_DIR: directory.path, ...limits }), {
     clock: { now: () => now },
   });
 });
 afterAll(async () => {
-  await engine.close();
+  await pipeline.close();
   directory[Symbol.dispose]();
 });
 
 describe('anonymous limits', () => {
   it('count by address, tell what is left, and end with the minute and the day', async () => {
-    const app = await buildServer(engine);
+    const app = await buildServer(pipeline);
     const ask = (address: string) =>
       app.inject({ url: '/api/daily-tps', headers: { 'x-forwarded-for': address } });
 
@@ -52,7 +52,7 @@ describe('anonymous limits', () => {
   });
 
   it('do not stand before probes', async () => {
-    const app = await buildServer(engine);
+    const app = await buildServer(pipeline);
     for (let i = 0; i < 10; i++) expect((await app.inject('/health/live')).statusCode).toBe(200);
     await app.close();
   });

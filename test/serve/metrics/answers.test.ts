@@ -1,21 +1,21 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildServer } from '../../../serve/compose-server.ts';
-import { ingestLines, openTestEngine, type TestEngine } from '../../support/engine.ts';
+import { ingestLines, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { recordedLines } from '../../support/recordings.ts';
 
-let engine: TestEngine;
+let pipeline: TestPipeline;
 let app: FastifyInstance;
 
 beforeAll(async () => {
-  engine = await openTestEngine();
-  await ingestLines(engine.engine, [...recordedLines('blocks'), ...recordedLines('runtime')]);
-  await engine.engine.aggregator.waitUntilComputed();
-  app = await buildServer(engine.engine);
+  pipeline = await openTestPipeline();
+  await ingestLines(pipeline.pipeline, [...recordedLines('blocks'), ...recordedLines('runtime')]);
+  await pipeline.pipeline.aggregator.waitUntilComputed();
+  app = await buildServer(pipeline.pipeline);
 });
 afterAll(async () => {
   await app.close();
-  await engine.close();
+  await pipeline.close();
 });
 
 const get = (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers });
@@ -135,8 +135,8 @@ describe('caching', () => {
       as_of: '2025-07-14T12:00:00.000Z',
       payload: { symbol: 'GLMR', usd: 0.07 },
     };
-    await ingestLines(engine.engine, [{ line: JSON.stringify(price) }]);
-    await engine.engine.aggregator.waitUntilComputed();
+    await ingestLines(pipeline.pipeline, [{ line: JSON.stringify(price) }]);
+    await pipeline.pipeline.aggregator.waitUntilComputed();
     expect((await get('/api/daily-fees')).headers.etag).not.toBe(before);
   });
 });
@@ -213,7 +213,7 @@ describe('errors', () => {
   });
 
   it('a failure of the store is a 500 without its text', async () => {
-    const { store } = engine.engine.runtime;
+    const { store } = pipeline.pipeline.runtime;
     const { bytes } = store;
     store.bytes = () => Promise.reject(new Error('SELECT secret FROM internal'));
     try {

@@ -33,23 +33,23 @@ const CHAIN_OF: Record<string, string> = {
 const ALICE_GENERIC = '5GrwvaEF5zXb26Fz9rcQpDWS57CtERHpNehXCPcNoHGKutQY';
 
 let directory: TemporaryDirectory;
-let engine: Pipeline;
+let pipeline: Pipeline;
 let app: FastifyInstance;
 beforeAll(async () => {
   directory = temporaryDirectory();
   const unlimited = { ANONYMOUS_PER_MINUTE: '0', ANONYMOUS_PER_DAY: '0', LOG_LEVEL: 'silent' };
-  engine = await openPipeline(readConfig({ DATA_DIR: directory.path, ...unlimited }));
+  pipeline = await openPipeline(readConfig({ DATA_DIR: directory.path, ...unlimited }));
   for (const chain of [...Object.values(CHAIN_OF), 'asset-hub-polkadot', 'asset-hub-kusama']) {
     const blocks = DAYS.map((day, i) => JSON.stringify(madeBlock(100 + 10 * i, day)));
-    await engine.ingest(Readable.from([Buffer.from(blocks.join('\n'))]), { name: chain });
+    await pipeline.ingest(Readable.from([Buffer.from(blocks.join('\n'))]), { name: chain });
   }
-  await engine.aggregator.waitUntilComputed();
-  app = await buildServer(engine);
+  await pipeline.aggregator.waitUntilComputed();
+  app = await buildServer(pipeline);
   await app.ready();
 });
 afterAll(async () => {
   await app?.close();
-  await engine?.close();
+  await pipeline?.close();
   directory?.[Symbol.dispose]();
 });
 

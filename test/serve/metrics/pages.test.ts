@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildServer } from '../../../serve/compose-server.ts';
 import { chart, LINES_MAX } from '../../../serve/metrics/pages/chart.ts';
 import { drawables } from '../../../serve/metrics/pages/series.ts';
-import { ingestLines, openTestEngine, type TestEngine } from '../../support/engine.ts';
+import { ingestLines, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { recordedLines } from '../../support/recordings.ts';
 
 const at = (day: string) => new Date(`${day}T00:00:00Z`);
@@ -48,19 +48,19 @@ describe('a chart', () => {
 });
 
 describe('the first page', () => {
-  let engine: TestEngine;
+  let pipeline: TestPipeline;
   let app: FastifyInstance;
   const page = async (query = '') => (await app.inject({ url: `/${query}` })).body;
 
   beforeAll(async () => {
-    engine = await openTestEngine();
-    await ingestLines(engine.engine, recordedLines('runtime'));
-    await engine.engine.aggregator.waitUntilComputed();
-    app = await buildServer(engine.engine);
+    pipeline = await openTestPipeline();
+    await ingestLines(pipeline.pipeline, recordedLines('runtime'));
+    await pipeline.pipeline.aggregator.waitUntilComputed();
+    app = await buildServer(pipeline.pipeline);
   });
   afterAll(async () => {
     await app.close();
-    await engine.close();
+    await pipeline.close();
   });
 
   it('draws every number that is kept by chain and day or month', async () => {

@@ -4,7 +4,7 @@ import { blocks, refusedFacts } from '../../../../ingest/raw/tables.ts';
 import { buildServer } from '../../../../serve/compose-server.ts';
 import type { InputLine } from '../../../reference/input.ts';
 import { type ShapedBlock, type ShapedEvent, shapeBlock } from '../../../reference/shaped.ts';
-import { emptyEngine, ingestLines, openTestEngine } from '../../../support/engine.ts';
+import { emptyPipeline, ingestLines, openTestPipeline } from '../../../support/pipeline.ts';
 
 /** A server for the test: it ingests lines and requests rows. */
 export interface Served {
@@ -23,8 +23,8 @@ export interface Served {
 }
 
 export async function openServed(): Promise<Served> {
-  const { engine, close } = await openTestEngine();
-  let app = await buildServer(engine);
+  const { pipeline, close } = await openTestPipeline();
+  let app = await buildServer(pipeline);
   // Each request has an address of its own: rate limits are not tested here.
   let readers = 0;
   const rows = async (url: string) => {
@@ -40,18 +40,18 @@ export async function openServed(): Promise<Served> {
     },
     ingest: async (...lines) => {
       // One round for all lines, whatever the number of files.
-      await engine.aggregator.pauseCompute(() => ingestLines(engine, lines));
-      await engine.aggregator.waitUntilComputed();
+      await pipeline.aggregator.pauseCompute(() => ingestLines(pipeline, lines));
+      await pipeline.aggregator.waitUntilComputed();
     },
     rows,
     fields: async (url, ...names) => (await rows(url)).map((row) => names.map((name) => row[name])),
     refusals: () =>
-      engine.runtime.store.rows({
+      pipeline.runtime.store.rows({
         text: 'SELECT fact, reason FROM chain_metrics.refused_facts ORDER BY relay_chain, chain, number, fact',
         tables: new Set<string>(),
       }),
     refusedAt: async () => {
-      const facts = await engine.runtime.store.rows<{ chain: string; number: number; fact: string }>(
+      const facts = await pipeline.runtime.store.rows<{ chain: string; number: number; fact: string }>(
         sql`SELECT chain, number, fact FROM ${refusedFacts} FINAL WHERE rank IN (SELECT rank FROM ${blocks} FINAL)`,
       );
       return facts.map(({ chain, number, fact }) => {
@@ -60,10 +60,10 @@ export async function openServed(): Promise<Served> {
       });
     },
     forget: async () => {
-      await emptyEngine(engine);
+      await emptyPipeline(pipeline);
       // Cached responses are not invalidated by it.
       await app.close();
-      app = await buildServer(engine);
+      app = await buildServer(pipeline);
     },
     close: async () => {
       await app.close();

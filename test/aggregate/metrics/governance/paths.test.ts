@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildServer } from '../../../../serve/compose-server.ts';
-import { ingestLines, openTestEngine, type TestEngine } from '../../../support/engine.ts';
+import { ingestLines, openTestPipeline, type TestPipeline } from '../../../support/pipeline.ts';
 import { recordedLines } from '../../../support/recordings.ts';
 import { ALICE, confirmed, standard, submitted, vote, Writer } from './story.ts';
 
@@ -21,13 +21,13 @@ kusama.opening(
   ['childBounties.Added', '8', '1'],
 );
 
-let opened: TestEngine;
+let opened: TestPipeline;
 let app: FastifyInstance;
 beforeAll(async () => {
-  opened = await openTestEngine();
-  await ingestLines(opened.engine, [...recordedLines('runtime'), ...relay.lines, ...kusama.lines]);
-  await opened.engine.aggregator.waitUntilComputed();
-  app = await buildServer(opened.engine);
+  opened = await openTestPipeline();
+  await ingestLines(opened.pipeline, [...recordedLines('runtime'), ...relay.lines, ...kusama.lines]);
+  await opened.pipeline.aggregator.waitUntilComputed();
+  app = await buildServer(opened.pipeline);
 });
 afterAll(async () => {
   await app.close();

@@ -10,7 +10,7 @@ import {
   shapeBlock,
   shapeCall,
 } from '../../../reference/shaped.ts';
-import { ingestLines, openTestEngine } from '../../../support/engine.ts';
+import { ingestLines, openTestPipeline } from '../../../support/pipeline.ts';
 import { type Row, servedRows } from '../../../support/served.ts';
 
 const key = (digit: string) => `0x${digit.repeat(64)}`;
@@ -137,12 +137,12 @@ export async function computeRows(
   lines: readonly InputLine[],
   metrics: readonly Metric[],
 ): Promise<ComputedRows> {
-  const opened = await openTestEngine();
+  const opened = await openTestPipeline();
   try {
-    await ingestLines(opened.engine, lines);
-    await opened.engine.aggregator.waitUntilComputed();
-    const rows = await Promise.all(metrics.map((metric) => servedRows(opened.engine, { metric })));
-    const refused = await opened.engine.runtime.store.rows<{ at: string }>(
+    await ingestLines(opened.pipeline, lines);
+    await opened.pipeline.aggregator.waitUntilComputed();
+    const rows = await Promise.all(metrics.map((metric) => servedRows(opened.pipeline, { metric })));
+    const refused = await opened.pipeline.runtime.store.rows<{ at: string }>(
       sql`SELECT concat(chain, ' ', toString(number)) AS at FROM ${refusedFacts} FINAL ORDER BY chain, number`,
     );
     return { rows, refused: refused.map(({ at }) => at) };

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { buildServer } from '../../../../serve/compose-server.ts';
 import type { InputLine } from '../../../reference/input.ts';
-import { ingestLines, openTestEngine, type TestEngine } from '../../../support/engine.ts';
+import { ingestLines, openTestPipeline, type TestPipeline } from '../../../support/pipeline.ts';
 
 /** A snapshot as a line of input. */
 export function stated(
@@ -19,7 +19,7 @@ export type Json = Record<string, unknown>;
 
 /** A server with a store of its own, queried over HTTP. */
 export interface Served {
-  readonly engine: TestEngine['engine'];
+  readonly pipeline: TestPipeline['pipeline'];
   readonly app: FastifyInstance;
   take(lines: readonly InputLine[]): Promise<void>;
   ask(url: string): Promise<Json[]>;
@@ -28,14 +28,14 @@ export interface Served {
 }
 
 export async function serve(lines: readonly InputLine[]): Promise<Served> {
-  const opened = await openTestEngine();
-  const app = await buildServer(opened.engine);
+  const opened = await openTestPipeline();
+  const app = await buildServer(opened.pipeline);
   const served: Served = {
-    engine: opened.engine,
+    pipeline: opened.pipeline,
     app,
     take: async (more) => {
-      await ingestLines(opened.engine, more);
-      await opened.engine.aggregator.waitUntilComputed();
+      await ingestLines(opened.pipeline, more);
+      await opened.pipeline.aggregator.waitUntilComputed();
     },
     ask: async (url) => (await app.inject({ url })).json<Json[]>(),
     status: async (url) => (await app.inject({ url })).statusCode,

@@ -90,7 +90,7 @@ describe('rewards of real runtimes', () => {
   });
 
   it('add up over the day, also in events of old runtimes', async () => {
-    const rows = await servedRows(served.engine, { metric: dailyStakingRewards });
+    const rows = await servedRows(served.pipeline, { metric: dailyStakingRewards });
     const old = rows.filter(({ chain, date }) => chain === 'kusama' && date === '2020-12-09');
     const { account, ...twice } =
       old.find(({ account }) => account === 'HRtMCsyu1wdTME9bdcsMXmDBxzRBL9trrm6VqhhsduEBdR8') ?? {};
@@ -155,7 +155,7 @@ describe('a day’s rewards of an account', () => {
   });
 
   it('in an unknown shape are refused with a reason', async () => {
-    const refused = await served.engine.runtime.store.rows<{ fact: string; reason: string }>(
+    const refused = await served.pipeline.runtime.store.rows<{ fact: string; reason: string }>(
       sql`SELECT fact, reason FROM ${refusedFacts} FINAL WHERE number = ${START} ORDER BY fact`,
     );
     expect(refused.map(({ reason }) => reason)).toEqual([

@@ -128,7 +128,7 @@ describe('an API key', () => {
     const user = await aUser(world);
     const [live, dead] = [await aKey(world, user), await aKey(world, user)];
     await revokeGrant(world.accounts, dead.id);
-    const { keyValue } = world.engine.runtime;
+    const { keyValue } = world.pipeline.runtime;
     for (const id of [live.id, dead.id]) await keyValue.delete(`grants/${id}`);
     expect((await ask(key(live.text))).statusCode).toBe(200);
     expect((await ask(key(dead.text))).statusCode).toBe(401);

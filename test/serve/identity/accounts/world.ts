@@ -24,7 +24,7 @@ const ENVIRONMENT = {
 /** A complete service on its own data directory, with a clock that tests can advance. */
 export interface World extends AsyncDisposable {
   readonly app: FastifyInstance;
-  readonly engine: Pipeline;
+  readonly pipeline: Pipeline;
   /** The tables of the service, as another process would open them. */
   readonly accounts: Accounts;
   readonly directory: string;
@@ -46,38 +46,38 @@ export async function openWorld(settings: Record<string, string> = {}): Promise<
     ANONYMOUS_PER_DAY: '0',
     LOG_LEVEL: 'error',
   };
-  const engine = await openPipeline(readConfig({ DATA_DIR: directory.path, ...limits, ...settings }), {
+  const pipeline = await openPipeline(readConfig({ DATA_DIR: directory.path, ...limits, ...settings }), {
     clock: { now },
   });
-  const world = await serve(engine, now, directory.path, (ms) => {
+  const world = await serve(pipeline, now, directory.path, (ms) => {
     ahead += ms;
   });
   const close = async () => {
     await world.close();
-    await engine.close();
+    await pipeline.close();
     directory[Symbol.dispose]();
   };
   return { ...world, close, [Symbol.asyncDispose]: close };
 }
 
 async function serve(
-  engine: Pipeline,
+  pipeline: Pipeline,
   now: () => number,
   directory: string,
   advance: (ms: number) => void,
 ): Promise<World> {
-  const app = await buildServer(engine);
+  const app = await buildServer(pipeline);
   const close = () => app.close();
-  const beside = (settings: Record<string, string>, keyValue = engine.runtime.keyValue) => {
+  const beside = (settings: Record<string, string>, keyValue = pipeline.runtime.keyValue) => {
     // A process holds one engine, so servers share it; all else they have for themselves.
     const env = { ...ENVIRONMENT, DATA_DIR: directory, ...settings };
     const config = readConfig(env);
-    const runtime = { ...engine.runtime, keyValue };
+    const runtime = { ...pipeline.runtime, keyValue };
     const accounts = openAccounts({ ...runtime, settings: config });
-    return serve({ ...engine, config, runtime, accounts: () => accounts }, now, directory, advance);
+    return serve({ ...pipeline, config, runtime, accounts: () => accounts }, now, directory, advance);
   };
-  const accounts = engine.accounts();
-  return { app, engine, accounts, directory, now, advance, beside, close, [Symbol.asyncDispose]: close };
+  const accounts = pipeline.accounts();
+  return { app, pipeline, accounts, directory, now, advance, beside, close, [Symbol.asyncDispose]: close };
 }
 
 let made = 0;

@@ -30,7 +30,7 @@ const send = (payload: string | Buffer, headers: Record<string, string> = {}, ur
 
 /** The number of stored rows: a refused request must not add any. */
 async function storedRows(): Promise<number> {
-  const { store } = world.engine.runtime;
+  const { store } = world.pipeline.runtime;
   const [row] = await store.rows<{ n: number }>(
     sql`SELECT (SELECT count() FROM ${world.accounts.grants.table}) + (SELECT count() FROM ${world.accounts.applications.table}) AS n`,
   );

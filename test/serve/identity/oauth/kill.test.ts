@@ -21,14 +21,14 @@ interface Client {
 
 /** A user, an application and codes, stored before the server starts. */
 async function prepared(directory: string): Promise<{ client: Client; codes: string[] }> {
-  const engine = await openPipeline(readConfig({ DATA_DIR: directory, ...LIMITS }));
-  const accounts = engine.accounts();
+  const pipeline = await openPipeline(readConfig({ DATA_DIR: directory, ...LIMITS }));
+  const accounts = pipeline.accounts();
   const user = await createUser(accounts, { username: 'ada', email: '', password: PASSWORD });
   const given = { name: 'Client', redirect_uris: CALLBACK, scopes: ['api'], is_confidential: true };
   const { application, secret } = await createApplication(accounts, user, given);
   const codes: string[] = [];
   for (let i = 0; i < ROUNDS * CODES; i++) codes.push((await mintCode(accounts, user, application)).code);
-  await engine.close();
+  await pipeline.close();
   return { client: { client_id: application.id, client_secret: secret ?? '' }, codes };
 }
 

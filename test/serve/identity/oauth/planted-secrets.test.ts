@@ -157,8 +157,8 @@ test('logs, errors, dead letters and tables contain no secret', async () => {
 
 /** All rows of all tables. */
 async function dumps(directory: string): Promise<[string, string][]> {
-  const engine = await openPipeline(readConfig({ DATA_DIR: directory, LOG_LEVEL: 'error' }));
-  const { store } = engine.runtime;
+  const pipeline = await openPipeline(readConfig({ DATA_DIR: directory, LOG_LEVEL: 'error' }));
+  const { store } = pipeline.runtime;
   const tables = await store.rows<{ name: string }>(
     sql`SELECT name FROM system.tables WHERE database = ${DATABASE} AND engine LIKE '%MergeTree'`,
   );
@@ -167,7 +167,7 @@ async function dumps(directory: string): Promise<[string, string][]> {
     const rows = await store.bytes(sql`SELECT * FROM ${ident(DATABASE)}.${ident(name)}`, 'NDJSON');
     found.push([name, rows.toString('utf8')]);
   }
-  await engine.close();
+  await pipeline.close();
   return found;
 }
 

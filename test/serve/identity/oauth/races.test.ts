@@ -86,7 +86,8 @@ describe.each([
 describe('emptying keyValue at any moment', () => {
   const idOf = (token: string) => token.slice(4, 26);
   const empty = async (id: string) => {
-    for (const key of [`grants/${id}`, `locks/grants/${id}`]) await world.engine.runtime.keyValue.delete(key);
+    for (const key of [`grants/${id}`, `locks/grants/${id}`])
+      await world.pipeline.runtime.keyValue.delete(key);
   };
 
   test('lets no code work twice, and revoked tokens stay revoked', async () => {
@@ -107,7 +108,10 @@ describe('emptying keyValue at any moment', () => {
 
   test('during parallel requests still gives one pair', async () => {
     const code = await aCode(the);
-    const emptying = setInterval(() => void world.engine.runtime.keyValue.delete(`grants/${idOf(code)}`), 1);
+    const emptying = setInterval(
+      () => void world.pipeline.runtime.keyValue.delete(`grants/${idOf(code)}`),
+      1,
+    );
     const pairs = await rush(exchangeOf(the, code), [world]);
     clearInterval(emptying);
     expect(pairs).toHaveLength(1);

@@ -1,0 +1,68 @@
+import { Readable } from 'node:stream';
+import { aggregateModule } from '../../aggregate/module.ts';
+import { ledgerTables } from '../../aggregate/runner/ledger.ts';
+import { DATABASE } from '../../infra/clickhouse/sql.ts';
+import { ingestModule } from '../../ingest/module.ts';
+import { chains } from '../../ingest/raw/tables.ts';
+import { openPipeline, type Pipeline } from '../../serve/compose.ts';
+import { readConfig } from '../../serve/settings.ts';
+import type { InputLine } from '../reference/input.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+/** A pipeline on a directory of its own; both are gone after `close`. */
+export interface TestPipeline extends AsyncDisposable {
+  readonly pipeline: Pipeline;
+  close(): Promise<void>;
+}
+
+/** Suites that say nothing of a profile run on the embedded one, unless a test file names another here. */
+export const testProfile: { open: () => Promise<TestPipeline> } = { open: openEmbeddedEngine };
+
+export const openTestPipeline = (): Promise<TestPipeline> => testProfile.open();
+
+async function openEmbeddedEngine(): Promise<TestPipeline> {
+  const directory = temporaryDirectory();
+  const pipeline = await openPipelineAt(directory.path);
+  const close = async () => {
+    await pipeline.close();
+    directory[Symbol.dispose]();
+  };
+  return { pipeline, close, [Symbol.asyncDispose]: close };
+}
+
+export function openPipelineAt(path: string): Promise<Pipeline> {
+  return openPipeline(readConfig({ DATA_DIR: path }));
+}
+
+/** Ingests lines in their order: one source for each run of lines of the same chain. */
+export async function ingestLines(pipeline: Pipeline, lines: readonly InputLine[]): Promise<void> {
+  for (const { chain, texts } of runsOfChains(lines)) {
+    const name = `${chain ?? 'envelopes'}.ndjson`;
+    await pipeline.ingest(Readable.from([Buffer.from(`${texts.join('\n')}\n`)]), {
+      name,
+      ...(chain ? { chain } : {}),
+    });
+  }
+  await pipeline.waitUntilLoaded();
+}
+
+function runsOfChains(lines: readonly InputLine[]): { chain: string | undefined; texts: string[] }[] {
+  const runs: { chain: string | undefined; texts: string[] }[] = [];
+  for (const { line, chain } of lines) {
+    const open = runs.at(-1);
+    if (open && open.chain === chain) open.texts.push(line);
+    else runs.push({ chain, texts: [line] });
+  }
+  return runs;
+}
+
+/** Empties the tables of ingest and aggregation, so that one pipeline serves many runs: opening one costs more. */
+export async function emptyPipeline(pipeline: Pipeline): Promise<void> {
+  await pipeline.aggregator.waitUntilComputed();
+  for (const { name } of [...ingestModule.tables, ...ledgerTables, ...aggregateModule.derivedTables]) {
+    if (name === chains.name) continue;
+    await pipeline.runtime.store.run(`TRUNCATE TABLE ${DATABASE}.${name} SYNC`);
+  }
+  // A rebuild, even of nothing, forgets what folds were given before.
+  await pipeline.aggregator.rebuild([], '1970-01-01', '1970-01-01');
+}
