@@ -48,7 +48,6 @@ function buildApp(client: OperationClient, log: FastifyBaseLogger): FastifyInsta
     loggerInstance: log.child({ part: 'operations' }, { level: 'warn' }),
     // A file may have any size and take any time; what is in flight ends with the server.
     bodyLimit: Number.MAX_SAFE_INTEGER,
-    maxParamLength: 100,
     http: { maxHeaderSize: HEADER_BYTES_MAX },
     forceCloseConnections: true,
   }) as unknown as FastifyInstance;
