@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { ALERT_STATUSES, type Alert, type AlertStatus } from '../../../aggregate/alerts/model/alert.ts';
 import type { Clock } from '../../../infra/ports.ts';
-import { button, time } from '../../http/pages/fields.ts';
-import { formOf } from '../../http/pages/forms.ts';
-import { type Html, html } from '../../http/pages/html.ts';
-import { seeOther } from '../../http/pages/page.ts';
+import { button, time } from '../../pages/fields.ts';
+import { formOf } from '../../pages/forms.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { seeOther } from '../../pages/page.ts';
 import type { AlertDomain } from '../domain.ts';
 import { isOncallLink } from '../notifications/oncall-link.ts';
 import { PROJECT_ROLES } from '../projects/access.ts';

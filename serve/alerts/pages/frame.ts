@@ -1,11 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
-import { formToken } from '../../http/pages/forms.ts';
-import { type Html, html } from '../../http/pages/html.ts';
-import { sendPage } from '../../http/pages/page.ts';
 import type { Accounts } from '../../identity/accounts/accounts.ts';
 import { requireUser } from '../../identity/accounts/sessions.ts';
 import type { User } from '../../identity/accounts/tables.ts';
+import { formToken } from '../../pages/forms.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { sendPage } from '../../pages/page.ts';
 import { type Membership, PROJECT_ROLES, type ProjectRole, requireRole } from '../projects/access.ts';
 import type { Projects } from '../projects/projects.ts';
 

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { table, time } from '../../http/pages/fields.ts';
-import { formOf } from '../../http/pages/forms.ts';
-import { html } from '../../http/pages/html.ts';
-import { seeOther } from '../../http/pages/page.ts';
+import { table, time } from '../../pages/fields.ts';
+import { formOf } from '../../pages/forms.ts';
+import { html } from '../../pages/html.ts';
+import { seeOther } from '../../pages/page.ts';
 import type { AlertDomain } from '../domain.ts';
 import { PROJECT_ROLES } from '../projects/access.ts';
 import { type ProjectFrame, severityTag } from './frame.ts';

@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../infra/ports.ts';
-import { button, table, textField } from '../../http/pages/fields.ts';
-import { formOf } from '../../http/pages/forms.ts';
-import { type Html, html } from '../../http/pages/html.ts';
-import { seeOther } from '../../http/pages/page.ts';
+import { button, table, textField } from '../../pages/fields.ts';
+import { formOf } from '../../pages/forms.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { seeOther } from '../../pages/page.ts';
 import type { AlertDomain } from '../domain.ts';
 import type { HeartbeatState } from '../integrations/heartbeats.ts';
 import { httpIntegration } from '../integrations/http.ts';

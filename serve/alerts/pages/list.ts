@@ -6,7 +6,7 @@ import {
   type Severity,
 } from '../../../aggregate/alerts/model/alert.ts';
 import type { Clock } from '../../../infra/ports.ts';
-import { type Html, html } from '../../http/pages/html.ts';
+import { type Html, html } from '../../pages/html.ts';
 import type { AlertDomain } from '../domain.ts';
 import { PROJECT_ROLES } from '../projects/access.ts';
 import type { AlertFilter, SORTS, Sort, StatusCounts } from '../projects/alert-reader.ts';

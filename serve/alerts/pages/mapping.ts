@@ -6,9 +6,9 @@ import {
   type Mapping,
   type Path,
 } from '../../../aggregate/alerts/model/mapping.ts';
-import { formOf } from '../../http/pages/forms.ts';
-import { type Html, html } from '../../http/pages/html.ts';
-import { seeOther } from '../../http/pages/page.ts';
+import { formOf } from '../../pages/forms.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { seeOther } from '../../pages/page.ts';
 import type { AlertDomain } from '../domain.ts';
 import { type PayloadSizes, sampleFields } from '../integrations/samples.ts';
 import { RequestRefused } from '../projects/access.ts';

@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { button, table, textField, time } from '../../http/pages/fields.ts';
-import { formOf, formToken } from '../../http/pages/forms.ts';
-import { html } from '../../http/pages/html.ts';
-import { seeOther, sendPage } from '../../http/pages/page.ts';
 import type { Accounts } from '../../identity/accounts/accounts.ts';
 import { requireUser } from '../../identity/accounts/sessions.ts';
 import type { User } from '../../identity/accounts/tables.ts';
+import { button, table, textField, time } from '../../pages/fields.ts';
+import { formOf, formToken } from '../../pages/forms.ts';
+import { html } from '../../pages/html.ts';
+import { seeOther, sendPage } from '../../pages/page.ts';
 import type { AlertDomain } from '../domain.ts';
 import { PROJECT_ROLES, RequestRefused, requireRole, roleOf } from '../projects/access.ts';
 import { type ProjectFrame, select } from './frame.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../../infra/ports.ts';
-import { servePages } from '../../http/pages/page.ts';
 import type { Accounts } from '../../identity/accounts/accounts.ts';
+import { servePages } from '../../pages/page.ts';
 import type { AlertDomain } from '../domain.ts';
 import type { PayloadSizes } from '../integrations/samples.ts';
 import { serveAnalyticsPages } from './analytics.ts';

@@ -1,5 +1,5 @@
-import { table, time } from '../../http/pages/fields.ts';
-import { type Html, html } from '../../http/pages/html.ts';
+import { table, time } from '../../pages/fields.ts';
+import { type Html, html } from '../../pages/html.ts';
 import type { DeliveryAttempt } from '../notifications/webhook-sender.ts';
 
 export const ATTEMPTS_MAX = 25;

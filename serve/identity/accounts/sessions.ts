@@ -5,7 +5,7 @@
  *     const user = await requireUser(accounts, request);      // throws, which redirects to the sign-in page
  *
  * Both query the store once per request. The cookie holds 256 random bits and the store their hash. Other origins
- * cannot read the cookie, and their forms are refused (`serve/http/pages/forms.ts`).
+ * cannot read the cookie, and their forms are refused (`serve/pages/forms.ts`).
  */
 import { fastifyCookie } from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';

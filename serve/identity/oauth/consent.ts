@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { formToken } from '../../http/pages/forms.ts';
-import { html } from '../../http/pages/html.ts';
-import type { Page } from '../../http/pages/page.ts';
+import { formToken } from '../../pages/forms.ts';
+import { html } from '../../pages/html.ts';
+import type { Page } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { SCOPES } from '../accounts/scopes.ts';
 import type { User } from '../accounts/tables.ts';

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { oauthDialect } from '../../http/dialects.ts';
 import { handleErrors } from '../../http/errors.ts';
-import { servePages } from '../../http/pages/page.ts';
 import { publicUrl } from '../../http/public-url.ts';
 import { limitEveryone } from '../../http/rate-limit.ts';
 import { describeOnly } from '../../http/route.ts';
+import { servePages } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { serveAuthorize } from './authorize.ts';
 import { allowCrossOrigin } from './cors.ts';

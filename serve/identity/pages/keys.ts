@@ -9,10 +9,10 @@ import {
   tags,
   textField,
   time,
-} from '../../http/pages/fields.ts';
-import { formOf, formToken } from '../../http/pages/forms.ts';
-import { html } from '../../http/pages/html.ts';
-import { seeOther, sendPage } from '../../http/pages/page.ts';
+} from '../../pages/fields.ts';
+import { formOf, formToken } from '../../pages/forms.ts';
+import { html } from '../../pages/html.ts';
+import { seeOther, sendPage } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { FieldError, faultOf } from '../accounts/field-error.ts';
 import { revokeGrant } from '../accounts/grants.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { time } from '../../http/pages/fields.ts';
-import { html } from '../../http/pages/html.ts';
-import { sendPage } from '../../http/pages/page.ts';
+import { time } from '../../pages/fields.ts';
+import { html } from '../../pages/html.ts';
+import { sendPage } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { activeKeys } from '../accounts/keys.ts';
 import { requireUser } from '../accounts/sessions.ts';

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { serveAssets } from '../../http/pages/assets.ts';
-import { servePages } from '../../http/pages/page.ts';
 import { publicUrl } from '../../http/public-url.ts';
+import { serveAssets } from '../../pages/assets.ts';
+import { servePages } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { serveApplications } from './applications.ts';
 import { serveKeys } from './keys.ts';

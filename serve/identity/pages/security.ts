@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { renderSVG } from 'uqr';
 import { HttpError } from '../../http/errors.ts';
-import { formCard, textField } from '../../http/pages/fields.ts';
-import { formOf, formToken } from '../../http/pages/forms.ts';
-import { type Html, html } from '../../http/pages/html.ts';
-import { seeOther, sendPage } from '../../http/pages/page.ts';
+import { formCard, textField } from '../../pages/fields.ts';
+import { formOf, formToken } from '../../pages/forms.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { seeOther, sendPage } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { limitFailedAttempts } from '../accounts/failed-attempts.ts';
 import { FieldError } from '../accounts/field-error.ts';

@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { button, table, time } from '../../http/pages/fields.ts';
-import { formToken } from '../../http/pages/forms.ts';
-import { html } from '../../http/pages/html.ts';
-import { seeOther, sendPage } from '../../http/pages/page.ts';
+import { button, table, time } from '../../pages/fields.ts';
+import { formToken } from '../../pages/forms.ts';
+import { html } from '../../pages/html.ts';
+import { seeOther, sendPage } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { clearSessionCookie, endSessionById, requireUser, sessionOf } from '../accounts/sessions.ts';
 import { signOutEverywhere } from '../accounts/users.ts';

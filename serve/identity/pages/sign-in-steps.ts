@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { localPath, seeOther } from '../../http/pages/page.ts';
+import { localPath, seeOther } from '../../pages/page.ts';
 import type { SessionAccounts } from '../accounts/sessions.ts';
 import { startSession } from '../accounts/sessions.ts';
 import type { User } from '../accounts/tables.ts';

@@ -1,8 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { textField } from '../../http/pages/fields.ts';
-import { formOf, formToken } from '../../http/pages/forms.ts';
-import { html } from '../../http/pages/html.ts';
-import { seeOther, sendPage } from '../../http/pages/page.ts';
+import { textField } from '../../pages/fields.ts';
+import { formOf, formToken } from '../../pages/forms.ts';
+import { html } from '../../pages/html.ts';
+import { seeOther, sendPage } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { limitFailedAttempts, TooManyAttempts } from '../accounts/failed-attempts.ts';
 import { clearSessionCookie, endSession, pendingSessionOf, sessionOf } from '../accounts/sessions.ts';

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { HttpError } from '../../http/errors.ts';
 import type { Form } from '../../http/form.ts';
-import { textField } from '../../http/pages/fields.ts';
-import { formOf, formToken } from '../../http/pages/forms.ts';
-import { html } from '../../http/pages/html.ts';
-import { sendPage } from '../../http/pages/page.ts';
+import { textField } from '../../pages/fields.ts';
+import { formOf, formToken } from '../../pages/forms.ts';
+import { html } from '../../pages/html.ts';
+import { sendPage } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { limitFailedAttempts } from '../accounts/failed-attempts.ts';
 import { FieldError, faultOf } from '../accounts/field-error.ts';

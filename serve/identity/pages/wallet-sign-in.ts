@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { formOf, visitorOf } from '../../http/pages/forms.ts';
-import { type Html, html } from '../../http/pages/html.ts';
-import { seeOther } from '../../http/pages/page.ts';
+import { formOf, visitorOf } from '../../pages/forms.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { seeOther } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { limitFailedAttempts } from '../accounts/failed-attempts.ts';
 import { requireUser } from '../accounts/sessions.ts';

@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import { button, table, time } from '../../http/pages/fields.ts';
-import { formToken } from '../../http/pages/forms.ts';
-import { html } from '../../http/pages/html.ts';
-import { seeOther, sendPage } from '../../http/pages/page.ts';
+import { button, table, time } from '../../pages/fields.ts';
+import { formToken } from '../../pages/forms.ts';
+import { html } from '../../pages/html.ts';
+import { seeOther, sendPage } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { requireUser } from '../accounts/sessions.ts';
 import { unlinkWallet, WalletError, walletsOf } from '../accounts/wallets.ts';

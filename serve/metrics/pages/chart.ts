@@ -1,6 +1,6 @@
 import { type ScaleLinear, type ScaleTime, scaleLinear, scaleUtc } from 'd3-scale';
 import { line } from 'd3-shape';
-import { type Html, html } from '../../http/pages/html.ts';
+import { type Html, html } from '../../pages/html.ts';
 import type { Series } from './series.ts';
 
 const WIDTH = 960;

@@ -3,11 +3,11 @@ import { z } from 'zod';
 import { SERVED_RELAYS } from '../../../aggregate/metric.ts';
 import { readStatus, type SystemStatus } from '../../../aggregate/status/status.ts';
 import type { Clock, KeyValue, Store } from '../../../infra/ports.ts';
-import { type Html, html } from '../../http/pages/html.ts';
-import { sendPage, servePages } from '../../http/pages/page.ts';
 import { limitAnonymous } from '../../http/rate-limit.ts';
 import type { HttpSettings } from '../../http/settings.ts';
 import type { Accounts } from '../../identity/accounts/accounts.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { sendPage, servePages } from '../../pages/page.ts';
 import { chart, LINES_MAX } from './chart.ts';
 import { type Drawable, drawables, seriesOf } from './series.ts';
 

@@ -19,9 +19,9 @@
 import cookie from '@fastify/cookie';
 import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { SignInNeeded, sessionOf } from '../../identity/accounts/sessions.ts';
-import { type Dialect, HttpError, handleErrors } from '../errors.ts';
-import { acceptForms } from '../form.ts';
+import { type Dialect, HttpError, handleErrors } from '../http/errors.ts';
+import { acceptForms } from '../http/form.ts';
+import { SignInNeeded, sessionOf } from '../identity/accounts/sessions.ts';
 import { assetUrl } from './assets.ts';
 import { checkForm, formToken, type PageAccounts } from './forms.ts';
 import { type Html, html } from './html.ts';

@@ -1,4 +1,4 @@
-import { SCOPES, type Scope } from '../../identity/accounts/scopes.ts';
+import { SCOPES, type Scope } from '../identity/accounts/scopes.ts';
 import { type Html, html } from './html.ts';
 
 export interface TextField {
