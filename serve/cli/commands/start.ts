@@ -28,7 +28,7 @@ the log into raw tables, \`work\` computes metrics, \`serve\` answers. Each is r
 SIGTERM or Ctrl-C stops it; what was acknowledged is kept even by kill -9.`,
   run: async ({ options: { sample = false, role = ['all'] }, config, version }) => {
     const roles = rolesOf(role, config);
-    const { startProcess } = await import('../../start.ts');
+    const { startProcess } = await import('../start-process.ts');
     return startProcess({ config, roles, loadsSample: sample, version });
   },
 });

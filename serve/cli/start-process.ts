@@ -1,23 +1,23 @@
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
-import { ProductError, reasonOf } from '../infra/errors.ts';
-import { isEmpty } from '../ingest/raw/is-empty.ts';
-import { startIngestRole } from '../ingest/role.ts';
-import { openDisplay } from './cli/display.ts';
-import { EXIT, killSelf } from './cli/failure.ts';
-import { ingestInputs } from './cli/ingest-inputs.ts';
-import { ingestTarget } from './cli/ingest-target.ts';
-import { findInputs } from './cli/inputs.ts';
-import { plural } from './cli/words.ts';
-import { openPipeline, type Pipeline } from './compose.ts';
-import { buildOperatorServer, buildServer } from './compose-server.ts';
-import { listeningUrl } from './http/public-url.ts';
-import { LocalClient, type OperationClient } from './operations/client.ts';
-import { openOperationSocket } from './operations/socket-server.ts';
-import type { ProcessRole } from './process-roles.ts';
-import type { Config } from './settings.ts';
+import { ProductError, reasonOf } from '../../infra/errors.ts';
+import { isEmpty } from '../../ingest/raw/is-empty.ts';
+import { startIngestRole } from '../../ingest/role.ts';
+import { openPipeline, type Pipeline } from '../compose.ts';
+import { buildOperatorServer, buildServer } from '../compose-server.ts';
+import { listeningUrl } from '../http/public-url.ts';
+import { LocalClient, type OperationClient } from '../operations/client.ts';
+import { openOperationSocket } from '../operations/socket-server.ts';
+import type { ProcessRole } from '../process-roles.ts';
+import type { Config } from '../settings.ts';
+import { openDisplay } from './display.ts';
+import { EXIT, killSelf } from './failure.ts';
+import { ingestInputs } from './ingest-inputs.ts';
+import { ingestTarget } from './ingest-target.ts';
+import { findInputs } from './inputs.ts';
+import { plural } from './words.ts';
 
-const SAMPLE = fileURLToPath(new URL('../ingest/sample', import.meta.url));
+const SAMPLE = fileURLToPath(new URL('../../ingest/sample', import.meta.url));
 
 export interface StartOptions {
   readonly config: Config;
