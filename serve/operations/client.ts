@@ -1,4 +1,6 @@
 import { Readable } from 'node:stream';
+import type { z } from 'zod';
+import { ProductError } from '../../infra/errors.ts';
 import type { Pipeline } from '../compose.ts';
 import type { CallContext } from './operation.ts';
 import {
@@ -38,10 +40,13 @@ export class LocalClient implements OperationClient {
   ): Promise<ResultOf<Name>> {
     const { body = Readable.from([]), onProgress = () => undefined, signal = NEVER } = context;
     const { input: schema, run } = operations[name];
-    const parsed = schema.parse(input);
-    return run(this.#pipeline, parsed as never, { body, onProgress: onProgress as never, signal }) as Promise<
-      ResultOf<Name>
-    >;
+    const read = schema.safeParse(input);
+    if (!read.success) throw wrongInput(read.error);
+    return run(this.#pipeline, read.data as never, {
+      body,
+      onProgress: onProgress as never,
+      signal,
+    }) as Promise<ResultOf<Name>>;
   }
 
   close(): Promise<void> {
@@ -50,6 +55,10 @@ export class LocalClient implements OperationClient {
 }
 
 const NEVER = new AbortController().signal;
+
+function wrongInput({ issues: [issue] }: z.ZodError): ProductError {
+  return new ProductError('usage', `${issue?.path.join('.')}: ${issue?.message}`);
+}
 
 /** Pauses computation while the work runs. */
 export async function pausingCompute<Result>(
