@@ -51,7 +51,7 @@ export default defineConfig({
     projects: [project('unit'), project('integration'), project('services')],
     sequence: { sequencer: LongFirst },
     env: { UV_THREADPOOL_SIZE: '16', TZ: 'UTC', NODE_COMPILE_CACHE },
-    testTimeout: 240_000,
-    hookTimeout: 240_000,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
   },
 });

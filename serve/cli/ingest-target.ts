@@ -1,9 +1,9 @@
+import type { IngestTarget } from '../../ingest/sources/source-follower.ts';
 import type { OperationClient } from '../operations/client.ts';
 
 /** The client as a source follower sees it. */
-export const ingestTarget = (client: OperationClient) => ({
-  ingest: ({ name, bytes, chain }: { name: string; bytes: import('node:stream').Readable; chain?: string }) =>
-    client.call('ingest', { name, ...(chain === undefined ? {} : { chain }) }, { body: bytes }),
+export const ingestTarget = (client: OperationClient): IngestTarget => ({
+  ingest: ({ name, bytes, chain }) => client.call('ingest', { name, chain }, { body: bytes }),
   status: () => client.call('status', {}),
-  missing: (range: { chain: string; from: number; to: number }) => client.call('missingHeights', range),
+  missing: (range) => client.call('missingHeights', range),
 });

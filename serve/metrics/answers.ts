@@ -8,7 +8,8 @@ import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Format, Store } from '../../infra/ports.ts';
 import type { HttpSettings } from '../http/settings.ts';
 import { cutPage, isCut, pointerTo } from './page-cut.ts';
-import { afterCursor, cursorOf, orderOf, type Query, RESPONSE_FORMATS } from './parameters.ts';
+import { afterCursor, cursorOf, orderOf, type Query } from './parameters.ts';
+import { RESPONSE_FORMATS } from './response-formats.ts';
 
 /** A finished answer: its bytes, and the headers that do not depend on the time of the request. */
 export interface Answer {

@@ -1,12 +1,14 @@
 import { z } from 'zod';
 import type { MetricEndpoint, Relay } from '../../aggregate/metric.ts';
+import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import type { Sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Format } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { wholeAnswer } from './answers.ts';
 import { findEndpoint } from './metric-names.ts';
-import { FIRST_DAY, LAST_DAY, type Query, RESPONSE_FORMATS } from './parameters.ts';
+import type { Query } from './parameters.ts';
+import { RESPONSE_FORMATS } from './response-formats.ts';
 
 /** A metric by any of its names, the format, and which rows; `until` is exclusive. */
 export const exportRequest = z.object({

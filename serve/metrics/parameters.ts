@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { Metric, MetricEndpoint, Ordering } from '../../aggregate/metric.ts';
 import { wholeNumber } from '../../aggregate/metrics/shared/filters.ts';
+import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import { ident, type Sql, sql } from '../../infra/clickhouse/sql.ts';
-import type { Format } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { ParameterError } from '../http/errors.ts';
+import { RESPONSE_FORMATS } from './response-formats.ts';
 
 export interface Parameter {
   readonly name: string;
@@ -12,18 +13,6 @@ export interface Parameter {
   readonly required: boolean;
   readonly doc: string;
 }
-
-export const RESPONSE_FORMATS: Readonly<Record<string, { format: Format; type: string }>> = {
-  json: { format: 'JSON', type: 'application/json; charset=utf-8' },
-  csv: { format: 'CSV', type: 'text/csv; charset=utf-8; header=present' },
-  ndjson: { format: 'NDJSON', type: 'application/x-ndjson; charset=utf-8' },
-  parquet: { format: 'Parquet', type: 'application/vnd.apache.parquet' },
-  arrow: { format: 'Arrow', type: 'application/vnd.apache.arrow.stream' },
-};
-
-/** The range of ClickHouse's `Date`; dates outside of it are moved to its ends. */
-export const FIRST_DAY = '1970-01-01';
-export const LAST_DAY = '2149-06-06';
 
 const date = z.iso.date('not a day of the form YYYY-MM-DD');
 

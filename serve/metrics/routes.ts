@@ -7,7 +7,8 @@ import type { HttpSettings } from '../http/settings.ts';
 import { type Answer, AnswerCache, type TableVersions } from './answers.ts';
 import { describeEndpoint } from './describe.ts';
 import { Freshness } from './freshness.ts';
-import { parametersOf, queryOf, querySchema, RESPONSE_FORMATS } from './parameters.ts';
+import { parametersOf, queryOf, querySchema } from './parameters.ts';
+import { RESPONSE_FORMATS } from './response-formats.ts';
 
 /** What the metrics API stands on. */
 export interface MetricsApi {

@@ -5,6 +5,7 @@ import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Option } from 'commander';
 import { ProductError, reasonOf } from '../../../infra/errors.ts';
+import { RESPONSE_FORMATS } from '../../metrics/response-formats.ts';
 import { parseDay } from '../arguments.ts';
 import { command, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
@@ -19,7 +20,6 @@ interface ExportOptions {
   readonly output?: string;
 }
 
-const FORMATS = ['parquet', 'csv', 'ndjson', 'json', 'arrow'];
 const BINARY = ['parquet', 'arrow'];
 const BY_ENDING: Readonly<Record<string, string>> = {
   '.json': 'json',
@@ -38,7 +38,7 @@ export const exportRows = command<[metric: string], ExportOptions>({
       .argument('<metric>', 'metric by name or path')
       .addOption(
         new Option('--format <format>', 'form of the rows; by the ending of the output, or else csv').choices(
-          FORMATS,
+          Object.keys(RESPONSE_FORMATS),
         ),
       )
       .option('--relay-chain <name>', 'only chains of that relay chain')

@@ -1,13 +1,10 @@
+import { FIRST_DAY, LAST_DAY } from '../../../infra/clickhouse/date-range.ts';
 import { ProductError } from '../../../infra/errors.ts';
 import { parseDay } from '../arguments.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { openDisplay } from '../display.ts';
 import { EXIT } from '../failure.ts';
 import { duration, number, plural } from '../words.ts';
-
-/** Days that the calendar of the store holds. */
-const FIRST_DAY = '1970-01-01';
-const LAST_DAY = '2149-06-06';
 
 export const rebuild = command<[metrics: string[]], { from?: string; until?: string; json?: boolean }>({
   name: 'rebuild',

@@ -1,10 +1,10 @@
 import type { MaterializedMetric, MetricEndpoint, Relay } from '../../../aggregate/metric.ts';
 import { materializedMetrics } from '../../../aggregate/metrics/index.ts';
 import { type Column, clickhouseType } from '../../../infra/clickhouse/columns.ts';
+import { FIRST_DAY, LAST_DAY } from '../../../infra/clickhouse/date-range.ts';
 import { ident, sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
 import { wholeAnswer } from '../answers.ts';
-import { FIRST_DAY, LAST_DAY } from '../parameters.ts';
 
 /** A numeric column by chain and day or month, which can be drawn as a line. */
 export interface Drawable {
