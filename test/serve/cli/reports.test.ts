@@ -36,7 +36,7 @@ it('refuses to export what does not exist, or binary to a terminal', async () =>
       /--from and --until do not apply/,
     ],
     [['daily-fees', '--from', '2024-01-02', '--until', '2024-01-02'], /is not before --until/],
-    [['daily-fees', '--format', 'xml'], /Allowed choices are parquet, csv/],
+    [['daily-fees', '--format', 'xml'], /Allowed choices are json, csv, ndjson, parquet, arrow\./],
   ];
   const answers = await Promise.all(wrong.map(([args]) => run(['export', ...args], { env })));
   answers.forEach(({ code, stderr }, i) => {
