@@ -2,10 +2,12 @@ import type { IncomingMessage } from 'node:http';
 import underPressure from '@fastify/under-pressure';
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
-import { pino } from 'pino';
 import type { InfraSettings } from '../../infra/config/settings.ts';
+import { openLogger } from '../../infra/logger.ts';
+import { proxyTrust } from './client-address.ts';
 import { problemDialect } from './dialects.ts';
 import { handleErrors } from './errors.ts';
+import { refuseUnclearHost } from './host-header.ts';
 import type { HttpSettings } from './settings.ts';
 
 /**
@@ -25,11 +27,8 @@ export async function createApp(
   rewriteUrl: (request: IncomingMessage) => string,
 ): Promise<FastifyInstance> {
   const app = Fastify({
-    loggerInstance: pino({
-      level: settings.LOG_LEVEL,
-      redact: ['req.headers.authorization', 'req.headers.cookie', '*.password', '*.token'],
-    }),
-    trustProxy: settings.TRUST_PROXY,
+    loggerInstance: openLogger(settings),
+    trustProxy: proxyTrust(settings.TRUST_PROXY),
     bodyLimit: BODY_BYTES_MAX,
     keepAliveTimeout: KEEP_ALIVE_MS,
     http: { maxHeaderSize: HEAD_BYTES_MAX },
@@ -40,10 +39,12 @@ export async function createApp(
   // Rows come as bytes from ClickHouse, everything else is plain JSON.
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   handleErrors(app, problemDialect);
+  refuseUnclearHost(app);
   app.addHook('onResponse', (request, reply, next) => {
-    // The query of an OAuth request may hold a secret that somebody put there by mistake.
-    const url = request.url.startsWith('/oauth/') ? request.url.split('?')[0] : request.url;
-    request.log.debug({ url, status: reply.statusCode, ms: reply.elapsedTime }, 'answered');
+    // The route and not the address: what callers write into an address may be a secret in the wrong place.
+    const { method, routeOptions } = request;
+    const route = routeOptions.url ?? 'none';
+    request.log.debug({ method, route, status: reply.statusCode, ms: reply.elapsedTime }, 'answered');
     next();
   });
   await app.register(underPressure, { maxEventLoopDelay: EVENT_LOOP_DELAY_MS_MAX, retryAfter: 5 });

@@ -1,10 +1,11 @@
 import rateLimit, { type FastifyRateLimitStoreCtor } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock, KeyValue } from '../../infra/ports.ts';
+import { countedAddress } from './client-address.ts';
 import { HttpError } from './errors.ts';
 import type { HttpSettings } from './settings.ts';
 
-/** So many requests of one address in each window of time. */
+/** So many requests of one address, or of one IPv6 network, in each window of time. */
 export interface RateLimit {
   readonly name: string;
   readonly max: number;
@@ -96,7 +97,7 @@ async function countRequests(
     use: app.createRateLimit({
       max: limit.max,
       timeWindow: limit.seconds * 1000,
-      keyGenerator: ({ ip }) => `${limit.name}/${ip}`,
+      keyGenerator: (request) => `${limit.name}/${countedAddress(request)}`,
     }),
   }));
   return (request) =>

@@ -1,5 +1,18 @@
 import { z } from 'zod';
-import { whole, yesNo } from '../../infra/config/kinds.ts';
+import { whole } from '../../infra/config/kinds.ts';
+import { readTrustedProxies } from './client-address.ts';
+
+const trustedProxies = z
+  .string()
+  .transform((text, context) => {
+    const read = readTrustedProxies(text);
+    if (read !== undefined) return read;
+    context.addIssue(
+      'expected `false`, the number of proxies in front (1 behind one nginx), or their addresses and networks such as `loopback,10.0.0.0/8`; callers could invent their address if everybody were trusted',
+    );
+    return z.NEVER;
+  })
+  .default(false);
 
 /** Settings of the HTTP servers: where they listen, who may call how often, and how large answers get. */
 export const httpSettings = {
@@ -7,8 +20,8 @@ export const httpSettings = {
   PORT: whole(3000, 0, 65_535).describe('port to listen on; 0 picks a free one'),
   ANONYMOUS_PER_MINUTE: whole(600).describe('requests a minute and address without a key; 0 = no limit'),
   ANONYMOUS_PER_DAY: whole(50_000).describe('requests a day and address without a key; 0 = no limit'),
-  TRUST_PROXY: yesNo('false').describe(
-    "read the caller's address from X-Forwarded-For; only behind a proxy that sets it",
+  TRUST_PROXY: trustedProxies.describe(
+    "whose X-Forwarded-For tells the caller's address: a number of proxies in a row, or their addresses and networks (also `loopback`, `uniquelocal`), separated by commas",
   ),
   LIST_ROWS_MAX: whole(10_000, 1, 1_000_000).describe(
     'rows of one answer of a list; a cursor gives the rest',

@@ -35,7 +35,11 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   OAUTH_PASSWORD_WITHOUT_CLIENT: { byDefault: true, good: [['false', false]], bad: ['no'] },
   OAUTH_INSECURE_REDIRECTS: { byDefault: false, good: [['true', true]], bad: ['yes'] },
   OAUTH_PER_MINUTE: { byDefault: 1200, good: [['0', 0]], bad: ['-1'] },
-  TRUST_PROXY: { byDefault: false, good: [['true', true], ['false', false]], bad: ['yes', '1', 'TRUE'] },
+  TRUST_PROXY: {
+    byDefault: false,
+    good: [['false', false], ['1', 1], ['10', 10], ['loopback, uniquelocal', ['loopback', 'uniquelocal']], ['192.0.2.1,2001:db8::/32', ['192.0.2.1', '2001:db8::/32']]],
+    bad: ['true', 'TRUE', 'yes', '0', '-1', '11', '1.5', '0.0.0.0/0', '::/0', '10.0.0.0/33', '10.0.0.0/8/8', '10.0.0', 'nginx', 'loopback,', 'loopback,nginx'],
+  },
   LIST_ROWS_MAX: { byDefault: 10_000, good: [['1', 1], ['1000000', 1_000_000]], bad: ['0', '1000001'] },
   CACHE_BYTES: { byDefault: 64 * 2 ** 20, good: [['0', 0]], bad: ['-1', '64MB'] },
   QUERY_SECONDS_MAX: { byDefault: 60, good: [['1', 1]], bad: ['0'] },

@@ -9,6 +9,7 @@
  */
 import { fastifyCookie } from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { clientAddress } from '../../http/client-address.ts';
 import { HttpError } from '../../http/errors.ts';
 import { type Accounts, ENDED_ROW_TTL_MS } from './accounts.ts';
 import { hashSecret, newSecret } from './secrets.ts';
@@ -104,7 +105,7 @@ export async function startSession(
     created_ms: now,
     seen_ms: now,
     ended_ms: 0,
-    address: request.ip,
+    address: clientAddress(request),
     agent: (request.headers['user-agent'] ?? '').slice(0, AGENT_CHARACTERS_MAX).toWellFormed(),
     expires_ms: now + lifetime,
   });

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { renderSVG } from 'uqr';
+import { countedAddress } from '../../http/client-address.ts';
 import { HttpError } from '../../http/errors.ts';
 import { formCard, textField } from '../../pages/fields.ts';
 import { formOf, formToken } from '../../pages/forms.ts';
@@ -92,8 +93,12 @@ export function serveSecurity(pages: FastifyInstance, accounts: Accounts): void 
 async function reauthenticate(accounts: Accounts, request: FastifyRequest, user: User): Promise<void> {
   const form = formOf(request);
   if (user.password_hash !== '') {
-    const proven = await limitFailedAttempts(accounts, 'password', user.username, request.ip, async () =>
-      (await isPasswordOf(user.password_hash, form.text('password'))) ? true : null,
+    const proven = await limitFailedAttempts(
+      accounts,
+      'password',
+      user.username,
+      countedAddress(request),
+      async () => ((await isPasswordOf(user.password_hash, form.text('password'))) ? true : null),
     );
     if (!proven) throw new FieldError('password', 'Current password is incorrect.');
   } else if (user.totp_secret !== '') {
@@ -101,7 +106,7 @@ async function reauthenticate(accounts: Accounts, request: FastifyRequest, user:
       accounts,
       'second factor',
       user.username,
-      request.ip,
+      countedAddress(request),
       async () => ((await isSecondFactor(accounts, user, form.text('code'))) ? true : null),
     );
     if (!proven) throw new FieldError('code', 'The verification code is incorrect or was already used.');

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { countedAddress } from '../../http/client-address.ts';
 import { textField } from '../../pages/fields.ts';
 import { formOf, formToken } from '../../pages/forms.ts';
 import { html } from '../../pages/html.ts';
@@ -24,7 +25,7 @@ export function serveSignIn(pages: FastifyInstance, accounts: Accounts): void {
     const next = nextPath(form.text('next'));
     const login = form.text('login');
     try {
-      const user = await limitFailedAttempts(accounts, 'password', login, request.ip, () =>
+      const user = await limitFailedAttempts(accounts, 'password', login, countedAddress(request), () =>
         userByPassword(accounts, login, form.text('password')),
       );
       if (user) return await continueSignIn(accounts, request, reply, user, next);
@@ -54,7 +55,7 @@ export function serveSignIn(pages: FastifyInstance, accounts: Accounts): void {
         accounts,
         'second factor',
         pending.user.username,
-        request.ip,
+        countedAddress(request),
         async () => ((await isSecondFactor(accounts, pending.user, form.text('code'))) ? true : null),
       );
       if (proven) return await completeSignIn(accounts, request, reply, pending.user, next);

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { countedAddress } from '../../http/client-address.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { Form } from '../../http/form.ts';
 import { textField } from '../../pages/fields.ts';
@@ -44,7 +45,13 @@ export function serveSignUp(pages: FastifyInstance, accounts: Accounts): void {
 
 /** A successful attempt counts as well, which limits the accounts that one address can create. */
 async function signUp(accounts: Accounts, request: FastifyRequest, form: Form): Promise<User> {
-  await limitFailedAttempts(accounts, 'sign-up', request.ip, request.ip, async () => null);
+  await limitFailedAttempts(
+    accounts,
+    'sign-up',
+    countedAddress(request),
+    countedAddress(request),
+    async () => null,
+  );
   return createUser(accounts, {
     username: form.text('username'),
     email: form.text('email'),

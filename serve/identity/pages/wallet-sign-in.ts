@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { countedAddress } from '../../http/client-address.ts';
 import { formOf, visitorOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
@@ -72,7 +73,8 @@ export function serveWallets(pages: FastifyInstance, accounts: Accounts, origin:
       holder: visitorOf(accounts, request) ?? '',
     };
     let refusal = '';
-    const user = await limitFailedAttempts(accounts, 'wallet', request.ip, request.ip, async () => {
+    const from = countedAddress(request);
+    const user = await limitFailedAttempts(accounts, 'wallet', from, from, async () => {
       try {
         return await userByWallet(accounts, answer);
       } catch (error) {

@@ -10,7 +10,7 @@ let now = START;
 let pipeline: Pipeline;
 
 beforeAll(async () => {
-  const limits = { ANONYMOUS_PER_MINUTE: '3', ANONYMOUS_PER_DAY: '5', TRUST_PROXY: 'true' };
+  const limits = { ANONYMOUS_PER_MINUTE: '3', ANONYMOUS_PER_DAY: '5', TRUST_PROXY: '1' };
   pipeline = await openPipeline(readConfig({ DATA_DIR: directory.path, ...limits }), {
     clock: { now: () => now },
   });
@@ -48,6 +48,27 @@ describe('anonymous limits', () => {
 
     now += 86_400_000;
     expect((await ask('192.0.2.1')).statusCode).toBe(200);
+    await app.close();
+  });
+
+  it('cannot be evaded by invented entries of X-Forwarded-For, nor by other addresses of an IPv6 network', async () => {
+    const app = await buildServer(pipeline);
+    const ask = async (forwarded: string) =>
+      (await app.inject({ url: '/api/daily-tps', headers: { 'x-forwarded-for': forwarded } })).statusCode;
+    const invented = [];
+    for (let i = 0; i < 20; i++) invented.push(await ask(`203.0.113.${i}, 192.0.2.77`));
+    expect(invented.filter((status) => status === 200)).toHaveLength(3);
+    const network = [];
+    for (let i = 0; i < 20; i++) network.push(await ask(`2001:db8:0:7:${i}::1`));
+    expect(network.filter((status) => status === 200)).toHaveLength(3);
+    expect(await ask('2001:db8:0:8::1')).toBe(200);
+    const mapped = [
+      await ask('192.0.2.80'),
+      await ask('::ffff:192.0.2.80'),
+      await ask('192.0.2.80:1'),
+      await ask('::ffff:c000:250'),
+    ];
+    expect(mapped).toEqual([200, 200, 200, 429]);
     await app.close();
   });
 

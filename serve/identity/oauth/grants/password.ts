@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { countedAddress } from '../../../http/client-address.ts';
 import type { Form } from '../../../http/form.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
 import { limitFailedAttempts, TooManyAttempts } from '../../accounts/failed-attempts.ts';
@@ -30,7 +31,7 @@ export async function passwordGrant(
   const username = required(form, 'username');
   const password = required(form, 'password');
   const scopes = scopesOf(application, optional(form, 'scope'));
-  const user = await attempt(accounts, username, request.ip, password);
+  const user = await attempt(accounts, username, countedAddress(request), password);
   if (user === null || user.totp_secret !== '') {
     throw new OAuthError(
       'invalid_grant',

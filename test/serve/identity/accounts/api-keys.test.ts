@@ -7,7 +7,7 @@ import { aKey, aUser, openWorld, signedIn, type World } from './world.ts';
 
 let world: World;
 beforeAll(async () => {
-  world = await openWorld({ ANONYMOUS_PER_MINUTE: '2', TRUST_PROXY: 'true' });
+  world = await openWorld({ ANONYMOUS_PER_MINUTE: '2', TRUST_PROXY: '1' });
 });
 afterAll(() => world.close());
 

@@ -1,10 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Browser } from './browser.ts';
+import { sql } from '../../../../infra/clickhouse/sql.ts';
+import { Browser, hiddenFields } from './browser.ts';
 import { aUser, openWorld, PASSWORD, signedIn, type World } from './world.ts';
 
 let world: World;
 beforeAll(async () => {
-  world = await openWorld({ TRUST_PROXY: 'true' });
+  world = await openWorld({ TRUST_PROXY: '1' });
 });
 afterAll(() => world.close());
 
@@ -129,6 +130,53 @@ describe('sign-in', () => {
     world.advance(15 * 60_000);
     expect((await attempt(PASSWORD)).statusCode).toBe(303);
   });
+});
+
+describe('behind a proxy that appends to X-Forwarded-For', () => {
+  const submit = async (action: string, fields: Record<string, string>, forwarded: string) => {
+    const browser = new Browser(world.app);
+    const page = await browser.get(action);
+    return browser.post(
+      action,
+      { ...hiddenFields(page.body, action), ...fields },
+      { 'x-forwarded-for': forwarded },
+    );
+  };
+
+  test('invented entries evade neither the limit of sign-ins nor that of sign-ups', async () => {
+    const user = await aUser(world);
+    const signIns: number[] = [];
+    const signUps: number[] = [];
+    for (let i = 0; i < 14; i++) {
+      const forwarded = `203.0.113.${i}, 2001:db8:77::${i}`;
+      const wrong = { login: user.username, password: 'wrong' };
+      signIns.push((await submit('/sign-in', wrong, forwarded)).statusCode);
+      const wanted = { username: `many-${i}`, email: '', password: PASSWORD };
+      signUps.push((await submit('/sign-up', wanted, forwarded)).statusCode);
+    }
+    expect(signIns).toEqual([...Array(10).fill(401), ...Array(4).fill(429)]);
+    expect(signUps).toEqual([...Array(10).fill(303), ...Array(4).fill(429)]);
+  });
+
+  test('a session shows the address that the proxy appended', async () => {
+    const user = await aUser(world);
+    const fields = { login: user.username, password: PASSWORD };
+    await submit('/sign-in', fields, '203.0.113.1, 198.51.100.99');
+    const [session] = await world.accounts.sessions.find(sql`user_id = ${user.id}`, 'created_ms', 1);
+    expect(session?.address).toBe('198.51.100.99');
+  });
+
+  test.each(['/sign-in', '/.well-known/oauth-authorization-server', '/docs', '/openapi.json'])(
+    'X-Forwarded-Host and X-Forwarded-Proto change nothing in %s',
+    async (url) => {
+      const ask = async (headers: Record<string, string>) => {
+        const answer = await world.app.inject({ url, headers });
+        return [answer.statusCode, answer.headers.location, answer.body.replace(/value="[^"]*"/g, '')];
+      };
+      const forged = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https' };
+      expect(await ask(forged)).toEqual(await ask({}));
+    },
+  );
 });
 
 describe('sessions', () => {

@@ -1,0 +1,26 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { HttpError } from './errors.ts';
+
+/** A name, an IPv4 address or an IPv6 address in brackets, and a port. HTTP/1.0 may leave it out. */
+const HOST = /^(?:[\w.~%!$&'()*+,;=-]*|\[[\da-f:.]+\])(?::\d*)?$/i;
+
+/**
+ * A request with several Host headers, or with one that is no host, is 400 (RFC 9112 §3.2): Node would take the first,
+ * while a proxy before it may have taken the last.
+ */
+export function refuseUnclearHost(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, _reply, next) => {
+    next(
+      isClear(request) ? undefined : new HttpError('bad_request', 'The request needs one valid Host header.'),
+    );
+  });
+}
+
+function isClear({ raw, headers }: FastifyRequest): boolean {
+  let hosts = 0;
+  for (let i = 0; i < raw.rawHeaders.length; i += 2) {
+    const name = raw.rawHeaders[i];
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
+  }
+  return hosts <= 1 && HOST.test(headers.host ?? '');
+}
