@@ -17,7 +17,6 @@
  * allows no inline scripts or styles. Thrown errors are sent as a page.
  */
 import cookie from '@fastify/cookie';
-import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { type Dialect, HttpError, handleErrors } from '../http/errors.ts';
 import { acceptForms } from '../http/form.ts';
@@ -26,6 +25,7 @@ import { assetUrl } from './assets.ts';
 import { checkForm, formToken, type PageAccounts } from './forms.ts';
 import { type Html, html } from './html.ts';
 import { NAVIGATION } from './navigation.ts';
+import { contentPolicy, protectPages } from './protection.ts';
 
 export interface Page {
   readonly title: string;
@@ -34,8 +34,6 @@ export interface Page {
   readonly layout?: 'narrow' | 'profile' | 'wide';
   /** The script of the page. */
   readonly script?: 'wallet.js';
-  /** Other origins to which the response to a form of this page may redirect. */
-  readonly formTargets?: readonly string[];
   readonly status?: number;
 }
 
@@ -50,7 +48,7 @@ export async function servePages(
 ): Promise<void> {
   await app.register(async (pages) => {
     await pages.register(cookie);
-    await pages.register(helmet, HEADERS);
+    await protectPages(pages);
     await acceptForms(pages);
     pages.addHook('preHandler', async (request) => {
       if (request.method !== 'GET' && request.method !== 'HEAD') await checkForm(accounts, request);
@@ -72,8 +70,8 @@ export async function sendPage(
   const signedIn = await sessionOf(accounts, request);
   const flash = takeFlash(request, reply);
   const token = signedIn ? await formToken(accounts, request, reply) : null;
-  const { title, body, layout = 'profile', script, formTargets = [], status = 200 } = page;
-  reply.header('content-security-policy', policy(formTargets));
+  const { title, body, layout = 'profile', script, status = 200 } = page;
+  reply.header('content-security-policy', contentPolicy(request));
   const text = html`<!doctype html>
 <html lang="en">
 <head>
@@ -177,25 +175,3 @@ function pageDialect(accounts: PageAccounts): Dialect {
     },
   };
 }
-
-const policy = (formTargets: readonly string[]) =>
-  [
-    "default-src 'none'",
-    "script-src 'self'",
-    "style-src 'self'",
-    "img-src 'self' data:",
-    "connect-src 'self'",
-    // Browsers apply this to the redirect after a form as well.
-    `form-action ${["'self'", ...formTargets].join(' ')}`,
-    "base-uri 'none'",
-    "frame-ancestors 'none'",
-  ].join('; ');
-
-const HEADERS = {
-  // Set by `sendPage`, since it depends on the page.
-  contentSecurityPolicy: false,
-  frameguard: { action: 'deny' },
-  // With `no-referrer`, browsers would send `Origin: null` with every form.
-  referrerPolicy: { policy: 'same-origin' },
-  crossOriginOpenerPolicy: { policy: 'same-origin' },
-} as const;

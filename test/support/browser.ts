@@ -13,5 +13,7 @@ export const launchBrowser = (): Promise<Browser> =>
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      // Names by which a test can reach its own server.
+      '--host-resolver-rules=MAP *.test 127.0.0.1',
     ],
   });

@@ -16,7 +16,6 @@ export async function consentPage(
   user: User,
   { application, redirectUri, state, scopes, challenge }: AuthorizationRequest,
 ): Promise<Page> {
-  const { shown, source } = destinationOf(redirectUri);
   const owner = await accounts.users.get(application.owner_id);
   const parameters = {
     client_id: application.id,
@@ -30,7 +29,7 @@ export async function consentPage(
 <h1>Authorize ${application.name} to use your account?</h1>
 <p class="lead">${application.name} is requesting access to your Chain Metrics account, <strong>${user.username}</strong>. This application will be able to:</p>
 <ul class="asks">${scopes.map((scope) => html`<li><b>${SCOPES[scope].title}</b><span>${SCOPES[scope].detail}</span></li>`)}</ul>
-<dl class="facts"><dt>Redirects to</dt><dd><strong>${shown}</strong></dd>
+<dl class="facts"><dt>Redirects to</dt><dd><strong>${destinationOf(redirectUri)}</strong></dd>
 <dt>Created by</dt><dd>${owner?.username ?? 'a deleted account'}</dd></dl>
 <form method="post" action="/oauth/authorize">
 ${await formToken(accounts, request, reply)}
@@ -39,5 +38,5 @@ ${Object.entries(parameters).map(([name, value]) => html`<input type="hidden" na
 <button name="decision" value="allow">Authorize</button></p>
 </form>
 <p class="hint">You can revoke access at any time in <a href="/profile/authorized-applications">Authorized applications</a>.</p>`;
-  return { title: `Authorize ${application.name}`, body, layout: 'narrow', formTargets: [source] };
+  return { title: `Authorize ${application.name}`, body, layout: 'narrow' };
 }

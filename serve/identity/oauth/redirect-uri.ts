@@ -4,6 +4,8 @@ export interface RedirectRules {
 }
 
 const CHARACTERS_MAX = 2000;
+/** A name, or an address in the form that the URL parser writes. It also accepts `;` and `*`, which no host has. */
+const HOST = /^(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*\.?|\[[0-9a-f:.]+\])$/;
 const LOOPBACK = /^http:\/\/(127\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[::1\])(?::\d{1,5})?(?=[/?]|$)/;
 
 /** Why a redirect URI cannot be registered, as the end of a sentence; null when it can. */
@@ -32,7 +34,7 @@ export function redirectUriFault(text: string, { insecure }: RedirectRules): str
 function hostFault(text: string, url: URL): string | null {
   if (!/^https?:\/\/[^/?]/i.test(text))
     return 'is not an absolute URI such as https://app.example.org/callback';
-  if (url.hostname === '' || url.hostname.includes('*')) return 'has no host';
+  if (!HOST.test(url.hostname)) return 'has no valid host name';
   return null;
 }
 
@@ -52,6 +54,8 @@ function isSameLoopback(registered: string, given: string): boolean {
   const [left, leftHost] = LOOPBACK.exec(registered) ?? [];
   const [right, rightHost] = LOOPBACK.exec(given) ?? [];
   if (left === undefined || right === undefined) return false;
+  // The pattern accepts ports and addresses that no URL can have.
+  if (!URL.canParse(given)) return false;
   return leftHost === rightHost && registered.slice(left.length) === given.slice(right.length);
 }
 
@@ -75,11 +79,8 @@ function safeDecode(text: string): string {
   }
 }
 
-/** The destination of a redirect, for display and as a source of a Content-Security-Policy. */
-export function destinationOf(address: string): { readonly shown: string; readonly source: string } {
-  const url = new URL(address);
-  const isWeb = url.protocol === 'https:' || url.protocol === 'http:';
-  return isWeb
-    ? { shown: url.host, source: url.origin }
-    : { shown: url.protocol.slice(0, -1), source: url.protocol };
+/** The destination of a redirect, for display. */
+export function destinationOf(address: string): string {
+  const { protocol, host } = new URL(address);
+  return protocol === 'https:' || protocol === 'http:' ? host : protocol.slice(0, -1);
 }

@@ -120,7 +120,7 @@ async function sendSecondFactor(
 <input type="hidden" name="next" value="${next}">
 ${textField({ name: 'code', label: 'Verification code', autocomplete: 'one-time-code', isCode: true, fault })}
 <button class="whole">Verify code</button></form>
-<p class="aside"><a href="/sign-in">Back to sign in</a></p>`;
+<p class="aside"><a href="${signInPath(next)}">Back to sign in</a></p>`;
   return sendPage(accounts, request, reply, {
     title: 'Two-factor authentication',
     body,

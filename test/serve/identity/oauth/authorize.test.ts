@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Browser, hiddenFields, plain } from '../accounts/browser.ts';
+import { type Answer, Browser, hiddenFields, plain } from '../accounts/browser.ts';
 import { openWorld, PASSWORD, type World } from '../accounts/world.ts';
 import { answerOf, authorizeUrl, challengeOf, decide, type Party, party, verifierOf } from './flow.ts';
 
@@ -184,6 +184,8 @@ describe('redirect_uri', () => {
       'https://127.0.0.1:51004/cb',
       'http://127.0.0.1:51004@evil.example/cb',
       'http://127.0.0.1:999999/cb',
+      'http://127.0.0.1:99999/cb',
+      'http://127.0.0.1:65536/cb',
       'http://127.0.0.1.evil.example/cb',
     ])
       expect([wrong, await ask(wrong)]).toEqual([wrong, 400]);
@@ -225,14 +227,64 @@ describe('the consent form', () => {
     expect(answerOf(more).get('error')).toBe('invalid_scope');
   });
 
-  test('cannot be framed (RFC 9700 §4.16), runs no foreign scripts and redirects only to the application', async () => {
+  test('cannot be framed (RFC 9700 §4.16) and runs no foreign scripts', async () => {
     const page = await the.browser.get(authorizeUrl(the));
     expect(page.headers['x-frame-options']).toBe('DENY');
     const policy = String(page.headers['content-security-policy']);
     expect(policy).toContain("frame-ancestors 'none'");
     expect(policy).toContain("default-src 'none'");
-    expect(policy).toContain("form-action 'self' https://client.example;");
     expect(policy).not.toContain('unsafe');
     expect(page.headers['access-control-allow-origin']).toBeUndefined();
+  });
+});
+
+describe('the steps of an authorization', () => {
+  const next = '/sign-in?next=';
+  const protection = ({ headers }: Answer) => [
+    headers['cross-origin-opener-policy'],
+    headers['content-security-policy'] === undefined
+      ? null
+      : String(headers['content-security-policy']).includes("form-action 'self'"),
+  ];
+
+  test('keep the opener of a popup, and let a form lead to the application and further', async () => {
+    const browser = new Browser(world.app);
+    const away = await browser.get(authorizeUrl(the));
+    expect(protection(away)).toEqual(['unsafe-none', null]);
+    const signIn = String(away.headers.location);
+    expect(protection(await browser.get(signIn))).toEqual(['unsafe-none', false]);
+    expect(protection(await browser.get(signIn.replace('/sign-in', '/sign-up')))).toEqual([
+      'unsafe-none',
+      false,
+    ]);
+    const wrong = await browser.submit(signIn, '/sign-in', { login: the.user.username, password: 'wrong' });
+    expect([wrong.statusCode, ...protection(wrong)]).toEqual([401, 'unsafe-none', false]);
+    const right = await browser.submit(signIn, '/sign-in', {
+      login: the.user.username,
+      password: PASSWORD,
+    });
+    expect([right.statusCode, ...protection(right)]).toEqual([303, 'unsafe-none', null]);
+    expect(protection(await browser.get(authorizeUrl(the)))).toEqual(['unsafe-none', false]);
+  });
+
+  test('are no other pages: those accept forms to this origin only, and have no opener', async () => {
+    for (const path of [
+      '/sign-in',
+      '/sign-up',
+      `${next}/profile`,
+      `${next}/oauth/authorized`,
+      `${next}//evil.example/oauth/authorize`,
+      '/profile',
+      `/profile?next=/oauth/authorize`,
+      '/profile/keys?next=/oauth/authorize',
+      '/',
+    ]) {
+      const answer = await the.browser.get(path);
+      expect([path, ...protection(answer)]).toEqual([
+        path,
+        'same-origin',
+        answer.statusCode === 200 ? true : null,
+      ]);
+    }
   });
 });

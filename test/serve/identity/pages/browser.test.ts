@@ -282,6 +282,13 @@ describe.runIf(hasChromium)('in Chromium, a user', () => {
     await dark.close();
   });
 
+  test('reads the API documentation over plain http by a name', async () => {
+    const other = await context.newPage();
+    await other.goto(`http://metrics.test:${new URL(origin).port}/docs/`);
+    await other.getByRole('heading', { name: 'Chain Metrics' }).waitFor({ timeout: 60_000 });
+    await other.close();
+  });
+
   test('causes no errors in the browser', () => {
     expect(complaints).toEqual([]);
   });

@@ -1,0 +1,57 @@
+/**
+ * The headers that protect pages. They are strict everywhere but on the steps of an authorization, which an
+ * application of another origin begins and which end with a redirect to it.
+ */
+import helmet from '@fastify/helmet';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { Form } from '../http/form.ts';
+
+const AUTHORIZE = '/oauth/authorize';
+/** Pages that a visitor passes on the way to the page named in `next`. */
+const SIGN_IN_STEPS = new Set(['/sign-in', '/sign-in/two-factor', '/sign-in/wallet', '/sign-up']);
+
+/** Adds the headers to all answers of a scope; the policy of its content is added to pages only. */
+export async function protectPages(pages: FastifyInstance): Promise<void> {
+  await pages.register(helmet, HEADERS);
+  pages.addHook('onSend', async (request, reply) => {
+    // Any other value takes `window.opener` from a popup, also when only a redirect on the way has it.
+    reply.header('cross-origin-opener-policy', isAuthorizationStep(request) ? 'unsafe-none' : 'same-origin');
+  });
+}
+
+/** Allows no inline scripts or styles, and forms to this origin only. */
+export function contentPolicy(request: FastifyRequest): string {
+  // Browsers apply `form-action` to every redirect that follows a form: to the application, and to wherever its
+  // callback leads. These addresses cannot be known, so a step of an authorization restricts none.
+  const formAction = isAuthorizationStep(request) ? [] : ["form-action 'self'"];
+  return [...CONTENT_POLICY, ...formAction].join('; ');
+}
+
+/** Whether the request belongs to the way from an application to its redirect URI. */
+function isAuthorizationStep(request: FastifyRequest): boolean {
+  const route = request.routeOptions.url ?? '';
+  if (route === AUTHORIZE) return true;
+  if (!SIGN_IN_STEPS.has(route)) return false;
+  const { next } = request.query as { readonly next?: unknown };
+  const path = request.body instanceof Form ? request.body.text('next') : String(next ?? '');
+  return path.split(/[?#]/, 1)[0] === AUTHORIZE;
+}
+
+const CONTENT_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+];
+
+const HEADERS = {
+  // Set by `sendPage`, since it depends on the page.
+  contentSecurityPolicy: false,
+  frameguard: { action: 'deny' },
+  // With `no-referrer`, browsers would send `Origin: null` with every form.
+  referrerPolicy: { policy: 'same-origin' },
+  crossOriginOpenerPolicy: false,
+} as const;
