@@ -5,6 +5,7 @@ import { validatorCompiler } from 'fastify-type-provider-zod';
 import type { InfraSettings } from '../../infra/config/settings.ts';
 import { openLogger } from '../../infra/logger.ts';
 import { proxyTrust } from './client-address.ts';
+import { arrivalLimits, type ConnectionSettings, limitConnections } from './connections.ts';
 import { problemDialect } from './dialects.ts';
 import { handleErrors } from './errors.ts';
 import { refuseUnclearHost } from './host-header.ts';
@@ -23,15 +24,18 @@ const EVENT_LOOP_DELAY_MS_MAX = 2000;
 
 /** A server without routes: limits, log lines and error answers that every route shares. */
 export async function createApp(
-  settings: Pick<HttpSettings, 'TRUST_PROXY'> & Pick<InfraSettings, 'LOG_LEVEL'>,
+  settings: ConnectionSettings & Pick<HttpSettings, 'TRUST_PROXY'> & Pick<InfraSettings, 'LOG_LEVEL'>,
   rewriteUrl: (request: IncomingMessage) => string,
 ): Promise<FastifyInstance> {
+  const trust = proxyTrust(settings.TRUST_PROXY);
+  const { requestTimeout, http } = arrivalLimits(settings);
   const app = Fastify({
     loggerInstance: openLogger(settings),
-    trustProxy: proxyTrust(settings.TRUST_PROXY),
+    trustProxy: trust,
     bodyLimit: BODY_BYTES_MAX,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    http: { maxHeaderSize: HEAD_BYTES_MAX },
+    requestTimeout,
+    http: { ...http, maxHeaderSize: HEAD_BYTES_MAX },
     rewriteUrl,
     logController: new LogController({ disableRequestLogging: true }),
   }) as unknown as FastifyInstance;
@@ -40,6 +44,7 @@ export async function createApp(
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   handleErrors(app, problemDialect);
   refuseUnclearHost(app);
+  limitConnections(app, { ...settings, isProxy: (address) => trust !== false && trust(address, 0) });
   app.addHook('onResponse', (request, reply, next) => {
     // The route and not the address: what callers write into an address may be a secret in the wrong place.
     const { method, routeOptions } = request;

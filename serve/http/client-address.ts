@@ -50,8 +50,12 @@ export function proxyTrust(
 export const clientAddress = (request: FastifyRequest): string => callerOf(request)?.toString() ?? '';
 
 /** What limits count a caller by: its address, or the network of it where one host has many addresses. */
-export function countedAddress(request: FastifyRequest): string {
-  const address = callerOf(request);
+export const countedAddress = (request: FastifyRequest): string => counted(callerOf(request));
+
+/** The same of the other end of a connection. */
+export const countedPeer = (address: string): string => counted(readAddress(address));
+
+function counted(address: Address | null): string {
   if (!(address instanceof ipaddr.IPv6)) return address?.toString() ?? '';
   return `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/${IPV6_NETWORK_BITS}`)}/${IPV6_NETWORK_BITS}`;
 }

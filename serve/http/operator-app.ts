@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { openLogger } from '../../infra/logger.ts';
+import { arrivalLimits, type ConnectionSettings, limitConnections } from './connections.ts';
 import { problemDialect } from './dialects.ts';
 import { handleErrors } from './errors.ts';
 import { serveHealth } from './health.ts';
@@ -12,16 +13,18 @@ export async function buildProbes({
   ready,
   ...sources
 }: MetricSources & {
-  settings: Parameters<typeof openLogger>[0];
+  settings: ConnectionSettings & Parameters<typeof openLogger>[0];
   ready: () => Promise<void>;
 }): Promise<FastifyInstance> {
   const app = Fastify({
+    ...arrivalLimits(settings),
     loggerInstance: openLogger(settings),
     logController: new LogController({ disableRequestLogging: true }),
   }) as unknown as FastifyInstance;
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   handleErrors(app, problemDialect);
+  limitConnections(app, { ...settings, isProxy: () => false });
   await serveHealth(app, ready);
   await servePrometheusMetrics(app, sources);
   return app;

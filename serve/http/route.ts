@@ -33,7 +33,7 @@ export interface RouteDefinition<Params extends z.ZodType, Query extends z.ZodTy
   readonly consumes?: string;
   readonly responses: Readonly<Record<string, ResponseDescription>>;
   readonly onRequest?: onRequestHookHandler;
-  /** Runs before the parameters are validated: a caller without access learns nothing about them. */
+  /** Runs before the body is read and the parameters are validated: a caller without access costs little and learns nothing. */
   readonly authorize?: (request: FastifyRequest) => Promise<void>;
 }
 
@@ -60,9 +60,11 @@ export function route<
     method,
     url: path,
     schema: describeRoute(definition),
-    ...(onRequest === undefined ? {} : { onRequest }),
+    onRequest: [
+      ...(onRequest === undefined ? [] : [onRequest]),
+      ...(authorize === undefined ? [] : [async (request: FastifyRequest) => authorize(request)]),
+    ],
     preValidation: async (request) => {
-      await authorize?.(request);
       if (body !== undefined) request.body ??= {};
     },
     handler: async (request, reply) =>

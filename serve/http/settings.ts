@@ -27,6 +27,16 @@ export const httpSettings = {
     'rows of one answer of a list; a cursor gives the rest',
   ),
   CACHE_BYTES: whole(64 * 2 ** 20).describe('memory for cached answers'),
+  REQUEST_SECONDS_MAX: whole(30, 1, 3600).describe(
+    'longest time in which a request and its body must arrive; then its connection is closed',
+  ),
+  STALL_SECONDS_MAX: whole(20, 1, 3600).describe(
+    'longest time in which a reader may take nothing of its answer; then its connection is closed',
+  ),
+  CONNECTIONS_MAX: whole(1000, 1, 100_000).describe('open connections; above it new ones are closed'),
+  CONNECTIONS_PER_ADDRESS: whole(200).describe(
+    'open connections of one address that is no trusted proxy; 0 = no limit',
+  ),
   STOP_SECONDS_MAX: whole(20, 1).describe('longest time a graceful stop may take'),
   OPERATOR_HOST: z
     .string()

@@ -1,0 +1,91 @@
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { Readable } from 'node:stream';
+import type { FastifyInstance } from 'fastify';
+import { countedPeer } from './client-address.ts';
+import type { HttpSettings } from './settings.ts';
+
+/** Longer bodies are written in parts of this size, so that a connection buffers no more than a few of them. */
+const PART_BYTES = 256 * 1024;
+const CHECK_MS = 1000;
+
+export type ConnectionSettings = Pick<
+  HttpSettings,
+  'REQUEST_SECONDS_MAX' | 'STALL_SECONDS_MAX' | 'CONNECTIONS_MAX' | 'CONNECTIONS_PER_ADDRESS'
+>;
+
+/** Options of Fastify: Node ends a connection whose head or body does not arrive in time. */
+export const arrivalLimits = ({ REQUEST_SECONDS_MAX }: ConnectionSettings) => ({
+  requestTimeout: REQUEST_SECONDS_MAX * 1000,
+  http: { headersTimeout: REQUEST_SECONDS_MAX * 1000, connectionsCheckingInterval: CHECK_MS },
+});
+
+/** How far a connection has come with sending what was written to it. */
+interface Progress {
+  sent: number;
+  at: number;
+}
+
+/**
+ * Bounds what connections can hold: their number, that of one address, and the time in which a reader takes nothing of
+ * its answer. A proxy has the connections of many callers, which only it can count.
+ */
+export function limitConnections(
+  app: FastifyInstance,
+  settings: ConnectionSettings & { readonly isProxy: (address: string) => boolean },
+): void {
+  const { STALL_SECONDS_MAX, CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS, isProxy } = settings;
+  const server = app.server as Server;
+  const open = new Map<Socket, Progress>();
+  const byAddress = new Map<string, number>();
+  server.maxConnections = CONNECTIONS_MAX;
+  // An idle connection gives way to a new one.
+  server.on('drop', () => server.closeIdleConnections());
+  server.on('connection', (socket: Socket) => {
+    const peer = socket.remoteAddress ?? '';
+    const address = countedPeer(peer);
+    const ofAddress = (byAddress.get(address) ?? 0) + 1;
+    if (CONNECTIONS_PER_ADDRESS > 0 && ofAddress > CONNECTIONS_PER_ADDRESS && !isProxy(peer)) {
+      return void socket.destroy();
+    }
+    byAddress.set(address, ofAddress);
+    open.set(socket, { sent: 0, at: Date.now() });
+    socket.once('close', () => {
+      open.delete(socket);
+      const left = (byAddress.get(address) ?? 1) - 1;
+      if (left > 0) byAddress.set(address, left);
+      else byAddress.delete(address);
+    });
+  });
+  const check = setInterval(() => {
+    const now = Date.now();
+    for (const [socket, progress] of open) {
+      if (isStalled(socket, progress, now, STALL_SECONDS_MAX * 1000)) socket.destroy();
+    }
+  }, CHECK_MS).unref();
+  app.addHook('onClose', async () => clearInterval(check));
+  app.addHook('onSend', async (_request, reply, payload) => inParts(payload, reply));
+}
+
+/** Whether a reader took neither all that was written nor one part of it within the time. */
+function isStalled(socket: Socket, progress: Progress, now: number, msMax: number): boolean {
+  const sent = socket.bytesWritten - socket.writableLength;
+  if (socket.writableLength === 0 || sent - progress.sent >= PART_BYTES) {
+    progress.sent = sent;
+    progress.at = now;
+    return false;
+  }
+  return now - progress.at >= msMax;
+}
+
+/** A long body is written part by part, each when the reader has taken the one before. */
+function inParts(payload: unknown, reply: { header(name: string, value: number): unknown }): unknown {
+  if (typeof payload === 'string' && payload.length > PART_BYTES) return inParts(Buffer.from(payload), reply);
+  if (!Buffer.isBuffer(payload) || payload.length <= PART_BYTES) return payload;
+  reply.header('content-length', payload.length);
+  return Readable.from(partsOf(payload), { objectMode: false, highWaterMark: PART_BYTES });
+}
+
+function* partsOf(bytes: Buffer): Generator<Buffer> {
+  for (let at = 0; at < bytes.length; at += PART_BYTES) yield bytes.subarray(at, at + PART_BYTES);
+}

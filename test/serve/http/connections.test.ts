@@ -1,0 +1,142 @@
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+import { connect, type Socket } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+import { afterEach, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { createApp } from '../../../serve/http/app.ts';
+import type { ConnectionSettings } from '../../../serve/http/connections.ts';
+import { HttpError } from '../../../serve/http/errors.ts';
+import { route } from '../../../serve/http/route.ts';
+
+const LIMITS = {
+  LOG_LEVEL: 'silent',
+  TRUST_PROXY: false,
+  REQUEST_SECONDS_MAX: 1,
+  STALL_SECONDS_MAX: 1,
+  CONNECTIONS_MAX: 100,
+  CONNECTIONS_PER_ADDRESS: 100,
+} as const;
+const LONG = Buffer.alloc(64 * 2 ** 20, 'x');
+
+let app: FastifyInstance;
+const sockets: Socket[] = [];
+afterEach(async () => {
+  for (const socket of sockets.splice(0)) socket.destroy();
+  await app.close();
+});
+
+async function serve(settings: Partial<ConnectionSettings> = {}): Promise<void> {
+  app = await createApp({ ...LIMITS, ...settings }, ({ url = '/' }) => url);
+  app.get('/long', (_request, reply) => reply.send(LONG));
+  app.post('/open', async ({ body }) => ({ body }));
+  route(
+    app,
+    {
+      method: 'POST',
+      path: '/closed',
+      tag: 'test',
+      summary: 'Refuses everybody',
+      body: z.object({ wanted: z.string() }),
+      responses: {},
+      authorize: async () => {
+        throw new HttpError('unauthorized', 'Who are you?');
+      },
+    },
+    () => ({}),
+  );
+  await app.listen({ host: '127.0.0.1', port: 0 });
+}
+
+async function open(text = ''): Promise<Socket> {
+  const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1');
+  sockets.push(socket);
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  if (text !== '') socket.write(text);
+  return socket;
+}
+
+/** The server may reset the connection; `once` would take that for a failure. */
+const closed = (socket: Socket) => new Promise<void>((resolve) => socket.once('close', () => resolve()));
+
+/** Everything that the server sends until it closes the connection. */
+async function answerOf(socket: Socket): Promise<string> {
+  let text = '';
+  socket.on('data', (chunk) => {
+    text += chunk;
+  });
+  await closed(socket);
+  return text;
+}
+
+/** The answer to a request on a connection of its own; empty when the connection is refused. */
+const askAnew = async () =>
+  answerOf(await open('GET /none HTTP/1.1\r\nhost: test\r\nconnection: close\r\n\r\n'));
+
+const head = (path: string, length: number) =>
+  `POST ${path} HTTP/1.1\r\nhost: test\r\ncontent-type: application/json\r\ncontent-length: ${length}\r\n\r\n`;
+
+describe('a connection', () => {
+  it.each([
+    ['that sends nothing', ''],
+    ['whose head does not end', 'GET /long HTTP/1.1\r\nhost: test\r\n'],
+    ['whose body does not end', `${head('/open', 100)}{"a":`],
+    ['whose body does not end, of a caller that was refused', `${head('/closed', 100)}{"a":`],
+  ])('%s is closed by the server, however often a byte follows', async (_title, text) => {
+    await serve();
+    const socket = await open(text);
+    const drip = setInterval(() => text !== '' && socket.write('a'), 200);
+    try {
+      await answerOf(socket);
+    } finally {
+      clearInterval(drip);
+    }
+  });
+
+  it('whose reader takes nothing is closed, and buffers a small part of the answer', async () => {
+    await serve();
+    const [accepted] = await Promise.all([
+      once(app.server, 'connection') as Promise<[Socket]>,
+      open('GET /long HTTP/1.1\r\nhost: test\r\n\r\n').then((socket) => socket.pause()),
+    ]);
+    const [peer] = accepted;
+    await expect.poll(() => peer.bytesWritten).toBeGreaterThan(0);
+    expect(peer.writableLength).toBeLessThan(2 ** 20);
+    await closed(peer);
+    expect(peer.bytesWritten).toBeLessThan(LONG.length);
+  });
+
+  it('that reads gets the whole of a long answer with its length', async () => {
+    await serve();
+    const { port } = app.server.address() as AddressInfo;
+    const answer = await fetch(`http://127.0.0.1:${port}/long`);
+    expect(answer.headers.get('content-length')).toBe(String(LONG.length));
+    expect(Buffer.from(await answer.arrayBuffer()).equals(LONG)).toBe(true);
+  });
+
+  it('above the limit of its address is closed, and another may follow one that ended', async () => {
+    await serve({ CONNECTIONS_PER_ADDRESS: 2 });
+    const [first] = [await open(), await open()];
+    await closed(await open());
+    first?.destroy();
+    await expect.poll(askAnew).toContain('404');
+  });
+
+  it('above the limit of all takes the place of an idle one', async () => {
+    await serve({ CONNECTIONS_MAX: 1 });
+    const idle = await open('GET /none HTTP/1.1\r\nhost: test\r\n\r\n');
+    await once(idle, 'data');
+    await closed(await open());
+    await expect.poll(askAnew).toContain('404');
+  });
+});
+
+describe('a caller without access', () => {
+  it('is refused before its body is read', async () => {
+    await serve();
+    const socket = await open(head('/closed', 1000));
+    const [answer] = (await once(socket, 'data')) as [Buffer];
+    expect(String(answer)).toContain('401 Unauthorized');
+  });
+});
