@@ -9,6 +9,7 @@ import { serveDocs } from './http/openapi.ts';
 import { buildProbes } from './http/operator-app.ts';
 import { servePrometheusMetrics } from './http/prometheus-metrics.ts';
 import { limitAnonymous } from './http/rate-limit.ts';
+import { refuseOtherMethods } from './http/refusals.ts';
 import { authenticateCallers, hideAccessToken } from './identity/authentication.ts';
 import { serveIdentity } from './identity/routes.ts';
 import { serveCatalogue } from './metrics/catalogue.ts';
@@ -21,6 +22,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   const sources = { ...runtime, registry, aggregator, versions: aggregator, settings: config };
   const accounts = pipeline.accounts();
   const app = await createApp(config, hideAccessToken);
+  const refuseOthers = refuseOtherMethods(app);
   await serveDocs(app);
   await serveHealth(app, () => checkReadiness(runtime));
   await servePrometheusMetrics(app, { ...sources, loads: () => loader.counters });
@@ -39,6 +41,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
     await serveMetrics(api, sources);
     await serveCatalogue(api, sources);
   });
+  refuseOthers();
   return app;
 }
 

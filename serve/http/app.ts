@@ -9,6 +9,7 @@ import { arrivalLimits, type ConnectionSettings, limitConnections } from './conn
 import { problemDialect } from './dialects.ts';
 import { handleErrors } from './errors.ts';
 import { refuseUnclearHost } from './host-header.ts';
+import { refuseEncodedBodies } from './refusals.ts';
 import type { HttpSettings } from './settings.ts';
 
 /**
@@ -45,6 +46,7 @@ export async function createApp(
   handleErrors(app, problemDialect);
   refuseUnclearHost(app);
   limitConnections(app, { ...settings, isProxy: (address) => trust !== false && trust(address, 0) });
+  refuseEncodedBodies(app);
   app.addHook('onResponse', (request, reply, next) => {
     // The route and not the address: what callers write into an address may be a secret in the wrong place.
     const { method, routeOptions } = request;

@@ -6,6 +6,7 @@ import { problemDialect } from './dialects.ts';
 import { handleErrors } from './errors.ts';
 import { serveHealth } from './health.ts';
 import { type MetricSources, servePrometheusMetrics } from './prometheus-metrics.ts';
+import { refuseOtherMethods } from './refusals.ts';
 
 /** The HTTP side of a process that serves no API: health probes and metrics for Prometheus. */
 export async function buildProbes({
@@ -25,7 +26,9 @@ export async function buildProbes({
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   handleErrors(app, problemDialect);
   limitConnections(app, { ...settings, isProxy: () => false });
+  const refuseOthers = refuseOtherMethods(app);
   await serveHealth(app, ready);
   await servePrometheusMetrics(app, sources);
+  refuseOthers();
   return app;
 }

@@ -1,16 +1,24 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { VALUES_MAX } from '../../aggregate/metrics/shared/filters.ts';
 import type { ParameterIssue, ValidationIssue } from './errors.ts';
 
-/** Every fault of a query in the form of the metrics API: unknown parameters first, then one issue of each parameter. */
+/** An answer names so many unknown parameters, and repeats so many values of one parameter. */
+const REPEATED_MAX = 100;
+/** Characters of a name or a value that an answer repeats. */
+const REPEATED_CHARS_MAX = 200;
+
+/** The faults of a query in the form of the metrics API: unknown parameters first, then one issue of each parameter. */
 export function queryIssues(issues: readonly ValidationIssue[], request: FastifyRequest): ParameterIssue[] {
   const given = request.query as Readonly<Record<string, unknown>>;
   const { shape = {} } = (request.routeOptions.schema?.querystring ?? {}) as { shape?: z.ZodRawShape };
   const unknown = issues.flatMap(({ keyword, params, message }) =>
     keyword === 'unrecognized_keys'
       ? (params.keys as string[]).map(
-          (name): ParameterIssue => ({ type: 'extra_forbidden', loc: ['query', name], msg: message }),
+          (name): ParameterIssue => ({
+            type: 'extra_forbidden',
+            loc: ['query', shortened(name)],
+            msg: message,
+          }),
         )
       : [],
   );
@@ -19,7 +27,7 @@ export function queryIssues(issues: readonly ValidationIssue[], request: Fastify
     ({ path }) => path[0] ?? '',
   );
   return [
-    ...unknown,
+    ...unknown.slice(0, REPEATED_MAX),
     ...[...byName].map(([name, [first]]) =>
       issueOf(name, shape[name] as z.ZodType | undefined, given[name], first?.message ?? 'invalid'),
     ),
@@ -37,14 +45,25 @@ function issueOf(
   const schema = declared && unwrapped(declared);
   const isList = schema instanceof z.ZodArray;
   const values = isList && !Array.isArray(value) ? [value] : value;
-  const input = Array.isArray(values) && values.length > VALUES_MAX ? `${values.length} values` : values;
-  if (Array.isArray(input) && !isList)
+  const input = repeated(values);
+  if (Array.isArray(values) && !isList)
     return { type: 'value_error', loc, msg: 'given more than once', input };
   if (schema instanceof z.ZodEnum) {
     return { type: 'enum', loc, msg: `one of ${schema.options.join(', ')}`, input };
   }
   if (schema instanceof z.ZodISODate) return { type: 'date', loc, msg: message, input };
   return { type: schema && isInteger(schema) ? 'int' : 'value_error', loc, msg: message, input };
+}
+
+/** What an answer repeats of a value, so that it is not longer than the request. */
+function repeated(value: unknown): unknown {
+  if (!Array.isArray(value)) return shortened(value);
+  return value.length > REPEATED_MAX ? `${value.length} values` : value.map(shortened);
+}
+
+function shortened<Value>(value: Value): Value | string {
+  const isLong = typeof value === 'string' && value.length > REPEATED_CHARS_MAX;
+  return isLong ? `${value.slice(0, REPEATED_CHARS_MAX)}…` : value;
 }
 
 /** The schema of the value itself, without what makes it optional or a list. */

@@ -7,8 +7,9 @@ import { type Column, pointedAt, rendered } from '../../infra/clickhouse/columns
 import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Format, Store } from '../../infra/ports.ts';
 import type { HttpSettings } from '../http/settings.ts';
+import { afterCursor, cursorOf, type OrderColumn, orderOf } from './cursor.ts';
 import { cutPage, isCut, pointerTo } from './page-cut.ts';
-import { afterCursor, cursorOf, orderOf, type Query } from './parameters.ts';
+import type { Query } from './parameters.ts';
 import { RESPONSE_FORMATS } from './response-formats.ts';
 
 /** A finished answer: its bytes, and the headers that do not depend on the time of the request. */
@@ -65,11 +66,18 @@ export class AnswerCache {
   ): Promise<Answer> {
     const version = this.version(metric);
     const order = orderOf(metric, endpoint);
-    const after = query.cursor === undefined ? sql`1` : afterCursor(order, query.cursor);
+    const after = query.cursor === undefined ? sql`1` : afterCursor(endpoint.path, order, query.cursor);
     const limit = query.limit ?? (endpoint.isLimited ? this.#listRowsMax : undefined);
     const chosen = sql`FROM ${rowsOf(metric, endpoint, query)} AS rows WHERE ${after}`;
     const { format: engineFormat, type } = RESPONSE_FORMATS[format] as (typeof RESPONSE_FORMATS)[string];
-    const { body, next } = await this.#page({ metric, order, chosen, format: engineFormat, limit });
+    const { body, next } = await this.#page({
+      metric,
+      path: endpoint.path,
+      order,
+      chosen,
+      format: engineFormat,
+      limit,
+    });
     const answer: Answer = { body, type, version, next, query, etag: this.#etag(version, format, key) };
     this.#cache.set(key, answer);
     return answer;
@@ -93,12 +101,12 @@ export class AnswerCache {
   }
 
   async #page(of: PagedQuery): Promise<{ body: Buffer; next: string | null }> {
-    const { metric, order, format, limit } = of;
+    const { metric, path, order, format, limit } = of;
     const served = order.flatMap(({ column }) => metric.columns[column] ?? []);
     if (limit !== undefined && isCut(format) && served.length === order.length) {
       const { body, last } = cutPage(await this.#rows(of, limit + 1), format, limit);
       const key = last && order.map(({ column }, i) => pointerTo(last[column], served[i] as Column));
-      return { body, next: key && cursorOf(key) };
+      return { body, next: key && cursorOf(path, order, key) };
     }
     const body = await this.#rows(of, limit);
     const isLast = limit === undefined || hasFewerRows(body, format, limit);
@@ -114,7 +122,7 @@ export class AnswerCache {
   }
 
   /** The key of the last row of the page, when another row follows it. */
-  async #nextCursor({ metric, order, chosen }: PagedQuery, limit: number): Promise<string | null> {
+  async #nextCursor({ metric, path, order, chosen }: PagedQuery, limit: number): Promise<string | null> {
     const key = join(
       order.map(({ column }) => {
         const served = metric.columns[column];
@@ -125,14 +133,20 @@ export class AnswerCache {
       sql`SELECT ${key} ${chosen} ORDER BY ${orderByOf(order)} LIMIT 2 OFFSET ${limit - 1}`,
     );
     const [last] = found;
-    return found.length < 2 || last === undefined ? null : cursorOf(order.map(({ column }) => last[column]));
+    if (found.length < 2 || last === undefined) return null;
+    return cursorOf(
+      path,
+      order,
+      order.map(({ column }) => last[column]),
+    );
   }
 }
 
 /** A query whose answer is one page. */
 interface PagedQuery {
   readonly metric: Metric;
-  readonly order: ReturnType<typeof orderOf>;
+  readonly path: string;
+  readonly order: readonly OrderColumn[];
   /** From where and on which conditions. */
   readonly chosen: Sql;
   readonly format: Format;
@@ -162,7 +176,7 @@ function columnsOf(metric: Metric, format: Format): Sql {
   return join(Object.entries(metric.columns).map(([name, column]) => raw(rendered(name, column, isJson))));
 }
 
-function orderByOf(order: ReturnType<typeof orderOf>): Sql {
+function orderByOf(order: readonly OrderColumn[]): Sql {
   return join(order.map(({ column, descending }) => raw(`rows.${column}${descending ? ' DESC' : ''}`)));
 }
 

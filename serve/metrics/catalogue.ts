@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { metrics } from '../../aggregate/metrics/index.ts';
+import { chainName } from '../../aggregate/metrics/shared/filters.ts';
 import { readCoverage, readStatus, type SystemStatus } from '../../aggregate/status/status.ts';
 import type { Clock, Store } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
@@ -14,7 +15,8 @@ import {
   STATUS_EXAMPLE,
   statusSchema,
 } from './catalogue-shapes.ts';
-import { orderOf, parametersOf } from './parameters.ts';
+import { orderOf } from './cursor.ts';
+import { parametersOf } from './parameters.ts';
 
 /** What the endpoints about the data read. */
 export interface CatalogueSources {
@@ -107,7 +109,7 @@ const coverageQuery = z.strictObject({
     .enum(['polkadot', 'kusama', 'westend', 'solo'])
     .optional()
     .describe('relay chain; all when omitted'),
-  chain: z.string().min(1).optional().describe('chain by its name or an alias; all when omitted'),
+  chain: chainName().optional().describe('chain by its name or an alias; all when omitted'),
 });
 
 const TAG = 'About the data';

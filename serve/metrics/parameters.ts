@@ -1,10 +1,11 @@
 import { z } from 'zod';
-import type { Metric, MetricEndpoint, Ordering } from '../../aggregate/metric.ts';
-import { wholeNumber } from '../../aggregate/metrics/shared/filters.ts';
+import type { MetricEndpoint } from '../../aggregate/metric.ts';
+import { chainName, wholeNumber } from '../../aggregate/metrics/shared/filters.ts';
 import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
-import { ident, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import type { Sql } from '../../infra/clickhouse/sql.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { ParameterError } from '../http/errors.ts';
+import { CURSOR_CHARS_MAX } from './cursor.ts';
 import { RESPONSE_FORMATS } from './response-formats.ts';
 
 export interface Parameter {
@@ -21,7 +22,7 @@ export function parametersOf(endpoint: MetricEndpoint, listRowsMax: number): Par
   const takes: readonly string[] = endpoint.scopeParameters ?? ['relay_chain', 'chain'];
   const common: Parameter[] = [
     { name: 'relay_chain', schema: z.enum(endpoint.relays), required: false, doc: relayDoc(endpoint) },
-    { name: 'chain', schema: z.string().min(1), required: false, doc: chainDoc(endpoint) },
+    { name: 'chain', schema: chainName(), required: false, doc: chainDoc(endpoint) },
   ].filter(({ name }) => takes.includes(name));
   const dates: Parameter[] = endpoint.dates
     ? [
@@ -56,7 +57,7 @@ export function parametersOf(endpoint: MetricEndpoint, listRowsMax: number): Par
     },
     {
       name: 'cursor',
-      schema: z.string().min(1),
+      schema: z.string().min(1).max(CURSOR_CHARS_MAX),
       required: false,
       doc: 'where to go on, from the `Link` of the answer before',
     },
@@ -160,42 +161,3 @@ export function queryOf(
 const listOf = (value: unknown) => (value === undefined || Array.isArray(value) ? value : [value]);
 
 const clamp = (day: string) => (day < FIRST_DAY ? FIRST_DAY : day > LAST_DAY ? LAST_DAY : day);
-
-interface OrderColumn {
-  readonly column: string;
-  readonly descending: boolean;
-}
-
-export function orderOf(metric: Metric, endpoint: MetricEndpoint): OrderColumn[] {
-  return (endpoint.order ?? metric.order ?? metric.key).map((entry: Ordering) =>
-    typeof entry === 'string' ? { column: entry, descending: false } : entry,
-  );
-}
-
-/** Selects the rows after a cursor, in the order of the answer. A keyset neither skips nor repeats rows. */
-export function afterCursor(order: readonly OrderColumn[], cursor: string): Sql {
-  let values: unknown;
-  try {
-    values = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
-  } catch {
-    values = undefined;
-  }
-  const isKey = (value: unknown) =>
-    typeof value === 'string' || (typeof value === 'number' && Number.isSafeInteger(value));
-  if (!Array.isArray(values) || values.length !== order.length || !values.every(isKey)) {
-    throw new ParameterError([
-      { type: 'value_error', loc: ['query', 'cursor'], msg: 'not a cursor of this path', input: cursor },
-    ]);
-  }
-  const key = values as (string | number)[];
-  return order.reduceRight<Sql>((rest, { column, descending }, i) => {
-    const name = sql`rows.${ident(column)}`;
-    const value = key[i] as string | number;
-    const beyond = descending ? sql`${name} < ${value}` : sql`${name} > ${value}`;
-    return sql`(${beyond} OR (${name} = ${value} AND ${rest}))`;
-  }, sql`0`);
-}
-
-export function cursorOf(key: readonly unknown[]): string {
-  return Buffer.from(JSON.stringify(key)).toString('base64url');
-}

@@ -8,7 +8,7 @@ import { type Answer, AnswerCache, type TableVersions } from './answers.ts';
 import { describeEndpoint } from './describe.ts';
 import { Freshness } from './freshness.ts';
 import { parametersOf, queryOf, querySchema } from './parameters.ts';
-import { RESPONSE_FORMATS } from './response-formats.ts';
+import { acceptedFormat } from './response-formats.ts';
 
 /** What the metrics API stands on. */
 export interface MetricsApi {
@@ -59,18 +59,6 @@ export async function serveMetrics(
 function cacheKey(request: FastifyRequest): string {
   const { accept } = request.headers;
   return accept === undefined || accept === '*/*' ? request.url : `${request.url}\n${acceptedFormat(accept)}`;
-}
-
-function acceptedFormat(accept: string | undefined): string {
-  const wanted = (accept ?? '').split(',').map((part) => part.split(';')[0]?.trim().toLowerCase());
-  const known = Object.entries(RESPONSE_FORMATS).map(
-    ([name, { type }]) => [type.split(';')[0], name] as const,
-  );
-  for (const type of wanted) {
-    const format = known.find(([knownType]) => knownType === type);
-    if (format) return format[1];
-  }
-  return 'json';
 }
 
 function sendAnswer(

@@ -4,11 +4,12 @@ import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { DOMAINS } from '../../../ingest/decode/domain.ts';
 import { addressEncodings, chains } from '../../../ingest/raw/tables.ts';
 import { SERVED_RELAYS, viewMetric } from '../../metric.ts';
-import { accountKey } from '../shared/filters.ts';
+import { accountKey, NAME_CHARS_MAX } from '../shared/filters.ts';
 import { lastDayExtrinsics } from './last-day.ts';
 
 const domains = z
   .string()
+  .max(NAME_CHARS_MAX)
   .transform((list) => list.split(','))
   .pipe(z.array(z.enum(DOMAINS)).min(1))
   .describe(`comma-separated domains to leave out, of ${DOMAINS.join(', ')}`);

@@ -1,7 +1,14 @@
 import { z } from 'zod';
 import { decodeAddress } from '../../../ingest/chains/address.ts';
 
-/** Schemas of query parameters: they check a text and convert it to the value of the SQL condition. */
+// Schemas of query parameters: they check a text and convert it to the value of the SQL condition. Each of them bounds
+// the length of the text, by its form or by a number, since the text becomes part of a statement.
+
+/** Longer than any name of a chain, and than a list of all domains. */
+export const NAME_CHARS_MAX = 128;
+
+/** The name of a chain; it need not be known. */
+export const chainName = () => z.string().min(1).max(NAME_CHARS_MAX);
 
 export const wholeNumber = (min = 0, max = Number.MAX_SAFE_INTEGER) =>
   z

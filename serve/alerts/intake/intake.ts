@@ -58,14 +58,6 @@ export async function serveIntake(app: FastifyInstance, dependencies: IntakeDepe
             return reply.type('application/json; charset=utf-8').send(JSON.stringify(created));
           },
         });
-        intake.route({
-          method: ['GET', 'PUT', 'PATCH', 'DELETE'],
-          url,
-          schema: { hide: true },
-          handler: async () => {
-            throw new HttpError('method_not_allowed', 'Send alerts with POST.', { allow: 'POST' });
-          },
-        });
       }
     }
   });

@@ -36,7 +36,7 @@ const RESPONSES = {
     'The body is larger than 1048576 bytes.',
   ),
   415: refused(
-    'Not application/json',
+    'Not application/json, or compressed',
     'unsupported_media_type',
     'Send JSON in UTF-8 with the header Content-Type: application/json.',
   ),

@@ -23,6 +23,18 @@ const CLIENT_EXAMPLE = {
   client_secret: 'the secret of the application',
 };
 
+const USERINFO: Described = {
+  summary: 'Who the user is (scope openid)',
+  description: 'The e-mail address is returned only with the scope email.',
+  answer: {
+    sub: '1',
+    name: 'Alice',
+    nickname: 'alice',
+    preferred_username: 'alice',
+    profile: 'https://metrics.example.com/profile',
+  },
+};
+
 const DESCRIBED: Readonly<Record<string, Described>> = {
   'POST /oauth/token': {
     summary: 'Obtain or renew tokens',
@@ -86,17 +98,8 @@ const DESCRIBED: Readonly<Record<string, Described>> = {
       exp: 1_752_501_600,
     },
   },
-  'GET /oauth/userinfo': {
-    summary: 'Who the user is (scope openid)',
-    description: 'The e-mail address is returned only with the scope email.',
-    answer: {
-      sub: '1',
-      name: 'Alice',
-      nickname: 'alice',
-      preferred_username: 'alice',
-      profile: 'https://metrics.example.com/profile',
-    },
-  },
+  'GET /oauth/userinfo': USERINFO,
+  'POST /oauth/userinfo': USERINFO,
   'GET /api/v4/user': {
     summary: 'The user behind a token (scope api or read_user)',
     answer: {

@@ -9,7 +9,6 @@ import type { Accounts } from '../accounts/accounts.ts';
 import { serveAuthorize } from './authorize.ts';
 import { allowCrossOrigin } from './cors.ts';
 import { serveDiscovery } from './discovery.ts';
-import { OAuthError } from './errors.ts';
 import { serveGitAuthentication } from './git.ts';
 import { serveIntrospect } from './introspect.ts';
 import { describeEndpoints } from './openapi.ts';
@@ -40,21 +39,10 @@ export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Prom
     serveUserinfo(api, accounts, issuer);
     serveUser(api, accounts, issuer);
     serveDiscovery(api, issuer);
-    for (const path of ['/oauth/token', '/oauth/revoke', '/oauth/introspect']) refuseGet(api, path);
   });
   await app.register(async (git) => {
     describeEndpoints(git);
     serveGitAuthentication(git, accounts);
-  });
-}
-
-/** Secrets must not be in a URL (RFC 6749 §3.2). */
-function refuseGet(app: FastifyInstance, path: string): void {
-  app.get(path, () => {
-    throw new OAuthError('invalid_request', `Send a POST request to ${path}.`, {
-      status: 405,
-      headers: { allow: 'POST' },
-    });
   });
 }
 

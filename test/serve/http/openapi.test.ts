@@ -1,4 +1,6 @@
+import { gzipSync } from 'node:zlib';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
+import type { FastifyInstance, InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildServer } from '../../../serve/compose-server.ts';
 import { openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
@@ -31,17 +33,20 @@ interface Document {
 }
 
 let pipeline: TestPipeline;
+let app: FastifyInstance;
 let source: string;
 let document: Document;
 
 beforeAll(async () => {
   pipeline = await openTestPipeline();
-  const app = await buildServer(pipeline.pipeline);
+  app = await buildServer(pipeline.pipeline);
   source = (await app.inject('/openapi.json')).body;
   document = JSON.parse(source);
-  await app.close();
 });
-afterAll(() => pipeline.close());
+afterAll(async () => {
+  await app.close();
+  await pipeline.close();
+});
 
 const operations = () =>
   Object.entries(document.paths).flatMap(([path, methods]) =>
@@ -122,5 +127,48 @@ describe('the OpenAPI document', () => {
 
   it.each(ENDPOINTS)('names the record of $path', ({ record }) => {
     expect(source).toContain(record);
+  });
+});
+
+describe('every described path', () => {
+  let requests = 0;
+  /** From an address of its own, so that no limit applies. */
+  const send = (method: string, path: string, more: InjectOptions = {}) =>
+    app.inject({
+      method: method as 'GET',
+      url: path.replace(/\{\w+\}/g, '1'),
+      remoteAddress: `10.0.${requests >> 8}.${requests++ & 255}`,
+      ...more,
+    });
+
+  it('answers a method that it does not have with 405 and those that it has', async () => {
+    for (const [path, methods] of Object.entries(document.paths)) {
+      const described = Object.keys(methods).map((method) => method.toUpperCase());
+      const served = described.includes('GET') ? [...described, 'HEAD'] : described;
+      const others = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'QUERY'];
+      for (const method of others.filter((one) => !served.includes(one))) {
+        const answer = await send(method, path);
+        const at = `${method} ${path}: ${answer.body}`;
+        expect(answer.statusCode, at).toBe(405);
+        const allowed = String(answer.headers.allow).split(', ');
+        expect(allowed.filter((one) => one !== 'OPTIONS').sort(), at).toEqual([...served].sort());
+        expect(answer.headers['content-type'], at).toMatch(/^application\/(problem\+)?json/);
+      }
+    }
+  });
+
+  it('refuses a compressed body with 415, before it asks who sends it', async () => {
+    for (const { name, operation } of operations().filter(({ operation }) => operation.requestBody)) {
+      const [method = '', path = ''] = name.split(' ');
+      const [type = ''] = Object.keys(operation.requestBody?.content ?? {});
+      for (const coding of ['gzip', 'br', 'Deflate', 'gzip, identity']) {
+        const answer = await send(method.toUpperCase(), path, {
+          headers: { 'content-type': type, 'content-encoding': coding },
+          payload: gzipSync('{}'),
+        });
+        expect(answer.statusCode, `${name}: ${answer.body}`).toBe(415);
+        expect(answer.headers['accept-encoding']).toBe('identity');
+      }
+    }
   });
 });

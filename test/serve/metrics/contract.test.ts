@@ -20,6 +20,7 @@ import {
   testWhere,
 } from './contract-client.ts';
 import { describeDates } from './contract-dates.ts';
+import { describeUntrusted } from './contract-untrusted.ts';
 import { ENDPOINTS, type Endpoint, OURS_EVERYWHERE } from './endpoints.ts';
 import { DAYS, madeBlock } from './made-blocks.ts';
 
@@ -207,6 +208,7 @@ describe.each(ENDPOINTS)('$path', (endpoint) => {
 });
 
 describeDates(client);
+describeUntrusted(client);
 
 describe('every fault of a request is told at once', () => {
   test('with its place', async () => {

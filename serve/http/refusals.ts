@@ -1,0 +1,57 @@
+import type { FastifyInstance } from 'fastify';
+import { HttpError } from './errors.ts';
+
+// What every path refuses alike, in the dialect of its scope and before a body is read.
+
+interface ServedPath {
+  /** The scope whose hooks and errors the path has. */
+  readonly scope: FastifyInstance;
+  readonly methods: Set<string>;
+}
+
+/**
+ * Follows the routes that are registered from now on. The returned function, called after the last of them, makes
+ * every path answer the methods that it does not have with 405 and those that it has. OPTIONS is left to what answers
+ * preflights.
+ */
+export function refuseOtherMethods(app: FastifyInstance): () => void {
+  const paths = new Map<string, ServedPath>();
+  app.addHook('onRoute', function (route) {
+    // Files of plugins stand under a prefix.
+    if (route.prefix !== '' || route.url.includes('*')) return;
+    const path = paths.get(route.url) ?? { scope: this, methods: new Set<string>() };
+    for (const method of [route.method].flat()) path.methods.add(method);
+    paths.set(route.url, path);
+  });
+  return () => {
+    for (const [url, path] of [...paths]) refuseOthers(url, path);
+  };
+}
+
+function refuseOthers(url: string, { scope, methods }: ServedPath): void {
+  const allow = [...methods].sort().join(', ');
+  const others = scope.supportedMethods.filter((method) => method !== 'OPTIONS' && !methods.has(method));
+  const refusal = () => {
+    throw new HttpError('method_not_allowed', `Method Not Allowed. Use ${allow}.`, { allow });
+  };
+  scope.route({
+    method: others,
+    url,
+    schema: { hide: true },
+    onRequest: refusal,
+    handler: refusal,
+  });
+}
+
+/** A compressed body is refused, since nothing here would decompress it (RFC 9110 §15.5.16). */
+export function refuseEncodedBodies(app: FastifyInstance): void {
+  app.addHook('onRequest', (request, _reply, next) => {
+    const coding = request.headers['content-encoding']?.trim().toLowerCase() ?? '';
+    if (coding === '' || coding === 'identity') return next();
+    next(
+      new HttpError('unsupported_media_type', 'Send the body without Content-Encoding.', {
+        'accept-encoding': 'identity',
+      }),
+    );
+  });
+}

@@ -1,0 +1,99 @@
+import { createHash } from 'node:crypto';
+import type { Metric, MetricEndpoint, Ordering } from '../../aggregate/metric.ts';
+import { type Column, clickhouseType } from '../../infra/clickhouse/columns.ts';
+import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
+import { ident, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { ParameterError } from '../http/errors.ts';
+
+// A cursor holds what orders the rows of a path: the values of the last row of a page, after which the next page begins.
+// Callers may send anything as one. It reaches the store only when it was made for the same path and order, and when
+// every value is one that its column can hold.
+
+export interface OrderColumn {
+  readonly column: string;
+  readonly descending: boolean;
+  /** ClickHouse type of the column. */
+  readonly type: string;
+}
+
+/** Longer than the key of any row. */
+export const CURSOR_CHARS_MAX = 4096;
+
+/** The columns that order the rows of a path. */
+export function orderOf(metric: Metric, endpoint: MetricEndpoint): OrderColumn[] {
+  return (endpoint.order ?? metric.order ?? metric.key).map((entry: Ordering) => {
+    const { column, descending } = typeof entry === 'string' ? { column: entry, descending: false } : entry;
+    return { column, descending, type: typeOf(metric, column) };
+  });
+}
+
+function typeOf(metric: Metric, column: string): string {
+  const served: Column | undefined = metric.columns[column];
+  return served === undefined ? (metric.internal?.[column] ?? '') : clickhouseType(served);
+}
+
+/** The cursor of the page after the row with this key. */
+export function cursorOf(path: string, order: readonly OrderColumn[], key: readonly unknown[]): string {
+  return encode([originOf(path, order), ...key]);
+}
+
+/** Selects the rows after a cursor, in the order of the answer. A keyset neither skips nor repeats rows. */
+export function afterCursor(path: string, order: readonly OrderColumn[], cursor: string): Sql {
+  const [origin, ...key] = decode(cursor);
+  const isOfPath = origin === originOf(path, order) && key.length === order.length;
+  if (!isOfPath || !order.every(({ type }, i) => isValueOf(type, key[i]))) {
+    throw new ParameterError([
+      {
+        type: 'value_error',
+        loc: ['query', 'cursor'],
+        msg: 'not a cursor of this path: take it from the `Link` of an answer',
+        input: cursor,
+      },
+    ]);
+  }
+  return order.reduceRight<Sql>((rest, { column, descending }, i) => {
+    const name = sql`rows.${ident(column)}`;
+    const value = key[i] as string | number;
+    const beyond = descending ? sql`${name} < ${value}` : sql`${name} > ${value}`;
+    return sql`(${beyond} OR (${name} = ${value} AND ${rest}))`;
+  }, sql`0`);
+}
+
+const encode = (values: readonly unknown[]) => Buffer.from(JSON.stringify(values)).toString('base64url');
+
+/** The values of a cursor as it was encoded; none of any other text. */
+function decode(cursor: string): unknown[] {
+  try {
+    const values: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
+    return Array.isArray(values) && encode(values) === cursor ? values : [];
+  } catch {
+    return [];
+  }
+}
+
+/** Differs by path, and after a change of the order or of a type in it. */
+function originOf(path: string, order: readonly OrderColumn[]): string {
+  return createHash('sha256')
+    .update(JSON.stringify([path, order]))
+    .digest('base64url')
+    .slice(0, 8);
+}
+
+function isValueOf(type: string, value: unknown): boolean {
+  if (type === 'UInt64') return Number.isSafeInteger(value) && (value as number) >= 0;
+  if (typeof value !== 'string') return false;
+  if (type === 'String' || type === 'LowCardinality(String)') return value.isWellFormed();
+  if (type === 'UInt128') return /^\d{1,39}$/.test(value) && BigInt(value) < 2n ** 128n;
+  if (type === 'Date') return isDay(value);
+  if (type.startsWith('DateTime64(3')) return MOMENT.test(value) && isDay(value.slice(0, 10));
+  throw new Error(`no cursor can hold a ${type}`);
+}
+
+/** A moment as `pointedAt` of a column and `pointerTo` of a page write it. */
+const MOMENT = /^\d{4}-\d\d-\d\d (?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{3}$/;
+
+function isDay(text: string): boolean {
+  if (!/^\d{4}-\d\d-\d\d$/.test(text) || text < FIRST_DAY || text > LAST_DAY) return false;
+  const day = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
+}
