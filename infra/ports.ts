@@ -16,6 +16,8 @@ export interface Runtime {
   readonly isShared: boolean;
   /** The data directory or the address of the store, for messages. */
   readonly location: string;
+  /** What the operator has to know of the place where data are stored. */
+  readonly warnings: readonly string[];
   /** Opens the sequence of all processes; `newest` reads the highest number that is stored. */
   openSequence(newest: () => Promise<bigint>): Promise<Numbers>;
   close(): Promise<void>;

@@ -13,7 +13,10 @@ const main = join(dirname(fileURLToPath(import.meta.url)), 'main.ts');
 const isRightNode = Number(process.versions.node.split('.')[0]) >= NODE_MAJOR;
 
 const node = findNode();
-if (node === undefined) {
+if (resolved('commander') === undefined) {
+  process.stderr.write('chain-metrics: the packages that it needs are not installed; run `npm ci` first\n');
+  process.exitCode = 1;
+} else if (node === undefined) {
   process.stderr.write(`chain-metrics: Node ${NODE_MAJOR} is not installed with it; run \`npm ci\` first\n`);
   process.exitCode = 1;
 } else if (isRightNode && process.env.UV_THREADPOOL_SIZE) {
@@ -29,20 +32,39 @@ if (node === undefined) {
 
 function findNode() {
   if (isRightNode) return process.execPath;
+  const home = dirname(resolved('node/package.json') ?? '');
+  const binary = join(home, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
+  return existsSync(binary) ? binary : undefined;
+}
+
+/** The file of an installed package. */
+function resolved(name) {
   try {
-    const home = dirname(createRequire(import.meta.url).resolve('node/package.json'));
-    const binary = join(home, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
-    return existsSync(binary) ? binary : undefined;
+    return createRequire(import.meta.url).resolve(name);
   } catch {
     return undefined;
   }
 }
 
+/** npx passes a signal to its shell only, which dies without passing it on. */
+function endWithNpx(end) {
+  const parent = process.ppid;
+  if (process.env.npm_command !== 'exec') return;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    end();
+  }, 500);
+}
+
 /** For a Node that cannot become another one: the child does the work, this process only stands in for it. */
 function runBeside(node, argv, env) {
-  const child = spawn(node, argv, { argv0: 'chain-metrics', env, stdio: 'inherit' });
+  // The channel closes when this process dies, however that happens: the child ends with it (`serve/cli/parent.ts`).
+  const stdio = ['inherit', 'inherit', 'inherit', 'ipc'];
+  const child = spawn(node, argv, { argv0: 'chain-metrics', env, stdio });
   const forward = (signal) => child.kill(signal);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, forward);
+  endWithNpx(() => forward('SIGTERM'));
   child.on('error', (error) => {
     process.stderr.write(`chain-metrics: ${node} does not run: ${error.message}; run \`npm ci\` again\n`);
     process.exitCode = 1;

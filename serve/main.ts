@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { CommanderError } from 'commander';
 import { EXIT, explainFailure } from './cli/failure.ts';
+import { endWithParent } from './cli/parent.ts';
 import { buildProgram } from './cli/program.ts';
 import { guardStandardInput, wantsStandardInput } from './cli/standard-input.ts';
 
@@ -20,6 +21,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) =>
   finish(error.code === 'EPIPE' ? EXIT.ok : EXIT.failure),
 );
 
+endWithParent();
 guardStandardInput(wantsStandardInput(process.argv.slice(2)));
 try {
   await buildProgram(version, finish).parseAsync();

@@ -55,6 +55,7 @@ export async function openDistributed(
       keyValue,
       clock,
       isShared: true,
+      warnings: [],
       location: config.CLICKHOUSE_URL,
       openSequence: async (newest) => new SharedSequence(keyValue, clock, newest),
       close,

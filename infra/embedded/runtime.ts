@@ -22,6 +22,7 @@ export async function openEmbedded(config: InfraSettings, clock: Clock = systemC
     clock,
     isShared: false,
     location: config.DATA_DIR,
+    warnings: store.warnings,
     openSequence: async (newest) => new Sequence(clock, await newest()),
     close: async () => {
       await log.close();

@@ -29,6 +29,7 @@ import {
 import { DATABASE, literal, type Sql } from '../clickhouse/sql.ts';
 import type { Table } from '../clickhouse/table.ts';
 import type { InfraSettings } from '../config/settings.ts';
+import { protectDataDirectory } from '../data-directory.ts';
 import { ProductError, reasonOf, unwritable } from '../errors.ts';
 import { type Format, type Pieces, readAll, type StagedBatch, type Store } from '../ports.ts';
 import { splitLines } from './lines.ts';
@@ -47,9 +48,11 @@ export class EmbeddedStore implements Store {
   readonly #waiting: ((client: ClickHouseClient) => void)[] = [];
   /** Names and types of columns by table. */
   readonly #structures = new Map<string, Promise<string>>();
+  readonly warnings: readonly string[];
   #stagedCount = 0;
 
-  private constructor(config: InfraSettings, session: Session) {
+  private constructor(config: InfraSettings, session: Session, warnings: readonly string[]) {
+    this.warnings = warnings;
     this.#config = config;
     this.#session = session;
     this.#spool = join(config.DATA_DIR, 'spool');
@@ -68,12 +71,13 @@ export class EmbeddedStore implements Store {
     if (owner !== null) throw inUse(config.DATA_DIR, `process ${owner}`);
     let session: Session | undefined;
     try {
+      const warning = protectDataDirectory(config.DATA_DIR);
       mkdirSync(path, { recursive: true });
       accessSync(path, constants.W_OK);
       session = new Session(path, {
         connectionArgs: [`--max_server_memory_usage=${config.STORE_MEMORY_BYTES}`],
       });
-      const store = new EmbeddedStore(config, session);
+      const store = new EmbeddedStore(config, session, warning === null ? [] : [warning]);
       await store.run(`CREATE DATABASE IF NOT EXISTS ${DATABASE} ENGINE = Atomic`);
       return store;
     } catch (error) {

@@ -43,6 +43,7 @@ export async function startProcess(options: StartOptions): Promise<number> {
     stop.first(() => app.close());
     const url = await listen(app, isServer ? config : operatorAddress(config));
     stop.log = app.log;
+    for (const warning of pipeline.runtime.warnings) app.log.warn(warning);
     if (!pipeline.runtime.isShared) {
       const socket = await openOperationSocket(client, config.DATA_DIR, app.log).catch((error) => {
         app.log.warn({ err: error }, 'commands of other processes cannot reach this one');

@@ -1,9 +1,10 @@
 import { createWriteStream } from 'node:fs';
-import { rename, rm } from 'node:fs/promises';
+import { chmod, rename, rm, writeFile } from 'node:fs/promises';
 import { extname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Option } from 'commander';
+import { userUmask } from '../../../infra/data-directory.ts';
 import { ProductError, reasonOf } from '../../../infra/errors.ts';
 import { RESPONSE_FORMATS } from '../../metrics/response-formats.ts';
 import { parseDay } from '../arguments.ts';
@@ -87,10 +88,16 @@ async function printRows(rows: Readable): Promise<void> {
   }
 }
 
+/** Mode of a new file, less what the user's umask takes away. */
+const FILE_MODE = 0o666;
+
 /** The file is there whole or, when anything fails, as it was before. */
 async function save(rows: Readable, output: string): Promise<number> {
   const part = `${output}.part`;
   try {
+    // What this process creates is its user's only; a file that is asked for by name is as the user creates files.
+    await writeFile(part, '');
+    await chmod(part, FILE_MODE & ~userUmask);
     const file = createWriteStream(part);
     await pipeline(rows, file);
     await rename(part, output);

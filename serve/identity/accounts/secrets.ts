@@ -6,7 +6,17 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import { ProductError, reasonOf } from '../../../infra/errors.ts';
 
@@ -56,6 +66,7 @@ export class Seal {
     try {
       return new Seal(readKey(file) ?? makeKey(file, DATA_DIR));
     } catch (error) {
+      if (error instanceof ProductError) throw error;
       throw new ProductError('store_unwritable', `${file} cannot be read or made`, reasonOf(error));
     }
   }
@@ -88,24 +99,60 @@ export class Seal {
 }
 
 function readKey(file: string): Buffer | undefined {
+  let text: string;
   try {
-    return Buffer.from(readFileSync(file, 'utf8').trim(), 'base64');
+    text = readFileSync(file, 'utf8').trim();
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw error;
   }
+  const key = Buffer.from(text, 'base64');
+  if (key.length === SECRET_BYTES) return key;
+  throw new ProductError(
+    'store_failed',
+    `${file} does not hold a key of ${SECRET_BYTES} bytes: put it back from a backup; without one delete the file, and ` +
+      'reset the two-factor authentication of every account that uses it (`chain-metrics users reset-two-factor`)',
+  );
 }
 
+/** The file has its name only when the whole key is in it. */
 function makeKey(file: string, directory: string): Buffer {
-  mkdirSync(directory, { recursive: true });
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
   const key = randomBytes(SECRET_BYTES);
+  const part = `${file}.${process.pid}.part`;
   try {
-    writeFileSync(file, `${key.toString('base64')}\n`, { mode: 0o600, flag: 'wx' });
+    writeDurably(part, `${key.toString('base64')}\n`);
+    giveName(part, file);
     return key;
   } catch (error) {
     // Another process created the file first: its key is used.
     const made = (error as NodeJS.ErrnoException).code === 'EEXIST' ? readKey(file) : undefined;
     if (made === undefined) throw error;
     return made;
+  } finally {
+    rmSync(part, { force: true });
+  }
+}
+
+/** A link never replaces the key of another process. */
+function giveName(part: string, file: string): void {
+  try {
+    linkSync(part, file);
+  } catch (error) {
+    if (!LINKS_UNKNOWN.has((error as NodeJS.ErrnoException).code ?? '')) throw error;
+    renameSync(part, file);
+  }
+}
+
+/** Codes of file systems that have no links. */
+const LINKS_UNKNOWN: ReadonlySet<string> = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']);
+
+function writeDurably(file: string, text: string): void {
+  const descriptor = openSync(file, 'w', 0o600);
+  try {
+    writeSync(descriptor, text);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 }

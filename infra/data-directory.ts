@@ -1,0 +1,34 @@
+import { chmodSync, existsSync, mkdirSync, readdirSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { reasonOf } from './errors.ts';
+
+/** What the product stores in its directory; a directory that holds anything else is shared with somebody. */
+const OWN_NAMES = /^(store|log|spool|damaged|parts\.json|secrets\.key|control\.sock|lost\+found)$/;
+const FOR_OTHERS = 0o077;
+const OWNER_ONLY = 0o700;
+
+/** The umask of the user, for files that are no part of the data directory. */
+export const userUmask = process.umask();
+
+/**
+ * Makes a data directory readable by its user only, with everything that this process creates from here on. Returns
+ * what the operator has to know: why a directory that others may read was left as it is.
+ */
+export function protectDataDirectory(directory: string): string | null {
+  process.umask(FOR_OTHERS);
+  mkdirSync(directory, { recursive: true });
+  if ((statSync(directory).mode & FOR_OTHERS) === 0) return null;
+  const remedy = `run \`chmod -R go= ${directory}\``;
+  const foreign = readdirSync(directory).find((name) => !OWN_NAMES.test(name));
+  if (foreign !== undefined) {
+    return `other users may read ${directory}, which also holds ${foreign}: set DATA_DIR to a directory of its own, or ${remedy}`;
+  }
+  try {
+    chmodSync(directory, OWNER_ONLY);
+    const key = join(directory, 'secrets.key');
+    if (existsSync(key)) chmodSync(key, OWNER_ONLY & ~0o100);
+    return null;
+  } catch (error) {
+    return `other users may read ${directory}, and this user may not change that (${reasonOf(error)}): ${remedy} as its owner`;
+  }
+}
