@@ -9,6 +9,7 @@ export type ErrorCode =
   | 'store_unwritable'
   | 'store_failed'
   | 'store_refused'
+  | 'store_exhausted'
   | 'service_unreachable'
   | 'service_refused'
   | 'input_missing'

@@ -21,14 +21,22 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   const { config, runtime, registry, aggregator, loader } = pipeline;
   const sources = { ...runtime, registry, aggregator, versions: aggregator, settings: config };
   const accounts = pipeline.accounts();
+  const alerts = await pipeline.alerts();
   const app = await createApp(config, hideAccessToken);
   const refuseOthers = refuseOtherMethods(app);
   await serveDocs(app);
-  await serveHealth(app, () => checkReadiness(runtime));
-  await servePrometheusMetrics(app, { ...sources, loads: () => loader.counters });
+  await serveHealth(app, async () => {
+    alerts.checkStoring();
+    await checkReadiness(runtime);
+  });
+  await servePrometheusMetrics(app, {
+    ...sources,
+    loads: () => loader.counters,
+    alerts: () => alerts.figures,
+  });
   await serveIdentity(app, accounts);
   await serveHome(app, sources, accounts);
-  await serveAlerts(app, { runtime, accounts, pipeline: await pipeline.alerts(), settings: config });
+  await serveAlerts(app, { runtime, accounts, pipeline: alerts, settings: config });
   await app.register(async (api) => {
     await api.register(cors, { origin: '*', methods: ['GET', 'HEAD'], exposedHeaders: EXPOSED });
     api.addHook('onRequest', (_request, reply, next) => {

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { ProductError } from '../../infra/errors.ts';
 import type { Runtime } from '../../infra/ports.ts';
+import { DeadLetterQueue } from '../../ingest/log/dead-letter-queue.ts';
 import type { IngestSettings } from '../../ingest/settings.ts';
 import { type ParsedDelivery, parseDelivery } from './formats/delivery.ts';
+import type { Outcome } from './model/alert.ts';
 import {
   type ActionRequest,
   ALERTS_TOPIC,
@@ -13,7 +15,7 @@ import {
 } from './model/event.ts';
 import { type EventRules, eventRules, foldRules } from './model/rules.ts';
 import { EventParser } from './processor/parser.ts';
-import { AlertProcessor, type StoredEvent } from './processor/processor.ts';
+import { AlertProcessor, heldBytes, type StoredEvent } from './processor/processor.ts';
 import { LogPublisher } from './processor/publisher.ts';
 import { projectsWithEvents, type ReplayOrder, type ReplayResult } from './processor/replay.ts';
 import { type EventResult, ResultChannel } from './processor/result-channel.ts';
@@ -24,6 +26,16 @@ const GROUP = 'grouping';
 
 export type AlertPipelineSettings = AlertSettings & Pick<IngestSettings, 'DEAD_LETTER_BYTES_MAX'>;
 
+export interface AlertFigures {
+  /** Items of deliveries, and actions, that this process has decided on, by outcome. */
+  readonly outcomes: Readonly<Partial<Record<Outcome, number>>>;
+  /** Events and alerts that were stored without a part that the store refuses. */
+  readonly setAside: number;
+  readonly deadLettersLost: number;
+  readonly pendingBytes: number;
+  readonly oldestPendingSeconds: number;
+}
+
 /**
  * Accepts alert events, publishes them to the log and returns their results. One process of the deployment consumes
  * each partition of the log and processes its events in order.
@@ -32,6 +44,8 @@ export class AlertPipeline {
   readonly #runtime: Runtime;
   readonly #pendingBytesMax: number;
   readonly #rules: EventRules;
+  readonly #pendingMsMax: number;
+  readonly #deadLetters: DeadLetterQueue;
   readonly #writer: AlertWriter;
   readonly #publisher: LogPublisher;
   readonly #results: ResultChannel;
@@ -42,12 +56,15 @@ export class AlertPipeline {
   onFailure: (error: unknown) => void = () => {};
 
   private constructor(runtime: Runtime, settings: AlertPipelineSettings) {
-    const { store, log, keyValue } = runtime;
+    const { store, log, keyValue, clock } = runtime;
     const onFailure = (error: unknown) => this.onFailure(error);
     this.#runtime = runtime;
     this.#pendingBytesMax = settings.ALERT_PENDING_BYTES_MAX;
     this.#rules = eventRules(settings);
-    this.#writer = new AlertWriter(store, settings.DEAD_LETTER_BYTES_MAX, onFailure);
+    this.#pendingMsMax = settings.ALERT_PENDING_SECONDS_MAX * 1000;
+    const bytesMax = settings.DEAD_LETTER_BYTES_MAX;
+    this.#deadLetters = new DeadLetterQueue({ store, clock, bytesMax, onFailure });
+    this.#writer = new AlertWriter({ store, deadLetters: this.#deadLetters, onFailure });
     this.#publisher = new LogPublisher(
       (messages) => log.publish(ALERTS_TOPIC, messages),
       settings.ALERT_LOG_SECONDS_MAX * 1000,
@@ -62,6 +79,9 @@ export class AlertPipeline {
       parser: new EventParser(this.#rules, onFailure),
       rules: foldRules(settings),
       openAlertsMax: settings.ALERT_OPEN_CACHED,
+      deadLetters: this.#deadLetters,
+      pendingBytesMax: this.#pendingBytesMax,
+      onFailure,
     });
   }
 
@@ -81,9 +101,33 @@ export class AlertPipeline {
     return pipeline;
   }
 
-  /** Whether more bytes are pending than ALERT_PENDING_BYTES_MAX, so that requests must be refused. */
+  /**
+   * Whether more bytes are pending than ALERT_PENDING_BYTES_MAX, or some for longer than ALERT_PENDING_SECONDS_MAX, so
+   * that requests must be refused.
+   */
   get isOverloaded(): boolean {
-    return this.#requestBytes + this.#processor.pendingBytes > this.#pendingBytesMax;
+    return this.#requestBytes + this.#processor.pendingBytes > this.#pendingBytesMax || this.#isLate;
+  }
+
+  /** Throws `store_failed` unless accepted events are being stored. */
+  checkStoring(): void {
+    if (!this.#isLate && !this.#writer.isFailing) return;
+    throw new ProductError('store_failed', 'accepted alert events are not being stored');
+  }
+
+  /** What the operator watches. */
+  get figures(): AlertFigures {
+    return {
+      outcomes: this.#processor.outcomes,
+      setAside: this.#writer.setAside,
+      deadLettersLost: this.#deadLetters.lost,
+      pendingBytes: this.#requestBytes + this.#processor.pendingBytes,
+      oldestPendingSeconds: this.#processor.oldestPendingMs / 1000,
+    };
+  }
+
+  get #isLate(): boolean {
+    return this.#processor.oldestPendingMs > this.#pendingMsMax;
   }
 
   /** Subscribes to events in their order once they are durable; after a kill some are published again. */
@@ -137,9 +181,10 @@ export class AlertPipeline {
     return results;
   }
 
-  /** Writes what was processed. The log delivers again to the next process what the store refuses now. */
-  stop(): Promise<void> {
-    return this.#writer.stop();
+  /** Writes what was processed. The log delivers again to the next process what is not stored now. */
+  async stop(): Promise<void> {
+    await this.#writer.stop();
+    await this.#deadLetters.stop();
   }
 
   async #request(
@@ -148,11 +193,12 @@ export class AlertPipeline {
     delivery: ParsedDelivery | null = null,
   ): Promise<EventResult> {
     const message = { key: String(head.project), value: encodeEvent(head, body) };
-    this.#requestBytes += message.value.length;
+    const bytes = heldBytes(message.value.length, delivery?.items.length ?? 0);
+    this.#requestBytes += bytes;
     try {
       return await this.#results.request(head, delivery, () => this.#publisher.add(message));
     } finally {
-      this.#requestBytes -= message.value.length;
+      this.#requestBytes -= bytes;
     }
   }
 

@@ -22,6 +22,9 @@ export const alertSettings = {
   ALERT_PENDING_BYTES_MAX: whole(128 * 2 ** 20, 2 ** 16).describe(
     'bytes of alerts that may wait for the store; above it requests get 503',
   ),
+  ALERT_PENDING_SECONDS_MAX: whole(30, 1, 3600).describe(
+    'time that an accepted alert may wait for the store; above it the process is not ready and requests get 503',
+  ),
   ALERT_LOG_SECONDS_MAX: whole(5, 1, 60).describe(
     'longest time for the log to acknowledge an alert; after it the request gets 503',
   ),

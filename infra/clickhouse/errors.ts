@@ -18,6 +18,27 @@ export function loadError(error: unknown): ProductError {
   return storeError(error);
 }
 
+/** Error types of a statement that needs more than the server has: a smaller one may succeed. */
+const SIZE_ERRORS = new Set([
+  'MEMORY_LIMIT_EXCEEDED', 'CANNOT_ALLOCATE_MEMORY', 'LIMIT_EXCEEDED', 'TOO_MANY_BYTES', 'TOO_MANY_ROWS',
+  'ARGUMENT_OUT_OF_BOUND',
+]); // biome-ignore format: a list of names
+
+/**
+ * The error of an insert: `store_refused` when its rows cannot be stored, `store_exhausted` when they are too large to
+ * be stored together. Other errors have nothing to do with the rows.
+ */
+export function insertError(error: unknown): ProductError {
+  const { type } = error as { type?: string };
+  if (type !== undefined && DATA_ERRORS.has(type)) {
+    return new ProductError('store_refused', `the store refuses the rows (${type})`, reasonOf(error));
+  }
+  if (type !== undefined && SIZE_ERRORS.has(type)) {
+    return new ProductError('store_exhausted', `the rows are too large (${type})`, reasonOf(error));
+  }
+  return storeError(error);
+}
+
 /** The message of ClickHouse quotes the statement, so only the error type is public. */
 export function storeError(error: unknown): ProductError {
   if (error instanceof ProductError) return error;

@@ -1,3 +1,5 @@
+import { partsOf } from '../parts.ts';
+
 /**
  * ClickHouse SQL as a tagged template. Tables and fragments are interpolated unchanged, names through `ident`, and all
  * other values as escaped literals, so that a value never becomes syntax. A statement collects the tables that it
@@ -70,6 +72,13 @@ export function literal(value: SqlValue): string {
   }
   return `[${value.map(literal).join(', ')}]`;
 }
+
+/** Of the 256 KiB that ClickHouse parses of a statement (`max_query_size`). */
+const LIST_BYTES_MAX = 2 ** 17;
+
+/** Parts of a list of any length, each short enough for the `IN` of one statement. */
+export const inParts = <Value extends SqlValue>(values: Iterable<Value>): Generator<Value[]> =>
+  partsOf(values, LIST_BYTES_MAX, (value) => Buffer.byteLength(literal(value)) + 2);
 
 /** Two minus signs in a row would start a comment. */
 const signed = (digits: string) => (digits.startsWith('-') ? `(${digits})` : digits);

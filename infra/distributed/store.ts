@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import { onCluster } from '../clickhouse/cluster.ts';
-import { loadError, storeError } from '../clickhouse/errors.ts';
+import { insertError, loadError, storeError } from '../clickhouse/errors.ts';
 import {
   FORMATS,
   insertHead,
@@ -100,7 +100,7 @@ export class DistributedStore implements Store {
   }
 
   async insertLines(table: Table, columns: readonly string[], lines: string): Promise<void> {
-    await withStoreErrors(() => this.#send(insertHead(table, columns), [Buffer.from(lines)]));
+    await withStoreErrors(() => this.#send(insertHead(table, columns), [Buffer.from(lines)]), insertError);
   }
 
   async stage({ name: table }: Table, lines: readonly Pieces[]): Promise<StagedBatch> {

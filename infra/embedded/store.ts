@@ -16,7 +16,7 @@ import type { Readable } from 'node:stream';
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import { Session } from 'chdb';
 import { createChdbConnection } from 'chdb/connection';
-import { loadError, storeError } from '../clickhouse/errors.ts';
+import { insertError, loadError, storeError } from '../clickhouse/errors.ts';
 import {
   FORMATS,
   insertHead,
@@ -127,7 +127,8 @@ export class EmbeddedStore implements Store {
   }
 
   async insertLines(table: Table, columns: readonly string[], lines: string): Promise<void> {
-    await this.run(`${insertHead(table, columns)}\n${lines}`);
+    const query = `${insertHead(table, columns)}\n${lines}`;
+    await this.#with((client) => client.command({ query }), insertError);
   }
 
   async stage({ name: table }: Table, lines: readonly Pieces[]): Promise<StagedBatch> {

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { sql } from '../../infra/clickhouse/sql.ts';
+import { inParts, sql } from '../../infra/clickhouse/sql.ts';
+import { partsOf } from '../../infra/parts.ts';
 import type { Log, Store } from '../../infra/ports.ts';
 import { deadLetters } from '../raw/tables.ts';
 import type { Origin } from './envelope.ts';
@@ -14,6 +15,9 @@ export function deadLetterOf(topic: string, origin: Origin, reason: string, byte
   return { topic, reason, bytes, source: origin.source, origin: origin.origin, line: origin.line };
 }
 
+/** Bytes of dead letters that one statement inserts. */
+const PART_BYTES = 4 * 2 ** 20;
+
 /**
  * Stores refused input with its reason, origin and first bytes, and publishes all of it on the log's topic of dead
  * letters where there is one. A line that is refused again updates its dead letter and counts one more attempt.
@@ -25,56 +29,68 @@ export async function writeDeadLetters(
   bytesMax: number,
   log?: Log,
 ): Promise<void> {
-  if (letters.length === 0) return;
-  const before = await attemptsOf(store, letters.map(idOf));
-  const numbered = letters.map((letter) => {
-    const id = idOf(letter);
-    return { letter, id, attempt: (before.get(id) ?? 0) + 1 };
-  });
-  const offsets = log ? await publishDeadLetters(log, numbered) : new Map<NumberedLetter, string>();
-  await store.insert(
-    deadLetters,
-    numbered.map((one) => ({
-      id: one.id,
-      topic: one.letter.topic,
-      origin: one.letter.origin,
-      line: one.letter.line,
-      reason: one.letter.reason,
-      bytes: one.letter.bytes.subarray(0, bytesMax).toString('utf8'),
-      size: one.letter.bytes.length,
-      received_at: new Date(now).toISOString(),
-      version: now,
-      is_deleted: 0,
-      attempts: one.attempt,
-      log_offset: offsets.get(one) ?? '',
-    })),
-  );
+  for (const part of partsOf(
+    letters,
+    PART_BYTES,
+    (letter) => Math.min(letter.bytes.length, bytesMax) + 1000,
+  )) {
+    const rows = part.map((letter) => deadLetterRow(letter, now, bytesMax));
+    const attempts = await attemptsAt(store, rows);
+    const offsets = log ? await publishDeadLetters(log, part, attempts) : [];
+    await insertDeadLetters(store, rows, attempts, offsets);
+  }
 }
 
-interface NumberedLetter {
-  readonly letter: DeadLetter;
-  readonly id: string;
-  readonly attempt: number;
+/** A row of `dead_letters` without what the store and the log know about it. */
+export type DeadLetterRow = ReturnType<typeof deadLetterRow>;
+
+export const deadLetterRow = (letter: DeadLetter, now: number, bytesMax: number) => ({
+  id: idOf(letter),
+  topic: letter.topic,
+  origin: letter.origin,
+  line: letter.line,
+  reason: letter.reason,
+  bytes: letter.bytes.subarray(0, bytesMax).toString('utf8'),
+  size: letter.bytes.length,
+  received_at: new Date(now).toISOString(),
+  version: now,
+});
+
+/** Inserts rows with the number of the attempt that failed, and their offsets on the log where they have any. */
+export function insertDeadLetters(
+  store: Store,
+  rows: readonly DeadLetterRow[],
+  attempts: readonly number[],
+  offsets: readonly (string | null)[] = [],
+): Promise<void> {
+  return store.insert(
+    deadLetters,
+    rows.map((row, i) => ({
+      ...row,
+      is_deleted: 0,
+      attempts: attempts[i] ?? 1,
+      log_offset: offsets[i] ?? '',
+    })),
+  );
 }
 
 /** Offsets on the topics of dead letters; none where the log has no such topics. */
 async function publishDeadLetters(
   log: Log,
-  letters: readonly NumberedLetter[],
-): Promise<Map<NumberedLetter, string>> {
-  const offsets = new Map<NumberedLetter, string>();
-  for (const [topic, some] of Map.groupBy(letters, ({ letter }) => letter.topic)) {
+  letters: readonly DeadLetter[],
+  attempts: readonly number[],
+): Promise<(string | null)[]> {
+  const offsets: (string | null)[] = letters.map(() => null);
+  for (const [topic, indexes] of Map.groupBy(letters.keys(), (i) => (letters[i] as DeadLetter).topic)) {
     const published = await log.deadLetter(
       topic,
-      some.map(({ letter, attempt }) => ({
-        value: letter.bytes,
-        reason: letter.reason,
-        origin: `${letter.origin}:${letter.line}`,
-        attempt,
-      })),
+      indexes.map((i) => {
+        const { bytes, reason, origin, line } = letters[i] as DeadLetter;
+        return { value: bytes, reason, origin: `${origin}:${line}`, attempt: attempts[i] ?? 1 };
+      }),
     );
-    published.forEach((offset, i) => {
-      if (offset !== null) offsets.set(some[i] as NumberedLetter, offset);
+    indexes.forEach((index, i) => {
+      offsets[index] = published[i] ?? null;
     });
   }
   return offsets;
@@ -88,10 +104,14 @@ function idOf(letter: DeadLetter): string {
     .slice(0, 32);
 }
 
-/** Also of dead letters that were dropped or retried: how often each line was refused. */
-async function attemptsOf(store: Store, ids: readonly string[]): Promise<Map<string, number>> {
-  const rows = await store.rows<{ id: string; attempts: number }>(
-    sql`SELECT id, max(dead_letters.attempts) AS attempts FROM ${deadLetters} WHERE id IN (${[...ids]}) GROUP BY id`,
-  );
-  return new Map(rows.map(({ id, attempts }) => [id, attempts]));
+/** The number of the attempt that failed now; letters that were dropped or retried count too. */
+export async function attemptsAt(store: Store, rows: readonly { readonly id: string }[]): Promise<number[]> {
+  const before = new Map<string, number>();
+  for (const ids of inParts(new Set(rows.map(({ id }) => id)))) {
+    const found = await store.rows<{ id: string; attempts: number }>(
+      sql`SELECT id, max(dead_letters.attempts) AS attempts FROM ${deadLetters} WHERE id IN (${ids}) GROUP BY id`,
+    );
+    for (const { id, attempts } of found) before.set(id, attempts);
+  }
+  return rows.map(({ id }) => (before.get(id) ?? 0) + 1);
 }

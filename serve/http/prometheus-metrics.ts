@@ -1,12 +1,14 @@
 import type { FastifyInstance } from 'fastify';
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import { z } from 'zod';
+import type { AlertFigures } from '../../aggregate/alerts/pipeline.ts';
 import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
 import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Clock, Log, Store } from '../../infra/ports.ts';
 import type { LoadCounters } from '../../ingest/loader.ts';
 import { deadLetters } from '../../ingest/raw/tables.ts';
+import { alertMetrics } from './alert-metrics.ts';
 import { problemResponse } from './responses.ts';
 import { route } from './route.ts';
 
@@ -18,6 +20,8 @@ export interface MetricSources {
   readonly aggregator: Pick<Aggregator, 'jobs'>;
   /** What this process has loaded since its start. */
   readonly loads: () => Readonly<LoadCounters>;
+  /** Of a process that receives alerts. */
+  readonly alerts?: () => AlertFigures;
 }
 
 /** Serves metrics to Prometheus: of requests as they are answered, of the data at each scrape. */
@@ -27,6 +31,7 @@ export async function servePrometheusMetrics(app: FastifyInstance, sources: Metr
   collectDefaultMetrics({ register: registry });
   watchRequests(app, registers);
   const readData = dataMetrics(sources, registers);
+  const readAlerts = sources.alerts && alertMetrics(registers, sources.alerts);
   route(
     app,
     {
@@ -43,6 +48,7 @@ export async function servePrometheusMetrics(app: FastifyInstance, sources: Metr
       },
     },
     async ({ reply }) => {
+      readAlerts?.();
       await readData();
       return reply.type(registry.contentType).send(await registry.metrics());
     },

@@ -1,4 +1,4 @@
-import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { inParts, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Table } from '../../infra/clickhouse/table.ts';
 import { Batcher } from '../../infra/coordination/batcher.ts';
 import type { Locks } from '../../infra/coordination/lock.ts';
@@ -117,7 +117,11 @@ export class Records<Row extends RecordColumns> {
     const rows = await store.rows<{ id: string }>(expired);
     if (rows.length > 0) {
       const ids = rows.map(({ id }) => id);
-      await store.run(sql`ALTER TABLE ${this.table} DELETE WHERE id IN ${ids} SETTINGS mutations_sync = 1`);
+      for (const some of inParts(ids)) {
+        await store.run(
+          sql`ALTER TABLE ${this.table} DELETE WHERE id IN ${some} SETTINGS mutations_sync = 1`,
+        );
+      }
     }
     return rows.length;
   }

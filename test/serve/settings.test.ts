@@ -90,6 +90,7 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   ALERT_RETRY_KEYS_MAX: { byDefault: 1_000_000, good: [['1000', 1000]], bad: ['999'] },
   ALERT_OPEN_CACHED: { byDefault: 100_000, good: [['0', 0]], bad: ['-1'] },
   ALERT_PENDING_BYTES_MAX: { byDefault: 128 * 2 ** 20, good: [['65536', 2 ** 16]], bad: ['65535'] },
+  ALERT_PENDING_SECONDS_MAX: { byDefault: 30, good: [['1', 1], ['3600', 3600]], bad: ['0', '3601'] },
   ALERT_LOG_SECONDS_MAX: { byDefault: 5, good: [['1', 1], ['60', 60]], bad: ['0', '61'] },
   ALERT_ANSWER_SECONDS_MAX: { byDefault: 10, good: [['1', 1], ['60', 60]], bad: ['0', '61'] },
   ALERT_PRIVATE_TARGETS: { byDefault: false, good: [['true', true]], bad: ['yes'] },

@@ -53,10 +53,23 @@ export function parseDelivery(head: DeliveryRequest, body: Buffer, rules: Parsin
   const items = read.map(({ item }) => item ?? null);
   const refused = read.flatMap(({ refused }, item) => (refused ? [{ item, reason: refused }] : []));
   if (refused.length > 0 && refused.length === items.length) {
-    const shown = refused.slice(0, REASONS_MAX).map(({ item, reason }) => `alerts[${item}]: ${reason}`);
-    throw new BodyError(422, `No alert can be taken. ${shown.join('; ')}.`);
+    throw new BodyError(422, `No alert can be taken. ${reasonsIn(refused)}.`);
   }
   return { text, items, refused };
+}
+
+const reasonsIn = (refused: ParsedDelivery['refused']): string =>
+  refused
+    .slice(0, REASONS_MAX)
+    .map(({ item, reason }) => `alerts[${item}]: ${reason}`)
+    .join('; ');
+
+/** Why items of a delivery are refused, in one short text; null when none is. */
+export function refusalOf({ items, refused }: Pick<ParsedDelivery, 'items' | 'refused'>): string | null {
+  if (refused.length === 0) return null;
+  if (items.length === 0) return refused[0]?.reason ?? '';
+  const more = refused.length > REASONS_MAX ? '; …' : '';
+  return `${refused.length} of ${items.length} alerts are refused: ${reasonsIn(refused)}${more}`;
 }
 
 function parseBody(body: Buffer, { depth }: ParsingRules): { text: string; payload: unknown } {

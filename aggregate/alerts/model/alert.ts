@@ -86,3 +86,34 @@ export const isOpen = (alert: Alert): boolean => alert.status !== 'resolved';
 export function worst(a: Severity, b: Severity): Severity {
   return SEVERITIES.indexOf(a) <= SEVERITIES.indexOf(b) ? a : b;
 }
+
+/** Of an alert without its texts, in memory and as a row. */
+const ALERT_BYTES = 1000;
+
+/** About how many bytes an alert takes. */
+export function alertBytes(alert: Alert): number {
+  const { title, description, service, tool, environment, query, runbook, y_label, incident_markdown } =
+    alert;
+  const texts = [title, description, service, tool, environment, query, runbook, y_label, incident_markdown];
+  const lists = [alert.hosts, alert.assignees];
+  return (
+    ALERT_BYTES +
+    texts.reduce((sum, text) => sum + text.length, 0) +
+    lists.reduce((sum, list) => sum + list.reduce((total, text) => total + text.length + 30, 0), 0)
+  );
+}
+
+/** The alert with nothing that a sender wrote but its fingerprint. */
+export const withoutTexts = (alert: Alert): Alert => ({
+  ...alert,
+  title: `Alert ${alert.iid}`,
+  description: '',
+  service: '',
+  tool: '',
+  hosts: [],
+  environment: '',
+  query: '',
+  runbook: '',
+  y_label: '',
+  incident_markdown: '',
+});

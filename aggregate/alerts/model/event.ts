@@ -1,4 +1,4 @@
-import type { AlertStatus } from './alert.ts';
+import type { AlertItem, AlertStatus } from './alert.ts';
 import type { Mapping } from './mapping.ts';
 import type { EventRules } from './rules.ts';
 
@@ -32,10 +32,12 @@ export interface DeliveryHead extends Head {
    * settings, and the sender was answered by these. Absent where an older version accepted it.
    */
   readonly rules?: EventRules;
+  /** What was read from the body, where the store refused the body. */
+  readonly items?: readonly (AlertItem | null)[];
 }
 
 /** A delivery before it is accepted. */
-export type DeliveryRequest = Omit<DeliveryHead, 'id' | 'from' | 'at' | 'kind' | 'rules'>;
+export type DeliveryRequest = Omit<DeliveryHead, 'id' | 'from' | 'at' | 'kind' | 'rules' | 'items'>;
 
 /** A user's action on an alert. */
 export interface ActionHead extends Head {

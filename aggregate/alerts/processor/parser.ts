@@ -20,6 +20,7 @@ export class EventParser {
    */
   parse(head: EventHead, body: Buffer, rules?: EventRules): ParsedEvent {
     if (head.kind === 'action') return { head, delivery: null };
+    if (head.items) return { head, delivery: { text: '', items: head.items, refused: [] } };
     try {
       return { head, delivery: parseDelivery(head, body, rules ?? head.rules ?? this.#rules) };
     } catch (error) {

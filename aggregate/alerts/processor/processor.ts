@@ -1,20 +1,18 @@
 import { reasonOf } from '../../../infra/errors.ts';
+import { partsOf } from '../../../infra/parts.ts';
 import type { Ack, LogRecord, Store } from '../../../infra/ports.ts';
-import type { DeadLetter } from '../../../ingest/log/dead-letters.ts';
+import type { DeadLetterQueue } from '../../../ingest/log/dead-letter-queue.ts';
+import { refusalOf } from '../formats/delivery.ts';
 import type { Alert, Outcome } from '../model/alert.ts';
-import { ALERTS_TOPIC, decodeEvent, type EventHead, encodedHead, type ReplayHead } from '../model/event.ts';
+import { decodeEvent, type EventHead, type ReplayHead } from '../model/event.ts';
 import type { FoldRules } from '../model/rules.ts';
-import type { Reduction } from '../reducer/reduce.ts';
+import { deliveryLetter, eventInsert, type ReducedEvent } from './event-insert.ts';
 import type { EventParser } from './parser.ts';
 import { type DecodedEvent, ProjectStateCache } from './project-state-cache.ts';
 import { replayProject } from './replay.ts';
 import type { ResultChannel } from './result-channel.ts';
 import { laggingProjects } from './stored-state.ts';
-import type { AlertWriter, EventInsert } from './writer.ts';
-
-interface ReducedEvent extends DecodedEvent {
-  readonly reduction: Reduction;
-}
+import type { AlertWriter } from './writer.ts';
 
 /** An event that is durable, with the alerts that it changed. */
 export interface StoredEvent {
@@ -37,9 +35,21 @@ export interface AlertProcessorOptions {
   readonly rules: FoldRules;
   /** Most unresolved alerts of a project in memory. */
   readonly openAlertsMax: number;
+  readonly deadLetters: DeadLetterQueue;
+  /** Bytes of events that may wait for the store. */
+  readonly pendingBytesMax: number;
+  /** Called when events cannot be processed, before they are processed again. */
+  readonly onFailure: (error: unknown) => void;
 }
 
 const ATTEMPTS_AT_START = 3;
+/** Bytes of events that are parsed at once. */
+const PART_BYTES = 16 * 2 ** 20;
+/** What an item of a delivery takes in memory beside its texts. */
+const ITEM_BYTES = 1024;
+
+/** What an event takes in memory until it is durable. */
+export const heldBytes = (messageBytes: number, items: number): number => messageBytes + items * ITEM_BYTES;
 
 /**
  * Processes the events of the log one after another. Only their order and their content decide: a process that takes
@@ -51,7 +61,13 @@ export class AlertProcessor {
   /** Next offset of each partition; a record with another one means that another process was in between. */
   readonly #nextOffsets = new Map<number, number>();
   readonly #subscribers: ((events: readonly StoredEvent[]) => void)[] = [];
+  /** When the batches came that are not durable yet, by `performance.now()`. */
+  readonly #received = new Set<{ at: number }>();
+  /** When a batch came that could not be processed so far. */
+  #failingSince: number | undefined;
+  #isReplaying = false;
   #pendingBytes = 0;
+  #outcomes: Partial<Record<Outcome, number>> = {};
 
   constructor(options: AlertProcessorOptions) {
     this.#options = options;
@@ -73,15 +89,43 @@ export class AlertProcessor {
     return this.#pendingBytes;
   }
 
+  /** Milliseconds for which the oldest event waits that came from the log and is not durable yet. */
+  get oldestPendingMs(): number {
+    if (this.#isReplaying) return 0;
+    const times = [...this.#received].map(({ at }) => at);
+    const oldest = Math.min(this.#failingSince ?? Number.POSITIVE_INFINITY, ...times);
+    return Math.max(0, performance.now() - oldest);
+  }
+
+  /** What happened to the items of this process, counted since its start. */
+  get outcomes(): Readonly<Partial<Record<Outcome, number>>> {
+    return this.#outcomes;
+  }
+
   /** Processes a batch of the log. It is durable when the returned `durable` resolves. */
   async process(batch: readonly LogRecord[]): Promise<Ack> {
-    await this.#reloadAfterGap(batch);
-    const durable: Promise<void>[] = [];
-    for (const part of splitAtReplays(batch.map((record) => this.#decode(record)))) {
-      if ('order' in part) await this.#replay(part);
-      else durable.push((await this.#processEvents(part)).durable);
+    const received = { at: this.#failingSince ?? performance.now() };
+    this.#received.add(received);
+    try {
+      await this.#reloadAfterGap(batch);
+      const durable: Promise<void>[] = [];
+      for (const records of partsOf(batch, PART_BYTES, ({ value }) => value.length)) {
+        if (this.#pendingBytes > this.#options.pendingBytesMax) await this.#options.writer.flush();
+        for (const part of splitAtReplays(records.map((record) => this.#decode(record)))) {
+          if ('order' in part) await this.#replay(part);
+          else durable.push((await this.#processEvents(part)).durable);
+        }
+      }
+      this.#failingSince = undefined;
+      const all = Promise.all(durable).then(() => void this.#received.delete(received));
+      all.catch(() => undefined);
+      return { durable: all };
+    } catch (error) {
+      this.#received.delete(received);
+      this.#failingSince = received.at;
+      this.#options.onFailure(error);
+      throw error;
     }
-    return { durable: Promise.all(durable).then(() => undefined) };
   }
 
   /** Nothing may fail between the first reduction and the return: the log would deliver reduced events again. */
@@ -89,6 +133,7 @@ export class AlertProcessor {
     const { fresh, lagging } = await this.#states.load(decoded);
     const reduced = fresh.map((event): ReducedEvent => ({ ...event, reduction: this.#states.reduce(event) }));
     this.#advanceOffsets(decoded);
+    this.#record(reduced);
     // The log has the deliveries already, so their senders need not wait for the tables.
     this.#publishResults(reduced, 'delivery');
     const durable = this.#persist(reduced, lagging).then(() => {
@@ -98,6 +143,17 @@ export class AlertProcessor {
     });
     durable.catch(() => undefined);
     return { durable };
+  }
+
+  /** Counts outcomes, and keeps what was refused. */
+  #record(reduced: readonly ReducedEvent[]): void {
+    for (const { head, delivery, body, reduction } of reduced) {
+      for (const outcome of reduction.outcomes) {
+        this.#outcomes[outcome] = (this.#outcomes[outcome] ?? 0) + 1;
+      }
+      const reason = delivery && refusalOf(delivery);
+      if (reason) this.#options.deadLetters.add(deliveryLetter(head, reason, body));
+    }
   }
 
   #decode(record: LogRecord): DecodedEvent | DecodedReplay {
@@ -111,13 +167,15 @@ export class AlertProcessor {
   async #persist(reduced: readonly ReducedEvent[], lagging: readonly Alert[]): Promise<void> {
     const { writer } = this.#options;
     if (reduced.length === 0 && lagging.length === 0) return writer.flush();
-    const bytes = reduced.reduce((sum, { record }) => sum + record.value.length, 0);
+    const bytes = reduced.reduce(
+      (sum, { record, delivery }) => sum + heldBytes(record.value.length, delivery?.items.length ?? 0),
+      0,
+    );
     this.#pendingBytes += bytes;
     try {
       await writer.add({
         events: reduced.map(eventInsert),
         changed: [...lagging, ...reduced.flatMap(({ reduction }) => reduction.changed)],
-        deadLetters: reduced.flatMap(deadLettersOf),
         isUrgent: reduced.some(({ head }) => head.kind === 'action'),
       });
     } finally {
@@ -149,7 +207,11 @@ export class AlertProcessor {
   /** Carries out a replay while nothing waits to be written; a failure is the result of the order. */
   async #replay({ order, record }: DecodedReplay): Promise<void> {
     await this.#options.writer.flush();
+    this.#isReplaying = true;
     const replayed = await replayProject(this.#options, order).catch((error) => ({ fault: reasonOf(error) }));
+    this.#isReplaying = false;
+    // The events behind the order had to wait for it.
+    for (const received of this.#received) received.at = performance.now();
     this.#options.results.publish(order, { outcomes: [], created: [], replayed });
     this.#states.clear();
     this.#advanceOffsets([{ record }]);
@@ -176,7 +238,7 @@ export class AlertProcessor {
   async #catchUp(projects: readonly number[], attempts?: number): Promise<void> {
     for (const project of projects) {
       const changed = await this.#states.catchUp(project, attempts);
-      if (changed) await this.#options.writer.add({ events: [], changed, deadLetters: [], isUrgent: true });
+      if (changed) await this.#options.writer.add({ events: [], changed, isUrgent: true });
     }
   }
 }
@@ -196,33 +258,4 @@ function* splitAtReplays(
     yield decoded;
   }
   if (events.length > 0) yield events;
-}
-
-function eventInsert({ head, delivery, record, body, reduction }: ReducedEvent): EventInsert {
-  const text = delivery?.text ?? '';
-  const columns = {
-    project: head.project,
-    position: reduction.position,
-    id: head.id,
-    kind: head.kind,
-    at: head.at,
-    head: encodedHead(record.value),
-    outcomes: reduction.outcomes,
-    iids: reduction.iids,
-    retry_keys: reduction.retryKeys,
-    log_partition: record.partition,
-    log_offset: record.offset,
-  };
-  return { columns, body: text || body.toString('utf8'), isJson: text !== '' };
-}
-
-function deadLettersOf({ head, delivery, body }: ReducedEvent): DeadLetter[] {
-  return (delivery?.refused ?? []).map(({ item, reason }) => ({
-    topic: ALERTS_TOPIC,
-    source: 'alerts',
-    origin: `project ${head.project}, delivery ${head.id}`,
-    line: item,
-    reason: `alerts[${item}]: ${reason}`,
-    bytes: body,
-  }));
 }

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { join, sql } from '../../../infra/clickhouse/sql.ts';
+import { inParts, join, sql } from '../../../infra/clickhouse/sql.ts';
 import type { LogRecord, Store } from '../../../infra/ports.ts';
 import type { ParsedDelivery, ParsedEvent } from '../formats/delivery.ts';
 import { type Alert, isOpen } from '../model/alert.ts';
@@ -47,7 +47,6 @@ interface CachedState {
 const PROJECTS_MAX = 1000;
 /** How far a limit is exceeded before entries are evicted, so that eviction is rare. */
 const SLACK = 10_000;
-const ALERTS_PER_QUERY = 2000;
 const RETRY_MS = 50;
 
 /** The states of the projects that this process decides on, loaded from the store when an event needs them. */
@@ -251,8 +250,7 @@ export class ProjectStateCache {
     values: readonly (string | number)[],
   ): Promise<Alert[]> {
     const found: Alert[] = [];
-    for (let i = 0; i < values.length; i += ALERTS_PER_QUERY) {
-      const some = values.slice(i, i + ALERTS_PER_QUERY);
+    for (const some of inParts(values)) {
       const where = [
         sql`project = ${project}`,
         by === 'iid' ? sql`iid IN ${some}` : sql`fingerprint IN ${some} AND status != 'resolved'`,

@@ -1,4 +1,4 @@
-import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { inParts, raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
 import type { Alert, Outcome } from '../model/alert.ts';
 import { decodeHead, type EventHead } from '../model/event.ts';
@@ -180,11 +180,15 @@ export async function outcomesOf(
   project: number,
   ids: readonly string[],
 ): Promise<Map<string, StoredOutcome>> {
-  const rows = await store.rows<StoredOutcome & { readonly id: string }>(
-    sql`SELECT id, outcomes, iids FROM ${alertEvents} WHERE project = ${project} AND id IN ${ids}
-      AND position > (SELECT max(position) FROM ${alertEvents} WHERE project = ${project}) - ${EVENTS_SEARCHED}`,
-  );
-  return new Map(rows.map((row) => [row.id, row]));
+  const found = new Map<string, StoredOutcome>();
+  for (const some of inParts(ids)) {
+    const rows = await store.rows<StoredOutcome & { readonly id: string }>(
+      sql`SELECT id, outcomes, iids FROM ${alertEvents} WHERE project = ${project} AND id IN ${some}
+        AND position > (SELECT max(position) FROM ${alertEvents} WHERE project = ${project}) - ${EVENTS_SEARCHED}`,
+    );
+    for (const row of rows) found.set(row.id, row);
+  }
+  return found;
 }
 
 /**

@@ -1,62 +1,98 @@
-import { jsonLines } from '../../../infra/clickhouse/settings.ts';
 import { Batcher } from '../../../infra/coordination/batcher.ts';
 import { retry } from '../../../infra/coordination/retry.ts';
+import { ProductError, reasonOf } from '../../../infra/errors.ts';
+import { partsOf } from '../../../infra/parts.ts';
 import type { Store } from '../../../infra/ports.ts';
-import { type DeadLetter, writeDeadLetters } from '../../../ingest/log/dead-letters.ts';
-import type { Alert } from '../model/alert.ts';
+import type { DeadLetterQueue } from '../../../ingest/log/dead-letter-queue.ts';
+import { type Alert, alertBytes, withoutTexts } from '../model/alert.ts';
 import { alertEvents, alerts } from '../model/tables.ts';
-
-/** A row of `alert_events`; the body is separate from the other columns. */
-export interface EventInsert {
-  readonly columns: Readonly<Record<string, unknown>>;
-  readonly body: string;
-  /** Whether the body is known to be valid JSON. */
-  readonly isJson: boolean;
-}
+import { columnsOf, deliveryLetter, type EventInsert, linesOf, replacementsOf } from './event-insert.ts';
 
 /** The rows of one batch of events. */
 export interface AlertWrite {
   readonly events: readonly EventInsert[];
   readonly changed: readonly Alert[];
-  readonly deadLetters: readonly DeadLetter[];
   /** Whether a user waits for it. */
   readonly isUrgent: boolean;
 }
 
 const EVENTS_PER_INSERT = 20_000;
-const BYTES_PER_INSERT = 32 * 2 ** 20;
+const BYTES_PER_INSERT = 16 * 2 ** 20;
 /** How long the writer collects more rows after a statement, so that a busy store gets few large inserts. */
 const LINGER_MS = 250;
 /** The same when a write is urgent. */
 const LINGER_URGENT_MS = 20;
 const RETRY_MS = 100;
 const RETRY_MS_MAX = 5000;
+/** How long one row may be too large for the store before it is replaced: other statements may hold the memory. */
+const EXHAUSTED_SECONDS_MAX = 3;
+
+export interface AlertWriterOptions {
+  readonly store: Store;
+  readonly deadLetters: DeadLetterQueue;
+  /** Called with the error before a write is repeated, and when something is set aside. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** Rows of one table: how they are inserted, and what takes the place of one that the store refuses. */
+interface Rows<Row> {
+  readonly insert: (rows: readonly Row[]) => Promise<void>;
+  readonly replacements: (row: Row) => Row[];
+  readonly onReplaced: (row: Row, by: Row, error: unknown) => void;
+}
 
 /**
- * Writes events and then the alerts that they changed, in order, many batches in one statement. A failed write is
- * repeated until it succeeds or the writer stops; repeated rows have the same keys and replace each other.
+ * Writes events and then the alerts that they changed, in order, many batches in one statement. While the store is
+ * away a write is repeated until it succeeds or the writer stops; repeated rows have the same keys and replace each
+ * other. What the store refuses because of its content is written row by row: the part of a row that cannot be stored
+ * is set aside as a dead letter, so that nothing that a sender sends keeps the writer from the next write.
  */
 export class AlertWriter {
-  readonly #store: Store;
-  readonly #deadLetterBytes: number;
-  readonly #onFailure: (error: unknown) => void;
+  readonly #options: AlertWriterOptions;
   readonly #batcher = new Batcher<AlertWrite>((writes) => this.#writeUntilDurable(writes), {
     limits: [
       { max: EVENTS_PER_INSERT, of: ({ events }) => events.length },
-      { max: BYTES_PER_INSERT, of: ({ events }) => events.reduce((sum, { body }) => sum + body.length, 0) },
+      { max: BYTES_PER_INSERT, of: ({ events }) => events.reduce((sum, event) => sum + sizeOf(event), 0) },
     ],
     lingerMs: ({ isUrgent }) => (isUrgent ? LINGER_URGENT_MS : LINGER_MS),
   });
+  readonly #events: Rows<EventInsert>;
+  readonly #alerts: Rows<Alert>;
+  #setAside = 0;
+  #isFailing = false;
   #isStopped = false;
 
-  /**
-   * `deadLetterBytes` is the number of bytes that a dead letter stores of its body; `onFailure` is called with the
-   * error before a write is repeated.
-   */
-  constructor(store: Store, deadLetterBytes: number, onFailure: (error: unknown) => void) {
-    this.#store = store;
-    this.#deadLetterBytes = deadLetterBytes;
-    this.#onFailure = onFailure;
+  constructor(options: AlertWriterOptions) {
+    this.#options = options;
+    const { store } = options;
+    this.#events = {
+      insert: async (rows) => {
+        for (const part of partsOf(rows, BYTES_PER_INSERT, sizeOf)) {
+          await store.insertLines(alertEvents, columnsOf(part[0] as EventInsert), linesOf(part));
+        }
+      },
+      replacements: replacementsOf,
+      onReplaced: (row, by, error) => this.#setEventAside(row, by, error),
+    };
+    this.#alerts = {
+      insert: async (rows) => {
+        for (const part of partsOf(rows, BYTES_PER_INSERT, alertBytes))
+          await store.insert(alerts, part as never);
+      },
+      replacements: (alert) => [withoutTexts(alert)],
+      onReplaced: ({ project, iid }, _by, error) =>
+        this.#report(`the texts of alert ${iid} of project ${project}`, error),
+    };
+  }
+
+  /** How many events or alerts were stored without the part that the store refuses. */
+  get setAside(): number {
+    return this.#setAside;
+  }
+
+  /** Whether the newest attempt to write failed. */
+  get isFailing(): boolean {
+    return this.#isFailing;
   }
 
   /** Resolves when the rows are durable; rejects with the store's error when the writer stops before. */
@@ -76,26 +112,97 @@ export class AlertWriter {
   }
 
   async #writeUntilDurable(writes: readonly AlertWrite[]): Promise<[]> {
-    const attempt = () =>
-      this.#write(writes).catch((error) => {
-        this.#onFailure(error);
-        throw error;
-      });
-    await retry(attempt, { waitMs: RETRY_MS, waitMsMax: RETRY_MS_MAX, isFinal: () => this.#isStopped });
+    await this.#insert(
+      this.#events,
+      writes.flatMap((write) => write.events),
+    );
+    // After the events: no alert may show a change whose event is not stored.
+    await this.#insert(this.#alerts, newestOf(writes.flatMap((write) => write.changed)));
     return [];
   }
 
-  async #write(writes: readonly AlertWrite[]): Promise<void> {
-    const events = writes.flatMap((write) => write.events);
-    if (events[0]) await this.#store.insertLines(alertEvents, columnsOf(events[0]), linesOf(events));
-    // After the events: no alert may show a change whose event is not stored.
-    await this.#store.insert(alerts, newestOf(writes.flatMap((write) => write.changed)) as never);
-    const deadLetters = writes.flatMap((write) => write.deadLetters);
-    await writeDeadLetters(this.#store, deadLetters, Date.now(), this.#deadLetterBytes);
+  /** Halves what the store refuses, in order, until the refused row is alone. */
+  async #insert<Row>(kind: Rows<Row>, rows: readonly Row[]): Promise<void> {
+    if (rows.length === 0) return;
+    try {
+      await this.#whileAway(() => kind.insert(rows), isAboutRows);
+    } catch (error) {
+      if (!isAboutRows(error)) throw error;
+      if (rows.length === 1) return this.#insertRefused(kind, rows[0] as Row, error);
+      const half = rows.length >> 1;
+      await this.#insert(kind, rows.slice(0, half));
+      await this.#insert(kind, rows.slice(half));
+    }
+  }
+
+  /** Starts over with the whole row when the store does not even take the last replacement. */
+  async #insertRefused<Row>(kind: Rows<Row>, row: Row, refused: unknown): Promise<void> {
+    await this.#whileAway(async () => {
+      let failure = refused;
+      if (isExhausted(failure)) {
+        const again = await this.#whileExhausted(() => kind.insert([row]));
+        if (again === null) return;
+        failure = again;
+      }
+      for (const replacement of kind.replacements(row)) {
+        const error = await errorOf(kind.insert([replacement]));
+        if (error === null) return kind.onReplaced(row, replacement, failure);
+        if (!isAboutRows(error)) throw error;
+        failure = error;
+      }
+      throw failure;
+    });
+  }
+
+  async #whileAway(
+    work: () => Promise<void>,
+    isFinal: (error: unknown) => boolean = () => false,
+  ): Promise<void> {
+    const attempt = async () => {
+      try {
+        await work();
+        this.#isFailing = false;
+      } catch (error) {
+        this.#isFailing = !isFinal(error);
+        if (this.#isFailing) this.#options.onFailure(error);
+        throw error;
+      }
+    };
+    await retry(attempt, {
+      waitMs: RETRY_MS,
+      waitMsMax: RETRY_MS_MAX,
+      isFinal: (error) => this.#isStopped || isFinal(error),
+    });
+  }
+
+  /** Returns the last error, or null when the insert succeeded. */
+  #whileExhausted(insert: () => Promise<void>): Promise<unknown> {
+    return errorOf(
+      retry(insert, {
+        waitMs: RETRY_MS,
+        waitMsMax: RETRY_MS_MAX,
+        secondsMax: EXHAUSTED_SECONDS_MAX,
+        isFinal: (error) => this.#isStopped || !isExhausted(error),
+      }),
+    );
+  }
+
+  #setEventAside(event: EventInsert, by: EventInsert, error: unknown): void {
+    // With quotes the whole body is stored.
+    if (by.body === event.body) return;
+    const { id, project, kind } = event.head;
+    this.#report(`the body of the ${kind} ${id} of project ${project}`, error);
+    const reason = `the store refuses the body: ${reasonOf(error)}`;
+    this.#options.deadLetters.add(deliveryLetter(event.head, reason, Buffer.from(event.body)));
+  }
+
+  #report(what: string, error: unknown): void {
+    this.#setAside++;
+    this.#options.onFailure(new ProductError('store_refused', `${what} was set aside`, detailOf(error)));
   }
 }
 
-const EMPTY: AlertWrite = { events: [], changed: [], deadLetters: [], isUrgent: false };
+const EMPTY: AlertWrite = { events: [], changed: [], isUrgent: false };
 
 /** Each alert once, with its last change. */
 function newestOf(changed: readonly Alert[]): Alert[] {
@@ -108,19 +215,17 @@ function newestOf(changed: readonly Alert[]): Alert[] {
   return [...projects.values()].flatMap((alerts) => [...alerts.values()]);
 }
 
-const columnsOf = ({ columns }: EventInsert): string[] => [...Object.keys(columns), 'body'];
+/** Characters of its row, about. */
+const sizeOf = ({ columns, body, items }: EventInsert): number =>
+  body.length + String(columns.head).length + 200 * items.length + 500;
 
-/**
- * JSON lines of events. A body that is a JSON object on one line is inserted without quotes, and the engine stores its
- * text unchanged in the string column: to quote it would cost more than everything else.
- */
-function linesOf(events: readonly EventInsert[]): string {
-  return events
-    .map(({ columns, body, isJson }) => {
-      const isOneLine = body.startsWith('{') && body.endsWith('}') && !body.includes('\n');
-      return isJson && isOneLine
-        ? `${jsonLines([columns]).slice(0, -2)},"body":${body}}\n`
-        : jsonLines([{ ...columns, body }]);
-    })
-    .join('');
-}
+const isExhausted = (error: unknown): boolean =>
+  error instanceof ProductError && error.code === 'store_exhausted';
+/** Whether the store answers, and fewer or other rows may be stored. */
+const isAboutRows = (error: unknown): boolean =>
+  isExhausted(error) || (error instanceof ProductError && error.code === 'store_refused');
+
+const detailOf = (error: unknown): string =>
+  error instanceof ProductError ? (error.detail ?? error.message) : reasonOf(error);
+
+const errorOf = (work: Promise<unknown>): Promise<unknown> => work.then(() => null).catch((error) => error);

@@ -1,4 +1,4 @@
-import { sql } from '../../../infra/clickhouse/sql.ts';
+import { inParts, sql } from '../../../infra/clickhouse/sql.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
 import { uses } from './tables.ts';
 
@@ -40,10 +40,14 @@ export class Uses {
   async lastUses(ids: readonly string[]): Promise<ReadonlyMap<string, number>> {
     if (ids.length === 0) return new Map();
     await this.flush();
-    const rows = await this.#store.rows<{ id: string; used_ms: number }>(
-      sql`SELECT id, used_ms FROM ${uses} FINAL WHERE id IN ${[...ids]}`,
-    );
-    return new Map(rows.map(({ id, used_ms }) => [id, used_ms]));
+    const found = new Map<string, number>();
+    for (const some of inParts(ids)) {
+      const rows = await this.#store.rows<{ id: string; used_ms: number }>(
+        sql`SELECT id, used_ms FROM ${uses} FINAL WHERE id IN ${some}`,
+      );
+      for (const { id, used_ms } of rows) found.set(id, used_ms);
+    }
+    return found;
   }
 
   /** Deletes the entries of deleted grants. */
@@ -51,8 +55,9 @@ export class Uses {
     const orphans = await this.#store.rows<{ id: string }>(
       sql`SELECT DISTINCT id FROM ${uses} WHERE id NOT IN (SELECT id FROM ${grants}) LIMIT 100000`,
     );
-    if (orphans.length === 0) return;
     const ids = orphans.map(({ id }) => id);
-    await this.#store.run(sql`ALTER TABLE ${uses} DELETE WHERE id IN ${ids} SETTINGS mutations_sync = 1`);
+    for (const some of inParts(ids)) {
+      await this.#store.run(sql`ALTER TABLE ${uses} DELETE WHERE id IN ${some} SETTINGS mutations_sync = 1`);
+    }
   }
 }

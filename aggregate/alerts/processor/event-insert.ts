@@ -1,0 +1,108 @@
+import { jsonLines } from '../../../infra/clickhouse/settings.ts';
+import type { LogRecord } from '../../../infra/ports.ts';
+import type { DeadLetter } from '../../../ingest/log/dead-letters.ts';
+import type { ParsedEvent } from '../formats/delivery.ts';
+import { ALERTS_TOPIC, type EventHead, encodedHead, encodeHead } from '../model/event.ts';
+import type { Reduction } from '../reducer/reduce.ts';
+
+/** A row of `alert_events`; the body is separate from the other columns. */
+export interface EventInsert {
+  readonly head: EventHead;
+  readonly columns: Readonly<Record<string, unknown>>;
+  readonly body: string;
+  /** Whether the body is known to be valid JSON. */
+  readonly isJson: boolean;
+  readonly items: NonNullable<ParsedEvent['delivery']>['items'];
+}
+
+/** An event of the log with what it did. */
+export interface ReducedEvent extends ParsedEvent {
+  readonly body: Buffer;
+  readonly record: LogRecord;
+  readonly reduction: Reduction;
+}
+
+export function eventInsert({ head, delivery, record, body, reduction }: ReducedEvent): EventInsert {
+  const text = delivery?.text ?? '';
+  const columns = {
+    project: head.project,
+    position: reduction.position,
+    id: head.id,
+    kind: head.kind,
+    at: head.at,
+    head: encodedHead(record.value),
+    outcomes: reduction.outcomes,
+    iids: reduction.iids,
+    retry_keys: reduction.retryKeys,
+    log_partition: record.partition,
+    log_offset: record.offset,
+  };
+  const items = delivery?.items ?? [];
+  return { head, columns, body: text || body.toString('utf8'), isJson: text !== '', items };
+}
+
+/**
+ * Other rows for an event that the store refuses, the best first. The last one has nothing of its sender, so that
+ * every event keeps its position; its alerts are stored in any case.
+ */
+export function replacementsOf(event: EventInsert): EventInsert[] {
+  const { head, columns, items } = event;
+  const emptied = { ...event, body: '', isJson: false };
+  const { id, project, at, from } = head;
+  const bare: EventHead =
+    head.kind === 'action'
+      ? { ...head, by: '', change: {} }
+      : { ...BARE_DELIVERY, integration: head.integration, endpoint: head.endpoint, id, project, at, from };
+  return [
+    ...(event.isJson ? [{ ...event, isJson: false }] : []),
+    ...(head.kind === 'delivery'
+      ? [{ ...emptied, columns: { ...columns, head: encodeHead({ ...head, items }) } }]
+      : []),
+    { ...emptied, columns: { ...columns, head: encodeHead(bare), outcomes: [], iids: [], retry_keys: [] } },
+  ];
+}
+
+const BARE_DELIVERY = {
+  kind: 'delivery',
+  mapping: null,
+  groups_by_payload: true,
+  idempotency_key: '',
+  items: [],
+} as const;
+
+/** The dead letter of a delivery. Its origin names the delivery for a retry, see `deliveryIn`. */
+export const deliveryLetter = (
+  { project, id }: Pick<EventHead, 'project' | 'id'>,
+  reason: string,
+  bytes: Buffer,
+): DeadLetter => ({
+  topic: ALERTS_TOPIC,
+  source: 'alerts',
+  origin: `project ${project}, delivery ${id}`,
+  line: 0,
+  reason,
+  bytes,
+});
+
+/** The delivery that the origin of a dead letter names. */
+export function deliveryIn(origin: string): { project: number; id: string } | null {
+  const [, project, id] = /^project (\d+), delivery (\S+)$/.exec(origin) ?? [];
+  return project === undefined || id === undefined ? null : { project: Number(project), id };
+}
+
+export const columnsOf = ({ columns }: EventInsert): string[] => [...Object.keys(columns), 'body'];
+
+/**
+ * JSON lines of events. A body that is a JSON object on one line is inserted without quotes, and the engine stores its
+ * text unchanged in the string column: to quote it would cost more than everything else.
+ */
+export function linesOf(events: readonly EventInsert[]): string {
+  return events
+    .map(({ columns, body, isJson }) => {
+      const isOneLine = body.startsWith('{') && body.endsWith('}') && !body.includes('\n');
+      return isJson && isOneLine
+        ? `${jsonLines([columns]).slice(0, -2)},"body":${body}}\n`
+        : jsonLines([{ ...columns, body }]);
+    })
+    .join('');
+}

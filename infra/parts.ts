@@ -1,0 +1,20 @@
+/** Cuts a list into parts whose sizes add up to at most `sizeMax`; an item that is larger is a part of its own. */
+export function* partsOf<Item>(
+  items: Iterable<Item>,
+  sizeMax: number,
+  sizeOf: (item: Item) => number,
+): Generator<Item[]> {
+  let part: Item[] = [];
+  let size = 0;
+  for (const item of items) {
+    const more = sizeOf(item);
+    if (part.length > 0 && size + more > sizeMax) {
+      yield part;
+      part = [];
+      size = 0;
+    }
+    part.push(item);
+    size += more;
+  }
+  if (part.length > 0) yield part;
+}

@@ -1,0 +1,113 @@
+import { Batcher } from '../../infra/coordination/batcher.ts';
+import { retry } from '../../infra/coordination/retry.ts';
+import { ProductError } from '../../infra/errors.ts';
+import type { Clock, Store } from '../../infra/ports.ts';
+import {
+  attemptsAt,
+  type DeadLetter,
+  type DeadLetterRow,
+  deadLetterRow,
+  insertDeadLetters,
+} from './dead-letters.ts';
+
+export interface DeadLetterQueueOptions {
+  readonly store: Store;
+  readonly clock: Clock;
+  /** Bytes of a refused input that are stored with its reason. */
+  readonly bytesMax: number;
+  /** Called with errors of the store, and when a letter is lost. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** The queue holds as many letters of the full size; a letter that does not fit is counted and lost. */
+const LETTERS_MAX = 256;
+const BATCH_BYTES = 4 * 2 ** 20;
+/** Of a row without its text. */
+const ROW_BYTES = 1000;
+const RETRY_MS = 200;
+const RETRY_MS_MAX = 10_000;
+const RETRY_SECONDS_MAX = 600;
+
+/**
+ * Writes dead letters behind the caller, who neither waits for them nor fails with them: what is refused must not delay
+ * what is accepted.
+ */
+export class DeadLetterQueue {
+  readonly #options: DeadLetterQueueOptions;
+  readonly #batcher: Batcher<DeadLetterRow>;
+  #bytes = 0;
+  #lost = 0;
+  #isStopped = false;
+
+  constructor(options: DeadLetterQueueOptions) {
+    this.#options = options;
+    this.#batcher = new Batcher<DeadLetterRow>((rows) => this.#write(rows), {
+      limits: [{ max: BATCH_BYTES, of: sizeOf }],
+    });
+  }
+
+  /** Letters that were not stored, because the store was away for too long. */
+  get lost(): number {
+    return this.#lost;
+  }
+
+  add(letter: DeadLetter): void {
+    const { clock, bytesMax } = this.#options;
+    const row = deadLetterRow(letter, clock.now(), bytesMax);
+    const size = sizeOf(row);
+    if (this.#bytes + size > LETTERS_MAX * (bytesMax + ROW_BYTES)) {
+      this.#lost++;
+      return;
+    }
+    this.#bytes += size;
+    void this.#batcher
+      .add(row)
+      .catch(() => {
+        this.#lost++;
+      })
+      .finally(() => {
+        this.#bytes -= size;
+      });
+  }
+
+  /** Writes what is queued; what fails from now on is not repeated. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    await this.#batcher.drain();
+  }
+
+  async #write(rows: readonly DeadLetterRow[]): Promise<[]> {
+    try {
+      await this.#insert(rows);
+    } catch (error) {
+      if (!isRefusal(error)) throw error;
+      // The reason and the origin are text of this product: without the text of the sender any store takes them.
+      await this.#insert(rows.map((row) => ({ ...row, bytes: '' })));
+    }
+    return [];
+  }
+
+  async #insert(rows: readonly DeadLetterRow[]): Promise<void> {
+    const { store, onFailure } = this.#options;
+    const attempt = async () => {
+      try {
+        await insertDeadLetters(store, rows, await attemptsAt(store, rows));
+      } catch (error) {
+        onFailure(error);
+        throw error;
+      }
+    };
+    await retry(attempt, {
+      waitMs: RETRY_MS,
+      waitMsMax: RETRY_MS_MAX,
+      secondsMax: RETRY_SECONDS_MAX,
+      isFinal: (error) => this.#isStopped || isRefusal(error),
+    });
+  }
+}
+
+const sizeOf = ({ bytes, reason }: DeadLetterRow): number =>
+  Buffer.byteLength(bytes) + reason.length + ROW_BYTES;
+
+const isRefusal = (error: unknown): boolean =>
+  error instanceof ProductError && error.code === 'store_refused';
