@@ -5,6 +5,8 @@ const PACKAGES: Readonly<Record<string, string>> = {
   '/usr/bin/chromium': 'chromium',
   '/usr/bin/prometheus': 'prometheus',
   '/usr/bin/prometheus-alertmanager': 'prometheus-alertmanager',
+  '/usr/sbin/nginx': 'nginx-light',
+  '/usr/sbin/fcgiwrap': 'fcgiwrap',
 };
 
 /** A browser that tests can drive. */
