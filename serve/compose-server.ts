@@ -1,9 +1,9 @@
-import cors from '@fastify/cors';
 import type { FastifyInstance } from 'fastify';
 import { checkReadiness } from '../infra/readiness.ts';
 import { serveAlerts } from './alerts/routes.ts';
 import type { Pipeline } from './compose.ts';
 import { createApp } from './http/app.ts';
+import { allowReading } from './http/cross-origin.ts';
 import { serveHealth } from './http/health.ts';
 import { serveDocs } from './http/openapi.ts';
 import { buildProbes } from './http/operator-app.ts';
@@ -38,7 +38,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   await serveHome(app, sources, accounts);
   await serveAlerts(app, { runtime, accounts, pipeline: alerts, settings: config });
   await app.register(async (api) => {
-    await api.register(cors, { origin: '*', methods: ['GET', 'HEAD'], exposedHeaders: EXPOSED });
+    await allowReading(api, EXPOSED);
     api.addHook('onRequest', (_request, reply, next) => {
       reply.header('x-content-type-options', 'nosniff');
       reply.header('x-attribution', ATTRIBUTION);

@@ -16,6 +16,7 @@ import { consentPage } from './consent.ts';
 import { missingParameter, OAuthError } from './errors.ts';
 import { optional, queryParameters, required, requireUnique } from './parameters.ts';
 import { readChallenge } from './pkce.ts';
+import { neededSignIn, readPrompt, signInFirst } from './prompt.ts';
 import { isRegistered, withParameters } from './redirect-uri.ts';
 
 /** The authorization endpoint: RFC 6749 §4.1.1 with PKCE and RFC 9207. */
@@ -25,11 +26,19 @@ export function serveAuthorize(pages: FastifyInstance, accounts: Accounts, issue
     const destination = await readDestination(accounts, form);
     return withErrorRedirect(reply, issuer, destination, async () => {
       const authorization = readRequest(form, destination);
+      const prompt = readPrompt(form, accounts.clock.now());
       const signedIn = await sessionOf(accounts, request);
-      if (signedIn === null) return seeOther(reply, `/sign-in?next=${encodeURIComponent(request.url)}`);
-      if (await hasConsented(accounts, signedIn.user, authorization)) {
+      const needed = neededSignIn(prompt, signedIn);
+      if (needed === 'login' && prompt.isSilent) {
+        throw new OAuthError('login_required', 'The user has to sign in.');
+      }
+      if (needed !== null || signedIn === null) {
+        return seeOther(reply, signInFirst(request.url, prompt, needed ?? 'login'));
+      }
+      if (!prompt.wantsConsent && (await hasConsented(accounts, signedIn.user, authorization))) {
         return approve(accounts, reply, issuer, signedIn.user, authorization);
       }
+      if (prompt.isSilent) throw new OAuthError('consent_required', 'The user has to authorize the request.');
       return sendPage(
         accounts,
         request,

@@ -2,7 +2,7 @@ import type { FastifyReply } from 'fastify';
 import { NO_STORE_HEADERS } from '../../http/dialects.ts';
 import { HttpError, type HttpErrorCode } from '../../http/errors.ts';
 
-/** Codes of RFC 6749 §5.2 and §4.1.2.1, and RFC 7009 §2.2.1 that this server uses. */
+/** Codes of RFC 6749 §5.2 and §4.1.2.1, RFC 7009 §2.2.1 and OpenID Connect Core §3.1.2.6 that this server uses. */
 export type OAuthCode = Extract<
   HttpErrorCode,
   | 'invalid_request'
@@ -12,6 +12,8 @@ export type OAuthCode = Extract<
   | 'unsupported_grant_type'
   | 'invalid_scope'
   | 'access_denied'
+  | 'login_required'
+  | 'consent_required'
   | 'unsupported_response_type'
   | 'unsupported_response_mode'
   | 'server_error'

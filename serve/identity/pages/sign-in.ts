@@ -14,10 +14,13 @@ import { walletButton } from './wallet-sign-in.ts';
 
 /** Sign-in by password, the second factor, and sign-out. */
 export function serveSignIn(pages: FastifyInstance, accounts: Accounts): void {
-  pages.get<{ Querystring: { next?: string } }>('/sign-in', async (request, reply) => {
+  pages.get<{ Querystring: { next?: string; again?: string } }>('/sign-in', async (request, reply) => {
     const next = nextPath(String(request.query.next ?? ''));
-    if (await sessionOf(accounts, request)) return seeOther(reply, next);
-    return sendSignIn(accounts, request, reply, { next });
+    const { again } = request.query;
+    const signedIn = await sessionOf(accounts, request);
+    if (signedIn && again !== 'login' && again !== 'select_account') return seeOther(reply, next);
+    const choice = signedIn && again === 'select_account' ? signedIn.user.username : undefined;
+    return sendSignIn(accounts, request, reply, { next, ...(choice === undefined ? {} : { choice }) });
   });
 
   pages.post('/sign-in', async (request, reply) => {
@@ -78,6 +81,8 @@ export function serveSignIn(pages: FastifyInstance, accounts: Accounts): void {
 interface SignInForm {
   readonly next: string;
   readonly login?: string;
+  /** The account that the visitor is signed in to, and may go on with. */
+  readonly choice?: string;
   readonly fault?: string;
   readonly status?: number;
 }
@@ -86,12 +91,13 @@ async function sendSignIn(
   accounts: Accounts,
   request: FastifyRequest,
   reply: FastifyReply,
-  { next, login, fault, status = 200 }: SignInForm,
+  { next, login, choice, fault, status = 200 }: SignInForm,
 ): Promise<FastifyReply> {
   const token = await formToken(accounts, request, reply);
   const isOpen = accounts.settings.SIGN_UP === 'open';
   const body = html`<h1>Sign in to Chain Metrics</h1>
 ${fault && html`<p class="note bad" role="alert">${fault}</p>`}
+${choice && html`<p><a class="button second whole" href="${next}">Continue as ${choice}</a></p><p class="or">or</p>`}
 <form method="post" action="/sign-in">${token}<input type="hidden" name="next" value="${next}">
 ${textField({ name: 'login', label: 'Username or email', value: login, autocomplete: 'username' })}
 ${textField({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password' })}

@@ -80,14 +80,35 @@ describe('cross-origin requests', () => {
     }
   });
 
-  test.each(['/oauth/authorize', '/oauth/token/info', '/oauth/introspect'])(
-    '%s does not allow other origins',
+  test.each([
+    '/oauth/authorize',
+    '/oauth/token/info',
+    '/oauth/introspect',
+    '/oauth/git',
+    '/api/v4/user',
+    '/api/v4/projects',
+    '/sign-in',
+    '/profile/keys',
+    '/docs/',
+    '/health/ready',
+    '/metrics',
+    '/nothing/here',
+  ])('%s allows no other origin, and answers no preflight', async (url) => {
+    const answers = [await get(url, { origin: 'https://client.example' }), await preflight(url)];
+    for (const { headers } of answers) {
+      expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
+    }
+    expect(answers[1]?.statusCode).toBeGreaterThanOrEqual(400);
+  });
+
+  test.each(['/api/daily-tps', '/api/status', '/api/coverage'])(
+    '%s may be read from every origin, without cookies',
     async (url) => {
-      expect(
-        (await get(url, { origin: 'https://client.example' })).headers['access-control-allow-origin'],
-      ).toBeUndefined();
-      if (url === '/oauth/authorize')
-        expect((await preflight(url)).headers['access-control-allow-origin']).toBeUndefined();
+      const answer = await preflight(url, 'Authorization');
+      expect([answer.statusCode, answer.headers['access-control-allow-origin']]).toEqual([204, '*']);
+      expect(answer.headers['access-control-allow-credentials']).toBeUndefined();
+      const read = await get(url, { origin: 'https://client.example' });
+      expect(read.headers['access-control-allow-origin']).toBe('*');
     },
   );
 });

@@ -1,0 +1,24 @@
+import cors from '@fastify/cors';
+import type { FastifyInstance } from 'fastify';
+
+/**
+ * Lets pages of every origin read the routes that are added to this scope afterwards. Only these routes answer a
+ * preflight: the plugin alone would answer it for every path of the server, whatever other scopes allow.
+ */
+export async function allowReading(scope: FastifyInstance, exposedHeaders: readonly string[]): Promise<void> {
+  scope.addHook('onRoute', (route) => {
+    if (route.method === 'OPTIONS' && route.url === '*')
+      route.config = Object.assign({}, route.config, NO_ORIGIN);
+    if (route.method !== 'GET') return;
+    // The hook of the plugin answers; the route only makes the path known.
+    scope.options(route.url, { schema: { hide: true } }, (_request, reply) => reply.code(204).send());
+  });
+  await scope.register(cors, {
+    origin: '*',
+    methods: ['GET', 'HEAD'],
+    exposedHeaders: [...exposedHeaders],
+  });
+}
+
+/** Switches the plugin off for a route. */
+const NO_ORIGIN = { cors: false };

@@ -1,0 +1,68 @@
+import type { Form } from '../../http/form.ts';
+import type { SignedIn } from '../accounts/sessions.ts';
+import { OAuthError } from './errors.ts';
+import { optional } from './parameters.ts';
+
+/** What an application wants the user to be asked (OpenID Connect Core §3.1.2.1). */
+export interface Prompt {
+  /** Nothing: the answer is an error where a page would be needed. */
+  readonly isSilent: boolean;
+  readonly wantsConsent: boolean;
+  readonly wantsAccountChoice: boolean;
+  /** Milliseconds since the epoch: an earlier sign-in is not enough. 0 = any sign-in. */
+  readonly signedInAfter: number;
+}
+
+/** In the address to which the user returns, it replaces what the sign-in has fulfilled. */
+const SIGNED_IN_AFTER = 'signed_in_after';
+
+export function readPrompt(form: Form, now: number): Prompt {
+  // Values that this server does not know are ignored, as OpenID Connect advises.
+  const values = new Set(optional(form, 'prompt').split(' '));
+  values.delete('');
+  if (values.has('none') && values.size > 1) {
+    throw new OAuthError('invalid_request', 'The prompt none must stand alone.');
+  }
+  return {
+    isSilent: values.has('none'),
+    wantsConsent: values.has('consent'),
+    wantsAccountChoice: values.has('select_account'),
+    signedInAfter: Math.max(
+      values.has('login') ? now : 0,
+      oldestSignIn(form, now),
+      earlierRequest(form, now),
+    ),
+  };
+}
+
+function oldestSignIn(form: Form, now: number): number {
+  const seconds = optional(form, 'max_age');
+  if (seconds === '') return 0;
+  if (!/^\d{1,10}$/.test(seconds)) {
+    throw new OAuthError('invalid_request', 'The max_age must be a whole number of seconds.');
+  }
+  return Math.max(0, now - Number(seconds) * 1000);
+}
+
+function earlierRequest(form: Form, now: number): number {
+  const time = Number(optional(form, SIGNED_IN_AFTER));
+  return time > 0 && time <= now ? time : 0;
+}
+
+/** The sign-in that a request needs first; null when the session is enough. */
+export function neededSignIn(prompt: Prompt, signedIn: SignedIn | null): 'login' | 'select_account' | null {
+  if (signedIn === null || signedIn.session.created_ms < prompt.signedInAfter) return 'login';
+  return prompt.wantsAccountChoice ? 'select_account' : null;
+}
+
+/** The sign-in page, which leads back to the request without what it has fulfilled. */
+export function signInFirst(url: string, prompt: Prompt, needed: 'login' | 'select_account'): string {
+  const [path = '', query = ''] = url.split(/\?([\s\S]*)/, 2);
+  const fulfils = prompt.wantsAccountChoice || prompt.signedInAfter > 0;
+  if (!fulfils) return `/sign-in?next=${encodeURIComponent(url)}`;
+  const rest = new URLSearchParams(query);
+  for (const name of ['prompt', 'max_age', SIGNED_IN_AFTER]) rest.delete(name);
+  if (prompt.wantsConsent) rest.set('prompt', 'consent');
+  if (prompt.signedInAfter > 0) rest.set(SIGNED_IN_AFTER, String(prompt.signedInAfter));
+  return `/sign-in?again=${needed}&next=${encodeURIComponent(`${path}?${rest}`)}`;
+}
