@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { checkReadiness } from '../infra/readiness.ts';
+import { measureLateness } from './alerts/consequences/lateness.ts';
 import { serveAlerts } from './alerts/routes.ts';
 import type { Pipeline } from './compose.ts';
 import { createApp } from './http/app.ts';
@@ -29,14 +30,16 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
     alerts.checkStoring();
     await checkReadiness(runtime);
   });
+  const lateness = measureLateness();
   await servePrometheusMetrics(app, {
     ...sources,
     loads: () => loader.counters,
     alerts: () => alerts.figures,
+    measures: [lateness],
   });
   await serveIdentity(app, accounts);
   await serveHome(app, sources, accounts);
-  await serveAlerts(app, { runtime, accounts, pipeline: alerts, settings: config });
+  await serveAlerts(app, { runtime, accounts, pipeline: alerts, settings: config, lateness });
   await app.register(async (api) => {
     await allowReading(api, EXPOSED);
     api.addHook('onRequest', (_request, reply, next) => {

@@ -3,18 +3,20 @@ import type { AlertSettings } from '../../aggregate/alerts/settings.ts';
 import type { Clock, KeyValue, Queue, Store } from '../../infra/ports.ts';
 import type { Accounts } from '../identity/accounts/accounts.ts';
 import { Records } from '../records/records.ts';
+import type { Lateness } from './consequences/lateness.ts';
+import { ConsequenceProgress } from './consequences/progress.ts';
 import { Heartbeats } from './integrations/heartbeats.ts';
 import { IntegrationCache } from './integrations/integration-cache.ts';
 import { Integrations } from './integrations/integrations.ts';
 import { TestAlerts } from './integrations/test-alerts.ts';
 import { OncallLinks } from './notifications/oncall-link.ts';
 import { WebhookOutbox } from './notifications/webhook-outbox.ts';
-import { WebhookProgress } from './notifications/webhook-progress.ts';
 import { WebhookSender } from './notifications/webhook-sender.ts';
 import { Webhooks } from './notifications/webhooks.ts';
 import { AlertActions } from './projects/alert-actions.ts';
 import { AlertAnalytics } from './projects/alert-analytics.ts';
 import { AlertReader } from './projects/alert-reader.ts';
+import { INCIDENTS, IncidentFollower } from './projects/incident-follower.ts';
 import { Incidents } from './projects/incidents.ts';
 import { Members } from './projects/members.ts';
 import { Notes } from './projects/notes.ts';
@@ -36,6 +38,7 @@ export interface AlertDomainDependencies {
     'ALERT_BODY_BYTES_MAX' | 'ALERT_DEPTH_MAX' | 'ALERT_PLAN' | 'ALERT_PRIVATE_TARGETS'
   >;
   readonly publicUrl: () => string;
+  readonly lateness: Lateness;
 }
 
 /** The parts of the alert domain. Routes and pages take those that they use. */
@@ -45,16 +48,17 @@ export interface AlertDomain {
   readonly cache: IntegrationCache;
   readonly heartbeats: Heartbeats;
   readonly incidents: Incidents;
+  readonly incidentFollower: IncidentFollower;
   readonly integrations: Integrations;
   readonly members: Members;
   readonly notes: Notes;
+  readonly progress: ConsequenceProgress;
   readonly projects: Projects;
   readonly reader: AlertReader;
   readonly testAlerts: TestAlerts;
   readonly users: UserLookup;
   readonly webhooks: Webhooks;
   readonly webhookOutbox: WebhookOutbox;
-  readonly webhookProgress: WebhookProgress;
   readonly webhookSender: WebhookSender;
 }
 
@@ -69,7 +73,7 @@ const openRecords = (accounts: Accounts) => ({
 
 /** Constructs the parts once for a process; the schema must have been applied. */
 export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDomain {
-  const { runtime, accounts, pipeline, settings, publicUrl } = dependencies;
+  const { runtime, accounts, pipeline, settings, publicUrl, lateness } = dependencies;
   const { store, keyValue, queue, clock } = runtime;
   const { locks, seal } = accounts;
   const records = openRecords(accounts);
@@ -81,6 +85,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   const users = new UserLookup(accounts);
   const cache = new IntegrationCache({ keyValue, ...records });
   const members = new Members({ records: records.members, users, clock, locks });
+  const progress = new ConsequenceProgress({ store, clock, pipeline });
   const projects = new Projects({
     records: records.projects,
     store,
@@ -89,20 +94,17 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
     members,
     cache,
     defaultPlan,
+    onCreate: (project) => progress.begin(project, INCIDENTS),
   });
   const reader = new AlertReader({ store, pipeline });
   const actions = new AlertActions({ pipeline, reader, members });
-  const progress = new WebhookProgress({ store, clock, pipeline });
+  const shared = { store, clock, locks, pipeline, progress, lateness };
+  const incidentFollower = new IncidentFollower({ ...shared, records: records.incidents, projects });
+  projects.beforeIncidentRules = (project) => incidentFollower.catchUp(project);
   const webhooks = new Webhooks({ records: records.webhooks, clock, seal, progress, cache });
   const oncallLinks = new OncallLinks({ records: records.integrations, progress });
-  const integrations = new Integrations({
-    records: records.integrations,
-    clock,
-    locks,
-    cache,
-    oncallLinks,
-    payloadSizes,
-  });
+  const owned = { records: records.integrations, clock, locks, cache, oncallLinks, payloadSizes };
+  const integrations = new Integrations(owned);
   const sender = new WebhookSender({ store, clock, seal, users, allowsPrivate, publicUrl });
   const targets = { cache, webhooks, oncallLinks, progress, sender };
   return {
@@ -110,17 +112,18 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
     analytics: new AlertAnalytics({ store, pipeline }),
     cache,
     heartbeats: new Heartbeats({ keyValue, clock, cache, pipeline }),
-    incidents: new Incidents({ store, clock, locks, records: records.incidents, projects, actions }),
+    incidents: new Incidents({ store, clock, locks, records: records.incidents, actions, reader }),
+    incidentFollower,
     integrations,
     members,
     notes: new Notes({ records: records.notes, clock }),
+    progress,
     projects,
     reader,
     testAlerts: new TestAlerts({ integrations, cache, pipeline, payloadBytesMax }),
     users,
     webhooks,
     webhookOutbox: new WebhookOutbox({ store, queue, clock, locks, pipeline, reader, ...targets }),
-    webhookProgress: progress,
     webhookSender: sender,
   };
 }

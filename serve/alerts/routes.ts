@@ -9,6 +9,7 @@ import { serveIncidents } from './api/incidents.ts';
 import { serveIntegrations } from './api/integrations.ts';
 import { serveProjects } from './api/projects.ts';
 import { serveWebhooks } from './api/webhooks.ts';
+import { ConsequenceLoop } from './consequences/consequence-loop.ts';
 import { type AlertDomain, type AlertDomainDependencies, openAlertDomain } from './domain.ts';
 import { serveIntake } from './intake/intake.ts';
 import { serveAlertPages } from './pages/routes.ts';
@@ -45,25 +46,31 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
     serveProjects(api, domain, url);
     serveIntegrations(api, domain, { clock: runtime.clock, payloadSizes, url });
     serveAlertRoutes(api, domain, url);
-    serveIncidents(api, domain);
+    serveIncidents(api, domain, url);
     serveWebhooks(api, domain);
     serveAnalytics(api, domain, runtime.clock);
   });
 }
 
+/** Projects whose incidents are updated at the same time. */
+const INCIDENT_PLACES = { concurrency: 4, projectConcurrency: 1 };
+
 async function startBackgroundWork(
   app: FastifyInstance,
-  { pipeline }: AlertServing,
-  { heartbeats, incidents, webhookOutbox }: AlertDomain,
+  { pipeline, runtime }: AlertServing,
+  { heartbeats, incidentFollower, webhookOutbox }: AlertDomain,
 ): Promise<void> {
   const logFailure = (text: string) => (error: unknown) => app.log.error({ err: error }, text);
-  pipeline.onStored((events) => {
-    incidents.followAlerts(events).catch(logFailure('an incident was not updated'));
-  });
+  const incidents = new ConsequenceLoop(
+    { pipeline, clock: runtime.clock, consumer: incidentFollower, ...INCIDENT_PLACES },
+    logFailure('incidents cannot be updated'),
+  );
+  incidents.start();
   await webhookOutbox.start(logFailure('webhooks cannot be sent'));
   heartbeats.start(logFailure('heartbeats cannot be checked'));
   app.addHook('onClose', async () => {
     webhookOutbox.stop();
     heartbeats.stop();
+    await incidents.stop();
   });
 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, type Metric, Registry } from 'prom-client';
 import { z } from 'zod';
 import type { AlertFigures } from '../../aggregate/alerts/pipeline.ts';
 import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
@@ -22,6 +22,8 @@ export interface MetricSources {
   readonly loads: () => Readonly<LoadCounters>;
   /** Of a process that receives alerts. */
   readonly alerts?: () => AlertFigures;
+  /** What the domains measure themselves. */
+  readonly measures?: readonly Metric[];
 }
 
 /** Serves metrics to Prometheus: of requests as they are answered, of the data at each scrape. */
@@ -30,6 +32,7 @@ export async function servePrometheusMetrics(app: FastifyInstance, sources: Metr
   const [registry] = registers;
   collectDefaultMetrics({ register: registry });
   watchRequests(app, registers);
+  for (const measure of sources.measures ?? []) registry.registerMetric(measure);
   const readData = dataMetrics(sources, registers);
   const readAlerts = sources.alerts && alertMetrics(registers, sources.alerts);
   route(

@@ -1,10 +1,10 @@
-import type { FastifyReply } from 'fastify';
 import { z } from 'zod';
 import { ALERT_STATUSES, type Alert, SEVERITIES } from '../../../aggregate/alerts/model/alert.ts';
 import type { AlertDomain } from '../domain.ts';
 import { type AlertFilter, SORTS, type Sort } from '../projects/alert-reader.ts';
 import type { Note } from '../projects/tables.ts';
 import type { Api } from './endpoint.ts';
+import { PAGES_DOC, pageQuery, setPageHeaders } from './paging.ts';
 import { alertJson, alertShape, timeText, userShape } from './shapes.ts';
 
 const several = <T extends string>(values: readonly [T, ...T[]]) =>
@@ -31,8 +31,7 @@ const filterSchema = z.object(filters);
 const paging = {
   order_by: z.enum(Object.keys(SORTS) as [Sort, ...Sort[]]).default('started_at'),
   sort: z.enum(['asc', 'desc']).default('desc').describe('for severity, desc starts with the most severe'),
-  page: z.coerce.number().int().min(1).max(1_000_000).default(1),
-  per_page: z.coerce.number().int().min(1).max(100).default(20),
+  ...pageQuery,
 };
 
 function filterOf(query: z.output<typeof filterSchema>): AlertFilter {
@@ -67,7 +66,7 @@ function serveList(api: Api, { reader, users: lookup }: AlertParts, url: () => s
       path: '/projects/:id/alerts',
       tag,
       summary: 'List alerts of a project',
-      doc: 'The headers X-Total, X-Total-Pages, X-Page, X-Per-Page, X-Next-Page and Link describe the pages.',
+      doc: PAGES_DOC,
       role,
       query: filterSchema.extend(paging),
       answer: z.array(alertShape),
@@ -255,28 +254,4 @@ function serveNotes(api: Api, { notes: noteStore, reader, users: lookup }: Alert
     async ({ caller, membership: { project }, params }) =>
       noteStore.delete(project.id, params.alert_iid, caller.user, params.note_id),
   );
-}
-
-interface PageOfTotal {
-  readonly number: number;
-  readonly size: number;
-  readonly total: number;
-}
-
-function setPageHeaders(reply: FastifyReply, url: string, { number, size, total }: PageOfTotal): void {
-  const last = Math.max(1, Math.ceil(total / size));
-  const link = (page: number, rel: string) => {
-    const to = new URL(url);
-    to.searchParams.set('page', String(page));
-    return `<${to}>; rel="${rel}"`;
-  };
-  const next = number < last ? number + 1 : null;
-  reply.headers({
-    'x-total': String(total),
-    'x-total-pages': String(last),
-    'x-page': String(number),
-    'x-per-page': String(size),
-    'x-next-page': next === null ? '' : String(next),
-    link: [...(next === null ? [] : [link(next, 'next')]), link(1, 'first'), link(last, 'last')].join(', '),
-  });
 }

@@ -1,15 +1,18 @@
 import { z } from 'zod';
 import type { AlertDomain } from '../domain.ts';
 import type { Api } from './endpoint.ts';
+import { PAGES_DOC, pageQuery, setPageHeaders } from './paging.ts';
 import { incidentJson, incidentShape } from './shapes.ts';
 
 const iid = z.object({ incident_iid: z.coerce.number().int().min(1) });
 
+const tag = 'Alerts' as const;
+
 export function serveIncidents(
   api: Api,
   { incidents, reader }: Pick<AlertDomain, 'incidents' | 'reader'>,
+  url: () => string,
 ): void {
-  const tag = 'Alerts' as const;
   api.add(
     {
       method: 'POST',
@@ -32,11 +35,21 @@ export function serveIncidents(
       path: '/projects/:id/incidents',
       tag,
       summary: 'List incidents of a project, newest first',
+      doc: PAGES_DOC,
       role: 'Reporter',
+      query: z.object(pageQuery),
       answer: z.array(incidentShape),
     },
-    async ({ membership }) => (await incidents.list(membership.project.id)).map(incidentJson),
+    async ({ membership, query: { page: number, per_page: size }, request, reply }) => {
+      const { rows, total } = await incidents.list(membership.project.id, { number, size });
+      setPageHeaders(reply, `${url()}${request.url}`, { number, size, total });
+      return rows.map(incidentJson);
+    },
   );
+  serveIncident(api, incidents);
+}
+
+function serveIncident(api: Api, incidents: AlertDomain['incidents']): void {
   api.add(
     {
       method: 'GET',

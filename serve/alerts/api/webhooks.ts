@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { Progress } from '../consequences/progress.ts';
 import type { AlertDomain } from '../domain.ts';
-import type { TargetProgress } from '../notifications/webhook-progress.ts';
 import type { DeliveryAttempt } from '../notifications/webhook-sender.ts';
 import { WEBHOOK_EVENTS } from '../notifications/webhooks.ts';
 import type { Webhook } from '../projects/tables.ts';
@@ -36,13 +36,13 @@ const role = 'Maintainer' as const;
 const one = '/projects/:id/hooks/:hook_id';
 const params = z.object({ hook_id: z.string() });
 
-type WebhookParts = Pick<AlertDomain, 'webhooks' | 'webhookProgress' | 'webhookSender'>;
+type WebhookParts = Pick<AlertDomain, 'webhooks' | 'progress' | 'webhookSender'>;
 
 /** Signed outgoing webhooks. */
 export function serveWebhooks(api: Api, domain: WebhookParts): void {
-  const { webhooks, webhookProgress } = domain;
+  const { webhooks, progress } = domain;
   const json = async (webhook: Webhook) =>
-    webhookJson(webhook, await webhookProgress.get(Number(webhook.project_id), webhook.id));
+    webhookJson(webhook, await progress.get(Number(webhook.project_id), webhook.id));
   api.add(
     {
       method: 'GET',
@@ -157,7 +157,7 @@ const deliveryJson = ({ delivery, at, event, iid, status, fault, milliseconds }:
   milliseconds,
 });
 
-const webhookJson = (webhook: Webhook, progress: TargetProgress | undefined) => ({
+const webhookJson = (webhook: Webhook, progress: Progress | undefined) => ({
   id: webhook.id,
   name: webhook.name,
   url: webhook.url,

@@ -1,10 +1,10 @@
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Records } from '../../records/records.ts';
+import type { ConsequenceProgress } from '../consequences/progress.ts';
 import { httpIntegration } from '../integrations/http.ts';
 import type { IntegrationType } from '../integrations/integration-type.ts';
 import { RequestRefused } from '../projects/access.ts';
 import type { Integration } from '../projects/tables.ts';
-import type { WebhookProgress } from './webhook-progress.ts';
 
 /**
  * A link to an on-call tool: a notification target to which every alert of the project is forwarded. While a link is
@@ -59,9 +59,9 @@ export function requireExclusive(row: LinkOrIntegration, others: readonly LinkOr
 
 export class OncallLinks {
   readonly #records: Records<Integration>;
-  readonly #progress: WebhookProgress;
+  readonly #progress: ConsequenceProgress;
 
-  constructor({ records, progress }: { records: Records<Integration>; progress: WebhookProgress }) {
+  constructor({ records, progress }: { records: Records<Integration>; progress: ConsequenceProgress }) {
     this.#records = records;
     this.#progress = progress;
   }

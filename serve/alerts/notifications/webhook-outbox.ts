@@ -5,10 +5,10 @@ import type { StoredEvent } from '../../../aggregate/alerts/processor/processor.
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, Queue, Store } from '../../../infra/ports.ts';
+import type { ConsequenceProgress, Progress } from '../consequences/progress.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
 import type { OncallLinks } from './oncall-link.ts';
-import type { WebhookProgress } from './webhook-progress.ts';
 import {
   type NotificationTarget,
   oncallTarget,
@@ -32,7 +32,7 @@ interface WebhookOutboxDependencies {
   readonly cache: IntegrationCache;
   readonly webhooks: Webhooks;
   readonly oncallLinks: OncallLinks;
-  readonly progress: WebhookProgress;
+  readonly progress: ConsequenceProgress;
   readonly sender: WebhookSender;
 }
 
@@ -85,7 +85,7 @@ export class WebhookOutbox {
   }
 
   async #sweep(): Promise<void> {
-    for (const project of await this.#deps.progress.projects()) await this.#enqueue(project);
+    for (const { project } of await this.#deps.progress.list()) await this.#enqueue(project);
   }
 
   async #targetsOf(project: number): Promise<NotificationTarget[]> {
@@ -106,7 +106,8 @@ export class WebhookOutbox {
   async #sendAll(project: number, target: NotificationTarget): Promise<void> {
     const { store, clock, progress } = this.#deps;
     const since = clock.now() - EVENT_AGE_MS_MAX;
-    for (let position = await this.#positionOf(project, target); ; ) {
+    let before = await this.#progressOf(project, target);
+    for (let position = before.position; ; ) {
       const rows = await store.rows<EventRow>(
         sql`SELECT position, head, outcomes, iids FROM ${alertEvents} FINAL
           WHERE project = ${project} AND position > ${position} AND at >= ${since}
@@ -118,7 +119,7 @@ export class WebhookOutbox {
           await this.#send(project, target, row.position, change);
         }
         position = row.position;
-        await progress.save(project, target.id, { position, status: 200, fault: '' });
+        before = await progress.save(before, { position, status: 200, fault: '' });
       }
       if (rows.length < EVENTS_PER_READ) return;
     }
@@ -136,13 +137,13 @@ export class WebhookOutbox {
     const delivery = `${project}-${position}-${iid}`;
     const { status, fault } = await sender.send(target, { event, alert, delivery });
     if (fault === '') return;
-    const before = await this.#positionOf(project, target);
-    await progress.save(project, target.id, { position: before, status, fault });
+    await progress.save(await this.#progressOf(project, target), { status, fault });
     throw new Error(`${target.id}: ${fault}`);
   }
 
-  async #positionOf(project: number, { id }: NotificationTarget): Promise<number> {
-    return (await this.#deps.progress.get(project, id))?.position ?? 0;
+  async #progressOf(project: number, { id }: NotificationTarget): Promise<Progress> {
+    const { progress } = this.#deps;
+    return (await progress.get(project, id)) ?? (await progress.skipHistory(project, id));
   }
 }
 

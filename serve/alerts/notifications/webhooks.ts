@@ -3,11 +3,11 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { newLocator, newSecret, type Seal } from '../../identity/accounts/secrets.ts';
 import type { Records } from '../../records/records.ts';
+import type { ConsequenceProgress } from '../consequences/progress.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import { RequestRefused } from '../projects/access.ts';
 import type { Project, Webhook } from '../projects/tables.ts';
 import { requireHttpUrl } from './http-url.ts';
-import type { WebhookProgress } from './webhook-progress.ts';
 
 export const WEBHOOK_EVENTS = ['created', 'acknowledged', 'resolved'] as const;
 export type WebhookEventName = (typeof WEBHOOK_EVENTS)[number];
@@ -24,7 +24,7 @@ interface WebhooksDependencies {
   readonly records: Records<Webhook>;
   readonly clock: Clock;
   readonly seal: Seal;
-  readonly progress: WebhookProgress;
+  readonly progress: ConsequenceProgress;
   readonly cache: IntegrationCache;
 }
 
@@ -33,7 +33,7 @@ export class Webhooks {
   readonly #records: Records<Webhook>;
   readonly #clock: Clock;
   readonly #seal: Seal;
-  readonly #progress: WebhookProgress;
+  readonly #progress: ConsequenceProgress;
   readonly #cache: IntegrationCache;
 
   constructor({ records, clock, seal, progress, cache }: WebhooksDependencies) {

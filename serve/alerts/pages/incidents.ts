@@ -6,7 +6,9 @@ import { seeOther } from '../../pages/page.ts';
 import type { AlertDomain } from '../domain.ts';
 import { PROJECT_ROLES } from '../projects/access.ts';
 import { type ProjectFrame, severityTag } from './frame.ts';
+import { pageOf, pager } from './pager.ts';
 
+const PAGE_SIZE = 20;
 const PATH = '/projects/:id/incidents';
 const iidOf = (request: FastifyRequest) => Math.floor(Number((request.params as { iid: string }).iid)) || 0;
 
@@ -17,8 +19,10 @@ export function serveIncidentPages(
 ): void {
   pages.get(PATH, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Reporter');
-    const found = await incidents.list(visit.membership.project.id);
-    const rows = found.map((incident) => [
+    const { project } = visit.membership;
+    const page = pageOf((request.query as { page?: unknown }).page);
+    const found = await incidents.list(project.id, { number: page, size: PAGE_SIZE });
+    const rows = found.rows.map((incident) => [
       html`<a href="/projects/${incident.project_id}/incidents/${incident.iid}">#${incident.iid} ${incident.title}</a>`,
       severityTag(incident as never),
       incident.closed_ms === 0
@@ -26,7 +30,8 @@ export function serveIncidentPages(
         : html`<span class="tag good">closed</span>`,
       time(incident.created_ms),
     ]);
-    const body = html`<h1>Incidents</h1>${table({ caption: 'Incidents', head: ['Incident', 'Severity', 'Status', 'Created'], rows, empty: 'No incidents yet. Create one from an alert, or let the project settings create them automatically.' })}`;
+    const body = html`<h1>Incidents</h1>${table({ caption: 'Incidents', head: ['Incident', 'Severity', 'Status', 'Created'], rows, empty: 'No incidents yet. Create one from an alert, or let the project settings create them automatically.' })}
+${pager({ page, size: PAGE_SIZE, total: found.total, of: 'incidents' }, (to) => `/projects/${project.id}/incidents?page=${to}`)}`;
     return frame.send(request, reply, visit, { tab: 'incidents', title: 'Incidents', body });
   });
   pages.get(`${PATH}/:iid`, async (request, reply) => {

@@ -12,6 +12,7 @@ import { PROJECT_ROLES } from '../projects/access.ts';
 import type { AlertFilter, SORTS, Sort, StatusCounts } from '../projects/alert-reader.ts';
 import type { UserLookup } from '../projects/users.ts';
 import { ago, type ProjectFrame, select, severityTag, statusTag } from './frame.ts';
+import { pageOf, pager } from './pager.ts';
 
 const STATUS_TABS: readonly (readonly [
   name: keyof StatusCounts,
@@ -53,7 +54,7 @@ function queryOf(request: FastifyRequest): ListQuery {
   const tab = STATUS_TABS.find(([name]) => name === text('status')) ?? STATUS_TABS[0];
   const severity = SEVERITIES.find((name) => name === text('severity'));
   const sort = SORT_LABELS.find(([name]) => name === text('sort'))?.[0] ?? 'started_at-desc';
-  const page = Math.max(1, Math.min(100_000, Math.floor(Number(text('page'))) || 1));
+  const page = pageOf(text('page'));
   const filter: AlertFilter = {
     severity: severity === undefined ? undefined : [severity as Severity],
     search: text('search'),
@@ -104,7 +105,9 @@ ${filterForm(
   sources.map(({ id, name }): Option => [id, name]),
 )}
 ${rows.length === 0 ? emptyList(project.id, query, counts, level) : alertTable(rows, await namesOf(users, rows), now)}
-${pager(project.id, query, counts[query.tab[0]])}`;
+${pager({ page: query.page, size: PAGE_SIZE, total: counts[query.tab[0]], of: 'alerts' }, (page) =>
+  urlOf(project.id, query, { page: String(page) }),
+)}`;
     return frame.send(request, reply, visit, { tab: 'alerts', title: 'Alerts', body });
   });
 }
@@ -170,13 +173,4 @@ function emptyList(id: string, { given }: ListQuery, counts: StatusCounts, level
       ? html`<a href="/projects/${id}/integrations">Add an integration</a> and send a test alert.`
       : html`A Maintainer of the project can add an integration.`;
   return html`<p class="empty">No alerts yet. ${next}</p>`;
-}
-
-function pager(id: string, query: ListQuery, total: number): Html | null {
-  const last = Math.ceil(total / PAGE_SIZE);
-  if (last < 2) return null;
-  const link = (page: number, label: string) =>
-    html`<a class="button second small" href="${urlOf(id, query, { page: String(page) })}">${label}</a>`;
-  return html`<nav class="pager" aria-label="Pages">${query.page > 1 && link(query.page - 1, 'Previous')}
-<span>Page ${query.page} of ${last} (${total} alerts)</span>${query.page < last && link(query.page + 1, 'Next')}</nav>`;
 }

@@ -4,8 +4,8 @@ import { button, table, tags, textField } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
+import type { Progress } from '../consequences/progress.ts';
 import type { AlertDomain } from '../domain.ts';
-import type { TargetProgress } from '../notifications/webhook-progress.ts';
 import type { AttemptResult } from '../notifications/webhook-sender.ts';
 import { WEBHOOK_EVENTS, type WebhookEventName } from '../notifications/webhooks.ts';
 import { RequestRefused } from '../projects/access.ts';
@@ -34,7 +34,7 @@ function changesIn(request: FastifyRequest) {
   };
 }
 
-interface WebhookPageParts extends Pick<AlertDomain, 'webhooks' | 'webhookProgress' | 'webhookSender'> {
+interface WebhookPageParts extends Pick<AlertDomain, 'webhooks' | 'progress' | 'webhookSender'> {
   readonly frame: ProjectFrame;
   readonly clock: Clock;
 }
@@ -89,7 +89,7 @@ export function serveWebhookPages(pages: FastifyInstance, parts: WebhookPagePart
 }
 
 async function sendList(
-  { clock, frame, webhooks, webhookProgress }: WebhookPageParts,
+  { clock, frame, webhooks, progress: consumers }: WebhookPageParts,
   request: FastifyRequest,
   reply: FastifyReply,
   visit: Visit,
@@ -98,7 +98,7 @@ async function sendList(
   const { project } = visit.membership;
   const [found, progress] = await Promise.all([
     webhooks.list(project.id),
-    webhookProgress.list(Number(project.id)),
+    consumers.list(Number(project.id)),
   ]);
   const now = clock.now();
   const rows = found.map((webhook) => [
@@ -186,7 +186,7 @@ function resultOf({ status, fault, milliseconds }: AttemptResult): Html {
     : html`<p class="note bad" role="alert">Test request failed after ${milliseconds} ms: ${fault}.</p>`;
 }
 
-function lastDelivery(progress: TargetProgress | undefined, now: number): Html {
+function lastDelivery(progress: Progress | undefined, now: number): Html {
   if (progress === undefined || (progress.status === 0 && progress.fault === '')) return html`never`;
   const { at, fault } = progress;
   return fault === ''

@@ -1,5 +1,4 @@
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
-import type { StoredEvent } from '../../../aggregate/alerts/processor/processor.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
@@ -7,11 +6,10 @@ import type { User } from '../../identity/accounts/tables.ts';
 import type { Records } from '../../records/records.ts';
 import { RequestRefused } from './access.ts';
 import type { AlertActions } from './alert-actions.ts';
-import type { Projects } from './projects.ts';
-import type { Incident, Project } from './tables.ts';
+import type { AlertReader } from './alert-reader.ts';
+import type { Incident } from './tables.ts';
 
-const INCIDENTS_MAX = 500;
-const DESCRIPTION_CHARACTERS_MAX = 100_000;
+export const DESCRIPTION_CHARACTERS_MAX = 100_000;
 
 export interface IncidentChange {
   readonly title?: string;
@@ -24,31 +22,44 @@ interface IncidentsDependencies {
   readonly clock: Clock;
   readonly locks: Locks;
   readonly records: Records<Incident>;
-  readonly projects: Projects;
   readonly actions: AlertActions;
+  readonly reader: AlertReader;
 }
 
-/** Incidents that are created from alerts. */
+/** The incidents of projects, as users create and change them. */
 export class Incidents {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #locks: Locks;
   readonly #records: Records<Incident>;
-  readonly #projects: Projects;
   readonly #actions: AlertActions;
+  readonly #reader: AlertReader;
 
-  constructor({ store, clock, locks, records, projects, actions }: IncidentsDependencies) {
+  constructor({ store, clock, locks, records, actions, reader }: IncidentsDependencies) {
     this.#store = store;
     this.#clock = clock;
     this.#locks = locks;
     this.#records = records;
-    this.#projects = projects;
     this.#actions = actions;
+    this.#reader = reader;
   }
 
-  /** Newest first. */
-  list(projectId: string): Promise<Incident[]> {
-    return this.#records.find(sql`project_id = ${projectId}`, 'iid DESC', INCIDENTS_MAX);
+  /** One page of the incidents of a project, newest first, and the number of all. */
+  async list(
+    projectId: string,
+    page: { readonly number: number; readonly size: number },
+  ): Promise<{ readonly rows: readonly Incident[]; readonly total: number }> {
+    const where = ofProject(projectId);
+    const [rows, [counted]] = await Promise.all([
+      this.#store.rows<Incident>(
+        sql`SELECT * FROM ${this.#records.table} FINAL WHERE ${where} ORDER BY iid DESC
+          LIMIT ${page.size} OFFSET ${(page.number - 1) * page.size}`,
+      ),
+      this.#store.rows<{ total: number }>(
+        sql`SELECT uniqExact(iid) AS total FROM ${this.#records.table} WHERE ${where}`,
+      ),
+    ]);
+    return { rows, total: counted?.total ?? 0 };
   }
 
   async get(projectId: string, iid: number): Promise<Incident> {
@@ -59,32 +70,15 @@ export class Incidents {
 
   /** Creates an incident from an alert, or returns the one that the alert has. */
   async createFrom(projectId: string, alert: Alert, author: User | null): Promise<Incident> {
-    const incident = await this.#locks.run(`incidents/${projectId}`, async (lease) => {
-      const known = await this.#records.find(
-        sql`project_id = ${projectId} AND alert_iid = ${alert.iid}`,
-        'iid',
-        1,
-      );
-      if (known[0]) return known[0];
-      const [row] = await this.#store.rows<{ newest: number }>(
-        sql`SELECT max(iid) AS newest FROM ${this.#records.table} WHERE project_id = ${projectId}`,
-      );
-      const iid = (row?.newest ?? 0) + 1;
-      const now = this.#clock.now();
-      const created = {
-        id: `${projectId}/${iid}`,
-        expires_ms: 0,
-        project_id: projectId,
-        iid,
-        alert_iid: alert.iid,
-        title: alert.title,
-        description: descriptionOf(alert),
-        severity: alert.severity,
-        author_id: author?.id ?? '',
-        created_ms: now,
-        updated_ms: now,
-        closed_ms: 0,
-      };
+    const incident = await this.#locks.run(incidentsLock(projectId), async (lease) => {
+      const known = (await incidentsOfAlerts(this.#records, projectId, [alert.iid])).get(alert.iid);
+      if (known) return known;
+      const iid = (await newestIncident(this.#store, this.#records, projectId)) + 1;
+      const created = incidentOf(alert, iid, {
+        author: author?.id ?? '',
+        at: this.#clock.now(),
+        position: alert.position,
+      });
       await lease.ensure();
       await this.#records.add(created);
       return { ...created, version: 1 };
@@ -101,12 +95,16 @@ export class Incidents {
     if (change.title !== undefined && change.title.trim() === '') {
       throw new RequestRefused('bad_request', 'Enter a title.', 'title');
     }
-    const incident = await this.#records.change(`${projectId}/${iid}`, (current) => {
+    const incident = await this.#records.change(`${projectId}/${iid}`, async (current) => {
       if (current === null) throw new RequestRefused('not_found', 'Incident Not Found');
       const closed =
         change.isClosed === undefined ? current.closed_ms : change.isClosed ? current.closed_ms || now : 0;
       const { title = current.title, description = current.description } = change;
-      const next = { ...current, title, description, closed_ms: closed, updated_ms: now };
+      // What happened to the alert before a user reopened its incident does not close it again.
+      const alert =
+        change.isClosed === false ? await this.#reader.find(Number(projectId), current.alert_iid) : null;
+      const position = Math.max(current.position, alert?.position ?? 0);
+      const next = { ...current, title, description, closed_ms: closed, updated_ms: now, position };
       return { next, result: next };
     });
     if (change.isClosed === true && by !== null) {
@@ -114,24 +112,66 @@ export class Incidents {
     }
     return { ...incident, version: 0 };
   }
-
-  /** Creates incidents for new alerts and closes those of resolved alerts, where the project is set up for it. */
-  async followAlerts(events: readonly StoredEvent[]): Promise<void> {
-    for (const { head, outcomes, changed } of events) {
-      if (!outcomes.some((outcome) => outcome === 'created' || outcome === 'resolved')) continue;
-      const project = await this.#projects.find(String(head.project));
-      if (project !== null) for (const alert of changed) await this.#followAlert(project, alert);
-    }
-  }
-
-  async #followAlert(project: Project, alert: Alert): Promise<void> {
-    const isNew = alert.incident === 0 && alert.status === 'triggered' && alert.events === 1;
-    if (project.makes_incidents && isNew) await this.createFrom(project.id, alert, null);
-    if (project.closes_incidents && alert.incident > 0 && alert.status === 'resolved') {
-      await this.change(project.id, alert.incident, null, { isClosed: true });
-    }
-  }
 }
+
+/** Name of the lock under which the incidents of a project are numbered. */
+export const incidentsLock = (projectId: string | number): string => `incidents/${projectId}`;
+
+/** Their ids begin with the project, so that the engine reads only its rows: `0` is the character after the slash. */
+const ofProject = (projectId: string) =>
+  sql`project_id = ${projectId} AND id >= ${`${projectId}/`} AND id < ${`${projectId}0`}`;
+
+/** The incidents of alerts, by the numbers of the alerts. */
+export async function incidentsOfAlerts(
+  records: Records<Incident>,
+  projectId: string,
+  iids: readonly number[],
+): Promise<ReadonlyMap<number, Incident>> {
+  const where = sql`${ofProject(projectId)} AND alert_iid IN ${iids}`;
+  const found = await records.find(where, 'iid DESC', iids.length);
+  return new Map(found.map((incident) => [incident.alert_iid, incident]));
+}
+
+/** The highest number of an incident of a project; 0 when there is none. */
+export async function newestIncident(
+  store: Store,
+  { table }: Records<Incident>,
+  projectId: string,
+): Promise<number> {
+  const [row] = await store.rows<{ newest: number }>(
+    sql`SELECT max(iid) AS newest FROM ${table} WHERE ${ofProject(projectId)}`,
+  );
+  return row?.newest ?? 0;
+}
+
+interface IncidentOrigin {
+  /** Id of the user; '' when the project creates its incidents automatically. */
+  readonly author: string;
+  readonly at: number;
+  /** Of the newest event of the alert. */
+  readonly position: number;
+}
+
+/** A new incident of an alert. */
+export const incidentOf = (
+  alert: Alert,
+  iid: number,
+  { author, at, position }: IncidentOrigin,
+): Omit<Incident, 'version'> => ({
+  id: `${alert.project}/${iid}`,
+  expires_ms: 0,
+  project_id: String(alert.project),
+  iid,
+  alert_iid: alert.iid,
+  title: alert.title,
+  description: descriptionOf(alert),
+  severity: alert.severity,
+  author_id: author,
+  created_ms: at,
+  updated_ms: at,
+  closed_ms: 0,
+  position,
+});
 
 /** The facts of the alert, followed by the Markdown that its source added. */
 function descriptionOf(alert: Alert): string {

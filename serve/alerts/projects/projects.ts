@@ -29,6 +29,8 @@ interface ProjectsDependencies {
   readonly cache: IntegrationCache;
   /** The plan of new projects. */
   readonly defaultPlan: string;
+  /** Called before the first event of a new project. */
+  readonly onCreate: (project: number) => Promise<void>;
 }
 
 export class Projects {
@@ -39,8 +41,13 @@ export class Projects {
   readonly #members: Members;
   readonly #cache: IntegrationCache;
   readonly #defaultPlan: string;
+  readonly #onCreate: ProjectsDependencies['onCreate'];
+  /** Called before other rules apply to the incidents of a project. */
+  beforeIncidentRules: (project: number) => Promise<void> = async () => {};
 
-  constructor({ store, clock, locks, records, members, cache, defaultPlan }: ProjectsDependencies) {
+  constructor(dependencies: ProjectsDependencies) {
+    const { store, clock, locks, records, members, cache, defaultPlan, onCreate } = dependencies;
+    this.#onCreate = onCreate;
     this.#store = store;
     this.#clock = clock;
     this.#locks = locks;
@@ -78,6 +85,7 @@ export class Projects {
         deleted_ms: 0,
       };
       await lease.ensure();
+      await this.#onCreate(Number(project.id));
       await this.#members.addOwner(project.id, user);
       await this.#records.add(project);
       await this.#cache.invalidate();
@@ -87,6 +95,7 @@ export class Projects {
 
   async change(id: string, changes: ProjectChanges): Promise<Project> {
     const name = changes.name === undefined ? {} : { name: validName(changes.name) };
+    await this.#beforeChange(id, changes);
     const project = await this.#records.change(id, (current) => {
       if (current === null || current.deleted_ms > 0) return { result: null };
       const next = { ...current, ...changes, ...name };
@@ -95,6 +104,15 @@ export class Projects {
     await this.#cache.invalidate();
     if (project === null) throw new RequestRefused('not_found', 'Project Not Found');
     return project;
+  }
+
+  async #beforeChange(id: string, changes: ProjectChanges): Promise<void> {
+    const before = await this.find(id);
+    const differs = (name: 'makes_incidents' | 'closes_incidents') =>
+      changes[name] !== undefined && changes[name] !== before?.[name];
+    if (before !== null && (differs('makes_incidents') || differs('closes_incidents'))) {
+      await this.beforeIncidentRules(Number(id));
+    }
   }
 
   /** Its integrations and webhooks stop at once; its alerts stay in the store. */
@@ -110,6 +128,14 @@ export class Projects {
   async find(id: string): Promise<Project | null> {
     const project = await this.#records.get(id);
     return project === null || project.deleted_ms > 0 ? null : project;
+  }
+
+  /** Of all projects that are not deleted. */
+  async numbers(): Promise<number[]> {
+    const rows = await this.#store.rows<{ project: number }>(
+      sql`SELECT toUInt64(id) AS project FROM ${this.#records.table} FINAL WHERE deleted_ms = 0 ORDER BY project`,
+    );
+    return rows.map(({ project }) => project);
   }
 
   /** The projects of a user and the user's levels in them, by number. */

@@ -79,6 +79,8 @@ export const incidents = recordTable({
     updated_ms: 'Int64',
     /** 0 while it is open. */
     closed_ms: 'Int64',
+    /** Of the newest event of its alert that it follows; earlier ones do not change it. */
+    position: 'UInt64',
   },
   foundBy: 'project_id',
 });
@@ -118,16 +120,21 @@ export const webhooks = recordTable({
 });
 export type Webhook = RowOf<typeof webhooks>;
 
-export const webhookProgress = table({
+export const consequenceProgress = table({
   name: 'alert_notices',
-  doc: 'The last event that each webhook and on-call link received, and the result of the newest request.',
+  doc: 'How far incidents, and each webhook and on-call link, are with the events of a project.',
   columns: {
     project: 'UInt64',
+    /** `incidents`, or the id of a webhook or an on-call link. */
     target: 'String',
     position: 'UInt64',
+    /** Time, status and fault of the newest request to a receiver. */
     at: 'Int64',
     status: 'UInt16',
     fault: 'String',
+    /** Failures of the receiver since it last accepted a request, and when it is tried again. */
+    failures: 'UInt32',
+    retry_ms: 'Int64',
     version: 'UInt64',
   },
   engine: 'ReplacingMergeTree(version)',
@@ -164,6 +171,6 @@ export const projectTables: readonly Table[] = [
   incidents,
   notes,
   webhooks,
-  webhookProgress,
+  consequenceProgress,
   webhookDeliveries,
 ];

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { measureLateness } from '../../../serve/alerts/consequences/lateness.ts';
 import { openAlertDomain } from '../../../serve/alerts/domain.ts';
 import { type Person, Service, type Source } from './service.ts';
 
@@ -68,7 +69,14 @@ describe('a heartbeat', () => {
     const { config: settings, runtime } = service.pipeline;
     const pipeline = await service.pipeline.alerts();
     const open = () =>
-      openAlertDomain({ runtime, accounts, pipeline, settings, publicUrl: () => '' }).heartbeats;
+      openAlertDomain({
+        runtime,
+        accounts,
+        pipeline,
+        settings,
+        publicUrl: () => '',
+        lateness: measureLateness(),
+      }).heartbeats;
     const heartbeats = open();
     const alerts = async () => (await service.api(ann, 'GET', `/projects/${own}/alerts`)).body;
     await heartbeats.check();

@@ -1,0 +1,104 @@
+import { alertEvents } from '../../../aggregate/alerts/model/tables.ts';
+import { join, sql } from '../../../infra/clickhouse/sql.ts';
+import type { Store } from '../../../infra/ports.ts';
+
+// What was decided, in its order. What follows from it is derived from here, never from what a process remembers.
+
+/** What can happen to an alert that others are told of. */
+export const ALERT_CHANGES = ['created', 'acknowledged', 'resolved'] as const;
+export type AlertChangeName = (typeof ALERT_CHANGES)[number];
+
+/** A change of an alert by the event at a position. */
+export interface DecidedChange {
+  readonly position: number;
+  /** Index in the event; a delivery may change several alerts. */
+  readonly item: number;
+  /** When the event was accepted. */
+  readonly at: number;
+  readonly name: AlertChangeName;
+  readonly iid: number;
+}
+
+export interface DecidedChanges {
+  readonly changes: readonly DecidedChange[];
+  /** Every change up to this position is among them, or was before. */
+  readonly position: number;
+  /** Whether there may be more of them now. */
+  readonly isFull: boolean;
+}
+
+/** Outcomes of which some are changes that others are told of. */
+const OUTCOMES = ['created', 'resolved', 'changed'];
+
+interface EventRow {
+  readonly position: number;
+  readonly at: number;
+  readonly status: string;
+  readonly outcomes: readonly string[];
+  readonly iids: readonly number[];
+}
+
+/** The changes of a project after a position, of at most `eventsMax` events. */
+export async function changesAfter(
+  store: Store,
+  project: number,
+  position: number,
+  eventsMax: number,
+): Promise<DecidedChanges> {
+  const [stored] = await store.rows<{ newest: number }>(
+    sql`SELECT max(position) AS newest FROM ${alertEvents} WHERE project = ${project} AND position > ${position}`,
+  );
+  const until = stored?.newest ?? 0;
+  if (until <= position) return { changes: [], position, isFull: false };
+  const rows = await store.rows<EventRow>(
+    sql`SELECT position, at, if(kind = 'action', JSONExtractString(head, 'change', 'status'), '') AS status,
+        outcomes, iids
+      FROM ${alertEvents} FINAL
+      WHERE project = ${project} AND position > ${position} AND position <= ${until} AND hasAny(outcomes, ${OUTCOMES})
+      ORDER BY position LIMIT ${eventsMax}`,
+  );
+  const isFull = rows.length === eventsMax;
+  return {
+    changes: rows.flatMap(changesIn),
+    position: isFull ? (rows.at(-1)?.position ?? until) : until,
+    isFull,
+  };
+}
+
+function changesIn({ position, at, status, outcomes, iids }: EventRow): DecidedChange[] {
+  return outcomes.flatMap((outcome, item): DecidedChange[] => {
+    const change = { position, item, at, iid: iids[item] ?? 0 };
+    if (outcome === 'created' || outcome === 'resolved') return [{ ...change, name: outcome }];
+    return outcome === 'changed' && status === 'acknowledged' ? [{ ...change, name: 'acknowledged' }] : [];
+  });
+}
+
+const PROJECTS_PER_STATEMENT = 200;
+
+/** The projects that have changes after the given positions. */
+export async function projectsWithChanges(
+  store: Store,
+  positions: ReadonlyMap<number, number>,
+): Promise<number[]> {
+  const all = [...positions];
+  const found: number[] = [];
+  for (let i = 0; i < all.length; i += PROJECTS_PER_STATEMENT) {
+    const ranges = all
+      .slice(i, i + PROJECTS_PER_STATEMENT)
+      .map(([project, position]) => sql`(project = ${project} AND position > ${position})`);
+    const rows = await store.rows<{ project: number }>(
+      sql`SELECT DISTINCT project FROM ${alertEvents}
+        WHERE (${join(ranges, ' OR ')}) AND hasAny(outcomes, ${OUTCOMES})`,
+    );
+    for (const { project } of rows) found.push(project);
+  }
+  return found;
+}
+
+/** The newest position of a project. */
+export async function newestPosition(store: Store, project: number): Promise<number> {
+  const [row] = await store.rows<{ newest: number }>(
+    sql`SELECT max(position) AS newest FROM ${alertEvents} WHERE project = ${project}`,
+  );
+  return row?.newest ?? 0;
+}

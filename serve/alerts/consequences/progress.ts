@@ -1,0 +1,90 @@
+import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import type { Clock, Store } from '../../../infra/ports.ts';
+import { consequenceProgress } from '../projects/tables.ts';
+import { newestPosition } from './event-history.ts';
+
+/** How far a consumer of the events of a project is. */
+export interface Progress {
+  readonly project: number;
+  /** `incidents`, or the id of a webhook or an on-call link. */
+  readonly target: string;
+  /** Of the last event whose consequence is carried out, or is stored to be carried out later. */
+  readonly position: number;
+  /** Time, status and fault of the newest request to a receiver. The status is 0 when there was no response. */
+  readonly at: number;
+  readonly status: number;
+  readonly fault: string;
+  /** Failures of the receiver since it last accepted a request, and when it is tried again; 0 while it accepts them. */
+  readonly failures: number;
+  readonly retry_ms: number;
+  readonly version: number;
+}
+
+export type ProgressChanges = Partial<Omit<Progress, 'project' | 'target' | 'at' | 'version'>>;
+
+interface ProgressDependencies {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly pipeline: AlertPipeline;
+}
+
+/** The durable positions of all consumers in the events of their projects. */
+export class ConsequenceProgress {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #pipeline: AlertPipeline;
+
+  constructor({ store, clock, pipeline }: ProgressDependencies) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#pipeline = pipeline;
+  }
+
+  /** Of all consumers of a project, or of all projects. */
+  list(project?: number): Promise<Progress[]> {
+    const where = project === undefined ? sql`1` : sql`project = ${project}`;
+    return this.#store.rows<Progress>(sql`SELECT * FROM ${consequenceProgress} FINAL WHERE ${where}`);
+  }
+
+  async get(project: number, target: string): Promise<Progress | undefined> {
+    const [row] = await this.#store.rows<Progress>(
+      sql`SELECT * FROM ${consequenceProgress} FINAL WHERE project = ${project} AND target = ${target}`,
+    );
+    return row;
+  }
+
+  /** Changes the progress as it was read. Only one process at a time works for a consumer. */
+  async save(before: Progress, changes: ProgressChanges): Promise<Progress> {
+    const now = this.#clock.now();
+    const at = changes.status === undefined ? before.at : now;
+    const next = { ...before, ...changes, at, version: Math.max(now, before.version + 1) };
+    await this.#store.insert(consequenceProgress, [next]);
+    return next;
+  }
+
+  /** Begins with the first event of a project; called before it has any. */
+  async begin(project: number, target: string): Promise<void> {
+    await this.save(blank(project, target), {});
+  }
+
+  /** Moves a consumer behind the newest event, so that only later ones have consequences. */
+  async skipHistory(project: number, target: string): Promise<Progress> {
+    await this.#pipeline.waitUntilWritten();
+    const before = (await this.get(project, target)) ?? blank(project, target);
+    const position = Math.max(before.position, await newestPosition(this.#store, project));
+    return this.save(before, { position, status: 0, fault: '', failures: 0, retry_ms: 0 });
+  }
+}
+
+const blank = (project: number, target: string): Progress => ({
+  project,
+  target,
+  position: 0,
+  at: 0,
+  status: 0,
+  fault: '',
+  failures: 0,
+  retry_ms: 0,
+  version: 0,
+});

@@ -1,0 +1,25 @@
+import { type Html, html } from '../../pages/html.ts';
+
+const PAGES_MAX = 100_000;
+
+/** The page that a URL names; the first one when it names none. */
+export const pageOf = (text: unknown): number =>
+  Math.max(1, Math.min(PAGES_MAX, Math.floor(Number(text)) || 1));
+
+interface PagedList {
+  readonly page: number;
+  readonly size: number;
+  readonly total: number;
+  /** What is listed. */
+  readonly of: string;
+}
+
+/** Links to the pages around one page of a list; null when there is only one. */
+export function pager({ page, size, total, of }: PagedList, urlOf: (page: number) => string): Html | null {
+  const last = Math.ceil(total / size);
+  if (last < 2) return null;
+  const link = (to: number, label: string) =>
+    html`<a class="button second small" href="${urlOf(to)}">${label}</a>`;
+  return html`<nav class="pager" aria-label="Pages">${page > 1 && link(page - 1, 'Previous')}
+<span>Page ${page} of ${last} (${total} ${of})</span>${page < last && link(page + 1, 'Next')}</nav>`;
+}
