@@ -84,6 +84,8 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
   readonly select: (window: Window) => Sql;
   /** A pure function from ordered facts to rows of all columns, for state machines that are hard to read in SQL. */
   readonly fold?: (facts: readonly never[], window: Window) => readonly Readonly<Record<string, unknown>>[];
+  /** Version of the fold, 1 when absent: raised with every change of its code that may change rows. */
+  readonly version?: number;
   readonly table: Table;
   readonly name: string;
 }
@@ -117,7 +119,6 @@ export function metric<const C extends Columns>(
     name,
     table: table({
       name,
-      recipe: `${erased.select(ANY_WINDOW).text}${erased.fold ?? ''}`,
       doc: declared.doc,
       columns: {
         ...Object.fromEntries(served),

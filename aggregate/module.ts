@@ -1,5 +1,6 @@
 import { alertsModule } from './alerts/module.ts';
 import { materializedMetrics, metrics } from './metrics/index.ts';
+import { tablesWithRecipes } from './metrics/recipes.ts';
 import { ledgerTables, resetWatermark } from './runner/ledger.ts';
 import { aggregateSettings } from './settings.ts';
 
@@ -8,7 +9,7 @@ export const aggregateModule = {
   settings: aggregateSettings,
   tables: [...ledgerTables, ...alertsModule.tables],
   /** Tables that are computed from the raw tables: a changed one is emptied and computed again. */
-  derivedTables: materializedMetrics.map((metric) => metric.table),
+  derivedTables: tablesWithRecipes(materializedMetrics),
   resetDerivedTable: resetWatermark,
   metrics,
 };

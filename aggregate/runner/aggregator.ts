@@ -162,7 +162,7 @@ export class Aggregator {
   rebuild(metrics: readonly MaterializedMetric[], from: string, until: string): Promise<number> {
     const names = new Set(metrics.map((metric) => metric.name));
     return this.#runExclusively(async () => {
-      await this.#executor.forgetFolds();
+      await this.#executor.forgetFolds(this.#metrics);
       const calendar = await readCalendar(this.#runtime.store);
       const days = await readDaysToRebuild(this.#runtime.store, from, until);
       const windows = this.#plan(days, calendar).filter((window) => names.has(window.metric));
@@ -270,6 +270,8 @@ export class Aggregator {
     upTo: bigint,
     round: Lease,
   ): Promise<void> {
+    // Their tables are empty, whatever facts were folded before: a key-value store may outlive a table.
+    await this.#executor.forgetFolds(this.#metrics.filter(({ name }) => !computed.has(name)));
     const calendar = await readCalendar(this.#runtime.store);
     const windows = new Map<string, PlannedWindow>();
     // Metrics with the same watermark share a plan; a metric that is new to this store gets its whole history.

@@ -30,8 +30,8 @@ export interface WindowExecutor {
   clear(): Promise<void>;
   /** Resolves when all windows are computed; throws when one has failed for good. */
   run(windows: readonly PlannedWindow[], onDone: () => void, isStopped: () => boolean): Promise<void>;
-  /** Deletes the fingerprints of the folded facts, so that every fold runs again. */
-  forgetFolds(): Promise<void>;
+  /** Deletes the fingerprints of the folded facts, so that the folds of these metrics run again. */
+  forgetFolds(metrics: readonly MaterializedMetric[]): Promise<void>;
 }
 
 export const STOPPED = 'the process stops; what is left is computed at its next start';
@@ -48,10 +48,9 @@ export abstract class BaseExecutor {
     this.#metrics = new Map(options.metrics.map((metric) => [metric.name, metric]));
   }
 
-  async forgetFolds(): Promise<void> {
+  async forgetFolds(metrics: readonly MaterializedMetric[]): Promise<void> {
     const { keyValue } = this.options.runtime;
-    const whole = this.options.metrics.filter(({ materialized }) => materialized === 'whole');
-    for (const { name } of whole)
+    for (const { name } of metrics.filter(isWholeFold))
       for (const relay of RELAY_CHAINS) await keyValue.delete(fingerprintKey(name, relay));
   }
 

@@ -1,11 +1,17 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { materializedMetrics } from '../../aggregate/metrics/index.ts';
+import { EVERYTHING } from '../../aggregate/planner/plan.ts';
+import type { SystemStatus } from '../../aggregate/status/status.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import { EmbeddedStore } from '../../infra/embedded/store.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { run, serve } from '../serve/cli/program.ts';
+import { contentOf, differences } from '../support/content.ts';
+import { openPipelineAt } from '../support/pipeline.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** What the version that wrote the directory answered. */
@@ -24,6 +30,11 @@ const FIXTURES = fileURLToPath(new URL('../fixtures/data-directories/', import.m
 /** Metrics that are computed again have another watermark. */
 const MOVING = new Set(['watermarks']);
 
+/** Metrics whose recipes have changed are computed again after the start. */
+async function computed(status: () => Promise<SystemStatus>): Promise<void> {
+  while ((await status()).computing.touched_days_waiting > 0) await pause(50);
+}
+
 describe('a data directory of schema version 1', () => {
   const recorded: Recorded = JSON.parse(readFileSync(`${FIXTURES}1.json`, 'utf8'));
   const directory = temporaryDirectory();
@@ -37,6 +48,7 @@ describe('a data directory of schema version 1', () => {
       const response = await fetch(`${server.url}${path}`, { headers });
       return response.ok ? response.json() : `${response.status} ${await response.text()}`;
     };
+    await computed(async () => (await answerOf('/api/status')) as SystemStatus);
     for (const [path, answer] of Object.entries(recorded.answers)) {
       expect(await answerOf(path), path).toEqual(answer);
     }
@@ -70,6 +82,24 @@ describe('a data directory of schema version 1', () => {
       }
     } finally {
       await store.close();
+    }
+  });
+});
+
+describe('a data directory of a version whose folds called other helpers', () => {
+  const directory = temporaryDirectory();
+  beforeAll(() => void execFileSync('tar', ['xzf', `${FIXTURES}earlier-folds.tar.gz`, '-C', directory.path]));
+  afterAll(() => directory[Symbol.dispose]());
+
+  test('has the rows of a rebuild after its start', async () => {
+    const pipeline = await openPipelineAt(directory.path);
+    try {
+      await pipeline.aggregator.waitUntilComputed();
+      const started = await contentOf(pipeline);
+      await pipeline.aggregator.rebuild(materializedMetrics, EVERYTHING.from, EVERYTHING.until);
+      expect(differences(started, await contentOf(pipeline))).toEqual([]);
+    } finally {
+      await pipeline.close();
     }
   });
 });

@@ -1,0 +1,24 @@
+import { createHash } from 'node:crypto';
+import type { Table } from '../../infra/clickhouse/table.ts';
+import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
+import { dependencies, type MaterializedMetric } from '../metric.ts';
+import { byLevel } from '../planner/plan.ts';
+
+/** Any days do: no statement has other text on other days than the days themselves. */
+const DAYS = { from: '2020-01-01', until: '2020-01-02' } as const;
+
+/**
+ * The tables of these metrics with their recipes. A recipe covers all that makes the rows of a metric from raw tables:
+ * its statement as the engine gets it, for every relay chain; the version of its fold; and the recipes of the metrics
+ * that it reads. A stored table with another recipe is emptied and computed again.
+ */
+export function tablesWithRecipes(metrics: readonly MaterializedMetric[]): Table[] {
+  const recipes = new Map<string, string>();
+  for (const { metric } of byLevel(metrics)) {
+    const statements = RELAY_CHAINS.map((relay_chain) => metric.select({ relay_chain, ...DAYS }).text);
+    const read = [...dependencies(metric)].sort().map((table) => recipes.get(table) ?? '');
+    const recipe = JSON.stringify([statements, metric.fold ? (metric.version ?? 1) : null, read]);
+    recipes.set(metric.name, createHash('sha256').update(recipe).digest('hex'));
+  }
+  return metrics.map((metric) => ({ ...metric.table, recipe: recipes.get(metric.name) as string }));
+}
