@@ -44,7 +44,10 @@ export interface Store {
   /** Streams a result of any size without a time limit; neither this process nor ClickHouse holds all of it in memory. */
   stream(statement: Sql, format: Format): Promise<Readable>;
   run(statement: Sql | string): Promise<void>;
-  /** Inserts few rows into a table. They are durable when it returns. */
+  /**
+   * Inserts few rows into a table. They are durable when it returns. Throws `store_refused` when rows cannot be stored,
+   * `store_exhausted` when they are too large to be stored together.
+   */
   insert(table: Table, rows: readonly Record<string, unknown>[]): Promise<void>;
   /** Inserts rows that are JSON lines already. */
   insertLines(table: Table, columns: readonly string[], lines: string): Promise<void>;

@@ -11,6 +11,9 @@ export const alertSettings = {
   ALERT_DESCRIPTION_CHARACTERS: whole(1000, 10, 100_000).describe(
     'longest description of an alert; longer ones are truncated',
   ),
+  ALERT_MARKDOWN_CHARACTERS: whole(20_000, 10, 1_000_000).describe(
+    'longest Markdown that an alert adds to its incident; longer ones are truncated',
+  ),
   ALERT_RETRY_WINDOW_SECONDS: whole(60, 0, 86_400).describe(
     'time in which a repeated delivery counts as a retry and not as an event',
   ),

@@ -85,6 +85,7 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   ALERT_DEPTH_MAX: { byDefault: 100, good: [['1', 1], ['1000', 1000]], bad: ['0', '1001'] },
   ALERT_TITLE_CHARACTERS: { byDefault: 200, good: [['10', 10]], bad: ['9', '10001'] },
   ALERT_DESCRIPTION_CHARACTERS: { byDefault: 1000, good: [['10', 10]], bad: ['9', '100001'] },
+  ALERT_MARKDOWN_CHARACTERS: { byDefault: 20_000, good: [['10', 10]], bad: ['9', '1000001'] },
   ALERT_RETRY_WINDOW_SECONDS: { byDefault: 60, good: [['0', 0], ['86400', 86_400]], bad: ['-1', '86401'] },
   ALERT_IDEMPOTENCY_HOURS: { byDefault: 24, good: [['0', 0], ['168', 168]], bad: ['169'] },
   ALERT_RETRY_KEYS_MAX: { byDefault: 1_000_000, good: [['1000', 1000]], bad: ['999'] },

@@ -1,9 +1,21 @@
 import type { AlertItem } from '../model/alert.ts';
 import type { MappedField, Mapping } from '../model/mapping.ts';
 import type { ParsingRules } from '../model/rules.ts';
+import { TEXT_LIMITS } from './limits.ts';
 import { valueAt } from './mapping.ts';
 import { genericSeverity } from './severity.ts';
-import { canonical, cut, epochOf, get, type JsonObject, sha256, textOf, textsOf, timeOf } from './values.ts';
+import {
+  canonical,
+  cut,
+  epochOf,
+  get,
+  type JsonObject,
+  lineOf,
+  sha256,
+  textOf,
+  textsOf,
+  timeOf,
+} from './values.ts';
 
 export type PayloadLimits = Omit<ParsingRules, 'depth'>;
 
@@ -14,8 +26,6 @@ export interface GenericRules extends PayloadLimits {
 }
 
 export const DEFAULT_TITLE = 'New: Alert';
-export const NAME_CHARACTERS_MAX = 100;
-export const HOSTS_CHARACTERS_MAX = 255;
 
 /** Occurrences of one problem may differ in their times and hosts. */
 const NOT_COMPARED = new Set(['start_time', 'end_time', 'hosts']);
@@ -48,15 +58,15 @@ export function readGeneric(payload: JsonObject, rules: GenericRules): Omit<Aler
   return {
     recovers: endedMs !== null,
     fingerprint: fingerprintOf(payload, field('fingerprint'), rules),
-    title: cut(textOf(field('title')) || DEFAULT_TITLE, rules.titleCharacters),
+    title: lineOf(field('title'), rules.titleCharacters) || DEFAULT_TITLE,
     description: cut(textOf(field('description')), rules.descriptionCharacters),
     severity: genericSeverity(field('severity')),
-    service: cut(textOf(field('service')), NAME_CHARACTERS_MAX),
-    tool: cut(textOf(field('monitoring_tool')), NAME_CHARACTERS_MAX),
+    service: lineOf(field('service'), TEXT_LIMITS.service),
+    tool: lineOf(field('monitoring_tool'), TEXT_LIMITS.tool),
     hosts: hostsOf(field('hosts')),
-    environment: cut(textOf(field('environment')), HOSTS_CHARACTERS_MAX),
+    environment: lineOf(field('environment'), TEXT_LIMITS.environment),
     query: '',
-    runbook: cut(textOf(get(payload, 'runbook')), rules.descriptionCharacters),
+    runbook: lineOf(get(payload, 'runbook'), TEXT_LIMITS.runbook),
     yLabel: '',
     incidentMarkdown: '',
     startedMs: time('start_time') ?? 0,
@@ -70,10 +80,12 @@ const isBlank = (value: unknown) => textsOf(value).length === 0;
 export function hostsOf(value: unknown): string[] {
   const hosts: string[] = [];
   let characters = 0;
-  for (const host of textsOf(value)) {
-    const left = HOSTS_CHARACTERS_MAX - characters;
+  for (const text of textsOf(value)) {
+    const left = TEXT_LIMITS.hosts - characters;
     if (left < 4) break;
-    hosts.push(cut(host, left));
+    const host = lineOf(text, left);
+    if (host === '') continue;
+    hosts.push(host);
     characters += host.length + 2;
   }
   return hosts;

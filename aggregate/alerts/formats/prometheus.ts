@@ -1,5 +1,6 @@
 import type { AlertItem } from '../model/alert.ts';
-import { NAME_CHARACTERS_MAX, type PayloadLimits } from './generic.ts';
+import { DEFAULT_TITLE, type PayloadLimits } from './generic.ts';
+import { TEXT_LIMITS } from './limits.ts';
 import { Memo } from './memo.ts';
 import { prometheusSeverity } from './severity.ts';
 import {
@@ -9,9 +10,11 @@ import {
   get,
   isObject,
   type JsonObject,
+  lineOf,
   sha256,
   textOf,
   timeOf,
+  visible,
 } from './values.ts';
 
 const REQUIRED = [
@@ -92,17 +95,23 @@ function readItem(item: unknown, index: number, delivery: DeliveryContext): Read
         index,
         `${group}|${fingerprint}|${recovers ? 'resolved' : 'firing'}|${startedMs ?? 0}`,
       ),
-      title: cut(title, limits.titleCharacters),
+      title: lineOf(title, limits.titleCharacters) || DEFAULT_TITLE,
       description: cut(textOf(get(annotations, 'description')), limits.descriptionCharacters),
       severity: prometheusSeverity(get(labels, 'severity')),
       service: '',
-      tool: cut(tool, NAME_CHARACTERS_MAX),
+      tool,
       hosts: [],
-      environment: cut(textOf(get(labels, 'platform_environment_name')), 255),
+      environment: lineOf(get(labels, 'platform_environment_name'), TEXT_LIMITS.environment),
       query: queryOf(firstText(get(item, 'generatorURL'), get(item, 'generatorUrl'))),
-      runbook: cut(firstText(get(annotations, 'runbook'), get(annotations, 'runbook_url')), 1000),
-      yLabel: cut(firstText(get(annotations, 'platform_y_label'), title), limits.titleCharacters),
-      incidentMarkdown: textOf(get(annotations, 'platform_incident_markdown')),
+      runbook: lineOf(
+        firstText(get(annotations, 'runbook'), get(annotations, 'runbook_url')),
+        TEXT_LIMITS.runbook,
+      ),
+      yLabel: lineOf(firstText(get(annotations, 'platform_y_label'), title), limits.titleCharacters),
+      incidentMarkdown: cut(
+        textOf(get(annotations, 'platform_incident_markdown')),
+        limits.markdownCharacters,
+      ),
       startedMs: startedMs ?? 0,
       endedMs: recovers ? (timeOf(get(item, 'endsAt')) ?? 0) : 0,
     },
@@ -125,5 +134,7 @@ const queries = new Memo<string>(2000);
 
 function queryOf(url: string): string {
   if (url === '') return '';
-  return queries.of(url, () => URL.parse(url)?.searchParams.get('g0.expr') ?? '');
+  return queries.of(url, () =>
+    cut(visible(URL.parse(url)?.searchParams.get('g0.expr') ?? ''), TEXT_LIMITS.query),
+  );
 }

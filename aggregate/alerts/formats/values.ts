@@ -12,6 +12,12 @@ export const isObject = (value: unknown): value is JsonObject =>
 export const get = (value: unknown, name: string): unknown =>
   isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 
+/** A value as a text of one line, cut; '' for missing and blank ones. */
+export function lineOf(value: unknown, charactersMax: number): string {
+  const text = oneLine(textOf(value));
+  return text.trim() === '' ? '' : cut(text, charactersMax);
+}
+
 /** Strings unchanged, other values as JSON; '' for missing and blank ones. */
 export function textOf(value: unknown): string {
   if (value === undefined || value === null) return '';
@@ -28,12 +34,25 @@ export function firstText(...values: readonly unknown[]): string {
   return '';
 }
 
+/** Control characters, and those that change the direction of the text around them. */
+const HIDDEN =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  /[\u0000-\u0008\u000e-\u001f\u007f-\u0084\u0086-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const LINE_SPACE = /[\t\n\v\f\r\u0085\u2028\u2029]/g;
+
+/** Without characters that are not seen and change how others are. */
+export const visible = (text: string): string => text.replace(HIDDEN, '');
+
+/** A text that is shown on one line. */
+export const oneLine = (text: string): string => visible(text).replace(LINE_SPACE, ' ');
+
 const ELLIPSIS = '...';
 
 /** Cuts a text to `charactersMax`, ellipsis included. Does not split a surrogate pair. */
 export function cut(text: string, charactersMax: number): string {
   if (text.length <= charactersMax) return text;
-  const characters = Array.from(text);
+  // A character has one or two units, so a longer text need not be split as a whole.
+  const characters = Array.from(text.slice(0, 2 * charactersMax + 2));
   if (characters.length <= charactersMax) return text;
   return characters.slice(0, Math.max(0, charactersMax - ELLIPSIS.length)).join('') + ELLIPSIS;
 }

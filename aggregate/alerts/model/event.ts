@@ -29,9 +29,9 @@ export interface DeliveryHead extends Head {
   readonly idempotency_key: string;
   /**
    * The rules of the server that accepted it: another server may decide on it, or this one later with other
-   * settings, and the sender was answered by these. Absent where an older version accepted it.
+   * settings, and the sender was answered by these. An older version stored none of them, or not all.
    */
-  readonly rules?: EventRules;
+  readonly rules?: Partial<EventRules>;
   /** What was read from the body, where the store refused the body. */
   readonly items?: readonly (AlertItem | null)[];
 }

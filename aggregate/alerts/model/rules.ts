@@ -6,6 +6,8 @@ export interface ParsingRules {
   readonly depth: number;
   readonly titleCharacters: number;
   readonly descriptionCharacters: number;
+  /** Of the Markdown that an alert adds to its incident. */
+  readonly markdownCharacters: number;
 }
 
 /** How occurrences are deduplicated. */
@@ -29,6 +31,7 @@ type RuleSettings = Pick<
   | 'ALERT_DEPTH_MAX'
   | 'ALERT_TITLE_CHARACTERS'
   | 'ALERT_DESCRIPTION_CHARACTERS'
+  | 'ALERT_MARKDOWN_CHARACTERS'
   | 'ALERT_RETRY_WINDOW_SECONDS'
   | 'ALERT_IDEMPOTENCY_HOURS'
   | 'ALERT_RETRY_KEYS_MAX'
@@ -39,6 +42,7 @@ export function parsingRules(settings: RuleSettings): ParsingRules {
     depth: settings.ALERT_DEPTH_MAX,
     titleCharacters: settings.ALERT_TITLE_CHARACTERS,
     descriptionCharacters: settings.ALERT_DESCRIPTION_CHARACTERS,
+    markdownCharacters: settings.ALERT_MARKDOWN_CHARACTERS,
   };
 }
 
@@ -56,8 +60,7 @@ export function eventRules(settings: RuleSettings): EventRules {
 }
 
 /** The rules that an event was accepted with, within the memory limit of the process that decides. */
-export function foldRulesOf(accepted: EventRules | undefined, own: FoldRules): FoldRules {
-  if (accepted === undefined) return own;
-  const { retryWindowMs, namedWindowMs } = accepted;
+export function foldRulesOf(accepted: Partial<EventRules> | undefined, own: FoldRules): FoldRules {
+  const { retryWindowMs = own.retryWindowMs, namedWindowMs = own.namedWindowMs } = accepted ?? {};
   return { ...own, retryWindowMs, namedWindowMs };
 }

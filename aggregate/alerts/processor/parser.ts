@@ -8,7 +8,7 @@ export class EventParser {
   readonly #rules: EventRules;
   readonly #onFailure: (error: unknown) => void;
 
-  /** `rules` are those for events that were accepted without any. */
+  /** `rules` take the place of those that an event was accepted without. */
   constructor(rules: EventRules, onFailure: (error: unknown) => void) {
     this.#rules = rules;
     this.#onFailure = onFailure;
@@ -22,7 +22,7 @@ export class EventParser {
     if (head.kind === 'action') return { head, delivery: null };
     if (head.items) return { head, delivery: { text: '', items: head.items, refused: [] } };
     try {
-      return { head, delivery: parseDelivery(head, body, rules ?? head.rules ?? this.#rules) };
+      return { head, delivery: parseDelivery(head, body, rules ?? { ...this.#rules, ...head.rules }) };
     } catch (error) {
       this.#onFailure(error);
       return { head, delivery: { text: '', items: [], refused: [{ item: 0, reason: reasonOf(error) }] } };

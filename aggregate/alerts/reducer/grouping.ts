@@ -61,6 +61,17 @@ function isRetry(
   return retryKey !== '' && Math.abs(at - before.at) < window;
 }
 
+/** How far ahead a source may be with a start, and with an end, which may be planned. */
+const START_AHEAD_MS = 5 * 60_000;
+const END_AHEAD_MS = 86_400_000;
+
+/**
+ * When something happened by the clock of the source, or else when it was accepted: also when the source names a time
+ * far ahead, which would keep the alert at the top of every list.
+ */
+const happenedAt = (sourceMs: number, at: number, aheadMs: number): number =>
+  sourceMs === 0 || sourceMs > at + aheadMs ? at : sourceMs;
+
 function newAlert({ item, at, project, integration, position, index }: Occurrence, iid: number): Alert {
   return {
     project,
@@ -79,7 +90,7 @@ function newAlert({ item, at, project, integration, position, index }: Occurrenc
     runbook: item.runbook,
     y_label: item.yLabel,
     incident_markdown: item.incidentMarkdown,
-    started_ms: item.startedMs || at,
+    started_ms: happenedAt(item.startedMs, at, START_AHEAD_MS),
     ended_ms: 0,
     events: 1,
     created_ms: at,
@@ -107,7 +118,13 @@ function repeated(open: Alert, { item, at, position }: Occurrence): Alert {
 }
 
 function recovered(open: Alert, { item, at, position }: Occurrence): Alert {
-  return { ...open, status: 'resolved', ended_ms: item.endedMs || at, updated_ms: at, position };
+  return {
+    ...open,
+    status: 'resolved',
+    ended_ms: happenedAt(item.endedMs, at, END_AHEAD_MS),
+    updated_ms: at,
+    position,
+  };
 }
 
 /**

@@ -2,6 +2,7 @@ import { timingSafeEqual } from 'node:crypto';
 import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify';
 import { BodyError } from '../../../aggregate/alerts/formats/delivery.ts';
 import { Memo } from '../../../aggregate/alerts/formats/memo.ts';
+import { sha256 } from '../../../aggregate/alerts/formats/values.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { EventResult } from '../../../aggregate/alerts/processor/result-channel.ts';
 import type { Clock } from '../../../infra/ports.ts';
@@ -74,13 +75,18 @@ export async function receive(
   const head = deliveryOf(integration, endpoint, {
     mapping,
     groups_by_payload: isPremium,
-    idempotency_key: String(idempotencyKey ?? '').trim(),
+    idempotency_key: shortKey(String(idempotencyKey ?? '').trim()),
   });
   const parsed = pipeline.parse(head, body);
   // Checked again, because many requests may have been admitted at the same time.
   if (pipeline.isOverloaded) throw overloaded();
   return pipeline.deliver(head, body, parsed);
 }
+
+const KEY_CHARACTERS_MAX = 255;
+
+/** A longer idempotency key is stored as its hash, which is as unique. */
+const shortKey = (key: string): string => (key.length > KEY_CHARACTERS_MAX ? sha256(key) : key);
 
 async function admit(
   { pipeline, cache, clock }: IntakeDependencies,

@@ -4,7 +4,7 @@ import type { AlertItem } from '../../../aggregate/alerts/model/alert.ts';
 import type { DeliveryHead } from '../../../aggregate/alerts/model/event.ts';
 import type { Mapping } from '../../../aggregate/alerts/model/mapping.ts';
 
-const RULES = { depth: 100, titleCharacters: 200, descriptionCharacters: 1000 };
+const RULES = { depth: 100, titleCharacters: 200, descriptionCharacters: 1000, markdownCharacters: 20_000 };
 const HEAD: DeliveryHead = {
   kind: 'delivery',
   id: 'd',
@@ -77,7 +77,10 @@ describe('the generic payload', () => {
     [17, '17'],
     [true, 'true'],
     [{ a: 1 }, '{"a":1}'],
-    ['nul\0inside', 'nul\0inside'],
+    ['nul\0inside', 'nulinside'],
+    ['two\r\nlines', 'two  lines'],
+    ['\u202egnp.exe\u2066', 'gnp.exe'],
+    ['\u202e\u0007', 'New: Alert'],
   ])('a title of %j is the text %j', (title, text) => {
     expect(read({ title }).title).toBe(text);
   });

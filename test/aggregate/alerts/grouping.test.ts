@@ -11,7 +11,7 @@ import { Random } from '../../support/random.ts';
 
 const SECOND = 1000;
 const RULES: FoldRules = { retryWindowMs: 60 * SECOND, namedWindowMs: 3600 * SECOND, retryKeysMax: 1000 };
-const LIMITS = { depth: 100, titleCharacters: 200, descriptionCharacters: 1000 };
+const LIMITS = { depth: 100, titleCharacters: 200, descriptionCharacters: 1000, markdownCharacters: 20_000 };
 const START = Date.UTC(2026, 10, 21);
 
 /** A project to which a test sends deliveries and actions at given times. */

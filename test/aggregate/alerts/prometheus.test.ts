@@ -4,7 +4,7 @@ import type { AlertItem } from '../../../aggregate/alerts/model/alert.ts';
 import type { DeliveryHead } from '../../../aggregate/alerts/model/event.ts';
 import { firing, prometheusBody } from '../../serve/alerts/made.ts';
 
-const RULES = { depth: 100, titleCharacters: 200, descriptionCharacters: 1000 };
+const RULES = { depth: 100, titleCharacters: 200, descriptionCharacters: 1000, markdownCharacters: 20_000 };
 const HEAD: DeliveryHead = {
   kind: 'delivery',
   id: 'd',

@@ -173,21 +173,26 @@ export function storeWritesContract(
 
     describe('errors', () => {
       const SECRET = 'the_secret_of_the_query';
-      const failures: [string, () => Promise<unknown>][] = [
+      const failures: [name: string, fail: () => Promise<unknown>, code?: string][] = [
         ['rows', () => used.store.rows(sql`SELECT ${SECRET} FROM ${{ name: 'port_nowhere' }}`)],
         ['bytes', () => used.store.bytes(sql`SELECT ${raw(SECRET)}`, 'JSON')],
         ['run', () => used.store.run(sql`INSERT INTO ${things} (id) SELECT throwIf(1, ${SECRET})`)],
         ['an invalid statement', () => used.store.run(`SELEKT ${SECRET}`)],
-        ['insert', () => used.store.insert(things, [{ id: SECRET }])],
+        ['insert of other types', () => used.store.insert(things, [{ id: SECRET }]), 'store_refused'],
+        [
+          'insert of no JSON',
+          () => used.store.insertLines(things, ['id'], `{"id":${SECRET}`),
+          'store_refused',
+        ],
       ];
 
       test.each(failures)(
         '%s: a code and a public message without SQL; the message of ClickHouse is the detail',
-        async (_name, fail) => {
+        async (_name, fail, expected = 'store_failed') => {
           const error = await fail().catch((thrown: unknown) => thrown);
           expect(error).toBeInstanceOf(ProductError);
           const { code, message, detail } = error as ProductError;
-          expect(code).toBe('store_failed');
+          expect(code).toBe(expected);
           expect(message).not.toContain(SECRET);
           expect(message).not.toMatch(/SELECT|INSERT|port_|FROM/);
           expect(detail).toBeTruthy();
