@@ -2,6 +2,7 @@ import { Command } from 'commander';
 import { readConfig } from '../settings.ts';
 import type { CliCommand } from './command.ts';
 import { alertsReplay } from './commands/alerts.ts';
+import { applications, applicationsHelp } from './commands/applications.ts';
 import { backfill } from './commands/backfill.ts';
 import { deadLetters, deadLettersHelp } from './commands/dead-letters.ts';
 import { exportRows } from './commands/export.ts';
@@ -26,6 +27,7 @@ const COMMANDS: readonly CliCommand[] = [
   rebuild,
   settings,
   ...users,
+  ...applications,
   ...deadLetters,
   alertsReplay,
 ];
@@ -33,6 +35,7 @@ const COMMANDS: readonly CliCommand[] = [
 /** Groups of commands of two words. */
 const GROUPS: Readonly<Record<string, { readonly description: string; readonly help?: string }>> = {
   users: { description: 'manage accounts, and help people who cannot sign in', help: usersHelp },
+  applications: { description: 'list registered applications, and stop one', help: applicationsHelp },
   'dead-letters': { description: 'list refused input, retry it or delete it', help: deadLettersHelp },
   alerts: { description: 'manage the alerts of projects' },
 };

@@ -8,6 +8,7 @@ import { missingHeights } from '../../ingest/sources/heights.ts';
 import { findChain } from '../../ingest/sources/open-source.ts';
 import type { Pipeline } from '../compose.ts';
 import { handleUsersRequest, usersRequest } from '../identity/accounts/operator.ts';
+import { applicationsRequest, handleApplicationsRequest } from '../identity/oauth/application-requests.ts';
 import { exportRequest, exportStatement } from '../metrics/export.ts';
 import { findMetrics } from '../metrics/metric-names.ts';
 import { ingest } from './ingest.ts';
@@ -92,6 +93,11 @@ export const operations = {
   users: operation()({
     input: usersRequest,
     run: async (pipeline, order) => handleUsersRequest(pipeline.accounts(), order),
+  }),
+
+  applications: operation()({
+    input: applicationsRequest,
+    run: async (pipeline, order) => handleApplicationsRequest(pipeline.accounts(), order),
   }),
 
   deadLetters: operation()({

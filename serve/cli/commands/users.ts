@@ -38,7 +38,7 @@ const create = command<[username: string], Options>({
   description: 'create an account',
   args: (command) =>
     passwordOption(jsonOption(command.argument('<name>', 'user name')))
-      .option('--email <address>', 'e-mail address', '')
+      .option('--email <address>', 'e-mail address, which counts as confirmed', '')
       .option('--operator', 'mark it as an account of an operator'),
   help: `
 Examples:
@@ -62,6 +62,7 @@ const resetPassword = command<[username: string], Options>({
 });
 
 const SIMPLE = {
+  'confirm-email': 'state that the e-mail address belongs to the person of the account',
   'reset-two-factor': 'turn the second factor off',
   lock: 'refuse sign-in and every token and key of the account',
   unlock: 'remove the lock',
@@ -102,6 +103,7 @@ function textOf(order: UsersRequest, { users, password }: UsersResult): string {
   const done: Record<Exclude<UsersRequest['action'], 'list'>, string> = {
     create: 'was created',
     'reset-password': 'has a new password; all its sessions have ended',
+    'confirm-email': 'has a confirmed e-mail address now',
     'reset-two-factor': 'signs in without a second factor now',
     lock: 'is locked: no sign-in, and no token or key of it works',
     unlock: 'is unlocked',
@@ -115,7 +117,7 @@ function listOf(users: readonly ListedUser[]): string {
   const rows = users.map((user) => [
     String(user.id),
     user.username,
-    user.email,
+    user.email + (user.email === '' || user.is_email_confirmed ? '' : ' (not confirmed)'),
     user.created_at.slice(0, 10),
     user.last_sign_in_at?.slice(0, 10) ?? 'never',
     user.two_factor ? 'on' : 'off',

@@ -56,21 +56,44 @@ export function revokeGrant(
   );
 }
 
-/** The user of a grant; 'revoked' when the user or the application of the grant no longer exists. */
-export async function activeUser(
+/** Whom a grant stands for. */
+export interface GrantHolder {
+  readonly user: User;
+  /** Null for a grant without an application. */
+  readonly application: Application | null;
+}
+
+/** The holder of a grant; 'revoked' when its user, its application or its password is no longer valid. */
+export async function holderOf(
   accounts: Pick<Accounts, 'users' | 'applications'>,
   grant: Grant,
-): Promise<User | 'locked' | 'revoked'> {
+): Promise<GrantHolder | 'locked' | 'revoked'> {
   const [user, application] = await Promise.all([
     accounts.users.get(grant.user_id),
     grant.application_id === '' ? null : activeApplication(accounts, grant.application_id),
   ]);
   if (user === null || (grant.application_id !== '' && application === null)) return 'revoked';
-  return user.locked_ms > 0 ? 'locked' : user;
+  if (grant.kind === 'password' && grant.created_ms <= user.password_changed_ms) return 'revoked';
+  return user.locked_ms > 0 ? 'locked' : { user, application };
 }
 
-/** The application with an id; null when it is unknown or deleted. */
+/** The granted scopes that are left: an application may have lost some since. */
+export const scopesLeft = (granted: readonly string[], application: Application | null): readonly string[] =>
+  application === null ? granted : granted.filter((scope) => application.scopes.includes(scope));
+
+/** The application with an id; null when it is unknown, deleted or blocked, or its owner is locked. */
 export async function activeApplication(
+  accounts: Pick<Accounts, 'applications' | 'users'>,
+  id: string,
+): Promise<Application | null> {
+  const application = await registeredApplication(accounts, id);
+  if (application === null || application.blocked_ms > 0) return null;
+  const owner = await accounts.users.get(application.owner_id);
+  return owner !== null && owner.locked_ms > 0 ? null : application;
+}
+
+/** The application with an id, even one that is stopped; null when it is unknown or deleted. */
+export async function registeredApplication(
   { applications }: Pick<Accounts, 'applications'>,
   id: string,
 ): Promise<Application | null> {

@@ -19,6 +19,7 @@ export const usersRequest = z.discriminatedUnion('action', [
     is_operator: z.boolean(),
   }),
   z.object({ action: z.literal('reset-password'), username: z.string(), password: z.string().nullable() }),
+  z.object({ action: z.literal('confirm-email'), username: z.string() }),
   z.object({ action: z.literal('reset-two-factor'), username: z.string() }),
   z.object({ action: z.literal('lock'), username: z.string() }),
   z.object({ action: z.literal('unlock'), username: z.string() }),
@@ -31,6 +32,7 @@ export interface ListedUser {
   readonly id: number;
   readonly username: string;
   readonly email: string;
+  readonly is_email_confirmed: boolean;
   readonly created_at: string;
   readonly last_sign_in_at: string | null;
   readonly has_password: boolean;
@@ -69,7 +71,7 @@ async function execute(accounts: ManagedAccounts, request: UsersRequest): Promis
   }
   if (request.action === 'create') {
     const password = request.password ?? generatePassword();
-    const user = await createUser(accounts, { ...request, password });
+    const user = await createUser(accounts, { ...request, password, is_email_confirmed: true });
     return { users: [toListedUser(user)], ...(request.password === null ? { password } : {}) };
   }
   const user = await findUser(accounts, request.username);
@@ -91,6 +93,9 @@ async function change(
   switch (request.action) {
     case 'reset-password':
       return setPassword(accounts, user, password ?? (request.password as string));
+    case 'confirm-email':
+      if (user.email === '') throw new ProductError('usage', `the account ${user.username} has no email`);
+      return void (await changeUser(accounts, id, () => ({ email_confirmed_ms: accounts.clock.now() })));
     case 'reset-two-factor':
       return void (await disableTwoFactor(accounts, id));
     case 'lock':
@@ -107,6 +112,7 @@ function toListedUser(user: User): ListedUser {
     id: Number(user.id),
     username: user.username,
     email: user.email,
+    is_email_confirmed: user.email_confirmed_ms > 0,
     created_at: new Date(user.created_ms).toISOString(),
     last_sign_in_at: user.current_sign_in_ms === 0 ? null : new Date(user.current_sign_in_ms).toISOString(),
     has_password: user.password_hash !== '',

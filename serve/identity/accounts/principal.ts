@@ -11,7 +11,7 @@
 import type { FastifyRequest } from 'fastify';
 import { HttpError } from '../../http/errors.ts';
 import type { Accounts } from './accounts.ts';
-import { activeUser } from './grants.ts';
+import { holderOf, scopesLeft } from './grants.ts';
 import type { Scope } from './scopes.ts';
 import { isSecretOf } from './secrets.ts';
 import { type SessionAccounts, sessionOf } from './sessions.ts';
@@ -75,10 +75,11 @@ export async function bearer(accounts: BearerAccounts, text: string): Promise<Pr
   if (!isOfKind) return 'unknown';
   const fault = faultOf(grant, accounts.clock.now());
   if (fault) return fault;
-  const user = await activeUser(accounts, grant);
-  if (typeof user === 'string') return user;
+  const holder = await holderOf(accounts, grant);
+  if (typeof holder === 'string') return holder;
   accounts.uses.record(grant.id);
-  return { by, user, scopes: grant.access_scopes, grant };
+  const scopes = scopesLeft(grant.access_scopes, holder.application);
+  return { by, user: holder.user, scopes, grant };
 }
 
 function faultOf(grant: Grant, now: number): BearerFault | null {

@@ -11,8 +11,12 @@ export const users = recordTable({
     username: 'String',
     name: 'String',
     email: 'String',
+    /** When an operator vouched for the email; 0 = never. */
+    email_confirmed_ms: 'Int64',
     /** Argon2id in the PHC form; '' when the account has no password. */
     password_hash: 'String',
+    /** Tokens that a password obtained before are revoked. */
+    password_changed_ms: 'Int64',
     /** Encrypted; '' when two-factor authentication is off. */
     totp_secret: 'String',
     /** Time step of the last accepted code, so that no code is accepted twice. */
@@ -77,6 +81,8 @@ export const applications = recordTable({
     secret_hash: 'String',
     created_ms: 'Int64',
     revoked_ms: 'Int64',
+    /** When an operator stopped it; 0 = not stopped. */
+    blocked_ms: 'Int64',
   },
   foundBy: 'owner_id',
 });

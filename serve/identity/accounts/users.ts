@@ -8,6 +8,8 @@ import type { User } from './tables.ts';
 export interface NewUser {
   readonly username: string;
   readonly email: string;
+  /** Whether an operator vouches for the email. */
+  readonly is_email_confirmed?: boolean;
   readonly name?: string;
   /** Null for an account that signs in only with a wallet. */
   readonly password: string | null;
@@ -48,20 +50,23 @@ export async function createUser(
     const [row] = await accounts.store.rows<{ newest: number }>(
       sql`SELECT max(toUInt64(id)) AS newest FROM ${accounts.users.table}`,
     );
+    const now = accounts.clock.now();
     const user: Omit<User, 'version'> = {
       id: String((row?.newest ?? 0) + 1),
       expires_ms: 0,
       username,
       name,
       email,
+      email_confirmed_ms: email !== '' && given.is_email_confirmed ? now : 0,
       password_hash,
+      password_changed_ms: 0,
       totp_secret: '',
       totp_step: 0,
       recovery_hashes: [],
       session_epoch: 0,
       is_operator: given.is_operator ?? false,
       locked_ms: 0,
-      created_ms: accounts.clock.now(),
+      created_ms: now,
       last_sign_in_ms: 0,
       current_sign_in_ms: 0,
     };
@@ -106,16 +111,17 @@ export function changeUser(
 }
 
 export async function setPassword(
-  accounts: Pick<Accounts, 'users'>,
+  accounts: Pick<Accounts, 'users' | 'clock'>,
   user: User,
   password: string,
 ): Promise<void> {
   const fault = passwordFault(password, user.username);
   if (fault) throw new FieldError('password', fault);
   const password_hash = await hashPassword(password);
-  // A new epoch ends all sessions: somebody who knew the old password may have one.
+  // Somebody who knew the old password may have a session, which a new epoch ends, or a token of the password grant.
   await changeUser(accounts, user.id, ({ session_epoch }) => ({
     password_hash,
+    password_changed_ms: accounts.clock.now(),
     session_epoch: session_epoch + 1,
   }));
 }

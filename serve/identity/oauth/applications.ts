@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { FieldError } from '../accounts/field-error.ts';
-import { activeApplication, revokeGrant } from '../accounts/grants.ts';
+import { registeredApplication, revokeGrant, scopesLeft } from '../accounts/grants.ts';
 import { createWithinLimit } from '../accounts/limits.ts';
 import { isScope } from '../accounts/scopes.ts';
 import { hashSecret, newSecret } from '../accounts/secrets.ts';
@@ -46,6 +46,7 @@ export async function createApplication(
       secret_hash: secret === null ? '' : hashSecret(secret),
       created_ms: accounts.clock.now(),
       revoked_ms: 0,
+      blocked_ms: 0,
     };
     await lease.ensure();
     await accounts.applications.add(application);
@@ -104,10 +105,11 @@ export interface AuthorizedApplication {
 
 export async function authorizedApplications(
   accounts: Pick<Accounts, 'applications' | 'grants' | 'clock'>,
-  user_id: string,
+  { id: user_id, password_changed_ms }: User,
 ): Promise<AuthorizedApplication[]> {
   const active = await accounts.grants.find(
     sql`user_id = ${user_id} AND application_id != '' AND revoked_ms = 0
+      AND NOT (kind = 'password' AND created_ms <= ${password_changed_ms})
       AND greatest(access_expires_ms, refresh_expires_ms) > ${accounts.clock.now()}`,
     'created_ms, id',
     10_000,
@@ -115,9 +117,9 @@ export async function authorizedApplications(
   const byApplication = Map.groupBy(active, (grant) => grant.application_id);
   const found = await Promise.all(
     [...byApplication].map(async ([id, grants]) => {
-      const application = await activeApplication(accounts, id);
+      const application = await registeredApplication(accounts, id);
       if (application === null) return [];
-      const scopes = [...new Set(grants.flatMap((grant) => grant.scopes))];
+      const scopes = scopesLeft([...new Set(grants.flatMap((grant) => grant.scopes))], application);
       return [{ application, scopes, since_ms: grants[0]?.created_ms ?? 0, grants }];
     }),
   );

@@ -83,7 +83,7 @@ async function readDestination(accounts: Accounts, form: Form): Promise<Destinat
   }
   const application = await activeApplication(accounts, form.text('client_id'));
   if (application === null) {
-    throw new HttpError('bad_request', 'The application is not registered or was deleted.');
+    throw new HttpError('bad_request', 'The application is not registered, or it was deleted or stopped.');
   }
   const redirectUri = form.text('redirect_uri');
   if (!isRegistered(application.redirect_uris, redirectUri)) {

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Accounts } from '../accounts/accounts.ts';
-import { activeUser } from '../accounts/grants.ts';
+import { holderOf, scopesLeft } from '../accounts/grants.ts';
 import { isSecretOf } from '../accounts/secrets.ts';
 import type { Grant } from '../accounts/tables.ts';
 import { readToken, refreshParts, type Token } from '../accounts/tokens.ts';
@@ -29,14 +29,17 @@ export function serveIntrospect(
     const now = accounts.clock.now();
     const expires = token && grant && activeUntil(grant, token, now);
     const isOwn = grant?.application_id === application.id;
-    const user = isOwn && expires ? await activeUser(accounts, grant) : 'revoked';
-    if (!grant || !expires || typeof user === 'string') return neverStored(reply).send({ active: false });
+    const holder = isOwn && expires ? await holderOf(accounts, grant) : 'revoked';
+    if (!grant || !expires || typeof holder === 'string') return neverStored(reply).send({ active: false });
     return neverStored(reply).send({
       active: true,
-      scope: (token.kind === 'refresh' ? grant.scopes : grant.access_scopes).join(' '),
+      scope: scopesLeft(
+        token.kind === 'refresh' ? grant.scopes : grant.access_scopes,
+        holder.application,
+      ).join(' '),
       client_id: grant.application_id,
-      username: user.username,
-      sub: user.id,
+      username: holder.user.username,
+      sub: holder.user.id,
       iss: issuer(),
       ...(token.kind === 'refresh' ? {} : { token_type: 'bearer' }),
       iat: Math.floor((token.kind === 'refresh' ? grant.refreshed_ms : grant.access_created_ms) / 1000),

@@ -25,7 +25,8 @@ const CLIENT_EXAMPLE = {
 
 const USERINFO: Described = {
   summary: 'Who the user is (scope openid)',
-  description: 'The e-mail address is returned only with the scope email.',
+  description:
+    'The e-mail address is returned only with the scope email; `email_verified` tells whether an operator has confirmed it.',
   answer: {
     sub: '1',
     name: 'Alice',
@@ -102,6 +103,7 @@ const DESCRIBED: Readonly<Record<string, Described>> = {
   'POST /oauth/userinfo': USERINFO,
   'GET /api/v4/user': {
     summary: 'The user behind a token (scope api or read_user)',
+    description: 'The email is null until an operator has confirmed it, at the time of `confirmed_at`.',
     answer: {
       id: 1,
       username: 'alice',
@@ -112,6 +114,7 @@ const DESCRIBED: Readonly<Record<string, Described>> = {
       web_url: 'https://metrics.example.com/profile',
       created_at: '2025-07-14T12:00:00.000Z',
       email: 'alice@example.com',
+      confirmed_at: '2025-07-14T12:00:00.000Z',
       public_email: null,
       last_sign_in_at: '2025-07-14T12:00:00.000Z',
       current_sign_in_at: '2025-07-14T12:00:00.000Z',

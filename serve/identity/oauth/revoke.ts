@@ -14,7 +14,7 @@ import { bodyParameters, optional } from './parameters.ts';
  */
 export function serveRevoke(
   app: FastifyInstance,
-  accounts: Pick<Accounts, 'applications' | 'grants' | 'clock'>,
+  accounts: Pick<Accounts, 'users' | 'applications' | 'grants' | 'clock'>,
 ): void {
   app.post('/oauth/revoke', async (request, reply) => {
     const form = bodyParameters(request);

@@ -6,18 +6,18 @@ import { neverStored } from './errors.ts';
 /** Information about a token for its holder. `expires_in` is the remaining lifetime in seconds. */
 export function serveTokenInfo(app: FastifyInstance, accounts: Accounts): void {
   app.get('/oauth/token/info', async (request, reply) => {
-    const { grant, by } = await hideReason(principalOf(accounts, request));
+    const { grant, by, scopes } = await hideReason(principalOf(accounts, request));
     if (grant === null || by === 'API key') throw invalid();
     const now = accounts.clock.now();
     const expires = grant.access_expires_ms;
     const remaining = expires === 0 ? null : Math.max(0, Math.ceil((expires - now) / 1000));
     return neverStored(reply).send({
       resource_owner_id: Number(grant.user_id),
-      scope: grant.access_scopes,
+      scope: scopes,
       expires_in: remaining,
       application: { uid: grant.application_id },
       created_at: Math.floor(grant.access_created_ms / 1000),
-      scopes: grant.access_scopes,
+      scopes,
       expires_in_seconds: remaining,
     });
   });

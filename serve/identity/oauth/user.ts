@@ -28,7 +28,9 @@ export function serveUserinfo(app: FastifyInstance, accounts: PrincipalAccounts,
         name: user.name,
         nickname: user.username,
         preferred_username: user.username,
-        ...(includesEmail && user.email !== '' ? { email: user.email, email_verified: false } : {}),
+        ...(includesEmail && user.email !== ''
+          ? { email: user.email, email_verified: user.email_confirmed_ms > 0 }
+          : {}),
         profile: `${issuer()}/profile`,
       }),
     );
@@ -50,7 +52,9 @@ export function serveUser(app: FastifyInstance, accounts: PrincipalAccounts, iss
       avatar_url: null,
       web_url: `${issuer()}/profile`,
       created_at: isoTime(user.created_ms),
-      email: user.email,
+      // Applications take it for the person's, so an address that anybody may have typed in is not given.
+      email: user.email_confirmed_ms > 0 ? user.email : null,
+      confirmed_at: isoTime(user.email_confirmed_ms),
       public_email: null,
       last_sign_in_at: isoTime(user.last_sign_in_ms),
       current_sign_in_at: isoTime(user.current_sign_in_ms),

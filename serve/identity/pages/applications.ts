@@ -16,7 +16,7 @@ import { type Html, html } from '../../pages/html.ts';
 import { seeOther, sendPage } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { FieldError, faultOf } from '../accounts/field-error.ts';
-import { activeApplication } from '../accounts/grants.ts';
+import { registeredApplication } from '../accounts/grants.ts';
 import { isScope, SCOPE_NAMES } from '../accounts/scopes.ts';
 import { requireUser } from '../accounts/sessions.ts';
 import type { Application, User } from '../accounts/tables.ts';
@@ -93,14 +93,14 @@ function serveAuthorized(pages: FastifyInstance, accounts: Accounts): void {
   pages.get(AUTHORIZED, async (request, reply) => {
     const user = await requireUser(accounts, request);
     const token = await formToken(accounts, request, reply);
-    const authorized = await authorizedApplications(accounts, user.id);
+    const authorized = await authorizedApplications(accounts, user);
     const body = html`<h1>Authorized applications</h1>
 <p class="lead">Applications that you have authorized to use your account. If you revoke access, an application must ask for authorization again.</p>
 ${table({
   caption: 'Authorized applications',
   head: ['Application', 'Scopes', 'Authorized', ''],
   rows: authorized.map(({ application, scopes, since_ms }) => [
-    html`${application.name}`,
+    html`${application.name}${application.blocked_ms > 0 && html` <span class="tag warn">Blocked</span>`}`,
     tags(scopes),
     time(since_ms),
     button(`${AUTHORIZED}/${application.id}/revoke`, token, 'Revoke', `Revoke access of ${application.name}`),
@@ -125,7 +125,7 @@ const readFields = (form: Form) => ({
 
 /** An application of another user is not found. */
 async function own(accounts: Accounts, user: User, id: string): Promise<Application> {
-  const application = await activeApplication(accounts, id);
+  const application = await registeredApplication(accounts, id);
   if (application?.owner_id !== user.id) throw notFound();
   return application;
 }
@@ -155,7 +155,7 @@ ${table({
   caption: 'Your applications',
   head: ['Name', 'Application ID', 'Scopes', 'Created', ''],
   rows: applications.map((one) => [
-    html`<a href="${PATH}/${one.id}">${one.name}</a>`,
+    html`<a href="${PATH}/${one.id}">${one.name}</a>${one.blocked_ms > 0 && html` <span class="tag warn">Blocked</span>`}`,
     html`<code>${one.id.slice(0, 12)}…</code>`,
     tags(one.scopes),
     time(one.created_ms),
@@ -194,6 +194,7 @@ async function sendApplication(
   const { id, name, is_confidential } = application;
   const body = html`<h1>${name}</h1>
 <p class="lead">${is_confidential ? 'Confidential application. It authenticates with its client secret.' : 'Public application. It has no client secret and must use PKCE.'}</p>
+${application.blocked_ms > 0 && html`<p class="note bad" role="alert">The operator of this service has blocked the application. Users cannot authorize it, and none of its tokens works.</p>`}
 ${secret && secretCard('Client secret', secret)}
 <section class="card"><h2>Application ID</h2><p class="hint">Sent as client_id in OAuth 2.0 requests.</p><code class="secret" id="client-id">${id}</code>
 ${is_confidential && secret === null && button(`${PATH}/${id}/renew`, token, 'Renew secret', `Renew secret of ${name}`, 'second')}</section>

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Form } from '../../../http/form.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
-import { activeUser, revoked } from '../../accounts/grants.ts';
+import { holderOf, revoked, scopesLeft } from '../../accounts/grants.ts';
 import { isSecretOf } from '../../accounts/secrets.ts';
 import type { Application, Grant } from '../../accounts/tables.ts';
 import { readToken } from '../../accounts/tokens.ts';
@@ -37,8 +37,11 @@ export async function exchangeCode(
     // A used code revokes its tokens only when everything else is correct, so not for an attacker without the verifier.
     if (grant.code_used_ms > 0) return { next: revoked(grant, now), result: null };
     if (grant.code_expires_ms <= now) throw refused();
-    if (typeof (await activeUser(accounts, grant)) === 'string') throw refused();
-    const pair = withPair(accounts, { ...grant, code_used_ms: now }, grant.scopes, now);
+    const holder = await holderOf(accounts, grant);
+    if (typeof holder === 'string') throw refused();
+    const scopes = scopesLeft(grant.scopes, holder.application);
+    if (scopes.length === 0) throw refused();
+    const pair = withPair(accounts, { ...grant, code_used_ms: now }, scopes, now);
     return { next: pair.grant, result: pair.response };
   });
   if (response === null) throw refused();

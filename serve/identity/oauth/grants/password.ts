@@ -31,6 +31,8 @@ export async function passwordGrant(
   const username = required(form, 'username');
   const password = required(form, 'password');
   const scopes = scopesOf(application, optional(form, 'scope'));
+  // Before the check: a password that is changed meanwhile revokes the grant.
+  const now = accounts.clock.now();
   const user = await attempt(accounts, username, countedAddress(request), password);
   if (user === null || user.totp_secret !== '') {
     throw new OAuthError(
@@ -38,7 +40,6 @@ export async function passwordGrant(
       'The user name or password is wrong, or the account uses two-factor authentication and needs a personal access token.',
     );
   }
-  const now = accounts.clock.now();
   const application_id = application?.id ?? '';
   const empty = emptyGrant('password', { user_id: user.id, application_id, scopes, now });
   const { grant, response } = withAccess(accounts, empty, scopes, now);

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Form } from '../../../http/form.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
-import { activeUser, revoked } from '../../accounts/grants.ts';
+import { holderOf, revoked, scopesLeft } from '../../accounts/grants.ts';
 import { readScopes } from '../../accounts/scopes.ts';
 import { isSecretOf } from '../../accounts/secrets.ts';
 import type { Grant } from '../../accounts/tables.ts';
@@ -39,8 +39,9 @@ export async function refresh(
     const now = accounts.clock.now();
     if (!isCurrent(accounts, grant, own, now)) return { next: revoked(grant, now), result: null };
     if (grant.refresh_expires_ms <= now) throw refused();
-    const scopes = scopesOf(grant, optional(form, 'scope'));
-    if (typeof (await activeUser(accounts, grant)) === 'string') throw refused();
+    const holder = await holderOf(accounts, grant);
+    if (typeof holder === 'string') throw refused();
+    const scopes = scopesOf(scopesLeft(grant.scopes, holder.application), optional(form, 'scope'));
     const pair = withPair(accounts, grant, scopes, now, family);
     return { next: pair.grant, result: pair.response };
   });
@@ -67,11 +68,17 @@ function matches(grant: Grant, redirectUri: string, verifier: string): boolean {
   );
 }
 
-/** The scopes that were granted, or fewer (RFC 6749 §6). */
-function scopesOf(grant: Grant, wanted: string): readonly string[] {
-  if (wanted === '') return grant.scopes;
+/** The scopes that are left of those that were granted, or fewer (RFC 6749 §6). */
+function scopesOf(left: readonly string[], wanted: string): readonly string[] {
+  if (left.length === 0) {
+    throw new OAuthError(
+      'invalid_grant',
+      'The application has none of the scopes left that the user granted.',
+    );
+  }
+  if (wanted === '') return left;
   const scopes = readScopes(wanted);
-  if (scopes === null || scopes.length === 0 || !scopes.every((scope) => grant.scopes.includes(scope))) {
+  if (scopes === null || scopes.length === 0 || !scopes.every((scope) => left.includes(scope))) {
     throw new OAuthError('invalid_scope', 'The scope is unknown, malformed or beyond what the user granted.');
   }
   return scopes;

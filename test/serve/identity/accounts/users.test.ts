@@ -32,7 +32,8 @@ describe('chain-metrics users', () => {
     const { access_token } = (await token.json()) as { access_token: string };
     const user = () =>
       fetch(`${server.url}/api/v4/user`, { headers: { authorization: `Bearer ${access_token}` } });
-    expect((await user()).status).toBe(200);
+    expect(await (await user()).json()).toMatchObject({ email: 'alice@example.org' });
+    expect((await run(['applications', 'list'], { env })).stdout).toBe('There is no application yet.\n');
 
     expect((await run(['users', 'lock', 'alice'], { env })).stdout).toMatch(/^alice is locked/);
     expect((await user()).status).toBe(401);
@@ -58,6 +59,8 @@ describe('chain-metrics users', () => {
     await run(['users', 'create', 'bob'], { env });
     const wrong: [string[], RegExp][] = [
       [['users', 'lock', 'nobody'], /there is no account nobody/],
+      [['users', 'confirm-email', 'bob'], /the account bob has no email/],
+      [['applications', 'block', 'f'], /there is no application f/],
       [['users', 'create', 'bob'], /username: Username is already taken/],
       [['users', 'create', 'a b'], /username: Use 2 to 39/],
       [['users', 'frobnicate'], /unknown command/],

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { handleUsersRequest } from '../../../../serve/identity/accounts/operator.ts';
 import { aKey, openWorld, type World } from '../accounts/world.ts';
 import { aPair, bearer, type Party, party, post, refusal } from './flow.ts';
 
@@ -71,11 +72,27 @@ describe('GET /api/v4/user', () => {
       id: Number(the.user.id),
       username: the.user.username,
       name: the.user.name,
-      email: the.user.email,
       state: 'active',
       two_factor_enabled: false,
     });
     expect((await get(`/api/v4/user?access_token=${access_token}`)).statusCode).toBe(200);
+  });
+
+  test('gives an email only when an operator has confirmed it', async () => {
+    const own = await party(world);
+    const { access_token } = await aPair(own, { scope: 'read_user openid email' });
+    const user = async () => (await get('/api/v4/user', bearer(access_token))).json();
+    const info = async () => (await get('/oauth/userinfo', bearer(access_token))).json();
+    expect(await user()).toMatchObject({ email: null, confirmed_at: null });
+    expect(await info()).toMatchObject({ email: own.user.email, email_verified: false });
+    expect((await own.browser.get('/profile')).body).toContain('Not confirmed');
+    const { username } = own.user;
+    await handleUsersRequest(world.accounts, { action: 'confirm-email', username });
+    expect(await user()).toMatchObject({
+      email: own.user.email,
+      confirmed_at: expect.stringMatching(/^20..-..-..T/),
+    });
+    expect(await info()).toMatchObject({ email: own.user.email, email_verified: true });
   });
 
   test('with other scopes or an API key is 403', async () => {
