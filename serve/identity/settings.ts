@@ -21,7 +21,10 @@ export const identitySettings = {
     .default('open')
     .describe('whether people may create accounts themselves'),
   SIGN_IN_ATTEMPTS: whole(10, 1, 1000).describe(
-    'failed sign-ins of an account from one address in 15 minutes; ten times as many of all accounts or addresses',
+    'failed sign-ins to an account by one browser or address in 15 minutes; five times as many in a day',
+  ),
+  SIGN_IN_WAITING_MAX: whole(256, 16, 10_000).describe(
+    'sign-ins and sign-ups that may run or wait; above it 503; an eighth of them for one browser or address',
   ),
   SESSION_HOURS: whole(24 * 14, 1, 24 * 365).describe('hours after which an unused session ends'),
   KEYS_PER_ACCOUNT: whole(50, 1, 1000).describe(

@@ -169,6 +169,8 @@ function pageDialect(accounts: PageAccounts): Dialect {
         return seeOther(reply, `/sign-in?next=${encodeURIComponent(next)}`);
       }
       const { status } = error;
+      // Refused before its cookies were read, from which a page is made.
+      if ((request.cookies as object | null) === null) return reply.type('text/plain').send(error.message);
       const body = html`<h1>${ERROR_TITLES[status] ?? (status >= 500 ? 'Something went wrong' : 'The request could not be processed')}</h1>
 <p>${error.message}</p><p><a class="button" href="/profile">Go to profile</a></p>`;
       return sendPage(accounts, request, reply, { title: 'Error', body, layout: 'narrow', status });

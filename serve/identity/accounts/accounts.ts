@@ -3,6 +3,7 @@ import { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, KeyValue, Store } from '../../../infra/ports.ts';
 import { type RecordContext, Records } from '../../records/records.ts';
 import type { identitySettings } from '../settings.ts';
+import { AttemptLimits } from './attempts.ts';
 import { Seal } from './secrets.ts';
 import {
   type Application,
@@ -27,6 +28,7 @@ export type IdentitySettings = Readonly<
 export interface Accounts extends RecordContext {
   readonly settings: IdentitySettings;
   readonly seal: Seal;
+  readonly attempts: AttemptLimits;
   readonly users: Records<User>;
   readonly sessions: Records<Session>;
   readonly wallets: Records<Wallet>;
@@ -59,6 +61,7 @@ export function openAccounts({
     ...context,
     settings,
     seal: Seal.open(settings),
+    attempts: new AttemptLimits(context, settings),
     users: new Records(context, users),
     sessions: new Records(context, sessions),
     wallets: new Records(context, wallets),

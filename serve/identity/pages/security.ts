@@ -7,10 +7,10 @@ import { formOf, formToken } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther, sendPage } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
-import { limitFailedAttempts } from '../accounts/failed-attempts.ts';
+import { rememberCaller } from '../accounts/devices.ts';
 import { FieldError } from '../accounts/field-error.ts';
 import { isPasswordOf, PASSWORD_CHARACTERS_MIN } from '../accounts/passwords.ts';
-import { requireUser, startSession } from '../accounts/sessions.ts';
+import { requireUser, sessionOf, startSession } from '../accounts/sessions.ts';
 import type { User } from '../accounts/tables.ts';
 import {
   disableTwoFactor,
@@ -41,7 +41,10 @@ export function serveSecurity(pages: FastifyInstance, accounts: Accounts): void 
     }
     // The new password ended all sessions, so this browser gets a new one.
     const changed = await accounts.users.get(user.id);
-    if (changed) await startSession(accounts, request, reply, changed);
+    if (changed) {
+      await startSession(accounts, request, reply, changed);
+      await rememberCaller(accounts, request, reply, changed);
+    }
     return seeOther(reply, PATH, 'The password was changed. All other sessions were signed out.');
   });
 
@@ -92,22 +95,18 @@ export function serveSecurity(pages: FastifyInstance, accounts: Accounts): void 
  */
 async function reauthenticate(accounts: Accounts, request: FastifyRequest, user: User): Promise<void> {
   const form = formOf(request);
+  const account = user.username;
+  // The session is known, and has one budget to guess within.
+  const session = await sessionOf(accounts, request);
+  const caller = { address: countedAddress(request), device: session?.session.id ?? null };
   if (user.password_hash !== '') {
-    const proven = await limitFailedAttempts(
-      accounts,
-      'password',
-      user.username,
-      countedAddress(request),
-      async () => ((await isPasswordOf(user.password_hash, form.text('password'))) ? true : null),
+    const proven = await accounts.attempts.run({ what: 'password', account, ...caller }, async () =>
+      (await isPasswordOf(user.password_hash, form.text('password'))) ? true : null,
     );
     if (!proven) throw new FieldError('password', 'Current password is incorrect.');
   } else if (user.totp_secret !== '') {
-    const proven = await limitFailedAttempts(
-      accounts,
-      'second factor',
-      user.username,
-      countedAddress(request),
-      async () => ((await isSecondFactor(accounts, user, form.text('code'))) ? true : null),
+    const proven = await accounts.attempts.run({ what: 'second factor', account, ...caller }, async () =>
+      (await isSecondFactor(accounts, user, form.text('code'))) ? true : null,
     );
     if (!proven) throw new FieldError('code', 'The verification code is incorrect or was already used.');
   }
@@ -120,10 +119,11 @@ function sendRefusal(
   user: User,
   error: unknown,
 ): Promise<FastifyReply> {
-  if (error instanceof FieldError || error instanceof HttpError) {
-    return sendSecurity(accounts, request, reply, user, error.message);
+  if (error instanceof HttpError) {
+    return sendSecurity(accounts, request, reply.headers(error.headers), user, error.message, error.status);
   }
-  throw error;
+  if (!(error instanceof FieldError)) throw error;
+  return sendSecurity(accounts, request, reply, user, error.message, 422);
 }
 
 /** The secret passes through the browser during set-up. It is signed, so that it cannot be replaced. */
@@ -144,6 +144,7 @@ async function sendSecurity(
   reply: FastifyReply,
   user: User,
   fault?: string,
+  status = 200,
 ): Promise<FastifyReply> {
   const token = await formToken(accounts, request, reply);
   const hasPassword = user.password_hash !== '';
@@ -177,8 +178,7 @@ ${formCard({
 ${textField({ name: 'new_password', label: 'New password', type: 'password', autocomplete: 'new-password', hint: `At least ${PASSWORD_CHARACTERS_MIN} characters. All other sessions are signed out.` })}`,
   submit: hasPassword ? 'Change password' : 'Set password',
 })}`;
-  const page = { title: 'Security', body, status: fault === undefined ? 200 : 422 };
-  return sendPage(accounts, request, reply, page);
+  return sendPage(accounts, request, reply, { title: 'Security', body, status });
 }
 
 async function sendSetUp(

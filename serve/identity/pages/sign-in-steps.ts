@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { localPath, seeOther } from '../../pages/page.ts';
+import { type DeviceAccounts, rememberCaller } from '../accounts/devices.ts';
 import type { SessionAccounts } from '../accounts/sessions.ts';
 import { startSession } from '../accounts/sessions.ts';
 import type { User } from '../accounts/tables.ts';
@@ -9,7 +10,7 @@ const HOME = '/profile';
 
 /** Continues after the password or the wallet: with the second factor, if the user has one. */
 export async function continueSignIn(
-  accounts: SessionAccounts,
+  accounts: SessionAccounts & DeviceAccounts,
   request: FastifyRequest,
   reply: FastifyReply,
   user: User,
@@ -22,7 +23,7 @@ export async function continueSignIn(
 
 /** Starts the session after all factors were verified. */
 export async function completeSignIn(
-  accounts: SessionAccounts,
+  accounts: SessionAccounts & DeviceAccounts,
   request: FastifyRequest,
   reply: FastifyReply,
   user: User,
@@ -31,6 +32,7 @@ export async function completeSignIn(
 ): Promise<FastifyReply> {
   await recordSignIn(accounts, user);
   await startSession(accounts, request, reply, user);
+  await rememberCaller(accounts, request, reply, user);
   return seeOther(reply, next, flash);
 }
 

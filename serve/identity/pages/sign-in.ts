@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { countedAddress } from '../../http/client-address.ts';
 import { textField } from '../../pages/fields.ts';
 import { formOf, formToken } from '../../pages/forms.ts';
 import { html } from '../../pages/html.ts';
 import { seeOther, sendPage } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
-import { limitFailedAttempts, TooManyAttempts } from '../accounts/failed-attempts.ts';
+import { AttemptRefused } from '../accounts/attempts.ts';
+import { callerOf } from '../accounts/devices.ts';
 import { clearSessionCookie, endSession, pendingSessionOf, sessionOf } from '../accounts/sessions.ts';
 import { isSecondFactor } from '../accounts/two-factor.ts';
 import { userByPassword } from '../accounts/users.ts';
@@ -28,14 +28,16 @@ export function serveSignIn(pages: FastifyInstance, accounts: Accounts): void {
     const next = nextPath(form.text('next'));
     const login = form.text('login');
     try {
-      const user = await limitFailedAttempts(accounts, 'password', login, countedAddress(request), () =>
+      const caller = await callerOf(accounts, request, login);
+      const user = await accounts.attempts.run({ what: 'password', account: login, ...caller }, () =>
         userByPassword(accounts, login, form.text('password')),
       );
       if (user) return await continueSignIn(accounts, request, reply, user, next);
     } catch (error) {
-      if (!(error instanceof TooManyAttempts)) throw error;
+      if (!(error instanceof AttemptRefused)) throw error;
       reply.headers(error.headers);
-      return sendSignIn(accounts, request, reply, { next, login, fault: error.message, status: 429 });
+      const { message: fault, status } = error;
+      return sendSignIn(accounts, request, reply, { next, login, fault, status });
     }
     const fault = 'Invalid username or password.';
     return sendSignIn(accounts, request, reply, { next, login, fault, status: 401 });
@@ -54,18 +56,17 @@ export function serveSignIn(pages: FastifyInstance, accounts: Accounts): void {
     if (pending === null)
       return seeOther(reply, signInPath(next), 'Your sign-in has expired. Sign in again.');
     try {
-      const proven = await limitFailedAttempts(
-        accounts,
-        'second factor',
-        pending.user.username,
-        countedAddress(request),
-        async () => ((await isSecondFactor(accounts, pending.user, form.text('code'))) ? true : null),
+      const account = pending.user.username;
+      const caller = await callerOf(accounts, request, account);
+      const proven = await accounts.attempts.run({ what: 'second factor', account, ...caller }, async () =>
+        (await isSecondFactor(accounts, pending.user, form.text('code'))) ? true : null,
       );
       if (proven) return await completeSignIn(accounts, request, reply, pending.user, next);
     } catch (error) {
-      if (!(error instanceof TooManyAttempts)) throw error;
+      if (!(error instanceof AttemptRefused)) throw error;
       reply.headers(error.headers);
-      return sendSecondFactor(accounts, request, reply, { next, fault: error.message, status: 429 });
+      const { message: fault, status } = error;
+      return sendSecondFactor(accounts, request, reply, { next, fault, status });
     }
     const fault = 'The verification code is incorrect or was already used.';
     return sendSecondFactor(accounts, request, reply, { next, fault, status: 401 });

@@ -7,7 +7,6 @@ import { formOf, formToken } from '../../pages/forms.ts';
 import { html } from '../../pages/html.ts';
 import { sendPage } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
-import { limitFailedAttempts } from '../accounts/failed-attempts.ts';
 import { FieldError, faultOf } from '../accounts/field-error.ts';
 import { PASSWORD_CHARACTERS_MIN } from '../accounts/passwords.ts';
 import type { User } from '../accounts/tables.ts';
@@ -43,21 +42,14 @@ export function serveSignUp(pages: FastifyInstance, accounts: Accounts): void {
   });
 }
 
-/** A successful attempt counts as well, which limits the accounts that one address can create. */
-async function signUp(accounts: Accounts, request: FastifyRequest, form: Form): Promise<User> {
-  await limitFailedAttempts(
-    accounts,
-    'sign-up',
-    countedAddress(request),
-    countedAddress(request),
-    async () => null,
+const signUp = (accounts: Accounts, request: FastifyRequest, form: Form): Promise<User> =>
+  accounts.attempts.signUp(countedAddress(request), () =>
+    createUser(accounts, {
+      username: form.text('username'),
+      email: form.text('email'),
+      password: form.text('password'),
+    }),
   );
-  return createUser(accounts, {
-    username: form.text('username'),
-    email: form.text('email'),
-    password: form.text('password'),
-  });
-}
 
 function requireOpenSignUp({ settings }: Pick<Accounts, 'settings'>): void {
   if (settings.SIGN_UP === 'open') return;

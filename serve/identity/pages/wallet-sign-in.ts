@@ -4,7 +4,6 @@ import { formOf, visitorOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
-import { limitFailedAttempts } from '../accounts/failed-attempts.ts';
 import { requireUser } from '../accounts/sessions.ts';
 import {
   challengeWallet,
@@ -73,8 +72,7 @@ export function serveWallets(pages: FastifyInstance, accounts: Accounts, origin:
       holder: visitorOf(accounts, request) ?? '',
     };
     let refusal = '';
-    const from = countedAddress(request);
-    const user = await limitFailedAttempts(accounts, 'wallet', from, from, async () => {
+    const user = await accounts.attempts.runByAddress('wallet', countedAddress(request), async () => {
       try {
         return await userByWallet(accounts, answer);
       } catch (error) {

@@ -2,7 +2,6 @@ import type { FastifyRequest } from 'fastify';
 import { countedAddress } from '../../../http/client-address.ts';
 import type { Form } from '../../../http/form.ts';
 import type { Accounts } from '../../accounts/accounts.ts';
-import { limitFailedAttempts, TooManyAttempts } from '../../accounts/failed-attempts.ts';
 import { emptyGrant } from '../../accounts/grants.ts';
 import { DEFAULT_SCOPE, readScopes } from '../../accounts/scopes.ts';
 import type { Application } from '../../accounts/tables.ts';
@@ -33,8 +32,8 @@ export async function passwordGrant(
   const scopes = scopesOf(application, optional(form, 'scope'));
   // Before the check: a password that is changed meanwhile revokes the grant.
   const now = accounts.clock.now();
-  const user = await attempt(accounts, username, countedAddress(request), password);
-  if (user === null || user.totp_secret !== '') {
+  const user = await userOf(accounts, request, username, password);
+  if (user === null) {
     throw new OAuthError(
       'invalid_grant',
       'The user name or password is wrong, or the account uses two-factor authentication and needs a personal access token.',
@@ -47,15 +46,15 @@ export async function passwordGrant(
   return response;
 }
 
-async function attempt(accounts: Accounts, username: string, address: string, password: string) {
-  try {
-    return await limitFailedAttempts(accounts, 'password', username, address, () =>
-      userByPassword(accounts, username, password),
-    );
-  } catch (error) {
-    if (!(error instanceof TooManyAttempts)) throw error;
-    throw new OAuthError('invalid_grant', error.message, { headers: { ...error.headers } });
-  }
+/** Counts as a failure when a second factor is missing: the number of tries left must not tell that the password is right. */
+async function userOf(accounts: Accounts, request: FastifyRequest, login: string, password: string) {
+  const caller = { address: countedAddress(request), device: null };
+  const user = await accounts.attempts.run({ what: 'password', account: login, ...caller }, async () => {
+    const found = await userByPassword(accounts, login, password);
+    return found?.totp_secret === '' ? found : null;
+  });
+  if (user !== null) await accounts.attempts.remember(user, caller.address);
+  return user;
 }
 
 function scopesOf(application: Application | null, wanted: string): readonly string[] {

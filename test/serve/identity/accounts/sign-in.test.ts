@@ -91,6 +91,12 @@ describe('sign-in', () => {
     expect(cookie).toMatch(/^__Host-session=.*Path=\/;.*Secure/);
   });
 
+  test('answers a request that is refused before its cookies are read', async () => {
+    const answer = await world.app.inject({ url: '/sign-in', headers: { host: 'no host' } });
+    expect(answer.statusCode).toBe(400);
+    expect(answer.body).toContain('Host header');
+  });
+
   test.each([
     'https://evil.example',
     '//evil.example',

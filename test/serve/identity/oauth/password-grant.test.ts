@@ -70,12 +70,31 @@ describe('the password grant (RFC 6749 §4.3)', () => {
     expect(answers[0]?.json()).toEqual(refusal('invalid_grant'));
   });
 
-  test('limits failed attempts like the sign-in page', async () => {
+  test('limits failed attempts like the sign-in page, and does not call the password wrong', async () => {
     const user = await aUser(world);
     for (let i = 0; i < 10; i++) await ask({ username: user.username, password: 'wrong' });
     const answer = await ask({ username: user.username, password: PASSWORD });
-    expect(answer.json()).toEqual(refusal('invalid_grant'));
-    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+    expect(answer.statusCode).toBe(429);
+    expect(answer.json()).toEqual(refusal('temporarily_unavailable'));
+    world.advance(Number(answer.headers['retry-after']) * 1000);
+    expect((await ask({ username: user.username, password: PASSWORD })).statusCode).toBe(200);
+  });
+
+  test('accepts 16 right passwords at the same time', async () => {
+    const user = await aUser(world);
+    const answers = await Promise.all(
+      Array.from({ length: 16 }, () => ask({ username: user.username, password: PASSWORD })),
+    );
+    expect(answers.map(({ statusCode }) => statusCode)).toEqual(Array(16).fill(200));
+  });
+
+  test('lets nobody learn by the limit that a password is right where a second factor is missing', async () => {
+    const user = await aUser(world);
+    await changeUser(world.accounts, user.id, () => ({ totp_secret: 'sealed' }));
+    const statuses: number[] = [];
+    for (let i = 0; i < 11; i++)
+      statuses.push((await ask({ username: user.username, password: PASSWORD })).statusCode);
+    expect(statuses).toEqual([...Array(10).fill(400), 429]);
   });
 
   test('can require a registered application', async () => {

@@ -1,0 +1,191 @@
+import type { Locks } from '../../../infra/coordination/lock.ts';
+import type { Clock, KeyValue } from '../../../infra/ports.ts';
+import { HttpError } from '../../http/errors.ts';
+import { hashSecret } from './secrets.ts';
+
+const QUARTER_MS = 15 * 60_000;
+const DAY_MS = 86_400_000;
+
+/** How many failures, in units of SIGN_IN_ATTEMPTS, fit into which time. */
+interface Allowance {
+  readonly times: number;
+  readonly windowMs: number;
+}
+
+/** Of one account by one caller. In a day it is so small a part of `OVERALL` that few callers cannot use that up. */
+const BY_CALLER: readonly Allowance[] = [
+  { times: 1, windowMs: QUARTER_MS },
+  { times: 5, windowMs: DAY_MS },
+];
+/** Of all accounts by one address. */
+const BY_ADDRESS: readonly Allowance[] = [{ times: 10, windowMs: QUARTER_MS }];
+/** Of one account by all callers who never signed in to it. For the second factor they know the password already. */
+const OVERALL: Readonly<Record<'password' | 'second factor', readonly Allowance[]>> = {
+  password: [{ times: 100, windowMs: DAY_MS }],
+  'second factor': [{ times: 10, windowMs: DAY_MS }],
+};
+
+/** Addresses from which a user has signed in, and for how long they are known. */
+const KNOWN_ADDRESSES_MAX = 32;
+const KNOWN_MS = 30 * DAY_MS;
+
+/** One caller may take this part of the attempts that may run or wait. */
+const SHARE = 8;
+
+/** Who attempts something. */
+export interface Caller {
+  /** As limits count it. */
+  readonly address: string;
+  /** A browser that has signed in to the account before; null for every other one. */
+  readonly device: string | null;
+}
+
+interface Attempt extends Caller {
+  readonly what: 'password' | 'second factor';
+  /** The username or email as it was typed: a name without an account is limited like one with an account. */
+  readonly account: string;
+}
+
+interface Budget {
+  readonly key: string;
+  readonly limit: number;
+  readonly windowMs: number;
+}
+
+/** An attempt that is not made: 429 with the time to wait, or 503. It says nothing about the secret. */
+export class AttemptRefused extends HttpError {
+  static usedUp(seconds: number): AttemptRefused {
+    const minutes = Math.ceil(seconds / 60);
+    const time = minutes > 120 ? `${Math.ceil(minutes / 60)} hours` : `${minutes} minutes`;
+    return new AttemptRefused('too_many_requests', `Too many attempts. Try again in ${time}.`, {
+      'retry-after': String(seconds),
+    });
+  }
+
+  static busy(code: 'too_many_requests' | 'unavailable'): AttemptRefused {
+    return new AttemptRefused(code, 'Too many sign-ins at the same time. Try again in a second.', {
+      'retry-after': '1',
+    });
+  }
+}
+
+/**
+ * Limits how often a secret can be guessed. Only failures count, after the verdict, so right secrets in parallel are
+ * never refused; attempts of one caller are made one after the other, so wrong ones in parallel gain nothing.
+ *
+ * Those who fail on purpose must not lock out the owner. So a caller has its own budget for each account. A browser
+ * that has signed in to the account before has no other; an address that has is not bound by the budget of the
+ * account over all callers.
+ */
+export class AttemptLimits {
+  readonly #keyValue: KeyValue;
+  readonly #clock: Clock;
+  readonly #locks: Locks;
+  readonly #attempts: number;
+  readonly #waitingMax: number;
+  readonly #running = new Map<string, number>();
+  #total = 0;
+
+  constructor(
+    { keyValue, clock, locks }: { keyValue: KeyValue; clock: Clock; locks: Locks },
+    settings: { readonly SIGN_IN_ATTEMPTS: number; readonly SIGN_IN_WAITING_MAX: number },
+  ) {
+    this.#keyValue = keyValue;
+    this.#clock = clock;
+    this.#locks = locks;
+    this.#attempts = settings.SIGN_IN_ATTEMPTS;
+    this.#waitingMax = settings.SIGN_IN_WAITING_MAX;
+  }
+
+  /** Checks a password or a second factor; `check` returns null when it is wrong. */
+  async run<T>(attempt: Attempt, check: () => Promise<T | null>): Promise<T | null> {
+    const account = keyOf(attempt.account);
+    const isKnown = attempt.device !== null || (await this.#isKnownAddress(account, attempt.address));
+    return this.#inTurn(attempt, isKnown, () =>
+      this.#limit(this.#budgetsOf(attempt, account, isKnown), check),
+    );
+  }
+
+  /** Checks what cannot be guessed but costs work, by address alone. */
+  runByAddress<T>(what: 'wallet', address: string, check: () => Promise<T | null>): Promise<T | null> {
+    return this.#inTurn({ address, device: null }, false, () =>
+      this.#limit(this.#budgets(`${what}/${address}`, BY_CALLER), check),
+    );
+  }
+
+  /** Creates an account, of which an address may try only so many: successes count as well. */
+  async signUp<T>(address: string, create: () => Promise<T>): Promise<T> {
+    return this.#inTurn({ address, device: null }, false, async () => {
+      await this.#limit(this.#budgets(`sign-up/${address}`, BY_CALLER.slice(0, 1)), async () => null);
+      return create();
+    });
+  }
+
+  /** Remembers that a user has signed in from an address. */
+  async remember({ username, email }: { username: string; email: string }, address: string): Promise<void> {
+    for (const name of [username, email].filter((one) => one !== '')) {
+      await this.#keyValue.join(knownGroup(keyOf(name)), keyOf(address), KNOWN_MS, KNOWN_ADDRESSES_MAX);
+    }
+  }
+
+  async #isKnownAddress(account: string, address: string): Promise<boolean> {
+    return (await this.#keyValue.members(knownGroup(account))).includes(keyOf(address));
+  }
+
+  #budgetsOf({ what, address, device }: Attempt, account: string, isKnown: boolean): Budget[] {
+    if (device !== null) return this.#budgets(`${what}/${account}/device ${device}`, BY_CALLER);
+    return [
+      ...this.#budgets(`${what}/${account}/address ${address}`, BY_CALLER),
+      ...this.#budgets(`${what}//address ${address}`, BY_ADDRESS),
+      ...(isKnown ? [] : this.#budgets(`${what}/${account}`, OVERALL[what])),
+    ];
+  }
+
+  #budgets(name: string, allowances: readonly Allowance[]): Budget[] {
+    return allowances.map(({ times, windowMs }) => ({
+      key: `attempts/${name}/${windowMs}/${Math.floor(this.#clock.now() / windowMs)}`,
+      limit: this.#attempts * times,
+      windowMs,
+    }));
+  }
+
+  async #limit<T>(budgets: readonly Budget[], check: () => Promise<T | null>): Promise<T | null> {
+    const counts = await Promise.all(budgets.map(({ key }) => this.#keyValue.get(key)));
+    const usedUp = budgets.filter(({ limit }, i) => Number(counts[i] ?? 0) >= limit);
+    if (usedUp.length > 0) {
+      const now = this.#clock.now();
+      const waits = usedUp.map(({ windowMs }) => windowMs - (now % windowMs));
+      throw AttemptRefused.usedUp(Math.ceil(Math.max(...waits) / 1000));
+    }
+    const result = await check();
+    if (result === null) {
+      await Promise.all(budgets.map(({ key, windowMs }) => this.#keyValue.increment(key, 1, windowMs)));
+    }
+    return result;
+  }
+
+  /** Runs the attempts of one caller one after the other. Those who signed in before have as much room again. */
+  async #inTurn<T>({ address, device }: Caller, isKnown: boolean, work: () => Promise<T>): Promise<T> {
+    const caller = device ?? address;
+    const running = this.#running.get(caller) ?? 0;
+    if (running >= Math.max(1, Math.floor(this.#waitingMax / SHARE))) {
+      throw AttemptRefused.busy('too_many_requests');
+    }
+    if (this.#total >= this.#waitingMax * (isKnown ? 2 : 1)) throw AttemptRefused.busy('unavailable');
+    this.#running.set(caller, running + 1);
+    this.#total++;
+    try {
+      return await this.#locks.run(`attempts/${keyOf(caller)}`, work);
+    } finally {
+      this.#total--;
+      const left = (this.#running.get(caller) ?? 1) - 1;
+      if (left > 0) this.#running.set(caller, left);
+      else this.#running.delete(caller);
+    }
+  }
+}
+
+const knownGroup = (account: string) => `attempts/known/${account}`;
+
+/** Text of any length that callers choose, as a key. */
+const keyOf = (text: string): string => hashSecret(text.trim().toLowerCase());
