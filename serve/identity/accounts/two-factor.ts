@@ -2,7 +2,8 @@ import { randomInt } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import type { Accounts } from './accounts.ts';
 import { FieldError } from './field-error.ts';
-import { hashSecret, isSecretOf } from './secrets.ts';
+import { hashPassword, isPasswordOf } from './passwords.ts';
+import { isSecretOf } from './secrets.ts';
 import type { User } from './tables.ts';
 import { changeUser } from './users.ts';
 
@@ -11,9 +12,13 @@ const STEP_SECONDS = 30;
 /** Accepted clock difference in steps, in both directions. */
 const WINDOW = 1;
 const RECOVERY_CODES = 10;
-/** 32 unambiguous letters and digits, so 50 bits per code. */
+/** 32 unambiguous letters and digits, so 5 bits each. */
 const RECOVERY_ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
-const RECOVERY_LENGTH = 10;
+const RECOVERY_LENGTH = 20;
+/** The start of a code is stored as it is and finds its hash, so that a try costs one slow hash; 80 bits remain. */
+const RECOVERY_LOCATOR_LENGTH = 4;
+/** Codes of earlier versions have 50 bits and a fast hash. They work until they are regenerated. */
+const SHORT_RECOVERY_LENGTH = 10;
 
 const totpOf = (secret: string, username: string) =>
   new TOTP({
@@ -43,10 +48,11 @@ export async function enableTwoFactor(
       'The verification code is incorrect. Check that the clock of your device is correct.',
     );
   const codes = newRecoveryCodes();
+  const recovery_hashes = await Promise.all(codes.map(hashRecoveryCode));
   await changeUser(accounts, id, () => ({
     totp_secret: accounts.seal.encrypt(secret, `totp ${id}`),
     totp_step: step,
-    recovery_hashes: codes.map(hashSecret),
+    recovery_hashes,
   }));
   return codes;
 }
@@ -61,9 +67,8 @@ export async function regenerateRecoveryCodes(
   id: string,
 ): Promise<string[]> {
   const codes = newRecoveryCodes();
-  await changeUser(accounts, id, (user) =>
-    user.totp_secret === '' ? null : { recovery_hashes: codes.map(hashSecret) },
-  );
+  const recovery_hashes = await Promise.all(codes.map(hashRecoveryCode));
+  await changeUser(accounts, id, (user) => (user.totp_secret === '' ? null : { recovery_hashes }));
   return codes;
 }
 
@@ -74,18 +79,52 @@ export async function isSecondFactor(
   given: string,
 ): Promise<boolean> {
   const code = given.toLowerCase().replace(/[\s-]/g, '');
+  if (!/^\d{6}$/.test(code)) return takeRecoveryCode(accounts, id, code);
   const changed = await changeUser(accounts, id, (user) => {
     if (user.totp_secret === '') return null;
-    if (/^\d{6}$/.test(code)) {
-      const secret = accounts.seal.decrypt(user.totp_secret, `totp ${id}`);
-      const step = stepOf(accounts, secret, user.username, code);
-      return step !== null && step > user.totp_step ? { totp_step: step } : null;
-    }
-    const remaining = user.recovery_hashes.filter((hash) => !isSecretOf(hash, code));
-    return remaining.length < user.recovery_hashes.length ? { recovery_hashes: remaining } : null;
+    const secret = accounts.seal.decrypt(user.totp_secret, `totp ${id}`);
+    const step = stepOf(accounts, secret, user.username, code);
+    return step !== null && step > user.totp_step ? { totp_step: step } : null;
   });
   return changed !== null;
 }
+
+/** Hashes outside the lock of the account, which a slow hash would hold for too long. */
+async function takeRecoveryCode(
+  accounts: Pick<Accounts, 'users'>,
+  id: string,
+  code: string,
+): Promise<boolean> {
+  const used = await storedHashOf((await accounts.users.get(id))?.recovery_hashes ?? [], code);
+  if (used === null) return false;
+  const changed = await changeUser(accounts, id, ({ recovery_hashes }) =>
+    recovery_hashes.includes(used)
+      ? { recovery_hashes: recovery_hashes.filter((hash) => hash !== used) }
+      : null,
+  );
+  return changed !== null;
+}
+
+/** The stored hash of a code; null when it is none of these, after the same time. */
+async function storedHashOf(hashes: readonly string[], code: string): Promise<string | null> {
+  if (code.length === SHORT_RECOVERY_LENGTH) return hashes.find((hash) => isSecretOf(hash, code)) ?? null;
+  if (code.length !== RECOVERY_LENGTH) return null;
+  const [locator, secret] = partsOf(code);
+  const stored = hashes.find((hash) => hash.startsWith(`${locator}$`)) ?? '';
+  return (await isPasswordOf(stored.slice(RECOVERY_LOCATOR_LENGTH), secret)) ? stored : null;
+}
+
+async function hashRecoveryCode(code: string): Promise<string> {
+  const [locator, secret] = partsOf(code);
+  return `${locator}${await hashPassword(secret)}`;
+}
+
+const partsOf = (code: string) =>
+  [code.slice(0, RECOVERY_LOCATOR_LENGTH), code.slice(RECOVERY_LOCATOR_LENGTH)] as const;
+
+/** Whether some recovery codes of a user are of the earlier, shorter kind. */
+export const hasShortRecoveryCodes = ({ recovery_hashes }: User): boolean =>
+  recovery_hashes.some((hash) => !hash.includes('$'));
 
 /** The time step of a code; null when it is not one of the current codes. */
 function stepOf(
@@ -105,7 +144,10 @@ function stepOf(
 
 function newRecoveryCodes(): string[] {
   const character = () => RECOVERY_ALPHABET[randomInt(RECOVERY_ALPHABET.length)] as string;
-  return Array.from({ length: RECOVERY_CODES }, () =>
-    Array.from({ length: RECOVERY_LENGTH }, character).join(''),
-  );
+  const byLocator = new Map<string, string>();
+  while (byLocator.size < RECOVERY_CODES) {
+    const code = Array.from({ length: RECOVERY_LENGTH }, character).join('');
+    byLocator.set(partsOf(code)[0], code);
+  }
+  return [...byLocator.values()];
 }

@@ -14,6 +14,7 @@ import {
 import { formOf, formToken } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther, sendPage } from '../../pages/page.ts';
+import { showOnce, takeShown } from '../../pages/shown-once.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { FieldError, faultOf } from '../accounts/field-error.ts';
 import { registeredApplication } from '../accounts/grants.ts';
@@ -48,7 +49,10 @@ export function serveApplications(pages: FastifyInstance, accounts: Accounts): v
         ...readFields(form),
         is_confidential: form.text('kind') !== 'public',
       });
-      return await sendApplication(accounts, request, reply, application, { secret });
+      const path = `${PATH}/${application.id}`;
+      return secret === null
+        ? seeOther(reply, path, 'The application was created.')
+        : await showOnce(accounts, reply, user, path, secret);
     } catch (error) {
       if (!(error instanceof FieldError)) throw error;
       return sendList(accounts, request, reply, user, { form, error });
@@ -57,7 +61,9 @@ export function serveApplications(pages: FastifyInstance, accounts: Accounts): v
 
   pages.get<{ Params: { id: string } }>(`${PATH}/:id`, async (request, reply) => {
     const user = await requireUser(accounts, request);
-    return sendApplication(accounts, request, reply, await own(accounts, user, request.params.id));
+    const application = await own(accounts, user, request.params.id);
+    const secret = await takeShown(accounts, request, user);
+    return sendApplication(accounts, request, reply, application, { secret });
   });
 
   pages.post<{ Params: { id: string } }>(`${PATH}/:id`, async (request, reply) => {
@@ -76,8 +82,8 @@ export function serveApplications(pages: FastifyInstance, accounts: Accounts): v
   pages.post<{ Params: { id: string } }>(`${PATH}/:id/renew`, async (request, reply) => {
     const user = await requireUser(accounts, request);
     const secret = await renewSecret(accounts, user, request.params.id);
-    const application = await own(accounts, user, request.params.id);
-    return sendApplication(accounts, request, reply, application, { secret });
+    if (secret === null) throw notFound();
+    return showOnce(accounts, reply, user, `${PATH}/${request.params.id}`, secret);
   });
 
   pages.post<{ Params: { id: string } }>(`${PATH}/:id/remove`, async (request, reply) => {

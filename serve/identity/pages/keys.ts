@@ -13,6 +13,7 @@ import {
 import { formOf, formToken } from '../../pages/forms.ts';
 import { html } from '../../pages/html.ts';
 import { seeOther, sendPage } from '../../pages/page.ts';
+import { showOnce, takeShown } from '../../pages/shown-once.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { FieldError, faultOf } from '../accounts/field-error.ts';
 import { revokeGrant } from '../accounts/grants.ts';
@@ -52,14 +53,15 @@ export function serveKeys(pages: FastifyInstance, accounts: Accounts): void {
     const { kind, path } = page;
     pages.get(path, async (request, reply) => {
       const user = await requireUser(accounts, request);
-      return sendKeys(accounts, request, reply, page, user);
+      const secret = await takeShown(accounts, request, user);
+      return sendKeys(accounts, request, reply, page, user, { secret });
     });
     pages.post(path, async (request, reply) => {
       const user = await requireUser(accounts, request);
       const form = formOf(request);
       try {
         const { text } = await createKey(accounts, user, kind, readKey(page, form));
-        return await sendKeys(accounts, request, reply, page, user, { secret: text });
+        return await showOnce(accounts, reply, user, path, text);
       } catch (error) {
         if (!(error instanceof FieldError)) throw error;
         return sendKeys(accounts, request, reply, page, user, { form, error });
@@ -90,7 +92,7 @@ function readKey({ hasScopes }: KeyPage, form: Form): NewKey {
 }
 
 interface CreateResult {
-  readonly secret?: string;
+  readonly secret?: string | null;
   readonly form?: Form;
   readonly error?: FieldError;
 }

@@ -6,6 +6,7 @@ import { formCard, textField } from '../../pages/fields.ts';
 import { formOf, formToken } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther, sendPage } from '../../pages/page.ts';
+import { showOnce, takeShown } from '../../pages/shown-once.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { rememberCaller } from '../accounts/devices.ts';
 import { FieldError } from '../accounts/field-error.ts';
@@ -15,6 +16,7 @@ import type { User } from '../accounts/tables.ts';
 import {
   disableTwoFactor,
   enableTwoFactor,
+  hasShortRecoveryCodes,
   isSecondFactor,
   newTotpSecret,
   regenerateRecoveryCodes,
@@ -23,6 +25,7 @@ import {
 import { setPassword } from '../accounts/users.ts';
 
 const PATH = '/profile/security';
+const CODES = `${PATH}/recovery-codes`;
 
 /** Password and two-factor authentication. Every change requires reauthentication. */
 export function serveSecurity(pages: FastifyInstance, accounts: Accounts): void {
@@ -60,7 +63,7 @@ export function serveSecurity(pages: FastifyInstance, accounts: Accounts): void 
     if (user.totp_secret !== '') return seeOther(reply, PATH);
     try {
       const codes = await enableTwoFactor(accounts, user, secret, formOf(request).text('code'));
-      return await sendCodes(accounts, request, reply, codes);
+      return await showCodes(accounts, reply, user, codes);
     } catch (error) {
       if (!(error instanceof FieldError)) throw error;
       return sendSetUp(accounts, request, reply, user, secret, error.message);
@@ -78,14 +81,20 @@ export function serveSecurity(pages: FastifyInstance, accounts: Accounts): void 
     return seeOther(reply, PATH, 'Two-factor authentication was disabled.');
   });
 
-  pages.post(`${PATH}/recovery-codes`, async (request, reply) => {
+  pages.post(CODES, async (request, reply) => {
     const user = await requireUser(accounts, request);
     try {
       await reauthenticate(accounts, request, user);
     } catch (error) {
       return sendRefusal(accounts, request, reply, user, error);
     }
-    return sendCodes(accounts, request, reply, await regenerateRecoveryCodes(accounts, user.id));
+    return showCodes(accounts, reply, user, await regenerateRecoveryCodes(accounts, user.id));
+  });
+
+  pages.get(CODES, async (request, reply) => {
+    const user = await requireUser(accounts, request);
+    const codes = await takeShown(accounts, request, user);
+    return codes === null ? seeOther(reply, PATH) : sendCodes(accounts, request, reply, codes.split(' '));
   });
 }
 
@@ -164,7 +173,8 @@ async function sendSecurity(
       ? html`<p><span class="tag warn">Disabled</span> Require a verification code from an authenticator app in addition to your password or wallet.</p>
 <p><a class="button" href="${PATH}/two-factor">Enable two-factor authentication</a></p>`
       : html`<p><span class="tag good">Enabled</span> Unused recovery codes: ${user.recovery_hashes.length}. Scripts authenticate with <a href="/profile/tokens">personal access tokens</a>.</p>
-<form method="post" action="${PATH}/recovery-codes">${token}${confirmation('password-codes')}
+${hasShortRecoveryCodes(user) && html`<p class="note warn">Your recovery codes are of an earlier, shorter kind. They work, but regenerate them: the new ones are harder to guess.</p>`}
+<form method="post" action="${CODES}">${token}${confirmation('password-codes')}
 <p class="actions"><button class="second">Regenerate recovery codes</button><button class="danger" formaction="${PATH}/two-factor/off">Disable two-factor authentication</button></p></form>`;
   const body = html`<h1>Security</h1>
 <p class="lead">Change your password and manage two-factor authentication.</p>
@@ -205,6 +215,9 @@ ${textField({ name: 'code', label: 'Verification code', autocomplete: 'one-time-
   });
 }
 
+const showCodes = (accounts: Accounts, reply: FastifyReply, user: User, codes: readonly string[]) =>
+  showOnce(accounts, reply, user, CODES, codes.join(' '));
+
 async function sendCodes(
   accounts: Accounts,
   request: FastifyRequest,
@@ -214,7 +227,7 @@ async function sendCodes(
   const body = html`<h1>Recovery codes</h1>
 <p class="lead">If you lose your device, sign in with a recovery code. Each code can be used once.</p>
 <section class="card"><p class="note warn">Save these codes in a safe place. You cannot view them again.</p>
-<ul class="codes" id="recovery-codes">${codes.map((code) => html`<li>${code.slice(0, 5)}-${code.slice(5)}</li>`)}</ul>
+<ul class="codes" id="recovery-codes">${codes.map((code) => html`<li>${code.match(/.{1,5}/g)?.join('-')}</li>`)}</ul>
 <a class="button" href="${PATH}">Continue</a></section>`;
   return sendPage(accounts, request, reply, { title: 'Recovery codes', body });
 }

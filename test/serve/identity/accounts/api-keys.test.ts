@@ -139,7 +139,7 @@ describe('the pages of keys and tokens', () => {
   test('show a key once, then its name and last use, and revoke it', async () => {
     const user = await aUser(world);
     const browser = await signedIn(world, user);
-    const made = await browser.submit('/profile/keys', '/profile/keys', { name: 'my <program>' });
+    const made = await browser.submitAndFollow('/profile/keys', '/profile/keys', { name: 'my <program>' });
     const text = /id="secret">(cmk_[\w-]+)</.exec(made.body)?.[1] ?? '';
     expect(text).toHaveLength(69);
     const page = await browser.get('/profile/keys');

@@ -25,6 +25,13 @@ export class Browser {
     return this.post(action, { ...hiddenFields((await this.get(page)).body, action), ...fields });
   }
 
+  /** Submits a form like `submit` and opens the page that its answer leads to. */
+  async submitAndFollow(page: string, action: string, fields: Fields): Promise<Answer> {
+    const answer = await this.submit(page, action, fields);
+    const { location } = answer.headers;
+    return location === undefined ? answer : this.get(String(location));
+  }
+
   async post(url: string, fields: Fields, headers: Record<string, string> = {}): Promise<Answer> {
     return this.#keep(
       await this.#app.inject({

@@ -1,6 +1,8 @@
 import { Secret, TOTP } from 'otpauth';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { hashSecret } from '../../../../serve/identity/accounts/secrets.ts';
 import type { User } from '../../../../serve/identity/accounts/tables.ts';
+import { changeUser } from '../../../../serve/identity/accounts/users.ts';
 import { Browser, plain } from './browser.ts';
 import { aUser, openWorld, PASSWORD, signedIn, type World } from './world.ts';
 
@@ -13,18 +15,21 @@ afterAll(() => world.close());
 const codeOf = (secret: string, steps = 0) =>
   new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: world.now() + steps * 30_000 });
 
+const codesOn = (page: string) =>
+  [...page.matchAll(/<li>([a-z2-9]{5}(?:-[a-z2-9]{5}){3})<\/li>/g)].map(([, code]) => code as string);
+
 /** Enables it on the page and returns the secret of the app and the recovery codes. */
 async function enable(browser: Browser): Promise<{ secret: string; codes: string[] }> {
   const page = await browser.get('/profile/security/two-factor');
   const secret = /id="totp-secret">([A-Z2-7]+)</.exec(page.body)?.[1] ?? '';
   const setup = plain(/name="setup" value="([^"]+)"/.exec(page.body)?.[1] ?? '');
-  const done = await browser.submit('/profile/security/two-factor', '/profile/security/two-factor', {
+  const done = await browser.submitAndFollow('/profile/security/two-factor', '/profile/security/two-factor', {
     setup,
     code: codeOf(secret),
   });
   return {
     secret,
-    codes: [...done.body.matchAll(/<li>([a-z2-9]{5}-[a-z2-9]{5})<\/li>/g)].map(([, code]) => code as string),
+    codes: codesOn(done.body),
   };
 }
 
@@ -96,7 +101,43 @@ describe('two-factor authentication (RFC 6238)', () => {
     const [first = '', second = ''] = codes;
     expect((await answer(await pendingSignIn(user), first.toUpperCase())).statusCode).toBe(303);
     expect((await answer(await pendingSignIn(user), first)).statusCode).toBe(401);
-    expect((await answer(await pendingSignIn(user), second.replace('-', ' '))).statusCode).toBe(303);
+    expect((await answer(await pendingSignIn(user), second.replaceAll('-', ' '))).statusCode).toBe(303);
+  });
+
+  test('shows recovery codes once, and makes new ones only when asked', async () => {
+    const user = await aUser(world);
+    const browser = await signedIn(world, user);
+    await enable(browser);
+    const path = '/profile/security/recovery-codes';
+    const made = await browser.submit('/profile/security', path, { password: PASSWORD });
+    const shown = String(made.headers.location);
+    const codes = codesOn((await browser.get(shown)).body);
+    expect(codes).toHaveLength(10);
+    expect((await browser.get(shown)).headers.location).toBe('/profile/security');
+    expect((await answer(await pendingSignIn(user), codes[0] ?? '')).statusCode).toBe(303);
+  });
+
+  test('stores recovery codes with a slow hash, of which one try computes at most one', async () => {
+    const user = await aUser(world);
+    const { codes } = await enable(await signedIn(world, user));
+    const stored = (await world.accounts.users.get(user.id))?.recovery_hashes ?? [];
+    expect(stored).toHaveLength(10);
+    for (const hash of stored) expect(hash).toMatch(/^[a-z2-9]{4}\$argon2id\$/);
+    expect(new Set(stored.map((hash) => hash.slice(0, 4))).size).toBe(10);
+    // 16 characters of 32 remain secret: 80 bits.
+    expect(codes.every((code) => code.replaceAll('-', '').length === 20)).toBe(true);
+  });
+
+  test('accepts recovery codes of an earlier version, and advises to replace them', async () => {
+    const user = await aUser(world);
+    const browser = await signedIn(world, user);
+    await enable(browser);
+    expect((await browser.get('/profile/security')).body).not.toContain('shorter kind');
+    const old = 'abcde23456';
+    await changeUser(world.accounts, user.id, () => ({ recovery_hashes: [hashSecret(old)] }));
+    expect((await browser.get('/profile/security')).body).toContain('shorter kind');
+    expect((await answer(await pendingSignIn(user), 'abcde-23456')).statusCode).toBe(303);
+    expect((await answer(await pendingSignIn(user), old)).statusCode).toBe(401);
   });
 
   test('limits failed attempts, also for the correct code', async () => {

@@ -1,0 +1,42 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Accounts } from '../identity/accounts/accounts.ts';
+import { isLocator, newLocator } from '../identity/accounts/secrets.ts';
+import type { User } from '../identity/accounts/tables.ts';
+import { seeOther } from './page.ts';
+
+/** Longer than any browser takes to follow a redirect. */
+const KEPT_MS = 5 * 60_000;
+
+type ShownOnceAccounts = Pick<Accounts, 'keyValue' | 'seal'>;
+
+/**
+ * Redirects to the page that shows a new secret. Reloading that page shows the secret no more, and does not repeat
+ * the form that created it.
+ */
+export async function showOnce(
+  { keyValue, seal }: ShownOnceAccounts,
+  reply: FastifyReply,
+  { id: user_id }: User,
+  path: string,
+  secret: string,
+): Promise<FastifyReply> {
+  const id = newLocator();
+  const key = keyOf(user_id, id);
+  await keyValue.set(key, seal.encrypt(secret, key), { ttlMs: KEPT_MS });
+  return seeOther(reply, `${path}?new=${id}`);
+}
+
+/** The secret that a page was opened for; null when it was shown before, or there is none. */
+export async function takeShown(
+  { keyValue, seal }: ShownOnceAccounts,
+  request: FastifyRequest,
+  { id: user_id }: User,
+): Promise<string | null> {
+  const { new: id } = request.query as { readonly new?: unknown };
+  if (typeof id !== 'string' || !isLocator(id)) return null;
+  const key = keyOf(user_id, id);
+  const stored = await keyValue.take(key);
+  return stored === null ? null : seal.decrypt(stored, key);
+}
+
+const keyOf = (user_id: string, id: string) => `shown-once/${user_id}/${id}`;
