@@ -8,6 +8,8 @@ export type ErrorCode =
   | 'store_newer'
   | 'store_unwritable'
   | 'store_failed'
+  | 'store_busy'
+  | 'store_timeout'
   | 'store_refused'
   | 'store_exhausted'
   | 'service_unreachable'

@@ -36,11 +36,21 @@ export interface Clock {
 
 export type Format = 'JSON' | 'CSV' | 'NDJSON' | 'Parquet' | 'Arrow';
 
+/** Who waits for a query. Each has connections of its own, so that none waits behind the queries of another. */
+export type Lane = 'work' | 'readers' | 'probes';
+
+export interface QueryOptions {
+  /** `work` when absent. */
+  readonly lane?: Lane;
+  /** Cancels the query, which then rejects with the reason of the signal. */
+  readonly signal?: AbortSignal;
+}
+
 /** ClickHouse, the source of truth. */
 export interface Store {
-  rows<Row>(statement: Sql): Promise<Row[]>;
+  rows<Row>(statement: Sql, options?: QueryOptions): Promise<Row[]>;
   /** The result in a format, rendered by ClickHouse. */
-  bytes(statement: Sql, format: Format): Promise<Buffer>;
+  bytes(statement: Sql, format: Format, options?: QueryOptions): Promise<Buffer>;
   /** Streams a result of any size without a time limit; neither this process nor ClickHouse holds all of it in memory. */
   stream(statement: Sql, format: Format): Promise<Readable>;
   run(statement: Sql | string): Promise<void>;

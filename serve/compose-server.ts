@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify';
-import { checkReadiness } from '../infra/readiness.ts';
+import { readStatus } from '../aggregate/status/status.ts';
+import { recent } from '../infra/coordination/recent.ts';
+import { readinessOf } from '../infra/readiness.ts';
 import { measureLateness } from './alerts/consequences/lateness.ts';
 import { serveAlerts } from './alerts/routes.ts';
 import type { Pipeline } from './compose.ts';
@@ -10,6 +12,7 @@ import { serveDocs } from './http/openapi.ts';
 import { buildProbes } from './http/operator-app.ts';
 import { servePrometheusMetrics } from './http/prometheus-metrics.ts';
 import { limitAnonymous } from './http/rate-limit.ts';
+import { Readers } from './http/readers.ts';
 import { refuseOtherMethods } from './http/refusals.ts';
 import { authenticateCallers, hideAccessToken } from './identity/authentication.ts';
 import { serveIdentity } from './identity/routes.ts';
@@ -20,15 +23,22 @@ import { serveMetrics } from './metrics/routes.ts';
 /** Registers the routes of all domains; the caller listens, or injects requests. */
 export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> {
   const { config, runtime, registry, aggregator, loader } = pipeline;
-  const sources = { ...runtime, registry, aggregator, versions: aggregator, settings: config };
+  const readers = new Readers({ ...runtime, settings: config });
+  const { clock } = runtime;
+  const status = recent(0, () => readStatus({ store: readers.shared, clock }, aggregator));
+  const sources = {
+    ...runtime,
+    ...{ registry, aggregator, versions: aggregator, readers, status, settings: config },
+  };
   const accounts = pipeline.accounts();
   const alerts = await pipeline.alerts();
   const app = await createApp(config, hideAccessToken);
   const refuseOthers = refuseOtherMethods(app);
   await serveDocs(app);
+  const areServicesReady = readinessOf(runtime, config);
   await serveHealth(app, async () => {
     alerts.checkStoring();
-    await checkReadiness(runtime);
+    await areServicesReady();
   });
   const lateness = measureLateness();
   await servePrometheusMetrics(app, {
@@ -67,7 +77,7 @@ export function buildOperatorServer({
     ...runtime,
     aggregator,
     settings: config,
-    ready: () => checkReadiness(runtime),
+    ready: readinessOf(runtime, config),
     loads: () => loader.counters,
   });
 }

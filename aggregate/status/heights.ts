@@ -47,10 +47,10 @@ interface Scan {
   readonly heights: readonly ChainHeights[];
 }
 
-const scans = new WeakMap<Store, { mutex: Mutex; last: Scan | null }>();
+const scans = new WeakMap<Pick<Store, 'rows'>, { mutex: Mutex; last: Scan | null }>();
 
 /** Reads the heights of every chain. A scan of a large store takes seconds, so one runs at a time, after a change only. */
-export function readHeights(store: Store): Promise<readonly ChainHeights[]> {
+export function readHeights(store: Pick<Store, 'rows'>): Promise<readonly ChainHeights[]> {
   const scan = scans.get(store) ?? { mutex: new Mutex(), last: null };
   scans.set(store, scan);
   const asked = performance.now();
@@ -64,7 +64,7 @@ export function readHeights(store: Store): Promise<readonly ChainHeights[]> {
   });
 }
 
-async function partsOf(store: Store): Promise<string> {
+async function partsOf(store: Pick<Store, 'rows'>): Promise<string> {
   const [row] = await store.rows<{ parts: string }>(
     sql`SELECT toString(groupBitXor(cityHash64(name))) AS parts FROM system.parts
       WHERE database = ${DATABASE} AND table = ${blocks.name} AND active`,
@@ -72,7 +72,7 @@ async function partsOf(store: Store): Promise<string> {
   return row?.parts ?? '';
 }
 
-async function scanHeights(store: Store): Promise<ChainHeights[]> {
+async function scanHeights(store: Pick<Store, 'rows'>): Promise<ChainHeights[]> {
   const rows = await store.rows<Omit<ChainHeights, 'missing_blocks'> & MissingRow<number>>(sql`
     SELECT relay_chain, chain, count() AS blocks, min(number) AS lowest_block, max(number) AS highest_block,
       max(time) AS newest_block_at, countIf(isNull(time)) AS untimed_blocks,

@@ -62,7 +62,7 @@ const DEAD_LETTERS_SHOWN = 5;
 
 /** Reads the heights of every chain, the refused input, and the state of the computation. */
 export async function readStatus(
-  { store, clock }: Pick<Runtime, 'store' | 'clock'>,
+  { store, clock }: Pick<Runtime, 'clock'> & { readonly store: Pick<Store, 'rows'> },
   aggregator: Pick<Aggregator, 'progress' | 'isPaused' | 'jobs' | 'version'>,
 ): Promise<SystemStatus> {
   const { progress, isPaused } = aggregator;
@@ -108,7 +108,7 @@ export async function readStatus(
 
 /** Reads the missing heights, days and prices of every chain. */
 export async function readCoverage(
-  store: Store,
+  store: Pick<Store, 'rows'>,
   registry: Registry,
   filter: { relay_chain?: string; chain?: string } = {},
 ): Promise<readonly ChainCoverage[]> {
@@ -176,7 +176,7 @@ interface ChainOf {
 }
 
 /** Counts the refused facts of canonical blocks; those of replaced blocks do not count. */
-async function readRefusedFacts(store: Store): Promise<number> {
+async function readRefusedFacts(store: Pick<Store, 'rows'>): Promise<number> {
   const [row] = await store.rows<{ total: number }>(sql`
     SELECT count() AS total FROM ${refusedFacts} FINAL WHERE rank IN (
       SELECT rank FROM ${blocks} FINAL
@@ -185,7 +185,7 @@ async function readRefusedFacts(store: Store): Promise<number> {
 }
 
 async function readMetricVersions(
-  store: Store,
+  store: Pick<Store, 'rows'>,
   aggregator: Pick<Aggregator, 'version'>,
 ): Promise<SystemStatus['metrics']> {
   const rows = await store.rows<{ metric: string; computed_at: string; windows: number }>(
@@ -203,7 +203,7 @@ async function readMetricVersions(
 }
 
 /** Counts the days that became dirty after the lowest watermark. */
-async function readDaysWaiting(store: Store): Promise<number> {
+async function readDaysWaiting(store: Pick<Store, 'rows'>): Promise<number> {
   const names = materializedMetrics.map((metric) => metric.name);
   const [row] = await store.rows<{ days: number }>(sql`
     WITH (SELECT if(uniqExact(metric) < ${names.length}, 0, min(newest)) FROM (

@@ -44,6 +44,16 @@ export function storeError(error: unknown): ProductError {
   if (error instanceof ProductError) return error;
   const { type } = error as { type?: string };
   const reason = reasonOf(error);
+  if (type === 'TIMEOUT_EXCEEDED') {
+    return new ProductError(
+      'store_timeout',
+      'the query takes longer than QUERY_SECONDS_MAX; ask for less',
+      reason,
+    );
+  }
+  if (type === 'MEMORY_LIMIT_EXCEEDED') {
+    return new ProductError('store_busy', 'the store has too little memory at this moment', reason);
+  }
   if (type === 'NOT_ENOUGH_SPACE' || /No space left/i.test(reason)) return unwritable(reason);
   return new ProductError('store_failed', `the store failed${type ? ` (${type})` : ''}`, reason);
 }

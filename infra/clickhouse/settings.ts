@@ -63,6 +63,9 @@ function jsonLine(row: Readonly<Record<string, unknown>>): string {
   return line.includes('\\ud') ? JSON.stringify(row, wellFormed) : line;
 }
 
+/** Longest time of a query that tells whether the store answers, and of one that cancels another. */
+export const PROBE_SECONDS = 10;
+
 /** A SELECT whose result is returned whole. */
 export const limited = (text: string, secondsMax: number, settings: readonly string[] = []): string =>
   `${text} SETTINGS ${[`max_execution_time=${secondsMax}`, ...READ_SETTINGS, ...settings].join(', ')}`;

@@ -14,8 +14,16 @@ export const infraSettings = {
     .default('info')
     .describe('least severe level of log lines that are written'),
   QUERY_SECONDS_MAX: whole(60, 1).describe('longest time that one query of a reader may run'),
-  STORE_CONNECTIONS: whole(4, 2, 64).describe('queries that run concurrently'),
+  STORE_CONNECTIONS: whole(4, 2, 64).describe(
+    'queries of loading, computing and alerts that run concurrently',
+  ),
+  READER_CONNECTIONS: whole(4, 1, 64).describe(
+    'queries of readers that run concurrently; of one caller half of them',
+  ),
   STORE_MEMORY_BYTES: whole(2 ** 31, 2 ** 28).describe('memory limit of the engine'),
+  DISK_FREE_BYTES_MIN: whole(64 * 2 ** 20).describe(
+    'free bytes of the disk of the store, below which the process is not ready',
+  ),
   STORE_FSYNC: yesNo('false').describe(
     'force every write to the disk before it is acknowledged (power loss, not only kill -9)',
   ),

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
 import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client';
+import { cancellable, killStatement } from '../clickhouse/cancel.ts';
 import { onCluster } from '../clickhouse/cluster.ts';
 import { insertError, loadError, storeError } from '../clickhouse/errors.ts';
 import {
@@ -8,15 +9,24 @@ import {
   jsonLines,
   limited,
   loadStatement,
+  PROBE_SECONDS,
   structureOf,
   unlimited,
 } from '../clickhouse/settings.ts';
-import { DATABASE, type Sql } from '../clickhouse/sql.ts';
+import { DATABASE, literal, type Sql } from '../clickhouse/sql.ts';
 import type { Table } from '../clickhouse/table.ts';
 import type { InfraSettings } from '../config/settings.ts';
 import { retryUntilReady } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
-import { type Format, type Pieces, readAll, type StagedBatch, type Store } from '../ports.ts';
+import {
+  type Format,
+  type Lane,
+  type Pieces,
+  type QueryOptions,
+  readAll,
+  type StagedBatch,
+  type Store,
+} from '../ports.ts';
 
 const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = Buffer.from('\n');
@@ -27,26 +37,20 @@ const NEWLINE = Buffer.from('\n');
  */
 export class DistributedStore implements Store {
   readonly #config: InfraSettings;
-  readonly #client: ClickHouseClient;
+  readonly #lanes: Readonly<Record<Lane | 'kills', ClickHouseClient>>;
   readonly #staged = new Set<StagedBatch>();
   /** Names and types of columns by table. */
   readonly #structures = new Map<string, Promise<string>>();
 
   private constructor(config: InfraSettings) {
     this.#config = config;
-    this.#client = createClient({
-      url: config.CLICKHOUSE_URL,
-      username: config.CLICKHOUSE_USER,
-      password: config.CLICKHOUSE_PASSWORD,
-      application: 'chain-metrics',
-      // The log of the client would quote statements.
-      log: { level: ClickHouseLogLevel.OFF },
-      max_open_connections: config.STORE_CONNECTIONS,
-      request_timeout: config.CLICKHOUSE_SECONDS_MAX * 1000,
-      compression: { request: config.CLICKHOUSE_COMPRESS, response: false },
-      // A failure is reported by the HTTP status, not in the middle of a result.
-      clickhouse_settings: { wait_end_of_query: 1, ...(config.CLICKHOUSE_CLUSTER ? REPLICATED : {}) },
-    });
+    const { STORE_CONNECTIONS, READER_CONNECTIONS, QUERY_SECONDS_MAX, CLICKHOUSE_SECONDS_MAX } = config;
+    this.#lanes = {
+      work: clientOf(config, STORE_CONNECTIONS, CLICKHOUSE_SECONDS_MAX),
+      readers: clientOf(config, READER_CONNECTIONS, QUERY_SECONDS_MAX + CANCEL_SECONDS),
+      probes: clientOf(config, 2, PROBE_SECONDS),
+      kills: clientOf(config, 1, PROBE_SECONDS),
+    };
   }
 
   /** Waits for the server; throws at once when it refuses the credentials. */
@@ -66,32 +70,36 @@ export class DistributedStore implements Store {
     }
   }
 
-  async rows<Row>(statement: Sql): Promise<Row[]> {
-    return withStoreErrors(async () => {
-      const query = this.#limited(statement);
-      const result = await this.#client.query({ query, format: 'JSONEachRow' });
+  async rows<Row>(statement: Sql, options: QueryOptions = {}): Promise<Row[]> {
+    return this.#query(options, async (client, named) => {
+      const result = await client.query({
+        query: this.#limited(statement, named, options.lane),
+        format: 'JSONEachRow',
+      });
       return result.json<Row>();
     });
   }
 
-  async bytes(statement: Sql, format: Format): Promise<Buffer> {
+  async bytes(statement: Sql, format: Format, options: QueryOptions = {}): Promise<Buffer> {
     const { name, settings } = FORMATS[format];
-    return withStoreErrors(async () => {
-      const query = `${this.#limited(statement, settings)} FORMAT ${name}`;
-      return readAll((await this.#client.exec({ query })).stream);
+    return this.#query(options, async (client, named) => {
+      const query = `${this.#limited(statement, [...settings, ...named], options.lane)} FORMAT ${name}`;
+      return readAll((await client.exec({ query })).stream);
     });
   }
 
   async stream(statement: Sql, format: Format): Promise<Readable> {
     const { name, settings } = FORMATS[format];
     const query = `${unlimited(statement.text, settings)} FORMAT ${name}`;
-    return withStoreErrors(async () => (await this.#client.exec({ query })).stream);
+    return withStoreErrors(async () => (await this.#lanes.work.exec({ query })).stream);
   }
 
   async run(statement: Sql | string): Promise<void> {
     const text = typeof statement === 'string' ? statement : statement.text;
     const { CLICKHOUSE_CLUSTER: cluster } = this.#config;
-    await withStoreErrors(() => this.#client.command({ query: cluster ? onCluster(text, cluster) : text }));
+    await withStoreErrors(() =>
+      this.#lanes.work.command({ query: cluster ? onCluster(text, cluster) : text }),
+    );
   }
 
   async insert(table: Table, rows: readonly Record<string, unknown>[]): Promise<void> {
@@ -123,13 +131,13 @@ export class DistributedStore implements Store {
   }
 
   async close(): Promise<void> {
-    await this.#client.close();
+    for (const client of Object.values(this.#lanes)) await client.close();
   }
 
   /** Sends the statement in the URL and streams its data as the body. */
   async #send(query: string, chunks: Iterable<Buffer>): Promise<void> {
     const values = Readable.from(chunks, { objectMode: false });
-    const { stream } = await this.#client.exec({ query, values });
+    const { stream } = await this.#lanes.work.exec({ query, values });
     for await (const _ of stream) {
       // An INSERT has no result; reading to the end releases the connection.
     }
@@ -142,10 +150,43 @@ export class DistributedStore implements Store {
     return known;
   }
 
-  #limited({ text }: Sql, settings?: readonly string[]): string {
-    return limited(text, this.#config.QUERY_SECONDS_MAX, settings);
+  #query<T>(
+    { lane = 'work', signal }: QueryOptions,
+    use: (client: ClickHouseClient, settings: readonly string[]) => Promise<T>,
+  ): Promise<T> {
+    const { CLICKHOUSE_CLUSTER: cluster } = this.#config;
+    const kill = (condition: string) =>
+      this.#lanes.kills.command({
+        query: killStatement(condition, cluster ? ` ON CLUSTER ${literal(cluster)}` : ''),
+      });
+    return withStoreErrors(
+      () => cancellable(signal, (settings) => use(this.#lanes[lane], settings), kill),
+      (error) => (signal?.aborted ? error : storeError(error)),
+    );
+  }
+
+  #limited({ text }: Sql, settings: readonly string[], lane?: Lane): string {
+    return limited(text, lane === 'probes' ? PROBE_SECONDS : this.#config.QUERY_SECONDS_MAX, settings);
   }
 }
+
+const clientOf = (config: InfraSettings, connections: number, seconds: number): ClickHouseClient =>
+  createClient({
+    url: config.CLICKHOUSE_URL,
+    username: config.CLICKHOUSE_USER,
+    password: config.CLICKHOUSE_PASSWORD,
+    application: 'chain-metrics',
+    // The log of the client would quote statements.
+    log: { level: ClickHouseLogLevel.OFF },
+    max_open_connections: connections,
+    request_timeout: seconds * 1000,
+    compression: { request: config.CLICKHOUSE_COMPRESS, response: false },
+    // A failure is reported by the HTTP status, not in the middle of a result.
+    clickhouse_settings: { wait_end_of_query: 1, ...(config.CLICKHOUSE_CLUSTER ? REPLICATED : {}) },
+  });
+
+/** The server ends a query at its limit; the client waits a little longer for it to say so. */
+const CANCEL_SECONDS = 10;
 
 /**
  * With replicas every process reads the writes of all processes. Rows have a key and a version, so equal inserts are
@@ -175,7 +216,10 @@ function* inChunks(lines: readonly Pieces[]): Generator<Buffer> {
   if (bytes > 0) yield Buffer.concat(pieces, bytes);
 }
 
-async function withStoreErrors<T>(work: () => Promise<T>, toError = storeError): Promise<T> {
+async function withStoreErrors<T>(
+  work: () => Promise<T>,
+  toError: (error: unknown) => unknown = storeError,
+): Promise<T> {
   try {
     return await work();
   } catch (error) {

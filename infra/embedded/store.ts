@@ -16,6 +16,7 @@ import type { Readable } from 'node:stream';
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
 import { Session } from 'chdb';
 import { createChdbConnection } from 'chdb/connection';
+import { cancellable, killStatement } from '../clickhouse/cancel.ts';
 import { insertError, loadError, storeError } from '../clickhouse/errors.ts';
 import {
   FORMATS,
@@ -23,6 +24,7 @@ import {
   jsonLines,
   limited,
   loadStatement,
+  PROBE_SECONDS,
   structureOf,
   unlimited,
 } from '../clickhouse/settings.ts';
@@ -31,21 +33,28 @@ import type { Table } from '../clickhouse/table.ts';
 import type { InfraSettings } from '../config/settings.ts';
 import { protectDataDirectory } from '../data-directory.ts';
 import { ProductError, reasonOf, unwritable } from '../errors.ts';
-import { type Format, type Pieces, readAll, type StagedBatch, type Store } from '../ports.ts';
+import {
+  type Format,
+  type Lane,
+  type Pieces,
+  type QueryOptions,
+  readAll,
+  type StagedBatch,
+  type Store,
+} from '../ports.ts';
+import { Connections } from './connections.ts';
 import { splitLines } from './lines.ts';
 import { ownerOf } from './owner.ts';
 
 /**
- * chDB behind the ClickHouse client. A connection runs one query at a time, so there is a small pool. Settings are
- * part of the statement: chDB would keep settings of the client for the whole connection.
+ * chDB behind the ClickHouse client. Settings are part of the statement: chDB would keep settings of the client for the
+ * whole connection.
  */
 export class EmbeddedStore implements Store {
   readonly #config: InfraSettings;
   readonly #session: Session;
   readonly #spool: string;
-  readonly #free: ClickHouseClient[] = [];
-  readonly #all: ClickHouseClient[] = [];
-  readonly #waiting: ((client: ClickHouseClient) => void)[] = [];
+  readonly #lanes: Readonly<Record<Lane | 'kills', Connections>>;
   /** Names and types of columns by table. */
   readonly #structures = new Map<string, Promise<string>>();
   readonly warnings: readonly string[];
@@ -57,12 +66,15 @@ export class EmbeddedStore implements Store {
     this.#session = session;
     this.#spool = join(config.DATA_DIR, 'spool');
     mkdirSync(this.#spool, { recursive: true });
-    for (let i = 0; i < config.STORE_CONNECTIONS; i++) {
-      // The client types of chdb are a copy that the compiler does not accept.
-      const connection = createChdbConnection({ path: storePath(config) }) as never;
-      this.#all.push(createClient({ connection } as never));
-    }
-    this.#free.push(...this.#all);
+    // The client types of chdb are a copy that the compiler does not accept.
+    const connect = () =>
+      createClient({ connection: createChdbConnection({ path: storePath(config) }) as never } as never);
+    this.#lanes = {
+      work: new Connections(connect, config.STORE_CONNECTIONS),
+      readers: new Connections(connect, config.READER_CONNECTIONS),
+      probes: new Connections(connect, 2),
+      kills: new Connections(connect, 1),
+    };
   }
 
   static async open(config: InfraSettings): Promise<EmbeddedStore> {
@@ -86,18 +98,21 @@ export class EmbeddedStore implements Store {
     }
   }
 
-  async rows<Row>(statement: Sql): Promise<Row[]> {
-    return this.#with(async (client) => {
-      const result = await client.query({ query: this.#limited(statement), format: 'JSONEachRow' });
+  async rows<Row>(statement: Sql, options: QueryOptions = {}): Promise<Row[]> {
+    return this.#query(options, async (client, named) => {
+      const result = await client.query({
+        query: this.#limited(statement, named, options.lane),
+        format: 'JSONEachRow',
+      });
       return result.json<Row>();
     });
   }
 
-  async bytes(statement: Sql, format: Format): Promise<Buffer> {
+  async bytes(statement: Sql, format: Format, options: QueryOptions = {}): Promise<Buffer> {
     const { name, settings } = FORMATS[format];
-    return this.#with(async (client) => {
-      const result = await client.exec({ query: `${this.#limited(statement, settings)} FORMAT ${name}` });
-      return readAll(result.stream);
+    return this.#query(options, async (client, named) => {
+      const query = `${this.#limited(statement, [...settings, ...named], options.lane)} FORMAT ${name}`;
+      return readAll((await client.exec({ query })).stream);
     });
   }
 
@@ -157,7 +172,7 @@ export class EmbeddedStore implements Store {
   }
 
   async close(): Promise<void> {
-    for (const client of this.#all) await client.close();
+    for (const lane of Object.values(this.#lanes)) await lane.close();
     this.#session.close();
   }
 
@@ -181,22 +196,29 @@ export class EmbeddedStore implements Store {
     return known;
   }
 
-  #limited({ text }: Sql, settings?: readonly string[]): string {
-    return limited(text, this.#config.QUERY_SECONDS_MAX, settings);
+  #limited({ text }: Sql, settings: readonly string[], lane?: Lane): string {
+    return limited(text, lane === 'probes' ? PROBE_SECONDS : this.#config.QUERY_SECONDS_MAX, settings);
   }
 
-  async #with<T>(use: (client: ClickHouseClient) => Promise<T>, toError = storeError): Promise<T> {
-    const client =
-      this.#free.pop() ?? (await new Promise<ClickHouseClient>((take) => this.#waiting.push(take)));
-    try {
-      return await use(client);
-    } catch (error) {
-      throw toError(error);
-    } finally {
-      const next = this.#waiting.shift();
-      if (next) next(client);
-      else this.#free.push(client);
-    }
+  #with<T>(use: (client: ClickHouseClient) => Promise<T>, toError = storeError): Promise<T> {
+    return this.#lanes.work.use((client) =>
+      use(client).catch((error) => {
+        throw toError(error);
+      }),
+    );
+  }
+
+  #query<T>(
+    { lane = 'work', signal }: QueryOptions,
+    use: (client: ClickHouseClient, settings: readonly string[]) => Promise<T>,
+  ): Promise<T> {
+    const kill = (condition: string) =>
+      this.#lanes.kills.use((client) => client.command({ query: killStatement(condition) }));
+    return this.#lanes[lane].use((client) =>
+      cancellable(signal, (settings) => use(client, settings), kill).catch((error) => {
+        throw signal?.aborted ? error : storeError(error);
+      }),
+    );
   }
 }
 

@@ -12,19 +12,11 @@ const TITLES: Record<number, string> = {
   429: 'Too Many Requests',
   500: 'Internal Server Error',
   503: 'Service Unavailable',
-  507: 'Insufficient Storage',
 };
 
 /** The metrics API and what operators read: RFC 9457, and a list of issues where parameters are wrong. */
 export const problemDialect: Dialect = {
-  explains: [
-    'input_missing',
-    'input_unreadable',
-    'unknown_metric',
-    'unknown_chain',
-    'usage',
-    'store_unwritable',
-  ],
+  explains: ['input_missing', 'input_unreadable', 'unknown_metric', 'unknown_chain', 'usage'],
   failure: new HttpError('internal', 'The server failed; the operator’s log says why.'),
   invalid: (issues, request) => new ParameterError(queryIssues(issues, request)),
   send: (error, _request, reply) => {

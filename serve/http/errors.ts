@@ -45,7 +45,6 @@ const STATUS_OF = {
   unknown_metric: 404,
   unknown_chain: 404,
   usage: 400,
-  store_unwritable: 507,
   service_unreachable: 503,
 } as const;
 
@@ -128,6 +127,9 @@ export function handleErrors(app: FastifyInstance, dialect: Dialect): void {
   }
 }
 
+/** Failures of the store that end by themselves or when the operator acts: every API says 503, and when to try again. */
+const PASSING: ReadonlySet<ErrorCode> = new Set(['store_busy', 'store_timeout', 'store_unwritable']);
+
 function publicError(
   error: FastifyError | Error,
   request: FastifyRequest,
@@ -142,6 +144,9 @@ function publicError(
       params,
     }));
     return dialect.invalid(issues, request);
+  }
+  if (error instanceof ProductError && PASSING.has(error.code)) {
+    return new HttpError('unavailable', `The service is not available: ${error.message}.`, RETRY_SOON);
   }
   const translated = dialect.translate?.(error);
   if (translated) return translated;

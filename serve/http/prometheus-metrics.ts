@@ -5,6 +5,8 @@ import type { AlertFigures } from '../../aggregate/alerts/pipeline.ts';
 import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
 import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
+import { inTime } from '../../infra/coordination/in-time.ts';
+import { recent } from '../../infra/coordination/recent.ts';
 import type { Clock, Log, Store } from '../../infra/ports.ts';
 import type { LoadCounters } from '../../ingest/loader.ts';
 import { deadLetters } from '../../ingest/raw/tables.ts';
@@ -57,6 +59,10 @@ export async function servePrometheusMetrics(app: FastifyInstance, sources: Metr
     },
   );
 }
+
+/** Age of the metrics that are read from the services, and the time that a scrape waits for them. */
+const DATA_MS_MAX = 1000;
+const WAIT_MS_MAX = 5000;
 
 const EXAMPLE = `# HELP chain_metrics_dead_letters Refused lines that are kept.
 # TYPE chain_metrics_dead_letters gauge
@@ -121,21 +127,33 @@ function dataMetrics(
     labelNames: ['what'],
     registers,
   });
-  return async () => {
+  const failures = new Counter({
+    name: 'chain_metrics_scrape_failures_total',
+    help: 'Scrapes in which the data could not be read in time: their metrics are those of an earlier scrape.',
+    registers,
+  });
+  const readStored = async () => {
     for (const { topic, group, messages } of await log.lag()) unread.set({ topic, group }, messages);
-    loaded.reset();
-    for (const [what, count] of Object.entries(loads())) loaded.inc({ what }, count);
     const newest = await store.rows<{ relay_chain: string; chain: string; newest: number }>(
       sql`SELECT relay_chain, chain, toUnixTimestamp64Milli(max(last_time)) AS newest
         FROM ${chainDay.table} FINAL GROUP BY relay_chain, chain`,
+      { lane: 'probes' },
     );
     for (const { relay_chain, chain, newest: time } of newest) {
       lag.set({ relay_chain, chain }, Math.max(0, (clock.now() - time) / 1000));
     }
-    const [stored] = await store.rows<{ n: number }>(sql`SELECT count() AS n FROM ${deadLetters} FINAL`);
-    deadLetterCount.set(stored?.n ?? 0);
+    const [letters] = await store.rows<{ n: number }>(sql`SELECT count() AS n FROM ${deadLetters} FINAL`, {
+      lane: 'probes',
+    });
+    deadLetterCount.set(letters?.n ?? 0);
     const jobs = await aggregator.jobs();
     waiting.set(jobs.waiting);
     failed.set(jobs.failed.length);
+  };
+  const stored = recent(DATA_MS_MAX, () => inTime(WAIT_MS_MAX, readStored()));
+  return async () => {
+    loaded.reset();
+    for (const [what, count] of Object.entries(loads())) loaded.inc({ what }, count);
+    await stored().catch(() => failures.inc());
   };
 }

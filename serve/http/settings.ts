@@ -26,6 +26,24 @@ export const httpSettings = {
   LIST_ROWS_MAX: whole(10_000, 1, 1_000_000).describe(
     'rows of one answer of a list; a cursor gives the rest',
   ),
+  SERIES_ROWS_MAX: whole(100_000, 1, 10_000_000).describe(
+    'rows of one answer of a series without `limit`; a cursor gives the rest',
+  ),
+  ANSWER_BYTES_MAX: whole(256 * 2 ** 20).describe(
+    'memory for answers that are being sent; above it new ones get 503',
+  ),
+  READERS_WAITING_MAX: whole(100, 1, 100_000).describe(
+    'queries of readers that may wait, of one caller a quarter of them; more get 503',
+  ),
+  READER_WAIT_SECONDS_MAX: whole(10, 1, 3600).describe(
+    'longest time that a query of a reader waits before it gets 503',
+  ),
+  ANONYMOUS_STORE_SECONDS: whole(30).describe(
+    'seconds a minute that the queries of an address without a key may take; 0 = no limit',
+  ),
+  KEY_STORE_SECONDS: whole(120).describe(
+    'seconds a minute that the queries of an account with a key may take; 0 = no limit',
+  ),
   CACHE_BYTES: whole(64 * 2 ** 20).describe('memory for cached answers'),
   REQUEST_SECONDS_MAX: whole(30, 1, 3600).describe(
     'longest time in which a request and its body must arrive; then its connection is closed',

@@ -14,7 +14,7 @@ import {
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Whether the caller authenticated with an API key or a token with the scope `api`, so that no limit applies. */
+    /** Whether the caller authenticated with an API key or a token with the scope `api`. */
     isKnownCaller: boolean;
   }
 }
@@ -22,7 +22,8 @@ declare module 'fastify' {
 interface VerifiedCaller {
   /** The complete header, kept only as long as the entry is cached. */
   readonly header: Buffer;
-  readonly isKnownCaller: boolean;
+  /** The account of the key or token, when no limit of requests applies. */
+  readonly account: string | undefined;
   readonly until: number;
 }
 
@@ -41,14 +42,19 @@ export function authenticateCallers(app: FastifyInstance, accounts: PrincipalAcc
     if (authorization === undefined) return next();
     const known = verified.find(authorization);
     if (known) {
-      request.isKnownCaller = known.isKnownCaller;
+      know(request, known.account);
       return next();
     }
-    verified.verify(request, authorization).then((isKnownCaller) => {
-      request.isKnownCaller = isKnownCaller;
+    verified.verify(request, authorization).then((account) => {
+      know(request, account);
       next();
     }, next);
   });
+}
+
+function know(request: FastifyRequest, account: string | undefined): void {
+  request.isKnownCaller = account !== undefined;
+  if (account !== undefined) request.knownAccount = account;
 }
 
 class VerifiedCallers {
@@ -78,22 +84,23 @@ class VerifiedCallers {
     return given.length === known.header.length && timingSafeEqual(given, known.header) ? known : null;
   }
 
-  /** Whether the caller is known; throws when the token is invalid. */
-  async verify(request: FastifyRequest, header: string): Promise<boolean> {
+  /** The account of a known caller; throws when the token is invalid. */
+  async verify(request: FastifyRequest, header: string): Promise<string | undefined> {
     const before = this.#invalidations;
     const caller = await callerOf(this.#accounts, request);
-    const { grant, by, scopes } = caller;
-    const isKnownCaller = by === 'API key' || scopes === 'all' || scopes.includes('api');
+    const { grant, by, scopes, user } = caller;
+    const isKnown = by === 'API key' || scopes === 'all' || scopes.includes('api');
+    const account = isKnown ? user.id : undefined;
     const { KEY_CACHE_SECONDS } = this.#accounts.settings;
     if (grant !== null && KEY_CACHE_SECONDS > 0 && before === this.#invalidations) {
       const until = this.#accounts.clock.now() + KEY_CACHE_SECONDS * 1000;
       this.#byGrant.set(grant.id, {
         header: Buffer.from(header, 'latin1'),
-        isKnownCaller,
+        account,
         until: grant.access_expires_ms > 0 ? Math.min(until, grant.access_expires_ms) : until,
       });
     }
-    return isKnownCaller;
+    return account;
   }
 }
 

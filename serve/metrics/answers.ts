@@ -1,12 +1,16 @@
 import { createHash } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { Metric, MetricEndpoint } from '../../aggregate/metric.ts';
 import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
 import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
 import { type Column, pointedAt, rendered } from '../../infra/clickhouse/columns.ts';
 import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
-import type { Format, Store } from '../../infra/ports.ts';
+import { SharedWork } from '../../infra/coordination/shared-work.ts';
+import type { Format } from '../../infra/ports.ts';
+import type { QueryStore, Reader } from '../http/readers.ts';
 import type { HttpSettings } from '../http/settings.ts';
+import { AnswersInFlight } from './answers-in-flight.ts';
 import { afterCursor, cursorOf, type OrderColumn, orderOf } from './cursor.ts';
 import { cutPage, isCut, pointerTo } from './page-cut.ts';
 import type { Query } from './parameters.ts';
@@ -26,51 +30,67 @@ export interface Answer {
 /** Says with which computation a table was written last. */
 export type TableVersions = Pick<Aggregator, 'version'>;
 
+export type AnswerSettings = Pick<
+  HttpSettings,
+  'CACHE_BYTES' | 'LIST_ROWS_MAX' | 'SERIES_ROWS_MAX' | 'ANSWER_BYTES_MAX'
+>;
+
+/** What an answer is asked for, by the key of its cache. */
+export interface AnswerRequest {
+  readonly key: string;
+  readonly metric: Metric;
+  readonly endpoint: MetricEndpoint;
+  readonly query: Query;
+  readonly format: string;
+}
+
 /** Answers metric queries from the store, and caches the finished bytes until their table changes. */
 export class AnswerCache {
-  readonly #store: Store;
   readonly #versions: TableVersions;
-  readonly #listRowsMax: number;
+  readonly #settings: AnswerSettings;
   readonly #cache: LRUCache<string, Answer>;
+  readonly #inFlight: AnswersInFlight<Answer>;
+  readonly #rendering = new SharedWork<Answer>();
 
-  constructor({
-    store,
-    versions,
-    settings,
-  }: {
-    store: Store;
-    versions: TableVersions;
-    settings: Pick<HttpSettings, 'CACHE_BYTES' | 'LIST_ROWS_MAX'>;
-  }) {
-    this.#store = store;
+  constructor({ versions, settings }: { versions: TableVersions; settings: AnswerSettings }) {
     this.#versions = versions;
-    this.#listRowsMax = settings.LIST_ROWS_MAX;
+    this.#settings = settings;
+    this.#inFlight = new AnswersInFlight(settings.ANSWER_BYTES_MAX);
     this.#cache = new LRUCache<string, Answer>({
       maxSize: Math.max(1, settings.CACHE_BYTES),
       sizeCalculation: (answer, key) => answer.body.length + key.length + 1024,
     });
   }
 
-  /** The cached answer, unless its table has been written since. */
+  /** The answer that is cached or being sent to another reader, unless its table has been written since. */
   cached(key: string, metric: Metric): Answer | undefined {
-    const answer = this.#cache.get(key);
+    const answer = this.#cache.get(key) ?? this.#inFlight.find(key);
     return answer !== undefined && answer.version === this.version(metric) ? answer : undefined;
   }
 
-  async render(
-    key: string,
-    metric: Metric,
-    endpoint: MetricEndpoint,
-    query: Query,
-    format: string,
-  ): Promise<Answer> {
-    const version = this.version(metric);
+  /** Counts an answer until its reader has it or is gone. */
+  hold(key: string, answer: Answer, response: ServerResponse): void {
+    this.#inFlight.hold(key, answer, response);
+  }
+
+  /** Renders an answer, once for all who ask for it at the same time. */
+  render(request: AnswerRequest, reader: Reader): Promise<Answer> {
+    this.#inFlight.requireRoom();
+    const version = this.version(request.metric);
+    return this.#rendering.run(`${version}\0${request.format}\0${request.key}`, reader.signal, (signal) =>
+      this.#render(request, version, reader.store(signal)),
+    );
+  }
+
+  async #render(request: AnswerRequest, version: string, store: QueryStore): Promise<Answer> {
+    const { key, metric, endpoint, query, format } = request;
     const order = orderOf(metric, endpoint);
     const after = query.cursor === undefined ? sql`1` : afterCursor(endpoint.path, order, query.cursor);
-    const limit = query.limit ?? (endpoint.isLimited ? this.#listRowsMax : undefined);
+    const { LIST_ROWS_MAX, SERIES_ROWS_MAX } = this.#settings;
+    const limit = query.limit ?? (endpoint.isLimited ? LIST_ROWS_MAX : SERIES_ROWS_MAX);
     const chosen = sql`FROM ${rowsOf(metric, endpoint, query)} AS rows WHERE ${after}`;
     const { format: engineFormat, type } = RESPONSE_FORMATS[format] as (typeof RESPONSE_FORMATS)[string];
-    const { body, next } = await this.#page({
+    const { body, next } = await pageOf(store, {
       metric,
       path: endpoint.path,
       order,
@@ -99,47 +119,6 @@ export class AnswerCache {
       .slice(0, 22);
     return `"${hash}"`;
   }
-
-  async #page(of: PagedQuery): Promise<{ body: Buffer; next: string | null }> {
-    const { metric, path, order, format, limit } = of;
-    const served = order.flatMap(({ column }) => metric.columns[column] ?? []);
-    if (limit !== undefined && isCut(format) && served.length === order.length) {
-      const { body, last } = cutPage(await this.#rows(of, limit + 1), format, limit);
-      const key = last && order.map(({ column }, i) => pointerTo(last[column], served[i] as Column));
-      return { body, next: key && cursorOf(path, order, key) };
-    }
-    const body = await this.#rows(of, limit);
-    const isLast = limit === undefined || hasFewerRows(body, format, limit);
-    return { body, next: isLast ? null : await this.#nextCursor(of, limit) };
-  }
-
-  #rows({ metric, order, chosen, format }: PagedQuery, rowsMax: number | undefined): Promise<Buffer> {
-    const limited = rowsMax === undefined ? raw('') : sql`LIMIT ${rowsMax}`;
-    return this.#store.bytes(
-      sql`SELECT ${columnsOf(metric, format)} ${chosen} ORDER BY ${orderByOf(order)} ${limited}`,
-      format,
-    );
-  }
-
-  /** The key of the last row of the page, when another row follows it. */
-  async #nextCursor({ metric, path, order, chosen }: PagedQuery, limit: number): Promise<string | null> {
-    const key = join(
-      order.map(({ column }) => {
-        const served = metric.columns[column];
-        return served === undefined ? ident(column) : raw(pointedAt(column, served));
-      }),
-    );
-    const found = await this.#store.rows<Record<string, unknown>>(
-      sql`SELECT ${key} ${chosen} ORDER BY ${orderByOf(order)} LIMIT 2 OFFSET ${limit - 1}`,
-    );
-    const [last] = found;
-    if (found.length < 2 || last === undefined) return null;
-    return cursorOf(
-      path,
-      order,
-      order.map(({ column }) => last[column]),
-    );
-  }
 }
 
 /** A query whose answer is one page. */
@@ -150,7 +129,51 @@ interface PagedQuery {
   /** From where and on which conditions. */
   readonly chosen: Sql;
   readonly format: Format;
-  readonly limit: number | undefined;
+  readonly limit: number;
+}
+
+/** The rows of a page, and the cursor of the next one. */
+async function pageOf(store: QueryStore, of: PagedQuery): Promise<{ body: Buffer; next: string | null }> {
+  const { metric, path, order, format, limit } = of;
+  const served = order.flatMap(({ column }) => metric.columns[column] ?? []);
+  if (isCut(format) && served.length === order.length) {
+    const { body, last } = cutPage(await bytesOf(store, of, limit + 1), format, limit);
+    const key = last && order.map(({ column }, i) => pointerTo(last[column], served[i] as Column));
+    return { body, next: key && cursorOf(path, order, key) };
+  }
+  const body = await bytesOf(store, of, limit);
+  const isLast = hasFewerRows(body, format, limit);
+  return { body, next: isLast ? null : await nextCursor(store, of) };
+}
+
+function bytesOf(store: QueryStore, { metric, order, chosen, format }: PagedQuery, rowsMax: number) {
+  return store.bytes(
+    sql`SELECT ${columnsOf(metric, format)} ${chosen} ORDER BY ${orderByOf(order)} LIMIT ${rowsMax}`,
+    format,
+  );
+}
+
+/** The key of the last row of the page, when another row follows it. */
+async function nextCursor(
+  store: QueryStore,
+  { metric, path, order, chosen, limit }: PagedQuery,
+): Promise<string | null> {
+  const key = join(
+    order.map(({ column }) => {
+      const served = metric.columns[column];
+      return served === undefined ? ident(column) : raw(pointedAt(column, served));
+    }),
+  );
+  const found = await store.rows<Record<string, unknown>>(
+    sql`SELECT ${key} ${chosen} ORDER BY ${orderByOf(order)} LIMIT 2 OFFSET ${limit - 1}`,
+  );
+  const [last] = found;
+  if (found.length < 2 || last === undefined) return null;
+  return cursorOf(
+    path,
+    order,
+    order.map(({ column }) => last[column]),
+  );
 }
 
 const NEWLINE = 0x0a;

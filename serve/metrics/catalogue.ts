@@ -2,9 +2,10 @@ import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { metrics } from '../../aggregate/metrics/index.ts';
 import { chainName } from '../../aggregate/metrics/shared/filters.ts';
-import { readCoverage, readStatus, type SystemStatus } from '../../aggregate/status/status.ts';
-import type { Clock, Store } from '../../infra/ports.ts';
+import { type ChainCoverage, readCoverage, type SystemStatus } from '../../aggregate/status/status.ts';
+import { recent } from '../../infra/coordination/recent.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
+import type { Readers } from '../http/readers.ts';
 import { problemResponse, validationResponse } from '../http/responses.ts';
 import { route } from '../http/route.ts';
 import type { HttpSettings } from '../http/settings.ts';
@@ -20,17 +21,16 @@ import { parametersOf } from './parameters.ts';
 
 /** What the endpoints about the data read. */
 export interface CatalogueSources {
-  readonly store: Store;
-  readonly clock: Clock;
+  readonly readers: Readers;
+  readonly status: () => Promise<SystemStatus>;
   readonly registry: Registry;
-  readonly aggregator: Parameters<typeof readStatus>[1];
   readonly settings: Pick<HttpSettings, 'LIST_ROWS_MAX'>;
 }
 
 /** Serves what is there to query, and how fresh and complete it is. */
 export async function serveCatalogue(
   app: FastifyInstance,
-  { store, clock, registry, aggregator, settings }: CatalogueSources,
+  { readers, status, registry, settings }: CatalogueSources,
 ): Promise<void> {
   const catalogue = metrics.flatMap((metric) =>
     metric.endpoints.map((endpoint) => ({
@@ -55,6 +55,8 @@ export async function serveCatalogue(
       })),
     })),
   );
+  // Read whole and once for all who ask at the same time, since it scans every block.
+  const coverage = recent(0, () => readCoverage(readers.shared, registry));
   route(
     app,
     {
@@ -75,7 +77,7 @@ export async function serveCatalogue(
       summary: 'Heights, holes and lag of every chain; what waits and what failed',
       responses: responsesOf(statusSchema, STATUS_EXAMPLE),
     },
-    async () => publicStatus(await readStatus({ store, clock }, aggregator)),
+    async () => publicStatus(await status()),
   );
   route(
     app,
@@ -90,11 +92,13 @@ export async function serveCatalogue(
         422: validationResponse,
       },
     },
-    ({ query: { relay_chain, chain } }) =>
-      readCoverage(store, registry, {
-        ...(relay_chain === undefined ? {} : { relay_chain }),
-        ...(chain === undefined ? {} : { chain: registry.find(chain)?.name ?? chain }),
-      }),
+    async ({ query: { relay_chain, chain } }) => {
+      const name = chain === undefined ? undefined : (registry.find(chain)?.name ?? chain);
+      const isWanted = (one: ChainCoverage) =>
+        (relay_chain === undefined || one.relay_chain === relay_chain) &&
+        (name === undefined || one.chain === name);
+      return (await coverage()).filter(isWanted);
+    },
   );
 }
 
@@ -118,4 +122,5 @@ const responsesOf = (schema: z.ZodType, example: unknown) => ({
   200: { description: 'As of now', content: { 'application/json': { schema, example } } },
   401: problemResponse('The API key or access token is not valid'),
   429: problemResponse('More requests than an anonymous caller may send'),
+  503: problemResponse('The server is busy'),
 });

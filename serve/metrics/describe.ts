@@ -36,7 +36,9 @@ export function describeEndpoint(
       304: { description: 'Not modified since the given ETag' },
       401: problemResponse('The API key or access token is not valid'),
       422: validationResponse,
-      429: problemResponse('More requests than an anonymous caller may send'),
+      429: problemResponse(
+        'More requests than an anonymous caller may send, or more work for the store than a caller may ask for',
+      ),
       500: problemResponse('The server failed'),
       503: problemResponse('The server is busy'),
     },

@@ -1,6 +1,6 @@
 import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
-import type { Store } from '../../infra/ports.ts';
+import type { QueryStore } from '../http/readers.ts';
 import type { TableVersions } from './answers.ts';
 import type { Query } from './parameters.ts';
 
@@ -21,14 +21,14 @@ interface MadeHeaders {
 
 /** How fresh and how complete the data behind an answer are; read from the store only after a computation. */
 export class Freshness {
-  readonly #store: Store;
+  readonly #store: QueryStore;
   readonly #versions: TableVersions;
   #version = '';
   #chains: readonly ChainFacts[] = [];
   #reading: Promise<void> | null = null;
   #made = new WeakMap<Query, MadeHeaders>();
 
-  constructor({ store, versions }: { store: Store; versions: TableVersions }) {
+  constructor({ store, versions }: { store: QueryStore; versions: TableVersions }) {
     this.#store = store;
     this.#versions = versions;
   }

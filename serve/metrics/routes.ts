@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { metrics } from '../../aggregate/metrics/index.ts';
-import type { Clock, Store } from '../../infra/ports.ts';
+import type { Clock } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
+import type { Readers } from '../http/readers.ts';
 import { route } from '../http/route.ts';
-import type { HttpSettings } from '../http/settings.ts';
-import { type Answer, AnswerCache, type TableVersions } from './answers.ts';
+import { type Answer, AnswerCache, type AnswerSettings, type TableVersions } from './answers.ts';
 import { describeEndpoint } from './describe.ts';
 import { Freshness } from './freshness.ts';
 import { parametersOf, queryOf, querySchema } from './parameters.ts';
@@ -12,25 +12,27 @@ import { acceptedFormat } from './response-formats.ts';
 
 /** What the metrics API stands on. */
 export interface MetricsApi {
-  readonly store: Store;
+  readonly readers: Readers;
   readonly clock: Clock;
   readonly registry: Registry;
   readonly versions: TableVersions;
-  readonly settings: Pick<HttpSettings, 'CACHE_BYTES' | 'LIST_ROWS_MAX'>;
+  readonly settings: AnswerSettings;
 }
 
 /** One generic route: every endpoint of every metric becomes a path, and nothing is written for it by hand. */
 export async function serveMetrics(
   app: FastifyInstance,
-  { store, clock, registry, versions, settings }: MetricsApi,
+  { readers, clock, registry, versions, settings }: MetricsApi,
 ): Promise<void> {
-  const answers = new AnswerCache({ store, versions, settings });
-  const freshness = new Freshness({ store, versions });
+  const answers = new AnswerCache({ versions, settings });
+  const freshness = new Freshness({ store: readers.shared, versions });
   for (const metric of metrics) {
     for (const endpoint of metric.endpoints) {
       const parameters = parametersOf(endpoint, settings.LIST_ROWS_MAX);
-      const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer) =>
-        sendAnswer(request, reply, answer, freshness, clock.now());
+      const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer) => {
+        answers.hold(cacheKey(request), answer, reply.raw);
+        return sendAnswer(request, reply, answer, freshness, clock.now());
+      };
       route(
         app,
         {
@@ -46,8 +48,10 @@ export async function serveMetrics(
         async ({ query: values, request, reply }) => {
           const query = queryOf(endpoint, values, registry);
           const format = query.format ?? acceptedFormat(request.headers.accept);
+          const reader = await readers.open(request, reply);
           await freshness.refresh();
-          const answer = await answers.render(cacheKey(request), metric, endpoint, query, format);
+          const asked = { key: cacheKey(request), metric, endpoint, query, format };
+          const answer = await answers.render(asked, reader);
           return send(request, reply, answer);
         },
       );

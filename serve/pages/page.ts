@@ -139,8 +139,9 @@ function sideBar(url: string): Html {
   return html`<nav class="side" aria-label="Profile"><ul>${links}</ul></nav>`;
 }
 
+/** A request that is refused before its cookies are read has none. */
 function takeFlash(request: FastifyRequest, reply: FastifyReply): Html | null {
-  const [, kind, note] = /^(good|bad) ([\s\S]+)$/.exec(request.cookies.note ?? '') ?? [];
+  const [, kind, note] = /^(good|bad) ([\s\S]+)$/.exec(request.cookies?.note ?? '') ?? [];
   if (kind === undefined || note === undefined) return null;
   reply.clearCookie('note', { path: '/' });
   const role = kind === 'bad' ? 'alert' : 'status';

@@ -275,7 +275,12 @@ async function inParallel(jobs: number, add: (i: number) => Promise<unknown>): P
 async function freshness(): Promise<Figure> {
   const roles = await Promise.all(
     ['load', 'work', 'serve'].map((role) =>
-      startRole(role, { ...environment, ANONYMOUS_PER_MINUTE: '0', ANONYMOUS_PER_DAY: '0' }),
+      startRole(role, {
+        ...environment,
+        ANONYMOUS_PER_MINUTE: '0',
+        ANONYMOUS_PER_DAY: '0',
+        ANONYMOUS_STORE_SECONDS: '0',
+      }),
     ),
   );
   await producer.waitUntilComputed();

@@ -41,9 +41,9 @@ type Asked = readonly [statement: Sql, format: Format];
 async function queryBehind(store: Store, request: () => Promise<void>): Promise<Asked> {
   const { bytes } = store;
   let seen: Asked | undefined;
-  store.bytes = (...asked) => {
-    seen ??= asked;
-    return bytes.apply(store, asked);
+  store.bytes = (statement, format, options) => {
+    seen ??= [statement, format];
+    return bytes.call(store, statement, format, options);
   };
   await request();
   store.bytes = bytes;

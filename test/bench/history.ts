@@ -26,6 +26,7 @@ export const BENCH_SETTINGS = {
   LOG_LEVEL: 'silent',
   ANONYMOUS_PER_MINUTE: '1000000000',
   ANONYMOUS_PER_DAY: '0',
+  ANONYMOUS_STORE_SECONDS: '0',
 };
 
 export interface History {

@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { SERVED_RELAYS } from '../../../aggregate/metric.ts';
-import { readStatus, type SystemStatus } from '../../../aggregate/status/status.ts';
-import type { Clock, KeyValue, Store } from '../../../infra/ports.ts';
+import type { SystemStatus } from '../../../aggregate/status/status.ts';
+import type { Clock, KeyValue } from '../../../infra/ports.ts';
 import { limitAnonymous } from '../../http/rate-limit.ts';
+import type { Readers } from '../../http/readers.ts';
 import type { HttpSettings } from '../../http/settings.ts';
 import type { Accounts } from '../../identity/accounts/accounts.ts';
 import { type Html, html } from '../../pages/html.ts';
@@ -26,17 +27,17 @@ type Chosen = z.output<typeof chosenOf>;
 
 /** What the home page reads. */
 export interface HomeSources {
-  readonly store: Store;
+  readonly readers: Readers;
+  readonly status: () => Promise<SystemStatus>;
   readonly clock: Clock;
   readonly keyValue: KeyValue;
-  readonly aggregator: Parameters<typeof readStatus>[1];
   readonly settings: HttpSettings;
 }
 
 /** The home page: a chart of a metric, and the chains that have blocks. */
 export async function serveHome(
   app: FastifyInstance,
-  { store, clock, keyValue, aggregator, settings }: HomeSources,
+  { readers, status, clock, keyValue, settings }: HomeSources,
   accounts: Accounts,
 ): Promise<void> {
   await servePages(app, accounts, async (pages) => {
@@ -44,10 +45,8 @@ export async function serveHome(
     pages.get('/', async (request, reply) => {
       const chosen = chosenOf.parse(request.query);
       const drawable = drawables.find(({ id }) => id === chosen.show) as Drawable;
-      const [series, status] = await Promise.all([
-        seriesOf(store, drawable, chosen),
-        readStatus({ store, clock }, aggregator),
-      ]);
+      const reader = await readers.open(request, reply);
+      const [series, now] = await Promise.all([seriesOf(reader.store(), drawable, chosen), status()]);
       const { metric, endpoint, column, meaning } = drawable;
       const data = `${endpoint.path}?${new URLSearchParams({ relay_chain: chosen.relay_chain, format: 'csv' })}`;
       const left = series.slice(LINES_MAX).map(({ name }) => name);
@@ -62,7 +61,7 @@ ${chart(series, `${column} of ${metric.record} by day, chains of ${chosen.relay_
 ${left.length > 0 ? html`<p class="hint">Not drawn: ${left.join(', ')}.</p>` : null}
 <p class="hint">The same rows: <a href="${data}"><code>${data}</code></a></p>
 </section>
-${chainsCard(status)}`;
+${chainsCard(now)}`;
       return sendPage(accounts, request, reply, { title: 'Overview', body, layout: 'wide' });
     });
   });

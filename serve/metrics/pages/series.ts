@@ -3,7 +3,7 @@ import { materializedMetrics } from '../../../aggregate/metrics/index.ts';
 import { type Column, clickhouseType } from '../../../infra/clickhouse/columns.ts';
 import { FIRST_DAY, LAST_DAY } from '../../../infra/clickhouse/date-range.ts';
 import { ident, sql } from '../../../infra/clickhouse/sql.ts';
-import type { Store } from '../../../infra/ports.ts';
+import type { QueryStore } from '../../http/readers.ts';
 import { wholeAnswer } from '../answers.ts';
 
 /** A numeric column by chain and day or month, which can be drawn as a line. */
@@ -54,7 +54,7 @@ export interface Wanted {
 }
 
 /** The lines of a metric, those with the largest sums first. Days without a value are gaps. */
-export async function seriesOf(store: Store, drawable: Drawable, wanted: Wanted): Promise<Series[]> {
+export async function seriesOf(store: QueryStore, drawable: Drawable, wanted: Wanted): Promise<Series[]> {
   const { metric, endpoint, column } = drawable;
   const day = ident(endpoint.dates?.column as string);
   const rows = wholeAnswer(

@@ -9,6 +9,9 @@ const FIXED = sql`SELECT toUInt32(1) AS id, 'a,"b"' AS name, CAST('3402823669209
   NULL AS nothing, toDateTime64('2026-01-02 03:04:05.678', 3, 'UTC') AS at, [1, 2] AS list
   UNION ALL SELECT 2, 'line\nbreak', 0, NULL, toDateTime64('2026-01-02 00:00:00.000', 3, 'UTC'), []`;
 
+/** Runs until it is cancelled. */
+const ENDLESS = sql`SELECT sum(sipHash64(number, 7)) AS s FROM numbers(1000000000000)`;
+
 export function storeContract(
   name: string,
   open: () => Promise<Opened<Store>>,
@@ -216,6 +219,29 @@ export function storeContract(
         for (let i = 0; i < 20; i++) expect(await used.store.rows(sql`SELECT ${i} AS n`)).toEqual([{ n: i }]);
         expect(finished).toBe(false);
         await long;
+      });
+
+      test('queries of readers delay neither those of work nor probes', async () => {
+        const leave = new AbortController();
+        const options = { lane: 'readers', signal: leave.signal } as const;
+        const long = Array.from({ length: 20 }, () => used.store.rows(ENDLESS, options).catch(() => 'ended'));
+        expect(await used.store.rows(sql`SELECT 1 AS one`, { lane: 'probes' })).toEqual([{ one: 1 }]);
+        expect(await used.store.rows(sql`SELECT 1 AS one`)).toEqual([{ one: 1 }]);
+        leave.abort();
+        expect(await Promise.all(long)).toEqual(long.map(() => 'ended'));
+      });
+
+      test('a query whose signal is aborted ends, in the engine too', async () => {
+        for (const delay of [0, 200]) {
+          const leave = new AbortController();
+          const long = used.store.bytes(ENDLESS, 'JSON', { lane: 'readers', signal: leave.signal });
+          setTimeout(() => leave.abort(new Error('left')), delay);
+          await expect(long).rejects.toThrow('left');
+          const running = sql`SELECT query FROM system.processes WHERE NOT is_cancelled AND query LIKE concat('%sipHash64(number', ', 7)%')`;
+          await expect.poll(() => used.store.rows(running), { timeout: 60_000 }).toEqual([]);
+        }
+        const late = used.store.rows(sql`SELECT 1`, { signal: AbortSignal.abort(new Error('left before')) });
+        await expect(late).rejects.toThrow('left before');
       });
 
       test('settings of one statement do not apply to the next', async () => {

@@ -57,6 +57,7 @@ export class Service {
       LOG_LEVEL: 'error',
       ANONYMOUS_PER_MINUTE: '0',
       ANONYMOUS_PER_DAY: '0',
+      ANONYMOUS_STORE_SECONDS: '0',
       ...settings,
     };
     const pipeline = await openPipeline(readConfig(env), clock ? { clock } : {});

@@ -17,6 +17,7 @@ const LIMITS = {
   CONNECTIONS_MAX: 100,
   CONNECTIONS_PER_ADDRESS: 100,
 } as const;
+const PATIENT = { timeout: 60_000 };
 const LONG = Buffer.alloc(64 * 2 ** 20, 'x');
 
 let app: FastifyInstance;
@@ -101,7 +102,7 @@ describe('a connection', () => {
       open('GET /long HTTP/1.1\r\nhost: test\r\n\r\n').then((socket) => socket.pause()),
     ]);
     const [peer] = accepted;
-    await expect.poll(() => peer.bytesWritten).toBeGreaterThan(0);
+    await expect.poll(() => peer.bytesWritten, PATIENT).toBeGreaterThan(0);
     expect(peer.writableLength).toBeLessThan(2 ** 20);
     await closed(peer);
     expect(peer.bytesWritten).toBeLessThan(LONG.length);
@@ -120,7 +121,7 @@ describe('a connection', () => {
     const [first] = [await open(), await open()];
     await closed(await open());
     first?.destroy();
-    await expect.poll(askAnew).toContain('404');
+    await expect.poll(askAnew, PATIENT).toContain('404');
   });
 
   it('above the limit of all takes the place of an idle one', async () => {
@@ -128,7 +129,7 @@ describe('a connection', () => {
     const idle = await open('GET /none HTTP/1.1\r\nhost: test\r\n\r\n');
     await once(idle, 'data');
     await closed(await open());
-    await expect.poll(askAnew).toContain('404');
+    await expect.poll(askAnew, PATIENT).toContain('404');
   });
 });
 

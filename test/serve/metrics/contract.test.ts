@@ -38,7 +38,12 @@ let pipeline: Pipeline;
 let app: FastifyInstance;
 beforeAll(async () => {
   directory = temporaryDirectory();
-  const unlimited = { ANONYMOUS_PER_MINUTE: '0', ANONYMOUS_PER_DAY: '0', LOG_LEVEL: 'silent' };
+  const unlimited = {
+    ANONYMOUS_PER_MINUTE: '0',
+    ANONYMOUS_PER_DAY: '0',
+    ANONYMOUS_STORE_SECONDS: '0',
+    LOG_LEVEL: 'silent',
+  };
   pipeline = await openPipeline(readConfig({ DATA_DIR: directory.path, ...unlimited }));
   for (const chain of [...Object.values(CHAIN_OF), 'asset-hub-polkadot', 'asset-hub-kusama']) {
     const blocks = DAYS.map((day, i) => JSON.stringify(madeBlock(100 + 10 * i, day)));

@@ -18,6 +18,7 @@ const ENVIRONMENT = {
   OAUTH_PER_MINUTE: '0',
   ANONYMOUS_PER_MINUTE: '0',
   ANONYMOUS_PER_DAY: '0',
+  ANONYMOUS_STORE_SECONDS: '0',
   LOG_LEVEL: 'error',
 };
 
@@ -44,6 +45,7 @@ export async function openWorld(settings: Record<string, string> = {}): Promise<
     OAUTH_PER_MINUTE: '0',
     ANONYMOUS_PER_MINUTE: '0',
     ANONYMOUS_PER_DAY: '0',
+    ANONYMOUS_STORE_SECONDS: '0',
     LOG_LEVEL: 'error',
   };
   const pipeline = await openPipeline(readConfig({ DATA_DIR: directory.path, ...limits, ...settings }), {

@@ -1,0 +1,131 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Admission } from '../../infra/coordination/admission.ts';
+import type { Clock, KeyValue, QueryOptions, Store } from '../../infra/ports.ts';
+import { countedAddress } from './client-address.ts';
+import { HttpError } from './errors.ts';
+import type { HttpSettings } from './settings.ts';
+
+export type ReaderSettings = Pick<
+  HttpSettings,
+  'READERS_WAITING_MAX' | 'READER_WAIT_SECONDS_MAX' | 'ANONYMOUS_STORE_SECONDS' | 'KEY_STORE_SECONDS'
+> & { readonly READER_CONNECTIONS: number };
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The account that a key or token with the scope `api` is of; such callers have larger limits. */
+    knownAccount?: string;
+  }
+}
+
+/** What reads for a caller. */
+export type QueryStore = Pick<Store, 'rows' | 'bytes'>;
+
+/** One request that reads. */
+export interface Reader {
+  /** Aborted when the caller hangs up. */
+  readonly signal: AbortSignal;
+  /** The store as this caller may use it; a query is cancelled by the signal, the reader's own when absent. */
+  store(signal?: AbortSignal): QueryStore;
+}
+
+const MINUTE_MS = 60_000;
+const NEVER = new AbortController().signal;
+
+/**
+ * Stands between the readers and the store: their queries wait in turns and not without end, are cancelled when nobody
+ * waits for them, and spend a budget of the store's time, so that few dear requests cost as much as many cheap ones.
+ */
+export class Readers {
+  readonly #store: QueryStore;
+  readonly #keyValue: KeyValue;
+  readonly #clock: Clock;
+  readonly #settings: ReaderSettings;
+  readonly #admission: Admission;
+
+  constructor({
+    store,
+    keyValue,
+    clock,
+    settings,
+  }: {
+    readonly store: QueryStore;
+    readonly keyValue: KeyValue;
+    readonly clock: Clock;
+    readonly settings: ReaderSettings;
+  }) {
+    this.#store = store;
+    this.#keyValue = keyValue;
+    this.#clock = clock;
+    this.#settings = settings;
+    this.#admission = new Admission({
+      runningMax: settings.READER_CONNECTIONS,
+      waitingMax: settings.READERS_WAITING_MAX,
+      waitMsMax: settings.READER_WAIT_SECONDS_MAX * 1000,
+    });
+  }
+
+  /** For what is read once for all callers. */
+  readonly shared: QueryStore = this.#as('everybody', NEVER, async () => undefined);
+
+  /** Admits a request; throws when its caller has spent the budget of this minute. */
+  async open(request: FastifyRequest, reply: FastifyReply): Promise<Reader> {
+    const { knownAccount } = request;
+    const isKnown = knownAccount !== undefined;
+    const caller = isKnown ? `account/${knownAccount}` : countedAddress(request);
+    const { KEY_STORE_SECONDS, ANONYMOUS_STORE_SECONDS } = this.#settings;
+    const seconds = isKnown ? KEY_STORE_SECONDS : ANONYMOUS_STORE_SECONDS;
+    await this.#requireBudget(caller, seconds);
+    const signal = leaving(reply);
+    const pay = (ms: number) => this.#pay(caller, seconds, ms);
+    return { signal, store: (by = signal) => this.#as(caller, by, pay) };
+  }
+
+  #as(caller: string, signal: AbortSignal, pay: (ms: number) => Promise<void>): QueryStore {
+    const run = <T>(query: (options: QueryOptions) => Promise<T>) =>
+      this.#admission.run(caller, signal, async () => {
+        const started = performance.now();
+        try {
+          return await query({ lane: 'readers', signal });
+        } finally {
+          await pay(performance.now() - started);
+        }
+      });
+    return {
+      rows: (statement) => run((options) => this.#store.rows(statement, options)),
+      bytes: (statement, format) => run((options) => this.#store.bytes(statement, format, options)),
+    };
+  }
+
+  async #requireBudget(caller: string, seconds: number): Promise<void> {
+    if (seconds === 0) return;
+    const now = this.#clock.now();
+    const spent = Number((await this.#keyValue.get(keyOf(caller, now))) ?? 0);
+    if (spent < seconds * 1000) return;
+    const wait = Math.ceil((MINUTE_MS - (now % MINUTE_MS)) / 1000);
+    throw new HttpError(
+      'too_many_requests',
+      `Your queries took more than ${seconds} s of the store's time this minute; try again in ${wait} s.`,
+      { 'retry-after': String(wait) },
+    );
+  }
+
+  async #pay(caller: string, seconds: number, ms: number): Promise<void> {
+    if (seconds === 0) return;
+    const key = keyOf(caller, this.#clock.now());
+    // The rows are there: a budget that cannot be counted is no reason to refuse them.
+    await this.#keyValue.increment(key, Math.ceil(ms), MINUTE_MS).catch(() => undefined);
+  }
+}
+
+const keyOf = (caller: string, now: number) => `store-time/${caller}/${Math.floor(now / MINUTE_MS)}`;
+
+/** Aborted when the caller hangs up before it has the answer. */
+function leaving({ raw }: FastifyReply): AbortSignal {
+  const controller = new AbortController();
+  const leave = () => {
+    if (!raw.writableFinished) controller.abort(new HttpError('unavailable', 'The caller hung up.'));
+  };
+  if (raw.closed) leave();
+  else raw.once('close', leave);
+  return controller.signal;
+}

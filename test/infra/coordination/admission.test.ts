@@ -1,0 +1,128 @@
+import { describe, expect, test } from 'vitest';
+import { Admission } from '../../../infra/coordination/admission.ts';
+import { recent } from '../../../infra/coordination/recent.ts';
+import { SharedWork } from '../../../infra/coordination/shared-work.ts';
+
+const LIMITS = { runningMax: 2, waitingMax: 8, waitMsMax: 60_000 };
+const { signal: STAYS } = new AbortController();
+
+/** Work that ends when the test says so, in the order in which it began. */
+function controlled(admission: Admission) {
+  const begun: { name: string; end: () => void }[] = [];
+  const run = (caller: string, name = caller, signal: AbortSignal = STAYS) =>
+    admission.run(
+      caller,
+      signal,
+      () => new Promise<string>((resolve) => void begun.push({ name, end: () => resolve(name) })),
+    );
+  return { begun, run, names: () => begun.map(({ name }) => name) };
+}
+
+const settled = () => new Promise((resolve) => setImmediate(resolve));
+
+describe('admission', () => {
+  test('callers take turns, and one of them never has all places', async () => {
+    const { begun, run, names } = controlled(new Admission(LIMITS));
+    const all = [run('a', 'a1'), run('a', 'a2'), run('a', 'a3'), run('b', 'b1'), run('c', 'c1')];
+    await settled();
+    expect(names()).toEqual(['a1', 'b1']);
+    for (let i = 0; i < all.length; i++) {
+      begun[i]?.end();
+      await settled();
+    }
+    expect(names()).toEqual(['a1', 'b1', 'a2', 'c1', 'a3']);
+    expect(await Promise.all(all)).toEqual(['a1', 'a2', 'a3', 'b1', 'c1']);
+  });
+
+  test('work above the limits of the queue is refused, of one caller before that of others', async () => {
+    const admission = new Admission(LIMITS);
+    const { run, names } = controlled(admission);
+    const waiting = [run('a'), run('b'), run('a'), run('a')];
+    await expect(run('a')).rejects.toMatchObject({ code: 'store_busy' });
+    for (const caller of ['c', 'd', 'e', 'f', 'g', 'h']) waiting.push(run(caller));
+    await expect(run('i')).rejects.toMatchObject({ code: 'store_busy' });
+    expect(admission.waiting).toBe(8);
+    expect(names()).toEqual(['a', 'b']);
+  });
+
+  test('work that waits too long is refused, and leaves no trace', async () => {
+    const admission = new Admission({ ...LIMITS, runningMax: 1, waitMsMax: 1 });
+    const { begun, run } = controlled(admission);
+    const first = run('a');
+    await expect(run('b')).rejects.toMatchObject({ code: 'store_busy' });
+    expect(admission.waiting).toBe(0);
+    begun[0]?.end();
+    await first;
+    const next = run('b');
+    await settled();
+    begun[1]?.end();
+    expect(await next).toBe('b');
+  });
+
+  test('work whose caller leaves is not begun', async () => {
+    const admission = new Admission({ ...LIMITS, runningMax: 1 });
+    const { begun, run, names } = controlled(admission);
+    const leave = new AbortController();
+    const all = [run('a'), run('b', 'left', leave.signal), run('c')];
+    await settled();
+    leave.abort(new Error('gone'));
+    await expect(all[1]).rejects.toThrow('gone');
+    begun[0]?.end();
+    await settled();
+    begun[1]?.end();
+    expect(await Promise.all([all[0], all[2]])).toEqual(['a', 'c']);
+    expect(names()).toEqual(['a', 'c']);
+    await expect(run('d', 'd', leave.signal)).rejects.toThrow('gone');
+  });
+
+  test('a failure frees the place', async () => {
+    const admission = new Admission({ ...LIMITS, runningMax: 1 });
+    for (let i = 0; i < 3; i++) {
+      await expect(admission.run('a', STAYS, () => Promise.reject(new Error('broken')))).rejects.toThrow();
+    }
+    expect(await admission.run('a', STAYS, async () => 1)).toBe(1);
+  });
+});
+
+describe('shared work', () => {
+  test('runs once for all who ask at the same time, and again for who asks later', async () => {
+    const shared = new SharedWork<number>();
+    let runs = 0;
+    const ask = () => shared.run('key', STAYS, async () => ++runs);
+    expect(await Promise.all([ask(), ask(), ask()])).toEqual([1, 1, 1]);
+    expect(await ask()).toBe(2);
+    const failing = () => shared.run('bad', STAYS, () => Promise.reject(new Error(`run ${++runs}`)));
+    const [one, other] = await Promise.allSettled([failing(), failing()]);
+    expect(one).toEqual(other);
+    await expect(failing()).rejects.toThrow('run 4');
+  });
+
+  test('is aborted when the last of them leaves, and begun anew for who comes then', async () => {
+    const shared = new SharedWork<string>();
+    const callers = [new AbortController(), new AbortController()];
+    const seen: AbortSignal[] = [];
+    const endless = (signal: AbortSignal) => {
+      seen.push(signal);
+      return new Promise<string>(() => undefined);
+    };
+    const asked = callers.map(({ signal }) => shared.run('key', signal, endless));
+    callers[0]?.abort(new Error('first left'));
+    await expect(asked[0]).rejects.toThrow('first left');
+    expect(seen.map(({ aborted }) => aborted)).toEqual([false]);
+    callers[1]?.abort(new Error('last left'));
+    await expect(asked[1]).rejects.toThrow('last left');
+    expect(seen.map(({ aborted }) => aborted)).toEqual([true]);
+    expect(await shared.run('key', STAYS, async () => 'anew')).toBe('anew');
+  });
+});
+
+describe('a recent value', () => {
+  test('is read once for all who ask while it is read', async () => {
+    let reads = 0;
+    const read = recent(60_000, async () => ++reads);
+    expect(await Promise.all([read(), read()])).toEqual([1, 1]);
+    expect(await read()).toBe(1);
+    const always = recent(0, async () => ++reads);
+    expect([await always(), await always()]).toEqual([2, 3]);
+  });
+});
