@@ -37,6 +37,16 @@ export const alertSettings = {
   ALERT_PRIVATE_TARGETS: yesNo('false').describe(
     'whether webhooks and on-call links may use private addresses',
   ),
+  ALERT_WEBHOOK_CONCURRENCY: whole(16, 1, 256).describe('requests at a time to one webhook or on-call link'),
+  ALERT_WEBHOOK_RECEIVERS: whole(64, 2, 1024).describe(
+    'webhooks and on-call links that a server sends to at a time; those that fail get at most half of the places, and one project at most an eighth',
+  ),
+  ALERT_WEBHOOK_RETRY_SECONDS_MAX: whole(600, 1, 86_400).describe(
+    'longest wait before a failed webhook or on-call link is tried again; the waits begin with 2 seconds, double and are random',
+  ),
+  ALERT_WEBHOOK_GIVE_UP_HOURS: whole(24, 1, 168).describe(
+    'time after which an event that a webhook or on-call link does not accept is given up; refused ones (4xx) are given up after 3 attempts',
+  ),
   ALERT_PLAN: z
     .enum(['free', 'premium'])
     .default('premium')

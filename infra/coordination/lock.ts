@@ -101,8 +101,17 @@ export class Locks {
     }
   }
 
+  /** Runs work under a lock that is free now; null when it is held. */
+  async tryRun<T>(name: string, work: (lease: Lease) => Promise<T>): Promise<T | null> {
+    const lease = await Lease.acquire(this.#keyValue, `locks/${name}`, this.#options.ttlMs, 1);
+    return lease && this.#runUnder(lease, work);
+  }
+
   async #runExclusively<T>(key: string, work: (lease: Lease) => Promise<T>): Promise<T> {
-    const lease = await this.#acquire(key);
+    return this.#runUnder(await this.#acquire(key), work);
+  }
+
+  async #runUnder<T>(lease: Lease, work: (lease: Lease) => Promise<T>): Promise<T> {
     try {
       return await work(lease);
     } finally {

@@ -1,6 +1,6 @@
 import type { AlertPipeline } from '../../aggregate/alerts/pipeline.ts';
 import type { AlertSettings } from '../../aggregate/alerts/settings.ts';
-import type { Clock, KeyValue, Queue, Store } from '../../infra/ports.ts';
+import type { Clock, KeyValue, Store } from '../../infra/ports.ts';
 import type { Accounts } from '../identity/accounts/accounts.ts';
 import { Records } from '../records/records.ts';
 import type { Lateness } from './consequences/lateness.ts';
@@ -9,8 +9,9 @@ import { Heartbeats } from './integrations/heartbeats.ts';
 import { IntegrationCache } from './integrations/integration-cache.ts';
 import { Integrations } from './integrations/integrations.ts';
 import { TestAlerts } from './integrations/test-alerts.ts';
+import { SetAside } from './notifications/notification.ts';
 import { OncallLinks } from './notifications/oncall-link.ts';
-import { WebhookOutbox } from './notifications/webhook-outbox.ts';
+import { type OutboxSettings, WebhookOutbox } from './notifications/webhook-outbox.ts';
 import { WebhookSender } from './notifications/webhook-sender.ts';
 import { Webhooks } from './notifications/webhooks.ts';
 import { AlertActions } from './projects/alert-actions.ts';
@@ -28,7 +29,6 @@ export interface AlertDomainDependencies {
   readonly runtime: {
     readonly store: Store;
     readonly keyValue: KeyValue;
-    readonly queue: Queue;
     readonly clock: Clock;
   };
   readonly accounts: Accounts;
@@ -36,7 +36,8 @@ export interface AlertDomainDependencies {
   readonly settings: Pick<
     AlertSettings,
     'ALERT_BODY_BYTES_MAX' | 'ALERT_DEPTH_MAX' | 'ALERT_PLAN' | 'ALERT_PRIVATE_TARGETS'
-  >;
+  > &
+    OutboxSettings;
   readonly publicUrl: () => string;
   readonly lateness: Lateness;
 }
@@ -74,7 +75,7 @@ const openRecords = (accounts: Accounts) => ({
 /** Constructs the parts once for a process; the schema must have been applied. */
 export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDomain {
   const { runtime, accounts, pipeline, settings, publicUrl, lateness } = dependencies;
-  const { store, keyValue, queue, clock } = runtime;
+  const { store, keyValue, clock } = runtime;
   const { locks, seal } = accounts;
   const records = openRecords(accounts);
   const payloadBytesMax = settings.ALERT_BODY_BYTES_MAX;
@@ -101,12 +102,13 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   const shared = { store, clock, locks, pipeline, progress, lateness };
   const incidentFollower = new IncidentFollower({ ...shared, records: records.incidents, projects });
   projects.beforeIncidentRules = (project) => incidentFollower.catchUp(project);
-  const webhooks = new Webhooks({ records: records.webhooks, clock, seal, progress, cache });
-  const oncallLinks = new OncallLinks({ records: records.integrations, progress });
+  const setAside = new SetAside({ store, clock, progress });
+  const webhooks = new Webhooks({ records: records.webhooks, clock, seal, setAside, cache });
+  const oncallLinks = new OncallLinks({ records: records.integrations, setAside });
   const owned = { records: records.integrations, clock, locks, cache, oncallLinks, payloadSizes };
   const integrations = new Integrations(owned);
   const sender = new WebhookSender({ store, clock, seal, users, allowsPrivate, publicUrl });
-  const targets = { cache, webhooks, oncallLinks, progress, sender };
+  const targets = { cache, webhooks, oncallLinks, setAside, sender };
   return {
     actions,
     analytics: new AlertAnalytics({ store, pipeline }),
@@ -123,7 +125,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
     testAlerts: new TestAlerts({ integrations, cache, pipeline, payloadBytesMax }),
     users,
     webhooks,
-    webhookOutbox: new WebhookOutbox({ store, queue, clock, locks, pipeline, reader, ...targets }),
+    webhookOutbox: new WebhookOutbox({ ...shared, ...targets, reader, settings }),
     webhookSender: sender,
   };
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import type { AlertSettings } from '../../aggregate/alerts/settings.ts';
 import { gitlabDialect } from '../http/dialects.ts';
 import { handleErrors } from '../http/errors.ts';
 import { publicUrl } from '../http/public-url.ts';
@@ -18,7 +19,9 @@ import { serveAlertPages } from './pages/routes.ts';
 const API_BODY_BYTES_MAX = 4 * 2 ** 20;
 
 export interface AlertServing extends Omit<AlertDomainDependencies, 'publicUrl'> {
-  readonly settings: AlertDomainDependencies['settings'] & Parameters<typeof publicUrl>[1];
+  readonly settings: AlertDomainDependencies['settings'] &
+    Parameters<typeof publicUrl>[1] &
+    Pick<AlertSettings, 'ALERT_WEBHOOK_RECEIVERS'>;
 }
 
 /** Serves the webhook receiver, the REST API and the pages of alerts, and starts their background work. */
@@ -28,7 +31,7 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
   const payloadSizes = { bytesMax: settings.ALERT_BODY_BYTES_MAX, depthMax: settings.ALERT_DEPTH_MAX };
   const domain = openAlertDomain({ ...serving, publicUrl: url });
   pipeline.onFailure = (error) => app.log.error({ err: error }, 'alert events cannot be written');
-  await startBackgroundWork(app, serving, domain);
+  startBackgroundWork(app, serving, domain);
   await serveIntake(app, {
     pipeline,
     cache: domain.cache,
@@ -55,22 +58,29 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
 /** Projects whose incidents are updated at the same time. */
 const INCIDENT_PLACES = { concurrency: 4, projectConcurrency: 1 };
 
-async function startBackgroundWork(
+function startBackgroundWork(
   app: FastifyInstance,
-  { pipeline, runtime }: AlertServing,
+  { pipeline, runtime, settings }: AlertServing,
   { heartbeats, incidentFollower, webhookOutbox }: AlertDomain,
-): Promise<void> {
+): void {
   const logFailure = (text: string) => (error: unknown) => app.log.error({ err: error }, text);
+  const { ALERT_WEBHOOK_RECEIVERS: receivers } = settings;
+  const receiverPlaces = { concurrency: receivers, projectConcurrency: Math.ceil(receivers / 8) };
+  const { clock } = runtime;
   const incidents = new ConsequenceLoop(
-    { pipeline, clock: runtime.clock, consumer: incidentFollower, ...INCIDENT_PLACES },
+    { pipeline, clock, consumer: incidentFollower, ...INCIDENT_PLACES },
     logFailure('incidents cannot be updated'),
   );
+  const webhooks = new ConsequenceLoop(
+    { pipeline, clock, consumer: webhookOutbox, ...receiverPlaces },
+    logFailure('webhooks cannot be sent'),
+  );
   incidents.start();
-  await webhookOutbox.start(logFailure('webhooks cannot be sent'));
+  webhooks.start();
   heartbeats.start(logFailure('heartbeats cannot be checked'));
   app.addHook('onClose', async () => {
-    webhookOutbox.stop();
     heartbeats.stop();
-    await incidents.stop();
+    webhookOutbox.stop();
+    await Promise.all([incidents.stop(), webhooks.stop()]);
   });
 }

@@ -104,6 +104,10 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   ALERT_LOG_SECONDS_MAX: { byDefault: 5, good: [['1', 1], ['60', 60]], bad: ['0', '61'] },
   ALERT_ANSWER_SECONDS_MAX: { byDefault: 10, good: [['1', 1], ['60', 60]], bad: ['0', '61'] },
   ALERT_PRIVATE_TARGETS: { byDefault: false, good: [['true', true]], bad: ['yes'] },
+  ALERT_WEBHOOK_CONCURRENCY: { byDefault: 16, good: [['1', 1], ['256', 256]], bad: ['0', '257'] },
+  ALERT_WEBHOOK_RECEIVERS: { byDefault: 64, good: [['2', 2], ['1024', 1024]], bad: ['1', '1025'] },
+  ALERT_WEBHOOK_RETRY_SECONDS_MAX: { byDefault: 600, good: [['1', 1], ['86400', 86_400]], bad: ['0', '86401'] },
+  ALERT_WEBHOOK_GIVE_UP_HOURS: { byDefault: 24, good: [['1', 1], ['168', 168]], bad: ['0', '169'] },
   ALERT_PLAN: { byDefault: 'premium', good: [['free', 'free']], bad: ['ultimate'] },
 }; // biome-ignore format: a table
 

@@ -17,6 +17,10 @@ const shape = z.object({
   last_told_at: z.iso.datetime().nullable(),
   last_status: z.int().nullable(),
   last_fault: z.string().nullable(),
+  next_attempt_at: z.iso
+    .datetime()
+    .nullable()
+    .describe('when a webhook that failed is tried again; null while it accepts requests'),
 });
 
 const fields = {
@@ -126,7 +130,7 @@ function serveDeliveries(api: Api, { webhooks, webhookSender }: WebhookParts): v
       path: `${one}/deliveries`,
       tag,
       summary: 'List recent deliveries of a webhook',
-      doc: 'All attempts of the last 7 days, newest first.',
+      doc: 'All attempts of the last 7 days, newest first, and the events that were given up with the reason.',
       role,
       params,
       query: z.object({ limit: z.coerce.number().int().min(1).max(500).default(50) }),
@@ -137,6 +141,7 @@ function serveDeliveries(api: Api, { webhooks, webhookSender }: WebhookParts): v
           event: z.enum([...WEBHOOK_EVENTS, 'test']),
           alert_iid: z.int().nullable(),
           ...attemptShape,
+          given_up: z.boolean().describe('whether the event will not be sent again'),
         }),
       ),
     },
@@ -147,7 +152,16 @@ function serveDeliveries(api: Api, { webhooks, webhookSender }: WebhookParts): v
   );
 }
 
-const deliveryJson = ({ delivery, at, event, iid, status, fault, milliseconds }: DeliveryAttempt) => ({
+const deliveryJson = ({
+  delivery,
+  at,
+  event,
+  iid,
+  status,
+  fault,
+  milliseconds,
+  given_up,
+}: DeliveryAttempt) => ({
   id: delivery,
   at: timeText(at),
   event,
@@ -155,6 +169,7 @@ const deliveryJson = ({ delivery, at, event, iid, status, fault, milliseconds }:
   status: status || null,
   fault: fault || null,
   milliseconds,
+  given_up,
 });
 
 const webhookJson = (webhook: Webhook, progress: Progress | undefined) => ({
@@ -167,4 +182,5 @@ const webhookJson = (webhook: Webhook, progress: Progress | undefined) => ({
   last_told_at: progress && progress.status > 0 ? timeText(progress.at) : null,
   last_status: progress?.status || null,
   last_fault: progress?.fault || null,
+  next_attempt_at: progress ? timeText(progress.retry_ms) : null,
 });

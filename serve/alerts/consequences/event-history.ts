@@ -38,6 +38,9 @@ interface EventRow {
   readonly iids: readonly number[];
 }
 
+/** A delivery may have thousands of items; the last event that is read may exceed this. */
+const ITEMS_MAX = 1000;
+
 /** The changes of a project after a position, of at most `eventsMax` events. */
 export async function changesAfter(
   store: Store,
@@ -51,13 +54,16 @@ export async function changesAfter(
   const until = stored?.newest ?? 0;
   if (until <= position) return { changes: [], position, isFull: false };
   const rows = await store.rows<EventRow>(
-    sql`SELECT position, at, if(kind = 'action', JSONExtractString(head, 'change', 'status'), '') AS status,
-        outcomes, iids
-      FROM ${alertEvents} FINAL
-      WHERE project = ${project} AND position > ${position} AND position <= ${until} AND hasAny(outcomes, ${OUTCOMES})
-      ORDER BY position LIMIT ${eventsMax}`,
+    sql`SELECT position, at, status, outcomes, iids FROM (
+        SELECT position, at, if(kind = 'action', JSONExtractString(head, 'change', 'status'), '') AS status,
+          outcomes, iids, sum(length(iids)) OVER (ORDER BY position ROWS UNBOUNDED PRECEDING) AS items
+        FROM ${alertEvents} FINAL
+        WHERE project = ${project} AND position > ${position} AND position <= ${until} AND hasAny(outcomes, ${OUTCOMES})
+        ORDER BY position LIMIT ${eventsMax})
+      WHERE items < ${ITEMS_MAX} + length(iids) ORDER BY position`,
   );
-  const isFull = rows.length === eventsMax;
+  const items = rows.reduce((sum, { iids }) => sum + iids.length, 0);
+  const isFull = rows.length === eventsMax || items >= ITEMS_MAX;
   return {
     changes: rows.flatMap(changesIn),
     position: isFull ? (rows.at(-1)?.position ?? until) : until,

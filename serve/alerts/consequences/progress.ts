@@ -11,6 +11,8 @@ export interface Progress {
   readonly target: string;
   /** Of the last event whose consequence is carried out, or is stored to be carried out later. */
   readonly position: number;
+  /** Number of the items of the event after it that are done too. */
+  readonly item: number;
   /** Time, status and fault of the newest request to a receiver. The status is 0 when there was no response. */
   readonly at: number;
   readonly status: number;
@@ -73,7 +75,7 @@ export class ConsequenceProgress {
     await this.#pipeline.waitUntilWritten();
     const before = (await this.get(project, target)) ?? blank(project, target);
     const position = Math.max(before.position, await newestPosition(this.#store, project));
-    return this.save(before, { position, status: 0, fault: '', failures: 0, retry_ms: 0 });
+    return this.save(before, { position, item: 0, status: 0, fault: '', failures: 0, retry_ms: 0 });
   }
 }
 
@@ -81,6 +83,7 @@ const blank = (project: number, target: string): Progress => ({
   project,
   target,
   position: 0,
+  item: 0,
   at: 0,
   status: 0,
   fault: '',

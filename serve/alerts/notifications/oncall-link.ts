@@ -1,10 +1,9 @@
-import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Records } from '../../records/records.ts';
-import type { ConsequenceProgress } from '../consequences/progress.ts';
 import { httpIntegration } from '../integrations/http.ts';
 import type { IntegrationType } from '../integrations/integration-type.ts';
 import { RequestRefused } from '../projects/access.ts';
 import type { Integration } from '../projects/tables.ts';
+import type { SetAside } from './notification.ts';
 
 /**
  * A link to an on-call tool: a notification target to which every alert of the project is forwarded. While a link is
@@ -59,25 +58,23 @@ export function requireExclusive(row: LinkOrIntegration, others: readonly LinkOr
 
 export class OncallLinks {
   readonly #records: Records<Integration>;
-  readonly #progress: ConsequenceProgress;
+  readonly #setAside: SetAside;
 
-  constructor({ records, progress }: { records: Records<Integration>; progress: ConsequenceProgress }) {
+  constructor({ records, setAside }: { records: Records<Integration>; setAside: SetAside }) {
     this.#records = records;
-    this.#progress = progress;
+    this.#setAside = setAside;
   }
 
-  async activeOf(projectId: string): Promise<OncallLink[]> {
-    const rows = await this.#records.find(
-      sql`project_id = ${projectId} AND deleted_ms = 0`,
-      'created_ms, id',
-    );
-    return rows
-      .filter(isActiveOncallLink)
-      .map(({ id, project_id, api_url }) => ({ id, projectId: project_id, url: api_url }));
+  /** Null when there is none or when it is not active. */
+  async findActive(projectId: string, linkId: string): Promise<OncallLink | null> {
+    const row = await this.#records.get(linkId);
+    if (row === null || row.project_id !== projectId || row.deleted_ms > 0 || !isActiveOncallLink(row))
+      return null;
+    return { id: row.id, projectId, url: row.api_url };
   }
 
   /** Called before a row is activated: a link forwards what happens from now on. */
   async beforeActivation(row: Pick<Integration, 'id' | 'type' | 'project_id'>): Promise<void> {
-    if (isOncallLink(row)) await this.#progress.skipHistory(Number(row.project_id), row.id);
+    if (isOncallLink(row)) await this.#setAside.beginNow(Number(row.project_id), row.id);
   }
 }

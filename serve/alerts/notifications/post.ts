@@ -1,6 +1,6 @@
 import { lookup as resolve } from 'node:dns';
-import { request as requestPlain } from 'node:http';
-import { request as requestSecure } from 'node:https';
+import { Agent as PlainAgent, request as requestPlain } from 'node:http';
+import { request as requestSecure, Agent as SecureAgent } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { isPublicAddress } from './public-address.ts';
 
@@ -23,22 +23,57 @@ const lookupPublicOnly: LookupFunction = (host, options, done) =>
     done(null, first.address, first.family);
   });
 
-export interface Post {
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
+/** Connections to one URL that are used for several requests. Their addresses are checked when they are opened. */
+export class Connections {
+  readonly url: URL;
+  readonly agent: PlainAgent;
   readonly allowsPrivate: boolean;
+
+  constructor(url: string, { allowsPrivate }: { readonly allowsPrivate: boolean }) {
+    this.url = new URL(url);
+    this.allowsPrivate = allowsPrivate;
+    const options = { keepAlive: true, ...(allowsPrivate ? {} : { lookup: lookupPublicOnly }) };
+    this.agent = this.url.protocol === 'https:' ? new SecureAgent(options) : new PlainAgent(options);
+  }
+
+  close(): void {
+    this.agent.destroy();
+  }
 }
 
-/** Returns the status of the response. Redirects are not followed: only the configured URL receives the body. */
-export function post({ url, headers, body, allowsPrivate }: Post): Promise<number> {
-  const target = new URL(url);
-  const host = target.hostname.replace(/^\[|\]$/g, '');
-  if (!allowsPrivate && isIP(host) !== 0 && !isPublicAddress(host)) return Promise.reject(refusal());
-  const send = target.protocol === 'https:' ? requestSecure : requestPlain;
+export interface Post {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface Posted {
+  /** Of the response; 0 when it had none. */
+  readonly status: number;
+  /** How long the receiver asks to wait; 0 when it does not. */
+  readonly retryAfterMs: number;
+}
+
+/** Returns what was answered. Redirects are not followed: only the configured URL receives the body. */
+export async function post(connections: Connections, request: Post): Promise<Posted> {
+  const { url, allowsPrivate } = connections;
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (!allowsPrivate && isIP(host) !== 0 && !isPublicAddress(host)) throw refusal();
+  try {
+    return await send(connections, request);
+  } catch (error) {
+    // The receiver closed a connection while it was unused; it has not seen the request.
+    if (error instanceof UnusedConnectionClosed) return send(connections, request);
+    throw error;
+  }
+}
+
+class UnusedConnectionClosed extends Error {}
+
+function send({ url, agent }: Connections, { headers, body }: Post): Promise<Posted> {
+  const start = url.protocol === 'https:' ? requestSecure : requestPlain;
   return new Promise((done, failed) => {
-    const request = send(
-      target,
+    const request = start(
+      url,
       {
         method: 'POST',
         headers: {
@@ -48,20 +83,25 @@ export function post({ url, headers, body, allowsPrivate }: Post): Promise<numbe
           ...headers,
         },
         signal: AbortSignal.timeout(TIMEOUT_MS),
-        agent: false,
-        ...(allowsPrivate ? {} : { lookup: lookupPublicOnly }),
+        agent,
       },
       (response) => {
+        const { statusCode: status = 0 } = response;
+        const seconds = Number(response.headers['retry-after']);
+        const answer = () => done({ status, retryAfterMs: seconds > 0 ? seconds * 1000 : 0 });
         let bytes = 0;
         response.on('data', (chunk: Buffer) => {
           bytes += chunk.length;
           if (bytes > RESPONSE_BYTES_MAX) response.destroy();
         });
-        response.on('close', () => done(response.statusCode ?? 0));
-        response.on('error', () => done(response.statusCode ?? 0));
+        response.on('close', answer);
+        response.on('error', answer);
       },
     );
-    request.on('error', failed);
+    request.on('error', (error: NodeJS.ErrnoException) => {
+      const isStale = request.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
+      failed(isStale ? new UnusedConnectionClosed(error.message) : error);
+    });
     request.end(body);
   });
 }

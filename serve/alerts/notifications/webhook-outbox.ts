@@ -1,170 +1,220 @@
-import { decodeHead } from '../../../aggregate/alerts/model/event.ts';
-import { alertEvents } from '../../../aggregate/alerts/model/tables.ts';
-import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
-import type { StoredEvent } from '../../../aggregate/alerts/processor/processor.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
-import type { Locks } from '../../../infra/coordination/lock.ts';
-import type { Clock, Queue, Store } from '../../../infra/ports.ts';
+import type { AlertSettings } from '../../../aggregate/alerts/settings.ts';
+import type { Lease, Locks } from '../../../infra/coordination/lock.ts';
+import type { Clock, Store } from '../../../infra/ports.ts';
+import type { ConsumerTask, EventConsumer } from '../consequences/consequence-loop.ts';
+import { changesAfter, type DecidedChanges, projectsWithChanges } from '../consequences/event-history.ts';
+import type { TaskResult } from '../consequences/fair-schedule.ts';
+import type { Lateness } from '../consequences/lateness.ts';
 import type { ConsequenceProgress, Progress } from '../consequences/progress.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
+import { retryDelayMs } from './back-off.ts';
+import { DeliveryRound } from './delivery-round.ts';
+import { deliveryIdOf, type Notification, type SetAside } from './notification.ts';
 import type { OncallLinks } from './oncall-link.ts';
+import { chainsToSend, cutAfter, sendChains } from './round.ts';
 import {
   type NotificationTarget,
   oncallTarget,
   type WebhookSender,
   webhookTarget,
 } from './webhook-sender.ts';
-import type { WebhookEventName, Webhooks } from './webhooks.ts';
+import type { Webhooks } from './webhooks.ts';
 
-interface OutboxJob {
-  readonly project: number;
-  readonly target: string;
-}
+export type OutboxSettings = Pick<
+  AlertSettings,
+  'ALERT_WEBHOOK_CONCURRENCY' | 'ALERT_WEBHOOK_RETRY_SECONDS_MAX' | 'ALERT_WEBHOOK_GIVE_UP_HOURS'
+>;
 
 interface WebhookOutboxDependencies {
   readonly store: Store;
-  readonly queue: Queue;
   readonly clock: Clock;
   readonly locks: Locks;
-  readonly pipeline: AlertPipeline;
   readonly reader: AlertReader;
   readonly cache: IntegrationCache;
   readonly webhooks: Webhooks;
   readonly oncallLinks: OncallLinks;
   readonly progress: ConsequenceProgress;
+  readonly setAside: SetAside;
   readonly sender: WebhookSender;
+  readonly lateness: Lateness;
+  readonly settings: OutboxSettings;
 }
 
-const QUEUE = 'alert-notices';
-const CONCURRENCY = 4;
-const EVENTS_PER_READ = 100;
-/** Older events are not sent to a target that was unreachable. */
-const EVENT_AGE_MS_MAX = 24 * 3_600_000;
-const SWEEP_MS = 60_000;
+const EVENTS_PER_ROUND = 200;
+const NOTIFICATIONS_PER_ROUND = 200;
+const ROUND_SECONDS_MAX = 10;
+/** How soon it is looked again whether another process still sends to a target. */
+const LOCKED_MS = 5000;
+/** Events are stored before the alerts that they change: how soon the alert is looked for again. */
+const ALERT_LATE_MS = 250;
+/** After so many failures the target, and not a notification, was at fault. */
+const OUTAGE_FAILURES = 3;
 
 /**
- * Sends events to targets in their order, each at least once. The position of each target is stored, so that a kill
- * or an unreachable target only delays. The queue retries failed jobs, and a periodic sweep adds jobs again that the
- * queue dropped.
+ * Sends the events of projects to targets, each at least once and those of one alert in their order. What is due is
+ * derived from the stored events, the position of the target in them and what was set aside: a kill only delays. A
+ * target that fails is tried again with one notification at a time, after waits that grow.
  */
-export class WebhookOutbox {
+export class WebhookOutbox implements EventConsumer {
   readonly #deps: WebhookOutboxDependencies;
-  #sweeper: NodeJS.Timeout | undefined;
+  #isStopped = false;
 
   constructor(dependencies: WebhookOutboxDependencies) {
     this.#deps = dependencies;
   }
 
-  async start(onFailure: (error: unknown) => void): Promise<void> {
-    const { queue, pipeline } = this.#deps;
-    await queue.process<OutboxJob>(QUEUE, CONCURRENCY, (job) => this.#run(job));
-    pipeline.onStored((events) => void this.#enqueueChanged(events).catch(onFailure));
-    this.#sweeper = setInterval(() => void this.#sweep().catch(onFailure), SWEEP_MS);
-    this.#sweeper.unref();
-    await this.#sweep();
-  }
-
+  /** Lets the rounds that are under way end after their present requests. */
   stop(): void {
-    clearInterval(this.#sweeper);
+    this.#isStopped = true;
   }
 
-  async #enqueueChanged(events: readonly StoredEvent[]): Promise<void> {
-    const projects = new Set(
-      events.filter(({ changed }) => changed.length > 0).map(({ head }) => head.project),
+  tasksOf(project: number): Promise<readonly string[]> {
+    return this.#deps.cache.targetsOf(project);
+  }
+
+  async unfinished(): Promise<readonly ConsumerTask[]> {
+    const { store, progress, cache, setAside } = this.#deps;
+    const active = new Map<number, readonly string[]>();
+    const positions = new Map<number, number>();
+    for (const { project, target, position } of await progress.list()) {
+      const targets = active.get(project) ?? (await cache.targetsOf(project));
+      active.set(project, targets);
+      if (!targets.includes(target)) continue;
+      positions.set(project, Math.min(position, positions.get(project) ?? position));
+    }
+    const changed = await projectsWithChanges(store, positions);
+    const waiting = (await setAside.targets()).filter(({ project, target }) =>
+      active.get(project)?.includes(target),
     );
-    for (const project of projects) await this.#enqueue(project);
+    return [
+      ...changed.flatMap((project) => (active.get(project) ?? []).map((name) => ({ project, name }))),
+      ...waiting.map(({ project, target: name }) => ({ project, name })),
+    ];
   }
 
-  async #enqueue(project: number): Promise<void> {
-    const { queue, cache } = this.#deps;
-    for (const target of await cache.targetsOf(project)) {
-      const data: OutboxJob = { project, target };
-      await queue.add(QUEUE, { id: `${project}-${target}`, data, priority: 0 });
-    }
-  }
-
-  async #sweep(): Promise<void> {
-    for (const { project } of await this.#deps.progress.list()) await this.#enqueue(project);
-  }
-
-  async #targetsOf(project: number): Promise<NotificationTarget[]> {
-    const [webhooks, links] = await Promise.all([
-      this.#deps.webhooks.list(String(project)),
-      this.#deps.oncallLinks.activeOf(String(project)),
-    ]);
-    return [...webhooks.filter(({ is_active }) => is_active).map(webhookTarget), ...links.map(oncallTarget)];
-  }
-
-  async #run({ project, target: id }: OutboxJob): Promise<void> {
-    await this.#deps.locks.run(`notice/${project}/${id}`, async () => {
-      const target = (await this.#targetsOf(project)).find((one) => one.id === id);
-      if (target) await this.#sendAll(project, target);
+  async run(project: number, id: string): Promise<TaskResult> {
+    const { clock, locks } = this.#deps;
+    const result = await locks.tryRun(`notice/${project}/${id}`, async (lease) => {
+      const target = await this.#targetOf(String(project), id);
+      return target === null ? { dueMs: null } : this.#round(project, target, lease);
     });
+    return result ?? { dueMs: clock.now() + LOCKED_MS };
   }
 
-  async #sendAll(project: number, target: NotificationTarget): Promise<void> {
-    const { store, clock, progress } = this.#deps;
-    const since = clock.now() - EVENT_AGE_MS_MAX;
-    let before = await this.#progressOf(project, target);
-    for (let position = before.position; ; ) {
-      const rows = await store.rows<EventRow>(
-        sql`SELECT position, head, outcomes, iids FROM ${alertEvents} FINAL
-          WHERE project = ${project} AND position > ${position} AND at >= ${since}
-            AND hasAny(outcomes, ['created', 'resolved', 'changed'])
-          ORDER BY position LIMIT ${EVENTS_PER_READ}`,
-      );
-      for (const row of rows) {
-        for (const change of changesIn(row).filter(({ event }) => target.events.includes(event))) {
-          await this.#send(project, target, row.position, change);
-        }
-        position = row.position;
-        before = await progress.save(before, { position, status: 200, fault: '' });
-      }
-      if (rows.length < EVENTS_PER_READ) return;
+  async #targetOf(projectId: string, id: string): Promise<NotificationTarget | null> {
+    const webhook = await this.#deps.webhooks.find({ id: projectId }, id);
+    if (webhook) return webhook.is_active ? webhookTarget(webhook) : null;
+    const link = await this.#deps.oncallLinks.findActive(projectId, id);
+    return link && oncallTarget(link);
+  }
+
+  async #round(project: number, target: NotificationTarget, lease: Lease): Promise<TaskResult> {
+    const { store, clock, progress, setAside } = this.#deps;
+    const before =
+      (await progress.get(project, target.id)) ?? (await progress.skipHistory(project, target.id));
+    if (before.retry_ms > clock.now()) return { dueMs: before.retry_ms, isFailing: true };
+    const waiting = await setAside.list(project, target.id);
+    const changes = await changesAfter(store, project, before.position, EVENTS_PER_ROUND);
+    const unread = freshOf(changes, before, waiting, target);
+    const round = new DeliveryRound(project, {
+      waiting,
+      fresh: unread.slice(0, NOTIFICATIONS_PER_ROUND),
+      now: clock.now(),
+      giveUpHours: this.#deps.settings.ALERT_WEBHOOK_GIVE_UP_HOURS,
+      retryMsMax: this.#deps.settings.ALERT_WEBHOOK_RETRY_SECONDS_MAX * 1000,
+    });
+    const isWhole = await this.#send(round, target, before);
+    const isRead = isWhole && unread.length <= NOTIFICATIONS_PER_ROUND;
+    const cut = isRead
+      ? { position: changes.position, item: 0, passedOver: round.unhandled }
+      : cutAfter(round.fresh, round.handled, before);
+    return this.#store({ project, target, before, round, cut, isMore: !isRead || changes.isFull }, lease);
+  }
+
+  /** Whether all that was due was sent. */
+  async #send(round: DeliveryRound, target: NotificationTarget, { failures }: Progress): Promise<boolean> {
+    const { reader, sender, settings } = this.#deps;
+    const isProbe = failures > 0;
+    const chains = chainsToSend({ ...round.due, now: round.now, isProbe });
+    if (chains.length === 0) return !isProbe || round.fresh.length === round.handled.size;
+    const iids = [...new Set(chains.flat().map(({ iid }) => iid))];
+    const alerts = await reader.findAll(round.project, iids);
+    const open = await sender.open(target, alerts.values());
+    try {
+      await sendChains({
+        chains,
+        concurrency: settings.ALERT_WEBHOOK_CONCURRENCY,
+        secondsMax: ROUND_SECONDS_MAX,
+        isStopped: () => this.#isStopped,
+        send: async (notification) => {
+          const alert = alerts.get(notification.iid);
+          if (round.isLate(notification, alert)) return null;
+          if (alert === undefined) return round.skip(notification);
+          const delivery = deliveryIdOf(round.project, notification);
+          const result = await sender.send(open, { event: notification.name, alert, delivery });
+          return round.add(notification, result);
+        },
+      });
+    } finally {
+      open.connections.close();
     }
+    return !isProbe && chains.every(([first]) => first !== undefined && round.handled.has(first));
   }
 
-  async #send(
-    project: number,
-    target: NotificationTarget,
-    position: number,
-    { event, iid }: AlertChangeEvent,
-  ): Promise<void> {
-    const { reader, sender, progress } = this.#deps;
-    const alert = await reader.find(project, iid);
-    if (alert === null) return;
-    const delivery = `${project}-${position}-${iid}`;
-    const { status, fault } = await sender.send(target, { event, alert, delivery });
-    if (fault === '') return;
-    await progress.save(await this.#progressOf(project, target), { status, fault });
-    throw new Error(`${target.id}: ${fault}`);
-  }
-
-  async #progressOf(project: number, { id }: NotificationTarget): Promise<Progress> {
-    const { progress } = this.#deps;
-    return (await progress.get(project, id)) ?? (await progress.skipHistory(project, id));
+  async #store(
+    { project, target, before, round, cut, isMore }: EndedRound,
+    lease: Lease,
+  ): Promise<TaskResult> {
+    const { clock, progress, setAside, sender, settings, lateness } = this.#deps;
+    const isBack = round.accepted.length > 0 && before.failures >= OUTAGE_FAILURES;
+    const { waiting, done } = round.rows(cut.passedOver, isBack);
+    await lease.ensure();
+    await setAside.save(project, target.id, { waiting: waiting.changed, done });
+    await sender.record(target.id, round.attempts);
+    const now = clock.now();
+    const retryMsMax = settings.ALERT_WEBHOOK_RETRY_SECONDS_MAX * 1000;
+    const isDown = round.failed > 0 && round.accepted.length === 0;
+    const failures = isDown ? before.failures + 1 : round.accepted.length > 0 ? 0 : before.failures;
+    const waitMs = Math.max(retryDelayMs(failures, retryMsMax), Math.min(retryMsMax, round.retryAfterMs));
+    const retry_ms = isDown ? now + waitMs : failures === 0 ? 0 : before.retry_ms;
+    const { position, item } = cut;
+    const last = round.attempts.findLast(({ status, fault }) => status > 0 || fault !== '');
+    if (position !== before.position || item !== before.item || last !== undefined) {
+      const newest = last ? { status: last.status, fault: last.fault } : {};
+      await progress.save(before, { position, item, failures, retry_ms, ...newest });
+    }
+    for (const { at } of round.accepted) {
+      lateness.observe({ consequence: 'webhook' }, Math.max(0, now - at) / 1000);
+    }
+    if (isDown) return { dueMs: retry_ms, isFailing: true };
+    if (round.hasLate) return { dueMs: now + ALERT_LATE_MS };
+    return { dueMs: isMore && round.handled.size > 0 ? now : waiting.nextMs };
   }
 }
 
-interface EventRow {
-  readonly position: number;
-  readonly head: string;
-  readonly outcomes: readonly string[];
-  readonly iids: readonly number[];
+interface EndedRound {
+  readonly project: number;
+  readonly target: NotificationTarget;
+  readonly before: Progress;
+  readonly round: DeliveryRound;
+  readonly cut: ReturnType<typeof cutAfter>;
+  readonly isMore: boolean;
 }
 
-interface AlertChangeEvent {
-  readonly event: WebhookEventName;
-  readonly iid: number;
-}
-
-function changesIn({ head, outcomes, iids }: EventRow): AlertChangeEvent[] {
-  const event = decodeHead(head);
-  return outcomes.flatMap((outcome, i): AlertChangeEvent[] => {
-    const iid = iids[i] ?? 0;
-    if (outcome === 'created' || outcome === 'resolved') return [{ event: outcome, iid }];
-    const isAcknowledged = event.kind === 'action' && event.change.status === 'acknowledged';
-    return outcome === 'changed' && isAcknowledged ? [{ event: 'acknowledged', iid }] : [];
-  });
+/** What a target is to be told of and has not been, in the order of the events. */
+function freshOf(
+  { changes }: DecidedChanges,
+  { position, item }: Progress,
+  waiting: readonly Notification[],
+  target: NotificationTarget,
+): Notification[] {
+  const keyOf = (of: Pick<Notification, 'position' | 'item'>) => `${of.position}/${of.item}`;
+  // After a kill between two writes, some are set aside already.
+  const known = new Set(waiting.map(keyOf));
+  const isDone = (of: Pick<Notification, 'position' | 'item'>) =>
+    of.position === position + 1 && of.item < item;
+  return changes
+    .filter((of) => target.events.includes(of.name) && !isDone(of) && !known.has(keyOf(of)))
+    .map((change) => ({ ...change, attempts: 0, next_ms: 0, version: 0 }));
 }

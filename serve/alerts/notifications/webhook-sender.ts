@@ -7,7 +7,7 @@ import { alertJson } from '../api/shapes.ts';
 import { type Webhook, webhookDeliveries } from '../projects/tables.ts';
 import type { UserLookup } from '../projects/users.ts';
 import type { OncallLink } from './oncall-link.ts';
-import { post } from './post.ts';
+import { Connections, post } from './post.ts';
 import { secretContext, signatureOf, WEBHOOK_EVENTS, type WebhookEventName } from './webhooks.ts';
 
 /** A URL that receives events: an outgoing webhook or an on-call tool. */
@@ -48,11 +48,14 @@ export interface AttemptResult {
   readonly milliseconds: number;
 }
 
+/** An attempt to send an event, as it is stored. */
 export interface DeliveryAttempt extends AttemptResult {
   readonly at: number;
   readonly event: WebhookEvent['event'];
   readonly iid: number;
   readonly delivery: string;
+  /** Whether the event will not be sent again. */
+  readonly given_up: boolean;
 }
 
 const FAULT_CHARACTERS_MAX = 300;
@@ -65,6 +68,22 @@ interface WebhookSenderDependencies {
   /** Whether targets may have private addresses. */
   readonly allowsPrivate: boolean;
   readonly publicUrl: () => string;
+}
+
+/** Users by id. */
+export type KnownUsers = Awaited<ReturnType<UserLookup['byId']>>;
+
+/** What is needed to send events to a target. Close it after use. */
+export interface OpenTarget {
+  readonly target: NotificationTarget;
+  readonly connections: Connections;
+  readonly users: KnownUsers;
+}
+
+export interface SendResult extends AttemptResult {
+  readonly at: number;
+  /** How long the receiver asks to wait. */
+  readonly retryAfterMs: number;
 }
 
 /** Posts events to targets and records every attempt. */
@@ -85,46 +104,62 @@ export class WebhookSender {
     this.#publicUrl = publicUrl;
   }
 
+  /** Opens a target for events of some alerts. */
+  async open(target: NotificationTarget, alerts: Iterable<Alert>): Promise<OpenTarget> {
+    const users = await this.#users.byId([...alerts].flatMap(({ assignees }) => assignees));
+    const connections = new Connections(target.url, { allowsPrivate: this.#allowsPrivate });
+    return { target, connections, users };
+  }
+
   /** Makes one attempt. Failures of the target are part of the result and never thrown. */
-  async send(target: NotificationTarget, { event, alert, delivery }: WebhookEvent): Promise<AttemptResult> {
+  async send({ target, connections, users }: OpenTarget, notice: WebhookEvent): Promise<SendResult> {
+    const { event, alert, delivery } = notice;
     const at = this.#clock.now();
-    const users = await this.#users.byId(alert.assignees);
-    const body = JSON.stringify({
-      object_kind: 'alert',
-      event,
-      object_attributes: alertJson(alert, users, this.#publicUrl()),
-    });
-    const headers = {
-      'x-chain-metrics-event': event,
-      'x-chain-metrics-delivery': delivery,
-      ...this.#signature(target, at, body),
-    };
     const started = performance.now();
     let status = 0;
     let fault = '';
+    let retryAfterMs = 0;
     try {
-      status = await post({ url: target.url, headers, body, allowsPrivate: this.#allowsPrivate });
+      const object_attributes = alertJson(alert, users, this.#publicUrl());
+      const body = JSON.stringify({ object_kind: 'alert', event, object_attributes });
+      const headers = {
+        'x-chain-metrics-event': event,
+        'x-chain-metrics-delivery': delivery,
+        ...this.#signature(target, at, body),
+      };
+      ({ status, retryAfterMs } = await post(connections, { headers, body }));
       if (status < 200 || status > 299) fault = `answered with ${status}`;
     } catch (error) {
       fault = reasonOf(error).slice(0, FAULT_CHARACTERS_MAX);
     }
-    const result = { status, fault, milliseconds: Math.round(performance.now() - started) };
-    await this.#store.insert(webhookDeliveries, [
-      { target: target.id, at, event, iid: alert.iid, delivery, ...result },
-    ]);
-    return result;
+    return { at, status, fault, milliseconds: Math.round(performance.now() - started), retryAfterMs };
+  }
+
+  /** Stores attempts, in one statement. */
+  async record(target: string, attempts: readonly DeliveryAttempt[]): Promise<void> {
+    if (attempts.length === 0) return;
+    await this.#store.insert(
+      webhookDeliveries,
+      attempts.map((attempt) => ({ target, ...attempt })),
+    );
   }
 
   /** Sends an example alert, also to an inactive webhook. */
-  sendTest(webhook: Webhook): Promise<AttemptResult> {
+  async sendTest(webhook: Webhook): Promise<AttemptResult> {
     const alert = exampleAlert(Number(webhook.project_id), this.#clock.now());
-    return this.send(webhookTarget(webhook), { event: 'test', alert, delivery: `test-${newLocator()}` });
+    const event = { event: 'test' as const, alert, delivery: `test-${newLocator()}` };
+    const open = await this.open(webhookTarget(webhook), []);
+    const { at, ...result } = await this.send(open, event).finally(() => open.connections.close());
+    const { status, fault, milliseconds } = result;
+    const attempt = { at, event: event.event, iid: 0, delivery: event.delivery, status, fault, milliseconds };
+    await this.record(webhook.id, [{ ...attempt, given_up: false }]);
+    return { status, fault, milliseconds };
   }
 
   /** The attempts of the last week, newest first. */
   attempts(target: string, limit: number): Promise<DeliveryAttempt[]> {
     return this.#store.rows<DeliveryAttempt>(
-      sql`SELECT at, event, iid, delivery, status, milliseconds, fault FROM ${webhookDeliveries}
+      sql`SELECT at, event, iid, delivery, status, milliseconds, fault, given_up FROM ${webhookDeliveries}
         WHERE target = ${target} ORDER BY at DESC LIMIT ${limit}`,
     );
   }

@@ -3,14 +3,15 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { newLocator, newSecret, type Seal } from '../../identity/accounts/secrets.ts';
 import type { Records } from '../../records/records.ts';
-import type { ConsequenceProgress } from '../consequences/progress.ts';
+import { ALERT_CHANGES, type AlertChangeName } from '../consequences/event-history.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import { RequestRefused } from '../projects/access.ts';
 import type { Project, Webhook } from '../projects/tables.ts';
 import { requireHttpUrl } from './http-url.ts';
+import type { SetAside } from './notification.ts';
 
-export const WEBHOOK_EVENTS = ['created', 'acknowledged', 'resolved'] as const;
-export type WebhookEventName = (typeof WEBHOOK_EVENTS)[number];
+export const WEBHOOK_EVENTS = ALERT_CHANGES;
+export type WebhookEventName = AlertChangeName;
 const WEBHOOKS_PER_PROJECT = 20;
 
 export interface WebhookChanges {
@@ -24,7 +25,7 @@ interface WebhooksDependencies {
   readonly records: Records<Webhook>;
   readonly clock: Clock;
   readonly seal: Seal;
-  readonly progress: ConsequenceProgress;
+  readonly setAside: SetAside;
   readonly cache: IntegrationCache;
 }
 
@@ -33,14 +34,14 @@ export class Webhooks {
   readonly #records: Records<Webhook>;
   readonly #clock: Clock;
   readonly #seal: Seal;
-  readonly #progress: ConsequenceProgress;
+  readonly #setAside: SetAside;
   readonly #cache: IntegrationCache;
 
-  constructor({ records, clock, seal, progress, cache }: WebhooksDependencies) {
+  constructor({ records, clock, seal, setAside, cache }: WebhooksDependencies) {
     this.#records = records;
     this.#clock = clock;
     this.#seal = seal;
-    this.#progress = progress;
+    this.#setAside = setAside;
     this.#cache = cache;
   }
 
@@ -48,11 +49,15 @@ export class Webhooks {
     return this.#records.find(sql`project_id = ${projectId} AND deleted_ms = 0`, 'created_ms, id');
   }
 
-  async get(project: Project, id: string): Promise<Webhook> {
-    const webhook = await this.#records.get(id);
-    if (!webhook || webhook.project_id !== project.id || webhook.deleted_ms > 0)
-      throw new RequestRefused('not_found', 'Hook Not Found');
+  async get(project: Pick<Project, 'id'>, id: string): Promise<Webhook> {
+    const webhook = await this.find(project, id);
+    if (webhook === null) throw new RequestRefused('not_found', 'Hook Not Found');
     return webhook;
+  }
+
+  async find(project: Pick<Project, 'id'>, id: string): Promise<Webhook | null> {
+    const webhook = await this.#records.get(id);
+    return webhook && webhook.project_id === project.id && webhook.deleted_ms === 0 ? webhook : null;
   }
 
   /** Creates a webhook, which receives later events. The signing secret is returned only here. */
@@ -81,7 +86,7 @@ export class Webhooks {
       deleted_ms: 0,
     };
     const webhook = withChanges(blank, given);
-    await this.#progress.skipHistory(Number(project.id), id);
+    await this.#setAside.beginNow(Number(project.id), id);
     await this.#records.add(webhook);
     await this.#cache.invalidate();
     return { webhook: { ...webhook, version: 1 }, secret };
@@ -91,7 +96,7 @@ export class Webhooks {
     const before = await this.get(project, id);
     // Events of the time in which it was inactive are not sent later.
     if (changes.is_active === true && !before.is_active)
-      await this.#progress.skipHistory(Number(project.id), id);
+      await this.#setAside.beginNow(Number(project.id), id);
     const webhook = await this.#records.change(id, (current) => {
       const next = withChanges(current as Webhook, changes);
       return { next, result: next };

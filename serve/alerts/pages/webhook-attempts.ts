@@ -9,14 +9,14 @@ export function attemptTable(attempts: readonly DeliveryAttempt[], project: stri
   return table({
     caption: 'Recent attempts',
     head: ['Time', 'Event', 'Alert', 'Duration', 'Result'],
-    rows: attempts.map(({ at, event, iid, status, milliseconds, fault }) => [
+    rows: attempts.map(({ at, event, iid, status, milliseconds, fault, given_up }) => [
       time(at),
       html`<span class="tag">${event}</span>`,
       iid === 0 ? html`–` : html`<a href="/projects/${project}/alerts/${iid}">#${iid}</a>`,
       html`${milliseconds} ms`,
       fault === ''
         ? html`<span class="tag good">${status}</span>`
-        : html`<span class="tag bad">${fault}</span>`,
+        : html`<span class="tag bad">${fault}</span>${given_up && html` <span class="tag">given up</span>`}`,
     ]),
     empty: 'No deliveries yet.',
   });

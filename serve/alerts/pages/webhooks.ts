@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../infra/ports.ts';
-import { button, table, tags, textField } from '../../pages/fields.ts';
+import { button, table, tags, textField, time } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
@@ -152,7 +152,7 @@ ${fieldsOf(given, error ?? null)}
 <button>Save changes</button></form></section>
 <section class="card"><h2>Test</h2><p>Sends an example alert with the event <code>test</code>.</p>${button(`${base}/test`, visit.token, 'Send test', 'Send a test request', 'second')}
 <h2 class="spaced">Verify the signature</h2><p>The header <code>X-Chain-Metrics-Signature</code> is <code>t=SECONDS,v1=HEX</code>. HEX is the HMAC-SHA256 of the seconds, a dot and the body, with the secret as the key. Reject requests that do not match or are older than a few minutes.</p></section></div>
-<section class="card"><h2>Recent deliveries</h2><p class="hint">Requests of the last 7 days. Failed requests are retried for one day, with growing delays.</p>${attemptTable(attempts, visit.membership.project.id)}</section>
+<section class="card"><h2>Recent deliveries</h2><p class="hint">Requests of the last 7 days. Failed ones are sent again with growing delays until they are given up.</p>${attemptTable(attempts, visit.membership.project.id)}</section>
 <section class="card"><h2>Delete webhook</h2><p>The URL receives no more events.</p>${button(`${base}/delete`, visit.token, 'Delete webhook', `Delete ${webhook.name || webhook.url}`, 'danger')}</section>`;
   return frame.send(request, reply, visit, {
     tab: 'hooks',
@@ -191,5 +191,8 @@ function lastDelivery(progress: Progress | undefined, now: number): Html {
   const { at, fault } = progress;
   return fault === ''
     ? html`<span class="tag good">succeeded</span> ${ago(at, now)}`
-    : html`<span class="tag bad">${fault}</span> ${ago(at, now)}`;
+    : html`<span class="tag bad">${fault}</span> ${ago(at, now)}${retryOf(progress)}`;
 }
+
+const retryOf = ({ retry_ms }: Progress): Html | null =>
+  retry_ms === 0 ? null : html` <span class="under">next attempt ${time(retry_ms)}</span>`;

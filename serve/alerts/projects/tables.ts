@@ -128,6 +128,8 @@ export const consequenceProgress = table({
     /** `incidents`, or the id of a webhook or an on-call link. */
     target: 'String',
     position: 'UInt64',
+    /** Number of the items of the event after this position whose consequence is carried out too. */
+    item: 'UInt32',
     /** Time, status and fault of the newest request to a receiver. */
     at: 'Int64',
     status: 'UInt16',
@@ -158,10 +160,38 @@ export const webhookDeliveries = table({
     milliseconds: 'UInt32',
     /** Why the request failed; '' when it succeeded. */
     fault: 'String',
+    /** Whether the event will not be sent again. */
+    given_up: 'Bool',
   },
   engine: 'MergeTree',
   orderBy: ['target', 'at'],
   ttl: 'toDateTime(intDiv(at, 1000)) + INTERVAL 7 DAY',
+});
+
+export const setAsideNotifications = table({
+  name: 'alert_notices_set_aside',
+  doc: 'Events that a webhook or an on-call link did not accept and that are sent to it again.',
+  columns: {
+    project: 'UInt64',
+    target: 'String',
+    /** Position of the event, and index of the item. */
+    position: 'UInt64',
+    item: 'UInt32',
+    /** created, acknowledged or resolved. */
+    name: 'LowCardinality(String)',
+    iid: 'UInt64',
+    /** When the event was accepted. */
+    at: 'Int64',
+    attempts: 'UInt32',
+    /** When it is sent again; 0 = now. */
+    next_ms: 'Int64',
+    /** Whether it was accepted or given up. */
+    is_done: 'Bool',
+    version: 'UInt64',
+  },
+  engine: 'ReplacingMergeTree(version)',
+  orderBy: ['project', 'target', 'position', 'item'],
+  ttl: 'toDateTime(intDiv(at, 1000)) + INTERVAL 14 DAY',
 });
 
 export const projectTables: readonly Table[] = [
@@ -173,4 +203,5 @@ export const projectTables: readonly Table[] = [
   webhooks,
   consequenceProgress,
   webhookDeliveries,
+  setAsideNotifications,
 ];

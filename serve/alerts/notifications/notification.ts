@@ -1,0 +1,83 @@
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import type { Clock, Store } from '../../../infra/ports.ts';
+import type { AlertChangeName, DecidedChange } from '../consequences/event-history.ts';
+import type { ConsequenceProgress } from '../consequences/progress.ts';
+import { setAsideNotifications } from '../projects/tables.ts';
+
+/** A change of an alert that a target is to be told of. */
+export interface Notification extends DecidedChange {
+  readonly attempts: number;
+  /** When it is due; 0 = now. */
+  readonly next_ms: number;
+  /** Of its row; 0 while it has none. */
+  readonly version: number;
+}
+
+/** Stable over all attempts and kills, so that receivers recognize a notification that they have. */
+export const deliveryIdOf = (project: number, { position, iid, name }: Notification): string =>
+  `${project}-${position}-${iid}-${name}`;
+
+interface Row extends Notification {
+  readonly name: AlertChangeName;
+}
+
+/** More than a target may have. */
+const ROWS_MAX = 10_000;
+
+interface SetAsideDependencies {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly progress: ConsequenceProgress;
+}
+
+/** Notifications that were not accepted, each with its own next attempt, so that they do not delay others. */
+export class SetAside {
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #progress: ConsequenceProgress;
+
+  constructor({ store, clock, progress }: SetAsideDependencies) {
+    this.#store = store;
+    this.#clock = clock;
+    this.#progress = progress;
+  }
+
+  /** Lets a target receive what happens from now on, and nothing else. */
+  async beginNow(project: number, target: string): Promise<void> {
+    await this.#progress.skipHistory(project, target);
+    await this.save(project, target, { waiting: [], done: await this.list(project, target) });
+  }
+
+  /** Of a target, in the order of the events. */
+  list(project: number, target: string): Promise<Notification[]> {
+    return this.#store.rows<Row>(
+      sql`SELECT position, item, name, iid, at, attempts, next_ms, version FROM ${setAsideNotifications} FINAL
+        WHERE project = ${project} AND target = ${target} AND NOT is_done ORDER BY position, item LIMIT ${ROWS_MAX}`,
+    );
+  }
+
+  /** Targets that have some. */
+  async targets(): Promise<{ readonly project: number; readonly target: string }[]> {
+    return this.#store.rows(
+      sql`SELECT DISTINCT project, target FROM ${setAsideNotifications} FINAL WHERE NOT is_done`,
+    );
+  }
+
+  /** Stores notifications with their next attempts, and others that are done. */
+  async save(
+    project: number,
+    target: string,
+    { waiting, done }: { readonly waiting: readonly Notification[]; readonly done: readonly Notification[] },
+  ): Promise<void> {
+    const now = this.#clock.now();
+    const row = (notification: Notification, is_done: boolean) => ({
+      ...notification,
+      project,
+      target,
+      is_done,
+      version: Math.max(now, notification.version + 1),
+    });
+    const rows = [...waiting.map((of) => row(of, false)), ...done.map((of) => row(of, true))];
+    if (rows.length > 0) await this.#store.insert(setAsideNotifications, rows);
+  }
+}

@@ -1,0 +1,128 @@
+import { expect, test } from 'vitest';
+import { FairSchedule, type TaskResult } from '../../../serve/alerts/consequences/fair-schedule.ts';
+import { isRefusal, retryDelayMs } from '../../../serve/alerts/notifications/back-off.ts';
+import type { Notification } from '../../../serve/alerts/notifications/notification.ts';
+import { chainsToSend, cutAfter, sendChains } from '../../../serve/alerts/notifications/round.ts';
+
+const DONE: TaskResult = { dueMs: null };
+
+/** A schedule whose tasks end when the test says so. */
+function scheduled(concurrency: number, projectConcurrency: number) {
+  const started: string[] = [];
+  const ends = new Map<string, (result: TaskResult) => void>();
+  let now = 0;
+  const schedule = new FairSchedule({
+    clock: { now: () => now },
+    concurrency,
+    projectConcurrency,
+    run: (project, name) => {
+      started.push(`${project} ${name}`);
+      return new Promise((end) => ends.set(`${project} ${name}`, end));
+    },
+    onFailure: () => {},
+  });
+  const end = async (task: string, result = DONE) => {
+    ends.get(task)?.(result);
+    await new Promise((later) => setImmediate(later));
+  };
+  return { schedule, started, end, at: (ms: number) => (now = ms) };
+}
+
+test('projects take turns, and none has more than its places', async () => {
+  const { schedule, started, end } = scheduled(3, 2);
+  for (const name of ['a', 'b', 'c', 'd']) schedule.wake(1, name);
+  schedule.wake(2, 'a');
+  expect(started).toEqual(['1 a', '1 b', '2 a']);
+  schedule.wake(2, 'b');
+  await end('1 a');
+  await end('1 b');
+  await end('2 a');
+  expect(started.slice(3)).toEqual(['1 c', '2 b', '1 d']);
+});
+
+test('failing tasks get half of the places, and wait as long as they say whatever wakes them', async () => {
+  const { schedule, started, end, at } = scheduled(4, 4);
+  for (let project = 1; project <= 4; project++) schedule.wake(project, 'x');
+  for (let project = 1; project <= 4; project++) await end(`${project} x`, { dueMs: 100, isFailing: true });
+  for (let project = 1; project <= 4; project++) schedule.wake(project, 'x');
+  expect(started).toHaveLength(4);
+  at(100);
+  schedule.wake(5, 'x');
+  expect(started.slice(4)).toEqual(['1 x', '2 x', '5 x']);
+});
+
+test('a task that is woken while it runs runs once more', async () => {
+  const { schedule, started, end } = scheduled(1, 1);
+  schedule.wake(1, 'x');
+  schedule.wake(1, 'x');
+  schedule.wake(1, 'x');
+  await end('1 x');
+  expect(started).toHaveLength(2);
+  await end('1 x');
+  expect(started).toHaveLength(2);
+});
+
+test('waits double up to the limit, are random, and never so short that five tries take four seconds', () => {
+  const waits = (random: number) => [1, 2, 3, 4, 5, 20].map((n) => retryDelayMs(n, 600_000, () => random));
+  expect(waits(1)).toEqual([2000, 4000, 8000, 16_000, 32_000, 600_000]);
+  expect(waits(0)).toEqual([1000, 1000, 1000, 1000, 1000, 1000]);
+  expect(waits(0.5)).toEqual([1000, 2000, 4000, 8000, 16_000, 300_000]);
+  expect([200, 204, 301, 400, 404, 408, 410, 425, 429, 500, 503].filter(isRefusal)).toEqual([
+    301, 400, 404, 410,
+  ]);
+});
+
+const notification = (position: number, iid: number, more: Partial<Notification> = {}): Notification => ({
+  position,
+  item: 0,
+  at: 0,
+  name: 'created',
+  iid,
+  attempts: 0,
+  next_ms: 0,
+  version: 0,
+  ...more,
+});
+
+test('a round sends what is due, and nothing about an alert behind what is not', () => {
+  const failed = notification(1, 1, { attempts: 2, next_ms: 50, version: 1 });
+  const [behind, free] = [notification(2, 1), notification(3, 2)];
+  const input = { waiting: [failed], fresh: [behind, free], isProbe: false };
+  expect(chainsToSend({ ...input, now: 10 })).toEqual([[free]]);
+  expect(chainsToSend({ ...input, now: 50 })).toEqual([[failed, behind], [free]]);
+  // One that is always refused must not keep the target from being tried.
+  expect(chainsToSend({ ...input, now: 50, isProbe: true })).toEqual([[free]]);
+});
+
+test('the next round continues behind what was handled; what was passed over is set aside', () => {
+  const all = [
+    notification(1, 1),
+    notification(3, 2),
+    notification(3, 3, { item: 4 }),
+    notification(3, 4, { item: 5 }),
+  ];
+  const handled = new Set([all[0], all[2]] as Notification[]);
+  expect(cutAfter(all, handled, { position: 0, item: 0 })).toEqual({
+    position: 2,
+    item: 5,
+    passedOver: [all[1]],
+  });
+  expect(cutAfter(all, new Set(), { position: 7, item: 1 })).toEqual({
+    position: 7,
+    item: 1,
+    passedOver: [],
+  });
+});
+
+test('a round ends early when nothing is accepted', async () => {
+  const chains = Array.from({ length: 100 }, (_, i) => [notification(i + 1, i + 1)]);
+  let sent = 0;
+  const send = (isAccepted: (n: number) => boolean) => async () => isAccepted(++sent);
+  const options = { chains, concurrency: 4, secondsMax: 60, isStopped: () => false };
+  await sendChains({ ...options, send: send(() => false) });
+  // Those that were under way are not cancelled.
+  expect(sent).toBeLessThan(8);
+  sent = 0;
+  await sendChains({ ...options, send: send((n) => n % 4 === 0) });
+  expect(sent).toBe(100);
+});
