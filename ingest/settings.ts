@@ -25,6 +25,12 @@ export const ingestSettings = {
     .describe('sources whose new blocks `start` ingests, as CHAIN=URL of a Sidecar, separated by commas'),
   FOLLOW_BEST: yesNo('false').describe('with FOLLOW: also blocks that are not finalized'),
   FOLLOW_SNAPSHOTS: yesNo('true').describe('with FOLLOW: also the state of the chains, once a UTC day'),
+  SKIPPED_RETRY_SECONDS: whole(60, 1, 86_400).describe(
+    'wait before a height that a source did not serve is tried again; it doubles with each try, up to a day',
+  ),
+  SKIPPED_HEIGHTS_MAX: whole(10_000, 1, 1_000_000).describe(
+    'heights of a chain that may be skipped because a source does not serve them',
+  ),
   LINE_BYTES_MAX: whole(64 * 2 ** 20, 1024).describe('longest line of an input file'),
   DEAD_LETTER_BYTES_MAX: whole(64 * 1024).describe('bytes of a refused line that are stored with its reason'),
 };

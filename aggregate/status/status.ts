@@ -3,6 +3,11 @@ import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import type { FailedJob, Runtime, Store } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { blocks, chains, deadLetters, dirtyDays, prices, refusedFacts } from '../../ingest/raw/tables.ts';
+import {
+  countSkippedHeights,
+  readSkippedHeights,
+  type SkippedHeight,
+} from '../../ingest/sources/skipped-heights.ts';
 import { chainDay } from '../metrics/activity/chain-day.ts';
 import { uptimeDay } from '../metrics/activity/uptime-day.ts';
 import { materializedMetrics } from '../metrics/index.ts';
@@ -19,6 +24,8 @@ import {
 
 export interface ChainStatus extends ChainHeights {
   readonly lag_seconds: number | null;
+  /** Missing heights that their sources did not serve. */
+  readonly skipped_heights: number;
 }
 
 export interface SystemStatus {
@@ -55,6 +62,11 @@ export interface ChainCoverage
   readonly missing_days: Missing<string>;
   /** Days with blocks for which the chain's token has no price. */
   readonly days_without_price: Missing<string> & { readonly token: string };
+  /** Missing heights that their sources did not serve; the first of them are listed. */
+  readonly skipped_heights: {
+    readonly total: number;
+    readonly heights: readonly Omit<SkippedHeight, 'relay_chain' | 'chain'>[];
+  };
 }
 
 const RANGES_SHOWN = 5;
@@ -66,18 +78,20 @@ export async function readStatus(
   aggregator: Pick<Aggregator, 'progress' | 'isPaused' | 'jobs' | 'version'>,
 ): Promise<SystemStatus> {
   const { progress, isPaused } = aggregator;
-  const [heights, deadLetterCount, latest, refused_facts, metrics, daysWaiting, jobs] = await Promise.all([
-    readHeights(store),
-    store.rows<{ total: number }>(sql`SELECT count() AS total FROM ${deadLetters} FINAL`),
-    store.rows<{ received_at: string; origin: string; line: number; reason: string }>(
-      sql`SELECT received_at, origin, line, reason FROM ${deadLetters} FINAL
+  const [heights, skipped, deadLetterCount, latest, refused_facts, metrics, daysWaiting, jobs] =
+    await Promise.all([
+      readHeights(store),
+      countSkippedHeights(store),
+      store.rows<{ total: number }>(sql`SELECT count() AS total FROM ${deadLetters} FINAL`),
+      store.rows<{ received_at: string; origin: string; line: number; reason: string }>(
+        sql`SELECT received_at, origin, line, reason FROM ${deadLetters} FINAL
         ORDER BY received_at DESC, origin, line LIMIT ${DEAD_LETTERS_SHOWN}`,
-    ),
-    readRefusedFacts(store),
-    readMetricVersions(store, aggregator),
-    readDaysWaiting(store),
-    aggregator.jobs(),
-  ]);
+      ),
+      readRefusedFacts(store),
+      readMetricVersions(store, aggregator),
+      readDaysWaiting(store),
+      aggregator.jobs(),
+    ]);
   const now = clock.now();
   return {
     chains: heights.map((chain) => ({
@@ -86,6 +100,7 @@ export async function readStatus(
         chain.newest_block_at === null
           ? null
           : Math.max(0, Math.floor((now - Date.parse(chain.newest_block_at)) / 1000)),
+      skipped_heights: skipped.find((row) => isSameChain(row, chain))?.heights ?? 0,
       missing_blocks: { ...chain.missing_blocks, ranges: chain.missing_blocks.ranges.slice(0, RANGES_SHOWN) },
     })),
     // The name of a file is public, its directory is not.
@@ -121,8 +136,10 @@ export async function readCoverage(
       .filter((condition) => condition !== '')
       .join(' AND '),
   );
-  const [heights, days, unpriced] = await Promise.all([
+  const [heights, skippedCounts, skipped, days, unpriced] = await Promise.all([
     readHeights(store),
+    countSkippedHeights(store),
+    readSkippedHeights(store, undefined, RANGES_MAX),
     store.rows<ChainOf & { first_day: string; last_day: string } & MissingRow>(sql`
       SELECT relay_chain, chain, toString(min(date)) AS first_day, toString(max(date)) AS last_day,
         sum(gap) AS total, countIf(gap > 0) AS ranges_total,
@@ -151,7 +168,7 @@ export async function readCoverage(
     .filter((chain) => filter.relay_chain === undefined || chain.relay_chain === filter.relay_chain)
     .filter((chain) => filter.chain === undefined || chain.chain === filter.chain)
     .map(({ relay_chain, chain, lowest_block, highest_block, untimed_blocks, missing_blocks }) => {
-      const isOfChain = (row: ChainOf) => row.relay_chain === relay_chain && row.chain === chain;
+      const isOfChain = (row: ChainOf) => isSameChain(row, { relay_chain, chain });
       const day = days.find(isOfChain);
       const price = unpriced.find(isOfChain);
       const token = price?.token ?? registry.find(chain, relay_chain)?.token ?? '';
@@ -166,6 +183,12 @@ export async function readCoverage(
         missing_blocks,
         missing_days: missing(day),
         days_without_price: { token, ...missing(price) },
+        skipped_heights: {
+          total: skippedCounts.find(isOfChain)?.heights ?? 0,
+          heights: skipped
+            .filter(isOfChain)
+            .map(({ relay_chain: _relay, chain: _chain, ...height }) => height),
+        },
       };
     });
 }
@@ -174,6 +197,8 @@ interface ChainOf {
   readonly relay_chain: string;
   readonly chain: string;
 }
+
+const isSameChain = (a: ChainOf, b: ChainOf) => a.relay_chain === b.relay_chain && a.chain === b.chain;
 
 /** Counts the refused facts of canonical blocks; those of replaced blocks do not count. */
 async function readRefusedFacts(store: Pick<Store, 'rows'>): Promise<number> {

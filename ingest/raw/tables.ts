@@ -212,6 +212,24 @@ export const deadLetters = table({
   orderBy: ['id'],
 });
 
+export const skippedHeights = table({
+  name: 'skipped_heights',
+  doc: 'Heights that a source did not serve while it served others; they are tried again.',
+  columns: {
+    relay_chain: name,
+    chain: name,
+    number: 'UInt64',
+    reason: 'String',
+    first_tried_at: time,
+    last_tried_at: time,
+    tries: 'UInt32',
+    version: 'UInt64',
+    is_deleted: 'UInt8',
+  },
+  engine: 'ReplacingMergeTree(version, is_deleted)',
+  orderBy: ['relay_chain', 'chain', 'number'],
+});
+
 export const addressEncodingsDue = table({
   name: 'address_encodings_due',
   renamedFrom: 'spellings_due',
@@ -257,6 +275,7 @@ export const rawTables = [
   prices,
   dirtyDays,
   deadLetters,
+  skippedHeights,
   addressEncodingsDue,
   addressEncodings,
   chains,

@@ -1,23 +1,81 @@
 import { pMapIterable } from 'p-map';
+import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { type Heights, heightsOf } from './heights.ts';
 import type { Sidecar } from './sidecar.ts';
+import type { UnservedHeight } from './skipped-heights.ts';
 
 export const LINE_END = Buffer.from('\n');
 
-/** Blocks of many heights as lines, in order: several are fetched at a time, and no more than are taken. */
-export async function* blockLines(
-  sidecar: Pick<Sidecar, 'block'>,
+/** A source of blocks, as far as heights are fetched from it. */
+export type BlockSource = Pick<Sidecar, 'block' | 'head'>;
+
+/** The block of a height as a line, or why there is none. */
+export type FetchedHeight = { readonly number: number; readonly line: Buffer } | UnservedHeight;
+
+/**
+ * Fetches many heights, in order: several at a time, and no more than are taken. A height that fails is given as
+ * unserved when the source serves others; throws when it serves nothing, since then nothing is known of the height.
+ */
+export async function* fetchHeights(
+  source: BlockSource,
   ranges: readonly Heights[],
   concurrency: number,
-  onBlock: (bytes: number) => void = () => undefined,
+): AsyncGenerator<FetchedHeight> {
+  let servedAt = Number.NEGATIVE_INFINITY;
+  const fetchLine = async (number: number): Promise<FetchedHeight> => {
+    const line = await source.block(number);
+    servedAt = performance.now();
+    return { number, line };
+  };
+  const fetchOne = async (number: number): Promise<FetchedHeight> => {
+    const began = performance.now();
+    try {
+      return await fetchLine(number);
+    } catch (error) {
+      if (!isOfSource(error)) throw error;
+      if (servedAt < began && !(await servesAnother(source, number))) throw error;
+    }
+    try {
+      // The source may have been away before: it is asked once more while it is known to serve.
+      return await fetchLine(number);
+    } catch (error) {
+      if (!isOfSource(error)) throw error;
+      return { number, reason: reasonOf(error) };
+    }
+  };
+  yield* pMapIterable(heightsOf(ranges), fetchOne, { concurrency, backpressure: concurrency * 2 });
+}
+
+/** Not of this process, which may have been told to stop. */
+const isOfSource = (error: unknown) => error instanceof ProductError;
+
+/** The head is the block that a source is most sure to serve; a height above which there is none may just be late. */
+async function servesAnother(source: BlockSource, number: number): Promise<boolean> {
+  try {
+    const head = await source.head();
+    if (head.number === number) return false;
+    await source.block(head.number);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Blocks of many heights as lines, in order. */
+export async function* blockLines(
+  source: BlockSource,
+  ranges: readonly Heights[],
+  concurrency: number,
+  onBlock: (bytes: number) => void,
+  onUnserved: (height: UnservedHeight) => void,
 ): AsyncGenerator<Buffer> {
-  const fetched = pMapIterable(heightsOf(ranges), (height) => sidecar.block(height), {
-    concurrency,
-    backpressure: concurrency * 2,
-  });
-  for await (const block of fetched) {
-    onBlock(block.length);
-    yield block;
+  for await (const fetched of fetchHeights(source, ranges, concurrency)) {
+    if ('reason' in fetched) {
+      onUnserved(fetched);
+      continue;
+    }
+    onBlock(fetched.line.length);
+    yield fetched.line;
     yield LINE_END;
   }
 }

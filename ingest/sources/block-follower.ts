@@ -1,8 +1,9 @@
 import { setTimeout } from 'node:timers/promises';
 import { reasonOf } from '../../infra/errors.ts';
-import { blockLines, LINE_END } from './backfill.ts';
+import { type FetchedHeight, fetchHeights, LINE_END } from './backfill.ts';
 import { BestBlocks } from './best-blocks.ts';
 import type { Sidecar } from './sidecar.ts';
+import type { UnservedHeight } from './skipped-heights.ts';
 
 export interface FollowOptions {
   readonly chain: { readonly relay_chain: string; readonly name: string };
@@ -13,7 +14,9 @@ export interface FollowOptions {
   readonly pollMs: number;
   readonly concurrency: number;
   readonly signal: AbortSignal;
-  /** Called with the next height, when the consumer has ingested all final blocks below it. */
+  /** Called with heights that the source does not serve while it serves others, before it is followed past them. */
+  readonly onUnserved: (heights: readonly UnservedHeight[]) => Promise<void>;
+  /** Called with the next height, when the consumer has ingested all final blocks below it that the source serves. */
   readonly onIngested?: (next: number) => Promise<void>;
   /** Lines of snapshots at a finalized height. */
   readonly snapshotsAt?: (finalized: number) => Promise<Buffer[]>;
@@ -27,7 +30,7 @@ const BYTES_AT_ONCE = 16 * 2 ** 20;
 const RETRY_MS_MAX = 30_000;
 
 /**
- * Follows the head of a chain: every finalized block once and in order, and when asked for, the unfinalized ones
+ * Follows the head of a chain: every finalized block that the source serves once and in order, and when asked for, the unfinalized ones
  * above it whenever the chain of best blocks changes. Yields lines as they come until the signal aborts: a source that
  * does not answer is retried.
  */
@@ -43,10 +46,11 @@ export async function* followBlocks(sidecar: Sidecar, options: FollowOptions): A
       next ??= finalized.number;
       while (next <= finalized.number && !signal.aborted) {
         const to = Math.min(next + BLOCKS_AT_ONCE - 1, finalized.number);
-        const fetched = blockLines(sidecar, [{ from: next, to }], options.concurrency);
-        for await (const lines of portions(fetched)) {
-          next += lines.filter((line) => line !== LINE_END).length;
-          yield lines;
+        const fetched = fetchHeights(sidecar, [{ from: next, to }], options.concurrency);
+        for await (const { lines, unserved, last } of portions(fetched)) {
+          if (unserved.length > 0) await options.onUnserved(unserved);
+          next = last + 1;
+          if (lines.length > 0) yield lines;
           await options.onIngested?.(next);
         }
       }
@@ -67,17 +71,38 @@ export async function* followBlocks(sidecar: Sidecar, options: FollowOptions): A
   }
 }
 
-/** Batches of lines. A block is never split, however large it is. */
-async function* portions(lines: AsyncIterable<Buffer>): AsyncGenerator<Buffer[]> {
-  let portion: Buffer[] = [];
+/** Consecutive heights up to `last`. */
+interface Portion {
+  readonly lines: Buffer[];
+  readonly unserved: UnservedHeight[];
+  last: number;
+}
+
+/** Batches of heights. A block is never split, however large it is; what came before a failure is given first. */
+async function* portions(fetched: AsyncIterable<FetchedHeight>): AsyncGenerator<Portion> {
+  const empty = (): Portion => ({ lines: [], unserved: [], last: -1 });
+  let portion = empty();
   let bytes = 0;
-  for await (const line of lines) {
-    portion.push(line);
-    bytes += line.length;
-    if (line !== LINE_END || bytes < BYTES_AT_ONCE) continue;
+  let failure: { readonly error: unknown } | undefined;
+  const heights = fetched[Symbol.asyncIterator]();
+  for (;;) {
+    const height = await heights.next().catch((error: unknown) => {
+      failure = { error };
+      return { done: true, value: undefined } as const;
+    });
+    if (height.done) break;
+    portion.last = height.value.number;
+    if ('reason' in height.value) {
+      portion.unserved.push(height.value);
+      continue;
+    }
+    portion.lines.push(height.value.line, LINE_END);
+    bytes += height.value.line.length;
+    if (bytes < BYTES_AT_ONCE) continue;
     yield portion;
-    portion = [];
+    portion = empty();
     bytes = 0;
   }
-  if (portion.length > 0) yield portion;
+  if (portion.last >= 0) yield portion;
+  if (failure) throw failure.error;
 }

@@ -1,6 +1,7 @@
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
 import { blocks } from '../raw/tables.ts';
+import { skippedNumbers } from './skipped-heights.ts';
 
 /** Heights from `from` to `to`, both of them in it. */
 export interface Heights {
@@ -10,17 +11,21 @@ export interface Heights {
 
 /**
  * Ranges of heights that the store lacks or holds only a provisional block of, holes between stored blocks before
- * what lies outside them.
+ * what lies outside them. With `withoutSkipped` a height that was skipped is none of them.
  */
 export async function missingHeights(
   store: Store,
   chain: { relay_chain: string; chain: string },
   { from, to }: Heights,
   rangesMax: number,
+  { withoutSkipped = false } = {},
 ): Promise<Heights[]> {
+  const skipped = withoutSkipped
+    ? sql`UNION ALL SELECT number FROM (${skippedNumbers(chain)}) WHERE number >= ${from} AND number <= ${to}`
+    : sql``;
   const stored = sql`SELECT number FROM ${blocks} FINAL
     WHERE relay_chain = ${chain.relay_chain} AND chain = ${chain.chain} AND number >= ${from} AND number <= ${to}
-      AND finalized`;
+      AND finalized ${skipped}`;
   return store.rows<Heights>(sql`
     SELECT previous + 1 AS from, height - 1 AS to
     FROM (
@@ -34,6 +39,17 @@ export async function missingHeights(
 
 export function* heightsOf(ranges: readonly Heights[]): Generator<number> {
   for (const { from, to } of ranges) for (let height = from; height <= to; height++) yield height;
+}
+
+/** Single heights as ranges; they are in order. */
+export function rangesOf(heights: readonly number[]): Heights[] {
+  const ranges: { from: number; to: number }[] = [];
+  for (const height of heights) {
+    const last = ranges.at(-1);
+    if (last?.to === height - 1) last.to = height;
+    else ranges.push({ from: height, to: height });
+  }
+  return ranges;
 }
 
 export function countHeights(ranges: readonly Heights[]): number {

@@ -8,6 +8,8 @@ const ROOTS = ['', '/v1'] as const;
 
 export interface SidecarLimits {
   readonly attempts: number;
+  /** Attempts to fetch one block, which may be the only thing that fails. */
+  readonly blockAttempts: number;
   /** Wait before the second try; it doubles with each further one. */
   readonly backoffMs: number;
   readonly timeoutMs: number;
@@ -15,7 +17,7 @@ export interface SidecarLimits {
   readonly signal?: AbortSignal;
 }
 
-const USUAL: SidecarLimits = { attempts: 8, backoffMs: 250, timeoutMs: 30_000 };
+const USUAL: SidecarLimits = { attempts: 8, blockAttempts: 4, backoffMs: 250, timeoutMs: 30_000 };
 /** A wrong address fails at once; only temporary failures are retried. */
 const ATTEMPTS_TO_CONNECT = 2;
 
@@ -74,11 +76,12 @@ export class Sidecar {
 
   /** One block as a line: the source's own bytes. A hash gives that very block, whatever is best by now. */
   block(id: number | string): Promise<Buffer> {
-    return this.#get(`/blocks/${id}`, (bytes) => {
+    const take = (bytes: Buffer) => {
       // A page of a proxy or a block of another height must not be taken for what was asked for.
       if (!isBlock(bytes, id)) throw new Error('answered something else than that block');
       return onOneLine(bytes);
-    });
+    };
+    return this.#get(`/blocks/${id}`, take, Math.min(this.#limits.attempts, this.#limits.blockAttempts));
   }
 
   /** A document of another route. */
@@ -92,8 +95,8 @@ export class Sidecar {
     });
   }
 
-  #get<T>(path: string, take: (bytes: Buffer) => T): Promise<T> {
-    const { attempts, backoffMs, signal } = this.#limits;
+  #get<T>(path: string, take: (bytes: Buffer) => T, attempts = this.#limits.attempts): Promise<T> {
+    const { backoffMs, signal } = this.#limits;
     return pRetry(() => this.#once(path, take), {
       retries: attempts - 1,
       minTimeout: backoffMs,

@@ -5,6 +5,8 @@ import type { IngestSettings } from '../settings.ts';
 import { BLOCKS_AT_ONCE, followBlocks } from './block-follower.ts';
 import type { Heights } from './heights.ts';
 import { openSource, type SourceOptions } from './open-source.ts';
+import type { SkippedHeight, UnservedHeight } from './skipped-heights.ts';
+import { refillSkipped } from './skipped-refill.ts';
 import { SnapshotCollector } from './snapshot-collector.ts';
 
 /** What a source follower needs of the process that loads: the pipeline itself, or a server that it calls. */
@@ -12,8 +14,12 @@ export interface IngestTarget {
   ingest(source: { name: string; bytes: Readable; chain: string }): Promise<IngestedBlocks>;
   /** Stored heights of every chain. */
   status(): Promise<{ readonly chains: readonly StoredHeights[] }>;
-  /** Heights of an inclusive range that are not stored. */
+  /** Heights of an inclusive range that are neither stored nor skipped. */
   missing(range: { chain: string; from: number; to: number }): Promise<readonly Heights[]>;
+  /** Heights of a chain that are skipped. */
+  skipped(chain: string): Promise<readonly SkippedHeight[]>;
+  /** Stores that heights were tried in vain. */
+  noteSkipped(chain: string, heights: readonly UnservedHeight[]): Promise<void>;
 }
 
 interface IngestedBlocks {
@@ -50,15 +56,18 @@ const ATTEMPTS = 3;
 export class SourceFollower {
   readonly #source: Awaited<ReturnType<typeof openSource>>;
   readonly #options: SourceFollowerOptions;
+  readonly #retrySeconds: number;
   readonly #signal: AbortSignal;
 
   private constructor(
     source: Awaited<ReturnType<typeof openSource>>,
     options: SourceFollowerOptions,
+    retrySeconds: number,
     signal: AbortSignal,
   ) {
     this.#source = source;
     this.#options = options;
+    this.#retrySeconds = retrySeconds;
     this.#signal = signal;
   }
 
@@ -70,6 +79,7 @@ export class SourceFollower {
     return new SourceFollower(
       await openSource(options, config, { signal, attempts: ATTEMPTS }),
       options,
+      config.SKIPPED_RETRY_SECONDS,
       signal,
     );
   }
@@ -98,6 +108,12 @@ export class SourceFollower {
       pollMs,
       concurrency,
       signal: this.#signal,
+      onUnserved: async (heights) => {
+        await target.noteSkipped(chain.name, heights);
+        for (const { number, reason } of heights.slice(0, HEIGHTS_SHOWN)) say(`skipped ${number}: ${reason}`);
+        const more = heights.length - HEIGHTS_SHOWN;
+        if (more > 0) say(`skipped ${plural(more, 'more height')}`);
+      },
       onConnectionChange: (reason) =>
         say(reason === null ? 'the source is back' : `${reason}; asking until it is back`),
       ...(from === undefined ? {} : { from }),
@@ -105,18 +121,35 @@ export class SourceFollower {
       ...(snapshots ? { snapshotsAt: (height) => collector.collect(height) } : {}),
     });
     say(`following ${chain.name} at ${url}${from === undefined ? '' : ` from ${from}`}`);
-    for await (const lines of batches) {
-      const source = { name: sidecar.url, bytes: Readable.from(lines), chain: chain.name };
-      const report = await target.ingest(source);
-      const refused = report.refused_lines + report.refused_facts;
-      const ingested = [
-        ...(report.blocks > 0 ? [plural(report.blocks, 'block')] : []),
-        ...(report.snapshots > 0 ? [plural(report.snapshots, 'snapshot')] : []),
-        ...(refused > 0 ? [`${refused} refused`] : []),
-      ];
-      say(ingested.join(', '));
+    const ended = new AbortController();
+    const refilling = refillSkipped(sidecar, target, {
+      chain: chain.name,
+      retrySeconds: this.#retrySeconds,
+      signal: AbortSignal.any([this.#signal, ended.signal]),
+      say,
+    });
+    try {
+      for await (const lines of batches) {
+        const source = { name: sidecar.url, bytes: Readable.from(lines), chain: chain.name };
+        say(wordsOf(await target.ingest(source)));
+      }
+    } finally {
+      ended.abort();
+      await refilling;
     }
   }
+}
+
+/** Skipped heights that are named; the rest is counted. */
+const HEIGHTS_SHOWN = 5;
+
+function wordsOf(report: IngestedBlocks): string {
+  const refused = report.refused_lines + report.refused_facts;
+  return [
+    ...(report.blocks > 0 ? [plural(report.blocks, 'block')] : []),
+    ...(report.snapshots > 0 ? [plural(report.snapshots, 'snapshot')] : []),
+    ...(refused > 0 ? [`${refused} refused`] : []),
+  ].join(', ');
 }
 
 const HEIGHTS_PER_QUERY = 10_000;

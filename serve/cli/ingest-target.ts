@@ -5,5 +5,8 @@ import type { OperationClient } from '../operations/client.ts';
 export const ingestTarget = (client: OperationClient): IngestTarget => ({
   ingest: ({ name, bytes, chain }) => client.call('ingest', { name, chain }, { body: bytes }),
   status: () => client.call('status', {}),
-  missing: (range) => client.call('missingHeights', range),
+  missing: (range) => client.call('missingHeights', { ...range, withoutSkipped: true }),
+  skipped: (chain) => client.call('skippedHeights', { chain }),
+  noteSkipped: async (chain, heights) =>
+    void (await client.call('noteSkippedHeights', { chain, heights: [...heights] })),
 });

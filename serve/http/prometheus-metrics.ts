@@ -11,6 +11,7 @@ import type { Clock, Log, Store } from '../../infra/ports.ts';
 import type { LoadCounters } from '../../ingest/loader.ts';
 import { deadLetters } from '../../ingest/raw/tables.ts';
 import { alertMetrics } from './alert-metrics.ts';
+import { ingestMetrics } from './ingest-metrics.ts';
 import { problemResponse } from './responses.ts';
 import { route } from './route.ts';
 
@@ -132,6 +133,7 @@ function dataMetrics(
     help: 'Scrapes in which the data could not be read in time: their metrics are those of an earlier scrape.',
     registers,
   });
+  const readIngest = ingestMetrics(registers, store);
   const readStored = async () => {
     for (const { topic, group, messages } of await log.lag()) unread.set({ topic, group }, messages);
     const newest = await store.rows<{ relay_chain: string; chain: string; newest: number }>(
@@ -146,6 +148,7 @@ function dataMetrics(
       lane: 'probes',
     });
     deadLetterCount.set(letters?.n ?? 0);
+    await readIngest();
     const jobs = await aggregator.jobs();
     waiting.set(jobs.waiting);
     failed.set(jobs.failed.length);

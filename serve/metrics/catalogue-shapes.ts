@@ -42,6 +42,7 @@ export const statusSchema = z
         blocks: z.int(),
         newest_block_at: moment.nullable(),
         lag_seconds: z.number().nullable(),
+        skipped_heights: z.int().describe('missing heights that their sources did not serve'),
       }),
     ),
     dead_letters: z.object({
@@ -77,6 +78,21 @@ export const coverageSchema = z
     last_day: z.iso.date().nullable(),
     missing_days: missing(z.iso.date()).describe('days without a block that are not proven to be empty'),
     days_without_price: missing(z.iso.date()).extend({ token: z.string() }),
+    skipped_heights: z
+      .object({
+        total: z.int(),
+        heights: z.array(
+          z.object({
+            number: z.int(),
+            first_tried_at: moment,
+            last_tried_at: moment,
+            tries: z.int(),
+          }),
+        ),
+      })
+      .describe(
+        'missing heights that their sources did not serve; they are tried again. The first 1,000 are listed',
+      ),
   })
   .meta({ id: 'ChainCoverage' });
 
@@ -90,7 +106,15 @@ const blocks = {
 };
 
 export const STATUS_EXAMPLE: z.output<typeof statusSchema> = {
-  chains: [{ ...blocks, blocks: 14_398, newest_block_at: '2025-07-14T23:59:54.000Z', lag_seconds: 12 }],
+  chains: [
+    {
+      ...blocks,
+      blocks: 14_398,
+      newest_block_at: '2025-07-14T23:59:54.000Z',
+      lag_seconds: 12,
+      skipped_heights: 1,
+    },
+  ],
   dead_letters: { total: 0, latest: [] },
   refused_facts: 0,
   metrics: [
@@ -121,5 +145,16 @@ export const COVERAGE_EXAMPLE: z.output<typeof coverageSchema> = {
     total: 1,
     ranges_total: 1,
     ranges: [{ from: '2025-07-14', to: '2025-07-14' }],
+  },
+  skipped_heights: {
+    total: 1,
+    heights: [
+      {
+        number: 26_900_120,
+        first_tried_at: '2025-07-14T12:00:00.000Z',
+        last_tried_at: '2025-07-14T12:03:00.000Z',
+        tries: 3,
+      },
+    ],
   },
 };

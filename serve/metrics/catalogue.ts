@@ -97,7 +97,7 @@ export async function serveCatalogue(
       const isWanted = (one: ChainCoverage) =>
         (relay_chain === undefined || one.relay_chain === relay_chain) &&
         (name === undefined || one.chain === name);
-      return (await coverage()).filter(isWanted);
+      return (await coverage()).filter(isWanted).map(publicCoverage);
     },
   );
 }
@@ -106,6 +106,14 @@ export async function serveCatalogue(
 function publicStatus(status: SystemStatus): SystemStatus {
   const failed = status.computing.failed.map((job) => ({ ...job, reason: 'the operator’s log says why' }));
   return { ...status, computing: { ...status.computing, failed } };
+}
+
+/** Leaves out why a height was not served, which names the address of the source. */
+function publicCoverage({ skipped_heights: { total, heights }, ...coverage }: ChainCoverage) {
+  return {
+    ...coverage,
+    skipped_heights: { total, heights: heights.map(({ reason: _reason, ...height }) => height) },
+  };
 }
 
 const coverageQuery = z.strictObject({

@@ -3,9 +3,11 @@ import { z } from 'zod';
 import { replayOrder } from '../../aggregate/alerts/processor/replay.ts';
 import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
 import { readCoverage, readStatus } from '../../aggregate/status/status.ts';
+import type { Registry } from '../../ingest/chains/registry.ts';
 import { deadLetterRequest, handleDeadLetterRequest } from '../../ingest/log/dead-letter-requests.ts';
 import { missingHeights } from '../../ingest/sources/heights.ts';
 import { findChain } from '../../ingest/sources/open-source.ts';
+import { noteSkippedHeights, readSkippedHeights } from '../../ingest/sources/skipped-heights.ts';
 import type { Pipeline } from '../compose.ts';
 import { handleUsersRequest, usersRequest } from '../identity/accounts/operator.ts';
 import { applicationsRequest, handleApplicationsRequest } from '../identity/oauth/application-requests.ts';
@@ -41,11 +43,34 @@ export const operations = {
 
   /** Heights of a range that are not stored, holes between stored ones first. */
   missingHeights: operation()({
-    input: z.object({ chain: z.string(), from: height, to: height }),
-    run: ({ runtime, registry }, { chain: name, from, to }) => {
-      const chain = findChain(registry, name);
-      const place = { relay_chain: chain.relay_chain, chain: chain.name };
-      return missingHeights(runtime.store, place, { from, to }, MISSING_RANGES_MAX);
+    input: z.object({
+      chain: z.string(),
+      from: height,
+      to: height,
+      withoutSkipped: z.boolean().default(false),
+    }),
+    run: ({ runtime, registry }, { chain, from, to, withoutSkipped }) =>
+      missingHeights(runtime.store, placeOf(registry, chain), { from, to }, MISSING_RANGES_MAX, {
+        withoutSkipped,
+      }),
+  }),
+
+  /** Heights of a chain that its sources did not serve. */
+  skippedHeights: operation()({
+    input: z.object({ chain: z.string() }),
+    run: ({ runtime, registry }, { chain }) => readSkippedHeights(runtime.store, placeOf(registry, chain)),
+  }),
+
+  /** Stores that heights were tried in vain. */
+  noteSkippedHeights: operation()({
+    input: z.object({
+      chain: z.string(),
+      heights: z.array(z.object({ number: height, reason: z.string() })),
+    }),
+    run: async ({ runtime, registry, config }, { chain, heights }) => {
+      const place = placeOf(registry, chain);
+      await noteSkippedHeights(runtime, place, heights, config.SKIPPED_HEIGHTS_MAX);
+      return {};
     },
   }),
 
@@ -115,6 +140,11 @@ export const operations = {
     run: async (pipeline, order) => (await pipeline.alerts()).replay(order),
   }),
 } as const;
+
+function placeOf(registry: Registry, name: string) {
+  const { relay_chain, name: chain } = findChain(registry, name);
+  return { relay_chain, chain };
+}
 
 export type Operations = typeof operations;
 export type OperationName = keyof Operations;

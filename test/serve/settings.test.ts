@@ -60,6 +60,8 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   DISK_FREE_BYTES_MIN: { byDefault: 64 * 2 ** 20, good: [['0', 0]], bad: ['-1'] },
   STORE_FSYNC: { byDefault: false, good: [['true', true], ['false', false]], bad: ['on'] },
   BATCH_BYTES: { byDefault: 32 * 2 ** 20, good: [['1024', 1024]], bad: ['1023'] },
+  SKIPPED_RETRY_SECONDS: { byDefault: 60, good: [['1', 1], ['86400', 86_400]], bad: ['0', '86401'] },
+  SKIPPED_HEIGHTS_MAX: { byDefault: 10_000, good: [['1', 1]], bad: ['0'] },
   LINE_BYTES_MAX: { byDefault: 64 * 2 ** 20, good: [['1024', 1024]], bad: ['1023'] },
   DEAD_LETTER_BYTES_MAX: { byDefault: 64 * 1024, good: [['0', 0]], bad: ['-1'] },
   JOB_ATTEMPTS: { byDefault: 5, good: [['1', 1], ['100', 100]], bad: ['0', '101'] },

@@ -1,8 +1,9 @@
 import { Readable } from 'node:stream';
 import { ProductError } from '../../../infra/errors.ts';
-import { countHeights, firstHeights, type Heights } from '../../../ingest/sources/heights.ts';
+import { countHeights, firstHeights, type Heights, rangesOf } from '../../../ingest/sources/heights.ts';
 import type { SourceOptions } from '../../../ingest/sources/open-source.ts';
 import type { Sidecar } from '../../../ingest/sources/sidecar.ts';
+import { SKIPPED_REASON_CHARACTERS, type UnservedHeight } from '../../../ingest/sources/skipped-heights.ts';
 import { type OperationClient, pausingCompute } from '../../operations/client.ts';
 import { parseWhole, sourceOptions } from '../arguments.ts';
 import { command, withOperations } from '../command.ts';
@@ -30,7 +31,8 @@ export const backfill = command<[], BackfillOptions>({
       .option('--dry-run', 'only tell what is missing'),
   help: `Holes between stored blocks are filled first. Stopped by anything, the same command goes on with what is still
 missing: the store itself says what that is. Requests that fail are tried again, later and later; when the service
-stays away, what was fetched is kept and the command ends. While a server runs on the data directory, it does the
+stays away, what was fetched is kept and the command ends. A height that fails while the service gives others is
+skipped: \`gaps\` shows it with its reason, and the next run begins with it. While a server runs on the data directory, it does the
 loading.
 
 Examples:
@@ -59,7 +61,7 @@ Exit code 3 says that something was refused or stays missing; \`chain-metrics ga
           process.stdout.write(describePlan(missing, range));
           return EXIT.ok;
         }
-        return await fill({ client, sidecar, range, display, stop, ...options }, missing);
+        return await fill({ client, sidecar, range, display, stop, ...options }, countHeights(missing));
       } finally {
         display.end();
       }
@@ -83,44 +85,74 @@ interface Work {
 /** Blocks between two computations: metrics of what is there appear while a long backfill still runs. */
 const BLOCKS_BETWEEN_COMPUTATIONS = 50_000;
 
-async function fill(work: Work, first: readonly Heights[]): Promise<number> {
-  const { client, range, display, stop } = work;
-  const total = countHeights(first);
+async function fill(work: Work, total: number): Promise<number> {
+  const { client, range, display } = work;
   const pace = new Pace(total, display);
   const started = performance.now();
-  let refused = 0;
-  let missing = first;
-  while (missing.length > 0) {
-    const { report, fault } = await load(work, firstHeights(missing, BLOCKS_BETWEEN_COMPUTATIONS), pace);
-    refused += report.refused_lines + report.refused_facts;
-    if (stop.aborted) {
-      display.end();
-      process.stderr.write(`chain-metrics: ${STOPPED}\n`);
-      return EXIT.failure;
-    }
-    await showComputation(client, display);
-    if (fault !== undefined) throw fault;
-    const left = await client.call('missingHeights', range);
+  const unknown = () => client.call('missingHeights', { ...range, withoutSkipped: true });
+  // Heights that earlier runs did not get come first.
+  const skipped = await skippedWithin(work);
+  if (skipped.length > 0 && !(await takeIn(work, rangesOf(skipped), pace))) return stopped(display);
+  for (let missing = await unknown(); missing.length > 0; ) {
+    if (!(await takeIn(work, firstHeights(missing, BLOCKS_BETWEEN_COMPUTATIONS), pace)))
+      return stopped(display);
+    const left = await unknown();
     // What the source gives and the store does not keep as final stays missing; asking again would never end.
     if (countHeights(left) >= countHeights(missing)) break;
     missing = left;
   }
   display.end();
-  const words = `${plural(total, 'block')} in ${duration((performance.now() - started) / 1000)}, metrics included`;
-  const still = missing.length === 0 ? '' : `; ${plural(countHeights(missing), 'height')} still missing`;
-  process.stdout.write(`${words}; ${number(refused)} refused${still}\n`);
-  return refused > 0 || missing.length > 0 ? EXIT.refused : EXIT.ok;
+  const still = countHeights(await client.call('missingHeights', range));
+  const words = `${plural(pace.blocks, 'block')} in ${duration((performance.now() - started) / 1000)}, metrics included`;
+  const lacking = still === 0 ? '' : `; ${plural(still, 'height')} still missing`;
+  process.stdout.write(`${words}; ${number(pace.refused)} refused${lacking}${await skippedWords(work)}\n`);
+  return pace.refused > 0 || still > 0 ? EXIT.refused : EXIT.ok;
 }
 
-const STOPPED = 'stopped; what was loaded stays, and the same command goes on with the rest';
+/** Loads heights and computes what depends on them; false when it was told to stop. */
+async function takeIn(work: Work, heights: Heights[], pace: Pace): Promise<boolean> {
+  const { report, fault } = await load(work, heights, pace);
+  pace.refused += report.refused_lines + report.refused_facts;
+  if (work.stop.aborted) return false;
+  await showComputation(work.client, work.display);
+  if (fault !== undefined) throw fault;
+  return true;
+}
 
-/** Loads what can be fetched. A source that fails half way ends the lines, not the load: what came is kept. */
+function stopped(display: Display): number {
+  display.end();
+  process.stderr.write(
+    'chain-metrics: stopped; what was loaded stays, and the same command goes on with the rest\n',
+  );
+  return EXIT.failure;
+}
+
+async function skippedWithin({ client, range: { chain, from, to } }: Work): Promise<number[]> {
+  const skipped = await client.call('skippedHeights', { chain });
+  return skipped.map((height) => height.number).filter((height) => height >= from && height <= to);
+}
+
+async function skippedWords(work: Work): Promise<string> {
+  const skipped = (await skippedWithin(work)).length;
+  return skipped === 0 ? '' : `, ${number(skipped)} skipped: \`chain-metrics gaps\` says why`;
+}
+
+/** Heights of one call: its input has to fit into a header. */
+const NOTED_AT_ONCE = 500;
+
+/**
+ * Loads what can be fetched. A source that fails half way ends the lines, not the load: what came is kept. What it does
+ * not serve while it serves the rest is skipped.
+ */
 async function load({ client, sidecar, range, concurrency }: Work, heights: Heights[], pace: Pace) {
   const failed: { fault?: unknown } = {};
+  const unserved: UnservedHeight[] = [];
+  const onUnserved = ({ number, reason }: UnservedHeight) =>
+    void unserved.push({ number, reason: reason.slice(0, SKIPPED_REASON_CHARACTERS) });
   const lines = async function* () {
     try {
       const { blockLines } = await import('../../../ingest/sources/backfill.ts');
-      yield* blockLines(sidecar, heights, concurrency, (bytes) => pace.add(bytes));
+      yield* blockLines(sidecar, heights, concurrency, (bytes) => pace.add(bytes), onUnserved);
     } catch (error) {
       failed.fault = error;
     }
@@ -128,14 +160,20 @@ async function load({ client, sidecar, range, concurrency }: Work, heights: Heig
   const input = { name: sidecar.url, chain: range.chain };
   const body = Readable.from(lines());
   const report = await pausingCompute(client, () => client.call('ingest', input, { body }));
+  for (let i = 0; i < unserved.length; i += NOTED_AT_ONCE) {
+    const part = unserved.slice(i, i + NOTED_AT_ONCE);
+    await client.call('noteSkippedHeights', { chain: range.chain, heights: part });
+  }
   return { report, fault: failed.fault };
 }
 
+/** What was done so far, and how fast. */
 class Pace {
   readonly #started = performance.now();
   readonly #total: number;
   readonly #display: Display;
-  #blocks = 0;
+  blocks = 0;
+  refused = 0;
   #bytes = 0;
 
   constructor(total: number, display: Display) {
@@ -144,13 +182,13 @@ class Pace {
   }
 
   add(bytes: number): void {
-    this.#blocks++;
+    this.blocks++;
     this.#bytes += bytes;
     const seconds = Math.max(0.001, (performance.now() - this.#started) / 1000);
-    const share = this.#blocks / this.#total;
+    const share = this.blocks / this.#total;
     const words = [
-      `${number(this.#blocks)} of ${plural(this.#total, 'block')}`,
-      `${number(this.#blocks / seconds)} blocks/s`,
+      `${number(this.blocks)} of ${plural(this.#total, 'block')}`,
+      `${number(this.blocks / seconds)} blocks/s`,
       `${(this.#bytes / 1e6 / seconds).toFixed(1)} MB/s`,
       `${duration((seconds / share) * (1 - share))} left`,
     ];

@@ -36,17 +36,27 @@ function describe(chains: readonly ChainCoverage[], wanted: string | undefined):
     const of = wanted === undefined ? '' : ` of ${wanted}`;
     return `No blocks${of} yet: \`chain-metrics ingest PATH…\` or \`chain-metrics backfill\` takes them in.\n`;
   }
-  const head = ['chain', 'heights', 'missing', 'days', 'missing', 'without price', 'untimed blocks'];
+  const head = [
+    'chain',
+    'heights',
+    'missing',
+    'skipped',
+    'days',
+    'missing',
+    'without price',
+    'untimed blocks',
+  ];
   const rows = chains.map((chain) => [
     chain.chain,
     `${chain.lowest_block} to ${chain.highest_block}`,
     number(chain.missing_blocks.total),
+    number(chain.skipped_heights.total),
     chain.first_day === null ? 'none' : `${chain.first_day} to ${chain.last_day}`,
     number(chain.missing_days.total),
     number(chain.days_without_price.total),
     number(chain.untimed_blocks),
   ]);
-  const parts = [alignedTable([head, ...rows], [2, 4, 5, 6]), ...chains.flatMap(gapsOf)];
+  const parts = [alignedTable([head, ...rows], [2, 3, 5, 6, 7]), ...chains.flatMap(gapsOf)];
   if (parts.length === 1) parts.push('Nothing is missing.');
   return `${parts.join('\n\n')}\n`;
 }
@@ -67,6 +77,7 @@ function gapsOf({ chain, missing_blocks, missing_days, days_without_price: price
       missing_blocks,
       ({ from, to }) => `${command} --from ${from} --to ${to}`,
     ),
+    ...skippedOf(chain, more.skipped_heights),
     ...section(`${chain}: days without a block that are not proven to be empty`, missing_days),
     ...section(
       `${chain}: days without a price of ${prices.token}; \`price\` snapshots fill them, until then amounts in USD are null`,
@@ -77,6 +88,26 @@ function gapsOf({ chain, missing_blocks, missing_days, days_without_price: price
       : [
           `${chain}: ${plural(more.untimed_blocks, 'block has', 'blocks have')} no timestamp; they are stored, and in no metric`,
         ]),
+  ];
+}
+
+function skippedOf(chain: string, { total, heights }: ChainCoverage['skipped_heights']): string[] {
+  if (total === 0) return [];
+  const shown = heights
+    .slice(0, SHOWN)
+    .map(({ number: height, tries, last_tried_at, reason }) => [
+      `  ${height}`,
+      plural(tries, 'try', 'tries'),
+      last_tried_at.replace('T', ' ').slice(0, 19),
+      reason,
+    ]);
+  const more = total - shown.length;
+  return [
+    [
+      `${chain}: heights that the source did not serve while it served others; \`follow\` and the next \`backfill\` try them again`,
+      alignedTable(shown),
+      ...(more > 0 ? [`  … and ${plural(more, 'height')} more`] : []),
+    ].join('\n'),
   ];
 }
 

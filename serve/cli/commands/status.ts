@@ -32,6 +32,7 @@ function chains({ chains }: SystemStatus): string {
     number(chain.lowest_block),
     number(chain.highest_block),
     number(chain.missing_blocks.total),
+    number(chain.skipped_heights),
     chain.newest_block_at?.replace('T', ' ').slice(0, 19) ?? 'none',
     chain.lag_seconds === null ? 'none' : duration(chain.lag_seconds),
     number(chain.untimed_blocks),
@@ -43,6 +44,7 @@ function chains({ chains }: SystemStatus): string {
     'lowest',
     'highest',
     'missing',
+    'skipped',
     'newest block (UTC)',
     'lag',
     'untimed',
@@ -50,7 +52,7 @@ function chains({ chains }: SystemStatus): string {
   const holes = chains
     .filter((chain) => chain.missing_blocks.total > 0)
     .map((chain) => [`  ${chain.chain}`, ranges(chain.missing_blocks)]);
-  const table = alignedTable([head, ...rows], [2, 3, 4, 5, 8]);
+  const table = alignedTable([head, ...rows], [2, 3, 4, 5, 6, 9]);
   return holes.length === 0 ? table : `${table}\n\nmissing heights\n${alignedTable(holes)}`;
 }
 

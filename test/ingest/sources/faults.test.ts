@@ -46,7 +46,7 @@ describe.each(SEEDS)('with faults of every kind and stops at random, seed %d', (
       const most = random.whole(1, 20);
       try {
         let taken = 0;
-        for await (const line of blockLines(await connect(stop.signal), missing, 3)) {
+        for await (const line of blockLines(await connect(stop.signal), missing, 3, nothing, nothing)) {
           if (String(line) === '\n') continue;
           expect(kept.has(heightOf(line))).toBe(false);
           kept.set(heightOf(line), String(line));
@@ -59,12 +59,14 @@ describe.each(SEEDS)('with faults of every kind and stops at random, seed %d', (
     expect(heights.map((height) => kept.get(height))).toEqual([...recorded.values()]);
   });
 
-  it('what is followed comes once and in order, from where it was stopped', async () => {
+  it('what is followed comes once and in order, from where it was stopped, or is told to be unserved', async () => {
     const random = new Random(seed);
     goWrong(random);
     fake.finalized = first;
     const followed: string[] = [];
-    for (let start = 0; followed.length < heights.length; start++) {
+    const unserved: number[] = [];
+    const passed = () => followed.length + unserved.length;
+    for (let start = 0; passed() < heights.length; start++) {
       expect(start).toBeLessThan(STARTS_MAX);
       const stop = new AbortController();
       const { signal } = stop;
@@ -76,18 +78,25 @@ describe.each(SEEDS)('with faults of every kind and stops at random, seed %d', (
         pollMs: 1,
         concurrency: 3,
         signal,
-        from: first + followed.length,
+        from: first + passed(),
+        onUnserved: async (some) => void unserved.push(...some.map(({ number }) => number)),
       });
       for await (const look of looks) {
         const lines = look.map(String).filter((line) => line !== '\n');
         followed.push(...lines);
         fake.finalized = Math.min(last, fake.finalized + random.whole(1, 9));
         taken += lines.length;
-        if (taken >= most || followed.length === heights.length) stop.abort();
+        if (taken >= most || passed() === heights.length) stop.abort();
       }
     }
-    expect(followed).toEqual([...recorded.values()]);
+    expect(unserved).toEqual(unserved.toSorted((a, b) => a - b));
+    expect(unserved.length).toBeLessThanOrEqual(FAULTY_HEIGHTS);
+    expect(followed).toEqual(
+      [...recorded].filter(([height]) => !unserved.includes(height)).map(([, line]) => line),
+    );
   });
 });
+
+const nothing = () => undefined;
 
 const heightOf = (line: Buffer) => Number((JSON.parse(String(line)) as { number: string }).number);

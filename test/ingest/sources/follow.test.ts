@@ -29,7 +29,15 @@ async function watch(
   const { signal } = stop;
   const sidecar = await Sidecar.connect(fake.url, { attempts: 2, backoffMs: 1, timeoutMs: 2000, signal });
   const all: string[] = [];
-  const looks = followBlocks(sidecar, { chain, best: false, pollMs: 1, concurrency: 4, signal, ...more });
+  const looks = followBlocks(sidecar, {
+    chain,
+    best: false,
+    pollMs: 1,
+    concurrency: 4,
+    signal,
+    onUnserved: async () => undefined,
+    ...more,
+  });
   for await (const look of looks) {
     const lines = look.map(String).filter((line) => line !== '\n');
     all.push(...lines);

@@ -54,3 +54,53 @@ it('goes on where the one before has noted, whatever is stored', async () => {
   expect(await followToHead(first + 19)).toEqual([first + 26]);
   expect(fake.asked[0]).toBe(first + 19);
 });
+
+it('goes past a height that the source cannot serve, shows it, and fills it in the background', async () => {
+  const { pipeline } = opened;
+  const client = new LocalClient(pipeline);
+  const [hole, head] = [first + 28, first + 40];
+  fake.fail(new RegExp(`blocks/${hole}$`), '500', 999);
+  fake.finalized = head;
+  const stop = new AbortController();
+  const said: string[] = [];
+  const options = { url: fake.url, chain: 'polkadot', pollMs: 10, concurrency: 2 };
+  const settings = { ...pipeline.config, SKIPPED_RETRY_SECONDS: 1 };
+  const follower = await SourceFollower.open(options, settings, stop.signal);
+  const running = follower.run(ingestTarget(client), (text) => void said.push(text));
+  const highest = async () => (await client.call('status', {})).chains[0]?.highest_block;
+  await expect.poll(highest, { timeout: 60_000 }).toBe(head);
+  expect(said).toContainEqual(expect.stringMatching(new RegExp(`^skipped ${hole}: .*answered 500`)));
+  const skipped = async () => client.call('skippedHeights', { chain: 'polkadot' });
+  expect(await skipped()).toMatchObject([{ number: hole, reason: expect.stringContaining('answered 500') }]);
+  const [status] = (await client.call('status', {})).chains;
+  expect(status).toMatchObject({ skipped_heights: 1, missing_blocks: { total: 1 } });
+  // It is tried in vain before the source has it.
+  await expect.poll(async () => (await skipped())[0]?.tries, { timeout: 60_000 }).toBe(2);
+  fake.recover();
+  await expect.poll(skipped, { timeout: 60_000 }).toEqual([]);
+  await expect.poll(() => said, { timeout: 60_000 }).toContain('filled 1 skipped height');
+  expect((await client.call('status', {})).chains[0]).toMatchObject({
+    skipped_heights: 0,
+    missing_blocks: { total: 0 },
+  });
+  stop.abort();
+  await running.catch(() => undefined);
+});
+
+it('waits for a source that serves no block at all', async () => {
+  const { pipeline } = opened;
+  const client = new LocalClient(pipeline);
+  fake.fail(/blocks/, '500', 30);
+  fake.finalized = first + 45;
+  const stop = new AbortController();
+  const said: string[] = [];
+  const options = { url: fake.url, chain: 'polkadot', pollMs: 10, concurrency: 2 };
+  const follower = await SourceFollower.open(options, pipeline.config, stop.signal);
+  const running = follower.run(ingestTarget(client), (text) => void said.push(text));
+  const highest = async () => (await client.call('status', {})).chains[0]?.highest_block;
+  await expect.poll(highest, { timeout: 60_000 }).toBe(first + 45);
+  expect(said).toContainEqual(expect.stringMatching(/answered 500: .*asking until it is back/));
+  expect(said.filter((text) => text.startsWith('skipped'))).toEqual([]);
+  stop.abort();
+  await running.catch(() => undefined);
+});

@@ -8,6 +8,8 @@ const heights = [...recorded.keys()];
 const [first, second] = heights as [number, number];
 const QUICK = { backoffMs: 1, timeoutMs: 400 };
 
+const nothing = () => undefined;
+
 let fake: FakeSidecar;
 afterEach(() => fake[Symbol.asyncDispose]());
 async function serveFake(options?: FakeOptions): Promise<FakeSidecar> {
@@ -91,7 +93,7 @@ describe('many blocks', () => {
       { from: second, to: second + 9 },
       { from: first, to: first },
     ];
-    const lines = await linesOf(blockLines(sidecar, ranges, 4));
+    const lines = await linesOf(blockLines(sidecar, ranges, 4, nothing, nothing));
     expect(lines).toEqual([...heights.slice(1, 11), first].map((height) => recorded.get(height)));
     expect(fake.mostAtOnce).toBeGreaterThan(1);
     expect(fake.mostAtOnce).toBeLessThanOrEqual(4);
@@ -99,7 +101,7 @@ describe('many blocks', () => {
 
   it('are not fetched ahead of a reader who takes his time', async () => {
     const sidecar = await Sidecar.connect((await serveFake()).url, QUICK);
-    const lines = blockLines(sidecar, [{ from: first, to: first + 60 }], 2);
+    const lines = blockLines(sidecar, [{ from: first, to: first + 60 }], 2, nothing, nothing);
     await lines.next();
     await new Promise((later) => setTimeout(later, 50));
     expect(fake.asked.length).toBeLessThan(10);

@@ -78,6 +78,7 @@ it('finds missing heights, missing days, days without a price and blocks without
         { from: '2024-03-08', to: '2024-03-08' },
       ],
     },
+    skipped_heights: { total: 0, heights: [] },
   });
   expect(await coverageOf(opened.pipeline, { relay_chain: 'kusama' })).toEqual([]);
 });

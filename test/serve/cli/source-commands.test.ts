@@ -159,24 +159,63 @@ it('fills holes first, is killed and stopped, goes on with the rest and ends as 
   expect(asked.length + missing.length).toBeLessThanOrEqual(heightsIn(planned).length + 2 * 6);
 });
 
-it('keeps what was fetched when a height is missing, says so, and goes on when it is there', async () => {
+it('passes heights that the source cannot serve, shows them, and begins the next run with them', async () => {
   const fake = await fakeOf();
-  fake.fail(new RegExp(`blocks/${first + 5}`), '404', 99);
-  const { code, stderr } = await run(
-    backfill(fake.url, '--from', String(first), '--to', String(first + 20)),
-    {
-      env: directory('away'),
-    },
+  const [unknown, broken] = [first + 5, first + 9];
+  fake.fail(new RegExp(`blocks/${unknown}$`), '404', 99);
+  fake.fail(new RegExp(`blocks/${broken}$`), 'page', 99);
+  const at = directory('holes');
+  const { code, stdout } = await run(backfill(fake.url, '--from', String(first)), { env: at });
+  expect(linesOf(stdout)).toEqual([
+    expect.stringMatching(
+      new RegExp(
+        `^${recorded.size - 2} blocks in .*; 0 refused; 2 heights still missing, 2 skipped: \`chain-metrics gaps\``,
+      ),
+    ),
+  ]);
+  expect(code).toBe(3);
+  expect(heightsIn(await missingAt(at))).toEqual([unknown, broken]);
+  const gaps = await run(['gaps'], { env: at });
+  expect(gaps.stdout).toMatch(
+    new RegExp(`^ +${unknown} +1 try +[-0-9]+ [:0-9]+ +.*answered 404: .*made to fail`, 'm'),
   );
+  expect(gaps.stdout).toMatch(new RegExp(`^ +${broken} +1 try .*answered no JSON`, 'm'));
+  expect((await run(['status'], { env: at })).stdout).toMatch(/^polkadot +polkadot .* 2 +2 +\d{4}-/m);
+
+  fake.asked.length = 0;
+  fake.recover();
+  fake.fail(new RegExp(`blocks/${broken}$`), '500', 99);
+  const again = await run(backfill(fake.url, '--from', String(first)), { env: at });
+  expect(again).toMatchObject({ code: 3, stdout: expect.stringMatching(/^1 block in .*1 skipped/) });
+  // Besides them at most the head, for which it is sure that the source is there.
+  expect(fake.asked.filter((height) => height !== last)).toEqual([unknown]);
+  const [chain] = JSON.parse((await run(['gaps', '--json'], { env: at })).stdout);
+  expect(chain.skipped_heights).toMatchObject({ total: 1, heights: [{ number: broken, tries: 2 }] });
+
+  fake.recover();
+  expect((await run(backfill(fake.url, '--from', String(first)), { env: at })).code).toBe(0);
+  expect(differences(await contentAt(at), plain)).toEqual([]);
+  expect((await run(['gaps'], { env: at })).stdout).not.toContain('did not serve');
+});
+
+it('skips nothing when the source serves nothing any more, and says so', async () => {
+  const fake = await fakeOf();
+  const at = directory('away');
+  fake.onRequest = () => {
+    if (fake.asked.length >= 12) fake.fail(/./, '404', 999);
+  };
+  const { code, stderr } = await run(backfill(fake.url, '--from', String(first), '--concurrency', '2'), {
+    env: at,
+  });
   // A busy machine takes long enough for lines of progress.
   const lines = linesOf(stderr).filter((line) => !/^(fetching|computing metrics)\b/.test(line));
   expect(lines).toEqual([expect.stringMatching(/blocks\/\d+ answered 404: .*made to fail/)]);
   expect(code).toBe(1);
-  expect(await missingAt(directory('away'))).toEqual([{ from: first + 5, to: last }]);
+  fake.onRequest = () => undefined;
   fake.recover();
-  const rest = await run(backfill(fake.url, '--from', String(first)), { env: directory('away') });
-  expect(rest.code).toBe(0);
-  expect(differences(await contentAt(directory('away')), plain)).toEqual([]);
+  const rest = await run(backfill(fake.url, '--from', String(first)), { env: at });
+  expect(rest).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\d+ blocks in .*; 0 refused$/m) });
+  expect(differences(await contentAt(at), plain)).toEqual([]);
 });
 
 it('works through a running server, and follow stops when it is told to', async () => {

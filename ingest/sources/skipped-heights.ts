@@ -1,0 +1,113 @@
+import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { ProductError } from '../../infra/errors.ts';
+import type { QueryOptions, Runtime, Store } from '../../infra/ports.ts';
+import { blocks, skippedHeights } from '../raw/tables.ts';
+
+/** A height that a source did not serve while it served others. */
+export interface UnservedHeight {
+  readonly number: number;
+  readonly reason: string;
+}
+
+/** A height that was skipped: it is stored until its block is. */
+export interface SkippedHeight extends UnservedHeight {
+  readonly relay_chain: string;
+  readonly chain: string;
+  readonly first_tried_at: string;
+  readonly last_tried_at: string;
+  readonly tries: number;
+}
+
+interface ChainOf {
+  readonly relay_chain: string;
+  readonly chain: string;
+}
+
+export const SKIPPED_REASON_CHARACTERS = 200;
+const TRIED_AGAIN_SECONDS_MAX = 86_400;
+
+/** When a height is tried again: the wait doubles with each try. */
+export function triedAgainAt({ last_tried_at, tries }: SkippedHeight, retrySeconds: number): number {
+  const seconds = Math.min(retrySeconds * 2 ** (tries - 1), Math.max(retrySeconds, TRIED_AGAIN_SECONDS_MAX));
+  return Date.parse(last_tried_at) + seconds * 1000;
+}
+
+/** Heights whose final block is stored by now, from whatever source. */
+const filled = sql`SELECT relay_chain, chain, number FROM ${blocks} FINAL
+  WHERE finalized AND (relay_chain, chain, number) IN (SELECT relay_chain, chain, number FROM ${skippedHeights})`;
+
+const ofChain = (place: ChainOf | undefined): Sql =>
+  place === undefined ? sql`1` : sql`relay_chain = ${place.relay_chain} AND chain = ${place.chain}`;
+
+/** The heights that are skipped, of one chain or of all; no more of each chain than `heightsMax`. */
+export function readSkippedHeights(
+  store: Store,
+  place?: ChainOf,
+  heightsMax = Number.MAX_SAFE_INTEGER,
+): Promise<SkippedHeight[]> {
+  return store.rows<SkippedHeight>(sql`
+    SELECT relay_chain, chain, number, reason, first_tried_at, last_tried_at, tries
+    FROM ${skippedHeights} FINAL
+    WHERE ${ofChain(place)} AND (relay_chain, chain, number) NOT IN (${filled})
+    ORDER BY relay_chain, chain, number LIMIT ${heightsMax} BY relay_chain, chain`);
+}
+
+/** The number of skipped heights of each chain. */
+export function countSkippedHeights(
+  store: Store,
+  options: QueryOptions = {},
+): Promise<(ChainOf & { readonly heights: number })[]> {
+  const counts = sql`
+    SELECT relay_chain, chain, count() AS heights FROM ${skippedHeights} FINAL
+    WHERE (relay_chain, chain, number) NOT IN (${filled}) GROUP BY relay_chain, chain`;
+  return store.rows(counts, options);
+}
+
+/** The heights of a chain that missing ones are told apart from. */
+export const skippedNumbers = (place: ChainOf): Sql =>
+  sql`SELECT number FROM ${skippedHeights} FINAL WHERE ${ofChain(place)}`;
+
+/**
+ * Stores that heights were tried in vain once more, and deletes those that are filled. Throws `source_failed` when a
+ * chain would have more of them than `heightsMax`: such a source lacks a range, not a height.
+ */
+export async function noteSkippedHeights(
+  { store, clock }: Pick<Runtime, 'store' | 'clock'>,
+  place: ChainOf,
+  unserved: readonly UnservedHeight[],
+  heightsMax: number,
+): Promise<void> {
+  await deleteFilled(store, place, clock.now());
+  const known = new Map((await readSkippedHeights(store, place)).map((height) => [height.number, height]));
+  const fresh = unserved.filter(({ number }) => !known.has(number));
+  const room = Math.max(0, heightsMax - known.size);
+  const noted = [...unserved.filter(({ number }) => known.has(number)), ...fresh.slice(0, room)];
+  const now = clock.now();
+  const at = new Date(now).toISOString();
+  await store.insert(
+    skippedHeights,
+    noted.map(({ number, reason }) => ({
+      ...place,
+      number,
+      reason: reason.slice(0, SKIPPED_REASON_CHARACTERS),
+      first_tried_at: known.get(number)?.first_tried_at ?? at,
+      last_tried_at: at,
+      tries: (known.get(number)?.tries ?? 0) + 1,
+      version: now,
+      is_deleted: 0,
+    })),
+  );
+  const lacking = fresh[room];
+  if (lacking === undefined) return;
+  throw new ProductError(
+    'source_failed',
+    `${heightsMax} heights of ${place.chain} are skipped already (SKIPPED_HEIGHTS_MAX), and the source does not serve ` +
+      `${lacking.number} either (${lacking.reason}): begin above the range that it lacks, or ask a source that has it`,
+  );
+}
+
+async function deleteFilled(store: Store, place: ChainOf, now: number): Promise<void> {
+  await store.run(sql`
+    INSERT INTO ${skippedHeights} SELECT * REPLACE (${raw(String(now))} AS version, 1 AS is_deleted)
+    FROM ${skippedHeights} FINAL WHERE ${ofChain(place)} AND (relay_chain, chain, number) IN (${filled})`);
+}

@@ -1,0 +1,69 @@
+import { Readable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
+import { reasonOf } from '../../infra/errors.ts';
+import { plural } from '../../infra/words.ts';
+import { type BlockSource, fetchHeights, LINE_END } from './backfill.ts';
+import { rangesOf } from './heights.ts';
+import { type SkippedHeight, triedAgainAt, type UnservedHeight } from './skipped-heights.ts';
+
+/** What the refill of skipped heights needs of the process that loads. */
+interface RefillTarget {
+  ingest(source: { name: string; bytes: Readable; chain: string }): Promise<unknown>;
+  skipped(chain: string): Promise<readonly SkippedHeight[]>;
+  noteSkipped(chain: string, heights: readonly UnservedHeight[]): Promise<void>;
+}
+
+interface RefillOptions {
+  readonly chain: string;
+  /** Wait before a height is tried again; it doubles with each try. */
+  readonly retrySeconds: number;
+  readonly signal: AbortSignal;
+  readonly say: (text: string) => void;
+}
+
+const HEIGHTS_AT_ONCE = 64;
+const CONCURRENCY = 2;
+
+/** Tries skipped heights again when their time has come, until the signal aborts; never throws. */
+export async function refillSkipped(
+  source: BlockSource & { readonly url: string },
+  target: RefillTarget,
+  { chain, retrySeconds, signal, say }: RefillOptions,
+): Promise<void> {
+  for (;;) {
+    await setTimeout(retrySeconds * 1000, undefined, { signal }).catch(() => undefined);
+    if (signal.aborted) return;
+    try {
+      const now = Date.now();
+      const due = (await target.skipped(chain))
+        .filter((height) => triedAgainAt(height, retrySeconds) <= now)
+        .slice(0, HEIGHTS_AT_ONCE);
+      if (due.length > 0) await tryAgain(source, target, chain, due, say);
+    } catch (error) {
+      // The source or the store is away: the heights stay skipped, and no try is counted.
+      if (!signal.aborted) say(`skipped heights could not be tried again: ${reasonOf(error)}`);
+    }
+  }
+}
+
+async function tryAgain(
+  source: BlockSource & { readonly url: string },
+  target: RefillTarget,
+  chain: string,
+  due: readonly SkippedHeight[],
+  say: (text: string) => void,
+): Promise<void> {
+  const unserved: UnservedHeight[] = [];
+  let filled = 0;
+  for await (const height of fetchHeights(source, rangesOf(due.map(({ number }) => number)), CONCURRENCY)) {
+    if ('reason' in height) unserved.push(height);
+    else {
+      // One at a time, since a block may be large; there are few of them.
+      const bytes = Readable.from([height.line, LINE_END]);
+      await target.ingest({ name: source.url, bytes, chain });
+      filled++;
+    }
+  }
+  if (filled > 0) say(`filled ${plural(filled, 'skipped height')}`);
+  if (unserved.length > 0) await target.noteSkipped(chain, unserved);
+}
