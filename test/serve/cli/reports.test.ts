@@ -112,7 +112,7 @@ it('exports what the API answers, through a server and alone, and lists the gaps
     { from: 6, to: 8 },
   ]);
   const { stdout } = await run(['gaps'], { env });
-  expect(stdout).toMatch(/^polkadot +1 to 10 +5 +2024-03-01 to 2024-03-05 +\d +3 +1$/m);
+  expect(stdout).toMatch(/^polkadot +1 to 10 +5 +0 +2024-03-01 to 2024-03-05 +\d +3 +1$/m);
   expect(stdout).toMatch(/^ {2}6 to 8 +chain-metrics backfill --url URL --chain polkadot --from 6 --to 8$/m);
   expect(stdout).toMatch(/days without a price of DOT.*\n {2}2024-03-01 to 2024-03-02\n {2}2024-03-05$/m);
   expect(stdout).toMatch(/1 block has no timestamp/);
