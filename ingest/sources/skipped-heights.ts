@@ -41,7 +41,7 @@ const ofChain = (place: ChainOf | undefined): Sql =>
 
 /** The heights that are skipped, of one chain or of all; no more of each chain than `heightsMax`. */
 export function readSkippedHeights(
-  store: Store,
+  store: Pick<Store, 'rows'>,
   place?: ChainOf,
   heightsMax = Number.MAX_SAFE_INTEGER,
 ): Promise<SkippedHeight[]> {
@@ -54,7 +54,7 @@ export function readSkippedHeights(
 
 /** The number of skipped heights of each chain. */
 export function countSkippedHeights(
-  store: Store,
+  store: Pick<Store, 'rows'>,
   options: QueryOptions = {},
 ): Promise<(ChainOf & { readonly heights: number })[]> {
   const counts = sql`
