@@ -5,6 +5,7 @@ import { arrivalLimits, type ConnectionSettings, limitConnections } from './conn
 import { problemDialect } from './dialects.ts';
 import { handleErrors } from './errors.ts';
 import { serveHealth } from './health.ts';
+import { refuseUnclearHost } from './host-header.ts';
 import { type MetricSources, servePrometheusMetrics } from './prometheus-metrics.ts';
 import { refuseOtherMethods } from './refusals.ts';
 
@@ -25,6 +26,7 @@ export async function buildProbes({
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(() => (data) => JSON.stringify(data));
   handleErrors(app, problemDialect);
+  refuseUnclearHost(app);
   limitConnections(app, { ...settings, isProxy: () => false });
   const refuseOthers = refuseOtherMethods(app);
   await serveHealth(app, ready);

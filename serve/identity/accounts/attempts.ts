@@ -115,7 +115,8 @@ export class AttemptLimits {
 
   /** Creates an account, of which an address may try only so many: successes count as well. */
   async signUp<T>(address: string, create: () => Promise<T>): Promise<T> {
-    return this.#inTurn({ address, device: null }, false, async () => {
+    // A turn of its own, since it may be part of an attempt, as with a wallet that has no account yet.
+    return this.#inTurn({ address: `sign-up ${address}`, device: null }, false, async () => {
       await this.#limit(this.#budgets(`sign-up/${address}`, BY_CALLER.slice(0, 1)), async () => null);
       return create();
     });

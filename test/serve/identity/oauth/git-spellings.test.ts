@@ -6,7 +6,6 @@ import { join } from 'node:path';
 import { buffer } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createKey } from '../../../../serve/identity/accounts/keys.ts';
-import { gitAccessOf } from '../../../../serve/identity/oauth/git-request.ts';
 import { canRun } from '../../../support/needed.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { aUser, openWorld, type World } from '../accounts/world.ts';
@@ -126,53 +125,5 @@ describe.runIf(hasNginx)('pushes that look like fetches, through nginx to Git', 
       statuses.push((await fetch(`${front.serviceUrl}/api/daily-tps`, { headers })).status);
     }
     expect(statuses).toEqual([...Array(5).fill(200), ...Array(15).fill(429)]);
-  });
-});
-
-describe('the access that an address needs', () => {
-  test.each([
-    ['/project.git/info/refs?service=git-upload-pack', 'GET', 'read'],
-    ['/project.git/info/refs?service=git-receive-pack', 'GET', 'write'],
-    ['/project.git/git-upload-pack', 'POST', 'read'],
-    ['/project.git/git-receive-pack', 'POST', 'write'],
-    ['/a-group/of_many/p.r~o+j@e.git/git-upload-pack', 'POST', 'read'],
-    ['/gr%C3%BC%c3%9fe/%E6%97%A5%E6%9C%AC.git/git-upload-pack', 'POST', 'read'],
-    ['/work/.git/info/refs?service=git-upload-pack', 'GET', 'read'],
-    ['/git-upload-pack', 'POST', 'read'],
-  ] as const)('of %s by %s is %s', (uri, method, access) => {
-    expect(gitAccessOf(uri, method)).toBe(access);
-    expect(gitAccessOf(uri, undefined)).toBe(access);
-    for (const other of ['GET', 'POST', 'HEAD', 'PUT', 'post', '', 'GET, POST'].filter(
-      (one) => one !== method,
-    )) {
-      expect(gitAccessOf(uri, other)).toBeNull();
-    }
-  });
-
-  test.each([
-    '',
-    '/',
-    '*',
-    '/project.git',
-    '/project.git/info/refs',
-    '/project.git/info/refs?',
-    '/project.git/info/refs?service=git-shell',
-    '/project.git/info/refs?service=git-upload-archive-pack',
-    '/project.git/info/refs?service=__proto__',
-    '/project.git/config',
-    '/project.git/objects/info/packs',
-    '/project.git/info/lfs/objects/batch',
-    '/project.git/git-upload-pack?service=git-upload-pack',
-    '/project.git/git-receive-pack/git-upload-pack',
-    '/project.git/GIT-RECEIVE-PACK/git-upload-pack',
-    '/project.git/git-upload-pack/info/refs?service=git-upload-pack',
-    '/project.git/git-upload-pack, /project.git/git-receive-pack',
-  ])('is none of %s, which is no request of the Git protocol', (uri) => {
-    expect(gitAccessOf(uri, undefined)).toBeNull();
-  });
-
-  test('is none where the address is too long, and never that of a fetch where it could be a push', () => {
-    expect(gitAccessOf(`/${'a'.repeat(5000)}/git-upload-pack`, undefined)).toBeNull();
-    for (const { uri } of spellings()) expect([uri, gitAccessOf(uri, undefined)]).not.toEqual([uri, 'read']);
   });
 });
