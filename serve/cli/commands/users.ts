@@ -53,7 +53,7 @@ Examples:
 
 const resetPassword = command<[username: string], Options>({
   name: 'users reset-password',
-  description: 'set a new password and sign out everywhere',
+  description: 'set a new password, sign out everywhere and unlink all wallets',
   args: (command) => passwordOption(jsonOption(command.argument('<name>', 'user name or e-mail address'))),
   run: async ({ args: [username], options, config }) => {
     const password = await passwordOf(options);
@@ -102,7 +102,7 @@ function textOf(order: UsersRequest, { users, password }: UsersResult): string {
   const [user] = users;
   const done: Record<Exclude<UsersRequest['action'], 'list'>, string> = {
     create: 'was created',
-    'reset-password': 'has a new password; all its sessions have ended',
+    'reset-password': 'has a new password; its sessions have ended, its wallets are unlinked',
     'confirm-email': 'has a confirmed e-mail address now',
     'reset-two-factor': 'signs in without a second factor now',
     lock: 'is locked: no sign-in, and no token or key of it works',

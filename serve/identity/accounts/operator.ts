@@ -4,9 +4,10 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../../infra/errors.ts';
 import type { Accounts } from './accounts.ts';
 import { FieldError } from './field-error.ts';
+import { setPassword } from './password-change.ts';
 import type { User } from './tables.ts';
 import { disableTwoFactor } from './two-factor.ts';
-import { changeUser, createUser, findUser, setPassword, signOutEverywhere } from './users.ts';
+import { changeUser, createUser, findUser, signOutEverywhere } from './users.ts';
 
 /** A request of an operator about accounts. */
 export const usersRequest = z.discriminatedUnion('action', [
@@ -47,7 +48,7 @@ export interface UsersResult {
   readonly password?: string;
 }
 
-type ManagedAccounts = Pick<Accounts, 'store' | 'clock' | 'locks' | 'users'>;
+type ManagedAccounts = Pick<Accounts, 'store' | 'clock' | 'locks' | 'users' | 'wallets'>;
 
 const LISTED_MAX = 100_000;
 
@@ -92,7 +93,7 @@ async function change(
   const { id } = user;
   switch (request.action) {
     case 'reset-password':
-      return setPassword(accounts, user, password ?? (request.password as string));
+      return void (await setPassword(accounts, user, password ?? (request.password as string)));
     case 'confirm-email':
       if (user.email === '') throw new ProductError('usage', `the account ${user.username} has no email`);
       return void (await changeUser(accounts, id, () => ({ email_confirmed_ms: accounts.clock.now() })));

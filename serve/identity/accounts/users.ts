@@ -110,22 +110,6 @@ export function changeUser(
   });
 }
 
-export async function setPassword(
-  accounts: Pick<Accounts, 'users' | 'clock'>,
-  user: User,
-  password: string,
-): Promise<void> {
-  const fault = passwordFault(password, user.username);
-  if (fault) throw new FieldError('password', fault);
-  const password_hash = await hashPassword(password);
-  // Somebody who knew the old password may have a session, which a new epoch ends, or a token of the password grant.
-  await changeUser(accounts, user.id, ({ session_epoch }) => ({
-    password_hash,
-    password_changed_ms: accounts.clock.now(),
-    session_epoch: session_epoch + 1,
-  }));
-}
-
 export function signOutEverywhere(accounts: Pick<Accounts, 'users'>, id: string): Promise<User | null> {
   return changeUser(accounts, id, ({ session_epoch }) => ({ session_epoch: session_epoch + 1 }));
 }

@@ -85,33 +85,59 @@ async function takeSignedChallenge(
   return challenge;
 }
 
-/** The user of a wallet that signed the challenge. Creates an account for an unlinked wallet if sign-up is open. */
-export async function userByWallet(
-  accounts: Pick<Accounts, 'store' | 'keyValue' | 'clock' | 'locks' | 'settings' | 'users' | 'wallets'>,
+/** A wallet that signed a challenge, and its user; null when it is linked to none. */
+export interface WalletProof {
+  readonly challenge: Challenge;
+  readonly user: User | null;
+}
+
+/** Checks a sign-in; throws a `WalletError`, also for a wallet without an account where nobody may create one. */
+export async function proveWallet(
+  accounts: Pick<Accounts, 'keyValue' | 'clock' | 'settings' | 'users' | 'wallets'>,
   answer: { nonce: string; signature: string; holder: string },
-): Promise<User> {
+): Promise<WalletProof> {
   const challenge = await takeSignedChallenge(accounts, { ...answer, purpose: 'sign in' });
+  const user = await userOf(accounts, challenge);
+  if (user === null && accounts.settings.SIGN_UP === 'closed') {
+    throw new WalletError(
+      'The wallet is not linked to an account. Sign in with your password and link it first.',
+    );
+  }
+  return { challenge, user };
+}
+
+/** Creates an account for a wallet that is linked to none. */
+export function signUpByWallet(
+  accounts: Pick<Accounts, 'store' | 'clock' | 'locks' | 'users' | 'wallets'>,
+  { challenge }: WalletProof,
+): Promise<User> {
   return accounts.locks.run(`wallet/${challenge.accountId}`, async () => {
-    const wallet = await accounts.wallets.get(challenge.accountId);
-    const user = wallet && wallet.user_id !== '' ? await accounts.users.get(wallet.user_id) : null;
-    if (wallet && user) {
-      if (wallet.scheme !== challenge.scheme)
-        throw new WalletError('The wallet was linked with another key type.');
-      if (user.locked_ms > 0) throw new WalletError('Your account is locked.');
-      await saveWallet(accounts, challenge, user.id, wallet.linked_ms);
-      return user;
-    }
-    if (accounts.settings.SIGN_UP === 'closed') {
-      throw new WalletError(
-        'The wallet is not linked to an account. Sign in with your password and link it first.',
-      );
-    }
+    const meanwhile = await userOf(accounts, challenge);
+    if (meanwhile !== null) return meanwhile;
     const name = usernameOf(challenge);
     const username = (await findUser(accounts, name)) ? `${name}-${randomBytes(4).toString('hex')}` : name;
     const created = await createUser(accounts, { username, email: '', password: null });
     await saveWallet(accounts, challenge, created.id, accounts.clock.now());
     return created;
   });
+}
+
+/** The user that a wallet is linked to; null when there is none. Records the use. */
+async function userOf(
+  accounts: Pick<Accounts, 'clock' | 'users' | 'wallets'>,
+  challenge: Challenge,
+): Promise<User | null> {
+  const wallet = await accounts.wallets.get(challenge.accountId);
+  const user = wallet && wallet.user_id !== '' ? await accounts.users.get(wallet.user_id) : null;
+  if (wallet === null || user === null) return null;
+  if (wallet.scheme !== challenge.scheme)
+    throw new WalletError('The wallet was linked with another key type.');
+  if (user.locked_ms > 0) throw new WalletError('Your account is locked.');
+  const used_ms = accounts.clock.now();
+  await accounts.wallets.change(wallet.id, (current) =>
+    current?.user_id === user.id ? { next: { ...current, used_ms }, result: null } : { result: null },
+  );
+  return user;
 }
 
 /** Links a wallet that signed the challenge to a user. */
@@ -150,9 +176,27 @@ export async function unlinkWallet(
   if (user.password_hash === '' && linked.length <= 1) {
     throw new WalletError('The wallet is your only sign-in method. Set a password first.');
   }
-  await accounts.wallets.change(id, (wallet) =>
+  await endLink(accounts, user, id);
+}
+
+/** Unlinks all wallets of a user who signs in by password. Returns their number. */
+export async function unlinkWallets(
+  accounts: Pick<Accounts, 'clock' | 'wallets'>,
+  user: User,
+): Promise<number> {
+  const linked = await walletsOf(accounts, user.id);
+  await Promise.all(linked.map(({ id }) => endLink(accounts, user, id)));
+  return linked.length;
+}
+
+function endLink(
+  { clock, wallets }: Pick<Accounts, 'clock' | 'wallets'>,
+  user: User,
+  id: string,
+): Promise<null> {
+  return wallets.change(id, (wallet) =>
     wallet?.user_id === user.id
-      ? { next: { ...wallet, user_id: '', expires_ms: accounts.clock.now() }, result: null }
+      ? { next: { ...wallet, user_id: '', expires_ms: clock.now() }, result: null }
       : { result: null },
   );
 }

@@ -9,7 +9,8 @@ import { seeOther, sendPage } from '../../pages/page.ts';
 import { showOnce, takeShown } from '../../pages/shown-once.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { rememberCaller } from '../accounts/devices.ts';
-import { FieldError } from '../accounts/field-error.ts';
+import { FieldError, faultOf } from '../accounts/field-error.ts';
+import { setPassword } from '../accounts/password-change.ts';
 import { isPasswordOf, PASSWORD_CHARACTERS_MIN } from '../accounts/passwords.ts';
 import { requireUser, sessionOf, startSession } from '../accounts/sessions.ts';
 import type { User } from '../accounts/tables.ts';
@@ -22,10 +23,12 @@ import {
   regenerateRecoveryCodes,
   totpUri,
 } from '../accounts/two-factor.ts';
-import { setPassword } from '../accounts/users.ts';
+import { walletsOf } from '../accounts/wallets.ts';
 
 const PATH = '/profile/security';
 const CODES = `${PATH}/recovery-codes`;
+/** How long a sign-in is recent. */
+const RECENT_MS = 15 * 60_000;
 
 /** Password and two-factor authentication. Every change requires reauthentication. */
 export function serveSecurity(pages: FastifyInstance, accounts: Accounts): void {
@@ -33,24 +36,7 @@ export function serveSecurity(pages: FastifyInstance, accounts: Accounts): void 
     const user = await requireUser(accounts, request);
     return sendSecurity(accounts, request, reply, user);
   });
-
-  pages.post(`${PATH}/password`, async (request, reply) => {
-    const user = await requireUser(accounts, request);
-    try {
-      await reauthenticate(accounts, request, user);
-      await setPassword(accounts, user, formOf(request).text('new_password'));
-    } catch (error) {
-      return sendRefusal(accounts, request, reply, user, error);
-    }
-    // The new password ended all sessions, so this browser gets a new one.
-    const changed = await accounts.users.get(user.id);
-    if (changed) {
-      await startSession(accounts, request, reply, changed);
-      await rememberCaller(accounts, request, reply, changed);
-    }
-    return seeOther(reply, PATH, 'The password was changed. All other sessions were signed out.');
-  });
-
+  servePasswordChange(pages, accounts);
   pages.get(`${PATH}/two-factor`, async (request, reply) => {
     const user = await requireUser(accounts, request);
     if (user.totp_secret !== '') return seeOther(reply, PATH);
@@ -62,11 +48,12 @@ export function serveSecurity(pages: FastifyInstance, accounts: Accounts): void 
     const secret = readSecret(accounts, user, formOf(request).text('setup'));
     if (user.totp_secret !== '') return seeOther(reply, PATH);
     try {
+      await reauthenticate(accounts, request, user, { recentIsEnough: true });
       const codes = await enableTwoFactor(accounts, user, secret, formOf(request).text('code'));
       return await showCodes(accounts, reply, user, codes);
     } catch (error) {
       if (!(error instanceof FieldError)) throw error;
-      return sendSetUp(accounts, request, reply, user, secret, error.message);
+      return sendSetUp(accounts, request, reply, user, secret, error);
     }
   });
 
@@ -98,11 +85,42 @@ export function serveSecurity(pages: FastifyInstance, accounts: Accounts): void 
   });
 }
 
+function servePasswordChange(pages: FastifyInstance, accounts: Accounts): void {
+  pages.post(`${PATH}/password`, async (request, reply) => {
+    const user = await requireUser(accounts, request);
+    let unlinked: number;
+    try {
+      await reauthenticate(accounts, request, user);
+      const form = formOf(request);
+      // Who had no password has signed in by wallet until now.
+      const keepWallets = user.password_hash === '' || form.has('keep_wallets');
+      unlinked = await setPassword(accounts, user, form.text('new_password'), { keepWallets });
+    } catch (error) {
+      return sendRefusal(accounts, request, reply, user, error);
+    }
+    // The new password ended all sessions, so this browser gets a new one.
+    const changed = await accounts.users.get(user.id);
+    if (changed) {
+      await startSession(accounts, request, reply, changed);
+      await rememberCaller(accounts, request, reply, changed);
+    }
+    const wallets = unlinked === 0 ? '' : ' All linked wallets were unlinked.';
+    return seeOther(reply, PATH, `The password was changed. All other sessions were signed out.${wallets}`);
+  });
+}
+
 /**
  * A session alone must not be enough to take over an account: a change requires the password, or a verification code
- * when the account has no password.
+ * when the account has no password, or a recent sign-in when it has neither.
  */
-async function reauthenticate(accounts: Accounts, request: FastifyRequest, user: User): Promise<void> {
+export async function reauthenticate(
+  accounts: Accounts,
+  request: FastifyRequest,
+  user: User,
+  { recentIsEnough = false }: { readonly recentIsEnough?: boolean } = {},
+): Promise<void> {
+  const isRecent = await hasSignedInRecently(accounts, request);
+  if (recentIsEnough && isRecent) return;
   const form = formOf(request);
   const account = user.username;
   // The session is known, and has one budget to guess within.
@@ -118,7 +136,26 @@ async function reauthenticate(accounts: Accounts, request: FastifyRequest, user:
       (await isSecondFactor(accounts, user, form.text('code'))) ? true : null,
     );
     if (!proven) throw new FieldError('code', 'The verification code is incorrect or was already used.');
+  } else if (!isRecent) {
+    throw new FieldError('session', 'Sign out, sign in again with your wallet, and repeat the change.');
   }
+}
+
+async function hasSignedInRecently(accounts: Accounts, request: FastifyRequest): Promise<boolean> {
+  const signedIn = await sessionOf(accounts, request);
+  return signedIn !== null && accounts.clock.now() - signedIn.session.created_ms < RECENT_MS;
+}
+
+/** The field that `reauthenticate` reads. `id` distinguishes it from that of another form of the page. */
+export function confirmationField(user: User, id: string): Html | false {
+  if (user.password_hash !== '') {
+    const label = 'Current password';
+    return textField({ name: 'password', id, label, type: 'password', autocomplete: 'current-password' });
+  }
+  return (
+    user.totp_secret !== '' &&
+    textField({ name: 'code', id, label: 'Verification code', autocomplete: 'one-time-code', isCode: true })
+  );
 }
 
 function sendRefusal(
@@ -134,6 +171,8 @@ function sendRefusal(
   if (!(error instanceof FieldError)) throw error;
   return sendSecurity(accounts, request, reply, user, error.message, 422);
 }
+
+const KEEP_WALLETS = html`<label class="choice"><input type="checkbox" name="keep_wallets" value="on"><div><b>Keep the linked wallets</b><span>Otherwise they are unlinked: somebody who knew the password may have linked one.</span></div></label>`;
 
 /** The secret passes through the browser during set-up. It is signed, so that it cannot be replaced. */
 const setUpField = (accounts: Accounts, { id }: User, secret: string) =>
@@ -157,24 +196,14 @@ async function sendSecurity(
 ): Promise<FastifyReply> {
   const token = await formToken(accounts, request, reply);
   const hasPassword = user.password_hash !== '';
-  // Both forms have this field, so each gets an id of its own.
-  const confirmation = (id: string): Html | false => {
-    if (hasPassword) {
-      const label = 'Current password';
-      return textField({ name: 'password', id, label, type: 'password', autocomplete: 'current-password' });
-    }
-    return (
-      user.totp_secret !== '' &&
-      textField({ name: 'code', id, label: 'Verification code', autocomplete: 'one-time-code', isCode: true })
-    );
-  };
+  const hasWallets = (await walletsOf(accounts, user.id)).length > 0;
   const twoFactor =
     user.totp_secret === ''
       ? html`<p><span class="tag warn">Disabled</span> Require a verification code from an authenticator app in addition to your password or wallet.</p>
 <p><a class="button" href="${PATH}/two-factor">Enable two-factor authentication</a></p>`
       : html`<p><span class="tag good">Enabled</span> Unused recovery codes: ${user.recovery_hashes.length}. Scripts authenticate with <a href="/profile/tokens">personal access tokens</a>.</p>
 ${hasShortRecoveryCodes(user) && html`<p class="note warn">Your recovery codes are of an earlier, shorter kind. They work, but regenerate them: the new ones are harder to guess.</p>`}
-<form method="post" action="${CODES}">${token}${confirmation('password-codes')}
+<form method="post" action="${CODES}">${token}${confirmationField(user, 'password-codes')}
 <p class="actions"><button class="second">Regenerate recovery codes</button><button class="danger" formaction="${PATH}/two-factor/off">Disable two-factor authentication</button></p></form>`;
   const body = html`<h1>Security</h1>
 <p class="lead">Change your password and manage two-factor authentication.</p>
@@ -184,8 +213,9 @@ ${formCard({
   title: hasPassword ? 'Change password' : 'Set password',
   action: `${PATH}/password`,
   token,
-  fields: html`${confirmation('password-change')}
-${textField({ name: 'new_password', label: 'New password', type: 'password', autocomplete: 'new-password', hint: `At least ${PASSWORD_CHARACTERS_MIN} characters. All other sessions are signed out.` })}`,
+  fields: html`${confirmationField(user, 'password-change')}
+${textField({ name: 'new_password', label: 'New password', type: 'password', autocomplete: 'new-password', hint: `At least ${PASSWORD_CHARACTERS_MIN} characters. All other sessions are signed out. API keys, personal access tokens and authorized applications keep their access: revoke what you do not recognize.` })}
+${hasPassword && hasWallets && KEEP_WALLETS}`,
   submit: hasPassword ? 'Change password' : 'Set password',
 })}`;
   return sendPage(accounts, request, reply, { title: 'Security', body, status });
@@ -197,21 +227,24 @@ async function sendSetUp(
   reply: FastifyReply,
   user: User,
   secret: string,
-  fault?: string,
+  error?: FieldError,
 ): Promise<FastifyReply> {
+  const isRecent = await hasSignedInRecently(accounts, request);
   const picture = `data:image/svg+xml;base64,${Buffer.from(renderSVG(totpUri(secret, user.username), { border: 0 })).toString('base64')}`;
   const body = html`<h1>Enable two-factor authentication</h1>
+${error && error.field !== 'code' && html`<p class="note bad" role="alert">${error.message}</p>`}
 <p class="lead">Scan the QR code with an authenticator app, then enter the verification code.</p>
 <section class="card"><img class="qr" src="${picture}" alt="QR code for an authenticator app; the same secret is below as text" width="184" height="184">
 <p class="hint">Can’t scan the code? Enter this key in the app:</p><code class="secret" id="totp-secret">${secret}</code>
 <form method="post" action="${PATH}/two-factor">${await formToken(accounts, request, reply)}
 <input type="hidden" name="setup" value="${setUpField(accounts, user, secret)}">
-${textField({ name: 'code', label: 'Verification code', autocomplete: 'one-time-code', isCode: true, fault })}
+${textField({ name: 'code', label: 'Verification code', autocomplete: 'one-time-code', isCode: true, fault: faultOf(error, 'code') })}
+${isRecent ? null : confirmationField(user, 'password-set-up')}
 <p class="actions"><button>Enable two-factor authentication</button><a class="button second" href="${PATH}">Cancel</a></p></form></section>`;
   return sendPage(accounts, request, reply, {
     title: 'Two-factor authentication',
     body,
-    status: fault === undefined ? 200 : 422,
+    status: error === undefined ? 200 : 422,
   });
 }
 

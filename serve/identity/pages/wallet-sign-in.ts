@@ -4,14 +4,18 @@ import { formOf, visitorOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
+import { FieldError } from '../accounts/field-error.ts';
 import { requireUser } from '../accounts/sessions.ts';
 import {
   challengeWallet,
   linkWallet,
-  userByWallet,
+  proveWallet,
+  signUpByWallet,
   WalletError,
+  type WalletProof,
   type WalletPurpose,
 } from '../accounts/wallets.ts';
+import { reauthenticate } from './security.ts';
 import { continueSignIn, nextPath, signInPath } from './sign-in-steps.ts';
 
 const PATHS: Record<WalletPurpose, string> = {
@@ -24,13 +28,17 @@ export function walletButton({
   token,
   purpose,
   next = '',
+  confirmation = false,
 }: {
   token: Html;
   purpose: WalletPurpose;
   next?: string;
+  /** The field by which the user confirms the change. */
+  confirmation?: Html | false;
 }): Html {
   return html`<form method="post" action="${PATHS[purpose]}" data-wallet="${purpose}">${token}
 <input type="hidden" name="next" value="${next}"><input type="hidden" name="nonce"><input type="hidden" name="signature">
+${confirmation}
 <div class="field" data-accounts hidden><label for="wallet-account">Account</label><select id="wallet-account"></select></div>
 <button type="button" class="second whole" disabled>${purpose === 'sign in' ? 'Sign in with a Polkadot wallet' : 'Link a Polkadot wallet'}</button>
 <p class="fault" role="alert" data-status></p>
@@ -72,23 +80,31 @@ export function serveWallets(pages: FastifyInstance, accounts: Accounts, origin:
       holder: visitorOf(accounts, request) ?? '',
     };
     let refusal = '';
-    const user = await accounts.attempts.runByAddress('wallet', countedAddress(request), async () => {
-      try {
-        return await userByWallet(accounts, answer);
-      } catch (error) {
-        if (!(error instanceof WalletError)) throw error;
-        refusal = error.message;
-        return null;
-      }
-    });
+    const refused = (error: unknown) => {
+      if (!(error instanceof WalletError)) throw error;
+      refusal = error.message;
+      return null;
+    };
+    const address = countedAddress(request);
+    const proof = await accounts.attempts.runByAddress('wallet', address, () =>
+      proveWallet(accounts, answer).catch(refused),
+    );
+    // An account for a wallet is one of the accounts that an address may create.
+    const signUp = (proven: WalletProof) =>
+      accounts.attempts.signUp(address, () => signUpByWallet(accounts, proven)).catch(refused);
+    const user = proof && (proof.user ?? (await signUp(proof)));
     if (user === null) return seeOther(reply, signInPath(next), refusal, 'bad');
     return continueSignIn(accounts, request, reply, user, next);
   });
+  serveLink(pages, accounts);
+}
 
+function serveLink(pages: FastifyInstance, accounts: Accounts): void {
   pages.post(PATHS['link this account'], async (request, reply) => {
     const user = await requireUser(accounts, request);
     const form = formOf(request);
     try {
+      await reauthenticate(accounts, request, user);
       const address = await linkWallet(accounts, user, {
         nonce: form.text('nonce'),
         signature: form.text('signature'),
@@ -99,7 +115,7 @@ export function serveWallets(pages: FastifyInstance, accounts: Accounts, origin:
         `The wallet ${address} was linked. You can now sign in with it.`,
       );
     } catch (error) {
-      if (!(error instanceof WalletError)) throw error;
+      if (!(error instanceof WalletError || error instanceof FieldError)) throw error;
       return seeOther(reply, '/profile/wallets', error.message, 'bad');
     }
   });

@@ -6,6 +6,7 @@ import { seeOther, sendPage } from '../../pages/page.ts';
 import type { Accounts } from '../accounts/accounts.ts';
 import { requireUser } from '../accounts/sessions.ts';
 import { unlinkWallet, WalletError, walletsOf } from '../accounts/wallets.ts';
+import { confirmationField } from './security.ts';
 import { walletButton } from './wallet-sign-in.ts';
 
 const PATH = '/profile/wallets';
@@ -31,7 +32,7 @@ ${table({
   empty: 'You have no linked wallets.',
 })}
 <section class="card"><h2>Link a wallet</h2><p>Works with every Polkadot wallet that runs as a browser extension.</p>
-${walletButton({ token, purpose: 'link this account' })}</section>`;
+${walletButton({ token, purpose: 'link this account', confirmation: confirmationField(user, 'password-link') })}</section>`;
     return sendPage(accounts, request, reply, { title: 'Wallets', body, script: 'wallet.js' });
   });
 

@@ -17,6 +17,7 @@ function prepare(form) {
 
   button.addEventListener('click', async () => {
     status.textContent = '';
+    if (!form.reportValidity()) return;
     button.disabled = true;
     try {
       if (accounts.length === 0) {

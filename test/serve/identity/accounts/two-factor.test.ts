@@ -19,13 +19,14 @@ const codesOn = (page: string) =>
   [...page.matchAll(/<li>([a-z2-9]{5}(?:-[a-z2-9]{5}){3})<\/li>/g)].map(([, code]) => code as string);
 
 /** Enables it on the page and returns the secret of the app and the recovery codes. */
-async function enable(browser: Browser): Promise<{ secret: string; codes: string[] }> {
+async function enable(browser: Browser, password = ''): Promise<{ secret: string; codes: string[] }> {
   const page = await browser.get('/profile/security/two-factor');
   const secret = /id="totp-secret">([A-Z2-7]+)</.exec(page.body)?.[1] ?? '';
   const setup = plain(/name="setup" value="([^"]+)"/.exec(page.body)?.[1] ?? '');
   const done = await browser.submitAndFollow('/profile/security/two-factor', '/profile/security/two-factor', {
     setup,
     code: codeOf(secret),
+    password,
   });
   return {
     secret,
@@ -71,6 +72,15 @@ describe('two-factor authentication (RFC 6238)', () => {
     });
     expect(forged.statusCode).toBe(400);
     expect((await world.accounts.users.get(user.id))?.totp_secret).toBe('');
+  });
+
+  test('is enabled with the password when the sign-in is not recent', async () => {
+    const user = await aUser(world);
+    const browser = await signedIn(world, user);
+    world.advance(16 * 60_000);
+    await enable(browser);
+    expect((await world.accounts.users.get(user.id))?.totp_secret).toBe('');
+    expect((await enable(browser, PASSWORD)).codes).toHaveLength(10);
   });
 
   test('accepts no code twice, and accepts a code of the previous step (RFC 6238 §5.2)', async () => {

@@ -5,9 +5,10 @@ import * as sr25519 from '@scure/sr25519';
 import { Secret, TOTP } from 'otpauth';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { encodeAddress } from '../../../../ingest/chains/address.ts';
+import { handleUsersRequest } from '../../../../serve/identity/accounts/operator.ts';
 import type { Scheme } from '../../../../serve/identity/accounts/wallet-signature.ts';
 import { Browser } from './browser.ts';
-import { aUser, openWorld, signedIn, type World } from './world.ts';
+import { aUser, openWorld, PASSWORD, signedIn, type World } from './world.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -183,13 +184,33 @@ describe('sign-in with a wallet', () => {
     expect(await isIn(browser)).toBe(false);
     expect((await new Browser(closed.app).get('/sign-up')).statusCode).toBe(403);
   });
+
+  test('creates no more accounts than an address may create', async () => {
+    await using strict = await world.beside({ SIGN_IN_ATTEMPTS: '3' });
+    const byWallet = async (seedByte: number) => {
+      const browser = new Browser(strict.app, '198.51.100.7');
+      const key = keyOf('sr25519', seedByte);
+      const { nonce, message } = await challenge(browser, key);
+      return (await signIn(browser, nonce, key.sign(message))).statusCode;
+    };
+    for (const seedByte of [70, 71, 72]) expect(await byWallet(seedByte)).toBe(303);
+    expect(await byWallet(73)).toBe(429);
+    // An account that is there already is signed in to all the same.
+    expect(await byWallet(70)).toBe(303);
+    const fields = { username: 'one-too-many', password: PASSWORD };
+    const signUp = await new Browser(strict.app, '198.51.100.7').submit('/sign-up', '/sign-up', fields);
+    expect(signUp.statusCode).toBe(429);
+  });
 });
 
 describe('a linked wallet', () => {
-  async function link(browser: Browser, key: Key) {
+  async function link(browser: Browser, key: Key, password = PASSWORD) {
     const { nonce, message } = await challenge(browser, key, 'link this account', '/profile/wallets');
-    await browser.submit('/profile/wallets', '/profile/wallets', { nonce, signature: key.sign(message) });
+    const fields = { nonce, signature: key.sign(message), password };
+    await browser.submit('/profile/wallets', '/profile/wallets', fields);
   }
+  const isLinked = async (browser: Browser, key: Key) =>
+    (await browser.get('/profile/wallets')).body.includes(`<code>${key.address}</code>`);
 
   test('signs in as its user until it is unlinked', async () => {
     const user = await aUser(world);
@@ -211,11 +232,58 @@ describe('a linked wallet', () => {
     expect((await again.get('/profile')).body).not.toContain(`href="/profile">${user.username}<`);
   });
 
+  test('is linked only with the password of the account', async () => {
+    const browser = await signedIn(world, await aUser(world));
+    const key = keyOf('sr25519', 55);
+    for (const wrong of ['', 'wrong password']) {
+      await link(browser, key, wrong);
+      expect(await isLinked(browser, key)).toBe(false);
+    }
+    await link(browser, key);
+    expect(await isLinked(browser, key)).toBe(true);
+  });
+
+  test('is linked only after a recent sign-in to an account without a password or a second factor', async () => {
+    const [first, second, third] = [keyOf('sr25519', 56), keyOf('sr25519', 57), keyOf('sr25519', 58)];
+    const browser = new Browser(world.app);
+    const { nonce, message } = await challenge(browser, first);
+    await signIn(browser, nonce, first.sign(message));
+    await link(browser, second, '');
+    expect(await isLinked(browser, second)).toBe(true);
+    world.advance(16 * 60_000);
+    await link(browser, third, '');
+    expect(await isLinked(browser, third)).toBe(false);
+    const fields = { new_password: 'another four quiet words' };
+    const set = await browser.submit('/profile/security', '/profile/security/password', fields);
+    expect(set.statusCode).toBe(422);
+  });
+
+  test('is unlinked by a change of the password, unless the user keeps it, and by a reset', async () => {
+    const user = await aUser(world);
+    const browser = await signedIn(world, user);
+    const key = keyOf('sr25519', 59);
+    const change = (password: string, new_password: string, more = {}) =>
+      browser.submit('/profile/security', '/profile/security/password', { password, new_password, ...more });
+    await link(browser, key);
+    await change(PASSWORD, 'another four quiet words', { keep_wallets: 'on' });
+    expect(await isLinked(browser, key)).toBe(true);
+    await change('another four quiet words', PASSWORD);
+    expect(await isLinked(browser, key)).toBe(false);
+    await link(browser, key);
+    const { username } = user;
+    await handleUsersRequest(world.accounts, { action: 'reset-password', username, password: PASSWORD });
+    expect(await isLinked(await signedIn(world, user), key)).toBe(false);
+  });
+
   test('a signature for one purpose is refused for the other', async () => {
     const browser = await signedIn(world, await aUser(world));
     const key = keyOf('sr25519', 51);
     const { nonce, message } = await challenge(browser, key, 'sign in', '/profile/wallets');
-    await browser.submit('/profile/wallets', '/profile/wallets', { nonce, signature: key.sign(message) });
+    await browser.submit('/profile/wallets', '/profile/wallets', {
+      nonce,
+      signature: key.sign(message),
+      password: PASSWORD,
+    });
     expect((await browser.get('/profile/wallets')).body).toContain('You have no linked wallets');
   });
 

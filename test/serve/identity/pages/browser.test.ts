@@ -239,6 +239,7 @@ describe.runIf(hasChromium)('in Chromium, a user', () => {
       Object.assign(globalThis, { injectedWeb3: { 'test-wallet': wallet } });
     }, address);
     await go('/profile/wallets');
+    await fill('Current password', PASSWORD);
     await press('Link a Polkadot wallet');
     await page.getByText('was linked').waitFor();
     await checkPage('17-wallets');
