@@ -60,6 +60,8 @@ interface Definition<C extends Columns> {
   readonly record: string;
   readonly doc: string;
   readonly columns: C;
+  /** SQL of columns that have another value in rows of the day that is not over yet. */
+  readonly whileDayRuns?: Readonly<Record<string, string>>;
   /** Columns that other metrics read and the API does not serve, with their ClickHouse types. */
   readonly internal?: Readonly<Record<string, string>>;
   /** Columns that identify a row, internal ones included. */

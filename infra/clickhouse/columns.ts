@@ -8,9 +8,20 @@ interface StoreFacts {
   readonly clickhouse: string;
   /** SQL that turns the stored value into the served one; the name itself when absent. */
   readonly render?: (name: string) => string;
-  /** The type of a value that is stored as JSON text. */
-  readonly nested?: string;
+  /** Of a value that is stored as JSON text. */
+  readonly nested?: NestedTypes;
 }
+
+export interface NestedTypes {
+  /** ClickHouse type of the value in JSON. */
+  readonly type: string;
+  /** SQL of the value in Parquet and Arrow, where those cannot hold the type. */
+  readonly columnar?: (name: string) => string;
+}
+
+/** How a format holds a nested value: as JSON, as columns of a type, or as JSON text in a cell. */
+export type Shape = 'json' | 'columnar' | 'text';
+
 const storeFacts = z.registry<StoreFacts>();
 
 export type Column = z.ZodType;
@@ -32,8 +43,9 @@ interface Options {
   readonly nullable?: boolean;
 }
 
-/** A name with few distinct values, such as a chain. */
-export const name = (doc: string) => column(z.string(), doc, { clickhouse: 'LowCardinality(String)' });
+/** A name with few distinct values, such as a chain; `values` lists them where there are no others. */
+export const name = (doc: string, { values }: { readonly values?: readonly string[] } = {}) =>
+  column(values === undefined ? z.string() : z.enum(values), doc, { clickhouse: 'LowCardinality(String)' });
 /** A UTC calendar day, `YYYY-MM-DD`. */
 export const day = (doc: string, { nullable = false }: Options = {}) =>
   column(optional(z.iso.date(), nullable), doc, { clickhouse: nullableType('Date', nullable) });
@@ -54,13 +66,28 @@ export const planck = (doc: string, { nullable = false }: Options = {}) =>
     clickhouse: nullableType('UInt128', nullable),
     render: (column) => `toString(${column})`,
   });
-export const text = (doc: string, { nullable = false }: Options = {}) =>
-  column(optional(z.string(), nullable), doc, { clickhouse: nullableType('String', nullable) });
+/** An exact amount in planck that 128 bits may not hold, such as a sum or a product, served as a decimal string. */
+export const widePlanck = (doc: string, { nullable = false }: Options = {}) =>
+  column(optional(z.string().regex(/^\d+$/), nullable), doc, {
+    clickhouse: nullableType('UInt256', nullable),
+    render: (column) => `toString(${column})`,
+  });
+export const text = (
+  doc: string,
+  { nullable = false, values }: Options & { readonly values?: readonly string[] } = {},
+) =>
+  column(optional(values === undefined ? z.string() : z.enum(values), nullable), doc, {
+    clickhouse: nullableType('String', nullable),
+  });
 export const flag = (doc: string, { nullable = false }: Options = {}) =>
   column(optional(z.boolean(), nullable), doc, { clickhouse: nullableType('Bool', nullable) });
-/** A list or an object, stored as JSON text: a value of `type` in JSON responses, and that text in all other formats. */
-export const nested = (schema: z.ZodType, type: string, doc: string, { nullable = false }: Options = {}) =>
-  column(optional(schema, nullable), doc, { clickhouse: nullableType('String', nullable), nested: type });
+/** A list or an object, stored as JSON text: a value in JSON, Parquet and Arrow, and that text in CSV. */
+export const nested = (
+  schema: z.ZodType,
+  types: NestedTypes,
+  doc: string,
+  { nullable = false }: Options = {},
+) => column(optional(schema, nullable), doc, { clickhouse: nullableType('String', nullable), nested: types });
 
 /** The ClickHouse type of a column. */
 export function clickhouseType(column: Column): string {
@@ -68,15 +95,18 @@ export function clickhouseType(column: Column): string {
 }
 
 /** SQL that renders a stored column as the served value, under its own name. */
-export function rendered(name: string, column: Column, isJson = true): string {
+export function rendered(name: string, column: Column, shape: Shape = 'json'): string {
   const { render, nested } = factsOf(column);
-  if (nested && isJson) return `JSONExtract(ifNull(${name}, 'null'), '${nested}') AS ${name}`;
+  if (nested && shape === 'columnar' && nested.columnar) return `${nested.columnar(name)} AS ${name}`;
+  if (nested && shape !== 'text') {
+    return `JSONExtract(ifNull(${name}, 'null'), '${nested.type}') AS ${name}`;
+  }
   return render ? `${render(name)} AS ${name}` : name;
 }
 
 /** SQL that renders a stored column for a cursor: exact, and equal to the stored value when it is parsed. */
 export function pointedAt(name: string, column: Column): string {
-  return /UInt128|DateTime64/.test(clickhouseType(column)) ? `toString(${name}) AS ${name}` : name;
+  return /UInt128|UInt256|DateTime64/.test(clickhouseType(column)) ? `toString(${name}) AS ${name}` : name;
 }
 
 function factsOf(column: Column): StoreFacts {

@@ -37,7 +37,8 @@ export const LOAD_SETTINGS = [
 export const FORMATS: Record<Format, { name: string; settings: string[] }> = {
   JSON: { name: 'JSONEachRow', settings: ['output_format_json_array_of_rows=1'] },
   NDJSON: { name: 'JSONEachRow', settings: [] },
-  CSV: { name: 'CSVWithNames', settings: [] },
+  // An unknown value is an empty field, so that readers infer the type of the others; an empty text is `""`.
+  CSV: { name: 'CSVWithNames', settings: ["format_csv_null_representation=''"] },
   Parquet: { name: 'Parquet', settings: [] },
   Arrow: { name: 'ArrowStream', settings: [] },
 };

@@ -17,9 +17,10 @@ const zodToJsonConfig = {
     // The text of an integer in a query is described as the integer that it stands for.
     if (zodSchema instanceof z.ZodPipe && isInteger(zodSchema)) {
       const { $schema: _, ...number } = z.toJSONSchema(zodSchema.out as z.ZodType);
-      const { description } = jsonSchema;
+      const { description, isText } = jsonSchema;
       for (const name of Object.keys(jsonSchema)) delete jsonSchema[name];
-      Object.assign(jsonSchema, number, description === undefined ? {} : { description });
+      const values = isText ? { anyOf: [{ type: 'string', pattern: '^\\d{1,15}$' }, number] } : number;
+      Object.assign(jsonSchema, values, description === undefined ? {} : { description });
     }
     // Every key of an enumeration is there, so each is a property.
     if (zodSchema instanceof z.ZodRecord && Array.isArray(jsonSchema.required)) {

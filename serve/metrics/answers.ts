@@ -3,11 +3,12 @@ import type { ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
 import type { Metric, MetricEndpoint } from '../../aggregate/metric.ts';
 import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
+import { isoDayOf } from '../../aggregate/metrics/shared/facts.ts';
 import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
-import { type Column, pointedAt, rendered } from '../../infra/clickhouse/columns.ts';
+import { type Column, pointedAt, rendered, type Shape } from '../../infra/clickhouse/columns.ts';
 import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { SharedWork } from '../../infra/coordination/shared-work.ts';
-import type { Format } from '../../infra/ports.ts';
+import type { Clock, Format } from '../../infra/ports.ts';
 import type { QueryStore, Reader } from '../http/readers.ts';
 import type { HttpSettings } from '../http/settings.ts';
 import { AnswersInFlight } from './answers-in-flight.ts';
@@ -46,13 +47,23 @@ export interface AnswerRequest {
 
 /** Answers metric queries from the store, and caches the finished bytes until their table changes. */
 export class AnswerCache {
+  readonly #clock: Clock;
   readonly #versions: TableVersions;
   readonly #settings: AnswerSettings;
   readonly #cache: LRUCache<string, Answer>;
   readonly #inFlight: AnswersInFlight<Answer>;
   readonly #rendering = new SharedWork<Answer>();
 
-  constructor({ versions, settings }: { versions: TableVersions; settings: AnswerSettings }) {
+  constructor({
+    clock,
+    versions,
+    settings,
+  }: {
+    clock: Clock;
+    versions: TableVersions;
+    settings: AnswerSettings;
+  }) {
+    this.#clock = clock;
     this.#versions = versions;
     this.#settings = settings;
     this.#inFlight = new AnswersInFlight(settings.ANSWER_BYTES_MAX);
@@ -103,13 +114,14 @@ export class AnswerCache {
     return answer;
   }
 
-  /** Versions of the tables that an answer is read from; for a view, of the table of chain days. */
+  /** Versions of the tables that an answer is read from; for a view, of the table of chain days. A running day ends without a computation. */
   version(metric: Metric): string {
     const tables =
       metric.materialized === false
         ? [chainDay.name]
         : [metric.name, ...(metric.served?.(undefined).tables ?? [])];
-    return tables.map((table) => this.#versions.version(table)).join('-');
+    const versions = tables.map((table) => this.#versions.version(table));
+    return (metric.whileDayRuns ? [...versions, isoDayOf(this.#clock.now())] : versions).join('-');
   }
 
   #etag(version: string, format: string, key: string): string {
@@ -194,9 +206,17 @@ export function wholeAnswer(metric: Metric, endpoint: MetricEndpoint, query: Que
   return sql`SELECT ${columnsOf(metric, format)} FROM ${rowsOf(metric, endpoint, query)} AS rows ORDER BY ${orderBy}`;
 }
 
+const SHAPES: Readonly<Record<Format, Shape>> = {
+  JSON: 'json',
+  NDJSON: 'json',
+  CSV: 'text',
+  Parquet: 'columnar',
+  Arrow: 'columnar',
+};
+
 function columnsOf(metric: Metric, format: Format): Sql {
-  const isJson = format === 'JSON' || format === 'NDJSON';
-  return join(Object.entries(metric.columns).map(([name, column]) => raw(rendered(name, column, isJson))));
+  const shape = SHAPES[format];
+  return join(Object.entries(metric.columns).map(([name, column]) => raw(rendered(name, column, shape))));
 }
 
 function orderByOf(order: readonly OrderColumn[]): Sql {
@@ -209,7 +229,17 @@ function rowsOf(metric: Metric, endpoint: MetricEndpoint, query: Query): Sql {
     metric.materialized === false
       ? sql`(${metric.select({ relay_chain, chain })})`
       : sql`${metric.table} FINAL`;
-  return sql`(SELECT * FROM ${from} WHERE ${join(conditionsOf(metric, endpoint, query), ' AND ')})`;
+  return sql`(SELECT *${whileDayRuns(metric, query.today)} FROM ${from} WHERE ${join(conditionsOf(metric, endpoint, query), ' AND ')})`;
+}
+
+/** The values that rows of today have until the day is over. */
+function whileDayRuns(metric: Metric, today: string): Sql {
+  if (metric.materialized === false || metric.period === null || !metric.whileDayRuns) return raw('');
+  const isToday = sql`toDate(${ident(metric.period)}) = ${today}`;
+  const columns = Object.entries(metric.whileDayRuns).map(
+    ([column, value]) => sql`if(${isToday}, ${raw(value)}, ${ident(column)}) AS ${ident(column)}`,
+  );
+  return sql` REPLACE (${join(columns)})`;
 }
 
 function conditionsOf(metric: Metric, endpoint: MetricEndpoint, query: Query): Sql[] {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 
 /** Answers of the endpoints about the data, as the OpenAPI document describes them. */
 
@@ -16,8 +17,8 @@ export const catalogueEntry = z
     path: z.string(),
     record: z.string(),
     definition: z.string(),
-    kept: z.string(),
-    relay_chains: z.array(z.string()),
+    kept: z.enum(['daily', 'monthly', 'whole', 'onRead']),
+    relay_chains: z.array(z.enum(RELAY_CHAINS)),
     served_from: z.iso.date().optional().describe('earliest day that is served'),
     order: z.array(z.string()),
     parameters: z.array(z.object({ name: z.string(), required: z.boolean(), meaning: z.string() })),

@@ -4,6 +4,7 @@ import { metrics } from '../../aggregate/metrics/index.ts';
 import { chainName } from '../../aggregate/metrics/shared/filters.ts';
 import { type ChainCoverage, readCoverage, type SystemStatus } from '../../aggregate/status/status.ts';
 import { recent } from '../../infra/coordination/recent.ts';
+import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import type { Readers } from '../http/readers.ts';
 import { problemResponse, validationResponse } from '../http/responses.ts';
@@ -117,10 +118,7 @@ function publicCoverage({ skipped_heights: { total, heights }, ...coverage }: Ch
 }
 
 const coverageQuery = z.strictObject({
-  relay_chain: z
-    .enum(['polkadot', 'kusama', 'westend', 'solo'])
-    .optional()
-    .describe('relay chain; all when omitted'),
+  relay_chain: z.enum(RELAY_CHAINS).optional().describe('relay chain; all when omitted'),
   chain: chainName().optional().describe('chain by its name or an alias; all when omitted'),
 });
 

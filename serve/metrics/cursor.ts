@@ -83,7 +83,7 @@ function isValueOf(type: string, value: unknown): boolean {
   if (type === 'UInt64') return Number.isSafeInteger(value) && (value as number) >= 0;
   if (typeof value !== 'string') return false;
   if (type === 'String' || type === 'LowCardinality(String)') return value.isWellFormed();
-  if (type === 'UInt128') return /^\d{1,39}$/.test(value) && BigInt(value) < 2n ** 128n;
+  if (type === 'UInt256') return /^\d{1,78}$/.test(value) && BigInt(value) < 2n ** 256n;
   if (type === 'Date') return isDay(value);
   if (type.startsWith('DateTime64(3')) return MOMENT.test(value) && isDay(value.slice(0, 10));
   throw new Error(`no cursor can hold a ${type}`);

@@ -9,11 +9,19 @@ import type { MediaType, RouteDefinition } from '../http/route.ts';
 const rows = readExamples(new URL('examples.ndjson', import.meta.url));
 
 const records = new Map(
-  metrics.map(({ name, record, columns, doc }) => [
-    name,
-    z.object(columns).meta({ id: record, title: record, description: doc }),
-  ]),
+  metrics.map((metric) => {
+    const { name, record, doc } = metric;
+    return [name, z.object(servedColumns(metric)).meta({ id: record, title: record, description: doc })];
+  }),
 );
+
+/** The columns of a metric; the relay chain is one of those that its paths serve. */
+function servedColumns({ columns, endpoints }: Metric): Record<string, z.ZodType> {
+  const relays = [...new Set(endpoints.flatMap((endpoint) => endpoint.relays))];
+  const { relay_chain } = columns;
+  if (relay_chain === undefined || relays.length === 0) return columns;
+  return { ...columns, relay_chain: z.enum(relays).describe(relay_chain.description ?? '') };
+}
 
 /** What the OpenAPI document says of an endpoint, besides its parameters. */
 export function describeEndpoint(
@@ -62,7 +70,7 @@ const FILE = z.string().meta({ format: 'binary' });
 
 function csvOf(row: Readonly<Record<string, unknown>>): string {
   const cell = (value: unknown) =>
-    value === null ? '\\N' : typeof value === 'string' ? `"${value.replaceAll('"', '""')}"` : String(value);
+    value === null ? '' : typeof value === 'string' ? `"${value.replaceAll('"', '""')}"` : String(value);
   const line = (values: readonly unknown[]) => `${values.map(cell).join(',')}\n`;
   return line(Object.keys(row)) + line(Object.values(row));
 }

@@ -10,7 +10,7 @@ import { findEndpoint } from './metric-names.ts';
 import type { Query } from './parameters.ts';
 import { RESPONSE_FORMATS } from './response-formats.ts';
 
-/** A metric by any of its names, the format, and which rows; `until` is exclusive. */
+/** A metric by any of its names, the format, and which rows; both days are inclusive. */
 export const exportRequest = z.object({
   metric: z.string(),
   format: z.string(),
@@ -25,6 +25,7 @@ export type ExportRequest = z.output<typeof exportRequest>;
 export function exportStatement(
   request: ExportRequest,
   registry: Registry,
+  today: string,
 ): { statement: Sql; format: Format } {
   const { metric, endpoint } = findEndpoint(request.metric);
   const format = RESPONSE_FORMATS[request.format]?.format;
@@ -43,6 +44,7 @@ export function exportStatement(
     limit: undefined,
     cursor: undefined,
     format: request.format,
+    today,
   };
   return { statement: wholeAnswer(metric, endpoint, query, format), format };
 }
@@ -74,14 +76,10 @@ function daysOf({ metric, from, until }: ExportRequest, endpoint: MetricEndpoint
   const isDated = from !== undefined || until !== undefined;
   if (isDated && !endpoint.dates?.column)
     throw usage(`${metric} has no days: --from and --until do not apply`);
-  if (from !== undefined && until !== undefined && from >= until) {
-    throw usage(`--from ${from} is not before --until ${until}, the first day that is left out`);
+  if (from !== undefined && until !== undefined && from > until) {
+    throw usage(`--until ${until} is before --from ${from}`);
   }
-  return { isDated, start: from ?? FIRST_DAY, end: until === undefined ? LAST_DAY : dayBefore(until) };
-}
-
-function dayBefore(day: string): string {
-  return new Date(Date.parse(`${day}T00:00:00Z`) - 86_400_000).toISOString().slice(0, 10);
+  return { isDated, start: from ?? FIRST_DAY, end: until ?? LAST_DAY };
 }
 
 const usage = (text: string) => new ProductError('usage', text);

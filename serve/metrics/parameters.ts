@@ -96,6 +96,8 @@ export interface Query {
   readonly conditions: readonly Sql[];
   readonly limit: number | undefined;
   readonly cursor: string | undefined;
+  /** The UTC day that is not over yet. */
+  readonly today: string;
   readonly format: string | undefined;
 }
 
@@ -121,6 +123,7 @@ export function queryOf(
   endpoint: MetricEndpoint,
   values: Readonly<Record<string, unknown>>,
   registry: Registry,
+  today: string,
 ): Query {
   const { start_date: start = FIRST_DAY, end_date: end = LAST_DAY } = values as Record<string, string>;
   if (start > end) {
@@ -154,6 +157,7 @@ export function queryOf(
     limit: values.limit as number | undefined,
     cursor: values.cursor as string | undefined,
     format: values.format as string | undefined,
+    today,
   };
 }
 

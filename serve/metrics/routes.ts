@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { metrics } from '../../aggregate/metrics/index.ts';
+import { isoDayOf } from '../../aggregate/metrics/shared/facts.ts';
 import type { Clock } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import type { Readers } from '../http/readers.ts';
@@ -24,7 +25,7 @@ export async function serveMetrics(
   app: FastifyInstance,
   { readers, clock, registry, versions, settings }: MetricsApi,
 ): Promise<void> {
-  const answers = new AnswerCache({ versions, settings });
+  const answers = new AnswerCache({ clock, versions, settings });
   const freshness = new Freshness({ store: readers.shared, versions });
   for (const metric of metrics) {
     for (const endpoint of metric.endpoints) {
@@ -46,7 +47,7 @@ export async function serveMetrics(
           },
         },
         async ({ query: values, request, reply }) => {
-          const query = queryOf(endpoint, values, registry);
+          const query = queryOf(endpoint, values, registry, isoDayOf(clock.now()));
           const format = query.format ?? acceptedFormat(request.headers.accept);
           const reader = await readers.open(request, reply);
           await freshness.refresh();

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { z } from 'zod';
 import { replayOrder } from '../../aggregate/alerts/processor/replay.ts';
+import { isoDayOf } from '../../aggregate/metrics/shared/facts.ts';
 import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
 import { readCoverage, readStatus } from '../../aggregate/status/status.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
@@ -110,7 +111,7 @@ export const operations = {
   export: operation()({
     input: exportRequest,
     run: async ({ runtime, registry }, request) => {
-      const { statement, format } = exportStatement(request, registry);
+      const { statement, format } = exportStatement(request, registry, isoDayOf(runtime.clock.now()));
       return runtime.store.stream(statement, format);
     },
   }),

@@ -22,6 +22,7 @@ export type ContractCall = {
   readonly codeHash: string | null;
   /** In whole tokens. */
   readonly value: number | null;
+  readonly value_planck: string | null;
   readonly gasLimit: bigint | null;
   readonly gasPrice: bigint | null;
   readonly storageDepositLimit: bigint | null;
@@ -79,7 +80,7 @@ function readContractCall(block: Block, { ethereum }: Extrinsic, call: ExecutedC
       from,
       to: ethereum?.receiver ?? null,
       codeHash: null,
-      value: ethereum && quotient(ethereum.value, WEI_OF_TOKEN),
+      ...valueFields(ethereum?.value ?? null, WEI_OF_TOKEN, block.chain.decimals),
       gasLimit: ethereum?.gasLimit ?? null,
       gasPrice: ethereum?.gasPrice ?? null,
       storageDepositLimit: null,
@@ -98,12 +99,21 @@ function readContractCall(block: Block, { ethereum }: Extrinsic, call: ExecutedC
     to: CREATING.includes(method) ? null : parseAccount(args.dest),
     codeHash:
       method === 'instantiate' && typeof args.code_hash === 'string' ? args.code_hash.toLowerCase() : null,
-    value: value === null ? null : quotient(value, unit),
+    ...valueFields(value, unit, block.chain.decimals),
     gasLimit: refTimeOf(args.weight_limit ?? args.gas_limit),
     gasPrice: isEthereum ? parseAmount(args.effective_gas_price) : null,
     storageDepositLimit: parseAmount(args.storage_deposit_limit),
     input: typeof args.data === 'string' ? args.data : null,
     hash: isEthereum ? hashOfPayload(args.transaction_encoded) : null,
+  };
+}
+
+/** In whole tokens, and in planck as far as those are whole. */
+function valueFields(value: bigint | null, unit: bigint, decimals: number) {
+  if (value === null) return { value: null, value_planck: null };
+  return {
+    value: quotient(value, unit),
+    value_planck: String((value * 10n ** BigInt(decimals)) / unit),
   };
 }
 

@@ -1,4 +1,4 @@
-import { count, day, name, planck, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { count, day, name, timestamp, widePlanck } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { canonicalBlocks, canonicalExtrinsics } from '../../../ingest/raw/canonical.ts';
 import { metric } from '../../metric.ts';
@@ -20,8 +20,8 @@ export const chainDay = metric({
     num_events: count('events of all phases'),
     num_transactions_signed: count('signed extrinsics, successful or not'),
     evm_num_transactions: count('Ethereum transactions, successful or not'),
-    fees: planck('fees paid'),
-    tips: planck('tips of signed extrinsics'),
+    fees: widePlanck('fees paid'),
+    tips: widePlanck('tips of signed extrinsics'),
     num_fee_paying: count('extrinsics with a fee above zero'),
     fee_unknown: count('signed extrinsics whose fee no source tells'),
   },
@@ -43,7 +43,7 @@ export const chainDay = metric({
     ) AS blocks LEFT JOIN (
       SELECT relay_chain, chain, toDate(time) AS date,
         countIf(signed) AS num_transactions_signed, countIf(ethereum) AS evm_num_transactions,
-        sum(ifNull(fee, 0)) AS fees, sum(tip) AS tips,
+        sum(toUInt256(ifNull(fee, 0))) AS fees, sum(toUInt256(tip)) AS tips,
         countIf(fee > 0) AS num_fee_paying, countIf(isNull(fee)) AS fee_unknown
       FROM ${canonicalExtrinsics(window, sql`(signed OR ethereum)`)} GROUP BY relay_chain, chain, date
     ) AS extrinsics USING (relay_chain, chain, date)`,

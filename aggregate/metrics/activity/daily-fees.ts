@@ -1,4 +1,4 @@
-import { count, day as date, name, planck, real } from '../../../infra/clickhouse/columns.ts';
+import { count, day as date, name, real, widePlanck } from '../../../infra/clickhouse/columns.ts';
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { dividedDownSql, nativeSql, usdExactSql, usdSql } from '../shared/amounts.ts';
@@ -23,7 +23,7 @@ export const dailyFees = metric({
     total_fees: real('fees in native tokens; null for the ecosystem, whose tokens differ', {
       nullable: true,
     }),
-    total_fees_planck: planck('the same, exact, in planck', { nullable: true }),
+    total_fees_planck: widePlanck('the same, exact, in planck', { nullable: true }),
     total_fees_usd: real('fees in USD; null on a day without a price', { nullable: true }),
     total_fees_usd_30d: real('known `total_fees_usd` of this day and the 29 before, in USD', {
       nullable: true,

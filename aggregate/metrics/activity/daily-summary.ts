@@ -19,9 +19,9 @@ import { chainDay } from './chain-day.ts';
 /** Counts of events by their names in the block. */
 const eventCounts = (window: Window): Sql => sql`
   SELECT relay_chain, chain, toDate(time) AS date,
-    sumIf(ifNull(amount, 0), pallet = 'treasury') AS treasury,
+    sumIf(toUInt256(ifNull(amount, 0)), pallet = 'treasury') AS treasury,
     countIf(pallet = 'balances') AS num_transfers,
-    sumIf(ifNull(amount, 0), pallet = 'balances') AS transferred,
+    sumIf(toUInt256(ifNull(amount, 0)), pallet = 'balances') AS transferred,
     countIf(event IN ('Transfer', 'Transferred')) AS num_transfers_combined,
     countIf(pallet IN ('xcmpQueue', 'dmpQueue', 'parachainSystem') OR event = 'Processed') AS num_xcm_messages,
     countIf((pallet = 'xcmpQueue' AND event = 'Fail') OR event = 'ProcessingFailed'

@@ -8,13 +8,15 @@ import { chainDay } from './chain-day.ts';
 
 export const dailyTps = metric({
   record: 'DailyTps',
-  doc: 'Transactions per second: signed extrinsics and Ethereum transactions of a UTC day, successful or not, divided by its 86,400 seconds. The ecosystem row sums the chains of the relay; its busiest minute is that of all of them together.',
+  doc: 'Transactions per second: signed extrinsics and Ethereum transactions of a UTC day, successful or not, divided by its 86,400 seconds; on the day that is not over, by its seconds until the newest block. The ecosystem row sums the chains of the relay; its busiest minute is that of all of them together.',
   columns: {
     relay_chain: name('relay chain'),
     chain: name('chain, or `ecosystem` for all chains of the relay'),
     date: day('UTC day of the blocks'),
     num_transactions_combined: count('signed extrinsics and Ethereum transactions'),
-    transactions_per_second: real('num_transactions_combined / 86,400'),
+    transactions_per_second: real(
+      'num_transactions_combined / 86,400, or the seconds that the running day covers so far',
+    ),
     num_transactions_signed: count('signed extrinsics'),
     evm_num_transactions: count('Ethereum transactions'),
     max_transactions_per_second: real('transactions of the busiest UTC minute / 60'),
@@ -30,6 +32,8 @@ export const dailyTps = metric({
       nullable: true,
     }),
   },
+  internal: { covered_seconds: 'Float64' },
+  whileDayRuns: { transactions_per_second: 'num_transactions_combined / greatest(covered_seconds, 1)' },
   key: ['date', 'relay_chain', 'chain'],
   materialized: 'daily',
   period: 'date',
@@ -39,12 +43,13 @@ export const dailyTps = metric({
     SELECT relay_chain, chain_name AS chain, date, combined AS num_transactions_combined,
       combined / 86400 AS transactions_per_second, num_transactions_signed, evm_num_transactions,
       busiest / 60 AS max_transactions_per_second, busiest_at AS max_tps_at, num_blocks,
-      avg_block_time_seconds, num_extrinsics, ${nativeSql('fees_planck', 'decimals')} AS fees
+      avg_block_time_seconds, num_extrinsics, ${nativeSql('fees_planck', 'decimals')} AS fees, covered_seconds
     FROM (
       SELECT relay_chain, ${chainOrEcosystem} AS chain_name, date,
         sum(num_transactions_signed) AS num_transactions_signed, sum(evm_num_transactions) AS evm_num_transactions,
         num_transactions_signed + evm_num_transactions AS combined, sum(num_blocks) AS num_blocks,
         sum(num_extrinsics) AS num_extrinsics,
+        dateDiff('millisecond', toDateTime64(date, 3, 'UTC'), max(last_time)) / 1000 AS covered_seconds,
         if(${isEcosystem}, NULL, sum(fees)) AS fees_planck, any(decimals) AS decimals,
         if(${isEcosystem} OR num_blocks < 2, NULL,
           dateDiff('millisecond', min(first_time), max(last_time)) / (1000 * (num_blocks - 1))) AS avg_block_time_seconds

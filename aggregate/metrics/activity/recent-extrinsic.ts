@@ -35,7 +35,7 @@ export const recentExtrinsic = viewMetric({
     block_number: count('height of the block'),
     extrinsic_index: count('place in the block, from 0'),
     extrinsic_hash: text('hash of the extrinsic; not unique over the life of a chain', { nullable: true }),
-    domain: name(DOMAINS.join(', ')),
+    domain: name('what it is about', { values: DOMAINS }),
     pallet: name('pallet, as the block spells it'),
     method: name('call'),
     signer: text('signer as SS58 of the chain, or H160 of an Ethereum sender; null for inherents', {

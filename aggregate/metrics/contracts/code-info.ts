@@ -13,7 +13,7 @@ export const codeInfo = metric({
     chain: name('chain of the snapshot'),
     code_hash: text('hash of the code'),
     owner: text('account that uploaded it, as SS58 of the chain'),
-    code_type: name('PVM or EVM'),
+    code_type: name('PVM or EVM', { values: ['PVM', 'EVM'] }),
     code_len: count('bytes of the code'),
     ...amountColumns('deposit', 'what its owner has deposited for it'),
     refcount: count('contracts that run it'),

@@ -1,8 +1,14 @@
-import { count, name, real, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { count, name, text, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { encodeAddress } from '../../../ingest/chains/address.ts';
 import { accountOfH160 } from '../../../ingest/chains/h160.ts';
 import { metric } from '../../metric.ts';
-import type { ContractCall } from './folds/contract-calls.ts';
+import {
+  type ContractCall,
+  DEPLOY_METHODS,
+  NO_VALUE,
+  valueColumns,
+  valueFields,
+} from './folds/contract-calls.ts';
 import { contractExtrinsics } from './folds/contract-extrinsics.ts';
 import { type ContractFact, creationFacts } from './folds/contract-facts.ts';
 
@@ -24,8 +30,8 @@ export const contractDeployment = metric({
     block_timestamp: timestamp('time of the block'),
     extrinsic_id: text('`<block>-<extrinsic>`; null outside of extrinsics', { nullable: true }),
     extrinsic_hash: text('hash of the extrinsic', { nullable: true }),
-    deploy_method: name('how it was deployed'),
-    value: real('native tokens sent along', { nullable: true }),
+    deploy_method: name('how it was deployed', { values: DEPLOY_METHODS }),
+    ...valueColumns,
     place: count('0 for the opening of the block, then its extrinsics from 1, then its end'),
   },
   key: ['relay_chain', 'chain', 'block_number', 'event_index'],
@@ -51,7 +57,7 @@ export const contractDeployment = metric({
           extrinsic.extrinsic_index === null ? null : `${extrinsic.number}-${extrinsic.extrinsic_index}`,
         extrinsic_hash: extrinsic.hash,
         deploy_method: by?.deploys ?? 'internal',
-        value: by?.value ?? null,
+        ...valueFields(by?.value ?? NO_VALUE),
         place: extrinsic.place,
       })),
     ),

@@ -1,9 +1,10 @@
-import { count, name, real, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { count, name, text, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { anyOf, contractAddress } from '../shared/filters.ts';
 import { contractDeployment } from './contract-deployment.ts';
 import { contractListing } from './contract-listing.ts';
+import { DEPLOY_METHODS, valueColumns } from './folds/contract-calls.ts';
 
 export const contractInstance = metric({
   record: 'ContractInstance',
@@ -25,12 +26,10 @@ export const contractInstance = metric({
     block_timestamp: timestamp('time of the block'),
     extrinsic_id: text('`<block>-<extrinsic>`; null outside of extrinsics', { nullable: true }),
     extrinsic_hash: text('hash of the extrinsic', { nullable: true }),
-    deploy_method: name(
-      'instantiate, instantiate_with_code, eth_instantiate_with_code, eth_transact, or internal when another contract deployed',
-    ),
-    value: real('tokens sent along, in native tokens: planck / 10^decimals, or wei / 10^18', {
-      nullable: true,
+    deploy_method: name('call that deployed it; internal when another contract did', {
+      values: DEPLOY_METHODS,
     }),
+    ...valueColumns,
   },
   internal: { place: 'UInt64' },
   key: ['relay_chain', 'chain', 'contract_address'],
@@ -48,7 +47,7 @@ export const contractInstance = metric({
   select: ({ relay_chain }) => sql`
     SELECT relay_chain, chain, contract_address, deployer, deployer_account,
       coalesce(deployed.code_hash, nullIf(listed.code_hash, '')) AS code_hash,
-      block_number, block_timestamp, extrinsic_id, extrinsic_hash, deploy_method, value, place
+      block_number, block_timestamp, extrinsic_id, extrinsic_hash, deploy_method, value, value_planck, place
     FROM (
       SELECT * FROM ${contractDeployment.table} FINAL WHERE relay_chain = ${relay_chain}
       ORDER BY block_number DESC, event_index DESC LIMIT 1 BY chain, contract_address

@@ -1,8 +1,9 @@
-import { count, flag, name, real, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { count, flag, name, text, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { metric, type Ordering, SERVED_RELAYS } from '../../metric.ts';
 import { anyOf, contractAddress } from '../shared/filters.ts';
 import { amountColumns } from '../shared/native-amounts.ts';
+import { valueColumns } from './folds/contract-calls.ts';
 import { contractExtrinsics } from './folds/contract-extrinsics.ts';
 import { type ContractFact, contractFacts } from './folds/contract-facts.ts';
 import { contractTransactions } from './folds/contract-transactions.ts';
@@ -21,9 +22,7 @@ export const transactionColumns = {
   from_address: text('address that the call acted for, H160; null for root', { nullable: true }),
   to_address: text('address that was called, H160; null for creations', { nullable: true }),
   method: name('call of the contracts pallet'),
-  value: real('tokens sent along, in native tokens: planck / 10^decimals, or wei / 10^18', {
-    nullable: true,
-  }),
+  ...valueColumns,
   gas_limit: count('computation time of the weight limit, or the gas limit of an Ethereum transaction', {
     nullable: true,
   }),

@@ -15,7 +15,10 @@ export const contractWithCodeInfo = metric({
     owner: text('owner of the code, as SS58 of the chain; null when the snapshot does not list the code', {
       nullable: true,
     }),
-    code_type: text('PVM or EVM; null when the snapshot does not list the code', { nullable: true }),
+    code_type: text('PVM or EVM; null when the snapshot does not list the code', {
+      nullable: true,
+      values: ['PVM', 'EVM'],
+    }),
     code_len: count('bytes of the code; null when the snapshot does not list it', { nullable: true }),
     storage_bytes: count('bytes that the contract stores'),
     storage_items: count('items that the contract stores'),

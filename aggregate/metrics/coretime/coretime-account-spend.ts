@@ -2,7 +2,7 @@ import { count, name, text, timestamp } from '../../../infra/clickhouse/columns.
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { encodeAddress } from '../../../ingest/chains/address.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
-import { amountColumns, amounts } from '../shared/native-amounts.ts';
+import { amounts, sumColumns } from '../shared/native-amounts.ts';
 import { accountFilter } from './coretime-filters.ts';
 import { brokerEvents, type CoretimeFact, type Happened, oldestFirst } from './folds/coretime-facts.ts';
 import { paymentsIn, spent } from './folds/coretime-sales.ts';
@@ -14,9 +14,9 @@ export const coretimeAccountSpend = metric({
     relay_chain: name('relay chain whose cores are sold'),
     chain: name('coretime chain of the last payment'),
     who: text('account that paid'),
-    ...amountColumns('total_spend', 'bulk_spend + renewal_spend'),
-    ...amountColumns('bulk_spend', 'sum of the prices of its purchases'),
-    ...amountColumns('renewal_spend', 'sum of the prices of its renewals'),
+    ...sumColumns('total_spend', 'bulk_spend + renewal_spend'),
+    ...sumColumns('bulk_spend', 'sum of the prices of its purchases'),
+    ...sumColumns('renewal_spend', 'sum of the prices of its renewals'),
     bulk_count: count('purchases'),
     renewal_count: count('renewals'),
     first_purchase_at: timestamp('time of its first purchase or renewal'),

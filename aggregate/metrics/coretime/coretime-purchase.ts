@@ -25,7 +25,7 @@ export const coretimePurchase = metric({
   columns: {
     relay_chain: name('relay chain whose cores are sold'),
     chain: name('coretime chain'),
-    purchase_type: name('bulk, or renewal'),
+    purchase_type: name('bulk, or renewal', { values: PURCHASE_TYPES }),
     who: text('account that paid'),
     region_begin: count('first timeslice of the region, or of the renewed workload'),
     core: count('index of the core; of a renewal the new one'),

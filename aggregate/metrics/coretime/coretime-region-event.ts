@@ -31,7 +31,7 @@ export const coretimeRegionEvent = metric({
   columns: {
     relay_chain: name('relay chain whose core it is'),
     chain: name('coretime chain'),
-    event_type: name(Object.values(TYPES).join(', ')),
+    event_type: name('kind of event', { values: Object.values(TYPES) }),
     region_begin: count('first timeslice of the region that the event acted on'),
     r_core: count('index of its core'),
     r_mask: text('mask of the parts of the core that it held'),
@@ -44,7 +44,7 @@ export const coretimeRegionEvent = metric({
     owner: text('owner after a transfer; null when nobody is, and for all other events', { nullable: true }),
     new_regions: nested(
       z.array(regionSchema),
-      `Array(${REGION_TYPE})`,
+      { type: `Array(${REGION_TYPE})` },
       'regions that a partition or interlacing made; empty for all other events',
     ),
     task: count('task that an assignment gave; null for all other events', { nullable: true }),

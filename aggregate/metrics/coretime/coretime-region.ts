@@ -30,6 +30,9 @@ export const namedRegion = (id: RegionId): z.output<typeof regionSchema> => ({
   r_mask: id.mask,
 });
 
+const NO_REGION_TYPE =
+  'Tuple(region_begin Nullable(UInt32), r_core Nullable(UInt32), r_mask Nullable(String))';
+
 export const coretimeRegion = metric({
   record: 'CoretimeRegion',
   doc: 'Regions of bulk coretime as their last event left them: spans of timeslices on a core, bought whole and perhaps split by time (partition) or by the parts of the core (interlace). Renewals make no region.',
@@ -44,7 +47,8 @@ export const coretimeRegion = metric({
     owner: text('account that owns it; null when nobody does or no event told', { nullable: true }),
     assigned_task: count('task that it is assigned to; null when to none', { nullable: true }),
     status: name(
-      `${REGION_STATUSES.join(', ')}; partitioned and interlaced regions live on in their parts, and one is expired when the newest stored relay block is region_end * 80 or later`,
+      'partitioned and interlaced regions live on in their parts, and one is expired when the newest stored relay block is region_end * 80 or later',
+      { values: REGION_STATUSES },
     ),
     ...amountColumns('paid', 'price it was bought for; null when it was not bought whole', {
       nullable: true,
@@ -52,8 +56,12 @@ export const coretimeRegion = metric({
     mask_bits: count('parts of the core that it holds, of 80'),
     parent_region: nested(
       regionSchema,
-      `Variant(${REGION_TYPE})`,
-      'region that it was split from; null for one that was bought',
+      // A structure of Parquet cannot be null in every version of ClickHouse, but its fields can.
+      {
+        type: `Variant(${REGION_TYPE})`,
+        columnar: (name) => `JSONExtract(ifNull(${name}, '{}'), '${NO_REGION_TYPE}')`,
+      },
+      'region that it was split from; null for one that was bought, and in Parquet and Arrow its fields',
       { nullable: true },
     ),
     created_block: count('block of the coretime chain in which it came to be; null when that is not stored', {

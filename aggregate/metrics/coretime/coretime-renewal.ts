@@ -26,6 +26,12 @@ const workload = z.array(
   }),
 );
 
+/** Parquet has no type for a value that is either a text or a structure. */
+const workloadColumns = (name: string) => `arrayMap(part -> CAST(tuple(JSONExtractString(part, 'mask'),
+  if(JSONHas(part, 'assignment', 'task'), 'Task', JSONExtractString(part, 'assignment')),
+  JSONExtract(part, 'assignment', 'task', 'Nullable(UInt32)')),
+  'Tuple(mask String, assignment String, task Nullable(UInt32))'), JSONExtractArrayRaw(${name}))`;
+
 export const coretimeRenewal = metric({
   record: 'CoretimeRenewal',
   doc: 'Renewals of bulk coretime: a workload that goes on in the next cycle, on the same core or another.',
@@ -38,8 +44,11 @@ export const coretimeRenewal = metric({
     core: count('core that it goes on with'),
     workload: nested(
       workload,
-      'Array(Tuple(mask String, assignment Variant(String, Tuple(task UInt32))))',
-      'what the core works on: for each mask of its parts a task, the pool, or nothing',
+      {
+        type: 'Array(Tuple(mask String, assignment Variant(String, Tuple(task UInt32))))',
+        columnar: workloadColumns,
+      },
+      'what the core works on: for each mask of its parts a task, the pool, or nothing. In Parquet and Arrow the assignment is Task, Pool or Idle, and the task is beside it',
     ),
     task: count('first task of the workload; null without any', { nullable: true }),
     ...amountColumns('price', 'price paid'),

@@ -1,7 +1,7 @@
 import { count, flag, name, real } from '../../../infra/clickhouse/columns.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { dividedDown } from '../shared/amounts.ts';
-import { amountColumns, amounts } from '../shared/native-amounts.ts';
+import { amountColumns, amounts, sumColumns } from '../shared/native-amounts.ts';
 import { regionBegin } from './coretime-filters.ts';
 import { brokerEvents, type CoretimeFact, oldestFirst } from './folds/coretime-facts.ts';
 import { SALE_EVENTS, type Sale, salesOf, spent } from './folds/coretime-sales.ts';
@@ -18,9 +18,9 @@ export const coretimeSaleMetrics = metric({
     sale_cycle: count('rank of region_begin among all stored sales of the relay chain, from 1'),
     bulk_purchases: count('cores bought'),
     renewals: count('cores renewed'),
-    ...amountColumns('bulk_spend', 'sum of the prices of the purchases'),
-    ...amountColumns('renewal_spend', 'sum of the prices of the renewals'),
-    ...amountColumns('total_burn', 'bulk_spend + renewal_spend'),
+    ...sumColumns('bulk_spend', 'sum of the prices of the purchases'),
+    ...sumColumns('renewal_spend', 'sum of the prices of the renewals'),
+    ...sumColumns('total_burn', 'bulk_spend + renewal_spend'),
     ...amountColumns('min_purchase_price', 'least price of a purchase; null without any', ofPurchases),
     avg_purchase_price: real(
       'bulk_spend / bulk_purchases, in native tokens; null without purchases',

@@ -3,7 +3,7 @@ import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
 import { fieldSql } from '../../../ingest/raw/views/event-facts.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
-import { amountColumns, amounts } from '../shared/native-amounts.ts';
+import { amountColumns, amounts, sumColumns } from '../shared/native-amounts.ts';
 import { regionBegin } from './coretime-filters.ts';
 import {
   brokerEvents,
@@ -47,7 +47,7 @@ export const coretimeSale = metric({
     ...amountColumns('sellout_price', 'price at which the cores sold out, by that snapshot; null without', {
       nullable: true,
     }),
-    ...amountColumns('total_burn', 'sum of the prices of all purchases and renewals of the cycle'),
+    ...sumColumns('total_burn', 'sum of the prices of all purchases and renewals of the cycle'),
     sale_init_block: count('block of the coretime chain that opened the sale'),
     sale_init_at: timestamp('time of that block'),
     region_begin_at: timestamp('time of relay block region_begin * 80; null when it is not stored', {

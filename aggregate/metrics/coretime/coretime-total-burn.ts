@@ -2,7 +2,7 @@ import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { chainDay } from '../activity/chain-day.ts';
-import { amountColumns, amounts } from '../shared/native-amounts.ts';
+import { amounts, sumColumns } from '../shared/native-amounts.ts';
 import {
   brokerEvents,
   type CoretimeFact,
@@ -19,7 +19,7 @@ export const coretimeTotalBurn = metric({
   columns: {
     relay_chain: name('relay chain whose cores are sold'),
     chain: name('coretime chain'),
-    ...amountColumns('total_burn', 'sum of the prices of all purchases and renewals'),
+    ...sumColumns('total_burn', 'sum of the prices of all purchases and renewals'),
     sales: count('sales that were opened'),
     purchases: count('purchases, without renewals'),
     renewals: count('renewals'),

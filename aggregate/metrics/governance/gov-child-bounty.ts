@@ -1,7 +1,8 @@
 import { count, day, name, planck, real, text, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
-import { wholeNumber } from '../shared/filters.ts';
+import { indexText } from '../shared/filters.ts';
+import { CHILD_STATUSES } from './folds/bounties/child-bounties.ts';
 import { bountyFacts } from './folds/bounties/facts.ts';
 import { childBountyRecords } from './folds/bounties/records.ts';
 
@@ -15,7 +16,7 @@ export const govChildBounty = metric({
     chain: name('chain of the newest event or call that changed the child bounty'),
     parent_bounty_id: count('id of the bounty that it is paid from'),
     child_bounty_id: count('id among the child bounties of its parent'),
-    status: name('Added, CuratorProposed, Active, PendingPayout, Claimed or Canceled'),
+    status: name('state of the child bounty', { values: CHILD_STATUSES }),
     value: real('tokens set aside for it, in native tokens; null when its addition is not known', unknown),
     value_planck: planck('the same in planck', unknown),
     curator_fee: real(
@@ -59,7 +60,7 @@ export const govChildBounty = metric({
       dates: { column: 'parent_bounty_start_date', required: false },
       filters: {
         parent_bounty_id: {
-          schema: wholeNumber().describe('id of the parent bounty'),
+          schema: indexText().describe('id of the parent bounty'),
           condition: (id: number) => sql`parent_bounty_id = ${id}`,
         },
       },

@@ -1,7 +1,17 @@
-import { count, day, name, planck, real, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import {
+  count,
+  day,
+  name,
+  planck,
+  real,
+  text,
+  timestamp,
+  widePlanck,
+} from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
-import { wholeNumber } from '../shared/filters.ts';
+import { indexText } from '../shared/filters.ts';
+import { BOUNTY_STATUSES } from './folds/bounties/bounties.ts';
 import { bountyFacts } from './folds/bounties/facts.ts';
 import { bountySummaries } from './folds/bounties/records.ts';
 
@@ -14,10 +24,10 @@ export const govParentBountySummary = metric({
     relay_chain: name('relay chain'),
     chain: name('chain of the newest event or call that changed the bounty or one of its child bounties'),
     parent_bounty_id: count('id of the bounty'),
-    bounty_status: text(
-      'Proposed, Approved, Funded, CuratorProposed, Active, PendingPayout, Claimed, Rejected or Canceled; null when only its child bounties are known',
-      unknown,
-    ),
+    bounty_status: text('state of the bounty; null when only its child bounties are known', {
+      ...unknown,
+      values: BOUNTY_STATUSES,
+    }),
     bounty_value: real('tokens that were proposed for it, in native tokens', unknown),
     bounty_value_planck: planck('the same in planck', unknown),
     curator: text('SS58 of the curator that was proposed or accepted last', unknown),
@@ -28,7 +38,7 @@ export const govParentBountySummary = metric({
     child_bounties_claimed: count('child bounties that were claimed'),
     child_bounties_canceled: count('child bounties that were cancelled'),
     total_claimed: real('sum of all claims, in native tokens'),
-    total_claimed_planck: planck('the same in planck'),
+    total_claimed_planck: widePlanck('the same in planck'),
     total_claimed_usd: real(
       'sum of the claims whose UTC day has a price, each at that price; null when none has',
       unknown,
@@ -41,7 +51,7 @@ export const govParentBountySummary = metric({
       unknown,
     ),
     top_beneficiary_claimed: real('sum of its claims, in native tokens', unknown),
-    top_beneficiary_claimed_planck: planck('the same in planck', unknown),
+    top_beneficiary_claimed_planck: widePlanck('the same in planck', unknown),
     top_beneficiary_claimed_usd: real('sum of its claims whose UTC day has a price, in USD', unknown),
     first_claim_at: timestamp('time of the first claim', unknown),
     last_claim_at: timestamp('time of the last claim', unknown),
@@ -61,7 +71,7 @@ export const govParentBountySummary = metric({
       scopeParameters: [],
       filters: {
         parent_bounty_id: {
-          schema: wholeNumber().describe('id of the bounty'),
+          schema: indexText().describe('id of the bounty'),
           condition: (id: number) => sql`parent_bounty_id = ${id}`,
         },
       },

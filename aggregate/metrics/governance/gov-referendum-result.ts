@@ -34,7 +34,9 @@ export const govReferendumResult = metric({
       '100 × support / (issuance − inactive issuance), by the newest `issuance` snapshot before the tally; null without one',
       unknown,
     ),
-    outcome: name('Ongoing, Approved, Rejected, TimedOut, Cancelled or Killed; the first end counts'),
+    outcome: name('how it ended; the first end counts', {
+      values: ['Ongoing', 'Approved', 'Rejected', 'TimedOut', 'Cancelled', 'Killed'],
+    }),
     submitted_block: count('height of the submission', unknown),
     end_block: count('height of the end; null while it is open', unknown),
     start_date: day('UTC day of the submission', unknown),

@@ -1,7 +1,17 @@
-import { count, flag, name, planck, real, text, timestamp } from '../../../infra/clickhouse/columns.ts';
+import {
+  count,
+  flag,
+  name,
+  planck,
+  real,
+  text,
+  timestamp,
+  widePlanck,
+} from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
-import { accountKey, wholeNumber } from '../shared/filters.ts';
+import { accountKey, indexText } from '../shared/filters.ts';
+import { CONVICTION_NAMES } from './folds/account-vote.ts';
 import { votingFacts } from './folds/facts.ts';
 import { voterRecords } from './folds/voter-records.ts';
 
@@ -16,22 +26,22 @@ export const govVoterHistory = metric({
     referendum_index: count('index of the referendum'),
     track: count('track of the referendum; null when only votes on it are known', unknown),
     voter: text('account as SS58 of the chain'),
-    vote_type: name('Standard, Split, SplitAbstain or Delegated'),
-    vote_direction: name('aye, nay or abstain'),
+    vote_type: name('kind of vote', { values: ['Standard', 'Split', 'SplitAbstain', 'Delegated'] }),
+    vote_direction: name('aye, nay or abstain', { values: ['aye', 'nay', 'abstain'] }),
     conviction: real('multiplier: 0.1, 1, 2, 3, 4, 5 or 6; 0.1 for split votes'),
-    conviction_name: name('None, Locked1x to Locked6x'),
+    conviction_name: name('None, Locked1x to Locked6x', { values: CONVICTION_NAMES }),
     capital: real('tokens before conviction, in native tokens'),
     capital_planck: planck('the same in planck'),
     votes: real(
       'tokens after conviction: a tenth, rounded down in planck, for None, else capital × multiplier',
     ),
-    votes_planck: planck('the same in planck'),
+    votes_planck: widePlanck('the same in planck'),
     delegated_votes: real(
       'sum of the votes of all delegations on the track to this account; 0 unless a Standard vote stands',
     ),
-    delegated_votes_planck: planck('the same in planck'),
+    delegated_votes_planck: widePlanck('the same in planck'),
     delegated_capital: real('sum of the tokens of those delegations before conviction, in native tokens'),
-    delegated_capital_planck: planck('the same in planck'),
+    delegated_capital_planck: widePlanck('the same in planck'),
     delegated_to: text('for Delegated: the account whose vote it adds to', unknown),
     is_final: flag('whether the vote stood at the end of the referendum, or stands now'),
     voted_at: timestamp(
@@ -60,7 +70,7 @@ export const govVoterHistory = metric({
       isLimited: true,
       filters: {
         referendum_index: {
-          schema: wholeNumber().describe('index of the referendum'),
+          schema: indexText().describe('index of the referendum'),
           condition: (index: number) => sql`referendum_index = ${index}`,
         },
         voter: {

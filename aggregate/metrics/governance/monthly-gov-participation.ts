@@ -10,7 +10,7 @@ export const monthlyGovParticipation = metric({
     relay_chain: name('relay chain'),
     chain: name('chain where it happened'),
     month: day('last day of the month'),
-    vote_type: name('direct or delegated'),
+    vote_type: name('direct or delegated', { values: ['direct', 'delegated'] }),
     number_of_voters: count('distinct accounts that voted, or whose delegation took effect'),
     number_of_referenda: count('distinct referenda of those votes'),
   },

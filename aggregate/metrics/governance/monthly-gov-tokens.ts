@@ -1,4 +1,4 @@
-import { count, day, name, planck, real } from '../../../infra/clickhouse/columns.ts';
+import { count, day, name, real, widePlanck } from '../../../infra/clickhouse/columns.ts';
 import { metric } from '../../metric.ts';
 import { votingFacts } from './folds/facts.ts';
 import { votingMonths } from './folds/voting-months.ts';
@@ -10,12 +10,12 @@ export const monthlyGovTokens = metric({
     relay_chain: name('relay chain'),
     chain: name('chain of the last cast, or where the delegation last took effect in the month'),
     month: day('last day of the month'),
-    vote_type: name('direct or delegated'),
-    vote_direction: name('aye, nay or abstain'),
+    vote_type: name('direct or delegated', { values: ['direct', 'delegated'] }),
+    vote_direction: name('aye, nay or abstain', { values: ['aye', 'nay', 'abstain'] }),
     capital: real('tokens before conviction, in native tokens'),
-    capital_planck: planck('the same in planck'),
+    capital_planck: widePlanck('the same in planck'),
     votes: real('tokens after conviction, each vote rounded down to planck, in native tokens'),
-    votes_planck: planck('the same in planck'),
+    votes_planck: widePlanck('the same in planck'),
     number_of_votes: count('pairs of account and referendum with tokens on this side'),
   },
   key: ['month', 'relay_chain', 'chain', 'vote_type', 'vote_direction'],

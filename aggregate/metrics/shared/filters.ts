@@ -17,6 +17,9 @@ export const wholeNumber = (min = 0, max = Number.MAX_SAFE_INTEGER) =>
     .transform(Number)
     .pipe(z.int().min(min).max(max));
 
+/** An index or id, which the API describes as a string and whose values in records are integers. */
+export const indexText = () => wholeNumber().meta({ isText: true });
+
 /** An account as SS58 with any prefix or as H160; its value is the key, lowercase hex with 0x. */
 export const accountKey = () =>
   z

@@ -1,4 +1,4 @@
-import { type Column, planck, real } from '../../../infra/clickhouse/columns.ts';
+import { type Column, planck, real, widePlanck } from '../../../infra/clickhouse/columns.ts';
 import { scaledDown } from './amounts.ts';
 
 // An amount of one account is served in two columns: in native tokens, and exact in planck.
@@ -15,6 +15,18 @@ export function amountColumns<const Name extends string>(
     [name]: real(`${doc}, in native tokens: planck / 10^decimals`, options),
     [`${name}_planck`]: planck(`${doc}, in planck`, options),
   } as Record<Both<Name>, Column>;
+}
+
+/** Both columns of a sum of such amounts. */
+export function sumColumns<const Name extends string>(
+  name: Name,
+  doc: string,
+  options: { nullable?: boolean } = {},
+): Record<Both<Name>, Column> {
+  return {
+    ...amountColumns(name, doc, options),
+    [`${name}_planck`]: widePlanck(`${doc}, in planck`, options),
+  };
 }
 
 /** The values of both columns. */

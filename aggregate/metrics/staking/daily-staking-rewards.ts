@@ -6,7 +6,7 @@ import { addressSql, prefixSql } from '../../../ingest/raw/views/parse-sql.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { nativeSql, usdExactSql, usdSql } from '../shared/amounts.ts';
 import { accountKey, anyOf } from '../shared/filters.ts';
-import { amountColumns } from '../shared/native-amounts.ts';
+import { sumColumns } from '../shared/native-amounts.ts';
 import { dateSql, pricesOf } from '../shared/sql.ts';
 
 const isWanted = sql`${ofPallets('staking', 'nominationPools')} AND refused = '' AND (pallet, event) IN (('staking', 'Rewarded'), ('staking', 'Slashed'),
@@ -29,14 +29,14 @@ export const dailyStakingRewards = metric({
     chain: name('chain of the payouts'),
     date: date('UTC day of the payouts'),
     account: text('stash or pool member, as SS58 of the chain'),
-    ...amountColumns('reward', 'staking_reward + pool_reward'),
-    ...amountColumns('staking_reward', 'sum of `staking.Rewarded` (formerly `Reward`) of the stash'),
-    ...amountColumns('pool_reward', 'sum of `nominationPools.PaidOut` to the member'),
+    ...sumColumns('reward', 'staking_reward + pool_reward'),
+    ...sumColumns('staking_reward', 'sum of `staking.Rewarded` (formerly `Reward`) of the stash'),
+    ...sumColumns('pool_reward', 'sum of `nominationPools.PaidOut` to the member'),
     reward_usd: real('reward at the day’s price, in USD; null on a day without a price', { nullable: true }),
     num_payouts: count('events that these sums are of'),
     era_min: count('first era that staking_reward is of; null when no event tells', { nullable: true }),
     era_max: count('last era that staking_reward is of; null when no event tells', { nullable: true }),
-    slashed: real('sum of `staking.Slashed` (formerly `Slash`) of the account on the day, in native tokens'),
+    ...sumColumns('slashed', 'sum of `staking.Slashed` (formerly `Slash`) of the account on the day'),
   },
   internal: { account_key: 'String' },
   key: ['date', 'relay_chain', 'chain', 'account_key'],
@@ -48,7 +48,7 @@ export const dailyStakingRewards = metric({
   select: (window) => {
     const events = sql`
       SELECT relay_chain, chain, toDate(time) AS date, account AS key, ${raw(addressSql('data[1]'))} AS written,
-        ifNull(amount, 0) AS planck,
+        toUInt256(ifNull(amount, 0)) AS planck,
         multiIf(pallet = 'nominationPools', 'pool', event != 'Rewarded', toString(event), ${isUnpaid}, 'nobody', 'stash') AS kind,
         anyLast(if(event = 'PayoutStarted', toUInt64OrNull(data[1]), NULL)) OVER (
           PARTITION BY rank, phase, extrinsic_index ORDER BY event_index
@@ -70,7 +70,7 @@ export const dailyStakingRewards = metric({
         ${nativeSql('of_stash', 'decimals')} AS staking_reward, of_stash AS staking_reward_planck,
         ${nativeSql('of_pools', 'decimals')} AS pool_reward, of_pools AS pool_reward_planck,
         ${usdSql(usdExactSql('(of_stash + of_pools)', 'decimals', 'price'))} AS reward_usd,
-        num_payouts, era_min, era_max, ${nativeSql('slashes', 'decimals')} AS slashed
+        num_payouts, era_min, era_max, ${nativeSql('slashes', 'decimals')} AS slashed, slashes AS slashed_planck
       FROM (${accounts}) AS accounts
       LEFT JOIN ${pricesOf(dateSql(window.from), dateSql(window.until))} AS prices USING (token, date)
       LEFT JOIN (SELECT key, prefix, any(address) AS address FROM ${addressEncodings} GROUP BY key, prefix) AS encoded

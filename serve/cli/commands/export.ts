@@ -4,6 +4,7 @@ import { extname } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { Option } from 'commander';
+import { FIRST_DAY } from '../../../infra/clickhouse/date-range.ts';
 import { userUmask } from '../../../infra/data-directory.ts';
 import { ProductError, reasonOf } from '../../../infra/errors.ts';
 import { RESPONSE_FORMATS } from '../../metrics/response-formats.ts';
@@ -45,7 +46,7 @@ export const exportRows = command<[metric: string], ExportOptions>({
       .option('--relay-chain <name>', 'only chains of that relay chain')
       .option('--chain <name>', 'only that chain, by its name or an alias')
       .option('--from <date>', 'first day, YYYY-MM-DD', parseDay)
-      .option('--until <date>', 'first day that is left out, YYYY-MM-DD', parseDay)
+      .option('--until <date>', 'last day, inclusive, YYYY-MM-DD', parseDay)
       .option('--output <file>', 'file to write; it is there whole or not at all'),
   help: `Rows and columns are those of the HTTP API, in the order of its answers, without its pages. Named by its path a
 metric comes as that path serves it. Metrics that are computed when they are read need --chain. While a server runs
@@ -53,7 +54,7 @@ on the data directory, it renders the rows.
 
 Examples:
   chain-metrics export daily-fees > daily-fees.csv
-  chain-metrics export DailyTps --relay-chain polkadot --from 2024-01-01 --until 2025-01-01 --output tps.parquet
+  chain-metrics export DailyTps --relay-chain polkadot --from 2024-01-01 --until 2024-12-31 --output tps.parquet
   chain-metrics export explorer/recent-extrinsics --chain asset-hub-polkadot --format ndjson | jq .pallet`,
   run: async ({ args: [metric], options, config }) => {
     const { output, relayChain, format = formatOf(output), ...rest } = options;
@@ -68,7 +69,7 @@ Examples:
     // A wrong request fails before the store is opened.
     const { exportStatement } = await import('../../metrics/export.ts');
     const { readRegistry } = await import('../../../ingest/chains/registry.ts');
-    exportStatement(request, readRegistry(config));
+    exportStatement(request, readRegistry(config), FIRST_DAY);
     return withOperations(config, async (client) => {
       const rows = await client.call('export', request);
       if (output === undefined) await printRows(rows);

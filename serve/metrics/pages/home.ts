@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { SERVED_RELAYS } from '../../../aggregate/metric.ts';
+import { isoDayOf } from '../../../aggregate/metrics/shared/facts.ts';
 import type { SystemStatus } from '../../../aggregate/status/status.ts';
 import type { Clock, KeyValue } from '../../../infra/ports.ts';
 import { limitAnonymous } from '../../http/rate-limit.ts';
@@ -46,7 +47,8 @@ export async function serveHome(
       const chosen = chosenOf.parse(request.query);
       const drawable = drawables.find(({ id }) => id === chosen.show) as Drawable;
       const reader = await readers.open(request, reply);
-      const [series, now] = await Promise.all([seriesOf(reader.store(), drawable, chosen), status()]);
+      const wanted = { ...chosen, today: isoDayOf(clock.now()) };
+      const [series, now] = await Promise.all([seriesOf(reader.store(), drawable, wanted), status()]);
       const { metric, endpoint, column, meaning } = drawable;
       const data = `${endpoint.path}?${new URLSearchParams({ relay_chain: chosen.relay_chain, format: 'csv' })}`;
       const left = series.slice(LINES_MAX).map(({ name }) => name);

@@ -51,6 +51,7 @@ export interface Wanted {
   readonly relay_chain: Relay;
   /** Days up to the newest one that has a row. */
   readonly days: number;
+  readonly today: string;
 }
 
 /** The lines of a metric, those with the largest sums first. Days without a value are gaps. */
@@ -70,6 +71,7 @@ export async function seriesOf(store: QueryStore, drawable: Drawable, wanted: Wa
       limit: undefined,
       cursor: undefined,
       format: undefined,
+      today: wanted.today,
     },
     'CSV',
   );

@@ -11,6 +11,7 @@ import {
   pointedAt,
   real,
   rendered,
+  type Shape,
   text,
   timestamp,
 } from '../../../infra/clickhouse/columns.ts';
@@ -84,8 +85,14 @@ describe('a column', () => {
 });
 
 describe('a list or an object', () => {
-  const region = nested(z.object({ core: z.int() }), 'Tuple(core UInt16)', 'a region', { nullable: true });
-  const parts = nested(z.array(z.object({ core: z.int() })), 'Array(Tuple(core UInt16))', 'its parts');
+  const region = nested(z.object({ core: z.int() }), { type: 'Tuple(core UInt16)' }, 'a region', {
+    nullable: true,
+  });
+  const parts = nested(
+    z.array(z.object({ core: z.int() })),
+    { type: 'Array(Tuple(core UInt16))' },
+    'its parts',
+  );
   let opened: Awaited<ReturnType<typeof openStore>>;
   beforeAll(async () => {
     opened = await openStore();
@@ -99,19 +106,20 @@ describe('a list or an object', () => {
     expect([region.safeParse(null).success, parts.safeParse(null).success]).toEqual([true, false]);
   });
 
-  test('is a value in JSON, and its text in all other formats', async () => {
+  test('is a value in JSON, Parquet and Arrow, and its text in CSV', async () => {
     const stored = sql`(SELECT '{"core":7}' AS region, '[{"core":1},{"core":2}]' AS parts)`;
-    const rows = (isJson: boolean) =>
+    const rows = (shape: Shape) =>
       opened.store.rows(
-        sql`SELECT ${raw([rendered('region', region, isJson), rendered('parts', parts, isJson)].join(', '))}
+        sql`SELECT ${raw([rendered('region', region, shape), rendered('parts', parts, shape)].join(', '))}
           FROM ${stored}`,
       );
-    expect(await rows(true)).toEqual([{ region: { core: 7 }, parts: [{ core: 1 }, { core: 2 }] }]);
-    expect(await rows(false)).toEqual([{ region: '{"core":7}', parts: '[{"core":1},{"core":2}]' }]);
+    for (const shape of ['json', 'columnar'] as const)
+      expect(await rows(shape)).toEqual([{ region: { core: 7 }, parts: [{ core: 1 }, { core: 2 }] }]);
+    expect(await rows('text')).toEqual([{ region: '{"core":7}', parts: '[{"core":1},{"core":2}]' }]);
   });
 
   test('is null in JSON where nothing is stored', async () => {
-    const task = nested(z.int(), 'Nullable(UInt32)', 'a task', { nullable: true });
+    const task = nested(z.int(), { type: 'Nullable(UInt32)' }, 'a task', { nullable: true });
     const rows = await opened.store.rows(
       sql`SELECT ${raw(rendered('task', task))} FROM (SELECT CAST(NULL, 'Nullable(String)') AS task)`,
     );

@@ -16,6 +16,7 @@ export type ContractInstance = {
   extrinsic_hash: string | null;
   deploy_method: string;
   value: number | null;
+  value_planck: string | null;
 };
 
 const METHODS: Readonly<Record<string, string>> = {
@@ -56,5 +57,6 @@ function rowOf(input: Input, { block, extrinsic, contract, deployer, call }: Dep
     extrinsic_hash: extrinsic?.hash ?? null,
     deploy_method: METHODS[call?.method ?? ''] ?? 'internal',
     value: call?.value ?? null,
+    value_planck: call?.value_planck ?? null,
   };
 }

@@ -30,6 +30,7 @@ export type ContractTransaction = {
   to_address: string | null;
   method: string;
   value: number | null;
+  value_planck: string | null;
   gas_limit: number | null;
   gas_price: number | null;
   weight_ref_time: number | null;
@@ -145,6 +146,7 @@ function rowOf({ block, extrinsic, contract, call }: DirtyDay): ContractTransact
     to_address: call.to,
     method: call.method,
     value: call.value,
+    value_planck: call.value_planck,
     gas_limit: numberOf(call.gasLimit),
     gas_price: numberOf(call.gasPrice),
     weight_ref_time: numberOf(refTimeOf(weight)),

@@ -5,7 +5,7 @@ import type { Block } from '../facts.ts';
 import type { Input } from '../input.ts';
 import { isObject, type Json } from '../json.ts';
 import { amountFields, worthOn } from '../money.ts';
-import { decimalToNumber, parseAmount, parseIndex, sum, toTokens } from '../numbers.ts';
+import { decimalToNumber, parseAmount, parseIndex, sum } from '../numbers.ts';
 import { chainGroups, compareKeys } from '../rows.ts';
 
 export type DailyStakingRewards = {
@@ -23,7 +23,8 @@ export type DailyStakingRewards = {
   num_payouts: number;
   era_min: number | null;
   era_max: number | null;
-  slashed: number;
+  slashed: number | null;
+  slashed_planck: string | null;
 };
 
 type Payout = {
@@ -57,7 +58,7 @@ export function dailyStakingRewards(input: Input): DailyStakingRewards[] {
           num_payouts: of('staking', 'pool').length,
           era_min: eras.length === 0 ? null : Math.min(...eras),
           era_max: eras.length === 0 ? null : Math.max(...eras),
-          slashed: toTokens(total('slash'), part.chain.decimals),
+          ...amountFields('slashed', total('slash'), part.chain),
         };
       })
       .toSorted((a, b) => compareKeys([a.account], [b.account]));

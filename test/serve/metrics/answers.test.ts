@@ -1,5 +1,8 @@
 import type { FastifyInstance } from 'fastify';
+import { parquetReadObjects } from 'hyparquet';
+import { compressors } from 'hyparquet-compressors';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { raw } from '../../../infra/clickhouse/sql.ts';
 import { buildServer } from '../../../serve/compose-server.ts';
 import { ingestLines, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { recordedLines } from '../../support/recordings.ts';
@@ -171,6 +174,63 @@ describe('forms', () => {
       Object.keys(rows[0] ?? {})
         .map((name) => `"${name}"`)
         .join(','),
+    );
+  });
+
+  it.each(PAGED)(
+    '%s: in CSV every text is quoted, every unknown value empty and everything else bare',
+    async (url) => {
+      const rows = (await get(url)).json<Record<string, unknown>[]>();
+      const cell = (value: unknown) => {
+        if (value === null || typeof value === 'number' || typeof value === 'boolean')
+          return String(value ?? '');
+        const text = typeof value === 'string' ? value : JSON.stringify(value);
+        return `"${text.replaceAll('"', '""')}"`;
+      };
+      const lines = rows.map((row) => Object.values(row).map(cell).join(','));
+      const [, ...csv] = (await get(withParameter(url, 'format=csv'))).body.trimEnd().split('\n');
+      expect(csv).toEqual(lines);
+    },
+  );
+
+  it('a CSV tells an unknown value from an empty text', async () => {
+    const { store } = pipeline.pipeline.runtime;
+    const csv = await store.bytes(
+      raw(`SELECT CAST(NULL, 'Nullable(Float64)') AS a, '' AS b, NULL AS c`),
+      'CSV',
+    );
+    expect(csv.toString()).toBe('"a","b","c"\n,"",\n');
+  });
+
+  it('lists and objects are native in Parquet, as in JSON', async () => {
+    const read = async (path: string) => {
+      const { rawPayload } = await get(`${path}?format=parquet&limit=1000`);
+      const file = rawPayload.buffer.slice(rawPayload.byteOffset, rawPayload.byteOffset + rawPayload.length);
+      return parquetReadObjects({ file: file as ArrayBuffer, compressors });
+    };
+    const json = async (path: string) => (await get(`${path}?limit=1000`)).json<Record<string, unknown>[]>();
+    const plain = (value: unknown) =>
+      JSON.parse(JSON.stringify(value, (_key, one) => (typeof one === 'bigint' ? Number(one) : one)));
+    const events = await json('/api/coretime-region-events');
+    expect(events.some(({ new_regions }) => (new_regions as unknown[]).length > 0)).toBe(true);
+    expect(plain((await read('/api/coretime-region-events')).map((row) => row.new_regions))).toEqual(
+      events.map((row) => row.new_regions),
+    );
+    const none = { region_begin: null, r_core: null, r_mask: null };
+    expect(plain((await read('/api/coretime-regions')).map((row) => row.parent_region))).toEqual(
+      (await json('/api/coretime-regions')).map((row) => row.parent_region ?? none),
+    );
+    const renewals = await json('/api/coretime-renewals');
+    expect(renewals.length).toBeGreaterThan(0);
+    type Part = { mask: string; assignment: { task: number } | string };
+    expect(plain((await read('/api/coretime-renewals')).map((row) => row.workload))).toEqual(
+      renewals.map(({ workload }) =>
+        (workload as Part[]).map(({ mask, assignment }) =>
+          typeof assignment === 'string'
+            ? { mask, assignment, task: null }
+            : { mask, assignment: 'Task', task: assignment.task },
+        ),
+      ),
     );
   });
 

@@ -1,3 +1,4 @@
+import { planck, real } from '../../../../infra/clickhouse/columns.ts';
 import { h160Of } from '../../../../ingest/chains/h160.ts';
 import { parseAmount } from '../../../../ingest/decode/amount.ts';
 import { ethereumHash, readEthereumFields } from '../../../../ingest/decode/ethereum.ts';
@@ -16,8 +17,7 @@ export interface ContractCall {
   readonly isEthereum: boolean;
   /** The name of its way to create a contract; null when it creates none. */
   readonly deploys: string | null;
-  /** Native tokens. */
-  readonly value: number | null;
+  readonly value: CallValue;
   readonly gas_limit: string | null;
   readonly gas_price: string | null;
   readonly eth_hash: string | null;
@@ -26,6 +26,13 @@ export interface ContractCall {
   readonly input_size: number | null;
   readonly selector: string | null;
 }
+
+/** What is sent along, in native tokens and in planck. */
+export interface CallValue {
+  readonly native: number | null;
+  readonly planck: bigint | null;
+}
+export const NO_VALUE: CallValue = { native: null, planck: null };
 
 type CallFields = ContractFact['fields'];
 
@@ -39,6 +46,15 @@ const OF_CONTRACTS: ReadonlySet<string> = new Set([
   'ethInstantiateWithCode',
 ]);
 export const isContractCall = (method: string): boolean => OF_CONTRACTS.has(method);
+
+/** Ways to create a contract; `internal` when another contract did. */
+export const DEPLOY_METHODS = [
+  'instantiate',
+  'instantiate_with_code',
+  'eth_instantiate_with_code',
+  'eth_transact',
+  'internal',
+] as const;
 
 /** Names of the calls that create contracts. */
 const DEPLOYS: Readonly<Record<string, string>> = {
@@ -60,14 +76,14 @@ export function readContractCall(
 ): ContractCall {
   const from = sender || (actor === '' ? null : h160Of(actor));
   const base = { method, actor: sender === '' ? actor : '', from };
-  if (method === 'ethTransact') return { ...base, ...ofPayload(fields.payload) };
+  if (method === 'ethTransact') return { ...base, ...ofPayload(fields.payload, decimals) };
   const isEthereum = OF_ETHEREUM.has(method);
   return {
     ...base,
     target: h160(fields.dest),
     isEthereum,
     deploys: DEPLOYS[method] ?? null,
-    value: scaled(fields.value, isEthereum ? WEI_DECIMALS : decimals),
+    value: isEthereum ? valueOfWei(fields.value, decimals) : valueOfPlanck(fields.value, decimals),
     gas_limit: refTime(fields.weight_limit),
     gas_price: isEthereum ? unsigned64(fields.gas_price) : null,
     eth_hash: isEthereum ? ethereumHash(fields.payload) : null,
@@ -80,13 +96,16 @@ export function readContractCall(
 }
 
 /** The fields of the signed transaction in a payload; null when it is malformed. */
-function ofPayload(payload: string | undefined): Omit<ContractCall, 'method' | 'actor' | 'from'> {
+function ofPayload(
+  payload: string | undefined,
+  decimals: number,
+): Omit<ContractCall, 'method' | 'actor' | 'from'> {
   const read = tryRead(payload);
   return {
     target: read?.to ?? null,
     isEthereum: true,
     deploys: read !== null && read.to === null ? 'eth_transact' : null,
-    value: scaled(read?.value, WEI_DECIMALS),
+    value: valueOfWei(read?.value, decimals),
     gas_limit: unsigned64(read?.gas_limit),
     gas_price: unsigned64(read?.gas_price),
     eth_hash: ethereumHash(payload),
@@ -112,10 +131,31 @@ function inputOf({ input_start = '', input_chars = '0' }: CallFields) {
   return { input_size, selector: input_size < 4 ? null : input_start.toLowerCase() };
 }
 
-function scaled(amount: string | undefined, decimals: number): number | null {
+function valueOfPlanck(amount: string | undefined, decimals: number): CallValue {
   const exact = parseAmount(amount);
-  return exact === null ? null : scaledDown(exact, decimals);
+  return exact === null ? NO_VALUE : { native: scaledDown(exact, decimals), planck: exact };
 }
+
+/** A wei is smaller than a planck: what is left below a whole one is in the native amount only. */
+function valueOfWei(amount: string | undefined, decimals: number): CallValue {
+  const wei = parseAmount(amount);
+  if (wei === null) return NO_VALUE;
+  return { native: scaledDown(wei, WEI_DECIMALS), planck: wei / 10n ** BigInt(WEI_DECIMALS - decimals) };
+}
+
+/** The columns of a value. */
+export const valueColumns = {
+  value: real('tokens sent along, in native tokens: planck / 10^decimals, or wei / 10^18', {
+    nullable: true,
+  }),
+  value_planck: planck('the same in planck; whole ones where it was given in wei', { nullable: true }),
+} as const;
+
+/** The values of both columns. */
+export const valueFields = ({ native, planck: exact }: CallValue) => ({
+  value: native,
+  value_planck: exact?.toString() ?? null,
+});
 
 /** An integer of up to 64 bits as text; null for anything else. */
 export function unsigned64(value: unknown): string | null {

@@ -1,5 +1,5 @@
 import { amounts } from '../../shared/native-amounts.ts';
-import type { ContractCall } from './contract-calls.ts';
+import { type ContractCall, valueFields } from './contract-calls.ts';
 import type { ContractExtrinsic } from './contract-extrinsics.ts';
 
 /** One row per contract of an extrinsic: the target of a call, created by it, or the emitter of an event. */
@@ -43,7 +43,7 @@ function transactionRow(relay_chain: string, extrinsic: ContractExtrinsic, call:
     from_address: call.from,
     to_address: call.target,
     method: call.method,
-    value: call.value,
+    ...valueFields(call.value),
     gas_limit: call.gas_limit,
     gas_price: call.gas_price,
     weight_ref_time: extrinsic.weight_ref_time,

@@ -58,7 +58,7 @@ function readSide(vote: unknown): { aye: boolean; conviction: Conviction } | nul
 /** `"None"`, `"Locked3x"`, or the object form of the enum. */
 export function readConviction(value: unknown): Conviction | null {
   const name = variantOf(value)?.name;
-  const index = NAMES.findIndex((known) => known.toLowerCase() === name?.toLowerCase());
+  const index = CONVICTION_NAMES.findIndex((known) => known.toLowerCase() === name?.toLowerCase());
   return index < 0 ? null : convictionOf(index);
 }
 
@@ -68,8 +68,16 @@ export function convictionOf(index: unknown): Conviction | null {
     : null;
 }
 
-const NAMES = ['None', 'Locked1x', 'Locked2x', 'Locked3x', 'Locked4x', 'Locked5x', 'Locked6x'] as const;
-export const convictionName = (conviction: Conviction): string => NAMES[conviction];
+export const CONVICTION_NAMES = [
+  'None',
+  'Locked1x',
+  'Locked2x',
+  'Locked3x',
+  'Locked4x',
+  'Locked5x',
+  'Locked6x',
+] as const;
+export const convictionName = (conviction: Conviction): string => CONVICTION_NAMES[conviction];
 
 export const multiplierOf = (conviction: Conviction): number => (conviction === 0 ? 0.1 : conviction);
 

@@ -164,6 +164,7 @@ describe('with the snapshots and the missing block', () => {
         to_address: C4,
         method: 'ethTransact',
         value: 1,
+        value_planck: '10000000000',
         gas_limit: 100_000,
         gas_price: 20,
         weight_ref_time: 1000,

@@ -10,6 +10,9 @@ const paying = (fee: unknown, more: Partial<ShapedExtrinsic> = {}) =>
   remark(ALICE, { events: [feePaid(ALICE, fee)], ...more });
 const rewarded = (...data: unknown[]): ShapedEvent => ['staking.Rewarded', ...data];
 
+/** The largest amount that a chain can tell of. */
+const LARGEST = String(2n ** 128n - 1n);
+
 const edges = (chain: string): InputLine[] => {
   const writer = new Writer(chain, 50);
   for (const time of [
@@ -47,6 +50,18 @@ const edges = (chain: string): InputLine[] => {
       ],
     });
   }
+  // Sums of the largest amounts, on a day without a price.
+  const twice = (...event: ShapedEvent): ShapedEvent[] => [event, event];
+  writer.block('2024-05-05T12:00:00.000Z', {
+    extrinsics: [paying(LARGEST), paying(LARGEST)],
+    opening: [
+      ...twice('staking.Rewarded', ALICE, { staked: null }, LARGEST),
+      ...twice('nominationPools.PaidOut', ALICE, '1', LARGEST),
+      ...twice('staking.Slashed', ALICE, LARGEST),
+      ...twice('treasury.Deposit', LARGEST),
+      ...twice('balances.Transfer', ALICE, BOB, LARGEST),
+    ],
+  });
   return writer.lines;
 };
 

@@ -128,6 +128,7 @@ describe('a day’s rewards of an account', () => {
         era_min: null,
         era_max: null,
         slashed: 5e-10,
+        slashed_planck: '5',
       },
       {
         relay_chain: 'polkadot',
@@ -145,6 +146,7 @@ describe('a day’s rewards of an account', () => {
         era_min: 5,
         era_max: 7,
         slashed: 7e-10,
+        slashed_planck: '7',
       },
     ]);
   });

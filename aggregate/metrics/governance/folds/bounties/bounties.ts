@@ -13,16 +13,18 @@ import {
 import { applyChildCall, CHILD_EVENTS, type ChildBounty, isOver, unknownChild } from './child-bounties.ts';
 import { advance } from './curation.ts';
 
-export type BountyStatus =
-  | 'Proposed'
-  | 'Approved'
-  | 'Funded'
-  | 'CuratorProposed'
-  | 'Active'
-  | 'PendingPayout'
-  | 'Claimed'
-  | 'Rejected'
-  | 'Canceled';
+export const BOUNTY_STATUSES = [
+  'Proposed',
+  'Approved',
+  'Funded',
+  'CuratorProposed',
+  'Active',
+  'PendingPayout',
+  'Claimed',
+  'Rejected',
+  'Canceled',
+] as const;
+export type BountyStatus = (typeof BOUNTY_STATUSES)[number];
 
 export interface Bounty {
   readonly id: number;

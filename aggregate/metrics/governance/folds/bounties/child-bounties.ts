@@ -3,7 +3,15 @@ import { positionOf } from '../../../../../ingest/decode/event-fields.ts';
 import { accountKeyOf, type Fact, type JsonFields, type Moment } from '../../../shared/facts.ts';
 import { advance } from './curation.ts';
 
-export type ChildStatus = 'Added' | 'CuratorProposed' | 'Active' | 'PendingPayout' | 'Claimed' | 'Canceled';
+export const CHILD_STATUSES = [
+  'Added',
+  'CuratorProposed',
+  'Active',
+  'PendingPayout',
+  'Claimed',
+  'Canceled',
+] as const;
+export type ChildStatus = (typeof CHILD_STATUSES)[number];
 
 export interface ChildBounty {
   readonly id: number;
