@@ -57,11 +57,12 @@ export function openAccounts({
   settings: IdentitySettings;
 }): Accounts {
   const context: RecordContext = { store, keyValue, clock, locks: new Locks(keyValue, RECORD_LOCKS) };
+  const seal = Seal.open(settings);
   return {
     ...context,
     settings,
-    seal: Seal.open(settings),
-    attempts: new AttemptLimits(context, settings),
+    seal,
+    attempts: new AttemptLimits({ ...context, seal }, settings),
     users: new Records(context, users),
     sessions: new Records(context, sessions),
     wallets: new Records(context, wallets),

@@ -1,7 +1,7 @@
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, KeyValue } from '../../../infra/ports.ts';
 import { HttpError } from '../../http/errors.ts';
-import { hashSecret } from './secrets.ts';
+import { hashSecret, type Seal } from './secrets.ts';
 
 const QUARTER_MS = 15 * 60_000;
 const DAY_MS = 86_400_000;
@@ -31,6 +31,12 @@ const KNOWN_MS = 30 * DAY_MS;
 
 /** One caller may take this part of the attempts that may run or wait. */
 const SHARE = 8;
+
+/**
+ * Failures are counted in 64³ slots of a keyed hash, which bounds their memory whatever names and addresses are
+ * attempted. A slot that two of them share by chance has far more room than so few failures need.
+ */
+const SLOT_CHARACTERS = 3;
 
 /** Who attempts something. */
 export interface Caller {
@@ -81,18 +87,20 @@ export class AttemptLimits {
   readonly #keyValue: KeyValue;
   readonly #clock: Clock;
   readonly #locks: Locks;
+  readonly #seal: Seal;
   readonly #attempts: number;
   readonly #waitingMax: number;
   readonly #running = new Map<string, number>();
   #total = 0;
 
   constructor(
-    { keyValue, clock, locks }: { keyValue: KeyValue; clock: Clock; locks: Locks },
+    { keyValue, clock, locks, seal }: { keyValue: KeyValue; clock: Clock; locks: Locks; seal: Seal },
     settings: { readonly SIGN_IN_ATTEMPTS: number; readonly SIGN_IN_WAITING_MAX: number },
   ) {
     this.#keyValue = keyValue;
     this.#clock = clock;
     this.#locks = locks;
+    this.#seal = seal;
     this.#attempts = settings.SIGN_IN_ATTEMPTS;
     this.#waitingMax = settings.SIGN_IN_WAITING_MAX;
   }
@@ -143,8 +151,9 @@ export class AttemptLimits {
   }
 
   #budgets(name: string, allowances: readonly Allowance[]): Budget[] {
+    const slot = this.#seal.sign('attempts', name).slice(0, SLOT_CHARACTERS);
     return allowances.map(({ times, windowMs }) => ({
-      key: `attempts/${name}/${windowMs}/${Math.floor(this.#clock.now() / windowMs)}`,
+      key: `attempts/${times}/${windowMs}/${Math.floor(this.#clock.now() / windowMs)}/${slot}`,
       limit: this.#attempts * times,
       windowMs,
     }));
