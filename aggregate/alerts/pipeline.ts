@@ -13,7 +13,7 @@ import {
   encodeEvent,
   type ReplayHead,
 } from './model/event.ts';
-import { type EventRules, eventRules, foldRules } from './model/rules.ts';
+import { type EventRules, eventRules, groupingRules } from './model/rules.ts';
 import { EventParser } from './processor/parser.ts';
 import { AlertProcessor, heldBytes, type StoredEvent } from './processor/processor.ts';
 import { LogPublisher } from './processor/publisher.ts';
@@ -32,6 +32,7 @@ export interface AlertFigures {
   /** Events and alerts that were stored without a part that the store refuses. */
   readonly setAside: number;
   readonly deadLettersLost: number;
+  readonly cachedBytes: number;
   readonly pendingBytes: number;
   readonly oldestPendingSeconds: number;
 }
@@ -77,8 +78,8 @@ export class AlertPipeline {
       writer: this.#writer,
       results: this.#results,
       parser: new EventParser(this.#rules, onFailure),
-      rules: foldRules(settings),
-      openAlertsMax: settings.ALERT_OPEN_CACHED,
+      rules: groupingRules(settings),
+      cacheBytes: settings.ALERT_CACHE_BYTES,
       deadLetters: this.#deadLetters,
       pendingBytesMax: this.#pendingBytesMax,
       onFailure,
@@ -121,6 +122,7 @@ export class AlertPipeline {
       outcomes: this.#processor.outcomes,
       setAside: this.#writer.setAside,
       deadLettersLost: this.#deadLetters.lost,
+      cachedBytes: this.#processor.cachedBytes,
       pendingBytes: this.#requestBytes + this.#processor.pendingBytes,
       oldestPendingSeconds: this.#processor.oldestPendingMs / 1000,
     };

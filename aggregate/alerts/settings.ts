@@ -11,17 +11,16 @@ export const alertSettings = {
   ALERT_DESCRIPTION_CHARACTERS: whole(1000, 10, 100_000).describe(
     'longest description of an alert; longer ones are truncated',
   ),
-  ALERT_MARKDOWN_CHARACTERS: whole(20_000, 10, 1_000_000).describe(
+  ALERT_MARKDOWN_CHARACTERS: whole(20_000, 10, 100_000).describe(
     'longest Markdown that an alert adds to its incident; longer ones are truncated',
   ),
   ALERT_RETRY_WINDOW_SECONDS: whole(60, 0, 86_400).describe(
     'time in which a repeated delivery counts as a retry and not as an event',
   ),
   ALERT_IDEMPOTENCY_HOURS: whole(24, 0, 168).describe('time for which an Idempotency-Key is stored'),
-  ALERT_RETRY_KEYS_MAX: whole(1_000_000, 1000).describe(
-    'deliveries of a project that are cached to recognise retries; the oldest are evicted first',
+  ALERT_CACHE_BYTES: whole(256 * 2 ** 20, 0).describe(
+    'memory for the unresolved alerts and recent deliveries of all projects; what does not fit is read from the store',
   ),
-  ALERT_OPEN_CACHED: whole(100_000, 0).describe('unresolved alerts of a project that are cached in memory'),
   ALERT_PENDING_BYTES_MAX: whole(128 * 2 ** 20, 2 ** 16).describe(
     'bytes of alerts that may wait for the store; above it requests get 503',
   ),

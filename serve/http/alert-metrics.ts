@@ -24,6 +24,11 @@ export function alertMetrics(registers: Registry[], read: () => AlertFigures): (
     help: 'Bytes of accepted alerts that wait for the store.',
     registers,
   });
+  const cached = new Gauge({
+    name: 'chain_metrics_alert_cached_bytes',
+    help: 'About how many bytes the alerts and deliveries in memory take.',
+    registers,
+  });
   const oldest = new Gauge({
     name: 'chain_metrics_alert_oldest_pending_seconds',
     help: 'Time for which the oldest accepted alert waits for the store; 0 when none waits.',
@@ -37,6 +42,7 @@ export function alertMetrics(registers: Registry[], read: () => AlertFigures): (
     setAside.inc(figures.setAside);
     lost.reset();
     lost.inc(figures.deadLettersLost);
+    cached.set(figures.cachedBytes);
     bytes.set(figures.pendingBytes);
     oldest.set(figures.oldestPendingSeconds);
   };

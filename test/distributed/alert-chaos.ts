@@ -153,7 +153,7 @@ class Deployment implements AsyncDisposable {
       SECRETS_KEY: randomBytes(32).toString('base64'),
       ALERT_RETRY_WINDOW_SECONDS: String(WINDOWS.retryMs / 1000),
       ALERT_IDEMPOTENCY_HOURS: '1',
-      ALERT_OPEN_CACHED: '5',
+      ALERT_CACHE_BYTES: '20000',
       ALERT_LOG_SECONDS_MAX: '1',
       ALERT_ANSWER_SECONDS_MAX: '60',
     });

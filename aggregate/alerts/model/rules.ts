@@ -18,11 +18,6 @@ export interface GroupingRules {
   readonly namedWindowMs: number;
 }
 
-export interface FoldRules extends GroupingRules {
-  /** Most retry keys of a project in memory; the oldest are evicted first. */
-  readonly retryKeysMax: number;
-}
-
 /** The rules that are stored with an event, so that every process decides on it alike. */
 export type EventRules = ParsingRules & GroupingRules;
 
@@ -34,7 +29,6 @@ type RuleSettings = Pick<
   | 'ALERT_MARKDOWN_CHARACTERS'
   | 'ALERT_RETRY_WINDOW_SECONDS'
   | 'ALERT_IDEMPOTENCY_HOURS'
-  | 'ALERT_RETRY_KEYS_MAX'
 >;
 
 export function parsingRules(settings: RuleSettings): ParsingRules {
@@ -46,21 +40,22 @@ export function parsingRules(settings: RuleSettings): ParsingRules {
   };
 }
 
-export function foldRules(settings: RuleSettings): FoldRules {
+export function groupingRules(settings: RuleSettings): GroupingRules {
   return {
     retryWindowMs: settings.ALERT_RETRY_WINDOW_SECONDS * 1000,
     namedWindowMs: settings.ALERT_IDEMPOTENCY_HOURS * 3_600_000,
-    retryKeysMax: settings.ALERT_RETRY_KEYS_MAX,
   };
 }
 
 export function eventRules(settings: RuleSettings): EventRules {
-  const { retryWindowMs, namedWindowMs } = foldRules(settings);
-  return { ...parsingRules(settings), retryWindowMs, namedWindowMs };
+  return { ...parsingRules(settings), ...groupingRules(settings) };
 }
 
-/** The rules that an event was accepted with, within the memory limit of the process that decides. */
-export function foldRulesOf(accepted: Partial<EventRules> | undefined, own: FoldRules): FoldRules {
+/** The rules that an event was accepted with; own ones where an older version stored none. */
+export function groupingRulesOf(
+  accepted: Partial<EventRules> | undefined,
+  own: GroupingRules,
+): GroupingRules {
   const { retryWindowMs = own.retryWindowMs, namedWindowMs = own.namedWindowMs } = accepted ?? {};
-  return { ...own, retryWindowMs, namedWindowMs };
+  return { retryWindowMs, namedWindowMs };
 }

@@ -5,7 +5,7 @@ import type { DeadLetterQueue } from '../../../ingest/log/dead-letter-queue.ts';
 import { refusalOf } from '../formats/delivery.ts';
 import type { Alert, Outcome } from '../model/alert.ts';
 import { decodeEvent, type EventHead, type ReplayHead } from '../model/event.ts';
-import type { FoldRules } from '../model/rules.ts';
+import type { GroupingRules } from '../model/rules.ts';
 import { deliveryLetter, eventInsert, type ReducedEvent } from './event-insert.ts';
 import type { EventParser } from './parser.ts';
 import { type DecodedEvent, ProjectStateCache } from './project-state-cache.ts';
@@ -32,9 +32,9 @@ export interface AlertProcessorOptions {
   readonly writer: AlertWriter;
   readonly results: ResultChannel;
   readonly parser: EventParser;
-  readonly rules: FoldRules;
-  /** Most unresolved alerts of a project in memory. */
-  readonly openAlertsMax: number;
+  readonly rules: GroupingRules;
+  /** About how many bytes the states of projects may take. */
+  readonly cacheBytes: number;
   readonly deadLetters: DeadLetterQueue;
   /** Bytes of events that may wait for the store. */
   readonly pendingBytesMax: number;
@@ -95,6 +95,11 @@ export class AlertProcessor {
     const times = [...this.#received].map(({ at }) => at);
     const oldest = Math.min(this.#failingSince ?? Number.POSITIVE_INFINITY, ...times);
     return Math.max(0, performance.now() - oldest);
+  }
+
+  /** About how many bytes the states of projects take. */
+  get cachedBytes(): number {
+    return this.#states.bytes;
   }
 
   /** What happened to the items of this process, counted since its start. */

@@ -1,19 +1,26 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { inParts, join, sql } from '../../../infra/clickhouse/sql.ts';
 import type { LogRecord, Store } from '../../../infra/ports.ts';
 import type { ParsedDelivery, ParsedEvent } from '../formats/delivery.ts';
 import { type Alert, isOpen } from '../model/alert.ts';
-import { type FoldRules, foldRulesOf } from '../model/rules.ts';
-import { addEventId, type ProjectState, putAlert } from '../reducer/project-state.ts';
+import { type GroupingRules, groupingRulesOf } from '../model/rules.ts';
+import {
+  addEventId,
+  countedBy,
+  dropAlert,
+  dropCounted,
+  type ProjectState,
+  putAlert,
+} from '../reducer/project-state.ts';
 import { type Reduction, reduceEvent } from '../reducer/reduce.ts';
 import type { EventParser } from './parser.ts';
+import { alertPages, eventsAfter } from './stored-rows.ts';
 import {
-  eventsAfter,
   idsBetween,
   isSameProgress,
+  loadCountedOf,
   loadState,
   newestEvents,
-  readAlerts,
+  openAlertsOf,
   type StoredProgress,
   storedProgressOf,
 } from './stored-state.ts';
@@ -27,15 +34,16 @@ export interface DecodedEvent extends ParsedEvent {
 export interface ProjectStateCacheOptions {
   readonly store: Store;
   readonly parser: EventParser;
-  readonly rules: FoldRules;
-  /** Most unresolved alerts of a project in memory; the others are read from the store when an event needs them. */
-  readonly openAlertsMax: number;
+  readonly rules: GroupingRules;
+  /** About how many bytes all states may take; what does not fit is read from the store when an event needs it. */
+  readonly cacheBytes: number;
 }
 
 interface CachedState {
   readonly state: ProjectState;
-  /** Whether every unresolved alert of the project is in the state. */
-  isComplete: boolean;
+  /** Whether every unresolved alert of the project is in the state, and every delivery that may be sent again. */
+  hasAllOpen: boolean;
+  hasAllCounted: boolean;
   usedAt: number;
   /** Position up to which everything is durable. */
   durablePosition: number;
@@ -44,9 +52,13 @@ interface CachedState {
   readonly lastOffsets: ReadonlyMap<number, number>;
 }
 
-const PROJECTS_MAX = 1000;
-/** How far a limit is exceeded before entries are evicted, so that eviction is rare. */
-const SLACK = 10_000;
+/** Of a state without alerts and deliveries, and of the id of an event. */
+const STATE_BYTES = 2000;
+const ID_BYTES = 100;
+/** The part of the limit to which a full cache is evicted, so that eviction is rare. */
+const EVICTED_TO = 0.8;
+/** The part of the limit that the states of a batch may be loaded with. */
+const LOADED_TO = 0.5;
 const RETRY_MS = 50;
 
 /** The states of the projects that this process decides on, loaded from the store when an event needs them. */
@@ -59,6 +71,11 @@ export class ProjectStateCache {
     this.#options = options;
   }
 
+  /** About how many bytes the states take. */
+  get bytes(): number {
+    return [...this.#states.values()].reduce((sum, cached) => sum + bytesOf(cached), 0);
+  }
+
   /** Removes all states: another process has decided in between, or a state may be wrong. */
   clear(): void {
     this.#states.clear();
@@ -69,13 +86,14 @@ export class ProjectStateCache {
    * and alerts that lacked their newest stored events, as they have to be written.
    */
   async load(events: readonly DecodedEvent[]): Promise<{ fresh: DecodedEvent[]; lagging: Alert[] }> {
-    this.#evict();
+    this.#evict(this.#options.cacheBytes);
     const projects = Map.groupBy(events, ({ head }) => head.project);
     const lagging: Alert[] = [];
     const fresh = new Set<DecodedEvent>();
     try {
+      const share = (this.#options.cacheBytes * LOADED_TO) / projects.size;
       for (const [project, of] of projects) {
-        for (const event of await this.#loadProject(project, of, lagging)) fresh.add(event);
+        for (const event of await this.#loadProject(project, of, lagging, share)) fresh.add(event);
       }
     } catch (error) {
       // The next attempt must return the lagging alerts again.
@@ -89,14 +107,19 @@ export class ProjectStateCache {
     project: number,
     events: readonly DecodedEvent[],
     lagging: Alert[],
+    share: number,
   ): Promise<DecodedEvent[]> {
     for (;;) {
-      if (!this.#states.has(project)) lagging.push(...((await this.catchUp(project)) as Alert[]));
+      if (!this.#states.has(project)) {
+        const found = await this.#catchUp(project, Number.POSITIVE_INFINITY, share);
+        for (const alert of found as Alert[]) lagging.push(alert);
+      }
       const cached = this.#states.get(project) as CachedState;
       cached.usedAt = ++this.#uses;
       const fresh = await this.#withoutStored(cached, events);
       const hasQueried = await this.#loadAlerts(cached, fresh);
-      if (!hasQueried || !(await this.#isBehindStore(cached))) return fresh;
+      const hasLookedUp = await this.#loadCounted(cached, fresh);
+      if (!(hasQueried || hasLookedUp) || !(await this.#isBehindStore(cached))) return fresh;
       this.#states.delete(project);
     }
   }
@@ -139,7 +162,7 @@ export class ProjectStateCache {
     const { head } = event;
     addEventId(state, head.id);
     const accepted = head.kind === 'delivery' ? head.rules : undefined;
-    return reduceEvent(state, event, foldRulesOf(accepted, this.#options.rules));
+    return reduceEvent(state, event, groupingRulesOf(accepted, this.#options.rules));
   }
 
   /** Called when the events of a project up to a position are durable, so that their alerts can be evicted. */
@@ -148,47 +171,38 @@ export class ProjectStateCache {
     if (cached) cached.durablePosition = Math.max(cached.durablePosition, position);
   }
 
-  /** Removes what exceeds the limits and is durable. Must not run while a state is being loaded. */
-  #evict(): void {
-    for (const cached of this.#states.values()) this.#evictAlerts(cached);
-    if (this.#states.size <= PROJECTS_MAX) return;
+  /**
+   * Removes what exceeds a limit and is durable: whole projects that were not used for long, and the rest of what the
+   * newest one holds. Must not run while a state is being loaded.
+   */
+  #evict(bytesMax: number): void {
+    let bytes = this.bytes;
+    if (bytes <= bytesMax) return;
+    const target = bytesMax * EVICTED_TO;
     const oldest = [...this.#states].sort(([, a], [, b]) => a.usedAt - b.usedAt);
-    for (const [project, { state, durablePosition }] of oldest.slice(0, this.#states.size - PROJECTS_MAX)) {
-      if (state.position <= durablePosition) this.#states.delete(project);
+    const newest = oldest.pop();
+    for (const [project, cached] of oldest) {
+      if (bytes <= target) return;
+      if (cached.state.position > cached.durablePosition) continue;
+      this.#states.delete(project);
+      bytes -= bytesOf(cached);
     }
-  }
-
-  #evictAlerts(cached: CachedState): void {
-    const { openAlertsMax } = this.#options;
-    const { open, byIid } = cached.state;
-    if (byIid.size > openAlertsMax + SLACK) {
-      const evict = (isCandidate: (alert: Alert) => boolean) => {
-        for (const alert of byIid.values()) {
-          if (byIid.size <= openAlertsMax) return;
-          if (alert.position <= cached.durablePosition && isCandidate(alert)) byIid.delete(alert.iid);
-        }
-      };
-      evict((alert) => !isOpen(alert));
-      evict(() => true);
-    }
-    if (open.size > openAlertsMax + SLACK) {
-      for (const [fingerprint, alert] of open) {
-        if (open.size <= openAlertsMax) break;
-        if (alert.position > cached.durablePosition) continue;
-        open.delete(fingerprint);
-        cached.isComplete = false;
-      }
-    }
+    if (newest) shrink(newest[1], bytesOf(newest[1]) - (bytes - target));
   }
 
   /**
    * Loads the state of a project from the store. Returns alerts that lack their newest stored events, as they have to
    * be written; null when other processes wrote during each of the `attempts`.
    */
-  async catchUp(project: number, attempts = Number.POSITIVE_INFINITY): Promise<Alert[] | null> {
+  catchUp(project: number, attempts = Number.POSITIVE_INFINITY): Promise<Alert[] | null> {
+    this.#evict(this.#options.cacheBytes);
+    return this.#catchUp(project, attempts, this.#options.cacheBytes * LOADED_TO);
+  }
+
+  async #catchUp(project: number, attempts: number, share: number): Promise<Alert[] | null> {
     for (let left = attempts; left > 0; left--) {
       const before = await storedProgressOf(this.#options.store, project);
-      const { cached, lagging } = await this.#loadState(project, before);
+      const { cached, lagging } = await this.#loadState(project, before, share);
       if (isSameProgress(before, await storedProgressOf(this.#options.store, project))) {
         this.#states.set(project, cached);
         return lagging;
@@ -201,14 +215,15 @@ export class ProjectStateCache {
   async #loadState(
     project: number,
     progress: StoredProgress,
+    share: number,
   ): Promise<{ cached: CachedState; lagging: Alert[] }> {
-    const { store, parser, rules, openAlertsMax } = this.#options;
+    const { store, parser, rules } = this.#options;
     const { eventPosition } = progress;
-    const { state, isComplete } = await loadState(store, project, progress, rules, openAlertsMax);
+    const { state, ...has } = await loadState(store, project, progress, rules, share);
     const { ids, lastOffsets } = await newestEvents(store, project, eventPosition);
     const cached: CachedState = {
       state,
-      isComplete,
+      ...has,
       usedAt: ++this.#uses,
       durablePosition: state.position,
       loadedPosition: eventPosition,
@@ -219,17 +234,18 @@ export class ProjectStateCache {
     for await (const { head, body } of eventsAfter(store, project, state.position, eventPosition)) {
       const event = parser.parse(head, body);
       await this.#loadAlerts(cached, [event]);
+      await this.#loadCounted(cached, [event]);
       for (const alert of this.#reduce(state, event).changed) lagging.set(alert.iid, alert);
     }
     return { cached, lagging: [...lagging.values()] };
   }
 
   /** Loads the alerts that events need and that are not cached. Returns whether the store was queried. */
-  async #loadAlerts({ state, isComplete }: CachedState, events: readonly ParsedEvent[]): Promise<boolean> {
+  async #loadAlerts({ state, hasAllOpen }: CachedState, events: readonly ParsedEvent[]): Promise<boolean> {
     const iids = [...new Set(events.flatMap(({ head }) => (head.kind === 'action' ? [head.iid] : [])))];
     const unknown = iids.filter((iid) => iid <= state.lastIid && !state.byIid.has(iid));
-    for (const alert of await this.#readAlerts(state, 'iid', unknown)) putAlert(state, alert);
-    if (isComplete) return unknown.length > 0;
+    for (const alert of await this.#readAlerts(state, unknown)) putAlert(state, alert);
+    if (hasAllOpen) return unknown.length > 0;
     const fingerprints = new Set(events.flatMap(({ delivery }) => fingerprintsOf(delivery)));
     // Whether a resolved alert can be reopened depends on the open alert of its fingerprint.
     for (const iid of iids) {
@@ -237,28 +253,66 @@ export class ProjectStateCache {
       if (alert !== undefined && alert.fingerprint !== '') fingerprints.add(alert.fingerprint);
     }
     const missing = [...fingerprints].filter((fingerprint) => !state.open.has(fingerprint));
-    for (const alert of await this.#readAlerts(state, 'fingerprint', missing)) {
+    const open = await openAlertsOf(this.#options.store, state.project, missing);
+    for (const alert of await this.#readAlerts(state, open)) {
       // The cached alert may be newer than the stored one.
       if (isOpen(alert) && !state.byIid.has(alert.iid)) putAlert(state, alert);
     }
     return unknown.length + missing.length > 0;
   }
 
-  async #readAlerts(
-    { project }: ProjectState,
-    by: 'iid' | 'fingerprint',
-    values: readonly (string | number)[],
-  ): Promise<Alert[]> {
+  /** Loads the deliveries that events may be retries of and that are not cached. Returns whether it queried. */
+  async #loadCounted(
+    { state, hasAllCounted }: CachedState,
+    events: readonly ParsedEvent[],
+  ): Promise<boolean> {
+    if (hasAllCounted) return false;
+    const missing = new Set<string>();
+    for (const { delivery } of events) {
+      for (const item of delivery?.items ?? []) {
+        const key = item?.retryKey ?? '';
+        if (key !== '' && !countedBy(state, key).has(key)) missing.add(key);
+      }
+    }
+    if (missing.size === 0) return false;
+    const at = Math.min(...events.map(({ head }) => head.at));
+    await loadCountedOf(this.#options.store, state, at, missing);
+    return true;
+  }
+
+  async #readAlerts({ project }: ProjectState, iids: readonly number[]): Promise<Alert[]> {
     const found: Alert[] = [];
-    for (const some of inParts(values)) {
-      const where = [
-        sql`project = ${project}`,
-        by === 'iid' ? sql`iid IN ${some}` : sql`fingerprint IN ${some} AND status != 'resolved'`,
-      ];
-      found.push(...(await readAlerts(this.#options.store, join(where, ' AND '), Number.MAX_SAFE_INTEGER)));
+    for await (const page of alertPages(this.#options.store, project, iids)) {
+      for (const alert of page) found.push(alert);
     }
     return found;
   }
+}
+
+const bytesOf = ({ state: { bytes, ids } }: CachedState): number => STATE_BYTES + ids.size * ID_BYTES + bytes;
+
+/** Removes what is durable until a state takes at most `bytesMax`: resolved alerts, deliveries, then the other alerts. */
+function shrink(cached: CachedState, bytesMax: number): void {
+  const { state, durablePosition } = cached;
+  const isFull = () => bytesOf(cached) > bytesMax;
+  const dropAlerts = (isCandidate: (alert: Alert) => boolean) => {
+    for (const alert of state.byIid.values()) {
+      if (!isFull()) return;
+      if (alert.position > durablePosition || !isCandidate(alert)) continue;
+      dropAlert(state, alert);
+      if (isOpen(alert)) cached.hasAllOpen = false;
+    }
+  };
+  dropAlerts((alert) => !isOpen(alert));
+  // The position of a counted delivery is not known.
+  if (state.position <= durablePosition) {
+    for (const retryKey of [...state.counted.keys(), ...state.named.keys()]) {
+      if (!isFull()) return;
+      dropCounted(state, retryKey);
+      cached.hasAllCounted = false;
+    }
+  }
+  dropAlerts(() => true);
 }
 
 const fingerprintsOf = (delivery: ParsedDelivery | null): string[] =>

@@ -1,14 +1,16 @@
 import { z } from 'zod';
-import { DATABASE, sql } from '../../../infra/clickhouse/sql.ts';
+import { DATABASE, raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { partsOf } from '../../../infra/parts.ts';
 import type { Store } from '../../../infra/ports.ts';
-import type { Alert } from '../model/alert.ts';
+import { type Alert, alertBytes } from '../model/alert.ts';
 import { decodeHead, encodeHead, type ReplayHead } from '../model/event.ts';
-import { type EventRules, type FoldRules, foldRulesOf } from '../model/rules.ts';
+import { type EventRules, type GroupingRules, groupingRulesOf } from '../model/rules.ts';
 import { alertEvents, alerts } from '../model/tables.ts';
 import { emptyState, type ProjectState } from '../reducer/project-state.ts';
 import { type Reduction, reduceEvent } from '../reducer/reduce.ts';
 import type { EventParser } from './parser.ts';
-import { type AlertEventRow, eventsAfter, readAlerts } from './stored-state.ts';
+import { type AlertEventRow, eventRows, eventsAfter, positionRanges } from './stored-rows.ts';
+import { storedProgressOf } from './stored-state.ts';
 
 /** The projects to replay, all when there are none, and whether only to report what would change. */
 export const replayOrder = z.object({
@@ -42,11 +44,14 @@ const COMPARED = [
   'events',
   'fingerprint',
   'service',
+  'started_ms',
   'created_ms',
   'seen_ms',
   'ended_ms',
   'incident',
 ] as const satisfies readonly (keyof Alert)[];
+
+type ComparedAlert = Pick<Alert, 'iid' | (typeof COMPARED)[number]>;
 
 /** Projects that have events. */
 export async function projectsWithEvents(store: Store): Promise<number[]> {
@@ -59,7 +64,7 @@ export async function projectsWithEvents(store: Store): Promise<number[]> {
 export interface ReplayDependencies {
   readonly store: Store;
   readonly parser: EventParser;
-  readonly rules: FoldRules;
+  readonly rules: GroupingRules;
 }
 
 /**
@@ -70,9 +75,12 @@ export async function replayProject(
   { store, parser, rules }: ReplayDependencies,
   { project, rules: ordered, dry_run: dryRun }: ReplayHead,
 ): Promise<ReplayResult> {
-  const replay = new Replay(project, parser, ordered, foldRulesOf(ordered, rules));
-  for await (const event of eventsAfter(store, project, 0)) replay.reduce(event);
-  const stored = await readAlerts(store, sql`project = ${project}`, Number.MAX_SAFE_INTEGER);
+  const replay = new Replay(project, parser, ordered, groupingRulesOf(ordered, rules));
+  const { eventPosition } = await storedProgressOf(store, project);
+  for await (const event of eventsAfter(store, project, 0, eventPosition)) replay.reduce(event);
+  const stored = await store.rows<ComparedAlert>(
+    sql`SELECT ${raw(['iid', ...COMPARED].join(', '))} FROM ${alerts} FINAL WHERE project = ${project}`,
+  );
   const differences = compare(stored, replay.alerts);
   if (!dryRun && differences.length > 0) await rewrite(store, project, replay, ordered);
   return {
@@ -92,11 +100,11 @@ class Replay {
   readonly #state: ProjectState;
   readonly #parser: EventParser;
   readonly #ordered: EventRules;
-  readonly #rules: FoldRules;
+  readonly #rules: GroupingRules;
   /** New alert numbers by stored ones, so that actions change the alerts that their users saw. */
   readonly #renumbered = new Map<number, number>();
 
-  constructor(project: number, parser: EventParser, ordered: EventRules, rules: FoldRules) {
+  constructor(project: number, parser: EventParser, ordered: EventRules, rules: GroupingRules) {
     this.#state = emptyState(project);
     this.#parser = parser;
     this.#ordered = ordered;
@@ -119,7 +127,7 @@ class Replay {
   }
 }
 
-function compare(stored: readonly Alert[], replayed: ReadonlyMap<number, Alert>): AlertDifference[] {
+function compare(stored: readonly ComparedAlert[], replayed: ReadonlyMap<number, Alert>): AlertDifference[] {
   const before = new Map(stored.map((alert) => [alert.iid, alert]));
   const iids = [...new Set([...before.keys(), ...replayed.keys()])].sort((a, b) => a - b);
   return iids.flatMap((iid): AlertDifference[] => {
@@ -127,13 +135,13 @@ function compare(stored: readonly Alert[], replayed: ReadonlyMap<number, Alert>)
     const other = replayed.get(iid);
     const names = COMPARED.filter((name) => one?.[name] !== other?.[name]);
     if (names.length === 0) return [];
-    const pick = (alert: Alert | undefined) =>
+    const pick = (alert: ComparedAlert | undefined) =>
       alert === undefined ? null : Object.fromEntries(names.map((name) => [name, alert[name]]));
     return [{ iid, stored: pick(one), replayed: pick(other) }];
   });
 }
 
-const ROWS_PER_INSERT = 5000;
+const BYTES_PER_INSERT = 16 * 2 ** 20;
 
 /** Writes the events first, so that after a kill the next start makes the alerts from them. */
 async function rewrite(
@@ -156,21 +164,16 @@ async function rewrite(
   await store.run(
     `ALTER TABLE ${DATABASE}.${alerts.name} DELETE WHERE project = ${project} SETTINGS mutations_sync = 1`,
   );
-  const rows = [...replayed.values()];
-  for (let i = 0; i < rows.length; i += ROWS_PER_INSERT) {
-    await store.insert(alerts, rows.slice(i, i + ROWS_PER_INSERT) as never);
+  for (const rows of partsOf(replayed.values(), BYTES_PER_INSERT, alertBytes)) {
+    await store.insert(alerts, rows as never);
   }
 }
 
 type EventRow = { readonly position: number; readonly head: string } & Record<string, unknown>;
 
 async function* rowsOf(store: Store, project: number): AsyncGenerator<EventRow[]> {
-  for (let after = 0; ; ) {
-    const rows = await store.rows<EventRow>(
-      sql`SELECT * FROM ${alertEvents} FINAL WHERE project = ${project} AND position > ${after} ORDER BY position LIMIT 500`,
-    );
-    if (rows.length === 0) return;
-    yield rows;
-    after = rows.at(-1)?.position ?? after;
+  const { eventPosition } = await storedProgressOf(store, project);
+  for await (const range of positionRanges(store, project, 0, eventPosition)) {
+    yield await eventRows<EventRow>(store, raw('*'), project, range);
   }
 }

@@ -1,9 +1,8 @@
 import { inParts, raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
-import type { Alert, Outcome } from '../model/alert.ts';
-import { decodeHead, type EventHead } from '../model/event.ts';
-import { isNamed } from '../model/retry-key.ts';
-import type { FoldRules } from '../model/rules.ts';
+import { type Alert, alertBytes, type Outcome } from '../model/alert.ts';
+import { NAMED_PREFIX } from '../model/retry-key.ts';
+import type { GroupingRules } from '../model/rules.ts';
 import { alertEvents, alerts } from '../model/tables.ts';
 import {
   CLOCK_SKEW_MS,
@@ -13,45 +12,9 @@ import {
   putAlert,
   putCounted,
 } from '../reducer/project-state.ts';
+import { alertPages } from './stored-rows.ts';
 
 // Reads events and alerts from the store.
-
-export interface AlertEventRow {
-  readonly position: number;
-  readonly head: EventHead;
-  readonly body: Buffer;
-  readonly outcomes: readonly string[];
-  readonly iids: readonly number[];
-}
-
-const EVENTS_PER_READ = 500;
-
-/** Events of a project after a position, in order; reads a limited number at a time. */
-export async function* eventsAfter(
-  store: Store,
-  project: number,
-  position: number,
-  until = Number.MAX_SAFE_INTEGER,
-): AsyncGenerator<AlertEventRow> {
-  for (let after = position; ; ) {
-    const rows = await store.rows<{
-      position: number;
-      head: string;
-      body: string;
-      outcomes: string[];
-      iids: number[];
-    }>(
-      sql`SELECT position, head, body, outcomes, iids FROM ${alertEvents} FINAL
-        WHERE project = ${project} AND position > ${after} AND position <= ${until}
-        ORDER BY position LIMIT ${EVENTS_PER_READ}`,
-    );
-    for (const row of rows) {
-      yield { ...row, head: decodeHead(row.head), body: Buffer.from(row.body) };
-    }
-    if (rows.length < EVENTS_PER_READ) return;
-    after = rows.at(-1)?.position ?? after;
-  }
-}
 
 /** How far the tables are with a project. */
 export interface StoredProgress {
@@ -79,34 +42,60 @@ export const isSameProgress = (a: StoredProgress, b: StoredProgress): boolean =>
 
 export interface LoadedState {
   readonly state: ProjectState;
-  /** Whether it has every unresolved alert of the project. */
-  readonly isComplete: boolean;
+  /** Whether it has every unresolved alert of the project, and every delivery that may be sent again. */
+  readonly hasAllOpen: boolean;
+  readonly hasAllCounted: boolean;
 }
 
 /**
- * The state of a project as of the newest event that is in the alerts table; later events must be reduced into it.
- * Valid only if no process wrote meanwhile: the caller compares the progress before and after.
+ * The state of a project as of the newest event that is in the alerts table; later events must be reduced into it. It
+ * takes about `bytesMax` bytes. Valid only if no process wrote meanwhile: the caller compares the progress before and
+ * after.
  */
 export async function loadState(
   store: Store,
   project: number,
   { eventPosition, alertPosition, lastIid }: StoredProgress,
-  rules: FoldRules,
-  openAlertsMax: number,
+  rules: GroupingRules,
+  bytesMax: number,
 ): Promise<LoadedState> {
   const state = emptyState(project);
   state.position = (await areAlertsCurrent(store, project, alertPosition)) ? eventPosition : alertPosition;
   state.lastIid = lastIid;
-  const open = await readAlerts(
-    store,
-    sql`project = ${project} AND status != 'resolved' AND fingerprint != ''`,
-    openAlertsMax + 1,
-  );
-  for (const alert of open) putAlert(state, alert);
   await loadWindows(store, state, rules);
-  await loadCounted(store, state, rules);
-  return { state, isComplete: open.length <= openAlertsMax };
+  const hasAllCounted = await loadCounted(store, state, bytesMax / 2);
+  const hasAllOpen = await loadOpen(store, state, bytesMax);
+  return { state, hasAllOpen, hasAllCounted };
 }
+
+/** Loads unresolved alerts, the newest first; returns whether all of them fit. */
+async function loadOpen(store: Store, state: ProjectState, bytesMax: number): Promise<boolean> {
+  const iids = await store.rows<{ iid: number }>(
+    sql`SELECT iid FROM ${alerts} WHERE project = ${state.project} AND fingerprint != ''
+      GROUP BY iid HAVING argMax(status, position) != 'resolved' ORDER BY iid DESC LIMIT ${OPEN_MAX}`,
+  );
+  const found: Alert[] = [];
+  let bytes = state.bytes;
+  for (const part of inParts(iids.map(({ iid }) => iid))) {
+    for await (const page of alertPages(store, state.project, part)) {
+      for (const alert of page) {
+        bytes += alertBytes(alert);
+        if (bytes > bytesMax) return putAll(state, found, false);
+        found.push(alert);
+      }
+    }
+  }
+  return putAll(state, found, iids.length < OPEN_MAX);
+}
+
+/** The oldest first, so that the newest are evicted last. */
+function putAll(state: ProjectState, found: Alert[], isAll: boolean): boolean {
+  for (const alert of found.sort((a, b) => a.iid - b.iid)) putAlert(state, alert);
+  return isAll;
+}
+
+/** Unresolved alerts of a project that are looked at. */
+const OPEN_MAX = 1_000_000;
 
 /** Outcomes that change an alert; events without any of them need not be reduced again. */
 const CHANGING_OUTCOMES: readonly Outcome[] = ['created', 'grouped', 'resolved', 'changed'];
@@ -120,7 +109,7 @@ async function areAlertsCurrent(store: Store, project: number, alertPosition: nu
 }
 
 /** The windows of the settings, or wider ones of the newest deliveries. */
-async function loadWindows(store: Store, state: ProjectState, rules: FoldRules): Promise<void> {
+async function loadWindows(store: Store, state: ProjectState, rules: GroupingRules): Promise<void> {
   const [row] = await store.rows<{ retry: number; named: number }>(
     sql`SELECT max(JSONExtractUInt(head, 'rules', 'retryWindowMs')) AS retry,
         max(JSONExtractUInt(head, 'rules', 'namedWindowMs')) AS named
@@ -192,33 +181,83 @@ export async function outcomesOf(
 }
 
 /**
- * Deliveries that were counted before the state's position and that the next event may be a retry of. The next event
- * is the oldest one that is not reduced yet, if there is one.
+ * Loads deliveries that were counted before the state's position and that the next event may be a retry of, the newest
+ * first; returns whether all of them fit. The next event is the oldest one that is not reduced yet, if there is one.
  */
-async function loadCounted(store: Store, state: ProjectState, rules: FoldRules): Promise<void> {
+async function loadCounted(store: Store, state: ProjectState, bytesMax: number): Promise<boolean> {
   const { project, position } = state;
   const [bounds] = await store.rows<{ next: number }>(
     sql`SELECT if(max(position) > ${position}, minIf(at, position > ${position}), max(at)) AS next
       FROM ${alertEvents} WHERE project = ${project}`,
   );
-  const { retryWindowMs, namedWindowMs } = state;
-  const since = (windowMs: number) => (bounds?.next ?? 0) - windowMs - CLOCK_SKEW_MS;
-  const rows = await store.rows<{ at: number; key: string; outcome: string; iid: number }>(
+  const limit = Math.floor(bytesMax / COUNTED_ROW_BYTES);
+  const rows = await readCounted(store, state, bounds?.next ?? 0, sql`1`, limit);
+  for (const row of rows.reverse()) putCountedRow(state, row);
+  return rows.length < limit;
+}
+
+/** Of a counted delivery, about, while it is loaded. */
+const COUNTED_ROW_BYTES = 500;
+
+/** Loads the counted deliveries of retry keys, of which an event at a time may be a retry. */
+export async function loadCountedOf(
+  store: Store,
+  state: ProjectState,
+  at: number,
+  retryKeys: ReadonlySet<string>,
+): Promise<void> {
+  for (const keys of inParts(retryKeys)) {
+    const condition = sql`hasAny(retry_keys, ${keys}) AND key IN ${keys}`;
+    const rows = await readCounted(store, state, at, condition, Number.MAX_SAFE_INTEGER);
+    for (const row of rows.reverse()) putCountedRow(state, row);
+  }
+}
+
+interface CountedRow {
+  readonly at: number;
+  readonly key: string;
+  readonly outcome: string;
+  readonly iid: number;
+}
+
+/** The newest first. */
+async function readCounted(
+  store: Store,
+  { project, position, retryWindowMs, namedWindowMs }: ProjectState,
+  next: number,
+  condition: Sql,
+  limit: number,
+): Promise<CountedRow[]> {
+  const since = (windowMs: number) => next - windowMs - CLOCK_SKEW_MS;
+  const rows = await store.rows<CountedRow>(
     sql`SELECT at, item.1 AS key, item.2 AS outcome, item.3 AS iid FROM ${alertEvents} FINAL
       ARRAY JOIN arrayZip(retry_keys, outcomes, iids) AS item
       WHERE project = ${project} AND position <= ${position} AND key != ''
         AND at >= ${since(Math.max(retryWindowMs, namedWindowMs))}
-      ORDER BY ${raw('alert_events.position')} DESC LIMIT ${2 * rules.retryKeysMax}`,
+        AND (at >= ${since(retryWindowMs)} OR startsWith(key, ${NAMED_PREFIX})) AND ${condition}
+      ORDER BY ${raw('alert_events.position')} DESC LIMIT ${limit}`,
   );
-  for (const { at, key, outcome, iid } of rows.reverse()) {
-    if (!isNamed(key) && at < since(retryWindowMs)) continue;
-    putCounted(state, key, { at, created: outcome === 'created' ? iid : 0 });
-  }
+  return rows;
 }
 
-/** Alerts that meet a condition, at most `limit` of them. */
-export function readAlerts(store: Store, where: Sql, limit: number): Promise<Alert[]> {
-  return store.rows<Alert>(sql`SELECT * FROM ${alerts} FINAL WHERE ${where} LIMIT ${limit}`);
+const putCountedRow = (state: ProjectState, { at, key, outcome, iid }: CountedRow): void =>
+  putCounted(state, key, { at, created: outcome === 'created' ? iid : 0 });
+
+/** Numbers of the unresolved alerts of a project with one of the fingerprints. */
+export async function openAlertsOf(
+  store: Store,
+  project: number,
+  fingerprints: readonly string[],
+): Promise<number[]> {
+  const found: number[] = [];
+  for (const some of inParts(fingerprints)) {
+    const rows = await store.rows<{ iid: number }>(
+      sql`SELECT iid FROM ${alerts} WHERE project = ${project} AND fingerprint IN ${some}
+        GROUP BY iid HAVING argMax(status, position) != 'resolved'`,
+    );
+    for (const { iid } of rows) found.push(iid);
+  }
+  return found;
 }
 
 /** Projects whose alerts lack their newest events; of one partition of the log, or of all. */

@@ -1,6 +1,5 @@
-import { type Alert, isOpen } from '../model/alert.ts';
+import { type Alert, alertBytes, isOpen } from '../model/alert.ts';
 import { isNamed } from '../model/retry-key.ts';
-import type { FoldRules } from '../model/rules.ts';
 
 /** A delivery that was counted under its retry key. */
 export interface CountedDelivery {
@@ -19,10 +18,10 @@ export interface ProjectState {
   /** Of the newest event. */
   position: number;
   lastIid: number;
-  /** Unresolved alerts by fingerprint. */
-  readonly open: Map<string, Alert>;
   /** Alerts that were loaded or changed, the latest last. */
   readonly byIid: Map<number, Alert>;
+  /** The unresolved ones of them by fingerprint. */
+  readonly open: Map<string, Alert>;
   /** Deliveries inside the retry window by retry key, oldest first. */
   readonly counted: Map<string, CountedDelivery>;
   /** The same for deliveries with an idempotency key, whose window is longer. */
@@ -32,6 +31,8 @@ export interface ProjectState {
   namedWindowMs: number;
   /** Ids of the newest events, oldest first: the log may contain an event twice. */
   readonly ids: Set<string>;
+  /** About how many bytes the alerts and the counted deliveries take. */
+  bytes: number;
 }
 
 export const emptyState = (project: number): ProjectState => ({
@@ -45,6 +46,7 @@ export const emptyState = (project: number): ProjectState => ({
   retryWindowMs: 0,
   namedWindowMs: 0,
   ids: new Set(),
+  bytes: 0,
 });
 
 /** The most messages that a publisher sends to the log at once, so at most that many events can be in it twice. */
@@ -63,12 +65,20 @@ export function addEventId(state: ProjectState, id: string): void {
 export function putAlert(state: ProjectState, alert: Alert | null): void {
   if (alert === null) return;
   state.lastIid = Math.max(state.lastIid, alert.iid);
+  const before = state.byIid.get(alert.iid);
+  state.bytes += alertBytes(alert) - (before === undefined ? 0 : alertBytes(before));
   putLast(state.byIid, alert.iid, alert);
   if (alert.fingerprint === '') return;
   if (isOpen(alert)) putLast(state.open, alert.fingerprint, alert);
   else if (state.open.get(alert.fingerprint)?.iid === alert.iid) {
     state.open.delete(alert.fingerprint);
   }
+}
+
+/** Removes an alert from the state, which can be read from the store again. */
+export function dropAlert(state: ProjectState, alert: Alert): void {
+  if (state.byIid.delete(alert.iid)) state.bytes -= alertBytes(alert);
+  if (state.open.get(alert.fingerprint)?.iid === alert.iid) state.open.delete(alert.fingerprint);
 }
 
 /** Smaller maps are never evicted from, so their order does not matter. */
@@ -84,11 +94,14 @@ function putLast<Key>(alerts: Map<Key, Alert>, key: Key, alert: Alert): void {
 export const countedBy = (state: ProjectState, retryKey: string): Map<string, CountedDelivery> =>
   isNamed(retryKey) ? state.named : state.counted;
 
+const COUNTED_BYTES = 150;
+export const countedBytes = (retryKey: string): number => COUNTED_BYTES + retryKey.length;
+
 /** Stores a counted delivery under its retry key, unless one that was accepted later is stored already. */
 export function putCounted(state: ProjectState, retryKey: string, delivery: CountedDelivery): void {
   const counted = countedBy(state, retryKey);
   const before = counted.get(retryKey);
-  counted.delete(retryKey);
+  if (!counted.delete(retryKey)) state.bytes += countedBytes(retryKey);
   counted.set(retryKey, before !== undefined && before.at > delivery.at ? before : delivery);
 }
 
@@ -98,12 +111,17 @@ export function putCounted(state: ProjectState, retryKey: string, delivery: Coun
  */
 export const CLOCK_SKEW_MS = 60_000;
 
-/** Removes the deliveries that are older than the window of a retry key, and the oldest above the limit. */
-export function evictCounted(state: ProjectState, retryKey: string, now: number, rules: FoldRules): void {
+/** Removes the deliveries that are older than the window of a retry key. */
+export function evictCounted(state: ProjectState, retryKey: string, now: number): void {
   const counted = countedBy(state, retryKey);
   const window = isNamed(retryKey) ? state.namedWindowMs : state.retryWindowMs;
   for (const [oldest, { at }] of counted) {
-    if (now - at < window + CLOCK_SKEW_MS && counted.size <= rules.retryKeysMax) break;
-    counted.delete(oldest);
+    if (now - at < window + CLOCK_SKEW_MS) break;
+    dropCounted(state, oldest);
   }
+}
+
+/** Removes a counted delivery from the state. */
+export function dropCounted(state: ProjectState, retryKey: string): void {
+  if (countedBy(state, retryKey).delete(retryKey)) state.bytes -= countedBytes(retryKey);
 }

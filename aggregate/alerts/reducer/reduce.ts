@@ -2,7 +2,7 @@ import type { ParsedDelivery, ParsedEvent } from '../formats/delivery.ts';
 import type { Alert, AlertItem, Outcome } from '../model/alert.ts';
 import type { ActionHead, DeliveryHead } from '../model/event.ts';
 import { isNamed } from '../model/retry-key.ts';
-import type { FoldRules } from '../model/rules.ts';
+import type { GroupingRules } from '../model/rules.ts';
 import { type Decision, decideAction, decideItem } from './grouping.ts';
 import { countedBy, evictCounted, type ProjectState, putAlert, putCounted } from './project-state.ts';
 
@@ -27,7 +27,7 @@ export interface Reduction {
 export function reduceEvent(
   state: ProjectState,
   { head, delivery }: ParsedEvent,
-  rules: FoldRules,
+  rules: GroupingRules,
 ): Reduction {
   return head.kind === 'action'
     ? reduceAction(state, head)
@@ -38,7 +38,7 @@ function reduceDelivery(
   state: ProjectState,
   head: DeliveryHead,
   items: ParsedDelivery['items'],
-  rules: FoldRules,
+  rules: GroupingRules,
 ): Reduction {
   const position = ++state.position;
   state.retryWindowMs = Math.max(state.retryWindowMs, rules.retryWindowMs);
@@ -63,7 +63,7 @@ function reduceDelivery(
     const { outcome, alert, counted } = decideItem(open, before, occurrence, state.lastIid + 1, rules);
     if (retryKey !== '' && counted !== null) {
       putCounted(state, retryKey, counted);
-      evictCounted(state, retryKey, at, rules);
+      evictCounted(state, retryKey, at);
     }
     putAlert(state, alert);
     outcomes.push(outcome);

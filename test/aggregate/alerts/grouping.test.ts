@@ -1,16 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import { parseDelivery } from '../../../aggregate/alerts/formats/delivery.ts';
-import type { AlertStatus } from '../../../aggregate/alerts/model/alert.ts';
+import { type AlertStatus, alertBytes } from '../../../aggregate/alerts/model/alert.ts';
 import type { ActionHead, DeliveryHead } from '../../../aggregate/alerts/model/event.ts';
-import type { FoldRules } from '../../../aggregate/alerts/model/rules.ts';
-import { emptyState } from '../../../aggregate/alerts/reducer/project-state.ts';
+import type { GroupingRules } from '../../../aggregate/alerts/model/rules.ts';
+import {
+  countedBytes,
+  dropAlert,
+  dropCounted,
+  emptyState,
+} from '../../../aggregate/alerts/reducer/project-state.ts';
 import { type Reduction, reduceEvent } from '../../../aggregate/alerts/reducer/reduce.ts';
 import { firing, prometheusBody, randomBody, randomIdempotencyKey } from '../../serve/alerts/made.ts';
 import { type ReferenceEvent, replay } from '../../serve/alerts/reference.ts';
 import { Random } from '../../support/random.ts';
 
 const SECOND = 1000;
-const RULES: FoldRules = { retryWindowMs: 60 * SECOND, namedWindowMs: 3600 * SECOND, retryKeysMax: 1000 };
+const RULES: GroupingRules = { retryWindowMs: 60 * SECOND, namedWindowMs: 3600 * SECOND };
 const LIMITS = { depth: 100, titleCharacters: 200, descriptionCharacters: 1000, markdownCharacters: 20_000 };
 const START = Date.UTC(2026, 10, 21);
 
@@ -217,14 +222,23 @@ describe('retries', () => {
     expect(project.after(3600).send({ title: 'a' }, named).outcomes).toEqual(['grouped']);
   });
 
-  test('the number of retry keys is bounded', () => {
+  test('the bytes of a state follow its alerts and retry keys', () => {
     const project = new TestProject();
     for (let i = 0; i < 3000; i++) {
       project.send(prometheusBody([firing({ fingerprint: i.toString(16).padStart(16, '0') })]));
     }
-    expect(project.state.counted.size).toBe(1000);
+    const { state } = project;
+    const expected = () =>
+      [...state.byIid.values()].reduce((sum, alert) => sum + alertBytes(alert), 0) +
+      [...state.counted.keys()].reduce((sum, key) => sum + countedBytes(key), 0);
+    expect(state.counted.size).toBe(3000);
+    expect(state.bytes).toBe(expected());
     project.after(121).send(body);
-    expect(project.state.counted.size).toBe(1);
+    expect(state.counted.size).toBe(1);
+    expect(state.bytes).toBe(expected());
+    for (const alert of [...state.byIid.values()]) dropAlert(state, alert);
+    for (const key of [...state.counted.keys()]) dropCounted(state, key);
+    expect(state).toMatchObject({ bytes: 0, open: new Map() });
   });
 });
 

@@ -1,13 +1,20 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { alerts } from '../../../aggregate/alerts/model/tables.ts';
+import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { firing, prometheusBody } from './made.ts';
 import { type Person, Service, type Source } from './service.ts';
+
+const CACHE_BYTES = 500_000;
 
 let service: Service;
 let ann: Person;
 let source: Source;
 let other: Source;
 beforeAll(async () => {
-  service = await Service.open();
+  service = await Service.open({
+    ALERT_CACHE_BYTES: String(CACHE_BYTES),
+    ALERT_RETRY_WINDOW_SECONDS: '600',
+  });
   ann = await service.person('ann');
   source = await service.source(ann, await service.project(ann));
   other = await service.source(ann, await service.project(ann));
@@ -39,5 +46,91 @@ describe('hostile deliveries', () => {
     expect(letter.reason).toContain('7400 of 7401 alerts are refused: alerts[1]: expected an object');
     expect(letter.reason.length).toBeLessThan(1000);
     expect((await service.app.inject('/health/ready')).statusCode).toBe(200);
+    const { body: metrics } = await service.app.inject('/metrics');
+    expect(metrics).toContain('chain_metrics_alert_outcomes_total{outcome="refused"} 7400');
+    expect(metrics).toContain('chain_metrics_alert_rows_set_aside_total 0');
+    expect(metrics).toContain('chain_metrics_alert_oldest_pending_seconds 0');
   }, 30_000);
+});
+
+describe('long texts', () => {
+  const DELIVERIES = 24;
+  const sources: Source[] = [];
+  beforeAll(async () => {
+    for (let i = 0; i < 3; i++) sources.push(await service.source(ann, await service.project(ann)));
+  });
+
+  const bodyOf = (index: number, startsAt = '2026-11-20T00:00:00Z', text = 'x'.repeat(100_000)) =>
+    prometheusBody([
+      firing({
+        fingerprint: index.toString(16).padStart(16, '0'),
+        startsAt,
+        generatorURL: `http://p/graph?g0.expr=${text}`,
+        annotations: { title: `Alert ${index}`, platform_incident_markdown: text },
+      }),
+    ]);
+  const stored = (columns: string) =>
+    service.pipeline.runtime.store.rows<Record<string, number>>(
+      sql`SELECT ${raw(columns)} FROM ${alerts} FINAL WHERE project IN ${sources.map(({ project }) => project)}`,
+    );
+  const cachedBytes = async () => (await service.pipeline.alerts()).figures.cachedBytes;
+
+  test('are stored cut, and held within the limit of all projects', async () => {
+    for (let i = 0; i < DELIVERIES; i++) {
+      for (const one of sources) expect((await service.send(one, bodyOf(i))).body).toHaveLength(1);
+      // The limit, and the alert of the newest delivery with what is not durable yet.
+      expect(await cachedBytes()).toBeLessThan(2 * CACHE_BYTES);
+    }
+    await (await service.pipeline.alerts()).waitUntilWritten();
+    expect(
+      await stored(
+        'count() AS alerts, max(length(incident_markdown)) AS markdown, max(length(query)) AS query',
+      ),
+    ).toEqual([{ alerts: 3 * DELIVERIES, markdown: 20_000, query: 5000 }]);
+    await service.send(sources[0] as Source, { title: 'one more' });
+    expect(await cachedBytes()).toBeLessThan(1.1 * CACHE_BYTES);
+  });
+
+  test('that are not in memory any more are found again: as retries, as repeats and as resolved', async () => {
+    const results: Record<string, number> = {};
+    for (let i = 0; i < DELIVERIES; i += 4) {
+      const one = sources[i % 3] as Source;
+      // The same delivery again, a later one, and its end.
+      await service.send(one, bodyOf(i));
+      await service.send(one, bodyOf(i, '2026-11-20T01:00:00Z', 'y'));
+      const [item] = bodyOf(i, '2026-11-20T01:00:00Z', 'y').alerts as object[];
+      await service.send(one, prometheusBody([{ ...item, status: 'resolved' }]));
+    }
+    await (await service.pipeline.alerts()).waitUntilWritten();
+    for (const { events, status } of (await stored('events, status')) as unknown as {
+      events: number;
+      status: string;
+    }[]) {
+      const name = `${status} ${events}`;
+      results[name] = (results[name] ?? 0) + 1;
+    }
+    // One is the small alert of the test before.
+    expect(results).toEqual({ 'triggered 1': 3 * DELIVERIES - 6 + 1, 'resolved 2': 6 });
+  });
+
+  test('that an earlier version stored whole are read cut', async () => {
+    const { store } = service.pipeline.runtime;
+    await store.run(
+      `INSERT INTO chain_metrics.alerts SELECT * REPLACE (repeat('z', 1000000) AS incident_markdown)
+        FROM chain_metrics.alerts FINAL WHERE project = ${sources[1]?.project} AND status = 'triggered'`,
+    );
+    const [before] = await stored('countIf(length(incident_markdown) = 1000000) AS whole');
+    expect(before?.whole).toBeGreaterThan(15);
+    for (let i = 2; i < DELIVERIES; i += 4) {
+      await service.send(sources[1] as Source, bodyOf(i, '2026-11-20T02:00:00Z', 'y'));
+      expect(await cachedBytes()).toBeLessThan(2 * CACHE_BYTES);
+    }
+    await (await service.pipeline.alerts()).waitUntilWritten();
+    const [after] = await stored(
+      "countIf(events = 2 AND status = 'triggered') AS repeated, maxIf(length(incident_markdown), events = 2) AS longest",
+    );
+    expect(after).toEqual({ repeated: 6, longest: 100_000 });
+    const list = await service.api(ann, 'GET', `/projects/${sources[1]?.project}/alerts?per_page=100`);
+    expect(list.body).toHaveLength(DELIVERIES);
+  });
 });

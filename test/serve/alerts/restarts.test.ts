@@ -13,16 +13,16 @@ const STARTS = 3;
 
 test.each([
   { cached: '0', seed: 1 },
-  { cached: '3', seed: 3 },
-  { cached: '100', seed: 4 },
+  { cached: '20000', seed: 3 },
+  { cached: '268435456', seed: 4 },
 ])(
-  'with $cached alerts in memory and several starts the alerts equal the reference (seed $seed)',
+  'with $cached bytes of memory and several starts the alerts equal the reference (seed $seed)',
   async ({ cached, seed }) => {
     using directory = temporaryDirectory();
     const random = new Random(seed);
     let now = Date.UTC(2026, 10, 21);
     const events: ReferenceEvent[] = [];
-    const config = readConfig({ DATA_DIR: directory.path, ALERT_OPEN_CACHED: cached });
+    const config = readConfig({ DATA_DIR: directory.path, ALERT_CACHE_BYTES: cached });
     let stored: Alert[] = [];
     for (let start = 0; start < STARTS; start++) {
       const pipeline = await openPipeline(config, { clock: { now: () => now } });

@@ -27,13 +27,13 @@ const WINDOWS = { retryMs: 60_000, namedMs: 86_400_000 };
 const STEPS = 16;
 let projects = 0;
 
-describe.each([{ cached: '0' }, { cached: '3' }, { cached: '1000' }])(
-  'two processes that replace each other, $cached alerts in memory',
+describe.each([{ cached: '0' }, { cached: '20000' }, { cached: '268435456' }])(
+  'two processes that replace each other, $cached bytes of memory',
   ({ cached }) => {
     test.each([1, 2])('decide alike and count nothing twice (seed %i)', async (seed) => {
       const random = new Random(seed);
       const log = new SharedLog();
-      const settings = { ALERT_OPEN_CACHED: cached, ALERT_ANSWER_SECONDS_MAX: '60' };
+      const settings = { ALERT_CACHE_BYTES: cached, ALERT_ANSWER_SECONDS_MAX: '60' };
       const start = () => AlertProcess.start(pipeline.runtime, log, settings);
       const acceptor = await start();
       const deciders = [await start(), await start()];
@@ -113,7 +113,7 @@ describe('a process that was replaced while it was paused', () => {
   test('does not decide by what the others have written since', async () => {
     const { store } = pipeline.runtime;
     const log = new SharedLog();
-    const start = () => AlertProcess.start(pipeline.runtime, log, { ALERT_OPEN_CACHED: '0' });
+    const start = () => AlertProcess.start(pipeline.runtime, log, { ALERT_CACHE_BYTES: '0' });
     const [acceptor, paused, other] = [await start(), await start(), await start()];
     const project = ++projects;
     const records = log.partitions[project % 2] as LogRecord[];

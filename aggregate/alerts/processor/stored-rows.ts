@@ -1,0 +1,97 @@
+import { inParts, raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { partsOf } from '../../../infra/parts.ts';
+import type { Store } from '../../../infra/ports.ts';
+import type { Alert } from '../model/alert.ts';
+import { decodeHead, type EventHead } from '../model/event.ts';
+import { alertEvents, alerts } from '../model/tables.ts';
+
+// Reads wide rows in pages of limited bytes: a body has a megabyte, and so had the texts of earlier alerts.
+
+const PAGE_BYTES = 8 * 2 ** 20;
+/** Events whose sizes are read at once. */
+const POSITIONS_PER_READ = 2000;
+/** Earlier versions stored texts of any length. */
+const STORED_CHARACTERS_MAX = 100_000;
+
+const cutColumn = (name: string): string =>
+  `if(lengthUTF8(${name}) > ${STORED_CHARACTERS_MAX}, concat(leftUTF8(${name}, ${STORED_CHARACTERS_MAX - 3}), '...'), ${name}) AS ${name}`;
+
+/** The columns of an alert, none of them longer than an alert can be now. */
+export const alertColumns: Sql = raw(
+  `* REPLACE (${['query', 'incident_markdown'].map(cutColumn).join(', ')})`,
+);
+
+/** Alerts of a project by their numbers, in pages. */
+export async function* alertPages(
+  store: Store,
+  project: number,
+  iids: readonly number[],
+): AsyncGenerator<Alert[]> {
+  for (const some of inParts(iids)) {
+    const sizes = await store.rows<{ iid: number; bytes: number }>(
+      sql`SELECT iid, sum(length(description) + length(query) + length(incident_markdown) + 1000) AS bytes
+        FROM ${alerts} WHERE project = ${project} AND iid IN ${some} GROUP BY iid ORDER BY iid`,
+    );
+    for (const page of partsOf(sizes, PAGE_BYTES, ({ bytes }) => bytes)) {
+      yield await store.rows<Alert>(
+        sql`SELECT ${alertColumns} FROM ${alerts} FINAL
+          PREWHERE project = ${project} AND iid IN ${page.map(({ iid }) => iid)}`,
+      );
+    }
+  }
+}
+
+/** Ranges of positions of a project, both ends included, whose events are read together. */
+export async function* positionRanges(
+  store: Store,
+  project: number,
+  after: number,
+  until: number,
+): AsyncGenerator<{ readonly from: number; readonly until: number }> {
+  for (let from = after + 1; from <= until; from += POSITIONS_PER_READ) {
+    const sizes = await store.rows<{ position: number; bytes: number }>(
+      sql`SELECT position, sum(length(body) + length(head) + 500) AS bytes FROM ${alertEvents}
+        WHERE project = ${project} AND position BETWEEN ${from} AND ${Math.min(until, from + POSITIONS_PER_READ - 1)}
+        GROUP BY position ORDER BY position`,
+    );
+    for (const page of partsOf(sizes, PAGE_BYTES, ({ bytes }) => bytes)) {
+      yield { from: page[0]?.position ?? 0, until: page.at(-1)?.position ?? 0 };
+    }
+  }
+}
+
+/** The rows of `alert_events` in a range of positions, in order. */
+export const eventRows = <Row>(
+  store: Store,
+  columns: Sql,
+  project: number,
+  range: { readonly from: number; readonly until: number },
+): Promise<Row[]> =>
+  store.rows<Row>(
+    sql`SELECT ${columns} FROM ${alertEvents} FINAL
+      PREWHERE project = ${project} AND position BETWEEN ${range.from} AND ${range.until} ORDER BY position`,
+  );
+
+export interface AlertEventRow {
+  readonly position: number;
+  readonly head: EventHead;
+  readonly body: Buffer;
+  readonly outcomes: readonly string[];
+  readonly iids: readonly number[];
+}
+
+/** Events of a project after a position, in order. */
+export async function* eventsAfter(
+  store: Store,
+  project: number,
+  position: number,
+  until: number,
+): AsyncGenerator<AlertEventRow> {
+  type Row = Omit<AlertEventRow, 'head' | 'body'> & { readonly head: string; readonly body: string };
+  const columns = raw('position, head, body, outcomes, iids');
+  for await (const range of positionRanges(store, project, position, until)) {
+    for (const row of await eventRows<Row>(store, columns, project, range)) {
+      yield { ...row, head: decodeHead(row.head), body: Buffer.from(row.body) };
+    }
+  }
+}
