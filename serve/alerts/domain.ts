@@ -5,6 +5,7 @@ import type { Accounts } from '../identity/accounts/accounts.ts';
 import { Records } from '../records/records.ts';
 import type { Lateness } from './consequences/lateness.ts';
 import { ConsequenceProgress } from './consequences/progress.ts';
+import { HeartbeatStore } from './integrations/heartbeat-store.ts';
 import { Heartbeats } from './integrations/heartbeats.ts';
 import { IntegrationCache } from './integrations/integration-cache.ts';
 import { Integrations } from './integrations/integrations.ts';
@@ -113,7 +114,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
     actions,
     analytics: new AlertAnalytics({ store, pipeline }),
     cache,
-    heartbeats: new Heartbeats({ keyValue, clock, cache, pipeline }),
+    heartbeats: new Heartbeats({ ...shared, keyValue, cache, store: new HeartbeatStore({ store, clock }) }),
     incidents: new Incidents({ store, clock, locks, records: records.incidents, actions, reader }),
     incidentFollower,
     integrations,

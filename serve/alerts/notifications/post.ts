@@ -23,8 +23,8 @@ const lookupPublicOnly: LookupFunction = (host, options, done) =>
     done(null, first.address, first.family);
   });
 
-/** Connections to one URL that are used for several requests. Their addresses are checked when they are opened. */
-export class Connections {
+/** TargetConnections to one URL that are used for several requests. Their addresses are checked when they are opened. */
+export class TargetConnections {
   readonly url: URL;
   readonly agent: PlainAgent;
   readonly allowsPrivate: boolean;
@@ -54,7 +54,7 @@ export interface Posted {
 }
 
 /** Returns what was answered. Redirects are not followed: only the configured URL receives the body. */
-export async function post(connections: Connections, request: Post): Promise<Posted> {
+export async function post(connections: TargetConnections, request: Post): Promise<Posted> {
   const { url, allowsPrivate } = connections;
   const host = url.hostname.replace(/^\[|\]$/g, '');
   if (!allowsPrivate && isIP(host) !== 0 && !isPublicAddress(host)) throw refusal();
@@ -69,7 +69,7 @@ export async function post(connections: Connections, request: Post): Promise<Pos
 
 class UnusedConnectionClosed extends Error {}
 
-function send({ url, agent }: Connections, { headers, body }: Post): Promise<Posted> {
+function send({ url, agent }: TargetConnections, { headers, body }: Post): Promise<Posted> {
   const start = url.protocol === 'https:' ? requestSecure : requestPlain;
   return new Promise((done, failed) => {
     const request = start(

@@ -7,7 +7,7 @@ import { alertJson } from '../api/shapes.ts';
 import { type Webhook, webhookDeliveries } from '../projects/tables.ts';
 import type { UserLookup } from '../projects/users.ts';
 import type { OncallLink } from './oncall-link.ts';
-import { Connections, post } from './post.ts';
+import { post, TargetConnections } from './post.ts';
 import { secretContext, signatureOf, WEBHOOK_EVENTS, type WebhookEventName } from './webhooks.ts';
 
 /** A URL that receives events: an outgoing webhook or an on-call tool. */
@@ -76,7 +76,7 @@ export type KnownUsers = Awaited<ReturnType<UserLookup['byId']>>;
 /** What is needed to send events to a target. Close it after use. */
 export interface OpenTarget {
   readonly target: NotificationTarget;
-  readonly connections: Connections;
+  readonly connections: TargetConnections;
   readonly users: KnownUsers;
 }
 
@@ -107,7 +107,7 @@ export class WebhookSender {
   /** Opens a target for events of some alerts. */
   async open(target: NotificationTarget, alerts: Iterable<Alert>): Promise<OpenTarget> {
     const users = await this.#users.byId([...alerts].flatMap(({ assignees }) => assignees));
-    const connections = new Connections(target.url, { allowsPrivate: this.#allowsPrivate });
+    const connections = new TargetConnections(target.url, { allowsPrivate: this.#allowsPrivate });
     return { target, connections, users };
   }
 

@@ -115,14 +115,14 @@ async function sendList(
   const mayChange = level >= PROJECT_ROLES.Maintainer;
   const found = await integrations.list(project.id);
   const now = clock.now();
-  const states = await Promise.all(found.map(({ id }) => heartbeats.stateOf(id)));
-  const rows = found.map((integration, i) => [
+  const states = await heartbeats.statesOf(found);
+  const rows = found.map((integration) => [
     mayChange ? html`<a href="${pathOf(integration)}">${integration.name}</a>` : html`${integration.name}`,
     html`${typeOf(integration).label}`,
     integration.is_active
       ? html`<span class="tag good">enabled</span>`
       : html`<span class="tag">disabled</span>`,
-    heartbeatTag(integration, states[i] as HeartbeatState, now),
+    heartbeatTag(integration, states.get(integration.id), now),
     ago(integration.created_ms, now),
     html`<a class="button second small" href="${pathOf(integration)}/test">Send test alert</a>`,
   ]);
@@ -188,7 +188,7 @@ ${textField({ name: 'name', label: 'Name', value: integration.name })}
 <label class="choice"><input type="checkbox" name="active" value="on"${integration.is_active && html` checked`}><div><b>Active</b><span>An inactive integration rejects alerts with status 403.</span></div></label>
 ${type.settings.map(({ name, label, hint, isRequired }) => textField({ name, label, hint, value: integration[name], required: isRequired }))}
 ${textField({ name: 'heartbeat', label: 'Heartbeat (minutes)', value: String(integration.heartbeat_minutes), hint: 'Creates an alert when no request arrives for this time. 0 turns the heartbeat off.' })}
-${hasHeartbeat && html`<p>${heartbeatTag(integration, await heartbeats.stateOf(integration.id), now)}</p>`}
+${hasHeartbeat && html`<p>${heartbeatTag(integration, (await heartbeats.statesOf([integration])).get(integration.id), now)}</p>`}
 <button>Save changes</button></form></section>
 ${credentials(integration, webhookUrl, visit.token, now)}</div>
 ${isForwarding && html`<section class="card"><h2>Recent deliveries</h2><p class="hint">Requests of the last 7 days. Failed requests are retried for one day, with growing delays.</p>${attemptTable(await webhookSender.attempts(integration.id, ATTEMPTS_MAX), integration.project_id)}</section>`}
@@ -202,7 +202,7 @@ ${isForwarding && html`<section class="card"><h2>Recent deliveries</h2><p class=
 
 function heartbeatTag(
   { heartbeat_minutes: minutes, is_active }: Integration,
-  { heardMs, silentSinceMs }: HeartbeatState,
+  { heardMs, silentSinceMs }: HeartbeatState = { heardMs: 0, silentSinceMs: 0 },
   now: number,
 ): Html {
   if (minutes === 0 || !is_active) return html`–`;

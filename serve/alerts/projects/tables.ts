@@ -64,6 +64,21 @@ export const integrations = recordTable({
 });
 export type Integration = RowOf<typeof integrations>;
 
+export const heartbeats = table({
+  name: 'alert_heartbeats',
+  doc: 'When the sources of integrations with a heartbeat were heard, some seconds late.',
+  columns: {
+    integration: 'String',
+    project: 'UInt64',
+    heard_ms: 'Int64',
+    /** Since when the source is watched; 0 while it is not. */
+    watched_ms: 'Int64',
+    version: 'UInt64',
+  },
+  engine: 'ReplacingMergeTree(version)',
+  orderBy: ['integration'],
+});
+
 export const incidents = recordTable({
   name: 'alert_incidents',
   doc: 'Incidents of alerts. The id is the project, a slash and the number.',
@@ -198,6 +213,7 @@ export const projectTables: readonly Table[] = [
   projects,
   members,
   integrations,
+  heartbeats,
   incidents,
   notes,
   webhooks,

@@ -1,6 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { measureLateness } from '../../../serve/alerts/consequences/lateness.ts';
-import { openAlertDomain } from '../../../serve/alerts/domain.ts';
 import { type Person, Service, type Source } from './service.ts';
 
 const MINUTE = 60_000;
@@ -58,38 +56,5 @@ describe('analytics', () => {
       { title: 'flaps', alerts: 3, last_iid: 3, median_seconds_open: 600 },
     ]);
     expect(await read('alerts_by_day?start_date=2020-01-01&end_date=2020-12-31')).toEqual([]);
-  });
-});
-
-describe('a heartbeat', () => {
-  test('creates one alert when a source falls silent, and resolves it at its next request', async () => {
-    const own = await service.project(ann);
-    const beating = await service.source(ann, own, { heartbeat_minutes: 5 });
-    const { accounts } = service;
-    const { config: settings, runtime } = service.pipeline;
-    const pipeline = await service.pipeline.alerts();
-    const open = () =>
-      openAlertDomain({
-        runtime,
-        accounts,
-        pipeline,
-        settings,
-        publicUrl: () => '',
-        lateness: measureLateness(),
-      }).heartbeats;
-    const heartbeats = open();
-    const alerts = async () => (await service.api(ann, 'GET', `/projects/${own}/alerts`)).body;
-    await heartbeats.check();
-    now += 4 * MINUTE;
-    await heartbeats.check();
-    expect(await alerts()).toEqual([]);
-    now += 1 * MINUTE;
-    for (let i = 0; i < 3; i++) await heartbeats.check();
-    await open().check();
-    expect(await alerts()).toMatchObject([{ title: 'Tool is silent', status: 'triggered', event_count: 1 }]);
-    now += MINUTE;
-    await service.send(beating, { title: 'alive', end_time: '2026-11-21' });
-    await heartbeats.check();
-    expect(await alerts()).toMatchObject([{ title: 'Tool is silent', status: 'resolved' }]);
   });
 });

@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { EmbeddedKeyValue } from '../../../infra/embedded/key-value.ts';
+import { measureLateness } from '../../../serve/alerts/consequences/lateness.ts';
+import { type AlertDomain, openAlertDomain } from '../../../serve/alerts/domain.ts';
+import { type Person, Service, type Source } from './service.ts';
+
+const MINUTE = 60_000;
+const SILENT = { title: 'Tool is silent', status: 'triggered', event_count: 1 };
+const RESOLVED = { ...SILENT, status: 'resolved' };
+
+let now = Date.UTC(2026, 10, 21);
+let service: Service;
+let ann: Person;
+let source: Source;
+beforeAll(async () => {
+  // Locks expire while the clock is put forward, which is logged.
+  service = await Service.open({ LOG_LEVEL: 'fatal' }, { now: () => now });
+  ann = await service.person('ann');
+});
+afterAll(() => service?.close());
+beforeEach(async () => {
+  source = await service.source(ann, await service.project(ann), { heartbeat_minutes: 5 });
+});
+
+/** A server that shares the memory of the others, or one that starts when all had ended. */
+async function server(isFirst: boolean): Promise<AlertDomain> {
+  const { accounts } = service;
+  const { config: settings, runtime } = service.pipeline;
+  const keyValue = isFirst ? new EmbeddedKeyValue({ now: () => now }) : runtime.keyValue;
+  const pipeline = await service.pipeline.alerts();
+  const options = { accounts, pipeline, settings, publicUrl: () => '', lateness: measureLateness() };
+  return openAlertDomain({ ...options, runtime: { ...runtime, keyValue } });
+}
+
+const alerts = async () => (await service.api(ann, 'GET', `/projects/${source.project}/alerts`)).body;
+const change = (fields: object) =>
+  service.api(ann, 'PUT', `/projects/${source.project}/integrations/${source.id}`, fields);
+
+async function pass(minutes: number, { heartbeats }: AlertDomain): Promise<void> {
+  for (let i = 0; i < minutes; i++) {
+    now += MINUTE;
+    await heartbeats.check();
+  }
+}
+
+describe('a heartbeat', () => {
+  test('creates one alert when a source falls silent, and resolves it at its next request', async () => {
+    const one = await server(false);
+    await one.heartbeats.check();
+    await pass(4, one);
+    expect(await alerts()).toEqual([]);
+    await pass(3, one);
+    await (await server(false)).heartbeats.check();
+    expect(await alerts()).toMatchObject([SILENT]);
+    now += MINUTE;
+    await service.send(source, { title: 'alive', end_time: '2026-11-21' });
+    await one.heartbeats.check();
+    expect(await alerts()).toMatchObject([RESOLVED]);
+  });
+
+  test('that fell silent before a restart resolves its alert when the source is heard after it', async () => {
+    const before = await server(false);
+    await before.heartbeats.check();
+    await pass(5, before);
+    const after = await server(true);
+    await pass(7, after);
+    expect(await alerts()).toMatchObject([SILENT]);
+    after.heartbeats.heard((await after.cache.find(source.id)) as never);
+    await pass(1, after);
+    expect(await alerts()).toMatchObject([RESOLVED]);
+    await pass(5, after);
+    expect(await alerts()).toMatchObject([SILENT, RESOLVED]);
+  });
+
+  test('creates no second alert of one silence, neither after a user resolved it nor after a restart', async () => {
+    const before = await server(false);
+    await before.heartbeats.check();
+    await pass(5, before);
+    await service.api(ann, 'PUT', `/projects/${source.project}/alerts/1`, { status: 'resolved' });
+    await pass(6, before);
+    await pass(6, await server(true));
+    expect(await alerts()).toMatchObject([RESOLVED]);
+  });
+
+  test('gives a source a whole period after a time in which no server listened', async () => {
+    const before = await server(false);
+    await before.heartbeats.check();
+    now += 60 * MINUTE;
+    const after = await server(true);
+    await after.heartbeats.check();
+    await pass(4, after);
+    expect(await alerts()).toEqual([]);
+    await pass(1, after);
+    expect(await alerts()).toMatchObject([SILENT]);
+  });
+
+  test.each([
+    ['deactivated', () => change({ active: false })],
+    ['without a heartbeat', () => change({ heartbeat_minutes: 0 })],
+    ['deleted', () => service.api(ann, 'DELETE', `/projects/${source.project}/integrations/${source.id}`)],
+  ])('resolves its alert when the integration is %s', async (_name, end) => {
+    const one = await server(false);
+    await one.heartbeats.check();
+    await pass(5, one);
+    expect(await alerts()).toMatchObject([SILENT]);
+    await end();
+    await pass(1, await server(true));
+    expect(await alerts()).toMatchObject([RESOLVED]);
+  });
+
+  test('counts anew when its integration is activated again', async () => {
+    const one = await server(false);
+    await one.heartbeats.check();
+    await pass(5, one);
+    await change({ active: false });
+    await pass(1, one);
+    await change({ active: true });
+    await pass(5, one);
+    expect(await alerts()).toMatchObject([RESOLVED]);
+    await pass(1, one);
+    expect(await alerts()).toMatchObject([SILENT, RESOLVED]);
+  });
+});
