@@ -12,6 +12,8 @@ const READ_SETTINGS = [
   "date_time_output_format='iso'",
   'output_format_json_quote_64bit_integers=0',
   'precise_float_parsing=1',
+  // Conditions on the key of a table are applied before FINAL; those on other columns need its result.
+  'optimize_move_to_prewhere_if_final=1',
 ];
 
 /** For results of any size: a large sort uses the disk. */

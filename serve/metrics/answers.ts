@@ -13,6 +13,7 @@ import type { QueryStore, Reader } from '../http/readers.ts';
 import type { HttpSettings } from '../http/settings.ts';
 import { AnswersInFlight } from './answers-in-flight.ts';
 import { afterCursor, cursorOf, type OrderColumn, orderOf } from './cursor.ts';
+import { daysOfPage } from './page-bound.ts';
 import { cutPage, isCut, pointerTo } from './page-cut.ts';
 import type { Query } from './parameters.ts';
 import { RESPONSE_FORMATS } from './response-formats.ts';
@@ -99,7 +100,10 @@ export class AnswerCache {
     const after = query.cursor === undefined ? sql`1` : afterCursor(endpoint.path, order, query.cursor);
     const { LIST_ROWS_MAX, SERIES_ROWS_MAX } = this.#settings;
     const limit = query.limit ?? (endpoint.isLimited ? LIST_ROWS_MAX : SERIES_ROWS_MAX);
-    const chosen = sql`FROM ${rowsOf(metric, endpoint, query)} AS rows WHERE ${after}`;
+    const chosenOf = (chosen: Query) => sql`FROM ${rowsOf(metric, endpoint, chosen)} AS rows WHERE ${after}`;
+    const asked = { metric, endpoint, query, order, chosen: chosenOf(query), limit };
+    const days = await daysOfPage(store, asked);
+    const chosen = days === null ? asked.chosen : chosenOf({ ...query, conditions: [days] });
     const { format: engineFormat, type } = RESPONSE_FORMATS[format] as (typeof RESPONSE_FORMATS)[string];
     const { body, next } = await pageOf(store, {
       metric,

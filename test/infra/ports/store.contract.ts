@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { type Format, readAll, type Store } from '../../../infra/ports.ts';
 import type { Opened } from './opened.ts';
-import { MAX_128, things, useStore } from './store-tables.ts';
+import { lines, MAX_128, things, useStore } from './store-tables.ts';
 import { type StoreDifferences, storeWritesContract } from './store-writes.contract.ts';
 
 const FIXED = sql`SELECT toUInt32(1) AS id, 'a,"b"' AS name, CAST('340282366920938463463374607431768211455', 'UInt128') AS amount,
@@ -27,6 +27,16 @@ export function storeContract(
           { id: 2, name: 'line\nbreak', nothing: null, at: '2026-01-02T00:00:00.000Z', list: [] },
         ]);
         expect(await used.store.rows(sql`SELECT 1 AS one WHERE 0`)).toEqual([]);
+      });
+
+      test('a condition is applied to the newest version of a row, not before', async () => {
+        for (const sequence of [1, 2]) {
+          await used.store.insert(lines, [{ id: 1, name: `version ${sequence}`, total: 0, sequence }]);
+        }
+        const named = (name: string) =>
+          used.store.rows(sql`SELECT name FROM ${lines} FINAL WHERE id = 1 AND name = ${name}`);
+        expect(await named('version 1')).toEqual([]);
+        expect(await named('version 2')).toEqual([{ name: 'version 2' }]);
       });
 
       test('64-bit counts are numbers', async () => {

@@ -29,6 +29,7 @@ const PAGED = [
   '/api/coretime-region-events',
   '/api/coretime-account-spend',
   '/api/gov-voter-history',
+  '/api/daily-staking-rewards?start_date=2024-01-01&end_date=2100-01-01',
 ];
 const withParameter = (url: string, parameter: string) =>
   `${url}${url.includes('?') ? '&' : '?'}${parameter}`;
@@ -69,6 +70,24 @@ describe('pages', () => {
       }
     },
   );
+
+  it('a page in an order that leaves the key of its table reads the days of the page only', async () => {
+    const { store } = pipeline.pipeline.runtime;
+    const { bytes } = store;
+    const statements: string[] = [];
+    store.bytes = (statement, ...rest) => {
+      statements.push(statement.text);
+      return bytes.call(store, statement, ...rest);
+    };
+    try {
+      const days = 'start_date=2024-01-01&end_date=2099-01-01';
+      const [row] = (await get(`/api/daily-staking-rewards?${days}&limit=1`)).json<{ date: string }[]>();
+      expect(statements).toEqual([expect.stringMatching(/date <= '(?!2099)/)]);
+      expect(row?.date).toMatch(/^20/);
+    } finally {
+      store.bytes = bytes;
+    }
+  });
 
   it('an answer without a limit is whole and says so', async () => {
     const answer = await get('/api/daily-fees');
