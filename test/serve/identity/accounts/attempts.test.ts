@@ -1,5 +1,7 @@
+import { Secret, TOTP } from 'otpauth';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { User } from '../../../../serve/identity/accounts/tables.ts';
+import { changeUser } from '../../../../serve/identity/accounts/users.ts';
 import { Browser } from './browser.ts';
 import { aUser, openWorld, PASSWORD, signedIn, type World } from './world.ts';
 
@@ -154,6 +156,41 @@ describe('a browser is known', () => {
     });
     expect(changed.statusCode).toBe(303);
     expect(await isKnown(browser.cookies)).toBe(true);
+  });
+});
+
+describe('failures at the second factor', () => {
+  const secret = new Secret({ size: 20 }).base32;
+  const code = () => new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: world.now() });
+  const verify = (browser: Browser, text: string) =>
+    browser.submit('/sign-in/two-factor', '/sign-in/two-factor', { code: text });
+
+  test('of others, who know the password, do not lock out a browser that was here before', async () => {
+    const home = await signedIn(world, user);
+    await home.submit('/profile', '/sign-out', {});
+    const totp_secret = world.accounts.seal.encrypt(secret, `totp ${user.id}`);
+    await changeUser(world.accounts, user.id, () => ({ totp_secret }));
+    const statuses: number[] = [];
+    for (let i = 1; i <= 11; i++) {
+      const thief = new Browser(world.app, `198.51.100.${i}`);
+      await signIn(thief, PASSWORD);
+      statuses.push((await verify(thief, '000000')).statusCode);
+    }
+    expect(statuses).toEqual([...Array(10).fill(401), 429]);
+    const stranger = new Browser(world.app, '203.0.113.5');
+    await signIn(stranger, PASSWORD);
+    const refused = await verify(stranger, code());
+    expect(refused.statusCode).toBe(429);
+    expect(refused.body).not.toContain('incorrect');
+    expect((await signIn(home, PASSWORD)).headers.location).toMatch(/^\/sign-in\/two-factor/);
+    expect((await verify(home, code())).statusCode).toBe(303);
+  });
+
+  test('leave a browser unknown that proved the password alone', async () => {
+    await changeUser(world.accounts, user.id, () => ({ totp_secret: 'sealed' }));
+    const thief = new Browser(world.app, '198.51.100.1');
+    await signIn(thief, PASSWORD);
+    expect(thief.cookies.has('device')).toBe(false);
   });
 });
 
