@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DistributedKeyValue } from '../../../../infra/distributed/key-value.ts';
 import { startRedis } from '../../../support/services/redis.ts';
 import { isInstalled, type Service } from '../../../support/services/service.ts';
-import { openWorld, type World } from '../accounts/world.ts';
+import { openWorld, PASSWORD, type World } from '../accounts/world.ts';
 import { aCode, aPair, exchangeOf, isActive, type Pair, type Party, party, post, refreshOf } from './flow.ts';
 
 const isMissing = !(await isInstalled('redis-server'));
@@ -83,5 +83,17 @@ describe.runIf(!isMissing)('two servers with their locks in Redis', () => {
     const client = { client_id: the.application.id, client_secret: the.secret };
     await post(one, '/oauth/revoke', { ...client, token: pair.access_token });
     expect(await isActive(two, pair.access_token)).toBe(false);
+  });
+
+  test('wrong passwords at both servers in parallel gain no more tries; right ones are never refused', async () => {
+    const ask = async (password: string) => {
+      const fields = { grant_type: 'password', username: the.user.username, password };
+      const answers = await Promise.all(
+        Array.from({ length: 30 }, (_, i) => post(servers[i % 2] as World, '/oauth/token', fields)),
+      );
+      return [200, 400, 429].map((status) => answers.filter((one) => one.statusCode === status).length);
+    };
+    expect(await ask(PASSWORD)).toEqual([30, 0, 0]);
+    expect(await ask('wrong')).toEqual([0, 10, 20]);
   });
 });
