@@ -63,7 +63,8 @@ describe('a data directory of schema version 1', () => {
     })) {
       const { stdout, stderr } = await run([command, 'list', '--json'], { env });
       expect(stderr).toBe('');
-      expect(JSON.parse(stdout), command).toEqual(answer);
+      // Later versions say more about each of them.
+      expect(JSON.parse(stdout), command).toMatchObject(answer as object);
     }
     expect(await answerOf('/api/status')).toMatchObject({
       computing: { touched_days_waiting: 0, failed: [] },

@@ -4,6 +4,7 @@ import { button, table, textField } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
+import { showOnce, takeShown } from '../../pages/shown-once.ts';
 import type { AlertDomain } from '../domain.ts';
 import type { HeartbeatState } from '../integrations/heartbeats.ts';
 import { httpIntegration } from '../integrations/http.ts';
@@ -32,6 +33,8 @@ interface IntegrationPageParts extends Pick<AlertDomain, 'heartbeats' | 'integra
 /** The list of integrations, the page of one with its credentials, and the actions on it. */
 export function serveIntegrationPages(pages: FastifyInstance, parts: IntegrationPageParts): void {
   const { frame, integrations } = parts;
+  const showKey = ({ user }: Visit, reply: FastifyReply, { integration, key }: IntegrationWithKey) =>
+    showOnce(frame.accounts, reply, user, pathOf(integration), key);
   pages.get(LIST, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Developer');
     return sendList(parts, request, reply, visit, null);
@@ -43,7 +46,7 @@ export function serveIntegrationPages(pages: FastifyInstance, parts: Integration
     try {
       const given = { name: form.text('name'), api_url: form.text('api_url') };
       const created = await integrations.create(visit.membership.project, type, given);
-      return await sendOne(parts, request, reply, visit, created.integration, created);
+      return await showKey(visit, reply, created);
     } catch (error) {
       if (!(error instanceof RequestRefused)) throw error;
       return sendList(parts, request, reply, visit, error);
@@ -52,13 +55,13 @@ export function serveIntegrationPages(pages: FastifyInstance, parts: Integration
   pages.get(ONE, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Maintainer');
     const integration = await integrations.get(visit.membership.project, integrationIdOf(request));
-    return sendOne(parts, request, reply, visit, integration, null);
+    const key = await takeShown(frame.accounts, request, visit.user);
+    return sendOne(parts, request, reply, visit, integration, key);
   });
   const newKey = (name: string, work: (visit: Visit, id: string) => Promise<IntegrationWithKey>) =>
     pages.post(`${ONE}/${name}`, async (request, reply) => {
       const visit = await frame.visit(request, reply, 'Maintainer');
-      const created = await work(visit, integrationIdOf(request));
-      return sendOne(parts, request, reply, visit, created.integration, created);
+      return showKey(visit, reply, await work(visit, integrationIdOf(request)));
     });
   newKey('reset', ({ membership: { project } }, id) => integrations.resetKey(project, id));
   newKey('rotate', ({ membership: { project } }, id) => integrations.rotateKey(project, id, ROTATION_HOURS));
@@ -174,7 +177,7 @@ async function sendOne(
   reply: FastifyReply,
   visit: Visit,
   integration: Integration,
-  created: IntegrationWithKey | null,
+  key: string | null,
 ): Promise<FastifyReply> {
   const now = clock.now();
   const type = typeOf(integration);
@@ -182,7 +185,7 @@ async function sendOne(
   const hasHeartbeat = integration.heartbeat_minutes > 0;
   const webhookUrl = `${url()}${webhookPathOf(integration)}`;
   const body = html`${heading(integration, 'settings')}
-${created && keyCard(created.key, type.setupHelp(webhookUrl, created.key))}
+${key && keyCard(key, type.setupHelp(webhookUrl, key))}
 <div class="columns"><section class="card"><h2>Settings</h2><form method="post" action="${pathOf(integration)}/save">${visit.token}
 ${textField({ name: 'name', label: 'Name', value: integration.name })}
 <label class="choice"><input type="checkbox" name="active" value="on"${integration.is_active && html` checked`}><div><b>Active</b><span>An inactive integration rejects alerts with status 403.</span></div></label>

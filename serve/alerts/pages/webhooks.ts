@@ -4,6 +4,7 @@ import { button, table, tags, textField, time } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
+import { showOnce, takeShown } from '../../pages/shown-once.ts';
 import type { Progress } from '../consequences/progress.ts';
 import type { AlertDomain } from '../domain.ts';
 import type { AttemptResult } from '../notifications/webhook-sender.ts';
@@ -50,7 +51,7 @@ export function serveWebhookPages(pages: FastifyInstance, parts: WebhookPagePart
     const visit = await frame.visit(request, reply, 'Maintainer');
     try {
       const { webhook, secret } = await webhooks.create(visit.membership.project, changesIn(request));
-      return await sendOne(parts, request, reply, visit, webhook, { news: secretCard(secret) });
+      return await showOnce(frame.accounts, reply, visit.user, pathOf(webhook), secret);
     } catch (error) {
       if (!(error instanceof RequestRefused)) throw error;
       return sendList(parts, request, reply, visit, error);
@@ -59,7 +60,15 @@ export function serveWebhookPages(pages: FastifyInstance, parts: WebhookPagePart
   pages.get(ONE, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Maintainer');
     const webhook = await webhooks.get(visit.membership.project, webhookIdOf(request));
-    return sendOne(parts, request, reply, visit, webhook, {});
+    const secret = await takeShown(frame.accounts, request, visit.user);
+    return sendOne(
+      parts,
+      request,
+      reply,
+      visit,
+      webhook,
+      secret === null ? {} : { news: secretCard(secret) },
+    );
   });
   pages.post(`${ONE}/save`, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Maintainer');

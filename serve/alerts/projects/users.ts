@@ -17,12 +17,14 @@ export class UserLookup {
     return new Map(found.flatMap((user) => (user ? [[user.id, user]] : [])));
   }
 
-  /** By id or username, with or without an @. */
+  /** By id or username, with or without an @. Not by email: anybody may have entered it. */
   async get(idOrUsername: string | number): Promise<User> {
     const text = String(idOrUsername).replace(/^@/, '');
     const user = /^\d+$/.test(text)
       ? await this.#accounts.users.get(text)
-      : await findUser(this.#accounts, text);
+      : text.includes('@')
+        ? null
+        : await findUser(this.#accounts, text);
     if (user === null) throw new RequestRefused('not_found', 'User Not Found', 'user');
     return user;
   }

@@ -98,10 +98,17 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     expect(key).toMatch(/^[\w-]{43}$/);
     expect(await text('#address')).toMatch(/\/alerts\/[0-9a-f]{16}\/notify\.json$/);
     await look('integration-made');
+    await page.reload();
+    expect(await page.locator('#secret').count()).toBe(0);
     await page.goto(`${origin}/projects/1/integrations`);
     await page.getByRole('link', { name: 'Thermometer' }).click();
     expect(await page.content()).not.toContain(key);
     await look('integration');
+    await clickButton('Create a new key and keep the previous one for 24 hours');
+    const rotated = await text('#secret');
+    expect(rotated).not.toBe(key);
+    await page.reload();
+    expect(await page.locator('#secret').count()).toBe(0);
   });
 
   test('map a sample payload', async () => {
@@ -223,6 +230,8 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     const secret = await text('#secret');
     expect(secret).toMatch(/^[\w-]{43}$/);
     await look('hook-made');
+    await page.reload();
+    expect(await page.locator('#secret').count()).toBe(0);
     await page.getByRole('button', { name: 'Send a test request' }).click();
     expect(await text('.note.good')).toContain('succeeded with status 200');
     expect(await page.content()).not.toContain(secret);
