@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { ProductError } from '../../infra/errors.ts';
+import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { Runtime } from '../../infra/ports.ts';
 import { DeadLetterQueue } from '../../ingest/log/dead-letter-queue.ts';
 import type { IngestSettings } from '../../ingest/settings.ts';
-import { type ParsedDelivery, parseDelivery } from './formats/delivery.ts';
+import { type ParsedDelivery, parseDelivery, refusalOf } from './formats/delivery.ts';
 import type { Outcome } from './model/alert.ts';
 import {
   type ActionRequest,
@@ -17,6 +17,7 @@ import { type EventRules, eventRules, groupingRules } from './model/rules.ts';
 import { EventParser } from './processor/parser.ts';
 import { AlertProcessor, heldBytes, type StoredEvent } from './processor/processor.ts';
 import { LogPublisher } from './processor/publisher.ts';
+import { refusedPart } from './processor/redelivery.ts';
 import { projectsWithEvents, type ReplayOrder, type ReplayResult } from './processor/replay.ts';
 import { type EventResult, ResultChannel } from './processor/result-channel.ts';
 import { AlertWriter } from './processor/writer.ts';
@@ -150,6 +151,22 @@ export class AlertPipeline {
   async deliver(request: DeliveryRequest, body: Buffer, delivery: ParsedDelivery): Promise<EventResult> {
     const head = { ...request, kind: 'delivery' as const, rules: this.#rules, ...this.#stamp() };
     return this.#request(head, body, delivery);
+  }
+
+  /**
+   * Delivers again what was refused of the delivery that a dead letter names, once for each letter. Returns why it is
+   * refused again, or null.
+   */
+  async redeliver(letter: { readonly origin: string }): Promise<string | null> {
+    const again = await refusedPart(this.#runtime.store, letter.origin);
+    if (typeof again === 'string') return again;
+    try {
+      const parsed = this.parse(again.request, again.body);
+      await this.deliver(again.request, again.body, parsed);
+      return refusalOf(parsed);
+    } catch (error) {
+      return reasonOf(error);
+    }
   }
 
   /**

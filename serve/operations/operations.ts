@@ -1,11 +1,13 @@
 import { once } from 'node:events';
 import { z } from 'zod';
+import { ALERTS_TOPIC } from '../../aggregate/alerts/model/event.ts';
 import { replayOrder } from '../../aggregate/alerts/processor/replay.ts';
 import { isoDayOf } from '../../aggregate/metrics/shared/facts.ts';
 import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
 import { readCoverage, readStatus } from '../../aggregate/status/status.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { deadLetterRequest, handleDeadLetterRequest } from '../../ingest/log/dead-letter-requests.ts';
+import type { RetriedLetter } from '../../ingest/log/dead-letter-retry.ts';
 import { missingHeights } from '../../ingest/sources/heights.ts';
 import { findChain } from '../../ingest/sources/open-source.ts';
 import { noteSkippedHeights, readSkippedHeights } from '../../ingest/sources/skipped-heights.ts';
@@ -129,8 +131,13 @@ export const operations = {
   deadLetters: operation()({
     input: deadLetterRequest,
     run: async (pipeline, request) => {
-      const { runtime, registry, config } = pipeline;
-      const result = await handleDeadLetterRequest(runtime, registry, config.DEAD_LETTER_BYTES_MAX, request);
+      const { runtime, registry, config, waitUntilLoaded } = pipeline;
+      const deadLetterBytes = config.DEAD_LETTER_BYTES_MAX;
+      const redeliver = {
+        [ALERTS_TOPIC]: async (letter: RetriedLetter) => (await pipeline.alerts()).redeliver(letter),
+      };
+      const dependencies = { runtime, registry, deadLetterBytes, waitUntilLoaded, redeliver };
+      const result = await handleDeadLetterRequest(dependencies, request);
       if (request.action === 'retry') await pipeline.waitUntilComputed();
       return result;
     },

@@ -46,7 +46,7 @@ const show = command<[ids: string[]], Options>({
 
 const retry = command<[ids: string[]], Options>({
   name: 'dead-letters retry',
-  description: 'publish dead letters to the log again',
+  description: 'publish dead letters to the log again, and wait for what becomes of them',
   args: (command) =>
     allOption(idsArgument(jsonOption(command), true)).option(
       '--chain <name>',
@@ -84,7 +84,7 @@ function textOf(request: DeadLetterRequest, answer: DeadLetterResult): string {
   if (outcomes) {
     const again = outcomes.filter(({ refused }) => refused !== null);
     return [
-      `${plural(outcomes.length - again.length, 'letter')} put on the log again, ${number(again.length)} refused again`,
+      `${plural(outcomes.length - again.length, 'dead letter')} accepted, ${number(again.length)} refused again`,
       ...again.map(({ id, refused }) => `  ${id.slice(0, ID_SHOWN)}  ${refused}`),
       '',
     ].join('\n');

@@ -19,8 +19,11 @@ beforeAll(async () => {
 afterAll(() => opened.close());
 beforeEach(() => emptyPipeline(opened.pipeline));
 
-const order = (given: DeadLetterRequest) =>
-  handleDeadLetterRequest(opened.pipeline.runtime, opened.pipeline.registry, KEPT_BYTES, given);
+const order = (given: DeadLetterRequest) => {
+  const { runtime, registry, waitUntilLoaded } = opened.pipeline;
+  const dependencies = { runtime, registry, deadLetterBytes: KEPT_BYTES, waitUntilLoaded, redeliver: {} };
+  return handleDeadLetterRequest(dependencies, given);
+};
 const take = async (name: string, ...lines: string[]) => {
   await opened.pipeline.ingest(Readable.from([Buffer.from(`${lines.join('\n')}\n`)]), { name });
   await opened.pipeline.waitUntilLoaded();
@@ -66,6 +69,19 @@ describe('dead letters', () => {
       expect(letters.map(({ attempts }) => attempts)).toEqual([tries, tries]);
     }
     expect(await heights()).toEqual([]);
+  });
+
+  test('that are published, and refused when they are loaded, count as refused again', async () => {
+    // Only the engine looks into these fields.
+    const odd = JSON.stringify({ ...JSON.parse(block), extrinsics: 'none' });
+    await take('unknown.ndjson', odd, block);
+    const { outcomes } = await order({ action: 'retry', all: true, chain: 'polkadot' });
+    expect(outcomes?.map(({ refused }) => refused === null).sort()).toEqual([false, true]);
+    const { total, letters } = await order({ action: 'list' });
+    expect(total).toBe(1);
+    const refused = outcomes?.find(({ id }) => id === letters[0]?.id)?.refused;
+    expect(refused).toBe(letters[0]?.reason);
+    expect(refused).not.toContain('chain: unknown');
   });
 
   test('that are dropped are gone, and the same line refused once more is a letter again', async () => {

@@ -1,6 +1,11 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { alerts } from '../../../aggregate/alerts/model/tables.ts';
+import { type DeliveryHead, encodeHead } from '../../../aggregate/alerts/model/event.ts';
+import { alertEvents, alerts } from '../../../aggregate/alerts/model/tables.ts';
+import { deliveryLetter } from '../../../aggregate/alerts/processor/event-insert.ts';
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { type DeadLetterRequest, deadLetterRequest } from '../../../ingest/log/dead-letter-requests.ts';
+import { writeDeadLetters } from '../../../ingest/log/dead-letters.ts';
+import { operations } from '../../../serve/operations/operations.ts';
 import { firing, prometheusBody } from './made.ts';
 import { type Person, Service, type Source } from './service.ts';
 
@@ -51,6 +56,56 @@ describe('hostile deliveries', () => {
     expect(metrics).toContain('chain_metrics_alert_rows_set_aside_total 0');
     expect(metrics).toContain('chain_metrics_alert_oldest_pending_seconds 0');
   }, 30_000);
+});
+
+describe('the dead letter of a delivery', () => {
+  const request = (given: DeadLetterRequest) =>
+    operations.deadLetters.run(service.pipeline, deadLetterRequest.parse(given), {
+      onProgress: () => {},
+      signal: new AbortController().signal,
+    });
+
+  test('that is refused again stays, and the alerts beside it do not count again', async () => {
+    const { letters, outcomes } = await request({ action: 'retry', all: true });
+    expect(letters).toHaveLength(1);
+    expect(outcomes).toEqual([
+      { id: letters[0]?.id, refused: expect.stringMatching(/^No alert can be taken/) },
+    ]);
+    const { letters: after } = await request({ action: 'list' });
+    expect(after).toMatchObject([{ id: letters[0]?.id, attempts: 2, reason: outcomes?.[0]?.refused }]);
+    expect(await alertsOf(source)).toMatchObject([{ event_count: 1 }]);
+    await request({ action: 'drop', all: true });
+  });
+
+  test('that an earlier version refused is delivered to its project', async () => {
+    const late = await service.source(ann, await service.project(ann));
+    const { store } = service.pipeline.runtime;
+    const head: DeliveryHead = {
+      ...{ kind: 'delivery', id: 'earlier', project: late.project, at: Date.now(), from: '', mapping: null },
+      ...{ integration: late.id, endpoint: 'prometheus', groups_by_payload: true, idempotency_key: '' },
+    };
+    const items = ['taken', 'refused'].map((title) =>
+      firing({ fingerprint: '', labels: { title }, annotations: { title } }),
+    );
+    const body = JSON.stringify(prometheusBody(items));
+    await store.insert(alertEvents, [
+      {
+        ...{ project: late.project, position: 1, id: 'earlier', kind: 'delivery', at: head.at, body },
+        ...{ head: encodeHead(head), outcomes: ['retried', 'refused'], iids: [0, 0], retry_keys: ['', ''] },
+        ...{ log_partition: 0, log_offset: 0 },
+      },
+    ]);
+    await writeDeadLetters(
+      store,
+      [deliveryLetter(head, 'not known yet', Buffer.from(body))],
+      Date.now(),
+      100,
+    );
+    const { outcomes } = await request({ action: 'retry', all: true });
+    expect(outcomes?.map(({ refused }) => refused)).toEqual([null]);
+    expect(await alertsOf(late)).toMatchObject([{ title: 'refused', event_count: 1 }]);
+    expect((await request({ action: 'list' })).total).toBe(0);
+  });
 });
 
 describe('long texts', () => {

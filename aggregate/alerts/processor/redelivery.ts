@@ -1,0 +1,38 @@
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import type { Store } from '../../../infra/ports.ts';
+import { parseExact } from '../../../ingest/decode/json.ts';
+import { get, isObject } from '../formats/values.ts';
+import { type DeliveryRequest, decodeHead } from '../model/event.ts';
+import { alertEvents } from '../model/tables.ts';
+import { deliveryIn } from './event-insert.ts';
+
+/** What was refused of a delivery, as a request of its own; or the reason why there is none. */
+export async function refusedPart(
+  store: Store,
+  origin: string,
+): Promise<{ readonly request: DeliveryRequest; readonly body: Buffer } | string> {
+  const named = deliveryIn(origin);
+  if (named === null) return 'it names no delivery';
+  const [row] = await store.rows<{ head: string; body: string; outcomes: string[] }>(
+    sql`SELECT head, body, outcomes FROM ${alertEvents} WHERE project = ${named.project} AND id = ${named.id} LIMIT 1`,
+  );
+  const head = row && decodeHead(row.head);
+  if (row === undefined || head?.kind !== 'delivery') return 'its delivery is not stored';
+  if (head.items) return 'its alerts are stored; the store refuses its body';
+  const { project, integration, endpoint, mapping, groups_by_payload } = head;
+  // Retried twice, it counts once.
+  const idempotency_key = `dead letter of ${named.id}`;
+  return {
+    request: { project, integration, endpoint, mapping, groups_by_payload, idempotency_key },
+    body: Buffer.from(withRefusedOnly(row.body, row.outcomes)),
+  };
+}
+
+/** The other items were accepted, and must not count again. */
+function withRefusedOnly(body: string, outcomes: readonly string[]): string {
+  if (outcomes.every((outcome) => outcome === 'refused')) return body;
+  const payload = parseExact(body);
+  const items = get(payload, 'alerts');
+  if (!isObject(payload) || !Array.isArray(items)) return body;
+  return JSON.stringify({ ...payload, alerts: items.filter((_, i) => outcomes[i] === 'refused') });
+}

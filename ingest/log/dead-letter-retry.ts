@@ -1,0 +1,200 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { inParts, sql } from '../../infra/clickhouse/sql.ts';
+import { partsOf } from '../../infra/parts.ts';
+import type { Message, Runtime } from '../../infra/ports.ts';
+import type { Registry } from '../chains/registry.ts';
+import { deadLetters } from '../raw/tables.ts';
+import { bareName } from '../sources/lines.ts';
+import { writeDeadLetters } from './dead-letters.ts';
+import { readLine } from './envelope.ts';
+import type { Stream } from './topics.ts';
+import { TOPICS } from './topics.ts';
+
+/** A dead letter as it is stored, without its bytes. */
+export interface RetriedLetter {
+  readonly id: string;
+  readonly topic: string;
+  readonly origin: string;
+  readonly line: number;
+  readonly size: number;
+  readonly attempts: number;
+  readonly version: string;
+  readonly log_offset: string;
+}
+
+export interface RetryOutcome {
+  readonly id: string;
+  /** Why it is refused again; null when it was accepted. */
+  readonly refused: string | null;
+}
+
+export interface RetryDependencies {
+  readonly runtime: Runtime;
+  readonly registry: Registry;
+  readonly deadLetterBytes: number;
+  /** Resolves when everything that was published before is in the raw tables. */
+  readonly waitUntilLoaded: () => Promise<void>;
+  /** Retries the letters of topics that are no streams of chain data. Returns why one is refused again, or null. */
+  readonly redeliver: Readonly<Record<string, (letter: RetriedLetter) => Promise<string | null>>>;
+}
+
+const PART_BYTES = 16 * 2 ** 20;
+/** How long a retry waits for what loading makes of its messages. */
+const LOADED_MS_MAX = 120_000;
+
+/**
+ * Publishes dead letters to the topic of their stream again, and waits for what becomes of them. A line that is refused
+ * again stays a dead letter with one more attempt. A line of which only the first bytes are stored stays too: its source
+ * has to be ingested again.
+ */
+export async function retryDeadLetters(
+  dependencies: RetryDependencies,
+  letters: readonly RetriedLetter[],
+  chainName: string | undefined,
+): Promise<RetryOutcome[]> {
+  const outcomes: RetryOutcome[] = [];
+  const { redeliver, deadLetterBytes } = dependencies;
+  const lines: RetriedLetter[] = [];
+  for (const letter of letters) {
+    const deliver = redeliver[letter.topic];
+    if (deliver === undefined) lines.push(letter);
+    else outcomes.push(await redelivered(dependencies, letter, deliver));
+  }
+  for (const part of partsOf(lines, PART_BYTES, ({ size }) => Math.min(size, deadLetterBytes) + 1000)) {
+    for (const outcome of await retryLines(dependencies, part, chainName)) outcomes.push(outcome);
+  }
+  return outcomes;
+}
+
+async function redelivered(
+  { runtime }: RetryDependencies,
+  letter: RetriedLetter,
+  deliver: (letter: RetriedLetter) => Promise<string | null>,
+): Promise<RetryOutcome> {
+  const refused = await deliver(letter);
+  if (refused === null) await forgetDeadLetters(runtime, [letter]);
+  else await countAttempt(runtime, letter, refused);
+  return { id: letter.id, refused };
+}
+
+/** The same letter with the new reason; its bytes need not be read. */
+async function countAttempt({ store, clock }: Runtime, { id }: RetriedLetter, reason: string): Promise<void> {
+  const now = clock.now();
+  await store.run(
+    sql`INSERT INTO ${deadLetters} SELECT * REPLACE (${reason} AS reason, attempts + 1 AS attempts, ${now} AS version,
+      fromUnixTimestamp64Milli(toInt64(${now})) AS received_at) FROM ${deadLetters} FINAL WHERE id = ${id}`,
+  );
+}
+
+async function retryLines(
+  dependencies: RetryDependencies,
+  letters: readonly RetriedLetter[],
+  chainName: string | undefined,
+): Promise<RetryOutcome[]> {
+  const { runtime, registry, deadLetterBytes } = dependencies;
+  const whole = await wholeBytes(runtime, letters);
+  const outcomes: RetryOutcome[] = [];
+  const published: RetriedLetter[] = [];
+  const messages: Record<Stream, Message[]> = { blocks: [], snapshots: [] };
+  for (const [at, letter] of letters.entries()) {
+    const bytes = whole[at];
+    const { id, topic, line } = letter;
+    const origin = { source: 'retry', origin: letter.origin, line };
+    if (!bytes) {
+      outcomes.push({ id, refused: `only its first bytes are kept; take in ${letter.origin} again` });
+      continue;
+    }
+    const chain = registry.find(chainName ?? bareName(letter.origin));
+    const read = readLine(bytes, chain, registry, origin);
+    if ('refused' in read) {
+      const again = { ...origin, topic, reason: read.refused, bytes };
+      await writeDeadLetters(runtime.store, [again], runtime.clock.now(), deadLetterBytes, runtime.log);
+      outcomes.push({ id, refused: read.refused });
+    } else {
+      messages[read.topic].push(read);
+      published.push(letter);
+    }
+  }
+  for (const [stream, some] of Object.entries(messages) as [Stream, Message[]][]) {
+    if (some.length > 0) await runtime.log.publish(TOPICS[stream], some);
+  }
+  await forgetDeadLetters(runtime, published);
+  return [...outcomes, ...(await loadedOutcomes(dependencies, published))];
+}
+
+/** What loading made of published letters: those that it refuses are dead letters again. */
+async function loadedOutcomes(
+  { runtime: { store }, waitUntilLoaded }: RetryDependencies,
+  published: readonly RetriedLetter[],
+): Promise<RetryOutcome[]> {
+  if (published.length === 0) return [];
+  const ended = new AbortController();
+  const isLoaded = await Promise.race([
+    waitUntilLoaded().then(() => true),
+    pause(LOADED_MS_MAX, false, { signal: ended.signal }),
+  ]);
+  ended.abort();
+  const refused = new Map<string, { reason: string; version: bigint }>();
+  for (const origins of inParts(new Set(published.map(({ origin }) => origin)))) {
+    const rows = await store.rows<{ origin: string; line: number; reason: string; version: string }>(
+      sql`SELECT origin, line, reason, toString(version) AS version FROM ${deadLetters} FINAL WHERE origin IN ${origins}`,
+    );
+    for (const row of rows) {
+      refused.set(`${row.origin}:${row.line}`, { reason: row.reason, version: BigInt(row.version) });
+    }
+  }
+  return published.map(({ id, origin, line, version }) => {
+    const found = refused.get(`${origin}:${line}`);
+    if (found && found.version > BigInt(version) + 1n) return { id, refused: found.reason };
+    return {
+      id,
+      refused: isLoaded ? null : `it is on the log, and was not loaded within ${LOADED_MS_MAX / 1000} s`,
+    };
+  });
+}
+
+/** The whole lines: from the log where it stores them, else from the store where nothing was cut off. */
+async function wholeBytes(
+  { log, store }: Runtime,
+  letters: readonly RetriedLetter[],
+): Promise<(Buffer | null)[]> {
+  const found = new Map<string, Buffer | null>();
+  for (const ids of inParts(letters.map(({ id }) => id))) {
+    const rows = await store.rows<{ id: string; bytes: string; size: number }>(
+      sql`SELECT id, bytes, size FROM ${deadLetters} FINAL WHERE id IN ${ids}`,
+    );
+    for (const { id, bytes, size } of rows) {
+      const stored = Buffer.from(bytes);
+      found.set(id, stored.length === size ? stored : null);
+    }
+  }
+  for (const topic of new Set(letters.map((letter) => letter.topic))) {
+    const logged = letters.filter((letter) => letter.topic === topic && letter.log_offset !== '');
+    if (logged.length === 0) continue;
+    const offsets = logged.map(({ log_offset }) => log_offset);
+    const bytes = await log.readDeadLetters(topic, offsets);
+    logged.forEach(({ id }, i) => {
+      if (bytes[i]) found.set(id, bytes[i]);
+    });
+  }
+  return letters.map(({ id }) => found.get(id) ?? null);
+}
+
+/** The tombstone is older than every dead letter that the same line may become later. */
+export async function forgetDeadLetters(
+  { store }: Runtime,
+  letters: readonly RetriedLetter[],
+): Promise<void> {
+  await store.insert(
+    deadLetters,
+    letters.map(({ id, topic, origin, line, attempts, version }) => ({
+      id,
+      topic,
+      origin,
+      line,
+      attempts,
+      version: String(BigInt(version) + 1n),
+      is_deleted: 1,
+    })),
+  );
+}
