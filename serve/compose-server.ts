@@ -96,6 +96,8 @@ const EXPOSED = [
   'X-Coverage',
   'X-Data-As-Of',
   'X-Data-Lag-Seconds',
+  'X-Pending-From',
+  'X-Pending-Reason',
   'X-Provisional-From',
   'X-Truncated',
 ];

@@ -14,7 +14,7 @@ type DaysByKey = { readonly key: string; readonly days: string[] };
 const byKey = (rows: readonly DaysByKey[]) => new Map(rows.map(({ key, days }) => [key, days]));
 
 /** Reads the days with data, and estimates how many of them one window may have. */
-export async function readCalendar(store: Store): Promise<Calendar> {
+export async function readCalendar(store: Pick<Store, 'rows'>): Promise<Calendar> {
   const days = sql`arrayMap(d -> toString(d), groupArray(day)) AS days`;
   const [withBlocks, withSnapshots, [size]] = await Promise.all([
     store.rows<DaysByKey>(sql`SELECT concat(relay_chain, '/', chain) AS key, ${days}

@@ -1,22 +1,22 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Lease, Locks, type Mutex } from '../../infra/coordination/lock.ts';
-import type { FailedJob, Numbers, Runtime } from '../../infra/ports.ts';
-import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
+import type { FailedJob, Numbers, Runtime, Store } from '../../infra/ports.ts';
 import { LOADING } from '../../ingest/loader.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { materializedMetrics } from '../metrics/index.ts';
-import { type Calendar, readCalendar } from '../planner/calendar.ts';
-import { type DirtyDay, type PlannedWindow, plan } from '../planner/plan.ts';
+import { readCalendar } from '../planner/calendar.ts';
+import { EVERYTHING, type PlannedWindow } from '../planner/plan.ts';
+import { Changes } from './changes.ts';
 import {
   hasDirtyDays,
   type NumberedDirtyDay,
   palletsOf,
   readDaysToRebuild,
   readDirtyDays,
-  STREAM_TABLES,
 } from './dirty-days.ts';
 import { InProcessExecutor } from './in-process-executor.ts';
-import { readWatermarks, watermarks } from './ledger.ts';
+import { computedChains, readNewestBlocks, readWatermarks, watermarks } from './ledger.ts';
+import { lowestOf, type PendingByMetric, planDays, planPending, readPending } from './pending.ts';
 import { QueuedExecutor } from './queued-executor.ts';
 import { MetricVersions } from './versions.ts';
 import { STOPPED, type WindowExecutor } from './window-executor.ts';
@@ -73,12 +73,15 @@ export class Aggregator {
   readonly #executor: WindowExecutor;
   readonly #pallets: readonly string[];
   readonly #versions: MetricVersions;
+  readonly #changes: Changes;
   /** Rounds and rebuilds never run side by side: an older window must not land after a newer one. */
   readonly #locks: Locks;
   readonly #timers: NodeJS.Timeout[] = [];
   #progress: ComputeProgress = IDLE;
   #pauses = 0;
   #isStopped = false;
+  /** Whether the last attempt of a round failed. */
+  #hasFailed = false;
   #sweptAt = 0;
 
   constructor(options: AggregatorOptions) {
@@ -91,6 +94,7 @@ export class Aggregator {
       runtime,
       metrics.map(({ name }) => name),
     );
+    this.#changes = new Changes(runtime);
     this.#locks = new Locks(runtime.keyValue, { ttlMs: options.leaseMs });
     const executorOptions = {
       ...options,
@@ -108,7 +112,10 @@ export class Aggregator {
     await this.followVersions();
     await this.#executor.start();
     await this.#runtime.queue.process(ROUND_QUEUE, 1, () =>
-      this.#runExclusively((round) => this.#runRound(round)),
+      this.#runExclusively((round) => this.#runRound(round)).then(
+        () => this.#ended(null),
+        (error) => this.#ended(error),
+      ),
     );
     this.#pollShared(this.#sweepMs, () => this.#sweep());
     await this.requestRound();
@@ -116,12 +123,14 @@ export class Aggregator {
 
   /** Reads the versions of all metrics, and follows those of other processes unless `isContinuous` is false. */
   async followVersions(isContinuous = true): Promise<void> {
-    await this.#versions.refresh();
-    if (isContinuous) this.#pollShared(VERSIONS_MS, () => this.#versions.refresh());
+    const follow = () => this.#changes.follow(() => this.#versions.refresh());
+    await follow();
+    if (isContinuous) this.#pollShared(VERSIONS_MS, follow);
   }
 
-  /** Requests a round, unless the computation is paused. */
+  /** Requests a round after a load, unless the computation is paused. */
   async requestRound(): Promise<void> {
+    await this.#changes.publish();
     if (!this.isPaused) await this.#queueRound();
   }
 
@@ -165,7 +174,7 @@ export class Aggregator {
       await this.#executor.forgetFolds(this.#metrics);
       const calendar = await readCalendar(this.#runtime.store);
       const days = await readDaysToRebuild(this.#runtime.store, from, until);
-      const windows = this.#plan(days, calendar).filter((window) => names.has(window.metric));
+      const windows = planDays(this.#metrics, days, calendar).filter((window) => names.has(window.metric));
       await this.#compute(windows);
       return windows.length;
     });
@@ -187,6 +196,19 @@ export class Aggregator {
     const waiting = await Promise.all(queues.map((name) => queue.waiting(name)));
     const failed = await Promise.all(queues.map((name) => queue.failed(name)));
     return { waiting: waiting.reduce((sum, count) => sum + count, 0), failed: failed.flat() };
+  }
+
+  /** Changes with every load and every round, and never before `version`. */
+  get changes(): string {
+    return this.#changes.token;
+  }
+
+  /** Reads what is loaded and not yet in the rows of the metrics. */
+  async pending(store: Pick<Store, 'rows'> = this.#runtime.store): Promise<PendingByMetric> {
+    const { queue } = this.#runtime;
+    const names = [ROUND_QUEUE, ...this.#executor.queues];
+    const failed = await Promise.all(names.map((name) => queue.failed(name)));
+    return readPending(store, this.#metrics, this.#hasFailed || failed.flat().length > 0);
   }
 
   /** Changes with every computation of a window of the metric. */
@@ -219,12 +241,8 @@ export class Aggregator {
     if (failure && now - this.#sweptAt < SWEEP_FAILED_MS) return;
     this.#sweptAt = now;
     const { store } = this.#runtime;
-    const lowest = this.#lowestOf(await readWatermarks(store));
+    const lowest = lowestOf(this.#metrics, await readWatermarks(store));
     if (await hasDirtyDays(store, lowest, this.#pallets)) await this.requestRound();
-  }
-
-  #lowestOf(computed: ReadonlyMap<string, bigint>): bigint {
-    return this.#metrics.reduce((lowest, { name }) => min(lowest, computed.get(name) ?? 0n), 1n << 63n);
   }
 
   /** Runs a round or a rebuild, one at a time over all processes, after the windows of an interrupted one have ended. */
@@ -255,11 +273,17 @@ export class Aggregator {
     return upTo;
   }
 
+  async #ended(error: unknown): Promise<void> {
+    this.#hasFailed = error !== null;
+    await this.#changes.publish();
+    if (error !== null) throw error;
+  }
+
   async #runRound(round: Lease): Promise<void> {
     const { store, keyValue } = this.#runtime;
     const upTo = await this.#waitForLoads();
     const computed = await readWatermarks(store);
-    const days = await readDirtyDays(store, this.#lowestOf(computed), this.#pallets);
+    const days = await readDirtyDays(store, lowestOf(this.#metrics, computed), this.#pallets);
     if (days.length > 0) await this.#computeDirtyDays(days, computed, upTo, round);
     await keyValue.set(COMPUTED_UP_TO, upTo.toString());
   }
@@ -270,34 +294,28 @@ export class Aggregator {
     upTo: bigint,
     round: Lease,
   ): Promise<void> {
+    const { store } = this.#runtime;
     // Their tables are empty, whatever facts were folded before: a key-value store may outlive a table.
-    await this.#executor.forgetFolds(this.#metrics.filter(({ name }) => !computed.has(name)));
-    const calendar = await readCalendar(this.#runtime.store);
-    const windows = new Map<string, PlannedWindow>();
-    // Metrics with the same watermark share a plan; a metric that is new to this store gets its whole history.
-    for (const watermark of new Set(this.#metrics.map(({ name }) => computed.get(name) ?? 0n))) {
-      const newer = days.filter(({ sequence }) => BigInt(sequence) > watermark);
-      for (const window of this.#plan(newer, calendar)) {
-        if ((computed.get(window.metric) ?? 0n) === watermark) windows.set(JSON.stringify(window), window);
-      }
-    }
-    await this.#compute([...windows.values()]);
+    await this.#executor.forgetFolds(this.#metrics.filter(({ name }) => !computed.get(name)));
+    const blockDays = days.filter(({ stream }) => stream === 'blocks');
+    const newest = await readNewestBlocks(
+      store,
+      new Set(blockDays.map(({ relay_chain }) => relay_chain)),
+      blockDays.map(({ day }) => day).sort()[0] ?? EVERYTHING.until,
+    );
+    const windows = planPending(this.#metrics, days, computed, await readCalendar(store));
+    await this.#compute(windows);
     if (!(await round.isHeld())) throw new Error(ROUND_LOCK_LOST);
     // Loads that began meanwhile have higher numbers: their days are dirty in the next round.
-    await this.#runtime.store.insert(
+    const sequence = upTo.toString();
+    await store.insert(
       watermarks,
-      this.#metrics.map(({ name }) => ({ metric: name, sequence: upTo.toString() })),
+      this.#metrics.map(({ name }) => ({ metric: name, sequence })),
     );
-  }
-
-  #plan(days: readonly DirtyDay[], calendar: Calendar): PlannedWindow[] {
-    return plan({
-      dirtyDays: days,
-      metrics: this.#metrics,
-      streams: STREAM_TABLES,
-      ...calendar,
-      relays: RELAY_CHAINS,
-    });
+    await store.insert(
+      computedChains,
+      newest.map((chain) => ({ ...chain, sequence })),
+    );
   }
 
   async #compute(windows: readonly PlannedWindow[]): Promise<void> {
@@ -316,5 +334,3 @@ export class Aggregator {
     }
   }
 }
-
-const min = (a: bigint, b: bigint) => (a < b ? a : b);

@@ -42,6 +42,23 @@ export function readDirtyDays(
   );
 }
 
+/** The first and the last of those days, of each chain, stream and pallet. */
+export async function readEndsOfDirtyDays(
+  store: Pick<Store, 'rows'>,
+  after: bigint,
+  pallets: readonly string[],
+): Promise<readonly DirtyDay[]> {
+  const rows = await store.rows<Omit<DirtyDay, 'day'> & { first: string; last: string }>(
+    sql`SELECT stream, pallet, relay_chain, chain, toString(min(day)) AS first, toString(max(day)) AS last
+      FROM ${dirtyDays} AS dirty WHERE dirty.sequence > ${after} AND pallet IN ${pallets}
+      GROUP BY stream, pallet, relay_chain, chain`,
+  );
+  return rows.flatMap(({ first, last, ...chain }) => [
+    { ...chain, day: first },
+    { ...chain, day: last },
+  ]);
+}
+
 export async function hasDirtyDays(
   store: Store,
   after: bigint,

@@ -1,6 +1,8 @@
 import { sql } from '../../infra/clickhouse/sql.ts';
 import { table } from '../../infra/clickhouse/table.ts';
 import type { Store } from '../../infra/ports.ts';
+import { canonicalBlocks } from '../../ingest/raw/canonical.ts';
+import { EVERYTHING } from '../planner/plan.ts';
 
 /** Every window that was computed: when, under which version, and how long it took. */
 export const computedWindows = table({
@@ -32,9 +34,26 @@ export const watermarks = table({
   orderBy: ['metric'],
 });
 
-export const ledgerTables = [computedWindows, watermarks];
+/** Written at the end of a round, so that it is true of the rows whatever is pending. */
+export const computedChains = table({
+  name: 'computed_chains',
+  doc: 'Per chain, the newest block of the loads up to which every metric was computed.',
+  columns: {
+    relay_chain: 'LowCardinality(String)',
+    chain: 'LowCardinality(String)',
+    as_of: "DateTime64(3, 'UTC')",
+    sequence: 'UInt64',
+  },
+  engine: 'ReplacingMergeTree(sequence)',
+  orderBy: ['relay_chain', 'chain'],
+});
 
-export async function readWatermarks(store: Store): Promise<Map<string, bigint>> {
+export const ledgerTables = [computedWindows, watermarks, computedChains];
+
+/** The watermark of a metric whose rows were deleted, and of one without a watermark. */
+export const NEVER_COMPUTED = 0n;
+
+export async function readWatermarks(store: Pick<Store, 'rows'>): Promise<Map<string, bigint>> {
   const rows = await store.rows<{ metric: string; sequence: string }>(
     sql`SELECT metric, toString(max(mark.sequence)) AS sequence FROM ${watermarks} AS mark GROUP BY metric`,
   );
@@ -49,7 +68,31 @@ export async function readVersions(store: Store): Promise<Map<string, string>> {
   return new Map(rows.map((row) => [row.metric, row.version]));
 }
 
-/** Deletes a metric's watermark: the next round computes its whole history. */
+/** Resets the watermark of a metric whose rows were deleted: the next round computes its whole history. */
 export async function resetWatermark(store: Store, metric: string): Promise<void> {
   await store.run(sql`ALTER TABLE ${watermarks} DELETE WHERE metric = ${metric} SETTINGS mutations_sync = 1`);
+  await store.insert(watermarks, [{ metric, sequence: NEVER_COMPUTED.toString() }]);
+}
+
+export interface ComputedChain {
+  readonly relay_chain: string;
+  readonly chain: string;
+  readonly as_of: string;
+}
+
+/** The newest stored block of each chain of these relay chains, among those from `day` on. */
+export async function readNewestBlocks(
+  store: Store,
+  relays: Iterable<string>,
+  day: string,
+): Promise<readonly ComputedChain[]> {
+  const newest = await Promise.all(
+    [...relays].map((relay_chain) =>
+      store.rows<ComputedChain>(
+        sql`SELECT relay_chain, chain, max(assumeNotNull(time)) AS as_of
+          FROM ${canonicalBlocks({ ...EVERYTHING, relay_chain, from: day })} GROUP BY relay_chain, chain`,
+      ),
+    ),
+  );
+  return newest.flat();
 }

@@ -46,6 +46,20 @@ export interface AnswerRequest {
   readonly format: string;
 }
 
+const tables = new Map<Metric, readonly string[]>();
+
+/** The tables that the answers of a metric are read from; for a view also that of chain days, which tells of all loads. */
+export function tablesOf(metric: Metric): readonly string[] {
+  const known = tables.get(metric);
+  if (known) return known;
+  const read =
+    metric.materialized === false
+      ? [chainDay.name, ...metric.select({ relay_chain: 'polkadot', chain: 'polkadot' }).tables]
+      : [metric.name, ...(metric.served?.(undefined).tables ?? [])];
+  tables.set(metric, read);
+  return read;
+}
+
 /** Answers metric queries from the store, and caches the finished bytes until their table changes. */
 export class AnswerCache {
   readonly #clock: Clock;
@@ -118,13 +132,9 @@ export class AnswerCache {
     return answer;
   }
 
-  /** Versions of the tables that an answer is read from; for a view, of the table of chain days. A running day ends without a computation. */
+  /** Versions of the tables that an answer is read from. A running day ends without a computation. */
   version(metric: Metric): string {
-    const tables =
-      metric.materialized === false
-        ? [chainDay.name]
-        : [metric.name, ...(metric.served?.(undefined).tables ?? [])];
-    const versions = tables.map((table) => this.#versions.version(table));
+    const versions = tablesOf(metric).map((table) => this.#versions.version(table));
     return (metric.whileDayRuns ? [...versions, isoDayOf(this.#clock.now())] : versions).join('-');
   }
 

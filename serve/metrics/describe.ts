@@ -81,6 +81,10 @@ const ANSWER_HEADERS = {
   'X-Truncated': 'true when the answer is cut',
   'X-Data-As-Of': 'time of the newest block behind the answer',
   'X-Data-Lag-Seconds': 'seconds since then',
-  'X-Coverage': 'complete, or partial when heights are missing in the range',
+  'X-Coverage':
+    'complete, or partial when heights are missing in the range or rows of ended days are pending',
+  'X-Pending-From': 'earliest day of loaded data that are not in the rows yet; absent when all are',
+  'X-Pending-Reason':
+    'why they are not: loaded (waits for the next computation), never_computed, recipe_changed or failed',
   'X-Provisional-From': 'first day whose rows may still change because it is not over',
 };

@@ -1,16 +1,25 @@
+import type { Metric } from '../../aggregate/metric.ts';
 import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
+import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
+import { computedChains } from '../../aggregate/runner/ledger.ts';
+import { PENDING_REASONS, type Pending, type PendingByMetric } from '../../aggregate/runner/pending.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { QueryStore } from '../http/readers.ts';
-import type { TableVersions } from './answers.ts';
+import { tablesOf } from './answers.ts';
 import type { Query } from './parameters.ts';
 
 interface ChainFacts {
   readonly relay_chain: string;
   readonly chain: string;
   readonly newest: number;
+  /** Newest block up to which every metric was computed; null until the first round ends. */
+  readonly computed: number | null;
   /** Pairs of days between which heights are missing. */
   readonly gaps: readonly (readonly [string, string])[];
 }
+
+/** Tells what is loaded and not yet computed. */
+export type Computation = Pick<Aggregator, 'changes' | 'pending'>;
 
 /** Headers with the time, in milliseconds, that they are true for. */
 interface MadeHeaders {
@@ -19,69 +28,112 @@ interface MadeHeaders {
   readonly until: number;
 }
 
-/** How fresh and how complete the data behind an answer are; read from the store only after a computation. */
+/**
+ * How fresh and how complete the data behind an answer are; read from the store only after a load or a round. It is
+ * read before the rows of an answer, so that it claims nothing that they do not hold.
+ */
 export class Freshness {
   readonly #store: QueryStore;
-  readonly #versions: TableVersions;
-  #version = '';
+  readonly #computation: Computation;
+  #changes = '';
+  #pending: PendingByMetric = new Map();
   #chains: readonly ChainFacts[] = [];
   #reading: Promise<void> | null = null;
   #made = new WeakMap<Query, MadeHeaders>();
 
-  constructor({ store, versions }: { store: QueryStore; versions: TableVersions }) {
+  constructor({ store, computation }: { store: QueryStore; computation: Computation }) {
     this.#store = store;
-    this.#versions = versions;
+    this.#computation = computation;
   }
 
-  /** Reads again when days were computed since the last time. */
+  /** Whether nothing was loaded or computed since the last time. */
+  get isCurrent(): boolean {
+    return this.#changes === this.#computation.changes;
+  }
+
+  /** Reads again when something was loaded or computed since the last time, even if that goes on meanwhile. */
   async refresh(): Promise<void> {
-    const version = this.#versions.version(chainDay.name);
-    if (version === this.#version) return;
-    this.#reading ??= this.#read(version).finally(() => {
+    // A reading that is under way may have begun before the change.
+    if (!this.isCurrent) await this.#reading;
+    if (this.isCurrent) return;
+    this.#reading ??= this.#read(this.#computation.changes).finally(() => {
       this.#reading = null;
     });
     await this.#reading;
   }
 
   /** Headers for an answer; `now` in milliseconds. They are cached, since they stay the same within a second. */
-  headers(query: Query, now: number): Record<string, string> {
+  headers(metric: Metric, query: Query, now: number): Record<string, string> {
     const known = this.#made.get(query);
     if (known && known.from <= now && now < known.until) return known.headers;
-    const made = this.#make(query, now);
+    const made = this.#make(metric, query, now);
     this.#made.set(query, made);
     return made.headers;
   }
 
-  #make(query: Query, now: number): MadeHeaders {
+  #make(metric: Metric, query: Query, now: number): MadeHeaders {
     const chains = this.#chains.filter(
       (facts) =>
         (query.relay_chain === undefined || facts.relay_chain === query.relay_chain) &&
         (query.chain === undefined || query.chain === 'ecosystem' || facts.chain === query.chain),
     );
-    if (chains.length === 0) return { headers: {}, from: now, until: Number.POSITIVE_INFINITY };
-    const newest = Math.max(...chains.map((facts) => facts.newest));
-    const lagSeconds = Math.max(0, Math.floor((now - newest) / 1000));
     const today = new Date(now).toISOString().slice(0, 10);
-    const isPartial = chains.some((facts) =>
-      facts.gaps.some(([from, to]) => from <= query.end && to >= query.start),
-    );
+    const pending = tablesOf(metric)
+      .flatMap((table) => this.#pending.get(table) ?? [])
+      .filter((one) => query.relay_chain === undefined || one.relay_chain === query.relay_chain)
+      .filter((one) => one.from <= query.end && one.until > query.start);
+    const isPartial =
+      chains.some((facts) => facts.gaps.some(([from, to]) => from <= query.end && to >= query.start)) ||
+      // The rows of the running day may change anyway, which another header says.
+      pending.some(({ since }) => since < today);
+    const newest = newestOf(chains, pending);
     const headers = {
-      'x-data-as-of': new Date(newest).toISOString(),
-      'x-data-lag-seconds': String(lagSeconds),
-      'x-coverage': isPartial ? 'partial' : 'complete',
-      ...(new Date(newest).toISOString().slice(0, 10) >= today ? { 'x-provisional-from': today } : {}),
+      ...(chains.length > 0 || isPartial ? { 'x-coverage': isPartial ? 'partial' : 'complete' } : {}),
+      ...pendingHeaders(pending),
     };
     const midnight = Date.parse(today) + 86_400_000;
-    return { headers, from: now, until: Math.min(midnight, newest + (lagSeconds + 1) * 1000) };
+    if (newest === null) return { headers, from: now, until: midnight };
+    const lagSeconds = Math.max(0, Math.floor((now - newest) / 1000));
+    const withAge = {
+      'x-data-as-of': new Date(newest).toISOString(),
+      'x-data-lag-seconds': String(lagSeconds),
+      ...headers,
+      ...(new Date(newest).toISOString().slice(0, 10) >= today ? { 'x-provisional-from': today } : {}),
+    };
+    return { headers: withAge, from: now, until: Math.min(midnight, newest + (lagSeconds + 1) * 1000) };
   }
 
-  async #read(version: string): Promise<void> {
-    const rows = await this.#store.rows<{
-      relay_chain: string;
-      chain: string;
-      newest: number;
-      gaps: [string, string][];
-    }>(sql`
+  async #read(changes: string): Promise<void> {
+    const chains = await readChainFacts(this.#store);
+    const pending = await this.#computation.pending(this.#store);
+    this.#chains = chains;
+    this.#pending = pending;
+    this.#made = new WeakMap();
+    this.#changes = changes;
+  }
+}
+
+/**
+ * The newest block that the rows hold, with all that was loaded up to the same round; null when they hold none or part
+ * of the data only.
+ */
+function newestOf(chains: readonly ChainFacts[], pending: readonly Pending[]): number | null {
+  if (pending.some(({ hasRows }) => !hasRows)) return null;
+  const times = chains.map(({ newest, computed }) => computed ?? (pending.length > 0 ? null : newest));
+  const known = times.filter((time) => time !== null);
+  return known.length === 0 ? null : Math.max(...known);
+}
+
+function pendingHeaders(pending: readonly Pending[]): Record<string, string> {
+  const [since] = pending.map((one) => one.since).sort();
+  if (since === undefined) return {};
+  const reason = PENDING_REASONS.findLast((one) => pending.some((other) => other.reason === one)) ?? '';
+  return { 'x-pending-from': since, 'x-pending-reason': reason };
+}
+
+async function readChainFacts(store: QueryStore): Promise<readonly ChainFacts[]> {
+  const [chains, computed] = await Promise.all([
+    store.rows<Omit<ChainFacts, 'computed'>>(sql`
       SELECT relay_chain, chain, toUnixTimestamp64Milli(max(last_time)) AS newest,
         groupArrayIf((toString(previous_date), toString(date)), is_gap) AS gaps
       FROM (
@@ -91,9 +143,12 @@ export class Freshness {
           num_blocks < last_block - first_block + 1 OR (previous_block > 0 AND first_block > previous_block + 1) AS is_gap
         FROM ${chainDay.table} FINAL
         WINDOW before AS (PARTITION BY relay_chain, chain ORDER BY date ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)
-      ) GROUP BY relay_chain, chain`);
-    this.#chains = rows;
-    this.#made = new WeakMap();
-    this.#version = version;
-  }
+      ) GROUP BY relay_chain, chain`),
+    store.rows<{ relay_chain: string; chain: string; as_of: number }>(
+      sql`SELECT relay_chain, chain, toUnixTimestamp64Milli(as_of) AS as_of FROM ${computedChains} FINAL`,
+    ),
+  ]);
+  const key = (of: { relay_chain: string; chain: string }) => `${of.relay_chain}/${of.chain}`;
+  const times = new Map(computed.map((row) => [key(row), row.as_of]));
+  return chains.map((facts) => ({ ...facts, computed: times.get(key(facts)) ?? null }));
 }

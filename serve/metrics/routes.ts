@@ -7,8 +7,8 @@ import type { Readers } from '../http/readers.ts';
 import { route } from '../http/route.ts';
 import { type Answer, AnswerCache, type AnswerSettings, type TableVersions } from './answers.ts';
 import { describeEndpoint } from './describe.ts';
-import { Freshness } from './freshness.ts';
-import { parametersOf, queryOf, querySchema } from './parameters.ts';
+import { type Computation, Freshness } from './freshness.ts';
+import { parametersOf, type Query, queryOf, querySchema } from './parameters.ts';
 import { acceptedFormat } from './response-formats.ts';
 
 /** What the metrics API stands on. */
@@ -17,22 +17,29 @@ export interface MetricsApi {
   readonly clock: Clock;
   readonly registry: Registry;
   readonly versions: TableVersions;
+  readonly aggregator: Computation;
   readonly settings: AnswerSettings;
 }
 
 /** One generic route: every endpoint of every metric becomes a path, and nothing is written for it by hand. */
 export async function serveMetrics(
   app: FastifyInstance,
-  { readers, clock, registry, versions, settings }: MetricsApi,
+  { readers, clock, registry, versions, aggregator, settings }: MetricsApi,
 ): Promise<void> {
   const answers = new AnswerCache({ clock, versions, settings });
-  const freshness = new Freshness({ store: readers.shared, versions });
+  const freshness = new Freshness({ store: readers.shared, computation: aggregator });
   for (const metric of metrics) {
     for (const endpoint of metric.endpoints) {
       const parameters = parametersOf(endpoint, settings.LIST_ROWS_MAX);
-      const send = (request: FastifyRequest, reply: FastifyReply, answer: Answer) => {
+      const headersOf = (query: Query) => freshness.headers(metric, query, clock.now());
+      const send = (
+        request: FastifyRequest,
+        reply: FastifyReply,
+        answer: Answer,
+        headers = headersOf(answer.query),
+      ) => {
         answers.hold(cacheKey(request), answer, reply.raw);
-        return sendAnswer(request, reply, answer, freshness, clock.now());
+        return sendAnswer(request, reply, answer, headers);
       };
       route(
         app,
@@ -41,7 +48,7 @@ export async function serveMetrics(
           query: querySchema(parameters),
           // A cached answer needs neither the parsing nor the validation of its parameters again.
           onRequest: (request, reply, next) => {
-            const cached = answers.cached(cacheKey(request), metric);
+            const cached = freshness.isCurrent ? answers.cached(cacheKey(request), metric) : undefined;
             if (cached) send(request, reply, cached);
             else next();
           },
@@ -49,11 +56,18 @@ export async function serveMetrics(
         async ({ query: values, request, reply }) => {
           const query = queryOf(endpoint, values, registry, isoDayOf(clock.now()));
           const format = query.format ?? acceptedFormat(request.headers.accept);
+          const key = cacheKey(request);
+          // A cached answer is sent with what is known of it while the store does not answer.
+          await freshness.refresh().catch((error) => {
+            if (!answers.cached(key, metric)) throw error;
+          });
+          const cached = answers.cached(key, metric);
+          if (cached) return send(request, reply, cached);
           const reader = await readers.open(request, reply);
-          await freshness.refresh();
-          const asked = { key: cacheKey(request), metric, endpoint, query, format };
-          const answer = await answers.render(asked, reader);
-          return send(request, reply, answer);
+          // Made before the rows are read, so that they claim nothing that the rows do not hold.
+          const headers = headersOf(query);
+          const answer = await answers.render({ key, metric, endpoint, query, format }, reader);
+          return send(request, reply, answer, headers);
         },
       );
     }
@@ -70,10 +84,9 @@ function sendAnswer(
   request: FastifyRequest,
   reply: FastifyReply,
   answer: Answer,
-  freshness: Freshness,
-  now: number,
+  freshness: Record<string, string>,
 ): FastifyReply {
-  reply.headers(freshness.headers(answer.query, now));
+  reply.headers(freshness);
   reply.header('etag', answer.etag);
   reply.header('cache-control', 'public, max-age=15');
   reply.header('vary', 'Accept');

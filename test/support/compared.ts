@@ -64,7 +64,7 @@ const addresses = (keys: readonly string[]) => keys.map((key) => `addresses=${ke
 
 /** The same request for a few days only: which of its dates a filter looks at differs from path to path. */
 async function ofDays(
-  served: Served,
+  served: Pick<Served, 'rows'>,
   { path, query, dayOf }: Answer,
   rows: readonly Row[],
   random: Random,
@@ -83,7 +83,7 @@ async function ofDays(
 }
 
 export async function difference(
-  served: Served,
+  served: Pick<Served, 'rows'>,
   url: string,
   expected: readonly Row[],
 ): Promise<string | null> {

@@ -1,0 +1,42 @@
+import type { KeyValue } from '../../infra/ports.ts';
+
+const CHANGES_KEY = 'changes';
+/** How long other processes remember that something has changed; each change sets it again. */
+const KEY_MS = 3_600_000;
+/** After this time a process assumes that it has missed a change: keys of a key-value store may be evicted. */
+const ASSUMED_MS = 2000;
+
+/** Tells whether data were loaded or computed since one has looked, in this process or in another. */
+export class Changes {
+  readonly #keyValue: KeyValue;
+  readonly #isShared: boolean;
+  #own = 0;
+  #others = '';
+
+  constructor({ keyValue, isShared }: { readonly keyValue: KeyValue; readonly isShared: boolean }) {
+    this.#keyValue = keyValue;
+    this.#isShared = isShared;
+  }
+
+  /** Another text after every change. */
+  get token(): string {
+    const assumed = this.#isShared ? Math.floor(performance.now() / ASSUMED_MS) : '';
+    return `${this.#own} ${this.#others} ${assumed}`;
+  }
+
+  async publish(): Promise<void> {
+    this.#own++;
+    if (this.#isShared)
+      await this.#keyValue.set(CHANGES_KEY, `${process.pid} ${Date.now()} ${this.#own}`, { ttlMs: KEY_MS });
+  }
+
+  /**
+   * Reads what other processes have published, then runs `before`, and only then gives the token: what `before` reads
+   * is at least as new as the changes.
+   */
+  async follow(before: () => Promise<void>): Promise<void> {
+    const others = (await this.#keyValue.get(CHANGES_KEY)) ?? '';
+    await before();
+    this.#others = others;
+  }
+}
