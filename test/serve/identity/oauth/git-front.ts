@@ -56,7 +56,7 @@ export async function startGitFront(
     .replace('listen 443 ssl', `listen 127.0.0.1:${open}`);
   writeFileSync(at('nginx.conf'), mainConfiguration(directory, secured + unsecured));
   const programs = [
-    spawn(FCGIWRAP, ['-c', '4', '-s', `unix:${at('socket')}`], { stdio: 'ignore' }),
+    spawn(FCGIWRAP, ['-s', `unix:${at('socket')}`], { stdio: 'ignore' }),
     spawn(NGINX, ['-p', directory, '-c', at('nginx.conf'), '-e', at('error.log')], { stdio: 'ignore' }),
   ];
   await Promise.all([git, open, metrics].map((port) => listening(port, at('error.log'))));
