@@ -46,6 +46,9 @@ export const alertSettings = {
   ALERT_WEBHOOK_GIVE_UP_HOURS: whole(24, 1, 168).describe(
     'time after which an event that a webhook or on-call link does not accept is given up; refused ones (4xx) are given up after 3 attempts',
   ),
+  ALERT_USER_LOOKUPS_PER_HOUR: whole(100, 1).describe(
+    'users that a caller may look up in an hour to add them to a project',
+  ),
   ALERT_PLAN: z
     .enum(['free', 'premium'])
     .default('premium')

@@ -36,7 +36,11 @@ export interface AlertDomainDependencies {
   readonly pipeline: AlertPipeline;
   readonly settings: Pick<
     AlertSettings,
-    'ALERT_BODY_BYTES_MAX' | 'ALERT_DEPTH_MAX' | 'ALERT_PLAN' | 'ALERT_PRIVATE_TARGETS'
+    | 'ALERT_BODY_BYTES_MAX'
+    | 'ALERT_DEPTH_MAX'
+    | 'ALERT_PLAN'
+    | 'ALERT_PRIVATE_TARGETS'
+    | 'ALERT_USER_LOOKUPS_PER_HOUR'
   > &
     OutboxSettings;
   readonly publicUrl: () => string;
@@ -82,11 +86,11 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   const payloadBytesMax = settings.ALERT_BODY_BYTES_MAX;
   const payloadSizes = { bytesMax: payloadBytesMax, depthMax: settings.ALERT_DEPTH_MAX };
   const allowsPrivate = settings.ALERT_PRIVATE_TARGETS;
-  const defaultPlan = settings.ALERT_PLAN;
+  const { ALERT_PLAN: defaultPlan, ALERT_USER_LOOKUPS_PER_HOUR: lookupsPerHour } = settings;
 
   const users = new UserLookup(accounts);
   const cache = new IntegrationCache({ keyValue, ...records });
-  const members = new Members({ records: records.members, users, clock, locks });
+  const members = new Members({ records: records.members, users, clock, locks, keyValue, lookupsPerHour });
   const progress = new ConsequenceProgress({ store, clock, pipeline });
   const projects = new Projects({
     records: records.projects,

@@ -109,6 +109,7 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   ALERT_WEBHOOK_RECEIVERS: { byDefault: 64, good: [['2', 2], ['1024', 1024]], bad: ['1', '1025'] },
   ALERT_WEBHOOK_RETRY_SECONDS_MAX: { byDefault: 600, good: [['1', 1], ['86400', 86_400]], bad: ['0', '86401'] },
   ALERT_WEBHOOK_GIVE_UP_HOURS: { byDefault: 24, good: [['1', 1], ['168', 168]], bad: ['0', '169'] },
+  ALERT_USER_LOOKUPS_PER_HOUR: { byDefault: 100, good: [['1', 1]], bad: ['0'] },
   ALERT_PLAN: { byDefault: 'premium', good: [['free', 'free']], bad: ['ultimate'] },
 }; // biome-ignore format: a table
 

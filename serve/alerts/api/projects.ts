@@ -24,7 +24,7 @@ const changesOf = ({ creates_incidents, closes_incidents, ...rest }: Record<stri
   ...(closes_incidents === undefined ? {} : { closes_incidents: closes_incidents as boolean }),
 });
 
-type ProjectParts = Pick<AlertDomain, 'projects' | 'members' | 'users'>;
+type ProjectParts = Pick<AlertDomain, 'projects' | 'members'>;
 
 export function serveProjects(api: Api, domain: ProjectParts, url: () => string): void {
   const { projects } = domain;
@@ -92,7 +92,7 @@ export function serveProjects(api: Api, domain: ProjectParts, url: () => string)
 }
 
 function serveMembers(api: Api, domain: ProjectParts): void {
-  const { members, users } = domain;
+  const { members } = domain;
   const tag = 'Projects' as const;
   api.add(
     {
@@ -114,15 +114,15 @@ function serveMembers(api: Api, domain: ProjectParts): void {
       doc: 'A member cannot grant a role above their own.',
       role: 'Maintainer',
       body: z.object({
-        user_id: z.int().optional(),
-        username: z.string().max(255).optional(),
+        user_id: z.int().optional().describe('of a user with whom the caller shares a project'),
+        username: z.string().max(255).optional().describe('the exact username'),
         access_level: accessLevel,
       }),
       answer: memberShape,
       status: 201,
     },
-    async ({ membership, body }) => {
-      const user = await users.get(body.user_id ?? body.username ?? '');
+    async ({ caller, membership, body }) => {
+      const user = await members.findNamed(caller.user, { id: body.user_id, username: body.username });
       const member = await members.setLevel(membership, user, body.access_level, 'add');
       return memberJson({ user, level: member.access_level, since: member.created_ms });
     },
@@ -130,7 +130,7 @@ function serveMembers(api: Api, domain: ProjectParts): void {
   serveMember(api, domain);
 }
 
-function serveMember(api: Api, { members, users }: ProjectParts): void {
+function serveMember(api: Api, { members }: ProjectParts): void {
   const tag = 'Projects' as const;
   const params = z.object({ user_id: z.coerce.number().int() });
   api.add(
@@ -145,7 +145,7 @@ function serveMember(api: Api, { members, users }: ProjectParts): void {
       answer: memberShape,
     },
     async ({ membership, params, body }) => {
-      const user = await users.get(params.user_id);
+      const user = await members.userOf(membership.project.id, String(params.user_id));
       const { access_level, created_ms } = await members.setLevel(
         membership,
         user,
@@ -167,7 +167,7 @@ function serveMember(api: Api, { members, users }: ProjectParts): void {
       status: 204,
     },
     async ({ caller, membership, params }) => {
-      const user = await users.get(params.user_id);
+      const user = await members.userOf(membership.project.id, String(params.user_id));
       if (user.id !== caller.user.id) requireRole(membership, 'Maintainer');
       await members.setLevel(membership, user, 0, 'remove');
     },

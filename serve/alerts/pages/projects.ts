@@ -10,7 +10,7 @@ import type { AlertDomain } from '../domain.ts';
 import { PROJECT_ROLES, RequestRefused, requireRole, roleOf } from '../projects/access.ts';
 import { type ProjectFrame, select } from './frame.ts';
 
-type ProjectPageParts = Pick<AlertDomain, 'members' | 'projects' | 'reader' | 'users'>;
+type ProjectPageParts = Pick<AlertDomain, 'members' | 'projects' | 'reader'>;
 
 /** Projects, their members and their settings. */
 export function serveProjectPages(
@@ -89,11 +89,7 @@ const LEVEL_OPTIONS = Object.entries(PROJECT_ROLES).map(([role, level]): [string
   role,
 ]);
 
-function serveMembers(
-  pages: FastifyInstance,
-  frame: ProjectFrame,
-  { members, users }: ProjectPageParts,
-): void {
+function serveMembers(pages: FastifyInstance, frame: ProjectFrame, { members }: ProjectPageParts): void {
   const path = '/projects/:id/members';
   pages.get(path, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Guest');
@@ -134,7 +130,11 @@ ${textField({ name: 'user', label: 'Username', hint: 'As shown in the profile of
       const form = formOf(request);
       const base = `/projects/${visit.membership.project.id}/members`;
       try {
-        const user = await users.get(form.text('user'));
+        const named = form.text('user');
+        const user =
+          mode === 'add'
+            ? await members.findNamed(visit.user, { username: named })
+            : await members.userOf(visit.membership.project.id, named);
         if (mode !== 'remove' || user.id !== visit.user.id) requireRole(visit.membership, 'Maintainer');
         await members.setLevel(
           visit.membership,

@@ -22,7 +22,7 @@ export function roleOf(level: number): ProjectRole {
 export class RequestRefused extends HttpError {
   readonly field: string | null;
   constructor(
-    code: 'bad_request' | 'forbidden' | 'not_found' | 'conflict',
+    code: 'bad_request' | 'forbidden' | 'not_found' | 'conflict' | 'too_many_requests',
     publicText: string,
     field: string | null = null,
   ) {

@@ -1,6 +1,6 @@
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
-import type { Clock } from '../../../infra/ports.ts';
+import type { Clock, KeyValue } from '../../../infra/ports.ts';
 import type { User } from '../../identity/accounts/tables.ts';
 import type { Records } from '../../records/records.ts';
 import { ACCESS_LEVELS, type Membership, PROJECT_ROLES, RequestRefused, roleOf } from './access.ts';
@@ -16,12 +16,23 @@ export interface ProjectMember {
   readonly since: number;
 }
 
+/** How a caller names a user who is to become a member. */
+export interface NamedUser {
+  readonly id?: number | undefined;
+  readonly username?: string | undefined;
+}
+
 interface MembersDependencies {
   readonly records: Records<Member>;
+  readonly keyValue: KeyValue;
   readonly users: UserLookup;
   readonly clock: Clock;
   readonly locks: Locks;
+  /** Users that a caller may look up in an hour. */
+  readonly lookupsPerHour: number;
 }
+
+const HOUR_MS = 3_600_000;
 
 /** The members of projects and their roles. */
 export class Members {
@@ -29,8 +40,12 @@ export class Members {
   readonly #users: UserLookup;
   readonly #clock: Clock;
   readonly #locks: Locks;
+  readonly #keyValue: KeyValue;
+  readonly #lookupsPerHour: number;
 
-  constructor({ records, users, clock, locks }: MembersDependencies) {
+  constructor({ records, users, clock, locks, keyValue, lookupsPerHour }: MembersDependencies) {
+    this.#keyValue = keyValue;
+    this.#lookupsPerHour = lookupsPerHour;
     this.#records = records;
     this.#users = users;
     this.#clock = clock;
@@ -59,6 +74,38 @@ export class Members {
   async levelsOf(user: User): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#records.find(sql`user_id = ${user.id} AND access_level > 0`, 'id');
     return new Map(rows.map(({ project_id, access_level }) => [project_id, access_level]));
+  }
+
+  /**
+   * The user whom a caller names to add as a member: by exact username, or by the id of a user with whom the caller
+   * shares a project. Ids are numbers in a row: resolved for everybody, they would list the names of all users.
+   */
+  async findNamed(caller: User, { id, username }: NamedUser): Promise<User> {
+    const key = `members/lookups/${caller.id}`;
+    if ((await this.#keyValue.increment(key, 1, HOUR_MS)) > this.#lookupsPerHour) {
+      throw new RequestRefused('too_many_requests', 'Too many users were looked up. Try again in an hour.');
+    }
+    const user =
+      id === undefined
+        ? await this.#users.byUsername(username ?? '')
+        : await this.#findKnown(caller, String(id));
+    if (user === null) throw new RequestRefused('not_found', 'User Not Found', 'user');
+    return user;
+  }
+
+  async #findKnown(caller: User, id: string): Promise<User | null> {
+    const user = (await this.#users.byId([id])).get(id);
+    if (user === undefined || id === caller.id) return user ?? null;
+    const [own, other] = await Promise.all([this.levelsOf(caller), this.levelsOf(user)]);
+    return [...own.keys()].some((project) => other.has(project)) ? user : null;
+  }
+
+  /** The user of a member. Other users are not found, whether they exist or not. */
+  async userOf(projectId: string, userId: string): Promise<User> {
+    const isMember = (await this.levelOf(projectId, userId)) > 0;
+    const user = isMember ? (await this.#users.byId([userId])).get(userId) : undefined;
+    if (user === undefined) throw new RequestRefused('not_found', 'Member Not Found', 'user');
+    return user;
   }
 
   async addOwner(projectId: string, user: User): Promise<void> {

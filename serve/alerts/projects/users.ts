@@ -1,7 +1,6 @@
 import type { Accounts } from '../../identity/accounts/accounts.ts';
 import type { User } from '../../identity/accounts/tables.ts';
 import { findUser } from '../../identity/accounts/users.ts';
-import { RequestRefused } from './access.ts';
 
 /** Finds users of the identity domain. */
 export class UserLookup {
@@ -17,15 +16,12 @@ export class UserLookup {
     return new Map(found.flatMap((user) => (user ? [[user.id, user]] : [])));
   }
 
-  /** By id or username, with or without an @. Not by email: anybody may have entered it. */
-  async get(idOrUsername: string | number): Promise<User> {
-    const text = String(idOrUsername).replace(/^@/, '');
-    const user = /^\d+$/.test(text)
-      ? await this.#accounts.users.get(text)
-      : text.includes('@')
-        ? null
-        : await findUser(this.#accounts, text);
-    if (user === null) throw new RequestRefused('not_found', 'User Not Found', 'user');
-    return user;
+  /**
+   * By exact username, with or without an @ before it; null when there is none. Not by email:
+   * anybody may have entered it.
+   */
+  async byUsername(username: string): Promise<User | null> {
+    const name = username.trim().replace(/^@/, '');
+    return name.includes('@') ? null : findUser(this.#accounts, name);
   }
 }

@@ -17,7 +17,7 @@ beforeAll(async () => {
   project = await service.project(people.Owner);
   for (const role of PROJECT_ROLES.slice(0, 4)) {
     people[role] = await service.person(role.toLowerCase());
-    const member = { user_id: Number(people[role].user.id), access_level: LEVELS[role] };
+    const member = { username: people[role].user.username, access_level: LEVELS[role] };
     expect((await service.api(people.Owner, 'POST', `/projects/${project}/members`, member)).status).toBe(
       201,
     );
@@ -243,7 +243,7 @@ describe('members', () => {
 
   test('cannot grant a role above their own, or change a member above them', async () => {
     const { Maintainer, Owner, stranger } = people;
-    const add = { user_id: Number(stranger.user.id), access_level: LEVELS.Owner };
+    const add = { username: stranger.user.username, access_level: LEVELS.Owner };
     expect((await service.api(Maintainer, 'POST', members(), add)).status).toBe(403);
     const lower = await service.api(Maintainer, 'PUT', `${members()}/${Owner.user.id}`, { access_level: 10 });
     expect(lower.status).toBe(403);
@@ -271,7 +271,7 @@ describe('members', () => {
   });
 
   test.each([0, 15, 60, -10])('a level of %i is refused', async (access_level) => {
-    const add = { user_id: Number(people.stranger.user.id), access_level };
+    const add = { username: 'stranger', access_level };
     expect([400, 403]).toContain((await service.api(people.Owner, 'POST', members(), add)).status);
   });
 
@@ -281,6 +281,41 @@ describe('members', () => {
       status: 404,
       body: { message: '404 User Not Found' },
     });
+  });
+
+  test('are found by id only among users with whom the caller shares a project', async () => {
+    const { Maintainer, Developer, stranger } = people;
+    const own = await service.project(Maintainer);
+    const add = (fields: object) =>
+      service.api(Maintainer, 'POST', `/projects/${own}/members`, { ...fields, access_level: LEVELS.Guest });
+    const unknown = await add({ user_id: 999_999 });
+    expect(unknown).toMatchObject({ status: 404, body: { message: '404 User Not Found' } });
+    const unrelated = await add({ user_id: Number(stranger.user.id) });
+    expect({ ...unrelated, headers: {} }).toEqual({ ...unknown, headers: {} });
+    const path = (id: string) => `/projects/${own}/members/${id}`;
+    for (const method of ['PUT', 'DELETE'] as const) {
+      const payload = method === 'PUT' ? { access_level: LEVELS.Guest } : undefined;
+      const texts = ['999999', stranger.user.id].map(async (id) => {
+        const { status, body } = await service.api(Maintainer, method, path(id), payload);
+        return `${status} ${JSON.stringify(body)}`;
+      });
+      expect(new Set(await Promise.all(texts)).size).toBe(1);
+    }
+    for (const username of [stranger.user.id, stranger.user.email, 'stranger@', 'strange']) {
+      expect((await add({ username })).status, username).toBe(404);
+    }
+    expect((await add({ user_id: Number(Developer.user.id) })).status).toBe(201);
+    expect((await add({ username: '@stranger' })).status).toBe(201);
+  });
+
+  test('that are looked up too often are not', async () => {
+    const curious = await service.person('curious');
+    const own = await service.project(curious);
+    const add = { username: 'nobody-there', access_level: LEVELS.Guest };
+    const replies = await Promise.all(
+      Array.from({ length: 101 }, () => service.api(curious, 'POST', `/projects/${own}/members`, add)),
+    );
+    expect(replies.map(({ status }) => status).sort()).toEqual([...Array(100).fill(404), 429]);
   });
 
   test('an unknown token is 401', async () => {
