@@ -18,9 +18,25 @@ export interface Runtime {
   readonly location: string;
   /** What the operator has to know of the place where data are stored. */
   readonly warnings: readonly string[];
+  readonly damage: DamageList;
   /** Opens the sequence of all processes; `newest` reads the highest number that is stored. */
   openSequence(newest: () => Promise<bigint>): Promise<Numbers>;
   close(): Promise<void>;
+}
+
+export interface Damage {
+  readonly found_at: string;
+  readonly part: 'store' | 'log' | 'spool';
+  readonly file: string;
+  readonly lost: string;
+  /** What the operator should do. */
+  readonly advice: string;
+}
+
+/** Stored data that were found damaged and that no operator has dealt with yet. */
+export interface DamageList {
+  list(): readonly Damage[];
+  add(found: Omit<Damage, 'found_at'>): void;
 }
 
 /** Increasing numbers, which give the order of what was read or computed. */
@@ -78,6 +94,8 @@ export interface StagedBatch {
   commit(firstSequence: bigint): Promise<void>;
   /** Deletes the batch, after each of its lines was inserted or stored as a dead letter. */
   discard(): Promise<void>;
+  /** Reports a batch that cannot be read, and keeps it where it is not found again. */
+  setAside(reason: string): Promise<void>;
   lines(): Promise<Buffer[]>;
 }
 

@@ -1,6 +1,6 @@
 import { literal, sql } from '../infra/clickhouse/sql.ts';
 import { Lease, type Mutex } from '../infra/coordination/lock.ts';
-import { ProductError } from '../infra/errors.ts';
+import { ProductError, reasonOf } from '../infra/errors.ts';
 import type { Numbers, Runtime, StagedBatch } from '../infra/ports.ts';
 import { encodeAddress } from './chains/address.ts';
 import type { Registry } from './chains/registry.ts';
@@ -213,11 +213,17 @@ export class Loader {
   async #finish(batch: StagedBatch): Promise<void> {
     const stream = STREAMS.find((name) => LANDING_TABLES[name].name === batch.table);
     if (stream) {
-      const lines = (await batch.lines()).map((bytes): LandingLine => {
-        const { index, ...head } = readLandingHead(bytes);
-        const origin = { source: 'spool', origin: 'spool', line: index };
-        return { index, bytes, head: { ...head, ...origin }, original: bytes };
-      });
+      let lines: LandingLine[];
+      try {
+        lines = (await batch.lines()).map((bytes) => {
+          const { index, ...head } = readLandingHead(bytes);
+          const origin = { source: 'spool', origin: 'spool', line: index };
+          return { index, bytes, head: { ...head, ...origin }, original: bytes };
+        });
+      } catch (error) {
+        // Nothing of a damaged file is loaded: what is wrong in one line may be wrong in another, and look right.
+        return batch.setAside(reasonOf(error));
+      }
       if (lines.length > 0) await this.#underLease(() => this.#stageAndCommit(stream, lines));
     }
     await batch.discard();

@@ -36,10 +36,11 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   const refuseOthers = refuseOtherMethods(app);
   await serveDocs(app);
   const areServicesReady = readinessOf(runtime, config);
-  await serveHealth(app, async () => {
+  const isReady = async () => {
     alerts.checkStoring();
     await areServicesReady();
-  });
+  };
+  await serveHealth(app, isReady, () => runtime.damage.list().length > 0);
   const lateness = measureLateness();
   await servePrometheusMetrics(app, {
     ...sources,

@@ -56,6 +56,8 @@ export async function openDistributed(
       clock,
       isShared: true,
       warnings: [],
+      // Kafka and ClickHouse look after their own files.
+      damage: { list: () => [], add: () => undefined },
       location: config.CLICKHOUSE_URL,
       openSequence: async (newest) => new SharedSequence(keyValue, clock, newest),
       close,

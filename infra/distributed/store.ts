@@ -120,6 +120,7 @@ export class DistributedStore implements Store {
         await withStoreErrors(() => this.#send(head, inChunks(lines)), loadError);
       },
       discard: async () => void this.#staged.delete(batch),
+      setAside: async () => void this.#staged.delete(batch),
       lines: async () => lines.map((line) => (Buffer.isBuffer(line) ? line : Buffer.concat(line))),
     };
     this.#staged.add(batch);

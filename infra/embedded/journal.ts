@@ -14,16 +14,28 @@ import {
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { crc32 } from 'node:zlib';
 import { Batcher } from '../coordination/batcher.ts';
 import { retry } from '../coordination/retry.ts';
 import { reasonOf, unwritable } from '../errors.ts';
 import type { Ack, LogRecord, Message } from '../ports.ts';
+import { plural } from '../words.ts';
+import type { DamageReport } from './damage.ts';
+import {
+  type DamagedBytes,
+  emptyRecord,
+  readSegment,
+  recordBytes,
+  type SegmentContent,
+} from './journal-records.ts';
 
 export interface JournalOptions {
   readonly directory: string;
   /** Syncs every append to the disk, so that it survives a power loss. */
   readonly fsync: boolean;
+  /** Where damage is reported that is found in the directory. */
+  readonly damage: DamageReport;
+  /** Forces a file to the disk; the system's call when absent. */
+  readonly sync?: (descriptor: number) => Promise<void>;
   /** Size of a segment after which a new one is started. */
   readonly segmentBytes?: number;
   /** Wait before a failed batch is delivered again; it doubles up to `retryMsMax`. */
@@ -33,7 +45,6 @@ export interface JournalOptions {
 
 type Handler = (batch: readonly LogRecord[]) => Promise<Ack>;
 
-const HEADER_BYTES = 12;
 const BATCH_MESSAGES_MAX = 2000;
 const PARTITION = 0;
 /** Time between two saves of the committed offset. */
@@ -45,8 +56,9 @@ const COMMITTED_FILE = 'settled';
 
 /**
  * One topic on disk for one consumer: segments of records, and the committed offset, up to which all records are
- * durable elsewhere. Concurrent publishers share one write. A record is its lengths, a checksum, the key and the
- * value. A record that is incomplete at the end after a kill was never acknowledged and is truncated.
+ * durable elsewhere. Concurrent publishers share one write. A record that is incomplete at the end after a kill was never
+ * acknowledged and is truncated; anything else that is no record is damage: it is reported, the segment is set aside, and
+ * all its records that can be read are delivered.
  */
 export class Journal {
   readonly #options: Required<JournalOptions>;
@@ -60,6 +72,8 @@ export class Journal {
   #file = -1;
   #fileBytes = 0;
   #nextOffset = 0;
+  /** Behind the last record; offsets between it and the next one were skipped. */
+  #endOffset = 0;
   #committed = 0;
   /** A batch did not become durable: no later one is committed, so that the next process receives all of them. */
   #hasFailed = false;
@@ -68,7 +82,13 @@ export class Journal {
   #committing: Promise<void> = Promise.resolve();
 
   private constructor(options: JournalOptions, handler: Handler) {
-    this.#options = { segmentBytes: 64 * 2 ** 20, retryMs: 50, retryMsMax: 5000, ...options };
+    this.#options = {
+      segmentBytes: 64 * 2 ** 20,
+      retryMs: 50,
+      retryMsMax: 5000,
+      sync: syncToDisk,
+      ...options,
+    };
     this.#handler = handler;
   }
 
@@ -87,7 +107,7 @@ export class Journal {
 
   /** Resolves when all records that were appended before are committed, or cannot be before the next start. */
   async waitUntilCommitted(): Promise<void> {
-    const until = this.#nextOffset;
+    const until = this.#endOffset;
     while (!this.#isClosed && !this.#hasFailed && this.#committed < until) {
       await this.#delivering;
       await this.#committing;
@@ -112,7 +132,8 @@ export class Journal {
 
   async #write(messages: readonly Message[]): Promise<[]> {
     try {
-      await this.#append(Buffer.concat(messages.flatMap(record)));
+      const bytes = messages.flatMap((message, i) => recordBytes(message, this.#nextOffset + i));
+      await this.#append(Buffer.concat(bytes));
     } catch (error) {
       throw unwritable(reasonOf(error));
     }
@@ -120,6 +141,7 @@ export class Journal {
       this.#undelivered.push({ ...message, partition: PARTITION, offset: this.#nextOffset + i });
     });
     this.#nextOffset += messages.length;
+    this.#endOffset = this.#nextOffset;
     this.#deliver();
     return [];
   }
@@ -131,7 +153,7 @@ export class Journal {
       while (written < bytes.length) {
         written += writeSync(this.#file, bytes, written, bytes.length - written, this.#fileBytes + written);
       }
-      if (this.#options.fsync) await syncToDisk(this.#file);
+      if (this.#options.fsync) await this.#options.sync(this.#file);
     } catch (error) {
       // Offsets are counted by position, so that nothing of a rejected append may stay.
       ftruncateSync(this.#file, this.#fileBytes);
@@ -196,26 +218,79 @@ export class Journal {
     const { directory } = this.#options;
     mkdirSync(directory, { recursive: true });
     const names = readdirSync(directory);
-    this.#committed = names.includes(COMMITTED_FILE)
-      ? Number(readFileSync(join(directory, COMMITTED_FILE), 'utf8'))
-      : 0;
     this.#segments = names
       .filter((name) => name.endsWith(SEGMENT))
       .map((name) => Number(name.slice(0, -SEGMENT.length)))
       .sort((a, b) => a - b);
+    this.#committed = names.includes(COMMITTED_FILE) ? this.#readCommitted() : 0;
     this.#nextOffset = this.#committed;
+    this.#endOffset = this.#committed;
     let end = -1;
     for (const first of this.#segments) {
-      const { messages, length } = readRecords(readFileSync(this.#path(first)));
-      messages.forEach((message, i) => {
-        const offset = first + i;
-        if (offset >= this.#committed) this.#undelivered.push({ ...message, partition: PARTITION, offset });
-      });
-      end = first + messages.length;
+      if (end >= 0 && first > Math.max(end, this.#committed)) this.#reportMissing(end, first);
+      const content = readSegment(readFileSync(this.#path(first)), first);
+      for (const { offset, message } of content.records) {
+        if (offset < this.#committed) continue;
+        this.#undelivered.push({ ...message, partition: PARTITION, offset });
+        this.#endOffset = offset + 1;
+      }
+      this.#fileBytes = content.damaged.length > 0 ? this.#setAside(first, content) : content.length;
+      end = content.nextOffset;
       this.#nextOffset = Math.max(this.#nextOffset, end);
-      this.#fileBytes = length;
     }
     this.#openSegment(end);
+  }
+
+  /** A file that cannot be read costs work and nothing else: a consumer recognizes what it was given before. */
+  #readCommitted(): number {
+    const file = join(this.#options.directory, COMMITTED_FILE);
+    const text = readFileSync(file, 'utf8');
+    if (/^\d{1,15}$/.test(text)) return Number(text);
+    const { damage } = this.#options;
+    const aside = damage.placeFor('log', file);
+    damage.copy(file, aside);
+    damage.add({
+      part: 'log',
+      file,
+      lost: 'up to where the log was processed; nothing else: what it still holds is processed again',
+      advice: `look at ${aside}, and check the disk`,
+    });
+    return this.#segments[0] ?? 0;
+  }
+
+  #reportMissing(from: number, until: number): void {
+    this.#options.damage.add({
+      part: 'log',
+      file: this.#path(from),
+      lost: `the segment is missing, with the records ${Math.max(from, this.#committed)} to ${until - 1}, which were acknowledged`,
+      advice:
+        'restore the file from a backup while the server is stopped, or let their senders send them again',
+    });
+  }
+
+  /** Replaces a damaged segment by one of the records that can be read; returns its length. */
+  #setAside(first: number, { records, damaged, nextOffset }: SegmentContent): number {
+    const { damage } = this.#options;
+    const path = this.#path(first);
+    const aside = damage.placeFor('log', path);
+    damage.copy(path, aside);
+    for (const part of damaged) {
+      damage.add({ part: 'log', file: path, lost: this.#lostWords(part), advice: adviceOf(aside) });
+    }
+    const bytes = Buffer.concat([
+      ...records.flatMap(({ message, offset }) => recordBytes(message, offset)),
+      emptyRecord(nextOffset - 1),
+    ]);
+    writeFileSync(`${path}.part`, bytes, { flush: true });
+    renameSync(`${path}.part`, path);
+    return bytes.length;
+  }
+
+  #lostWords({ at, bytes, firstOffset, nextOffset }: DamagedBytes): string {
+    const where = `${bytes} bytes from byte ${at} on are no record`;
+    if (nextOffset <= this.#committed) return `${where}; nothing is lost: they were processed before`;
+    const count = nextOffset - Math.max(firstOffset, this.#committed);
+    return `${where}; with them up to ${plural(count, 'message')} from offset ${Math.max(firstOffset, this.#committed)} on`;
   }
 
   /** Continues the last segment, whose records end at an offset, or starts one when it ends before the next offset. */
@@ -236,28 +311,5 @@ export class Journal {
   }
 }
 
-function record({ key, value }: Message): [Buffer, Buffer, Buffer] {
-  const name = Buffer.from(key);
-  const header = Buffer.allocUnsafe(HEADER_BYTES);
-  header.writeUInt32LE(name.length, 0);
-  header.writeUInt32LE(value.length, 4);
-  header.writeUInt32LE(crc32(value, crc32(name)), 8);
-  return [header, name, value];
-}
-
-/** The complete records at the beginning of a segment, and their length in bytes. */
-function readRecords(bytes: Buffer): { messages: Message[]; length: number } {
-  const messages: Message[] = [];
-  let at = 0;
-  while (at + HEADER_BYTES <= bytes.length) {
-    const nameEnd = at + HEADER_BYTES + bytes.readUInt32LE(at);
-    const end = nameEnd + bytes.readUInt32LE(at + 4);
-    if (end > bytes.length) break;
-    const name = bytes.subarray(at + HEADER_BYTES, nameEnd);
-    const value = bytes.subarray(nameEnd, end);
-    if (crc32(value, crc32(name)) !== bytes.readUInt32LE(at + 8)) break;
-    messages.push({ key: name.toString(), value });
-    at = end;
-  }
-  return { messages, length: at };
-}
+const adviceOf = (aside: string) =>
+  `the segment is kept as ${aside}; let the senders of that time send again, and check the disk`;

@@ -3,6 +3,7 @@ import { systemClock } from '../clock.ts';
 import type { InfraSettings } from '../config/settings.ts';
 import { Sequence } from '../coordination/sequence.ts';
 import type { Clock, Runtime } from '../ports.ts';
+import { DamageReport } from './damage.ts';
 import { EmbeddedKeyValue } from './key-value.ts';
 import { EmbeddedLog } from './log.ts';
 import { EmbeddedQueue } from './queue.ts';
@@ -10,8 +11,13 @@ import { EmbeddedStore } from './store.ts';
 
 /** Opens the ports of the embedded profile: one process and one data directory, without services. */
 export async function openEmbedded(config: InfraSettings, clock: Clock = systemClock): Promise<Runtime> {
-  const store = await EmbeddedStore.open(config);
-  const log = new EmbeddedLog({ directory: join(config.DATA_DIR, 'log'), fsync: config.STORE_FSYNC });
+  const damage = new DamageReport(config.DATA_DIR);
+  const store = await EmbeddedStore.open(config, damage);
+  const log = new EmbeddedLog({
+    directory: join(config.DATA_DIR, 'log'),
+    fsync: config.STORE_FSYNC,
+    damage,
+  });
   const queue = new EmbeddedQueue({ attempts: config.JOB_ATTEMPTS, backoffMs: 200 });
   const keyValue = new EmbeddedKeyValue(clock);
   return {
@@ -23,6 +29,7 @@ export async function openEmbedded(config: InfraSettings, clock: Clock = systemC
     isShared: false,
     location: config.DATA_DIR,
     warnings: store.warnings,
+    damage,
     openSequence: async (newest) => new Sequence(clock, await newest()),
     close: async () => {
       await log.close();

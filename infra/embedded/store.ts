@@ -1,16 +1,5 @@
-import { randomUUID } from 'node:crypto';
-import {
-  accessSync,
-  closeSync,
-  constants,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  writevSync,
-} from 'node:fs';
-import { open, readFile, rename, rm } from 'node:fs/promises';
+import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs';
+import { open, readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
@@ -32,7 +21,7 @@ import { DATABASE, literal, type Sql } from '../clickhouse/sql.ts';
 import type { Table } from '../clickhouse/table.ts';
 import type { InfraSettings } from '../config/settings.ts';
 import { protectDataDirectory } from '../data-directory.ts';
-import { ProductError, reasonOf, unwritable } from '../errors.ts';
+import { ProductError, reasonOf } from '../errors.ts';
 import {
   type Format,
   type Lane,
@@ -43,8 +32,11 @@ import {
   type Store,
 } from '../ports.ts';
 import { Connections } from './connections.ts';
+import { DamageReport } from './damage.ts';
 import { splitLines } from './lines.ts';
 import { ownerOf } from './owner.ts';
+import { Spool, type SpooledFile } from './spool.ts';
+import { StoredParts } from './stored-parts.ts';
 
 /**
  * chDB behind the ClickHouse client. Settings are part of the statement: chDB would keep settings of the client for the
@@ -53,19 +45,24 @@ import { ownerOf } from './owner.ts';
 export class EmbeddedStore implements Store {
   readonly #config: InfraSettings;
   readonly #session: Session;
-  readonly #spool: string;
+  readonly #spool: Spool;
+  readonly #parts: StoredParts;
   readonly #lanes: Readonly<Record<Lane | 'kills', Connections>>;
   /** Names and types of columns by table. */
   readonly #structures = new Map<string, Promise<string>>();
   readonly warnings: readonly string[];
-  #stagedCount = 0;
 
-  private constructor(config: InfraSettings, session: Session, warnings: readonly string[]) {
+  private constructor(
+    config: InfraSettings,
+    session: Session,
+    warnings: readonly string[],
+    damage: DamageReport,
+  ) {
     this.warnings = warnings;
     this.#config = config;
     this.#session = session;
-    this.#spool = join(config.DATA_DIR, 'spool');
-    mkdirSync(this.#spool, { recursive: true });
+    this.#spool = new Spool(config.DATA_DIR, config.STORE_FSYNC, damage);
+    this.#parts = new StoredParts(this, config.DATA_DIR, damage);
     // The client types of chdb are a copy that the compiler does not accept.
     const connect = () =>
       createClient({ connection: createChdbConnection({ path: storePath(config) }) as never } as never);
@@ -77,7 +74,10 @@ export class EmbeddedStore implements Store {
     };
   }
 
-  static async open(config: InfraSettings): Promise<EmbeddedStore> {
+  static async open(
+    config: InfraSettings,
+    damage = new DamageReport(config.DATA_DIR),
+  ): Promise<EmbeddedStore> {
     const path = storePath(config);
     const owner = await ownerOf(config.DATA_DIR);
     if (owner !== null) throw inUse(config.DATA_DIR, `process ${owner}`);
@@ -89,8 +89,10 @@ export class EmbeddedStore implements Store {
       session = new Session(path, {
         connectionArgs: [`--max_server_memory_usage=${config.STORE_MEMORY_BYTES}`],
       });
-      const store = new EmbeddedStore(config, session, warning === null ? [] : [warning]);
+      const store = new EmbeddedStore(config, session, warning === null ? [] : [warning], damage);
       await store.run(`CREATE DATABASE IF NOT EXISTS ${DATABASE} ENGINE = Atomic`);
+      // Before the schema is applied: it would create a lost table again, without a row.
+      await store.#parts.check();
       return store;
     } catch (error) {
       session?.close();
@@ -119,7 +121,7 @@ export class EmbeddedStore implements Store {
   /** chDB returns a result whole, except into a file. */
   async stream(statement: Sql, format: Format): Promise<Readable> {
     const { name, settings } = FORMATS[format];
-    const file = join(this.#spool, `${randomUUID()}.part`);
+    const file = this.#spool.temporaryFile();
     try {
       const query = `${unlimited(statement.text, settings)} INTO OUTFILE ${literal(file)} FORMAT ${name}`;
       await this.#with((client) => client.command({ query }));
@@ -131,9 +133,9 @@ export class EmbeddedStore implements Store {
   }
 
   async run(statement: Sql | string): Promise<void> {
-    await this.#with((client) =>
-      client.command({ query: typeof statement === 'string' ? statement : statement.text }),
-    );
+    const query = typeof statement === 'string' ? statement : statement.text;
+    this.#parts.before(query);
+    await this.#with((client) => client.command({ query }));
   }
 
   async insert(table: Table, rows: readonly Record<string, unknown>[]): Promise<void> {
@@ -147,36 +149,21 @@ export class EmbeddedStore implements Store {
   }
 
   async stage({ name: table }: Table, lines: readonly Pieces[]): Promise<StagedBatch> {
-    // Names sort by age.
-    const age = `${String(Date.now()).padStart(15, '0')}-${String(++this.#stagedCount).padStart(9, '0')}`;
-    const file = join(this.#spool, `${age}-${table}`);
-    try {
-      writeLines(`${file}.part`, lines, this.#config.STORE_FSYNC);
-      // Only a complete batch has a name without `.part`.
-      await rename(`${file}.part`, `${file}.ndjson`);
-    } catch (error) {
-      throw unwritable(reasonOf(error));
-    }
-    return this.#stagedFile(`${file}.ndjson`, table);
+    return this.#staged(await this.#spool.write(table, lines));
   }
 
   async unfinished(): Promise<StagedBatch[]> {
-    const names = readdirSync(this.#spool).sort();
-    for (const name of names.filter((name) => name.endsWith('.part'))) await rm(join(this.#spool, name));
-    return names
-      .filter((name) => name.endsWith('.ndjson'))
-      .map((name) => {
-        const table = name.replace(/^\d+-\d+-/, '').replace(/\.ndjson$/, '');
-        return this.#stagedFile(join(this.#spool, name), table);
-      });
+    return (await this.#spool.unfinished()).map((file) => this.#staged(file));
   }
 
   async close(): Promise<void> {
+    await this.#parts.close();
     for (const lane of Object.values(this.#lanes)) await lane.close();
     this.#session.close();
   }
 
-  #stagedFile(file: string, table: string): StagedBatch {
+  #staged(spooled: SpooledFile): StagedBatch {
+    const { table, file } = spooled;
     return {
       table,
       commit: async (firstSequence) => {
@@ -185,6 +172,7 @@ export class EmbeddedStore implements Store {
         await this.#with((client) => client.command({ query }), loadError);
       },
       discard: () => rm(file, { force: true }),
+      setAside: async (reason) => this.#spool.setAside(spooled, reason),
       lines: async () => splitLines(await readFile(file)),
     };
   }
@@ -222,39 +210,11 @@ export class EmbeddedStore implements Store {
   }
 }
 
-const NEWLINE = Buffer.from('\n');
-
 const inUse = (directory: string, by: string, reason?: string) =>
   new ProductError('store_in_use', `${directory} is in use by ${by}`, reason);
 
 function storePath(config: InfraSettings): string {
   return join(config.DATA_DIR, 'store');
-}
-
-function writeLines(file: string, lines: readonly Pieces[], fsync: boolean): void {
-  const descriptor = openSync(file, 'w');
-  try {
-    const pieces = lines.flatMap((line) => (Buffer.isBuffer(line) ? [line, NEWLINE] : [...line, NEWLINE]));
-    // The kernel accepts at most 1,024 buffers a call.
-    for (let i = 0; i < pieces.length; i += 1024) writeAll(descriptor, pieces.slice(i, i + 1024));
-    if (fsync) fsyncSync(descriptor);
-  } finally {
-    closeSync(descriptor);
-  }
-}
-
-function writeAll(descriptor: number, pieces: Buffer[]): void {
-  let left = pieces;
-  while (left.length > 0) {
-    let written = writevSync(descriptor, left);
-    let whole = 0;
-    while (whole < left.length && written >= (left[whole] as Buffer).length) {
-      written -= (left[whole] as Buffer).length;
-      whole++;
-    }
-    left = left.slice(whole);
-    if (written > 0 && left[0]) left[0] = left[0].subarray(written);
-  }
 }
 
 function openError(config: InfraSettings, error: unknown): ProductError {

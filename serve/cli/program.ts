@@ -4,6 +4,7 @@ import type { CliCommand } from './command.ts';
 import { alertsReplay } from './commands/alerts.ts';
 import { applications, applicationsHelp } from './commands/applications.ts';
 import { backfill } from './commands/backfill.ts';
+import { check } from './commands/check.ts';
 import { deadLetters, deadLettersHelp } from './commands/dead-letters.ts';
 import { exportRows } from './commands/export.ts';
 import { follow } from './commands/follow.ts';
@@ -23,6 +24,7 @@ const COMMANDS: readonly CliCommand[] = [
   follow,
   status,
   gaps,
+  check,
   exportRows,
   rebuild,
   settings,

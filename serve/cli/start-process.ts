@@ -44,6 +44,7 @@ export async function startProcess(options: StartOptions): Promise<number> {
     const url = await listen(app, isServer ? config : operatorAddress(config));
     stop.log = app.log;
     for (const warning of pipeline.runtime.warnings) app.log.warn(warning);
+    for (const damage of pipeline.runtime.damage.list()) app.log.error({ damage }, 'stored data are damaged');
     if (!pipeline.runtime.isShared) {
       const socket = await openOperationSocket(client, config.DATA_DIR, app.log).catch((error) => {
         app.log.warn({ err: error }, 'commands of other processes cannot reach this one');

@@ -4,8 +4,25 @@ import { HttpError, RETRY_SOON } from './errors.ts';
 import { problemResponse } from './responses.ts';
 import { route } from './route.ts';
 
-/** Probes of an orchestrator: the process runs, and it can answer. `ready` throws when a service is away. */
-export async function serveHealth(app: FastifyInstance, ready: () => Promise<void>): Promise<void> {
+/**
+ * Probes of an orchestrator: the process runs, and it can answer. `ready` throws when a service is away. Damaged data are
+ * told and answered with 200: no restart and no other route heals them, and everything else is still served.
+ */
+export async function serveHealth(
+  app: FastifyInstance,
+  ready: () => Promise<void>,
+  isDamaged: () => boolean = () => false,
+): Promise<void> {
+  const whole = {
+    'application/json': {
+      schema: z.object({
+        status: z
+          .enum(['ok', 'degraded'])
+          .describe('degraded: stored data were found damaged; `chain-metrics check` lists them'),
+      }),
+      example: { status: 'ok' },
+    },
+  };
   const ok = {
     'application/json': { schema: z.object({ status: z.literal('ok') }), example: { status: 'ok' } },
   };
@@ -27,7 +44,7 @@ export async function serveHealth(app: FastifyInstance, ready: () => Promise<voi
       path: '/health/ready',
       summary: 'The services that it needs answer',
       responses: {
-        200: { description: 'They answer', content: ok },
+        200: { description: 'They answer', content: whole },
         503: problemResponse('A service does not answer'),
       },
     },
@@ -37,7 +54,7 @@ export async function serveHealth(app: FastifyInstance, ready: () => Promise<voi
       } catch {
         throw new HttpError('unavailable', 'A service that this one needs does not answer.', RETRY_SOON);
       }
-      return { status: 'ok' };
+      return { status: isDamaged() ? 'degraded' : 'ok' };
     },
   );
 }

@@ -29,7 +29,7 @@ export async function buildProbes({
   refuseUnclearHost(app);
   limitConnections(app, { ...settings, isProxy: () => false });
   const refuseOthers = refuseOtherMethods(app);
-  await serveHealth(app, ready);
+  await serveHealth(app, ready, () => sources.damage.list().length > 0);
   await servePrometheusMetrics(app, sources);
   refuseOthers();
   return app;

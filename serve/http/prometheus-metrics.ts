@@ -7,7 +7,7 @@ import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import { inTime } from '../../infra/coordination/in-time.ts';
 import { recent } from '../../infra/coordination/recent.ts';
-import type { Clock, Log, Store } from '../../infra/ports.ts';
+import type { Clock, DamageList, Log, Store } from '../../infra/ports.ts';
 import type { LoadCounters } from '../../ingest/loader.ts';
 import { deadLetters } from '../../ingest/raw/tables.ts';
 import { alertMetrics } from './alert-metrics.ts';
@@ -20,6 +20,7 @@ export interface MetricSources {
   readonly store: Store;
   readonly clock: Clock;
   readonly log: Pick<Log, 'lag'>;
+  readonly damage: DamageList;
   readonly aggregator: Pick<Aggregator, 'jobs'>;
   /** What this process has loaded since its start. */
   readonly loads: () => Readonly<LoadCounters>;
@@ -92,7 +93,7 @@ function watchRequests(app: FastifyInstance, registers: Registry[]): void {
 }
 
 function dataMetrics(
-  { store, clock, log, aggregator, loads }: MetricSources,
+  { store, clock, log, damage, aggregator, loads }: MetricSources,
   registers: Registry[],
 ): () => Promise<void> {
   const lag = new Gauge({
@@ -133,7 +134,7 @@ function dataMetrics(
     help: 'Scrapes in which the data could not be read in time: their metrics are those of an earlier scrape.',
     registers,
   });
-  const readIngest = ingestMetrics(registers, store);
+  const readIngest = ingestMetrics(registers, store, damage);
   const readStored = async () => {
     for (const { topic, group, messages } of await log.lag()) unread.set({ topic, group }, messages);
     const newest = await store.rows<{ relay_chain: string; chain: string; newest: number }>(

@@ -16,6 +16,7 @@ import { handleUsersRequest, usersRequest } from '../identity/accounts/operator.
 import { applicationsRequest, handleApplicationsRequest } from '../identity/oauth/application-requests.ts';
 import { exportRequest, exportStatement } from '../metrics/export.ts';
 import { findMetrics } from '../metrics/metric-names.ts';
+import { check } from './check.ts';
 import { ingest } from './ingest.ts';
 import { type Operation, operation } from './operation.ts';
 
@@ -29,6 +30,10 @@ const MISSING_RANGES_MAX = 10_000;
 /** Every operation of an operator, by its name. A command calls them; `client.ts` says where they run. */
 export const operations = {
   ingest,
+  check,
+
+  /** What was found damaged so far. */
+  damage: operation()({ input: NOTHING, run: async ({ runtime }) => runtime.damage.list() }),
 
   status: operation()({
     input: NOTHING,

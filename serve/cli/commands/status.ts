@@ -1,5 +1,6 @@
 import type { Missing } from '../../../aggregate/status/heights.ts';
 import type { SystemStatus } from '../../../aggregate/status/status.ts';
+import type { Damage } from '../../../infra/ports.ts';
 import { command, print, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
 import { alignedTable, duration, number, plural } from '../words.ts';
@@ -13,14 +14,29 @@ export const status = command<[], { json?: boolean }>({
   chain-metrics status --json | jq '.chains[] | {chain, lag_seconds}'`,
   run: ({ options, config }) =>
     withOperations(config, async (client) => {
-      const status = await client.call('status', {});
-      print(status, options, () => describe(status, client.location));
+      const [status, damage] = [await client.call('status', {}), await client.call('damage', {})];
+      print({ ...status, damage }, options, () => describe(status, damage, client.location));
       return EXIT.ok;
     }),
 });
 
-function describe(status: SystemStatus, place: string): string {
-  return `${[`data directory  ${place}`, chains(status), metrics(status), refused(status)].join('\n\n')}\n`;
+function describe(status: SystemStatus, damage: readonly Damage[], place: string): string {
+  return `${[`data directory  ${place}`, ...damaged(damage), chains(status), metrics(status), refused(status)].join('\n\n')}\n`;
+}
+
+const DAMAGE_SHOWN = 5;
+
+function damaged(damage: readonly Damage[]): string[] {
+  if (damage.length === 0) return [];
+  const shown = damage.slice(0, DAMAGE_SHOWN).map(({ file, lost }) => `  ${file}: ${lost}`);
+  const more = damage.length - shown.length;
+  return [
+    [
+      `DAMAGED         ${plural(damage.length, 'fault')}; \`chain-metrics check\` says what to do`,
+      ...shown,
+      ...(more > 0 ? [`  … and ${plural(more, 'more fault')}`] : []),
+    ].join('\n'),
+  ];
 }
 
 function chains({ chains }: SystemStatus): string {

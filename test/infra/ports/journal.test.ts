@@ -11,6 +11,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { DamageReport } from '../../../infra/embedded/damage.ts';
 import { Journal } from '../../../infra/embedded/journal.ts';
 import { EmbeddedLog } from '../../../infra/embedded/log.ts';
 import type { LogRecord } from '../../../infra/ports.ts';
@@ -22,7 +23,8 @@ const remove = (directory: string) => rmSync(directory, { recursive: true, force
 
 consumeContract('embedded', async () => {
   const directory = temporary();
-  const openLog = () => new EmbeddedLog({ directory, fsync: false, retryMs: 5 });
+  const openLog = () =>
+    new EmbeddedLog({ directory, fsync: false, retryMs: 5, damage: new DamageReport(directory) });
   let port = openLog();
   return {
     port,
@@ -43,15 +45,19 @@ describe('embedded log: files on disk', () => {
   afterEach(() => remove(directory));
 
   const message = (text: string) => ({ key: 'k', value: Buffer.from(text) });
+  const damage = () => new DamageReport(directory);
   const segments = () => readdirSync(directory).filter((name) => name.endsWith('.log'));
 
   function open(isDurable: boolean, segmentBytes = 64 * 2 ** 20): { journal: Journal; seen: LogRecord[] } {
     const seen: LogRecord[] = [];
     const durable = isDurable ? Promise.resolve() : new Promise<void>(() => {});
-    const journal = Journal.open({ directory, fsync: true, segmentBytes }, async (batch) => {
-      seen.push(...batch);
-      return { durable };
-    });
+    const journal = Journal.open(
+      { directory, fsync: true, segmentBytes, damage: damage() },
+      async (batch) => {
+        seen.push(...batch);
+        return { durable };
+      },
+    );
     return { journal, seen };
   }
   const textsOf = (seen: readonly LogRecord[]) => seen.map(({ value }) => value.toString());

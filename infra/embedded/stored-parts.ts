@@ -1,0 +1,171 @@
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { DATABASE, sql } from '../clickhouse/sql.ts';
+import type { Store } from '../ports.ts';
+import { plural } from '../words.ts';
+import type { DamageReport } from './damage.ts';
+
+/** Numbers of the inserts that a part holds: a merge covers those of the parts that it was made of. */
+interface Part {
+  readonly name: string;
+  readonly rows: number;
+  readonly min: number;
+  readonly max: number;
+}
+
+interface StoredTable {
+  readonly table: string;
+  readonly uuid: string;
+  /** Whether rows expire, and parts with them. */
+  readonly expires: boolean;
+  readonly parts: readonly Part[];
+}
+
+interface DetachedPart {
+  readonly table: string;
+  readonly name: string;
+  readonly reason: string;
+  readonly path: string;
+  readonly min: number | null;
+  readonly max: number | null;
+}
+
+const RECORD_MS = 60_000;
+/** Statements that take away parts. */
+const REMOVES = /^\s*(?:ALTER|DROP|TRUNCATE|RENAME)\b/i;
+/** Reasons for which the engine detaches a part that it cannot read. */
+const BROKEN = /^broken/;
+
+const ADVICE =
+  'restore the data directory from a backup; or load the blocks again (`chain-metrics ingest`, `backfill`) and, for the table of a metric, `chain-metrics rebuild`';
+
+/**
+ * Finds parts of the tables that are gone: the engine detaches one that is truncated and does not know of one that was
+ * deleted, and then answers without their rows. The parts that are there are recorded from time to time, and compared
+ * at the next start.
+ */
+export class StoredParts {
+  readonly #store: Pick<Store, 'rows'>;
+  readonly #file: string;
+  readonly #damage: DamageReport;
+  readonly #timer: NodeJS.Timeout;
+  #recorded = '';
+
+  constructor(store: Pick<Store, 'rows'>, dataDirectory: string, damage: DamageReport) {
+    this.#store = store;
+    this.#file = join(dataDirectory, 'parts.json');
+    this.#damage = damage;
+    this.#timer = setInterval(() => void this.#record().catch(() => undefined), RECORD_MS).unref();
+  }
+
+  /** Reports what is gone; done before the schema is applied. */
+  async check(): Promise<void> {
+    const live = await this.#read();
+    const detached = await this.#detached();
+    for (const part of detached) this.#reportDetached(part, live);
+    for (const before of this.#lastRecord()) this.#compare(before, live, detached);
+  }
+
+  /** The record of parts is not true any more after some statements. */
+  before(statement: string): void {
+    if (!REMOVES.test(statement)) return;
+    this.#recorded = '';
+    rmSync(this.#file, { force: true });
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#record().catch(() => undefined);
+  }
+
+  #compare(before: StoredTable, live: readonly StoredTable[], detached: readonly DetachedPart[]): void {
+    const now = live.find(({ table }) => table === before.table);
+    const rows = before.parts.reduce((sum, part) => sum + part.rows, 0);
+    if (now?.uuid !== before.uuid) {
+      if (rows > 0) this.#report(before.table, `the table with ${plural(rows, 'row')}`);
+      return;
+    }
+    if (before.expires) return;
+    const isDetached = ({ name }: Part) =>
+      detached.some((part) => part.table === before.table && part.name.endsWith(`_${name}`));
+    const gone = before.parts.filter(
+      (part) => part.rows > 0 && !isCovered(part, now.parts) && !isDetached(part),
+    );
+    if (gone.length === 0) return;
+    const lost = gone.reduce((sum, part) => sum + part.rows, 0);
+    const names = gone.slice(0, NAMES_MAX).map(({ name }) => name);
+    this.#report(before.table, `${plural(lost, 'row')} of the parts ${names.join(', ')}, which are missing`);
+  }
+
+  #report(table: string, lost: string): void {
+    this.#damage.add({ part: 'store', file: `table ${table}`, lost, advice: ADVICE });
+  }
+
+  /** A part that is covered by another one was left over from a merge: nothing is lost with it. */
+  #reportDetached(part: DetachedPart, live: readonly StoredTable[]): void {
+    const { table, name, path, min, max } = part;
+    const parts = live.find((one) => one.table === table)?.parts ?? [];
+    if (min !== null && max !== null && isCovered({ min, max }, parts)) return;
+    const aside = this.#damage.placeFor('store', `${table}-${basename(name)}`);
+    this.#damage.add({
+      part: 'store',
+      file: path,
+      lost: `${rowsOf(path)} of table ${table}: the part is damaged`,
+      advice: `${ADVICE}; the part is kept as ${aside}`,
+    });
+    this.#damage.move(path, aside);
+  }
+
+  async #read(): Promise<StoredTable[]> {
+    const [tables, parts] = await Promise.all([
+      this.#store.rows<{ table: string; uuid: string; expires: number }>(sql`
+        SELECT name AS table, toString(uuid) AS uuid, engine_full LIKE '% TTL %' AS expires FROM system.tables
+        WHERE database = ${DATABASE} AND engine LIKE '%MergeTree'`),
+      this.#store.rows<Part & { table: string }>(sql`
+        SELECT table, name, rows, min_block_number AS min, max_block_number AS max FROM system.parts
+        WHERE database = ${DATABASE} AND active`),
+    ]);
+    return tables.map(({ table, uuid, expires }) => ({
+      table,
+      uuid,
+      expires: Boolean(expires),
+      parts: parts.filter((part) => part.table === table).map(({ table: _table, ...part }) => part),
+    }));
+  }
+
+  async #detached(): Promise<DetachedPart[]> {
+    const parts = await this.#store.rows<DetachedPart>(sql`
+      SELECT table, name, ifNull(reason, '') AS reason, path, min_block_number AS min, max_block_number AS max
+      FROM system.detached_parts WHERE database = ${DATABASE}`);
+    return parts.filter(({ reason }) => BROKEN.test(reason));
+  }
+
+  async #record(): Promise<void> {
+    const text = JSON.stringify(await this.#read());
+    if (text === this.#recorded) return;
+    writeFileSync(`${this.#file}.part`, text);
+    renameSync(`${this.#file}.part`, this.#file);
+    this.#recorded = text;
+  }
+
+  #lastRecord(): readonly StoredTable[] {
+    try {
+      return JSON.parse(readFileSync(this.#file, 'utf8')) as StoredTable[];
+    } catch {
+      return [];
+    }
+  }
+}
+
+const NAMES_MAX = 5;
+
+const isCovered = (part: Pick<Part, 'min' | 'max'>, parts: readonly Part[]) =>
+  parts.some(({ min, max }) => min <= part.min && part.max <= max);
+
+function rowsOf(path: string): string {
+  try {
+    return plural(Number(readFileSync(join(path, 'count.txt'), 'utf8')), 'row');
+  } catch {
+    return 'rows';
+  }
+}

@@ -1,0 +1,128 @@
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { basename, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, expect, it } from 'vitest';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { openPipelineAt } from '../../support/pipeline.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { run, serve } from './program.ts';
+
+const place = temporaryDirectory();
+afterAll(() => place[Symbol.dispose]());
+const KUSAMA = fileURLToPath(new URL('../../../ingest/sample/kusama.ndjson.gz', import.meta.url));
+
+/** A data directory with blocks, and the directories of the parts of a table. */
+async function filled(name: string, table: string): Promise<{ DATA_DIR: string; parts: string[] }> {
+  const DATA_DIR = join(place.path, name);
+  expect((await run(['ingest', KUSAMA], { env: { DATA_DIR } })).code).toBe(0);
+  const pipeline = await openPipelineAt(DATA_DIR);
+  const parts = await pipeline.runtime.store.rows<{ path: string }>(
+    sql`SELECT path FROM system.parts WHERE active AND table = ${table} AND rows > 0 ORDER BY rows DESC`,
+  );
+  await pipeline.close();
+  return { DATA_DIR, parts: parts.map(({ path }) => path) };
+}
+
+/** The files of a part that hold its columns, largest first. */
+const columnFiles = (part: string): string[] =>
+  readdirSync(part)
+    .filter((name) => name.endsWith('.bin'))
+    .map((name) => join(part, name))
+    .sort((a, b) => statSync(b).size - statSync(a).size);
+
+interface Status {
+  readonly damage: readonly { part: string; file: string; lost: string; advice: string }[];
+}
+const statusOf = async (DATA_DIR: string): Promise<Status> =>
+  JSON.parse((await run(['status', '--json'], { env: { DATA_DIR } })).stdout);
+
+it('a directory that is whole is not damaged, whatever ended the process before', async () => {
+  const { DATA_DIR } = await filled('whole', 'blocks');
+  const server = await serve([], { DATA_DIR });
+  expect(await (await fetch(`${server.url}/health/ready`)).json()).toEqual({ status: 'ok' });
+  await server.end('SIGKILL');
+  expect((await statusOf(DATA_DIR)).damage).toEqual([]);
+  const { code, stdout } = await run(['check'], { env: { DATA_DIR } });
+  expect(stdout).toMatch(/^\d+ tables, \d+ parts read: nothing is damaged\.$/m);
+  expect(code).toBe(0);
+  expect(existsSync(join(DATA_DIR, 'damaged'))).toBe(false);
+});
+
+it.each([
+  ['truncated', (part: string) => truncateSync(columnFiles(part)[0] as string, 3), /the part is damaged/],
+  ['missing', (part: string) => rmSync(part, { recursive: true }), /of the parts all_\S+, which are missing/],
+])(
+  'a part of a table that is %s is told at the start, by status, ready and metrics',
+  async (kind, harm, lost) => {
+    const { DATA_DIR, parts } = await filled(kind, 'extrinsics');
+    for (const part of parts) harm(part);
+    const server = await serve([], { DATA_DIR });
+    const ready = await fetch(`${server.url}/health/ready`);
+    expect([ready.status, await ready.json()]).toEqual([200, { status: 'degraded' }]);
+    const metrics = await (await fetch(`${server.url}/metrics`)).text();
+    expect(Number(/^chain_metrics_damage (\d+)$/m.exec(metrics)?.[1])).toBeGreaterThan(0);
+    expect(server.logged()).toMatch(/"level":50.*stored data are damaged/);
+    await server.end('SIGTERM');
+
+    const { damage } = await statusOf(DATA_DIR);
+    expect(damage).toContainEqual(
+      expect.objectContaining({
+        part: 'store',
+        lost: expect.stringMatching(lost),
+        advice: expect.stringContaining('restore the data directory from a backup'),
+      }),
+    );
+    expect(JSON.stringify(damage)).toContain('extrinsics');
+    expect((await run(['status'], { env: { DATA_DIR } })).stdout).toMatch(/^DAMAGED +\d+ faults?;/m);
+    // It is told until an operator has dealt with it, and not more often.
+    expect((await statusOf(DATA_DIR)).damage).toEqual(damage);
+    expect((await run(['check'], { env: { DATA_DIR } })).code).toBe(1);
+    rmSync(join(DATA_DIR, 'damaged'), { recursive: true });
+    expect((await statusOf(DATA_DIR)).damage).toEqual([]);
+  },
+);
+
+it('check finds a byte that changed within a part', async () => {
+  const { DATA_DIR, parts } = await filled('flipped', 'extrinsics');
+  const file = columnFiles(parts[0] as string)[0] as string;
+  const bytes = readFileSync(file);
+  bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] as number) ^ 1;
+  writeFileSync(file, bytes);
+  const { code, stdout } = await run(['check'], { env: { DATA_DIR } });
+  expect(stdout).toContain(`table extrinsics, part ${basename(parts[0] as string)}`);
+  expect(stdout).toMatch(/lost: some of \d+ rows.*[Cc]hecksum/);
+  expect(code).toBe(1);
+});
+
+it('staged input that is damaged is set aside and told, and every command runs', async () => {
+  const { DATA_DIR } = await filled('spooled', 'blocks');
+  const spool = join(DATA_DIR, 'spool');
+  mkdirSync(spool, { recursive: true });
+  const names = [
+    '000001700000000-000000001-blocks_in.ndjson',
+    '000001700000000-000000002-blocks_in.00000000.ndjson',
+  ] as const;
+  writeFileSync(join(spool, names[0]), '{"sequence":0,"relay_chain":"polk\n');
+  writeFileSync(
+    join(spool, names[1]),
+    '{"sequence":0,"relay_chain":"polkadot","chain":"polkadot","payload":{"number":"1"}}\n',
+  );
+  const { damage } = await statusOf(DATA_DIR);
+  expect(new Set(damage.map(({ file }) => basename(file)))).toEqual(new Set(names));
+  for (const { part, lost, advice } of damage) {
+    expect(part).toBe('spool');
+    expect(lost).toMatch(/^\d+ bytes of input for blocks_in that were read and not loaded: /);
+    expect(existsSync(/kept as (\S+)$/.exec(advice)?.[1] as string)).toBe(true);
+  }
+  expect(readdirSync(spool)).toEqual([]);
+  expect((await run(['ingest', KUSAMA], { env: { DATA_DIR } })).code).toBe(0);
+});
