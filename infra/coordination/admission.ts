@@ -12,20 +12,31 @@ interface Waiting {
   readonly admit: () => void;
 }
 
+/** The time for which the use of a caller counts, and the use from which on it is a heavy one. */
+const WINDOW_MS = 60_000;
+const HEAVY_MS = 1000;
+
 /**
- * Bounds the work that callers wait for. Callers take turns, so that one with much work delays only itself. Work that
+ * Bounds the work that callers wait for. A place that becomes free goes to the caller that has used the least time, and
+ * heavy callers together have half of the places: who asks little waits little, however much others ask. Work that
  * finds the queue full or waits too long is refused with `store_busy`; work whose signal is aborted leaves the queue.
  */
 export class Admission {
   readonly #limits: AdmissionLimits;
+  readonly #now: () => number;
   readonly #running = new Map<string, number>();
-  /** What waits, by caller; the callers in the order of their turns. */
+  /** What waits, by caller; the callers in the order in which they came. */
   readonly #waiting = new Map<string, Set<Waiting>>();
+  /** Milliseconds of work in this window, by caller. */
+  readonly #used = new Map<string, number>();
+  #windowEnds = 0;
   #runningCount = 0;
+  #heavyCount = 0;
   #waitingCount = 0;
 
-  constructor(limits: AdmissionLimits) {
+  constructor(limits: AdmissionLimits, now = () => performance.now()) {
     this.#limits = limits;
+    this.#now = now;
   }
 
   get waiting(): number {
@@ -34,42 +45,61 @@ export class Admission {
 
   async run<T>(caller: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();
-    if (this.#mayRun(caller)) this.#begin(caller);
-    else await this.#wait(caller, signal);
+    const isHeavy = this.#mayRun(caller) ? this.#begin(caller) : await this.#wait(caller, signal);
+    const began = this.#now();
     try {
       return await work();
     } finally {
-      this.#end(caller);
+      this.#used.set(caller, this.#usedBy(caller) + this.#now() - began);
+      this.#end(caller, isHeavy);
     }
+  }
+
+  #usedBy(caller: string): number {
+    if (this.#now() >= this.#windowEnds) {
+      this.#used.clear();
+      this.#windowEnds = this.#now() + WINDOW_MS;
+    }
+    return this.#used.get(caller) ?? 0;
   }
 
   #mayRun(caller: string): boolean {
     const { runningMax } = this.#limits;
-    return this.#runningCount < runningMax && (this.#running.get(caller) ?? 0) < Math.max(1, runningMax / 2);
+    const half = Math.max(1, runningMax / 2);
+    return (
+      this.#runningCount < runningMax &&
+      (this.#running.get(caller) ?? 0) < half &&
+      (this.#usedBy(caller) < HEAVY_MS || this.#heavyCount < half)
+    );
   }
 
-  #begin(caller: string): void {
+  #begin(caller: string): boolean {
+    const isHeavy = this.#usedBy(caller) >= HEAVY_MS;
     this.#runningCount++;
+    if (isHeavy) this.#heavyCount++;
     this.#running.set(caller, (this.#running.get(caller) ?? 0) + 1);
+    return isHeavy;
   }
 
-  #end(caller: string): void {
+  #end(caller: string, wasHeavy: boolean): void {
     this.#runningCount--;
+    if (wasHeavy) this.#heavyCount--;
     const left = (this.#running.get(caller) ?? 1) - 1;
     if (left > 0) this.#running.set(caller, left);
     else this.#running.delete(caller);
-    for (const [next, queue] of this.#waiting) {
-      if (!this.#mayRun(next)) continue;
-      const [first] = queue;
-      // The next turn of this caller comes after those of all others.
-      this.#waiting.delete(next);
-      this.#waiting.set(next, queue);
-      first?.admit();
-      return;
-    }
+    for (let next = this.#next(); next; next = this.#next()) next.admit();
   }
 
-  #wait(caller: string, signal: AbortSignal): Promise<void> {
+  #next(): Waiting | undefined {
+    let [least, first]: [number, Waiting | undefined] = [Number.POSITIVE_INFINITY, undefined];
+    for (const [caller, queue] of this.#waiting) {
+      const used = this.#usedBy(caller);
+      if (used < least && this.#mayRun(caller)) [least, [first]] = [used, queue];
+    }
+    return first;
+  }
+
+  #wait(caller: string, signal: AbortSignal): Promise<boolean> {
     const queue = this.#waiting.get(caller) ?? new Set<Waiting>();
     const { waitingMax, waitMsMax } = this.#limits;
     if (this.#waitingCount >= waitingMax || queue.size >= Math.max(1, waitingMax / 4)) {
@@ -94,8 +124,7 @@ export class Admission {
       const waiting: Waiting = {
         admit: () => {
           leave();
-          this.#begin(caller);
-          resolve();
+          resolve(this.#begin(caller));
         },
       };
       signal.addEventListener('abort', onAbort, { once: true });

@@ -30,7 +30,7 @@ export const httpSettings = {
     'rows of one answer of a series without `limit`; a cursor gives the rest',
   ),
   ANSWER_BYTES_MAX: whole(256 * 2 ** 20).describe(
-    'memory for answers that are being sent; above it new ones get 503',
+    'memory for answers that are being sent; above it new long ones get 503',
   ),
   READERS_WAITING_MAX: whole(100, 1, 100_000).describe(
     'queries of readers that may wait, of one caller a quarter of them; more get 503',

@@ -1,6 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { ProductError } from '../../infra/errors.ts';
 
+/** So many of them as there may be connections are bounded too. */
+const SHORT_BYTES = 2 ** 18;
+
 /** Answers that are being sent: their readers share the bytes, and all bytes together are bounded. */
 export class AnswersInFlight<Answer extends { readonly body: Buffer }> {
   readonly #bytesMax: number;
@@ -20,12 +23,12 @@ export class AnswersInFlight<Answer extends { readonly body: Buffer }> {
     return this.#byKey.get(key);
   }
 
-  /** Throws when no other answer may be made before readers have taken some of these. */
-  requireRoom(): void {
-    if (this.#bytes < this.#bytesMax) return;
+  /** Throws when a long answer would exceed the bytes that may wait for their readers; short ones always find room. */
+  requireRoom({ body }: Answer): void {
+    if (body.length <= SHORT_BYTES || this.#bytes + body.length <= this.#bytesMax) return;
     throw new ProductError(
       'store_busy',
-      'too many answers wait for their readers; try again later',
+      'too many long answers wait for their readers; try again later or ask for less',
       `${this.#bytes} bytes`,
     );
   }

@@ -101,7 +101,6 @@ export class AnswerCache {
 
   /** Renders an answer, once for all who ask for it at the same time. */
   render(request: AnswerRequest, reader: Reader): Promise<Answer> {
-    this.#inFlight.requireRoom();
     const version = this.version(request.metric);
     return this.#rendering.run(`${version}\0${request.format}\0${request.key}`, reader.signal, (signal) =>
       this.#render(request, version, reader.store(signal)),
@@ -128,6 +127,7 @@ export class AnswerCache {
       limit,
     });
     const answer: Answer = { body, type, version, next, query, etag: this.#etag(version, format, key) };
+    this.#inFlight.requireRoom(answer);
     this.#cache.set(key, answer);
     return answer;
   }

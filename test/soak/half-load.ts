@@ -34,6 +34,7 @@ const settings = {
   LOG_LEVEL: 'warn',
   ANONYMOUS_PER_MINUTE: '0',
   ANONYMOUS_PER_DAY: '0',
+  ANONYMOUS_STORE_SECONDS: '0',
 };
 
 interface Target {

@@ -21,7 +21,7 @@ function controlled(admission: Admission) {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe('admission', () => {
-  test('callers take turns, and one of them never has all places', async () => {
+  test('one caller never has all places, and who has used less time is next', async () => {
     const { begun, run, names } = controlled(new Admission(LIMITS));
     const all = [run('a', 'a1'), run('a', 'a2'), run('a', 'a3'), run('b', 'b1'), run('c', 'c1')];
     await settled();
@@ -30,8 +30,25 @@ describe('admission', () => {
       begun[i]?.end();
       await settled();
     }
-    expect(names()).toEqual(['a1', 'b1', 'a2', 'c1', 'a3']);
+    expect(names()).toEqual(['a1', 'b1', 'c1', 'a2', 'a3']);
     expect(await Promise.all(all)).toEqual(['a1', 'a2', 'a3', 'b1', 'c1']);
+  });
+
+  test('heavy callers together have half of the places, until their use is long ago', async () => {
+    let now = 0;
+    const { begun, run, names } = controlled(new Admission({ ...LIMITS, runningMax: 4 }, () => now));
+    const heavy = ['a', 'b', 'c'].map((caller) => run(caller));
+    await settled();
+    now += 5000;
+    for (const { end } of begun) end();
+    await Promise.all(heavy);
+    for (const caller of ['a', 'b', 'c', 'd']) void run(caller, `${caller} again`);
+    await settled();
+    expect(names().slice(3)).toEqual(['a again', 'b again', 'd again']);
+    now += 60_000;
+    begun.at(-1)?.end();
+    await settled();
+    expect(names().slice(6)).toEqual(['c again']);
   });
 
   test('work above the limits of the queue is refused, of one caller before that of others', async () => {
