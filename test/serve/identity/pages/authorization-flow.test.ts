@@ -123,6 +123,18 @@ describe.runIf(hasChromium)('in Chromium, a confidential application of another 
     expect(await userShown()).toBe('newcomer');
   });
 
+  test('can have a user who is signed in sign in once more', async () => {
+    const user = await aUser(world);
+    await authorizeOnce(user);
+    world.advance(1000);
+    await start('', '&prompt=login');
+    await signIn(user);
+    expect(await userShown()).toBe(user.username);
+    await start('', '&prompt=select_account');
+    await page.getByRole('link', { name: `Continue as ${user.username}` }).click();
+    expect(await userShown()).toBe(user.username);
+  });
+
   test('signs users in by a popup, which reports to the page that opened it', async () => {
     const user = await aUser(world);
     const totp = await withTwoFactor(user);
@@ -138,6 +150,10 @@ describe.runIf(hasChromium)('in Chromium, a confidential application of another 
     await page.getByText(user.username, { exact: true }).waitFor();
     await newBrowser();
     await openPopup();
+    await page.getByText(user.username, { exact: true }).waitFor();
+    // Signed in and authorized: the popup passes through without a page.
+    await page.reload();
+    await page.locator('#popup').click();
     await page.getByText(user.username, { exact: true }).waitFor();
   });
 });
