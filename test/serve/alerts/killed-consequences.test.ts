@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../infra/ports/opened.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { Receiver } from './receiver.ts';
 import { KilledServer, type ServerFacts } from './server-to-kill.ts';
 
 const ALERTS = 150;
@@ -70,5 +71,25 @@ describe('after a kill', () => {
     );
     expect(await countIncidents(() => true)).toBe(ALERTS);
     expect(await countIncidents(({ state }) => state === 'closed')).toBe(50);
+  });
+
+  test(`a webhook is told of each of ${ALERTS} accepted alerts, with one delivery id for each`, async () => {
+    // Some answers come after the kill.
+    const receiver = await Receiver.open(({ alert }) => (alert.iid % 10 === 0 && isFirst ? null : 200));
+    let isFirst = true;
+    const url = receiver.url;
+    await call('POST', '/hooks', { url, events: ['created'] });
+    const alerts = Array.from({ length: ALERTS }, (_, i) => ({ title: `b ${i}`, fingerprint: `b${i}` }));
+    for (let kill = 0; kill < 3; kill++) {
+      const batch = alerts.slice((kill * ALERTS) / 3, ((kill + 1) * ALERTS) / 3);
+      expect(new Set(await Promise.all(batch.map(send)))).toEqual(new Set([200]));
+      await server.kill();
+      isFirst = false;
+    }
+    const told = () => new Set(receiver.accepted.map(({ alert }) => alert.title));
+    await until('all were told', () => told().size === ALERTS, WAIT_MS);
+    const ids = new Map(receiver.requests.map(({ delivery, alert }) => [delivery, alert.title]));
+    expect(ids.size).toBe(ALERTS);
+    receiver.close();
   });
 });

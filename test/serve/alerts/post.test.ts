@@ -1,0 +1,85 @@
+import dns from 'node:dns';
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { requireHttpUrl } from '../../../serve/alerts/notifications/http-url.ts';
+import { post, TargetConnections } from '../../../serve/alerts/notifications/post.ts';
+
+let server: Server;
+let port: number;
+/** Paths of the requests that arrived. */
+let arrived: string[] = [];
+beforeAll(async () => {
+  server = createServer((request, reply) => {
+    arrived.push(request.url ?? '');
+    const location = `http://127.0.0.1:${port}/private`;
+    reply.writeHead(request.url === '/moved' ? 307 : 200, { location, 'retry-after': '7' }).end();
+  }).listen(0);
+  await once(server, 'listening');
+  port = (server.address() as { port: number }).port;
+});
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+async function sent(url: string, allowsPrivate = false) {
+  arrived = [];
+  const connections = new TargetConnections(url, { allowsPrivate });
+  try {
+    return await post(connections, { headers: {}, body: '{}' });
+  } finally {
+    connections.close();
+  }
+}
+
+describe('a request to a URL of a member', () => {
+  test.each([
+    '127.0.0.1',
+    '127.1',
+    '0x7f.1',
+    '017700000001',
+    '2130706433',
+    '0',
+    '[::1]',
+    '[::]',
+    '[::ffff:127.0.0.1]',
+    '[::ffff:7f00:1]',
+    '[64:ff9b::7f00:1]',
+    '[2002:7f00:1::]',
+    'localhost',
+    'localhost.',
+    '１２７.０.０.１',
+  ])('is not sent to the private address %s, however it is written', async (host) => {
+    await expect(sent(`http://${host}:${port}/`)).rejects.toThrow(/private|ENOTFOUND|EAI_AGAIN/);
+    expect(arrived).toEqual([]);
+  });
+
+  test('is not sent when one of the addresses of a name is private, and the name is resolved once', async () => {
+    const answers = [
+      { address: '93.184.216.34', family: 4 },
+      { address: '127.0.0.1', family: 4 },
+    ];
+    const lookup = vi.spyOn(dns, 'lookup');
+    lookup.mockImplementation(((_host: string, _options: object, done: (...all: unknown[]) => void) =>
+      done(null, answers)) as never);
+    await expect(sent(`http://rebinding.example:${port}/`)).rejects.toThrow(/private/);
+    lookup.mockRestore();
+    expect(arrived).toEqual([]);
+  });
+
+  test('is not sent again to where a redirect leads', async () => {
+    expect(await sent(`http://127.0.0.1:${port}/moved`, true)).toEqual({ status: 307, retryAfterMs: 7000 });
+    expect(arrived).toEqual(['/moved']);
+  });
+});
+
+test.each([
+  'http://:pw@a.example/',
+  'http://user@a.example/',
+  'http://user:pw@a.example/',
+  'javascript:1',
+  '//a',
+])('the URL %s is refused', (url) => {
+  expect(() => requireHttpUrl(url, 'url')).toThrow('without credentials');
+});
