@@ -1,4 +1,4 @@
-import { lookup as resolve } from 'node:dns';
+import { lookup } from 'node:dns';
 import { Agent as PlainAgent, request as requestPlain } from 'node:http';
 import { request as requestSecure, Agent as SecureAgent } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
@@ -13,26 +13,34 @@ const refusal = () =>
   new Error('the address is private; set ALERT_PRIVATE_TARGETS=true to allow addresses of your own network');
 
 /** Checks the resolved addresses that the socket connects to, so that a second DNS lookup cannot change them. */
-const lookupPublicOnly: LookupFunction = (host, options, done) =>
-  resolve(host, { ...options, all: true }, (error, found) => {
-    if (error) return done(error, '', 0);
-    const [first] = found;
-    if (first === undefined || !found.every(({ address }) => isPublicAddress(address)))
-      return done(refusal(), '', 0);
-    if (options.all) return done(null, found);
-    done(null, first.address, first.family);
-  });
+const publicOnly =
+  (resolve: typeof lookup): LookupFunction =>
+  (host, options, done) =>
+    resolve(host, { ...options, all: true }, (error, found) => {
+      if (error) return done(error, '', 0);
+      const [first] = found;
+      if (first === undefined || !found.every(({ address }) => isPublicAddress(address)))
+        return done(refusal(), '', 0);
+      if (options.all) return done(null, found);
+      done(null, first.address, first.family);
+    });
 
-/** TargetConnections to one URL that are used for several requests. Their addresses are checked when they are opened. */
+interface ConnectionOptions {
+  readonly allowsPrivate: boolean;
+  /** Resolves names; the one of the system by default. */
+  readonly resolve?: typeof lookup;
+}
+
+/** Connections to one URL that are used for several requests. Their addresses are checked when they are opened. */
 export class TargetConnections {
   readonly url: URL;
   readonly agent: PlainAgent;
   readonly allowsPrivate: boolean;
 
-  constructor(url: string, { allowsPrivate }: { readonly allowsPrivate: boolean }) {
+  constructor(url: string, { allowsPrivate, resolve = lookup }: ConnectionOptions) {
     this.url = new URL(url);
     this.allowsPrivate = allowsPrivate;
-    const options = { keepAlive: true, ...(allowsPrivate ? {} : { lookup: lookupPublicOnly }) };
+    const options = { keepAlive: true, ...(allowsPrivate ? {} : { lookup: publicOnly(resolve) }) };
     this.agent = this.url.protocol === 'https:' ? new SecureAgent(options) : new PlainAgent(options);
   }
 
