@@ -1,4 +1,5 @@
 import { TOPICS } from './log/topics.ts';
+import { decoders, recordDecoders } from './raw/decoders.ts';
 import { rawTables } from './raw/tables.ts';
 import { blockLandingTables, blockViews } from './raw/views/blocks.ts';
 import { snapshotsIn, snapshotViews } from './raw/views/snapshots.ts';
@@ -7,9 +8,10 @@ import { ingestSettings } from './settings.ts';
 /** What this area brings to the product. */
 export const ingestModule = {
   settings: ingestSettings,
-  tables: rawTables,
+  tables: [...rawTables, decoders],
   landingTables: [...blockLandingTables, snapshotsIn],
   /** Views that turn rows of the landing tables into rows of the raw tables. */
   views: [...blockViews, ...snapshotViews],
+  recordDecoders,
   topics: Object.values(TOPICS),
 };

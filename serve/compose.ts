@@ -82,10 +82,13 @@ export async function openPipeline(
   }
 }
 
-async function applyWholeSchema({ store, keyValue }: Runtime, config: Config): Promise<void> {
+async function applyWholeSchema({ store, keyValue, clock }: Runtime, config: Config): Promise<void> {
   const tableSettings = config.STORE_FSYNC ? ['fsync_after_insert = 1', 'fsync_part_directory = 1'] : [];
   const locks = new Locks(keyValue, { ttlMs: config.LEASE_MS });
-  await locks.run('schema', () => applySchema(store, schema, tableSettings));
+  await locks.run('schema', async () => {
+    await applySchema(store, schema, tableSettings);
+    await ingestModule.recordDecoders(store, clock.now());
+  });
 }
 
 async function construct(

@@ -1,6 +1,7 @@
 import { DATABASE, raw, sql } from '../../infra/clickhouse/sql.ts';
 import { Mutex } from '../../infra/coordination/lock.ts';
 import type { Store } from '../../infra/ports.ts';
+import { isOutdatedBlock } from '../../ingest/raw/decoders.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
 
 /** Inclusive ranges that are missing: the first of them, their number, and the number of points in all of them. */
@@ -37,6 +38,8 @@ export interface ChainHeights {
   readonly newest_block_at: string | null;
   /** Blocks without a timestamp: stored, and in no metric. */
   readonly untimed_blocks: number;
+  /** Blocks that an earlier version decoded otherwise or may have: ingested again they are as of this version. */
+  readonly outdated_blocks: number;
   readonly missing_blocks: Missing<number>;
 }
 
@@ -75,11 +78,11 @@ async function partsOf(store: Pick<Store, 'rows'>): Promise<string> {
 async function scanHeights(store: Pick<Store, 'rows'>): Promise<ChainHeights[]> {
   const rows = await store.rows<Omit<ChainHeights, 'missing_blocks'> & MissingRow<number>>(sql`
     SELECT relay_chain, chain, count() AS blocks, min(number) AS lowest_block, max(number) AS highest_block,
-      max(time) AS newest_block_at, countIf(isNull(time)) AS untimed_blocks,
+      max(time) AS newest_block_at, countIf(isNull(time)) AS untimed_blocks, countIf(is_outdated) AS outdated_blocks,
       highest_block - lowest_block + 1 - blocks AS total, countIf(number > previous + 1) AS ranges_total,
       groupArraySortedIf(${raw(String(RANGES_MAX))})((previous + 1, number - 1), number > previous + 1) AS ranges
     FROM (
-      SELECT relay_chain, chain, number, time, lagInFrame(number, 1, number) OVER (
+      SELECT relay_chain, chain, number, time, ${isOutdatedBlock} AS is_outdated, lagInFrame(number, 1, number) OVER (
         PARTITION BY relay_chain, chain ORDER BY number ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS previous
       FROM ${blocks} FINAL
     ) GROUP BY relay_chain, chain ORDER BY relay_chain, chain`);

@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import type { FailedJob, Runtime, Store } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
+import { readOutdatedSnapshots } from '../../ingest/raw/decoders.ts';
 import { blocks, chains, deadLetters, dirtyDays, prices, refusedFacts } from '../../ingest/raw/tables.ts';
 import {
   countSkippedHeights,
@@ -13,6 +14,7 @@ import { uptimeDay } from '../metrics/activity/uptime-day.ts';
 import { materializedMetrics } from '../metrics/index.ts';
 import type { Aggregator } from '../runner/aggregator.ts';
 import { computedWindows, watermarks } from '../runner/ledger.ts';
+import type { PendingReason } from '../runner/pending.ts';
 import {
   type ChainHeights,
   type Missing,
@@ -35,11 +37,16 @@ export interface SystemStatus {
     readonly latest: readonly { received_at: string; file: string; line: number; reason: string }[];
   };
   readonly refused_facts: number;
+  /** Snapshots and prices that an earlier version decoded otherwise or may have. */
+  readonly outdated_snapshots: number;
   readonly metrics: readonly {
     metric: string;
     version: string;
     computed_at: string | null;
     windows: number;
+    /** The earliest day of loaded data that are not in its rows, and why; null when all are. */
+    pending_from: string | null;
+    pending_reason: PendingReason | null;
   }[];
   readonly computing: {
     /** A bulk load is running: its days are computed when it ends. */
@@ -75,23 +82,33 @@ const DEAD_LETTERS_SHOWN = 5;
 /** Reads the heights of every chain, the refused input, and the state of the computation. */
 export async function readStatus(
   { store, clock }: Pick<Runtime, 'clock'> & { readonly store: Pick<Store, 'rows'> },
-  aggregator: Pick<Aggregator, 'progress' | 'isPaused' | 'jobs' | 'version'>,
+  aggregator: Pick<Aggregator, 'progress' | 'isPaused' | 'jobs' | 'version' | 'pending'>,
 ): Promise<SystemStatus> {
   const { progress, isPaused } = aggregator;
-  const [heights, skipped, deadLetterCount, latest, refused_facts, metrics, daysWaiting, jobs] =
-    await Promise.all([
-      readHeights(store),
-      countSkippedHeights(store),
-      store.rows<{ total: number }>(sql`SELECT count() AS total FROM ${deadLetters} FINAL`),
-      store.rows<{ received_at: string; origin: string; line: number; reason: string }>(
-        sql`SELECT received_at, origin, line, reason FROM ${deadLetters} FINAL
+  const [
+    heights,
+    skipped,
+    deadLetterCount,
+    latest,
+    refused_facts,
+    outdated_snapshots,
+    metrics,
+    daysWaiting,
+    jobs,
+  ] = await Promise.all([
+    readHeights(store),
+    countSkippedHeights(store),
+    store.rows<{ total: number }>(sql`SELECT count() AS total FROM ${deadLetters} FINAL`),
+    store.rows<{ received_at: string; origin: string; line: number; reason: string }>(
+      sql`SELECT received_at, origin, line, reason FROM ${deadLetters} FINAL
         ORDER BY received_at DESC, origin, line LIMIT ${DEAD_LETTERS_SHOWN}`,
-      ),
-      readRefusedFacts(store),
-      readMetricVersions(store, aggregator),
-      readDaysWaiting(store),
-      aggregator.jobs(),
-    ]);
+    ),
+    readRefusedFacts(store),
+    readOutdatedSnapshots(store),
+    readMetricVersions(store, aggregator),
+    readDaysWaiting(store),
+    aggregator.jobs(),
+  ]);
   const now = clock.now();
   return {
     chains: heights.map((chain) => ({
@@ -109,6 +126,7 @@ export async function readStatus(
       latest: latest.map(({ origin, ...deadLetter }) => ({ ...deadLetter, file: basename(origin) })),
     },
     refused_facts,
+    outdated_snapshots,
     metrics,
     computing: {
       held: isPaused,
@@ -211,18 +229,23 @@ async function readRefusedFacts(store: Pick<Store, 'rows'>): Promise<number> {
 
 async function readMetricVersions(
   store: Pick<Store, 'rows'>,
-  aggregator: Pick<Aggregator, 'version'>,
+  aggregator: Pick<Aggregator, 'version' | 'pending'>,
 ): Promise<SystemStatus['metrics']> {
   const rows = await store.rows<{ metric: string; computed_at: string; windows: number }>(
     sql`SELECT metric, max(computed_at) AS computed_at, count() AS windows FROM ${computedWindows} FINAL GROUP BY metric`,
   );
+  const pending = await aggregator.pending(store);
   return materializedMetrics.map(({ name }) => {
     const row = rows.find(({ metric }) => metric === name);
+    const waiting = pending.get(name) ?? [];
+    const [since] = waiting.map((one) => one.since).sort();
     return {
       metric: name,
       version: aggregator.version(name),
       computed_at: row?.computed_at ?? null,
       windows: row?.windows ?? 0,
+      pending_from: since ?? null,
+      pending_reason: waiting[0]?.reason ?? null,
     };
   });
 }

@@ -4,7 +4,8 @@ import { z } from 'zod';
 import type { AlertFigures } from '../../aggregate/alerts/pipeline.ts';
 import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
 import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
-import { sql } from '../../infra/clickhouse/sql.ts';
+import { PENDING_REASONS } from '../../aggregate/runner/pending.ts';
+import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { inTime } from '../../infra/coordination/in-time.ts';
 import { recent } from '../../infra/coordination/recent.ts';
 import type { Clock, DamageList, Log, Store } from '../../infra/ports.ts';
@@ -21,7 +22,7 @@ export interface MetricSources {
   readonly clock: Clock;
   readonly log: Pick<Log, 'lag'>;
   readonly damage: DamageList;
-  readonly aggregator: Pick<Aggregator, 'jobs'>;
+  readonly aggregator: Pick<Aggregator, 'jobs' | 'pending'>;
   /** What this process has loaded since its start. */
   readonly loads: () => Readonly<LoadCounters>;
   /** Of a process that receives alerts. */
@@ -117,6 +118,12 @@ function dataMetrics(
     help: 'Rounds of computation that used up their tries.',
     registers,
   });
+  const pending = new Gauge({
+    name: 'chain_metrics_pending_metrics',
+    help: 'Metrics whose rows lack loaded data, by the reason: loaded, never_computed, recipe_changed or failed.',
+    labelNames: ['reason'],
+    registers,
+  });
   const unread = new Gauge({
     name: 'chain_metrics_log_lag_messages',
     help: 'Messages of a topic that wait for a group in which this process is.',
@@ -135,6 +142,7 @@ function dataMetrics(
     registers,
   });
   const readIngest = ingestMetrics(registers, store, damage);
+  const probes = { rows: <Row>(query: Sql) => store.rows<Row>(query, { lane: 'probes' }) };
   const readStored = async () => {
     for (const { topic, group, messages } of await log.lag()) unread.set({ topic, group }, messages);
     const newest = await store.rows<{ relay_chain: string; chain: string; newest: number }>(
@@ -149,6 +157,10 @@ function dataMetrics(
       lane: 'probes',
     });
     deadLetterCount.set(letters?.n ?? 0);
+    const reasons = [...(await aggregator.pending(probes)).values()].map(([first]) => first?.reason);
+    for (const reason of PENDING_REASONS) {
+      pending.set({ reason }, reasons.filter((one) => one === reason).length);
+    }
     await readIngest();
     const jobs = await aggregator.jobs();
     waiting.set(jobs.waiting);

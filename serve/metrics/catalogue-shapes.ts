@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { PENDING_REASONS } from '../../aggregate/runner/pending.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 
 /** Answers of the endpoints about the data, as the OpenAPI document describes them. */
@@ -41,6 +42,9 @@ export const statusSchema = z
       z.object({
         ...heights,
         blocks: z.int(),
+        outdated_blocks: z
+          .int()
+          .describe('blocks that an earlier version may have decoded otherwise: ingest them again'),
         newest_block_at: moment.nullable(),
         lag_seconds: z.number().nullable(),
         skipped_heights: z.int().describe('missing heights that their sources did not serve'),
@@ -53,12 +57,18 @@ export const statusSchema = z
       ),
     }),
     refused_facts: z.int(),
+    outdated_snapshots: z.int().describe('snapshots and prices of which the same is true'),
     metrics: z.array(
       z.object({
         metric: z.string(),
         version: z.string(),
         computed_at: moment.nullable(),
         windows: z.int(),
+        pending_from: z.iso
+          .date()
+          .nullable()
+          .describe('earliest day of loaded data that are not in the rows yet; null when all are'),
+        pending_reason: z.enum(PENDING_REASONS).nullable().describe('why they are not'),
       }),
     ),
     computing: z.object({
@@ -114,16 +124,20 @@ export const STATUS_EXAMPLE: z.output<typeof statusSchema> = {
       newest_block_at: '2025-07-14T23:59:54.000Z',
       lag_seconds: 12,
       skipped_heights: 1,
+      outdated_blocks: 0,
     },
   ],
   dead_letters: { total: 0, latest: [] },
   refused_facts: 0,
+  outdated_snapshots: 0,
   metrics: [
     {
       metric: 'daily_tps',
       version: '1752537600000000',
       computed_at: '2025-07-15T00:00:02.000Z',
       windows: 1,
+      pending_from: null,
+      pending_reason: null,
     },
   ],
   computing: {

@@ -1,9 +1,15 @@
+import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import type { MaterializedMetric } from '../../aggregate/metric.ts';
 import { materializedMetrics } from '../../aggregate/metrics/index.ts';
 import { tablesWithRecipes } from '../../aggregate/metrics/recipes.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
+import { createTable, createView } from '../../infra/clickhouse/table.ts';
+import type { Stream } from '../../ingest/log/topics.ts';
+import { DECODER_VERSIONS } from '../../ingest/raw/decoders.ts';
+import { blockViews } from '../../ingest/raw/views/blocks.ts';
+import { snapshotViews } from '../../ingest/raw/views/snapshots.ts';
 import { hashOfReachableCode } from '../support/reachable-code.ts';
 import { product } from '../support/source-files.ts';
 
@@ -31,17 +37,53 @@ const folds: Lock = Object.fromEntries(
     }),
 );
 
+/** What makes raw rows of the lines of a stream. */
+const streams: Lock = Object.fromEntries(
+  Object.entries({
+    blocks: { prepare: 'prepareBlock', views: blockViews },
+    snapshots: { prepare: 'prepareSnapshot', views: snapshotViews },
+  }).map(([stream, { prepare, views }]) => {
+    const code = hashOfReachableCode([
+      { path: 'ingest/log/envelope.ts', name: 'readLine' },
+      { path: 'ingest/prepare-batch.ts', name: prepare },
+      { path: 'ingest/chains/address.ts', name: 'encodeAddress' },
+    ]);
+    const text = views.map((view) => `${createView(view)}${createTable(view.to)}`).join(code);
+    const hash = createHash('sha256').update(text).digest('hex').slice(0, 16);
+    return [stream, { version: DECODER_VERSIONS[stream as Stream], code: hash }];
+  }),
+);
+
+const current: Record<string, Lock> = { folds, streams };
+if (process.env.WRITE_RECIPES) writeFileSync(LOCK, `${JSON.stringify(current, null, 2)}\n`);
+const locked: Record<string, Lock> = JSON.parse(readFileSync(LOCK, 'utf8'));
+
+/** What has other code than the lock says, and the same version. */
+function unversioned(kind: string): string[] {
+  const [now = {}, then = {}] = [current[kind], locked[kind]];
+  const changed = Object.keys(now).filter((name) => now[name]?.code !== then[name]?.code);
+  return changed.filter((name) => now[name]?.version === then[name]?.version);
+}
+
+const ADVICE = `If rows can change, raise the version there: what is stored is then computed again, or told as outdated. If no row can change, leave it. Then run: ${WRITE}`;
+
+describe('the recipe of raw rows', () => {
+  it('has another version when the code or the views of its stream have changed', () => {
+    expect(
+      unversioned('streams'),
+      `What decodes these streams has changed; their versions are in ingest/raw/decoders.ts. ${ADVICE}`,
+    ).toEqual([]);
+    expect(streams, `recipes.json is not up to date. Run: ${WRITE}`).toEqual(locked.streams);
+  });
+});
+
 describe('the recipe of a metric', () => {
   it('has another version when the code of its fold has changed', () => {
-    if (process.env.WRITE_RECIPES) writeFileSync(LOCK, `${JSON.stringify(folds, null, 2)}\n`);
-    const locked: Lock = JSON.parse(readFileSync(LOCK, 'utf8'));
-    const changed = Object.keys(folds).filter((name) => folds[name]?.code !== locked[name]?.code);
-    const unchanged = changed.filter((name) => folds[name]?.version === locked[name]?.version);
     expect(
-      unchanged,
-      `The code that these folds run has changed. If rows can change, raise \`version\` in the metric's file: stored rows are then computed again. If no row can change, leave it. Then run: ${WRITE}`,
+      unversioned('folds'),
+      `The code that these folds run has changed; \`version\` is in the metric's file. ${ADVICE}`,
     ).toEqual([]);
-    expect(folds, `recipes.json is not up to date. Run: ${WRITE}`).toEqual(locked);
+    expect(folds, `recipes.json is not up to date. Run: ${WRITE}`).toEqual(locked.folds);
   });
 
   const [table] = materializedMetrics;

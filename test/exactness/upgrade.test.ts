@@ -2,16 +2,18 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { materializedMetrics } from '../../aggregate/metrics/index.ts';
 import { EVERYTHING } from '../../aggregate/planner/plan.ts';
-import type { SystemStatus } from '../../aggregate/status/status.ts';
+import { readStatus, type SystemStatus } from '../../aggregate/status/status.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import { EmbeddedStore } from '../../infra/embedded/store.ts';
+import type { Pipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { run, serve } from '../serve/cli/program.ts';
 import { contentOf, differences } from '../support/content.ts';
-import { openPipelineAt } from '../support/pipeline.ts';
+import { ingestLines, openPipelineAt, openTestPipeline } from '../support/pipeline.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** What the version that wrote the directory answered. */
@@ -83,6 +85,45 @@ describe('a data directory of schema version 1', () => {
       }
     } finally {
       await store.close();
+    }
+  });
+});
+
+describe('a data directory of a version that decoded blocks otherwise', () => {
+  const directory = temporaryDirectory();
+  beforeAll(
+    () => void execFileSync('tar', ['xzf', `${FIXTURES}earlier-decoder.tar.gz`, '-C', directory.path]),
+  );
+  afterAll(() => directory[Symbol.dispose]());
+
+  test('says which blocks and snapshots to ingest again, and has the rows of a fresh one after that', async () => {
+    const lines = gunzipSync(readFileSync(`${FIXTURES}earlier-decoder.ndjson.gz`))
+      .toString()
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => ({ line }));
+    const outdated = async (pipeline: Pipeline) => {
+      const { chains, outdated_snapshots } = await readStatus(pipeline.runtime, pipeline.aggregator);
+      return [chains.reduce((sum, chain) => sum + chain.outdated_blocks, 0), outdated_snapshots];
+    };
+    const fresh = await openTestPipeline();
+    await ingestLines(fresh.pipeline, lines);
+    await fresh.pipeline.aggregator.waitUntilComputed();
+    expect(await outdated(fresh.pipeline)).toEqual([0, 0]);
+    const expected = await contentOf(fresh.pipeline);
+    const rowsOf = (table: string) => expected.get(table)?.length ?? 0;
+    await fresh.close();
+    const pipeline = await openPipelineAt(directory.path);
+    try {
+      await pipeline.aggregator.waitUntilComputed();
+      expect(differences(await contentOf(pipeline), expected)).not.toEqual([]);
+      expect(await outdated(pipeline)).toEqual([rowsOf('blocks'), rowsOf('snapshots') + rowsOf('prices')]);
+      await ingestLines(pipeline, lines);
+      await pipeline.aggregator.waitUntilComputed();
+      expect(await outdated(pipeline)).toEqual([0, 0]);
+      expect(differences(await contentOf(pipeline), expected)).toEqual([]);
+    } finally {
+      await pipeline.close();
     }
   });
 });

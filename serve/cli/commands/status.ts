@@ -86,9 +86,12 @@ function metrics({ metrics, computing }: SystemStatus): string {
     metric.version,
     metric.computed_at?.replace('T', ' ').slice(0, 19) ?? 'never',
     number(metric.windows),
+    metric.pending_from === null
+      ? ''
+      : `${metric.pending_reason?.replaceAll('_', ' ')}, ${metric.pending_from} on`,
   ]);
   const lines = [
-    alignedTable([['metric', 'version', 'last computed (UTC)', 'windows'], ...rows], [1, 3]),
+    alignedTable([['metric', 'version', 'last computed (UTC)', 'windows', 'pending'], ...rows], [1, 3]),
     '',
   ];
   if (computing.windows_total > 0) {
@@ -107,7 +110,8 @@ function metrics({ metrics, computing }: SystemStatus): string {
   return lines.join('\n');
 }
 
-function refused({ dead_letters, refused_facts }: SystemStatus): string {
+function refused(status: SystemStatus): string {
+  const { dead_letters, refused_facts } = status;
   const latest = dead_letters.latest.map(({ received_at, file, line, reason }) => [
     `  ${received_at.replace('T', ' ').slice(0, 19)}`,
     `${file}:${line}`,
@@ -117,5 +121,13 @@ function refused({ dead_letters, refused_facts }: SystemStatus): string {
     `dead letters    ${number(dead_letters.total)}${latest.length > 0 ? ', the latest:' : ''}`,
     ...(latest.length > 0 ? [alignedTable(latest)] : []),
     `refused facts   ${number(refused_facts)}`,
+    ...outdated(status),
   ].join('\n');
+}
+
+function outdated({ chains, outdated_snapshots }: SystemStatus): string[] {
+  const blocks = chains.reduce((sum, { outdated_blocks }) => sum + outdated_blocks, 0);
+  if (blocks + outdated_snapshots === 0) return [];
+  const what = `${plural(blocks, 'block')}, ${plural(outdated_snapshots, 'snapshot or price', 'snapshots and prices')}`;
+  return [`outdated        ${what}: an earlier version loaded them; ingest them again`];
 }

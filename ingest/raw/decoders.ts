@@ -1,0 +1,55 @@
+import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { table } from '../../infra/clickhouse/table.ts';
+import { sequenceAt } from '../../infra/coordination/sequence.ts';
+import type { Store } from '../../infra/ports.ts';
+import type { Stream } from '../log/topics.ts';
+import { blockSequenceSql, snapshotSequenceSql } from './ordering.ts';
+import { dirtyDays, prices, snapshots } from './tables.ts';
+
+/**
+ * Versions of all that makes raw rows from the lines of a stream: envelopes, decoders and views. Raised with every
+ * change that may change rows. Stored rows cannot be made again without their lines, so they are told as outdated.
+ */
+export const DECODER_VERSIONS: Readonly<Record<Stream, number>> = { blocks: 1, snapshots: 1 };
+
+export const decoders = table({
+  name: 'decoders',
+  doc: 'Per stream and version of its decoder, the sequence from which on it loaded; 0 where it loaded everything.',
+  columns: { stream: 'LowCardinality(String)', version: 'UInt32', since: 'UInt64' },
+  engine: 'ReplacingMergeTree',
+  orderBy: ['stream', 'version'],
+});
+
+/** Records the decoders of this version, at its first start on a store. */
+export async function recordDecoders(store: Store, now: number): Promise<void> {
+  const known = await store.rows<{ stream: string; version: number }>(
+    sql`SELECT stream, version FROM ${decoders} FINAL`,
+  );
+  const [loaded] = await store.rows<{ newest: string }>(
+    sql`SELECT toString(max(sequence)) AS newest FROM ${dirtyDays}`,
+  );
+  const newest = BigInt(loaded?.newest ?? 0);
+  const next = [sequenceAt(now), newest + 1n].reduce((a, b) => (a > b ? a : b));
+  const since = (newest === 0n ? 0n : next).toString();
+  await store.insert(
+    decoders,
+    Object.entries(DECODER_VERSIONS)
+      .filter(([stream, version]) => !known.some((one) => one.stream === stream && one.version === version))
+      .map(([stream, version]) => ({ stream, version, since })),
+  );
+}
+
+const sinceOf = (stream: Stream): Sql => sql`(SELECT max(since) FROM ${decoders} WHERE stream = ${stream})`;
+
+/** The condition that an earlier decoder loaded a row of `blocks`. */
+export const isOutdatedBlock = sql`${raw(blockSequenceSql('rank'))} < ${sinceOf('blocks')}`;
+
+/** Counts the snapshots and prices that an earlier decoder loaded. */
+export async function readOutdatedSnapshots(store: Pick<Store, 'rows'>): Promise<number> {
+  const isOutdated = sql`${raw(snapshotSequenceSql('rank'))} < ${sinceOf('snapshots')}`;
+  const [row] = await store.rows<{ total: number }>(
+    sql`SELECT (SELECT count() FROM ${snapshots} FINAL WHERE ${isOutdated})
+      + (SELECT count() FROM ${prices} FINAL WHERE ${isOutdated}) AS total`,
+  );
+  return row?.total ?? 0;
+}
