@@ -21,6 +21,9 @@ export const alertSettings = {
   ALERT_CACHE_BYTES: whole(256 * 2 ** 20, 0).describe(
     'memory for the unresolved alerts and recent deliveries of all projects; what does not fit is read from the store',
   ),
+  ALERT_SAMPLE_BYTES_MAX: whole(64 * 1024, 1024, 2 ** 20).describe(
+    'largest sample payload of a custom mapping',
+  ),
   ALERT_PENDING_BYTES_MAX: whole(128 * 2 ** 20, 2 ** 16).describe(
     'bytes of alerts that may wait for the store; above it requests get 503',
   ),

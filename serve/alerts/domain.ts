@@ -9,6 +9,7 @@ import { HeartbeatStore } from './integrations/heartbeat-store.ts';
 import { Heartbeats } from './integrations/heartbeats.ts';
 import { IntegrationCache } from './integrations/integration-cache.ts';
 import { Integrations } from './integrations/integrations.ts';
+import { ReceivedDeliveries } from './integrations/received-deliveries.ts';
 import { TestAlerts } from './integrations/test-alerts.ts';
 import { SetAside } from './notifications/notification.ts';
 import { OncallLinks } from './notifications/oncall-link.ts';
@@ -40,6 +41,7 @@ export interface AlertDomainDependencies {
     | 'ALERT_DEPTH_MAX'
     | 'ALERT_PLAN'
     | 'ALERT_PRIVATE_TARGETS'
+    | 'ALERT_SAMPLE_BYTES_MAX'
     | 'ALERT_USER_LOOKUPS_PER_HOUR'
   > &
     OutboxSettings;
@@ -59,6 +61,7 @@ export interface AlertDomain {
   readonly members: Members;
   readonly notes: Notes;
   readonly progress: ConsequenceProgress;
+  readonly receivedDeliveries: ReceivedDeliveries;
   readonly projects: Projects;
   readonly reader: AlertReader;
   readonly testAlerts: TestAlerts;
@@ -84,7 +87,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   const { locks, seal } = accounts;
   const records = openRecords(accounts);
   const payloadBytesMax = settings.ALERT_BODY_BYTES_MAX;
-  const payloadSizes = { bytesMax: payloadBytesMax, depthMax: settings.ALERT_DEPTH_MAX };
+  const payloadSizes = { bytesMax: settings.ALERT_SAMPLE_BYTES_MAX, depthMax: settings.ALERT_DEPTH_MAX };
   const allowsPrivate = settings.ALERT_PRIVATE_TARGETS;
   const { ALERT_PLAN: defaultPlan, ALERT_USER_LOOKUPS_PER_HOUR: lookupsPerHour } = settings;
 
@@ -127,6 +130,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
     progress,
     projects,
     reader,
+    receivedDeliveries: new ReceivedDeliveries({ store, pipeline }),
     testAlerts: new TestAlerts({ integrations, cache, pipeline, payloadBytesMax }),
     users,
     webhooks,

@@ -28,7 +28,7 @@ export interface AlertServing extends Omit<AlertDomainDependencies, 'publicUrl'>
 export async function serveAlerts(app: FastifyInstance, serving: AlertServing): Promise<void> {
   const { runtime, accounts, pipeline, settings } = serving;
   const url = () => publicUrl(app, settings);
-  const payloadSizes = { bytesMax: settings.ALERT_BODY_BYTES_MAX, depthMax: settings.ALERT_DEPTH_MAX };
+  const payloadSizes = { bytesMax: settings.ALERT_SAMPLE_BYTES_MAX, depthMax: settings.ALERT_DEPTH_MAX };
   const domain = openAlertDomain({ ...serving, publicUrl: url });
   pipeline.onFailure = (error) => app.log.error({ err: error }, 'alert events cannot be written');
   startBackgroundWork(app, serving, domain);
@@ -37,7 +37,7 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
     cache: domain.cache,
     heartbeats: domain.heartbeats,
     clock: runtime.clock,
-    bodyBytesMax: payloadSizes.bytesMax,
+    bodyBytesMax: settings.ALERT_BODY_BYTES_MAX,
   });
   await serveAlertPages(app, { accounts, clock: runtime.clock, domain, payloadSizes, url });
   await app.register(async (scope) => {

@@ -1,4 +1,4 @@
-import { inParts, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { ident, inParts, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Table } from '../../infra/clickhouse/table.ts';
 import { Batcher } from '../../infra/coordination/batcher.ts';
 import type { Locks } from '../../infra/coordination/lock.ts';
@@ -74,6 +74,18 @@ export class Records<Row extends RecordColumns> {
   find(where: Sql, orderBy: string, limit = 1000): Promise<Row[]> {
     return this.#context.store.rows<Row>(
       sql`SELECT * FROM ${this.table} FINAL WHERE ${where} ORDER BY ${raw(orderBy)} LIMIT ${limit}`,
+    );
+  }
+
+  /** The same without a wide column. */
+  findWithout<Name extends keyof Row & string>(
+    name: Name,
+    where: Sql,
+    orderBy: string,
+    limit = 1000,
+  ): Promise<Omit<Row, Name>[]> {
+    return this.#context.store.rows<Omit<Row, Name>>(
+      sql`SELECT * EXCEPT (${ident(name)}) FROM ${this.table} FINAL WHERE ${where} ORDER BY ${raw(orderBy)} LIMIT ${limit}`,
     );
   }
 

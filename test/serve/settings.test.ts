@@ -100,6 +100,7 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   ALERT_RETRY_WINDOW_SECONDS: { byDefault: 60, good: [['0', 0], ['86400', 86_400]], bad: ['-1', '86401'] },
   ALERT_IDEMPOTENCY_HOURS: { byDefault: 24, good: [['0', 0], ['168', 168]], bad: ['169'] },
   ALERT_CACHE_BYTES: { byDefault: 256 * 2 ** 20, good: [['0', 0]], bad: ['-1'] },
+  ALERT_SAMPLE_BYTES_MAX: { byDefault: 65_536, good: [['1024', 1024]], bad: ['1023', '1048577'] },
   ALERT_PENDING_BYTES_MAX: { byDefault: 128 * 2 ** 20, good: [['65536', 2 ** 16]], bad: ['65535'] },
   ALERT_PENDING_SECONDS_MAX: { byDefault: 30, good: [['1', 1], ['3600', 3600]], bad: ['0', '3601'] },
   ALERT_LOG_SECONDS_MAX: { byDefault: 5, good: [['1', 1], ['60', 60]], bad: ['0', '61'] },

@@ -21,7 +21,7 @@ export interface SampleField {
 
 const FIELDS_MAX = 500;
 
-/** The fields of a sample payload that can be mapped: strings, numbers and lists. */
+/** The fields of a sample payload that can be mapped: strings, numbers, lists, and those that are null in it. */
 export function fieldsOf(sample: unknown): SampleField[] {
   const found: SampleField[] = [];
   const walk = (value: unknown, path: Path): void => {
@@ -38,6 +38,8 @@ export function fieldsOf(sample: unknown): SampleField[] {
 function typeOf(value: unknown): SampleField['type'] | null {
   if (Array.isArray(value)) return 'array';
   if (typeof value === 'number') return 'number';
+  // Another payload may have a text there.
+  if (value === null) return 'string';
   if (typeof value !== 'string') return null;
   return /^\d{4}-\d{2}-\d{2}/.test(value) ? 'datetime' : 'string';
 }

@@ -1,8 +1,9 @@
 import { z } from 'zod';
+import { OUTCOMES } from '../../../aggregate/alerts/model/alert.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import type { AlertDomain } from '../domain.ts';
 import type { IntegrationChanges, IntegrationWithKey } from '../integrations/integrations.ts';
-import { type PayloadSizes, sampleFields } from '../integrations/samples.ts';
+import { type PayloadSizes, requireSize, sampleFields } from '../integrations/samples.ts';
 import { API_TYPE_NAMES, OFFERED_TYPES } from '../integrations/types.ts';
 import type { Integration } from '../projects/tables.ts';
 import type { Api } from './endpoint.ts';
@@ -12,6 +13,7 @@ import {
   keyedIntegrationShape,
   mappingOf,
   mappingSchema,
+  timeText,
 } from './shapes.ts';
 
 const fields = {
@@ -42,7 +44,7 @@ function changesOf(body: z.output<typeof changesSchema>): IntegrationChanges {
   };
 }
 
-type IntegrationParts = Pick<AlertDomain, 'integrations' | 'testAlerts'>;
+type IntegrationParts = Pick<AlertDomain, 'integrations' | 'receivedDeliveries' | 'testAlerts'>;
 
 interface IntegrationApiOptions {
   readonly clock: Clock;
@@ -69,7 +71,7 @@ export function serveIntegrations(api: Api, domain: IntegrationParts, options: I
       role,
       answer: z.array(integrationShape),
     },
-    async ({ membership }) => (await integrations.list(membership.project.id)).map(json),
+    async ({ membership }) => (await integrations.listWithSamples(membership.project.id)).map(json),
   );
   api.add(
     {
@@ -114,8 +116,42 @@ export function serveIntegrations(api: Api, domain: IntegrationParts, options: I
     { method: 'DELETE', path: one, tag, summary: 'Delete an integration', role, params, status: 204 },
     async ({ membership, params }) => integrations.delete(membership.project, params.integration_id),
   );
+  serveDeliveries(api, domain);
   serveKeys(api, integrations, withKey, json);
   serveSamples(api, domain, payloadSizes);
+}
+
+function serveDeliveries(api: Api, { integrations, receivedDeliveries }: IntegrationParts): void {
+  api.add(
+    {
+      method: 'GET',
+      path: `${one}/deliveries`,
+      params,
+      tag: 'Alert integrations',
+      summary: 'List recent deliveries of an integration',
+      doc: 'Newest first, with what became of their alerts. `unmatched` counts those that resolve an alert of which none is open.',
+      role: 'Maintainer',
+      query: z.object({ limit: z.coerce.number().int().min(1).max(500).default(50) }),
+      answer: z.array(
+        z.object({
+          id: z.string(),
+          at: z.iso.datetime(),
+          outcomes: z.partialRecord(z.enum(OUTCOMES), z.int()).describe('number of alerts by outcome'),
+          alert_iids: z.array(z.int()).describe('the first alerts that it created or changed'),
+        }),
+      ),
+    },
+    async ({ membership, params, query }) => {
+      const integration = await integrations.get(membership.project, params.integration_id);
+      const found = await receivedDeliveries.latest(integration, query.limit);
+      return found.map(({ id, at, counts, iids }) => ({
+        id,
+        at: timeText(at),
+        outcomes: Object.fromEntries(counts),
+        alert_iids: iids,
+      }));
+    },
+  );
 }
 
 function serveKeys(
@@ -186,7 +222,10 @@ function serveSamples(api: Api, { testAlerts }: IntegrationParts, payloadSizes: 
         }),
       ),
     },
-    async ({ body }) => sampleFields(body.payload_example, payloadSizes),
+    async ({ body: { payload_example } }) => {
+      requireSize(payload_example, payloadSizes);
+      return sampleFields(payload_example, payloadSizes);
+    },
   );
   api.add(
     {

@@ -2,7 +2,7 @@ import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, KeyValue } from '../../../infra/ports.ts';
 import { deliveryOf } from '../intake/delivery.ts';
-import type { Integration } from '../projects/tables.ts';
+import type { IntegrationSummary } from '../projects/tables.ts';
 import {
   HEARTBEAT_TOOL,
   type HeartbeatAlert,
@@ -62,7 +62,7 @@ export class Heartbeats {
   }
 
   /** By integration, as any server of the deployment stored it, at most some seconds late. */
-  async statesOf(integrations: readonly Integration[]): Promise<ReadonlyMap<string, HeartbeatState>> {
+  async statesOf(integrations: readonly IntegrationSummary[]): Promise<ReadonlyMap<string, HeartbeatState>> {
     const { store } = this.#deps;
     const watched = integrations.filter(({ heartbeat_minutes }) => heartbeat_minutes > 0);
     const ids = watched.map(({ id }) => id);
@@ -158,7 +158,7 @@ export class Heartbeats {
    * Whether the silence of a source can be told from that of the servers: when none listened for longer than its
    * period, it gets a whole period after that.
    */
-  async #listening(now: number): Promise<(integration: Integration) => boolean> {
+  async #listening(now: number): Promise<(integration: IntegrationSummary) => boolean> {
     const { keyValue } = this.#deps;
     const checked = Number((await keyValue.get(CHECKED_KEY)) ?? 0);
     await keyValue.set(CHECKED_KEY, String(now), { ttlMs: TTL_MS });
@@ -204,7 +204,7 @@ export class Heartbeats {
   }
 }
 
-type HeartbeatSource = Pick<Integration, 'id' | 'project_id' | 'name' | 'heartbeat_minutes'>;
+type HeartbeatSource = Pick<IntegrationSummary, 'id' | 'project_id' | 'name' | 'heartbeat_minutes'>;
 const UNNAMED = { name: '', heartbeat_minutes: 0 };
 
 /** The delivery that creates an alert about silence, or the one that resolves it; then `endMs` is not 0. */

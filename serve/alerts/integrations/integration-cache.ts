@@ -4,11 +4,11 @@ import type { KeyValue } from '../../../infra/ports.ts';
 import { hashSecret, newLocator } from '../../identity/accounts/secrets.ts';
 import type { Records } from '../../records/records.ts';
 import { isActiveOncallLink } from '../notifications/oncall-link.ts';
-import type { Integration, Project, Webhook } from '../projects/tables.ts';
+import type { Integration, IntegrationSummary, Project, Webhook } from '../projects/tables.ts';
 
 /** An integration as the webhook receiver uses it. */
 export interface CachedIntegration {
-  readonly integration: Integration;
+  readonly integration: IntegrationSummary;
   readonly mapping: Mapping | null;
   readonly isPremium: boolean;
   /** Hashes of the current and the previous key, as bytes; a value that matches no key where there is none. */
@@ -97,7 +97,7 @@ export class IntegrationCache {
       version = (await this.#keyValue.get(VERSION_KEY)) ?? '';
     }
     const [integrations, projects, webhooks] = await Promise.all([
-      this.#integrations.find(sql`deleted_ms = 0`, 'id', ROWS_MAX),
+      this.#integrations.findWithout('sample', sql`deleted_ms = 0`, 'id', ROWS_MAX),
       this.#projects.find(sql`deleted_ms = 0`, 'id', ROWS_MAX),
       this.#webhooks.find(sql`deleted_ms = 0 AND is_active`, 'id', ROWS_MAX),
     ]);
@@ -117,7 +117,7 @@ export class IntegrationCache {
   }
 }
 
-function entryOf(integration: Integration, plan: string): CachedIntegration {
+function entryOf(integration: IntegrationSummary, plan: string): CachedIntegration {
   const isPremium = plan === 'premium';
   const mapping =
     isPremium && integration.mapping !== '' ? (JSON.parse(integration.mapping) as Mapping) : null;

@@ -8,10 +8,10 @@ import type { Records } from '../../records/records.ts';
 import { requireHttpUrl } from '../notifications/http-url.ts';
 import { type OncallLinks, requireExclusive } from '../notifications/oncall-link.ts';
 import { RequestRefused } from '../projects/access.ts';
-import type { Integration, Project } from '../projects/tables.ts';
+import type { Integration, IntegrationSummary, Project } from '../projects/tables.ts';
 import type { IntegrationCache } from './integration-cache.ts';
 import type { IntegrationType } from './integration-type.ts';
-import { mappingText, type PayloadSizes, parseSample } from './samples.ts';
+import { mappingText, type PayloadSizes, parseSample, requireSize } from './samples.ts';
 import { typeOf } from './types.ts';
 
 const INTEGRATIONS_PER_PROJECT = 100;
@@ -64,8 +64,21 @@ export class Integrations {
     this.#payloadSizes = payloadSizes;
   }
 
-  list(projectId: string): Promise<Integration[]> {
-    return this.#records.find(sql`project_id = ${projectId} AND deleted_ms = 0`, 'created_ms, id');
+  list(projectId: string): Promise<IntegrationSummary[]> {
+    const where = sql`project_id = ${projectId} AND deleted_ms = 0`;
+    return this.#records.findWithout('sample', where, 'created_ms, id');
+  }
+
+  /** With their sample payloads, but those that an earlier version accepted and that are longer than the limit. */
+  async listWithSamples(projectId: string): Promise<Integration[]> {
+    const found: Integration[] = [];
+    for (const { id } of await this.list(projectId)) {
+      const integration = await this.find(id);
+      if (integration === null || integration.deleted_ms > 0) continue;
+      const isLong = Buffer.byteLength(integration.sample) > this.#payloadSizes.bytesMax;
+      found.push(isLong ? { ...integration, sample: '' } : integration);
+    }
+    return found;
   }
 
   async get(project: Project, id: string): Promise<Integration> {
@@ -179,7 +192,10 @@ export class Integrations {
     if (name.length > NAME_CHARACTERS_MAX) {
       throw new RequestRefused('bad_request', `Enter at most ${NAME_CHARACTERS_MAX} characters.`, 'name');
     }
-    if (sample !== '' && sample !== current.sample) parseSample(sample, this.#payloadSizes);
+    if (sample !== '' && sample !== current.sample) {
+      requireSize(sample, this.#payloadSizes);
+      parseSample(sample, this.#payloadSizes);
+    }
     requireUrl(typeOf(current), api_url);
     const heartbeat_minutes = changes.heartbeat_minutes ?? current.heartbeat_minutes;
     if (!(heartbeat_minutes >= 0 && heartbeat_minutes <= HEARTBEAT_MINUTES_MAX)) {
@@ -202,7 +218,7 @@ export class Integrations {
 function requireRoom(
   { plan }: Project,
   type: IntegrationType,
-  others: readonly Integration[],
+  others: readonly IntegrationSummary[],
   name: string,
 ): void {
   if (others.length >= INTEGRATIONS_PER_PROJECT) {

@@ -4,23 +4,29 @@ import { MAPPED_FIELDS, type Mapping } from '../../../aggregate/alerts/model/map
 import { RequestRefused } from '../projects/access.ts';
 import type { Project } from '../projects/tables.ts';
 
-/** Limits of the webhook receiver, which samples must meet too. */
+/** Limits of samples. Those that an earlier version stored may be larger. */
 export interface PayloadSizes {
   readonly bytesMax: number;
   readonly depthMax: number;
 }
 
 const PATH_STEPS_MAX = 100;
+/** A mapping travels with every delivery. */
+const MAPPING_BYTES_MAX = 8192;
 
 /** The fields of a sample payload that can be mapped. */
 export const sampleFields = (sample: string, sizes: PayloadSizes): SampleField[] =>
   fieldsOf(parseSample(sample, sizes));
 
-export function parseSample(sample: string, { bytesMax, depthMax }: PayloadSizes): unknown {
-  const refused = (text: string) => new RequestRefused('bad_request', text, 'payload_example');
-  const bytes = Buffer.from(sample);
-  if (bytes.length > bytesMax) throw refused(`The sample payload is larger than ${bytesMax} bytes.`);
-  if (depthOf(bytes) > depthMax)
+const refused = (text: string) => new RequestRefused('bad_request', text, 'payload_example');
+
+export function requireSize(sample: string, { bytesMax }: PayloadSizes): void {
+  if (Buffer.byteLength(sample) > bytesMax)
+    throw refused(`The sample payload is larger than ${bytesMax} bytes.`);
+}
+
+export function parseSample(sample: string, { depthMax }: Pick<PayloadSizes, 'depthMax'>): unknown {
+  if (depthOf(Buffer.from(sample)) > depthMax)
     throw refused(`The sample payload is nested deeper than ${depthMax} levels.`);
   let payload: unknown;
   try {
@@ -50,5 +56,8 @@ export function mappingText(
       throw refused(`${field}: the sample payload has no value at ${JSON.stringify(path)}.`);
     }
   }
-  return JSON.stringify(mapping);
+  const text = JSON.stringify(mapping);
+  if (Buffer.byteLength(text) > MAPPING_BYTES_MAX)
+    throw refused(`The mapping is larger than ${MAPPING_BYTES_MAX} bytes.`);
+  return text;
 }

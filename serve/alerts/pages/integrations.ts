@@ -13,7 +13,8 @@ import type { IntegrationWithKey } from '../integrations/integrations.ts';
 import { OFFERED_TYPES, typeOf, webhookPathOf } from '../integrations/types.ts';
 import { isOncallLink } from '../notifications/oncall-link.ts';
 import { PROJECT_ROLES, RequestRefused } from '../projects/access.ts';
-import type { Integration } from '../projects/tables.ts';
+import type { Integration, IntegrationSummary } from '../projects/tables.ts';
+import { DELIVERIES_MAX, deliveryTable } from './delivery-table.ts';
 import { ago, type ProjectFrame, select, type Visit } from './frame.ts';
 import { ATTEMPTS_MAX, attemptTable } from './webhook-attempts.ts';
 
@@ -22,9 +23,11 @@ export const ONE = `${LIST}/:integration`;
 
 export const integrationIdOf = (request: FastifyRequest) =>
   (request.params as { integration: string }).integration;
-export const pathOf = ({ project_id, id }: Integration) => `/projects/${project_id}/integrations/${id}`;
+export const pathOf = ({ project_id, id }: IntegrationSummary) =>
+  `/projects/${project_id}/integrations/${id}`;
 
-interface IntegrationPageParts extends Pick<AlertDomain, 'heartbeats' | 'integrations' | 'webhookSender'> {
+interface IntegrationPageParts
+  extends Pick<AlertDomain, 'heartbeats' | 'integrations' | 'receivedDeliveries' | 'webhookSender'> {
   readonly frame: ProjectFrame;
   readonly clock: Clock;
   readonly url: () => string;
@@ -172,7 +175,7 @@ function urlField(value: string, fault: string | null): Html {
 }
 
 async function sendOne(
-  { clock, frame, heartbeats, url, webhookSender }: IntegrationPageParts,
+  { clock, frame, heartbeats, url, receivedDeliveries, webhookSender }: IntegrationPageParts,
   request: FastifyRequest,
   reply: FastifyReply,
   visit: Visit,
@@ -195,6 +198,7 @@ ${hasHeartbeat && html`<p>${heartbeatTag(integration, (await heartbeats.statesOf
 <button>Save changes</button></form></section>
 ${credentials(integration, webhookUrl, visit.token, now)}</div>
 ${isForwarding && html`<section class="card"><h2>Recent deliveries</h2><p class="hint">Requests of the last 7 days. Failed requests are retried for one day, with growing delays.</p>${attemptTable(await webhookSender.attempts(integration.id, ATTEMPTS_MAX), integration.project_id)}</section>`}
+${!isForwarding && html`<section class="card"><h2>Recent deliveries</h2><p class="hint">What became of the alerts of each delivery. Unmatched: it resolves an alert of which none is open.</p>${deliveryTable(await receivedDeliveries.latest(integration, DELIVERIES_MAX), integration.project_id)}</section>`}
 <section class="card"><h2>Delete integration</h2><p>The URL and the key stop working immediately. Existing alerts are kept.</p>${button(`${pathOf(integration)}/delete`, visit.token, 'Delete integration', `Delete ${integration.name}`, 'danger')}</section>`;
   return frame.send(request, reply, visit, {
     tab: 'integrations',
@@ -204,7 +208,7 @@ ${isForwarding && html`<section class="card"><h2>Recent deliveries</h2><p class=
 }
 
 function heartbeatTag(
-  { heartbeat_minutes: minutes, is_active }: Integration,
+  { heartbeat_minutes: minutes, is_active }: IntegrationSummary,
   { heardMs, silentSinceMs }: HeartbeatState = { heardMs: 0, silentSinceMs: 0 },
   now: number,
 ): Html {

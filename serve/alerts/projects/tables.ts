@@ -63,6 +63,8 @@ export const integrations = recordTable({
   foundBy: 'project_id',
 });
 export type Integration = RowOf<typeof integrations>;
+/** Without the sample payload, which only its mapping needs. */
+export type IntegrationSummary = Omit<Integration, 'sample'>;
 
 export const heartbeats = table({
   name: 'alert_heartbeats',

@@ -62,9 +62,9 @@ describe('an integration', () => {
     const gate = Promise.withResolvers<void>();
     // A store that responds late, with the rows of the time of the query.
     const late: typeof records = Object.create(records, {
-      find: {
-        value: async (...query: Parameters<typeof records.find>) => {
-          const rows = await records.find(...query);
+      findWithout: {
+        value: async (...query: Parameters<typeof records.findWithout>) => {
+          const rows = await records.findWithout(...query);
           await gate.promise;
           return rows;
         },
@@ -140,14 +140,70 @@ describe('a custom mapping', () => {
 
   test('offers the fields of the sample', async () => {
     const reply = await service.api(ann, 'POST', `${path()}/payload_fields`, {
-      payload_example: '{"a":{"b":[{"c":"x"}],"when":"2026-11-21T00:00:00Z"},"n":1.5,"flag":true}',
+      payload_example:
+        '{"a":{"b":[{"c":"x"}],"when":"2026-11-21T00:00:00Z"},"n":1.5,"flag":true,"later":null}',
     });
     expect(reply.body.map(({ label, type }: { label: string; type: string }) => `${label} ${type}`)).toEqual([
       'a/b array',
       'a/b[0]/c string',
       'a/when datetime',
       'n number',
+      'later string',
     ]);
+  });
+});
+
+describe('a sample', () => {
+  const long = (bytes: number) => JSON.stringify({ title: 'x'.repeat(bytes) });
+
+  test('of more than its limit is refused', async () => {
+    for (const [bytes, status] of [
+      [64 * 1024 - 20, 201],
+      [64 * 1024, 400],
+    ] as const) {
+      expect((await make({ type: 'HTTP', name: 'long', payload_example: long(bytes) })).status).toBe(status);
+    }
+    const fields = await service.api(ann, 'POST', `${path()}/payload_fields`, {
+      payload_example: long(70_000),
+    });
+    expect(fields.status).toBe(400);
+  });
+
+  test('that an earlier version stored with more is read, mapped and kept, but not in the list', async () => {
+    const { id } = await service.source(ann, project);
+    const sample = long(1_000_000);
+    await service.pipeline.runtime.store.run(
+      `INSERT INTO chain_metrics.alert_integrations SELECT * REPLACE (version + 1 AS version,
+        concat('{"title":"', repeat('x', 1000000), '"}') AS sample)
+        FROM chain_metrics.alert_integrations FINAL WHERE id = '${id}'`,
+    );
+    await service.pipeline.runtime.keyValue.delete(`alert_integrations/${id}`);
+    const one = await service.api(ann, 'GET', `${path()}/${id}`);
+    expect(one.body.payload_example).toBe(sample);
+    const mapping = [{ field_name: 'service', path: ['title'] }];
+    const changed = await service.api(ann, 'PUT', `${path()}/${id}`, { payload_attribute_mappings: mapping });
+    expect(changed).toMatchObject({ status: 200, body: { payload_attribute_mappings: mapping } });
+    const { body } = await service.api(ann, 'GET', path());
+    expect(body.find((listed: { id: string }) => listed.id === id)).toMatchObject({ payload_example: null });
+  });
+});
+
+describe('deliveries', () => {
+  test('are listed with what became of their alerts, also of an end that matches none', async () => {
+    const source = await service.source(ann, project);
+    await service.send(source, { title: 'a', fingerprint: 'deliveries' });
+    await service.send(source, { title: 'b', fingerprint: 'none', end_time: '2026-11-21T00:00:00Z' });
+    await service.send(source, prometheusBody([firing({ status: 'resolved' }), firing(), 0]));
+    const { status, body } = await service.api(ann, 'GET', `${path()}/${source.id}/deliveries`);
+    expect(status).toBe(200);
+    expect(body.map(({ outcomes }: { outcomes: object }) => outcomes)).toEqual([
+      { unmatched: 1, created: 1, refused: 1 },
+      { unmatched: 1 },
+      { created: 1 },
+    ]);
+    expect(body[2].alert_iids).toHaveLength(1);
+    const { body: metrics } = await service.app.inject('/metrics');
+    expect(metrics).toMatch(/chain_metrics_alert_outcomes_total\{outcome="unmatched"\} [1-9]/);
   });
 });
 

@@ -118,6 +118,12 @@ const MATRIX: readonly Cell[] = [
   { does: 'list integrations', method: 'GET', path: () => '/integrations', least: 'Maintainer' },
   { does: 'see an integration', method: 'GET', path: integration, least: 'Maintainer' },
   {
+    does: 'see the deliveries of an integration',
+    method: 'GET',
+    path: () => `${integration()}/deliveries`,
+    least: 'Maintainer',
+  },
+  {
     does: 'create an integration',
     method: 'POST',
     path: () => '/integrations',

@@ -1,0 +1,50 @@
+import type { Outcome } from '../../../aggregate/alerts/model/alert.ts';
+import { alertEvents } from '../../../aggregate/alerts/model/tables.ts';
+import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import type { Store } from '../../../infra/ports.ts';
+import type { IntegrationSummary } from '../projects/tables.ts';
+
+/** A delivery of an integration and what became of its alerts. */
+export interface ReceivedDelivery {
+  readonly id: string;
+  readonly at: number;
+  /** How many of its alerts had each outcome. */
+  readonly counts: readonly (readonly [Outcome, number])[];
+  /** The first alerts that it changed or created. */
+  readonly iids: readonly number[];
+}
+
+/** The newest events of a project, among which the deliveries of an integration are looked up. */
+const EVENTS_SEARCHED = 10_000;
+const ALERTS_SHOWN = 20;
+
+/** The deliveries of integrations, also those that changed no alert, such as the end of one that is not open. */
+export class ReceivedDeliveries {
+  readonly #store: Store;
+  readonly #pipeline: AlertPipeline;
+
+  constructor({ store, pipeline }: { readonly store: Store; readonly pipeline: AlertPipeline }) {
+    this.#store = store;
+    this.#pipeline = pipeline;
+  }
+
+  /** The newest first. */
+  async latest(
+    { id, project_id }: Pick<IntegrationSummary, 'id' | 'project_id'>,
+    limit: number,
+  ): Promise<ReceivedDelivery[]> {
+    await this.#pipeline.waitUntilWritten();
+    const project = Number(project_id);
+    return this.#store.rows<ReceivedDelivery>(
+      sql`SELECT id, at, arrayMap(one -> (one, countEqual(outcomes, one)), arrayDistinct(outcomes)) AS counts,
+          arraySlice(arrayDistinct(arrayFilter(iid -> iid > 0, iids)), 1, ${ALERTS_SHOWN}) AS iids
+        FROM (SELECT position, id, at, outcomes, iids FROM ${alertEvents} FINAL
+          PREWHERE project = ${project}
+            AND position > (SELECT max(position) FROM ${alertEvents} WHERE project = ${project}) - ${EVENTS_SEARCHED}
+          WHERE kind = 'delivery' AND JSONExtractString(head, 'integration') = ${id}
+          ORDER BY position DESC LIMIT ${limit})
+        ORDER BY position DESC`,
+    );
+  }
+}
