@@ -64,7 +64,7 @@ export function limitConnections(
     }
   }, CHECK_MS).unref();
   app.addHook('onClose', async () => clearInterval(check));
-  app.addHook('onSend', async (_request, reply, payload) => inParts(payload, reply));
+  app.addHook('onSend', (_request, reply, payload, next) => next(null, inParts(payload, reply)));
 }
 
 /** Whether a reader took neither all that was written nor one part of it within the time. */
