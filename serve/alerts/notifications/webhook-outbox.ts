@@ -15,6 +15,7 @@ import type { OncallLinks } from './oncall-link.ts';
 import { chainsToSend, cutAfter, sendChains } from './round.ts';
 import {
   type NotificationTarget,
+  type OpenTarget,
   oncallTarget,
   type WebhookSender,
   webhookTarget,
@@ -58,15 +59,18 @@ const OUTAGE_FAILURES = 3;
  */
 export class WebhookOutbox implements EventConsumer {
   readonly #deps: WebhookOutboxDependencies;
+  /** Targets that requests are sent to. */
+  readonly #open = new Set<OpenTarget>();
   #isStopped = false;
 
   constructor(dependencies: WebhookOutboxDependencies) {
     this.#deps = dependencies;
   }
 
-  /** Lets the rounds that are under way end after their present requests. */
+  /** Cancels the requests that are under way; they are sent again after the next start. */
   stop(): void {
     this.#isStopped = true;
+    for (const { connections } of this.#open) connections.close();
   }
 
   tasksOf(project: number): Promise<readonly string[]> {
@@ -141,6 +145,7 @@ export class WebhookOutbox implements EventConsumer {
     const iids = [...new Set(chains.flat().map(({ iid }) => iid))];
     const alerts = await reader.findAll(round.project, iids);
     const open = await sender.open(target, alerts.values());
+    this.#open.add(open);
     try {
       await sendChains({
         chains,
@@ -153,10 +158,11 @@ export class WebhookOutbox implements EventConsumer {
           if (alert === undefined) return round.skip(notification);
           const delivery = deliveryIdOf(round.project, notification);
           const result = await sender.send(open, { event: notification.name, alert, delivery });
-          return round.add(notification, result);
+          return this.#isStopped && result.status === 0 ? null : round.add(notification, result);
         },
       });
     } finally {
+      this.#open.delete(open);
       open.connections.close();
     }
     return !isProbe && chains.every(([first]) => first !== undefined && round.handled.has(first));

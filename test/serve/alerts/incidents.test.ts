@@ -49,6 +49,9 @@ describe('automatic incidents', () => {
     const found = await incidentsOf(source);
     expect(new Set(found.map(({ alert_iid }) => alert_iid)).size).toBe(AT_ONCE);
     expect(found.map(({ iid }) => iid)).toEqual(Array.from({ length: AT_ONCE }, (_, i) => AT_ONCE - i));
+    const { headers } = await service.api(ann, 'GET', `/projects/${source.project}/incidents?page=2`);
+    expect(headers).toMatchObject({ 'x-total': '100', 'x-total-pages': '5', 'x-next-page': '3' });
+    expect(String(headers.link)).toContain('page=3>; rel="next"');
     const { body } = await service.api(ann, 'GET', `/projects/${source.project}/alerts/7`);
     expect(found.find(({ iid }) => iid === body.incident_iid)?.alert_iid).toBe(7);
     expect(found.find(({ alert_iid }) => alert_iid === 7)?.created_at).toBe(body.created_at);
