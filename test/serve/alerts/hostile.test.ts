@@ -58,6 +58,20 @@ describe('hostile deliveries', () => {
   }, 30_000);
 });
 
+describe('readiness', () => {
+  const ready = async () => (await service.app.inject('/health/ready')).statusCode;
+
+  test('ends while accepted alerts cannot be stored, and returns with the store', async () => {
+    const { store } = service.pipeline.runtime;
+    await store.run('RENAME TABLE chain_metrics.alerts TO chain_metrics.alerts_away');
+    expect((await service.send(other, { title: 'accepted meanwhile' })).status).toBe(200);
+    await expect.poll(ready, { timeout: 10_000 }).toBe(503);
+    await store.run('RENAME TABLE chain_metrics.alerts_away TO chain_metrics.alerts');
+    await expect.poll(ready, { timeout: 20_000 }).toBe(200);
+    expect(await alertsOf(other)).toHaveLength(2);
+  });
+});
+
 describe('the dead letter of a delivery', () => {
   const request = (given: DeadLetterRequest) =>
     operations.deadLetters.run(service.pipeline, deadLetterRequest.parse(given), {
