@@ -2,8 +2,9 @@ import { basename } from 'node:path';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import type { FailedJob, Runtime, Store } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
+import { countRefusedFacts } from '../../ingest/log/refused-facts.ts';
 import { readOutdatedSnapshots } from '../../ingest/raw/decoders.ts';
-import { blocks, chains, deadLetters, dirtyDays, prices, refusedFacts } from '../../ingest/raw/tables.ts';
+import { chains, deadLetters, dirtyDays, prices } from '../../ingest/raw/tables.ts';
 import {
   countSkippedHeights,
   readSkippedHeights,
@@ -103,7 +104,7 @@ export async function readStatus(
       sql`SELECT received_at, origin, line, reason FROM ${deadLetters} FINAL
         ORDER BY received_at DESC, origin, line LIMIT ${DEAD_LETTERS_SHOWN}`,
     ),
-    readRefusedFacts(store),
+    countRefusedFacts(store),
     readOutdatedSnapshots(store),
     readMetricVersions(store, aggregator),
     readDaysWaiting(store),
@@ -217,15 +218,6 @@ interface ChainOf {
 }
 
 const isSameChain = (a: ChainOf, b: ChainOf) => a.relay_chain === b.relay_chain && a.chain === b.chain;
-
-/** Counts the refused facts of canonical blocks; those of replaced blocks do not count. */
-async function readRefusedFacts(store: Pick<Store, 'rows'>): Promise<number> {
-  const [row] = await store.rows<{ total: number }>(sql`
-    SELECT count() AS total FROM ${refusedFacts} FINAL WHERE rank IN (
-      SELECT rank FROM ${blocks} FINAL
-      WHERE (relay_chain, chain, number) IN (SELECT relay_chain, chain, number FROM ${refusedFacts}))`);
-  return row?.total ?? 0;
-}
 
 async function readMetricVersions(
   store: Pick<Store, 'rows'>,

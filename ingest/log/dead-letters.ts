@@ -12,7 +12,8 @@ export interface DeadLetter extends Origin {
 }
 
 export function deadLetterOf(topic: string, origin: Origin, reason: string, bytes: Buffer): DeadLetter {
-  return { topic, reason, bytes, source: origin.source, origin: origin.origin, line: origin.line };
+  const { source, line, run = '' } = origin;
+  return { topic, reason, bytes, source, origin: origin.origin, line, run };
 }
 
 /** Bytes of dead letters that one statement inserts. */
@@ -54,6 +55,7 @@ export const deadLetterRow = (letter: DeadLetter, now: number, bytesMax: number)
   size: letter.bytes.length,
   received_at: new Date(now).toISOString(),
   version: now,
+  run: letter.run ?? '',
 });
 
 /** Inserts rows with the number of the attempt that failed, and their offsets on the log where they have any. */

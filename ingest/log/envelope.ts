@@ -9,6 +9,8 @@ export interface Origin {
   readonly source: string;
   readonly origin: string;
   readonly line: number;
+  /** The run that read it, where its result is reported. */
+  readonly run?: string;
 }
 
 /** A line as the log carries it. */
@@ -184,8 +186,8 @@ function readHead(text: string): BlockHead | null {
   } catch {
     return null;
   }
-  const { relay_chain, chain, number, version = '0', source, origin, line } = head;
-  const named = [relay_chain, chain, source, origin].every((name) => typeof name === 'string');
+  const { relay_chain, chain, number, version = '0', source, origin, line, run = '' } = head;
+  const named = [relay_chain, chain, source, origin, run].every((name) => typeof name === 'string');
   const numbered = [number, version].every(
     (digits) => typeof digits === 'string' && /^\d{1,20}$/.test(digits),
   );

@@ -14,6 +14,8 @@ export interface IngestOptions {
   readonly name: string;
   /** Chain of bare blocks, over the file's name. */
   readonly chain?: string;
+  /** Name of this run, by which its result is reported. */
+  readonly run?: string;
   /** Called with what is durable so far, batch by batch. */
   readonly onProgress?: (soFar: IngestSummary) => void;
 }
@@ -38,7 +40,7 @@ export async function publish(
   runtime: Runtime,
   registry: Registry,
   bytes: Readable,
-  { name, chain: chainName, onProgress }: IngestOptions,
+  { name, chain: chainName, run = '', onProgress }: IngestOptions,
   limits: PublishLimits,
 ): Promise<IngestSummary> {
   const chain = registry.find(chainName ?? bareName(name));
@@ -79,7 +81,7 @@ export async function publish(
     for await (const line of readLines(decompressed(name, bytes), limits.lineBytes)) {
       last = line.number;
       summary.lines++;
-      const origin: Origin = { source: 'import', origin: name, line: line.number };
+      const origin: Origin = { source: 'import', origin: name, line: line.number, run };
       const read = line.tooLong
         ? { refused: `longer than ${limits.lineBytes} bytes (${limits.lineSetting})` }
         : readLine(line.bytes, chain, registry, origin);
@@ -98,7 +100,7 @@ export async function publish(
       await Promise.allSettled(inProgress);
       throw error;
     }
-    const origin = { source: 'import', origin: name, line: last + 1 };
+    const origin = { source: 'import', origin: name, line: last + 1, run };
     refuse(origin, `the archive is truncated or corrupt: ${reasonOf(error)}`, Buffer.alloc(0));
   }
   await flush();

@@ -19,6 +19,7 @@ export const blocksIn = landingTable({
     version: 'String',
     is_deleted: 'UInt8',
     source: 'String',
+    run: 'String',
     calls:
       'Array(Tuple(extrinsic_index UInt32, position UInt32, path String, pallet String, call String, actor String, args String))',
     domains: 'Array(Tuple(extrinsic_index UInt32, domain String))',

@@ -22,6 +22,7 @@ export function blockLine(index: number, head: BlockHead, chain: Chain, payload:
     version: head.version ?? '',
     is_deleted: head.is_deleted ?? 0,
     source: head.source,
+    run: head.run ?? '',
     ...(mayHoldNestedCalls(payload) ? decodedFacts(payload) : {}),
   };
   return [Buffer.from(`${JSON.stringify(row).slice(0, -1)},"payload":`), payload, CLOSE];

@@ -28,6 +28,8 @@ export const blocks = table({
     received_at: time,
     rank: `${RANK} CODEC(ZSTD)`,
     is_deleted: 'UInt8',
+    // The run that read it, for its report; empty where none reports.
+    run: 'String CODEC(ZSTD)',
   },
   engine: 'ReplacingMergeTree(rank, is_deleted)',
   orderBy: ['relay_chain', 'chain', 'number'],
@@ -206,6 +208,8 @@ export const deadLetters = table({
     // How often it was refused, and its offset on the log's topic of dead letters; empty where there is none.
     attempts: 'UInt32',
     log_offset: 'String',
+    // The run that read it last.
+    run: 'String',
   },
   renamedColumns: { log_offset: 'place' },
   engine: 'ReplacingMergeTree(version, is_deleted)',

@@ -2,7 +2,7 @@ import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { IngestSummary } from '../../ingest/log/publish.ts';
 import { type OperationClient, pausingCompute } from '../operations/client.ts';
-import type { IngestReport } from '../operations/ingest.ts';
+import { type IngestReport, REASONS_MAX } from '../operations/ingest.ts';
 import type { Display } from './display.ts';
 import type { Input } from './inputs.ts';
 import { bytes, duration, number, plural } from './words.ts';
@@ -138,6 +138,11 @@ function sum(reports: readonly IngestReport[]): IngestReport {
     snapshots: total((report) => report.snapshots),
     refused_lines: total((report) => report.refused_lines),
     refused_facts: total((report) => report.refused_facts),
-    reasons: [...reasons].map(([reason, lines]) => ({ reason, lines })).sort((a, b) => b.lines - a.lines),
+    // Reasons that several files have are one; of a file with very many, the rest counts by itself.
+    reasons_total: reasons.size + total((report) => report.reasons_total - report.reasons.length),
+    reasons: [...reasons]
+      .map(([reason, lines]) => ({ reason, lines }))
+      .sort((a, b) => b.lines - a.lines)
+      .slice(0, REASONS_MAX),
   };
 }

@@ -8,6 +8,7 @@ import { readCoverage, readStatus } from '../../aggregate/status/status.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { deadLetterRequest, handleDeadLetterRequest } from '../../ingest/log/dead-letter-requests.ts';
 import type { RetriedLetter } from '../../ingest/log/dead-letter-retry.ts';
+import { countRefusedFacts, listRefusedFacts } from '../../ingest/log/refused-facts.ts';
 import { missingHeights } from '../../ingest/sources/heights.ts';
 import { findChain } from '../../ingest/sources/open-source.ts';
 import { noteSkippedHeights, readSkippedHeights } from '../../ingest/sources/skipped-heights.ts';
@@ -145,6 +146,19 @@ export const operations = {
       const result = await handleDeadLetterRequest(dependencies, request);
       if (request.action === 'retry') await pipeline.waitUntilComputed();
       return result;
+    },
+  }),
+
+  /** Facts that were refused inside stored blocks, and how many there are of all chains. */
+  refusedFacts: operation()({
+    input: z.object({ chain: z.string().optional(), limit: z.int().min(1).max(10_000) }),
+    run: async ({ runtime: { store }, registry }, { chain, limit }) => {
+      const place = chain === undefined ? undefined : placeOf(registry, chain);
+      const [total, facts] = await Promise.all([
+        countRefusedFacts(store),
+        listRefusedFacts(store, place, limit),
+      ]);
+      return { total, facts };
     },
   }),
 

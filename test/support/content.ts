@@ -18,7 +18,7 @@ export type Content = ReadonlyMap<string, readonly string[]>;
 const isLiving = sql`rank IN (SELECT rank FROM ${blocks} FINAL)`;
 
 const RAW: readonly (readonly [name: string, rows: Sql])[] = [
-  [blocks.name, sql`SELECT * EXCEPT (rank, received_at, source) FROM ${blocks} FINAL`],
+  [blocks.name, sql`SELECT * EXCEPT (rank, received_at, source, run) FROM ${blocks} FINAL`],
   // Rows of a living block appear once even where the engine has not merged anything yet.
   ...[extrinsics, events, calls, refusedFacts].map(
     (table) => [table.name, sql`SELECT * EXCEPT rank FROM ${table} WHERE ${isLiving}`] as const,

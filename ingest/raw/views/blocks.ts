@@ -51,7 +51,7 @@ const blockRows = view(
     length(payload.onInitialize.events) + arraySum(arrayMap(e -> length(e), payload.extrinsics.events))
       + length(payload.onFinalize.events) AS events,
     source, ${raw(readAtSql('sequence'))} AS received_at,
-    ${raw(rank)} AS rank, is_deleted
+    ${raw(rank)} AS rank, is_deleted, run
   FROM ${blocksIn}`,
 );
 

@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import type { DeadLetterRequest, DeadLetterResult } from '../../../ingest/log/dead-letter-requests.ts';
 import type { Config } from '../../settings.ts';
 import { parseWithin } from '../arguments.ts';
@@ -11,6 +11,7 @@ interface Options {
   readonly chain?: string;
   readonly json?: boolean;
   readonly limit?: number;
+  readonly kind?: 'lines' | 'facts';
 }
 
 export const deadLettersHelp = `A dead letter is named by the first characters of its id. On the distributed profile the log keeps refused messages whole;
@@ -18,6 +19,7 @@ otherwise the first DEAD_LETTER_BYTES_MAX bytes are kept, and what was longer ha
 
 Examples:
   chain-metrics dead-letters list
+  chain-metrics dead-letters list --kind facts
   chain-metrics dead-letters show 3f9a
   chain-metrics dead-letters retry --all                      after a chain was added to CHAINS_FILE
   chain-metrics dead-letters retry 3f9a --chain polkadot      a bare block whose file had another name
@@ -33,8 +35,18 @@ const list = command<[], Options>({
   name: 'dead-letters list',
   description: 'show the latest dead letters with their origin and reason',
   args: (command) =>
-    jsonOption(command).option('--limit <number>', 'how many to show', parseWithin(1, 10_000), 20),
-  run: ({ options, config }) => request({ action: 'list', limit: options.limit }, options, config),
+    jsonOption(command)
+      .addOption(
+        new Option('--kind <kind>', 'refused lines, or facts that were refused inside blocks that are stored')
+          .choices(['lines', 'facts'])
+          .default('lines'),
+      )
+      .option('--chain <name>', 'with --kind facts: only of that chain')
+      .option('--limit <number>', 'how many to show', parseWithin(1, 10_000), 20),
+  run: ({ options, config }) =>
+    options.kind === 'facts'
+      ? listFacts(options, config)
+      : request({ action: 'list', limit: options.limit }, options, config),
 });
 
 const show = command<[ids: string[]], Options>({
@@ -75,6 +87,25 @@ const request = (request: DeadLetterRequest, options: Options, config: Config): 
     return result.outcomes?.some(({ refused }) => refused !== null) ? EXIT.refused : EXIT.ok;
   });
 
+const listFacts = ({ chain, limit = 20, json = false }: Options, config: Config): Promise<number> =>
+  withOperations(config, async (client) => {
+    const given = chain === undefined ? { limit } : { chain, limit };
+    const { total, facts } = await client.call('refusedFacts', given);
+    print({ total, facts }, { json }, () => {
+      if (facts.length === 0) return 'No fact is refused.\n';
+      const rows = facts.map(({ chain, number: height, fact, reason, raw }) => [
+        chain,
+        String(height),
+        fact,
+        reason,
+        raw.slice(0, 80),
+      ]);
+      const more = `${number(facts.length)} of ${plural(total, 'refused fact')}${facts.length < total ? '; --limit shows more' : ''}`;
+      return `${alignedTable([['chain', 'height', 'fact', 'reason', 'refused'], ...rows], [1])}\n\n${more}\n`;
+    });
+    return EXIT.ok;
+  });
+
 const ID_SHOWN = 12;
 
 function textOf(request: DeadLetterRequest, answer: DeadLetterResult): string {
@@ -89,7 +120,8 @@ function textOf(request: DeadLetterRequest, answer: DeadLetterResult): string {
       '',
     ].join('\n');
   }
-  if (letters.length === 0) return 'There is no dead letter.\n';
+  if (letters.length === 0)
+    return 'There is no dead letter; `dead-letters list --kind facts` shows what was refused inside blocks.\n';
   if (request.action === 'show') return letters.map(shown).join('\n');
   const rows = letters.map((letter) => [
     letter.id.slice(0, ID_SHOWN),

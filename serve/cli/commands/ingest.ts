@@ -47,20 +47,30 @@ Exit code 3 says that something was refused; \`chain-metrics status\` shows what
   },
 });
 
+const REASONS_SHOWN = 20;
+
 function describe(report: RunReport, place: string): string {
   const lines = [
     `${plural(report.files, 'file')}, ${plural(report.lines, 'line')} in ${duration(report.seconds)}, metrics included: ` +
       `${plural(report.blocks, 'block')}, ${plural(report.snapshots, 'snapshot')} into ${place}`,
   ];
   if (report.refused_lines > 0) {
+    const shown = report.reasons.slice(0, REASONS_SHOWN);
+    const kinds = report.reasons_total - shown.length;
+    const rest = report.refused_lines - shown.reduce((sum, { lines }) => sum + lines, 0);
     lines.push(
       `${plural(report.refused_lines, 'line was', 'lines were')} refused; they are kept with their reason as dead letters:`,
-      ...report.reasons.map(({ reason, lines }) => `  ${number(lines)} × ${reason}`),
+      ...shown.map(({ reason, lines }) => `  ${number(lines)} × ${reason}`),
+      ...(kinds > 0
+        ? [
+            `  and ${plural(kinds, 'more kind')}, ${plural(rest, 'line')}: see \`chain-metrics dead-letters list\``,
+          ]
+        : []),
     );
   }
   if (report.refused_facts > 0) {
     lines.push(
-      `${plural(report.refused_facts, 'fact was', 'facts were')} refused inside blocks that were kept (table refused_facts)`,
+      `${plural(report.refused_facts, 'fact was', 'facts were')} refused inside blocks that were kept: see \`chain-metrics dead-letters list --kind facts\``,
     );
   }
   lines.push('see `chain-metrics status`');

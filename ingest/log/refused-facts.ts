@@ -1,0 +1,50 @@
+import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import type { QueryOptions, Store } from '../../infra/ports.ts';
+import { blocks, refusedFacts } from '../raw/tables.ts';
+
+/** A fact that a decoder refused; its block is stored. */
+export interface RefusedFact {
+  readonly relay_chain: string;
+  readonly chain: string;
+  readonly number: number;
+  /** Which event or extrinsic, and what of it: `event 7 balances.Transfer`. */
+  readonly fact: string;
+  readonly reason: string;
+  /** The beginning of what was refused. */
+  readonly raw: string;
+}
+
+const RAW_CHARACTERS = 300;
+
+/** Of blocks that are canonical or, where a run is named, that this run loaded; those of replaced blocks do not count. */
+const isOf = (run?: string): Sql => sql`rank IN (
+  SELECT rank FROM ${blocks} FINAL
+  WHERE (relay_chain, chain, number) IN (SELECT relay_chain, chain, number FROM ${refusedFacts})
+    AND ${run === undefined ? sql`1` : sql`run = ${run}`})`;
+
+/** Counts refused facts, of all blocks or of those that a run loaded. */
+export async function countRefusedFacts(
+  store: Pick<Store, 'rows'>,
+  run?: string,
+  options: QueryOptions = {},
+): Promise<number> {
+  const [row] = await store.rows<{ total: number }>(
+    sql`SELECT count() AS total FROM ${refusedFacts} FINAL WHERE ${isOf(run)}`,
+    options,
+  );
+  return row?.total ?? 0;
+}
+
+/** The refused facts of the highest blocks first. */
+export function listRefusedFacts(
+  store: Pick<Store, 'rows'>,
+  place: { readonly relay_chain: string; readonly chain: string } | undefined,
+  limit: number,
+): Promise<RefusedFact[]> {
+  const isHere =
+    place === undefined ? sql`1` : sql`relay_chain = ${place.relay_chain} AND chain = ${place.chain}`;
+  return store.rows<RefusedFact>(sql`
+    SELECT relay_chain, chain, number, fact, reason, substringUTF8(raw, 1, ${RAW_CHARACTERS}) AS raw
+    FROM (SELECT * FROM ${refusedFacts} FINAL WHERE ${isHere} AND ${isOf()})
+    ORDER BY relay_chain, chain, number DESC, fact LIMIT ${limit}`);
+}
