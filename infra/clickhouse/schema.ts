@@ -49,7 +49,8 @@ export async function applySchema(
   for (const table of [...schema.tables, ...schema.derived]) {
     if (changed(table, 'table')) {
       await drop(store, table);
-      await schema.forget?.(store, table);
+      // A landing table stores no rows that could be computed again.
+      if (schema.derived.includes(table)) await schema.forget?.(store, table);
     }
     await store.run(createTable(table, tableSettings));
   }
