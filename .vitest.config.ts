@@ -11,6 +11,7 @@ const LONG = [
   'test/distributed/',
   'test/infra/ports/',
   'test/serve/cli/',
+  'test/serve/http/fuzz',
   'test/serve/identity/oauth/kill',
   'test/serve/alerts/',
   'test/aggregate/metrics/',

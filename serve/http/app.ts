@@ -9,7 +9,7 @@ import { arrivalLimits, type ConnectionSettings, limitConnections } from './conn
 import { problemDialect } from './dialects.ts';
 import { handleErrors } from './errors.ts';
 import { refuseUnclearHost } from './host-header.ts';
-import { refuseEncodedBodies } from './refusals.ts';
+import { refuseEncodedBodies, refusePath } from './refusals.ts';
 import type { HttpSettings } from './settings.ts';
 
 /**
@@ -38,6 +38,7 @@ export async function createApp(
     requestTimeout,
     http: { ...http, maxHeaderSize: HEAD_BYTES_MAX },
     rewriteUrl,
+    frameworkErrors: refusePath,
     logController: new LogController({ disableRequestLogging: true }),
   }) as unknown as FastifyInstance;
   app.setValidatorCompiler(validatorCompiler);

@@ -8,6 +8,7 @@ const TITLES: Record<number, string> = {
   404: 'Not Found',
   405: 'Method Not Allowed',
   413: 'Content Too Large',
+  414: 'URI Too Long',
   415: 'Unsupported Media Type',
   429: 'Too Many Requests',
   500: 'Internal Server Error',
@@ -118,3 +119,10 @@ export const intakeDialect: Dialect = {
 /** A request that the server is too busy for. The log's own client reports that the log is away: no line for each request. */
 const isShed = (error: Error & { readonly statusCode?: number }) =>
   error.statusCode === 503 || (error instanceof ProductError && error.code === 'service_unreachable');
+
+/** The dialect of the API that a path belongs to, whether or not anything is served there. */
+export function dialectOf(path: string): Dialect {
+  if (path.startsWith('/api/v4/')) return gitlabDialect;
+  if (path.startsWith('/alerts/')) return intakeDialect;
+  return path.startsWith('/oauth/') ? oauthDialect : problemDialect;
+}

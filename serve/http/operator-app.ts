@@ -7,7 +7,7 @@ import { handleErrors } from './errors.ts';
 import { serveHealth } from './health.ts';
 import { refuseUnclearHost } from './host-header.ts';
 import { type MetricSources, servePrometheusMetrics } from './prometheus-metrics.ts';
-import { refuseOtherMethods } from './refusals.ts';
+import { refuseOtherMethods, refusePath } from './refusals.ts';
 
 /** The HTTP side of a process that serves no API: health probes and metrics for Prometheus. */
 export async function buildProbes({
@@ -21,6 +21,7 @@ export async function buildProbes({
   const app = Fastify({
     ...arrivalLimits(settings),
     loggerInstance: openLogger(settings),
+    frameworkErrors: refusePath,
     logController: new LogController({ disableRequestLogging: true }),
   }) as unknown as FastifyInstance;
   app.setValidatorCompiler(validatorCompiler);

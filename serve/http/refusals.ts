@@ -1,4 +1,5 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { dialectOf } from './dialects.ts';
 import { HttpError } from './errors.ts';
 
 // What every path refuses alike, in the dialect of its scope and before a body is read.
@@ -41,6 +42,15 @@ function refuseOthers(url: string, { scope, methods }: ServedPath): void {
     onRequest: refusal,
     handler: refusal,
   });
+}
+
+/** Answers a request whose path the router cannot read, so that no route's scope answers it. */
+export function refusePath({ statusCode }: FastifyError, request: FastifyRequest, reply: FastifyReply): void {
+  const refusal =
+    statusCode === 414
+      ? new HttpError('bad_request', 'A part of the path is too long.', {}, 414)
+      : new HttpError('bad_request', 'The path must be percent-encoded UTF-8.');
+  dialectOf(request.url).send(refusal, request, reply.code(refusal.status));
 }
 
 /** A compressed body is refused, since nothing here would decompress it (RFC 9110 §15.5.16). */

@@ -35,6 +35,7 @@ const RESPONSES = {
     'payload_too_large',
     'The body is larger than 1048576 bytes.',
   ),
+  414: refused('The id of the integration is too long', 'bad_request', 'A part of the path is too long.'),
   415: refused(
     'Not application/json, or compressed',
     'unsupported_media_type',

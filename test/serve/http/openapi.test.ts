@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
-import type { FastifyInstance, InjectOptions } from 'fastify';
+import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildServer } from '../../../serve/compose-server.ts';
 import { openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
@@ -133,13 +133,20 @@ describe('the OpenAPI document', () => {
 describe('every described path', () => {
   let requests = 0;
   /** From an address of its own, so that no limit applies. */
-  const send = (method: string, path: string, more: InjectOptions = {}) =>
-    app.inject({
+  const send = async (
+    method: string,
+    path: string,
+    more: InjectOptions = {},
+  ): Promise<LightMyRequestResponse> => {
+    const answer = await app.inject({
       method: method as 'GET',
       url: path.replace(/\{\w+\}/g, '1'),
       remoteAddress: `10.0.${requests >> 8}.${requests++ & 255}`,
       ...more,
     });
+    // A server on a busy machine sheds load.
+    return answer.statusCode === 503 ? send(method, path, more) : answer;
+  };
 
   it('answers a method that it does not have with 405 and those that it has', async () => {
     for (const [path, methods] of Object.entries(document.paths)) {
