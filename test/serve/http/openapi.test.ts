@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
@@ -137,6 +138,7 @@ describe('every described path', () => {
     method: string,
     path: string,
     more: InjectOptions = {},
+    tries = 20,
   ): Promise<LightMyRequestResponse> => {
     const answer = await app.inject({
       method: method as 'GET',
@@ -144,8 +146,10 @@ describe('every described path', () => {
       remoteAddress: `10.0.${requests >> 8}.${requests++ & 255}`,
       ...more,
     });
-    // A server on a busy machine sheds load.
-    return answer.statusCode === 503 ? send(method, path, more) : answer;
+    if (answer.statusCode !== 503 || tries === 0) return answer;
+    // A server on a busy machine sheds load until its timers have run.
+    await setTimeout(500);
+    return send(method, path, more, tries - 1);
   };
 
   it('answers a method that it does not have with 405 and those that it has', async () => {
