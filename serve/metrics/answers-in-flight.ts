@@ -35,6 +35,8 @@ export class AnswersInFlight<Answer extends { readonly body: Buffer }> {
 
   /** Counts an answer until its reader has it or is gone. */
   hold(key: string, answer: Answer, response: ServerResponse): void {
+    // Of a reader who left before the answer was there: it would never be released.
+    if (response.closed) return;
     const readers = this.#readers.get(answer) ?? 0;
     if (readers === 0) {
       this.#bytes += answer.body.length;
