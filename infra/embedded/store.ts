@@ -134,8 +134,7 @@ export class EmbeddedStore implements Store {
 
   async run(statement: Sql | string): Promise<void> {
     const query = typeof statement === 'string' ? statement : statement.text;
-    this.#parts.before(query);
-    await this.#with((client) => client.command({ query }));
+    await this.#parts.during(query, () => this.#with((client) => client.command({ query })));
   }
 
   async insert(table: Table, rows: readonly Record<string, unknown>[]): Promise<void> {

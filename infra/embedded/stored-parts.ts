@@ -50,6 +50,9 @@ export class StoredParts {
   readonly #damage: DamageReport;
   readonly #timer: NodeJS.Timeout;
   #recorded = '';
+  #removing = 0;
+  /** Counts the statements that took away parts. */
+  #removals = 0;
 
   constructor(store: Pick<Store, 'rows'>, dataDirectory: string, damage: DamageReport) {
     this.#store = store;
@@ -66,11 +69,18 @@ export class StoredParts {
     for (const before of this.#lastRecord()) this.#compare(before, live, detached);
   }
 
-  /** The record of parts is not true any more after some statements. */
-  before(statement: string): void {
-    if (!REMOVES.test(statement)) return;
+  /** Runs a statement. While one takes away parts, no record of them is true, also none that was read before. */
+  async during<T>(statement: string, run: () => Promise<T>): Promise<T> {
+    if (!REMOVES.test(statement)) return run();
+    this.#removing++;
+    this.#removals++;
     this.#recorded = '';
     rmSync(this.#file, { force: true });
+    try {
+      return await run();
+    } finally {
+      this.#removing--;
+    }
   }
 
   async close(): Promise<void> {
@@ -141,8 +151,10 @@ export class StoredParts {
   }
 
   async #record(): Promise<void> {
+    const removals = this.#removals;
     const text = JSON.stringify(await this.#read());
-    if (text === this.#recorded) return;
+    const isTrue = this.#removing === 0 && this.#removals === removals;
+    if (!isTrue || text === this.#recorded) return;
     writeFileSync(`${this.#file}.part`, text);
     renameSync(`${this.#file}.part`, this.#file);
     this.#recorded = text;
