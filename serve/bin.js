@@ -61,7 +61,8 @@ function endWithNpx(end) {
 function runBeside(node, argv, env) {
   // The channel closes when this process dies, however that happens: the child ends with it (`serve/cli/parent.ts`).
   const stdio = ['inherit', 'inherit', 'inherit', 'ipc'];
-  const child = spawn(node, argv, { argv0: 'chain-metrics', env, stdio });
+  const held = { ...env, CHAIN_METRICS_HELD: '1' };
+  const child = spawn(node, argv, { argv0: 'chain-metrics', env: held, stdio });
   const forward = (signal) => child.kill(signal);
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, forward);
   endWithNpx(() => forward('SIGTERM'));

@@ -1,4 +1,4 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { type ChildProcess, fork, spawn, spawnSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -75,6 +75,23 @@ it.each(['SIGKILL', 'SIGTERM'] as const)(
     expect((await run(['status'], { env: { DATA_DIR: directory } })).code).toBe(0);
   },
 );
+
+it('a supervisor that closes its channel to the server leaves it running', async () => {
+  const DATA_DIR = join(place.path, 'supervised');
+  const env = { ...process.env, UV_THREADPOOL_SIZE: '16', DATA_DIR, PORT: '0', LOG_LEVEL: 'info' };
+  const child = fork(BIN, ['start'], { cwd: ROOT, env, execArgv: [], silent: true });
+  onTestFinished(() => void child.kill('SIGKILL'));
+  const end = new Promise((resolve) => child.once('exit', (code, signal) => resolve([code, signal])));
+  let said = '';
+  child.stderr?.on('data', (piece) => {
+    said += piece;
+  });
+  await expect.poll(() => said, { timeout: 60_000 }).toContain('answers on');
+  child.disconnect();
+  expect((await run(['status'], { env: { DATA_DIR } })).code).toBe(0);
+  child.kill('SIGTERM');
+  expect(await end).toEqual([0, null]);
+});
 
 const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 
