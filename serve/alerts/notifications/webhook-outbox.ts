@@ -186,7 +186,8 @@ export class WebhookOutbox implements EventConsumer {
     const retry_ms = isDown ? now + waitMs : failures === 0 ? 0 : before.retry_ms;
     const { position, item } = cut;
     const last = round.attempts.findLast(({ status, fault }) => status > 0 || fault !== '');
-    if (position !== before.position || item !== before.item || last !== undefined) {
+    const isMoved = position !== before.position || item !== before.item;
+    if (isMoved || last !== undefined) {
       const newest = last ? { status: last.status, fault: last.fault } : {};
       await progress.save(before, { position, item, failures, retry_ms, ...newest });
     }
@@ -195,7 +196,8 @@ export class WebhookOutbox implements EventConsumer {
     }
     if (isDown) return { dueMs: retry_ms, isFailing: true };
     if (round.hasLate) return { dueMs: now + ALERT_LATE_MS };
-    return { dueMs: isMore && round.handled.size > 0 ? now : waiting.nextMs };
+    // Also events that this target is not told of take it further.
+    return { dueMs: isMore && (isMoved || round.handled.size > 0) ? now : waiting.nextMs };
   }
 }
 

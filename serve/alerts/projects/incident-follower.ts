@@ -62,11 +62,10 @@ export class IncidentFollower implements EventConsumer {
     const { store, progress, projects } = this.#deps;
     const rows = (await progress.list()).filter(({ target }) => target === INCIDENTS);
     const positions = new Map(rows.map(({ project, position }) => [project, position]));
-    for (const project of await projects.numbers()) {
-      // A project of an older version begins with what happens from now on.
-      if (!positions.has(project)) await progress.skipHistory(project, INCIDENTS);
-    }
-    return (await projectsWithChanges(store, positions)).map((project) => ({ project, name: INCIDENTS }));
+    // Projects of an older version; their first round begins with what happens from then on.
+    const begin = (await projects.numbers()).filter((project) => !positions.has(project));
+    const changed = await projectsWithChanges(store, positions);
+    return [...begin, ...changed].map((project) => ({ project, name: INCIDENTS }));
   }
 
   /** Carries out what is next in a project. */
