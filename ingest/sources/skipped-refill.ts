@@ -8,7 +8,11 @@ import { type SkippedHeight, triedAgainAt, type UnservedHeight } from './skipped
 
 /** What the refill of skipped heights needs of the process that loads. */
 interface RefillTarget {
-  ingest(source: { name: string; bytes: Readable; chain: string }): Promise<unknown>;
+  ingest(source: {
+    name: string;
+    bytes: Readable;
+    chain: string;
+  }): Promise<{ readonly refused_lines: number }>;
   skipped(chain: string): Promise<readonly SkippedHeight[]>;
   noteSkipped(chain: string, heights: readonly UnservedHeight[]): Promise<void>;
 }
@@ -23,6 +27,7 @@ interface RefillOptions {
 
 const HEIGHTS_AT_ONCE = 64;
 const CONCURRENCY = 2;
+const REFUSED = 'its block was refused; the dead letters say why';
 
 /** Tries skipped heights again when their time has come, until the signal aborts; never throws. */
 export async function refillSkipped(
@@ -60,8 +65,10 @@ async function tryAgain(
     else {
       // One at a time, since a block may be large; there are few of them.
       const bytes = Readable.from([height.line, LINE_END]);
-      await target.ingest({ name: source.url, bytes, chain });
-      filled++;
+      const { refused_lines } = await target.ingest({ name: source.url, bytes, chain });
+      // It counts as a try, or a block that is refused would be fetched again at every turn.
+      if (refused_lines > 0) unserved.push({ number: height.number, reason: REFUSED });
+      else filled++;
     }
   }
   if (filled > 0) say(`filled ${plural(filled, 'skipped height')}`);
