@@ -18,12 +18,14 @@ export async function setPassword(
   const fault = passwordFault(password, user.username);
   if (fault) throw new FieldError('password', fault);
   const password_hash = await hashPassword(password);
+  const unlink = async () => (keepWallets ? 0 : unlinkWallets(accounts, user));
   // First: where the new password works, no wallet is linked any more.
-  const unlinked = keepWallets ? 0 : await unlinkWallets(accounts, user);
+  const unlinked = await unlink();
   await changeUser(accounts, user.id, ({ session_epoch }) => ({
     password_hash,
     password_changed_ms: accounts.clock.now(),
     session_epoch: session_epoch + 1,
   }));
-  return unlinked;
+  // Once more: who still had a session may have linked one meanwhile.
+  return unlinked + (await unlink());
 }

@@ -140,9 +140,9 @@ async function userOf(
   return user;
 }
 
-/** Links a wallet that signed the challenge to a user. */
+/** Links a wallet that signed the challenge to a user, unless their sessions have ended since the user was read. */
 export async function linkWallet(
-  accounts: Pick<Accounts, 'keyValue' | 'clock' | 'locks' | 'settings' | 'wallets'>,
+  accounts: Pick<Accounts, 'keyValue' | 'clock' | 'locks' | 'settings' | 'users' | 'wallets'>,
   user: User,
   answer: { nonce: string; signature: string },
 ): Promise<Wallet['address']> {
@@ -162,6 +162,10 @@ export async function linkWallet(
       throw new WalletError('The wallet is linked to another account. Unlink it there first.');
     }
     await saveWallet(accounts, challenge, user.id, accounts.clock.now());
+    // Checked last: a new password may have unlinked all wallets before this one was linked.
+    if ((await accounts.users.get(user.id))?.session_epoch === user.session_epoch) return;
+    await endLink(accounts, user, challenge.accountId);
+    throw new WalletError('You were signed out meanwhile. Sign in and try again.');
   });
   return challenge.address;
 }

@@ -6,7 +6,10 @@ import { Secret, TOTP } from 'otpauth';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { encodeAddress } from '../../../../ingest/chains/address.ts';
 import { handleUsersRequest } from '../../../../serve/identity/accounts/operator.ts';
+import { setPassword } from '../../../../serve/identity/accounts/password-change.ts';
+import type { User } from '../../../../serve/identity/accounts/tables.ts';
 import type { Scheme } from '../../../../serve/identity/accounts/wallet-signature.ts';
+import { linkWallet, walletsOf } from '../../../../serve/identity/accounts/wallets.ts';
 import { Browser } from './browser.ts';
 import { aUser, openWorld, PASSWORD, signedIn, type World } from './world.ts';
 
@@ -256,6 +259,18 @@ describe('a linked wallet', () => {
     const fields = { new_password: 'another four quiet words' };
     const set = await browser.submit('/profile/security', '/profile/security/password', fields);
     expect(set.statusCode).toBe(422);
+  });
+
+  test('is not linked by a request that began before the password was changed', async () => {
+    const user = await aUser(world);
+    const browser = await signedIn(world, user);
+    const key = keyOf('ed25519', 59);
+    const { nonce, message } = await challenge(browser, key, 'link this account', '/profile/wallets');
+    const before = (await world.accounts.users.get(user.id)) as User;
+    await setPassword(world.accounts, before, 'another four quiet words');
+    const linking = linkWallet(world.accounts, before, { nonce, signature: key.sign(message) });
+    await expect(linking).rejects.toThrow('signed out');
+    expect(await walletsOf(world.accounts, user.id)).toEqual([]);
   });
 
   test('is unlinked by a change of the password, unless the user keeps it, and by a reset', async () => {
