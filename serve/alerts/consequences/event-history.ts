@@ -55,11 +55,12 @@ export async function changesAfter(
   if (until <= position) return { changes: [], position, isFull: false };
   const rows = await store.rows<EventRow>(
     sql`SELECT position, at, status, outcomes, iids FROM (
-        SELECT position, at, if(kind = 'action', JSONExtractString(head, 'change', 'status'), '') AS status,
-          outcomes, iids, sum(length(iids)) OVER (ORDER BY position ROWS UNBOUNDED PRECEDING) AS items
-        FROM ${alertEvents} FINAL
-        WHERE project = ${project} AND position > ${position} AND position <= ${until} AND hasAny(outcomes, ${OUTCOMES})
-        ORDER BY position LIMIT ${eventsMax})
+        SELECT *, sum(length(iids)) OVER (ORDER BY position ROWS UNBOUNDED PRECEDING) AS items
+        FROM (SELECT position, at, if(kind = 'action', JSONExtractString(head, 'change', 'status'), '') AS status,
+            outcomes, iids
+          FROM ${alertEvents} FINAL
+          WHERE project = ${project} AND position > ${position} AND position <= ${until} AND hasAny(outcomes, ${OUTCOMES})
+          ORDER BY position LIMIT ${eventsMax}))
       WHERE items < ${ITEMS_MAX} + length(iids) ORDER BY position`,
   );
   const items = rows.reduce((sum, { iids }) => sum + iids.length, 0);

@@ -91,17 +91,21 @@ export class FairSchedule {
 
   /** The first due task of the project whose turn it is. */
   #next(): [project: number, ProjectTasks, Task] | undefined {
-    const { clock, concurrency, projectConcurrency } = this.#options;
-    const now = clock.now();
+    const now = this.#options.clock.now();
+    for (const found of this.#startable()) if (found[2].dueMs <= now) return found;
+    return undefined;
+  }
+
+  /** Tasks that have a place as soon as they are due. The others get one when a task ends. */
+  *#startable(): Generator<[project: number, ProjectTasks, Task]> {
+    const { concurrency, projectConcurrency } = this.#options;
     const hasPlaceForFailing = this.#failing < Math.max(1, concurrency / 2);
     for (const [project, of] of this.#projects) {
       if (of.running >= projectConcurrency) continue;
       for (const task of of.tasks.values()) {
-        if (task.isRunning || task.dueMs > now || (task.isFailing && !hasPlaceForFailing)) continue;
-        return [project, of, task];
+        if (!task.isRunning && (!task.isFailing || hasPlaceForFailing)) yield [project, of, task];
       }
     }
-    return undefined;
   }
 
   async #run(project: number, of: ProjectTasks, task: Task): Promise<void> {
@@ -139,9 +143,7 @@ export class FairSchedule {
     clearTimeout(this.#timer);
     if (this.#isStopped || this.#running.size >= this.#options.concurrency) return;
     let dueMs = Number.POSITIVE_INFINITY;
-    for (const { tasks } of this.#projects.values()) {
-      for (const task of tasks.values()) if (!task.isRunning) dueMs = Math.min(dueMs, task.dueMs);
-    }
+    for (const [, , task] of this.#startable()) dueMs = Math.min(dueMs, task.dueMs);
     if (dueMs === Number.POSITIVE_INFINITY) return;
     const waitMs = Math.min(LOOK_MS_MAX, Math.max(10, dueMs - this.#options.clock.now()));
     this.#timer = setTimeout(() => this.#fill(), waitMs).unref();

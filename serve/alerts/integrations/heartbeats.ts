@@ -1,5 +1,6 @@
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
+import { partsOf } from '../../../infra/parts.ts';
 import type { Clock, KeyValue } from '../../../infra/ports.ts';
 import { deliveryOf } from '../intake/delivery.ts';
 import type { IntegrationSummary } from '../projects/tables.ts';
@@ -19,6 +20,8 @@ const TTL_MS = 30 * 86_400_000;
 const MINUTE_MS = 60_000;
 /** After so long without a check, no server listened. */
 const UNCHECKED_MS = 8 * CHECK_MS;
+/** Integrations whose alerts are delivered at the same time. */
+const CHECKED_AT_ONCE = 50;
 
 /** The heartbeat of an integration; 0 where there is none. */
 export interface HeartbeatState {
@@ -120,12 +123,20 @@ export class Heartbeats {
     const current = [...rows.values()].filter(({ watched_ms }) => watched_ms > 0);
     await store.save(current.filter(({ integration }) => watched.has(integration)));
     const alerts = await this.#newestAlerts(current);
-    for (const row of current) {
+    const checkRow = (row: HeartbeatRow) => {
       const entry = watched.get(row.integration);
       const alert = alerts.get(row.integration);
-      if (entry) await this.#checkOne(entry, row, alert, isListening(entry.integration));
-      else await this.#end(row, alert);
+      return entry
+        ? this.#checkOne(entry, row, alert, isListening(entry.integration))
+        : this.#end(row, alert);
+    };
+    const checked: PromiseSettledResult<void>[] = [];
+    for (const part of partsOf(current, CHECKED_AT_ONCE, () => 1)) {
+      checked.push(...(await Promise.allSettled(part.map(checkRow))));
     }
+    // What fails for one project must not keep the others from being checked.
+    const failed = checked.find(({ status }) => status === 'rejected');
+    if (failed) throw (failed as PromiseRejectedResult).reason;
   }
 
   async #checkOne(

@@ -60,7 +60,7 @@ export class IntegrationCache {
     );
   }
 
-  /** Ids of the active webhooks and on-call links of a project. */
+  /** Ids of the active webhooks and on-call links of a project; none when it is deleted. */
   async targetsOf(project: number): Promise<readonly string[]> {
     await this.#refresh();
     return this.#targets.get(String(project)) ?? [];
@@ -111,7 +111,10 @@ export class IntegrationCache {
         ]),
     );
     const targets = [...webhooks, ...integrations.filter(isActiveOncallLink)];
-    const byProject = Map.groupBy(targets, ({ project_id }) => project_id);
+    const byProject = Map.groupBy(
+      targets.filter(({ project_id }) => plans.has(project_id)),
+      ({ project_id }) => project_id,
+    );
     this.#targets = new Map([...byProject].map(([project, of]) => [project, of.map(({ id }) => id)]));
     this.#version = version;
   }

@@ -106,7 +106,9 @@ export class WebhookOutbox implements EventConsumer {
     return result ?? { dueMs: clock.now() + LOCKED_MS };
   }
 
+  /** Null when it is not active or not there, or when its project is deleted. */
   async #targetOf(projectId: string, id: string): Promise<NotificationTarget | null> {
+    if (!(await this.#deps.cache.targetsOf(Number(projectId))).includes(id)) return null;
     const webhook = await this.#deps.webhooks.find({ id: projectId }, id);
     if (webhook) return webhook.is_active ? webhookTarget(webhook) : null;
     const link = await this.#deps.oncallLinks.findActive(projectId, id);

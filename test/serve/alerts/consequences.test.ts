@@ -5,6 +5,7 @@ import { INCIDENTS } from '../../../serve/alerts/projects/incident-follower.ts';
 import type { Project } from '../../../serve/alerts/projects/tables.ts';
 import { consequenceProgress } from '../../../serve/alerts/projects/tables.ts';
 import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
+import type { User } from '../../../serve/identity/accounts/tables.ts';
 import { createUser } from '../../../serve/identity/accounts/users.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -16,6 +17,7 @@ import { Receiver } from './receiver.ts';
 const directory = temporaryDirectory();
 let pipeline: Pipeline;
 let domain: AlertDomain;
+let ann: User;
 let project: Project;
 beforeAll(async () => {
   const env = { DATA_DIR: directory.path, LOG_LEVEL: 'fatal', ALERT_PRIVATE_TARGETS: 'true' };
@@ -28,20 +30,20 @@ beforeAll(async () => {
     publicUrl: () => '',
     lateness: measureLateness(),
   });
-  const ann = { username: 'ann', email: 'ann@example.org', password: null };
-  const user = await createUser(pipeline.accounts(), ann);
-  project = await domain.projects.create(user, { name: 'Watch', makes_incidents: true });
+  const account = { username: 'ann', email: 'ann@example.org', password: null };
+  ann = await createUser(pipeline.accounts(), account);
+  project = await domain.projects.create(ann, { name: 'Watch', makes_incidents: true });
 });
 afterAll(async () => {
   await pipeline?.close();
   directory[Symbol.dispose]();
 });
 
-async function deliver(items: readonly object[]): Promise<void> {
+async function deliver(items: readonly object[], { id } = project): Promise<void> {
   const alerts = await pipeline.alerts();
   const body = Buffer.from(JSON.stringify(prometheusBody(items)));
   const head = {
-    project: Number(project.id),
+    project: Number(id),
     integration: 'tool',
     endpoint: 'prometheus' as const,
     mapping: null,
@@ -63,6 +65,19 @@ describe('rounds', () => {
     while ((await run()).dueMs !== null);
     to.close();
     expect(to.accepted.map(({ event }) => event)).toEqual(['resolved']);
+  });
+
+  test('of a webhook end with its project', async () => {
+    const to = await Receiver.open(() => 503);
+    const other = await domain.projects.create(ann, { name: 'Ends' });
+    const { webhook } = await domain.webhooks.create(other, { url: to.url });
+    await deliver([firing()], other);
+    const run = () => domain.webhookOutbox.run(Number(other.id), webhook.id);
+    expect((await run()).dueMs).not.toBeNull();
+    await domain.projects.delete(other.id);
+    expect((await run()).dueMs).toBeNull();
+    to.close();
+    expect(to.requests).toHaveLength(1);
   });
 
   test('of incidents miss no event while a sweep finds the projects of an older version', async () => {

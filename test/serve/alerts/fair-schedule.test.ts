@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { FairSchedule, type TaskResult } from '../../../serve/alerts/consequences/fair-schedule.ts';
 import { isRefusal, retryDelayMs } from '../../../serve/alerts/notifications/back-off.ts';
@@ -49,6 +50,28 @@ test('failing tasks get half of the places, and wait as long as they say whateve
   at(100);
   schedule.wake(5, 'x');
   expect(started.slice(4)).toEqual(['1 x', '2 x', '5 x']);
+});
+
+test('failing tasks that are due and have no place are not looked at until a place is free', async () => {
+  let looks = 0;
+  const failed = new Set<number>();
+  const schedule = new FairSchedule({
+    clock: { now: () => looks++ * 0 },
+    concurrency: 2,
+    projectConcurrency: 2,
+    // The first run of each fails, the second one hangs.
+    run: (project) =>
+      new Promise((end) => {
+        if (!failed.has(project)) end({ dueMs: 0, isFailing: true });
+        failed.add(project);
+      }),
+    onFailure: () => {},
+  });
+  for (let project = 1; project <= 3; project++) schedule.wake(project, 'x');
+  await new Promise((later) => setImmediate(later));
+  const before = looks;
+  await pause(50);
+  expect(looks).toBe(before);
 });
 
 test('a task that is woken while it runs runs once more', async () => {

@@ -120,4 +120,22 @@ describe('a heartbeat', () => {
     await pass(1, one);
     expect(await alerts()).toMatchObject([SILENT, RESOLVED]);
   });
+
+  test('is checked also while the alert of another project cannot be delivered', async () => {
+    const pipeline = await service.pipeline.alerts();
+    const other = source;
+    source = await service.source(ann, await service.project(ann), { heartbeat_minutes: 5 });
+    const deliver = pipeline.deliver.bind(pipeline);
+    pipeline.deliver = async (request, ...more) => {
+      if (request.project === other.project) throw new Error('its partition has no owner');
+      return deliver(request, ...more);
+    };
+    const one = await server(false);
+    await one.heartbeats.check();
+    await pass(4, one);
+    now += MINUTE;
+    await expect(one.heartbeats.check()).rejects.toThrow('its partition has no owner');
+    pipeline.deliver = deliver;
+    expect(await alerts()).toMatchObject([SILENT]);
+  });
 });
