@@ -45,6 +45,8 @@ export interface AlertProcessorOptions {
 const ATTEMPTS_AT_START = 3;
 /** Bytes of events that are parsed at once. */
 const PART_BYTES = 16 * 2 ** 20;
+/** The log delivers a failed batch again before this time, unless its partition now belongs to another process. */
+const REDELIVERY_MS_MAX = 60_000;
 /** What an item of a delivery takes in memory beside its texts. */
 const ITEM_BYTES = 1024;
 
@@ -63,8 +65,8 @@ export class AlertProcessor {
   readonly #subscribers: ((events: readonly StoredEvent[]) => void)[] = [];
   /** When the batches came that are not durable yet, by `performance.now()`. */
   readonly #received = new Set<{ at: number }>();
-  /** When a batch came that could not be processed so far. */
-  #failingSince: number | undefined;
+  /** When a batch came that could not be processed so far, and when it was last tried. */
+  #failing: { since: number; triedAt: number } | undefined;
   #isReplaying = false;
   #pendingBytes = 0;
   #outcomes: Partial<Record<Outcome, number>> = {};
@@ -92,9 +94,9 @@ export class AlertProcessor {
   /** Milliseconds for which the oldest event waits that came from the log and is not durable yet. */
   get oldestPendingMs(): number {
     if (this.#isReplaying) return 0;
+    const now = performance.now();
     const times = [...this.#received].map(({ at }) => at);
-    const oldest = Math.min(this.#failingSince ?? Number.POSITIVE_INFINITY, ...times);
-    return Math.max(0, performance.now() - oldest);
+    return now - Math.min(now, this.#failingSince ?? now, ...times);
   }
 
   /** About how many bytes the states of projects take. */
@@ -121,16 +123,21 @@ export class AlertProcessor {
           else durable.push((await this.#processEvents(part)).durable);
         }
       }
-      this.#failingSince = undefined;
+      this.#failing = undefined;
       const all = Promise.all(durable).then(() => void this.#received.delete(received));
       all.catch(() => undefined);
       return { durable: all };
     } catch (error) {
       this.#received.delete(received);
-      this.#failingSince = received.at;
+      this.#failing = { since: received.at, triedAt: performance.now() };
       this.#options.onFailure(error);
       throw error;
     }
+  }
+
+  get #failingSince(): number | undefined {
+    const failing = this.#failing;
+    return failing && performance.now() - failing.triedAt < REDELIVERY_MS_MAX ? failing.since : undefined;
   }
 
   /** Nothing may fail between the first reduction and the return: the log would deliver reduced events again. */

@@ -10,7 +10,7 @@ export function isPublicAddress(text: string): boolean {
   if (address instanceof ipaddr.IPv4) return isPublicIPv4(address);
   const embedded = embeddedIPv4(address as ipaddr.IPv6);
   if (embedded !== null) return isPublicIPv4(embedded);
-  return address.range() === 'unicast' && !isIPv4Compatible(address as ipaddr.IPv6);
+  return address.range() === 'unicast' && address.match(GLOBAL_UNICAST);
 }
 
 const isPublicIPv4 = (address: ipaddr.IPv4): boolean =>
@@ -27,6 +27,5 @@ function embeddedIPv4(address: ipaddr.IPv6): ipaddr.IPv4 | null {
 
 const NAT64 = ipaddr.IPv6.parseCIDR('64:ff9b::/96');
 
-/** ::/96 is deprecated, but some systems still route it to the IPv4 address in its last 32 bits. */
-const isIPv4Compatible = (address: ipaddr.IPv6): boolean => address.match(IPV4_COMPATIBLE);
-const IPV4_COMPATIBLE = ipaddr.IPv6.parseCIDR('::/96');
+/** All that IANA has assigned to the public internet. */
+const GLOBAL_UNICAST = ipaddr.IPv6.parseCIDR('2000::/3');

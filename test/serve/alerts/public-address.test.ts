@@ -39,6 +39,8 @@ test.each([
   ['NAT64, reserved', '64:ff9b::255.255.255.255'],
   ['local NAT64', '64:ff9b:1::808:808'],
   ['discard-only', '100::1'],
+  ['the dummy prefix', '100:0:0:1::1'],
+  ['not assigned', '4000::1'],
   ['Teredo', '2001::1'],
   ['documentation', '2001:db8::1'],
   ['6to4', '2002:7f00:1::'],
