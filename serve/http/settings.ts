@@ -49,7 +49,7 @@ export const httpSettings = {
     'longest time in which a request and its body must arrive; then its connection is closed',
   ),
   STALL_SECONDS_MAX: whole(20, 1, 3600).describe(
-    'longest time in which a reader may take nothing of its answer; then its connection is closed',
+    'longest time in which a reader may take less than 256 KiB of a long answer, or nothing of a short one; then its connection is closed',
   ),
   CONNECTIONS_MAX: whole(1000, 1, 100_000).describe('open connections; above it new ones are closed'),
   CONNECTIONS_PER_ADDRESS: whole(200).describe(
