@@ -35,9 +35,14 @@ async function withSession<T>(isFresh: boolean, use: (session: Session) => Promi
     const session = open();
     return use(session).finally(() => session.close());
   }
-  const session = free.pop() ?? (await new Promise<Session>((take) => waiting.push(take)));
+  let session = free.pop() ?? (await new Promise<Session>((take) => waiting.push(take)));
   try {
     return await use(session);
+  } catch (error) {
+    // What a cancelled query had made could stand before the result of the next one.
+    session.close();
+    session = open();
+    throw error;
   } finally {
     const next = waiting.shift();
     if (next) next(session);
