@@ -254,6 +254,21 @@ export function storeContract(
         await expect(late).rejects.toThrow('left before');
       });
 
+      test('a cancelled query leaves nothing in the results of those that follow', async () => {
+        const some = sql`SELECT number FROM numbers(100000000000) WHERE sipHash64(number, 7) % 1000000 = 0`;
+        for (const query of [some, ENDLESS]) {
+          const leave = new AbortController();
+          const options = { lane: 'readers', signal: leave.signal } as const;
+          const left = [used.store.rows(query, options), used.store.bytes(query, 'JSON', options)];
+          setTimeout(() => leave.abort(), 100);
+          await Promise.allSettled(left);
+          const next = Array.from({ length: 8 }, () =>
+            used.store.rows(sql`SELECT 1 AS one`, { lane: 'readers' }),
+          );
+          expect((await Promise.all(next)).flat()).toEqual(next.map(() => ({ one: 1 })));
+        }
+      });
+
       test('settings of one statement do not apply to the next', async () => {
         await used.store.bytes(sql`SELECT 1 AS one`, 'JSON');
         const answers = await Promise.all(
