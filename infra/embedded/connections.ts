@@ -22,7 +22,7 @@ export class Connections {
       return await work(client);
     } catch (error) {
       this.#all.delete(client);
-      await client.close();
+      await client.close().catch(() => undefined);
       client = this.#open();
       throw error;
     } finally {
