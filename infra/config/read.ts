@@ -1,23 +1,64 @@
+import { closeSync, openSync, readSync } from 'node:fs';
 import type { z } from 'zod';
-import { ProductError } from '../errors.ts';
+import { ProductError, reasonOf } from '../errors.ts';
 
-/** Settings whose value is a secret: their values are never shown or logged. */
-export const isSecretSetting = (name: string): boolean => /_(PASSWORD|KEY)$|^REDIS_URL$/.test(name);
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Settings whose value is a secret: their values are never shown or logged, and can be in a file. */
+export const isSecretSetting = (name: string): boolean => /_(PASSWORD|KEY|SECRET)$|^REDIS_URL$/.test(name);
+
+/** The setting that names the file with a secret, as container platforms mount it. */
+export const secretFileSetting = (name: string): string => `${name}_FILE`;
+
+const SECRET_BYTES_MAX = 64 * 1024;
 
 /** Reads settings from the environment; a wrong value is one line that names the setting and what it accepts. */
 export function readSettings<Shape extends z.ZodRawShape>(
   settings: z.ZodObject<Shape>,
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
 ): z.output<z.ZodObject<Shape>> {
   const given = Object.fromEntries(
     Object.keys(settings.shape)
-      .filter((name) => env[name] !== undefined && env[name] !== '')
-      .map((name) => [name, env[name]]),
+      .map((name) => [name, isSecretSetting(name) ? secretOf(name, env) : env[name]])
+      .filter(([, value]) => value !== undefined && value !== ''),
   );
   const read = settings.safeParse(given);
   if (read.success) return read.data;
   const [issue] = read.error.issues;
   const name = String(issue?.path[0]);
-  const value = isSecretSetting(name) ? '…' : given[name];
-  throw new ProductError('setting_invalid', `${name}=${value}: ${issue?.message}`.replace(/\s+/g, ' '));
+  throw wrong(name, isSecretSetting(name) ? '…' : given[name], issue?.message);
 }
+
+function secretOf(name: string, env: Environment): string | undefined {
+  const fileSetting = secretFileSetting(name);
+  const file = env[fileSetting];
+  if (file === undefined || file === '') return env[name];
+  if (env[name] !== undefined && env[name] !== '') {
+    throw wrong(fileSetting, file, `expected either this setting or ${name}, not both`);
+  }
+  const secret = textOf(fileSetting, file).replace(/\r?\n$/, '');
+  if (secret === '') throw wrong(fileSetting, file, `expected a file that contains ${name}; it is empty`);
+  return secret;
+}
+
+function textOf(setting: string, file: string): string {
+  const buffer = Buffer.alloc(SECRET_BYTES_MAX + 1);
+  let length = 0;
+  try {
+    const handle = openSync(file, 'r');
+    try {
+      length = readSync(handle, buffer, 0, buffer.length, null);
+    } finally {
+      closeSync(handle);
+    }
+  } catch (error) {
+    throw wrong(setting, file, `expected a file that can be read: ${reasonOf(error)}`);
+  }
+  if (length > SECRET_BYTES_MAX) {
+    throw wrong(setting, file, `expected a file of at most ${SECRET_BYTES_MAX} bytes`);
+  }
+  return buffer.toString('utf8', 0, length);
+}
+
+const wrong = (name: string, value: unknown, message = '') =>
+  new ProductError('setting_invalid', `${name}=${value}: ${message}`.replace(/\s+/g, ' '));

@@ -11,7 +11,7 @@ import { follow } from './commands/follow.ts';
 import { gaps } from './commands/gaps.ts';
 import { ingest } from './commands/ingest.ts';
 import { rebuild } from './commands/rebuild.ts';
-import { settings } from './commands/settings.ts';
+import { SECRET_FILES, settings } from './commands/settings.ts';
 import { start } from './commands/start.ts';
 import { status } from './commands/status.ts';
 import { users, usersHelp } from './commands/users.ts';
@@ -52,6 +52,7 @@ Examples:
   DATA_DIR=/srv/metrics PORT=8080 chain-metrics start
 
 Settings are environment variables; \`chain-metrics settings\` lists them.
+${SECRET_FILES}
 
 Exit codes:
   0 done   1 failure   2 wrong usage or setting   3 done, but some input was refused`;

@@ -1,7 +1,10 @@
-import { resolve } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { isSecretSetting } from '../../infra/config/read.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { readConfig, settings } from '../../serve/settings.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** Every setting: default, accepted values with what they are read as, refused values. */
 const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad: string[] }> = {
@@ -177,5 +180,57 @@ describe('settings', () => {
 
   test('of several wrong ones the first is told', () => {
     expect(() => readConfig({ PORT: 'x', JOB_ATTEMPTS: '0' })).toThrow(/^PORT=x/);
+  });
+});
+
+describe('secrets in files', () => {
+  const place = temporaryDirectory();
+  afterAll(() => place[Symbol.dispose]());
+  const fileOf = (text: string, name = 'secret') => {
+    const file = join(place.path, name);
+    writeFileSync(file, text);
+    return file;
+  };
+
+  test.each(goods.filter(({ name }) => isSecretSetting(name)))(
+    '$name can be in a file, with or without a newline at the end',
+    ({ name, given, read }) => {
+      for (const end of ['', '\n', '\r\n']) {
+        expect(readConfig({ [`${name}_FILE`]: fileOf(given + end), [name]: '' })).toMatchObject({
+          [name]: read,
+        });
+      }
+    },
+  );
+
+  test('only the last newline is removed', () => {
+    expect(readConfig({ KAFKA_PASSWORD_FILE: fileOf(' two\nlines \n\n') }).KAFKA_PASSWORD).toBe(
+      ' two\nlines \n',
+    );
+  });
+
+  test.each([
+    ['both settings', { KAFKA_PASSWORD: 'hush' }, 'hush', /KAFKA_PASSWORD, not both$/],
+    ['an empty file', {}, '\n', /it is empty$/],
+    ['a file that is too long', {}, 'hush'.repeat(20_000), /at most 65536 bytes$/],
+  ])('%s are refused without the secret', (_title, more, text, says) => {
+    const file = fileOf(text);
+    const reading = () => readConfig({ ...more, KAFKA_PASSWORD_FILE: file });
+    expect(reading).toThrow(says);
+    expect(reading).toThrow(new RegExp(`^KAFKA_PASSWORD_FILE=${file}: expected [^\n]+$`));
+    expect(reading).not.toThrow(/hush/);
+  });
+
+  test('a file that cannot be read is named with the reason', () => {
+    expect(() => readConfig({ KAFKA_PASSWORD_FILE: '/nowhere/secret' })).toThrow(
+      /^KAFKA_PASSWORD_FILE=\/nowhere\/secret: expected a file that can be read: ENOENT/,
+    );
+    expect(() => readConfig({ KAFKA_PASSWORD_FILE: place.path })).toThrow(/EISDIR/);
+  });
+
+  test('a wrong secret of a file is not repeated', () => {
+    expect(() => readConfig({ SECRETS_KEY_FILE: fileOf('too short') })).toThrow(
+      /^SECRETS_KEY=…: expected 32 bytes as base64$/,
+    );
   });
 });

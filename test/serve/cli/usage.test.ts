@@ -31,6 +31,19 @@ describe('what needs no engine', () => {
     expect(stdout).toMatch(/^PORT +8123 +3000 /m);
   });
 
+  it('shows in which file a secret is, and no secret', async () => {
+    const file = join(place.path, 'password');
+    writeFileSync(file, 'hush\n');
+    const { code, stdout } = await run(['settings'], {
+      env: { KAFKA_PASSWORD_FILE: file, CLICKHOUSE_PASSWORD: 'hush' },
+    });
+    expect(code).toBe(0);
+    expect(stdout).toContain(`(in ${file})`);
+    expect(stdout).toContain('(hidden)');
+    expect(stdout).not.toContain('hush');
+    expect((await run(['--help'])).stdout).toMatch(/KAFKA_PASSWORD.* can be in a file, .*NAME_FILE/);
+  });
+
   it('answers wrong usage with 2 and one line that says what is wrong', async () => {
     const wrong: [args: string[], says: RegExp, env?: Record<string, string>][] = [
       [['ingets', 'x'], /unknown command 'ingets'/],
