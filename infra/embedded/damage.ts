@@ -1,11 +1,13 @@
 import {
   closeSync,
   copyFileSync,
+  cpSync,
   fsyncSync,
   mkdirSync,
   openSync,
   readFileSync,
   renameSync,
+  rmSync,
   writeSync,
 } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -46,8 +48,15 @@ export class DamageReport implements DamageList {
     return join(directory, `${Date.now()}-${basename(path)}`);
   }
 
+  /** Moves a file or directory, which may stand on another file system: a data directory may have several mounts. */
   move(path: string, to: string): void {
-    renameSync(path, to);
+    try {
+      renameSync(path, to);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EXDEV') throw error;
+      cpSync(path, to, { recursive: true, preserveTimestamps: true });
+      rmSync(path, { recursive: true });
+    }
   }
 
   copy(path: string, to: string): void {

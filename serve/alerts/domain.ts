@@ -110,7 +110,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   const shared = { store, clock, locks, pipeline, progress, lateness };
   const incidentFollower = new IncidentFollower({ ...shared, records: records.incidents, projects });
   projects.beforeIncidentRules = (project) => incidentFollower.catchUp(project);
-  const setAside = new SetAside({ store, clock, progress });
+  const setAside = new SetAside({ store, clock, locks, progress });
   const webhooks = new Webhooks({ records: records.webhooks, clock, seal, setAside, cache });
   const oncallLinks = new OncallLinks({ records: records.integrations, setAside });
   const owned = { records: records.integrations, clock, locks, cache, oncallLinks, payloadSizes };

@@ -1,4 +1,5 @@
 import { sql } from '../../../infra/clickhouse/sql.ts';
+import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
 import type { AlertChangeName, DecidedChange } from '../consequences/event-history.ts';
 import type { ConsequenceProgress } from '../consequences/progress.ts';
@@ -24,9 +25,13 @@ interface Row extends Notification {
 /** More than a target may have. */
 const ROWS_MAX = 10_000;
 
+/** The lock under which a target is worked for, by one process at a time. */
+export const targetLock = (project: number, target: string): string => `notice/${project}/${target}`;
+
 interface SetAsideDependencies {
   readonly store: Store;
   readonly clock: Clock;
+  readonly locks: Locks;
   readonly progress: ConsequenceProgress;
 }
 
@@ -34,18 +39,22 @@ interface SetAsideDependencies {
 export class SetAside {
   readonly #store: Store;
   readonly #clock: Clock;
+  readonly #locks: Locks;
   readonly #progress: ConsequenceProgress;
 
-  constructor({ store, clock, progress }: SetAsideDependencies) {
+  constructor({ store, clock, locks, progress }: SetAsideDependencies) {
     this.#store = store;
     this.#clock = clock;
+    this.#locks = locks;
     this.#progress = progress;
   }
 
-  /** Lets a target receive what happens from now on, and nothing else. */
+  /** Lets a target receive what happens from now on, and nothing else. A round that still sends to it ends first. */
   async beginNow(project: number, target: string): Promise<void> {
-    await this.#progress.skipHistory(project, target);
-    await this.save(project, target, { waiting: [], done: await this.list(project, target) });
+    await this.#locks.run(targetLock(project, target), async () => {
+      await this.#progress.skipHistory(project, target);
+      await this.save(project, target, { waiting: [], done: await this.list(project, target) });
+    });
   }
 
   /** Of a target, in the order of the events. */

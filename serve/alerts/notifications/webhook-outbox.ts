@@ -10,7 +10,7 @@ import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
 import { retryDelayMs } from './back-off.ts';
 import { DeliveryRound } from './delivery-round.ts';
-import { deliveryIdOf, type Notification, type SetAside } from './notification.ts';
+import { deliveryIdOf, type Notification, type SetAside, targetLock } from './notification.ts';
 import type { OncallLinks } from './oncall-link.ts';
 import { chainsToSend, cutAfter, sendChains } from './round.ts';
 import {
@@ -99,7 +99,7 @@ export class WebhookOutbox implements EventConsumer {
 
   async run(project: number, id: string): Promise<TaskResult> {
     const { clock, locks } = this.#deps;
-    const result = await locks.tryRun(`notice/${project}/${id}`, async (lease) => {
+    const result = await locks.tryRun(targetLock(project, id), async (lease) => {
       const target = await this.#targetOf(String(project), id);
       return target === null ? { dueMs: null } : this.#round(project, target, lease);
     });

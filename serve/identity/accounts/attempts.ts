@@ -48,7 +48,7 @@ export interface Caller {
 
 interface Attempt extends Caller {
   readonly what: 'password' | 'second factor';
-  /** The username or email as it was typed: a name without an account is limited like one with an account. */
+  /** Username of the account; the text that was typed when there is none, so that both are limited alike. */
   readonly account: string;
 }
 
@@ -131,10 +131,9 @@ export class AttemptLimits {
   }
 
   /** Remembers that a user has signed in from an address. */
-  async remember({ username, email }: { username: string; email: string }, address: string): Promise<void> {
-    for (const name of [username, email].filter((one) => one !== '')) {
-      await this.#keyValue.join(knownGroup(keyOf(name)), keyOf(address), KNOWN_MS, KNOWN_ADDRESSES_MAX);
-    }
+  async remember({ username }: { readonly username: string }, address: string): Promise<void> {
+    const group = knownGroup(keyOf(username));
+    await this.#keyValue.join(group, keyOf(address), KNOWN_MS, KNOWN_ADDRESSES_MAX);
   }
 
   async #isKnownAddress(account: string, address: string): Promise<boolean> {

@@ -8,7 +8,7 @@ import { AttemptRefused } from '../accounts/attempts.ts';
 import { callerOf } from '../accounts/devices.ts';
 import { clearSessionCookie, endSession, pendingSessionOf, sessionOf } from '../accounts/sessions.ts';
 import { isSecondFactor } from '../accounts/two-factor.ts';
-import { userByPassword } from '../accounts/users.ts';
+import { accountNameOf, userByPassword } from '../accounts/users.ts';
 import { completeSignIn, continueSignIn, nextPath, signInPath } from './sign-in-steps.ts';
 import { walletButton } from './wallet-sign-in.ts';
 
@@ -29,7 +29,8 @@ export function serveSignIn(pages: FastifyInstance, accounts: Accounts): void {
     const login = form.text('login');
     try {
       const caller = await callerOf(accounts, request, login);
-      const user = await accounts.attempts.run({ what: 'password', account: login, ...caller }, () =>
+      const account = await accountNameOf(accounts, login);
+      const user = await accounts.attempts.run({ what: 'password', account, ...caller }, () =>
         userByPassword(accounts, login, form.text('password')),
       );
       if (user) return await continueSignIn(accounts, request, reply, user, next);

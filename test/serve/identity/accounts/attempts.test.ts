@@ -94,6 +94,11 @@ describe('failed sign-ins', () => {
     expect(await failEverywhere('nobody-of-this-name')).toEqual(await failEverywhere(user.username));
   });
 
+  test('by username and by email are those of one account', async () => {
+    expect((await grant('198.51.100.40', 'wrong', user.username)).statusCode).toBe(400);
+    expect((await grant('198.51.100.40', PASSWORD, ` ${user.email.toUpperCase()} `)).statusCode).toBe(429);
+  });
+
   test('of one address at many accounts are limited together', async () => {
     const statuses: number[] = [];
     for (let i = 0; i < 12; i++)
