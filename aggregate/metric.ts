@@ -73,6 +73,11 @@ interface Definition<C extends Columns> {
   readonly endpoints: readonly MetricEndpoint<C>[];
 }
 
+/** What a fold is told besides its facts. */
+export interface FoldedRelay {
+  readonly relay_chain: string;
+}
+
 export interface MaterializedMetric<C extends Columns = Columns> extends Definition<C> {
   readonly materialized: WindowSize;
   /** Days of history that a row is computed from, its own day included: a dirty day invalidates so many days. */
@@ -84,8 +89,13 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
   readonly period: (keyof C & string) | null;
   /** The rows of a window; with a fold, its facts. */
   readonly select: (window: Window) => Sql;
-  /** A pure function from ordered facts to rows of all columns, for state machines that are hard to read in SQL. */
-  readonly fold?: (facts: readonly never[], window: Window) => readonly Readonly<Record<string, unknown>>[];
+  /**
+   * A pure function from ordered facts to rows of all columns, for state machines that are hard to read in SQL. The
+   * windows of a metric with a fold have one relay chain; others have all relay chains that are invalid in their time.
+   */
+  readonly fold?: (facts: readonly never[], of: FoldedRelay) => readonly Readonly<Record<string, unknown>>[];
+  /** Blocks that are only added take no row away: what else takes one away is a block that was replaced. */
+  readonly keepsRows?: true;
   /** Version of the fold, 1 when absent: raised with every change of its code that may change rows. */
   readonly version?: number;
   readonly table: Table;
@@ -104,7 +114,7 @@ export type Metric = MaterializedMetric | ViewMetric;
 type Declared<M> = Omit<M, 'table' | 'name'>;
 
 /** The statements of all windows read the same tables: any window shows them. */
-const ANY_WINDOW: Window = { relay_chain: 'polkadot', from: '2020-01-01', until: '2020-01-02' };
+const ANY_WINDOW: Window = { relays: ['polkadot'], from: '2020-01-01', until: '2020-01-02' };
 
 /** Declares a metric that is materialized, window by window, in a table of its own name. */
 export function metric<const C extends Columns>(

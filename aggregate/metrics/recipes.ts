@@ -15,7 +15,9 @@ const DAYS = { from: '2020-01-01', until: '2020-01-02' } as const;
 export function tablesWithRecipes(metrics: readonly MaterializedMetric[]): Table[] {
   const recipes = new Map<string, string>();
   for (const { metric } of byLevel(metrics)) {
-    const statements = RELAY_CHAINS.map((relay_chain) => metric.select({ relay_chain, ...DAYS }).text);
+    const statements = RELAY_CHAINS.map(
+      (relay_chain) => metric.select({ relays: [relay_chain], ...DAYS }).text,
+    );
     const read = [...dependencies(metric)].sort().map((table) => recipes.get(table) ?? '');
     const recipe = JSON.stringify([statements, metric.fold ? (metric.version ?? 1) : null, read]);
     recipes.set(metric.name, createHash('sha256').update(recipe).digest('hex'));

@@ -18,6 +18,8 @@ export interface PlannedWindow extends Window {
   readonly metric: string;
   /** Windows of a lower level must be computed first. */
   readonly level: number;
+  /** Whether it may have stored rows that it has no longer. */
+  readonly mayLoseRows: boolean;
 }
 
 /** The raw tables of each stream: a dirty day of the stream is a change of all of them. */
@@ -41,71 +43,113 @@ const DAY_MS = 86_400_000;
 export const dayNumber = (day: string): number => Date.parse(`${day}T00:00:00Z`) / DAY_MS;
 export const dayOfNumber = (number: number): string => new Date(number * DAY_MS).toISOString().slice(0, 10);
 
+/** What the plan of a relay chain is made of. */
+interface RelayDays {
+  readonly relay: string;
+  readonly dirty: readonly DirtyDay[];
+  /** Days by chain: those with blocks, and those whose blocks are dirty. */
+  readonly byChain: ReadonlyMap<string, readonly number[]>;
+  /** Days with blocks of any chain, or with snapshots. */
+  readonly all: readonly number[];
+  readonly last: number;
+  /** Whether a stored block was replaced, or days are computed again whatever has changed: rows may have gone. */
+  readonly mayLoseRows: boolean;
+  /** Invalid ranges of the metrics that are planned so far. */
+  readonly ranges: Map<string, readonly Range[]>;
+}
+
 /**
  * Plans the windows that dirty days invalidate: for each metric the dirty days of the streams that it reads and the
- * windows of the metrics that it reads, widened by its scope and its lookback. Pure: equal input gives an equal plan.
+ * windows of the metrics that it reads, widened by its scope and its lookback. Relay chains with the same range share a
+ * window. Pure: equal input gives an equal plan.
  */
 export function plan(input: PlanInput): PlannedWindow[] {
-  const ordered = byLevel(input.metrics);
-  return input.relays.flatMap((relay) => {
-    const neighbours = chainDays(input, relay);
-    const snapshotDays = (input.snapshotDays.get(relay) ?? []).map(dayNumber);
-    const all = [...new Set([...neighbours.values(), snapshotDays].flat())].sort((a, b) => a - b);
-    const last = all.at(-1);
-    if (last === undefined) return [];
-    const ranges = new Map<string, Range[]>();
-    return ordered.flatMap(({ metric, reads, level }) => {
-      const own = input.dirtyDays
-        .filter((day) => invalidates(day, reads, input.streams[day.stream] ?? []) && isOfRelay(day, relay))
-        .map(({ day, chain }) =>
-          inScope(metric.invalidationScope, dayNumber(day), neighbours.get(chain) ?? all, last),
-        );
-      // Metrics of this scope read raw blocks: the dirty days of one chain are narrower than windows of all chains.
-      const inherited =
-        metric.invalidationScope === 'neighbours'
-          ? []
-          : [...reads]
-              .flatMap((table) => ranges.get(table) ?? [])
-              .map(([a, b]): Range => (metric.invalidationScope === 'onward' ? [a, last] : [a, b]));
-      // After the last day with data there are no rows to invalidate.
-      const invalid = [...own, ...inherited]
-        .map(([a, b]): Range => [a, Math.min(b + metric.lookbackDays - 1, last)])
-        .filter(([a, b]) => a <= b);
-      const merged = merge(
-        invalid.map(metric.materialized === 'monthly' ? wholeMonths : (range) => range),
-        all,
-      );
-      ranges.set(metric.name, merged);
-      if (metric.materialized === 'whole')
-        return merged.length === 0 ? [] : [{ ...EVERYTHING, metric: metric.name, relay_chain: relay, level }];
-      return merged
-        .flatMap((range) =>
-          split(
-            range,
-            all,
-            metric.materialized === 'monthly'
-              ? Number.POSITIVE_INFINITY
-              : Math.min(metric.daysMax ?? input.daysMax, input.daysMax),
-          ),
-        )
-        .map(([from, until]) => ({
-          metric: metric.name,
-          relay_chain: relay,
-          from: dayOfNumber(from),
-          until: dayOfNumber(until + 1),
-          level,
-        }));
-    });
+  const relays = input.relays.flatMap((relay) => relayDays(input, relay) ?? []);
+  return byLevel(input.metrics).flatMap((leveled) => {
+    for (const days of relays) days.ranges.set(leveled.metric.name, invalidRanges(leveled, days, input));
+    return windowsOf(leveled, relays, input);
   });
+}
+
+function relayDays(input: PlanInput, relay: string): RelayDays | undefined {
+  const byChain = chainDays(input, relay);
+  const snapshotDays = (input.snapshotDays.get(relay) ?? []).map(dayNumber);
+  const all = [...new Set([...byChain.values(), snapshotDays].flat())].sort((a, b) => a - b);
+  const last = all.at(-1);
+  const dirty = input.dirtyDays.filter((day) => isOfRelay(day, relay));
+  if (last === undefined) return undefined;
+  const mayLoseRows = dirty.some(({ pallet }) => pallet === ANY_PALLET);
+  return { relay, dirty, byChain, all, last, mayLoseRows, ranges: new Map() };
+}
+
+function invalidRanges({ metric, reads }: Leveled, days: RelayDays, { streams }: PlanInput): Range[] {
+  const { byChain, all, last, ranges } = days;
+  const own = days.dirty
+    .filter((day) => invalidates(day, reads, streams[day.stream] ?? []))
+    .map(({ day, chain }) =>
+      inScope(metric.invalidationScope, dayNumber(day), byChain.get(chain) ?? all, last),
+    );
+  // Metrics of this scope read raw blocks: the dirty days of one chain are narrower than windows of all chains.
+  const inherited =
+    metric.invalidationScope === 'neighbours'
+      ? []
+      : [...reads]
+          .flatMap((table) => ranges.get(table) ?? [])
+          .map(([a, b]): Range => (metric.invalidationScope === 'onward' ? [a, last] : [a, b]));
+  // After the last day with data there are no rows to invalidate.
+  const invalid = [...own, ...inherited]
+    .map(([a, b]): Range => [a, Math.min(b + metric.lookbackDays - 1, last)])
+    .filter(([a, b]) => a <= b);
+  return merge(metric.materialized === 'monthly' ? invalid.map(wholeMonths) : invalid, all);
+}
+
+/** The windows of a metric. A fold keeps one relay chain in mind, a statement covers all. */
+function windowsOf(
+  { metric, level }: Leveled,
+  relays: readonly RelayDays[],
+  input: PlanInput,
+): PlannedWindow[] {
+  const invalid = relays.flatMap((days) =>
+    (days.ranges.get(metric.name) ?? []).map((range) => ({ days, range })),
+  );
+  const groups = Map.groupBy(invalid, ({ days, range }) =>
+    [metric.fold ? days.relay : '', ...(metric.materialized === 'whole' ? [] : range)].join(),
+  );
+  return [...groups.values()].flatMap((group) => {
+    const [{ range }] = group as [(typeof group)[number]];
+    const together = [...new Set(group.map(({ days }) => days))];
+    const window = {
+      metric: metric.name,
+      relays: together.map(({ relay }) => relay).sort(),
+      level,
+      mayLoseRows: !metric.keepsRows || together.some(({ mayLoseRows }) => mayLoseRows),
+    };
+    if (metric.materialized === 'whole') return [{ ...window, ...EVERYTHING }];
+    return split(range, together, daysMaxOf(metric, together.length, input)).map(([from, until]) => ({
+      ...window,
+      from: dayOfNumber(from),
+      until: dayOfNumber(until + 1),
+    }));
+  });
+}
+
+function daysMaxOf({ materialized, daysMax }: MaterializedMetric, relays: number, input: PlanInput): number {
+  if (materialized === 'monthly') return Number.POSITIVE_INFINITY;
+  return Math.max(1, Math.floor(Math.min(daysMax ?? input.daysMax, input.daysMax) / relays));
 }
 
 /** The window of a metric over the whole history: every value of the type `Date`. */
 export const EVERYTHING = { from: '1970-01-01', until: '2149-06-06' } as const;
 
-/** Metrics after those that they read, with their distance from the raw tables. */
-export function byLevel(
-  metrics: readonly MaterializedMetric[],
-): { metric: MaterializedMetric; reads: ReadonlySet<string>; level: number }[] {
+interface Leveled {
+  readonly metric: MaterializedMetric;
+  readonly reads: ReadonlySet<string>;
+  /** Its distance from the raw tables. */
+  readonly level: number;
+}
+
+/** Metrics after those that they read. */
+export function byLevel(metrics: readonly MaterializedMetric[]): Leveled[] {
   const names = new Set(metrics.map((metric) => metric.name));
   const reads = new Map(metrics.map((metric) => [metric.name, dependencies(metric)]));
   const levels = new Map<string, number>();
@@ -199,8 +243,9 @@ function anyBetween(sorted: readonly number[], after: number, before: number): b
 }
 
 /** Splits a range into ranges of at most `daysMax` days with data; days without data cost nothing. */
-function split([a, b]: Range, days: readonly number[], daysMax: number): Range[] {
-  const inside = days.filter((day) => day >= a && day <= b);
+function split([a, b]: Range, relays: readonly RelayDays[], daysMax: number): Range[] {
+  const days = relays.length === 1 ? (relays[0] as RelayDays).all : relays.flatMap(({ all }) => all);
+  const inside = [...new Set(days)].filter((day) => day >= a && day <= b).sort((x, y) => x - y);
   const starts = inside.filter((_, i) => i > 0 && i % daysMax === 0);
   return [a, ...starts].map(
     (from, i): Range => [from, starts[i] === undefined ? b : (starts[i] as number) - 1],

@@ -1,35 +1,35 @@
 import { ident, join, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { Store } from '../../infra/ports.ts';
-import type { Window } from '../../ingest/raw/canonical.ts';
+import { ofRelays, type Window } from '../../ingest/raw/canonical.ts';
 import type { MaterializedMetric } from '../metric.ts';
+import type { PlannedWindow } from '../planner/plan.ts';
 import { foldedColumns } from './fold-lines.ts';
 import { foldInPieces } from './folding.ts';
 import type { LedgerEntry } from './ledger.ts';
 
+/** A window, and whether it may have stored rows that it has no longer. */
+export type ComputedWindow = Window & Pick<PlannedWindow, 'mayLoseRows'>;
+
 /**
- * Replaces one window of a metric: inserts the new rows under a newer version, then a tombstone for every older row
- * of the window that has no new row. After an interruption the next run ends in the same rows. Reads the facts of a
- * fold unless they are given.
+ * Replaces one window of a metric: inserts the new rows under a newer version, then, where rows can have gone, a
+ * tombstone for every older row of the window that has no new row. After an interruption the next run ends in the same
+ * rows. Reads the facts of a fold unless they are given.
  */
 export async function computeWindow(
   store: Store,
   metric: MaterializedMetric,
-  window: Window,
+  window: ComputedWindow,
   version: bigint,
   now: () => number,
   facts?: Buffer,
 ): Promise<LedgerEntry> {
   const started = now();
-  const key = join(metric.key.map((name) => ident(name)));
-  const inWindow = metric.period === null ? sql`1` : isWithin(ident(metric.period), window);
   await insertRows(store, metric, window, version, facts);
-  await store.run(sql`INSERT INTO ${metric.table} (${key}, version, is_deleted)
-    SELECT ${key}, ${version}, 1 FROM ${metric.table} FINAL
-    WHERE relay_chain = ${window.relay_chain} AND ${inWindow} AND version < ${version}`);
+  if (window.mayLoseRows) await deleteOlderRows(store, metric, window, version);
   return {
     metric: metric.name,
-    relay_chain: window.relay_chain,
+    relay_chain: window.relays.join(' '),
     from_day: window.from,
     until_day: window.until,
     version: version.toString(),
@@ -59,6 +59,19 @@ async function insertRows(
     SETTINGS precise_float_parsing = 1`);
 }
 
+async function deleteOlderRows(
+  store: Store,
+  metric: MaterializedMetric,
+  window: Window,
+  version: bigint,
+): Promise<void> {
+  const key = join(metric.key.map((name) => ident(name)));
+  const inWindow = metric.period === null ? sql`1` : isWithin(ident(metric.period), window);
+  await store.run(sql`INSERT INTO ${metric.table} (${key}, version, is_deleted)
+    SELECT ${key}, ${version}, 1 FROM ${metric.table} FINAL
+    WHERE ${ofRelays(window)} AND ${inWindow} AND version < ${version}`);
+}
+
 const isWithin = (period: Sql, { from, until }: Window) => sql`${period} >= ${from} AND ${period} < ${until}`;
 
 /** The input of a fold, one JSON document per line. */
@@ -68,10 +81,10 @@ export const readFacts = (store: Store, metric: MaterializedMetric, window: Wind
 /** Adds the window that failed to the error of the store, which names a generated statement only. */
 export function failureOf(
   metric: MaterializedMetric,
-  { relay_chain, from, until }: Window,
+  { relays, from, until }: Window,
   error: unknown,
 ): ProductError {
   const known = error instanceof ProductError ? error : undefined;
-  const text = `${metric.name} of ${relay_chain}, ${from} to ${until}: ${reasonOf(error)}`;
+  const text = `${metric.name} of ${relays.join(', ')}, ${from} to ${until}: ${reasonOf(error)}`;
   return new ProductError(known?.code ?? 'store_failed', text, known?.detail);
 }

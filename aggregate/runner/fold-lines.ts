@@ -1,5 +1,5 @@
 import { jsonLines } from '../../infra/clickhouse/settings.ts';
-import type { Window } from '../../ingest/raw/canonical.ts';
+import { relayOf, type Window } from '../../ingest/raw/canonical.ts';
 import type { MaterializedMetric } from '../metric.ts';
 
 const ROWS_PER_PIECE = 10_000;
@@ -20,7 +20,7 @@ export function* foldLines(
   version: string,
   facts: Uint8Array,
 ): Generator<string> {
-  const rows = metric.fold?.([...parsedLines(facts)], window) ?? [];
+  const rows = metric.fold?.([...parsedLines(facts)], { relay_chain: relayOf(window) }) ?? [];
   for (let i = 0; i < rows.length; i += ROWS_PER_PIECE) {
     yield jsonLines(rows.slice(i, i + ROWS_PER_PIECE).map((row) => ({ ...row, version, is_deleted: 0 })));
   }

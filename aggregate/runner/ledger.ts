@@ -86,13 +86,10 @@ export async function readNewestBlocks(
   relays: Iterable<string>,
   day: string,
 ): Promise<readonly ComputedChain[]> {
-  const newest = await Promise.all(
-    [...relays].map((relay_chain) =>
-      store.rows<ComputedChain>(
-        sql`SELECT relay_chain, chain, max(assumeNotNull(time)) AS as_of
-          FROM ${canonicalBlocks({ ...EVERYTHING, relay_chain, from: day })} GROUP BY relay_chain, chain`,
-      ),
-    ),
+  const sorted = [...relays].sort();
+  if (sorted.length === 0) return [];
+  return store.rows<ComputedChain>(
+    sql`SELECT relay_chain, chain, max(assumeNotNull(time)) AS as_of
+      FROM ${canonicalBlocks({ ...EVERYTHING, relays: sorted, from: day })} GROUP BY relay_chain, chain`,
   );
-  return newest.flat();
 }

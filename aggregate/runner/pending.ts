@@ -69,7 +69,7 @@ function pendingByRelay(
   days: readonly DirtyDay[],
 ): Omit<Pending, 'reason' | 'hasRows'>[] {
   return RELAY_CHAINS.flatMap((relay_chain) => {
-    const own = windows.filter((window) => window.relay_chain === relay_chain);
+    const own = windows.filter((window) => window.relays.includes(relay_chain));
     const [from] = own.map((window) => window.from).sort();
     const until = own
       .map((window) => window.until)

@@ -76,8 +76,8 @@ export class QueuedExecutor extends BaseExecutor implements WindowExecutor {
 }
 
 const doneKey = (run: string) => `done/${run}`;
-const idOf = ({ metric, relay_chain, from, until }: PlannedWindow) =>
-  `${metric}/${relay_chain}/${from}/${until}`;
+const idOf = ({ metric, relays, from, until }: PlannedWindow) =>
+  `${metric}/${relays.join('+')}/${from}/${until}`;
 
 /** Rejects when the process stops: it computes no more windows, so it must not wait for them. */
 async function unlessStopped(work: Promise<void>, isStopped: () => boolean): Promise<void> {

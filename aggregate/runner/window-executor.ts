@@ -3,6 +3,7 @@ import type { Mutex } from '../../infra/coordination/lock.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Numbers, Runtime } from '../../infra/ports.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
+import { relayOf } from '../../ingest/raw/canonical.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import { computeWindow, failureOf, readFacts } from './compute.ts';
@@ -79,7 +80,7 @@ export abstract class BaseExecutor {
   /** A fold over the whole history runs only when its facts differ from those of its last run, in whatever process. */
   async #foldChanged(metric: MaterializedMetric, window: PlannedWindow): Promise<LedgerEntry | null> {
     const { keyValue } = this.options.runtime;
-    const key = fingerprintKey(metric.name, window.relay_chain);
+    const key = fingerprintKey(metric.name, relayOf(window));
     const facts = await this.#readFacts(metric, window);
     const fingerprint = createHash('sha256').update(facts).digest('base64');
     if ((await keyValue.get(key)) === fingerprint) return null;

@@ -1,12 +1,24 @@
 import { raw, Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { blocks, calls, events, extrinsics } from './tables.ts';
 
-/** A range of UTC days of one relay chain; `until` is not in it. */
+/** A range of UTC time of some relay chains: days (`YYYY-MM-DD`) or hours (`YYYY-MM-DD HH:00:00`). `until` is not in it. */
 export interface Window {
-  readonly relay_chain: string;
+  /** At least one, sorted. */
+  readonly relays: readonly string[];
   readonly from: string;
   readonly until: string;
 }
+
+/** The relay chain of a window that has one. */
+export function relayOf({ relays }: Pick<Window, 'relays'>): string {
+  const [relay, ...others] = relays;
+  if (relay === undefined || others.length > 0)
+    throw new Error(`a window of one relay chain has ${relays.length}`);
+  return relay;
+}
+
+/** The condition that rows are of the window's relay chains. */
+export const ofRelays = ({ relays }: Pick<Window, 'relays'>): Sql => sql`relay_chain IN ${relays}`;
 
 /** What a statement depends on that reads rows of a pallet only. */
 export const dependencyOn = (pallet: string) => `pallet ${pallet}`;
@@ -39,10 +51,10 @@ const within = (window: Window) => sql`time >= toDateTime64(${window.from}, 3, '
  */
 export function canonicalBlocks(window: Window, columns: '*' | 'rank' = '*'): Sql {
   return sql`(SELECT ${raw(columns)} FROM ${blocks} FINAL
-    WHERE relay_chain = ${window.relay_chain}
+    WHERE ${ofRelays(window)}
       AND number IN (
         SELECT number FROM ${blocks}
-        WHERE relay_chain = ${window.relay_chain} AND ${within(window)})
+        WHERE ${ofRelays(window)} AND ${within(window)})
       AND ${within(window)})`;
 }
 
@@ -70,7 +82,7 @@ const canonicalRows =
     invalidatedBy(
       where,
       sql`(SELECT * FROM ${table}
-    WHERE relay_chain = ${window.relay_chain} AND ${within(window)} AND ${where}
+    WHERE ${ofRelays(window)} AND ${within(window)} AND ${where}
       AND rank IN ${canonicalBlocks(window, 'rank')})`,
     );
 

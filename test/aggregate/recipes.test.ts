@@ -99,7 +99,7 @@ describe('the recipe of a metric', () => {
 
   it('covers the statements of every relay chain', () => {
     const before = made('a', {});
-    const after = made('a', { select: ({ relay_chain }) => sql`SELECT ${relay_chain === 'solo' ? 2 : 1}` });
+    const after = made('a', { select: ({ relays }) => sql`SELECT ${relays.includes('solo') ? 2 : 1}` });
     expect(recipesOf(after)).not.toEqual(recipesOf(before));
   });
 

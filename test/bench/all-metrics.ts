@@ -76,7 +76,7 @@ async function oneStatementEach(store: Store): Promise<void> {
       sql`CREATE OR REPLACE TABLE ${table} AS ${metric.table} ENGINE = MergeTree ORDER BY (${raw(metric.key.join(', '))})`,
     );
     for (const relay_chain of RELAY_CHAINS) {
-      const window = { relay_chain, ...ALWAYS };
+      const window = { relays: [relay_chain], ...ALWAYS };
       const select = selectOf(metric, window);
       const statement = metric.fold
         ? sql`SELECT * FROM (${select}) FORMAT Null`

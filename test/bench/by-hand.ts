@@ -3,7 +3,7 @@ import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
 import { dailyTps } from '../../aggregate/metrics/activity/daily-tps.ts';
 import { DATABASE, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
-import type { Window } from '../../ingest/raw/canonical.ts';
+import { ofRelays, type Window } from '../../ingest/raw/canonical.ts';
 import { blocks, extrinsics } from '../../ingest/raw/tables.ts';
 
 /**
@@ -18,8 +18,8 @@ export interface ByHand {
 export const FINAL = raw('FINAL');
 export const NOT_FINAL = raw('');
 
-const within = ({ relay_chain, from, until }: Window) =>
-  sql`relay_chain = ${relay_chain} AND time >= ${from} AND time < ${until}`;
+const within = (window: Window) =>
+  sql`${ofRelays(window)} AND time >= ${window.from} AND time < ${window.until}`;
 
 const chainDayByHand: ByHand = {
   metric: chainDay,
@@ -100,7 +100,7 @@ export async function expectSameRows(store: Store, { metric }: ByHand, window: W
       )
       .join(', '),
   );
-  const inWindow = sql`WHERE relay_chain = ${window.relay_chain} AND date >= ${window.from} AND date < ${window.until}`;
+  const inWindow = sql`WHERE ${ofRelays(window)} AND date >= ${window.from} AND date < ${window.until}`;
   const [row] = await store.rows<{ differing: number; same: number }>(sql`
     SELECT countIf(of != 3) AS differing, countIf(of = 3) AS same FROM (
       SELECT key, groupBitOr(side) AS of FROM (

@@ -3,19 +3,28 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
 import { dailyTps } from '../../aggregate/metrics/activity/daily-tps.ts';
-import { computeWindow } from '../../aggregate/runner/compute.ts';
+import { type ComputedWindow, computeWindow } from '../../aggregate/runner/compute.ts';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
-import type { Window } from '../../ingest/raw/canonical.ts';
 import { isEmpty } from '../../ingest/raw/is-empty.ts';
 import { blocks, dirtyDays, extrinsics } from '../../ingest/raw/tables.ts';
 import { openPipeline, type Pipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 
 /** A year of two chains, written by the engine itself: nothing is parsed, every block is living. */
-export const YEAR: Window = { relay_chain: 'polkadot', from: '2024-01-01', until: '2024-12-31' };
+export const YEAR: ComputedWindow = {
+  relays: ['polkadot'],
+  mayLoseRows: true,
+  from: '2024-01-01',
+  until: '2024-12-31',
+};
 export const DAYS = 365;
 /** A day in the middle, for what is done a day at a time. */
-export const ONE_DAY: Window = { relay_chain: 'polkadot', from: '2024-06-15', until: '2024-06-16' };
+export const ONE_DAY: ComputedWindow = {
+  relays: ['polkadot'],
+  mayLoseRows: true,
+  from: '2024-06-15',
+  until: '2024-06-16',
+};
 
 const CHAINS = "['polkadot', 'asset-hub-polkadot']";
 const EXTRINSICS_PER_BLOCK = 20;

@@ -35,6 +35,7 @@ export const accountDay = metric({
   period: 'date',
   invalidationScope: 'day',
   lookbackDays: 1,
+  keepsRows: true,
   select: (window) => sql`
     SELECT toDate(time) AS date, relay_chain, chain, groupBitOr(toUInt64(role)) AS roles, account
     FROM (

@@ -30,6 +30,7 @@ export const chainDay = metric({
   period: 'date',
   invalidationScope: 'day',
   lookbackDays: 1,
+  keepsRows: true,
   select: (window) => sql`
     SELECT date, relay_chain, chain, num_blocks, first_block, last_block, first_time, last_time,
       num_extrinsics, num_events, num_transactions_signed, evm_num_transactions, fees, tips, num_fee_paying,

@@ -1,5 +1,6 @@
 import { count, day as date, name, real, widePlanck } from '../../../infra/clickhouse/columns.ts';
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { dividedDownSql, nativeSql, usdExactSql, usdSql } from '../shared/amounts.ts';
 import {
@@ -40,6 +41,7 @@ export const dailyFees = metric({
   period: 'date',
   invalidationScope: 'day',
   lookbackDays: 30,
+  keepsRows: true,
   select: (window) => sql`
     SELECT relay_chain, chain_name AS chain, date,
       ${nativeSql('fees', 'decimals')} AS total_fees, fees AS total_fees_planck,
@@ -59,14 +61,14 @@ export const dailyFees = metric({
         FROM (
           SELECT relay_chain, chain, date, decimals, days.fees AS day_fees, days.tips AS day_tips, num_fee_paying,
             fee_unknown, ${raw(usdExactSql('days.fees', 'decimals', 'price'))} AS day_fees_usd
-          FROM (SELECT * FROM ${chainDay.table} FINAL WHERE relay_chain = ${window.relay_chain}
+          FROM (SELECT * FROM ${chainDay.table} FINAL WHERE ${ofRelays(window)}
             AND date >= ${daysBeforeSql(window.from, 29)} AND date < ${window.until}) AS days
-          LEFT JOIN ${registryOf(window.relay_chain)} AS registry USING (relay_chain, chain)
+          LEFT JOIN ${registryOf(window)} AS registry USING (relay_chain, chain)
           LEFT JOIN ${pricesOf(daysBeforeSql(window.from, 29), dateSql(window.until))} AS prices USING (token, date)
         )
-        ${perChainAndEcosystem(window.relay_chain)}
+        ${perChainAndEcosystem}
       )
-      WINDOW thirty AS (PARTITION BY chain_name ORDER BY date RANGE BETWEEN 29 PRECEDING AND CURRENT ROW)
+      WINDOW thirty AS (PARTITION BY relay_chain, chain_name ORDER BY date RANGE BETWEEN 29 PRECEDING AND CURRENT ROW)
     )
     WHERE date >= ${window.from}`,
   endpoints: [

@@ -1,6 +1,6 @@
 import { count, day as date, name, real } from '../../../infra/clickhouse/columns.ts';
 import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
-import { canonicalCalls, canonicalEvents, type Window } from '../../../ingest/raw/canonical.ts';
+import { canonicalCalls, canonicalEvents, ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
 import { fieldSql } from '../../../ingest/raw/views/event-facts.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { nativeSql, usdExactSql, usdSql } from '../shared/amounts.ts';
@@ -74,7 +74,7 @@ const accountCounts = (window: Window): Sql => sql`
     SELECT relay_chain, arrayJoin([toString(chain), ${ECOSYSTEM}]) AS chain_name, date, account,
       groupBitOr(chain_roles) AS roles
     FROM (SELECT relay_chain, chain, date, account, roles AS chain_roles FROM ${accountDay.table} FINAL
-      WHERE relay_chain = ${window.relay_chain} AND date >= ${window.from} AND date < ${window.until})
+      WHERE ${ofRelays(window)} AND date >= ${window.from} AND date < ${window.until})
     GROUP BY relay_chain, chain_name, date, account
   ) GROUP BY relay_chain, chain_name, date`;
 
@@ -141,6 +141,7 @@ export const dailySummary = metric({
   period: 'date',
   invalidationScope: 'day',
   lookbackDays: 1,
+  keepsRows: true,
   select: (window) => sql`
     SELECT relay_chain, chain_name AS chain, date,
       ${nativeSql('fees_planck', 'decimals')} AS fees, ${usdSql('fees_exact')} AS fees_usd,
@@ -161,14 +162,14 @@ export const dailySummary = metric({
         sum(${raw(usdExactSql('days.treasury', 'days.decimals', 'days.price'))}) AS treasury_exact,
         sum(${raw(usdExactSql('days.transferred', 'days.decimals', 'days.price'))}) AS transfer_exact
       FROM (
-        SELECT * FROM (SELECT * FROM ${chainDay.table} FINAL WHERE relay_chain = ${window.relay_chain}
+        SELECT * FROM (SELECT * FROM ${chainDay.table} FINAL WHERE ${ofRelays(window)}
           AND date >= ${window.from} AND date < ${window.until}) AS ground
         LEFT JOIN (${eventCounts(window)}) AS events USING (relay_chain, chain, date)
         LEFT JOIN (${callCounts(window)}) AS calls USING (relay_chain, chain, date)
-        LEFT JOIN ${registryOf(window.relay_chain)} AS registry USING (relay_chain, chain)
+        LEFT JOIN ${registryOf(window)} AS registry USING (relay_chain, chain)
         LEFT JOIN ${pricesOf(dateSql(window.from), dateSql(window.until))} AS prices USING (token, date)
       ) AS days
-      ${perChainAndEcosystem(window.relay_chain)}
+      ${perChainAndEcosystem}
     ) AS sums LEFT JOIN (${accountCounts(window)}) AS accounts USING (relay_chain, chain_name, date)`,
   endpoints: [
     {

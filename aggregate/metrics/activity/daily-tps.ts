@@ -1,6 +1,6 @@
 import { count, day, name, real, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { canonicalExtrinsics } from '../../../ingest/raw/canonical.ts';
+import { canonicalExtrinsics, ofRelays } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { nativeSql } from '../shared/amounts.ts';
 import { chainOrEcosystem, ECOSYSTEM, isEcosystem, perChainAndEcosystem, registryOf } from '../shared/sql.ts';
@@ -39,6 +39,7 @@ export const dailyTps = metric({
   period: 'date',
   invalidationScope: 'day',
   lookbackDays: 1,
+  keepsRows: true,
   select: (window) => sql`
     SELECT relay_chain, chain_name AS chain, date, combined AS num_transactions_combined,
       combined / 86400 AS transactions_per_second, num_transactions_signed, evm_num_transactions,
@@ -54,9 +55,9 @@ export const dailyTps = metric({
         if(${isEcosystem} OR num_blocks < 2, NULL,
           dateDiff('millisecond', min(first_time), max(last_time)) / (1000 * (num_blocks - 1))) AS avg_block_time_seconds
       FROM (SELECT * FROM ${chainDay.table} FINAL
-        WHERE relay_chain = ${window.relay_chain} AND date >= ${window.from} AND date < ${window.until}) AS days
-      LEFT JOIN ${registryOf(window.relay_chain)} AS registry USING (relay_chain, chain)
-      ${perChainAndEcosystem(window.relay_chain)}
+        WHERE ${ofRelays(window)} AND date >= ${window.from} AND date < ${window.until}) AS days
+      LEFT JOIN ${registryOf(window)} AS registry USING (relay_chain, chain)
+      ${perChainAndEcosystem}
     ) AS days LEFT JOIN (
       SELECT relay_chain, chain_name, toDate(minute) AS date, max(transactions) AS busiest,
         toNullable(toDateTime64(argMin(minute, (-toInt64(transactions), minute)), 3, 'UTC')) AS busiest_at

@@ -1,5 +1,6 @@
 import { count, day, name, real } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
+import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { daysBeforeSql, registryOf } from '../shared/sql.ts';
 import { uptimeDay } from './uptime-day.ts';
@@ -45,10 +46,10 @@ export const dailyUptime = metric({
         sum(evaluated) OVER seven AS blocks_7days, sum(on_time) OVER seven AS on_time_7,
         sum(evaluated) OVER thirty AS blocks_30days, sum(on_time) OVER thirty AS on_time_30
       FROM ${uptimeDay.table} FINAL
-      WHERE relay_chain = ${window.relay_chain} AND date >= ${daysBeforeSql(window.from, 29)} AND date < ${window.until}
-      WINDOW seven AS (PARTITION BY chain ORDER BY date RANGE BETWEEN 6 PRECEDING AND CURRENT ROW),
-        thirty AS (PARTITION BY chain ORDER BY date RANGE BETWEEN 29 PRECEDING AND CURRENT ROW)
-    ) AS days LEFT JOIN ${registryOf(window.relay_chain)} AS registry USING (relay_chain, chain)
+      WHERE ${ofRelays(window)} AND date >= ${daysBeforeSql(window.from, 29)} AND date < ${window.until}
+      WINDOW seven AS (PARTITION BY relay_chain, chain ORDER BY date RANGE BETWEEN 6 PRECEDING AND CURRENT ROW),
+        thirty AS (PARTITION BY relay_chain, chain ORDER BY date RANGE BETWEEN 29 PRECEDING AND CURRENT ROW)
+    ) AS days LEFT JOIN ${registryOf(window)} AS registry USING (relay_chain, chain)
     WHERE date >= ${window.from}`,
   endpoints: [
     {

@@ -1,39 +1,40 @@
 import { count, day, name } from '../../../infra/clickhouse/columns.ts';
 import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
-import type { Window } from '../../../ingest/raw/canonical.ts';
+import { ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { ECOSYSTEM } from '../shared/sql.ts';
 import { accountDay, ROLE } from './account-day.ts';
 import { chainDay } from './chain-day.ts';
 
-const withEcosystem = (window: Window): Sql =>
-  window.relay_chain === 'solo' ? raw('[toString(chain)]') : sql`[toString(chain), ${ECOSYSTEM}]`;
+/** A chain and the union of the chains of its relay; solo chains have no relay. */
+const withEcosystem = sql`if(relay_chain = 'solo', [toString(chain)], [toString(chain), ${ECOSYSTEM}])`;
 const has = (...roles: number[]) => raw(`bitAnd(roles, ${roles.reduce((all, role) => all | role, 0)}) != 0`);
 
 /** Change of the number of existing accounts from one month to the next, per chain and for the union of all chains. */
 const aliveChanges = (window: Window): Sql => {
   const states = sql`
-    SELECT chain, account, toLastDayOfMonth(date) AS month, argMax(${has(ROLE.endsAlive)}, date) AS alive
+    SELECT relay_chain, chain, account, toLastDayOfMonth(date) AS month, argMax(${has(ROLE.endsAlive)}, date) AS alive
     FROM ${accountDay.table} FINAL
-    WHERE relay_chain = ${window.relay_chain} AND date < ${window.until} AND ${has(ROLE.endsAlive, ROLE.endsDead)}
-    GROUP BY chain, account, month`;
+    WHERE ${ofRelays(window)} AND date < ${window.until} AND ${has(ROLE.endsAlive, ROLE.endsDead)}
+    GROUP BY relay_chain, chain, account, month`;
   const changes = sql`
-    SELECT chain, account, month,
-      toInt64(alive) - lagInFrame(toInt64(alive), 1, 0) OVER (PARTITION BY chain, account ORDER BY month
+    SELECT relay_chain, chain, account, month,
+      toInt64(alive) - lagInFrame(toInt64(alive), 1, 0) OVER (PARTITION BY relay_chain, chain, account ORDER BY month
         ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS change
     FROM (${states})`;
   const homes = sql`
-    SELECT account, month, sum(changed) OVER (PARTITION BY account ORDER BY month
+    SELECT relay_chain, account, month, sum(changed) OVER (PARTITION BY relay_chain, account ORDER BY month
       ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS chains_alive
-    FROM (SELECT account, month, sum(change) AS changed FROM (${changes}) GROUP BY account, month)`;
+    FROM (SELECT relay_chain, account, month, sum(change) AS changed FROM (${changes}) GROUP BY relay_chain, account, month)`;
   return sql`
-    SELECT toString(chain) AS chain_name, month, sum(change) AS change FROM (${changes}) GROUP BY chain_name, month
+    SELECT relay_chain, toString(chain) AS chain_name, month, sum(change) AS change FROM (${changes})
+    GROUP BY relay_chain, chain_name, month
     UNION ALL
-    SELECT ${ECOSYSTEM} AS chain_name, month, sum(change) AS change
-    FROM (SELECT month, toInt64(chains_alive > 0) - lagInFrame(toInt64(chains_alive > 0), 1, 0)
-        OVER (PARTITION BY account ORDER BY month ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS change
+    SELECT relay_chain, ${ECOSYSTEM} AS chain_name, month, sum(change) AS change
+    FROM (SELECT relay_chain, month, toInt64(chains_alive > 0) - lagInFrame(toInt64(chains_alive > 0), 1, 0)
+        OVER (PARTITION BY relay_chain, account ORDER BY month ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS change
       FROM (${homes}))
-    GROUP BY month`;
+    GROUP BY relay_chain, month`;
 };
 
 export const monthlyUniqueAccounts = metric({
@@ -52,25 +53,27 @@ export const monthlyUniqueAccounts = metric({
   period: 'month',
   invalidationScope: 'onward',
   lookbackDays: 1,
+  keepsRows: true,
   select: (window) => sql`
-    SELECT ${window.relay_chain} AS relay_chain, months.chain_name AS chain, months.month AS month,
+    SELECT months.relay_chain AS relay_chain, months.chain_name AS chain, months.month AS month,
       sumIf(change, changes.month <= months.month) AS number_of_unique_addresses,
       any(active) AS number_of_active_addresses, any(created) AS number_of_new_addresses
     FROM (
-      SELECT DISTINCT arrayJoin(${withEcosystem(window)}) AS chain_name, toLastDayOfMonth(date) AS month
+      SELECT DISTINCT relay_chain, arrayJoin(${withEcosystem}) AS chain_name, toLastDayOfMonth(date) AS month
       FROM ${chainDay.table} FINAL
-      WHERE relay_chain = ${window.relay_chain} AND date >= ${window.from} AND date < ${window.until}
+      WHERE ${ofRelays(window)} AND date >= ${window.from} AND date < ${window.until}
     ) AS months
     LEFT JOIN (
-      SELECT arrayJoin(${withEcosystem(window)}) AS chain_name, toLastDayOfMonth(date) AS month,
+      SELECT relay_chain, arrayJoin(${withEcosystem}) AS chain_name, toLastDayOfMonth(date) AS month,
         uniqExactIf(account, ${has(ROLE.signed, ROLE.ethereumSent)}) AS active,
         uniqExactIf(account, ${has(ROLE.created)}) AS created
       FROM ${accountDay.table} FINAL
-      WHERE relay_chain = ${window.relay_chain} AND date >= ${window.from} AND date < ${window.until}
-      GROUP BY chain_name, month
-    ) AS activity USING (chain_name, month)
-    LEFT JOIN (${aliveChanges(window)}) AS changes ON changes.chain_name = months.chain_name
-    GROUP BY chain, month`,
+      WHERE ${ofRelays(window)} AND date >= ${window.from} AND date < ${window.until}
+      GROUP BY relay_chain, chain_name, month
+    ) AS activity USING (relay_chain, chain_name, month)
+    LEFT JOIN (${aliveChanges(window)}) AS changes
+      ON changes.relay_chain = months.relay_chain AND changes.chain_name = months.chain_name
+    GROUP BY relay_chain, chain, month`,
   endpoints: [
     {
       path: '/api/monthly-unique-accounts',

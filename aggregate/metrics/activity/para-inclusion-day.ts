@@ -18,6 +18,7 @@ export const paraInclusionDay = metric({
   period: 'date',
   invalidationScope: 'day',
   lookbackDays: 1,
+  keepsRows: true,
   select: (window) => sql`
     SELECT relay_chain, toDate(time) AS date, count() AS included_candidates,
       uniqExactIf(data[1], data[1] != '') AS distinct_paras

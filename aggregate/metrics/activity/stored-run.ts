@@ -24,7 +24,7 @@ export const storedRun = metric({
     SELECT relay_chain, chain, date, min(number) AS first_block, max(number) AS last_block
     FROM (
       SELECT relay_chain, chain, toDate(assumeNotNull(time)) AS date, number,
-        toInt64(number) - toInt64(row_number() OVER (PARTITION BY chain, toDate(assumeNotNull(time)) ORDER BY number)) AS run
+        toInt64(number) - toInt64(row_number() OVER (PARTITION BY relay_chain, chain, toDate(assumeNotNull(time)) ORDER BY number)) AS run
       FROM ${canonicalBlocks(window)}
       WHERE chain IN (SELECT chain FROM ${chains} FINAL WHERE role = 'asset-hub')
     )

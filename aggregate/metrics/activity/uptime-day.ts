@@ -1,6 +1,6 @@
 import { count, day, name, real } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { canonicalBlocks } from '../../../ingest/raw/canonical.ts';
+import { canonicalBlocks, ofRelays } from '../../../ingest/raw/canonical.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
 import { metric } from '../../metric.ts';
 import { chainDay } from './chain-day.ts';
@@ -27,17 +27,16 @@ export const uptimeDay = metric({
   invalidationScope: 'neighbours',
   lookbackDays: 1,
   select: (window) => {
-    const own = { relay_chain: window.relay_chain };
     // The blocks of the window, their parents, and the blocks before and after empty days at the edges of the window.
     const heights = sql`
-      SELECT chain, number FROM ${canonicalBlocks(window)}
-      UNION ALL SELECT chain, number - 1 FROM ${canonicalBlocks(window)} WHERE number > 0
-      UNION ALL SELECT chain, argMax(last_block, date) FROM ${chainDay.table} FINAL
-        WHERE relay_chain = ${own.relay_chain} AND date < ${window.from} GROUP BY chain
-      UNION ALL SELECT chain, argMin(first_block, date) FROM ${chainDay.table} FINAL
-        WHERE relay_chain = ${own.relay_chain} AND date >= ${window.until} GROUP BY chain`;
+      SELECT relay_chain, chain, number FROM ${canonicalBlocks(window)}
+      UNION ALL SELECT relay_chain, chain, number - 1 FROM ${canonicalBlocks(window)} WHERE number > 0
+      UNION ALL SELECT relay_chain, chain, argMax(last_block, date) FROM ${chainDay.table} FINAL
+        WHERE ${ofRelays(window)} AND date < ${window.from} GROUP BY relay_chain, chain
+      UNION ALL SELECT relay_chain, chain, argMin(first_block, date) FROM ${chainDay.table} FINAL
+        WHERE ${ofRelays(window)} AND date >= ${window.until} GROUP BY relay_chain, chain`;
     const pairs = sql`
-      SELECT chain, assumeNotNull(time) AS child_time, toDate(child_time) AS child_day, isNotNull(time) AS timed,
+      SELECT relay_chain, chain, assumeNotNull(time) AS child_time, toDate(child_time) AS child_day, isNotNull(time) AS timed,
         lagInFrame(number) OVER previous AS parent_number,
         lagInFrame(hash) OVER previous AS hash_before,
         lagInFrame(time) OVER previous AS parent_time,
@@ -45,21 +44,21 @@ export const uptimeDay = metric({
         toDate(assumeNotNull(parent_time)) AS parent_day,
         dateDiff('millisecond', assumeNotNull(parent_time), child_time) AS gap
       FROM (SELECT * FROM ${blocks} FINAL
-        WHERE relay_chain = ${own.relay_chain} AND (chain, number) IN (${heights}))
-      WINDOW previous AS (PARTITION BY chain ORDER BY number ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)`;
+        WHERE ${ofRelays(window)} AND (relay_chain, chain, number) IN (${heights}))
+      WINDOW previous AS (PARTITION BY relay_chain, chain ORDER BY number ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)`;
     return sql`
-      SELECT date, ${own.relay_chain} AS relay_chain, chain, sum(known_gap) AS evaluated,
+      SELECT date, relay_chain, chain, sum(known_gap) AS evaluated,
         sum(known_gap AND gap <= 60000) AS on_time, maxOrNull(if(known_gap, gap, NULL)) / 1000 AS max_gap_seconds,
         sum(is_block) AS num_blocks
       FROM (
-        SELECT chain, child_day AS date, known AS known_gap, gap, 1 AS is_block FROM (${pairs}) WHERE timed
+        SELECT relay_chain, chain, child_day AS date, known AS known_gap, gap, 1 AS is_block FROM (${pairs}) WHERE timed
         UNION ALL
-        SELECT chain, arrayJoin(arrayMap(n -> parent_day + n, range(1, toUInt32(child_day - parent_day)))) AS date,
+        SELECT relay_chain, chain, arrayJoin(arrayMap(n -> parent_day + n, range(1, toUInt32(child_day - parent_day)))) AS date,
           0 AS known_gap, 0 AS gap, 0 AS is_block
         FROM (${pairs}) WHERE timed AND known AND child_day > parent_day + 1
       )
       WHERE date >= ${window.from} AND date < ${window.until}
-      GROUP BY date, chain`;
+      GROUP BY date, relay_chain, chain`;
   },
   endpoints: [],
 });

@@ -1,5 +1,6 @@
 import { count, name, text, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
+import { relayOf } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { accountKey, anyOf } from '../shared/filters.ts';
 import { amountColumns, amounts } from '../shared/native-amounts.ts';
@@ -27,7 +28,7 @@ export const codeInfo = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  select: ({ relay_chain }) => newestCodes(relay_chain),
+  select: (window) => newestCodes(relayOf(window)),
   fold: (facts: readonly ContractCodeFact[]) =>
     facts.flatMap((fact) =>
       [...codesIn(fact).values()].map(({ deposit, ...code }) => ({

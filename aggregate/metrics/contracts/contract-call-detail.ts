@@ -1,5 +1,6 @@
 import { count, text } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
+import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { contractTransaction, newestFirst, transactionColumns } from './contract-transaction.ts';
 import { isKnownContract } from './known-contract.ts';
@@ -24,11 +25,12 @@ export const contractCallDetail = metric({
   period: 'timestamp',
   invalidationScope: 'day',
   lookbackDays: 1,
+  keepsRows: true,
   served: () => sql`(is_contract_target = 1 OR ${isKnownContract})`,
-  select: ({ relay_chain, from, until }) => sql`
+  select: (window) => sql`
     SELECT *, if(is_ethereum = 1, NULL, weight_ref_time) AS gas_used
     FROM ${contractTransaction.table} FINAL
-    WHERE relay_chain = ${relay_chain} AND timestamp >= ${from} AND timestamp < ${until} AND is_target = 1`,
+    WHERE ${ofRelays(window)} AND timestamp >= ${window.from} AND timestamp < ${window.until} AND is_target = 1`,
   endpoints: [
     {
       path: '/api/contract-call-details',

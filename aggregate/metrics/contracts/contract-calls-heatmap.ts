@@ -1,4 +1,5 @@
 import { sql } from '../../../infra/clickhouse/sql.ts';
+import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { contractTransaction } from './contract-transaction.ts';
 import { heatmap, heatmapColumns } from './heatmap.ts';
@@ -13,12 +14,12 @@ export const contractCallsHeatmap = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  select: ({ relay_chain }) =>
+  select: (window) =>
     heatmap(
-      relay_chain,
-      sql`SELECT chain, toDate(timestamp) AS date,
+      window,
+      sql`SELECT relay_chain, chain, toDate(timestamp) AS date,
           sum(native_calls + if(ethereum_calls > 0 AND ${isKnownContract}, ethereum_calls, 0)) AS num
-        FROM ${contractTransaction.table} FINAL WHERE relay_chain = ${relay_chain} GROUP BY chain, date`,
+        FROM ${contractTransaction.table} FINAL WHERE ${ofRelays(window)} GROUP BY relay_chain, chain, date`,
     ),
   endpoints: [
     {

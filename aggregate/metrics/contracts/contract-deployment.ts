@@ -39,6 +39,7 @@ export const contractDeployment = metric({
   period: 'block_timestamp',
   invalidationScope: 'day',
   lookbackDays: 1,
+  keepsRows: true,
   daysMax: 7,
   select: creationFacts,
   fold: (facts: readonly ContractFact[], { relay_chain }) =>

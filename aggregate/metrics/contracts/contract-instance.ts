@@ -1,5 +1,6 @@
 import { count, name, text, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
+import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { anyOf, contractAddress } from '../shared/filters.ts';
 import { contractDeployment } from './contract-deployment.ts';
@@ -44,19 +45,19 @@ export const contractInstance = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  select: ({ relay_chain }) => sql`
+  select: (window) => sql`
     SELECT relay_chain, chain, contract_address, deployer, deployer_account,
       coalesce(deployed.code_hash, nullIf(listed.code_hash, '')) AS code_hash,
       block_number, block_timestamp, extrinsic_id, extrinsic_hash, deploy_method, value, value_planck, place
     FROM (
-      SELECT * FROM ${contractDeployment.table} FINAL WHERE relay_chain = ${relay_chain}
-      ORDER BY block_number DESC, event_index DESC LIMIT 1 BY chain, contract_address
+      SELECT * FROM ${contractDeployment.table} FINAL WHERE ${ofRelays(window)}
+      ORDER BY block_number DESC, event_index DESC LIMIT 1 BY relay_chain, chain, contract_address
     ) AS deployed
     LEFT JOIN (
-      SELECT chain, contract_address, argMax(listings.code_hash, date) AS code_hash
-      FROM ${contractListing.table} AS listings FINAL WHERE relay_chain = ${relay_chain}
-      GROUP BY chain, contract_address
-    ) AS listed USING (chain, contract_address)`,
+      SELECT relay_chain, chain, contract_address, argMax(listings.code_hash, date) AS code_hash
+      FROM ${contractListing.table} AS listings FINAL WHERE ${ofRelays(window)}
+      GROUP BY relay_chain, chain, contract_address
+    ) AS listed USING (relay_chain, chain, contract_address)`,
   endpoints: [
     {
       path: '/api/contracts-search',

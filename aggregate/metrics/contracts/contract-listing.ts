@@ -1,5 +1,6 @@
 import { day, name, text } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
+import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { snapshots } from '../../../ingest/raw/tables.ts';
 import { metric } from '../../metric.ts';
 
@@ -19,15 +20,15 @@ export const contractListing = metric({
   period: 'date',
   invalidationScope: 'day',
   lookbackDays: 1,
-  select: ({ relay_chain, from, until }) => sql`
+  select: (window) => sql`
     SELECT relay_chain, chain, toDate(as_of) AS date, listed.contract_address AS contract_address,
       argMax(listed.code_hash, as_of) AS code_hash
     FROM (
       SELECT relay_chain, chain, as_of,
         JSONExtract(payload, 'contracts', 'Array(Tuple(contract_address String, code_hash String))') AS contracts
       FROM ${snapshots} FINAL
-      WHERE relay_chain = ${relay_chain} AND kind = 'contract_code'
-        AND as_of >= toDateTime64(${from}, 3, 'UTC') AND as_of < toDateTime64(${until}, 3, 'UTC')
+      WHERE ${ofRelays(window)} AND kind = 'contract_code'
+        AND as_of >= toDateTime64(${window.from}, 3, 'UTC') AND as_of < toDateTime64(${window.until}, 3, 'UTC')
     ) ARRAY JOIN contracts AS listed
     GROUP BY relay_chain, chain, date, contract_address`,
   endpoints: [],

@@ -71,6 +71,7 @@ export const contractTransaction = metric({
   period: 'timestamp',
   invalidationScope: 'day',
   lookbackDays: 1,
+  keepsRows: true,
   daysMax: 7,
   served: () => sql`(is_contract = 1 OR ${isKnownContract})`,
   select: contractFacts,

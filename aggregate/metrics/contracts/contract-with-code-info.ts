@@ -1,5 +1,6 @@
 import { count, name, text, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
+import { relayOf } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { accountKey, contractAddress } from '../shared/filters.ts';
 import { type ContractCodeFact, codesIn, contractsIn, newestCodes } from './folds/contract-codes.ts';
@@ -31,7 +32,7 @@ export const contractWithCodeInfo = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  select: ({ relay_chain }) => newestCodes(relay_chain),
+  select: (window) => newestCodes(relayOf(window)),
   fold: (facts: readonly ContractCodeFact[]) =>
     facts.flatMap((fact) => {
       const codes = codesIn(fact);

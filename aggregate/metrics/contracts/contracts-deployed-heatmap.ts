@@ -1,4 +1,5 @@
 import { sql } from '../../../infra/clickhouse/sql.ts';
+import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { contractDeployment } from './contract-deployment.ts';
 import { heatmap, heatmapColumns } from './heatmap.ts';
@@ -12,11 +13,11 @@ export const contractsDeployedHeatmap = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  select: ({ relay_chain }) =>
+  select: (window) =>
     heatmap(
-      relay_chain,
-      sql`SELECT chain, toDate(block_timestamp) AS date, count() AS num
-        FROM ${contractDeployment.table} FINAL WHERE relay_chain = ${relay_chain} GROUP BY chain, date`,
+      window,
+      sql`SELECT relay_chain, chain, toDate(block_timestamp) AS date, count() AS num
+        FROM ${contractDeployment.table} FINAL WHERE ${ofRelays(window)} GROUP BY relay_chain, chain, date`,
     ),
   endpoints: [
     {

@@ -1,5 +1,6 @@
 import { count, day, name } from '../../../infra/clickhouse/columns.ts';
 import { type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
 import { storedRun } from '../activity/stored-run.ts';
 
@@ -12,39 +13,39 @@ export const heatmapColumns = (doc: string) => ({
   count: count(doc),
 });
 
-/** Counts by day and asset hub, from a SELECT of `chain`, `date` and `num`. */
-export const heatmap = (relayChain: string, counts: Sql): Sql => sql`
-  SELECT ${relayChain} AS relay_chain, chain, date, num AS count
-  FROM (SELECT DISTINCT chain, date FROM ${runs(relayChain)}) AS days
-  LEFT JOIN (${counts}) AS counts USING (chain, date)
-  WHERE num > 0 OR (chain, date) NOT IN (${incompleteDays(relayChain)})`;
+/** Counts by day and asset hub, from a SELECT of `relay_chain`, `chain`, `date` and `num`. */
+export const heatmap = (window: Window, counts: Sql): Sql => sql`
+  SELECT relay_chain, chain, date, num AS count
+  FROM (SELECT DISTINCT relay_chain, chain, date FROM ${runs(window)}) AS days
+  LEFT JOIN (${counts}) AS counts USING (relay_chain, chain, date)
+  WHERE num > 0 OR (relay_chain, chain, date) NOT IN (${incompleteDays(window)})`;
 
-const runs = (relayChain: string) =>
-  sql`(SELECT chain, date, first_block, last_block FROM ${storedRun.table} FINAL WHERE relay_chain = ${relayChain})`;
+const runs = (window: Window) =>
+  sql`(SELECT relay_chain, chain, date, first_block, last_block FROM ${storedRun.table} FINAL WHERE ${ofRelays(window)})`;
 
 /**
  * Days next to missing blocks: a run of heights begins or ends on the day, and the height before or after it is not
  * stored, though lower and higher ones are.
  */
-function incompleteDays(relayChain: string): Sql {
+function incompleteDays(window: Window): Sql {
   const edges = sql`
-    SELECT chain, date, last_block + 1 AS beside FROM ${runs(relayChain)}
-    UNION ALL SELECT chain, date, first_block - 1 AS beside FROM ${runs(relayChain)} WHERE first_block > 0`;
-  const isHub = sql`relay_chain = ${relayChain} AND chain IN (SELECT chain FROM ${runs(relayChain)})`;
+    SELECT relay_chain, chain, date, last_block + 1 AS beside FROM ${runs(window)}
+    UNION ALL SELECT relay_chain, chain, date, first_block - 1 AS beside FROM ${runs(window)} WHERE first_block > 0`;
+  const isHub = sql`(relay_chain, chain) IN (SELECT relay_chain, chain FROM ${runs(window)})`;
   const untimed = sql`
-    SELECT chain, number FROM ${blocks} FINAL
+    SELECT relay_chain, chain, number FROM ${blocks} FINAL
     WHERE isNull(time) AND (relay_chain, chain, number) IN (
       SELECT relay_chain, chain, number FROM ${blocks} WHERE ${isHub} AND isNull(time))`;
   const bounds = sql`
-    SELECT chain, min(least_of) AS lowest, max(most_of) AS highest
+    SELECT relay_chain, chain, min(least_of) AS lowest, max(most_of) AS highest
     FROM (
-      SELECT chain, first_block AS least_of, last_block AS most_of FROM ${runs(relayChain)}
-      UNION ALL SELECT chain, number AS least_of, number AS most_of FROM (${untimed}))
-    GROUP BY chain`;
+      SELECT relay_chain, chain, first_block AS least_of, last_block AS most_of FROM ${runs(window)}
+      UNION ALL SELECT relay_chain, chain, number AS least_of, number AS most_of FROM (${untimed}))
+    GROUP BY relay_chain, chain`;
   return sql`
-    SELECT edges.chain, date FROM (${edges}) AS edges INNER JOIN (${bounds}) AS bounds USING (chain)
-    WHERE beside BETWEEN lowest AND highest AND (edges.chain, beside) NOT IN (
-      SELECT chain, number FROM ${blocks} FINAL
+    SELECT edges.relay_chain, edges.chain, date FROM (${edges}) AS edges INNER JOIN (${bounds}) AS bounds USING (relay_chain, chain)
+    WHERE beside BETWEEN lowest AND highest AND (edges.relay_chain, edges.chain, beside) NOT IN (
+      SELECT relay_chain, chain, number FROM ${blocks} FINAL
       WHERE ${isHub} AND (relay_chain, chain, number) IN (
-        SELECT ${relayChain}, chain, toUInt64(beside) FROM (${edges})))`;
+        SELECT relay_chain, chain, toUInt64(beside) FROM (${edges})))`;
 }

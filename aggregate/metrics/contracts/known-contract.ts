@@ -1,5 +1,6 @@
 import { name, text } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
+import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { metric } from '../../metric.ts';
 import { contractDeployment } from './contract-deployment.ts';
 import { contractListing } from './contract-listing.ts';
@@ -18,12 +19,12 @@ export const knownContract = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  select: ({ relay_chain }) => sql`
+  select: (window) => sql`
     SELECT relay_chain, chain, contract_address
-    FROM ${contractDeployment.table} FINAL WHERE relay_chain = ${relay_chain}
+    FROM ${contractDeployment.table} FINAL WHERE ${ofRelays(window)}
     UNION DISTINCT
     SELECT relay_chain, chain, contract_address
-    FROM ${contractListing.table} FINAL WHERE relay_chain = ${relay_chain}`,
+    FROM ${contractListing.table} FINAL WHERE ${ofRelays(window)}`,
   endpoints: [],
 });
 

@@ -1,6 +1,7 @@
 import { count, name, text, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { encodeAddress } from '../../../ingest/chains/address.ts';
+import { relayOf } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { amounts, sumColumns } from '../shared/native-amounts.ts';
 import { accountFilter } from './coretime-filters.ts';
@@ -29,7 +30,7 @@ export const coretimeAccountSpend = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  select: ({ relay_chain }) => oldestFirst(brokerEvents(relay_chain, ['Purchased', 'Renewed'])),
+  select: (window) => oldestFirst(brokerEvents(relayOf(window), ['Purchased', 'Renewed'])),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
     [...Map.groupBy(paymentsIn(facts), ({ event }) => event.who).values()].map((payments) => ({
       relay_chain,

@@ -49,6 +49,7 @@ export const coretimePurchase = metric({
   period: 'timestamp',
   invalidationScope: 'day',
   lookbackDays: 1,
+  keepsRows: true,
   select: (window) => oldestFirst(brokerEventsWithin(window, ['Purchased', 'Renewed']), dayPrices(window)),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const priceOf = priceBook(facts);

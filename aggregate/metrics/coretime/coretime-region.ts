@@ -3,6 +3,7 @@ import { count, name, nested, text, timestamp } from '../../../infra/clickhouse/
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { encodeAddress } from '../../../ingest/chains/address.ts';
 import type { RegionId } from '../../../ingest/decode/broker.ts';
+import { ofRelays, relayOf } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { chainDay } from '../activity/chain-day.ts';
 import { amountColumns, amounts } from '../shared/native-amounts.ts';
@@ -75,13 +76,13 @@ export const coretimeRegion = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  select: ({ relay_chain }) =>
+  select: (window) =>
     oldestFirst(
-      brokerEvents(relay_chain, REGION_EVENTS),
+      brokerEvents(relayOf(window), REGION_EVENTS),
       otherFacts(
         'newest block',
         sql`chain, max(last_time) AS time, max(last_block) AS number, CAST([], 'Array(String)') AS data`,
-        sql`${chainDay.table} FINAL WHERE relay_chain = ${relay_chain} AND chain = relay_chain GROUP BY chain`,
+        sql`${chainDay.table} FINAL WHERE ${ofRelays(window)} AND chain = relay_chain GROUP BY chain`,
       ),
     ),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {

@@ -71,6 +71,7 @@ export const coretimeRenewal = metric({
   period: 'timestamp',
   invalidationScope: 'day',
   lookbackDays: 1,
+  keepsRows: true,
   select: (window) => oldestFirst(brokerEventsWithin(window, ['Renewed']), dayPrices(window)),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const priceOf = priceBook(facts);

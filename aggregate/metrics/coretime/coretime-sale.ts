@@ -1,5 +1,6 @@
 import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { relayOf } from '../../../ingest/raw/canonical.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
 import { fieldSql } from '../../../ingest/raw/views/event-facts.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
@@ -62,7 +63,8 @@ export const coretimeSale = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  select: ({ relay_chain }) => {
+  select: (window) => {
+    const relay_chain = relayOf(window);
     const opened = brokerEvents(relay_chain, ['SaleInitialized']);
     const ends = sql`SELECT toUInt64OrZero(arrayJoin([${sold('region_begin')}, ${sold('region_end')}])) * ${TIMESLICE_BLOCKS} FROM (${opened})`;
     return oldestFirst(

@@ -1,5 +1,6 @@
 import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
+import { ofRelays, relayOf } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { chainDay } from '../activity/chain-day.ts';
 import { amounts, sumColumns } from '../shared/native-amounts.ts';
@@ -30,13 +31,13 @@ export const coretimeTotalBurn = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  select: ({ relay_chain }) =>
+  select: (window) =>
     oldestFirst(
-      brokerEvents(relay_chain, SALE_EVENTS),
+      brokerEvents(relayOf(window), SALE_EVENTS),
       otherFacts(
         'newest block',
         sql`chain, max(last_time) AS time, max(last_block) AS number, CAST([], 'Array(String)') AS data`,
-        sql`${chainDay.table} FINAL WHERE relay_chain = ${relay_chain} GROUP BY chain`,
+        sql`${chainDay.table} FINAL WHERE ${ofRelays(window)} GROUP BY chain`,
       ),
     ),
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {

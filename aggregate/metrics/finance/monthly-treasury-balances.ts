@@ -37,7 +37,7 @@ export const monthlyTreasuryBalances = metric({
       SELECT stated.relay_chain AS relay_chain, stated.chain AS chain, month, payload, toDate(as_of) AS date,
         registry.token AS token
       FROM ${snapshotOfMonth(window, 'treasury_balance')} AS stated
-      INNER JOIN ${registryOf(window.relay_chain)} AS registry USING (chain)
+      INNER JOIN ${registryOf(window)} AS registry USING (relay_chain, chain)
     ) AS treasuries
     LEFT JOIN ${pricesOf(dateSql(window.from), dateSql(window.until))} AS priced USING (date)
     GROUP BY relay_chain, chain, month ORDER BY month, relay_chain, chain`,

@@ -1,6 +1,6 @@
 import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import type { SnapshotKind } from '../../../ingest/decode/snapshot.ts';
-import type { Window } from '../../../ingest/raw/canonical.ts';
+import { ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
 import { snapshots } from '../../../ingest/raw/tables.ts';
 
 /** SQL for the last snapshot of a day or month, and for fields of its payload. */
@@ -16,11 +16,11 @@ export const snapshotOfMonth = (window: Window, kind: SnapshotKind): Sql =>
     FROM (${latestPer(sql`toLastDayOfMonth(toDate(as_of))`, window, kind)}))`;
 
 /** Nullable values are wrapped in a tuple: an aggregate function would skip nulls. */
-const latestPer = (period: Sql, { relay_chain, from, until }: Window, kind: SnapshotKind) =>
+const latestPer = (period: Sql, window: Window, kind: SnapshotKind) =>
   sql`SELECT relay_chain, chain, ${period} AS day, argMax((as_of, payload, block_number), as_of) AS latest
     FROM ${snapshots} FINAL
-    WHERE relay_chain = ${relay_chain} AND kind = ${kind}
-      AND as_of >= toDateTime64(${from}, 3, 'UTC') AND as_of < toDateTime64(${until}, 3, 'UTC')
+    WHERE ${ofRelays(window)} AND kind = ${kind}
+      AND as_of >= toDateTime64(${window.from}, 3, 'UTC') AND as_of < toDateTime64(${window.until}, 3, 'UTC')
     GROUP BY relay_chain, chain, day`;
 
 /** The newest snapshot of a kind per chain, over all time. */

@@ -1,12 +1,15 @@
 import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
 import { chains, prices } from '../../../ingest/raw/tables.ts';
+
+type OfRelays = Pick<Window, 'relays'>;
 
 /** The pseudo-chain of a relay chain with all its chains. */
 export const ECOSYSTEM = 'ecosystem';
 
 /** Token, decimals and nominal block times of every chain. */
-export const registryOf = (relayChain: string): Sql =>
-  sql`(SELECT relay_chain, chain, token, decimals, block_times FROM ${chains} FINAL WHERE relay_chain = ${relayChain})`;
+export const registryOf = (window: OfRelays): Sql =>
+  sql`(SELECT relay_chain, chain, token, decimals, prefix, role, block_times FROM ${chains} FINAL WHERE ${ofRelays(window)})`;
 
 /**
  * One price per token and UTC day: the latest of the day, over all chains that recorded it. Nullable, so that a day
@@ -19,11 +22,10 @@ export const pricesOf = (from: Sql, until: Sql): Sql =>
 export const dateSql = (text: string): Sql => sql`toDate(${text})`;
 export const daysBeforeSql = (text: string, days: number): Sql => sql`(toDate(${text}) - ${days})`;
 
-/** Groups rows of chains by day, and once more over all chains of the relay; solo chains have no relay. */
-export const perChainAndEcosystem = (relayChain: string): Sql =>
-  relayChain === 'solo'
-    ? raw('GROUP BY GROUPING SETS ((relay_chain, chain, date))')
-    : raw('GROUP BY GROUPING SETS ((relay_chain, chain, date), (relay_chain, date))');
+/** Groups rows of chains by day, and once more over all chains of a relay; solo chains have no relay. */
+export const perChainAndEcosystem =
+  raw(`GROUP BY GROUPING SETS ((relay_chain, chain, date), (relay_chain, date))
+    HAVING grouping(chain) = 0 OR relay_chain != 'solo'`);
 /** The chain of a row made by `perChainAndEcosystem`. */
 export const chainOrEcosystem = raw(`if(grouping(chain) = 1, '${ECOSYSTEM}', toString(chain))`);
 export const isEcosystem = raw('grouping(chain) = 1');

@@ -1,9 +1,9 @@
 import { count, day, name, real } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { chains } from '../../../ingest/raw/tables.ts';
 import { metric } from '../../metric.ts';
 import { nativeSql } from '../shared/amounts.ts';
 import { amountOf, countOf, snapshotOfDay } from '../shared/snapshot.ts';
+import { registryOf } from '../shared/sql.ts';
 
 /**
  * Staking moved from the relay chain to its asset hub. So that a request for the relay chain returns one series, the
@@ -47,8 +47,7 @@ export const dailyStakingParticipation = metric({
       SELECT relay_chain, toString(chain) AS own_name, date, payload, decimals, role,
         countIf(role = 'relay') OVER (PARTITION BY relay_chain, date) AS of_relay
       FROM ${snapshotOfDay(window, 'staking_state')} AS stated
-      INNER JOIN (SELECT chain, decimals, role FROM ${chains} FINAL WHERE relay_chain = ${window.relay_chain}) AS registry
-        USING (chain)
+      INNER JOIN ${registryOf(window)} AS registry USING (relay_chain, chain)
     )
     ARRAY JOIN if(role = 'asset-hub' AND of_relay = 0, [own_name, toString(relay_chain)], [own_name]) AS shown`,
   endpoints: [

@@ -1,13 +1,13 @@
 import { count, day as date, name, real, text } from '../../../infra/clickhouse/columns.ts';
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { canonicalEvents, ofPallets } from '../../../ingest/raw/canonical.ts';
-import { addressEncodings, chains } from '../../../ingest/raw/tables.ts';
+import { addressEncodings } from '../../../ingest/raw/tables.ts';
 import { addressSql, prefixSql } from '../../../ingest/raw/views/parse-sql.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { nativeSql, usdExactSql, usdSql } from '../shared/amounts.ts';
 import { accountKey, anyOf } from '../shared/filters.ts';
 import { sumColumns } from '../shared/native-amounts.ts';
-import { dateSql, pricesOf } from '../shared/sql.ts';
+import { dateSql, pricesOf, registryOf } from '../shared/sql.ts';
 
 const isWanted = sql`${ofPallets('staking', 'nominationPools')} AND refused = '' AND (pallet, event) IN (('staking', 'Rewarded'), ('staking', 'Slashed'),
   ('staking', 'PayoutStarted'), ('nominationPools', 'PaidOut'))`;
@@ -45,6 +45,7 @@ export const dailyStakingRewards = metric({
   period: 'date',
   invalidationScope: 'day',
   lookbackDays: 1,
+  keepsRows: true,
   select: (window) => {
     const events = sql`
       SELECT relay_chain, chain, toDate(time) AS date, account AS key, ${raw(addressSql('data[1]'))} AS written,
@@ -61,8 +62,7 @@ export const dailyStakingRewards = metric({
         sumIf(planck, kind = 'Slashed') AS slashes, countIf(kind IN ('stash', 'pool')) AS num_payouts,
         minIf(era, kind = 'stash') AS era_min, maxIf(era, kind = 'stash') AS era_max
       FROM (${events}) AS paid
-      INNER JOIN (SELECT chain, token, decimals, prefix FROM ${chains} FINAL
-        WHERE relay_chain = ${window.relay_chain}) AS registry USING (chain)
+      INNER JOIN ${registryOf(window)} AS registry USING (relay_chain, chain)
       GROUP BY relay_chain, chain, date, key, decimals, token, prefix HAVING num_payouts > 0`;
     return sql`
       SELECT relay_chain, chain, date, ${address} AS account, concat('0x', lower(hex(key))) AS account_key,

@@ -36,8 +36,9 @@ export const monthlyPercentStaked = metric({
       if(${raw(issued)} = 0, NULL, ${raw(dividedDownSql(staked, `greatest(${issued}, 1)`, '0'))}) AS percentage_staked
     FROM ${snapshotOfMonth(window, 'issuance')} AS issuance
     INNER JOIN ${snapshotOfMonth(window, 'staking_state')} AS staking
-      ON issuance.chain = staking.chain AND issuance.month = staking.month
-    INNER JOIN ${registryOf(window.relay_chain)} AS registry ON registry.chain = issuance.chain`,
+      ON issuance.relay_chain = staking.relay_chain AND issuance.chain = staking.chain AND issuance.month = staking.month
+    INNER JOIN ${registryOf(window)} AS registry
+      ON registry.relay_chain = issuance.relay_chain AND registry.chain = issuance.chain`,
   endpoints: [
     {
       path: '/api/monthly-percent-staked',

@@ -10,7 +10,10 @@ const blocks: NamedTable = { name: 'blocks' };
 const prices: NamedTable = { name: 'prices' };
 
 type Traits = Partial<
-  Pick<MaterializedMetric, 'materialized' | 'invalidationScope' | 'lookbackDays' | 'daysMax'>
+  Pick<
+    MaterializedMetric,
+    'materialized' | 'invalidationScope' | 'lookbackDays' | 'daysMax' | 'fold' | 'keepsRows'
+  >
 >;
 
 function metricOf(record: string, reads: readonly NamedTable[], traits: Traits = {}): MaterializedMetric {
@@ -66,14 +69,14 @@ function windowsOf(
   });
 }
 
-/** A plan as text: metric, relay chain unless it is polkadot, first day and the day after the last. */
+/** A plan as text: metric, relay chains unless it is polkadot alone, first day and the day after the last. */
 function planned(
   metrics: readonly MaterializedMetric[],
   days: readonly DirtyDay[],
   more: Partial<PlanInput> = {},
 ) {
-  return windowsOf(metrics, days, more).map(({ metric, relay_chain, from, until }) => {
-    const relay = relay_chain === 'polkadot' ? '' : `${relay_chain} `;
+  return windowsOf(metrics, days, more).map(({ metric, relays, from, until }) => {
+    const relay = relays.join('+') === 'polkadot' ? '' : `${relays.join('+')} `;
     return `${metric} ${relay}${from}..${until}`;
   });
 }
@@ -165,8 +168,21 @@ describe('the relay chains that a dirty day invalidates', () => {
 
   it('all of them for a price: any chain may record the price of a token', () => {
     expect(planned([priced], [dirty('2026-03-04', 'polkadot', 'prices')], { days })).toEqual([
+      'priced kusama+polkadot 2026-03-04..2026-03-05',
+    ]);
+  });
+
+  it('together in one window where it is the same, for statements; each in one of its own, for folds', () => {
+    const folded = metricOf('Folded', [blocks], { fold: () => [] });
+    const onKusama = (day: string) => dirty(day, 'kusama', 'blocks', 'kusama');
+    expect(planned([priced, folded], [dirty('2026-03-04'), onKusama('2026-03-04')], { days })).toEqual([
+      'priced kusama+polkadot 2026-03-04..2026-03-05',
+      'folded 2026-03-04..2026-03-05',
+      'folded kusama 2026-03-04..2026-03-05',
+    ]);
+    expect(planned([priced], [dirty('2026-03-04'), onKusama('2026-03-06')], { days })).toEqual([
       'priced 2026-03-04..2026-03-05',
-      'priced kusama 2026-03-04..2026-03-05',
+      'priced kusama 2026-03-06..2026-03-07',
     ]);
   });
 
@@ -192,10 +208,11 @@ describe('metrics that read metrics', () => {
 
   it('are computed after the metrics that they read, over all of their windows', () => {
     const windows = windowsOf([top, rolling, base], [dirty('2026-03-04')]);
+    const one = { relays: ['polkadot'], mayLoseRows: true };
     expect(windows).toEqual([
-      { metric: 'base', relay_chain: 'polkadot', from: '2026-03-04', until: '2026-03-05', level: 0 },
-      { metric: 'rolling', relay_chain: 'polkadot', from: '2026-03-04', until: '2026-03-07', level: 1 },
-      { metric: 'top', relay_chain: 'polkadot', from: '2026-03-01', until: '2026-04-01', level: 2 },
+      { ...one, metric: 'base', from: '2026-03-04', until: '2026-03-05', level: 0 },
+      { ...one, metric: 'rolling', from: '2026-03-04', until: '2026-03-07', level: 1 },
+      { ...one, metric: 'top', from: '2026-03-01', until: '2026-04-01', level: 2 },
     ]);
   });
 
@@ -227,6 +244,27 @@ describe('metrics that read metrics', () => {
   });
 });
 
+describe('the rows that a window may have lost', () => {
+  const keeps = metricOf('Keeps', [blocks], { keepsRows: true });
+  const loses = metricOf('Loses', [blocks]);
+  const lossesOf = (days: readonly DirtyDay[]) =>
+    windowsOf([keeps, loses], days).map(({ metric, mayLoseRows }) => [metric, mayLoseRows]);
+
+  it('are none of a metric that keeps its rows while blocks are only added', () => {
+    expect(lossesOf([dirty('2026-03-04')])).toEqual([
+      ['keeps', false],
+      ['loses', true],
+    ]);
+  });
+
+  it('are any where a stored block was replaced, or what is there is computed again', () => {
+    expect(lossesOf([{ ...dirty('2026-03-04'), pallet: ANY_PALLET }])).toEqual([
+      ['keeps', true],
+      ['loses', true],
+    ]);
+  });
+});
+
 describe('one window', () => {
   const daily = metricOf('Daily', [blocks]);
   const everyDay = MARCH.map((day) => dirty(day));
@@ -249,6 +287,18 @@ describe('one window', () => {
       'daily 2026-03-01..2026-03-06',
       'daily 2026-03-06..2026-03-31',
       'daily 2026-03-31..2026-04-01',
+    ]);
+  });
+
+  it('has fewer days where it has several relay chains', () => {
+    const days = new Map(['polkadot/polkadot', 'kusama/kusama'].map((chain) => [chain, MARCH]));
+    const both = ['2026-03-01', '2026-03-02'].flatMap((day) => [
+      dirty(day),
+      dirty(day, 'kusama', 'blocks', 'kusama'),
+    ]);
+    expect(planned([daily], both, { days, daysMax: 3 })).toEqual([
+      'daily kusama+polkadot 2026-03-01..2026-03-02',
+      'daily kusama+polkadot 2026-03-02..2026-03-03',
     ]);
   });
 

@@ -4,7 +4,7 @@ import { EVERYTHING } from '../../../aggregate/planner/plan.ts';
 import { foldLines } from '../../../aggregate/runner/fold-lines.ts';
 import { foldInPieces, INLINE_FOLD_BYTES_MAX } from '../../../aggregate/runner/folding.ts';
 
-const WINDOW = { relay_chain: 'polkadot', ...EVERYTHING };
+const WINDOW = { relays: ['polkadot'], ...EVERYTHING };
 const VERSION = '7';
 
 /** Votes of as many accounts on one referendum, as the facts of a fold. */

@@ -1,5 +1,12 @@
 import { raw, type Sql, sql } from '../../../../infra/clickhouse/sql.ts';
-import { canonicalFacts, invalidatedBy, ofPallets, type Window } from '../../../../ingest/raw/canonical.ts';
+import {
+  canonicalFacts,
+  invalidatedBy,
+  ofPallets,
+  ofRelays,
+  relayOf,
+  type Window,
+} from '../../../../ingest/raw/canonical.ts';
 import { calls, chains, events, extrinsics } from '../../../../ingest/raw/tables.ts';
 
 /**
@@ -46,7 +53,7 @@ const keyText = (column: string) => raw(`if(${column} = '', '', concat('0x', low
 const within = ({ from, until }: Window) =>
   sql`time >= toDateTime64(${from}, 3, 'UTC') AND time < toDateTime64(${until}, 3, 'UTC')`;
 const isOfPallet = (window: Window) =>
-  sql`relay_chain = ${window.relay_chain} AND ${ofPallets('revive')} AND ${within(window)}`;
+  sql`${ofRelays(window)} AND ${ofPallets('revive')} AND ${within(window)}`;
 const isOneOf = (window: Window, names: readonly string[]) =>
   sql`${isOfPallet(window)} AND event IN ${names} AND refused = ''`;
 
@@ -75,7 +82,7 @@ export const creationFacts = (window: Window): Sql =>
   factsOf(window, ['Instantiated'], placesOfEvents(window, ['Instantiated']));
 
 function factsOf(window: Window, names: readonly string[], places: Sql): Sql {
-  const { relay_chain } = window;
+  const relay_chain = relayOf(window);
   const isTheirs = sql`${within(window)} AND (relay_chain, chain, number, extrinsic_index) IN (${places})`;
   // The height is repeated: ClickHouse uses the primary key for it, not for the tuple with the extrinsic index.
   const isTheirResult = sql`${within(window)} AND pallet = 'system' AND event IN ('ExtrinsicSuccess', 'ExtrinsicFailed')

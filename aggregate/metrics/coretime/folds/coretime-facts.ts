@@ -5,7 +5,13 @@ import {
   type BrokerEventOf,
   readBrokerEvent,
 } from '../../../../ingest/decode/broker.ts';
-import { canonicalEvents, canonicalFacts, ofPallets, type Window } from '../../../../ingest/raw/canonical.ts';
+import {
+  canonicalEvents,
+  canonicalFacts,
+  ofPallets,
+  relayOf,
+  type Window,
+} from '../../../../ingest/raw/canonical.ts';
 import { chains, events, snapshots } from '../../../../ingest/raw/tables.ts';
 import { pricesOf } from '../../shared/sql.ts';
 
@@ -54,7 +60,7 @@ export const brokerEvents = (relayChain: string, kinds: readonly BrokerEventKind
 
 /** Broker events of a window. */
 export const brokerEventsWithin = (window: Window, kinds: readonly BrokerEventKind[]): Sql =>
-  eventFacts(window.relay_chain, canonicalEvents(window, isSold(window.relay_chain, kinds)));
+  eventFacts(relayOf(window), canonicalEvents(window, isSold(relayOf(window), kinds)));
 
 /** Facts that are not events: selects the remaining columns from a table. */
 export const otherFacts = (kind: string, columns: Sql, from: Sql): Sql =>
@@ -62,11 +68,11 @@ export const otherFacts = (kind: string, columns: Sql, from: Sql): Sql =>
     NULL AS extrinsic_index, data FROM (SELECT ${columns} FROM ${from})`;
 
 /** The price of the token on each day of a window, as the decimal text of USD * 10^30. */
-export const dayPrices = ({ relay_chain, from, until }: Window): Sql =>
+export const dayPrices = (window: Window): Sql =>
   otherFacts(
     'price',
     sql`chain, toDateTime64(date, 3, 'UTC') AS time, 0 AS number, [toString(assumeNotNull(price))] AS data`,
-    sql`${sellers(relay_chain)} AS sellers INNER JOIN ${pricesOf(sql`${from}`, sql`${until}`)} AS prices USING (token)`,
+    sql`${sellers(relayOf(window))} AS sellers INNER JOIN ${pricesOf(sql`${window.from}`, sql`${window.until}`)} AS prices USING (token)`,
   );
 
 /** The `coretime_config` snapshots. */

@@ -1,5 +1,5 @@
 import { type Sql, sql } from '../../../../infra/clickhouse/sql.ts';
-import { ofPallets, type Window } from '../../../../ingest/raw/canonical.ts';
+import { ofPallets, relayOf, type Window } from '../../../../ingest/raw/canonical.ts';
 import { orderedFacts } from '../../shared/facts.ts';
 import { REFERENDUM_EVENTS } from './referendum-events.ts';
 
@@ -9,16 +9,16 @@ const ofVoting = ofPallets('convictionVoting');
 const VOTING_CALLS = ['vote', 'removeVote', 'removeOtherVote', 'delegate', 'undelegate'];
 
 /** Events and submissions of referenda. */
-export const referendaFacts = ({ relay_chain }: Window): Sql =>
-  orderedFacts(relay_chain, {
+export const referendaFacts = (window: Window): Sql =>
+  orderedFacts(relayOf(window), {
     events: ofReferenda,
     calls: sql`(${ofPallets('referenda')} AND call = 'submit')`,
     snapshots: ['track_table', 'issuance'],
   });
 
 /** Votes, delegations, and the events that set the track of a referendum or end it. */
-export const votingFacts = ({ relay_chain }: Window): Sql =>
-  orderedFacts(relay_chain, {
+export const votingFacts = (window: Window): Sql =>
+  orderedFacts(relayOf(window), {
     events: sql`(${ofReferenda} OR (${ofVoting} AND event = 'Voted'))`,
     calls: sql`(${ofVoting} AND call IN ${VOTING_CALLS})`,
     snapshots: ['delegations'],
