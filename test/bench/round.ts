@@ -1,0 +1,145 @@
+/**
+ * A round that computes one new block each of 24 chains, on a day that has many blocks of 50 chains already: statements
+ * and processor time should not depend on how many.
+ *
+ *     npx node test/bench/round.ts 4000 40000 170000
+ */
+import { Readable } from 'node:stream';
+import { parseArgs } from 'node:util';
+import { raw, sql } from '../../infra/clickhouse/sql.ts';
+import type { Store } from '../../infra/ports.ts';
+import { blocks, calls, dirtyDays, events, extrinsics } from '../../ingest/raw/tables.ts';
+import { openPipeline, type Pipeline } from '../../serve/compose.ts';
+import { readConfig } from '../../serve/settings.ts';
+import { ingestLines } from '../support/pipeline.ts';
+import { recordedLines } from '../support/recordings.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { BENCH_SETTINGS } from './history.ts';
+import { type Figure, median, report } from './measure.ts';
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { rounds: { type: 'string', default: '5' }, statements: { type: 'boolean', default: false } },
+});
+const CHAINS = 50;
+const NEW_BLOCKS = 24;
+const DAY = '2026-03-04';
+/** The blocks of a day end here: an hour with blocks in it, and new ones after them. */
+const LAST_MS = Date.parse(`${DAY}T23:30:00Z`);
+
+const figures: Figure[] = [];
+for (const size of positionals.length > 0 ? positionals.map(Number) : [4000, 40_000]) {
+  using directory = temporaryDirectory();
+  const pipeline = await openPipeline(readConfig({ ...BENCH_SETTINGS, DATA_DIR: directory.path }));
+  await fillDay(pipeline, size);
+  const measured: { statements: number; seconds: number }[] = [];
+  for (let round = 0; round <= Number(values.rounds); round++)
+    measured.push(await newBlocks(pipeline, round));
+  await pipeline.close();
+  const seconds = median(measured.slice(1).map((one) => one.seconds));
+  const statements = median(measured.slice(1).map((one) => one.statements));
+  figures.push({
+    work: `${NEW_BLOCKS} new blocks on a day of ${size.toLocaleString('en')} blocks of ${CHAINS} chains`,
+    peer: '',
+    figure: `${statements} statements, ${seconds.toFixed(2)} s of processor time`,
+    goal: '<= 40, <= 1.5 s',
+    met: statements <= 40 && seconds <= 1.5,
+  });
+}
+report(figures);
+
+/** Copies of the recorded blocks, spread over the chains and the day; written by the engine itself. */
+async function fillDay(pipeline: Pipeline, size: number): Promise<void> {
+  const { store } = pipeline.runtime;
+  await pipeline.aggregator.pauseCompute(async () => {
+    await ingestLines(pipeline, [...recordedLines('blocks'), ...recordedLines('runtime')]);
+    const [recorded] = await store.rows<{ count: number }>(sql`SELECT count() AS count FROM ${blocks} FINAL`);
+    const copies = Math.ceil(size / (recorded?.count ?? 1));
+    const names = pipeline.registry.chains
+      .filter(({ relay_chain }) => relay_chain !== 'westend')
+      .slice(0, CHAINS);
+    const list = raw(`[${names.map(({ relay_chain, name }) => `('${relay_chain}', '${name}')`).join(', ')}]`);
+    // The same for all rows of a block: chain, height, time and rank of its copy.
+    const place = raw(`bitXor(cityHash64(rank), copy * 7919)`);
+    const copied = sql`${list}[1 + ${place} % ${names.length}] AS home, home.1 AS relay_chain, home.2 AS chain,
+      20000000 + intDiv(${place}, 1024) % 900000000 AS number,
+      toDateTime64(${DAY}, 3, 'UTC') + toIntervalMillisecond(${place} % ${LAST_MS - Date.parse(DAY)}) AS time,
+      bitOr(bitShiftLeft(toUInt128(1), 127), bitOr(bitShiftLeft(toUInt128(copy), 64), toUInt128(cityHash64(rank)))) AS rank`;
+    for (const table of [blocks, extrinsics, events, calls]) {
+      const columns = Object.keys(table.columns).filter((name) => name !== 'run');
+      const others = columns.filter(
+        (name) => !['relay_chain', 'chain', 'number', 'time', 'rank'].includes(name),
+      );
+      const named = raw(`relay_chain, chain, number, time, rank, ${others.join(', ')}`);
+      await store.run(sql`INSERT INTO ${table} (${named}) SELECT ${named} FROM (
+        SELECT ${copied}, ${raw(others.join(', '))}
+        FROM (SELECT * FROM ${table} WHERE number < 20000000 OR time < toDateTime64(${DAY}, 3, 'UTC')) AS recorded
+        CROSS JOIN (SELECT number AS copy FROM numbers(1, ${copies})) AS copies)`);
+    }
+    await store.run(sql`INSERT INTO ${dirtyDays} (stream, pallet, relay_chain, chain, day, sequence)
+      SELECT 'blocks', arrayJoin(['', '*']), relay_chain, chain, toDate(assumeNotNull(time)) AS day, 1
+      FROM ${blocks} WHERE isNotNull(time) GROUP BY relay_chain, chain, day`);
+  });
+  await pipeline.aggregator.waitUntilComputed();
+}
+
+/** Loads a block of each of some chains and computes; the load is not counted. */
+async function newBlocks(
+  pipeline: Pipeline,
+  round: number,
+): Promise<{ statements: number; seconds: number }> {
+  const recorded = recordedLines('blocks');
+  const chains = pipeline.registry.chains.filter(({ relay_chain }) => relay_chain !== 'westend');
+  const lines = Array.from({ length: NEW_BLOCKS }, (_, i) => {
+    const { line } = recorded[(i * 23) % recorded.length] as { line: string };
+    const chain = chains[(i * 2 + (round % 2)) % CHAINS]?.name;
+    const height = 950_000_000 + round * 100 + i;
+    const hash = (of: number) => `0x${of.toString(16).padStart(64, '0')}`;
+    const payload = line
+      .replace(/^\{"number":"?\d+"?/, `{"number":"${height}"`)
+      .replace(/"hash":"0x[0-9a-f]{64}"/i, `"hash":"${hash(height)}"`)
+      .replace(/"parentHash":"0x[0-9a-f]{64}"/i, `"parentHash":"${hash(height - 1)}"`)
+      .replace(/"now":\s*"?\d{13}"?/, `"now":"${LAST_MS + round * 6000 + i}"`);
+    return `{"schema":"block/1","chain":"${chain}","payload":${payload}}`;
+  });
+  await pipeline.aggregator.pauseCompute(async () => {
+    await pipeline.ingest(Readable.from([Buffer.from(`${lines.join('\n')}\n`)]), { name: 'new' });
+    await pipeline.waitUntilLoaded();
+  });
+  const counted = countStatements(pipeline.runtime.store);
+  const before = process.cpuUsage();
+  await pipeline.aggregator.waitUntilComputed();
+  const { user, system } = process.cpuUsage(before);
+  return { statements: counted.stop(), seconds: (user + system) / 1e6 };
+}
+
+/** Everything that is said to the engine passes through these functions of the store. */
+function countStatements(store: Store): { stop: () => number } {
+  const { run, rows, bytes, insert, insertLines } = store;
+  let statements = 0;
+  const counted =
+    <Given extends unknown[], Answer>(ask: (...given: Given) => Answer) =>
+    (...given: Given) => {
+      statements++;
+      if (values.statements)
+        console.log(
+          String(
+            (given[0] as { text?: string }).text ?? (given[0] as { name?: string }).name ?? given[0],
+          ).slice(0, 160),
+        );
+      return ask.apply(store, given);
+    };
+  Object.assign(store, {
+    run: counted(run),
+    rows: counted(rows),
+    bytes: counted(bytes),
+    insert: counted(insert),
+    insertLines: counted(insertLines),
+  });
+  return {
+    stop: () => {
+      Object.assign(store, { run, rows, bytes, insert, insertLines });
+      return statements;
+    },
+  };
+}
