@@ -2,6 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { type Group, groups } from './test/support/groups.ts';
+import { useScratch } from './test/support/scratch.ts';
 import { leftOut } from './test/support/services/available.ts';
 
 /** Files that take minutes, in the order in which they begin: what is long must not be left for the end. */
@@ -27,6 +28,7 @@ class LongFirst extends BaseSequencer {
   }
 }
 
+useScratch();
 const exclude = leftOut();
 
 const project = (name: Group) => ({
