@@ -4,6 +4,8 @@ import { Batcher } from '../coordination/batcher.ts';
 import { reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Ack, LogRecord } from '../ports.ts';
+import { METADATA_MS } from './kafka.ts';
+import { type GrowthDependencies, PartitionGrowth } from './partition-growth.ts';
 
 export interface ConsumerOptions {
   readonly kafka: Kafka;
@@ -15,6 +17,7 @@ export interface ConsumerOptions {
   readonly fetchBytes: number;
   /** Handles records of any partitions, those of a partition in order. The next call does not wait for the ack. */
   readonly handle: (records: readonly LogRecord[]) => Promise<Ack>;
+  readonly growth: GrowthDependencies;
 }
 
 /** Records of one call of the handler: more of them need memory and are not faster. */
@@ -23,6 +26,10 @@ const RECORDS_MAX = 20_000;
 const HEARTBEAT_MS = 1000;
 const BACKOFF_MS = 200;
 const BACKOFF_MS_MAX = 15_000;
+/** Partitions that are handled concurrently. */
+const CONCURRENT_MAX = 256;
+/** Wait before records of a new partition are tried again that come after others in an older one. */
+const HOLD_MS = 250;
 /** Wait before a consumer that crashed is replaced. */
 const RESTART_MS = 1000;
 
@@ -34,6 +41,7 @@ const RESTART_MS = 1000;
 export class GroupMember {
   readonly #options: ConsumerOptions;
   readonly #handling: Batcher<readonly LogRecord[], Ack>;
+  readonly #growth: PartitionGrowth;
   #consumer: Consumer;
   #isClosed = false;
   /** The last commit of each partition; it fails when an earlier one failed. */
@@ -51,6 +59,7 @@ export class GroupMember {
     this.#handling = new Batcher((chunks) => this.#handle(chunks), {
       limits: [{ max: options.config.BATCH_BYTES, of: bytesOf }],
     });
+    this.#growth = new PartitionGrowth(options.growth);
     this.#consumer = this.#newConsumer();
   }
 
@@ -65,9 +74,12 @@ export class GroupMember {
       maxBytesPerPartition: fetchBytes,
       minBytes: 1,
       maxWaitTimeInMs: 500,
+      // New partitions are found within this time.
+      metadataMaxAge: METADATA_MS,
       allowAutoTopicCreation: false,
       retry: { initialRetryTime: 100, maxRetryTime: 2000, retries: 5, restartOnFailure: async () => true },
     });
+    consumer.on(consumer.events.GROUP_JOIN, () => this.#growth.refresh());
     consumer.on(consumer.events.CRASH, ({ payload: { error, restart } }) => {
       if (!restart) this.#restart(error);
     });
@@ -95,7 +107,7 @@ export class GroupMember {
 
   /** Throws when the brokers do not answer; it can be called again. */
   async start(): Promise<void> {
-    const { topic, config } = this.#options;
+    const { topic } = this.#options;
     try {
       await this.#consumer.connect();
       await this.#consumer.subscribe({ topics: [topic], fromBeginning: true });
@@ -107,7 +119,7 @@ export class GroupMember {
     await this.#consumer.run({
       autoCommit: false,
       eachBatchAutoResolve: false,
-      partitionsConsumedConcurrently: Math.min(config.KAFKA_PARTITIONS, 256),
+      partitionsConsumedConcurrently: CONCURRENT_MAX,
       eachBatch: (payload) => this.#eachBatch(payload),
     });
   }
@@ -123,14 +135,21 @@ export class GroupMember {
   }
 
   async #eachBatch(payload: EachBatchPayload): Promise<void> {
-    const { batch, heartbeat, isRunning, isStale, resolveOffset } = payload;
+    const { batch, heartbeat, isRunning, isStale, pause, resolveOffset } = payload;
     // When the group has removed this member, the next commit fails.
     const heartbeats = setInterval(
       () => heartbeat().catch(() => undefined),
       this.#options.config.KAFKA_SESSION_MS / 10,
     );
+    const last = Number(batch.messages.at(-1)?.offset ?? -1);
     try {
-      for (const records of this.#chunks(payload)) {
+      let until: number;
+      try {
+        until = await this.#growth.handledUntil(batch.partition, last);
+      } catch (error) {
+        return this.#backOff(payload, error);
+      }
+      for (const records of this.#chunks(payload, until)) {
         if (!isRunning() || isStale()) return;
         let ack: Ack;
         try {
@@ -142,6 +161,7 @@ export class GroupMember {
         await this.#commit(payload, records, ack.durable);
       }
       this.#failures.delete(batch.partition);
+      if (until < last) this.#schedule(HOLD_MS, pause());
     } finally {
       clearInterval(heartbeats);
     }
@@ -162,7 +182,8 @@ export class GroupMember {
     this.#nextOffsets.set(partition, last + 1);
     const commit = (this.#commits.get(partition) ?? Promise.resolve()).then(async () => {
       await durable;
-      const offset = { partition, offset: String(last + 1) };
+      const metadata = await this.#growth.note(partition);
+      const offset = { partition, offset: String(last + 1), metadata };
       await payload.commitOffsetsIfNecessary({ topics: [{ topic, partitions: [offset] }] });
     });
     this.#commits.set(partition, commit);
@@ -213,11 +234,12 @@ export class GroupMember {
     this.#schedule(waitMs, pause());
   }
 
-  /** Splits a fetch, which may decompress to many times its size. */
-  *#chunks({ batch }: EachBatchPayload): Generator<LogRecord[]> {
+  /** Splits a fetch up to an offset; it may decompress to many times its size. */
+  *#chunks({ batch }: EachBatchPayload, until: number): Generator<LogRecord[]> {
     let chunk: LogRecord[] = [];
     let bytes = 0;
     for (const { key, value, offset } of batch.messages) {
+      if (Number(offset) > until) break;
       const size = value?.length ?? 0;
       if (
         chunk.length > 0 &&

@@ -8,6 +8,9 @@ import type { Logger } from '../logger.ts';
 const { CompressionCodecs, CompressionTypes, Kafka: Client, logLevel } = kafkajs;
 export const ZSTD = CompressionTypes.ZSTD;
 
+/** Age at which metadata are read again: producers and consumers find new partitions within this time. */
+export const METADATA_MS = 5000;
+
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
 /** The fastest level: messages are stored for days only. */

@@ -9,7 +9,8 @@ import { ProductError, reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Ack, DeadLetterMessage, Lag, Log, LogRecord, Message } from '../ports.ts';
 import { GroupMember } from './consumer.ts';
-import { kafkaRefusal, openKafka, ZSTD } from './kafka.ts';
+import { kafkaRefusal, METADATA_MS, openKafka, ZSTD } from './kafka.ts';
+import { type Committed, isConsumed, type PartitionEnds } from './partition-growth.ts';
 import { deadLettersOf, ensureTopic } from './topics.ts';
 
 /** Bytes of one request to a broker: however they are spread over partitions, a batch stays below the topic's limit. */
@@ -22,6 +23,7 @@ const OFFSETS_POLL_MS = 25;
 /** Wait between two attempts while Kafka is away. */
 const RETRY_MS = 500;
 const DEAD_LETTERS_MS_MAX = 30_000;
+const DEAD_LETTERS_PARTITION = 0;
 const DURABLE: Ack = { durable: Promise.resolve() };
 /** Errors after which a producer must be replaced. Its messages can be sent again. */
 const PRODUCER_ERRORS =
@@ -112,13 +114,10 @@ export class DistributedLog implements Log {
 
   async waitUntilConsumed(topic: string, group: string): Promise<void> {
     await this.#retryWhileAway(() => this.#ensure(topic));
-    const ends = await this.#retryWhileAway(() => this.#admin.fetchTopicOffsets(this.#topicName(topic)));
+    const ends = await this.#retryWhileAway(() => this.#ends(topic));
     for (;;) {
       const committed = await this.#retryWhileAway(() => this.#committed(topic, group));
-      const isConsumed = ends.every(
-        ({ partition, high, low }) => high === low || (committed.get(partition) ?? -1) >= Number(high),
-      );
-      if (isConsumed) return;
+      if (ends.every((end) => isConsumed(end, committed.get(end.partition)?.offset))) return;
       await setTimeout(OFFSETS_POLL_MS);
     }
   }
@@ -126,13 +125,10 @@ export class DistributedLog implements Log {
   async lag(): Promise<Lag[]> {
     return Promise.all(
       this.#groups.map(async ({ topic, group }) => {
-        const [ends, committed] = await Promise.all([
-          this.#admin.fetchTopicOffsets(this.#topicName(topic)),
-          this.#committed(topic, group),
-        ]);
+        const [ends, committed] = await Promise.all([this.#ends(topic), this.#committed(topic, group)]);
         const messages = ends.reduce(
           (sum, { partition, high, low }) =>
-            sum + Math.max(0, Number(high) - Math.max(Number(low), committed.get(partition) ?? 0)),
+            sum + Math.max(0, high - Math.max(low, committed.get(partition)?.offset ?? 0)),
           0,
         );
         return { topic, group, messages };
@@ -150,7 +146,8 @@ export class DistributedLog implements Log {
         continue;
       }
       const headers = { 'x-reason': reason, 'x-origin': origin, 'x-attempt': String(attempt) };
-      offsets.push(await this.#send(this.#topicName(deadLettersOf(topic)), [{ key: null, value, headers }]));
+      const message = { key: null, value, headers, partition: DEAD_LETTERS_PARTITION };
+      offsets.push(await this.#send(this.#topicName(deadLettersOf(topic)), [message]));
     }
     return offsets;
   }
@@ -158,8 +155,8 @@ export class DistributedLog implements Log {
   async readDeadLetters(topic: string, offsets: readonly string[]): Promise<(Buffer | null)[]> {
     const name = this.#topicName(deadLettersOf(topic));
     await this.#ensure(topic);
-    const [ends] = await this.#admin.fetchTopicOffsets(name);
-    const [low, high] = [Number(ends?.low), Number(ends?.high)];
+    const ends = await this.#ends(deadLettersOf(topic));
+    const { low = 0, high = 0 } = ends.find(({ partition }) => partition === DEAD_LETTERS_PARTITION) ?? {};
     const stored = new Set(offsets.filter((offset) => Number(offset) >= low && Number(offset) < high));
     if (stored.size === 0) return offsets.map(() => null);
     const values = new Map<string, Buffer>();
@@ -171,12 +168,14 @@ export class DistributedLog implements Log {
       const read = Promise.withResolvers<void>();
       await consumer.run({
         autoCommit: false,
-        eachMessage: async ({ message: { offset, value } }) => {
-          if (stored.has(offset)) values.set(offset, value ?? Buffer.alloc(0));
+        eachMessage: async ({ partition, message: { offset, value } }) => {
+          if (partition === DEAD_LETTERS_PARTITION && stored.has(offset))
+            values.set(offset, value ?? Buffer.alloc(0));
           if (values.size === stored.size) read.resolve();
         },
       });
-      consumer.seek({ topic: name, partition: 0, offset: String(Math.min(...[...stored].map(Number))) });
+      const offset = String(Math.min(...[...stored].map(Number)));
+      consumer.seek({ topic: name, partition: DEAD_LETTERS_PARTITION, offset });
       await Promise.race([read.promise, setTimeout(DEAD_LETTERS_MS_MAX, undefined, { ref: false })]);
     } finally {
       await consumer.disconnect();
@@ -207,6 +206,11 @@ export class DistributedLog implements Log {
       groupId: this.#groupId(topic, group),
       fetchBytes: Math.ceil(this.#config.KAFKA_FETCH_BYTES / count),
       handle,
+      growth: {
+        ends: () => this.#ends(topic),
+        committed: () => this.#committed(topic, group),
+        now: Date.now,
+      },
     };
     const members = Array.from({ length: count }, () => new GroupMember(options));
     this.#groups.push({ topic, group, members });
@@ -214,11 +218,7 @@ export class DistributedLog implements Log {
   }
 
   /** Sends messages, waits for all replicas and returns the offset of the first message. */
-  async #send(
-    topic: string,
-    messages: readonly { key: string | null; value: Buffer; headers?: Record<string, string> }[],
-    index = 0,
-  ): Promise<string | null> {
+  async #send(topic: string, messages: readonly Outgoing[], index = 0): Promise<string | null> {
     const record = { topic, messages: [...messages], acks: -1, compression: ZSTD };
     try {
       const [metadata] = await (this.#producers[index] as Producer).send(record);
@@ -240,6 +240,7 @@ export class DistributedLog implements Log {
   #newProducer(): Producer {
     return this.#kafka.producer({
       idempotent: true,
+      metadataMaxAge: METADATA_MS,
       allowAutoTopicCreation: false,
       maxInFlightRequests: 1,
       // Publishers wait while Kafka is away.
@@ -253,18 +254,28 @@ export class DistributedLog implements Log {
     return retry(call, { waitMs: RETRY_MS, waitMsMax: RETRY_MS, isFinal, signal: this.#closing.signal });
   }
 
-  async #committed(topic: string, group: string): Promise<Map<number, number>> {
+  async #ends(topic: string): Promise<PartitionEnds[]> {
+    const ends = await this.#admin.fetchTopicOffsets(this.#topicName(topic));
+    return ends.map(({ partition, low, high }) => ({ partition, low: Number(low), high: Number(high) }));
+  }
+
+  async #committed(topic: string, group: string): Promise<Map<number, Committed>> {
     const [offsets] = await this.#admin.fetchOffsets({
       groupId: this.#groupId(topic, group),
       topics: [this.#topicName(topic)],
     });
-    return new Map(offsets?.partitions.map(({ partition, offset }) => [partition, Number(offset)]) ?? []);
+    return new Map(
+      offsets?.partitions.map(({ partition, offset, metadata }) => [
+        partition,
+        { offset: Number(offset), note: metadata ?? '' },
+      ]) ?? [],
+    );
   }
 
   #ensure(topic: string): Promise<void> {
     let ensured = this.#topics.get(topic);
     if (!ensured) {
-      ensured = ensureTopic(this.#admin, this.#topicName(topic), this.#config);
+      ensured = ensureTopic(this.#admin, this.#topicName(topic), this.#config, this.#logger);
       this.#topics.set(topic, ensured);
       ensured.catch(() => this.#topics.delete(topic));
     }
@@ -285,6 +296,13 @@ export class DistributedLog implements Log {
   #groupId(topic: string, group: string): string {
     return `${this.#config.KAFKA_PREFIX}${group}.${topic}`;
   }
+}
+
+interface Outgoing {
+  readonly key: string | null;
+  readonly value: Buffer;
+  readonly headers?: Record<string, string>;
+  readonly partition?: number;
 }
 
 function* requests(messages: readonly Message[]): Generator<Message[]> {

@@ -21,12 +21,14 @@ export const distributedSettings = {
     .default('')
     .describe('prefix of topics and consumer groups, for several deployments on one Kafka'),
   KAFKA_PARTITIONS: whole(12, 1, 10_000).describe(
-    'partitions of a new topic; the most load processes that can share it',
+    'partitions of a new topic; an existing one keeps its number',
   ),
   KAFKA_REPLICATION: whole(1, 1, 9).describe(
     'replication factor of a new topic; 3 where there are three brokers',
   ),
-  KAFKA_RETENTION_HOURS: whole(168, 1).describe('retention of a new topic, in hours'),
+  KAFKA_RETENTION_HOURS: whole(168, 1).describe(
+    'retention of a new topic, in hours; an existing one needs as much, or a day',
+  ),
   KAFKA_MESSAGE_BYTES: whole(8 * 2 ** 20, 8 * 2 ** 20, 2 ** 30).describe(
     'largest message of a topic, in bytes',
   ),

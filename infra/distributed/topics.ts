@@ -1,99 +1,173 @@
 import kafkajs, { type Admin } from 'kafkajs';
 import type { InfraSettings } from '../config/settings.ts';
 import { retry } from '../coordination/retry.ts';
-import { ProductError } from '../errors.ts';
+import { ProductError, reasonOf } from '../errors.ts';
+import type { Logger } from '../logger.ts';
 
 const HOUR_MS = 3_600_000;
-const TOPIC_EXISTS = /TOPIC_ALREADY_EXISTS|already exists/i;
+/** Messages must survive a day without a process that loads them, or what KAFKA_RETENTION_HOURS says if that is less. */
+const RETENTION_HOURS_MIN = 24;
+/** Bytes of a batch beside its messages. */
+const BATCH_OVERHEAD_BYTES = 64 * 1024;
+/** Metadata of a new topic reach all brokers within this time. */
+const METADATA_RETRY = { waitMs: 100, waitMsMax: 100, secondsMax: 2 };
 
-/** The dead letter topic of a topic. It has one partition, so that an offset identifies a message. */
+const TOPIC_EXISTS = /TOPIC_ALREADY_EXISTS|already exists/i;
+export const NOT_AUTHORIZED = /(TOPIC|CLUSTER|GROUP)_AUTHORIZATION_FAILED|not authorized/i;
+
+/** The dead letter topic of a topic. Its first partition is used alone, so that an offset identifies a message. */
 export const deadLettersOf = (topic: string): string => `${topic}.dlq`;
 
 /**
- * Creates a topic and its dead letter topic with explicit settings, or checks existing ones. Throws `service_refused`
- * when an operator must change them: too small limits, another number of partitions.
+ * Takes a topic and its dead letter topic as they are, or creates them. Throws `service_refused` when an operator must
+ * create a topic or change a setting with which messages would be lost.
  */
-export async function ensureTopic(admin: Admin, topic: string, config: InfraSettings): Promise<void> {
+export async function ensureTopic(
+  admin: Admin,
+  topic: string,
+  config: InfraSettings,
+  logger: Logger,
+): Promise<void> {
   const wanted = [
     { topic, numPartitions: config.KAFKA_PARTITIONS },
     { topic: deadLettersOf(topic), numPartitions: 1 },
   ];
   const existing = new Set(await admin.listTopics());
   const missing = wanted.filter(({ topic }) => !existing.has(topic));
-  if (missing.length > 0) {
-    const configEntries = Object.entries({
-      'cleanup.policy': 'delete',
-      'compression.type': 'zstd',
-      'max.message.bytes': String(config.KAFKA_MESSAGE_BYTES + BATCH_OVERHEAD_BYTES),
-      'min.insync.replicas': String(Math.max(1, config.KAFKA_REPLICATION - 1)),
-      'retention.ms': String(config.KAFKA_RETENTION_HOURS * HOUR_MS),
-    }).map(([name, value]) => ({ name, value }));
-    await admin
-      .createTopics({
-        waitForLeaders: true,
-        topics: missing.map((topic) => ({
-          ...topic,
-          replicationFactor: config.KAFKA_REPLICATION,
-          configEntries,
-        })),
-      })
-      // Another process may have created them meanwhile.
-      .catch((error) => {
-        if (!TOPIC_EXISTS.test(JSON.stringify(error, Object.getOwnPropertyNames(error)))) throw error;
-      });
-  }
-  for (const topic of wanted) await check(admin, topic, config);
+  if (missing.length > 0) await create(admin, missing, config);
+  for (const { topic } of wanted) await check(admin, topic, config, logger);
 }
 
-/** Bytes of a batch beside its messages. */
-const BATCH_OVERHEAD_BYTES = 64 * 1024;
-/** Metadata of a new topic reach all brokers within this time. */
-const METADATA_RETRY = { waitMs: 100, waitMsMax: 100, secondsMax: 2 };
-
-async function check(
+async function create(
   admin: Admin,
-  { topic, numPartitions }: { topic: string; numPartitions: number },
+  missing: readonly { topic: string; numPartitions: number }[],
   config: InfraSettings,
 ): Promise<void> {
-  const partitions = await retry(async () => {
+  const settings = {
+    'cleanup.policy': 'delete',
+    'compression.type': 'zstd',
+    'max.message.bytes': String(config.KAFKA_MESSAGE_BYTES + BATCH_OVERHEAD_BYTES),
+    'min.insync.replicas': String(Math.max(1, config.KAFKA_REPLICATION - 1)),
+    'retention.ms': String(config.KAFKA_RETENTION_HOURS * HOUR_MS),
+  };
+  const replicationFactor = config.KAFKA_REPLICATION;
+  const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
+  try {
+    await admin.createTopics({
+      waitForLeaders: true,
+      topics: missing.map((topic) => ({ ...topic, replicationFactor, configEntries })),
+    });
+  } catch (error) {
+    const reason = JSON.stringify(error, Object.getOwnPropertyNames(error));
+    // Another process may have created them meanwhile.
+    if (TOPIC_EXISTS.test(reason)) return;
+    if (!NOT_AUTHORIZED.test(reason)) throw error;
+    const names = missing.map(({ topic, numPartitions }) => `${topic} (partitions: ${numPartitions})`);
+    const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
+    throw new ProductError(
+      'service_refused',
+      `Kafka has no topic ${names.join(' and ')} that KAFKA_USER may see, and lets it create none: ` +
+        `create what is missing, with ${lines.join(', ')}, or grant Describe, Read and Write`,
+      reasonOf(error),
+    );
+  }
+}
+
+interface Need {
+  readonly name: string;
+  readonly isMet: (value: string) => boolean;
+  /** A value to set. */
+  readonly wanted: string;
+  /** What happens otherwise. */
+  readonly loss: string;
+}
+
+/** Settings without which messages would be lost. */
+function needsOf({ KAFKA_MESSAGE_BYTES, KAFKA_RETENTION_HOURS }: InfraSettings): Need[] {
+  const retentionMs = Math.min(KAFKA_RETENTION_HOURS, RETENTION_HOURS_MIN) * HOUR_MS;
+  return [
+    {
+      name: 'cleanup.policy',
+      isMet: (value) => value === 'delete',
+      wanted: 'delete',
+      loss: 'compaction deletes blocks that share a key',
+    },
+    {
+      name: 'max.message.bytes',
+      isMet: (value) => Number(value) >= KAFKA_MESSAGE_BYTES,
+      wanted: String(KAFKA_MESSAGE_BYTES + BATCH_OVERHEAD_BYTES),
+      loss: `messages of KAFKA_MESSAGE_BYTES=${KAFKA_MESSAGE_BYTES} are refused`,
+    },
+    {
+      name: 'retention.ms',
+      isMet: (value) => Number(value) < 0 || Number(value) >= retentionMs,
+      wanted: String(KAFKA_RETENTION_HOURS * HOUR_MS),
+      loss: 'messages are deleted before they are loaded (KAFKA_RETENTION_HOURS, or a day if that is less)',
+    },
+    {
+      name: 'compression.type',
+      isMet: (value) => !/lz4|snappy/.test(value),
+      wanted: 'zstd',
+      loss: 'brokers compress messages in a way that cannot be read here',
+    },
+  ];
+}
+
+/** Settings with which messages can be lost, but need not be. */
+const RISKS: Readonly<
+  Record<string, { readonly isRisky: (value: string) => boolean; readonly risk: string }>
+> = {
+  'retention.bytes': {
+    isRisky: (value) => Number(value) >= 0,
+    risk: 'a partition that is longer loses messages that are not loaded yet',
+  },
+  'unclean.leader.election.enable': {
+    isRisky: (value) => value === 'true',
+    risk: 'a replica that lags may become leader, and what it lacks is lost',
+  },
+};
+
+async function check(admin: Admin, topic: string, config: InfraSettings, logger: Logger): Promise<void> {
+  await retry(async () => {
     const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
-    const count = topics[0]?.partitions.length ?? 0;
-    if (count === 0) throw new Error(`no partition of ${topic} is known`);
-    return count;
-  }, METADATA_RETRY).catch(() => 0);
-  if (partitions !== numPartitions) {
+    if (!topics[0]?.partitions.length) throw new Error(`no partition of ${topic} is known`);
+  }, METADATA_RETRY);
+  const needs = needsOf(config);
+  const settings = await settingsOf(admin, topic, [...needs.map(({ name }) => name), ...Object.keys(RISKS)]);
+  if (!settings) {
+    logger.warn({ topic }, 'the settings of the topic are not checked: KAFKA_USER lacks DescribeConfigs');
+    return;
+  }
+  for (const { name, isMet, wanted, loss } of needs) {
+    const value = settings.get(name);
+    if (value === undefined || isMet(value)) continue;
     throw new ProductError(
       'service_refused',
-      `topic ${topic} has ${partitions} partitions where KAFKA_PARTITIONS asks for ${numPartitions}; ` +
-        'set KAFKA_PARTITIONS to that number, or change the topic while nothing writes to it',
+      `topic ${topic} has ${name}=${value}: ${loss}. Set it to ${wanted}: kafka-configs.sh --alter ` +
+        `--entity-type topics --entity-name ${topic} --add-config ${name}=${wanted}`,
     );
   }
-  const { resources } = await admin.describeConfigs({
-    includeSynonyms: false,
-    resources: [
-      {
-        type: kafkajs.ConfigResourceTypes.TOPIC,
-        name: topic,
-        configNames: ['max.message.bytes', 'cleanup.policy'],
-      },
-    ],
-  });
-  const found = new Map(
-    resources[0]?.configEntries.map(({ configName, configValue }) => [configName, configValue]) ?? [],
-  );
-  const limit = Number(found.get('max.message.bytes') ?? 0);
-  if (limit < config.KAFKA_MESSAGE_BYTES) {
-    throw new ProductError(
-      'service_refused',
-      `topic ${topic} takes messages of ${limit} bytes where KAFKA_MESSAGE_BYTES asks for ${config.KAFKA_MESSAGE_BYTES}; ` +
-        `raise its max.message.bytes: kafka-configs.sh --alter --entity-type topics --entity-name ${topic} ` +
-        `--add-config max.message.bytes=${config.KAFKA_MESSAGE_BYTES + BATCH_OVERHEAD_BYTES}`,
-    );
+  for (const [name, { isRisky, risk }] of Object.entries(RISKS)) {
+    const value = settings.get(name);
+    if (value !== undefined && isRisky(value)) logger.warn({ topic, [name]: value, risk }, 'a risky topic');
   }
-  if (found.get('cleanup.policy') !== 'delete') {
-    throw new ProductError(
-      'service_refused',
-      `topic ${topic} has cleanup.policy=${found.get('cleanup.policy')}: compaction would drop blocks that share a key; set it to delete`,
-    );
+}
+
+/** Null where this user may not see them. */
+async function settingsOf(
+  admin: Admin,
+  topic: string,
+  configNames: string[],
+): Promise<Map<string, string> | null> {
+  try {
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configNames }],
+    });
+    const entries = resources[0]?.configEntries ?? [];
+    return new Map(entries.map(({ configName, configValue }) => [configName, configValue]));
+  } catch (error) {
+    if (NOT_AUTHORIZED.test(`${(error as { type?: string }).type} ${reasonOf(error)}`)) return null;
+    throw error;
   }
 }

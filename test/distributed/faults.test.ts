@@ -105,31 +105,27 @@ describe('at the start', () => {
   });
 
   test.each([
-    ['other partitions', { numPartitions: 2 }, /2 partitions where KAFKA_PARTITIONS asks for 3/],
     [
       'too small a limit',
-      { numPartitions: 3, configEntries: [{ name: 'max.message.bytes', value: '1000000' }] },
-      /takes messages of 1000000 bytes/,
+      { 'max.message.bytes': '1000000' },
+      /max.message.bytes=1000000: messages of KAFKA_MES/,
     ],
-    [
-      'compaction',
-      {
-        numPartitions: 3,
-        configEntries: [
-          { name: 'cleanup.policy', value: 'compact' },
-          { name: 'max.message.bytes', value: '9000000' },
-        ],
-      },
-      /cleanup.policy=compact/,
-    ],
-  ])('a topic with %s is refused with what to change', async (_title, topic, text) => {
+    ['compaction', { 'cleanup.policy': 'compact' }, /cleanup.policy=compact: .* Set it to delete/],
+    ['too short a retention', { 'retention.ms': '3600000' }, /retention.ms=3600000: .* loaded/],
+    ['a compression that no client here reads', { 'compression.type': 'lz4' }, /compression.type=lz4: /],
+  ])('a topic with %s is refused with what to change', async (_title, settings, text) => {
     const prefix = `strange${++serial}.`;
     const admin = new kafkajs.Kafka({
       brokers: [`${services.kafka.host}:${services.kafka.port}`],
       logLevel: kafkajs.logLevel.NOTHING,
     }).admin();
     await admin.connect();
-    await admin.createTopics({ topics: [{ topic: `${prefix}chain.blocks.v1`, ...topic }] });
+    const configEntries = Object.entries({ 'max.message.bytes': '9000000', ...settings }).map(
+      ([name, value]) => ({ name, value: value as string }),
+    );
+    await admin.createTopics({
+      topics: [{ topic: `${prefix}chain.blocks.v1`, numPartitions: 2, configEntries }],
+    });
     await admin.disconnect();
     const error = await refusal({ KAFKA_PREFIX: prefix });
     expect(error).toMatchObject({ code: 'service_refused' });

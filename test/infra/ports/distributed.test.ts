@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll } from 'vitest';
+import kafkajs from 'kafkajs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { systemClock } from '../../../infra/clock.ts';
 import { DistributedKeyValue } from '../../../infra/distributed/key-value.ts';
 import { DistributedLog } from '../../../infra/distributed/log.ts';
@@ -14,7 +15,7 @@ import { clockContract } from './clock.contract.ts';
 import { consumeContract } from './consume.contract.ts';
 import { keyValueContract } from './key-value.contract.ts';
 import { logContract } from './log.contract.ts';
-import { pause } from './opened.ts';
+import { pause, until } from './opened.ts';
 import { queueContract } from './queue.contract.ts';
 import { storeContract } from './store.contract.ts';
 
@@ -96,3 +97,79 @@ storeContract(
       'the log delivers the messages again, perhaps to another process that has loaded newer ones meanwhile',
   },
 );
+
+describe('topics of Kafka', () => {
+  async function administered<T>(work: (admin: kafkajs.Admin) => Promise<T>): Promise<T> {
+    const brokers = [`${kafka.host}:${kafka.port}`];
+    const admin = new kafkajs.Kafka({ brokers, logLevel: kafkajs.logLevel.NOTHING }).admin();
+    await admin.connect();
+    try {
+      return await work(admin);
+    } finally {
+      await admin.disconnect();
+    }
+  }
+
+  test('that exist are taken with their number of partitions, the dead letters too', async () => {
+    const name = `${prefix()}.`;
+    const configEntries = [{ name: 'max.message.bytes', value: String(2 ** 23) }];
+    const topics = ['taken', 'taken.dlq'].map((topic) => ({
+      topic: name + topic,
+      numPartitions: 5,
+      configEntries,
+    }));
+    await administered((admin) => admin.createTopics({ topics }));
+    const log = await DistributedLog.open(config({ KAFKA_PREFIX: name }), silent, ['taken']);
+    const partitions = new Set<number>();
+    await log.consume('taken', 'group', async (batch) => {
+      for (const { partition } of batch) partitions.add(partition);
+      return { durable: Promise.resolve() };
+    });
+    const messages = Array.from({ length: 50 }, (_, i) => ({ key: `key ${i}`, value: Buffer.from('x') }));
+    await log.publish('taken', messages);
+    await until('all partitions are read', () => partitions.size === 5);
+    const letter = { value: Buffer.from('refused'), reason: 'not JSON', origin: 'file:1', attempt: 1 };
+    const offsets = await log.deadLetter('taken', [letter, letter, letter]);
+    expect(offsets).toEqual(['0', '1', '2']);
+    expect(await log.readDeadLetters('taken', ['1'])).toEqual([letter.value]);
+    await log.close();
+  });
+
+  test('grow under load: new partitions are read within seconds, and each key stays in order', async () => {
+    const settings = config({ KAFKA_PREFIX: `${prefix()}.` });
+    const logs = [await DistributedLog.open(settings, silent), await DistributedLog.open(settings, silent)];
+    const seen = new Map<string, number[]>();
+    const partitions = new Set<number>();
+    for (const log of logs) {
+      await log.consume('growing', 'group', async (batch) => {
+        // The partitions that were there first lag behind.
+        if (batch.some(({ partition }) => partition < 3)) await pause(40);
+        for (const { key, value, partition } of batch) {
+          partitions.add(partition);
+          seen.set(key, [...(seen.get(key) ?? []), Number(value)]);
+        }
+        return { durable: Promise.resolve() };
+      });
+    }
+    let isDone = false;
+    const keys = Array.from({ length: 16 }, (_, i) => `chain ${i}`);
+    const sent = new Map(keys.map((key) => [key, 0]));
+    const publishing = keys.map(async (key, i) => {
+      for (let number = 0; !isDone; number++) {
+        await logs[i % 2]?.publish('growing', [{ key, value: Buffer.from(String(number)) }]);
+        sent.set(key, number + 1);
+        await pause(5);
+      }
+    });
+    await until('messages arrive', () => seen.size === keys.length, 20_000);
+    const topicPartitions = [{ topic: `${settings.KAFKA_PREFIX}growing`, count: 6 }];
+    await administered((admin) => admin.createPartitions({ topicPartitions }));
+    await until('all partitions are read', () => partitions.size === 6, 20_000);
+    isDone = true;
+    await Promise.all(publishing);
+    const inOrder = (key: string) => [...new Set(seen.get(key))];
+    await until('all are read', () => keys.every((key) => inOrder(key).length === sent.get(key)), 30_000);
+    for (const key of keys) expect(inOrder(key), key).toEqual(inOrder(key).map((_, i) => i));
+    await Promise.all(logs.map((log) => log.close()));
+  });
+});
