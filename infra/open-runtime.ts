@@ -1,7 +1,7 @@
 import type { InfraSettings } from './config/settings.ts';
 import type { Clock, Runtime } from './ports.ts';
 
-/** Opens the ports of the profile in the settings. The libraries of the other profile are not loaded. */
+/** The ports of the profile in the settings, to be connected. The libraries of the other profile are not loaded. */
 export async function openRuntime(
   config: InfraSettings,
   topics: readonly string[],

@@ -19,10 +19,18 @@ export interface Runtime {
   /** What the operator has to know of the place where data are stored. */
   readonly warnings: readonly string[];
   readonly damage: DamageList;
+  /**
+   * Resolves when the services that are needed answer; the others are connected to in the background, for as long as it
+   * takes. Throws `service_unreachable` or `service_refused` for a needed one.
+   */
+  connect(needed: ReadonlySet<Service>): Promise<void>;
   /** Opens the sequence of all processes; `newest` reads the highest number that is stored. */
   openSequence(newest: () => Promise<bigint>): Promise<Numbers>;
   close(): Promise<void>;
 }
+
+/** What a process may be unable to reach. Jobs live where keys do. */
+export type Service = 'store' | 'log' | 'keyValue';
 
 export interface Damage {
   readonly found_at: string;
@@ -168,6 +176,8 @@ export interface Log {
   readDeadLetters(topic: string, offsets: readonly string[]): Promise<(Buffer | null)[]>;
   /** Messages that the groups of this process have not consumed yet. */
   lag(): Promise<Lag[]>;
+  /** Resolves when the log answers. */
+  check(): Promise<void>;
   close(): Promise<void>;
 }
 

@@ -2,28 +2,47 @@ import { sql } from './clickhouse/sql.ts';
 import type { InfraSettings } from './config/settings.ts';
 import { inTime } from './coordination/in-time.ts';
 import { recent } from './coordination/recent.ts';
-import { unwritable } from './errors.ts';
-import type { Runtime } from './ports.ts';
+import { ProductError, unwritable } from './errors.ts';
+import type { Runtime, Service } from './ports.ts';
 
 /** Orchestrators ask each process more often than an answer changes. */
 const MAX_AGE_MS = 1000;
-const WAIT_MS_MAX = 5000;
 
 /**
- * Returns a check that throws when a service that the ports need does not answer in time, or the disk of the store is
- * full. It waits behind no query of readers or of work.
+ * Returns a check that throws when one of the needed services does not answer in time, or the disk of the store is full.
+ * It waits behind no query of readers or of work, and a service that does not answer is asked one question at a time.
  */
 export function readinessOf(
   { store, keyValue, log }: Pick<Runtime, 'store' | 'keyValue' | 'log'>,
-  { DISK_FREE_BYTES_MIN }: Pick<InfraSettings, 'DISK_FREE_BYTES_MIN'>,
+  settings: Pick<InfraSettings, 'DISK_FREE_BYTES_MIN' | 'PROBE_SECONDS_MAX'>,
+  needed: ReadonlySet<Service>,
 ): () => Promise<void> {
-  const check = async () => {
-    const free = store.rows<{ bytes: number }>(
-      sql`SELECT min(unreserved_space) AS bytes FROM system.disks WHERE type = 'Local'`,
-      { lane: 'probes' },
-    );
-    const [[disk]] = await Promise.all([free, keyValue.get('ready'), log.lag()]);
-    if (disk && disk.bytes < DISK_FREE_BYTES_MIN) throw unwritable(`${disk.bytes} bytes are free`);
+  const checks: Record<Service, () => Promise<unknown>> = {
+    store: async () => {
+      const [disk] = await store.rows<{ bytes: number }>(
+        sql`SELECT min(unreserved_space) AS bytes FROM system.disks WHERE type = 'Local'`,
+        { lane: 'probes' },
+      );
+      if (disk && disk.bytes < settings.DISK_FREE_BYTES_MIN) throw unwritable(`${disk.bytes} bytes are free`);
+    },
+    keyValue: () => keyValue.get('ready'),
+    log: () => log.check(),
   };
-  return recent(MAX_AGE_MS, () => inTime(WAIT_MS_MAX, check()));
+  const msMax = settings.PROBE_SECONDS_MAX * 1000;
+  const bounded = [...needed].map((service) => {
+    const check = recent(0, checks[service]);
+    return async () => {
+      try {
+        await inTime(msMax, check());
+      } catch (error) {
+        if (error instanceof ProductError && error.code === 'store_unwritable') throw error;
+        throw new ProductError('service_unreachable', `${NAMES[service]} does not answer`, String(error));
+      }
+    };
+  });
+  return recent(MAX_AGE_MS, async () => {
+    await Promise.all(bounded.map((check) => check()));
+  });
 }
+
+const NAMES: Readonly<Record<Service, string>> = { store: 'ClickHouse', log: 'Kafka', keyValue: 'Redis' };

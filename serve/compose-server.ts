@@ -1,13 +1,13 @@
 import type { FastifyInstance } from 'fastify';
 import { readStatus } from '../aggregate/status/status.ts';
 import { recent } from '../infra/coordination/recent.ts';
-import { readinessOf } from '../infra/readiness.ts';
 import { measureLateness } from './alerts/consequences/lateness.ts';
 import { serveAlerts } from './alerts/routes.ts';
 import type { Pipeline } from './compose.ts';
 import { createApp } from './http/app.ts';
 import { allowReading } from './http/cross-origin.ts';
 import { serveHealth } from './http/health.ts';
+import { limitCounts } from './http/limit-counts.ts';
 import { serveDocs } from './http/openapi.ts';
 import { buildProbes } from './http/operator-app.ts';
 import { servePrometheusMetrics } from './http/prometheus-metrics.ts';
@@ -22,25 +22,22 @@ import { serveMetrics } from './metrics/routes.ts';
 
 /** Registers the routes of all domains; the caller listens, or injects requests. */
 export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> {
-  const { config, runtime, registry, aggregator, loader } = pipeline;
-  const readers = new Readers({ ...runtime, settings: config });
+  const { config, runtime, registry, aggregator, loader, health } = pipeline;
+  const keyValue = limitCounts(runtime, config);
+  const readers = new Readers({ ...runtime, keyValue, settings: config });
   const { clock } = runtime;
   const status = recent(0, () => readStatus({ store: readers.shared, clock }, aggregator));
   const sources = {
     ...runtime,
-    ...{ registry, aggregator, versions: aggregator, readers, status, settings: config },
+    ...{ keyValue, registry, aggregator, versions: aggregator, readers, status, settings: config },
   };
   const accounts = pipeline.accounts();
   const alerts = await pipeline.alerts();
   const app = await createApp(config, hideAccessToken);
   const refuseOthers = refuseOtherMethods(app);
   await serveDocs(app);
-  const areServicesReady = readinessOf(runtime, config);
-  const isReady = async () => {
-    alerts.checkStoring();
-    await areServicesReady();
-  };
-  await serveHealth(app, isReady, () => runtime.damage.list().length > 0);
+  health.require(() => alerts.checkStoring());
+  await serveHealth(app, health);
   const lateness = measureLateness();
   await servePrometheusMetrics(app, {
     ...sources,
@@ -67,20 +64,13 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   return app;
 }
 
-/** The server of a process without the role `serve`: probes and its Prometheus metrics. */
-export function buildOperatorServer({
-  config,
-  runtime,
-  aggregator,
-  loader,
-}: Pipeline): Promise<FastifyInstance> {
-  return buildProbes({
-    ...runtime,
-    aggregator,
-    settings: config,
-    ready: readinessOf(runtime, config),
-    loads: () => loader.counters,
-  });
+/** The server of probes; where no other one serves metrics for Prometheus, also of these. */
+export function buildOperatorServer(
+  { config, runtime, aggregator, loader, health }: Pipeline,
+  servesMetrics: boolean,
+): Promise<FastifyInstance> {
+  const sources = { ...runtime, aggregator, loads: () => loader.counters };
+  return buildProbes({ settings: config, health, ...(servesMetrics ? { sources } : {}) });
 }
 
 /** Public use of the data requires that its source is named. */

@@ -7,7 +7,8 @@ import { applySchema, type Schema } from '../infra/clickhouse/schema.ts';
 import { sql } from '../infra/clickhouse/sql.ts';
 import { Locks, Mutex } from '../infra/coordination/lock.ts';
 import { openRuntime } from '../infra/open-runtime.ts';
-import type { Clock, Runtime, Store } from '../infra/ports.ts';
+import type { Clock, Numbers, Runtime, Service, Store } from '../infra/ports.ts';
+import { readinessOf } from '../infra/readiness.ts';
 import { type Registry, readRegistry } from '../ingest/chains/registry.ts';
 import { writeRegistry } from '../ingest/chains/registry-table.ts';
 import { Loader } from '../ingest/loader.ts';
@@ -17,7 +18,8 @@ import { dirtyDays } from '../ingest/raw/tables.ts';
 import { alertServingModule } from './alerts/module.ts';
 import type { Accounts } from './identity/accounts/accounts.ts';
 import { identityModule } from './identity/module.ts';
-import { ALL_ROLES, type ProcessRole } from './process-roles.ts';
+import { ProcessHealth } from './process-health.ts';
+import { ALL_ROLES, ALL_SERVICES, type ProcessRole } from './process-roles.ts';
 import type { Config } from './settings.ts';
 
 // The composition root of a process: every domain is constructed here, and only here, for a profile and a set of roles.
@@ -43,6 +45,9 @@ export interface Pipeline {
   readonly registry: Registry;
   readonly loader: Loader;
   readonly aggregator: Aggregator;
+  readonly health: ProcessHealth;
+  /** Waits for the services that are needed, applies the schema and starts the roles. */
+  start(): Promise<void>;
   /** Publishes one source to the log; returns when every line is durable, loaded or not. */
   ingest(source: Readable, options: IngestOptions): Promise<IngestSummary>;
   /** Resolves when everything that was published before is in the raw tables. */
@@ -59,27 +64,51 @@ export interface Pipeline {
 export interface PipelineOptions {
   readonly clock?: Clock;
   readonly roles?: ReadonlySet<ProcessRole>;
+  /** The services without which it does not start and is not ready; all when absent. */
+  readonly needed?: ReadonlySet<Service>;
 }
 
-/** Opens the ports, applies the schema, constructs the domains and starts the roles. */
-export async function openPipeline(
+/** A process that has started. */
+export async function openPipeline(config: Config, options: PipelineOptions = {}): Promise<Pipeline> {
+  const pipeline = await createPipeline(config, options);
+  try {
+    await pipeline.start();
+    return pipeline;
+  } catch (error) {
+    await pipeline.close();
+    throw error;
+  }
+}
+
+/** Opens the ports and constructs the domains, before any service answers. */
+export async function createPipeline(
   config: Config,
-  { clock, roles = ALL_ROLES }: PipelineOptions = {},
+  { clock, roles = ALL_ROLES, needed = ALL_SERVICES }: PipelineOptions = {},
 ): Promise<Pipeline> {
   const registry = readRegistry(config);
   const runtime = await openRuntime(config, ingestModule.topics, clock);
-  try {
-    await applyWholeSchema(runtime, config);
-    await writeRegistry(runtime.store, runtime.clock, registry);
-    const pipeline = await construct(config, runtime, registry, roles);
-    if (roles.has('load')) await pipeline.loader.start();
-    const { aggregator } = pipeline;
-    await (roles.has('work') ? aggregator.start() : aggregator.followVersions(roles.has('serve')));
-    return pipeline;
-  } catch (error) {
-    await runtime.close();
-    throw error;
-  }
+  return construct({ config, runtime, registry, roles, needed });
+}
+
+interface Parts {
+  readonly config: Config;
+  readonly runtime: Runtime;
+  readonly registry: Registry;
+  readonly roles: ReadonlySet<ProcessRole>;
+  readonly needed: ReadonlySet<Service>;
+}
+
+async function startRoles(
+  { config, runtime, registry, roles, needed }: Parts,
+  { loader, aggregator }: Pick<Pipeline, 'loader' | 'aggregator'>,
+): Promise<void> {
+  await runtime.connect(needed);
+  // A process that does without the store only publishes.
+  if (!needed.has('store')) return;
+  await applyWholeSchema(runtime, config);
+  await writeRegistry(runtime.store, runtime.clock, registry);
+  if (roles.has('load')) await loader.start();
+  await (roles.has('work') ? aggregator.start() : aggregator.followVersions(roles.has('serve')));
 }
 
 async function applyWholeSchema({ store, keyValue, clock }: Runtime, config: Config): Promise<void> {
@@ -91,14 +120,10 @@ async function applyWholeSchema({ store, keyValue, clock }: Runtime, config: Con
   });
 }
 
-async function construct(
-  config: Config,
-  runtime: Runtime,
-  registry: Registry,
-  roles: ReadonlySet<ProcessRole>,
-): Promise<Pipeline> {
+function construct(parts: Parts): Pipeline {
+  const { config, runtime, registry, roles, needed } = parts;
   const { store, log, keyValue, clock } = runtime;
-  const numbers = await runtime.openSequence(() => newestNumber(store));
+  const numbers = lateNumbers(() => runtime.openSequence(() => newestNumber(store)));
   const gate = new Mutex();
   const aggregator = new Aggregator({
     runtime,
@@ -120,6 +145,10 @@ async function construct(
   const waitUntilLoaded = async () => {
     for (const topic of ingestModule.topics) await log.waitUntilConsumed(topic, 'load');
   };
+  const health = new ProcessHealth(
+    readinessOf(runtime, config, needed),
+    () => runtime.damage.list().length > 0,
+  );
   const alerts = once(() => AlertPipeline.start(runtime, config, roles.has('serve')));
   return {
     config,
@@ -127,6 +156,11 @@ async function construct(
     registry,
     loader,
     aggregator,
+    health,
+    start: async () => {
+      await startRoles(parts, { loader, aggregator });
+      health.started();
+    },
     ingest: (source, options) => publish(runtime, registry, source, options, publishLimits(config, runtime)),
     waitUntilLoaded,
     waitUntilComputed: async () => {
@@ -152,6 +186,12 @@ function publishLimits(config: Config, { log }: Runtime) {
     lineSetting: isMessageSmaller ? 'KAFKA_MESSAGE_BYTES' : 'LINE_BYTES_MAX',
     deadLetterBytes: config.DEAD_LETTER_BYTES_MAX,
   };
+}
+
+/** A sequence that is opened with its first use: it reads tables that a start has to create. */
+function lateNumbers(open: () => Promise<Numbers>): Numbers {
+  const opened = once(open);
+  return { take: async (size) => (await opened()).take(size) };
 }
 
 /** The highest number of the sequence that is stored. */

@@ -207,7 +207,8 @@ export class Aggregator {
   async pending(store: Pick<Store, 'rows'> = this.#runtime.store): Promise<PendingByMetric> {
     const { queue } = this.#runtime;
     const names = [ROUND_QUEUE, ...this.#executor.queues];
-    const failed = await Promise.all(names.map((name) => queue.failed(name)));
+    // A queue that does not answer tells of no failure, and what is loaded is pending all the same.
+    const failed = await Promise.all(names.map((name) => queue.failed(name).catch(() => [])));
     return readPending(store, this.#metrics, this.#hasFailed || failed.flat().length > 0);
   }
 

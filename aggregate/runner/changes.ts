@@ -35,7 +35,8 @@ export class Changes {
    * is at least as new as the changes.
    */
   async follow(before: () => Promise<void>): Promise<void> {
-    const others = (await this.#keyValue.get(CHANGES_KEY)) ?? '';
+    // What is not told is assumed after a while.
+    const others = (await this.#keyValue.get(CHANGES_KEY).catch(() => null)) ?? '';
     await before();
     this.#others = others;
   }

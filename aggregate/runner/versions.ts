@@ -40,10 +40,13 @@ export class MetricVersions {
   /** Reads the versions that other processes have published. */
   async refresh(): Promise<void> {
     const { keyValue, store } = this.#runtime;
-    const lastComputed = await keyValue.get(LAST_COMPUTED_KEY);
+    // While the key-value store does not answer, the ledger tells.
+    const lastComputed = await keyValue.get(LAST_COMPUTED_KEY).catch(() => null);
     const isLedgerDue = performance.now() - this.#ledgerReadAt > LEDGER_MS;
     if (lastComputed === this.#lastComputed && !isLedgerDue) return;
-    const published = await Promise.all(this.#metrics.map((metric) => keyValue.get(versionKey(metric))));
+    const published = await Promise.all(
+      this.#metrics.map((metric) => keyValue.get(versionKey(metric)).catch(() => null)),
+    );
     const fromLedger = isLedgerDue && published.includes(null) ? await readVersions(store) : null;
     this.#metrics.forEach((metric, i) => {
       const version = published[i] ?? fromLedger?.get(metric);

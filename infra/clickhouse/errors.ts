@@ -39,6 +39,12 @@ export function insertError(error: unknown): ProductError {
   return storeError(error);
 }
 
+/** An error of the way to the server, which has no type of ClickHouse. */
+const isConnectionError = (error: unknown): boolean =>
+  /^(ECONN|EPIPE|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT)/.test(
+    String((error as { code?: unknown }).code),
+  ) || /^Timeout error|socket hang up/.test(reasonOf(error));
+
 /** The message of ClickHouse quotes the statement, so only the error type is public. */
 export function storeError(error: unknown): ProductError {
   if (error instanceof ProductError) return error;
@@ -55,5 +61,8 @@ export function storeError(error: unknown): ProductError {
     return new ProductError('store_busy', 'the store has too little memory at this moment', reason);
   }
   if (type === 'NOT_ENOUGH_SPACE' || /No space left/i.test(reason)) return unwritable(reason);
+  if (type === undefined && isConnectionError(error)) {
+    return new ProductError('service_unreachable', 'ClickHouse does not answer', reason);
+  }
   return new ProductError('store_failed', `the store failed${type ? ` (${type})` : ''}`, reason);
 }

@@ -24,6 +24,7 @@ export const infraSettings = {
   DISK_FREE_BYTES_MIN: whole(64 * 2 ** 20).describe(
     'free bytes of the disk of the store, below which the process is not ready',
   ),
+  PROBE_SECONDS_MAX: whole(5, 1, 60).describe('longest time that /health/ready waits for a service'),
   STORE_FSYNC: yesNo('false').describe(
     'force every write to the disk before it is acknowledged (power loss, not only kill -9)',
   ),

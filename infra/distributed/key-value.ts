@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import { Breaker } from '../coordination/breaker.ts';
 import type { KeyValue } from '../ports.ts';
 
 // Each script is atomic.
@@ -53,9 +54,13 @@ const SCRIPTS = {
 type Script = (key: string, ...args: (string | number)[]) => Promise<unknown>;
 type Scripted = Redis & Record<keyof typeof SCRIPTS, Script>;
 
-/** Redis; its client puts the prefix before every key. */
+/** Replies of Redis are answers, also those that are errors. */
+const isAway = (error: unknown) => (error as Error).name !== 'ReplyError';
+
+/** Redis; its client puts the prefix before every key. Throws `service_unreachable` while Redis does not answer. */
 export class DistributedKeyValue implements KeyValue {
   readonly #redis: Scripted;
+  readonly #breaker = new Breaker('Redis', isAway);
 
   constructor(redis: Redis) {
     for (const [name, lua] of Object.entries(SCRIPTS)) redis.defineCommand(name, { numberOfKeys: 1, lua });
@@ -63,50 +68,54 @@ export class DistributedKeyValue implements KeyValue {
   }
 
   get(key: string): Promise<string | null> {
-    return this.#redis.get(key);
+    return this.#run((redis) => redis.get(key));
   }
 
   async set(key: string, value: string, { ttlMs = Infinity, onlyIfAbsent = false } = {}): Promise<boolean> {
     const args: string[] = [];
     if (ttlMs !== Infinity) args.push('PX', String(Math.max(1, Math.ceil(ttlMs))));
     if (onlyIfAbsent) args.push('NX');
-    return (await this.#redis.call('SET', key, value, ...args)) !== null;
+    return (await this.#run((redis) => redis.call('SET', key, value, ...args))) !== null;
   }
 
-  async take(key: string): Promise<string | null> {
-    return this.#redis.getdel(key);
+  take(key: string): Promise<string | null> {
+    return this.#run((redis) => redis.getdel(key));
   }
 
   async delete(key: string): Promise<void> {
-    await this.#redis.del(key);
+    await this.#run((redis) => redis.del(key));
   }
 
   async increment(key: string, by: number, ttlMs: number): Promise<number> {
-    return Number(await this.#redis.cmIncrement(key, by, Math.max(1, Math.ceil(ttlMs))));
+    return Number(await this.#run((redis) => redis.cmIncrement(key, by, Math.max(1, Math.ceil(ttlMs)))));
   }
 
   async reserve(key: string, size: number, atLeast: bigint): Promise<bigint | null> {
-    const first = await this.#redis.cmReserve(key, String(atLeast), size);
+    const first = await this.#run((redis) => redis.cmReserve(key, String(atLeast), size));
     return first === null ? null : BigInt(first as string);
   }
 
   async join(group: string, member: string, ttlMs: number, membersMax = 0): Promise<boolean> {
-    return (await this.#redis.cmJoin(group, member, Math.ceil(ttlMs), membersMax)) === 1;
+    return (await this.#run((redis) => redis.cmJoin(group, member, Math.ceil(ttlMs), membersMax))) === 1;
   }
 
   async prolong(group: string, member: string, ttlMs: number): Promise<boolean> {
-    return (await this.#redis.cmProlong(group, member, Math.ceil(ttlMs))) === 1;
+    return (await this.#run((redis) => redis.cmProlong(group, member, Math.ceil(ttlMs)))) === 1;
   }
 
   async leave(group: string, member: string): Promise<boolean> {
-    return (await this.#redis.cmLeave(group, member)) === 1;
+    return (await this.#run((redis) => redis.cmLeave(group, member))) === 1;
   }
 
   async members(group: string): Promise<string[]> {
-    return (await this.#redis.cmMembers(group)) as string[];
+    return (await this.#run((redis) => redis.cmMembers(group))) as string[];
   }
 
   async close(): Promise<void> {
     await this.#redis.quit().catch(() => this.#redis.disconnect());
+  }
+
+  #run<T>(command: (redis: Scripted) => Promise<T>): Promise<T> {
+    return this.#breaker.run(() => command(this.#redis));
   }
 }

@@ -136,6 +136,10 @@ export class DistributedLog implements Log {
     );
   }
 
+  async check(): Promise<void> {
+    await this.#admin.describeCluster();
+  }
+
   async deadLetter(topic: string, messages: readonly DeadLetterMessage[]): Promise<(string | null)[]> {
     await this.#ensure(topic);
     const offsets: (string | null)[] = [];

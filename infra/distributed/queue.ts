@@ -2,6 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { type Job as BullJob, Queue as BullQueue, Worker } from 'bullmq';
 import type { Redis } from 'ioredis';
+import { Breaker } from '../coordination/breaker.ts';
+import { inTime } from '../coordination/in-time.ts';
 import { reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { FailedJob, Job, Queue } from '../ports.ts';
@@ -15,6 +17,8 @@ export interface QueueOptions {
   readonly backoffMs: number;
   /** Time without a sign of life of a worker after which another one gets its job. */
   readonly lockMs: number;
+  /** Longest time that a question about jobs waits for Redis. */
+  readonly answerMs: number;
   readonly logger: Logger;
 }
 
@@ -34,6 +38,7 @@ const WAITING_STATES = ['wait', 'prioritized', 'delayed'] as const;
 export class DistributedQueue implements Queue {
   readonly #options: QueueOptions;
   readonly #queues = new Map<string, OpenQueue>();
+  readonly #breaker = new Breaker('Redis');
   #isClosed = false;
 
   constructor(options: QueueOptions) {
@@ -95,12 +100,12 @@ export class DistributedQueue implements Queue {
   }
 
   async waiting(queue: string): Promise<number> {
-    const counts = await this.#open(queue).bull.getJobCounts(...WAITING_STATES);
+    const counts = await this.#ask(() => this.#open(queue).bull.getJobCounts(...WAITING_STATES));
     return Object.values(counts).reduce((sum, count) => sum + count, 0);
   }
 
   async failed(queue: string): Promise<FailedJob[]> {
-    const fields = await this.#options.redis.hgetall(this.#failures(queue));
+    const fields = await this.#ask(() => this.#options.redis.hgetall(this.#failures(queue)));
     return Object.values(fields).map((text) => JSON.parse(text) as FailedJob);
   }
 
@@ -112,6 +117,11 @@ export class DistributedQueue implements Queue {
     await setTimeout(2 * IDLE_POLL_MS);
     await Promise.all(opened.map(({ bull }) => bull.close()));
     this.#options.redis.disconnect();
+  }
+
+  /** Jobs wait for Redis without end; who asks about them does not. */
+  #ask<T>(question: () => Promise<T>): Promise<T> {
+    return this.#breaker.run(() => inTime(this.#options.answerMs, question()));
   }
 
   async #run<D>(queue: string, job: BullJob<Data>, handler: (data: D) => Promise<void>): Promise<void> {

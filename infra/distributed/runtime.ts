@@ -1,12 +1,14 @@
 import { Redis } from 'ioredis';
 import { systemClock } from '../clock.ts';
 import type { InfraSettings } from '../config/settings.ts';
+import { inTime } from '../coordination/in-time.ts';
 import { retryUntilReady } from '../coordination/retry.ts';
 import { SharedSequence } from '../coordination/sequence.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import { type Logger, openLogger } from '../logger.ts';
-import type { Clock, Runtime } from '../ports.ts';
+import type { Clock, Runtime, Service } from '../ports.ts';
 import { DistributedKeyValue } from './key-value.ts';
+import { LateLog } from './late-log.ts';
 import { DistributedLog } from './log.ts';
 import { DistributedQueue } from './queue.ts';
 import { DistributedStore } from './store.ts';
@@ -15,86 +17,120 @@ const BACKOFF_MS = 200;
 const RECONNECT_MS_MAX = 2000;
 /** Attempts to reconnect to Redis before a command fails. */
 const COMMAND_RETRIES_MAX = 5;
+/**
+ * Silence after which a connection of the queue is replaced, longer than a worker waits for a job. Without it a server
+ * that vanished would be waited for until the kernel gives up.
+ */
+const JOB_SOCKET_MS = 30_000;
 
-/** Opens the ports of the distributed profile when Kafka, Redis and ClickHouse answer. */
-export async function openDistributed(
+/** The ports of the distributed profile. They are connected to by `connect`. */
+export function openDistributed(
   config: InfraSettings,
   topics: readonly string[],
   clock: Clock = systemClock,
   logger: Logger = openLogger(config),
-): Promise<Runtime> {
-  const opened: { close(): Promise<void> }[] = [];
-  const close = async () => {
-    for (let next = opened.pop(); next; next = opened.pop()) await next.close();
+): Runtime {
+  const store = new DistributedStore(config);
+  const redis = newRedis(config, logger, {
+    keyPrefix: `${config.REDIS_PREFIX}:`,
+    maxRetriesPerRequest: COMMAND_RETRIES_MAX,
+    commandTimeout: config.REDIS_SECONDS_MAX * 1000,
+    socketTimeout: 2 * config.REDIS_SECONDS_MAX * 1000,
+  });
+  const keyValue = new DistributedKeyValue(redis);
+  const jobs = newRedis(config, logger, {
+    maxRetriesPerRequest: null,
+    socketTimeout: JOB_SOCKET_MS,
+  });
+  const queue = new DistributedQueue({
+    redis: jobs,
+    prefix: `${config.REDIS_PREFIX}-jobs`,
+    attempts: config.JOB_ATTEMPTS,
+    backoffMs: BACKOFF_MS,
+    lockMs: config.LEASE_MS,
+    answerMs: config.REDIS_SECONDS_MAX * 1000,
+    logger,
+  });
+  const log = new LateLog({
+    open: () => DistributedLog.open(config, logger, topics),
+    messageBytesMax: config.KAFKA_MESSAGE_BYTES,
+    logger,
+  });
+  const connections: Record<Service, (isNeeded: boolean) => Promise<unknown>> = {
+    store: () => store.connect(),
+    keyValue: () => Promise.all([connectRedis(redis, config), connectRedis(jobs, config)]),
+    log: (isNeeded) => log.connect(isNeeded),
   };
-  try {
-    const store = await DistributedStore.open(config);
-    opened.push(store);
-    const keyValue = new DistributedKeyValue(
-      await openRedis(config, logger, {
-        keyPrefix: `${config.REDIS_PREFIX}:`,
-        maxRetriesPerRequest: COMMAND_RETRIES_MAX,
-      }),
-    );
-    opened.push(keyValue);
-    const queue = new DistributedQueue({
-      redis: await openRedis(config, logger, { maxRetriesPerRequest: null }),
-      prefix: `${config.REDIS_PREFIX}-jobs`,
-      attempts: config.JOB_ATTEMPTS,
-      backoffMs: BACKOFF_MS,
-      lockMs: config.LEASE_MS,
-      logger,
-    });
-    opened.push(queue);
-    const log = await DistributedLog.open(config, logger, topics);
-    opened.push(log);
-    return {
-      store,
-      log,
-      queue,
-      keyValue,
-      clock,
-      isShared: true,
-      warnings: [],
-      // Kafka and ClickHouse look after their own files.
-      damage: { list: () => [], add: () => undefined },
-      location: config.CLICKHOUSE_URL,
-      openSequence: async (newest) => new SharedSequence(keyValue, clock, newest),
-      close,
-    };
-  } catch (error) {
-    await close();
-    throw error;
-  }
+  return {
+    store,
+    log,
+    queue,
+    keyValue,
+    clock,
+    isShared: true,
+    warnings: [],
+    // Kafka and ClickHouse look after their own files.
+    damage: { list: () => [], add: () => undefined },
+    location: config.CLICKHOUSE_URL,
+    connect: (needed) => connectAll(connections, needed, logger),
+    openSequence: async (newest) => new SharedSequence(keyValue, clock, newest),
+    close: async () => {
+      await log.close();
+      await queue.close();
+      await keyValue.close();
+      await store.close();
+    },
+  };
 }
 
-/** Connects to Redis when it answers; throws at once when it refuses the credentials. */
-async function openRedis(
-  config: InfraSettings,
+/** Time that a start waits for a service that it can do without, so that usually nothing is missing. */
+const UNNEEDED_MS_MAX = 5000;
+
+async function connectAll(
+  connections: Readonly<Record<Service, (isNeeded: boolean) => Promise<unknown>>>,
+  needed: ReadonlySet<Service>,
   logger: Logger,
-  options: { keyPrefix?: string; maxRetriesPerRequest: number | null },
-): Promise<Redis> {
+): Promise<void> {
+  await Promise.all(
+    (Object.keys(connections) as Service[]).map(async (service) => {
+      if (needed.has(service)) return connections[service](true);
+      const connected = connections[service](false);
+      connected.catch(() => undefined);
+      await inTime(UNNEEDED_MS_MAX, connected).catch((error) =>
+        logger.warn({ service, reason: reasonOf(error) }, 'started without a service; it is still tried'),
+      );
+    }),
+  );
+}
+
+interface ConnectionOptions {
+  readonly keyPrefix?: string;
+  readonly maxRetriesPerRequest: number | null;
+  readonly commandTimeout?: number;
+  readonly socketTimeout: number;
+}
+
+function newRedis(config: InfraSettings, logger: Logger, options: ConnectionOptions): Redis {
   const redis = new Redis(config.REDIS_URL, {
     ...options,
     lazyConnect: true,
     retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), RECONNECT_MS_MAX),
   });
   redis.on('error', (error) => logger.debug({ reason: reasonOf(error) }, 'Redis'));
-  try {
-    await retryUntilReady(
-      `REDIS_URL=${withoutSecret(config.REDIS_URL)}`,
-      config.SERVICE_WAIT_SECONDS,
-      async () => {
-        if (redis.status === 'wait' || redis.status === 'end') await redis.connect();
-        await redis.ping();
-      },
-      refusal,
-    );
-    return redis;
-  } catch (error) {
-    redis.disconnect();
-    throw error;
-  }
+  return redis;
+}
+
+/** Resolves when Redis answers; throws at once when it refuses the credentials. The client goes on connecting. */
+async function connectRedis(redis: Redis, config: InfraSettings): Promise<void> {
+  await retryUntilReady(
+    `REDIS_URL=${withoutSecret(config.REDIS_URL)}`,
+    config.SERVICE_WAIT_SECONDS,
+    async () => {
+      if (redis.status === 'wait' || redis.status === 'end') await redis.connect();
+      await redis.ping();
+    },
+    refusal,
+  );
 }
 
 function refusal(error: unknown): ProductError | null {

@@ -47,6 +47,9 @@ export const distributedSettings = {
     .regex(/^[a-zA-Z0-9._-]+$/, 'expected letters, digits, dots, hyphens or underscores')
     .default('chain-metrics')
     .describe('prefix of every key, for several deployments on one Redis'),
+  REDIS_SECONDS_MAX: whole(5, 1, 60).describe(
+    'longest time that a command waits for Redis; then it fails, and others fail at once until Redis answers',
+  ),
   CLICKHOUSE_URL: z
     .url({ protocol: /^https?$/, message: 'expected an http or https address' })
     .default('http://localhost:8123')

@@ -42,7 +42,7 @@ export class DistributedStore implements Store {
   /** Names and types of columns by table. */
   readonly #structures = new Map<string, Promise<string>>();
 
-  private constructor(config: InfraSettings) {
+  constructor(config: InfraSettings) {
     this.#config = config;
     const { STORE_CONNECTIONS, READER_CONNECTIONS, QUERY_SECONDS_MAX, CLICKHOUSE_SECONDS_MAX } = config;
     this.#lanes = {
@@ -53,21 +53,25 @@ export class DistributedStore implements Store {
     };
   }
 
-  /** Waits for the server; throws at once when it refuses the credentials. */
   static async open(config: InfraSettings): Promise<DistributedStore> {
     const store = new DistributedStore(config);
     try {
-      await retryUntilReady(
-        `CLICKHOUSE_URL=${config.CLICKHOUSE_URL}`,
-        config.SERVICE_WAIT_SECONDS,
-        () => store.run(`CREATE DATABASE IF NOT EXISTS ${DATABASE} ENGINE = Atomic`),
-        refusal,
-      );
+      await store.connect();
       return store;
     } catch (error) {
       await store.close();
       throw error;
     }
+  }
+
+  /** Waits for the server; throws at once when it refuses the credentials. */
+  async connect(): Promise<void> {
+    await retryUntilReady(
+      `CLICKHOUSE_URL=${this.#config.CLICKHOUSE_URL}`,
+      this.#config.SERVICE_WAIT_SECONDS,
+      () => this.run(`CREATE DATABASE IF NOT EXISTS ${DATABASE} ENGINE = Atomic`),
+      refusal,
+    );
   }
 
   async rows<Row>(statement: Sql, options: QueryOptions = {}): Promise<Row[]> {

@@ -92,6 +92,8 @@ export class EmbeddedLog implements Log {
     return [];
   }
 
+  async check(): Promise<void> {}
+
   async close(): Promise<void> {
     await Promise.all([...this.#journals.values()].map((journal) => journal.close()));
     await Promise.all(this.#last.values());

@@ -30,6 +30,7 @@ export async function openEmbedded(config: InfraSettings, clock: Clock = systemC
     location: config.DATA_DIR,
     warnings: store.warnings,
     damage,
+    connect: async () => undefined,
     openSequence: async (newest) => new Sequence(clock, await newest()),
     close: async () => {
       await log.close();

@@ -3,12 +3,13 @@ import type { FastifyInstance } from 'fastify';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { isEmpty } from '../../ingest/raw/is-empty.ts';
 import { startIngestRole } from '../../ingest/role.ts';
-import { openPipeline, type Pipeline } from '../compose.ts';
+import { createPipeline, type Pipeline } from '../compose.ts';
 import { buildOperatorServer, buildServer } from '../compose-server.ts';
 import { listeningUrl } from '../http/public-url.ts';
 import { LocalClient, type OperationClient } from '../operations/client.ts';
 import { openOperationSocket } from '../operations/socket-server.ts';
-import type { ProcessRole } from '../process-roles.ts';
+import type { ProcessHealth } from '../process-health.ts';
+import { type ProcessRole, servicesOf } from '../process-roles.ts';
 import type { Config } from '../settings.ts';
 import { openDisplay } from './display.ts';
 import { EXIT, killSelf } from './failure.ts';
@@ -30,18 +31,31 @@ export interface StartOptions {
 /** Runs a process with its roles until a signal stops it. Texts for people go to standard error, the log to standard output. */
 export async function startProcess(options: StartOptions): Promise<number> {
   const { roles, loadsSample, version } = options;
-  const stop = onStop(options.config);
+  const isServer = roles.has('serve');
+  const stop = onStop(options.config, isServer);
   try {
     // On a terminal the welcome says what a person needs; the lines of the log are for machines.
     const quiet = process.stdout.isTTY && process.env.LOG_LEVEL === undefined;
     const config: Config = quiet ? { ...options.config, LOG_LEVEL: 'warn' } : options.config;
-    const pipeline = await openPipeline(config, { roles });
+    const pipeline = await createPipeline(config, { roles, needed: servicesOf(roles) });
+    const { health } = pipeline;
     stop.first(() => pipeline.close());
+    stop.health = health;
+    const operator = pipeline.runtime.isShared
+      ? await listen(await buildOperatorServer(pipeline, !isServer), operatorAddress(config))
+      : null;
+    // Probes are answered until everything else has ended.
+    if (operator) stop.last(() => operator.app.close());
+    await Promise.race([pipeline.start(), stop.asked]);
+    if (stop.isAsked) {
+      await stop.asked;
+      return EXIT.ok;
+    }
     const client = new LocalClient(pipeline);
-    const isServer = roles.has('serve');
-    const app = await (isServer ? buildServer(pipeline) : buildOperatorServer(pipeline));
-    stop.first(() => app.close());
-    const url = await listen(app, isServer ? config : operatorAddress(config));
+    const server = isServer ? await buildServer(pipeline) : null;
+    if (server) stop.first(() => server.close());
+    // A process without the role `serve` is one of several.
+    const { app, url } = server ? await listen(server, serverAddress(config)) : (operator as Listening);
     stop.log = app.log;
     for (const warning of pipeline.runtime.warnings) app.log.warn(warning);
     for (const damage of pipeline.runtime.damage.list()) app.log.error({ damage }, 'stored data are damaged');
@@ -78,7 +92,24 @@ export async function startProcess(options: StartOptions): Promise<number> {
   }
 }
 
-const operatorAddress = ({ OPERATOR_HOST: HOST, OPERATOR_PORT: PORT }: Config) => ({ HOST, PORT });
+interface Address {
+  readonly host: { readonly name: string; readonly value: string };
+  readonly port: { readonly name: string; readonly value: number };
+}
+
+interface Listening {
+  readonly app: FastifyInstance;
+  readonly url: string;
+}
+
+const serverAddress = ({ HOST, PORT }: Config): Address => ({
+  host: { name: 'HOST', value: HOST },
+  port: { name: 'PORT', value: PORT },
+});
+const operatorAddress = ({ OPERATOR_HOST, OPERATOR_PORT }: Config): Address => ({
+  host: { name: 'OPERATOR_HOST', value: OPERATOR_HOST },
+  port: { name: 'OPERATOR_PORT', value: OPERATOR_PORT },
+});
 
 async function loadSample({ runtime }: Pipeline, client: OperationClient): Promise<void> {
   if (!(await isEmpty(runtime.store))) {
@@ -125,34 +156,41 @@ function welcome(url: string, { runtime }: Pipeline, version: string): string {
 }
 
 /** Listens and returns the address that a person can open. */
-async function listen(app: FastifyInstance, { HOST, PORT }: Pick<Config, 'HOST' | 'PORT'>): Promise<string> {
+async function listen(app: FastifyInstance, { host, port }: Address): Promise<Listening> {
   try {
-    await app.listen({ host: HOST, port: PORT });
+    await app.listen({ host: host.value, port: port.value });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
+    const [onHost, onPort] = [`${host.name}=${host.value}`, `${port.name}=${port.value}`];
     const reasons: Record<string, string> = {
-      EADDRINUSE: `PORT=${PORT}: something else listens on it already; set PORT to a free one, or to 0`,
-      EACCES: `PORT=${PORT}: this user may not listen on it; set PORT to one above 1023`,
-      EADDRNOTAVAIL: `HOST=${HOST}: this machine does not have that address`,
-      ENOTFOUND: `HOST=${HOST}: no such host`,
+      EADDRINUSE: `${onPort}: something else listens on it already; set ${port.name} to a free one, or to 0`,
+      EACCES: `${onPort}: this user may not listen on it; set ${port.name} to one above 1023`,
+      EADDRNOTAVAIL: `${onHost}: this machine does not have that address`,
+      ENOTFOUND: `${onHost}: no such host`,
     };
     throw new ProductError(
       'setting_invalid',
-      reasons[code ?? ''] ?? `HOST=${HOST}, PORT=${PORT}: ${reasonOf(error)}`,
+      reasons[code ?? ''] ?? `${onHost}, ${onPort}: ${reasonOf(error)}`,
     );
   }
-  return listeningUrl(app, { HOST, PORT });
+  return { app, url: listeningUrl(app, { HOST: host.value, PORT: port.value }) };
 }
 
-/** Closes everything that was opened, in reverse, when a signal arrives; kills the process when that takes too long. */
-function onStop({ STOP_SECONDS_MAX }: Config) {
+/**
+ * Closes everything that was opened, in reverse, when a signal arrives; kills the process when that takes too long. The
+ * process is not ready at once, and a server answers for a while: load balancers have to notice first.
+ */
+function onStop({ STOP_SECONDS_MAX, STOP_DELAY_SECONDS }: Config, isServer: boolean) {
   const closers: (() => Promise<unknown>)[] = [];
   const asked = Promise.withResolvers<void>();
+  const delayMs = isServer ? STOP_DELAY_SECONDS * 1000 : 0;
   const stop = {
     isAsked: false,
     asked: asked.promise,
     log: null as FastifyInstance['log'] | null,
+    health: null as ProcessHealth | null,
     first: (close: () => Promise<unknown>) => closers.unshift(close),
+    last: (close: () => Promise<unknown>) => closers.push(close),
     now: async () => {
       for (let close = closers.shift(); close; close = closers.shift()) await close();
     },
@@ -161,14 +199,20 @@ function onStop({ STOP_SECONDS_MAX }: Config) {
     // Ctrl-C reaches every process of a terminal, and wrappers forward it: the same signal may arrive twice.
     if (stop.isAsked) return;
     stop.isAsked = true;
+    stop.health?.stopping();
     stop.log?.info({ signal }, 'stopping');
-    setTimeout(() => {
-      say(
-        `chain-metrics: did not stop within STOP_SECONDS_MAX=${STOP_SECONDS_MAX}; what was acknowledged is safe`,
-      );
-      killSelf();
-    }, STOP_SECONDS_MAX * 1000).unref();
-    stop.now().then(asked.resolve, asked.reject);
+    const isAnswering = stop.health?.hasStarted ?? false;
+    const waitMs = isAnswering ? delayMs : 0;
+    setTimeout(
+      () => {
+        say(
+          `chain-metrics: did not stop within STOP_SECONDS_MAX=${STOP_SECONDS_MAX}; what was acknowledged is safe`,
+        );
+        killSelf();
+      },
+      waitMs + STOP_SECONDS_MAX * 1000,
+    ).unref();
+    setTimeout(() => void stop.now().then(asked.resolve, asked.reject), waitMs);
   };
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => onSignal(signal));
   return stop;

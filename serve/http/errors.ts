@@ -146,16 +146,20 @@ function publicError(
     return dialect.invalid(issues, request);
   }
   if (error instanceof ProductError && PASSING.has(error.code)) {
-    return new HttpError('unavailable', `The service is not available: ${error.message}.`, RETRY_SOON);
+    return unavailable(error);
   }
   const translated = dialect.translate?.(error);
   if (translated) return translated;
   if (error instanceof ProductError) {
     const code = dialect.explains.find((explained) => explained === error.code);
-    return code && new HttpError(code, error.message, STATUS_OF[code] === 503 ? RETRY_SOON : {});
+    if (code) return new HttpError(code, error.message, STATUS_OF[code] === 503 ? RETRY_SOON : {});
+    return error.code === 'service_unreachable' ? unavailable(error) : undefined;
   }
   return fastifyError(error);
 }
+
+const unavailable = ({ message }: ProductError) =>
+  new HttpError('unavailable', `The service is not available: ${message}.`, RETRY_SOON);
 
 /** Errors that Fastify itself raises for bad requests carry their status, and so does a server under pressure. */
 function fastifyError({

@@ -1,6 +1,7 @@
 import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import { openLogger } from '../../infra/logger.ts';
+import type { ProcessHealth } from '../process-health.ts';
 import { arrivalLimits, type ConnectionSettings, limitConnections } from './connections.ts';
 import { problemDialect } from './dialects.ts';
 import { handleErrors } from './errors.ts';
@@ -9,14 +10,15 @@ import { refuseUnclearHost } from './host-header.ts';
 import { type MetricSources, servePrometheusMetrics } from './prometheus-metrics.ts';
 import { refuseOtherMethods, refusePath } from './refusals.ts';
 
-/** The HTTP side of a process that serves no API: health probes and metrics for Prometheus. */
+/** A server of its own for probes: no caller of the API can keep them waiting. With sources also for Prometheus. */
 export async function buildProbes({
   settings,
-  ready,
-  ...sources
-}: MetricSources & {
+  health,
+  sources,
+}: {
   settings: ConnectionSettings & Parameters<typeof openLogger>[0];
-  ready: () => Promise<void>;
+  health: ProcessHealth;
+  sources?: MetricSources;
 }): Promise<FastifyInstance> {
   const app = Fastify({
     ...arrivalLimits(settings),
@@ -30,8 +32,8 @@ export async function buildProbes({
   refuseUnclearHost(app);
   limitConnections(app, { ...settings, isProxy: () => false });
   const refuseOthers = refuseOtherMethods(app);
-  await serveHealth(app, ready, () => sources.damage.list().length > 0);
-  await servePrometheusMetrics(app, sources);
+  await serveHealth(app, health);
+  if (sources) await servePrometheusMetrics(app, sources);
   refuseOthers();
   return app;
 }

@@ -1,8 +1,9 @@
 import rateLimit, { type FastifyRateLimitStoreCtor } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Clock, KeyValue } from '../../infra/ports.ts';
+import type { Clock } from '../../infra/ports.ts';
 import { countedAddress } from './client-address.ts';
 import { HttpError } from './errors.ts';
+import type { LimitCounts } from './limit-counts.ts';
 import type { HttpSettings } from './settings.ts';
 
 /** So many requests of one address, or of one IPv6 network, in each window of time. */
@@ -22,7 +23,7 @@ interface Usage {
 }
 
 interface Counts {
-  readonly keyValue: KeyValue;
+  readonly keyValue: LimitCounts;
   readonly clock: Clock;
 }
 

@@ -1,8 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Admission } from '../../infra/coordination/admission.ts';
-import type { Clock, KeyValue, QueryOptions, Store } from '../../infra/ports.ts';
+import type { Clock, QueryOptions, Store } from '../../infra/ports.ts';
 import { countedAddress } from './client-address.ts';
 import { HttpError } from './errors.ts';
+import type { LimitCounts } from './limit-counts.ts';
 import type { HttpSettings } from './settings.ts';
 
 export type ReaderSettings = Pick<
@@ -37,7 +38,7 @@ const NEVER = new AbortController().signal;
  */
 export class Readers {
   readonly #store: QueryStore;
-  readonly #keyValue: KeyValue;
+  readonly #keyValue: LimitCounts;
   readonly #clock: Clock;
   readonly #settings: ReaderSettings;
   readonly #admission: Admission;
@@ -49,7 +50,7 @@ export class Readers {
     settings,
   }: {
     readonly store: QueryStore;
-    readonly keyValue: KeyValue;
+    readonly keyValue: LimitCounts;
     readonly clock: Clock;
     readonly settings: ReaderSettings;
   }) {

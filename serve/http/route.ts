@@ -1,6 +1,13 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { z } from 'zod';
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Of `@fastify/under-pressure`: what is done with a request while the server is too busy. */
+    pressureHandler?: () => undefined;
+  }
+}
+
 /** A body that an answer can have. */
 export interface MediaType {
   readonly schema: z.ZodType;
@@ -33,6 +40,8 @@ export interface RouteDefinition<Params extends z.ZodType, Query extends z.ZodTy
   readonly consumes?: string;
   readonly responses: Readonly<Record<string, ResponseDescription>>;
   readonly onRequest?: onRequestHookHandler;
+  /** Whether it is answered by a server that is too busy for other requests. */
+  readonly isAnsweredUnderLoad?: boolean;
   /** Runs before the body is read and the parameters are validated: a caller without access costs little and learns nothing. */
   readonly authorize?: (request: FastifyRequest) => Promise<void>;
 }
@@ -55,10 +64,11 @@ export function route<
   definition: RouteDefinition<Params, Query, Body>,
   handle: (call: RouteCall<z.output<Params>, z.output<Query>, z.output<Body>>) => unknown,
 ): void {
-  const { method, path, onRequest, authorize, body } = definition;
+  const { method, path, onRequest, authorize, body, isAnsweredUnderLoad } = definition;
   app.route({
     method,
     url: path,
+    ...(isAnsweredUnderLoad ? { config: { pressureHandler: () => undefined } } : {}),
     schema: describeRoute(definition),
     onRequest: [
       ...(onRequest === undefined ? [] : [onRequest]),

@@ -20,6 +20,12 @@ export const httpSettings = {
   PORT: whole(3000, 0, 65_535).describe('port to listen on; 0 picks a free one'),
   ANONYMOUS_PER_MINUTE: whole(600).describe('requests a minute and address without a key; 0 = no limit'),
   ANONYMOUS_PER_DAY: whole(50_000).describe('requests a day and address without a key; 0 = no limit'),
+  LIMITS_WITHOUT_REDIS: z
+    .enum(['local', 'refuse'])
+    .default('local')
+    .describe(
+      'how requests are limited while Redis does not answer: each server by counts of its own, or not at all, with 503',
+    ),
   TRUST_PROXY: trustedProxies.describe(
     "whose X-Forwarded-For tells the caller's address: a number of proxies in a row, or their addresses and networks (also `loopback`, `uniquelocal`), separated by commas",
   ),
@@ -56,11 +62,16 @@ export const httpSettings = {
     'open connections of one address that is no trusted proxy; 0 = no limit',
   ),
   STOP_SECONDS_MAX: whole(20, 1).describe('longest time a graceful stop may take'),
+  STOP_DELAY_SECONDS: whole(0, 0, 600).describe(
+    'time for which a server that was asked to stop still answers while it is not ready, so that load balancers notice',
+  ),
   OPERATOR_HOST: z
     .string()
     .min(1)
     .default('127.0.0.1')
-    .describe('address on which processes without the role `serve` answer /health and /metrics'),
+    .describe(
+      'address on which every process of the distributed profile answers /health, and one without the role `serve` also /metrics',
+    ),
   OPERATOR_PORT: whole(9464, 0, 65_535).describe('port for it; 0 picks a free one'),
 };
 

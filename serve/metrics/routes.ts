@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { metrics } from '../../aggregate/metrics/index.ts';
 import { isoDayOf } from '../../aggregate/metrics/shared/facts.ts';
+import { inTime } from '../../infra/coordination/in-time.ts';
 import type { Clock } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import type { Readers } from '../http/readers.ts';
@@ -10,6 +11,9 @@ import { describeEndpoint } from './describe.ts';
 import { type Computation, Freshness } from './freshness.ts';
 import { parametersOf, type Query, queryOf, querySchema } from './parameters.ts';
 import { acceptedFormat } from './response-formats.ts';
+
+/** Longest time that a cached answer waits for what is new to be said of it. */
+const REFRESH_MS_MAX = 2000;
 
 /** What the metrics API stands on. */
 export interface MetricsApi {
@@ -58,7 +62,9 @@ export async function serveMetrics(
           const format = query.format ?? acceptedFormat(request.headers.accept);
           const key = cacheKey(request);
           // A cached answer is sent with what is known of it while the store does not answer.
-          await freshness.refresh().catch((error) => {
+          const refreshed = freshness.refresh();
+          const isCached = answers.cached(key, metric) !== undefined;
+          await (isCached ? inTime(REFRESH_MS_MAX, refreshed) : refreshed).catch((error) => {
             if (!answers.cached(key, metric)) throw error;
           });
           const cached = answers.cached(key, metric);

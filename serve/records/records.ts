@@ -57,12 +57,14 @@ export class Records<Row extends RecordColumns> {
   }
 
   async get(id: string): Promise<Row | null> {
-    const cached = await this.#context.keyValue.get(this.#key(id));
+    const { keyValue } = this.#context;
+    // The store knows as much: a cache that does not answer is no reason to refuse a caller.
+    const cached = await keyValue.get(this.#key(id)).catch(() => CHANGING);
     if (cached !== null && cached !== CHANGING) return JSON.parse(cached) as Row;
     const started = performance.now();
     const row = await this.#reads.add(id);
     if (row && cached === null && performance.now() - started < FILL_MS_MAX) {
-      await this.#context.keyValue.set(this.#key(id), JSON.stringify(row), {
+      await keyValue.set(this.#key(id), JSON.stringify(row), {
         ttlMs: CACHED_MS,
         onlyIfAbsent: true,
       });

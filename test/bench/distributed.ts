@@ -227,6 +227,7 @@ async function queueing(): Promise<Figure> {
     attempts: 3,
     backoffMs: 100,
     lockMs: 30_000,
+    answerMs: 5000,
     logger: openLogger({ LOG_LEVEL: 'silent' }),
   });
   const product = await milliseconds(async () => {

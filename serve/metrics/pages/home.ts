@@ -3,7 +3,8 @@ import { z } from 'zod';
 import { SERVED_RELAYS } from '../../../aggregate/metric.ts';
 import { isoDayOf } from '../../../aggregate/metrics/shared/facts.ts';
 import type { SystemStatus } from '../../../aggregate/status/status.ts';
-import type { Clock, KeyValue } from '../../../infra/ports.ts';
+import type { Clock } from '../../../infra/ports.ts';
+import type { LimitCounts } from '../../http/limit-counts.ts';
 import { limitAnonymous } from '../../http/rate-limit.ts';
 import type { Readers } from '../../http/readers.ts';
 import type { HttpSettings } from '../../http/settings.ts';
@@ -31,7 +32,7 @@ export interface HomeSources {
   readonly readers: Readers;
   readonly status: () => Promise<SystemStatus>;
   readonly clock: Clock;
-  readonly keyValue: KeyValue;
+  readonly keyValue: LimitCounts;
   readonly settings: HttpSettings;
 }
 

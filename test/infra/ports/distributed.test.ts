@@ -54,6 +54,7 @@ queueContract('distributed', async (rules) => {
     redis: connection,
     prefix: prefix(),
     lockMs: 5000,
+    answerMs: 5000,
     logger: silent,
   });
   return { port, close: () => port.close() };

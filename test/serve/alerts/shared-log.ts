@@ -37,6 +37,7 @@ export class SharedLog {
       deadLetter: async (_topic, messages) => messages.map(() => null),
       readDeadLetters: async (_topic, offsets) => offsets.map(() => null),
       lag: async () => [],
+      check: async () => undefined,
       close: async () => {},
     };
   }

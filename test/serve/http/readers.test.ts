@@ -9,6 +9,7 @@ import { readinessOf } from '../../../infra/readiness.ts';
 import { createApp } from '../../../serve/http/app.ts';
 import { serveHealth } from '../../../serve/http/health.ts';
 import { Readers } from '../../../serve/http/readers.ts';
+import { ProcessHealth } from '../../../serve/process-health.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { openStore } from '../../support/open-store.ts';
 
@@ -44,8 +45,13 @@ async function serve(env: Record<string, string>): Promise<void> {
     const { account } = request.headers;
     if (typeof account === 'string') request.knownAccount = account;
   });
-  const log = { lag: async () => [] } as never;
-  await serveHealth(app, readinessOf({ store, keyValue, log }, settings));
+  const log = { check: async () => undefined } as never;
+  const health = new ProcessHealth(
+    readinessOf({ store, keyValue, log }, settings, new Set(['store', 'keyValue', 'log'])),
+    () => false,
+  );
+  health.started();
+  await serveHealth(app, health);
   app.get('/endless', async (request, reply) => (await readers.open(request, reply)).store().rows(ENDLESS));
   app.get('/long', async (request, reply) =>
     (await readers.open(request, reply)).store().rows(sql`SELECT sleep(1.1) AS zero`),

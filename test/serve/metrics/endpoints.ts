@@ -41,6 +41,7 @@ export const OUR_PATHS = [
   '/api/coverage',
   '/health/live',
   '/health/ready',
+  '/health/startup',
   '/metrics',
 ];
 

@@ -1,0 +1,49 @@
+import { ProductError, reasonOf } from '../errors.ts';
+
+/** Time after a failure in which no call is tried. */
+const REST_MS = 500;
+
+/**
+ * Stands before a service that may be away. After a call that the service did not answer all calls fail at once, and
+ * after a rest one at a time tries again: its callers do not queue up behind a service that answers nobody.
+ */
+export class Breaker {
+  readonly #service: string;
+  readonly #isAway: (error: unknown) => boolean;
+  #failedAt: number | null = null;
+  #isTrying = false;
+
+  /** `isAway` tells an error of the connection from an answer of the service. */
+  constructor(service: string, isAway: (error: unknown) => boolean = () => true) {
+    this.#service = service;
+    this.#isAway = isAway;
+  }
+
+  /** Throws `service_unreachable` while the service does not answer. */
+  async run<T>(call: () => Promise<T>): Promise<T> {
+    const isTrial = this.#failedAt !== null;
+    if (this.#failedAt !== null) {
+      if (this.#isTrying || performance.now() - this.#failedAt < REST_MS)
+        throw this.#away('it did not before');
+      this.#isTrying = true;
+    }
+    try {
+      const result = await call();
+      this.#failedAt = null;
+      return result;
+    } catch (error) {
+      if (!this.#isAway(error)) {
+        this.#failedAt = null;
+        throw error;
+      }
+      this.#failedAt = performance.now();
+      throw this.#away(reasonOf(error));
+    } finally {
+      if (isTrial) this.#isTrying = false;
+    }
+  }
+
+  #away(reason: string): ProductError {
+    return new ProductError('service_unreachable', `${this.#service} does not answer`, reason);
+  }
+}

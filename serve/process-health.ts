@@ -1,0 +1,45 @@
+import { ProductError } from '../infra/errors.ts';
+
+type Stage = 'starting' | 'started' | 'stopping';
+
+/** What the probes of a process tell: it has started, and it can do the work of its roles. */
+export class ProcessHealth {
+  readonly #checks: (() => void | Promise<void>)[];
+  readonly #isDamaged: () => boolean;
+  #stage: Stage = 'starting';
+
+  constructor(check: () => Promise<void>, isDamaged: () => boolean) {
+    this.#checks = [check];
+    this.#isDamaged = isDamaged;
+  }
+
+  /** Adds a check that throws while the process is not ready. */
+  require(check: () => void): void {
+    this.#checks.push(check);
+  }
+
+  started(): void {
+    if (this.#stage === 'starting') this.#stage = 'started';
+  }
+
+  /** Not ready from now on: load balancers choose another process while this one ends. */
+  stopping(): void {
+    this.#stage = 'stopping';
+  }
+
+  get hasStarted(): boolean {
+    return this.#stage !== 'starting';
+  }
+
+  /** Stored data were found damaged. No restart heals them, and everything else is still served. */
+  get isDamaged(): boolean {
+    return this.#isDamaged();
+  }
+
+  /** Throws, with a text that callers may read, unless the process can work. */
+  async checkReady(): Promise<void> {
+    if (this.#stage !== 'started')
+      throw new ProductError('service_unreachable', `the process is ${this.#stage}`);
+    for (const check of this.#checks) await check();
+  }
+}
