@@ -1,8 +1,18 @@
 import type { Message, Pieces } from '../infra/ports.ts';
 import type { Registry } from './chains/registry.ts';
 import { parseExact } from './decode/json.ts';
+import { recordOf } from './decode/names.ts';
 import { type DeadLetter, deadLetterOf } from './log/dead-letters.ts';
-import { type BlockHead, type Origin, readEnvelope, splitEnvelope } from './log/envelope.ts';
+import {
+  type BlockHead,
+  NO_JSON,
+  NO_OBJECT,
+  type Origin,
+  readEnvelope,
+  readOrigin,
+  splitEnvelope,
+} from './log/envelope.ts';
+import { refusalOf } from './log/refusal.ts';
 import { type Stream, TOPICS } from './log/topics.ts';
 import { blockLine, snapshotLine } from './raw/landing-lines.ts';
 
@@ -33,7 +43,7 @@ export function prepareBatch(
   messages: readonly Message[],
   registry: Registry,
 ): PreparedBatch {
-  const prepare = stream === 'blocks' ? prepareBlock : prepareSnapshot;
+  const prepare = orRefused(stream, stream === 'blocks' ? prepareBlock : prepareSnapshot);
   const prepared = messages.map(({ value }, index) => prepare(value, index, registry));
   return {
     lines: prepared.flatMap((line) => ('refused' in line ? [] : [line])),
@@ -42,6 +52,20 @@ export function prepareBatch(
     bytes: messages.reduce((sum, { value }) => sum + value.length, 0),
   };
 }
+
+type Prepare = (value: Buffer, index: number, registry: Registry) => Prepared;
+
+/** What one message holds must not keep the others of its batch from being loaded. */
+const orRefused =
+  (stream: Stream, prepare: Prepare): Prepare =>
+  (value, index, registry) => {
+    try {
+      return prepare(value, index, registry);
+    } catch (error) {
+      const origin = readOrigin(undefined, TOPICS[stream]);
+      return { refused: deadLetterOf(TOPICS[stream], origin, refusalOf(error), value) };
+    }
+  };
 
 function prepareBlock(value: Buffer, index: number, registry: Registry): Prepared {
   const split = splitEnvelope(value) ?? readForeignEnvelope(value, registry);
@@ -55,11 +79,15 @@ function prepareBlock(value: Buffer, index: number, registry: Registry): Prepare
     original: payload,
     bytes: blockLine(index, head, chain, payload),
     normalised: () => {
-      const document = { ...head, schema: 'block/1', payload: parseOrNull(payload) };
-      const read = readEnvelope(document, registry, head);
-      if ('refused' in read) return read;
-      const again = splitEnvelope(read.value);
-      return again ? blockLine(index, again.head, chain, again.payload) : { refused: NO_BLOCK };
+      try {
+        const document = { ...head, schema: 'block/1', payload: parseExact(payload.toString('utf8')) };
+        const read = readEnvelope(document, registry, head);
+        if ('refused' in read) return read;
+        const again = splitEnvelope(read.value);
+        return again ? blockLine(index, again.head, chain, again.payload) : { refused: NO_BLOCK };
+      } catch (error) {
+        return { refused: error instanceof SyntaxError ? NO_JSON : refusalOf(error) };
+      }
     },
   };
 }
@@ -75,23 +103,19 @@ function readForeignEnvelope(
   value: Buffer,
   registry: Registry,
 ): { head: BlockHead; payload: Buffer } | { refused: DeadLetter } {
-  const origin = { source: 'log', origin: TOPICS.blocks, line: 0 };
-  const document = parseOrNull(value);
-  const read =
-    typeof document === 'object' && document !== null
-      ? readEnvelope(document as Record<string, unknown>, registry, origin)
-      : { refused: 'not JSON' };
-  const split = 'refused' in read ? null : splitEnvelope(read.value);
-  const reason = 'refused' in read ? read.refused : NO_BLOCK;
-  return split ?? { refused: deadLetterOf(TOPICS.blocks, origin, reason, value) };
+  const origin = readOrigin(undefined, TOPICS.blocks);
+  const refused = (reason: string) => ({ refused: deadLetterOf(TOPICS.blocks, origin, reason, value) });
+  let document: unknown;
+  try {
+    document = parseExact(value.toString('utf8'));
+  } catch (error) {
+    if (error instanceof SyntaxError) return refused(NO_JSON);
+    throw error;
+  }
+  const record = recordOf(document);
+  if (record === null) return refused(NO_OBJECT);
+  const read = readEnvelope(record, registry, origin);
+  return 'refused' in read ? refused(read.refused) : (splitEnvelope(read.value) ?? refused(NO_BLOCK));
 }
 
 const NO_BLOCK = 'no block';
-
-function parseOrNull(bytes: Buffer): unknown {
-  try {
-    return parseExact(bytes.toString('utf8'));
-  } catch {
-    return null;
-  }
-}

@@ -184,6 +184,7 @@ function publishLimits(config: Config, { log }: Runtime) {
     batchBytes: config.BATCH_BYTES,
     lineBytes: Math.min(config.LINE_BYTES_MAX, log.messageBytesMax),
     lineSetting: isMessageSmaller ? 'KAFKA_MESSAGE_BYTES' : 'LINE_BYTES_MAX',
+    messageBytes: log.messageBytesMax,
     deadLetterBytes: config.DEAD_LETTER_BYTES_MAX,
   };
 }

@@ -7,6 +7,7 @@ import { Mutex } from '../coordination/lock.ts';
 import { retry, retryUntilReady } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import { partsOf } from '../parts.ts';
 import type { Ack, DeadLetterMessage, Lag, Log, LogRecord, Message } from '../ports.ts';
 import { GroupMember } from './consumer.ts';
 import { kafkaRefusal, METADATA_MS, openKafka, ZSTD } from './kafka.ts';
@@ -15,6 +16,8 @@ import { deadLettersOf, ensureTopic } from './topics.ts';
 
 /** Bytes of one request to a broker: however they are spread over partitions, a batch stays below the topic's limit. */
 const REQUEST_BYTES = 4 * 2 ** 20;
+/** Of a dead letter, with its reason and origin. */
+const HEADERS_BYTES = 2000;
 /** Group members of a process for a subscription: one handles a batch while the other fetches the next one. */
 const SUBSCRIBED_MEMBERS = 2;
 /** Producers of a process: one compresses while the other waits for the brokers. A key always uses the same one. */
@@ -86,7 +89,8 @@ export class DistributedLog implements Log {
     await Promise.all(
       [...byProducer].map(([producer, some]) =>
         this.#requestsOf(`${topic} ${producer}`).run(async () => {
-          for (const request of requests(some)) await this.#send(this.#topicName(topic), request, producer);
+          const requests = partsOf(some, REQUEST_BYTES, ({ value }) => value.length);
+          for (const request of requests) await this.#send(this.#topicName(topic), request, producer);
         }),
       ),
     );
@@ -142,16 +146,21 @@ export class DistributedLog implements Log {
 
   async deadLetter(topic: string, messages: readonly DeadLetterMessage[]): Promise<(string | null)[]> {
     await this.#ensure(topic);
-    const offsets: (string | null)[] = [];
-    for (const { value, reason, origin, attempt } of messages) {
-      // A longer message has only its first bytes in the store, as every dead letter does.
-      if (value.length > this.messageBytesMax) {
-        offsets.push(null);
-        continue;
-      }
-      const headers = { 'x-reason': reason, 'x-origin': origin, 'x-attempt': String(attempt) };
-      const message = { key: null, value, headers, partition: DEAD_LETTERS_PARTITION };
-      offsets.push(await this.#send(this.#topicName(deadLettersOf(topic)), [message]));
+    const offsets: (string | null)[] = messages.map(() => null);
+    // A longer message has only its first bytes in the store, as every dead letter does.
+    const short = [...messages.entries()].filter(([, { value }]) => value.length <= this.messageBytesMax);
+    for (const request of partsOf(short, REQUEST_BYTES, ([, { value }]) => value.length + HEADERS_BYTES)) {
+      const records = request.map(([, { value, reason, origin, attempt }]) => ({
+        key: null,
+        value,
+        headers: { 'x-reason': reason, 'x-origin': origin, 'x-attempt': String(attempt) },
+        partition: DEAD_LETTERS_PARTITION,
+      }));
+      const first = await this.#send(this.#topicName(deadLettersOf(topic)), records);
+      // All are in one partition, so that those of a request stand there one behind the other.
+      request.forEach(([index], i) => {
+        offsets[index] = first === null ? null : String(BigInt(first) + BigInt(i));
+      });
     }
     return offsets;
   }
@@ -307,21 +316,6 @@ interface Outgoing {
   readonly value: Buffer;
   readonly headers?: Record<string, string>;
   readonly partition?: number;
-}
-
-function* requests(messages: readonly Message[]): Generator<Message[]> {
-  let some: Message[] = [];
-  let bytes = 0;
-  for (const message of messages) {
-    if (some.length > 0 && bytes + message.value.length > REQUEST_BYTES) {
-      yield some;
-      some = [];
-      bytes = 0;
-    }
-    some.push(message);
-    bytes += message.value.length;
-  }
-  if (some.length > 0) yield some;
 }
 
 /** Whether another attempt may succeed: kafkajs marks the error itself or its cause. */

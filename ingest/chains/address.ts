@@ -6,8 +6,11 @@ import { base58 } from '@scure/base';
 
 export type Address = { key: string; prefix: number | null };
 
+/** Two bytes hold no larger one. */
+export const SS58_PREFIX_MAX = 16_383;
+
 const CHECKSUM_BYTES = 2;
-const SS58_MAX_CHARS = 64;
+export const SS58_MAX_CHARS = 64;
 const CHECKSUM_CONTEXT = new TextEncoder().encode('SS58PRE');
 
 /** A printed address as its key; the prefix is null for an Ethereum address. Null when it is neither. */
@@ -19,11 +22,14 @@ export function decodeAddress(text: string): Address | null {
   return decodeSs58(text);
 }
 
-/** The SS58 form of a 32-byte key; an Ethereum key has one form everywhere. */
+/**
+ * The SS58 form of a 32-byte key. An Ethereum key has one form everywhere; a key of 32 bytes has its hex form on
+ * a chain that registered a prefix too large for SS58, since its own accounts are Ethereum's.
+ */
 export function encodeAddress(key: string, prefix: number): string {
   const hex = hexKey(key);
   if (hex === null) throw new Error(`Not an account key: ${key}`);
-  if (hex.length === 42) return hex;
+  if (hex.length === 42 || prefix > SS58_PREFIX_MAX) return hex;
   const body = Buffer.concat([prefixBytes(prefix), Buffer.from(hex.slice(2), 'hex')]);
   return base58.encode(Buffer.concat([body, checksum(body)]));
 }
@@ -89,7 +95,7 @@ function prefixOf(bytes: Buffer): number | null {
 }
 
 function prefixBytes(prefix: number): Buffer {
-  if (!Number.isInteger(prefix) || prefix < 0 || prefix > 16383)
+  if (!Number.isInteger(prefix) || prefix < 0 || prefix > SS58_PREFIX_MAX)
     throw new Error(`Not an SS58 prefix: ${prefix}`);
   if (prefix < 64) return Buffer.from([prefix]);
   return Buffer.from([((prefix & 0xfc) >> 2) | 0x40, (prefix >> 8) | ((prefix & 0x03) << 6)]);

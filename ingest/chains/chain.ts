@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { SS58_PREFIX_MAX } from './address.ts';
 
 export const RELAY_CHAINS = ['polkadot', 'kusama', 'westend', 'solo'] as const;
 export type RelayChain = (typeof RELAY_CHAINS)[number];
@@ -32,8 +33,11 @@ export const chainShape = z
     valid_from: day.nullable().default(null),
     valid_to: day.nullable().default(null),
   })
-  // Two bytes hold prefixes up to 16383; a chain that never prints SS58 may have registered beyond.
-  .refine((chain) => chain.accounts === 'h160' || chain.ss58_prefix <= 16383, 'ss58_prefix above 16383')
+  // A chain that never prints SS58 may have registered a larger one.
+  .refine(
+    (chain) => chain.accounts === 'h160' || chain.ss58_prefix <= SS58_PREFIX_MAX,
+    `ss58_prefix above ${SS58_PREFIX_MAX}`,
+  )
   .transform((chain) => ({ ...chain, block_times: chain.block_times ?? usualBlockTimes(chain) }));
 
 export type ChainInput = z.input<typeof chainShape>;

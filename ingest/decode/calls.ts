@@ -23,6 +23,9 @@ export type DecodedBlock = {
   refused: RefusedCall[];
 };
 
+/** A runtime decodes no extrinsic whose calls are nested deeper. */
+const DEPTH_MAX = 256;
+
 type Args = Record<string, unknown>;
 type ReadCall = CallName & { args: Args };
 
@@ -63,12 +66,19 @@ export function decodeExtrinsic(extrinsic: unknown): DecodedExtrinsic {
   const topLevelActor = keyOf(recordOf(fields.signature)?.signer);
   if (call === null || fields.success !== true) return { calls: [], topLevelActor };
   return {
-    calls: executedInside(call, topLevelActor, '', new EventsBackwards(eventsOf(fields))),
+    calls: executedInside(call, topLevelActor, '', new EventsBackwards(eventsOf(fields)), 1),
     topLevelActor,
   };
 }
 
-function executedInside(call: ReadCall, actor: string | null, path: string, events: EventsBackwards) {
+function executedInside(
+  call: ReadCall,
+  actor: string | null,
+  path: string,
+  events: EventsBackwards,
+  depth: number,
+) {
+  checkDepth(depth);
   const siblings: NestedCall[][] = [];
   for (const ran of ranInside(call, call.args, actor, events)) {
     const nested = readCall(ran.call);
@@ -76,18 +86,23 @@ function executedInside(call: ReadCall, actor: string | null, path: string, even
     const at = path === '' ? `${ran.index}` : `${path}.${ran.index}`;
     siblings.push([
       { path: at, ...nested, actor: ran.actor },
-      ...executedInside(nested, ran.actor, at, events),
+      ...executedInside(nested, ran.actor, at, events, depth + 1),
     ]);
   }
   return siblings.reverse().flat();
 }
 
-function treesInside(call: ReadCall): CallTree[] {
+function treesInside(call: ReadCall, depth = 1): CallTree[] {
+  checkDepth(depth);
   return nestedCalls(call.args).map((inner) => {
     const nested = readCall(inner);
     if (nested === null) return { pallet: '', call: '', inner: [] };
-    return { pallet: nested.pallet, call: nested.call, inner: treesInside(nested) };
+    return { pallet: nested.pallet, call: nested.call, inner: treesInside(nested, depth + 1) };
   });
+}
+
+function checkDepth(depth: number): void {
+  if (depth > DEPTH_MAX) throw new Error(`calls nested deeper than ${DEPTH_MAX}`);
 }
 
 function readCall(value: unknown): ReadCall | null {

@@ -30,26 +30,33 @@ function pascal(raw: string): string {
  */
 export class EventsBackwards {
   readonly #events: readonly Event[];
+  /** Positions by name, in order; those behind the end are dropped when they are met. */
+  readonly #positions: ReadonlyMap<string, number[]>;
   #end: number;
 
   constructor(events: readonly Event[]) {
     this.#events = events;
+    this.#positions = Map.groupBy(events.keys(), (index) => (events[index] as Event).name);
     this.#end = events.length;
   }
 
   /** The last event of one of these names that has not been passed yet, or undefined. */
   takeLast(...names: readonly string[]): Event | undefined {
-    for (let index = this.#end - 1; index >= 0; index -= 1) {
-      const event = this.#events[index];
-      if (event === undefined || !names.includes(event.name)) continue;
-      this.#end = index;
-      return event;
-    }
-    return undefined;
+    const last = Math.max(...names.map((name) => this.#lastOf(name)));
+    if (last < 0) return undefined;
+    this.#end = last;
+    return this.#events[last];
   }
 
+  #lastOf(name: string): number {
+    const positions = this.#positions.get(name) ?? [];
+    while ((positions.at(-1) ?? -1) >= this.#end) positions.pop();
+    return positions.at(-1) ?? -1;
+  }
+
+  /** Whether the extrinsic has such an event, passed or not. */
   has(name: string): boolean {
-    return this.#events.some((event) => event.name === name);
+    return this.#positions.has(name);
   }
 }
 

@@ -15,7 +15,8 @@ export function palletName(raw: string): string {
 
 export function lowerCamel(raw: string): string {
   if (/^[a-z][A-Za-z0-9]*$/.test(raw)) return raw; // as Sidecar writes nearly all of them
-  const joined = raw.replace(/[_\s-]+([A-Za-z0-9])/g, (_, first: string) => first.toUpperCase());
+  // Both parts may be empty, so that a long run of separators is looked at once.
+  const joined = raw.replace(/[_\s-]+([A-Za-z0-9]?)/g, (all, first: string) => first.toUpperCase() || all);
   if (/^[A-Z0-9]+$/.test(joined)) return joined.toLowerCase();
   // A leading run of capitals is one word, and its last capital begins the next: EVMAccounts.
   return joined.replace(/^[A-Z]+(?=[A-Z][a-z])|^[A-Z]/, (word) => word.toLowerCase());

@@ -8,6 +8,7 @@ import {
   type DeadLetterRow,
   deadLetterRow,
   insertDeadLetters,
+  ROW_BYTES,
 } from './dead-letters.ts';
 
 export interface DeadLetterQueueOptions {
@@ -22,8 +23,6 @@ export interface DeadLetterQueueOptions {
 /** The queue holds as many letters of the full size; a letter that does not fit is counted and lost. */
 const LETTERS_MAX = 256;
 const BATCH_BYTES = 4 * 2 ** 20;
-/** Of a row without its text. */
-const ROW_BYTES = 1000;
 const RETRY_MS = 200;
 const RETRY_MS_MAX = 10_000;
 const RETRY_SECONDS_MAX = 600;
@@ -77,17 +76,6 @@ export class DeadLetterQueue {
   }
 
   async #write(rows: readonly DeadLetterRow[]): Promise<[]> {
-    try {
-      await this.#insert(rows);
-    } catch (error) {
-      if (!isRefusal(error)) throw error;
-      // The reason and the origin are text of this product: without the text of the sender any store takes them.
-      await this.#insert(rows.map((row) => ({ ...row, bytes: '' })));
-    }
-    return [];
-  }
-
-  async #insert(rows: readonly DeadLetterRow[]): Promise<void> {
     const { store, onFailure } = this.#options;
     const attempt = async () => {
       try {
@@ -103,6 +91,7 @@ export class DeadLetterQueue {
       secondsMax: RETRY_SECONDS_MAX,
       isFinal: (error) => this.#isStopped || isRefusal(error),
     });
+    return [];
   }
 }
 

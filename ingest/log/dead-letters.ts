@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { inParts, sql } from '../../infra/clickhouse/sql.ts';
+import { ProductError } from '../../infra/errors.ts';
 import { partsOf } from '../../infra/parts.ts';
 import type { Log, Store } from '../../infra/ports.ts';
 import { deadLetters } from '../raw/tables.ts';
@@ -18,6 +19,11 @@ export function deadLetterOf(topic: string, origin: Origin, reason: string, byte
 
 /** Bytes of dead letters that one statement inserts. */
 const PART_BYTES = 4 * 2 ** 20;
+/** Of a row without its text. */
+export const ROW_BYTES = 1000;
+/** Reasons and origins may quote what a message holds. */
+const REASON_CHARS_MAX = 500;
+const ORIGIN_CHARS_MAX = 1000;
 
 /**
  * Stores refused input with its reason, origin and first bytes, and publishes all of it on the log's topic of dead
@@ -33,11 +39,11 @@ export async function writeDeadLetters(
   for (const part of partsOf(
     letters,
     PART_BYTES,
-    (letter) => Math.min(letter.bytes.length, bytesMax) + 1000,
+    (letter) => Math.min(letter.bytes.length, bytesMax) + ROW_BYTES,
   )) {
     const rows = part.map((letter) => deadLetterRow(letter, now, bytesMax));
     const attempts = await attemptsAt(store, rows);
-    const offsets = log ? await publishDeadLetters(log, part, attempts) : [];
+    const offsets = log ? await publishDeadLetters(log, part, rows, attempts) : [];
     await insertDeadLetters(store, rows, attempts, offsets);
   }
 }
@@ -48,9 +54,9 @@ export type DeadLetterRow = ReturnType<typeof deadLetterRow>;
 export const deadLetterRow = (letter: DeadLetter, now: number, bytesMax: number) => ({
   id: idOf(letter),
   topic: letter.topic,
-  origin: letter.origin,
+  origin: letter.origin.slice(0, ORIGIN_CHARS_MAX),
   line: letter.line,
-  reason: letter.reason,
+  reason: letter.reason.slice(0, REASON_CHARS_MAX),
   bytes: letter.bytes.subarray(0, bytesMax).toString('utf8'),
   size: letter.bytes.length,
   received_at: new Date(now).toISOString(),
@@ -59,27 +65,35 @@ export const deadLetterRow = (letter: DeadLetter, now: number, bytesMax: number)
 });
 
 /** Inserts rows with the number of the attempt that failed, and their offsets on the log where they have any. */
-export function insertDeadLetters(
+export async function insertDeadLetters(
   store: Store,
   rows: readonly DeadLetterRow[],
   attempts: readonly number[],
   offsets: readonly (string | null)[] = [],
 ): Promise<void> {
-  return store.insert(
-    deadLetters,
-    rows.map((row, i) => ({
-      ...row,
-      is_deleted: 0,
-      attempts: attempts[i] ?? 1,
-      log_offset: offsets[i] ?? '',
-    })),
-  );
+  const whole = rows.map((row, i) => ({
+    ...row,
+    is_deleted: 0,
+    attempts: attempts[i] ?? 1,
+    log_offset: offsets[i] ?? '',
+  }));
+  try {
+    await store.insert(deadLetters, whole);
+  } catch (error) {
+    if (!(error instanceof ProductError) || error.code !== 'store_refused') throw error;
+    // All else is text of this product: without the text of the sender any store takes it.
+    await store.insert(
+      deadLetters,
+      whole.map((row) => ({ ...row, bytes: '' })),
+    );
+  }
 }
 
 /** Offsets on the topics of dead letters; none where the log has no such topics. */
 async function publishDeadLetters(
   log: Log,
   letters: readonly DeadLetter[],
+  rows: readonly DeadLetterRow[],
   attempts: readonly number[],
 ): Promise<(string | null)[]> {
   const offsets: (string | null)[] = letters.map(() => null);
@@ -87,8 +101,9 @@ async function publishDeadLetters(
     const published = await log.deadLetter(
       topic,
       indexes.map((i) => {
-        const { bytes, reason, origin, line } = letters[i] as DeadLetter;
-        return { value: bytes, reason, origin: `${origin}:${line}`, attempt: attempts[i] ?? 1 };
+        const { reason, origin, line } = rows[i] as DeadLetterRow;
+        const { bytes: value } = letters[i] as DeadLetter;
+        return { value, reason, origin: `${origin}:${line}`, attempt: attempts[i] ?? 1 };
       }),
     );
     indexes.forEach((index, i) => {

@@ -2,7 +2,10 @@ import { z } from 'zod';
 import type { Chain } from '../chains/chain.ts';
 import type { Registry } from '../chains/registry.ts';
 import { parseExact } from '../decode/json.ts';
+import { recordOf } from '../decode/names.ts';
 import { normaliseBlock } from '../decode/normalise.ts';
+import { SNAPSHOT_KINDS } from '../decode/snapshot.ts';
+import { refusalOf } from './refusal.ts';
 
 /** Where a line came from, for dead letters and provenance. */
 export interface Origin {
@@ -20,6 +23,19 @@ export interface Envelope {
   readonly value: Buffer;
 }
 
+/** The origin that a message names, as far as it is one: anybody may write on the log. */
+export function readOrigin(given: unknown, topic: string): Origin {
+  const { source, origin, line, run } = recordOf(given) ?? {};
+  return {
+    source: typeof source === 'string' ? source : 'log',
+    origin: typeof origin === 'string' ? origin : topic,
+    line: isLine(line) ? line : 0,
+    ...(typeof run === 'string' ? { run } : {}),
+  };
+}
+
+const isLine = (line: unknown): line is number => Number.isSafeInteger(line) && (line as number) >= 0;
+
 export type Read = Envelope | { readonly refused: string };
 
 /**
@@ -34,8 +50,21 @@ const CLOSE = Buffer.from('}');
 /** Blocks of this many neighbouring heights share a partition. */
 const HEIGHTS_PER_KEY = 64n;
 
+/** Reading never throws: whatever a line or an envelope holds is accepted or refused. */
+function orRefused(read: () => Read): Read {
+  try {
+    return read();
+  } catch (error) {
+    return { refused: refusalOf(error) };
+  }
+}
+
 /** Reads one line of input: a bare Sidecar block of `chain`, or an envelope that names its own. */
 export function readLine(line: Buffer, chain: Chain | undefined, registry: Registry, origin: Origin): Read {
+  return orRefused(() => readAny(line, chain, registry, origin));
+}
+
+function readAny(line: Buffer, chain: Chain | undefined, registry: Registry, origin: Origin): Read {
   if (chain) {
     const bare = BARE_BLOCK.exec(line.toString('latin1', 0, HEAD_BYTES));
     if (bare && line.at(-1) === 0x7d && line.includes(EXTRINSICS)) {
@@ -45,19 +74,21 @@ export function readLine(line: Buffer, chain: Chain | undefined, registry: Regis
   let document: unknown;
   try {
     document = parseExact(line.toString('utf8'));
-  } catch {
-    return { refused: 'not JSON' };
+  } catch (error) {
+    return { refused: error instanceof SyntaxError ? NO_JSON : refusalOf(error) };
   }
-  if (typeof document !== 'object' || document === null || Array.isArray(document)) {
-    return { refused: 'not a JSON object' };
-  }
-  if (!('schema' in document)) {
+  const record = recordOf(document);
+  if (record === null) return { refused: NO_OBJECT };
+  if (!('schema' in record)) {
     if (!chain)
       return { refused: 'a bare block needs a known chain: name the file after it or pass --chain' };
-    return unlessTooDeep(() => readBlock(document, chain, origin, {}));
+    return readBlock(record, chain, origin, {});
   }
-  return readEnvelope(document as Record<string, unknown>, registry, origin);
+  return readEnvelope(record, registry, origin);
 }
+
+export const NO_JSON = 'not JSON';
+export const NO_OBJECT = 'not a JSON object';
 
 const LARGEST_VERSION = 2n ** 64n - 1n;
 /** Decimal digits, or an integer; one that a double would round comes as digits from the parser. */
@@ -77,29 +108,20 @@ const head = z.object({
   is_deleted: z.union([z.boolean(), z.literal(0), z.literal(1), z.literal('0'), z.literal('1')]).nullish(),
 });
 
+const NAME_CHARS_MAX = 100;
+const shown = (text: string) => (text.length > NAME_CHARS_MAX ? `${text.slice(0, NAME_CHARS_MAX)}…` : text);
+const kinds: ReadonlySet<unknown> = new Set(SNAPSHOT_KINDS);
+
 /** Reads an envelope of any producer. */
 export function readEnvelope(document: Record<string, unknown>, registry: Registry, origin: Origin): Read {
-  return unlessTooDeep(() => readKnown(document, registry, origin));
+  return orRefused(() => readKnown(document, registry, origin));
 }
-
-/** JSON may be nested deeper than it can be written again. */
-function unlessTooDeep(read: () => Read): Read {
-  try {
-    return read();
-  } catch (error) {
-    if (error instanceof RangeError) return { refused: 'nested too deeply' };
-    throw error;
-  }
-}
-
-const REASON_CHARS_MAX = 100;
-const shown = (text: string) =>
-  text.length > REASON_CHARS_MAX ? `${text.slice(0, REASON_CHARS_MAX)}…` : text;
 
 function readKnown(document: Record<string, unknown>, registry: Registry, origin: Origin): Read {
   const { schema } = document;
   if (schema !== 'block/1' && schema !== 'snapshot/1') {
-    return { refused: `schema: unknown ${shown(JSON.stringify(schema))}; known are block/1 and snapshot/1` };
+    const given = schema === undefined ? 'missing' : `unknown ${shown(JSON.stringify(schema))}`;
+    return { refused: `schema: ${given}; known are block/1 and snapshot/1` };
   }
   const read = head.safeParse(document);
   if (!read.success) {
@@ -112,7 +134,7 @@ function readKnown(document: Record<string, unknown>, registry: Registry, origin
     return { refused: `chain: unknown ${shown(name)}${relay ? ` of ${shown(relay)}` : ''}` };
   }
   if (schema === 'snapshot/1') {
-    const key = `${chain.relay_chain}/${chain.name}/${String(document.kind)}`;
+    const key = `${chain.relay_chain}/${chain.name}/${kinds.has(document.kind) ? document.kind : ''}`;
     const canonical = { ...document, relay_chain: chain.relay_chain, chain: chain.name, origin };
     return { topic: 'snapshots', key, value: Buffer.from(JSON.stringify(canonical)) };
   }
@@ -169,27 +191,37 @@ export interface BlockHead extends Origin {
 const PAYLOAD_LAST = Buffer.from('{"payload_last":true,');
 const PAYLOAD = Buffer.from(',"payload":{');
 const HEAD_BYTES_MAX = 8192;
+const HEIGHT = /^\{"number":"?(\d{1,18})\b/;
+const HEIGHT_BYTES = 40;
 
 /** Cuts an envelope of our own producer into its head and the payload's bytes; null for anybody else's. */
 export function splitEnvelope(value: Buffer): { head: BlockHead; payload: Buffer } | null {
   if (!value.subarray(0, PAYLOAD_LAST.length).equals(PAYLOAD_LAST)) return null;
   const at = value.subarray(0, HEAD_BYTES_MAX).indexOf(PAYLOAD);
   const head = at < 0 ? null : readHead(`${value.toString('utf8', 0, at)}}`);
-  return head && { head, payload: value.subarray(at + PAYLOAD.length - 1, value.length - 1) };
+  const payload = value.subarray(at + PAYLOAD.length - 1, value.length - 1);
+  const [, height] = HEIGHT.exec(payload.toString('latin1', 0, HEIGHT_BYTES)) ?? [];
+  return head && head.number === height ? { head, payload } : null;
 }
+
+const ownHead = z.looseObject({
+  relay_chain: z.string(),
+  chain: z.string(),
+  number: z.string(),
+  version: version.optional(),
+  is_deleted: z.literal(1).optional(),
+  source: z.string(),
+  origin: z.string(),
+  line: z.int().nonnegative(),
+  run: z.string().optional(),
+});
 
 /** The mark alone proves nothing: anybody may write it on the log. */
 function readHead(text: string): BlockHead | null {
-  let head: Partial<BlockHead>;
   try {
-    head = JSON.parse(text);
+    const read = ownHead.safeParse(JSON.parse(text));
+    return read.success ? (read.data as BlockHead) : null;
   } catch {
     return null;
   }
-  const { relay_chain, chain, number, version = '0', source, origin, line, run = '' } = head;
-  const named = [relay_chain, chain, source, origin, run].every((name) => typeof name === 'string');
-  const numbered = [number, version].every(
-    (digits) => typeof digits === 'string' && /^\d{1,20}$/.test(digits),
-  );
-  return named && numbered && Number.isSafeInteger(line) ? (head as BlockHead) : null;
 }

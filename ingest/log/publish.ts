@@ -5,8 +5,8 @@ import type { Chain } from '../chains/chain.ts';
 import type { Registry } from '../chains/registry.ts';
 import { bareName, decompressed, readLines } from '../sources/lines.ts';
 import { PARQUET_BROKEN } from '../sources/parquet.ts';
-import { type DeadLetter, writeDeadLetters } from './dead-letters.ts';
-import { type Origin, readLine } from './envelope.ts';
+import { type DeadLetter, deadLetterOf, ROW_BYTES, writeDeadLetters } from './dead-letters.ts';
+import { type Origin, type Read, readLine } from './envelope.ts';
 import { TOPICS } from './topics.ts';
 
 export interface IngestOptions {
@@ -32,6 +32,8 @@ export interface PublishLimits {
   readonly lineBytes: number;
   /** The setting that says so. */
   readonly lineSetting: string;
+  /** A message holds more than its line, and may be longer. */
+  readonly messageBytes: number;
   readonly deadLetterBytes: number;
 }
 
@@ -73,7 +75,8 @@ export async function publish(
   };
   const refuse = (origin: Origin, reason: string, line: Buffer) => {
     summary.refused_lines++;
-    deadLetters.push({ ...origin, topic: TOPICS.blocks, reason, bytes: line });
+    deadLetters.push(deadLetterOf(TOPICS.blocks, origin, reason, line));
+    pendingBytes += line.length + ROW_BYTES;
   };
 
   let last = 0;
@@ -83,8 +86,8 @@ export async function publish(
       summary.lines++;
       const origin: Origin = { source: 'import', origin: name, line: line.number, run };
       const read = line.tooLong
-        ? { refused: `longer than ${limits.lineBytes} bytes (${limits.lineSetting})` }
-        : readLine(line.bytes, chain, registry, origin);
+        ? tooLong(limits.lineBytes, limits)
+        : withinMessage(readLine(line.bytes, chain, registry, origin), limits);
       if ('refused' in read) {
         refuse(origin, explain(read.refused, chain, chainName ?? bareName(name)), line.bytes);
       } else {
@@ -92,7 +95,7 @@ export async function publish(
         pending[read.topic].push(read);
         pendingBytes += read.value.length;
       }
-      if (pendingBytes >= limits.batchBytes || deadLetters.length >= DEAD_LETTERS_MAX) await flush();
+      if (pendingBytes >= limits.batchBytes) await flush();
     }
   } catch (error) {
     // Only the archive itself fails here with a code of zlib; everything else is not the input's fault.
@@ -108,8 +111,17 @@ export async function publish(
   return summary;
 }
 
-const DEAD_LETTERS_MAX = 1000;
 const IN_PROGRESS_MAX = 2;
+
+const tooLong = (bytes: number, { lineSetting }: PublishLimits) => ({
+  refused: `longer than ${bytes} bytes (${lineSetting})`,
+});
+
+/** Numbers that are written exactly may make a message many times as long as its line. */
+function withinMessage(read: Read, limits: PublishLimits): Read {
+  const isTooLong = 'value' in read && read.value.length > limits.messageBytes;
+  return isTooLong ? tooLong(limits.messageBytes, limits) : read;
+}
 
 function explain(reason: string, chain: Chain | undefined, name: string): string {
   return chain === undefined && reason.startsWith('a bare block')

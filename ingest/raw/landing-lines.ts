@@ -1,9 +1,12 @@
 import type { Chain } from '../chains/chain.ts';
 import type { Registry } from '../chains/registry.ts';
 import { decodeBlock, mayHoldNestedCalls } from '../decode/calls.ts';
+import { holdsFacts } from '../decode/fact-calls.ts';
 import { parseExact } from '../decode/json.ts';
+import { recordOf } from '../decode/names.ts';
 import { parseSnapshot } from '../decode/snapshot.ts';
-import type { BlockHead, Origin } from '../log/envelope.ts';
+import { type BlockHead, NO_JSON, NO_OBJECT, type Origin, readOrigin } from '../log/envelope.ts';
+import { refusalOf } from '../log/refusal.ts';
 import { TOPICS } from '../log/topics.ts';
 import { NO_PREFIX } from './views/parse-sql.ts';
 
@@ -53,33 +56,33 @@ function decodedFacts(payload: Buffer): object {
     // ClickHouse refuses the line as well, and the loader turns it into a dead letter.
     return {};
   }
-  const facts = decodeBlock(block);
+  const { calls, domains, ethereum, refused } = decodeBlock(block);
+  const facts = refused.map(({ extrinsic_index, ...told }) => ({
+    fact: `extrinsic ${extrinsic_index}`,
+    ...told,
+  }));
   const position = new Map<number, number>();
   return {
-    calls: facts.calls.map(({ extrinsic_index, path, pallet, call, actor, args }) => {
+    calls: calls.flatMap(({ extrinsic_index, path, pallet, call, actor, args }) => {
       const next = (position.get(extrinsic_index) ?? 0) + 1;
       position.set(extrinsic_index, next);
-      return {
-        extrinsic_index,
-        position: next,
-        path,
-        pallet,
-        call,
-        actor: actor ?? '',
-        args: JSON.stringify(args),
-      };
+      try {
+        // Arguments of a wrapper hold those of all calls inside it, and nothing reads them.
+        const text = holdsFacts({ pallet, call }) ? JSON.stringify(args) : '';
+        return [{ extrinsic_index, position: next, path, pallet, call, actor: actor ?? '', args: text }];
+      } catch (error) {
+        const fact = `extrinsic ${extrinsic_index} ${path} ${pallet}.${call}`;
+        facts.push({ fact, reason: `arguments: ${refusalOf(error)}`, raw: '' });
+        return [];
+      }
     }),
-    domains: facts.domains,
-    senders: facts.ethereum.map(({ extrinsic_index, from, to }) => ({
+    domains,
+    senders: ethereum.map(({ extrinsic_index, from, to }) => ({
       extrinsic_index,
       sender: from,
       receiver: to ?? '',
     })),
-    refused: facts.refused.map(({ extrinsic_index, reason, raw }) => ({
-      fact: `extrinsic ${extrinsic_index}`,
-      reason,
-      raw: typeof raw === 'string' ? raw : JSON.stringify(raw),
-    })),
+    refused: facts,
   };
 }
 
@@ -94,14 +97,18 @@ export function snapshotLine(
   value: Buffer,
   registry: Registry,
 ): SnapshotLine | { refused: string; origin: Origin } {
-  const unknownOrigin: Origin = { source: 'log', origin: TOPICS.snapshots, line: 0 };
-  let document: Record<string, unknown>;
+  let parsed: unknown;
   try {
-    document = parseExact(value.toString('utf8')) as Record<string, unknown>;
-  } catch {
-    return { refused: 'not JSON', origin: unknownOrigin };
+    parsed = parseExact(value.toString('utf8'));
+  } catch (error) {
+    if (error instanceof SyntaxError) {
+      return { refused: NO_JSON, origin: readOrigin(undefined, TOPICS.snapshots) };
+    }
+    throw error;
   }
-  const origin = (document.origin as Origin | undefined) ?? unknownOrigin;
+  const document = recordOf(parsed);
+  const origin = readOrigin(document?.origin, TOPICS.snapshots);
+  if (document === null) return { refused: NO_OBJECT, origin };
   const read = parseSnapshot(document);
   if (!read.ok) return { refused: read.reason, origin };
   const { snapshot } = read;

@@ -161,7 +161,7 @@ describe('bad blocks among good ones, found only by the engine', () => {
     await ingesting.take('acala.ndjson', [madeBlock(1), broken(2, body), madeBlock(3)]);
     expect(await heights('acala')).toEqual([1, 3]);
     const letters = await ingesting.letters('acala.ndjson');
-    expect(letters.at(-1)?.reason).toMatch(expected);
+    expect(letters.map(({ reason }) => reason)).toContainEqual(expect.stringMatching(expected));
     expect(letters.every(({ line }) => line === 2)).toBe(true);
   });
 

@@ -1,5 +1,6 @@
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { view } from '../../../infra/clickhouse/table.ts';
+import { FACT_CALLS, FACT_PALLETS } from '../../decode/fact-calls.ts';
 import { blocksIn, blockTime, everyRow, finalized, identity, rank } from '../block-landing.ts';
 import { readAtSql } from '../ordering.ts';
 import {
@@ -24,22 +25,6 @@ import {
   palletWrittenSql,
   prefixSql,
 } from './parse-sql.ts';
-
-/** Calls that facts are read from, at the top level and nested. */
-export const FACT_PALLETS = [
-  'polkadotXcm',
-  'xcmPallet',
-  'xTokens',
-  'convictionVoting',
-  'referenda',
-  'bounties',
-  'childBounties',
-  'multiAssetBounties',
-  'treasury',
-  'broker',
-  'revive',
-] as const;
-export const FACT_CALLS = ['system.remark'] as const;
 
 const blockRows = view(
   'blocks_to_blocks',

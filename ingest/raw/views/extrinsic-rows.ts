@@ -39,22 +39,26 @@ export const extrinsicsIn = landingTable({
   },
 });
 
-const own = (list: string) => `arrayFirst(d -> d.extrinsic_index = i - 1, ${list})`;
+/** What JavaScript decoded of some extrinsics, at their places in the list of all. */
+const placed = (list: string, field: string) =>
+  `arrayResize(arrayReduce('groupArrayInsertAt', ${list}.${field}, ${list}.extrinsic_index), length(payload.extrinsics), '')`;
 export const unfoldedExtrinsics = view(
   'blocks_to_extrinsics_in',
   blocksIn,
   extrinsicsIn,
   sql`SELECT relay_chain, chain, number, time, rank, prefix, author, i - 1 AS extrinsic_index, pallet_given, call_given,
     signer_given, args, tip_given, hash, fee_given, fee_kind, success_given, pays_fee,
-    event_pallets, event_names, event_data, ${raw(own('domains'))}.domain AS wrapper_domain,
-    ${raw(own('senders'))}.sender AS recovered_sender, ${raw(own('senders'))}.receiver AS recovered_receiver
-  FROM (SELECT ${raw(everyRow)}, prefix, payload.authorId AS author, payload.extrinsics AS list, domains, senders
+    event_pallets, event_names, event_data, wrapper_domain, recovered_sender, recovered_receiver
+  FROM (SELECT ${raw(everyRow)}, prefix, payload.authorId AS author, payload.extrinsics AS list,
+      ${raw(placed('domains', 'domain'))} AS domain_of, ${raw(placed('senders', 'sender'))} AS sender_of,
+      ${raw(placed('senders', 'receiver'))} AS receiver_of
     FROM ${blocksIn} WHERE is_deleted = 0)
   ARRAY JOIN arrayEnumerate(list) AS i, list.method.pallet AS pallet_given, list.method.method AS call_given,
     list.signature.signer AS signer_given, list.args AS args, list.tip AS tip_given, list.hash AS hash,
     list.info.partialFee AS fee_given, list.info.kind AS fee_kind, list.success AS success_given,
     list.paysFee AS pays_fee, list.events.method.pallet AS event_pallets,
-    list.events.method.method AS event_names, list.events.data AS event_data`,
+    list.events.method.method AS event_names, list.events.data AS event_data, domain_of AS wrapper_domain,
+    sender_of AS recovered_sender, receiver_of AS recovered_receiver`,
 );
 
 /** Archives that copy metadata write the pallet with a capital. */

@@ -1,4 +1,5 @@
 import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { SS58_MAX_CHARS } from '../../chains/address.ts';
 import { RENAMED_EVENTS, RENAMED_PALLETS } from '../../decode/renamed.ts';
 
 /**
@@ -28,9 +29,12 @@ export function addressSql(value: string): string {
   return `if(startsWith(${value}, '{'), extract(${value}, '":\\\\s*"([^"]+)"'), ${value})`;
 }
 
+/** To decode takes the square of the length, and no address is longer. */
+const base58Sql = (text: string) => `tryBase58Decode(if(length(${text}) <= ${SS58_MAX_CHARS}, ${text}, ''))`;
+
 /** The public key (32 bytes) or H160 (20 bytes) of an address text, raw; empty when it is neither. */
 export function keySql(text: string): string {
-  const bytes = `tryBase58Decode(${text})`;
+  const bytes = base58Sql(text);
   const fromHex = `if(length(${text}) IN (42, 66), unhex(substring(${text}, 3)), '')`;
   // Behind a prefix of one or two bytes and before a checksum of two.
   return `multiIf(startsWith(${text}, '0x'), ${fromHex}, length(${bytes}) IN (35, 36), substring(${bytes}, -34, 32), '')`;
@@ -41,7 +45,7 @@ export const NO_PREFIX = 65_535;
 
 /** The SS58 network prefix that an address text was printed with. */
 export function prefixSql(text: string): string {
-  const bytes = `tryBase58Decode(${text})`;
+  const bytes = base58Sql(text);
   const first = `reinterpretAsUInt8(substring(${bytes}, 1, 1))`;
   const second = `reinterpretAsUInt8(substring(${bytes}, 2, 1))`;
   const wide = `bitOr(bitOr(bitShiftLeft(toUInt16(bitAnd(${first}, 63)), 2), bitShiftRight(${second}, 6)), bitShiftLeft(toUInt16(bitAnd(${second}, 63)), 8))`;

@@ -1,0 +1,20 @@
+/** Calls that facts are read from, at the top level and nested. */
+export const FACT_PALLETS: readonly string[] = [
+  'polkadotXcm',
+  'xcmPallet',
+  'xTokens',
+  'convictionVoting',
+  'referenda',
+  'bounties',
+  'childBounties',
+  'multiAssetBounties',
+  'treasury',
+  'broker',
+  'revive',
+];
+export const FACT_CALLS: readonly string[] = ['system.remark'];
+
+const pallets = new Set(FACT_PALLETS);
+const calls = new Set(FACT_CALLS);
+export const holdsFacts = ({ pallet, call }: { readonly pallet: string; readonly call: string }): boolean =>
+  pallets.has(pallet) || calls.has(`${pallet}.${call}`);
