@@ -9,7 +9,7 @@ import { type Stream, TOPICS } from './log/topics.ts';
 import { type LandingLine, type PreparedBatch, prepareBatch } from './prepare-batch.ts';
 import { blocksIn } from './raw/block-landing.ts';
 import { readLandingHead } from './raw/landing-lines.ts';
-import { type ChainDay, replacedDays } from './raw/replaced-days.ts';
+import { type ChainDay, noteReplacedBlocks, storedBefore } from './raw/replaced-days.ts';
 import { ANY_PALLET, addressEncodings, addressEncodingsDue, dirtyDays } from './raw/tables.ts';
 import { snapshotsIn } from './raw/views/snapshots.ts';
 
@@ -144,8 +144,9 @@ export class Loader {
   }
 
   async #commit(stream: Stream, lines: readonly LandingLine[], staged: StagedBatch): Promise<void> {
+    let mayReplace = false;
     try {
-      if (stream === 'blocks') await this.#markReplacedDays(lines);
+      if (stream === 'blocks') mayReplace = await this.#markReplacedDays(lines);
       await staged.commit(await this.#numbers.take((lines.at(-1)?.index ?? 0) + 1));
     } catch (error) {
       if (!(error instanceof ProductError) || error.code !== 'store_refused') throw error;
@@ -157,8 +158,9 @@ export class Loader {
       }
       const half = lines.length >> 1;
       await this.#stageAndCommit(stream, lines.slice(0, half));
-      await this.#stageAndCommit(stream, lines.slice(half));
+      return this.#stageAndCommit(stream, lines.slice(half));
     }
+    if (mayReplace) await this.#markReplaced(await noteReplacedBlocks(this.#runtime.store, headsOf(lines)));
   }
 
   /** Parses every line of a refused batch: lines that are no blocks become dead letters, the others are normalised. */
@@ -175,14 +177,22 @@ export class Loader {
     if (normalised.length > 0) await this.#stageAndCommit(stream, normalised);
   }
 
-  /** Marks days that lose a block because its height is loaded again, before a merge can remove the old row. */
-  async #markReplacedDays(lines: readonly LandingLine[]): Promise<void> {
-    const days = await replacedDays(
-      this.#runtime.store,
-      lines.map(({ head }) => head),
-    );
-    for (const day of days) this.#replacedDays.set(JSON.stringify(day), day);
-    await this.#markDirty(days);
+  /**
+   * Marks days that lose a block because its height is loaded again, before a merge can remove the old row. Returns
+   * whether any version may be replaced: another process may store the same heights at this moment.
+   */
+  async #markReplacedDays(lines: readonly LandingLine[]): Promise<boolean> {
+    const { isAny, days } = await storedBefore(this.#runtime.store, headsOf(lines));
+    await this.#markReplaced(days);
+    return isAny || this.#runtime.isShared;
+  }
+
+  /** Marks the days that this load has not marked yet. */
+  async #markReplaced(days: readonly ChainDay[]): Promise<void> {
+    const unmarked = new Map(days.map((day) => [JSON.stringify(day), day]));
+    for (const key of this.#replacedDays.keys()) unmarked.delete(key);
+    for (const [key, day] of unmarked) this.#replacedDays.set(key, day);
+    await this.#markDirty([...unmarked.values()]);
   }
 
   async #markDirty(days: readonly ChainDay[]): Promise<void> {
@@ -235,3 +245,5 @@ export class Loader {
     return writeDeadLetters(store, deadLetters, clock.now(), this.#deadLetterBytes, log);
   }
 }
+
+const headsOf = (lines: readonly LandingLine[]) => lines.map(({ head }) => head);

@@ -5,6 +5,8 @@ export interface Table extends NamedTable {
   readonly columns: Readonly<Record<string, string>>;
   readonly engine: string;
   readonly orderBy: readonly string[];
+  /** Expression whose values are kept in parts of their own. */
+  readonly partitionBy?: string;
   /** Further clauses beside the columns, such as skip indexes. */
   readonly indexes: readonly string[];
   /** Settings of this table, beside those of all tables. */
@@ -32,6 +34,7 @@ export function table<const C extends Record<string, string>>(definition: {
   columns: C;
   engine: string;
   orderBy: readonly (keyof C & string)[];
+  partitionBy?: string;
   indexes?: readonly string[];
   settings?: readonly string[];
   ttl?: string;
@@ -62,10 +65,11 @@ export function createTable(table: Table, settings: readonly string[] = []): str
     ...table.indexes.map((index) => `  ${index}`),
   ].join(',\n');
   const order = table.engine === 'Null' ? '' : `\nORDER BY (${table.orderBy.join(', ')})`;
+  const partition = table.partitionBy === undefined ? '' : `\nPARTITION BY ${table.partitionBy}`;
   const ttl = table.ttl === undefined ? '' : `\nTTL ${table.ttl}`;
   const all = [...table.settings, ...settings];
   const tuned = all.length > 0 && table.engine !== 'Null' ? `\nSETTINGS ${all.join(', ')}` : '';
-  return `CREATE TABLE IF NOT EXISTS ${DATABASE}.${table.name} (\n${body}\n) ENGINE = ${table.engine}${order}${ttl}${tuned}`;
+  return `CREATE TABLE IF NOT EXISTS ${DATABASE}.${table.name} (\n${body}\n) ENGINE = ${table.engine}${partition}${order}${ttl}${tuned}`;
 }
 
 export function createView(view: View): string {

@@ -1,5 +1,5 @@
 import { raw, Sql, sql } from '../../infra/clickhouse/sql.ts';
-import { blocks, calls, events, extrinsics } from './tables.ts';
+import { blocks, calls, events, extrinsics, replacedBlocks } from './tables.ts';
 
 /** A range of UTC time of some relay chains: days (`YYYY-MM-DD`) or hours (`YYYY-MM-DD HH:00:00`). `until` is not in it. */
 export interface Window {
@@ -44,18 +44,22 @@ const within = (window: Window) => sql`time >= toDateTime64(${window.from}, 3, '
       AND time < toDateTime64(${window.until}, 3, 'UTC')`;
 
 /**
- * The canonical blocks of a window, one per height. The inner select names every height that any version puts into
- * the window, so that the engine reads only those, all their versions among them, before it judges by time. Heights
- * alone do: a set of numbers is made several times faster than one of chains and numbers, and another chain's block
- * of the same height is judged like any other.
+ * The parts that can hold rows of a window: the engine does not prune them by time under FINAL, since it cannot know
+ * that versions in other months are judged already. A table that is not partitioned has the one partition `all`.
+ */
+const ofItsMonths = ({ from, until }: Window) =>
+  sql`(_partition_id = 'all' OR _partition_id BETWEEN ${monthOf(from)} AND ${monthOf(until)})`;
+
+const monthOf = (moment: string) => moment.slice(0, 7).replace('-', '');
+
+/**
+ * The canonical blocks of a window, one per height. FINAL judges the versions within a month, also those outside of the
+ * window; versions that lost their height to one of another month are in `replaced_blocks`.
  */
 export function canonicalBlocks(window: Window, columns: '*' | 'rank' = '*'): Sql {
   return sql`(SELECT ${raw(columns)} FROM ${blocks} FINAL
-    WHERE ${ofRelays(window)}
-      AND number IN (
-        SELECT number FROM ${blocks}
-        WHERE ${ofRelays(window)} AND ${within(window)})
-      AND ${within(window)})`;
+    WHERE ${ofItsMonths(window)} AND ${ofRelays(window)} AND ${within(window)} AND rank NOT IN (
+      SELECT rank FROM ${replacedBlocks} WHERE ${ofRelays(window)} AND ${within(window)}))`;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { literal, raw, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
 import type { BlockHead } from '../log/envelope.ts';
-import { blocks } from './tables.ts';
+import { blocks, replacedBlocks } from './tables.ts';
 
 export interface ChainDay {
   readonly relay_chain: string;
@@ -9,25 +9,63 @@ export interface ChainDay {
   readonly day: string;
 }
 
+type Head = Pick<BlockHead, 'relay_chain' | 'chain' | 'number'>;
+
 /** A condition that selects one chain, and the heights of it that will be loaded. */
 type Heights = readonly [chain: string, heights: readonly bigint[]];
 
 const HEIGHTS_PER_QUERY = 10_000;
 
-/** The days of stored blocks that have the same heights as these. */
-export async function replacedDays(
-  store: Store,
-  heads: readonly Pick<BlockHead, 'relay_chain' | 'chain' | 'number'>[],
-): Promise<ChainDay[]> {
-  const days: ChainDay[] = [];
-  for (let i = 0; i < heads.length; i += HEIGHTS_PER_QUERY) {
-    const chains = byChain(heads.slice(i, i + HEIGHTS_PER_QUERY));
-    if (await areAnyStored(store, chains)) days.push(...(await daysOf(store, chains)));
-  }
-  return days;
+/** What is stored of the heights that will be loaded. */
+export interface StoredBefore {
+  /** False where no height between the lowest and the highest of a chain is stored. */
+  readonly isAny: boolean;
+  /** The days of the blocks that hold these heights. */
+  readonly days: readonly ChainDay[];
 }
 
-function byChain(heads: readonly Pick<BlockHead, 'relay_chain' | 'chain' | 'number'>[]): Heights[] {
+export async function storedBefore(store: Store, heads: readonly Head[]): Promise<StoredBefore> {
+  const days: ChainDay[] = [];
+  let isAny = false;
+  for (const chains of inPieces(heads)) {
+    if (!(await areAnyStored(store, chains))) continue;
+    isAny = true;
+    days.push(...(await daysOf(store, chains)));
+  }
+  return { isAny, days };
+}
+
+interface ReplacedBlock extends ChainDay {
+  readonly number: string;
+  readonly time: string;
+  readonly rank: string;
+  readonly isOfOtherMonth: boolean;
+}
+
+/**
+ * Notes the stored versions of these heights that a version of another month has replaced, and returns the days of all
+ * versions that one of another time has. Called after every load that may replace a version: those in two months are
+ * never merged, so of loaders that store the same height at once the last one finds both.
+ */
+export async function noteReplacedBlocks(store: Store, heads: readonly Head[]): Promise<ChainDay[]> {
+  const replaced: ReplacedBlock[] = [];
+  for (const chains of inPieces(heads)) replaced.push(...(await replacedOf(store, chains)));
+  await store.insert(
+    replacedBlocks,
+    replaced
+      .filter(({ isOfOtherMonth }) => isOfOtherMonth)
+      .map(({ day: _day, isOfOtherMonth: _isOther, ...version }) => version),
+  );
+  return replaced.map(({ relay_chain, chain, day }) => ({ relay_chain, chain, day }));
+}
+
+function* inPieces(heads: readonly Head[]): Generator<Heights[]> {
+  for (let i = 0; i < heads.length; i += HEIGHTS_PER_QUERY) {
+    yield byChain(heads.slice(i, i + HEIGHTS_PER_QUERY));
+  }
+}
+
+function byChain(heads: readonly Head[]): Heights[] {
   const chains = Map.groupBy(
     heads,
     (head) => `relay_chain = ${literal(head.relay_chain)} AND chain = ${literal(head.chain)}`,
@@ -45,13 +83,28 @@ async function areAnyStored(store: Store, chains: readonly Heights[]): Promise<b
   return some.length > 0;
 }
 
-function daysOf(store: Store, chains: readonly Heights[]): Promise<ChainDay[]> {
-  const either = chains.map(([chain, heights]) => `(${chain} AND number IN (${heights.join(', ')}))`);
-  return store.rows<ChainDay>(sql`
+const isOneOf = (chains: readonly Heights[]) =>
+  raw(
+    `(${chains.map(([chain, heights]) => `(${chain} AND number IN (${heights.join(', ')}))`).join(' OR ')})`,
+  );
+
+const daysOf = (store: Store, chains: readonly Heights[]): Promise<ChainDay[]> =>
+  store.rows<ChainDay>(sql`
     SELECT relay_chain, chain, toString(toDate(assumeNotNull(time))) AS day
-    FROM ${blocks} FINAL WHERE (${raw(either.join(' OR '))}) AND isNotNull(time)
+    FROM ${blocks} FINAL WHERE ${isOneOf(chains)} AND isNotNull(time)
     GROUP BY ALL`);
-}
+
+const replacedOf = (store: Store, chains: readonly Heights[]): Promise<ReplacedBlock[]> =>
+  store.rows<ReplacedBlock>(sql`
+    SELECT relay_chain, chain, toString(number) AS number, toString(assumeNotNull(at)) AS time,
+      toString(toDate(assumeNotNull(at))) AS day, toString(version.2) AS rank,
+      isNull(canonical_at) OR toYYYYMM(at) != toYYYYMM(canonical_at) AS isOfOtherMonth
+    FROM (
+      SELECT relay_chain, chain, number, groupArray((time, rank)) AS versions, argMax(tuple(time), rank).1 AS canonical_at
+      FROM ${blocks} WHERE ${isOneOf(chains)}
+      GROUP BY relay_chain, chain, number HAVING count() > 1
+    ) ARRAY JOIN versions AS version, versions.1 AS at
+    WHERE isNotNull(at) AND (isNull(canonical_at) OR at != canonical_at)`);
 
 const smaller = (a: bigint, b: bigint) => (a < b ? a : b);
 const larger = (a: bigint, b: bigint) => (a > b ? a : b);

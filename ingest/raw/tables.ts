@@ -5,9 +5,13 @@ import { RANK } from './ordering.ts';
  * The raw tables. `rank` orders the versions of a row (see `ordering.ts`). A block decides for everything in it: rows
  * of extrinsics, events and calls count only while their rank is that of the canonical block (see `canonical.ts`),
  * so a replaced block leaves no row behind, at whatever moment a load was interrupted.
+ *
+ * What grows with the blocks is partitioned by the month of their time: a statement that names a range of time opens
+ * the parts of these months only. Versions of a block in two months are never merged (see `replacedBlocks`).
  */
 const time = "DateTime64(3, 'UTC')";
 const name = 'LowCardinality(String)';
+const byMonth = 'toYYYYMM(time)';
 
 export const blocks = table({
   name: 'blocks',
@@ -32,8 +36,17 @@ export const blocks = table({
     run: 'String CODEC(ZSTD)',
   },
   engine: 'ReplacingMergeTree(rank, is_deleted)',
+  partitionBy: "toYYYYMM(ifNull(time, toDateTime64(0, 3, 'UTC')))",
   orderBy: ['relay_chain', 'chain', 'number'],
   indexes: ['INDEX by_time time TYPE minmax GRANULARITY 1'],
+});
+
+export const replacedBlocks = table({
+  name: 'replaced_blocks',
+  doc: 'Versions of blocks whose height a version of another month holds, so that a month is read without the others.',
+  columns: { relay_chain: name, chain: name, number: 'UInt64', time, rank: RANK },
+  engine: 'ReplacingMergeTree',
+  orderBy: ['relay_chain', 'time', 'rank'],
 });
 
 export const extrinsics = table({
@@ -68,6 +81,7 @@ export const extrinsics = table({
     rank: `${RANK} CODEC(ZSTD)`,
   },
   engine: 'ReplacingMergeTree(rank)',
+  partitionBy: byMonth,
   orderBy: ['relay_chain', 'chain', 'number', 'extrinsic_index'],
   indexes: ['INDEX by_time time TYPE minmax GRANULARITY 1'],
 });
@@ -94,6 +108,7 @@ export const events = table({
     rank: `${RANK} CODEC(ZSTD)`,
   },
   engine: 'ReplacingMergeTree(rank)',
+  partitionBy: byMonth,
   orderBy: ['relay_chain', 'chain', 'pallet', 'event', 'number', 'event_index'],
   indexes: ['INDEX by_time time TYPE minmax GRANULARITY 1'],
 });
@@ -118,6 +133,7 @@ export const calls = table({
     rank: `${RANK} CODEC(ZSTD)`,
   },
   engine: 'ReplacingMergeTree(rank)',
+  partitionBy: byMonth,
   orderBy: ['relay_chain', 'chain', 'pallet', 'call', 'number', 'extrinsic_index', 'position'],
   indexes: ['INDEX by_time time TYPE minmax GRANULARITY 1'],
 });
@@ -271,6 +287,7 @@ export const chains = table({
 
 export const rawTables = [
   blocks,
+  replacedBlocks,
   extrinsics,
   events,
   calls,

@@ -1,0 +1,113 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { applySchema } from '../../../infra/clickhouse/schema.ts';
+import { DATABASE, join, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { createTable } from '../../../infra/clickhouse/table.ts';
+import type { Store } from '../../../infra/ports.ts';
+import { canonicalBlocks, type Window } from '../../../ingest/raw/canonical.ts';
+import { noteReplacedBlocks } from '../../../ingest/raw/replaced-days.ts';
+import { blocks, replacedBlocks } from '../../../ingest/raw/tables.ts';
+import { openStore } from '../../support/open-store.ts';
+import { Random } from '../../support/random.ts';
+
+const SEEDS = Number(process.env.SEEDS ?? 5);
+const RELAYS = ['kusama', 'polkadot'];
+const HEIGHTS = ['1', '2', '3', '4', '5', '6'];
+/** Two of a month, on its borders, in months apart, and none. */
+const TIMES = [
+  '2023-12-31 23:59:59.999',
+  '2024-01-01 00:00:00.000',
+  '2024-01-20 10:30:00.000',
+  '2024-02-29 23:00:00.000',
+  '2026-03-01 00:00:00.000',
+  null,
+];
+const WINDOWS: readonly Window[] = [
+  { relays: RELAYS, from: '2024-01-01', until: '2024-02-01' },
+  { relays: ['polkadot'], from: '2023-12-31', until: '2024-01-01' },
+  { relays: RELAYS, from: '2024-01-20 10:00:00', until: '2024-01-20 11:00:00' },
+  { relays: ['kusama'], from: '2024-01-01', until: '2026-03-02' },
+  { relays: RELAYS, from: '1970-01-01', until: '2149-06-06' },
+];
+
+interface Version {
+  readonly relay_chain: string;
+  readonly chain: string;
+  readonly number: string;
+  readonly time: string | null;
+  readonly is_deleted: 0 | 1;
+}
+
+let store: Store;
+let close: () => Promise<void>;
+beforeAll(async () => {
+  ({ store, close } = await openStore());
+  await applySchema(store, { tables: [blocks, replacedBlocks], derived: [], views: [] }, []);
+});
+afterAll(() => close());
+
+/** What a form of the canonical blocks holds in each window. */
+const read = (form: (window: Window) => Sql) =>
+  store.rows(
+    sql`SELECT * FROM (${join(
+      WINDOWS.map(
+        (window, i) =>
+          sql`SELECT ${i} AS window, relay_chain, chain, number, toString(rank) AS rank FROM ${form(window)}`,
+      ),
+      ' UNION ALL ',
+    )}) ORDER BY ALL`,
+  );
+
+/** Every version that is stored judges every height. */
+const byAll = ({ relays, from, until }: Window) =>
+  sql`(SELECT * FROM (SELECT * FROM ${blocks} ORDER BY rank DESC LIMIT 1 BY relay_chain, chain, number)
+    WHERE is_deleted = 0 AND relay_chain IN ${relays}
+      AND time >= toDateTime64(${from}, 3, 'UTC') AND time < toDateTime64(${until}, 3, 'UTC'))`;
+
+const someVersion = (random: Random): Version => ({
+  relay_chain: random.pick(RELAYS),
+  chain: random.pick(['a', 'b']),
+  number: random.pick(HEIGHTS),
+  time: random.pick(TIMES),
+  is_deleted: random.chance(0.1) ? 1 : 0,
+});
+
+/** A load under ranks of its own; a version that came before may outrank it. */
+async function insert(random: Random, versions: readonly Version[]): Promise<void> {
+  await store.insert(
+    blocks,
+    versions.map((version) => ({ ...version, rank: String(random.whole(1, 2 ** 31)) })),
+  );
+}
+
+describe.each([
+  ['partitioned by month', blocks.partitionBy],
+  ['of one partition, as earlier versions made it', undefined],
+])('canonical blocks of a table %s', (_title, partitionBy) => {
+  beforeEach(async () => {
+    await store.run(`DROP TABLE IF EXISTS ${DATABASE}.${blocks.name} SYNC`);
+    const { partitionBy: _, ...whole } = blocks;
+    await store.run(createTable(partitionBy === undefined ? whole : { ...whole, partitionBy }));
+    await store.run(`TRUNCATE TABLE ${DATABASE}.${replacedBlocks.name}`);
+  });
+
+  test.each(Array.from({ length: SEEDS }, (_, i) => i + 1))(
+    'are those that all versions together name, seed %i',
+    async (seed) => {
+      const random = new Random(seed);
+      for (let load = 0; load < 4; load++) {
+        // Loaders that store at once: each notes what it finds after its own rows are stored.
+        const loads = Array.from({ length: random.whole(1, 3) }, () =>
+          Array.from({ length: random.whole(1, 5) }, () => someVersion(random)),
+        );
+        for (const versions of loads) {
+          await insert(random, versions);
+          // Killed before it noted anything, it stores the same blocks again.
+          if (random.chance(0.2)) await insert(random, versions);
+        }
+        for (const versions of random.shuffled(loads)) await noteReplacedBlocks(store, versions);
+        if (random.chance(0.3)) await store.run(`OPTIMIZE TABLE ${DATABASE}.${blocks.name} FINAL`);
+        expect(await read((window) => canonicalBlocks(window))).toEqual(await read(byAll));
+      }
+    },
+  );
+});
