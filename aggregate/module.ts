@@ -8,6 +8,7 @@ import { aggregateSettings } from './settings.ts';
 export const aggregateModule = {
   settings: aggregateSettings,
   tables: [...ledgerTables, ...alertsModule.tables],
+  consumed: alertsModule.consumed,
   /** Tables that are computed from the raw tables: a changed one is emptied and computed again. */
   derivedTables: tablesWithRecipes(materializedMetrics),
   resetDerivedTable: resetWatermark,

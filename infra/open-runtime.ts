@@ -1,10 +1,10 @@
 import type { InfraSettings } from './config/settings.ts';
-import type { Clock, Runtime } from './ports.ts';
+import type { Clock, ConsumedTopic, Runtime } from './ports.ts';
 
 /** The ports of the profile in the settings, to be connected. The libraries of the other profile are not loaded. */
 export async function openRuntime(
   config: InfraSettings,
-  topics: readonly string[],
+  consumed: readonly ConsumedTopic[],
   clock?: Clock,
 ): Promise<Runtime> {
   if (config.PROFILE === 'embedded') {
@@ -12,5 +12,5 @@ export async function openRuntime(
     return openEmbedded(config, clock);
   }
   const { openDistributed } = await import('./distributed/runtime.ts');
-  return openDistributed(config, topics, clock);
+  return openDistributed(config, consumed, clock);
 }

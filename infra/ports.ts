@@ -133,10 +133,16 @@ export interface DeadLetterMessage {
   readonly attempt: number;
 }
 
-export interface Lag {
+/** A topic and the group that consumes it. */
+export interface ConsumedTopic {
   readonly topic: string;
   readonly group: string;
+}
+
+/** Messages that a group has not consumed yet. */
+export interface Lag extends ConsumedTopic {
   readonly messages: number;
+  readonly partitions: readonly { readonly partition: number; readonly messages: number }[];
 }
 
 /** Ordered topics, as in Kafka. */
@@ -174,7 +180,7 @@ export interface Log {
   deadLetter(topic: string, messages: readonly DeadLetterMessage[]): Promise<(string | null)[]>;
   /** Values of dead letters by their offsets; null for those that are no longer stored. */
   readDeadLetters(topic: string, offsets: readonly string[]): Promise<(Buffer | null)[]>;
-  /** Messages that the groups of this process have not consumed yet. */
+  /** Of all groups of the deployment, whether or not one of their members runs. */
   lag(): Promise<Lag[]>;
   /** Resolves when the log answers. */
   check(): Promise<void>;

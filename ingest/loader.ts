@@ -5,7 +5,7 @@ import type { Numbers, Runtime, StagedBatch } from '../infra/ports.ts';
 import { encodeAddress } from './chains/address.ts';
 import type { Registry } from './chains/registry.ts';
 import { type DeadLetter, deadLetterOf, writeDeadLetters } from './log/dead-letters.ts';
-import { type Stream, TOPICS } from './log/topics.ts';
+import { LOAD_GROUP, type Stream, TOPICS } from './log/topics.ts';
 import { type LandingLine, type PreparedBatch, prepareBatch } from './prepare-batch.ts';
 import { blocksIn } from './raw/block-landing.ts';
 import { readLandingHead } from './raw/landing-lines.ts';
@@ -75,7 +75,7 @@ export class Loader {
       STREAMS.map((stream) =>
         this.#runtime.log.subscribe(
           TOPICS[stream],
-          'load',
+          LOAD_GROUP,
           (batch: PreparedBatch) => this.#loadBatch(stream, batch),
           (messages) => prepareBatch(stream, messages, this.#registry),
         ),

@@ -1,4 +1,4 @@
-import { TOPICS } from './log/topics.ts';
+import { LOAD_GROUP, TOPICS } from './log/topics.ts';
 import { decoders, recordDecoders } from './raw/decoders.ts';
 import { rawTables } from './raw/tables.ts';
 import { blockLandingTables, blockViews } from './raw/views/blocks.ts';
@@ -13,5 +13,5 @@ export const ingestModule = {
   /** Views that turn rows of the landing tables into rows of the raw tables. */
   views: [...blockViews, ...snapshotViews],
   recordDecoders,
-  topics: Object.values(TOPICS),
+  consumed: Object.values(TOPICS).map((topic) => ({ topic, group: LOAD_GROUP })),
 };

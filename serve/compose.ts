@@ -86,7 +86,7 @@ export async function createPipeline(
   { clock, roles = ALL_ROLES, needed = ALL_SERVICES }: PipelineOptions = {},
 ): Promise<Pipeline> {
   const registry = readRegistry(config);
-  const runtime = await openRuntime(config, ingestModule.topics, clock);
+  const runtime = await openRuntime(config, [...ingestModule.consumed, ...aggregateModule.consumed], clock);
   return construct({ config, runtime, registry, roles, needed });
 }
 
@@ -143,7 +143,7 @@ function construct(parts: Parts): Pipeline {
     onLoaded: () => aggregator.requestRound(),
   });
   const waitUntilLoaded = async () => {
-    for (const topic of ingestModule.topics) await log.waitUntilConsumed(topic, 'load');
+    for (const { topic, group } of ingestModule.consumed) await log.waitUntilConsumed(topic, group);
   };
   const health = new ProcessHealth(
     readinessOf(runtime, config, needed),

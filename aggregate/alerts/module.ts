@@ -1,4 +1,4 @@
-import { ALERTS_TOPIC } from './model/event.ts';
+import { ALERTS_GROUP, ALERTS_TOPIC } from './model/event.ts';
 import { alertTables } from './model/tables.ts';
 import { alertSettings } from './settings.ts';
 
@@ -6,5 +6,5 @@ import { alertSettings } from './settings.ts';
 export const alertsModule = {
   settings: alertSettings,
   tables: alertTables,
-  topics: [ALERTS_TOPIC],
+  consumed: [{ topic: ALERTS_TOPIC, group: ALERTS_GROUP }],
 };

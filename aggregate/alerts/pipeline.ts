@@ -7,6 +7,7 @@ import { type ParsedDelivery, parseDelivery, refusalOf } from './formats/deliver
 import type { Outcome } from './model/alert.ts';
 import {
   type ActionRequest,
+  ALERTS_GROUP,
   ALERTS_TOPIC,
   type DeliveryRequest,
   type EventHead,
@@ -22,8 +23,6 @@ import { projectsWithEvents, type ReplayOrder, type ReplayResult } from './proce
 import { type EventResult, ResultChannel } from './processor/result-channel.ts';
 import { AlertWriter } from './processor/writer.ts';
 import type { AlertSettings } from './settings.ts';
-
-const GROUP = 'grouping';
 
 export type AlertPipelineSettings = AlertSettings & Pick<IngestSettings, 'DEAD_LETTER_BYTES_MAX'>;
 
@@ -99,7 +98,7 @@ export class AlertPipeline {
     const pipeline = new AlertPipeline(runtime, settings);
     if (!processes) return pipeline;
     await pipeline.#processor.start();
-    await runtime.log.consume(ALERTS_TOPIC, GROUP, (batch) => pipeline.#processor.process(batch));
+    await runtime.log.consume(ALERTS_TOPIC, ALERTS_GROUP, (batch) => pipeline.#processor.process(batch));
     return pipeline;
   }
 

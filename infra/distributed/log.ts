@@ -8,7 +8,7 @@ import { retry, retryUntilReady } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { partsOf } from '../parts.ts';
-import type { Ack, DeadLetterMessage, Lag, Log, LogRecord, Message } from '../ports.ts';
+import type { Ack, ConsumedTopic, DeadLetterMessage, Lag, Log, LogRecord, Message } from '../ports.ts';
 import { GroupMember } from './consumer.ts';
 import { kafkaRefusal, METADATA_MS, openKafka, ZSTD } from './kafka.ts';
 import { type Committed, isConsumed, type PartitionEnds } from './partition-growth.ts';
@@ -46,11 +46,15 @@ export class DistributedLog implements Log {
   readonly #topics = new Map<string, Promise<void>>();
   /** Requests of a topic and a producer are sent in order. */
   readonly #requests = new Map<string, Mutex>();
-  readonly #groups: { topic: string; group: string; members: readonly GroupMember[] }[] = [];
+  /** Of all processes. */
+  readonly #consumed: ConsumedTopic[];
+  /** Of this process. */
+  readonly #members: GroupMember[] = [];
 
-  private constructor(config: InfraSettings, logger: Logger) {
+  private constructor(config: InfraSettings, logger: Logger, consumed: readonly ConsumedTopic[]) {
     this.#config = config;
     this.#logger = logger;
+    this.#consumed = [...consumed];
     this.messageBytesMax = config.KAFKA_MESSAGE_BYTES;
     this.#kafka = openKafka(config, logger);
     this.#admin = this.#kafka.admin();
@@ -61,9 +65,9 @@ export class DistributedLog implements Log {
   static async open(
     config: InfraSettings,
     logger: Logger,
-    topics: readonly string[] = [],
+    consumed: readonly ConsumedTopic[] = [],
   ): Promise<DistributedLog> {
-    const log = new DistributedLog(config, logger);
+    const log = new DistributedLog(config, logger, consumed);
     const setting = `KAFKA_BROKERS=${config.KAFKA_BROKERS}`;
     try {
       await retryUntilReady(
@@ -71,7 +75,7 @@ export class DistributedLog implements Log {
         config.SERVICE_WAIT_SECONDS,
         async () => {
           await log.#admin.connect();
-          for (const topic of topics) await log.#ensure(topic);
+          for (const { topic } of consumed) await log.#ensure(topic);
           await Promise.all(log.#producers.map((producer) => producer.connect()));
         },
         kafkaRefusal,
@@ -128,14 +132,14 @@ export class DistributedLog implements Log {
 
   async lag(): Promise<Lag[]> {
     return Promise.all(
-      this.#groups.map(async ({ topic, group }) => {
+      this.#consumed.map(async ({ topic, group }) => {
         const [ends, committed] = await Promise.all([this.#ends(topic), this.#committed(topic, group)]);
-        const messages = ends.reduce(
-          (sum, { partition, high, low }) =>
-            sum + Math.max(0, high - Math.max(low, committed.get(partition)?.offset ?? 0)),
-          0,
-        );
-        return { topic, group, messages };
+        const partitions = ends.map(({ partition, high, low }) => ({
+          partition,
+          messages: Math.max(0, high - Math.max(low, committed.get(partition)?.offset ?? 0)),
+        }));
+        const messages = partitions.reduce((sum, partition) => sum + partition.messages, 0);
+        return { topic, group, messages, partitions };
       }),
     );
   }
@@ -199,7 +203,7 @@ export class DistributedLog implements Log {
 
   async close(): Promise<void> {
     this.#closing.abort();
-    await Promise.all(this.#groups.flatMap(({ members }) => members.map((member) => member.close())));
+    await Promise.all(this.#members.map((member) => member.close()));
     await Promise.all(this.#producers.map((producer) => producer.disconnect()));
     await this.#admin.disconnect();
   }
@@ -226,7 +230,9 @@ export class DistributedLog implements Log {
       },
     };
     const members = Array.from({ length: count }, () => new GroupMember(options));
-    this.#groups.push({ topic, group, members });
+    this.#members.push(...members);
+    if (!this.#consumed.some((known) => known.topic === topic && known.group === group))
+      this.#consumed.push({ topic, group });
     await Promise.all(members.map((member) => this.#retryWhileAway(() => member.start())));
   }
 

@@ -6,7 +6,7 @@ import { retryUntilReady } from '../coordination/retry.ts';
 import { SharedSequence } from '../coordination/sequence.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import { type Logger, openLogger } from '../logger.ts';
-import type { Clock, Runtime, Service } from '../ports.ts';
+import type { Clock, ConsumedTopic, Runtime, Service } from '../ports.ts';
 import { DistributedKeyValue } from './key-value.ts';
 import { LateLog } from './late-log.ts';
 import { DistributedLog } from './log.ts';
@@ -26,7 +26,7 @@ const JOB_SOCKET_MS = 30_000;
 /** The ports of the distributed profile. They are connected to by `connect`. */
 export function openDistributed(
   config: InfraSettings,
-  topics: readonly string[],
+  consumed: readonly ConsumedTopic[],
   clock: Clock = systemClock,
   logger: Logger = openLogger(config),
 ): Runtime {
@@ -52,7 +52,7 @@ export function openDistributed(
     logger,
   });
   const log = new LateLog({
-    open: () => DistributedLog.open(config, logger, topics),
+    open: () => DistributedLog.open(config, logger, consumed),
     messageBytesMax: config.KAFKA_MESSAGE_BYTES,
     logger,
   });

@@ -13,6 +13,7 @@ import type { LoadCounters } from '../../ingest/loader.ts';
 import { deadLetters } from '../../ingest/raw/tables.ts';
 import { alertMetrics } from './alert-metrics.ts';
 import { ingestMetrics } from './ingest-metrics.ts';
+import { logMetrics } from './log-metrics.ts';
 import { problemResponse } from './responses.ts';
 import { route } from './route.ts';
 
@@ -124,12 +125,6 @@ function dataMetrics(
     labelNames: ['reason'],
     registers,
   });
-  const unread = new Gauge({
-    name: 'chain_metrics_log_lag_messages',
-    help: 'Messages of a topic that wait for a group in which this process is.',
-    labelNames: ['topic', 'group'],
-    registers,
-  });
   const loaded = new Counter({
     name: 'chain_metrics_loaded_total',
     help: 'What this process has taken from the log: messages and their bytes, batches, refused messages, batches that failed.',
@@ -141,10 +136,10 @@ function dataMetrics(
     help: 'Scrapes in which the data could not be read in time: their metrics are those of an earlier scrape.',
     registers,
   });
+  const readLog = logMetrics(registers, log);
   const readIngest = ingestMetrics(registers, store, damage);
   const probes = { rows: <Row>(query: Sql) => store.rows<Row>(query, { lane: 'probes' }) };
   const readStored = async () => {
-    for (const { topic, group, messages } of await log.lag()) unread.set({ topic, group }, messages);
     const newest = await store.rows<{ relay_chain: string; chain: string; newest: number }>(
       sql`SELECT relay_chain, chain, toUnixTimestamp64Milli(max(last_time)) AS newest
         FROM ${chainDay.table} FINAL GROUP BY relay_chain, chain`,
@@ -170,6 +165,13 @@ function dataMetrics(
   return async () => {
     loaded.reset();
     for (const [what, count] of Object.entries(loads())) loaded.inc({ what }, count);
-    await stored().catch(() => failures.inc());
+    const isRead = await Promise.all([
+      readLog(),
+      stored().then(
+        () => true,
+        () => false,
+      ),
+    ]);
+    if (isRead.includes(false)) failures.inc();
   };
 }

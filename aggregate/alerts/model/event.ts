@@ -3,6 +3,8 @@ import type { Mapping } from './mapping.ts';
 import type { EventRules } from './rules.ts';
 
 export const ALERTS_TOPIC = 'alerts.v1';
+/** The group of all processes that decide on events. */
+export const ALERTS_GROUP = 'grouping';
 
 /** An event of the topic: a delivery, or a user's action on an alert. The order of the topic decides. */
 export type EventHead = DeliveryHead | ActionHead;

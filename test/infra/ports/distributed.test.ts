@@ -120,7 +120,9 @@ describe('topics of Kafka', () => {
       configEntries,
     }));
     await administered((admin) => admin.createTopics({ topics }));
-    const log = await DistributedLog.open(config({ KAFKA_PREFIX: name }), silent, ['taken']);
+    const log = await DistributedLog.open(config({ KAFKA_PREFIX: name }), silent, [
+      { topic: 'taken', group: 'group' },
+    ]);
     const partitions = new Set<number>();
     await log.consume('taken', 'group', async (batch) => {
       for (const { partition } of batch) partitions.add(partition);
@@ -133,6 +135,24 @@ describe('topics of Kafka', () => {
     const offsets = await log.deadLetter('taken', [letter, letter, letter]);
     expect(offsets).toEqual(['0', '1', '2']);
     expect(await log.readDeadLetters('taken', ['1'])).toEqual([letter.value]);
+    await log.close();
+  });
+
+  test('have a lag by partition, also while no member of the group runs', async () => {
+    const consumed = [{ topic: 'lagging', group: 'load' }];
+    const settings = config({ KAFKA_PREFIX: `${prefix()}.` });
+    const log = await DistributedLog.open(settings, silent, consumed);
+    const messages = Array.from({ length: 30 }, (_, i) => ({ key: `key ${i}`, value: Buffer.from('x') }));
+    await log.publish('lagging', messages);
+    const [lag] = await log.lag();
+    expect(lag).toMatchObject({ ...consumed[0], messages: 30 });
+    expect(lag?.partitions.map(({ partition }) => partition).sort()).toEqual([0, 1, 2]);
+    expect(lag?.partitions.reduce((sum, { messages }) => sum + messages, 0)).toBe(30);
+    const loader = await DistributedLog.open(settings, silent);
+    await loader.subscribe('lagging', 'load', async () => {});
+    await loader.waitUntilConsumed('lagging', 'load');
+    await loader.close();
+    expect((await log.lag())[0]).toMatchObject({ messages: 0 });
     await log.close();
   });
 
