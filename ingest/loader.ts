@@ -101,7 +101,8 @@ export class Loader {
     }
     await this.#writeDeadLetters(deadLetters);
     await this.#underLease(async () => {
-      if (lines.length > 0) await this.#stageAndCommit(stream, lines);
+      for (const some of stream === 'blocks' ? apartFromRepeated(lines) : [lines])
+        if (some.length > 0) await this.#stageAndCommit(stream, some);
       await this.#encodeAddresses();
     });
     await this.#onLoaded();
@@ -247,3 +248,17 @@ export class Loader {
 }
 
 const headsOf = (lines: readonly LandingLine[]) => lines.map(({ head }) => head);
+
+/**
+ * The lines with the first block of each height, then the others. A statement becomes visible in parts: what is computed
+ * meanwhile of the first block of a height is told as replaced only when that block is stored before the second.
+ */
+function apartFromRepeated(lines: readonly LandingLine[]): (readonly LandingLine[])[] {
+  const heights = new Set<string>();
+  const isRepeated = ({ head }: LandingLine) => {
+    const height = `${head.relay_chain} ${head.chain} ${head.number}`;
+    return heights.size === heights.add(height).size;
+  };
+  const repeated = new Set(lines.filter(isRepeated));
+  return repeated.size === 0 ? [lines] : [lines.filter((line) => !repeated.has(line)), [...repeated]];
+}
