@@ -3,6 +3,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Table } from '../../infra/clickhouse/table.ts';
+import { canonicalBlocks } from '../../ingest/raw/canonical.ts';
 import { blocks, calls, events, extrinsics, refusedFacts } from '../../ingest/raw/tables.ts';
 import { recordedLines } from '../support/recordings.ts';
 import { canonicalRows, heightsOf, type Ingesting, openIngesting, rowsOf } from './ingesting.ts';
@@ -118,6 +119,20 @@ describe('versions of one height', () => {
     await ingesting.take('astar.ndjson', [at('c')]);
     expect(await oneHash('astar')).toEqual([hash('c')]);
     expect(await canonical(extrinsics, 'astar')).toHaveLength(1);
+  });
+
+  test('of two versions in one batch, the loser is in no month', async () => {
+    const inMonth = (month: string, digit: string) =>
+      at(digit, {
+        extrinsics: [
+          madeExtrinsic('timestamp.set', { args: { now: String(Date.parse(`2024-${month}-10T00:00:00Z`)) } }),
+        ],
+      });
+    await ingesting.take('moonbeam.ndjson', [inMonth('01', 'a'), inMonth('02', 'b'), inMonth('03', 'c')]);
+    const year = { relays: ['polkadot'], from: '2024-01-01', until: '2025-01-01' };
+    expect(await rows(sql`SELECT hash FROM ${canonicalBlocks(year)} WHERE chain = 'moonbeam'`)).toEqual([
+      { hash: hash('c') },
+    ]);
   });
 
   test('a final block beats an unfinal one that comes later', async () => {
