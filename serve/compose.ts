@@ -115,7 +115,7 @@ async function applyWholeSchema({ store, keyValue, clock }: Runtime, config: Con
   const tableSettings = config.STORE_FSYNC ? ['fsync_after_insert = 1', 'fsync_part_directory = 1'] : [];
   const locks = new Locks(keyValue, { ttlMs: config.LEASE_MS });
   await locks.run('schema', async () => {
-    await applySchema(store, schema, tableSettings);
+    await applySchema(store, schema, tableSettings, config.CLICKHOUSE_CLUSTER !== undefined);
     await ingestModule.recordDecoders(store, clock.now());
   });
 }

@@ -24,11 +24,15 @@ export interface Schema {
   readonly forget?: (store: Store, table: Table) => Promise<void>;
 }
 
-/** Migrates the store to the declared schema. It is idempotent: every start runs it. */
+/**
+ * Migrates the store to the declared schema. It is idempotent: every start runs it. What is there already is not
+ * created again, except on a cluster, where this server cannot tell what a new replica lacks.
+ */
 export async function applySchema(
   store: Store,
   schema: Schema,
   tableSettings: readonly string[],
+  isCluster = false,
 ): Promise<void> {
   await store.run(createTable(meta, tableSettings));
   const known = await readMeta(store);
@@ -47,15 +51,20 @@ export async function applySchema(
   await rename(store, schema.tables);
   for (const view of schema.views) if (changed(view, 'view')) await drop(store, view);
   for (const table of [...schema.tables, ...schema.derived]) {
-    if (changed(table, 'table')) {
-      await drop(store, table);
-      // A landing table stores no rows that could be computed again.
-      if (schema.derived.includes(table)) await schema.forget?.(store, table);
-    }
-    await store.run(createTable(table, tableSettings));
+    if (!changed(table, 'table')) continue;
+    await drop(store, table);
+    // A landing table stores no rows that could be computed again.
+    if (schema.derived.includes(table)) await schema.forget?.(store, table);
   }
-  await addColumns(store, schema.tables);
-  for (const view of schema.views) await store.run(createView(view));
+  const live = await liveColumns(store);
+  const create = async (table: NamedTable, statement: string) => {
+    if (isCluster || !live.has(table.name)) await store.run(statement);
+  };
+  for (const table of [...schema.tables, ...schema.derived]) {
+    await create(table, createTable(table, tableSettings));
+  }
+  await addColumns(store, schema.tables, live);
+  for (const view of schema.views) await create(view, createView(view));
   const news = [...facts].filter(([name, value]) => known.get(name) !== value);
   await store.insert(
     meta,
@@ -94,7 +103,7 @@ async function dropViewsOf(store: Store, table: string): Promise<void> {
   for (const view of views) await drop(store, view);
 }
 
-/** The columns of every stored table. */
+/** The columns of every stored table and view. */
 async function liveColumns(store: Store): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const live = await store.rows<{ table: string; columns: readonly string[] }>(
     sql`SELECT table, groupArray(name) AS columns FROM system.columns WHERE database = ${DATABASE} GROUP BY table`,
@@ -102,12 +111,17 @@ async function liveColumns(store: Store): Promise<ReadonlyMap<string, ReadonlySe
   return new Map(live.map(({ table, columns }) => [table, new Set(columns)]));
 }
 
-/** Adds the columns that a table lacks; its older rows get the default value of the type. */
-async function addColumns(store: Store, tables: readonly Table[]): Promise<void> {
-  const live = await liveColumns(store);
+/** Adds the columns that a table lacked; its older rows get the default value of the type. */
+async function addColumns(
+  store: Store,
+  tables: readonly Table[],
+  live: ReadonlyMap<string, ReadonlySet<string>>,
+): Promise<void> {
   for (const { name, columns } of tables) {
+    const before = live.get(name);
+    if (before === undefined) continue;
     for (const [column, type] of Object.entries(columns)) {
-      if (live.get(name)?.has(column)) continue;
+      if (before.has(column)) continue;
       await store.run(`ALTER TABLE ${DATABASE}.${name} ADD COLUMN IF NOT EXISTS ${column} ${type}`);
     }
   }

@@ -112,6 +112,32 @@ describe('a schema on a store', () => {
     expect(await keptNumbers()).toEqual([{ n: 1 }]);
   });
 
+  test('a start creates only what is not there, on a cluster all of it for the sake of new replicas', async () => {
+    const created: string[] = [];
+    const counted = Object.assign(Object.create(store) as Store, {
+      run: async (statement: string) => {
+        created.push(...(/^CREATE .*? chain_metrics\.(\w+)/.exec(statement) ?? []).slice(1));
+        await store.run(statement);
+      },
+      rows: store.rows.bind(store),
+      insert: store.insert.bind(store),
+    });
+    const all = ['meta', 'numbers_in', 'kept', 'squares', 'in_to_kept'];
+    for (const [isCluster, expected] of [
+      [false, all],
+      [false, ['meta']],
+      [true, all],
+    ] as const) {
+      created.length = 0;
+      await applySchema(counted, first, [], isCluster);
+      expect(created).toEqual(expected);
+    }
+    await store.run(`DROP TABLE ${DATABASE}.squares SYNC`);
+    created.length = 0;
+    await applySchema(counted, first, []);
+    expect(created).toEqual(['meta', 'squares']);
+  });
+
   test('drift names the table, the declared and the live columns', async () => {
     await applySchema(store, first, []);
     await store.run(`ALTER TABLE ${DATABASE}.kept ADD COLUMN extra String`);
