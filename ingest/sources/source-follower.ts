@@ -47,6 +47,8 @@ export interface SourceFollowerOptions extends SourceOptions {
   /** Also the chain's state, once a day. */
   readonly snapshots?: boolean;
   readonly treasury?: readonly string[];
+  /** Wait before a request is tried again; it doubles with each further one. */
+  readonly backoffMs?: number;
 }
 
 /** Few, since the follower retries anyway. */
@@ -76,8 +78,10 @@ export class SourceFollower {
     config: IngestSettings,
     signal: AbortSignal,
   ): Promise<SourceFollower> {
+    const { backoffMs } = options;
+    const limits = { signal, attempts: ATTEMPTS, ...(backoffMs === undefined ? {} : { backoffMs }) };
     return new SourceFollower(
-      await openSource(options, config, { signal, attempts: ATTEMPTS }),
+      await openSource(options, config, limits),
       options,
       config.SKIPPED_RETRY_SECONDS,
       signal,

@@ -63,7 +63,7 @@ it('goes past a height that the source cannot serve, shows it, and fills it in t
   fake.finalized = head;
   const stop = new AbortController();
   const said: string[] = [];
-  const options = { url: fake.url, chain: 'polkadot', pollMs: 10, concurrency: 2 };
+  const options = { url: fake.url, chain: 'polkadot', pollMs: 10, concurrency: 2, backoffMs: 10 };
   const settings = { ...pipeline.config, SKIPPED_RETRY_SECONDS: 1 };
   const follower = await SourceFollower.open(options, settings, stop.signal);
   const running = follower.run(ingestTarget(client), (text) => void said.push(text));
@@ -94,7 +94,8 @@ it('waits for a source that serves no block at all', async () => {
   fake.finalized = first + 45;
   const stop = new AbortController();
   const said: string[] = [];
-  const options = { url: fake.url, chain: 'polkadot', pollMs: 10, concurrency: 2 };
+  // The wait for it doubles with each failure, from the time between two polls.
+  const options = { url: fake.url, chain: 'polkadot', pollMs: 1, concurrency: 2, backoffMs: 10 };
   const follower = await SourceFollower.open(options, pipeline.config, stop.signal);
   const running = follower.run(ingestTarget(client), (text) => void said.push(text));
   const highest = async () => (await client.call('status', {})).chains[0]?.highest_block;
