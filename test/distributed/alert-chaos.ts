@@ -24,6 +24,8 @@ const PROJECTS = 4;
 const PAUSED_MS = 8000;
 const KAFKA_AWAY_MS = 3000;
 const TIMEOUT_MS = 40_000;
+/** Enough are under way at any moment; more would only slow down what happens. */
+const REST_MS = 50;
 
 /** What may happen to servers that take alerts in; each leaves as many of them as before. */
 export const HAPPENINGS = {
@@ -93,6 +95,7 @@ export async function deliverInChaos(options: AlertChaosOptions): Promise<AlertC
     senders: options.senders,
     seed: options.seed,
     timeoutMs: TIMEOUT_MS,
+    restMs: REST_MS,
   });
   let isOver = false;
   const happen = async () => {
@@ -177,14 +180,21 @@ class Deployment implements AsyncDisposable {
       scopes: ['api'],
       expires_ms: 0,
     });
-    const call = async (path: string, body: object) => {
+    const call = async (
+      path: string,
+      body: object,
+    ): Promise<Record<'id' | 'url' | 'authorization_key', string>> => {
       const reply = await fetch(`${this.addresses[0]}/api/v4${path}`, {
         method: 'POST',
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
         body: JSON.stringify(body),
       });
-      if (reply.status !== 201) throw new Error(`${path}: ${reply.status} ${await reply.text()}`);
-      return (await reply.json()) as Record<'id' | 'url' | 'authorization_key', string>;
+      if (reply.status === 201) return reply.json() as never;
+      const said = await reply.text();
+      // A server that has just started on a busy machine sheds load.
+      if (reply.status !== 503) throw new Error(`${path}: ${reply.status} ${said}`);
+      await pause(Number(reply.headers.get('retry-after')) * 1000);
+      return call(path, body);
     };
     const targets: Target[] = [];
     for (let i = 0; i < PROJECTS; i++) {

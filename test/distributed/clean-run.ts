@@ -1,7 +1,7 @@
 import { pricesBeside } from '../aggregate/metrics/shapes/recorded-prices.ts';
 import type { InputLine } from '../reference/input.ts';
 import { type Content, contentOf } from '../support/content.ts';
-import { ingestLines, openTestPipeline } from '../support/pipeline.ts';
+import { ingestAndCompute, openTestPipeline } from '../support/pipeline.ts';
 import { recordedLines } from '../support/recordings.ts';
 
 /** Everything recorded, with prices: what the distributed processes are given. */
@@ -13,8 +13,7 @@ export function everythingRecorded(): InputLine[] {
 /** What one process of the embedded profile makes of the same lines, in one go. */
 export async function contentOfCleanRun(lines: readonly InputLine[]): Promise<Content> {
   const { pipeline, close } = await openTestPipeline();
-  await pipeline.aggregator.pauseCompute(() => ingestLines(pipeline, lines));
-  await pipeline.aggregator.waitUntilComputed();
+  await ingestAndCompute(pipeline, lines);
   const content = await contentOf(pipeline);
   await close();
   return content;

@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { pricesBeside } from '../aggregate/metrics/shapes/recorded-prices.ts';
 import { shapeHash } from '../reference/shaped.ts';
 import { type Content, contentOf, differences } from '../support/content.ts';
-import { ingestLines, openPipelineAt, openTestPipeline } from '../support/pipeline.ts';
+import { ingestAndCompute, openPipelineAt, openTestPipeline } from '../support/pipeline.ts';
 import { Random } from '../support/random.ts';
 import { recordedLines } from '../support/recordings.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -95,8 +95,7 @@ function replaced(random: Random, { line, ...rest }: Delivery): Delivery {
 
 async function contentOfCleanRun(batches: readonly Delivery[][]): Promise<Content> {
   const { pipeline, close } = await openTestPipeline();
-  await pipeline.aggregator.pauseCompute(() => ingestLines(pipeline, byChain(batches.flat())));
-  await pipeline.aggregator.waitUntilComputed();
+  await ingestAndCompute(pipeline, byChain(batches.flat()));
   const content = await contentOf(pipeline);
   await close();
   return content;

@@ -4,7 +4,7 @@ import { pricesBeside } from '../aggregate/metrics/shapes/recorded-prices.ts';
 import type { InputLine } from '../reference/input.ts';
 import { findChain } from '../reference/registry.ts';
 import { type Content, contentOf, differences } from '../support/content.ts';
-import { ingestLines, openTestPipeline } from '../support/pipeline.ts';
+import { ingestAndCompute, ingestLines, openTestPipeline } from '../support/pipeline.ts';
 import { Random } from '../support/random.ts';
 import { recordedLines } from '../support/recordings.ts';
 import { byChain, cut, type Delivery, enveloped, mayTravelBare, shuffledDeliveries } from './deliveries.ts';
@@ -62,8 +62,7 @@ export function permute(share: number, shares: number): void {
 async function contentAfterCleanRun(lines: readonly InputLine[]): Promise<Content> {
   await using opened = await openTestPipeline();
   const { pipeline } = opened;
-  await pipeline.aggregator.pauseCompute(() => ingestLines(pipeline, lines));
-  await pipeline.aggregator.waitUntilComputed();
+  await ingestAndCompute(pipeline, lines);
   return await contentOf(pipeline);
 }
 

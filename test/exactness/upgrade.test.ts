@@ -13,7 +13,7 @@ import type { Pipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { run, serve } from '../serve/cli/program.ts';
 import { contentOf, differences } from '../support/content.ts';
-import { ingestLines, openPipelineAt, openTestPipeline } from '../support/pipeline.ts';
+import { ingestAndCompute, openPipelineAt, openTestPipeline } from '../support/pipeline.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
 /** What the version that wrote the directory answered. */
@@ -107,8 +107,7 @@ describe('a data directory of a version that decoded blocks otherwise', () => {
       return [chains.reduce((sum, chain) => sum + chain.outdated_blocks, 0), outdated_snapshots];
     };
     const fresh = await openTestPipeline();
-    await ingestLines(fresh.pipeline, lines);
-    await fresh.pipeline.aggregator.waitUntilComputed();
+    await ingestAndCompute(fresh.pipeline, lines);
     expect(await outdated(fresh.pipeline)).toEqual([0, 0]);
     const expected = await contentOf(fresh.pipeline);
     const rowsOf = (table: string) => expected.get(table)?.length ?? 0;
@@ -118,8 +117,7 @@ describe('a data directory of a version that decoded blocks otherwise', () => {
       await pipeline.aggregator.waitUntilComputed();
       expect(differences(await contentOf(pipeline), expected)).not.toEqual([]);
       expect(await outdated(pipeline)).toEqual([rowsOf('blocks'), rowsOf('snapshots') + rowsOf('prices')]);
-      await ingestLines(pipeline, lines);
-      await pipeline.aggregator.waitUntilComputed();
+      await ingestAndCompute(pipeline, lines);
       expect(await outdated(pipeline)).toEqual([0, 0]);
       expect(differences(await contentOf(pipeline), expected)).toEqual([]);
     } finally {

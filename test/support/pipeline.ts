@@ -46,6 +46,12 @@ export async function ingestLines(pipeline: Pipeline, lines: readonly InputLine[
   await pipeline.waitUntilLoaded();
 }
 
+/** The same, and every metric is computed when it returns: once, however many sources there are. */
+export async function ingestAndCompute(pipeline: Pipeline, lines: readonly InputLine[]): Promise<void> {
+  await pipeline.aggregator.pauseCompute(() => ingestLines(pipeline, lines));
+  await pipeline.aggregator.waitUntilComputed();
+}
+
 function runsOfChains(lines: readonly InputLine[]): { chain: string | undefined; texts: string[] }[] {
   const runs: { chain: string | undefined; texts: string[] }[] = [];
   for (const { line, chain } of lines) {

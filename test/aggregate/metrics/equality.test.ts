@@ -2,7 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { blocks, deadLetters, refusedFacts } from '../../../ingest/raw/tables.ts';
 import { type Input, type InputLine, readLines } from '../../reference/input.ts';
-import { emptyPipeline, ingestLines, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
+import {
+  emptyPipeline,
+  ingestAndCompute,
+  openTestPipeline,
+  type TestPipeline,
+} from '../../support/pipeline.ts';
 import { recordedLines } from '../../support/recordings.ts';
 import { type Row, servedRows } from '../../support/served.ts';
 import { metricCases } from './cases.ts';
@@ -38,9 +43,7 @@ describe.each(chosen)('%s', (name) => {
   const input: Input = readLines(lines);
 
   beforeAll(async () => {
-    const { pipeline } = opened;
-    await pipeline.aggregator.pauseCompute(() => ingestLines(pipeline, lines));
-    await pipeline.aggregator.waitUntilComputed();
+    await ingestAndCompute(opened.pipeline, lines);
   });
   afterAll(() => emptyPipeline(opened.pipeline));
 

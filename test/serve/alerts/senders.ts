@@ -25,7 +25,12 @@ export interface SendersOptions {
   readonly seed: number;
   /** A request that is not answered in this time is aborted and sent again. */
   readonly timeoutMs: number;
+  /** Between two deliveries of a sender. */
+  readonly restMs?: number;
 }
+
+/** Senders that try again at once would take the processor from the servers that they wait for. */
+const RETRY_MS = 150;
 
 /**
  * Concurrent senders that repeat each delivery until it is answered with 200 and some of them once more, and that
@@ -50,7 +55,7 @@ export class Senders {
   }
 
   async #send(index: number, isRunning: () => boolean): Promise<void> {
-    const { targets, seed } = this.#options;
+    const { targets, seed, restMs = 0 } = this.#options;
     const random = new Random(seed * 1000 + index);
     while (isRunning()) {
       const number = ++this.done;
@@ -71,6 +76,7 @@ export class Senders {
         of.answers.push(String(created));
         left--;
       }
+      if (restMs > 0) await pause(restMs);
     }
   }
 
@@ -83,7 +89,7 @@ export class Senders {
     const { status, text, retryAfter } = reply;
     if (status === 503) {
       if (retryAfter === null) throw new Error(`503 without Retry-After: ${text}`);
-      await pause(20);
+      await pause(RETRY_MS);
       return null;
     }
     if (status !== 200) throw new Error(`answered with ${status}: ${text}`);
@@ -111,7 +117,7 @@ export class Senders {
       return { status: reply.status, text, retryAfter: reply.headers.get('retry-after') };
     } catch {
       this.#count(0);
-      await pause(10);
+      await pause(RETRY_MS);
       return null;
     }
   }

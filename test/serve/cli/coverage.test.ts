@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { readCoverage, readStatus } from '../../../aggregate/status/status.ts';
 import type { Pipeline } from '../../../serve/compose.ts';
 import { hash, madeBlock, madeEvent, madeExtrinsic } from '../../ingest/made.ts';
-import { ingestLines, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
+import { ingestAndCompute, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 
 let opened: TestPipeline;
 beforeAll(async () => {
@@ -31,11 +31,10 @@ const price = (day: string) =>
   });
 
 async function take(...lines: string[]): Promise<void> {
-  await ingestLines(
+  await ingestAndCompute(
     opened.pipeline,
     lines.map((line) => ({ line, chain: 'polkadot' })),
   );
-  await opened.pipeline.aggregator.waitUntilComputed();
 }
 
 it('finds missing heights, missing days, days without a price and blocks without a time', async () => {

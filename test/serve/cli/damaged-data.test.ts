@@ -1,4 +1,5 @@
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -10,7 +11,7 @@ import {
 } from 'node:fs';
 import { basename, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { openPipelineAt } from '../../support/pipeline.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
@@ -20,10 +21,16 @@ const place = temporaryDirectory();
 afterAll(() => place[Symbol.dispose]());
 const KUSAMA = fileURLToPath(new URL('../../../ingest/sample/kusama.ndjson.gz', import.meta.url));
 
+/** Filled once; every test has a copy. */
+const WHOLE = join(place.path, 'whole');
+beforeAll(async () => {
+  expect((await run(['ingest', KUSAMA], { env: { DATA_DIR: WHOLE } })).code).toBe(0);
+});
+
 /** A data directory with blocks, and the directories of the parts of a table. */
 async function filled(name: string, table: string): Promise<{ DATA_DIR: string; parts: string[] }> {
   const DATA_DIR = join(place.path, name);
-  expect((await run(['ingest', KUSAMA], { env: { DATA_DIR } })).code).toBe(0);
+  cpSync(WHOLE, DATA_DIR, { recursive: true, verbatimSymlinks: true });
   const pipeline = await openPipelineAt(DATA_DIR);
   const parts = await pipeline.runtime.store.rows<{ path: string }>(
     sql`SELECT path FROM system.parts WHERE active AND table = ${table} AND rows > 0 ORDER BY rows DESC`,
@@ -46,7 +53,7 @@ const statusOf = async (DATA_DIR: string): Promise<Status> =>
   JSON.parse((await run(['status', '--json'], { env: { DATA_DIR } })).stdout);
 
 it('a directory that is whole is not damaged, whatever ended the process before', async () => {
-  const { DATA_DIR } = await filled('whole', 'blocks');
+  const { DATA_DIR } = await filled('killed', 'blocks');
   const server = await serve([], { DATA_DIR });
   expect(await (await fetch(`${server.url}/health/ready`)).json()).toEqual({ status: 'ok' });
   await server.end('SIGKILL');

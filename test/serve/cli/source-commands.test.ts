@@ -9,7 +9,7 @@ import {
   recordedBlocks,
 } from '../../ingest/sources/fake-sidecar.ts';
 import { type Content, contentOf, differences } from '../../support/content.ts';
-import { ingestLines, openPipelineAt } from '../../support/pipeline.ts';
+import { ingestAndCompute, ingestLines, openPipelineAt } from '../../support/pipeline.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { begin, linesOf, run, serve } from './program.ts';
 
@@ -35,7 +35,7 @@ async function fakeOf(options?: FakeOptions): Promise<FakeSidecar> {
 let plain: Content;
 beforeAll(async () => {
   const lines = [...recorded.values()].map((line) => ({ line, chain: 'polkadot' }));
-  plain = await contentAt(directory('plain'), (pipeline) => ingestLines(pipeline, lines));
+  plain = await contentAt(directory('plain'), (pipeline) => ingestAndCompute(pipeline, lines));
 });
 
 type Engine = Awaited<ReturnType<typeof openPipelineAt>>;

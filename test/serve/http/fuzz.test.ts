@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import type { InjectOptions } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ingestLines } from '../../support/pipeline.ts';
+import { ingestAndCompute } from '../../support/pipeline.ts';
 import { recordedLines } from '../../support/recordings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { type Person, Service, type Source } from '../alerts/service.ts';
@@ -38,8 +38,7 @@ let project: number;
 let source: Source;
 beforeAll(async () => {
   service = await Service.open({ OAUTH_PER_MINUTE: '0' });
-  await ingestLines(service.pipeline, [...recordedLines('blocks'), ...recordedLines('runtime')]);
-  await service.pipeline.aggregator.waitUntilComputed();
+  await ingestAndCompute(service.pipeline, [...recordedLines('blocks'), ...recordedLines('runtime')]);
   ann = await service.person('ann');
   project = await service.project(ann);
   source = await service.source(ann, project);

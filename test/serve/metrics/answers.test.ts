@@ -4,7 +4,7 @@ import { compressors } from 'hyparquet-compressors';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { raw } from '../../../infra/clickhouse/sql.ts';
 import { buildServer } from '../../../serve/compose-server.ts';
-import { ingestLines, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
+import { ingestAndCompute, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { recordedLines } from '../../support/recordings.ts';
 
 let pipeline: TestPipeline;
@@ -12,8 +12,7 @@ let app: FastifyInstance;
 
 beforeAll(async () => {
   pipeline = await openTestPipeline();
-  await ingestLines(pipeline.pipeline, [...recordedLines('blocks'), ...recordedLines('runtime')]);
-  await pipeline.pipeline.aggregator.waitUntilComputed();
+  await ingestAndCompute(pipeline.pipeline, [...recordedLines('blocks'), ...recordedLines('runtime')]);
   app = await buildServer(pipeline.pipeline);
 });
 afterAll(async () => {
@@ -157,8 +156,7 @@ describe('caching', () => {
       as_of: '2025-07-14T12:00:00.000Z',
       payload: { symbol: 'GLMR', usd: 0.07 },
     };
-    await ingestLines(pipeline.pipeline, [{ line: JSON.stringify(price) }]);
-    await pipeline.pipeline.aggregator.waitUntilComputed();
+    await ingestAndCompute(pipeline.pipeline, [{ line: JSON.stringify(price) }]);
     expect((await get('/api/daily-fees')).headers.etag).not.toBe(before);
   });
 });

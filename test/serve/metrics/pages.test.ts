@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildServer } from '../../../serve/compose-server.ts';
 import { chart, LINES_MAX } from '../../../serve/metrics/pages/chart.ts';
 import { drawables } from '../../../serve/metrics/pages/series.ts';
-import { ingestLines, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
+import { ingestAndCompute, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { recordedLines } from '../../support/recordings.ts';
 
 const at = (day: string) => new Date(`${day}T00:00:00Z`);
@@ -54,8 +54,7 @@ describe('the first page', () => {
 
   beforeAll(async () => {
     pipeline = await openTestPipeline();
-    await ingestLines(pipeline.pipeline, recordedLines('runtime'));
-    await pipeline.pipeline.aggregator.waitUntilComputed();
+    await ingestAndCompute(pipeline.pipeline, recordedLines('runtime'));
     app = await buildServer(pipeline.pipeline);
   });
   afterAll(async () => {

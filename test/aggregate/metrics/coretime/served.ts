@@ -4,7 +4,7 @@ import { blocks, refusedFacts } from '../../../../ingest/raw/tables.ts';
 import { buildServer } from '../../../../serve/compose-server.ts';
 import type { InputLine } from '../../../reference/input.ts';
 import { type ShapedBlock, type ShapedEvent, shapeBlock } from '../../../reference/shaped.ts';
-import { emptyPipeline, ingestLines, openTestPipeline } from '../../../support/pipeline.ts';
+import { emptyPipeline, ingestAndCompute, openTestPipeline } from '../../../support/pipeline.ts';
 
 /** A server for the test: it ingests lines and requests rows. */
 export interface Served {
@@ -38,11 +38,7 @@ export async function openServed(): Promise<Served> {
     get app() {
       return app;
     },
-    ingest: async (...lines) => {
-      // One round for all lines, whatever the number of files.
-      await pipeline.aggregator.pauseCompute(() => ingestLines(pipeline, lines));
-      await pipeline.aggregator.waitUntilComputed();
-    },
+    ingest: (...lines) => ingestAndCompute(pipeline, lines),
     rows,
     fields: async (url, ...names) => (await rows(url)).map((row) => names.map((name) => row[name])),
     refusals: () =>

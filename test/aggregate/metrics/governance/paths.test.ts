@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildServer } from '../../../../serve/compose-server.ts';
-import { ingestLines, openTestPipeline, type TestPipeline } from '../../../support/pipeline.ts';
+import { ingestAndCompute, openTestPipeline, type TestPipeline } from '../../../support/pipeline.ts';
 import { recordedLines } from '../../../support/recordings.ts';
 import { ALICE, confirmed, standard, submitted, vote, Writer } from './story.ts';
 
@@ -25,8 +25,7 @@ let opened: TestPipeline;
 let app: FastifyInstance;
 beforeAll(async () => {
   opened = await openTestPipeline();
-  await ingestLines(opened.pipeline, [...recordedLines('runtime'), ...relay.lines, ...kusama.lines]);
-  await opened.pipeline.aggregator.waitUntilComputed();
+  await ingestAndCompute(opened.pipeline, [...recordedLines('runtime'), ...relay.lines, ...kusama.lines]);
   app = await buildServer(opened.pipeline);
 });
 afterAll(async () => {

@@ -10,7 +10,7 @@ import {
   shapeBlock,
   shapeCall,
 } from '../../../reference/shaped.ts';
-import { ingestLines, openTestPipeline } from '../../../support/pipeline.ts';
+import { ingestAndCompute, openTestPipeline } from '../../../support/pipeline.ts';
 import { type Row, servedRows } from '../../../support/served.ts';
 
 const key = (digit: string) => `0x${digit.repeat(64)}`;
@@ -139,8 +139,7 @@ export async function computeRows(
 ): Promise<ComputedRows> {
   const opened = await openTestPipeline();
   try {
-    await ingestLines(opened.pipeline, lines);
-    await opened.pipeline.aggregator.waitUntilComputed();
+    await ingestAndCompute(opened.pipeline, lines);
     const rows = await Promise.all(metrics.map((metric) => servedRows(opened.pipeline, { metric })));
     const refused = await opened.pipeline.runtime.store.rows<{ at: string }>(
       sql`SELECT concat(chain, ' ', toString(number)) AS at FROM ${refusedFacts} FINAL ORDER BY chain, number`,

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { buildServer } from '../../../../serve/compose-server.ts';
 import type { InputLine } from '../../../reference/input.ts';
-import { ingestLines, openTestPipeline, type TestPipeline } from '../../../support/pipeline.ts';
+import { ingestAndCompute, openTestPipeline, type TestPipeline } from '../../../support/pipeline.ts';
 
 /** A snapshot as a line of input. */
 export function stated(
@@ -33,10 +33,7 @@ export async function serve(lines: readonly InputLine[]): Promise<Served> {
   const served: Served = {
     pipeline: opened.pipeline,
     app,
-    take: async (more) => {
-      await ingestLines(opened.pipeline, more);
-      await opened.pipeline.aggregator.waitUntilComputed();
-    },
+    take: (more) => ingestAndCompute(opened.pipeline, more),
     ask: async (url) => (await app.inject({ url })).json<Json[]>(),
     status: async (url) => (await app.inject({ url })).statusCode,
     close: async () => {
