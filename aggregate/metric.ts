@@ -87,19 +87,42 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
   readonly daysMax?: number;
   /** The column that assigns a row to a window; null where the window is the whole history. */
   readonly period: (keyof C & string) | null;
-  /** The rows of a window; with a fold, its facts. */
-  readonly select: (window: Window) => Sql;
+  /** The rows of a window, or of these entities of it; with a fold, its facts. */
+  readonly select: (window: Window, entities?: readonly EntityId[]) => Sql;
   /**
    * A pure function from ordered facts to rows of all columns, for state machines that are hard to read in SQL. The
-   * windows of a metric with a fold have one relay chain; others have all relay chains that are invalid in their time.
+   * windows of a metric with a fold or entities have one relay chain; others have all relay chains that are invalid in their time.
    */
   readonly fold?: (facts: readonly never[], of: FoldedRelay) => readonly Readonly<Record<string, unknown>>[];
   /** Blocks that are only added take no row away: what else takes one away is a block that was replaced. */
   readonly keepsRows?: true;
   /** Version of the fold, 1 when absent: raised with every change of its code that may change rows. */
   readonly version?: number;
+  /**
+   * A window of the fold writes only rows that differ from the stored ones: the others keep their version, so that a
+   * higher one tells which entities have changed.
+   */
+  readonly keepsEqualRows?: boolean;
+  /** Skip indexes of the table. */
+  readonly indexes?: readonly string[];
+  /** Set where only entities that have changed are computed. The window is the whole history. */
+  readonly entities?: Entities;
   readonly table: Table;
   readonly name: string;
+}
+
+/** Names an entity, such as a referendum by its index or a month by its last day. */
+export type EntityId = string | number;
+
+/** The rows of a metric belong to entities, each of which is computed from rows of other metrics. */
+export interface Entities {
+  /** The column that names the entity of a row. */
+  readonly column: string;
+  /**
+   * Entities that rows with a version above `after` change, deleted ones included: their `entity` and `facts`, about the
+   * number of rows that they are computed from. All entities for 0.
+   */
+  readonly changed: (relayChain: string, after: bigint) => Sql;
 }
 
 export interface ViewMetric<C extends Columns = Columns> extends Definition<C> {
@@ -113,6 +136,11 @@ export type Metric = MaterializedMetric | ViewMetric;
 
 type Declared<M> = Omit<M, 'table' | 'name'>;
 
+/** The last column of the key where equal rows are kept: a hash of all others. */
+export const DIGEST = 'digest';
+/** Finds rows by their version: new ones stand in new parts, and in few granules of merged ones. */
+const BY_VERSION = 'INDEX by_version version TYPE minmax GRANULARITY 1';
+
 /** The statements of all windows read the same tables: any window shows them. */
 const ANY_WINDOW: Window = { relays: ['polkadot'], from: '2020-01-01', until: '2020-01-02' };
 
@@ -122,24 +150,30 @@ export function metric<const C extends Columns>(
 ): MaterializedMetric {
   const name = snake(declared.record);
   const erased = declared as unknown as Declared<MaterializedMetric>;
+  const { keepsEqualRows = false, entities } = erased;
+  const internal = { ...erased.internal, ...(keepsEqualRows && { [DIGEST]: 'UInt64' }) };
+  const key = [...erased.key, ...(keepsEqualRows ? [DIGEST] : [])];
   const served = Object.entries(declared.columns).map(([column, schema]) => [
     column,
     clickhouseType(schema as Column),
   ]);
   return {
     ...erased,
+    internal,
+    key,
     name,
     table: table({
       name,
       doc: declared.doc,
       columns: {
         ...Object.fromEntries(served),
-        ...declared.internal,
+        ...internal,
         version: 'UInt64',
         is_deleted: 'UInt8',
       },
       engine: 'ReplacingMergeTree(version, is_deleted)',
-      orderBy: declared.key,
+      orderBy: key,
+      indexes: [...(keepsEqualRows || entities ? [BY_VERSION] : []), ...(erased.indexes ?? [])],
     }),
   };
 }

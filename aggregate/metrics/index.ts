@@ -40,6 +40,8 @@ import { govReferendumResult } from './governance/gov-referendum-result.ts';
 import { govVoterHistory } from './governance/gov-voter-history.ts';
 import { monthlyGovParticipation } from './governance/monthly-gov-participation.ts';
 import { monthlyGovTokens } from './governance/monthly-gov-tokens.ts';
+import { referendumMonth } from './governance/referendum-month.ts';
+import { voteStep } from './governance/vote-step.ts';
 import { dailyStakingParticipation } from './staking/daily-staking-participation.ts';
 import { dailyStakingRewards } from './staking/daily-staking-rewards.ts';
 import { monthlyActiveValidators } from './staking/monthly-active-validators.ts';
@@ -76,7 +78,9 @@ export const metrics: readonly Metric[] = [
   dailyCoinA,
   dailyCoinB,
   govReferendumResult,
+  voteStep,
   govVoterHistory,
+  referendumMonth,
   monthlyGovParticipation,
   monthlyGovTokens,
   govParentBountySummary,

@@ -19,7 +19,9 @@ export function tablesWithRecipes(metrics: readonly MaterializedMetric[]): Table
       (relay_chain) => metric.select({ relays: [relay_chain], ...DAYS }).text,
     );
     const read = [...dependencies(metric)].sort().map((table) => recipes.get(table) ?? '');
-    const recipe = JSON.stringify([statements, metric.fold ? (metric.version ?? 1) : null, read]);
+    const changed = metric.entities && RELAY_CHAINS.map((relay) => metric.entities?.changed(relay, 0n).text);
+    const version = metric.fold ? (metric.version ?? 1) : null;
+    const recipe = JSON.stringify([statements, version, read, ...(changed ? [changed] : [])]);
     recipes.set(metric.name, createHash('sha256').update(recipe).digest('hex'));
   }
   return metrics.map((metric) => ({ ...metric.table, recipe: recipes.get(metric.name) as string }));

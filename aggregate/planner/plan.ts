@@ -103,7 +103,7 @@ function invalidRanges({ metric, reads }: Leveled, days: RelayDays, { streams }:
   return merge(metric.materialized === 'monthly' ? invalid.map(wholeMonths) : invalid, all);
 }
 
-/** The windows of a metric. A fold keeps one relay chain in mind, a statement covers all. */
+/** The windows of a metric. A fold keeps one relay chain in mind, as do entities; a statement covers all. */
 function windowsOf(
   { metric, level }: Leveled,
   relays: readonly RelayDays[],
@@ -113,7 +113,10 @@ function windowsOf(
     (days.ranges.get(metric.name) ?? []).map((range) => ({ days, range })),
   );
   const groups = Map.groupBy(invalid, ({ days, range }) =>
-    [metric.fold ? days.relay : '', ...(metric.materialized === 'whole' ? [] : range)].join(),
+    [
+      metric.fold || metric.entities ? days.relay : '',
+      ...(metric.materialized === 'whole' ? [] : range),
+    ].join(),
   );
   return [...groups.values()].flatMap((group) => {
     const [{ range }] = group as [(typeof group)[number]];

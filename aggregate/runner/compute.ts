@@ -2,9 +2,9 @@ import { ident, join, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { Store } from '../../infra/ports.ts';
 import { ofRelays, type Window } from '../../ingest/raw/canonical.ts';
-import type { MaterializedMetric } from '../metric.ts';
+import { DIGEST, type EntityId, type MaterializedMetric } from '../metric.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
-import { foldedColumns } from './fold-lines.ts';
+import { foldedColumns, type StoredRows } from './fold-lines.ts';
 import { foldInPieces } from './folding.ts';
 import type { LedgerEntry } from './ledger.ts';
 
@@ -25,37 +25,70 @@ export async function computeWindow(
   facts?: Buffer,
 ): Promise<LedgerEntry> {
   const started = now();
-  await insertRows(store, metric, window, version, facts);
+  await insertRows(store, metric, window, version, { facts });
   if (window.mayLoseRows) await deleteOlderRows(store, metric, window, version);
-  return {
-    metric: metric.name,
-    relay_chain: window.relays.join(' '),
-    from_day: window.from,
-    until_day: window.until,
-    version: version.toString(),
-    computed_at: new Date(now()).toISOString(),
-    milliseconds: Math.max(0, now() - started),
-  };
+  return ledgerEntry(metric, window, version, started, now);
 }
 
-async function insertRows(
+/** As `computeWindow`, but writes only rows that differ from the stored ones; all of them when it is forced. */
+export async function updateWindow(
   store: Store,
   metric: MaterializedMetric,
   window: Window,
   version: bigint,
-  facts?: Buffer,
+  isForced: boolean,
+): Promise<void> {
+  const key = metric.key.map((name) => (name === DIGEST ? sql`toString(digest) AS digest` : ident(name)));
+  const inWindow = isWithin(ident(metric.period as string), window);
+  const stored = await store.bytes(
+    sql`SELECT ${join(key)} FROM ${metric.table} FINAL WHERE ${ofRelays(window)} AND ${inWindow}`,
+    'NDJSON',
+  );
+  await insertRows(store, metric, window, version, { stored: { rows: stored, areKept: !isForced } });
+}
+
+export const ledgerEntry = (
+  metric: MaterializedMetric,
+  window: Window,
+  version: bigint,
+  started: number,
+  now: () => number,
+): LedgerEntry => ({
+  metric: metric.name,
+  relay_chain: window.relays.join(' '),
+  from_day: window.from,
+  until_day: window.until,
+  version: version.toString(),
+  computed_at: new Date(now()).toISOString(),
+  milliseconds: Math.max(0, now() - started),
+});
+
+interface RowsOptions {
+  /** Of a fold; read when absent. */
+  readonly facts?: Buffer | undefined;
+  /** All of the window when absent. */
+  readonly entities?: readonly EntityId[];
+  readonly stored?: StoredRows;
+}
+
+export async function insertRows(
+  store: Store,
+  metric: MaterializedMetric,
+  window: Window,
+  version: bigint,
+  { facts, entities, stored }: RowsOptions,
 ): Promise<void> {
   const names = [...Object.keys(metric.columns), ...Object.keys(metric.internal ?? {})];
   if (metric.fold) {
-    const input = facts ?? (await readFacts(store, metric, window));
-    for await (const lines of foldInPieces(metric, window, version.toString(), input)) {
+    const input = facts ?? (await readFacts(store, metric, window, entities));
+    for await (const lines of foldInPieces(metric, window, version.toString(), input, stored)) {
       await store.insertLines(metric.table, foldedColumns(metric), lines);
     }
     return;
   }
   const columns = join(names.map((name) => ident(name)));
   await store.run(sql`INSERT INTO ${metric.table} (${columns}, version, is_deleted)
-    SELECT ${columns}, ${version} AS version, 0 AS is_deleted FROM (${metric.select(window)})
+    SELECT ${columns}, ${version} AS version, 0 AS is_deleted FROM (${metric.select(window, entities)})
     SETTINGS precise_float_parsing = 1`);
 }
 
@@ -75,8 +108,12 @@ async function deleteOlderRows(
 const isWithin = (period: Sql, { from, until }: Window) => sql`${period} >= ${from} AND ${period} < ${until}`;
 
 /** The input of a fold, one JSON document per line. */
-export const readFacts = (store: Store, metric: MaterializedMetric, window: Window): Promise<Buffer> =>
-  store.bytes(metric.select(window), 'NDJSON');
+export const readFacts = (
+  store: Store,
+  metric: MaterializedMetric,
+  window: Window,
+  entities?: readonly EntityId[],
+): Promise<Buffer> => store.bytes(metric.select(window, entities), 'NDJSON');
 
 /** Adds the window that failed to the error of the store, which names a generated statement only. */
 export function failureOf(

@@ -1,6 +1,7 @@
+import { createHash } from 'node:crypto';
 import { jsonLines } from '../../infra/clickhouse/settings.ts';
 import { relayOf, type Window } from '../../ingest/raw/canonical.ts';
-import type { MaterializedMetric } from '../metric.ts';
+import { DIGEST, type MaterializedMetric } from '../metric.ts';
 
 const ROWS_PER_PIECE = 10_000;
 const NEWLINE = 0x0a;
@@ -13,25 +14,63 @@ export const foldedColumns = ({ columns, internal = {} }: MaterializedMetric): s
   'is_deleted',
 ];
 
-/** Folds facts, one JSON document per line, to rows of the metric's table as JSON lines, some thousands at a time. */
+/** The rows of the window by their keys, one JSON document per line, which are compared with those of the fold. */
+export interface StoredRows {
+  readonly rows: Uint8Array;
+  /** Whether equal rows are not written again. */
+  readonly areKept: boolean;
+}
+
+/**
+ * Folds facts, one JSON document per line, to rows of the metric's table as JSON lines, some thousands at a time. With
+ * stored rows only those that differ are written, and tombstones of those that the fold does not give any more.
+ */
 export function* foldLines(
   metric: MaterializedMetric,
   window: Window,
   version: string,
   facts: Uint8Array,
+  stored?: StoredRows,
 ): Generator<string> {
-  const rows = metric.fold?.([...parsedLines(facts)], { relay_chain: relayOf(window) }) ?? [];
-  for (let i = 0; i < rows.length; i += ROWS_PER_PIECE) {
-    yield jsonLines(rows.slice(i, i + ROWS_PER_PIECE).map((row) => ({ ...row, version, is_deleted: 0 })));
-  }
+  const folded = metric.fold?.([...parsedLines<never>(facts)], { relay_chain: relayOf(window) }) ?? [];
+  const rows = stored ? differing(folded, stored) : folded.values().map((row) => ({ ...row, is_deleted: 0 }));
+  for (let piece = take(rows); piece.length > 0; piece = take(rows))
+    yield jsonLines(piece.map((row) => ({ ...row, version })));
 }
 
-function* parsedLines(bytes: Uint8Array): Generator<never> {
+type FoldedRow = Readonly<Record<string, unknown>>;
+
+function* differing(folded: readonly FoldedRow[], { rows, areKept }: StoredRows): Generator<FoldedRow> {
+  const gone = new Map<unknown, FoldedRow>();
+  for (const row of parsedLines<FoldedRow>(rows)) gone.set(row[DIGEST], row);
+  for (const row of folded) {
+    const digest = digestOf(row);
+    const isStored = gone.delete(digest);
+    if (!isStored || !areKept) yield { ...row, [DIGEST]: digest, is_deleted: 0 };
+  }
+  for (const row of gone.values()) yield { ...row, is_deleted: 1 };
+}
+
+/** A number of 64 bits as text. */
+const digestOf = (row: FoldedRow): string =>
+  createHash('sha256').update(JSON.stringify(row)).digest().readBigUInt64BE().toString();
+
+function take(rows: Iterator<FoldedRow>): FoldedRow[] {
+  const piece: FoldedRow[] = [];
+  while (piece.length < ROWS_PER_PIECE) {
+    const { value, done } = rows.next();
+    if (done) break;
+    piece.push(value);
+  }
+  return piece;
+}
+
+function* parsedLines<Line>(bytes: Uint8Array): Generator<Line> {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   for (let from = 0; from < buffer.length; ) {
     const end = buffer.indexOf(NEWLINE, from);
     const until = end < 0 ? buffer.length : end;
-    if (until > from) yield JSON.parse(buffer.toString('utf8', from, until)) as never;
+    if (until > from) yield JSON.parse(buffer.toString('utf8', from, until)) as Line;
     from = until + 1;
   }
 }

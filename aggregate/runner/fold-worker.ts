@@ -3,7 +3,7 @@ import { type MessagePort, parentPort } from 'node:worker_threads';
 import { reasonOf } from '../../infra/errors.ts';
 import type { Window } from '../../ingest/raw/canonical.ts';
 import { materializedMetrics } from '../metrics/index.ts';
-import { foldLines } from './fold-lines.ts';
+import { foldLines, type StoredRows } from './fold-lines.ts';
 
 /** A fold, and the port for its rows: the worker sends each piece when the reader has confirmed the last one. */
 export interface FoldTask {
@@ -11,6 +11,7 @@ export interface FoldTask {
   readonly window: Window;
   readonly version: string;
   readonly facts: Uint8Array;
+  readonly stored: StoredRows | undefined;
   readonly port: MessagePort;
 }
 
@@ -22,7 +23,7 @@ parentPort?.on('message', async ({ port, ...task }: FoldTask) => {
   try {
     const metric = materializedMetrics.find(({ name }) => name === task.metric);
     if (!metric) throw new Error(`no metric ${task.metric}`);
-    for (const lines of foldLines(metric, task.window, task.version, task.facts)) {
+    for (const lines of foldLines(metric, task.window, task.version, task.facts, task.stored)) {
       const isRead = once(port, 'message');
       reply({ lines });
       await isRead;

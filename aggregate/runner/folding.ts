@@ -2,7 +2,7 @@ import { on } from 'node:events';
 import { MessageChannel, Worker } from 'node:worker_threads';
 import type { Window } from '../../ingest/raw/canonical.ts';
 import type { MaterializedMetric } from '../metric.ts';
-import { foldLines } from './fold-lines.ts';
+import { foldLines, type StoredRows } from './fold-lines.ts';
 import type { FoldReply, FoldTask } from './fold-worker.ts';
 
 /** A fold of so many bytes is much faster than a request; a longer one would block the requests of the server. */
@@ -17,10 +17,11 @@ export function foldInPieces(
   window: Window,
   version: string,
   facts: Buffer,
+  stored?: StoredRows,
 ): Iterable<string> | AsyncIterable<string> {
   return facts.length <= INLINE_FOLD_BYTES_MAX
-    ? foldLines(metric, window, version, facts)
-    : foldInWorker({ metric: metric.name, window, version, facts });
+    ? foldLines(metric, window, version, facts, stored)
+    : foldInWorker({ metric: metric.name, window, version, facts, stored });
 }
 
 let thread: Worker | undefined;

@@ -6,8 +6,10 @@ import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import { relayOf } from '../../ingest/raw/canonical.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
-import { computeWindow, failureOf, readFacts } from './compute.ts';
+import { computeWindow, failureOf, ledgerEntry, readFacts, updateWindow } from './compute.ts';
 import type { LedgerEntry } from './ledger.ts';
+import { type EntityMetric, forgetEntities, refold } from './refold.ts';
+import { TableWriters } from './table-writers.ts';
 
 export interface WindowExecutorOptions {
   readonly runtime: Runtime;
@@ -41,16 +43,19 @@ export const STOPPED = 'the process stops; what is left is computed at its next 
 export abstract class BaseExecutor {
   readonly options: WindowExecutorOptions;
   readonly #metrics: ReadonlyMap<string, MaterializedMetric>;
+  readonly #writers: TableWriters;
   /** Facts that several folds of one level read with the same statement, and how many of the folds still need them. */
   readonly #sharedFacts = new Map<string, { readers: number; facts?: Promise<Buffer> }>();
 
   constructor(options: WindowExecutorOptions) {
     this.options = options;
+    this.#writers = new TableWriters({ ...options, keyValue: options.runtime.keyValue });
     this.#metrics = new Map(options.metrics.map((metric) => [metric.name, metric]));
   }
 
   async forgetFolds(metrics: readonly MaterializedMetric[]): Promise<void> {
-    const { keyValue } = this.options.runtime;
+    const { keyValue, store } = this.options.runtime;
+    await forgetEntities({ store, numbers: this.options.numbers }, metrics, RELAY_CHAINS);
     for (const { name } of metrics.filter(isWholeFold))
       for (const relay of RELAY_CHAINS) await keyValue.delete(fingerprintKey(name, relay));
   }
@@ -60,6 +65,8 @@ export abstract class BaseExecutor {
     const metric = this.#metrics.get(window.metric);
     if (!metric) throw new ProductError('unknown_metric', `${window.metric} is a metric of another version`);
     try {
+      if (hasEntities(metric)) return await this.#refold(metric, window);
+      if (metric.keepsEqualRows) return await this.#update(metric, window);
       return await (isWholeFold(metric) ? this.#foldChanged(metric, window) : this.#replace(metric, window));
     } catch (error) {
       throw failureOf(metric, window, error);
@@ -104,6 +111,28 @@ export abstract class BaseExecutor {
     return shared.facts;
   }
 
+  async #refold(metric: EntityMetric, window: PlannedWindow): Promise<LedgerEntry | null> {
+    const { runtime, numbers, onComputed } = this.options;
+    const { store, clock } = runtime;
+    const started = clock.now();
+    const version = await refold({ store, numbers, writers: this.#writers }, metric, window);
+    if (version === null) return null;
+    onComputed(metric.name, version);
+    return ledgerEntry(metric, window, version, started, clock.now);
+  }
+
+  async #update(metric: MaterializedMetric, window: PlannedWindow): Promise<LedgerEntry> {
+    const { runtime, numbers } = this.options;
+    const started = runtime.clock.now();
+    const version = await this.#writers.run(metric.name, async (isRepeated) => {
+      const taken = await numbers.take(1);
+      await updateWindow(runtime.store, metric, window, taken, isRepeated);
+      return taken;
+    });
+    this.options.onComputed(metric.name, version);
+    return ledgerEntry(metric, window, version, started, runtime.clock.now);
+  }
+
   /** The version is taken right before the facts are read: a higher version never has older facts. */
   async #replace(metric: MaterializedMetric, window: PlannedWindow, facts?: Buffer): Promise<LedgerEntry> {
     const { runtime, numbers, onComputed } = this.options;
@@ -114,6 +143,7 @@ export abstract class BaseExecutor {
   }
 }
 
+const hasEntities = (metric: MaterializedMetric): metric is EntityMetric => metric.entities !== undefined;
 const isWholeFold = (metric: MaterializedMetric) =>
-  metric.materialized === 'whole' && metric.fold !== undefined;
+  metric.materialized === 'whole' && metric.fold !== undefined && !hasEntities(metric);
 const fingerprintKey = (metric: string, relayChain: string) => `folded/${metric}/${relayChain}`;

@@ -40,8 +40,8 @@ export class Lease {
     key: string,
     ttlMs: number,
     membersMax = 0,
+    member: string = randomUUID(),
   ): Promise<Lease | null> {
-    const member = randomUUID();
     const isMember = await keyValue.join(key, member, ttlMs, membersMax);
     return isMember ? new Lease(keyValue, key, member, ttlMs) : null;
   }

@@ -40,8 +40,12 @@ const namesPallets = (tables: ReadonlySet<string>) =>
 export const invalidatedBy = (where: Sql, statement: Sql): Sql =>
   namesPallets(where.tables) ? new Sql(statement.text, where.tables) : statement;
 
-const within = (window: Window) => sql`time >= toDateTime64(${window.from}, 3, 'UTC')
-      AND time < toDateTime64(${window.until}, 3, 'UTC')`;
+/** The condition that a time is in a window. */
+export const within = (
+  window: Window,
+  time = raw('time'),
+) => sql`${time} >= toDateTime64(${window.from}, 3, 'UTC')
+      AND ${time} < toDateTime64(${window.until}, 3, 'UTC')`;
 
 /**
  * The parts that can hold rows of a window: the engine does not prune them by time under FINAL, since it cannot know
@@ -56,29 +60,29 @@ const monthOf = (moment: string) => moment.slice(0, 7).replace('-', '');
  * The canonical blocks of a window, one per height. FINAL judges the versions within a month, also those outside of the
  * window; versions that lost their height to one of another month are in `replaced_blocks`.
  */
-export function canonicalBlocks(window: Window, columns: '*' | 'rank' = '*'): Sql {
+export function canonicalBlocks(window: Window, columns: '*' | 'rank' = '*', ofHeights = raw('1')): Sql {
   return sql`(SELECT ${raw(columns)} FROM ${blocks} FINAL
-    WHERE ${ofItsMonths(window)} AND ${ofRelays(window)} AND ${within(window)} AND rank NOT IN (
+    WHERE ${ofItsMonths(window)} AND ${ofRelays(window)} AND ${within(window)} AND ${ofHeights} AND rank NOT IN (
       SELECT rank FROM ${replacedBlocks} WHERE ${ofRelays(window)} AND ${within(window)}))`;
 }
 
 /**
- * Rows of all canonical blocks of a relay chain, for facts that are few against the blocks: only the heights that
- * hold such rows are looked up.
+ * Rows of all canonical blocks of a relay chain or of a window, for facts that are few against the blocks: only the
+ * heights that hold such rows are looked up.
  */
 export function canonicalFacts(
   table: typeof extrinsics | typeof events | typeof calls,
   relayChain: string,
   where: Sql,
+  window?: Window,
 ): Sql {
-  return invalidatedBy(
-    where,
-    sql`(SELECT * FROM ${table}
-    WHERE relay_chain = ${relayChain} AND ${where} AND rank IN (
-      SELECT rank FROM ${blocks} FINAL
-      WHERE relay_chain = ${relayChain} AND isNotNull(time) AND number IN (
-        SELECT number FROM ${table} WHERE relay_chain = ${relayChain} AND ${where})))`,
-  );
+  const mine = sql`relay_chain = ${relayChain} AND ${window ? within(window) : raw('1')} AND ${where}`;
+  const ofHeights = sql`number IN (SELECT number FROM ${table} WHERE ${mine})`;
+  const ranks = window
+    ? canonicalBlocks(window, 'rank', ofHeights)
+    : sql`(SELECT rank FROM ${blocks} FINAL
+      WHERE relay_chain = ${relayChain} AND isNotNull(time) AND ${ofHeights})`;
+  return invalidatedBy(where, sql`(SELECT * FROM ${table} WHERE ${mine} AND rank IN ${ranks})`);
 }
 
 const canonicalRows =

@@ -12,8 +12,8 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { accountKey, indexText } from '../shared/filters.ts';
 import { CONVICTION_NAMES } from './folds/account-vote.ts';
-import { votingFacts } from './folds/facts.ts';
 import { voterRecords } from './folds/voter-records.ts';
+import { changedReferenda, readSteps, stepsOfReferenda } from './referendum-steps.ts';
 
 const unknown = { nullable: true } as const;
 
@@ -59,8 +59,10 @@ export const govVoterHistory = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  select: votingFacts,
-  fold: (facts, window) => voterRecords(window.relay_chain, facts),
+  entities: { column: 'referendum_index', changed: changedReferenda },
+  select: stepsOfReferenda,
+  version: 2,
+  fold: (rows, { relay_chain }) => voterRecords(relay_chain, ...readSteps(relay_chain, rows)),
   endpoints: [
     {
       path: '/api/gov-voter-history',

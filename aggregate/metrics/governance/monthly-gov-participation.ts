@@ -1,7 +1,8 @@
 import { count, day, name } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { metric } from '../../metric.ts';
-import { votingFacts } from './folds/facts.ts';
-import { votingMonths } from './folds/voting-months.ts';
+import { CHANGED_MONTHS, referendumMonth } from './referendum-month.ts';
 
 export const monthlyGovParticipation = metric({
   record: 'MonthlyGovParticipation',
@@ -19,14 +20,18 @@ export const monthlyGovParticipation = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  select: votingFacts,
-  fold: (facts, { relay_chain }) =>
-    votingMonths(relay_chain, facts).participation.map(({ voters, referenda, ...row }) => ({
-      relay_chain,
-      ...row,
-      number_of_voters: voters,
-      number_of_referenda: referenda,
-    })),
+  entities: CHANGED_MONTHS,
+  select: (window, months = []) => sql`
+    SELECT relay_chain, chain, month, counts.1 AS vote_type, counts.2 AS number_of_voters,
+      counts.3 AS number_of_referenda
+    FROM (
+      SELECT relay_chain, chain, month, arrayJoin([
+        ('direct', uniqExactIf(account, vote_type = 'direct'), uniqExactIf(referendum_index, vote_type = 'direct')),
+        ('delegated', uniqExactIf(account, vote_type = 'delegated'), uniqExactIf(referendum_index, vote_type = 'delegated'))
+      ]) AS counts
+      FROM ${referendumMonth.table} FINAL
+      WHERE ${ofRelays(window)} AND month IN ${months} AND account != ''
+      GROUP BY relay_chain, chain, month)`,
   endpoints: [
     {
       path: '/api/monthly-gov-participation',

@@ -1,7 +1,10 @@
 import { count, day, name, real, widePlanck } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { metric } from '../../metric.ts';
-import { votingFacts } from './folds/facts.ts';
-import { votingMonths } from './folds/voting-months.ts';
+import { nativeSql } from '../shared/amounts.ts';
+import { registryOf } from '../shared/sql.ts';
+import { CHANGED_MONTHS, referendumMonth } from './referendum-month.ts';
 
 export const monthlyGovTokens = metric({
   record: 'MonthlyGovTokens',
@@ -23,22 +26,18 @@ export const monthlyGovTokens = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  select: votingFacts,
-  fold: (facts, { relay_chain }) => {
-    const { chains, sides } = votingMonths(relay_chain, facts);
-    return sides.map(({ month, chain, vote_type, direction, capital, votes, number_of_votes }) => ({
-      relay_chain,
-      chain,
-      month,
-      vote_type,
-      vote_direction: direction,
-      capital: chains.native(capital, chain),
-      capital_planck: capital.toString(),
-      votes: chains.native(votes, chain),
-      votes_planck: votes.toString(),
-      number_of_votes,
-    }));
-  },
+  entities: CHANGED_MONTHS,
+  select: (window, months = []) => sql`
+    SELECT relay_chain, sides.chain AS chain, month, vote_type, vote_direction,
+      ${nativeSql('capital_planck', 'decimals')} AS capital, capital_planck,
+      ${nativeSql('votes_planck', 'decimals')} AS votes, votes_planck, number_of_votes
+    FROM (
+      SELECT relay_chain, chain, month, vote_type, vote_direction, sum(side.capital_planck) AS capital_planck,
+        sum(side.votes_planck) AS votes_planck, sum(side.number_of_votes) AS number_of_votes
+      FROM ${referendumMonth.table} AS side FINAL
+      WHERE ${ofRelays(window)} AND month IN ${months} AND vote_direction != ''
+      GROUP BY relay_chain, chain, month, vote_type, vote_direction) AS sides
+    INNER JOIN ${registryOf(window)} AS registry ON registry.chain = sides.chain`,
   endpoints: [
     {
       path: '/api/monthly-gov-tokens',

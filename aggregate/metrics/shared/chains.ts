@@ -2,6 +2,9 @@ import { encodeAddress } from '../../../ingest/chains/address.ts';
 import { scaledDown, usd, usdExact } from './amounts.ts';
 import { type Fact, isoDayOf } from './facts.ts';
 
+/** Rows that tell of chains and prices, which precede all others. */
+type ChainRow = Pick<Fact, 'kind' | 'chain' | 'name' | 'data'>;
+
 interface ChainFacts {
   readonly token: string;
   readonly decimals: number;
@@ -16,7 +19,7 @@ export class Chains {
   readonly #addresses = new Map<string, string>();
   readonly #relayChain: string;
 
-  constructor(relayChain: string, rows: readonly Fact[]) {
+  constructor(relayChain: string, rows: readonly ChainRow[]) {
     this.#relayChain = relayChain;
     for (const { kind, chain, name, data } of rows) {
       if (kind === 'chain') {

@@ -1,10 +1,10 @@
-import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { join, raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { keyOf } from '../../../ingest/chains/address.ts';
 import { parseAmount } from '../../../ingest/decode/amount.ts';
 import { parseExact } from '../../../ingest/decode/json.ts';
-import { canonicalFacts } from '../../../ingest/raw/canonical.ts';
+import { canonicalFacts, relayOf, type Window, within } from '../../../ingest/raw/canonical.ts';
 import { calls, chains, events, snapshots } from '../../../ingest/raw/tables.ts';
-import { pricesOf } from './sql.ts';
+import { chainsOf, pricesOf } from './sql.ts';
 
 /**
  * The input of a fold, in chain order: over all chains of a relay by block time, chain and height; within a block its
@@ -21,6 +21,8 @@ export interface Fact {
   /** Null for a snapshot. */
   readonly number: number | null;
   readonly extrinsic_index: number | null;
+  /** In its block: 0 in the initialization, then the extrinsics from 1 on, then the finalization. */
+  readonly place: number;
   /** `pallet.Event`, `pallet.call`, the kind of a snapshot, the symbol of a price. */
   readonly name: string;
   /** Fields of an event; arguments of a call or payload of a snapshot as one JSON text. */
@@ -38,21 +40,28 @@ interface FactSelection {
   readonly prices?: boolean;
 }
 
-/** The facts of one relay chain over all time. A condition may use the columns of its raw table. */
-export function orderedFacts(relayChain: string, selection: FactSelection): Sql {
-  const parts = [
+/** The facts of one relay chain over all time, after its chains. A condition may use the columns of its raw table. */
+export const orderedFacts = (relayChain: string, selection: FactSelection): Sql =>
+  inOrder([
     chainRows(relayChain),
     ...(selection.prices ? [priceRows(relayChain)] : []),
-    ...(selection.events ? [eventRows(relayChain, selection.events)] : []),
-    ...(selection.calls ? [callRows(relayChain, selection.calls)] : []),
-    ...(selection.snapshots ? [snapshotRows(relayChain, selection.snapshots)] : []),
-  ];
-  const all = parts.reduce((before, part) => sql`${before} UNION ALL ${part}`);
-  return sql`SELECT
+    ...factRows(relayChain, selection),
+  ]);
+
+/** The facts of a window, without chains and prices. */
+export const factsOfWindow = (window: Window, selection: Omit<FactSelection, 'prices'>): Sql =>
+  inOrder(factRows(relayOf(window), selection, window));
+
+const factRows = (relayChain: string, { events, calls, snapshots }: FactSelection, window?: Window) => [
+  ...(events ? [eventRows(relayChain, events, window)] : []),
+  ...(calls ? [callRows(relayChain, calls, window)] : []),
+  ...(snapshots ? [snapshotRows(relayChain, snapshots, window)] : []),
+];
+
+const inOrder = (parts: readonly Sql[]): Sql => sql`SELECT
       row_number() OVER (ORDER BY at, kind = 'snapshot', chain_name, number, place, kind = 'call', position) AS "order",
-      kind, chain_name AS chain, at, number, extrinsic_index, name, data, actor, refused
-    FROM (${all}) ORDER BY "order"`;
-}
+      kind, chain_name AS chain, at, number, extrinsic_index, place, name, data, actor, refused
+    FROM (${join(parts, ' UNION ALL ')}) ORDER BY "order"`;
 
 const BEFORE_ALL_BLOCKS = raw('toInt64(-1) AS at');
 const NO_BLOCK = raw(
@@ -61,9 +70,9 @@ const NO_BLOCK = raw(
 const NO_ACTOR = raw("'' AS actor, false AS refused");
 
 const chainRows = (relayChain: string) => sql`
-  SELECT 'chain' AS kind, toString(chain) AS chain_name, ${BEFORE_ALL_BLOCKS}, ${NO_BLOCK}, '' AS name,
-    [toString(token), toString(decimals), toString(prefix)] AS data, ${NO_ACTOR}
-  FROM ${chains} FINAL WHERE relay_chain = ${relayChain}`;
+  SELECT 'chain' AS kind, chain AS chain_name, ${BEFORE_ALL_BLOCKS}, ${NO_BLOCK}, '' AS name,
+    data, ${NO_ACTOR}
+  FROM ${chainsOf(relayChain)}`;
 
 const priceRows = (relayChain: string) => sql`
   SELECT 'price' AS kind, '' AS chain_name, ${BEFORE_ALL_BLOCKS}, ${NO_BLOCK}, toString(token) AS name,
@@ -71,28 +80,28 @@ const priceRows = (relayChain: string) => sql`
   FROM ${pricesOf(sql`toDate('1970-01-01')`, sql`toDate('2149-06-06')`)}
   WHERE token IN (SELECT token FROM ${chains} FINAL WHERE relay_chain = ${relayChain})`;
 
-const eventRows = (relayChain: string, where: Sql) => sql`
+const eventRows = (relayChain: string, where: Sql, window?: Window) => sql`
   SELECT 'event' AS kind, toString(chain) AS chain_name, toUnixTimestamp64Milli(time) AS at,
     toNullable(number) AS number, extrinsic_index,
     multiIf(phase = 'initialization', toUInt64(0), phase = 'finalization', toUInt64(4294967296),
       toUInt64(assumeNotNull(extrinsic_index)) + 1) AS place,
     event_index AS position, concat(pallet, '.', event) AS name, data, '' AS actor, refused != '' AS refused
-  FROM ${canonicalFacts(events, relayChain, where)}`;
+  FROM ${canonicalFacts(events, relayChain, where, window)}`;
 
-const callRows = (relayChain: string, where: Sql) => sql`
+const callRows = (relayChain: string, where: Sql, window?: Window) => sql`
   SELECT 'call' AS kind, toString(chain) AS chain_name, toUnixTimestamp64Milli(time) AS at,
     toNullable(number) AS number, toNullable(extrinsic_index) AS extrinsic_index,
     toUInt64(assumeNotNull(extrinsic_index)) + 1 AS place, position, concat(pallet, '.', call) AS name,
     [args] AS data, if(actor = '', '', concat('0x', lower(hex(actor)))) AS actor, false AS refused
-  FROM ${canonicalFacts(calls, relayChain, where)}`;
+  FROM ${canonicalFacts(calls, relayChain, where, window)}`;
 
-const snapshotRows = (relayChain: string, kinds: readonly string[]) => sql`
+const snapshotRows = (relayChain: string, kinds: readonly string[], window?: Window) => sql`
   SELECT 'snapshot' AS kind, toString(chain) AS chain_name, toUnixTimestamp64Milli(as_of) AS at, ${NO_BLOCK},
     toString(snapshots.kind) AS name, [payload] AS data, ${NO_ACTOR}
-  FROM ${snapshots} FINAL WHERE relay_chain = ${relayChain} AND snapshots.kind IN ${kinds}`;
+  FROM ${snapshots} FINAL WHERE relay_chain = ${relayChain} AND snapshots.kind IN ${kinds} AND ${window ? within(window, raw('as_of')) : raw('1')}`;
 
 /** When and where something happened. */
-export type Moment = Pick<Fact, 'order' | 'at' | 'chain' | 'number' | 'extrinsic_index'>;
+export type Moment = Pick<Fact, 'order' | 'at' | 'chain' | 'number' | 'extrinsic_index' | 'place'>;
 
 /** Groups facts by extrinsic; a fact outside of extrinsics is a group of its own. */
 export function* groupByExtrinsic(facts: Iterable<Fact>): Generator<Fact[]> {

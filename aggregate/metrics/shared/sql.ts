@@ -11,6 +11,11 @@ export const ECOSYSTEM = 'ecosystem';
 export const registryOf = (window: OfRelays): Sql =>
   sql`(SELECT relay_chain, chain, token, decimals, prefix, role, block_times FROM ${chains} FINAL WHERE ${ofRelays(window)})`;
 
+/** The chains of a relay chain as folds read them: token, decimals and prefix. */
+export const chainsOf = (relayChain: string): Sql =>
+  sql`(SELECT toString(chain) AS chain, [toString(token), toString(decimals), toString(prefix)] AS data
+    FROM ${chains} FINAL WHERE relay_chain = ${relayChain})`;
+
 /**
  * One price per token and UTC day: the latest of the day, over all chains that recorded it. Nullable, so that a day
  * without a price joins as null.

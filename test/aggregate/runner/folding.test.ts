@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { govVoterHistory } from '../../../aggregate/metrics/governance/gov-voter-history.ts';
+import { voteStep } from '../../../aggregate/metrics/governance/vote-step.ts';
 import { EVERYTHING } from '../../../aggregate/planner/plan.ts';
 import { foldLines } from '../../../aggregate/runner/fold-lines.ts';
 import { foldInPieces, INLINE_FOLD_BYTES_MAX } from '../../../aggregate/runner/folding.ts';
@@ -9,29 +10,20 @@ const VERSION = '7';
 
 /** Votes of as many accounts on one referendum, as the facts of a fold. */
 function votes(count: number): Buffer {
-  const chain = {
-    order: 0,
-    kind: 'chain',
-    chain: 'polkadot',
-    at: -1,
-    number: null,
-    extrinsic_index: null,
-    name: '',
-    data: ['DOT', '10', '0', 'relay'],
-    actor: '',
-    refused: false,
-  };
+  const chain = { kind: 'chain', chain: 'polkadot', name: '', data: ['DOT', '10', '0'] };
   const vote = (index: number) => ({
-    order: index,
-    kind: 'call',
+    kind: 'Standard',
     chain: 'polkadot',
     at: 1_700_000_000_000,
+    after_blocks: 0,
     number: index,
-    extrinsic_index: 1,
-    name: 'convictionVoting.vote',
-    data: ['{"poll_index":"5","vote":{"Standard":{"vote":"0x81","balance":"10"}}}'],
-    actor: `0x${index.toString(16).padStart(64, '0')}`,
-    refused: false,
+    place: 2,
+    position: 0,
+    entity: 5,
+    account: `0x${index.toString(16).padStart(64, '0')}`,
+    conviction: 1,
+    balance: '10',
+    is_aye: true,
   });
   const facts = [chain, ...Array.from({ length: count }, (_, index) => vote(index + 1))];
   return Buffer.from(facts.map((fact) => `${JSON.stringify(fact)}\n`).join(''));
@@ -72,6 +64,54 @@ describe('folds of many facts', () => {
     const broken = Buffer.concat([MANY, Buffer.from('{"kind":\n')]);
     await expect(piecesOf(broken)).rejects.toThrow(/JSON/);
     expect(await piecesOf(MANY)).toHaveLength(3);
+  });
+});
+
+describe('a fold that keeps equal rows', () => {
+  const fact = (index: number) => ({
+    ...HEAD,
+    number: index,
+    data: [String(index), '{"ayes":"1","nays":"0","support":"1"}'],
+  });
+  const HEAD = {
+    order: 0,
+    kind: 'event',
+    chain: 'polkadot',
+    at: 1_700_000_000_000,
+    extrinsic_index: null,
+    place: 0,
+    name: 'referenda.Confirmed',
+    actor: '',
+    refused: false,
+  };
+  const linesOf = (rows: readonly object[]) =>
+    Buffer.from(rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
+  const fold = (facts: readonly object[], stored: readonly object[], areKept = true) =>
+    [...foldLines(voteStep, WINDOW, VERSION, linesOf(facts), { rows: linesOf(stored), areKept })].flatMap(
+      (piece) =>
+        piece
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+    );
+  const storedRows = fold([fact(1), fact(2)], []);
+
+  it('writes rows that differ, and tombstones of those that it does not give any more', () => {
+    expect(storedRows.map(({ entity, is_deleted }) => [entity, is_deleted])).toEqual([
+      [1, 0],
+      [2, 0],
+    ]);
+    expect(fold([fact(2), fact(1)], storedRows)).toEqual([]);
+    expect(
+      fold([fact(2), fact(3)], storedRows).map(({ entity, is_deleted }) => [entity, is_deleted]),
+    ).toEqual([
+      [3, 0],
+      [1, 1],
+    ]);
+  });
+
+  it('writes all rows when it is repeated', () => {
+    expect(fold([fact(2), fact(1)], storedRows, false)).toHaveLength(2);
   });
 });
 

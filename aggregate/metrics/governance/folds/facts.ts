@@ -1,6 +1,6 @@
 import { type Sql, sql } from '../../../../infra/clickhouse/sql.ts';
 import { ofPallets, relayOf, type Window } from '../../../../ingest/raw/canonical.ts';
-import { orderedFacts } from '../../shared/facts.ts';
+import { factsOfWindow, orderedFacts } from '../../shared/facts.ts';
 import { REFERENDUM_EVENTS } from './referendum-events.ts';
 
 const ofReferenda = sql`(${ofPallets('referenda')} AND event IN ${REFERENDUM_EVENTS})`;
@@ -18,7 +18,7 @@ export const referendaFacts = (window: Window): Sql =>
 
 /** Votes, delegations, and the events that set the track of a referendum or end it. */
 export const votingFacts = (window: Window): Sql =>
-  orderedFacts(relayOf(window), {
+  factsOfWindow(window, {
     events: sql`(${ofReferenda} OR (${ofVoting} AND event = 'Voted'))`,
     calls: sql`(${ofVoting} AND call IN ${VOTING_CALLS})`,
     snapshots: ['delegations'],

@@ -15,8 +15,8 @@ import {
   type ReferendumOutcome,
   readReferendumEvent,
   type Tally,
-  tracksOf,
 } from './referendum-events.ts';
+import { stepsOfReferendum, tracksOf } from './steps.ts';
 
 interface Referendum {
   readonly index: number;
@@ -38,7 +38,7 @@ interface Referendum {
 /** Every referendum in its last known state. */
 export function referendumResults(relayChain: string, rows: readonly Fact[]): Record<string, unknown>[] {
   const chains = new Chains(relayChain, rows);
-  const tracks = tracksOf(rows);
+  const tracks = tracksOf(rows.flatMap((row) => [...stepsOfReferendum(row)]));
   const origins = originsOfTracks(rows);
   return [...foldReferenda(rows).values()].map((referendum) => {
     const track = tracks.get(referendum.index) ?? null;

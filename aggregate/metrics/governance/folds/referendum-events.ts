@@ -78,17 +78,3 @@ function readTally(value: unknown): Tally | null {
   if (ayes == null || nays == null || support == null) return null;
   return { ayes, nays, support };
 }
-
-/** The track of every referendum, from its submission, else from the start of its decision. */
-export function tracksOf(facts: readonly Fact[]): ReadonlyMap<number, number> {
-  const submitted = new Map<number, number>();
-  const deciding = new Map<number, number>();
-  for (const fact of facts) {
-    if (fact.name !== 'referenda.Submitted' && fact.name !== 'referenda.DecisionStarted') continue;
-    const event = readReferendumEvent(fact);
-    if (event?.track == null) continue;
-    const known = event.name === 'Submitted' ? submitted : deciding;
-    if (!known.has(event.index)) known.set(event.index, event.track);
-  }
-  return new Map([...deciding, ...submitted]);
-}

@@ -13,7 +13,7 @@ import {
 import { type AccountVote, type Conviction, convictionOf, readConviction, readVote } from './account-vote.ts';
 import { readReferendumEvent } from './referendum-events.ts';
 
-/** The terms of a delegation. */
+/** The terms of a delegation on a track. */
 export interface DelegationTerms {
   readonly delegator: string;
   readonly target: string;
@@ -22,8 +22,13 @@ export interface DelegationTerms {
   readonly balance: bigint;
 }
 
-/** A change of votes or delegations. */
+/** A change of votes or delegations, or what an event tells of a referendum. */
 export type Step = { readonly moment: Moment } & (
+  | {
+      readonly kind: 'submitted' | 'deciding';
+      readonly referendum: number;
+      readonly track: number;
+    }
   | { readonly kind: 'vote'; readonly voter: string; readonly referendum: number; readonly vote: AccountVote }
   | { readonly kind: 'removal'; readonly voter: string; readonly referendum: number }
   | { readonly kind: 'delegation'; readonly terms: DelegationTerms }
@@ -33,10 +38,10 @@ export type Step = { readonly moment: Moment } & (
   | { readonly kind: 'delegations'; readonly terms: readonly DelegationTerms[] }
 );
 
-/** The steps in chain order; within an extrinsic first the ends of referenda, then votes and delegations. */
+/** The steps in chain order; within an extrinsic first those of referenda, then votes and delegations. */
 export function* votingSteps(facts: Iterable<Fact>): Generator<Step> {
   for (const group of groupByExtrinsic(facts)) {
-    for (const fact of group) yield* endOf(fact);
+    for (const fact of group) yield* stepsOfReferendum(fact);
     yield* stepsOfVotes(group);
     for (const fact of group) {
       if (fact.kind === 'snapshot' && fact.name === 'delegations') yield delegationsOf(fact);
@@ -44,9 +49,26 @@ export function* votingSteps(facts: Iterable<Fact>): Generator<Step> {
   }
 }
 
-function* endOf(fact: Fact): Generator<Step> {
+/** What an event tells of its referendum. */
+export function* stepsOfReferendum(fact: Fact): Generator<Step> {
   const event = readReferendumEvent(fact);
-  if (event?.outcome) yield { kind: 'end', moment: fact, referendum: event.index };
+  if (!event) return;
+  const { index: referendum, track, outcome, name } = event;
+  if (track !== null)
+    yield { kind: name === 'Submitted' ? 'submitted' : 'deciding', moment: fact, referendum, track };
+  if (outcome) yield { kind: 'end', moment: fact, referendum };
+}
+
+/** The track of every referendum, from its submission, else from the start of its decision. */
+export function tracksOf(steps: Iterable<Step>): ReadonlyMap<number, number> {
+  const submitted = new Map<number, number>();
+  const deciding = new Map<number, number>();
+  for (const step of steps) {
+    if (step.kind !== 'submitted' && step.kind !== 'deciding') continue;
+    const known = step.kind === 'submitted' ? submitted : deciding;
+    if (!known.has(step.referendum)) known.set(step.referendum, step.track);
+  }
+  return new Map([...deciding, ...submitted]);
 }
 
 /**

@@ -1,5 +1,5 @@
-import { Chains } from '../../shared/chains.ts';
-import { extrinsicId, type Fact, isoTimeOf, type Moment } from '../../shared/facts.ts';
+import type { Chains } from '../../shared/chains.ts';
+import { extrinsicId, isoTimeOf, type Moment } from '../../shared/facts.ts';
 import {
   type Conviction,
   convictionName,
@@ -8,21 +8,23 @@ import {
   partsOf,
   weigh,
 } from './account-vote.ts';
-import { tracksOf } from './referendum-events.ts';
-import { votingSteps } from './steps.ts';
+import type { Step } from './steps.ts';
 import { type CastVote, type Delegation, Voting } from './voting.ts';
 
 /** The vote of every account on every referendum, as of the end of the referendum or of the last step. */
-export function voterRecords(relayChain: string, rows: readonly Fact[]): Record<string, unknown>[] {
-  const chains = new Chains(relayChain, rows);
+export function voterRecords(
+  relayChain: string,
+  chains: Chains,
+  steps: readonly Step[],
+): Record<string, unknown>[] {
   const records: Record<string, unknown>[] = [];
-  const voting = new Voting(tracksOf(rows));
+  const voting = new Voting(steps);
   const record = (referendum: number) => {
     for (const cast of voting.votesOn(referendum)) {
       for (const entry of recordsOf(voting, cast)) records.push(toRow(relayChain, chains, entry));
     }
   };
-  voting.run(votingSteps(rows), { onEnd: record });
+  voting.run({ onEnd: record });
   for (const referendum of voting.open) record(referendum);
   return records;
 }

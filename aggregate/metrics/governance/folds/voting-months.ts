@@ -1,60 +1,59 @@
-import { Chains } from '../../shared/chains.ts';
-import type { Fact, Moment } from '../../shared/facts.ts';
+import type { Moment } from '../../shared/facts.ts';
 import { type Direction, partsOf, weigh } from './account-vote.ts';
-import { tracksOf } from './referendum-events.ts';
-import { votingSteps } from './steps.ts';
+import type { Step } from './steps.ts';
 import { type CastVote, type Delegation, Voting, type VotingListener } from './voting.ts';
 
 export type VoteType = 'direct' | 'delegated';
 
-/** The number of voters and referenda of a month on a chain, by direct votes or by delegations that took effect. */
-export interface Participation {
+/** What a referendum adds to a month on a chain. */
+interface Contribution {
+  readonly referendum_index: number;
   readonly month: string;
   readonly chain: string;
   readonly vote_type: VoteType;
-  readonly voters: number;
-  readonly referenda: number;
 }
 
-/** The tokens behind one side in a month on a chain. */
-export interface SideOfMonth {
-  readonly month: string;
-  readonly chain: string;
-  readonly vote_type: VoteType;
-  readonly direction: Direction;
+/** An account that took part, by a direct vote or by a delegation that took effect. */
+interface Participant extends Contribution {
+  readonly account: string;
+}
+
+/** The tokens behind one side. */
+interface SideOfMonth extends Contribution {
+  readonly vote_direction: Direction;
   capital: bigint;
   votes: bigint;
   number_of_votes: number;
 }
 
-export interface VotingMonths {
-  readonly chains: Chains;
-  readonly participation: readonly Participation[];
-  readonly sides: readonly SideOfMonth[];
-}
-
-export function votingMonths(relayChain: string, rows: readonly Fact[]): VotingMonths {
-  const chains = new Chains(relayChain, rows);
-  const voting = new Voting(tracksOf(rows));
+/** What the referenda of these steps add to the months: a row for each participant, and one for each side. */
+export function votingMonths(steps: readonly Step[]): Record<string, unknown>[] {
+  const voting = new Voting(steps);
   const counter = new MonthlyCounter(voting);
-  voting.run(votingSteps(rows), counter);
+  voting.run(counter);
   counter.close();
-  return { chains, participation: counter.participation, sides: counter.sides };
+  return [
+    ...counter.participants.map((row) => ({ ...NO_SIDE, ...row })),
+    ...counter.sides.map(({ capital, votes, ...row }) => ({
+      account: '',
+      ...row,
+      capital_planck: capital.toString(),
+      votes_planck: votes.toString(),
+    })),
+  ];
 }
 
-interface Participants {
-  readonly voters: Set<string>;
-  readonly referenda: Set<number>;
-}
+const NO_SIDE = { vote_direction: '', capital_planck: '0', votes_planck: '0', number_of_votes: 0 } as const;
 
 /** Counts votes by month; the first step of a later month closes a month. */
 class MonthlyCounter implements VotingListener {
-  readonly participation: Participation[] = [];
+  readonly participants: Participant[] = [];
   readonly sides: SideOfMonth[] = [];
   readonly #voting: Voting;
   #month = '';
   #until = Number.NEGATIVE_INFINITY;
-  #participants = newParticipants();
+  /** Of the month. */
+  #known = new Map<string, Participant>();
   /** The last vote of each account on each referendum in the month, without removed votes. */
   #lastCast = new Map<string, CastVote>();
   /** By referendum and delegator: the chain on which the delegation last took effect. */
@@ -102,28 +101,20 @@ class MonthlyCounter implements VotingListener {
 
   close(): void {
     for (const referendum of [...this.#effects.keys()]) this.onEnd(referendum);
-    for (const { vote, moment } of this.#lastCast.values()) {
+    for (const { vote, referendum, moment } of this.#lastCast.values()) {
       for (const { direction, capital, conviction } of partsOf(vote)) {
-        this.#count('direct', moment.chain, direction, capital, weigh(capital, conviction));
+        this.#count(
+          'direct',
+          { referendum, chain: moment.chain },
+          direction,
+          capital,
+          weigh(capital, conviction),
+        );
       }
     }
-    for (const chain of new Set([
-      ...this.#participants.direct.keys(),
-      ...this.#participants.delegated.keys(),
-    ])) {
-      for (const vote_type of ['direct', 'delegated'] as const) {
-        const { voters, referenda } = this.#participants[vote_type].get(chain) ?? NO_PARTICIPANTS;
-        this.participation.push({
-          month: this.#month,
-          chain,
-          vote_type,
-          voters: voters.size,
-          referenda: referenda.size,
-        });
-      }
-    }
+    this.participants.push(...this.#known.values());
     this.sides.push(...this.#open.values());
-    this.#participants = newParticipants();
+    this.#known = new Map();
     this.#lastCast = new Map();
     this.#open = new Map();
   }
@@ -142,24 +133,28 @@ class MonthlyCounter implements VotingListener {
     const [side] = cast ? partsOf(cast.vote) : [];
     if (!delegation || !side) return;
     const { balance, conviction } = delegation;
-    this.#count('delegated', chain, side.direction, balance, weigh(balance, conviction));
+    this.#count('delegated', { referendum, chain }, side.direction, balance, weigh(balance, conviction));
   }
 
-  #addParticipant(type: VoteType, chain: string, voter: string, referendum: number): void {
-    const known = this.#participants[type].get(chain);
-    const participants = known ?? { voters: new Set(), referenda: new Set() };
-    participants.voters.add(voter);
-    participants.referenda.add(referendum);
-    if (!known) this.#participants[type].set(chain, participants);
+  #addParticipant(vote_type: VoteType, chain: string, account: string, referendum_index: number): void {
+    const row = { referendum_index, month: this.#month, chain, vote_type, account };
+    this.#known.set(`${vote_type} ${referendum_index} ${account} ${chain}`, row);
   }
 
-  #count(type: VoteType, chain: string, direction: Direction, capital: bigint, votes: bigint): void {
-    const id = `${type} ${direction} ${chain}`;
+  #count(
+    vote_type: VoteType,
+    { referendum, chain }: { readonly referendum: number; readonly chain: string },
+    vote_direction: Direction,
+    capital: bigint,
+    votes: bigint,
+  ): void {
+    const id = `${vote_type} ${vote_direction} ${referendum} ${chain}`;
     const side = this.#open.get(id) ?? {
+      referendum_index: referendum,
       month: this.#month,
       chain,
-      vote_type: type,
-      direction,
+      vote_type,
+      vote_direction,
       capital: 0n,
       votes: 0n,
       number_of_votes: 0,
@@ -170,9 +165,3 @@ class MonthlyCounter implements VotingListener {
     this.#open.set(id, side);
   }
 }
-
-const newParticipants = (): Record<VoteType, Map<string, Participants>> => ({
-  direct: new Map(),
-  delegated: new Map(),
-});
-const NO_PARTICIPANTS: Participants = { voters: new Set(), referenda: new Set() };

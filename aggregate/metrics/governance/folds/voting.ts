@@ -1,6 +1,6 @@
 import type { Moment } from '../../shared/facts.ts';
 import type { AccountVote } from './account-vote.ts';
-import type { DelegationTerms, Step } from './steps.ts';
+import { type DelegationTerms, type Step, tracksOf } from './steps.ts';
 
 export interface Delegation extends DelegationTerms {
   readonly since: Moment;
@@ -28,6 +28,7 @@ export interface VotingListener {
 
 /** The votes on open referenda and all delegations, after each step. */
 export class Voting {
+  readonly #steps: readonly Step[];
   readonly #tracks: ReadonlyMap<number, number>;
   readonly #votes = new Map<number, Map<string, CastVote>>();
   readonly #ended = new Set<number>();
@@ -35,12 +36,14 @@ export class Voting {
   readonly #delegations = new Map<string, Delegation>();
   readonly #byTarget = new Map<string, Map<string, Delegation>>();
 
-  constructor(tracks: ReadonlyMap<number, number>) {
-    this.#tracks = tracks;
+  /** A track counts for its referendum from the first step on, whenever it becomes known. */
+  constructor(steps: readonly Step[]) {
+    this.#steps = steps;
+    this.#tracks = tracksOf(steps);
   }
 
-  run(steps: Iterable<Step>, listener: VotingListener): void {
-    for (const step of steps) {
+  run(listener: VotingListener): void {
+    for (const step of this.#steps) {
       listener.onStep?.(step.moment);
       this.#apply(step, listener);
     }

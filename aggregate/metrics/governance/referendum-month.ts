@@ -1,0 +1,43 @@
+import { count, day, name, text, widePlanck } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { type Entities, metric } from '../../metric.ts';
+import { votingMonths } from './folds/voting-months.ts';
+import { changedReferenda, readSteps, stepsOfReferenda } from './referendum-steps.ts';
+
+/** What each referendum adds to each month: the distinct accounts of a month are a union of these rows by account. */
+export const referendumMonth = metric({
+  record: 'ReferendumMonth',
+  doc: 'What a referendum adds to the votes of a month: a row for each account that took part, and one for each side.',
+  columns: {
+    relay_chain: name('relay chain'),
+    referendum_index: count('index of the referendum'),
+    month: day('last day of the month'),
+    chain: name('chain where it happened'),
+    vote_type: name('direct or delegated', { values: ['direct', 'delegated'] }),
+    vote_direction: name('aye, nay or abstain; empty of an account'),
+    account: text('key of an account that took part; empty of a side'),
+    capital_planck: widePlanck('tokens of the side before conviction, in planck'),
+    votes_planck: widePlanck('tokens of the side after conviction, in planck'),
+    number_of_votes: count('accounts with tokens on the side'),
+  },
+  key: ['relay_chain', 'referendum_index', 'month', 'chain', 'vote_type', 'vote_direction', 'account'],
+  materialized: 'whole',
+  period: null,
+  invalidationScope: 'day',
+  lookbackDays: 1,
+  entities: { column: 'referendum_index', changed: changedReferenda },
+  indexes: ['INDEX by_month month TYPE minmax GRANULARITY 1'],
+  select: stepsOfReferenda,
+  fold: (rows, { relay_chain }) => {
+    const [, steps] = readSteps(relay_chain, rows);
+    return votingMonths(steps).map((row) => ({ relay_chain, ...row }));
+  },
+  endpoints: [],
+});
+
+/** Months with changed referenda. */
+export const CHANGED_MONTHS: Entities = {
+  column: 'month',
+  changed: (relayChain, after) => sql`SELECT month AS entity, count() AS facts
+    FROM ${referendumMonth.table} WHERE relay_chain = ${relayChain} AND version > ${after} GROUP BY entity`,
+};

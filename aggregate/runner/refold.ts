@@ -1,0 +1,147 @@
+import { ident, join, sql } from '../../infra/clickhouse/sql.ts';
+import { table } from '../../infra/clickhouse/table.ts';
+import type { Numbers, Store } from '../../infra/ports.ts';
+import { ofRelays, relayOf, type Window } from '../../ingest/raw/canonical.ts';
+import { chains } from '../../ingest/raw/tables.ts';
+import { dependencies, type Entities, type EntityId, type MaterializedMetric } from '../metric.ts';
+import { insertRows } from './compute.ts';
+import type { TableWriters } from './table-writers.ts';
+
+/** How far the entities of a metric are computed. */
+export const foldedEntities = table({
+  name: 'folded_entities',
+  doc: 'Per metric and relay chain, the version of the rows up to which its entities are computed.',
+  columns: {
+    metric: 'LowCardinality(String)',
+    relay_chain: 'LowCardinality(String)',
+    up_to: 'UInt64',
+    // Of the chains that the rows were made with: their tokens, decimals and prefixes.
+    registry: 'String',
+    version: 'UInt64',
+  },
+  engine: 'ReplacingMergeTree(version)',
+  orderBy: ['metric', 'relay_chain'],
+});
+
+/** Of one piece: they bound the memory of a fold, unless a single entity has more facts. */
+const PIECE_FACTS_MAX = 20_000;
+const PIECE_ENTITIES_MAX = 2000;
+
+export type EntityMetric = MaterializedMetric & { readonly entities: Entities };
+
+interface Progress {
+  /** All rows up to this version are in the entities; 0 before the first computation. */
+  readonly upTo: bigint;
+  readonly registry: string;
+}
+
+export interface RefoldOptions {
+  readonly store: Store;
+  readonly numbers: Numbers;
+  readonly writers: TableWriters;
+}
+
+/**
+ * Computes the entities of a metric that have changed since it was computed last, and returns the version of their
+ * new rows; null when none has changed. The rows of an entity are replaced whole. What was interrupted is repeated,
+ * since the progress is stored last.
+ */
+export async function refold(
+  options: RefoldOptions,
+  metric: EntityMetric,
+  window: Window,
+): Promise<bigint | null> {
+  const { store, numbers, writers } = options;
+  const relay_chain = relayOf(window);
+  const before = await readProgress(store, metric, relay_chain);
+  const computed = await writers.run(metric.name, async () => {
+    const version = await numbers.take(1);
+    const upTo = await writers.visibleUpTo(version, dependencies(metric));
+    const pieces = await readChanged(store, metric, relay_chain, before.upTo);
+    for (const piece of pieces) await replaceEntities(store, metric, window, version, piece);
+    return { version, upTo, isChanged: pieces.length > 0 };
+  });
+  const { version, upTo, isChanged } = computed;
+  if (isChanged) {
+    const progress = { up_to: upTo.toString(), registry: before.registry, version: version.toString() };
+    await store.insert(foldedEntities, [{ metric: metric.name, relay_chain, ...progress }]);
+  }
+  return isChanged ? version : null;
+}
+
+/** Lets all entities of these metrics be computed again. */
+export async function forgetEntities(
+  { store, numbers }: Pick<RefoldOptions, 'store' | 'numbers'>,
+  metrics: readonly MaterializedMetric[],
+  relays: readonly string[],
+): Promise<void> {
+  const names = metrics.filter(({ entities }) => entities).map(({ name }) => name);
+  if (names.length === 0) return;
+  const version = (await numbers.take(1)).toString();
+  await store.insert(
+    foldedEntities,
+    names.flatMap((metric) =>
+      relays.map((relay_chain) => ({ metric, relay_chain, up_to: '0', registry: '', version })),
+    ),
+  );
+}
+
+/** Another registry changes all entities. */
+async function readProgress(
+  store: Store,
+  { name }: MaterializedMetric,
+  relayChain: string,
+): Promise<Progress> {
+  const rows = await store.rows<{ up_to: string; stored: string; registry: string }>(
+    sql`SELECT toString(argMax(up_to, folded.version)) AS up_to, argMax(folded.registry, folded.version) AS stored,
+        (SELECT hex(groupBitXor(sipHash64(chain, token, decimals, prefix))) FROM ${chains} FINAL
+          WHERE relay_chain = ${relayChain}) AS registry
+      FROM ${foldedEntities} AS folded WHERE metric = ${name} AND relay_chain = ${relayChain}`,
+  );
+  const [{ up_to, stored, registry } = { up_to: '0', stored: '', registry: '' }] = rows;
+  return { upTo: stored === registry ? BigInt(up_to) : 0n, registry };
+}
+
+/** The entities that rows above a version change, in pieces of about as many facts. */
+async function readChanged(
+  store: Store,
+  { entities: { changed, column }, table }: EntityMetric,
+  relayChain: string,
+  after: bigint,
+): Promise<EntityId[][]> {
+  // Rows of an entity that nothing names any more go too.
+  const stored = sql`SELECT DISTINCT ${ident(column)} AS entity, 0 AS facts FROM ${table}
+    WHERE relay_chain = ${relayChain}`;
+  const named = changed(relayChain, after);
+  const all = after > 0n ? named : sql`SELECT entity, facts FROM (${named}) UNION ALL ${stored}`;
+  const rows = await store.rows<{ entity: EntityId; facts: number }>(
+    sql`SELECT entity, max(known.facts) AS facts FROM (${all}) AS known GROUP BY entity ORDER BY entity`,
+  );
+  const pieces: EntityId[][] = [];
+  let room = 0;
+  for (const { entity, facts } of rows) {
+    const open = pieces.at(-1);
+    if (open && facts <= room && open.length < PIECE_ENTITIES_MAX) open.push(entity);
+    else {
+      pieces.push([entity]);
+      room = PIECE_FACTS_MAX;
+    }
+    room -= facts;
+  }
+  return pieces;
+}
+
+async function replaceEntities(
+  store: Store,
+  metric: EntityMetric,
+  window: Window,
+  version: bigint,
+  piece: readonly EntityId[],
+): Promise<void> {
+  await insertRows(store, metric, window, version, { entities: piece });
+  const key = join(metric.key.map((name) => ident(name)));
+  await store.run(sql`INSERT INTO ${metric.table} (${key}, version, is_deleted)
+    SELECT ${key}, ${version}, 1 FROM ${metric.table} FINAL
+    WHERE ${ofRelays(window)} AND ${ident(metric.entities.column)} IN ${piece}
+      AND version < ${version}`);
+}
