@@ -37,7 +37,7 @@ export const voteStep = metric({
   key: ['relay_chain', 'subject', 'entity', 'at', 'after_blocks', 'chain', 'number', 'place', 'position'],
   materialized: 'daily',
   period: 'date',
-  daysMax: 7,
+  daysMax: 14,
   invalidationScope: 'day',
   lookbackDays: 1,
   keepsEqualRows: true,

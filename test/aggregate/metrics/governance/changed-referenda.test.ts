@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { MaterializedMetric } from '../../../../aggregate/metric.ts';
+import { chainDay } from '../../../../aggregate/metrics/activity/chain-day.ts';
 import { votingFacts } from '../../../../aggregate/metrics/governance/folds/facts.ts';
 import { votingSteps } from '../../../../aggregate/metrics/governance/folds/steps.ts';
 import { voterRecords } from '../../../../aggregate/metrics/governance/folds/voter-records.ts';
@@ -8,26 +9,44 @@ import { govVoterHistory } from '../../../../aggregate/metrics/governance/gov-vo
 import { monthlyGovParticipation } from '../../../../aggregate/metrics/governance/monthly-gov-participation.ts';
 import { monthlyGovTokens } from '../../../../aggregate/metrics/governance/monthly-gov-tokens.ts';
 import { referendumMonth } from '../../../../aggregate/metrics/governance/referendum-month.ts';
+import { voteStep } from '../../../../aggregate/metrics/governance/vote-step.ts';
 import { Chains } from '../../../../aggregate/metrics/shared/chains.ts';
 import type { Fact } from '../../../../aggregate/metrics/shared/facts.ts';
 import { chainsOf } from '../../../../aggregate/metrics/shared/sql.ts';
 import { EVERYTHING } from '../../../../aggregate/planner/plan.ts';
 import { sql } from '../../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../../infra/ports.ts';
-import { ingestLines, openTestPipeline, type TestPipeline } from '../../../support/pipeline.ts';
+import type { InputLine } from '../../../reference/input.ts';
+import { openAggregating } from '../../../support/aggregating.ts';
+import { ingestLines } from '../../../support/pipeline.ts';
 import { Random } from '../../../support/random.ts';
 import { randomVotes } from './random-votes.ts';
 import { ALICE, BOB, delegate, standard, vote, Writer } from './story.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
-let opened: TestPipeline;
+const SEEDS = Array.from({ length: Number(process.env.SEEDS ?? 1) }, (_, index) => index + 1);
+const METRICS = [
+  chainDay,
+  voteStep,
+  govVoterHistory,
+  referendumMonth,
+  monthlyGovParticipation,
+  monthlyGovTokens,
+];
+
+let opened: Awaited<ReturnType<typeof openAggregating>>;
 let store: Store;
 beforeAll(async () => {
-  opened = await openTestPipeline();
+  opened = await openAggregating(METRICS);
   store = opened.pipeline.runtime.store;
 });
 afterAll(() => opened.close());
+
+async function load(lines: readonly InputLine[]): Promise<void> {
+  await ingestLines(opened.pipeline, lines);
+  await opened.aggregator.waitUntilComputed();
+}
 
 /** Rows as text, in any order, without what JSON cannot hold exactly. */
 const textOf = (rows: readonly Row[]) =>
@@ -99,16 +118,14 @@ async function expectFolded(): Promise<void> {
 }
 
 describe('referenda, folded as their steps change', () => {
-  it.each([1, 2])(
+  it.each(SEEDS)(
     'have the rows of one fold over everything, whatever comes late, twice or replaced, seed %i',
     async (seed) => {
       const random = new Random(seed);
       const lines = random.shuffled(randomVotes(random));
-      const { pipeline } = opened;
       for (let from = 0, size = 0; from < lines.length; from += size) {
-        size = random.pick([1, 3, 10, 60]);
-        await ingestLines(pipeline, lines.slice(from, from + size));
-        await pipeline.aggregator.waitUntilComputed();
+        size = random.pick([1, 10, 40, 90]);
+        await load(lines.slice(from, from + size));
         await expectFolded();
       }
     },
@@ -116,11 +133,7 @@ describe('referenda, folded as their steps change', () => {
   );
 
   it('have the same rows after a rebuild', async () => {
-    await opened.pipeline.aggregator.rebuild(
-      [govVoterHistory, referendumMonth],
-      EVERYTHING.from,
-      EVERYTHING.until,
-    );
+    await opened.aggregator.rebuild([govVoterHistory, referendumMonth], EVERYTHING.from, EVERYTHING.until);
     await expectFolded();
   });
 });
@@ -136,8 +149,7 @@ describe('a block with new steps', () => {
     const before = await read();
     const lines = writer.lines.length;
     writer.extrinsics(`2024-04-01T00:00:0${lines}.000Z`, ...extrinsics);
-    await ingestLines(opened.pipeline, writer.lines.slice(lines));
-    await opened.pipeline.aggregator.waitUntilComputed();
+    await load(writer.lines.slice(lines));
     const known = new Map(before.map((row) => [row.referendum_index, row.version]));
     return (await read())
       .filter((row) => known.get(row.referendum_index) !== row.version)

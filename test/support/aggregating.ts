@@ -1,0 +1,37 @@
+import type { MaterializedMetric } from '../../aggregate/metric.ts';
+import { Aggregator } from '../../aggregate/runner/aggregator.ts';
+import { Mutex } from '../../infra/coordination/lock.ts';
+import { openPipeline, type Pipeline } from '../../serve/compose.ts';
+import { readConfig } from '../../serve/settings.ts';
+import { temporaryDirectory } from './temporary-directory.ts';
+
+/** A pipeline that loads, beside an aggregator of a few metrics: a round of all costs some fifty windows. */
+export async function openAggregating(metrics: readonly MaterializedMetric[]): Promise<{
+  readonly pipeline: Pipeline;
+  readonly aggregator: Aggregator;
+  close(): Promise<void>;
+}> {
+  const directory = temporaryDirectory();
+  const config = readConfig({ DATA_DIR: directory.path });
+  const pipeline = await openPipeline(config, { roles: new Set(['load'] as const) });
+  const { runtime } = pipeline;
+  const aggregator = new Aggregator({
+    runtime,
+    numbers: await runtime.openSequence(async () => 0n),
+    gate: new Mutex(),
+    concurrency: config.WORK_CONCURRENCY,
+    leaseMs: config.LEASE_MS,
+    sweepMs: config.SWEEP_SECONDS * 1000,
+    metrics,
+  });
+  await aggregator.start();
+  return {
+    pipeline,
+    aggregator,
+    close: async () => {
+      aggregator.stop();
+      await pipeline.close();
+      directory[Symbol.dispose]();
+    },
+  };
+}
