@@ -1,6 +1,6 @@
-import type { Redis } from 'ioredis';
 import { Breaker } from '../coordination/breaker.ts';
 import type { KeyValue } from '../ports.ts';
+import type { RedisClient } from './redis.ts';
 
 // Each script is atomic.
 
@@ -52,7 +52,7 @@ const SCRIPTS = {
   cmMembers: MEMBERS,
 };
 type Script = (key: string, ...args: (string | number)[]) => Promise<unknown>;
-type Scripted = Redis & Record<keyof typeof SCRIPTS, Script>;
+type Scripted = RedisClient & Record<keyof typeof SCRIPTS, Script>;
 
 /** Replies of Redis are answers, also those that are errors. */
 const isAway = (error: unknown) => (error as Error).name !== 'ReplyError';
@@ -62,7 +62,7 @@ export class DistributedKeyValue implements KeyValue {
   readonly #redis: Scripted;
   readonly #breaker = new Breaker('Redis', isAway);
 
-  constructor(redis: Redis) {
+  constructor(redis: RedisClient) {
     for (const [name, lua] of Object.entries(SCRIPTS)) redis.defineCommand(name, { numberOfKeys: 1, lua });
     this.#redis = redis as Scripted;
   }

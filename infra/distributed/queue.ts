@@ -1,16 +1,16 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { type Job as BullJob, Queue as BullQueue, Worker } from 'bullmq';
-import type { Redis } from 'ioredis';
 import { Breaker } from '../coordination/breaker.ts';
 import { inTime } from '../coordination/in-time.ts';
 import { reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { FailedJob, Job, Queue } from '../ports.ts';
+import type { RedisClient } from './redis.ts';
 
 export interface QueueOptions {
   /** A connection without a limit of retries, which BullMQ workers need. */
-  readonly redis: Redis;
+  readonly redis: RedisClient;
   readonly prefix: string;
   readonly attempts: number;
   /** Wait before the second attempt; it doubles with each further one. */

@@ -1,20 +1,18 @@
-import { Redis } from 'ioredis';
 import { systemClock } from '../clock.ts';
 import type { InfraSettings } from '../config/settings.ts';
 import { inTime } from '../coordination/in-time.ts';
-import { retryUntilReady } from '../coordination/retry.ts';
 import { SharedSequence } from '../coordination/sequence.ts';
-import { ProductError, reasonOf } from '../errors.ts';
+import { reasonOf } from '../errors.ts';
 import { type Logger, openLogger } from '../logger.ts';
 import type { Clock, ConsumedTopic, Runtime, Service } from '../ports.ts';
 import { DistributedKeyValue } from './key-value.ts';
 import { LateLog } from './late-log.ts';
 import { DistributedLog } from './log.ts';
 import { DistributedQueue } from './queue.ts';
+import { connectRedis, jobsPrefix, newRedis } from './redis.ts';
 import { DistributedStore } from './store.ts';
 
 const BACKOFF_MS = 200;
-const RECONNECT_MS_MAX = 2000;
 /** Attempts to reconnect to Redis before a command fails. */
 const COMMAND_RETRIES_MAX = 5;
 /**
@@ -44,7 +42,7 @@ export function openDistributed(
   });
   const queue = new DistributedQueue({
     redis: jobs,
-    prefix: `${config.REDIS_PREFIX}-jobs`,
+    prefix: jobsPrefix(config),
     attempts: config.JOB_ATTEMPTS,
     backoffMs: BACKOFF_MS,
     lockMs: config.LEASE_MS,
@@ -101,50 +99,4 @@ async function connectAll(
       );
     }),
   );
-}
-
-interface ConnectionOptions {
-  readonly keyPrefix?: string;
-  readonly maxRetriesPerRequest: number | null;
-  readonly commandTimeout?: number;
-  readonly socketTimeout: number;
-}
-
-function newRedis(config: InfraSettings, logger: Logger, options: ConnectionOptions): Redis {
-  const redis = new Redis(config.REDIS_URL, {
-    ...options,
-    lazyConnect: true,
-    retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 10), RECONNECT_MS_MAX),
-  });
-  redis.on('error', (error) => logger.debug({ reason: reasonOf(error) }, 'Redis'));
-  return redis;
-}
-
-/** Resolves when Redis answers; throws at once when it refuses the credentials. The client goes on connecting. */
-async function connectRedis(redis: Redis, config: InfraSettings): Promise<void> {
-  await retryUntilReady(
-    `REDIS_URL=${withoutSecret(config.REDIS_URL)}`,
-    config.SERVICE_WAIT_SECONDS,
-    async () => {
-      if (redis.status === 'wait' || redis.status === 'end') await redis.connect();
-      await redis.ping();
-    },
-    refusal,
-  );
-}
-
-function refusal(error: unknown): ProductError | null {
-  const reason = reasonOf(error);
-  if (!/WRONGPASS|NOAUTH|NOPERM|invalid username-password|Authentication required/i.test(reason)) return null;
-  return new ProductError(
-    'service_refused',
-    'REDIS_URL: Redis refuses this user, its password or its rights',
-    reason,
-  );
-}
-
-function withoutSecret(text: string): string {
-  const url = new URL(text);
-  if (url.password !== '') url.password = '***';
-  return url.toString();
 }

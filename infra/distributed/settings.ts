@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { whole, yesNo } from '../config/kinds.ts';
 
+const addresses = z
+  .string()
+  .regex(/^[^\s,:]+:\d+(,[^\s,:]+:\d+)*$/, 'expected host:port, several with commas');
+
 /** Settings of the distributed profile; the embedded one reads none of them. */
 export const distributedSettings = {
-  KAFKA_BROKERS: z
-    .string()
-    .regex(/^[^\s,:]+:\d+(,[^\s,:]+:\d+)*$/, 'expected host:port, several with commas')
+  KAFKA_BROKERS: addresses
     .default('localhost:9092')
     .describe('bootstrap brokers of Kafka, as host:port, separated by commas'),
   KAFKA_SASL: z
@@ -42,6 +44,21 @@ export const distributedSettings = {
     .url({ protocol: /^rediss?$/, message: 'expected redis://[user:password@]host:port[/database]' })
     .default('redis://localhost:6379')
     .describe('Redis for jobs, locks and counters'),
+  REDIS_MODE: z
+    .enum(['single', 'sentinel', 'cluster'])
+    .default('single')
+    .describe('one Redis, a master that Sentinels name, or Redis Cluster'),
+  REDIS_NODES: addresses
+    .optional()
+    .describe(
+      'Sentinels or nodes of the cluster, as host:port, separated by commas; the address in REDIS_URL when absent',
+    ),
+  REDIS_SENTINEL_NAME: z
+    .string()
+    .min(1)
+    .default('mymaster')
+    .describe('name of the master that Sentinels watch'),
+  REDIS_SENTINEL_PASSWORD: z.string().default('').describe('password of the Sentinels'),
   REDIS_PREFIX: z
     .string()
     .regex(/^[a-zA-Z0-9._-]+$/, 'expected letters, digits, dots, hyphens or underscores')
