@@ -98,7 +98,10 @@ export type Pieces = Buffer | readonly Buffer[];
 export interface StagedBatch {
   /** Name of the landing table. */
   readonly table: string;
-  /** Inserts all lines. Throws `store_refused` when ClickHouse cannot parse them. A retry needs a newer sequence. */
+  /**
+   * Inserts all lines. Throws `store_refused` when ClickHouse cannot parse them, and `store_exhausted` when what they
+   * hold, or how much, may be why it fails. A retry needs a newer sequence.
+   */
   commit(firstSequence: bigint): Promise<void>;
   /** Deletes the batch, after each of its lines was inserted or stored as a dead letter. */
   discard(): Promise<void>;

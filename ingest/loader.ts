@@ -1,16 +1,18 @@
-import { literal, sql } from '../infra/clickhouse/sql.ts';
+import { setTimeout } from 'node:timers/promises';
+import { sql } from '../infra/clickhouse/sql.ts';
 import { Lease, type Mutex } from '../infra/coordination/lock.ts';
 import { ProductError, reasonOf } from '../infra/errors.ts';
 import type { Numbers, Runtime, StagedBatch } from '../infra/ports.ts';
-import { encodeAddress } from './chains/address.ts';
 import type { Registry } from './chains/registry.ts';
 import { type DeadLetter, deadLetterOf, writeDeadLetters } from './log/dead-letters.ts';
 import { LOAD_GROUP, type Stream, TOPICS } from './log/topics.ts';
 import { type LandingLine, type PreparedBatch, prepareBatch } from './prepare-batch.ts';
+import { encodeDueAddresses } from './raw/address-encodings.ts';
 import { blocksIn } from './raw/block-landing.ts';
 import { readLandingHead } from './raw/landing-lines.ts';
+import { removePartlyStored } from './raw/partly-stored.ts';
 import { type ChainDay, noteReplacedBlocks, storedBefore } from './raw/replaced-days.ts';
-import { ANY_PALLET, addressEncodings, addressEncodingsDue, dirtyDays } from './raw/tables.ts';
+import { ANY_PALLET, dirtyDays } from './raw/tables.ts';
 import { snapshotsIn } from './raw/views/snapshots.ts';
 
 /** Key of the leases of all loads that are in progress. */
@@ -27,7 +29,8 @@ export interface LoadCounters {
 
 const LANDING_TABLES = { blocks: blocksIn, snapshots: snapshotsIn } as const;
 const STREAMS = Object.keys(LANDING_TABLES) as Stream[];
-const REASON_CHARS_MAX = 500;
+/** Waits before a line is tried again that the store cannot load, and does not refuse either. */
+const SUSPECT_WAITS_MS = [500, 2000];
 
 /**
  * Consumes the log and inserts raw rows. A batch is staged, committed in one statement, and only then removed. A
@@ -103,7 +106,7 @@ export class Loader {
     await this.#underLease(async () => {
       for (const some of stream === 'blocks' ? apartFromRepeated(lines) : [lines])
         if (some.length > 0) await this.#stageAndCommit(stream, some);
-      await this.#encodeAddresses();
+      await encodeDueAddresses(this.#runtime.store);
     });
     await this.#onLoaded();
   }
@@ -146,22 +149,60 @@ export class Loader {
 
   async #commit(stream: Stream, lines: readonly LandingLine[], staged: StagedBatch): Promise<void> {
     let mayReplace = false;
+    let sequence: bigint | undefined;
     try {
       if (stream === 'blocks') mayReplace = await this.#markReplacedDays(lines);
-      await staged.commit(await this.#numbers.take((lines.at(-1)?.index ?? 0) + 1));
+      sequence = await this.#numbers.take((lines.at(-1)?.index ?? 0) + 1);
+      await staged.commit(sequence);
     } catch (error) {
-      if (!(error instanceof ProductError) || error.code !== 'store_refused') throw error;
-      if (lines.some((line) => line.normalised)) return this.#commitNormalised(stream, lines);
-      if (lines.length === 1) {
-        const [{ head, original }] = lines as [LandingLine];
-        const reason = `${error.message}: ${error.detail ?? ''}`.slice(0, REASON_CHARS_MAX);
-        return this.#writeDeadLetters([deadLetterOf(TOPICS[stream], head, reason, original)]);
+      if (sequence === undefined || !mayBlameLines(error)) throw error;
+      if (error.code === 'store_refused' && lines.some((line) => line.normalised)) {
+        return this.#commitNormalised(stream, lines);
       }
-      const half = lines.length >> 1;
-      await this.#stageAndCommit(stream, lines.slice(0, half));
-      return this.#stageAndCommit(stream, lines.slice(half));
+      if (lines.length > 1) {
+        const half = lines.length >> 1;
+        await this.#stageAndCommit(stream, lines.slice(0, half));
+        return this.#stageAndCommit(stream, lines.slice(half));
+      }
+      if (!(await this.#loadOrSetAside(stream, lines[0] as LandingLine, staged, error, sequence))) return;
     }
     if (mayReplace) await this.#markReplaced(await noteReplacedBlocks(this.#runtime.store, headsOf(lines)));
+  }
+
+  /**
+   * Makes a dead letter of a line that the store cannot load. Where it does not refuse the line but fails with it, the
+   * store may be the one to blame: the line is tried again, and then the same views without any line. Returns whether
+   * the line is loaded after all.
+   */
+  async #loadOrSetAside(
+    stream: Stream,
+    line: LandingLine,
+    staged: StagedBatch,
+    failure: ProductError,
+    firstSequence: bigint,
+  ): Promise<boolean> {
+    const { store } = this.#runtime;
+    const sequences = [firstSequence];
+    let error = failure;
+    for (const waitMs of failure.code === 'store_refused' ? [] : SUSPECT_WAITS_MS) {
+      await setTimeout(waitMs);
+      const sequence = await this.#numbers.take(line.index + 1);
+      sequences.push(sequence);
+      try {
+        await staged.commit(sequence);
+        return true;
+      } catch (again) {
+        if (!mayBlameLines(again)) throw again;
+        error = again;
+      }
+    }
+    const landing = LANDING_TABLES[stream];
+    if (error.code !== 'store_refused') await store.run(sql`INSERT INTO ${landing} SELECT * FROM ${landing}`);
+    const at = sequences.map((first) => first + BigInt(line.index));
+    await this.#markDirty(await removePartlyStored(store, stream, line.head, at));
+    const reason = `${error.message}: ${error.detail ?? ''}`;
+    await this.#writeDeadLetters([deadLetterOf(TOPICS[stream], line.head, reason, line.original)]);
+    return false;
   }
 
   /** Parses every line of a refused batch: lines that are no blocks become dead letters, the others are normalised. */
@@ -202,22 +243,6 @@ export class Loader {
     await this.#runtime.store.insert(
       dirtyDays,
       days.map((day) => ({ stream: 'blocks', pallet: ANY_PALLET, ...day, sequence })),
-    );
-  }
-
-  /** Encodes account keys for their chain where the source printed them with another network's prefix. */
-  async #encodeAddresses(): Promise<void> {
-    const due = await this.#runtime.store.rows<{ key: string; prefix: number }>(
-      sql`SELECT concat('0x', lower(hex(key))) AS key, prefix FROM ${addressEncodingsDue} FINAL
-        WHERE (key, prefix) NOT IN (SELECT key, prefix FROM ${addressEncodings})`,
-    );
-    if (due.length === 0) return;
-    const encoded = due.map(
-      ({ key, prefix }) =>
-        `(unhex(${literal(key.slice(2))}), ${prefix}, ${literal(encodeAddress(key, prefix))})`,
-    );
-    await this.#runtime.store.run(
-      `INSERT INTO ${sql`${addressEncodings}`.text} VALUES ${encoded.join(', ')}`,
     );
   }
 
@@ -262,3 +287,7 @@ function apartFromRepeated(lines: readonly LandingLine[]): (readonly LandingLine
   const repeated = new Set(lines.filter(isRepeated));
   return repeated.size === 0 ? [lines] : [lines.filter((line) => !repeated.has(line)), [...repeated]];
 }
+
+/** Whether lines may be the cause that a load failed: the store refuses them, or cannot load so much or such a thing. */
+const mayBlameLines = (error: unknown): error is ProductError =>
+  error instanceof ProductError && (error.code === 'store_refused' || error.code === 'store_exhausted');

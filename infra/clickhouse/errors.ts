@@ -9,13 +9,34 @@ const DATA_ERRORS = new Set([
   'DUPLICATE_COLUMN', 'NUMBER_OF_COLUMNS_DOESNT_MATCH', 'TOO_DEEP_RECURSION', 'TOO_LARGE_ARRAY_SIZE',
 ]); // biome-ignore format: a list of names
 
-/** The error of a load: `store_refused` when the data cannot be parsed. */
+/** Error types that blame the server, its disk, its rights or its load: what is to be stored has to wait. */
+const SERVER_ERRORS = new Set([
+  'ABORTED', 'ACCESS_DENIED', 'ALL_CONNECTION_TRIES_FAILED', 'ALL_REPLICAS_LOST', 'AUTHENTICATION_FAILED',
+  'CANNOT_CREATE_DIRECTORY', 'CANNOT_FSYNC', 'CANNOT_OPEN_FILE', 'CANNOT_SCHEDULE_TASK', 'CANNOT_WRITE_TO_FILE_DESCRIPTOR',
+  'CANNOT_WRITE_TO_SOCKET', 'CHECKSUM_DOESNT_MATCH', 'CORRUPTED_DATA', 'FILE_DOESNT_EXIST', 'KEEPER_EXCEPTION',
+  'NETWORK_ERROR', 'NOT_ENOUGH_SPACE', 'NOT_IMPLEMENTED', 'NO_ZOOKEEPER', 'QUERY_WAS_CANCELLED', 'QUOTA_EXCEEDED',
+  'READONLY', 'RECEIVED_ERROR_TOO_MANY_REQUESTS', 'REPLICA_IS_NOT_IN_QUORUM', 'S3_ERROR', 'SOCKET_TIMEOUT',
+  'SUPPORT_IS_DISABLED', 'SYNTAX_ERROR', 'TABLE_IS_BEING_RESTARTED', 'TABLE_IS_DROPPED', 'TABLE_IS_READ_ONLY',
+  'TOO_FEW_LIVE_REPLICAS', 'TOO_MANY_MUTATIONS', 'TOO_MANY_PARTS', 'TOO_MANY_SIMULTANEOUS_QUERIES', 'UNFINISHED',
+  'UNKNOWN_DATABASE', 'UNKNOWN_IDENTIFIER', 'UNKNOWN_SETTING', 'UNKNOWN_STATUS_OF_INSERT', 'UNKNOWN_TABLE',
+  'UNSATISFIED_QUORUM_FOR_PREVIOUS_WRITE',
+]); // biome-ignore format: a list of names
+
+/**
+ * The error of a load: `store_refused` when the data cannot be parsed, `store_exhausted` when the statement fails by
+ * itself, which may be for what it loads or for how much.
+ */
 export function loadError(error: unknown): ProductError {
   const { type } = error as { type?: string };
+  const reason = reasonOf(error);
   if (type !== undefined && DATA_ERRORS.has(type)) {
-    return new ProductError('store_refused', 'the engine cannot read it as a block', reasonOf(error));
+    return new ProductError('store_refused', 'the engine cannot read it as a block', reason);
   }
-  return storeError(error);
+  const isOfServer = type === undefined || SERVER_ERRORS.has(type) || /No space left/i.test(reason);
+  // What all statements need together says nothing of this one.
+  const isOfAll = type === 'MEMORY_LIMIT_EXCEEDED' && !/query memory limit|for query/i.test(reason);
+  if (isOfServer || isOfAll) return storeError(error);
+  return new ProductError('store_exhausted', `the engine cannot load it (${type})`, reason);
 }
 
 /** Error types of a statement that needs more than the server has: a smaller one may succeed. */

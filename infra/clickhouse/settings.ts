@@ -78,9 +78,14 @@ export const unlimited = (text: string, settings: readonly string[]): string =>
   `${text} SETTINGS ${[...STREAM_SETTINGS, ...settings].join(', ')}`;
 
 /** The INSERT that commits a staged batch: its lines are numbered from the sequence. */
-export const loadStatement = (table: string, firstSequence: bigint, source: string): string =>
+export const loadStatement = (
+  table: string,
+  firstSequence: bigint,
+  source: string,
+  settings: readonly string[] = [],
+): string =>
   `INSERT INTO ${DATABASE}.${table} SELECT * REPLACE (${firstSequence} + sequence AS sequence) ` +
-  `FROM ${source} SETTINGS ${LOAD_SETTINGS}`;
+  `FROM ${source} SETTINGS ${[LOAD_SETTINGS, ...settings].join(', ')}`;
 
 /** Names and types of the columns of a table, as the `file` and `input` functions take them. */
 export async function structureOf(store: Pick<Store, 'rows'>, table: string): Promise<string> {

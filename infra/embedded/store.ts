@@ -38,6 +38,9 @@ import { ownerOf } from './owner.ts';
 import { Spool, type SpooledFile } from './spool.ts';
 import { StoredParts } from './stored-parts.ts';
 
+/** Of the engine's memory, what one load may take: a load that needs more is not told from one among many otherwise. */
+const LOAD_MEMORY_SHARE = 0.75;
+
 /**
  * chDB behind the ClickHouse client. Settings are part of the statement: chDB would keep settings of the client for the
  * whole connection.
@@ -167,7 +170,9 @@ export class EmbeddedStore implements Store {
       table,
       commit: async (firstSequence) => {
         const source = `file(${literal(file)}, 'JSONEachRow', ${await this.#structure(table)})`;
-        const query = loadStatement(table, firstSequence, source);
+        const query = loadStatement(table, firstSequence, source, [
+          `max_memory_usage=${Math.floor(this.#config.STORE_MEMORY_BYTES * LOAD_MEMORY_SHARE)}`,
+        ]);
         await this.#with((client) => client.command({ query }), loadError);
       },
       discard: () => rm(file, { force: true }),

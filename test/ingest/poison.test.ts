@@ -9,7 +9,7 @@ import { ALICE, ALICE_KEY, madeBlock, madeEvent, madeExtrinsic } from './made.ts
 
 let ingesting: Ingesting;
 beforeAll(async () => {
-  ingesting = await openIngesting();
+  ingesting = await openIngesting({ STORE_MEMORY_BYTES: String(2 ** 28) });
 });
 afterAll(() => ingesting.close());
 
@@ -121,6 +121,9 @@ describe('a block is loaded, and what cannot be read of it is refused as a fact'
         sql`SELECT prefix, address FROM ${addressEncodings} FINAL WHERE prefix = 29972`,
       ),
     ).toEqual([{ prefix: 29_972, address: `0x${ALICE_KEY}` }]);
+    // It is encoded once, not with every load.
+    const [all] = await rowsOf<{ n: number }>(ingesting, sql`SELECT count() AS n FROM ${addressEncodings}`);
+    expect(all).toEqual({ n: 1 });
   });
 
   test('a height that is not that of the head counts as the block has it', async () => {
@@ -170,5 +173,14 @@ describe('a block is loaded, and what cannot be read of it is refused as a fact'
     expect(await send('blocks', block('polkadot', ...Array.from({ length: 20_000 }, () => batch)))).toEqual(
       [],
     );
+  });
+
+  test('a block that needs more memory than the engine has is a dead letter, and nothing of it is stored', async () => {
+    const long = Array.from({ length: 24 }, () => madeEvent('a.B', 'x'.repeat(2 ** 21)));
+    const number = height + 1;
+    expect(
+      await send('blocks', block('astar', madeExtrinsic('a.b', { events: long })), block('astar')),
+    ).toEqual([expect.stringMatching(/^the engine cannot load it \(MEMORY_LIMIT_EXCEEDED\)/)]);
+    expect(await heightsOf(ingesting, 'astar')).toEqual([number + 1]);
   });
 });

@@ -141,17 +141,19 @@ export function storeWritesContract(
         await batch.discard();
       });
 
-      test('a failure that the data did not cause is no refusal', async () => {
-        const elsewhere = await used.store.stage({ ...linesIn, name: 'port_nowhere_in' }, [
-          line(0, 1, 'one'),
-        ]);
-        const broken = await used.store.stage(linesIn, [line(0, 1, 'broken view')]);
-        for (const batch of [elsewhere, broken]) {
-          const error = await batch.commit(1n).catch((thrown: unknown) => thrown);
-          expect(error).toBeInstanceOf(ProductError);
-          expect((error as ProductError).code).toBe('store_failed');
-          await batch.discard();
-        }
+      test.each([
+        [
+          'that the data cannot cause is one of the store',
+          { ...linesIn, name: 'port_nowhere_in' },
+          'store_failed',
+        ],
+        ['of a view is one of the store or of the data', linesIn, 'store_exhausted'],
+      ])('a failure %s', async (_title, table, code) => {
+        const batch = await used.store.stage(table, [line(0, 1, 'broken view')]);
+        const error = await batch.commit(1n).catch((thrown: unknown) => thrown);
+        expect(error).toBeInstanceOf(ProductError);
+        expect((error as ProductError).code).toBe(code);
+        await batch.discard();
       });
 
       test('batches that are not discarded are unfinished, oldest first', async () => {

@@ -1,0 +1,25 @@
+import { literal, sql } from '../../infra/clickhouse/sql.ts';
+import type { Store } from '../../infra/ports.ts';
+import { encodeAddress } from '../chains/address.ts';
+import { addressEncodings, addressEncodingsDue } from './tables.ts';
+
+/** Keys that one statement encodes: a first load may bring any number of them. */
+const KEYS_AT_ONCE = 10_000;
+
+/** Encodes account keys for their chain where the source printed them with another network's prefix. */
+export async function encodeDueAddresses(store: Store): Promise<void> {
+  for (;;) {
+    // An alias that is the name of a column would stand for it in the conditions.
+    const due = await store.rows<{ account: string; prefix: number }>(
+      sql`SELECT concat('0x', lower(hex(key))) AS account, prefix FROM ${addressEncodingsDue} FINAL
+        WHERE length(key) IN (20, 32) AND (key, prefix) NOT IN (SELECT key, prefix FROM ${addressEncodings})
+        LIMIT ${KEYS_AT_ONCE}`,
+    );
+    if (due.length === 0) return;
+    const encoded = due.map(
+      ({ account, prefix }) =>
+        `(unhex(${literal(account.slice(2))}), ${prefix}, ${literal(encodeAddress(account, prefix))})`,
+    );
+    await store.run(`INSERT INTO ${sql`${addressEncodings}`.text} VALUES ${encoded.join(', ')}`);
+  }
+}
