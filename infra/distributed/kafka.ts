@@ -1,9 +1,10 @@
 import { promisify } from 'node:util';
 import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
-import kafkajs, { type Kafka, type KafkaConfig, type SASLOptions } from 'kafkajs';
+import kafkajs, { type Kafka, type KafkaConfig } from 'kafkajs';
 import type { InfraSettings } from '../config/settings.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import { kafkaAccess } from './kafka-access.ts';
 
 const { CompressionCodecs, CompressionTypes, Kafka: Client, logLevel } = kafkajs;
 export const ZSTD = CompressionTypes.ZSTD;
@@ -31,22 +32,13 @@ export function openKafka(config: InfraSettings, logger: Logger): Kafka {
   return new Client({
     clientId: 'chain-metrics',
     brokers: config.KAFKA_BROKERS.split(','),
-    ssl: config.KAFKA_TLS,
-    ...(config.KAFKA_SASL === 'none' ? {} : { sasl: credentials(config) }),
+    ...kafkaAccess(config),
     connectionTimeout: 5000,
     requestTimeout: 30_000,
     retry: { initialRetryTime: 100, maxRetryTime: 2000, retries: 5 },
     logLevel: logLevel.WARN,
     logCreator: logTo(logger),
   });
-}
-
-function credentials({
-  KAFKA_SASL,
-  KAFKA_USER: username,
-  KAFKA_PASSWORD: password,
-}: InfraSettings): SASLOptions {
-  return { mechanism: KAFKA_SASL as Exclude<typeof KAFKA_SASL, 'none'>, username, password } as SASLOptions;
 }
 
 /** kafkajs logs errors that it retries; it throws those that it cannot retry. */
@@ -75,6 +67,13 @@ export function kafkaRefusal(error: unknown): ProductError | null {
     return new ProductError(
       'service_refused',
       'KAFKA_USER: Kafka does not let this user do its work; README.md names the rights that it needs',
+      reason,
+    );
+  }
+  if (/certificate|self.signed|ssl3_|tlsv1/i.test(reason)) {
+    return new ProductError(
+      'service_refused',
+      'KAFKA_TLS, KAFKA_TLS_CA_FILE, KAFKA_TLS_CERT_FILE: this process and Kafka do not accept the certificates of each other',
       reason,
     );
   }

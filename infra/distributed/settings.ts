@@ -11,12 +11,31 @@ export const distributedSettings = {
     .default('localhost:9092')
     .describe('bootstrap brokers of Kafka, as host:port, separated by commas'),
   KAFKA_SASL: z
-    .enum(['none', 'plain', 'scram-sha-256', 'scram-sha-512'])
+    .enum(['none', 'plain', 'scram-sha-256', 'scram-sha-512', 'oauthbearer'])
     .default('none')
     .describe('SASL mechanism of Kafka; all but none need KAFKA_USER and KAFKA_PASSWORD'),
-  KAFKA_USER: z.string().default('').describe('SASL user name'),
-  KAFKA_PASSWORD: z.string().default('').describe('password of that user'),
+  KAFKA_USER: z.string().default('').describe('SASL user name; with oauthbearer the client id'),
+  KAFKA_PASSWORD: z
+    .string()
+    .default('')
+    .describe('password of that user; with oauthbearer the client secret'),
+  KAFKA_OAUTH_URL: z
+    .url({ protocol: /^https?$/, message: 'expected an http or https address' })
+    .optional()
+    .describe('token endpoint for KAFKA_SASL=oauthbearer, by the client credentials grant'),
+  KAFKA_OAUTH_SCOPE: z.string().default('').describe('scope of the tokens; that of the client when absent'),
   KAFKA_TLS: yesNo('false').describe('whether the connections to Kafka use TLS'),
+  KAFKA_TLS_CA_FILE: z
+    .string()
+    .optional()
+    .describe(
+      'PEM file of the authority that signs the certificates of the brokers; the public ones when absent',
+    ),
+  KAFKA_TLS_CERT_FILE: z
+    .string()
+    .optional()
+    .describe('PEM file of the client certificate; it is read again for each connection, as the other two'),
+  KAFKA_TLS_KEY_FILE: z.string().optional().describe('PEM file of the private key of that certificate'),
   KAFKA_PREFIX: z
     .string()
     .regex(/^[a-zA-Z0-9._-]*$/, 'expected letters, digits, dots, hyphens or underscores')

@@ -66,23 +66,45 @@ export async function startKafka(options: KafkaOptions = {}): Promise<Service> {
       answers,
     });
   }
+  const control = await freePort();
+  return kafkaProcess(port, answers, (data) =>
+    settings({ listen: `127.0.0.1:${port}`, control: `127.0.0.1:${control}`, data }),
+  );
+}
+
+/** Kafka as a process with settings of its own. */
+export async function kafkaProcess(
+  port: number,
+  answers: () => Promise<void>,
+  settings: (data: string) => Readonly<Record<string, string>>,
+  {
+    javaFlags = [],
+    formatFlags = [],
+  }: { javaFlags?: readonly string[]; formatFlags?: readonly string[] } = {},
+): Promise<Service> {
   const libraries = await kafkaLibraries();
   const dir = mkdtempSync(join(tmpdir(), 'chain-metrics-kafka-'));
   const file = join(dir, 'server.properties');
-  const here = settings({
-    listen: `127.0.0.1:${port}`,
-    control: `127.0.0.1:${await freePort()}`,
-    data: join(dir, 'data'),
-  });
-  writeFileSync(
-    file,
-    Object.entries(here)
-      .map(([name, value]) => `${name}=${value}\n`)
-      .join(''),
-  );
-  const java = ['-Xmx512m', '-XX:+UseSerialGC', '-XX:TieredStopAtLevel=1', '-cp', join(libraries, '*')];
+  const lines = Object.entries(settings(join(dir, 'data'))).map(([name, value]) => `${name}=${value}\n`);
+  writeFileSync(file, lines.join(''));
+  const java = [
+    '-Xmx512m',
+    '-XX:+UseSerialGC',
+    '-XX:TieredStopAtLevel=1',
+    ...javaFlags,
+    '-cp',
+    join(libraries, '*'),
+  ];
   const id = Buffer.from(randomUUID().replaceAll('-', ''), 'hex').toString('base64url');
-  await run('java', [...java, 'kafka.tools.StorageTool', 'format', `--cluster-id=${id}`, '-c', file]);
+  await run('java', [
+    ...java,
+    'kafka.tools.StorageTool',
+    'format',
+    `--cluster-id=${id}`,
+    '-c',
+    file,
+    ...formatFlags,
+  ]);
   return processService({
     port,
     command: 'java',
@@ -92,7 +114,7 @@ export async function startKafka(options: KafkaOptions = {}): Promise<Service> {
   });
 }
 
-async function isReady(port: number, { user, password }: KafkaOptions): Promise<void> {
+export async function isReady(port: number, { user, password }: KafkaOptions = {}): Promise<void> {
   const admin = new Kafka({
     brokers: [`127.0.0.1:${port}`],
     logLevel: logLevel.NOTHING,
