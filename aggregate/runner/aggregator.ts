@@ -171,7 +171,7 @@ export class Aggregator {
   rebuild(metrics: readonly MaterializedMetric[], from: string, until: string): Promise<number> {
     const names = new Set(metrics.map((metric) => metric.name));
     return this.#runExclusively(async () => {
-      await this.#executor.forgetFolds(this.#metrics);
+      await this.#executor.forgetFolds(metrics);
       const calendar = await readCalendar(this.#runtime.store);
       const days = await readDaysToRebuild(this.#runtime.store, from, until);
       const windows = planDays(this.#metrics, days, calendar).filter((window) => names.has(window.metric));

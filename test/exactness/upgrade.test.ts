@@ -29,7 +29,7 @@ interface Recorded {
 }
 
 const FIXTURES = fileURLToPath(new URL('../fixtures/data-directories/', import.meta.url));
-/** Metrics that are computed again have another watermark. */
+/** New metrics have a watermark too, and metrics that are computed again have another one. */
 const MOVING = new Set(['watermarks']);
 
 /** Metrics whose recipes have changed are computed again after the start. */
@@ -81,7 +81,9 @@ describe('a data directory of schema version 1', () => {
         const [found] = await store.rows(
           sql`SELECT count() AS rows, toString(sum(cityHash64(*))) AS hash FROM ${{ name }} FINAL`,
         );
-        expect(found, name).toEqual({ rows, hash: MOVING.has(name) ? expect.any(String) : hash });
+        expect(found, name).toEqual(
+          MOVING.has(name) ? { rows: expect.any(Number), hash: expect.any(String) } : { rows, hash },
+        );
       }
     } finally {
       await store.close();

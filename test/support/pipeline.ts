@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import { materializedMetrics } from '../../aggregate/metrics/index.ts';
 import { aggregateModule } from '../../aggregate/module.ts';
 import { ledgerTables } from '../../aggregate/runner/ledger.ts';
 import { DATABASE } from '../../infra/clickhouse/sql.ts';
@@ -70,5 +71,5 @@ export async function emptyPipeline(pipeline: Pipeline): Promise<void> {
     await pipeline.runtime.store.run(`TRUNCATE TABLE ${DATABASE}.${name} SYNC`);
   }
   // A rebuild, even of nothing, forgets what folds were given before.
-  await pipeline.aggregator.rebuild([], '1970-01-01', '1970-01-01');
+  await pipeline.aggregator.rebuild(materializedMetrics, '1970-01-01', '1970-01-01');
 }

@@ -9,12 +9,16 @@ import { govVoterHistory } from '../../../../aggregate/metrics/governance/gov-vo
 import { monthlyGovParticipation } from '../../../../aggregate/metrics/governance/monthly-gov-participation.ts';
 import { monthlyGovTokens } from '../../../../aggregate/metrics/governance/monthly-gov-tokens.ts';
 import { referendumMonth } from '../../../../aggregate/metrics/governance/referendum-month.ts';
+import {
+  changedReferenda,
+  stepsOfReferenda,
+} from '../../../../aggregate/metrics/governance/referendum-steps.ts';
 import { voteStep } from '../../../../aggregate/metrics/governance/vote-step.ts';
 import { Chains } from '../../../../aggregate/metrics/shared/chains.ts';
 import type { Fact } from '../../../../aggregate/metrics/shared/facts.ts';
 import { chainsOf } from '../../../../aggregate/metrics/shared/sql.ts';
 import { EVERYTHING } from '../../../../aggregate/planner/plan.ts';
-import { sql } from '../../../../infra/clickhouse/sql.ts';
+import { Sql, sql } from '../../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../../infra/ports.ts';
 import type { InputLine } from '../../../reference/input.ts';
 import { openAggregating } from '../../../support/aggregating.ts';
@@ -171,5 +175,28 @@ describe('a block with new steps', () => {
 
   it('changes nothing without a vote', async () => {
     expect(await changedBy()).toEqual([]);
+  });
+});
+
+describe('of 400,000 votes', () => {
+  const RELAY = 'kusama';
+  /** Granules of the steps that a statement reads. */
+  const granules = async (statement: Sql) => {
+    const read = await store.rows<{ table: string; marks: number }>(
+      new Sql(`EXPLAIN ESTIMATE ${statement.text}`),
+    );
+    return read.filter(({ table }) => table === voteStep.name).reduce((sum, { marks }) => sum + marks, 0);
+  };
+
+  it('a referendum is read without the others, and what has changed without what has not', async () => {
+    await store.run(sql`INSERT INTO ${voteStep.table} (relay_chain, subject, entity, at, chain, number, place, kind, version, digest)
+      SELECT ${RELAY}, 'vote', intDiv(number, 270), toDateTime64('2024-01-01', 3, 'UTC') + number, ${RELAY}, number, 3, 'Standard', 7, number
+      FROM numbers(400000)`);
+    const all = await granules(sql`SELECT account FROM ${voteStep.table} WHERE relay_chain = ${RELAY}`);
+    expect(all).toBeGreaterThan(40);
+    expect(await granules(stepsOfReferenda({ relays: [RELAY], ...EVERYTHING }, [700]))).toBeLessThanOrEqual(
+      4,
+    );
+    expect(await granules(changedReferenda(RELAY, 7n))).toBeLessThanOrEqual(4);
   });
 });
