@@ -3,9 +3,8 @@ import { AlertPipeline } from '../aggregate/alerts/pipeline.ts';
 import { aggregateModule } from '../aggregate/module.ts';
 import { Aggregator } from '../aggregate/runner/aggregator.ts';
 import { computedWindows, watermarks } from '../aggregate/runner/ledger.ts';
-import { applySchema, type Schema } from '../infra/clickhouse/schema.ts';
 import { sql } from '../infra/clickhouse/sql.ts';
-import { Locks, Mutex } from '../infra/coordination/lock.ts';
+import { Mutex } from '../infra/coordination/lock.ts';
 import { openRuntime } from '../infra/open-runtime.ts';
 import type { Clock, Numbers, Runtime, Service, Store } from '../infra/ports.ts';
 import { readinessOf } from '../infra/readiness.ts';
@@ -15,28 +14,14 @@ import { Loader } from '../ingest/loader.ts';
 import { type IngestOptions, type IngestSummary, publish } from '../ingest/log/publish.ts';
 import { ingestModule } from '../ingest/module.ts';
 import { dirtyDays } from '../ingest/raw/tables.ts';
-import { alertServingModule } from './alerts/module.ts';
 import type { Accounts } from './identity/accounts/accounts.ts';
 import { identityModule } from './identity/module.ts';
 import { ProcessHealth } from './process-health.ts';
 import { ALL_ROLES, ALL_SERVICES, type ProcessRole } from './process-roles.ts';
 import type { Config } from './settings.ts';
+import { StoredSchema } from './stored-schema.ts';
 
 // The composition root of a process: every domain is constructed here, and only here, for a profile and a set of roles.
-
-/** Every table and view of the product. */
-export const schema: Schema = {
-  tables: [
-    ...ingestModule.tables,
-    ...ingestModule.landingTables,
-    ...aggregateModule.tables,
-    ...identityModule.tables,
-    ...alertServingModule.tables,
-  ],
-  derived: aggregateModule.derivedTables,
-  views: ingestModule.views,
-  forget: (store, table) => aggregateModule.resetDerivedTable(store, table.name),
-};
 
 /** The constructed parts of a process. The command line and the HTTP server take from it what they pass on. */
 export interface Pipeline {
@@ -46,6 +31,7 @@ export interface Pipeline {
   readonly loader: Loader;
   readonly aggregator: Aggregator;
   readonly health: ProcessHealth;
+  readonly schema: StoredSchema;
   /** Waits for the services that are needed, applies the schema and starts the roles. */
   start(): Promise<void>;
   /** Publishes one source to the log; returns when every line is durable, loaded or not. */
@@ -66,6 +52,8 @@ export interface PipelineOptions {
   readonly roles?: ReadonlySet<ProcessRole>;
   /** The services without which it does not start and is not ready; all when absent. */
   readonly needed?: ReadonlySet<Service>;
+  /** Whether it waits for a schema that it may not apply, instead of failing. */
+  readonly waits?: boolean;
 }
 
 /** A process that has started. */
@@ -73,6 +61,7 @@ export async function openPipeline(config: Config, options: PipelineOptions = {}
   const pipeline = await createPipeline(config, options);
   try {
     await pipeline.start();
+    pipeline.health.started();
     return pipeline;
   } catch (error) {
     await pipeline.close();
@@ -83,11 +72,11 @@ export async function openPipeline(config: Config, options: PipelineOptions = {}
 /** Opens the ports and constructs the domains, before any service answers. */
 export async function createPipeline(
   config: Config,
-  { clock, roles = ALL_ROLES, needed = ALL_SERVICES }: PipelineOptions = {},
+  { clock, roles = ALL_ROLES, needed = ALL_SERVICES, waits = false }: PipelineOptions = {},
 ): Promise<Pipeline> {
   const registry = readRegistry(config);
   const runtime = await openRuntime(config, [...ingestModule.consumed, ...aggregateModule.consumed], clock);
-  return construct({ config, runtime, registry, roles, needed });
+  return construct({ config, runtime, registry, roles, needed, waits });
 }
 
 interface Parts {
@@ -96,32 +85,24 @@ interface Parts {
   readonly registry: Registry;
   readonly roles: ReadonlySet<ProcessRole>;
   readonly needed: ReadonlySet<Service>;
+  readonly waits: boolean;
 }
 
 async function startRoles(
-  { config, runtime, registry, roles, needed }: Parts,
-  { loader, aggregator }: Pick<Pipeline, 'loader' | 'aggregator'>,
+  { runtime, registry, roles, needed }: Parts,
+  { loader, aggregator, schema }: Pick<Pipeline, 'loader' | 'aggregator' | 'schema'>,
 ): Promise<void> {
   await runtime.connect(needed);
   // A process that does without the store only publishes.
   if (!needed.has('store')) return;
-  await applyWholeSchema(runtime, config);
+  await schema.open();
   await writeRegistry(runtime.store, runtime.clock, registry);
   if (roles.has('load')) await loader.start();
   await (roles.has('work') ? aggregator.start() : aggregator.followVersions(roles.has('serve')));
 }
 
-async function applyWholeSchema({ store, keyValue, clock }: Runtime, config: Config): Promise<void> {
-  const tableSettings = config.STORE_FSYNC ? ['fsync_after_insert = 1', 'fsync_part_directory = 1'] : [];
-  const locks = new Locks(keyValue, { ttlMs: config.LEASE_MS });
-  await locks.run('schema', async () => {
-    await applySchema(store, schema, tableSettings, config.CLICKHOUSE_CLUSTER !== undefined);
-    await ingestModule.recordDecoders(store, clock.now());
-  });
-}
-
 function construct(parts: Parts): Pipeline {
-  const { config, runtime, registry, roles, needed } = parts;
+  const { config, runtime, registry, roles, needed, waits } = parts;
   const { store, log, keyValue, clock } = runtime;
   const numbers = lateNumbers(() => runtime.openSequence(() => newestNumber(store)));
   const gate = new Mutex();
@@ -145,6 +126,7 @@ function construct(parts: Parts): Pipeline {
   const waitUntilLoaded = async () => {
     for (const { topic, group } of ingestModule.consumed) await log.waitUntilConsumed(topic, group);
   };
+  const schema = new StoredSchema({ runtime, config, roles, waits });
   const health = new ProcessHealth(
     readinessOf(runtime, config, needed),
     () => runtime.damage.list().length > 0,
@@ -157,9 +139,9 @@ function construct(parts: Parts): Pipeline {
     loader,
     aggregator,
     health,
+    schema,
     start: async () => {
-      await startRoles(parts, { loader, aggregator });
-      health.started();
+      await startRoles(parts, { loader, aggregator, schema });
     },
     ingest: (source, options) => publish(runtime, registry, source, options, publishLimits(config, runtime)),
     waitUntilLoaded,
@@ -171,6 +153,7 @@ function construct(parts: Parts): Pipeline {
     accounts: once(() => identityModule.open({ store, keyValue, clock, settings: config })),
     close: async () => {
       aggregator.stop();
+      schema.stop();
       await (await alerts.made)?.stop();
       await runtime.close();
     },

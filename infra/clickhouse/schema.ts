@@ -7,7 +7,7 @@ import { createTable, createView, type Table, table, type View } from './table.t
 /** Version of the stored data, raised when older data must be migrated. A store of a newer version is not opened. */
 export const SCHEMA_VERSION = 2;
 
-const meta = table({
+export const meta = table({
   name: 'meta',
   doc: 'Facts about the store itself.',
   columns: { name: 'String', value: 'String', at: "DateTime64(3, 'UTC') DEFAULT now64(3)" },
@@ -25,7 +25,7 @@ export interface Schema {
 }
 
 /**
- * Migrates the store to the declared schema. It is idempotent: every start runs it. What is there already is not
+ * Migrates the store to the declared schema. It is idempotent. What is there already is not
  * created again, except on a cluster, where this server cannot tell what a new replica lacks.
  */
 export async function applySchema(
@@ -104,7 +104,7 @@ async function dropViewsOf(store: Store, table: string): Promise<void> {
 }
 
 /** The columns of every stored table and view. */
-async function liveColumns(store: Store): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+export async function liveColumns(store: Store): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const live = await store.rows<{ table: string; columns: readonly string[] }>(
     sql`SELECT table, groupArray(name) AS columns FROM system.columns WHERE database = ${DATABASE} GROUP BY table`,
   );
@@ -165,11 +165,11 @@ export async function schemaDrift(store: Store, schema: Schema): Promise<string[
   });
 }
 
-async function readMeta(store: Store): Promise<Map<string, string>> {
+export async function readMeta(store: Store): Promise<Map<string, string>> {
   const rows = await store.rows<{ name: string; value: string }>(sql`SELECT name, value FROM ${meta} FINAL`);
   return new Map(rows.map(({ name, value }) => [name, value]));
 }
 
-const fingerprint = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16);
+export const fingerprint = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16);
 const bareType = (type: string) => type.replace(/ (CODEC|DEFAULT|MATERIALIZED).*$/, '');
 const squeeze = (text: string) => text.replaceAll(/[\s`]+/g, '');

@@ -104,5 +104,8 @@ export const distributedSettings = {
   SERVICE_WAIT_SECONDS: whole(60, 0, 3600).describe(
     'longest time that a start waits for Kafka, Redis and ClickHouse',
   ),
+  MIGRATE_ON_START: yesNo('true').describe(
+    'whether a start migrates the schema; without it a start waits for `chain-metrics migrate`',
+  ),
   LEASE_MS: whole(15_000, 1000, 600_000).describe('time after which the lock of a dead process expires'),
 };

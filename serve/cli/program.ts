@@ -10,6 +10,7 @@ import { exportRows } from './commands/export.ts';
 import { follow } from './commands/follow.ts';
 import { gaps } from './commands/gaps.ts';
 import { ingest } from './commands/ingest.ts';
+import { migrate } from './commands/migrate.ts';
 import { rebuild } from './commands/rebuild.ts';
 import { SECRET_FILES, settings } from './commands/settings.ts';
 import { start } from './commands/start.ts';
@@ -26,6 +27,7 @@ const COMMANDS: readonly CliCommand[] = [
   gaps,
   check,
   exportRows,
+  migrate,
   rebuild,
   settings,
   ...users,

@@ -8,14 +8,14 @@ import { buildOperatorServer, buildServer } from '../compose-server.ts';
 import { listeningUrl } from '../http/public-url.ts';
 import { LocalClient, type OperationClient } from '../operations/client.ts';
 import { openOperationSocket } from '../operations/socket-server.ts';
-import type { ProcessHealth } from '../process-health.ts';
 import { type ProcessRole, servicesOf } from '../process-roles.ts';
 import type { Config } from '../settings.ts';
 import { openDisplay } from './display.ts';
-import { EXIT, killSelf } from './failure.ts';
+import { EXIT } from './failure.ts';
 import { ingestInputs } from './ingest-inputs.ts';
 import { ingestTarget } from './ingest-target.ts';
 import { findInputs } from './inputs.ts';
+import { ProcessStop } from './process-stop.ts';
 import { plural } from './words.ts';
 
 const SAMPLE = fileURLToPath(new URL('../../ingest/sample', import.meta.url));
@@ -32,12 +32,13 @@ export interface StartOptions {
 export async function startProcess(options: StartOptions): Promise<number> {
   const { roles, loadsSample, version } = options;
   const isServer = roles.has('serve');
-  const stop = onStop(options.config, isServer);
+  const stop = new ProcessStop(options.config);
+  stop.isServer = isServer;
   try {
     // On a terminal the welcome says what a person needs; the lines of the log are for machines.
     const quiet = process.stdout.isTTY && process.env.LOG_LEVEL === undefined;
     const config: Config = quiet ? { ...options.config, LOG_LEVEL: 'warn' } : options.config;
-    const pipeline = await createPipeline(config, { roles, needed: servicesOf(roles) });
+    const pipeline = await createPipeline(config, { roles, needed: servicesOf(roles), waits: true });
     const { health } = pipeline;
     stop.first(() => pipeline.close());
     stop.health = health;
@@ -46,9 +47,9 @@ export async function startProcess(options: StartOptions): Promise<number> {
       : null;
     // Probes are answered until everything else has ended.
     if (operator) stop.last(() => operator.app.close());
-    await Promise.race([pipeline.start(), stop.asked]);
+    await Promise.race([pipeline.start(), stop.ended]);
     if (stop.isAsked) {
-      await stop.asked;
+      await stop.ended;
       return EXIT.ok;
     }
     const client = new LocalClient(pipeline);
@@ -57,6 +58,7 @@ export async function startProcess(options: StartOptions): Promise<number> {
     // A process without the role `serve` is one of several.
     const { app, url } = server ? await listen(server, serverAddress(config)) : (operator as Listening);
     stop.log = app.log;
+    health.started();
     for (const warning of pipeline.runtime.warnings) app.log.warn(warning);
     for (const damage of pipeline.runtime.damage.list()) app.log.error({ damage }, 'stored data are damaged');
     if (!pipeline.runtime.isShared) {
@@ -82,14 +84,25 @@ export async function startProcess(options: StartOptions): Promise<number> {
         ? welcome(url, pipeline, version)
         : `Chain Metrics ${version}, ${[...roles].join(' and ')}: ${url}/health/ready\n`,
     );
-    await stop.asked;
-    return EXIT.ok;
+    return await exitCodeOf(pipeline, stop);
   } catch (error) {
-    if (stop.isAsked) await stop.asked;
+    if (stop.isAsked) await stop.ended;
     else await stop.now();
     if (stop.isAsked) return EXIT.ok;
     throw error;
   }
+}
+
+/** The exit code when the process has ended; one that must write nothing more fails, and waits at its next start. */
+async function exitCodeOf({ schema }: Pipeline, stop: ProcessStop): Promise<number> {
+  let exitCode: number = EXIT.ok;
+  void schema.replaced.then(() => {
+    exitCode = EXIT.failure;
+    say('chain-metrics: another version migrates the store, so this process ends');
+    stop.ask('another version migrates the store');
+  });
+  await stop.ended;
+  return exitCode;
 }
 
 interface Address {
@@ -174,48 +187,6 @@ async function listen(app: FastifyInstance, { host, port }: Address): Promise<Li
     );
   }
   return { app, url: listeningUrl(app, { HOST: host.value, PORT: port.value }) };
-}
-
-/**
- * Closes everything that was opened, in reverse, when a signal arrives; kills the process when that takes too long. The
- * process is not ready at once, and a server answers for a while: load balancers have to notice first.
- */
-function onStop({ STOP_SECONDS_MAX, STOP_DELAY_SECONDS }: Config, isServer: boolean) {
-  const closers: (() => Promise<unknown>)[] = [];
-  const asked = Promise.withResolvers<void>();
-  const delayMs = isServer ? STOP_DELAY_SECONDS * 1000 : 0;
-  const stop = {
-    isAsked: false,
-    asked: asked.promise,
-    log: null as FastifyInstance['log'] | null,
-    health: null as ProcessHealth | null,
-    first: (close: () => Promise<unknown>) => closers.unshift(close),
-    last: (close: () => Promise<unknown>) => closers.push(close),
-    now: async () => {
-      for (let close = closers.shift(); close; close = closers.shift()) await close();
-    },
-  };
-  const onSignal = (signal: string) => {
-    // Ctrl-C reaches every process of a terminal, and wrappers forward it: the same signal may arrive twice.
-    if (stop.isAsked) return;
-    stop.isAsked = true;
-    stop.health?.stopping();
-    stop.log?.info({ signal }, 'stopping');
-    const isAnswering = stop.health?.hasStarted ?? false;
-    const waitMs = isAnswering ? delayMs : 0;
-    setTimeout(
-      () => {
-        say(
-          `chain-metrics: did not stop within STOP_SECONDS_MAX=${STOP_SECONDS_MAX}; what was acknowledged is safe`,
-        );
-        killSelf();
-      },
-      waitMs + STOP_SECONDS_MAX * 1000,
-    ).unref();
-    setTimeout(() => void stop.now().then(asked.resolve, asked.reject), waitMs);
-  };
-  for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => onSignal(signal));
-  return stop;
 }
 
 function say(text: string): void {

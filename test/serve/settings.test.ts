@@ -68,6 +68,7 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   LINE_BYTES_MAX: { byDefault: 64 * 2 ** 20, good: [['1024', 1024]], bad: ['1023'] },
   DEAD_LETTER_BYTES_MAX: { byDefault: 64 * 1024, good: [['0', 0]], bad: ['-1'] },
   JOB_ATTEMPTS: { byDefault: 5, good: [['1', 1], ['100', 100]], bad: ['0', '101'] },
+  MIGRATE_ON_START: { byDefault: true, good: [['false', false]], bad: ['no'] },
   STOP_DELAY_SECONDS: { byDefault: 0, good: [['5', 5]], bad: ['-1', '601'] },
   LIMITS_WITHOUT_REDIS: { byDefault: 'local', good: [['refuse', 'refuse']], bad: ['open'] },
   PROBE_SECONDS_MAX: { byDefault: 5, good: [['1', 1]], bad: ['0', '61'] },

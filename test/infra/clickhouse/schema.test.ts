@@ -10,7 +10,7 @@ import {
   view,
 } from '../../../infra/clickhouse/table.ts';
 import type { Store } from '../../../infra/ports.ts';
-import { schema as product } from '../../../serve/compose.ts';
+import { schema as product } from '../../../serve/stored-schema.ts';
 import { openStore } from '../../support/open-store.ts';
 
 describe('DDL', () => {

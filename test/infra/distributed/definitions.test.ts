@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { onCluster } from '../../../infra/clickhouse/cluster.ts';
 import { createTable, createView } from '../../../infra/clickhouse/table.ts';
-import { schema } from '../../../serve/compose.ts';
+import { schema } from '../../../serve/stored-schema.ts';
 
 describe('definitions on a cluster', () => {
   const statements = [

@@ -126,6 +126,8 @@ export async function containerService(options: ContainerOptions): Promise<Servi
       await docker('start', started.getId());
       await ready();
     },
+    pause: async () => void (await docker('pause', started.getId())),
+    resume: async () => void (await docker('unpause', started.getId())),
     close,
     [Symbol.asyncDispose]: close,
   };

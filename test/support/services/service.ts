@@ -12,6 +12,10 @@ export interface Service extends AsyncDisposable {
   stop(): Promise<void>;
   /** Starts it again on what it kept. */
   start(): Promise<void>;
+  /** Stops it from answering while its connections stay, as a machine that hangs. */
+  pause(): Promise<void>;
+  /** Lets it go on. */
+  resume(): Promise<void>;
   /** Ends it for good. */
   close(): Promise<void>;
 }
@@ -106,6 +110,8 @@ export async function processService(options: ProcessOptions): Promise<Service> 
     kind: 'process',
     stop,
     start,
+    pause: async () => void child?.kill('SIGSTOP'),
+    resume: async () => void child?.kill('SIGCONT'),
     close,
     [Symbol.asyncDispose]: close,
   };
