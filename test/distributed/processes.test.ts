@@ -124,26 +124,6 @@ describe('a foreign producer', () => {
   });
 });
 
-describe('ready', () => {
-  test('is said by every role while its services answer, and not while one is away', async () => {
-    // A process keeps its answer for a second.
-    const untilAll = (code: number) =>
-      until(
-        `all answer ${code}`,
-        async () => {
-          const answers = await Promise.all(roles.map(({ url }) => fetch(`${url}/health/ready`)));
-          return answers.every(({ status }) => status === code);
-        },
-        30_000,
-      );
-    await untilAll(200);
-    await services.clickhouse.stop();
-    await untilAll(503);
-    await services.clickhouse.start();
-    await untilAll(200);
-  });
-});
-
 describe('a graceful stop', () => {
   test('drains, commits and ends with 0 within its time', async () => {
     const codes = await Promise.all(roles.splice(0).map((role) => role.kill('SIGTERM')));
