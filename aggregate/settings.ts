@@ -4,9 +4,30 @@ import { whole } from '../infra/config/kinds.ts';
 /** Settings of the computation of metrics. */
 export const aggregateSettings = {
   WORK_CONCURRENCY: whole(2, 1, 256).describe('windows that one work process computes at the same time'),
+  LIVE_DAYS: whole(3, 1, 36_500).describe(
+    'last days that are computed before all others, so that a backfill does not delay them',
+  ),
+  METRIC_ATTEMPTS: whole(12, 1, 1000).describe(
+    'attempts to compute a metric that fails before it waits for `rebuild`; the others go on',
+  ),
+  METRIC_RETRY_SECONDS_MAX: whole(900, 1, 86_400).describe(
+    'longest time between two attempts; it doubles from one second on',
+  ),
   SWEEP_SECONDS: whole(5, 1, 3600).describe(
     'time between two checks for dirty days that are not yet computed',
   ),
 };
 
 export type AggregateSettings = z.output<z.ZodObject<typeof aggregateSettings>>;
+
+/** How an aggregator works by the settings. */
+export const aggregatorLimits = (settings: AggregateSettings & { readonly LEASE_MS: number }) => ({
+  concurrency: settings.WORK_CONCURRENCY,
+  leaseMs: settings.LEASE_MS,
+  sweepMs: settings.SWEEP_SECONDS * 1000,
+  liveDays: settings.LIVE_DAYS,
+  attempts: {
+    attemptsMax: settings.METRIC_ATTEMPTS,
+    waitMsMax: settings.METRIC_RETRY_SECONDS_MAX * 1000,
+  },
+});

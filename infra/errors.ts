@@ -17,6 +17,7 @@ export type ErrorCode =
   | 'service_refused'
   | 'input_missing'
   | 'input_unreadable'
+  | 'metrics_failed'
   | 'unknown_metric'
   | 'unknown_chain'
   | 'source_unreachable'

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { sql } from '../infra/clickhouse/sql.ts';
-import { Lease, type Mutex } from '../infra/coordination/lock.ts';
+import { Lease, Mutex } from '../infra/coordination/lock.ts';
+import { lowestOf } from '../infra/coordination/sequence.ts';
 import { ProductError, reasonOf } from '../infra/errors.ts';
-import type { Numbers, Runtime, StagedBatch } from '../infra/ports.ts';
+import type { KeyValue, Numbers, Runtime, StagedBatch } from '../infra/ports.ts';
 import type { Registry } from './chains/registry.ts';
 import { type DeadLetter, deadLetterOf, writeDeadLetters } from './log/dead-letters.ts';
 import { LOAD_GROUP, type Stream, TOPICS } from './log/topics.ts';
@@ -16,7 +18,19 @@ import { ANY_PALLET, dirtyDays } from './raw/tables.ts';
 import { snapshotsIn } from './raw/views/snapshots.ts';
 
 /** Key of the leases of all loads that are in progress. */
-export const LOADING = 'loading';
+const LOADING = 'loading';
+
+/**
+ * The numbers below which every load has ended that took its numbers before `upTo` was taken. A load names a number
+ * that is lower than all of its own in its lease, before it takes them.
+ */
+export async function loadedUpTo(keyValue: KeyValue, upTo: bigint): Promise<bigint> {
+  const running = (await keyValue.members(LOADING)).map((member) =>
+    // A load of an earlier version names no number.
+    BigInt(/^(\d+)\|/.exec(member)?.[1] ?? 0),
+  );
+  return lowestOf(running, upTo);
+}
 
 /** What a loader has done since its start. */
 export interface LoadCounters {
@@ -42,7 +56,8 @@ export class Loader {
   readonly #numbers: Numbers;
   readonly #leaseMs: number;
   readonly counters: LoadCounters = { messages: 0, bytes: 0, batches: 0, refused: 0, failures: 0 };
-  readonly #gate: Mutex;
+  /** Batches of all streams are loaded one after the other. */
+  readonly #batches = new Mutex();
   readonly #deadLetterBytes: number;
   /** Staged batches whose commit failed: finished before anything newer, so that sequences keep the log's order. */
   readonly #unfinished: StagedBatch[] = [];
@@ -54,8 +69,6 @@ export class Loader {
     runtime: Runtime;
     registry: Registry;
     numbers: Numbers;
-    /** Held during a load, so that nothing is computed of a batch that is stored in part. */
-    gate: Mutex;
     /** Time after which the load of a process that died is no longer waited for. */
     leaseMs: number;
     deadLetterBytes: number;
@@ -66,7 +79,6 @@ export class Loader {
     this.#registry = options.registry;
     this.#numbers = options.numbers;
     this.#leaseMs = options.leaseMs;
-    this.#gate = options.gate;
     this.#deadLetterBytes = options.deadLetterBytes;
     this.#onLoaded = options.onLoaded;
   }
@@ -88,7 +100,7 @@ export class Loader {
 
   async #loadBatch(stream: Stream, batch: PreparedBatch): Promise<void> {
     try {
-      await this.#gate.run(() => this.#loadInOrder(stream, batch));
+      await this.#batches.run(() => this.#loadInOrder(stream, batch));
       this.counters.batches++;
       this.counters.messages += batch.messages;
       this.counters.bytes += batch.bytes;
@@ -112,14 +124,17 @@ export class Loader {
   }
 
   /**
-   * Loads while holding a lease that every process sees: aggregators wait for its end, and move no watermark past the
-   * days that this load marks as dirty. When the lease was lost, the same lines are loaded once more under newer
+   * Loads while holding a lease that every process sees: no watermark moves past the days that this load marks as dirty
+   * before it ends. When the lease was lost, the same lines are loaded once more under newer
    * sequence numbers.
    */
   async #underLease(load: () => Promise<void>): Promise<void> {
     this.#replacedDays.clear();
     for (;;) {
-      const lease = (await Lease.acquire(this.#runtime.keyValue, LOADING, this.#leaseMs)) as Lease;
+      const floor = await this.#numbers.take(1);
+      const member = `${floor}|${randomUUID()}`;
+      const { keyValue } = this.#runtime;
+      const lease = (await Lease.acquire(keyValue, LOADING, this.#leaseMs, 0, member)) as Lease;
       try {
         await this.#markDirty([...this.#replacedDays.values()]);
         await load();

@@ -2,9 +2,10 @@ import type { Readable } from 'node:stream';
 import { AlertPipeline } from '../aggregate/alerts/pipeline.ts';
 import { aggregateModule } from '../aggregate/module.ts';
 import { Aggregator } from '../aggregate/runner/aggregator.ts';
-import { computedWindows, watermarks } from '../aggregate/runner/ledger.ts';
+import { computedWindows, laneWatermarks, watermarks } from '../aggregate/runner/ledger.ts';
+import { aggregatorLimits } from '../aggregate/settings.ts';
 import { sql } from '../infra/clickhouse/sql.ts';
-import { Mutex } from '../infra/coordination/lock.ts';
+import { type Logger, openLogger } from '../infra/logger.ts';
 import { openRuntime } from '../infra/open-runtime.ts';
 import type { Clock, Numbers, Runtime, Service, Store } from '../infra/ports.ts';
 import { readinessOf } from '../infra/readiness.ts';
@@ -54,6 +55,8 @@ export interface PipelineOptions {
   readonly needed?: ReadonlySet<Service>;
   /** Whether it waits for a schema that it may not apply, instead of failing. */
   readonly waits?: boolean;
+  /** Of a process that runs on; a command says what happened itself. */
+  readonly logger?: Logger;
 }
 
 /** A process that has started. */
@@ -72,11 +75,17 @@ export async function openPipeline(config: Config, options: PipelineOptions = {}
 /** Opens the ports and constructs the domains, before any service answers. */
 export async function createPipeline(
   config: Config,
-  { clock, roles = ALL_ROLES, needed = ALL_SERVICES, waits = false }: PipelineOptions = {},
+  {
+    clock,
+    roles = ALL_ROLES,
+    needed = ALL_SERVICES,
+    waits = false,
+    logger = openLogger({ LOG_LEVEL: 'silent' }),
+  }: PipelineOptions = {},
 ): Promise<Pipeline> {
   const registry = readRegistry(config);
   const runtime = await openRuntime(config, [...ingestModule.consumed, ...aggregateModule.consumed], clock);
-  return construct({ config, runtime, registry, roles, needed, waits });
+  return construct({ config, runtime, registry, roles, needed, waits, logger });
 }
 
 interface Parts {
@@ -86,6 +95,7 @@ interface Parts {
   readonly roles: ReadonlySet<ProcessRole>;
   readonly needed: ReadonlySet<Service>;
   readonly waits: boolean;
+  readonly logger: Logger;
 }
 
 async function startRoles(
@@ -102,23 +112,19 @@ async function startRoles(
 }
 
 function construct(parts: Parts): Pipeline {
-  const { config, runtime, registry, roles, needed, waits } = parts;
+  const { config, runtime, registry, roles, needed, waits, logger } = parts;
   const { store, log, keyValue, clock } = runtime;
   const numbers = lateNumbers(() => runtime.openSequence(() => newestNumber(store)));
-  const gate = new Mutex();
   const aggregator = new Aggregator({
     runtime,
     numbers,
-    gate,
-    concurrency: config.WORK_CONCURRENCY,
-    leaseMs: config.LEASE_MS,
-    sweepMs: config.SWEEP_SECONDS * 1000,
+    ...aggregatorLimits(config),
+    logger,
   });
   const loader = new Loader({
     runtime,
     registry,
     numbers,
-    gate,
     leaseMs: config.LEASE_MS,
     deadLetterBytes: config.DEAD_LETTER_BYTES_MAX,
     onLoaded: () => aggregator.requestRound(),
@@ -182,7 +188,7 @@ function lateNumbers(open: () => Promise<Numbers>): Numbers {
 async function newestNumber(store: Store): Promise<bigint> {
   const [row] = await store.rows<{ newest: string }>(
     sql`SELECT toString(greatest((SELECT max(sequence) FROM ${dirtyDays}), (SELECT max(version) FROM ${computedWindows}),
-      (SELECT max(sequence) FROM ${watermarks}))) AS newest`,
+      (SELECT max(sequence) FROM ${watermarks}), (SELECT max(sequence) FROM ${laneWatermarks}))) AS newest`,
   );
   return BigInt(row?.newest ?? 0);
 }

@@ -1,41 +1,46 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Lease, Locks, type Mutex } from '../../infra/coordination/lock.ts';
+import { type Lease, Locks } from '../../infra/coordination/lock.ts';
+import { ProductError } from '../../infra/errors.ts';
+import type { Logger } from '../../infra/logger.ts';
 import type { FailedJob, Numbers, Runtime, Store } from '../../infra/ports.ts';
-import { LOADING } from '../../ingest/loader.ts';
+import { loadedUpTo } from '../../ingest/loader.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { materializedMetrics } from '../metrics/index.ts';
-import { readCalendar } from '../planner/calendar.ts';
-import { EVERYTHING, type PlannedWindow } from '../planner/plan.ts';
+import type { PlannedWindow } from '../planner/plan.ts';
+import { type ChainAsOf, readChainsAsOf } from './as-of.ts';
 import { Changes } from './changes.ts';
 import {
-  hasDirtyDays,
-  type NumberedDirtyDay,
-  palletsOf,
-  readDaysToRebuild,
-  readDirtyDays,
-} from './dirty-days.ts';
+  describeFailures,
+  type FailedMetric,
+  type MetricAttempts,
+  readFailedMetrics,
+  tryAtOnce,
+} from './failures.ts';
 import { InProcessExecutor } from './in-process-executor.ts';
-import { computedChains, readNewestBlocks, readWatermarks, watermarks } from './ledger.ts';
-import { lowestOf, type PendingByMetric, planDays, planPending, readPending } from './pending.ts';
+import { COMPUTE_LANES, type ComputeLane, firstLiveDay } from './lanes.ts';
+import { type PendingByMetric, readPending } from './pending.ts';
 import { QueuedExecutor } from './queued-executor.ts';
+import { LOCK_LOST, Rounds } from './rounds.ts';
 import { MetricVersions } from './versions.ts';
-import { STOPPED, type WindowExecutor } from './window-executor.ts';
+import { type ComputedRound, STOPPED, type WindowExecutor } from './window-executor.ts';
 
-/** Windows of the round or rebuild that runs; both are 0 when none runs. */
+/** Windows of the rounds and rebuilds that run; both are 0 when none runs. */
 export interface ComputeProgress {
   readonly done: number;
   readonly total: number;
 }
 const IDLE: ComputeProgress = { done: 0, total: 0 };
 
-const ROUND_QUEUE = 'compute';
+/**
+ * The queues and locks of the rounds of both lanes. A round of the live lane also finds what is due in the other one.
+ * Earlier versions computed everything under the names of the live lane.
+ */
+const ROUND_QUEUES: Readonly<Record<ComputeLane, string>> = { live: 'compute', backfill: 'backfill' };
+const ROUND_LOCKS: Readonly<Record<ComputeLane, string>> = { live: 'round', backfill: 'backfill' };
 /** One id for all requests, so that a request joins the one that waits. Data directories may store a job of this id. */
 const ROUND_JOB = 'touched';
-const ROUND_LOCK = 'round';
-const ROUND_LOCK_LOST = 'another process may have planned meanwhile';
-/** Key of the number up to which the last round has computed every load. */
+/** Key of the number up to which every load is computed for all metrics that do not fail. */
 const COMPUTED_UP_TO = 'computed_up_to';
-const LOADING_POLL_MS = 20;
 const COMPUTED_POLL_MS = 10;
 /** A queue may lose a request: the process that waits for the round repeats it after this time. */
 const REQUEST_RETRY_MS = 2000;
@@ -47,49 +52,51 @@ const SWEEP_FAILED_MS = 60_000;
 export interface AggregatorOptions {
   readonly runtime: Runtime;
   readonly numbers: Numbers;
-  /** Locked while the loader of this process writes a batch: a round between two batches computes fewer days twice. */
-  readonly gate: Mutex;
   readonly concurrency: number;
   readonly leaseMs: number;
   /** Time between two checks for dirty days whose round was not requested, where the store is shared. */
   readonly sweepMs: number;
+  /** Days that are computed before all others, the running one included. */
+  readonly liveDays: number;
+  readonly attempts: MetricAttempts;
+  readonly logger: Pick<Logger, 'info' | 'error'>;
   readonly metrics?: readonly MaterializedMetric[];
 }
 
 /**
- * Keeps the metrics up to date in rounds. A round reads the days that became dirty since the watermarks, plans the
- * windows and computes them level by level. Days that become dirty during a round are computed by the next one. One
- * round runs at a time over all processes.
+ * Keeps the metrics up to date in rounds. A round reads the days of its lane that became dirty since the watermarks,
+ * plans the windows and computes them. Days that become dirty during a round are computed by the next one. One round of
+ * each lane runs at a time over all processes, and the backfill lane gives way to the live one. A metric that fails
+ * stops only the metrics that read it, until its next attempt.
  *
  * `runtime.isShared` makes the one difference between the profiles in this area. A single process learns of every load
  * and of every computed window by a function call. Where several processes share the store, windows are jobs of a
  * queue, each process polls for what the others have loaded and computed, and a lost request is repeated.
  */
 export class Aggregator {
+  readonly #options: AggregatorOptions;
   readonly #runtime: Runtime;
-  readonly #numbers: Numbers;
   readonly #metrics: readonly MaterializedMetric[];
-  readonly #sweepMs: number;
   readonly #executor: WindowExecutor;
-  readonly #pallets: readonly string[];
+  readonly #rounds: Rounds;
   readonly #versions: MetricVersions;
   readonly #changes: Changes;
-  /** Rounds and rebuilds never run side by side: an older window must not land after a newer one. */
+  /** Rounds of a lane never run side by side, nor does a rebuild beside the backfill lane. */
   readonly #locks: Locks;
   readonly #timers: NodeJS.Timeout[] = [];
-  #progress: ComputeProgress = IDLE;
+  readonly #progress = new Map<ComputeLane, ComputeProgress>();
+  #nextAttempt: NodeJS.Timeout | undefined;
   #pauses = 0;
   #isStopped = false;
-  /** Whether the last attempt of a round failed. */
-  #hasFailed = false;
+  /** The lanes whose last attempt of a round failed. */
+  readonly #failedLanes = new Set<ComputeLane>();
   #sweptAt = 0;
 
   constructor(options: AggregatorOptions) {
     const { runtime, metrics = materializedMetrics } = options;
+    this.#options = options;
     this.#runtime = runtime;
-    this.#numbers = options.numbers;
     this.#metrics = metrics;
-    this.#sweepMs = options.sweepMs;
     this.#versions = new MetricVersions(
       runtime,
       metrics.map(({ name }) => name),
@@ -104,20 +111,22 @@ export class Aggregator {
     this.#executor = runtime.isShared
       ? new QueuedExecutor(executorOptions)
       : new InProcessExecutor(executorOptions);
-    this.#pallets = palletsOf(metrics);
+    this.#rounds = new Rounds({
+      ...options,
+      metrics,
+      executor: this.#executor,
+      compute: (windows, lane) => this.#compute(windows, lane),
+    });
   }
 
   /** Computes the days that are dirty now, and those that become dirty later. */
   async start(): Promise<void> {
     await this.followVersions();
     await this.#executor.start();
-    await this.#runtime.queue.process(ROUND_QUEUE, 1, () =>
-      this.#runExclusively((round) => this.#runRound(round)).then(
-        () => this.#ended(null),
-        (error) => this.#ended(error),
-      ),
-    );
-    this.#pollShared(this.#sweepMs, () => this.#sweep());
+    for (const lane of COMPUTE_LANES) {
+      await this.#runtime.queue.process(ROUND_QUEUES[lane], 1, () => this.#runRound(lane));
+    }
+    this.#pollShared(this.#options.sweepMs, () => this.#sweep());
     await this.requestRound();
   }
 
@@ -128,17 +137,17 @@ export class Aggregator {
     if (isContinuous) this.#pollShared(VERSIONS_MS, follow);
   }
 
-  /** Requests a round after a load, unless the computation is paused. */
+  /** Requests a round after a load. */
   async requestRound(): Promise<void> {
     await this.#changes.publish();
-    if (!this.isPaused) await this.#queueRound();
+    await this.#queueRound();
   }
 
-  async #queueRound(): Promise<void> {
-    await this.#runtime.queue.add(ROUND_QUEUE, { id: ROUND_JOB, data: null, priority: 1 });
+  async #queueRound(lane: ComputeLane = 'live'): Promise<void> {
+    await this.#runtime.queue.add(ROUND_QUEUES[lane], { id: ROUND_JOB, data: null, priority: 1 });
   }
 
-  /** Requests no round while a bulk load runs: the load changes a day many times, and the day is computed once. */
+  /** Holds the backfill lane while a bulk load runs: the load changes a day many times, and the day is computed once. */
   async pauseCompute<T>(load: () => Promise<T>): Promise<T> {
     this.#pauses++;
     try {
@@ -149,41 +158,67 @@ export class Aggregator {
     }
   }
 
-  /** Resolves when all days that were dirty at the call are computed; throws when a round has failed for good. */
+  /**
+   * Resolves when all days that were dirty at the call are computed; throws when a round has failed for good, and
+   * `metrics_failed` when everything is computed save some metrics.
+   */
   async waitUntilComputed(): Promise<void> {
-    const { queue, keyValue } = this.#runtime;
-    const upTo = await this.#numbers.take(1);
-    await this.#queueRound();
+    const failures = await this.settled();
+    if (failures.length > 0) throw new ProductError('metrics_failed', describeFailures(failures));
+  }
+
+  /** As `waitUntilComputed`, but returns the metrics that fail. */
+  async settled(): Promise<readonly FailedMetric[]> {
+    const { keyValue, store } = this.#runtime;
+    const upTo = await this.#options.numbers.take(1);
+    while ((await loadedUpTo(keyValue, upTo)) < upTo) {
+      if (this.#isStopped) throw new Error(STOPPED);
+      await pause(COMPUTED_POLL_MS);
+    }
+    const request = () => Promise.all(COMPUTE_LANES.map((lane) => this.#queueRound(lane)));
+    await request();
     for (let requestedAt = performance.now(); ; await pause(COMPUTED_POLL_MS)) {
-      if (BigInt((await keyValue.get(COMPUTED_UP_TO)) ?? 0) >= upTo) return;
-      const [failure] = await queue.failed(ROUND_QUEUE);
+      if (BigInt((await keyValue.get(COMPUTED_UP_TO)) ?? 0) >= upTo) return readFailedMetrics(store);
+      const [failure] = await this.#failedRounds();
       if (failure)
         throw new Error(`computation failed after ${failure.attempts} attempts: ${failure.reason}`);
       if (this.#isStopped) throw new Error(STOPPED);
-      if (this.#runtime.isShared && performance.now() - requestedAt > REQUEST_RETRY_MS) {
+      if (performance.now() - requestedAt > REQUEST_RETRY_MS) {
         requestedAt = performance.now();
-        await this.#queueRound();
+        await request();
       }
     }
   }
 
-  /** Computes the windows of these metrics again, whatever the watermarks say, and returns their number. */
-  rebuild(metrics: readonly MaterializedMetric[], from: string, until: string): Promise<number> {
+  /**
+   * Computes the windows of these metrics again, whatever the watermarks say, and returns their number. A metric that
+   * had failed is then tried again at once.
+   */
+  async rebuild(metrics: readonly MaterializedMetric[], from: string, until: string): Promise<number> {
     const names = new Set(metrics.map((metric) => metric.name));
-    return this.#runExclusively(async () => {
+    const { store } = this.#runtime;
+    const count = await this.#runExclusively('backfill', async () => {
       await this.#executor.forgetFolds(metrics);
-      const calendar = await readCalendar(this.#runtime.store);
-      const days = await readDaysToRebuild(this.#runtime.store, from, until);
-      const windows = planDays(this.#metrics, days, calendar).filter((window) => names.has(window.metric));
-      await this.#compute(windows);
+      const windows = await this.#rounds.planRebuild(names, from, until);
+      const { failures } = await this.#compute(windows, 'backfill');
+      const [failure] = failures.values();
+      if (failure) throw new ProductError('metrics_failed', failure.reason, failure.detail);
       return windows.length;
     });
+    const failed = (await readFailedMetrics(store)).filter(({ metric }) => names.has(metric));
+    if (failed.length > 0) {
+      await tryAtOnce({ store, numbers: this.#options.numbers }, failed);
+      const again = (await this.settled()).filter(({ metric }) => names.has(metric));
+      if (again.length > 0) throw new ProductError('metrics_failed', describeFailures(again));
+    }
+    return count;
   }
 
   /** Stops after the windows that are being computed; the next start continues from the watermarks. */
   stop(): void {
     this.#isStopped = true;
     for (const timer of this.#timers) clearInterval(timer);
+    clearTimeout(this.#nextAttempt);
   }
 
   get isPaused(): boolean {
@@ -192,7 +227,7 @@ export class Aggregator {
 
   async jobs(): Promise<{ waiting: number; failed: FailedJob[] }> {
     const { queue } = this.#runtime;
-    const queues = [ROUND_QUEUE, ...this.#executor.queues];
+    const queues = [...Object.values(ROUND_QUEUES), ...this.#executor.queues];
     const waiting = await Promise.all(queues.map((name) => queue.waiting(name)));
     const failed = await Promise.all(queues.map((name) => queue.failed(name)));
     return { waiting: waiting.reduce((sum, count) => sum + count, 0), failed: failed.flat() };
@@ -205,11 +240,29 @@ export class Aggregator {
 
   /** Reads what is loaded and not yet in the rows of the metrics. */
   async pending(store: Pick<Store, 'rows'> = this.#runtime.store): Promise<PendingByMetric> {
+    const failed = await this.#failedRounds();
+    const hasFailed = this.#failedLanes.size > 0 || failed.length > 0;
+    return readPending(store, { ...(await this.#lanesNow(store)), hasFailed });
+  }
+
+  /** Reads the newest block of each chain that the rows of the metrics hold. */
+  async chainsAsOf(store: Pick<Store, 'rows'> = this.#runtime.store): Promise<readonly ChainAsOf[]> {
+    return readChainsAsOf(store, await this.#lanesNow(store));
+  }
+
+  async #lanesNow(store: Pick<Store, 'rows'>) {
+    return {
+      metrics: this.#metrics,
+      liveFrom: firstLiveDay(this.#runtime.clock.now(), this.#options.liveDays),
+      failures: await readFailedMetrics(store),
+    };
+  }
+
+  async #failedRounds(): Promise<FailedJob[]> {
     const { queue } = this.#runtime;
-    const names = [ROUND_QUEUE, ...this.#executor.queues];
     // A queue that does not answer tells of no failure, and what is loaded is pending all the same.
-    const failed = await Promise.all(names.map((name) => queue.failed(name).catch(() => [])));
-    return readPending(store, this.#metrics, this.#hasFailed || failed.flat().length > 0);
+    const ofEach = Object.values(ROUND_QUEUES).map((name) => queue.failed(name).catch(() => []));
+    return (await Promise.all(ofEach)).flat();
   }
 
   /** Changes with every computation of a window of the metric. */
@@ -218,7 +271,10 @@ export class Aggregator {
   }
 
   get progress(): ComputeProgress {
-    return this.#progress;
+    return [...this.#progress.values()].reduce(
+      (sum, { done, total }) => ({ done: sum.done + done, total: sum.total + total }),
+      IDLE,
+    );
   }
 
   /** Repeats the work until `stop`, where other processes share the store. */
@@ -237,101 +293,60 @@ export class Aggregator {
 
   /** Requests a round for dirty days whose request was lost: a queue may be emptied at any time. */
   async #sweep(): Promise<void> {
-    const [failure] = await this.#runtime.queue.failed(ROUND_QUEUE);
     const now = performance.now();
-    if (failure && now - this.#sweptAt < SWEEP_FAILED_MS) return;
+    if ((await this.#failedRounds()).length > 0 && now - this.#sweptAt < SWEEP_FAILED_MS) return;
     this.#sweptAt = now;
-    const { store } = this.#runtime;
-    const lowest = lowestOf(this.#metrics, await readWatermarks(store));
-    if (await hasDirtyDays(store, lowest, this.#pallets)) await this.requestRound();
+    if (await this.#rounds.hasDirtyDays()) await this.requestRound();
   }
 
-  /** Runs a round or a rebuild, one at a time over all processes, after the windows of an interrupted one have ended. */
-  async #runExclusively<T>(work: (round: Lease) => Promise<T>): Promise<T> {
-    return this.#locks.run(ROUND_LOCK, async (round) => {
-      await this.#executor.clear();
+  /** Runs a round of a lane or a rebuild, one at a time over all processes. */
+  async #runExclusively<T>(lane: ComputeLane, work: (round: Lease) => Promise<T>): Promise<T> {
+    return this.#locks.run(ROUND_LOCKS[lane], async (round) => {
       const result = await work(round);
-      if (!(await round.isHeld())) throw new Error(ROUND_LOCK_LOST);
+      if (!(await round.isHeld())) throw new Error(LOCK_LOST);
       return result;
     });
   }
 
-  /**
-   * A number above those of all loads that are done or under way. The number is taken first: a load with a smaller
-   * number is a member of `LOADING` by then, or has ended. After these loads have ended, every day that a load with
-   * a smaller number changed is known to be dirty, and its data is complete.
-   */
-  async #waitForLoads(): Promise<bigint> {
-    const { keyValue } = this.#runtime;
-    const upTo = await this.#numbers.take(1);
-    const before = new Set(await keyValue.members(LOADING));
-    while (before.size > 0) {
-      if (this.#isStopped) throw new Error(STOPPED);
-      const still = new Set(await keyValue.members(LOADING));
-      for (const load of before) if (!still.has(load)) before.delete(load);
-      if (before.size > 0) await pause(LOADING_POLL_MS);
+  async #runRound(lane: ComputeLane): Promise<void> {
+    try {
+      const round = await this.#runExclusively(lane, (lease) => this.#rounds.run(lane, lease));
+      const { computedUpTo, isOtherDirty, failures } = round;
+      this.#failedLanes.delete(lane);
+      await this.#runtime.keyValue.set(COMPUTED_UP_TO, computedUpTo.toString());
+      this.#planAttempt(failures);
+      if (isOtherDirty && lane === 'live' && !this.isPaused) await this.#queueRound('backfill');
+    } catch (error) {
+      this.#failedLanes.add(lane);
+      throw error;
+    } finally {
+      await this.#changes.publish();
     }
-    return upTo;
   }
 
-  async #ended(error: unknown): Promise<void> {
-    this.#hasFailed = error !== null;
-    await this.#changes.publish();
-    if (error !== null) throw error;
+  /** Requests a round when the next metric that failed is due. */
+  #planAttempt(failures: readonly FailedMetric[]): void {
+    clearTimeout(this.#nextAttempt);
+    const due = failures.flatMap(({ next_attempt_at: at }) => (at === null ? [] : [Date.parse(at)]));
+    if (due.length === 0 || this.#isStopped) return;
+    // A clock that was set back must not put it off.
+    const waitMs = Math.min(Math.min(...due) - this.#runtime.clock.now(), this.#options.attempts.waitMsMax);
+    const request = () => void this.requestRound().catch(() => undefined);
+    this.#nextAttempt = setTimeout(request, waitMs).unref();
   }
 
-  async #runRound(round: Lease): Promise<void> {
-    const { store, keyValue } = this.#runtime;
-    const upTo = await this.#waitForLoads();
-    const computed = await readWatermarks(store);
-    const days = await readDirtyDays(store, lowestOf(this.#metrics, computed), this.#pallets);
-    if (days.length > 0) await this.#computeDirtyDays(days, computed, upTo, round);
-    await keyValue.set(COMPUTED_UP_TO, upTo.toString());
-  }
-
-  async #computeDirtyDays(
-    days: readonly NumberedDirtyDay[],
-    computed: ReadonlyMap<string, bigint>,
-    upTo: bigint,
-    round: Lease,
-  ): Promise<void> {
-    const { store } = this.#runtime;
-    // Their tables are empty, whatever facts were folded before: a key-value store may outlive a table.
-    await this.#executor.forgetFolds(this.#metrics.filter(({ name }) => !computed.get(name)));
-    const blockDays = days.filter(({ stream }) => stream === 'blocks');
-    const newest = await readNewestBlocks(
-      store,
-      new Set(blockDays.map(({ relay_chain }) => relay_chain)),
-      blockDays.map(({ day }) => day).sort()[0] ?? EVERYTHING.until,
-    );
-    const windows = planPending(this.#metrics, days, computed, await readCalendar(store));
-    await this.#compute(windows);
-    if (!(await round.isHeld())) throw new Error(ROUND_LOCK_LOST);
-    // Loads that began meanwhile have higher numbers: their days are dirty in the next round.
-    const sequence = upTo.toString();
-    await store.insert(
-      watermarks,
-      this.#metrics.map(({ name }) => ({ metric: name, sequence })),
-    );
-    await store.insert(
-      computedChains,
-      newest.map((chain) => ({ ...chain, sequence })),
-    );
-  }
-
-  async #compute(windows: readonly PlannedWindow[]): Promise<void> {
-    const levels = [...new Set(windows.map((window) => window.level))].sort((a, b) => a - b);
-    this.#progress = { done: 0, total: windows.length };
-    const onDone = () => {
-      this.#progress = { ...this.#progress, done: this.#progress.done + 1 };
+  async #compute(windows: readonly PlannedWindow[], lane: ComputeLane): Promise<ComputedRound> {
+    let done = 0;
+    const show = () => this.#progress.set(lane, { done, total: windows.length });
+    show();
+    const onDone = (count: number) => {
+      done += count;
+      show();
     };
     try {
-      for (const level of levels) {
-        const ofLevel = windows.filter((window) => window.level === level);
-        await this.#executor.run(ofLevel, onDone, () => this.#isStopped);
-      }
+      return await this.#executor.run(windows, { lane, onDone, isStopped: () => this.#isStopped });
     } finally {
-      this.#progress = IDLE;
+      this.#progress.delete(lane);
     }
   }
 }

@@ -1,4 +1,4 @@
-import { sql } from '../../infra/clickhouse/sql.ts';
+import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
 import {
   ANY_PALLET,
@@ -11,7 +11,8 @@ import {
   snapshots,
 } from '../../ingest/raw/tables.ts';
 import { dependencies, type MaterializedMetric } from '../metric.ts';
-import { type DirtyDay, palletsIn, type StreamTables } from '../planner/plan.ts';
+import { type DaysWithBlocks, type DirtyDay, palletsIn, type StreamTables } from '../planner/plan.ts';
+import { type ComputeLane, isInLane, isMissingInAny, type Marks } from './lanes.ts';
 
 export const STREAM_TABLES: StreamTables = {
   blocks: [blocks.name, extrinsics.name, events.name, calls.name],
@@ -29,45 +30,67 @@ export interface NumberedDirtyDay extends DirtyDay {
   readonly sequence: string;
 }
 
-/** Days that loads with higher numbers than `after` have changed. */
-export function readDirtyDays(
-  store: Store,
-  after: bigint,
-  pallets: readonly string[],
-): Promise<readonly NumberedDirtyDay[]> {
+/** Dirty days of one lane that any metric with these marks lacks. */
+export interface LaneScope {
+  readonly lane: ComputeLane;
+  readonly liveFrom: string;
+  readonly marks: readonly Marks[];
+  readonly pallets: readonly string[];
+}
+
+const inScope = ({ lane, liveFrom, marks, pallets }: LaneScope): Sql =>
+  sql`${isMissingInAny(marks)} AND ${isInLane(lane, liveFrom)} AND pallet IN ${pallets}`;
+
+export function readDirtyDays(store: Store, scope: LaneScope): Promise<readonly NumberedDirtyDay[]> {
   return store.rows<NumberedDirtyDay>(
     sql`SELECT stream, pallet, relay_chain, chain, toString(day) AS day, toString(max(dirty.sequence)) AS sequence
-      FROM ${dirtyDays} AS dirty WHERE dirty.sequence > ${after} AND pallet IN ${pallets}
+      FROM ${dirtyDays} AS dirty WHERE ${inScope(scope)}
       GROUP BY stream, pallet, relay_chain, chain, day`,
   );
 }
 
-/** The first and the last of those days, of each chain, stream and pallet. */
-export async function readEndsOfDirtyDays(
-  store: Pick<Store, 'rows'>,
-  after: bigint,
-  pallets: readonly string[],
-): Promise<readonly DirtyDay[]> {
-  const rows = await store.rows<Omit<DirtyDay, 'day'> & { first: string; last: string }>(
-    sql`SELECT stream, pallet, relay_chain, chain, toString(min(day)) AS first, toString(max(day)) AS last
-      FROM ${dirtyDays} AS dirty WHERE dirty.sequence > ${after} AND pallet IN ${pallets}
-      GROUP BY stream, pallet, relay_chain, chain`,
+/** The dirty days with blocks by `relay chain/chain`; also chains where only other days are dirty. */
+export async function readDirtyChains(store: Store, scope: LaneScope): Promise<DaysWithBlocks> {
+  const rows = await store.rows<{ key: string; days: readonly string[] }>(
+    sql`SELECT concat(relay_chain, '/', chain) AS key,
+        arrayMap(d -> toString(d), groupUniqArrayIf(day, stream = 'blocks' AND pallet IN ('', ${ANY_PALLET}))) AS days
+      FROM ${dirtyDays} AS dirty WHERE ${inScope(scope)} GROUP BY key`,
   );
-  return rows.flatMap(({ first, last, ...chain }) => [
-    { ...chain, day: first },
-    { ...chain, day: last },
-  ]);
+  return new Map(rows.map(({ key, days }) => [key, days]));
 }
 
-export async function hasDirtyDays(
-  store: Store,
-  after: bigint,
-  pallets: readonly string[],
-): Promise<boolean> {
-  const [row] = await store.rows<{ days: number }>(
-    sql`SELECT count() AS days FROM ${dirtyDays} AS dirty WHERE dirty.sequence > ${after} AND pallet IN ${pallets}`,
+/** The first and the last dirty day of each lane that a metric with these marks lacks, by chain, stream and pallet. */
+export async function readEndsOfDirtyDays(
+  store: Pick<Store, 'rows'>,
+  { liveFrom, marks, pallets }: Omit<LaneScope, 'lane'>,
+): Promise<Record<ComputeLane, readonly DirtyDay[]>> {
+  const rows = await store.rows<Omit<DirtyDay, 'day'> & { is_live: 0 | 1; first: string; last: string }>(
+    sql`SELECT stream, pallet, relay_chain, chain, day >= ${liveFrom} AS is_live,
+        toString(min(day)) AS first, toString(max(day)) AS last
+      FROM ${dirtyDays} AS dirty WHERE ${isMissingInAny(marks)} AND pallet IN ${pallets}
+      GROUP BY stream, pallet, relay_chain, chain, is_live`,
   );
-  return (row?.days ?? 0) > 0;
+  const endsOf = (lane: ComputeLane) =>
+    rows
+      .filter(({ is_live }) => (is_live === 1) === (lane === 'live'))
+      .flatMap(({ first, last, is_live: _, ...chain }) => [
+        { ...chain, day: first },
+        { ...chain, day: last },
+      ]);
+  return { live: endsOf('live'), backfill: endsOf('backfill') };
+}
+
+/** Counts the days of chains that any metric with these marks lacks. */
+export async function countDirtyDays(
+  store: Pick<Store, 'rows'>,
+  marks: readonly Marks[],
+  pallets: readonly string[],
+): Promise<number> {
+  const [row] = await store.rows<{ days: number }>(
+    sql`SELECT uniqExact(relay_chain, chain, day) AS days FROM ${dirtyDays} AS dirty
+      WHERE ${isMissingInAny(marks)} AND pallet IN ${pallets}`,
+  );
+  return row?.days ?? 0;
 }
 
 /** Every day with data from `from` up to `until`, as if all of its pallets had changed. */

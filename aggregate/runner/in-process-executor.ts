@@ -1,32 +1,60 @@
 import type { PlannedWindow } from '../planner/plan.ts';
+import { textsOf } from './failures.ts';
 import { computedWindows, type LedgerEntry } from './ledger.ts';
-import { BaseExecutor, STOPPED, type WindowExecutor } from './window-executor.ts';
+import {
+  BaseExecutor,
+  type ComputedRound,
+  type RoundOptions,
+  STOPPED,
+  type WindowExecutor,
+} from './window-executor.ts';
 
-/** Computes all windows in this process, the only one on its store, and writes one batch to the ledger per level. */
+/** Rows that are written to the ledger at a time. */
+const ENTRIES_MAX = 100;
+
+/** Computes all windows in this process, the only one on its store. */
 export class InProcessExecutor extends BaseExecutor implements WindowExecutor {
   readonly queues = [];
 
   async start(): Promise<void> {}
-  async clear(): Promise<void> {}
 
-  async run(windows: readonly PlannedWindow[], onDone: () => void, isStopped: () => boolean): Promise<void> {
-    this.shareFacts(windows);
-    const waiting = [...windows];
+  run(windows: readonly PlannedWindow[], options: RoundOptions): Promise<ComputedRound> {
+    const compute = () => this.#computeAll(windows, options);
+    return options.lane === 'live' ? this.precedence.first(compute) : compute();
+  }
+
+  async #computeAll(
+    windows: readonly PlannedWindow[],
+    { lane, onDone, isStopped }: RoundOptions,
+  ): Promise<ComputedRound> {
+    const { store } = this.options.runtime;
+    this.shareFacts(windows, lane);
+    const schedule = this.schedule(windows);
     const entries: LedgerEntry[] = [];
-    const worker = async () => {
-      for (let window = waiting.shift(); window; window = waiting.shift()) {
-        if (isStopped()) throw new Error(STOPPED);
-        const entry = await this.compute(window).catch((error) => {
-          // The other workers stop too: the retry must not overtake what they still write.
-          waiting.length = 0;
-          throw error;
-        });
+    const running = new Set<Promise<void>>();
+    let computed = 0;
+    const compute = async (window: PlannedWindow) => {
+      try {
+        const entry = await this.computeAlone(window, lane);
+        computed++;
+        schedule.computed(window);
+        onDone(1);
         if (entry) entries.push(entry);
-        onDone();
+      } catch (error) {
+        onDone(1 + schedule.failed(window, textsOf(error)));
       }
     };
-    const ends = await Promise.allSettled(Array.from({ length: this.options.concurrency }, worker));
-    await this.options.runtime.store.insert(computedWindows, entries);
-    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    while (!schedule.isOver) {
+      const window = running.size < this.options.concurrency ? schedule.take() : undefined;
+      if (window && !isStopped()) {
+        const work = compute(window).finally(() => running.delete(work));
+        running.add(work);
+      } else if (running.size > 0) await Promise.race(running);
+      if (isStopped() && running.size === 0) break;
+      if (entries.length >= ENTRIES_MAX) await store.insert(computedWindows, entries.splice(0));
+    }
+    await store.insert(computedWindows, entries);
+    if (isStopped()) throw new Error(STOPPED);
+    return { computed, failures: schedule.failures };
   }
 }

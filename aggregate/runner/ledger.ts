@@ -1,8 +1,10 @@
 import { sql } from '../../infra/clickhouse/sql.ts';
-import { table } from '../../infra/clickhouse/table.ts';
+import { type Table, table } from '../../infra/clickhouse/table.ts';
 import type { Store } from '../../infra/ports.ts';
 import { canonicalBlocks } from '../../ingest/raw/canonical.ts';
 import { EVERYTHING } from '../planner/plan.ts';
+import { failedMetrics } from './failures.ts';
+import { type ComputeLane, type Marks, NOT_COMPUTED } from './lanes.ts';
 
 /** Every window that was computed: when, under which version, and how long it took. */
 export const computedWindows = table({
@@ -34,6 +36,20 @@ export const watermarks = table({
   orderBy: ['metric'],
 });
 
+/** A round of one lane writes here while days of the other lane wait, else to `watermarks`. */
+export const laneWatermarks = table({
+  name: 'lane_watermarks',
+  doc: 'Per metric and lane, the load up to which nothing of the lane waits, and the first day of the live lane then.',
+  columns: {
+    metric: 'LowCardinality(String)',
+    lane: 'LowCardinality(String)',
+    live_from: 'Date',
+    sequence: 'UInt64',
+  },
+  engine: 'ReplacingMergeTree(sequence)',
+  orderBy: ['metric', 'lane'],
+});
+
 /** Written at the end of a round, so that it is true of the rows whatever is pending. */
 export const computedChains = table({
   name: 'computed_chains',
@@ -48,17 +64,51 @@ export const computedChains = table({
   orderBy: ['relay_chain', 'chain'],
 });
 
-export const ledgerTables = [computedWindows, watermarks, computedChains];
+/** A copy of `computedChains` for each metric that failed since, and for those that read it. */
+export const laggingChains = table({
+  name: 'lagging_chains',
+  doc: 'Per metric that has failed and chain, the newest block of its rows.',
+  columns: { metric: 'LowCardinality(String)', ...computedChains.columns },
+  engine: 'ReplacingMergeTree(sequence)',
+  orderBy: ['metric', 'relay_chain', 'chain'],
+});
 
-/** The watermark of a metric whose rows were deleted, and of one without a watermark. */
-export const NEVER_COMPUTED = 0n;
-
-export async function readWatermarks(store: Pick<Store, 'rows'>): Promise<Map<string, bigint>> {
-  const rows = await store.rows<{ metric: string; sequence: string }>(
-    sql`SELECT metric, toString(max(mark.sequence)) AS sequence FROM ${watermarks} AS mark GROUP BY metric`,
+/** Reads up to which load each metric is computed; metrics that were never computed are not in it. */
+export async function readMarks(store: Pick<Store, 'rows'>): Promise<Map<string, Marks>> {
+  const rows = await store.rows<{
+    metric: string;
+    lane: ComputeLane | '';
+    live_from: string;
+    newest: string;
+  }>(
+    sql`SELECT metric, '' AS lane, '' AS live_from, toString(max(mark.sequence)) AS newest
+        FROM ${watermarks} AS mark GROUP BY metric
+      UNION ALL
+      SELECT metric, lane, toString(argMax(live_from, mark.sequence)), toString(max(mark.sequence))
+        FROM ${laneWatermarks} AS mark GROUP BY metric, lane`,
   );
-  return new Map(rows.map((row) => [row.metric, BigInt(row.sequence)]));
+  const marks = new Map<string, Marks>();
+  for (const { metric, lane, live_from: day, newest } of rows) {
+    const known = marks.get(metric) ?? NOT_COMPUTED;
+    const sequence = BigInt(newest);
+    marks.set(
+      metric,
+      lane === ''
+        ? { ...known, all: sequence }
+        : { ...known, lanes: { ...known.lanes, [lane]: { sequence, day } } },
+    );
+  }
+  return marks;
 }
+
+export const ledgerTables = [
+  computedWindows,
+  watermarks,
+  laneWatermarks,
+  computedChains,
+  laggingChains,
+  failedMetrics,
+];
 
 /** The newest version of every metric's table, from which its ETag is made. */
 export async function readVersions(store: Store): Promise<Map<string, string>> {
@@ -68,11 +118,23 @@ export async function readVersions(store: Store): Promise<Map<string, string>> {
   return new Map(rows.map((row) => [row.metric, row.version]));
 }
 
-/** Resets the watermark of a metric whose rows were deleted: the next round computes its whole history. */
+/**
+ * Resets the watermark of a metric whose rows were deleted: the next round computes its whole history, also where it
+ * had failed.
+ */
 export async function resetWatermark(store: Store, metric: string): Promise<void> {
-  await store.run(sql`ALTER TABLE ${watermarks} DELETE WHERE metric = ${metric} SETTINGS mutations_sync = 1`);
-  await store.insert(watermarks, [{ metric, sequence: NEVER_COMPUTED.toString() }]);
+  for (const table of [laneWatermarks, failedMetrics]) {
+    const [row] = await store.rows<{ n: number }>(
+      sql`SELECT count() AS n FROM ${table} WHERE metric = ${metric}`,
+    );
+    if (row?.n) await deleteRows(store, table, metric);
+  }
+  await deleteRows(store, watermarks, metric);
+  await store.insert(watermarks, [{ metric, sequence: 0 }]);
 }
+
+const deleteRows = (store: Store, table: Table, metric: string) =>
+  store.run(sql`ALTER TABLE ${table} DELETE WHERE metric = ${metric} SETTINGS mutations_sync = 1`);
 
 export interface ComputedChain {
   readonly relay_chain: string;

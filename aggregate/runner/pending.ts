@@ -4,11 +4,13 @@ import type { MaterializedMetric } from '../metric.ts';
 import { type Calendar, readCalendar } from '../planner/calendar.ts';
 import { type DirtyDay, type PlannedWindow, plan } from '../planner/plan.ts';
 import { type NumberedDirtyDay, palletsOf, readEndsOfDirtyDays, STREAM_TABLES } from './dirty-days.ts';
-import { NEVER_COMPUTED, readWatermarks } from './ledger.ts';
+import { type FailedMetric, readsOf, stalledIn } from './failures.ts';
+import { byMarks, COMPUTE_LANES, hasRowsOf, isComputed, type Marks } from './lanes.ts';
+import { readMarks } from './ledger.ts';
 
 /**
  * Why rows wait: data were loaded; the metric was never computed here; its recipe has changed, so that its rows were
- * deleted; or the computation has failed and is tried again with the next load only.
+ * deleted; or the metric, or one that it reads, has failed: `status` tells when it is tried again.
  */
 export const PENDING_REASONS = ['loaded', 'never_computed', 'recipe_changed', 'failed'] as const;
 export type PendingReason = (typeof PENDING_REASONS)[number];
@@ -29,39 +31,51 @@ export interface Pending {
 /** What is pending by metric; metrics whose rows hold everything that is loaded are not in it. */
 export type PendingByMetric = ReadonlyMap<string, readonly Pending[]>;
 
+export interface PendingOptions {
+  readonly metrics: readonly MaterializedMetric[];
+  readonly liveFrom: string;
+  readonly failures: readonly FailedMetric[];
+  /** Whether rounds fail as a whole. */
+  readonly hasFailed: boolean;
+}
+
 /**
- * Reads what the next round would compute, by the first and the last of its days. Whoever reads rows afterwards finds at
- * least everything else in them.
+ * Reads what the next round of each lane would compute, by the first and the last of its days. Whoever reads rows
+ * afterwards finds at least everything else in them.
  */
 export async function readPending(
   store: Pick<Store, 'rows'>,
-  metrics: readonly MaterializedMetric[],
-  hasFailed: boolean,
+  { metrics, liveFrom, failures, hasFailed }: PendingOptions,
 ): Promise<PendingByMetric> {
-  const computed = await readWatermarks(store);
-  const pending = new Map<string, readonly Pending[]>();
+  const marks = await readMarks(store);
+  const reads = readsOf(metrics);
+  const pending = new Map<string, Pending[]>();
   let calendar: Calendar | undefined;
-  for (const [watermark, group] of byWatermark(metrics, computed)) {
-    const days = await readEndsOfDirtyDays(store, watermark, palletsOf(group));
-    if (days.length === 0) continue;
-    calendar ??= await readCalendar(store);
-    const names = new Set(group.map(({ name }) => name));
-    // A metric is invalidated by the windows of those that it reads, so the plan is one of all metrics.
-    const windows = planDays(metrics, days, calendar).filter(({ metric }) => names.has(metric));
-    for (const { name } of group) {
-      const reason = hasFailed ? 'failed' : reasonOf(computed.get(name));
-      const own = windows.filter(({ metric }) => metric === name);
-      const hasRows = watermark > NEVER_COMPUTED;
-      const ofMetric = pendingByRelay(own, days).map((one) => ({ ...one, reason, hasRows }));
-      if (ofMetric.length > 0) pending.set(name, ofMetric);
+  for (const group of byMarks(metrics, marks)) {
+    const scope = { liveFrom, marks: [group.marks], pallets: palletsOf(group.metrics) };
+    const ends = await readEndsOfDirtyDays(store, scope);
+    for (const lane of COMPUTE_LANES) {
+      const days = ends[lane];
+      if (days.length === 0) continue;
+      calendar ??= await readCalendar(store);
+      // A metric is invalidated by the windows of those that it reads, so the plan is one of all metrics.
+      const windows = planDays(metrics, days, calendar);
+      const stalled = stalledIn(lane, failures, reads);
+      const hasRows = hasRowsOf(group.marks, lane);
+      for (const { name } of group.metrics) {
+        const reason = hasFailed || stalled.has(name) ? 'failed' : reasonOf(group.marks, hasRows);
+        const own = windows.filter(({ metric }) => metric === name);
+        const ofLane = pendingByRelay(own, days).map((one) => ({ ...one, reason, hasRows }));
+        if (ofLane.length > 0) pending.set(name, [...(pending.get(name) ?? []), ...ofLane]);
+      }
     }
   }
   return pending;
 }
 
-function reasonOf(watermark: bigint | undefined): PendingReason {
-  if (watermark === undefined) return 'never_computed';
-  return watermark === NEVER_COMPUTED ? 'recipe_changed' : 'loaded';
+function reasonOf({ all }: Marks, hasRows: boolean): PendingReason {
+  if (hasRows) return 'loaded';
+  return all === undefined ? 'never_computed' : 'recipe_changed';
 }
 
 function pendingByRelay(
@@ -84,18 +98,21 @@ function pendingByRelay(
   });
 }
 
-/** The windows that dirty days invalidate, for each metric by the days after its watermark. */
+/**
+ * The windows that dirty days invalidate, for each of the active metrics by the days that it lacks. Metrics with the same
+ * marks share a plan; a metric that is new to this store gets its whole history.
+ */
 export function planPending(
   metrics: readonly MaterializedMetric[],
+  active: readonly MaterializedMetric[],
   days: readonly NumberedDirtyDay[],
-  computed: ReadonlyMap<string, bigint>,
+  marks: ReadonlyMap<string, Marks>,
   calendar: Calendar,
 ): PlannedWindow[] {
-  // Metrics with the same watermark share a plan; a metric that is new to this store gets its whole history.
-  return [...byWatermark(metrics, computed)].flatMap(([watermark, group]) => {
-    const newer = days.filter(({ sequence }) => BigInt(sequence) > watermark);
-    const names = new Set(group.map(({ name }) => name));
-    return planDays(metrics, newer, calendar).filter(({ metric }) => names.has(metric));
+  return byMarks(active, marks).flatMap((group) => {
+    const lacking = days.filter(({ day, sequence }) => !isComputed(group.marks, day, BigInt(sequence)));
+    const names = new Set(group.metrics.map(({ name }) => name));
+    return planDays(metrics, lacking, calendar).filter(({ metric }) => names.has(metric));
   });
 }
 
@@ -106,21 +123,3 @@ export const planDays = (
   calendar: Calendar,
 ): PlannedWindow[] =>
   plan({ dirtyDays: days, metrics, streams: STREAM_TABLES, ...calendar, relays: RELAY_CHAINS });
-
-/** The number up to which every load is computed for all of these metrics. */
-export const lowestOf = (
-  metrics: readonly MaterializedMetric[],
-  computed: ReadonlyMap<string, bigint>,
-): bigint => [...byWatermark(metrics, computed).keys()].sort((a, b) => (a < b ? -1 : 1))[0] ?? NEVER_COMPUTED;
-
-function byWatermark(
-  metrics: readonly MaterializedMetric[],
-  computed: ReadonlyMap<string, bigint>,
-): Map<bigint, MaterializedMetric[]> {
-  const groups = new Map<bigint, MaterializedMetric[]>();
-  for (const metric of metrics) {
-    const watermark = computed.get(metric.name) ?? NEVER_COMPUTED;
-    groups.set(watermark, [...(groups.get(watermark) ?? []), metric]);
-  }
-  return groups;
-}

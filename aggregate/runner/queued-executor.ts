@@ -1,97 +1,146 @@
 import { randomUUID } from 'node:crypto';
-import { Locks } from '../../infra/coordination/lock.ts';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { PlannedWindow } from '../planner/plan.ts';
+import { type FailureTexts, textsOf } from './failures.ts';
+import type { ComputeLane } from './lanes.ts';
 import { computedWindows } from './ledger.ts';
+import type { Schedule } from './schedule.ts';
 import { publishVersion } from './versions.ts';
-import { BaseExecutor, STOPPED, type WindowExecutor } from './window-executor.ts';
+import {
+  BaseExecutor,
+  type ComputedRound,
+  type RoundOptions,
+  STOPPED,
+  type WindowExecutor,
+} from './window-executor.ts';
 
-const WINDOW_QUEUE = 'windows';
-/** Windows of the last days are computed before those of a backfill. */
-const LIVE_DAYS = 3;
-const LIVE_PRIORITY = 1;
-const BACKFILL_PRIORITY = 5;
-const DAY_MS = 86_400_000;
-const STOP_POLL_MS = 50;
-/** A computed window is remembered for longer than a level takes; a window that is forgotten is computed again. */
-const DONE_MS = 3_600_000;
+/** Each lane has a queue and places of its own in every process: a live window does not wait for one of a backfill. */
+const QUEUES: Readonly<Record<ComputeLane, string>> = { live: 'live-windows', backfill: 'windows' };
+/** Windows of a round that wait in the queue; the others wait in the process that planned them. */
+const QUEUED_MAX = 256;
+const POLL_MS = 20;
+/** What came of a window is remembered for longer than its round looks for it; a forgotten one is computed again. */
+const OUTCOME_MS = 3_600_000;
 
 interface QueuedWindow {
   readonly window: PlannedWindow;
-  /** The level that waits for it. */
+  /** The round that waits for it. */
   readonly run: string;
+}
+
+interface Outcome {
+  readonly window: PlannedWindow;
+  /** Null when it is computed. */
+  readonly failure: FailureTexts | null;
 }
 
 /** Queues windows as jobs that any process computes. */
 export class QueuedExecutor extends BaseExecutor implements WindowExecutor {
-  readonly queues = [WINDOW_QUEUE];
+  readonly queues = Object.values(QUEUES);
 
   async start(): Promise<void> {
-    const { runtime, concurrency, leaseMs } = this.options;
-    const { queue, keyValue, store } = runtime;
-    const locks = new Locks(keyValue, { ttlMs: leaseMs });
-    await queue.process<QueuedWindow>(WINDOW_QUEUE, concurrency, async ({ window, run }) => {
-      // A process that lost its lock may have written at the same time as another one: it computes the window again.
-      for (let isDone = false; !isDone; ) {
-        const [entry, isHeld] = await locks.run(`window/${idOf(window)}`, async (lease) => [
-          await this.compute(window),
-          await lease.isHeld(),
-        ]);
-        if (entry) {
-          await store.insert(computedWindows, [entry]);
-          await publishVersion(keyValue, window.metric, String(entry.version));
-        }
-        isDone = isHeld;
-      }
-      await keyValue.join(doneKey(run), idOf(window), DONE_MS);
-    });
+    const { runtime, concurrency } = this.options;
+    await runtime.queue.process<QueuedWindow>(QUEUES.live, concurrency, (job) =>
+      this.precedence.first(() => this.#process(job, 'live')),
+    );
+    await runtime.queue.process<QueuedWindow>(QUEUES.backfill, concurrency, (job) =>
+      this.#process(job, 'backfill'),
+    );
   }
 
-  async clear(): Promise<void> {
-    await this.options.runtime.queue.idle(WINDOW_QUEUE);
-  }
-
-  async run(windows: readonly PlannedWindow[], onDone: () => void, isStopped: () => boolean): Promise<void> {
-    const { queue, clock } = this.options.runtime;
-    const live = new Date(clock.now() - LIVE_DAYS * DAY_MS).toISOString().slice(0, 10);
-    const run = randomUUID();
-    // A queue that was emptied is idle too: a window is done when its process has recorded it.
-    for (let left = windows; left.length > 0; left = await this.#left(left, run)) {
-      for (const window of left) {
-        const priority = window.until > live ? LIVE_PRIORITY : BACKFILL_PRIORITY;
-        await queue.add<QueuedWindow>(WINDOW_QUEUE, { id: idOf(window), data: { window, run }, priority });
+  /** Computes a window and records what came of it; a window that fails is tried again by a later round. */
+  async #process({ window, run }: QueuedWindow, lane: ComputeLane): Promise<void> {
+    const { store, keyValue } = this.options.runtime;
+    const id = idOf(window);
+    let failure: FailureTexts | undefined;
+    try {
+      const entry = await this.computeAlone(window, lane);
+      if (entry) {
+        await store.insert(computedWindows, [entry]);
+        await publishVersion(keyValue, window.metric, String(entry.version));
       }
-      await unlessStopped(queue.idle(WINDOW_QUEUE), isStopped);
-      const ids = new Set(left.map(idOf));
-      const failed = (await queue.failed(WINDOW_QUEUE)).find(({ id }) => ids.has(id));
-      if (failed) throw new Error(`after ${failed.attempts} attempts: ${failed.reason}`);
-      if (isStopped()) throw new Error(STOPPED);
+    } catch (error) {
+      failure = textsOf(error);
     }
-    for (const _ of windows) onDone();
+    if (failure) await keyValue.set(failureKey(run, id), JSON.stringify(failure), { ttlMs: OUTCOME_MS });
+    await keyValue.join(doneKey(run), id, OUTCOME_MS);
   }
 
-  async #left(windows: readonly PlannedWindow[], run: string): Promise<PlannedWindow[]> {
-    const done = new Set(await this.options.runtime.keyValue.members(doneKey(run)));
-    return windows.filter((window) => !done.has(idOf(window)));
+  async run(
+    windows: readonly PlannedWindow[],
+    { lane, onDone, isStopped }: RoundOptions,
+  ): Promise<ComputedRound> {
+    const { queue } = this.options.runtime;
+    const name = QUEUES[lane];
+    const run = randomUUID();
+    const schedule = this.schedule(windows);
+    const queued = new Map<string, PlannedWindow>();
+    let computed = 0;
+    let idle = new Idle();
+    while (!schedule.isOver) {
+      if (isStopped()) throw new Error(STOPPED);
+      for (let window = next(schedule, queued); window; window = next(schedule, queued)) {
+        queued.set(idOf(window), window);
+        await queue.add<QueuedWindow>(name, { id: idOf(window), data: { window, run }, priority: 1 });
+      }
+      if (!idle.isAwaited) idle.follow(queue.idle(name));
+      await pause(POLL_MS);
+      // A queue that was emptied is idle too: what it has lost is queued again.
+      const wasIdle = idle.isOver;
+      for (const { window, failure } of await this.#outcomes(run, queued)) {
+        if (failure === null) {
+          computed++;
+          schedule.computed(window);
+          onDone(1);
+        } else onDone(1 + schedule.failed(window, failure));
+      }
+      if (!wasIdle) continue;
+      for (const [id, window] of queued)
+        await queue.add<QueuedWindow>(name, { id, data: { window, run }, priority: 1 });
+      idle = new Idle();
+    }
+    return { computed, failures: schedule.failures };
+  }
+
+  /** Takes the windows that are done from those that are queued. */
+  async #outcomes(run: string, queued: Map<string, PlannedWindow>): Promise<Outcome[]> {
+    const { keyValue } = this.options.runtime;
+    const outcomes: Outcome[] = [];
+    for (const id of await keyValue.members(doneKey(run))) {
+      await keyValue.leave(doneKey(run), id);
+      const window = queued.get(id);
+      if (!window) continue;
+      queued.delete(id);
+      const failure = await keyValue.take(failureKey(run, id));
+      outcomes.push({ window, failure: failure === null ? null : (JSON.parse(failure) as FailureTexts) });
+    }
+    return outcomes;
+  }
+}
+
+const next = (schedule: Schedule, queued: ReadonlyMap<string, PlannedWindow>) =>
+  queued.size < QUEUED_MAX ? schedule.take() : undefined;
+
+/** Follows whether a queue has become idle. */
+class Idle {
+  isAwaited = false;
+  isOver = false;
+
+  follow(idle: Promise<void>): void {
+    this.isAwaited = true;
+    // A queue that does not answer is asked again with the next window.
+    idle.then(
+      () => {
+        this.isOver = true;
+      },
+      () => {
+        this.isAwaited = false;
+      },
+    );
   }
 }
 
 const doneKey = (run: string) => `done/${run}`;
+const failureKey = (run: string, id: string) => `failure/${run}/${id}`;
 const idOf = ({ metric, relays, from, until }: PlannedWindow) =>
   `${metric}/${relays.join('+')}/${from}/${until}`;
-
-/** Rejects when the process stops: it computes no more windows, so it must not wait for them. */
-async function unlessStopped(work: Promise<void>, isStopped: () => boolean): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const stopped = new Promise<never>((_, fail) => {
-    timer = setInterval(() => {
-      if (isStopped()) fail(new Error(STOPPED));
-    }, STOP_POLL_MS);
-  });
-  // When the process stops first, a later failure of the work must not be an unhandled rejection.
-  work.catch(() => undefined);
-  try {
-    await Promise.race([work, stopped]);
-  } finally {
-    clearInterval(timer);
-  }
-}

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { Mutex } from '../../infra/coordination/lock.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Numbers, Runtime } from '../../infra/ports.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
@@ -7,15 +6,18 @@ import { relayOf } from '../../ingest/raw/canonical.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import { computeWindow, failureOf, ledgerEntry, readFacts, updateWindow } from './compute.ts';
+import { type FailureTexts, type ReadsByMetric, readsOf, type WindowFailure } from './failures.ts';
+import type { ComputeLane } from './lanes.ts';
 import type { LedgerEntry } from './ledger.ts';
+import { Precedence } from './precedence.ts';
 import { type EntityMetric, forgetEntities, refold } from './refold.ts';
+import { Schedule } from './schedule.ts';
 import { TableWriters } from './table-writers.ts';
+import { WindowLocks } from './window-locks.ts';
 
 export interface WindowExecutorOptions {
   readonly runtime: Runtime;
   readonly numbers: Numbers;
-  /** Locked while the loader of this process writes a batch. */
-  readonly gate: Mutex;
   readonly metrics: readonly MaterializedMetric[];
   /** Windows that this process computes at the same time; the store uses every core for each. */
   readonly concurrency: number;
@@ -24,15 +26,27 @@ export interface WindowExecutorOptions {
   readonly onComputed: (metric: string, version: bigint) => void;
 }
 
-/** Computes the windows of one level. */
+/** What came of the windows of a round. */
+export interface ComputedRound {
+  readonly computed: number;
+  /** By metric; the windows of those that read it were left out. */
+  readonly failures: ReadonlyMap<string, WindowFailure & FailureTexts>;
+}
+
+export interface RoundOptions {
+  readonly lane: ComputeLane;
+  /** Called with the number of windows that are computed or left out. */
+  readonly onDone: (windows: number) => void;
+  readonly isStopped: () => boolean;
+}
+
+/** Computes the windows of a round. */
 export interface WindowExecutor {
   /** The queues in which its windows wait. */
   readonly queues: readonly string[];
   start(): Promise<void>;
-  /** Resolves when no window of an interrupted round is waiting or being computed. */
-  clear(): Promise<void>;
-  /** Resolves when all windows are computed; throws when one has failed for good. */
-  run(windows: readonly PlannedWindow[], onDone: () => void, isStopped: () => boolean): Promise<void>;
+  /** Resolves when all windows are computed, save those of metrics that fail and of those that read them. */
+  run(windows: readonly PlannedWindow[], options: RoundOptions): Promise<ComputedRound>;
   /** Deletes the fingerprints of the folded facts, so that the folds of these metrics run again. */
   forgetFolds(metrics: readonly MaterializedMetric[]): Promise<void>;
 }
@@ -44,13 +58,18 @@ export abstract class BaseExecutor {
   readonly options: WindowExecutorOptions;
   readonly #metrics: ReadonlyMap<string, MaterializedMetric>;
   readonly #writers: TableWriters;
-  /** Facts that several folds of one level read with the same statement, and how many of the folds still need them. */
+  readonly #reads: ReadsByMetric;
+  readonly #locks: WindowLocks;
+  protected readonly precedence = new Precedence();
+  /** Facts that several folds of a round read with the same statement, and how many of the folds still need them. */
   readonly #sharedFacts = new Map<string, { readers: number; facts?: Promise<Buffer> }>();
 
   constructor(options: WindowExecutorOptions) {
     this.options = options;
     this.#writers = new TableWriters({ ...options, keyValue: options.runtime.keyValue });
     this.#metrics = new Map(options.metrics.map((metric) => [metric.name, metric]));
+    this.#reads = readsOf(options.metrics);
+    this.#locks = new WindowLocks(options.runtime.keyValue, options.leaseMs);
   }
 
   async forgetFolds(metrics: readonly MaterializedMetric[]): Promise<void> {
@@ -60,35 +79,54 @@ export abstract class BaseExecutor {
       for (const relay of RELAY_CHAINS) await keyValue.delete(fingerprintKey(name, relay));
   }
 
+  protected schedule(windows: readonly PlannedWindow[]): Schedule {
+    return new Schedule(windows, this.#reads);
+  }
+
+  /** Computes a window when it is the turn of its lane and no other window that overlaps it is being computed. */
+  protected async computeAlone(window: PlannedWindow, lane: ComputeLane): Promise<LedgerEntry | null> {
+    if (lane === 'backfill') await this.precedence.turn();
+    return this.#locks.run(window, () => this.#compute(window, lane));
+  }
+
   /** Computes one window; null when its facts are those of the last time. */
-  protected async compute(window: PlannedWindow): Promise<LedgerEntry | null> {
+  async #compute(window: PlannedWindow, lane: ComputeLane): Promise<LedgerEntry | null> {
     const metric = this.#metrics.get(window.metric);
     if (!metric) throw new ProductError('unknown_metric', `${window.metric} is a metric of another version`);
     try {
       if (hasEntities(metric)) return await this.#refold(metric, window);
       if (metric.keepsEqualRows) return await this.#update(metric, window);
-      return await (isWholeFold(metric) ? this.#foldChanged(metric, window) : this.#replace(metric, window));
+      return await (isWholeFold(metric)
+        ? this.#foldChanged(metric, window, lane)
+        : this.#replace(metric, window));
     } catch (error) {
       throw failureOf(metric, window, error);
     }
   }
 
-  /** Lets the folds of one level that read the same facts read them once. */
-  protected shareFacts(windows: readonly PlannedWindow[]): void {
+  /**
+   * Lets the folds of a round that read the same facts read them once. Facts that the other lane read before this round
+   * began are no longer shared: this round may know of newer ones, and its rows must not be replaced by older ones.
+   */
+  protected shareFacts(windows: readonly PlannedWindow[], lane: ComputeLane): void {
     this.#sharedFacts.clear();
     for (const window of windows) {
       const metric = this.#metrics.get(window.metric);
       if (!metric || !isWholeFold(metric)) continue;
-      const { text } = metric.select(window);
-      this.#sharedFacts.set(text, { readers: (this.#sharedFacts.get(text)?.readers ?? 0) + 1 });
+      const key = `${lane} ${metric.select(window).text}`;
+      this.#sharedFacts.set(key, { readers: (this.#sharedFacts.get(key)?.readers ?? 0) + 1 });
     }
   }
 
   /** A fold over the whole history runs only when its facts differ from those of its last run, in whatever process. */
-  async #foldChanged(metric: MaterializedMetric, window: PlannedWindow): Promise<LedgerEntry | null> {
+  async #foldChanged(
+    metric: MaterializedMetric,
+    window: PlannedWindow,
+    lane: ComputeLane,
+  ): Promise<LedgerEntry | null> {
     const { keyValue } = this.options.runtime;
     const key = fingerprintKey(metric.name, relayOf(window));
-    const facts = await this.#readFacts(metric, window);
+    const facts = await this.#readFacts(metric, window, lane);
     const fingerprint = createHash('sha256').update(facts).digest('base64');
     if ((await keyValue.get(key)) === fingerprint) return null;
     // When the replacement is interrupted, the table holds neither the old rows nor all of the new ones.
@@ -98,16 +136,14 @@ export abstract class BaseExecutor {
     return entry;
   }
 
-  /** Reads the facts between two batches of the loader: a fold over half a batch would be repeated. */
-  async #readFacts(metric: MaterializedMetric, window: PlannedWindow): Promise<Buffer> {
-    const { runtime, gate } = this.options;
-    const read = () => gate.run(() => readFacts(runtime.store, metric, window));
-    const { text } = metric.select(window);
-    const shared = this.#sharedFacts.get(text);
+  async #readFacts(metric: MaterializedMetric, window: PlannedWindow, lane: ComputeLane): Promise<Buffer> {
+    const read = () => readFacts(this.options.runtime.store, metric, window);
+    const key = `${lane} ${metric.select(window).text}`;
+    const shared = this.#sharedFacts.get(key);
     if (!shared) return read();
     shared.facts ??= read();
     // The facts may be large: they are freed with their last reader.
-    if (--shared.readers === 0) this.#sharedFacts.delete(text);
+    if (--shared.readers === 0) this.#sharedFacts.delete(key);
     return shared.facts;
   }
 

@@ -4,7 +4,7 @@ import type { FailedJob, Runtime, Store } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { countRefusedFacts } from '../../ingest/log/refused-facts.ts';
 import { readOutdatedSnapshots } from '../../ingest/raw/decoders.ts';
-import { chains, deadLetters, dirtyDays, prices } from '../../ingest/raw/tables.ts';
+import { chains, deadLetters, prices } from '../../ingest/raw/tables.ts';
 import {
   countSkippedHeights,
   readSkippedHeights,
@@ -14,7 +14,10 @@ import { chainDay } from '../metrics/activity/chain-day.ts';
 import { uptimeDay } from '../metrics/activity/uptime-day.ts';
 import { materializedMetrics } from '../metrics/index.ts';
 import type { Aggregator } from '../runner/aggregator.ts';
-import { computedWindows, watermarks } from '../runner/ledger.ts';
+import { countDirtyDays, palletsOf } from '../runner/dirty-days.ts';
+import { causesOf, type FailedMetric, readFailedMetrics, readsOf } from '../runner/failures.ts';
+import { byMarks } from '../runner/lanes.ts';
+import { computedWindows, readMarks } from '../runner/ledger.ts';
 import type { PendingReason } from '../runner/pending.ts';
 import {
   type ChainHeights,
@@ -48,6 +51,8 @@ export interface SystemStatus {
     /** The earliest day of loaded data that are not in its rows, and why; null when all are. */
     pending_from: string | null;
     pending_reason: PendingReason | null;
+    /** What keeps it from being computed: its own failures and those of metrics that it reads. */
+    failures: readonly FailedMetric[];
   }[];
   readonly computing: {
     /** A bulk load is running: its days are computed when it ends. */
@@ -227,6 +232,8 @@ async function readMetricVersions(
     sql`SELECT metric, max(computed_at) AS computed_at, count() AS windows FROM ${computedWindows} FINAL GROUP BY metric`,
   );
   const pending = await aggregator.pending(store);
+  const failures = await readFailedMetrics(store);
+  const reads = readsOf(materializedMetrics);
   return materializedMetrics.map(({ name }) => {
     const row = rows.find(({ metric }) => metric === name);
     const waiting = pending.get(name) ?? [];
@@ -237,17 +244,14 @@ async function readMetricVersions(
       computed_at: row?.computed_at ?? null,
       windows: row?.windows ?? 0,
       pending_from: since ?? null,
-      pending_reason: waiting[0]?.reason ?? null,
+      pending_reason: (waiting.find(({ reason }) => reason === 'failed') ?? waiting[0])?.reason ?? null,
+      failures: causesOf(name, failures, reads),
     };
   });
 }
 
-/** Counts the days that became dirty after the lowest watermark. */
+/** Counts the days that any metric lacks. */
 async function readDaysWaiting(store: Pick<Store, 'rows'>): Promise<number> {
-  const names = materializedMetrics.map((metric) => metric.name);
-  const [row] = await store.rows<{ days: number }>(sql`
-    WITH (SELECT if(uniqExact(metric) < ${names.length}, 0, min(newest)) FROM (
-      SELECT metric, max(sequence) AS newest FROM ${watermarks} WHERE metric IN ${names} GROUP BY metric)) AS computed_up_to
-    SELECT uniqExact(relay_chain, chain, day) AS days FROM ${dirtyDays} WHERE sequence > computed_up_to`);
-  return row?.days ?? 0;
+  const marks = byMarks(materializedMetrics, await readMarks(store)).map((group) => group.marks);
+  return countDirtyDays(store, marks, palletsOf(materializedMetrics));
 }

@@ -60,3 +60,6 @@ export class SharedSequence implements Numbers {
 }
 
 const larger = (a: bigint, b: bigint) => (a > b ? a : b);
+/** The lowest of the numbers and a limit. */
+export const lowestOf = (numbers: Iterable<bigint>, limit: bigint): bigint =>
+  [...numbers].reduce((a: bigint, b: bigint) => (a < b ? a : b), limit);

@@ -1,6 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
+import { openLogger } from '../../infra/logger.ts';
 import { isEmpty } from '../../ingest/raw/is-empty.ts';
 import { startIngestRole } from '../../ingest/role.ts';
 import { createPipeline, type Pipeline } from '../compose.ts';
@@ -38,7 +39,9 @@ export async function startProcess(options: StartOptions): Promise<number> {
     // On a terminal the welcome says what a person needs; the lines of the log are for machines.
     const quiet = process.stdout.isTTY && process.env.LOG_LEVEL === undefined;
     const config: Config = quiet ? { ...options.config, LOG_LEVEL: 'warn' } : options.config;
-    const pipeline = await createPipeline(config, { roles, needed: servicesOf(roles), waits: true });
+    const logger = openLogger(config);
+    const needed = servicesOf(roles);
+    const pipeline = await createPipeline(config, { roles, needed, waits: true, logger });
     const { health } = pipeline;
     stop.first(() => pipeline.close());
     stop.health = health;

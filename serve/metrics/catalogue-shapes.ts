@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { COMPUTE_LANES } from '../../aggregate/runner/lanes.ts';
 import { PENDING_REASONS } from '../../aggregate/runner/pending.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 
@@ -69,6 +70,24 @@ export const statusSchema = z
           .nullable()
           .describe('earliest day of loaded data that are not in the rows yet; null when all are'),
         pending_reason: z.enum(PENDING_REASONS).nullable().describe('why they are not'),
+        failures: z
+          .array(
+            z.object({
+              metric: z.string(),
+              lane: z.enum(COMPUTE_LANES).describe('live: the last days; backfill: all days before them'),
+              relay_chains: z.array(z.string()),
+              from_day: z.string(),
+              until_day: z.string(),
+              reason: z.string(),
+              failed_since: moment,
+              tried_at: moment,
+              attempts: z.int(),
+              next_attempt_at: moment
+                .nullable()
+                .describe('null when it waits for `chain-metrics rebuild METRIC`'),
+            }),
+          )
+          .describe('what keeps it from being computed: its own failures and those of metrics that it reads'),
       }),
     ),
     computing: z.object({
@@ -138,6 +157,7 @@ export const STATUS_EXAMPLE: z.output<typeof statusSchema> = {
       windows: 1,
       pending_from: null,
       pending_reason: null,
+      failures: [],
     },
   ],
   computing: {

@@ -1,7 +1,7 @@
 import type { Metric } from '../../aggregate/metric.ts';
 import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
 import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
-import { computedChains } from '../../aggregate/runner/ledger.ts';
+import type { ChainAsOf } from '../../aggregate/runner/as-of.ts';
 import { PENDING_REASONS, type Pending, type PendingByMetric } from '../../aggregate/runner/pending.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { QueryStore } from '../http/readers.ts';
@@ -12,14 +12,14 @@ interface ChainFacts {
   readonly relay_chain: string;
   readonly chain: string;
   readonly newest: number;
-  /** Newest block up to which every metric was computed; null until the first round ends. */
-  readonly computed: number | null;
+  /** What the rows hold of it; null until the first round ends. */
+  readonly computed: Pick<ChainAsOf, 'as_of' | 'lagging'> | null;
   /** Pairs of days between which heights are missing. */
   readonly gaps: readonly (readonly [string, string])[];
 }
 
 /** Tells what is loaded and not yet computed. */
-export type Computation = Pick<Aggregator, 'changes' | 'pending'>;
+export type Computation = Pick<Aggregator, 'changes' | 'pending' | 'chainsAsOf'>;
 
 /** Headers with the time, in milliseconds, that they are true for. */
 interface MadeHeaders {
@@ -86,7 +86,7 @@ export class Freshness {
       chains.some((facts) => facts.gaps.some(([from, to]) => from <= query.end && to >= query.start)) ||
       // The rows of the running day may change anyway, which another header says.
       pending.some(({ since }) => since < today);
-    const newest = newestOf(chains, pending);
+    const newest = newestOf(tablesOf(metric), chains, pending);
     const headers = {
       ...(chains.length > 0 || isPartial ? { 'x-coverage': isPartial ? 'partial' : 'complete' } : {}),
       ...pendingHeaders(pending),
@@ -104,7 +104,7 @@ export class Freshness {
   }
 
   async #read(changes: string): Promise<void> {
-    const chains = await readChainFacts(this.#store);
+    const chains = await readChainFacts(this.#store, await this.#computation.chainsAsOf(this.#store));
     const pending = await this.#computation.pending(this.#store);
     this.#chains = chains;
     this.#pending = pending;
@@ -117,10 +117,20 @@ export class Freshness {
  * The newest block that the rows hold, with all that was loaded up to the same round; null when they hold none or part
  * of the data only.
  */
-function newestOf(chains: readonly ChainFacts[], pending: readonly Pending[]): number | null {
+function newestOf(
+  tables: readonly string[],
+  chains: readonly ChainFacts[],
+  pending: readonly Pending[],
+): number | null {
   if (pending.some(({ hasRows }) => !hasRows)) return null;
-  const times = chains.map(({ newest, computed }) => computed ?? (pending.length > 0 ? null : newest));
-  const known = times.filter((time) => time !== null);
+  const known = chains.flatMap(({ newest, computed }) => {
+    if (!computed) return pending.length > 0 ? [] : [newest];
+    const times = tables.map((table) => {
+      const lagging = computed.lagging.get(table);
+      return lagging === undefined ? computed.as_of : lagging;
+    });
+    return times.includes(null) ? [] : [Math.min(...(times as number[]))];
+  });
   return known.length === 0 ? null : Math.max(...known);
 }
 
@@ -131,24 +141,22 @@ function pendingHeaders(pending: readonly Pending[]): Record<string, string> {
   return { 'x-pending-from': since, 'x-pending-reason': reason };
 }
 
-async function readChainFacts(store: QueryStore): Promise<readonly ChainFacts[]> {
-  const [chains, computed] = await Promise.all([
-    store.rows<Omit<ChainFacts, 'computed'>>(sql`
-      SELECT relay_chain, chain, toUnixTimestamp64Milli(max(last_time)) AS newest,
-        groupArrayIf((toString(previous_date), toString(date)), is_gap) AS gaps
-      FROM (
-        SELECT relay_chain, chain, date, last_time,
-          lagInFrame(last_block) OVER before AS previous_block,
-          if(previous_block = 0, date, lagInFrame(date) OVER before) AS previous_date,
-          num_blocks < last_block - first_block + 1 OR (previous_block > 0 AND first_block > previous_block + 1) AS is_gap
-        FROM ${chainDay.table} FINAL
-        WINDOW before AS (PARTITION BY relay_chain, chain ORDER BY date ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)
-      ) GROUP BY relay_chain, chain`),
-    store.rows<{ relay_chain: string; chain: string; as_of: number }>(
-      sql`SELECT relay_chain, chain, toUnixTimestamp64Milli(as_of) AS as_of FROM ${computedChains} FINAL`,
-    ),
-  ]);
+async function readChainFacts(
+  store: QueryStore,
+  computed: readonly ChainAsOf[],
+): Promise<readonly ChainFacts[]> {
+  const chains = await store.rows<Omit<ChainFacts, 'computed'>>(sql`
+    SELECT relay_chain, chain, toUnixTimestamp64Milli(max(last_time)) AS newest,
+      groupArrayIf((toString(previous_date), toString(date)), is_gap) AS gaps
+    FROM (
+      SELECT relay_chain, chain, date, last_time,
+        lagInFrame(last_block) OVER before AS previous_block,
+        if(previous_block = 0, date, lagInFrame(date) OVER before) AS previous_date,
+        num_blocks < last_block - first_block + 1 OR (previous_block > 0 AND first_block > previous_block + 1) AS is_gap
+      FROM ${chainDay.table} FINAL
+      WINDOW before AS (PARTITION BY relay_chain, chain ORDER BY date ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)
+    ) GROUP BY relay_chain, chain`);
   const key = (of: { relay_chain: string; chain: string }) => `${of.relay_chain}/${of.chain}`;
-  const times = new Map(computed.map((row) => [key(row), row.as_of]));
-  return chains.map((facts) => ({ ...facts, computed: times.get(key(facts)) ?? null }));
+  const asOf = new Map(computed.map((row) => [key(row), row]));
+  return chains.map((facts) => ({ ...facts, computed: asOf.get(key(facts)) ?? null }));
 }

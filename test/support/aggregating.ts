@@ -1,6 +1,7 @@
 import type { MaterializedMetric } from '../../aggregate/metric.ts';
 import { Aggregator } from '../../aggregate/runner/aggregator.ts';
-import { Mutex } from '../../infra/coordination/lock.ts';
+import { aggregatorLimits } from '../../aggregate/settings.ts';
+import { openLogger } from '../../infra/logger.ts';
 import { openPipeline, type Pipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
@@ -18,10 +19,8 @@ export async function openAggregating(metrics: readonly MaterializedMetric[]): P
   const aggregator = new Aggregator({
     runtime,
     numbers: await runtime.openSequence(async () => 0n),
-    gate: new Mutex(),
-    concurrency: config.WORK_CONCURRENCY,
-    leaseMs: config.LEASE_MS,
-    sweepMs: config.SWEEP_SECONDS * 1000,
+    ...aggregatorLimits(config),
+    logger: openLogger({ LOG_LEVEL: 'silent' }),
     metrics,
   });
   await aggregator.start();

@@ -1,0 +1,52 @@
+import { sql } from '../../infra/clickhouse/sql.ts';
+import type { Store } from '../../infra/ports.ts';
+import type { MaterializedMetric } from '../metric.ts';
+import { type FailedMetric, readsOf, stalledIn } from './failures.ts';
+import { computedChains, laggingChains } from './ledger.ts';
+
+/** The newest block of a chain that the rows of the metrics hold, with all that was loaded before some round. */
+export interface ChainAsOf {
+  readonly relay_chain: string;
+  readonly chain: string;
+  /** In milliseconds; of every metric that is not in `lagging`. */
+  readonly as_of: number;
+  /** The same of metrics that fail and of those that read them; null where they may hold none. */
+  readonly lagging: ReadonlyMap<string, number | null>;
+}
+
+export async function readChainsAsOf(
+  store: Pick<Store, 'rows'>,
+  {
+    metrics,
+    failures,
+    liveFrom,
+  }: {
+    readonly metrics: readonly MaterializedMetric[];
+    readonly failures: readonly FailedMetric[];
+    readonly liveFrom: string;
+  },
+): Promise<readonly ChainAsOf[]> {
+  const reads = readsOf(metrics);
+  const stalled = {
+    live: stalledIn('live', failures, reads),
+    backfill: stalledIn('backfill', failures, reads),
+  };
+  const names = [...new Set([...stalled.live, ...stalled.backfill])];
+  const asOf = sql`relay_chain, chain, toUnixTimestamp64Milli(as_of) AS time`;
+  const rows = await store.rows<{ metric: string; relay_chain: string; chain: string; time: number }>(
+    names.length === 0
+      ? sql`SELECT '' AS metric, ${asOf} FROM ${computedChains} FINAL`
+      : sql`SELECT '' AS metric, ${asOf} FROM ${computedChains} FINAL
+          UNION ALL SELECT toString(metric), ${asOf} FROM ${laggingChains} FINAL WHERE metric IN ${names}`,
+  );
+  return rows
+    .filter(({ metric }) => metric === '')
+    .map(({ relay_chain, chain, time: as_of }) => {
+      const ownOf = (name: string) =>
+        rows.find((row) => row.metric === name && row.relay_chain === relay_chain && row.chain === chain);
+      // What fails in the backfill lane only has the live days of a chain all the same.
+      const isLagging = (name: string) => stalled.live.has(name) || as_of < Date.parse(liveFrom);
+      const lagging = new Map(names.filter(isLagging).map((name) => [name, ownOf(name)?.time ?? null]));
+      return { relay_chain, chain, as_of, lagging };
+    });
+}

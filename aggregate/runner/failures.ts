@@ -1,0 +1,168 @@
+import { sql } from '../../infra/clickhouse/sql.ts';
+import { table } from '../../infra/clickhouse/table.ts';
+import { ProductError, reasonOf } from '../../infra/errors.ts';
+import type { Numbers, Store } from '../../infra/ports.ts';
+import { dependencies, type MaterializedMetric } from '../metric.ts';
+import type { ComputeLane } from './lanes.ts';
+
+const time = "DateTime64(3, 'UTC')";
+
+export const failedMetrics = table({
+  name: 'failed_metrics',
+  doc: 'Per metric and lane that fails, the window, the error and the next attempt.',
+  columns: {
+    metric: 'LowCardinality(String)',
+    lane: 'LowCardinality(String)',
+    relay_chains: 'Array(String)',
+    from_day: 'String',
+    until_day: 'String',
+    reason: 'String',
+    failed_since: time,
+    tried_at: time,
+    attempts: 'UInt32',
+    // Null after the last attempt: it waits for a person.
+    next_attempt_at: `Nullable(${time})`,
+    version: 'UInt64',
+    is_deleted: 'UInt8',
+  },
+  engine: 'ReplacingMergeTree(version, is_deleted)',
+  orderBy: ['metric', 'lane'],
+});
+
+/** A metric whose windows fail in a lane. */
+export interface FailedMetric {
+  readonly metric: string;
+  readonly lane: ComputeLane;
+  /** The window that failed. */
+  readonly relay_chains: readonly string[];
+  readonly from_day: string;
+  readonly until_day: string;
+  readonly reason: string;
+  readonly failed_since: string;
+  readonly tried_at: string;
+  readonly attempts: number;
+  /** Null when it waits for a person. */
+  readonly next_attempt_at: string | null;
+}
+
+/** The window that failed and why. */
+export type WindowFailure = Pick<FailedMetric, 'relay_chains' | 'from_day' | 'until_day' | 'reason'>;
+
+/** What an error says to everybody, and what it says to the log. */
+export interface FailureTexts {
+  readonly reason: string;
+  readonly detail?: string | undefined;
+}
+
+export const textsOf = (error: unknown): FailureTexts => ({
+  reason: reasonOf(error),
+  detail: error instanceof ProductError ? error.detail : undefined,
+});
+
+export const readFailedMetrics = (store: Pick<Store, 'rows'>): Promise<readonly FailedMetric[]> =>
+  store.rows<FailedMetric>(
+    sql`SELECT * EXCEPT (version, is_deleted) FROM ${failedMetrics} FINAL ORDER BY metric, lane`,
+  );
+
+/** Stores or, with `isOver`, removes failures. */
+export async function writeFailedMetrics(
+  { store, numbers }: { readonly store: Store; readonly numbers: Numbers },
+  failures: readonly FailedMetric[],
+  isOver = false,
+): Promise<void> {
+  if (failures.length === 0) return;
+  const version = String(await numbers.take(1));
+  await store.insert(
+    failedMetrics,
+    failures.map((failure) => ({ ...failure, version, is_deleted: isOver ? 1 : 0 })),
+  );
+}
+
+export interface MetricAttempts {
+  /** Attempts of a metric before it waits for a person. */
+  readonly attemptsMax: number;
+  /** The longest wait between two attempts. */
+  readonly waitMsMax: number;
+}
+
+const WAIT_MS = 1000;
+
+/** The failure after one more attempt. The wait doubles, and half of it is random, so that metrics spread. */
+export function failedAgain(
+  known: FailedMetric | undefined,
+  failed: WindowFailure & Pick<FailedMetric, 'metric' | 'lane'>,
+  now: number,
+  { attemptsMax, waitMsMax }: MetricAttempts,
+  random: () => number = Math.random,
+): FailedMetric {
+  const attempts = (known?.attempts ?? 0) + 1;
+  const limit = Math.min(waitMsMax, WAIT_MS * 2 ** Math.min(attempts - 1, 30));
+  const wait = Math.round(limit * (0.5 + random() / 2));
+  return {
+    ...failed,
+    failed_since: known?.failed_since ?? new Date(now).toISOString(),
+    tried_at: new Date(now).toISOString(),
+    attempts,
+    next_attempt_at: attempts >= attemptsMax ? null : new Date(now + wait).toISOString(),
+  };
+}
+
+/** Whether a round may try the metric again; a clock that was set back must not put it off for longer. */
+export const isDue = ({ next_attempt_at, tried_at }: FailedMetric, now: number): boolean =>
+  next_attempt_at !== null && (now >= Date.parse(next_attempt_at) || now < Date.parse(tried_at));
+
+/** What each metric reads. */
+export type ReadsByMetric = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** These metrics and all that read them, directly or through others. */
+export function withReaders(names: Iterable<string>, reads: ReadsByMetric): Set<string> {
+  const reached = new Set(names);
+  for (let size = -1; size !== reached.size; ) {
+    size = reached.size;
+    for (const [reader, tables] of reads) {
+      if ([...tables].some((table) => reached.has(table))) reached.add(reader);
+    }
+  }
+  return reached;
+}
+
+/** The metrics that a lane leaves out: those that failed there, unless `isTried`, and all that read them. */
+export const stalledIn = (
+  lane: ComputeLane,
+  failures: readonly FailedMetric[],
+  reads: ReadsByMetric,
+  isTried: (failure: FailedMetric) => boolean = () => false,
+): Set<string> =>
+  withReaders(
+    failures.filter((failure) => failure.lane === lane && !isTried(failure)).map(({ metric }) => metric),
+    reads,
+  );
+
+/** The failed metrics that a metric reads, itself included. */
+export const causesOf = (
+  metric: string,
+  failures: readonly FailedMetric[],
+  reads: ReadsByMetric,
+): FailedMetric[] => failures.filter((failure) => withReaders([failure.metric], reads).has(metric));
+
+export const readsOf = (metrics: readonly MaterializedMetric[]): ReadsByMetric =>
+  new Map(metrics.map((metric) => [metric.name, dependencies(metric)]));
+
+/** What fails, and when it is tried again. */
+export function describeFailures(failures: readonly FailedMetric[]): string {
+  const texts = failures.map(({ metric, reason, next_attempt_at: at }) => {
+    const name = metric.replaceAll('_', '-');
+    return `${name} (${at === null ? `it waits for \`chain-metrics rebuild ${name}\`` : `tried again at ${at}`}): ${reason}`;
+  });
+  return `everything else is computed, these failed: ${texts.join('; ')}`;
+}
+
+/** Lets the next round try these failures again, as if they had just begun. */
+export const tryAtOnce = (
+  ports: { readonly store: Store; readonly numbers: Numbers },
+  failures: readonly FailedMetric[],
+): Promise<void> =>
+  writeFailedMetrics(
+    ports,
+    failures.map((failure) => ({ ...failure, attempts: 0, next_attempt_at: failure.tried_at })),
+  );

@@ -1,0 +1,320 @@
+import { sql } from '../../infra/clickhouse/sql.ts';
+import type { Lease } from '../../infra/coordination/lock.ts';
+import { lowestOf } from '../../infra/coordination/sequence.ts';
+import type { Logger } from '../../infra/logger.ts';
+import type { Numbers, Runtime } from '../../infra/ports.ts';
+import { loadedUpTo } from '../../ingest/loader.ts';
+import type { MaterializedMetric } from '../metric.ts';
+import { readCalendar } from '../planner/calendar.ts';
+import { type DaysWithBlocks, EVERYTHING, type PlannedWindow } from '../planner/plan.ts';
+import {
+  countDirtyDays,
+  type LaneScope,
+  type NumberedDirtyDay,
+  palletsOf,
+  readDaysToRebuild,
+  readDirtyChains,
+  readDirtyDays,
+} from './dirty-days.ts';
+import {
+  type FailedMetric,
+  type FailureTexts,
+  failedAgain,
+  isDue,
+  type MetricAttempts,
+  type ReadsByMetric,
+  readFailedMetrics,
+  readsOf,
+  stalledIn,
+  type WindowFailure,
+  withReaders,
+  writeFailedMetrics,
+} from './failures.ts';
+import {
+  byMarks,
+  type ComputeLane,
+  firstLiveDay,
+  hasRowsOf,
+  type Marks,
+  NOT_COMPUTED,
+  provenForAll,
+} from './lanes.ts';
+import {
+  type ComputedChain,
+  computedChains,
+  laggingChains,
+  laneWatermarks,
+  readMarks,
+  readNewestBlocks,
+  watermarks,
+} from './ledger.ts';
+import { planDays, planPending } from './pending.ts';
+import type { ComputedRound, WindowExecutor } from './window-executor.ts';
+
+export const LOCK_LOST = 'another process may have planned meanwhile';
+
+export interface RoundsOptions {
+  readonly runtime: Runtime;
+  readonly numbers: Numbers;
+  readonly metrics: readonly MaterializedMetric[];
+  readonly executor: WindowExecutor;
+  /** Days that the live lane computes, the running one included. */
+  readonly liveDays: number;
+  readonly attempts: MetricAttempts;
+  readonly logger: Pick<Logger, 'info' | 'error'>;
+  /** Computes windows and shows the progress. */
+  readonly compute: (windows: readonly PlannedWindow[], lane: ComputeLane) => Promise<ComputedRound>;
+}
+
+/** What a round found, before it computes. */
+interface RoundState {
+  readonly lane: ComputeLane;
+  readonly liveFrom: string;
+  /** Every load up to this number has ended. */
+  readonly loaded: bigint;
+  readonly marks: ReadonlyMap<string, Marks>;
+  readonly failures: readonly FailedMetric[];
+  /** The metrics that it computes. */
+  readonly active: readonly MaterializedMetric[];
+  /** Metrics that the other lane leaves out. */
+  readonly stalledInOther: ReadonlySet<string>;
+  readonly days: readonly NumberedDirtyDay[];
+  readonly daysOfOther: DaysWithBlocks;
+}
+
+export interface RoundResult {
+  /** Whether days of the other lane are dirty. */
+  readonly isOtherDirty: boolean;
+  /** Every load up to this number is computed for all metrics that do not fail. */
+  readonly computedUpTo: bigint;
+  readonly failures: readonly FailedMetric[];
+}
+
+/**
+ * A round of a lane: reads the days that are dirty, plans their windows, computes them and moves the watermarks of the
+ * metrics that did not fail. It computes what it finds loaded; a load that still runs only holds the watermarks back.
+ */
+export class Rounds {
+  readonly #options: RoundsOptions;
+  readonly #reads: ReadsByMetric;
+  readonly #pallets: readonly string[];
+
+  constructor(options: RoundsOptions) {
+    this.#options = options;
+    this.#reads = readsOf(options.metrics);
+    this.#pallets = palletsOf(options.metrics);
+  }
+
+  async run(lane: ComputeLane, lease: Lease): Promise<RoundResult> {
+    const { store } = this.#options.runtime;
+    const state = await this.#read(lane);
+    const { days, daysOfOther, active, loaded } = state;
+    const { failures, newest } = days.length > 0 ? await this.#computeDays(state, lease) : NOTHING;
+    // In this order: whatever a kill leaves undone, no answer claims blocks that its rows lack.
+    const recorded = await this.#recordFailures(state, failures);
+    const without = withReaders(failures.keys(), this.#reads);
+    const done = active.filter(({ name }) => !without.has(name));
+    if (days.length > 0) {
+      await this.#moveMarks(state, done);
+      await store.insert(
+        computedChains,
+        newest.map((chain) => ({ ...chain, sequence: loaded.toString() })),
+      );
+    }
+    const left = [...(await this.#endFailures(state, done, recorded)), ...recorded];
+    return {
+      isOtherDirty: daysOfOther.size > 0,
+      computedUpTo: daysOfOther.size === 0 ? loaded : await this.#lowestMark(loaded, left),
+      failures: left,
+    };
+  }
+
+  /** Whether a round would find something. */
+  async hasDirtyDays(): Promise<boolean> {
+    const { runtime, metrics } = this.#options;
+    const now = runtime.clock.now();
+    const waiting = (await readFailedMetrics(runtime.store)).filter((failure) => !isDue(failure, now));
+    const without = this.#readersOf(waiting);
+    const active = metrics.filter(({ name }) => !without.has(name));
+    const marks = byMarks(active, await readMarks(runtime.store)).map((group) => group.marks);
+    return (await countDirtyDays(runtime.store, marks, this.#pallets)) > 0;
+  }
+
+  /** All windows of these metrics that days from `from` up to `until` invalidate. */
+  async planRebuild(names: ReadonlySet<string>, from: string, until: string): Promise<PlannedWindow[]> {
+    const { runtime, metrics } = this.#options;
+    const calendar = await readCalendar(runtime.store);
+    const days = await readDaysToRebuild(runtime.store, from, until);
+    return planDays(metrics, days, calendar).filter(({ metric }) => names.has(metric));
+  }
+
+  async #read(lane: ComputeLane): Promise<RoundState> {
+    const { runtime, numbers, metrics, liveDays } = this.#options;
+    const { store, keyValue, clock } = runtime;
+    const loaded = await loadedUpTo(keyValue, await numbers.take(1));
+    const [marks, failures] = await Promise.all([readMarks(store), readFailedMetrics(store)]);
+    const now = clock.now();
+    const liveFrom = firstLiveDay(now, liveDays);
+    const other = lane === 'live' ? 'backfill' : 'live';
+    const isTried = (failure: FailedMetric) => isDue(failure, now);
+    const [stalled, stalledInOther] = [lane, other].map((one) =>
+      stalledIn(one as ComputeLane, failures, this.#reads, isTried),
+    ) as [Set<string>, Set<string>];
+    const scope = (of: ComputeLane, without: ReadonlySet<string>): LaneScope => {
+      const groups = byMarks(
+        metrics.filter(({ name }) => !without.has(name)),
+        marks,
+      );
+      return { lane: of, liveFrom, marks: groups.map((group) => group.marks), pallets: this.#pallets };
+    };
+    const [days, daysOfOther] = await Promise.all([
+      readDirtyDays(store, scope(lane, stalled)),
+      readDirtyChains(store, scope(other, stalledInOther)),
+    ]);
+    const active = metrics.filter(({ name }) => !stalled.has(name));
+    return { lane, liveFrom, loaded, marks, failures, active, stalledInOther, days, daysOfOther };
+  }
+
+  async #computeDays(state: RoundState, lease: Lease): Promise<typeof NOTHING> {
+    const { runtime, executor, metrics, compute } = this.#options;
+    const { lane, marks, active, days, daysOfOther } = state;
+    // Their tables are empty, whatever facts were folded before: a key-value store may outlive a table.
+    await executor.forgetFolds(active.filter(({ name }) => !hasRows(marks.get(name))));
+    const [calendar, newest] = await Promise.all([readCalendar(runtime.store), this.#newestBlocks(state)]);
+    const windows = planPending(metrics, active, days, marks, {
+      ...calendar,
+      days: joined(calendar.days, daysOfOther, daysWithBlocks(days)),
+    });
+    const { computed, failures } = await compute(windows, lane);
+    // Where nothing can be computed the metrics are not at fault.
+    const [first] = failures.values();
+    if (first && failures.size > 1 && computed === 0) throw new Error(first.reason);
+    if (!(await lease.isHeld())) throw new Error(LOCK_LOST);
+    return { failures, newest };
+  }
+
+  /** The newest block of each chain, where its day is one of this lane: the other lane has its own. */
+  async #newestBlocks({ lane, liveFrom, days }: RoundState): Promise<readonly ComputedChain[]> {
+    const withBlocks = days.filter(({ stream }) => stream === 'blocks');
+    const newest = await readNewestBlocks(
+      this.#options.runtime.store,
+      new Set(withBlocks.map(({ relay_chain }) => relay_chain)),
+      withBlocks.map(({ day }) => day).sort()[0] ?? EVERYTHING.until,
+    );
+    return newest.filter(({ as_of }) => as_of.slice(0, 10) >= liveFrom === (lane === 'live'));
+  }
+
+  async #recordFailures(
+    { lane, loaded, failures }: RoundState,
+    failed: ReadonlyMap<string, WindowFailure & FailureTexts>,
+  ): Promise<readonly FailedMetric[]> {
+    if (failed.size === 0) return [];
+    const { runtime, attempts, logger } = this.#options;
+    const now = runtime.clock.now();
+    const records = [...failed].map(([metric, { detail: _detail, ...failure }]) => {
+      const known = failures.find((one) => one.metric === metric && one.lane === lane);
+      return failedAgain(known, { metric, lane, ...failure }, now, attempts);
+    });
+    const before = this.#readersOf(failures);
+    const lagging = [...withReaders(failed.keys(), this.#reads)].filter((name) => !before.has(name));
+    if (lagging.length > 0)
+      await runtime.store.run(sql`INSERT INTO ${laggingChains} (metric, relay_chain, chain, as_of, sequence)
+        SELECT arrayJoin(${lagging}), relay_chain, chain, as_of, ${loaded} FROM ${computedChains} FINAL`);
+    await writeFailedMetrics({ store: runtime.store, numbers: this.#options.numbers }, records);
+    for (const record of records) {
+      const advice =
+        record.next_attempt_at === null
+          ? `it is not tried again: mend the cause, then \`chain-metrics rebuild ${nameOf(record.metric)}\``
+          : 'it and the metrics that read it wait for the next attempt';
+      logger.error({ ...record, detail: failed.get(record.metric)?.detail }, `a metric failed: ${advice}`);
+    }
+    return records;
+  }
+
+  /** Removes the failures of metrics that are computed again; returns those that stay as they were. */
+  async #endFailures(
+    { lane, failures }: RoundState,
+    done: readonly MaterializedMetric[],
+    recorded: readonly FailedMetric[],
+  ): Promise<readonly FailedMetric[]> {
+    const { runtime, numbers, logger } = this.#options;
+    const names = new Set(done.map(({ name }) => name));
+    const ended = failures.filter((failure) => failure.lane === lane && names.has(failure.metric));
+    await writeFailedMetrics({ store: runtime.store, numbers }, ended, true);
+    for (const { metric } of ended) logger.info({ metric, lane }, 'the metric is computed again');
+    return failures.filter(
+      (failure) =>
+        !ended.includes(failure) &&
+        !recorded.some(({ metric, lane: ofLane }) => metric === failure.metric && ofLane === failure.lane),
+    );
+  }
+
+  async #moveMarks(
+    { lane, liveFrom, loaded, daysOfOther, stalledInOther }: RoundState,
+    done: readonly MaterializedMetric[],
+  ): Promise<void> {
+    const { store } = this.#options.runtime;
+    const sequence = loaded.toString();
+    const isAll = ({ name }: MaterializedMetric) => daysOfOther.size === 0 && !stalledInOther.has(name);
+    const ofAll = done.filter(isAll).map(({ name }) => ({ metric: name, sequence }));
+    const ofLane = done.filter((metric) => !isAll(metric));
+    await store.insert(watermarks, ofAll);
+    if (ofLane.length === 0) return;
+    await store.insert(
+      laneWatermarks,
+      ofLane.map(({ name }) => ({ metric: name, lane, live_from: liveFrom, sequence })),
+    );
+    const marks = await readMarks(store);
+    const proven = ofLane.flatMap(({ name }) => {
+      const upTo = provenForAll(marks.get(name) ?? NOT_COMPUTED);
+      return upTo === undefined ? [] : [{ metric: name, sequence: upTo.toString() }];
+    });
+    await store.insert(watermarks, proven);
+  }
+
+  #readersOf(failures: readonly FailedMetric[]): Set<string> {
+    return withReaders(
+      failures.map(({ metric }) => metric),
+      this.#reads,
+    );
+  }
+
+  /** The lowest watermark of the metrics that no lane leaves out. */
+  async #lowestMark(loaded: bigint, failures: readonly FailedMetric[]): Promise<bigint> {
+    const { runtime, metrics } = this.#options;
+    const without = this.#readersOf(failures);
+    const marks = await readMarks(runtime.store);
+    const left = metrics.filter(({ name }) => !without.has(name));
+    return lowestOf(
+      left.map(({ name }) => marks.get(name)?.all ?? 0n),
+      loaded,
+    );
+  }
+}
+
+const NOTHING: {
+  readonly failures: ReadonlyMap<string, WindowFailure & FailureTexts>;
+  readonly newest: readonly ComputedChain[];
+} = { failures: new Map(), newest: [] };
+
+const nameOf = (metric: string) => metric.replaceAll('_', '-');
+
+const hasRows = (marks: Marks | undefined) =>
+  marks !== undefined && (hasRowsOf(marks, 'live') || hasRowsOf(marks, 'backfill'));
+
+/** The days of dirty blocks by chain. */
+function daysWithBlocks(days: readonly NumberedDirtyDay[]): DaysWithBlocks {
+  const byChain = new Map<string, string[]>();
+  for (const { stream, relay_chain, chain, day } of days) {
+    if (stream !== 'blocks') continue;
+    const key = `${relay_chain}/${chain}`;
+    byChain.set(key, [...(byChain.get(key) ?? []), day]);
+  }
+  return byChain;
+}
+
+function joined(...all: readonly DaysWithBlocks[]): DaysWithBlocks {
+  const days = new Map<string, string[]>();
+  for (const some of all) for (const [key, more] of some) days.set(key, [...(days.get(key) ?? []), ...more]);
+  return days;
+}
