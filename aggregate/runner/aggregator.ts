@@ -46,7 +46,7 @@ const COMPUTED_POLL_MS = 10;
 const REQUEST_RETRY_MS = 2000;
 /** How long a server may answer with the version of a metric that another process has replaced. */
 const VERSIONS_MS = 50;
-/** While rounds fail, the sweep requests one only so often. */
+/** While rounds fail, the sweep requests one so often. */
 const SWEEP_FAILED_MS = 60_000;
 
 export interface AggregatorOptions {
@@ -180,8 +180,7 @@ export class Aggregator {
     for (let requestedAt = performance.now(); ; await pause(COMPUTED_POLL_MS)) {
       if (BigInt((await keyValue.get(COMPUTED_UP_TO)) ?? 0) >= upTo) return readFailedMetrics(store);
       const [failure] = await this.#failedRounds();
-      if (failure)
-        throw new Error(`computation failed after ${failure.attempts} attempts: ${failure.reason}`);
+      if (failure) throw new Error(`failed after ${failure.attempts} attempts: ${failure.reason}`);
       if (this.#isStopped) throw new Error(STOPPED);
       if (performance.now() - requestedAt > REQUEST_RETRY_MS) {
         requestedAt = performance.now();
@@ -240,8 +239,7 @@ export class Aggregator {
 
   /** Reads what is loaded and not yet in the rows of the metrics. */
   async pending(store: Pick<Store, 'rows'> = this.#runtime.store): Promise<PendingByMetric> {
-    const failed = await this.#failedRounds();
-    const hasFailed = this.#failedLanes.size > 0 || failed.length > 0;
+    const hasFailed = this.#failedLanes.size > 0 || (await this.#failedRounds()).length > 0;
     return readPending(store, { ...(await this.#lanesNow(store)), hasFailed });
   }
 
@@ -261,8 +259,8 @@ export class Aggregator {
   async #failedRounds(): Promise<FailedJob[]> {
     const { queue } = this.#runtime;
     // A queue that does not answer tells of no failure, and what is loaded is pending all the same.
-    const ofEach = Object.values(ROUND_QUEUES).map((name) => queue.failed(name).catch(() => []));
-    return (await Promise.all(ofEach)).flat();
+    const failed = Object.values(ROUND_QUEUES).map((name) => queue.failed(name).catch(() => []));
+    return (await Promise.all(failed)).flat();
   }
 
   /** Changes with every computation of a window of the metric. */
@@ -301,9 +299,9 @@ export class Aggregator {
 
   /** Runs a round of a lane or a rebuild, one at a time over all processes. */
   async #runExclusively<T>(lane: ComputeLane, work: (round: Lease) => Promise<T>): Promise<T> {
-    return this.#locks.run(ROUND_LOCKS[lane], async (round) => {
-      const result = await work(round);
-      if (!(await round.isHeld())) throw new Error(LOCK_LOST);
+    return this.#locks.run(ROUND_LOCKS[lane], async (lease) => {
+      const result = await work(lease);
+      if (!(await lease.isHeld())) throw new Error(LOCK_LOST);
       return result;
     });
   }
@@ -331,8 +329,8 @@ export class Aggregator {
     if (due.length === 0 || this.#isStopped) return;
     // A clock that was set back must not put it off.
     const waitMs = Math.min(Math.min(...due) - this.#runtime.clock.now(), this.#options.attempts.waitMsMax);
-    const request = () => void this.requestRound().catch(() => undefined);
-    this.#nextAttempt = setTimeout(request, waitMs).unref();
+    const request = () => this.requestRound().catch(() => undefined);
+    this.#nextAttempt = setTimeout(request, Math.max(0, waitMs)).unref();
   }
 
   async #compute(windows: readonly PlannedWindow[], lane: ComputeLane): Promise<ComputedRound> {
