@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { AlertPipeline } from '../aggregate/alerts/pipeline.ts';
 import { aggregateModule } from '../aggregate/module.ts';
 import { Aggregator } from '../aggregate/runner/aggregator.ts';
+import type { FailedMetric } from '../aggregate/runner/failures.ts';
 import { computedWindows, laneWatermarks, watermarks } from '../aggregate/runner/ledger.ts';
 import { aggregatorLimits } from '../aggregate/settings.ts';
 import { sql } from '../infra/clickhouse/sql.ts';
@@ -39,8 +40,10 @@ export interface Pipeline {
   ingest(source: Readable, options: IngestOptions): Promise<IngestSummary>;
   /** Resolves when everything that was published before is in the raw tables. */
   waitUntilLoaded(): Promise<void>;
-  /** Resolves when everything that was published before is loaded and computed. */
+  /** Resolves when everything that was published before is loaded and computed; throws where metrics fail. */
   waitUntilComputed(): Promise<void>;
+  /** The same, but returns the metrics that fail. */
+  settled(): Promise<readonly FailedMetric[]>;
   /** The alert pipeline, started at the first call: only servers and operators of alerts need it. */
   alerts(): Promise<AlertPipeline>;
   /** The identity domain, opened at the first call: it creates the secrets key when there is none. */
@@ -154,6 +157,10 @@ function construct(parts: Parts): Pipeline {
     waitUntilComputed: async () => {
       await waitUntilLoaded();
       await aggregator.waitUntilComputed();
+    },
+    settled: async () => {
+      await waitUntilLoaded();
+      return aggregator.settled();
     },
     alerts,
     accounts: once(() => identityModule.open({ store, keyValue, clock, settings: config })),

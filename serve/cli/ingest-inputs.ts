@@ -1,4 +1,5 @@
 import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
+import type { FailedMetric } from '../../aggregate/runner/failures.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { IngestSummary } from '../../ingest/log/publish.ts';
 import { type OperationClient, pausingCompute } from '../operations/client.ts';
@@ -10,6 +11,8 @@ import { bytes, duration, number, plural } from './words.ts';
 export interface RunReport extends IngestReport {
   readonly files: number;
   readonly seconds: number;
+  /** Metrics that fail, while all others that do not read them are computed. */
+  readonly failed_metrics: readonly FailedMetric[];
 }
 
 /** Loads all inputs and returns when every metric that depends on them is computed. */
@@ -25,19 +28,32 @@ export async function ingestInputs(
   await pausingCompute(client, async () => {
     for (const input of inputs) reports.push(await ingestOne(client, input, chain, pace, display));
   });
-  await showComputation(client, display);
+  const failed_metrics = await showComputation(client, display);
   display.end();
-  return { files: inputs.length, ...sum(reports), seconds: Math.round(performance.now() - started) / 1000 };
+  const seconds = Math.round(performance.now() - started) / 1000;
+  return { files: inputs.length, ...sum(reports), seconds, failed_metrics };
 }
 
-/** Waits until everything is computed, and shows the progress. */
-export async function showComputation(client: OperationClient, display: Display): Promise<void> {
+/** Waits until everything is computed, and shows the progress; returns the metrics that fail. */
+export async function showComputation(
+  client: OperationClient,
+  display: Display,
+): Promise<readonly FailedMetric[]> {
   const onProgress = ({ done, total }: ComputeProgress) => {
     const words = total === 0 ? 'looking for what changed' : `${number(done)} of ${plural(total, 'window')}`;
     display.show('computing metrics', total === 0 ? 0 : done / total, words);
   };
-  await client.call('waitUntilComputed', {}, { onProgress });
+  return (await client.call('waitUntilComputed', {}, { onProgress })).failed_metrics;
 }
+
+/** A line for each metric that fails. */
+export const failedWords = (failures: readonly FailedMetric[]): string =>
+  failures
+    .map(
+      ({ metric, reason }) =>
+        `FAILED ${metric.replaceAll('_', '-')}; it and what reads it are not computed: ${reason}\n`,
+    )
+    .join('');
 
 const REFRESH_MS = 100;
 

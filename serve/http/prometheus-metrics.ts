@@ -4,7 +4,6 @@ import { z } from 'zod';
 import type { AlertFigures } from '../../aggregate/alerts/pipeline.ts';
 import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
 import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
-import { PENDING_REASONS } from '../../aggregate/runner/pending.ts';
 import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { inTime } from '../../infra/coordination/in-time.ts';
 import { recent } from '../../infra/coordination/recent.ts';
@@ -12,6 +11,7 @@ import type { Clock, DamageList, Log, Store } from '../../infra/ports.ts';
 import type { LoadCounters } from '../../ingest/loader.ts';
 import { deadLetters } from '../../ingest/raw/tables.ts';
 import { alertMetrics } from './alert-metrics.ts';
+import { computeMetrics } from './compute-metrics.ts';
 import { ingestMetrics } from './ingest-metrics.ts';
 import { logMetrics } from './log-metrics.ts';
 import { problemResponse } from './responses.ts';
@@ -109,22 +109,6 @@ function dataMetrics(
     help: 'Refused lines that are kept.',
     registers,
   });
-  const waiting = new Gauge({
-    name: 'chain_metrics_compute_jobs_waiting',
-    help: 'Rounds of computation that wait.',
-    registers,
-  });
-  const failed = new Gauge({
-    name: 'chain_metrics_compute_jobs_failed',
-    help: 'Rounds of computation that used up their tries.',
-    registers,
-  });
-  const pending = new Gauge({
-    name: 'chain_metrics_pending_metrics',
-    help: 'Metrics whose rows lack loaded data, by the reason: loaded, never_computed, recipe_changed or failed.',
-    labelNames: ['reason'],
-    registers,
-  });
   const loaded = new Counter({
     name: 'chain_metrics_loaded_total',
     help: 'What this process has taken from the log: messages and their bytes, batches, refused messages, batches that failed.',
@@ -137,6 +121,7 @@ function dataMetrics(
     registers,
   });
   const readLog = logMetrics(registers, log);
+  const readComputation = computeMetrics(registers, aggregator, clock);
   const readIngest = ingestMetrics(registers, store, damage);
   const probes = { rows: <Row>(query: Sql) => store.rows<Row>(query, { lane: 'probes' }) };
   const readStored = async () => {
@@ -152,14 +137,8 @@ function dataMetrics(
       lane: 'probes',
     });
     deadLetterCount.set(letters?.n ?? 0);
-    const reasons = [...(await aggregator.pending(probes)).values()].map(([first]) => first?.reason);
-    for (const reason of PENDING_REASONS) {
-      pending.set({ reason }, reasons.filter((one) => one === reason).length);
-    }
     await readIngest();
-    const jobs = await aggregator.jobs();
-    waiting.set(jobs.waiting);
-    failed.set(jobs.failed.length);
+    await readComputation(probes);
   };
   const stored = recent(DATA_MS_MAX, () => inTime(WAIT_MS_MAX, readStored()));
   return async () => {

@@ -94,13 +94,12 @@ export const operations = {
       }),
   }),
 
-  /** Resolves when everything that was ingested before is computed. */
+  /** Resolves when everything that was ingested before is computed, and returns the metrics that fail. */
   waitUntilComputed: operation<ComputeProgress>()({
     input: NOTHING,
-    run: async (pipeline, _input, { onProgress }) => {
-      await watched(pipeline, onProgress, () => pipeline.waitUntilComputed());
-      return {};
-    },
+    run: async (pipeline, _input, { onProgress }) => ({
+      failed_metrics: await watched(pipeline, onProgress, () => pipeline.settled()),
+    }),
   }),
 
   rebuild: operation<ComputeProgress>()({

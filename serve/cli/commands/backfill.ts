@@ -1,4 +1,5 @@
 import { Readable } from 'node:stream';
+import type { FailedMetric } from '../../../aggregate/runner/failures.ts';
 import { ProductError } from '../../../infra/errors.ts';
 import { countHeights, firstHeights, type Heights, rangesOf } from '../../../ingest/sources/heights.ts';
 import type { SourceOptions } from '../../../ingest/sources/open-source.ts';
@@ -9,7 +10,7 @@ import { parseWhole, sourceOptions } from '../arguments.ts';
 import { command, withOperations } from '../command.ts';
 import { type Display, openDisplay } from '../display.ts';
 import { EXIT } from '../failure.ts';
-import { showComputation } from '../ingest-inputs.ts';
+import { failedWords, showComputation } from '../ingest-inputs.ts';
 import { stopOnSignal } from '../stop.ts';
 import { duration, number, plural } from '../words.ts';
 
@@ -106,6 +107,8 @@ async function fill(work: Work, total: number): Promise<number> {
   const words = `${plural(pace.blocks, 'block')} in ${duration((performance.now() - started) / 1000)}, metrics included`;
   const lacking = still === 0 ? '' : `; ${plural(still, 'height')} still missing`;
   process.stdout.write(`${words}; ${number(pace.refused)} refused${lacking}${await skippedWords(work)}\n`);
+  process.stdout.write(failedWords(pace.failed));
+  if (pace.failed.length > 0) return EXIT.failure;
   return pace.refused > 0 || still > 0 ? EXIT.refused : EXIT.ok;
 }
 
@@ -114,7 +117,7 @@ async function takeIn(work: Work, heights: Heights[], pace: Pace): Promise<boole
   const { report, fault } = await load(work, heights, pace);
   pace.refused += report.refused_lines + report.refused_facts;
   if (work.stop.aborted) return false;
-  await showComputation(work.client, work.display);
+  pace.failed = await showComputation(work.client, work.display);
   if (fault !== undefined) throw fault;
   return true;
 }
@@ -174,6 +177,8 @@ class Pace {
   readonly #display: Display;
   blocks = 0;
   refused = 0;
+  /** Metrics that failed in the last computation. */
+  failed: readonly FailedMetric[] = [];
   #bytes = 0;
 
   constructor(total: number, display: Display) {

@@ -1,7 +1,7 @@
 import { command, print, withOperations } from '../command.ts';
 import { openDisplay } from '../display.ts';
 import { EXIT, killSelf } from '../failure.ts';
-import { ingestInputs, type RunReport } from '../ingest-inputs.ts';
+import { failedWords, ingestInputs, type RunReport } from '../ingest-inputs.ts';
 import { findInputs } from '../inputs.ts';
 import { duration, number, plural } from '../words.ts';
 
@@ -24,7 +24,8 @@ Examples:
   chain-metrics ingest --chain asset-hub-polkadot 2024-*.ndjson.zst
   zcat export.gz | chain-metrics ingest --chain polkadot -
 
-Exit code 3 says that something was refused; \`chain-metrics status\` shows what and why.`,
+Exit code 3 says that something was refused, 1 that metrics fail while all others are computed;
+\`chain-metrics status\` shows what and why.`,
   run: async ({ args: [paths], options: { chain, json = false }, config }) => {
     const inputs = await findInputs(paths);
     const display = openDisplay(process.stderr, { silent: json });
@@ -39,6 +40,7 @@ Exit code 3 says that something was refused; \`chain-metrics status\` shows what
       try {
         const report = await ingestInputs(client, inputs, chain, display);
         print(report, { json }, () => describe(report, client.location));
+        if (report.failed_metrics.length > 0) return EXIT.failure;
         return report.refused_lines + report.refused_facts > 0 ? EXIT.refused : EXIT.ok;
       } finally {
         display.end();
@@ -73,6 +75,5 @@ function describe(report: RunReport, place: string): string {
       `${plural(report.refused_facts, 'fact was', 'facts were')} refused inside blocks that were kept: see \`chain-metrics dead-letters list --kind facts\``,
     );
   }
-  lines.push('see `chain-metrics status`');
-  return `${lines.join('\n')}\n`;
+  return `${lines.join('\n')}\n${failedWords(report.failed_metrics)}see \`chain-metrics status\`\n`;
 }

@@ -103,11 +103,29 @@ function metrics({ metrics, computing }: SystemStatus): string {
   lines.push(
     `waiting         ${plural(computing.touched_days_waiting, 'day')}, ${plural(computing.jobs_waiting, 'job')}${held}`,
   );
+  lines.push(...failing(metrics));
   lines.push(`failed          ${plural(computing.failed.length, 'job')}`);
   for (const { id, attempts, reason } of computing.failed) {
     lines.push(`  ${id} after ${plural(attempts, 'try', 'tries')}: ${reason}`);
   }
   return lines.join('\n');
+}
+
+/** The metrics that fail themselves; the table says which others wait for them. */
+function failing(metrics: SystemStatus['metrics']): string[] {
+  const failures = metrics.flatMap(({ metric, failures }) => failures.filter((one) => one.metric === metric));
+  return failures.flatMap((failure) => {
+    const name = failure.metric.replaceAll('_', '-');
+    const at = (time: string) => time.replace('T', ' ').slice(0, 19);
+    const next =
+      failure.next_attempt_at === null
+        ? `it waits for you: mend the cause, then \`chain-metrics rebuild ${name}\``
+        : `tried again at ${at(failure.next_attempt_at)} UTC`;
+    return [
+      `FAILING         ${name} (${failure.lane}) since ${at(failure.failed_since)} UTC, ${plural(failure.attempts, 'attempt')}; ${next}`,
+      `  ${failure.reason}`,
+    ];
+  });
 }
 
 function refused(status: SystemStatus): string {
