@@ -34,6 +34,7 @@ export const schema: Schema = {
   ],
   derived: aggregateModule.derivedTables,
   views: ingestModule.views,
+  beforePartitions: (store, table) => ingestModule.beforePartitions(store, table),
   forget: (store, table) => aggregateModule.resetDerivedTable(store, table.name),
 };
 
@@ -163,7 +164,12 @@ export class StoredSchema {
 
   async #apply(): Promise<void> {
     const { store, clock } = this.#runtime;
-    await applySchema(store, schema, this.#tuning, this.#config.CLICKHOUSE_CLUSTER !== undefined);
+    await applySchema(store, schema, {
+      tableSettings: this.#tuning,
+      isCluster: this.#config.CLICKHOUSE_CLUSTER !== undefined,
+      mayRewrite: !this.#runtime.isShared,
+      report: (text) => void process.stderr.write(`${text}\n`),
+    });
     await ingestModule.recordDecoders(store, clock.now());
   }
 

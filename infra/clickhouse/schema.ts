@@ -1,11 +1,14 @@
 import { createHash } from 'node:crypto';
-import { ProductError } from '../errors.ts';
+import { ProductError, reasonOf } from '../errors.ts';
 import type { Store } from '../ports.ts';
+import { type Layout, readLayout, repartition, temporaryTables } from './repartition.ts';
 import { DATABASE, type NamedTable, sql } from './sql.ts';
 import { createTable, createView, type Table, table, type View } from './table.ts';
 
 /** Version of the stored data, raised when older data must be migrated. A store of a newer version is not opened. */
-export const SCHEMA_VERSION = 2;
+export const SCHEMA_VERSION = 3;
+/** The version of a store with tables that are not partitioned yet: it is read as it is, also by the former program. */
+const UNPARTITIONED_VERSION = 2;
 
 export const meta = table({
   name: 'meta',
@@ -22,6 +25,18 @@ export interface Schema {
   readonly derived: readonly Table[];
   /** Called when a derived table was dropped, so that its rows are computed again. */
   readonly forget?: (store: Store, table: Table) => Promise<void>;
+  /** Called before a table of one partition is replaced by one with many. */
+  readonly beforePartitions?: (store: Store, table: Table) => Promise<void>;
+}
+
+export interface SchemaOptions {
+  /** Settings of every table. */
+  readonly tableSettings?: readonly string[];
+  /** Whether the tables are on a cluster, where this server cannot tell what a new replica lacks. */
+  readonly isCluster?: boolean;
+  /** Whether tables without partitions are rewritten: only where no other process writes. */
+  readonly mayRewrite?: boolean;
+  readonly report?: (progress: string) => void;
 }
 
 /**
@@ -31,8 +46,7 @@ export interface Schema {
 export async function applySchema(
   store: Store,
   schema: Schema,
-  tableSettings: readonly string[],
-  isCluster = false,
+  { tableSettings = [], isCluster = false, mayRewrite = false, report = () => undefined }: SchemaOptions = {},
 ): Promise<void> {
   await store.run(createTable(meta, tableSettings));
   const known = await readMeta(store);
@@ -43,12 +57,12 @@ export async function applySchema(
       `the data directory was written by a newer version (schema ${stored}, this one knows ${SCHEMA_VERSION}); start that version`,
     );
   }
+  await rename(store, schema.tables);
   const facts = definitions(schema);
   const changed = ({ name }: NamedTable, kind: 'table' | 'view') => {
     const before = known.get(`${kind} ${name}`);
     return before !== undefined && before !== facts.get(`${kind} ${name}`);
   };
-  await rename(store, schema.tables);
   for (const view of schema.views) if (changed(view, 'view')) await drop(store, view);
   for (const table of [...schema.tables, ...schema.derived]) {
     if (!changed(table, 'table')) continue;
@@ -57,19 +71,55 @@ export async function applySchema(
     if (schema.derived.includes(table)) await schema.forget?.(store, table);
   }
   const live = await liveColumns(store);
-  const create = async (table: NamedTable, statement: string) => {
-    if (isCluster || !live.has(table.name)) await store.run(statement);
+  const create = async (table: NamedTable, statement: string, isLive = live.has(table.name)) => {
+    if (isCluster || !isLive) await store.run(statement);
   };
   for (const table of [...schema.tables, ...schema.derived]) {
     await create(table, createTable(table, tableSettings));
   }
   await addColumns(store, schema.tables, live);
-  for (const view of schema.views) await create(view, createView(view));
+  const layout = await readLayout(store, schema.tables);
+  const isRewritten = mayRewrite && (await rewrite(store, schema, layout, { tableSettings, report }));
+  const after = isRewritten ? await readLayout(store, schema.tables) : layout;
+  for (const view of schema.views) {
+    await create(view, createView(view), live.has(view.name) && !isRewritten);
+  }
+  if (after.unpartitioned.length > 0) facts.set('schema_version', String(UNPARTITIONED_VERSION));
   const news = [...facts].filter(([name, value]) => known.get(name) !== value);
   await store.insert(
     meta,
     news.map(([name, value]) => ({ name, value })),
   );
+}
+
+/**
+ * Rewrites the tables that earlier versions stored in one partition. The store has the present version from the first
+ * of them on: the former program would not see what is replaced across months. A table that cannot be rewritten is read
+ * as it is, and the next start tries again.
+ */
+async function rewrite(
+  store: Store,
+  { beforePartitions }: Schema,
+  { unpartitioned, leftOver }: Layout,
+  { tableSettings, report }: Required<Pick<SchemaOptions, 'tableSettings' | 'report'>>,
+): Promise<boolean> {
+  for (const table of leftOver) await drop(store, table);
+  if (unpartitioned.length === 0) return false;
+  await store.insert(meta, [{ name: 'schema_version', value: String(SCHEMA_VERSION) }]);
+  for (const table of unpartitioned) {
+    try {
+      await repartition(store, table, {
+        tableSettings,
+        prepare: async () => beforePartitions?.(store, table),
+        dropViewsOf: (name) => dropViewsOf(store, name),
+        report,
+      });
+    } catch (error) {
+      report(`${table.name} stays in one partition until the next start: ${reasonOf(error)}`);
+      for (const temporary of temporaryTables(table)) await drop(store, temporary);
+    }
+  }
+  return true;
 }
 
 /**

@@ -8,6 +8,8 @@ import type { DamageReport } from './damage.ts';
 /** Numbers of the inserts that a part holds: a merge covers those of the parts that it was made of. */
 interface Part {
   readonly name: string;
+  /** Absent in records of earlier versions, whose tables had one partition each. */
+  readonly partition?: string;
   readonly rows: number;
   readonly min: number;
   readonly max: number;
@@ -26,13 +28,14 @@ interface DetachedPart {
   readonly name: string;
   readonly reason: string;
   readonly path: string;
+  readonly partition: string | null;
   readonly min: number | null;
   readonly max: number | null;
 }
 
 const RECORD_MS = 60_000;
 /** Statements that take away parts. */
-const REMOVES = /^\s*(?:ALTER|DROP|TRUNCATE|RENAME)\b/i;
+const REMOVES = /^\s*(?:ALTER|DROP|TRUNCATE|RENAME|EXCHANGE)\b/i;
 /** Reasons for which the engine detaches a part that it cannot read. */
 const BROKEN = /^broken/;
 
@@ -113,9 +116,9 @@ export class StoredParts {
 
   /** A part that is covered by another one was left over from a merge: nothing is lost with it. */
   #reportDetached(part: DetachedPart, live: readonly StoredTable[]): void {
-    const { table, name, path, min, max } = part;
+    const { table, name, path, partition, min, max } = part;
     const parts = live.find((one) => one.table === table)?.parts ?? [];
-    if (min !== null && max !== null && isCovered({ min, max }, parts)) return;
+    if (min !== null && max !== null && isCovered({ partition: partition ?? ALL, min, max }, parts)) return;
     const aside = this.#damage.placeFor('store', `${table}-${basename(name)}`);
     this.#damage.add({
       part: 'store',
@@ -132,7 +135,7 @@ export class StoredParts {
         SELECT name AS table, toString(uuid) AS uuid, engine_full LIKE '% TTL %' AS expires FROM system.tables
         WHERE database = ${DATABASE} AND engine LIKE '%MergeTree'`),
       this.#store.rows<Part & { table: string }>(sql`
-        SELECT table, name, rows, min_block_number AS min, max_block_number AS max FROM system.parts
+        SELECT table, name, partition_id AS partition, rows, min_block_number AS min, max_block_number AS max FROM system.parts
         WHERE database = ${DATABASE} AND active`),
     ]);
     return tables.map(({ table, uuid, expires }) => ({
@@ -145,7 +148,8 @@ export class StoredParts {
 
   async #detached(): Promise<DetachedPart[]> {
     const parts = await this.#store.rows<DetachedPart>(sql`
-      SELECT table, name, ifNull(reason, '') AS reason, path, min_block_number AS min, max_block_number AS max
+      SELECT table, name, ifNull(reason, '') AS reason, path,
+        partition_id AS partition, min_block_number AS min, max_block_number AS max
       FROM system.detached_parts WHERE database = ${DATABASE}`);
     return parts.filter(({ reason }) => BROKEN.test(reason));
   }
@@ -170,9 +174,14 @@ export class StoredParts {
 }
 
 const NAMES_MAX = 5;
+/** The partition of a table that is not partitioned. */
+const ALL = 'all';
 
-const isCovered = (part: Pick<Part, 'min' | 'max'>, parts: readonly Part[]) =>
-  parts.some(({ min, max }) => min <= part.min && part.max <= max);
+const isCovered = (part: Pick<Part, 'partition' | 'min' | 'max'>, parts: readonly Part[]) =>
+  parts.some(
+    ({ partition, min, max }) =>
+      (partition ?? ALL) === (part.partition ?? ALL) && min <= part.min && part.max <= max,
+  );
 
 function rowsOf(path: string): string {
   try {

@@ -1,4 +1,4 @@
-import { literal, raw, sql } from '../../infra/clickhouse/sql.ts';
+import { literal, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
 import type { BlockHead } from '../log/envelope.ts';
 import { blocks, replacedBlocks } from './tables.ts';
@@ -59,6 +59,11 @@ export async function noteReplacedBlocks(store: Store, heads: readonly Head[]): 
   return replaced.map(({ relay_chain, chain, day }) => ({ relay_chain, chain, day }));
 }
 
+/** Notes them of every height that is stored. */
+export const noteAllReplacedBlocks = (store: Store): Promise<void> =>
+  store.run(sql`INSERT INTO ${replacedBlocks} (relay_chain, chain, number, time, rank)
+    SELECT relay_chain, chain, number, time, rank FROM (${replacedAmong(raw('1'))}) WHERE isOfOtherMonth`);
+
 function* inPieces(heads: readonly Head[]): Generator<Heights[]> {
   for (let i = 0; i < heads.length; i += HEIGHTS_PER_QUERY) {
     yield byChain(heads.slice(i, i + HEIGHTS_PER_QUERY));
@@ -94,17 +99,23 @@ const daysOf = (store: Store, chains: readonly Heights[]): Promise<ChainDay[]> =
     FROM ${blocks} FINAL WHERE ${isOneOf(chains)} AND isNotNull(time)
     GROUP BY ALL`);
 
+/** Versions that lost their height to one of another time, or to one without; read in the order of the table. */
+const replacedAmong = (heights: Sql): Sql => sql`
+  SELECT relay_chain, chain, number, assumeNotNull(at) AS time, version.2 AS rank,
+    isNull(canonical_at) OR toYYYYMM(at) != toYYYYMM(canonical_at) AS isOfOtherMonth
+  FROM (
+    SELECT relay_chain, chain, number, groupArray((time, rank)) AS versions, argMax(tuple(time), rank).1 AS canonical_at
+    FROM ${blocks} WHERE ${heights}
+    GROUP BY relay_chain, chain, number HAVING count() > 1
+    SETTINGS optimize_aggregation_in_order = 1
+  ) ARRAY JOIN versions AS version, versions.1 AS at
+  WHERE isNotNull(at) AND (isNull(canonical_at) OR at != canonical_at)`;
+
 const replacedOf = (store: Store, chains: readonly Heights[]): Promise<ReplacedBlock[]> =>
   store.rows<ReplacedBlock>(sql`
-    SELECT relay_chain, chain, toString(number) AS number, toString(assumeNotNull(at)) AS time,
-      toString(toDate(assumeNotNull(at))) AS day, toString(version.2) AS rank,
-      isNull(canonical_at) OR toYYYYMM(at) != toYYYYMM(canonical_at) AS isOfOtherMonth
-    FROM (
-      SELECT relay_chain, chain, number, groupArray((time, rank)) AS versions, argMax(tuple(time), rank).1 AS canonical_at
-      FROM ${blocks} WHERE ${isOneOf(chains)}
-      GROUP BY relay_chain, chain, number HAVING count() > 1
-    ) ARRAY JOIN versions AS version, versions.1 AS at
-    WHERE isNotNull(at) AND (isNull(canonical_at) OR at != canonical_at)`);
+    SELECT relay_chain, chain, toString(number) AS number, toString(time) AS time, toString(toDate(time)) AS day,
+      toString(rank) AS rank, isOfOtherMonth
+    FROM (${replacedAmong(isOneOf(chains))})`);
 
 const smaller = (a: bigint, b: bigint) => (a < b ? a : b);
 const larger = (a: bigint, b: bigint) => (a > b ? a : b);

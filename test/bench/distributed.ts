@@ -214,7 +214,7 @@ async function statementsAlone(): Promise<{ loaded: number; parsed: number }> {
   const loaded = await commit();
   for (const view of blockViews) await runtime.store.run(`DROP TABLE ${DATABASE}.${view.name} SYNC`);
   const parsed = await commit();
-  await applySchema(runtime.store, schema, []);
+  await applySchema(runtime.store, schema);
   return { loaded, parsed };
 }
 

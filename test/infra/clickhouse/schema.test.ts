@@ -83,14 +83,16 @@ describe('a schema on a store', () => {
   const keptNumbers = () => store.rows<{ n: number }>(sql`SELECT n FROM ${kept} ORDER BY n`);
 
   test('creates what is declared', async () => {
-    await applySchema(store, first, []);
+    await applySchema(store, first);
     expect(await schemaDrift(store, first)).toEqual([]);
     await enter(1);
     expect(await keptNumbers()).toEqual([{ n: 1 }]);
   });
 
   test('the schema of the product is live as declared, also with writes synced to the disk', async () => {
-    await applySchema(store, product, ['fsync_after_insert = 1', 'fsync_part_directory = 1']);
+    await applySchema(store, product, {
+      tableSettings: ['fsync_after_insert = 1', 'fsync_part_directory = 1'],
+    });
     expect(await schemaDrift(store, product)).toEqual([]);
     const live = await store.rows<{ name: string }>(
       sql`SELECT name FROM system.tables WHERE database = ${DATABASE} AND name NOT LIKE '.inner%' ORDER BY name`,
@@ -100,14 +102,14 @@ describe('a schema on a store', () => {
   });
 
   test('applying it again changes nothing', async () => {
-    await applySchema(store, first, []);
+    await applySchema(store, first);
     await enter(1);
     const created = () =>
       store.rows(
         sql`SELECT name, toString(uuid) AS uuid FROM system.tables WHERE database = ${DATABASE} ORDER BY name`,
       );
     const before = await created();
-    await applySchema(store, first, []);
+    await applySchema(store, first);
     expect(await created()).toEqual(before);
     expect(await keptNumbers()).toEqual([{ n: 1 }]);
   });
@@ -129,17 +131,17 @@ describe('a schema on a store', () => {
       [true, all],
     ] as const) {
       created.length = 0;
-      await applySchema(counted, first, [], isCluster);
+      await applySchema(counted, first, { isCluster });
       expect(created).toEqual(expected);
     }
     await store.run(`DROP TABLE ${DATABASE}.squares SYNC`);
     created.length = 0;
-    await applySchema(counted, first, []);
+    await applySchema(counted, first);
     expect(created).toEqual(['meta', 'squares']);
   });
 
   test('drift names the table, the declared and the live columns', async () => {
-    await applySchema(store, first, []);
+    await applySchema(store, first);
     await store.run(`ALTER TABLE ${DATABASE}.kept ADD COLUMN extra String`);
     expect(await schemaDrift(store, first)).toEqual(['kept: declared n UInt64; live n UInt64, extra String']);
     await store.run(`DROP TABLE ${DATABASE}.squares SYNC`);
@@ -149,33 +151,32 @@ describe('a schema on a store', () => {
   test('a derived table whose definition changed is created again and reported; the raw ones stay', async () => {
     const forgotten: string[] = [];
     const forget = async (_store: Store, { name }: Table) => void forgotten.push(name);
-    await applySchema(store, { ...first, forget }, []);
+    await applySchema(store, { ...first, forget });
     await enter(7);
     await store.run(`INSERT INTO ${DATABASE}.squares VALUES (49)`);
     const second: Schema = { ...first, forget, derived: [squares({ n: 'UInt64', root: 'UInt64' })] };
-    await applySchema(store, second, []);
+    await applySchema(store, second);
     expect(forgotten).toEqual(['squares']);
     expect(await store.rows(sql`SELECT count() AS n FROM ${{ name: 'squares' }}`)).toEqual([{ n: 0 }]);
     expect(await schemaDrift(store, second)).toEqual([]);
     expect(await keptNumbers()).toEqual([{ n: 7 }]);
-    await applySchema(store, second, []);
+    await applySchema(store, second);
     expect(forgotten).toEqual(['squares']);
   });
 
   test('a view whose statement changed uses the new one', async () => {
-    await applySchema(store, first, []);
+    await applySchema(store, first);
     await enter(1);
-    await applySchema(
-      store,
-      { ...first, views: [view('in_to_kept', source(), kept, sql`SELECT n + 100 AS n FROM ${source()}`)] },
-      [],
-    );
+    await applySchema(store, {
+      ...first,
+      views: [view('in_to_kept', source(), kept, sql`SELECT n + 100 AS n FROM ${source()}`)],
+    });
     await enter(2);
     expect(await keptNumbers()).toEqual([{ n: 1 }, { n: 102 }]);
   });
 
   test('a landing table with a new column is created again with its views, and loaded rows stay', async () => {
-    await applySchema(store, first, []);
+    await applySchema(store, first);
     await enter(1);
     const wider = source({ plus: 'UInt64' });
     const second: Schema = {
@@ -183,7 +184,7 @@ describe('a schema on a store', () => {
       tables: [wider, kept],
       views: [view('in_to_kept', wider, kept, sql`SELECT n + plus AS n FROM ${wider}`)],
     };
-    await applySchema(store, second, []);
+    await applySchema(store, second);
     expect(await schemaDrift(store, second)).toEqual([]);
     await store.run(`INSERT INTO ${DATABASE}.numbers_in (n, plus) SETTINGS async_insert=0 VALUES (2, 40)`);
     expect(await keptNumbers()).toEqual([{ n: 1 }, { n: 42 }]);
@@ -228,12 +229,12 @@ describe('a schema on a store', () => {
       { n: 2, log_offset: 'there' },
     ];
     beforeEach(async () => {
-      await applySchema(store, earlier, []);
+      await applySchema(store, earlier);
       await enter(1);
     });
 
     test('a table and a column get their present names, keep their rows, and views fill them', async () => {
-      for (let start = 0; start < 2; start++) await applySchema(store, present, []);
+      for (let start = 0; start < 2; start++) await applySchema(store, present);
       await enter(2);
       expect(await numbers()).toEqual(ROWS);
       expect(await schemaDrift(store, present)).toEqual([]);
@@ -253,7 +254,7 @@ describe('a schema on a store', () => {
       ],
     ])('a start that was killed %s is continued by the next one', async (_moment, done) => {
       for (const statement of done) await store.run(statement.replaceAll('$', DATABASE));
-      await applySchema(store, present, []);
+      await applySchema(store, present);
       await enter(2);
       expect(await numbers()).toEqual(ROWS);
       expect(await schemaDrift(store, present)).toEqual([]);
@@ -261,28 +262,24 @@ describe('a schema on a store', () => {
 
     test('a column alone is renamed under a view of the same name', async () => {
       const { renamedFrom: _, ...columnOnly } = { ...after, name: 'kept' };
-      await applySchema(
-        store,
-        {
-          ...present,
-          tables: [source(), columnOnly],
-          views: [
-            view('in_to_kept', source(), columnOnly, sql`SELECT n, 'there' AS log_offset FROM ${source()}`),
-          ],
-        },
-        [],
-      );
+      await applySchema(store, {
+        ...present,
+        tables: [source(), columnOnly],
+        views: [
+          view('in_to_kept', source(), columnOnly, sql`SELECT n, 'there' AS log_offset FROM ${source()}`),
+        ],
+      });
       await enter(2);
       expect(await store.rows(sql`SELECT n, log_offset FROM ${columnOnly} ORDER BY n`)).toEqual(ROWS);
     });
   });
 
   test('a store of a newer version is refused and left unchanged', async () => {
-    await applySchema(store, first, []);
+    await applySchema(store, first);
     await store.run(
       `INSERT INTO ${DATABASE}.meta (name, value, at) SETTINGS async_insert=0 VALUES ('schema_version', '${SCHEMA_VERSION + 1}', now64(3) + 10)`,
     );
-    const error = await applySchema(store, { ...first, derived: [squares({ n: 'UInt8' })] }, []).catch(
+    const error = await applySchema(store, { ...first, derived: [squares({ n: 'UInt8' })] }).catch(
       (thrown) => thrown,
     );
     expect(error).toMatchObject({ code: 'store_newer' });

@@ -41,7 +41,7 @@ let store: Store;
 let close: () => Promise<void>;
 beforeAll(async () => {
   ({ store, close } = await openStore());
-  await applySchema(store, { tables: [blocks, replacedBlocks], derived: [], views: [] }, []);
+  await applySchema(store, { tables: [blocks, replacedBlocks], derived: [], views: [] });
 });
 afterAll(() => close());
 

@@ -1,0 +1,76 @@
+import type { Store } from '../ports.ts';
+import { DATABASE, raw, sql } from './sql.ts';
+import { createTable, type Table } from './table.ts';
+
+/** A table whose rows earlier versions stored without partitions. */
+type Partitioned = Table & { readonly partitionBy: string };
+
+export interface Rewriting {
+  readonly tableSettings: readonly string[];
+  /** Called before the rewritten table takes the place of the former one. */
+  readonly prepare: (table: Table) => Promise<void>;
+  /** Drops the views that read or fill a table. */
+  readonly dropViewsOf: (table: string) => Promise<void>;
+  readonly report: (progress: string) => void;
+}
+
+/** How the tables are stored that are declared with partitions. */
+export interface Layout {
+  readonly unpartitioned: readonly Partitioned[];
+  /** Temporary tables of those that are rewritten. */
+  readonly leftOver: readonly Table[];
+}
+
+export async function readLayout(store: Store, tables: readonly Table[]): Promise<Layout> {
+  const live = await store.rows<{ name: string; isWhole: number }>(
+    sql`SELECT name, partition_key = '' AS isWhole FROM system.tables
+      WHERE database = ${DATABASE} AND engine LIKE '%MergeTree'`,
+  );
+  const isWhole = new Map(live.map((table) => [table.name, Boolean(table.isWhole)]));
+  const declared = tables.filter((table): table is Partitioned => table.partitionBy !== undefined);
+  return {
+    unpartitioned: declared.filter(({ name }) => isWhole.get(name)),
+    leftOver: declared
+      .filter(({ name }) => isWhole.get(name) === false)
+      .flatMap(temporaryTables)
+      .filter(({ name }) => isWhole.has(name)),
+  };
+}
+
+/**
+ * Rewrites a table into partitions, one after the other; nothing may write to it meanwhile. A partition enters the new
+ * table whole or not at all, and the new table takes the place of the former one in one step, so after a kill at any
+ * moment the next start goes on. The former table is read until then and needs its space until the end.
+ */
+export async function repartition(store: Store, table: Partitioned, rewriting: Rewriting): Promise<void> {
+  const { tableSettings, prepare, dropViewsOf, report } = rewriting;
+  const [next, piece] = temporaryTables(table);
+  for (const one of [next, piece]) await store.run(createTable(one, tableSettings));
+  const partitions = await store.rows<{ id: string }>(
+    sql`SELECT DISTINCT toString(${raw(table.partitionBy)}) AS id FROM ${table} ORDER BY id`,
+  );
+  const stored = await store.rows<{ id: string }>(
+    sql`SELECT DISTINCT partition_id AS id FROM system.parts WHERE database = ${DATABASE} AND table = ${next.name} AND active`,
+  );
+  const done = new Set(stored.map(({ id }) => id));
+  for (const { id } of partitions.filter((one) => !done.has(one.id))) {
+    report(`${table.name}: rewriting ${id}, ${done.size + 1} of ${partitions.length} months`);
+    const columns = raw(Object.keys(table.columns).join(', '));
+    await store.run(`TRUNCATE TABLE ${DATABASE}.${piece.name} SYNC`);
+    await store.run(
+      sql`INSERT INTO ${piece} (${columns}) SELECT ${columns} FROM ${table} WHERE ${raw(table.partitionBy)} = ${Number(id)}`,
+    );
+    await store.run(sql`ALTER TABLE ${next} REPLACE PARTITION ID ${id} FROM ${piece}`);
+    done.add(id);
+  }
+  await prepare(table);
+  await dropViewsOf(table.name);
+  await store.run(`EXCHANGE TABLES ${DATABASE}.${table.name} AND ${DATABASE}.${next.name}`);
+  for (const { name } of [next, piece]) await store.run(`DROP TABLE ${DATABASE}.${name} SYNC`);
+}
+
+/** The table in the making, which is the former one in the end, and one partition of it. */
+export const temporaryTables = (table: Table): readonly [Table, Table] => [
+  { ...table, name: `${table.name}_rewritten` },
+  { ...table, name: `${table.name}_partition` },
+];
