@@ -1,8 +1,8 @@
-import { DATABASE, raw, sql } from '../../infra/clickhouse/sql.ts';
+import { DATABASE, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { Mutex } from '../../infra/coordination/lock.ts';
 import type { Store } from '../../infra/ports.ts';
 import { isOutdatedBlock } from '../../ingest/raw/decoders.ts';
-import { blocks } from '../../ingest/raw/tables.ts';
+import { blocks, replacedBlocks } from '../../ingest/raw/tables.ts';
 
 /** Inclusive ranges that are missing: the first of them, their number, and the number of points in all of them. */
 export interface Missing<Point> {
@@ -43,51 +43,149 @@ export interface ChainHeights {
   readonly missing_blocks: Missing<number>;
 }
 
+/** The heights of the blocks of one partition. */
+interface PartitionHeights {
+  /** A hash of the partition's active parts: the heights are valid while it is the same. */
+  readonly parts: string;
+  readonly chains: readonly ChainHeights[];
+}
+
 interface Scan {
   readonly began: number;
-  /** A hash of the table's active parts: the heights are valid while it is the same. */
-  readonly parts: string;
+  /** A hash of the parts that say which blocks are replaced by one of another partition. */
+  readonly replaced: string;
+  readonly partitions: ReadonlyMap<string, PartitionHeights>;
   readonly heights: readonly ChainHeights[];
 }
 
 const scans = new WeakMap<Pick<Store, 'rows'>, { mutex: Mutex; last: Scan | null }>();
 
-/** Reads the heights of every chain. A scan of a large store takes seconds, so one runs at a time, after a change only. */
+/**
+ * Reads the heights of every chain. A scan takes seconds in a large store, so one runs at a time, and only partitions
+ * are scanned whose parts have changed.
+ */
 export function readHeights(store: Pick<Store, 'rows'>): Promise<readonly ChainHeights[]> {
   const scan = scans.get(store) ?? { mutex: new Mutex(), last: null };
   scans.set(store, scan);
   const asked = performance.now();
   return scan.mutex.run(async () => {
     if (scan.last && scan.last.began >= asked) return scan.last.heights;
-    const began = performance.now();
-    const parts = await partsOf(store);
-    const heights = scan.last?.parts === parts ? scan.last.heights : await scanHeights(store);
-    scan.last = { began, parts, heights };
-    return heights;
+    scan.last = await rescan(store, scan.last, performance.now());
+    return scan.last.heights;
   });
 }
 
-async function partsOf(store: Pick<Store, 'rows'>): Promise<string> {
-  const [row] = await store.rows<{ parts: string }>(
-    sql`SELECT toString(groupBitXor(cityHash64(name))) AS parts FROM system.parts
-      WHERE database = ${DATABASE} AND table = ${blocks.name} AND active`,
+async function rescan(store: Pick<Store, 'rows'>, last: Scan | null, began: number): Promise<Scan> {
+  const stored = await readParts(store);
+  const replaced = stored.find(({ table }) => table === replacedBlocks.name)?.parts ?? '';
+  const ofBlocks = stored.filter(({ table }) => table === blocks.name);
+  const isKept = ({ partition, parts }: StoredPartition) =>
+    last?.replaced === replaced && last.partitions.get(partition)?.parts === parts;
+  const changed = ofBlocks.filter((one) => !isKept(one));
+  if (last && changed.length === 0 && last.partitions.size === ofBlocks.length) return { ...last, began };
+  const scanned = await scanPartitions(
+    store,
+    changed.map(({ partition }) => partition),
   );
-  return row?.parts ?? '';
+  const partitions = new Map(
+    ofBlocks.map(({ partition, parts }): [string, PartitionHeights] => [
+      partition,
+      {
+        parts,
+        chains: isKept({ partition, parts, table: blocks.name })
+          ? (last?.partitions.get(partition)?.chains ?? [])
+          : scanned.filter((row) => row.partition === partition).map(chainHeights),
+      },
+    ]),
+  );
+  const heights = joined([...partitions.values()].flatMap(({ chains }) => chains));
+  return { began, replaced, partitions, heights: heights ?? (await scanAll(store)) };
 }
 
-async function scanHeights(store: Pick<Store, 'rows'>): Promise<ChainHeights[]> {
-  const rows = await store.rows<Omit<ChainHeights, 'missing_blocks'> & MissingRow<number>>(sql`
-    SELECT relay_chain, chain, count() AS blocks, min(number) AS lowest_block, max(number) AS highest_block,
+interface StoredPartition {
+  readonly table: string;
+  readonly partition: string;
+  readonly parts: string;
+}
+
+const readParts = (store: Pick<Store, 'rows'>): Promise<StoredPartition[]> =>
+  store.rows<StoredPartition>(
+    sql`SELECT table, if(table = ${blocks.name}, partition_id, '') AS partition,
+        toString(groupBitXor(cityHash64(name))) AS parts
+      FROM system.parts WHERE database = ${DATABASE} AND table IN ${[blocks.name, replacedBlocks.name]} AND active
+      GROUP BY table, partition`,
+  );
+
+type ScannedRow = Omit<ChainHeights, 'missing_blocks'> & MissingRow<number> & { readonly partition: string };
+
+const scanPartitions = (
+  store: Pick<Store, 'rows'>,
+  partitions: readonly string[],
+): Promise<readonly ScannedRow[]> =>
+  partitions.length === 0
+    ? Promise.resolve([])
+    : scan(
+        store,
+        sql`_partition_id`,
+        sql`_partition_id IN ${partitions} AND rank NOT IN (SELECT rank FROM ${replacedBlocks})`,
+      );
+
+async function scanAll(store: Pick<Store, 'rows'>): Promise<ChainHeights[]> {
+  return (await scan(store, sql`''`, sql`1`)).map(chainHeights);
+}
+
+function scan(store: Pick<Store, 'rows'>, partition: Sql, where: Sql): Promise<ScannedRow[]> {
+  return store.rows<ScannedRow>(sql`
+    SELECT partition, relay_chain, chain, count() AS blocks, min(number) AS lowest_block, max(number) AS highest_block,
       max(time) AS newest_block_at, countIf(isNull(time)) AS untimed_blocks, countIf(is_outdated) AS outdated_blocks,
       highest_block - lowest_block + 1 - blocks AS total, countIf(number > previous + 1) AS ranges_total,
       groupArraySortedIf(${raw(String(RANGES_MAX))})((previous + 1, number - 1), number > previous + 1) AS ranges
     FROM (
-      SELECT relay_chain, chain, number, time, ${isOutdatedBlock} AS is_outdated, lagInFrame(number, 1, number) OVER (
-        PARTITION BY relay_chain, chain ORDER BY number ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS previous
-      FROM ${blocks} FINAL
-    ) GROUP BY relay_chain, chain ORDER BY relay_chain, chain`);
-  return rows.map(({ total, ranges_total, ranges, ...chain }) => ({
-    ...chain,
-    missing_blocks: missing({ total, ranges_total, ranges }),
-  }));
+      SELECT ${partition} AS partition, relay_chain, chain, number, time, ${isOutdatedBlock} AS is_outdated,
+        lagInFrame(number, 1, number) OVER (
+          PARTITION BY partition, relay_chain, chain ORDER BY number ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS previous
+      FROM ${blocks} FINAL WHERE ${where}
+    ) GROUP BY partition, relay_chain, chain ORDER BY relay_chain, chain, partition`);
+}
+
+const chainHeights = ({ partition: _, total, ranges_total, ranges, ...chain }: ScannedRow): ChainHeights => ({
+  ...chain,
+  missing_blocks: missing({ total, ranges_total, ranges }),
+});
+
+/** The heights of all partitions; null when those of two partitions of a chain overlap, which no month of a chain should. */
+function joined(parts: readonly ChainHeights[]): ChainHeights[] | null {
+  const chains = Map.groupBy(parts, ({ relay_chain, chain }) => `${relay_chain}\n${chain}`);
+  const heights: ChainHeights[] = [];
+  for (const name of [...chains.keys()].sort()) {
+    const [first, ...later] = (chains.get(name) ?? []).sort((a, b) => a.lowest_block - b.lowest_block);
+    let whole = first as ChainHeights;
+    for (const next of later) {
+      if (next.lowest_block <= whole.highest_block) return null;
+      whole = append(whole, next);
+    }
+    heights.push(whole);
+  }
+  return heights;
+}
+
+function append(before: ChainHeights, after: ChainHeights): ChainHeights {
+  const from = before.highest_block + 1;
+  const to = after.lowest_block - 1;
+  const between = to < from ? [] : [{ from, to }];
+  const [a, b] = [before.missing_blocks, after.missing_blocks];
+  const times = [before.newest_block_at, after.newest_block_at].filter((time) => time !== null).sort();
+  return {
+    ...after,
+    blocks: before.blocks + after.blocks,
+    lowest_block: before.lowest_block,
+    newest_block_at: times.at(-1) ?? null,
+    untimed_blocks: before.untimed_blocks + after.untimed_blocks,
+    outdated_blocks: before.outdated_blocks + after.outdated_blocks,
+    missing_blocks: {
+      total: a.total + b.total + Math.max(0, to - from + 1),
+      ranges_total: a.ranges_total + b.ranges_total + between.length,
+      ranges: [...a.ranges, ...between, ...b.ranges].slice(0, RANGES_MAX),
+    },
+  };
 }

@@ -92,6 +92,14 @@ export const distributedSettings = {
     .describe('HTTP address of ClickHouse'),
   CLICKHOUSE_USER: z.string().min(1).default('default').describe('user of ClickHouse'),
   CLICKHOUSE_PASSWORD: z.string().default('').describe('password of that user'),
+  CLICKHOUSE_READ_USER: z
+    .string()
+    .min(1)
+    .optional()
+    .describe(
+      'user of ClickHouse for the queries of the API, who may only read; CLICKHOUSE_USER when absent',
+    ),
+  CLICKHOUSE_READ_PASSWORD: z.string().default('').describe('password of that user'),
   CLICKHOUSE_CLUSTER: z
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, 'expected the name of a cluster')

@@ -47,7 +47,7 @@ export class DistributedStore implements Store {
     const { STORE_CONNECTIONS, READER_CONNECTIONS, QUERY_SECONDS_MAX, CLICKHOUSE_SECONDS_MAX } = config;
     this.#lanes = {
       work: clientOf(config, STORE_CONNECTIONS, CLICKHOUSE_SECONDS_MAX),
-      readers: clientOf(config, READER_CONNECTIONS, QUERY_SECONDS_MAX + CANCEL_SECONDS),
+      readers: clientOf(readerOf(config), READER_CONNECTIONS, QUERY_SECONDS_MAX + CANCEL_SECONDS),
       probes: clientOf(config, 2, PROBE_SECONDS),
       kills: clientOf(config, 1, PROBE_SECONDS),
     };
@@ -175,6 +175,16 @@ export class DistributedStore implements Store {
   }
 }
 
+/** The queries of the API may run as a user of their own. */
+const readerOf = (config: InfraSettings): InfraSettings =>
+  config.CLICKHOUSE_READ_USER === undefined
+    ? config
+    : {
+        ...config,
+        CLICKHOUSE_USER: config.CLICKHOUSE_READ_USER,
+        CLICKHOUSE_PASSWORD: config.CLICKHOUSE_READ_PASSWORD,
+      };
+
 const clientOf = (config: InfraSettings, connections: number, seconds: number): ClickHouseClient =>
   createClient({
     url: config.CLICKHOUSE_URL,
@@ -194,13 +204,14 @@ const clientOf = (config: InfraSettings, connections: number, seconds: number): 
 const CANCEL_SECONDS = 10;
 
 /**
- * With replicas every process reads the writes of all processes. Rows have a key and a version, so equal inserts are
- * intended and the server must not deduplicate them.
+ * What is acknowledged is on most replicas. Inserts into one table run side by side: two views of a load feed `calls`,
+ * and without parallel quorums the second would be refused. Reads are consistent because all go to one replica, which
+ * has whatever it acknowledged. Rows have a key and a version, so equal inserts are intended and the server must not
+ * deduplicate them.
  */
 const REPLICATED = {
   insert_quorum: 'auto',
-  insert_quorum_parallel: 0,
-  select_sequential_consistency: '1',
+  insert_quorum_parallel: 1,
   insert_deduplicate: 0,
 } as const;
 

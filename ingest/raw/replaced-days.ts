@@ -39,6 +39,7 @@ interface ReplacedBlock extends ChainDay {
   readonly number: string;
   readonly time: string;
   readonly rank: string;
+  readonly isTimed: boolean;
   readonly isOfOtherMonth: boolean;
 }
 
@@ -54,9 +55,11 @@ export async function noteReplacedBlocks(store: Store, heads: readonly Head[]): 
     replacedBlocks,
     replaced
       .filter(({ isOfOtherMonth }) => isOfOtherMonth)
-      .map(({ day: _day, isOfOtherMonth: _isOther, ...version }) => version),
+      .map(({ relay_chain, chain, number, time, rank }) => ({ relay_chain, chain, number, time, rank })),
   );
-  return replaced.map(({ relay_chain, chain, day }) => ({ relay_chain, chain, day }));
+  return replaced
+    .filter(({ isTimed }) => isTimed)
+    .map(({ relay_chain, chain, day }) => ({ relay_chain, chain, day }));
 }
 
 /** Notes them of every height that is stored. */
@@ -99,22 +102,22 @@ const daysOf = (store: Store, chains: readonly Heights[]): Promise<ChainDay[]> =
     FROM ${blocks} FINAL WHERE ${isOneOf(chains)} AND isNotNull(time)
     GROUP BY ALL`);
 
-/** Versions that lost their height to one of another time, or to one without; read in the order of the table. */
+/** Versions that lost their height to one of another time; one without a timestamp has the epoch. */
 const replacedAmong = (heights: Sql): Sql => sql`
-  SELECT relay_chain, chain, number, assumeNotNull(at) AS time, version.2 AS rank,
-    isNull(canonical_at) OR toYYYYMM(at) != toYYYYMM(canonical_at) AS isOfOtherMonth
+  SELECT relay_chain, chain, number, ifNull(version.1, toDateTime64(0, 3, 'UTC')) AS time, version.2 AS rank,
+    isNotNull(version.1) AS isTimed, toYYYYMM(time) != toYYYYMM(ifNull(held_at, toDateTime64(0, 3, 'UTC'))) AS isOfOtherMonth
   FROM (
-    SELECT relay_chain, chain, number, groupArray((time, rank)) AS versions, argMax(tuple(time), rank).1 AS canonical_at
+    SELECT relay_chain, chain, number, groupArray((time, rank)) AS versions, argMax(tuple(time), rank).1 AS held_at
     FROM ${blocks} WHERE ${heights}
     GROUP BY relay_chain, chain, number HAVING count() > 1
     SETTINGS optimize_aggregation_in_order = 1
-  ) ARRAY JOIN versions AS version, versions.1 AS at
-  WHERE isNotNull(at) AND (isNull(canonical_at) OR at != canonical_at)`;
+  ) ARRAY JOIN versions AS version
+  WHERE ifNull(version.1 != held_at, isNull(version.1) != isNull(held_at))`;
 
 const replacedOf = (store: Store, chains: readonly Heights[]): Promise<ReplacedBlock[]> =>
   store.rows<ReplacedBlock>(sql`
     SELECT relay_chain, chain, toString(number) AS number, toString(time) AS time, toString(toDate(time)) AS day,
-      toString(rank) AS rank, isOfOtherMonth
+      toString(rank) AS rank, isTimed, isOfOtherMonth
     FROM (${replacedAmong(isOneOf(chains))})`);
 
 const smaller = (a: bigint, b: bigint) => (a < b ? a : b);

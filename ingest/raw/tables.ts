@@ -38,7 +38,11 @@ export const blocks = table({
   engine: 'ReplacingMergeTree(rank, is_deleted)',
   partitionBy: "toYYYYMM(ifNull(time, toDateTime64(0, 3, 'UTC')))",
   orderBy: ['relay_chain', 'chain', 'number'],
-  indexes: ['INDEX by_time time TYPE minmax GRANULARITY 1'],
+  // Each month has a granule with the end of a chain's heights, which the key alone cannot tell from later ones.
+  indexes: [
+    'INDEX by_time time TYPE minmax GRANULARITY 1',
+    'INDEX by_number number TYPE minmax GRANULARITY 1',
+  ],
 });
 
 export const replacedBlocks = table({

@@ -100,6 +100,8 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   CLICKHOUSE_URL: { byDefault: 'http://localhost:8123', good: [['https://h:8443', 'https://h:8443']], bad: ['tcp://h:9000', 'h:8123'] },
   CLICKHOUSE_USER: { byDefault: 'default', good: [['alice', 'alice']], bad: [] },
   CLICKHOUSE_PASSWORD: { byDefault: '', good: [['secret', 'secret']], bad: [] },
+  CLICKHOUSE_READ_USER: { byDefault: undefined, good: [['reader', 'reader']], bad: [] },
+  CLICKHOUSE_READ_PASSWORD: { byDefault: '', good: [['secret', 'secret']], bad: [] },
   CLICKHOUSE_CLUSTER: { byDefault: undefined, good: [['main', 'main']], bad: ['a b', '1a'] },
   CLICKHOUSE_COMPRESS: { byDefault: false, good: [['true', true]], bad: ['gzip'] },
   CLICKHOUSE_SECONDS_MAX: { byDefault: 600, good: [['1', 1]], bad: ['0'] },

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { readHeights } from '../../../aggregate/status/heights.ts';
 import { applySchema } from '../../../infra/clickhouse/schema.ts';
 import { DATABASE, join, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { createTable } from '../../../infra/clickhouse/table.ts';
 import type { Store } from '../../../infra/ports.ts';
 import { canonicalBlocks, type Window } from '../../../ingest/raw/canonical.ts';
+import { decoders } from '../../../ingest/raw/decoders.ts';
 import { noteReplacedBlocks } from '../../../ingest/raw/replaced-days.ts';
 import { blocks, replacedBlocks } from '../../../ingest/raw/tables.ts';
 import { openStore } from '../../support/open-store.ts';
@@ -41,7 +43,7 @@ let store: Store;
 let close: () => Promise<void>;
 beforeAll(async () => {
   ({ store, close } = await openStore());
-  await applySchema(store, { tables: [blocks, replacedBlocks], derived: [], views: [] });
+  await applySchema(store, { tables: [blocks, replacedBlocks, decoders], derived: [], views: [] });
 });
 afterAll(() => close());
 
@@ -62,6 +64,27 @@ const byAll = ({ relays, from, until }: Window) =>
   sql`(SELECT * FROM (SELECT * FROM ${blocks} ORDER BY rank DESC LIMIT 1 BY relay_chain, chain, number)
     WHERE is_deleted = 0 AND relay_chain IN ${relays}
       AND time >= toDateTime64(${from}, 3, 'UTC') AND time < toDateTime64(${until}, 3, 'UTC'))`;
+
+/** The heights of every chain, of all versions together. */
+const heightsByAll = () =>
+  store.rows(sql`SELECT relay_chain, chain, count() AS blocks, min(number) AS lowest_block, max(number) AS highest_block,
+      countIf(isNull(time)) AS untimed_blocks, highest_block - lowest_block + 1 - blocks AS missing
+    FROM (SELECT * FROM ${blocks} ORDER BY rank DESC LIMIT 1 BY relay_chain, chain, number)
+    WHERE is_deleted = 0 GROUP BY relay_chain, chain ORDER BY relay_chain, chain`);
+
+async function heightsByMonth(reader: Pick<Store, 'rows'>) {
+  return (await readHeights(reader)).map(
+    ({ relay_chain, chain, blocks, lowest_block, highest_block, untimed_blocks, missing_blocks }) => ({
+      relay_chain,
+      chain,
+      blocks,
+      lowest_block,
+      highest_block,
+      untimed_blocks,
+      missing: missing_blocks.total,
+    }),
+  );
+}
 
 const someVersion = (random: Random): Version => ({
   relay_chain: random.pick(RELAYS),
@@ -94,6 +117,7 @@ describe.each([
     'are those that all versions together name, seed %i',
     async (seed) => {
       const random = new Random(seed);
+      const reader = { rows: store.rows.bind(store) };
       for (let load = 0; load < 4; load++) {
         // Loaders that store at once: each notes what it finds after its own rows are stored.
         const loads = Array.from({ length: random.whole(1, 3) }, () =>
@@ -107,6 +131,7 @@ describe.each([
         for (const versions of random.shuffled(loads)) await noteReplacedBlocks(store, versions);
         if (random.chance(0.3)) await store.run(`OPTIMIZE TABLE ${DATABASE}.${blocks.name} FINAL`);
         expect(await read((window) => canonicalBlocks(window))).toEqual(await read(byAll));
+        expect(await heightsByMonth(reader)).toEqual(await heightsByAll());
       }
     },
   );

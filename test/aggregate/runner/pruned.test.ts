@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readCoverage, readStatus } from '../../../aggregate/status/status.ts';
+import { type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import type { Store } from '../../../infra/ports.ts';
+import { blocks } from '../../../ingest/raw/tables.ts';
+import type { Pipeline } from '../../../serve/compose.ts';
+import { ALICE, madeBlock, madeEvent, madeExtrinsic } from '../../ingest/made.ts';
+import { writeHistory } from '../../support/made-history.ts';
+import { ingestLines, openTestPipeline } from '../../support/pipeline.ts';
+
+// Over a history of years, a live round reads the parts of its own month only.
+
+const HISTORY = {
+  blocks: 4000,
+  chains: ['polkadot'],
+  relay_chain: 'polkadot',
+  from: '2022-06-01',
+  days: 1200,
+};
+const LIVE = 100_000;
+/** Far more than the rows of the live blocks and of the small tables, far less than those of the history. */
+const ROWS_MAX = 1000;
+
+let pipeline: Pipeline;
+let close: () => Promise<void>;
+const statements: string[] = [];
+beforeAll(async () => {
+  ({ pipeline, close } = await openTestPipeline());
+  await writeHistory(pipeline.runtime.store, HISTORY);
+  // The first round reads nothing that a later one would not, but its readers have no cached answer yet.
+  await ingestLines(pipeline, [block(LIVE)]);
+  await pipeline.aggregator.waitUntilComputed();
+  await readStatus(pipeline.runtime, pipeline.aggregator);
+});
+afterAll(() => close());
+
+const block = (number: number) => ({
+  line: JSON.stringify(
+    madeBlock(number, [
+      madeExtrinsic('balances.transferKeepAlive', {
+        signature: { signer: { id: ALICE } },
+        events: [madeEvent('balances.Transfer', ALICE, ALICE, '1')],
+      }),
+    ]),
+  ),
+  chain: 'polkadot',
+});
+
+/** Keeps the text of every statement that reads. */
+function record(store: Store): () => void {
+  const { rows, bytes, run } = store;
+  const noted = <Statement extends Sql | string>(statement: Statement): Statement => {
+    const text = typeof statement === 'string' ? statement : statement.text;
+    if (/\bSELECT\b/.test(text)) statements.push(text.replace(/^\s*INSERT INTO [^(]+\([^)]*\)\s*/, ''));
+    return statement;
+  };
+  const wrapped: Pick<Store, 'rows' | 'bytes' | 'run'> = {
+    rows: (statement, options) => rows.call(store, noted(statement), options) as Promise<never[]>,
+    bytes: (statement, format, options) => bytes.call(store, noted(statement), format, options),
+    run: (statement) => run.call(store, noted(statement)),
+  };
+  Object.assign(store, wrapped);
+  return () => Object.assign(store, { rows, bytes, run });
+}
+
+/** Statements that read more rows than that, cut to what tells them apart. */
+async function readingMore(store: Store, texts: readonly string[]): Promise<string[]> {
+  const tooMany: string[] = [];
+  for (const text of texts) {
+    const [, select = text, settings] = /^([\s\S]*?)(?:\s+SETTINGS ([^)]*))?$/.exec(text) ?? [];
+    const limited = `${select} SETTINGS ${settings ? `${settings}, ` : ''}max_rows_to_read = ${ROWS_MAX} FORMAT Null`;
+    await store.run(limited).catch((error) => {
+      tooMany.push(`${(error as { detail?: string }).detail?.slice(0, 200)}\n${text}`);
+    });
+  }
+  return tooMany;
+}
+
+test('every statement of a live round, of the load and of the status reads few rows of many', async () => {
+  const { store } = pipeline.runtime;
+  const stop = record(store);
+  await ingestLines(pipeline, [block(LIVE + 1)]);
+  await pipeline.aggregator.waitUntilComputed();
+  // A replaced block: what was stored of its height is looked up.
+  await ingestLines(pipeline, [block(LIVE + 1)]);
+  await pipeline.aggregator.waitUntilComputed();
+  await readStatus(pipeline.runtime, pipeline.aggregator);
+  await readCoverage(store, pipeline.registry);
+  stop();
+  expect(statements.length).toBeGreaterThan(20);
+  expect(await readingMore(store, statements)).toEqual([]);
+  const ofAllMonths = sql`SELECT 1 WHERE 1 IN (SELECT number FROM ${blocks} FINAL)`.text;
+  expect(await readingMore(store, [ofAllMonths])).toHaveLength(1);
+});
