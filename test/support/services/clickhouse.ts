@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { containerService, hasImage } from './container.ts';
 import { freePort, processService, type Service } from './service.ts';
 
-const { CLICKHOUSE_IMAGE = 'clickhouse/clickhouse-server:25.8' } = process.env;
+const { CLICKHOUSE_IMAGE = 'clickhouse/clickhouse-server:26.3' } = process.env;
 const FRONT = fileURLToPath(new URL('../clickhouse/front.ts', import.meta.url));
 
 /** A ClickHouse over HTTP: the official server where Docker works, else its interface over the engine in process. */
