@@ -5,7 +5,7 @@ import { blocks, deadLetters } from '../../ingest/raw/tables.ts';
 import { openPipeline, type Pipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { gate } from '../infra/ports/opened.ts';
-import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { readyDirectory } from '../support/pipeline.ts';
 
 export interface Ingesting {
   readonly pipeline: Pipeline;
@@ -28,7 +28,7 @@ export interface StoredDeadLetter {
 }
 
 export async function openIngesting(settings: Record<string, string> = {}): Promise<Ingesting> {
-  const directory = temporaryDirectory();
+  const directory = await readyDirectory();
   const pipeline = await openPipeline(readConfig({ DATA_DIR: directory.path, ...settings }));
   // What is taken in here is never asked for as a metric.
   const { opened: closed, open: release } = gate();

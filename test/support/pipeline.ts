@@ -1,3 +1,5 @@
+import { cpSync, existsSync, renameSync } from 'node:fs';
+import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { materializedMetrics } from '../../aggregate/metrics/index.ts';
 import { aggregateModule } from '../../aggregate/module.ts';
@@ -8,7 +10,8 @@ import { chains } from '../../ingest/raw/tables.ts';
 import { openPipeline, type Pipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import type { InputLine } from '../reference/input.ts';
-import { temporaryDirectory } from './temporary-directory.ts';
+import { scratchOfRun } from './scratch.ts';
+import { type TemporaryDirectory, temporaryDirectory } from './temporary-directory.ts';
 
 /** A pipeline on a directory of its own; both are gone after `close`. */
 export interface TestPipeline extends AsyncDisposable {
@@ -22,13 +25,34 @@ export const testProfile: { open: () => Promise<TestPipeline> } = { open: openEm
 export const openTestPipeline = (): Promise<TestPipeline> => testProfile.open();
 
 async function openEmbeddedEngine(): Promise<TestPipeline> {
-  const directory = temporaryDirectory();
+  const directory = await readyDirectory();
   const pipeline = await openPipelineAt(directory.path);
   const close = async () => {
     await pipeline.close();
     directory[Symbol.dispose]();
   };
   return { pipeline, close, [Symbol.asyncDispose]: close };
+}
+
+/** An empty data directory whose tables are there already: a copy of the first one of the run. */
+export async function readyDirectory(): Promise<TemporaryDirectory> {
+  const directory = temporaryDirectory();
+  const scratch = scratchOfRun();
+  if (scratch === null) return directory;
+  const ready = join(scratch, 'ready');
+  if (!existsSync(ready)) {
+    using first = temporaryDirectory();
+    const made = join(first.path, 'made');
+    await (await openPipelineAt(made)).close();
+    try {
+      renameSync(made, ready);
+    } catch (error) {
+      // Another process may have been quicker.
+      if (!existsSync(ready)) throw error;
+    }
+  }
+  cpSync(ready, directory.path, { recursive: true, verbatimSymlinks: true });
+  return directory;
 }
 
 export function openPipelineAt(path: string): Promise<Pipeline> {

@@ -1,5 +1,6 @@
 import { mkdirSync, readdirSync, rmSync, statfsSync } from 'node:fs';
-import { join } from 'node:path';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
 
 const MEMORY = '/dev/shm';
 const NAME = /^chain-metrics-tests-(\d+)$/;
@@ -21,6 +22,12 @@ export function useScratch(): void {
   mkdirSync(scratch, { recursive: true });
   process.env.TMPDIR = scratch;
   process.on('exit', () => remove(scratch));
+}
+
+/** The directory of this run for temporary files, where it has one of its own. */
+export function scratchOfRun(): string | null {
+  const directory = tmpdir();
+  return NAME.test(basename(directory)) ? directory : null;
 }
 
 const remove = (path: string) => rmSync(path, { recursive: true, force: true });

@@ -7,7 +7,7 @@ import { createKey } from '../../../serve/identity/accounts/keys.ts';
 import type { User } from '../../../serve/identity/accounts/tables.ts';
 import { createUser } from '../../../serve/identity/accounts/users.ts';
 import { readConfig } from '../../../serve/settings.ts';
-import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { readyDirectory } from '../../support/pipeline.ts';
 
 /** A user of the service and the token that acts for them. */
 export interface Person {
@@ -51,7 +51,7 @@ export class Service {
   }
 
   static async open(settings: Record<string, string> = {}, clock?: Clock): Promise<Service> {
-    const directory = temporaryDirectory();
+    const directory = await readyDirectory();
     const env = {
       DATA_DIR: directory.path,
       LOG_LEVEL: 'error',

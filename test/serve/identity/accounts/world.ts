@@ -8,7 +8,7 @@ import type { Application, User } from '../../../../serve/identity/accounts/tabl
 import { createUser } from '../../../../serve/identity/accounts/users.ts';
 import { createApplication } from '../../../../serve/identity/oauth/applications.ts';
 import { readConfig } from '../../../../serve/settings.ts';
-import { temporaryDirectory } from '../../../support/temporary-directory.ts';
+import { readyDirectory } from '../../../support/pipeline.ts';
 import { Browser } from './browser.ts';
 
 /** The limits of failed attempts count by quarters of an hour. */
@@ -41,7 +41,7 @@ export interface World extends AsyncDisposable {
 }
 
 export async function openWorld(settings: Record<string, string> = {}): Promise<World> {
-  const directory = temporaryDirectory();
+  const directory = await readyDirectory();
   // Begins with a window of the limits, so that none ends in the middle of a test.
   let ahead = WINDOW_MS - (Date.now() % WINDOW_MS);
   const now = () => Date.now() + ahead;
