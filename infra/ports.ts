@@ -113,6 +113,8 @@ export interface StagedBatch {
 export interface Message {
   readonly key: string;
   readonly value: Buffer;
+  /** Why the log gives only the beginning of the value. */
+  readonly refused?: string;
 }
 
 /** A message at its offset. Offsets of a partition grow by one; messages of one key share a partition. */

@@ -44,7 +44,11 @@ export function prepareBatch(
   registry: Registry,
 ): PreparedBatch {
   const prepare = orRefused(stream, stream === 'blocks' ? prepareBlock : prepareSnapshot);
-  const prepared = messages.map(({ value }, index) => prepare(value, index, registry));
+  const prepared = messages.map(({ value, refused }, index) =>
+    refused === undefined
+      ? prepare(value, index, registry)
+      : { refused: deadLetterOf(TOPICS[stream], readOrigin(undefined, TOPICS[stream]), refused, value) },
+  );
   return {
     lines: prepared.flatMap((line) => ('refused' in line ? [] : [line])),
     deadLetters: prepared.flatMap((line) => ('refused' in line ? [line.refused] : [])),

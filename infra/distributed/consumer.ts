@@ -4,6 +4,8 @@ import { Batcher } from '../coordination/batcher.ts';
 import { reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Ack, LogRecord } from '../ports.ts';
+import { CUT_HEADER } from './batch-records.ts';
+import { onFetchStart } from './compression.ts';
 import { METADATA_MS } from './kafka.ts';
 import { type GrowthDependencies, PartitionGrowth } from './partition-growth.ts';
 
@@ -80,6 +82,7 @@ export class GroupMember {
       retry: { initialRetryTime: 100, maxRetryTime: 2000, retries: 5, restartOnFailure: async () => true },
     });
     consumer.on(consumer.events.GROUP_JOIN, () => this.#growth.refresh());
+    consumer.on(consumer.events.FETCH_START, onFetchStart);
     consumer.on(consumer.events.CRASH, ({ payload: { error, restart } }) => {
       if (!restart) this.#restart(error);
     });
@@ -238,7 +241,7 @@ export class GroupMember {
   *#chunks({ batch }: EachBatchPayload, until: number): Generator<LogRecord[]> {
     let chunk: LogRecord[] = [];
     let bytes = 0;
-    for (const { key, value, offset } of batch.messages) {
+    for (const { key, value, offset, headers } of batch.messages) {
       if (Number(offset) > until) break;
       const size = value?.length ?? 0;
       if (
@@ -254,6 +257,7 @@ export class GroupMember {
         value: value ?? Buffer.alloc(0),
         partition: batch.partition,
         offset: Number(offset),
+        ...(headers?.[CUT_HEADER] === undefined ? {} : { refused: String(headers[CUT_HEADER]) }),
       });
       bytes += size;
     }

@@ -1,34 +1,21 @@
-import { promisify } from 'node:util';
-import { constants, zstdCompress, zstdDecompress } from 'node:zlib';
 import kafkajs, { type Kafka, type KafkaConfig } from 'kafkajs';
 import type { InfraSettings } from '../config/settings.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import { limitDecompression } from './compression.ts';
 import { kafkaAccess } from './kafka-access.ts';
 
-const { CompressionCodecs, CompressionTypes, Kafka: Client, logLevel } = kafkajs;
-export const ZSTD = CompressionTypes.ZSTD;
+const { Kafka: Client, logLevel } = kafkajs;
 
 /** Age at which metadata are read again: producers and consumers find new partitions within this time. */
 export const METADATA_MS = 5000;
 
-const compress = promisify(zstdCompress);
-const decompress = promisify(zstdDecompress);
-/** The fastest level: messages are stored for days only. */
-const LEVEL = { [constants.ZSTD_c_compressionLevel]: 1 };
-/** Each chunk of a result costs a call to another thread, so that one chunk should hold all of it. */
-const chunkFor = (bytes: number) => ({ chunkSize: Math.max(64 * 1024, Math.ceil(bytes)) });
-/** Most blocks compress to less than half, and decompress to less than five times their size. */
-const COMPRESSED_RATIO = 0.5;
-const DECOMPRESSED_RATIO = 5;
-CompressionCodecs[ZSTD] = () => ({
-  compress: ({ buffer }: { buffer: Buffer }) =>
-    compress(buffer, { params: LEVEL, ...chunkFor(buffer.length * COMPRESSED_RATIO) }),
-  decompress: (buffer: Buffer) => decompress(buffer, chunkFor(buffer.length * DECOMPRESSED_RATIO)),
-});
-
 /** A client of the brokers in the settings. */
 export function openKafka(config: InfraSettings, logger: Logger): Kafka {
+  limitDecompression({
+    messageBytes: config.KAFKA_MESSAGE_BYTES,
+    fetchBytes: config.KAFKA_DECOMPRESSED_BYTES,
+  });
   return new Client({
     clientId: 'chain-metrics',
     brokers: config.KAFKA_BROKERS.split(','),

@@ -9,8 +9,9 @@ import { ProductError, reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { partsOf } from '../parts.ts';
 import type { Ack, ConsumedTopic, DeadLetterMessage, Lag, Log, LogRecord, Message } from '../ports.ts';
+import { ZSTD } from './compression.ts';
 import { GroupMember } from './consumer.ts';
-import { kafkaRefusal, METADATA_MS, openKafka, ZSTD } from './kafka.ts';
+import { kafkaRefusal, METADATA_MS, openKafka } from './kafka.ts';
 import { type Committed, isConsumed, type PartitionEnds } from './partition-growth.ts';
 import { deadLettersOf, ensureTopic } from './topics.ts';
 

@@ -56,6 +56,9 @@ export const distributedSettings = {
   KAFKA_FETCH_BYTES: whole(8 * 2 ** 20, 2 ** 16, 2 ** 30).describe(
     'compressed bytes of one fetch; bounds the memory of a load process',
   ),
+  KAFKA_DECOMPRESSED_BYTES: whole(128 * 2 ** 20, 16 * 2 ** 20, 2 ** 30).describe(
+    'bytes that the batches of one fetch may decompress to; what lies beyond in a single batch is refused',
+  ),
   KAFKA_SESSION_MS: whole(30_000, 6000, 300_000).describe(
     'session timeout of a consumer, after which its partitions are reassigned',
   ),

@@ -81,7 +81,7 @@ export async function publish(
 
   let last = 0;
   try {
-    for await (const line of readLines(decompressed(name, bytes), limits.lineBytes)) {
+    for await (const line of readLines(decompressed(name, bytes, limits.lineBytes), limits.lineBytes)) {
       last = line.number;
       summary.lines++;
       const origin: Origin = { source: 'import', origin: name, line: line.number, run };

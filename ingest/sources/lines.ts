@@ -14,8 +14,8 @@ export interface SourceLine {
 }
 
 /** The lines of a file by the ending of its name: gzip, zstd, Parquet or plain. */
-export function decompressed(name: string, bytes: Readable): Readable {
-  if (name.endsWith('.parquet')) return Readable.from(parquetLines(bytes), { objectMode: false });
+export function decompressed(name: string, bytes: Readable, lineBytes: number): Readable {
+  if (name.endsWith('.parquet')) return Readable.from(parquetLines(bytes, lineBytes), { objectMode: false });
   if (name.endsWith('.zst')) return Readable.from(unpackZstd(bytes), { objectMode: false });
   if (!name.endsWith('.gz')) return bytes;
   // What ends one of the two ends the other, and the reader hears of it from the last.

@@ -21,7 +21,7 @@ export async function openSource(
 ): Promise<{ sidecar: Sidecar; chain: Chain; registry: Registry }> {
   const registry = readRegistry(config);
   const chain = findChain(registry, name);
-  const sidecar = await Sidecar.connect(url, limits);
+  const sidecar = await Sidecar.connect(url, { bodyBytes: config.LINE_BYTES_MAX, ...limits });
   const served = registry.find(sidecar.specName);
   if (served !== chain && !force) {
     const which = served === undefined ? 'no chain of the registry' : served.name;

@@ -1,6 +1,9 @@
-import type { ReadStream } from 'node:fs';
-import { open } from 'node:fs/promises';
+import { createWriteStream, type ReadStream } from 'node:fs';
+import { mkdtemp, open, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import { type AsyncBuffer, type FileMetaData, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
@@ -22,16 +25,34 @@ const STRUCTURED: ReadonlySet<string> = new Set([
 ]);
 
 const toBytes = (bytes: Buffer) => new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+/** A page holds the rows that a writer collected between two looks at its size. */
+const LINES_PER_PAGE_MAX = 4;
+
+type Decompress = (input: Uint8Array, length: number) => Uint8Array;
 /** Where Node has a decompressor of its own, that is the faster one. */
-const COMPRESSORS = {
+const DECOMPRESS: Readonly<Record<string, Decompress>> = {
   ...compressors,
   // An empty block is one byte, which is taken for a reference to bytes before it.
-  LZ4_RAW: (input: Uint8Array, length: number) =>
+  LZ4_RAW: (input, length) =>
     length === 0 ? new Uint8Array() : (compressors.LZ4_RAW?.(input, length) as Uint8Array),
-  GZIP: (input: Uint8Array) => toBytes(gunzipSync(input)),
-  BROTLI: (input: Uint8Array) => toBytes(brotliDecompressSync(input)),
-  ZSTD: (input: Uint8Array) => toBytes(zstdDecompressSync(input)),
+  GZIP: (input, length) => toBytes(gunzipSync(input, { maxOutputLength: Math.max(1, length) })),
+  BROTLI: (input, length) => toBytes(brotliDecompressSync(input, { maxOutputLength: Math.max(1, length) })),
+  ZSTD: (input, length) => toBytes(zstdDecompressSync(input, { maxOutputLength: Math.max(1, length) })),
 };
+
+/** A page has the length that its header names, within the limit. */
+const limited = (bytesMax: number): Record<string, Decompress> =>
+  Object.fromEntries(
+    Object.entries(DECOMPRESS).map(([codec, decompress]) => [
+      codec,
+      (input: Uint8Array, length: number) => {
+        if (length <= bytesMax) return decompress(input, length);
+        throw new Error(
+          `a page of ${length} bytes; the longest has ${bytesMax} (${LINES_PER_PAGE_MAX} × LINE_BYTES_MAX)`,
+        );
+      },
+    ]),
+  );
 
 /** JSON of a column of that type: read as numbers, its amounts would lose digits. */
 class JsonText {
@@ -43,8 +64,9 @@ class JsonText {
 }
 
 /** The rows of a Parquet file as the lines that the same documents have as NDJSON: a field for each column. */
-export async function* parquetLines(bytes: Readable): AsyncGenerator<Buffer> {
+export async function* parquetLines(bytes: Readable, lineBytes: number): AsyncGenerator<Buffer> {
   const { file, close } = await randomAccess(bytes);
+  const decompressors = limited(LINES_PER_PAGE_MAX * lineBytes);
   try {
     const metadata = await parquetMetadataAsync(file);
     for (const { from, until } of partsOf(metadata)) {
@@ -53,7 +75,7 @@ export async function* parquetLines(bytes: Readable): AsyncGenerator<Buffer> {
         metadata,
         rowStart: from,
         rowEnd: until,
-        compressors: COMPRESSORS,
+        compressors: decompressors,
         parsers: {
           jsonFromBytes: (json: Uint8Array | undefined) => json && new JsonText(Buffer.from(json).toString()),
         },
@@ -110,17 +132,25 @@ function jsonOf(value: unknown): string {
   return `{${fields.join(',')}}`;
 }
 
-/** The format is read from its end: a file is opened a second time, a stream is held in memory. */
+/** The format is read from its end: a file is opened a second time, a stream is written to one. */
 async function randomAccess(bytes: Readable): Promise<{ file: AsyncBuffer; close(): Promise<void> }> {
   const { path } = bytes as Partial<ReadStream>;
-  if (typeof path !== 'string') {
-    const pieces: Buffer[] = [];
-    for await (const piece of bytes) pieces.push(Buffer.from(piece as Buffer));
-    const whole = toBytes(Buffer.concat(pieces));
-    const slice = (from: number, until?: number) => whole.slice(from, until).buffer as ArrayBuffer;
-    return { file: { byteLength: whole.length, slice }, close: async () => undefined };
+  if (typeof path === 'string') {
+    bytes.destroy();
+    return openFile(path);
   }
-  bytes.destroy();
+  const directory = await mkdtemp(join(tmpdir(), 'chain-metrics-'));
+  try {
+    const copy = join(directory, 'input.parquet');
+    await pipeline(bytes, createWriteStream(copy));
+    return await openFile(copy);
+  } finally {
+    // The open descriptor still reads the deleted file.
+    await rm(directory, { recursive: true });
+  }
+}
+
+async function openFile(path: string): Promise<{ file: AsyncBuffer; close(): Promise<void> }> {
   const handle = await open(path);
   const { size } = await handle.stat();
   const slice = async (from: number, until = size) => {

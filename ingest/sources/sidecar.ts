@@ -13,11 +13,19 @@ export interface SidecarLimits {
   /** Wait before the second try; it doubles with each further one. */
   readonly backoffMs: number;
   readonly timeoutMs: number;
+  /** Of an answer, decompressed. */
+  readonly bodyBytes: number;
   /** Ends what is under way. */
   readonly signal?: AbortSignal;
 }
 
-const USUAL: SidecarLimits = { attempts: 8, blockAttempts: 4, backoffMs: 250, timeoutMs: 30_000 };
+const USUAL: SidecarLimits = {
+  attempts: 8,
+  blockAttempts: 4,
+  backoffMs: 250,
+  timeoutMs: 30_000,
+  bodyBytes: 64 * 2 ** 20,
+};
 /** A wrong address fails at once; only temporary failures are retried. */
 const ATTEMPTS_TO_CONNECT = 2;
 
@@ -128,15 +136,31 @@ export class Sidecar {
       const answer = await fetch(url, {
         signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
       });
-      return { answer, bytes: Buffer.from(await answer.arrayBuffer()) };
+      return { answer, bytes: await bodyOf(answer, this.#limits.bodyBytes) };
     } catch (error) {
       signal?.throwIfAborted();
+      if (error instanceof TooLong) {
+        throw new AbortError(new ProductError('source_failed', `${url} answered ${error.message}`));
+      }
       const reason = timeout.aborted
         ? `did not answer within ${this.#limits.timeoutMs / 1000} s`
         : `cannot be reached: ${networkReason(error)}`;
       throw new ProductError('source_unreachable', `${url} ${reason}`);
     }
   }
+}
+
+class TooLong extends Error {}
+
+async function bodyOf({ body }: Response, bytesMax: number): Promise<Buffer> {
+  const pieces: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of body ?? []) {
+    bytes += piece.length;
+    if (bytes > bytesMax) throw new TooLong(`more than ${bytesMax} bytes (LINE_BYTES_MAX)`);
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces, bytes);
 }
 
 const SAID_BYTES = 200;

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import kafkajs from 'kafkajs';
-import { ZSTD } from '../../infra/distributed/kafka.ts';
+import { limitDecompression, ZSTD } from '../../infra/distributed/compression.ts';
 import { startKafka } from '../support/services/kafka.ts';
 import type { Service } from '../support/services/service.ts';
 
@@ -25,6 +25,7 @@ interface KafkaClient {
 }
 
 async function withKafkajs(broker: string): Promise<KafkaClient> {
+  limitDecompression({ messageBytes: 8 * 2 ** 20, fetchBytes: 128 * 2 ** 20 });
   const kafka = new kafkajs.Kafka({ brokers: [broker], logLevel: kafkajs.logLevel.NOTHING });
   const producer = kafka.producer({
     idempotent: true,

@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from '../../infra/clickhouse/sql.ts';
+import { TOPICS } from '../../ingest/log/topics.ts';
 import { blocks, deadLetters } from '../../ingest/raw/tables.ts';
 import { openPipeline, type Pipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
@@ -152,6 +153,24 @@ describe('later', () => {
     expect(await pipeline.runtime.store.rows(sql`SELECT count() AS n FROM ${blocks} FINAL`)).toEqual([
       { n: 1 },
     ]);
+    await pipeline.close();
+  });
+
+  test('a message that decompresses to many times its size is a dead letter, and the rest goes on', async () => {
+    const pipeline = await joinPipeline(environment(), 'load', 'work');
+    const { log, store } = pipeline.runtime;
+    const [good] = recordedLines('blocks').filter(({ chain }) => chain === 'polkadot') as [{ line: string }];
+    const envelope = { schema: 'block/1', chain: 'polkadot', payload: JSON.parse(good.line) };
+    const values = [Buffer.alloc(40 * 2 ** 20, '0'), Buffer.from(JSON.stringify(envelope))];
+    await log.publish(
+      TOPICS.blocks,
+      values.map((value) => ({ key: 'one', value })),
+    );
+    await pipeline.waitUntilComputed();
+    expect(
+      await store.rows(sql`SELECT reason FROM ${deadLetters} FINAL WHERE reason LIKE '%decompressed%'`),
+    ).toEqual([{ reason: `longer than ${8 * 2 ** 20} bytes when decompressed (KAFKA_MESSAGE_BYTES)` }]);
+    expect(await store.rows(sql`SELECT count() AS n FROM ${blocks} FINAL`)).toEqual([{ n: 1 }]);
     await pipeline.close();
   });
 

@@ -90,6 +90,7 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   KAFKA_RETENTION_HOURS: { byDefault: 168, good: [['1', 1]], bad: ['0'] },
   KAFKA_MESSAGE_BYTES: { byDefault: 8 * 2 ** 20, good: [['16777216', 2 ** 24]], bad: ['8388607'] },
   KAFKA_FETCH_BYTES: { byDefault: 8 * 2 ** 20, good: [['65536', 65_536]], bad: ['1024'] },
+  KAFKA_DECOMPRESSED_BYTES: { byDefault: 128 * 2 ** 20, good: [['16777216', 2 ** 24]], bad: ['16777215', '1073741825'] },
   KAFKA_SESSION_MS: { byDefault: 30_000, good: [['6000', 6000]], bad: ['5999'] },
   REDIS_URL: { byDefault: 'redis://localhost:6379', good: [['rediss://:x@h:1/2', 'rediss://:x@h:1/2']], bad: [] },
   REDIS_MODE: { byDefault: 'single', good: [['sentinel', 'sentinel'], ['cluster', 'cluster']], bad: ['CLUSTER'] },

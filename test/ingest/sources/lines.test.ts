@@ -3,6 +3,8 @@ import { constants, gzipSync, zstdCompressSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { bareName, decompressed, readLines, type SourceLine } from '../../../ingest/sources/lines.ts';
 
+const LINE_BYTES = 2 ** 20;
+
 function inChunks(bytes: Buffer, size: number): Readable {
   const chunks: Buffer[] = [];
   for (let i = 0; i < bytes.length; i += size) chunks.push(bytes.subarray(i, i + size));
@@ -91,7 +93,7 @@ describe('archives', () => {
     (_, i) => `{"n":${i},"r":"${(i * 2654435761) % 4294967296}"}`,
   ).join('\n');
   const count = async (name: string, bytes: Buffer, size = 10_000) =>
-    (await read(decompressed(name, inChunks(bytes, size)))).length;
+    (await read(decompressed(name, inChunks(bytes, size), LINE_BYTES))).length;
   const packs = [
     { name: 'a.ndjson.gz', pack: (bytes: Buffer) => gzipSync(bytes) },
     {
@@ -119,7 +121,9 @@ describe('archives', () => {
         pack(Buffer.from('e\n')),
       ];
       for (const size of [1, 3, 50, 10_000]) {
-        expect(shown(await read(decompressed(name, inChunks(Buffer.concat(parts), size))))).toEqual([
+        expect(
+          shown(await read(decompressed(name, inChunks(Buffer.concat(parts), size), LINE_BYTES))),
+        ).toEqual([
           [1, 'a'],
           [2, 'b'],
           [3, 'c'],
@@ -152,7 +156,7 @@ describe('archives', () => {
       const lines: SourceLine[] = [];
       const large = pack(Buffer.from(Array.from({ length: 20 }, () => text).join('\n')));
       await expect(async () => {
-        const stream = decompressed(name, inChunks(large.subarray(0, large.length - 100), 4096));
+        const stream = decompressed(name, inChunks(large.subarray(0, large.length - 100), 4096), LINE_BYTES);
         for await (const line of readLines(stream, 1000)) lines.push(line);
       }).rejects.toThrow();
       expect(lines.length).toBeGreaterThan(1000);
@@ -164,12 +168,12 @@ describe('archives', () => {
           this.destroy(Object.assign(new Error('disk gone'), { code: 'EIO' }));
         },
       });
-      await expect(read(decompressed(name, source))).rejects.toMatchObject({ code: 'EIO' });
+      await expect(read(decompressed(name, source, LINE_BYTES))).rejects.toMatchObject({ code: 'EIO' });
     });
 
     test('a reader that stops early lets the source go', async () => {
       const source = inChunks(pack(Buffer.from(Array.from({ length: 50 }, () => text).join('\n'))), 1000);
-      for await (const _ of readLines(decompressed(name, source), 1000)) break;
+      for await (const _ of readLines(decompressed(name, source, LINE_BYTES), 1000)) break;
       await new Promise((later) => setTimeout(later, 20));
       expect(source.destroyed).toBe(true);
     });

@@ -26,9 +26,9 @@ afterAll(async () => {
   directory[Symbol.dispose]();
 });
 
-async function documentsOf(bytes: Readable): Promise<unknown[]> {
+async function documentsOf(bytes: Readable, lineBytes = 2 ** 24): Promise<unknown[]> {
   const documents: unknown[] = [];
-  for await (const line of readLines(decompressed('kusama.parquet', bytes), 2 ** 24)) {
+  for await (const line of readLines(decompressed('kusama.parquet', bytes, lineBytes), lineBytes)) {
     documents.push(JSON.parse(line.bytes.toString()));
   }
   return documents;
@@ -85,7 +85,7 @@ describe('the rows of a Parquet file', () => {
   test('may be envelopes, with digits that no double holds', async () => {
     const statement = sql`SELECT 'block/1' AS schema, 'kusama' AS chain,
       '{"number":"1",\n "amount":340282366920938463463374607431768211455}' AS payload, toUInt64(9223372036854775809) AS version`;
-    const lines = decompressed('x.parquet', Readable.from([await written(statement)]));
+    const lines = decompressed('x.parquet', Readable.from([await written(statement)]), 2 ** 24);
     const [line] = await lines.toArray();
     expect(String(line)).toBe(
       '{"schema":"block/1","chain":"kusama","payload":{"number":"1",  "amount":340282366920938463463374607431768211455},"version":9223372036854775809}\n',
@@ -95,6 +95,19 @@ describe('the rows of a Parquet file', () => {
   test('name their chain by the name of the file, like lines do', () => {
     expect(bareName('/data/kusama.parquet')).toBe('kusama');
   });
+
+  test.each(['zstd', 'gzip', 'snappy', 'lz4', 'brotli'])(
+    'are not unpacked where a page of %s is many times as long as the longest line',
+    async (packing) => {
+      const long = sql`SELECT repeat('0', 1000000) AS document SETTINGS output_format_parquet_compression_method = ${packing}`;
+      await expect(documentsOf(Readable.from([await written(long)]), 100_000)).rejects.toMatchObject({
+        code: 'PARQUET_BROKEN',
+        message: expect.stringMatching(
+          /a page of 10\d+ bytes; the longest has 400000 \(4 × LINE_BYTES_MAX\)/,
+        ),
+      });
+    },
+  );
 
   test('that cannot be read are said to be broken', async () => {
     await expect(documentsOf(Readable.from([Buffer.from('no parquet at all')]))).rejects.toMatchObject({

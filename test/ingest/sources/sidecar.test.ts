@@ -40,6 +40,15 @@ describe('finding the service', () => {
 });
 
 describe('a request', () => {
+  it('takes no more of an answer than the longest line', async () => {
+    const { url } = await serveFake();
+    const bodyBytes = Buffer.byteLength(recorded.get(first) as string);
+    const sidecar = await Sidecar.connect(url, { ...QUICK, bodyBytes });
+    expect((await sidecar.block(first)).length).toBe(bodyBytes);
+    const short = await Sidecar.connect(url, { ...QUICK, bodyBytes: bodyBytes - 1 });
+    await expect(short.block(first)).rejects.toThrow(/answered more than \d+ bytes \(LINE_BYTES_MAX\)/);
+  });
+
   it.each<Fault>(['500', '429', 'dropped', 'cut', 'silent', 'page', 'other block'])(
     'is made again after: %s',
     async (fault) => {

@@ -1,0 +1,127 @@
+/** Header of a record whose value is cut, with the reason. */
+export const CUT_HEADER = 'x-cut';
+
+/** Of a record that is cut: its beginning. */
+const KEPT_BYTES = 64 * 1024;
+/** Of a record beside its value. */
+const RECORD_OVERHEAD_BYTES = 64 * 1024;
+const EMPTY = varint(-1);
+
+export interface RecordLimits {
+  readonly recordBytes: number;
+  /** Of all records together. */
+  readonly bytes: number;
+}
+
+/**
+ * The records of a Kafka batch as they are decompressed, each its length and its body. Of a record beyond the limits
+ * only the beginning is kept, under its own offset and with the reason in a header, so that it can be told and those
+ * behind it can be read.
+ */
+export class BatchRecords {
+  readonly #limits: RecordLimits;
+  readonly #kept: Buffer[] = [];
+  #keptBytes = 0;
+  /** Bytes of a length that is read in part. */
+  #lengthBytes: number[] = [];
+  #record: { readonly length: number; readonly cut: string | null; seen: number } | null = null;
+  #body: Buffer[] = [];
+  #bodyBytes = 0;
+
+  constructor(limits: RecordLimits) {
+    this.#limits = limits;
+  }
+
+  push(piece: Buffer): void {
+    for (let at = 0; at < piece.length; ) {
+      const record = this.#record;
+      if (record === null) {
+        this.#readLength(piece[at++] as number);
+        continue;
+      }
+      const end = Math.min(piece.length, at + record.length - record.seen);
+      const wanted = (record.cut === null ? record.length : KEPT_BYTES) - this.#bodyBytes;
+      if (wanted > 0) {
+        const part = piece.subarray(at, Math.min(end, at + wanted));
+        this.#body.push(part);
+        this.#bodyBytes += part.length;
+      }
+      record.seen += end - at;
+      at = end;
+      if (record.seen === record.length) this.#finish(record);
+    }
+  }
+
+  whole(): Buffer {
+    return Buffer.concat(this.#kept, this.#keptBytes);
+  }
+
+  #readLength(byte: number): void {
+    this.#lengthBytes.push(byte);
+    if (byte & 0x80) return;
+    const { value: length } = readVarint(Buffer.from(this.#lengthBytes), 0);
+    this.#lengthBytes = [];
+    this.#record = { length, cut: this.#reasonToCut(length), seen: 0 };
+    if (length === 0) this.#finish(this.#record);
+  }
+
+  #reasonToCut(length: number): string | null {
+    const { recordBytes, bytes } = this.#limits;
+    if (length > recordBytes + RECORD_OVERHEAD_BYTES) {
+      return `longer than ${recordBytes} bytes when decompressed (KAFKA_MESSAGE_BYTES)`;
+    }
+    if (this.#keptBytes + length > bytes) {
+      return `its batch is longer than ${bytes} bytes when decompressed (KAFKA_DECOMPRESSED_BYTES)`;
+    }
+    return null;
+  }
+
+  #finish({ length, cut }: { readonly length: number; readonly cut: string | null }): void {
+    const body = cut === null ? this.#body : [cutRecord(Buffer.concat(this.#body), cut)];
+    const bytes = cut === null ? length : (body[0] as Buffer).length;
+    const head = varint(bytes);
+    this.#kept.push(head, ...body);
+    this.#keptBytes += head.length + bytes;
+    this.#record = null;
+    this.#body = [];
+    this.#bodyBytes = 0;
+  }
+}
+
+/** The record of this beginning, with as much of its value as there is, and no key. */
+function cutRecord(beginning: Buffer, reason: string): Buffer {
+  // Attributes, time, offset, key, value, headers.
+  const time = readVarint(beginning, 1);
+  const offset = readVarint(beginning, time.end);
+  const key = readVarint(beginning, offset.end);
+  const value = readVarint(beginning, key.end + Math.max(0, key.value));
+  const left = beginning.subarray(value.end, value.end + Math.max(0, value.value));
+  const texts = [CUT_HEADER, reason].flatMap((text) => [varint(Buffer.byteLength(text)), Buffer.from(text)]);
+  return Buffer.concat([
+    beginning.subarray(0, offset.end),
+    EMPTY,
+    varint(left.length),
+    left,
+    varint(1),
+    ...texts,
+  ]);
+}
+
+/** Integers of the protocol: seven bits a byte, the sign in the lowest bit. Those of 64 bits are read for their end. */
+function readVarint(bytes: Buffer, at: number): { readonly value: number; readonly end: number } {
+  let [value, scale, end] = [0, 1, at];
+  while ((bytes[end] ?? 0) & 0x80) {
+    value += ((bytes[end++] as number) & 0x7f) * scale;
+    scale *= 128;
+  }
+  value += (bytes[end++] ?? 0) * scale;
+  return { value: value % 2 === 0 ? value / 2 : -(value + 1) / 2, end };
+}
+
+function varint(value: number): Buffer {
+  const bytes: number[] = [];
+  let left = value < 0 ? -value * 2 - 1 : value * 2;
+  for (; left >= 0x80; left = Math.floor(left / 128)) bytes.push((left % 128) | 0x80);
+  bytes.push(left);
+  return Buffer.from(bytes);
+}
