@@ -118,11 +118,10 @@ export type EntityId = string | number;
 export interface Entities {
   /** The column that names the entity of a row. */
   readonly column: string;
-  /**
-   * Entities that rows with a version above `after` change, deleted ones included: their `entity` and `facts`, about the
-   * number of rows that they are computed from. All entities for 0.
-   */
+  /** Every `entity` that rows with a version above `after` change, deleted rows included; all entities for 0. */
   readonly changed: (relayChain: string, after: bigint) => Sql;
+  /** Each `entity` of these, and about how many `facts` it is folded from; absent where no fold bounds the memory. */
+  readonly sizes?: (relayChain: string, entities: readonly EntityId[]) => Sql;
 }
 
 export interface ViewMetric<C extends Columns = Columns> extends Definition<C> {

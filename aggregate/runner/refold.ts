@@ -1,5 +1,6 @@
-import { ident, join, sql } from '../../infra/clickhouse/sql.ts';
+import { ident, inParts, join, sql } from '../../infra/clickhouse/sql.ts';
 import { table } from '../../infra/clickhouse/table.ts';
+import { partsOf } from '../../infra/parts.ts';
 import type { Numbers, Store } from '../../infra/ports.ts';
 import { ofRelays, relayOf, type Window } from '../../ingest/raw/canonical.ts';
 import { chains } from '../../ingest/raw/tables.ts';
@@ -23,9 +24,10 @@ export const foldedEntities = table({
   orderBy: ['metric', 'relay_chain'],
 });
 
-/** Of one piece: they bound the memory of a fold, unless a single entity has more facts. */
+/** Facts of one piece: they bound the memory of a fold, unless a single entity has more. */
 const PIECE_FACTS_MAX = 20_000;
-const PIECE_ENTITIES_MAX = 2000;
+/** What an entity weighs beside its facts: they bound the entities of a piece. */
+const ENTITY_FACTS = 10;
 
 export type EntityMetric = MaterializedMetric & { readonly entities: Entities };
 
@@ -105,28 +107,22 @@ async function readProgress(
 /** The entities that rows above a version change, in pieces of about as many facts. */
 async function readChanged(
   store: Store,
-  { entities: { changed, column }, table }: EntityMetric,
+  { entities: { changed, sizes, column }, table }: EntityMetric,
   relayChain: string,
   after: bigint,
 ): Promise<EntityId[][]> {
-  // Rows of an entity that nothing names any more go too.
-  const stored = sql`SELECT DISTINCT ${ident(column)} AS entity, 0 AS facts FROM ${table}
-    WHERE relay_chain = ${relayChain}`;
   const named = changed(relayChain, after);
-  const all = after > 0n ? named : sql`SELECT entity, facts FROM (${named}) UNION ALL ${stored}`;
-  const rows = await store.rows<{ entity: EntityId; facts: number }>(
-    sql`SELECT entity, max(known.facts) AS facts FROM (${all}) AS known GROUP BY entity ORDER BY entity`,
-  );
+  // Rows of an entity that nothing names any more go too.
+  const stored = sql`SELECT ${ident(column)} AS entity FROM ${table} WHERE relay_chain = ${relayChain}`;
+  const all = after > 0n ? named : sql`${named} UNION DISTINCT ${stored}`;
+  const rows = await store.rows<{ entity: EntityId }>(sql`SELECT entity FROM (${all}) ORDER BY entity`);
   const pieces: EntityId[][] = [];
-  let room = 0;
-  for (const { entity, facts } of rows) {
-    const open = pieces.at(-1);
-    if (open && facts <= room && open.length < PIECE_ENTITIES_MAX) open.push(entity);
-    else {
-      pieces.push([entity]);
-      room = PIECE_FACTS_MAX;
-    }
-    room -= facts;
+  for (const some of inParts(rows.map(({ entity }) => entity))) {
+    const counted = sizes
+      ? await store.rows<{ entity: EntityId; facts: number }>(sizes(relayChain, some))
+      : [];
+    const facts = new Map(counted.map((row) => [row.entity, row.facts]));
+    pieces.push(...partsOf(some, PIECE_FACTS_MAX, (entity) => (facts.get(entity) ?? 0) + ENTITY_FACTS));
   }
   return pieces;
 }

@@ -13,7 +13,7 @@ import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { accountKey, indexText } from '../shared/filters.ts';
 import { CONVICTION_NAMES } from './folds/account-vote.ts';
 import { voterRecords } from './folds/voter-records.ts';
-import { changedReferenda, readSteps, stepsOfReferenda } from './referendum-steps.ts';
+import { changedReferenda, countSteps, readSteps, stepsOfReferenda } from './referendum-steps.ts';
 
 const unknown = { nullable: true } as const;
 
@@ -59,7 +59,7 @@ export const govVoterHistory = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  entities: { column: 'referendum_index', changed: changedReferenda },
+  entities: { column: 'referendum_index', changed: changedReferenda, sizes: countSteps },
   select: stepsOfReferenda,
   version: 2,
   fold: (rows, { relay_chain }) => voterRecords(relay_chain, ...readSteps(relay_chain, rows)),

@@ -2,7 +2,7 @@ import { count, day, name, text, widePlanck } from '../../../infra/clickhouse/co
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { type Entities, metric } from '../../metric.ts';
 import { votingMonths } from './folds/voting-months.ts';
-import { changedReferenda, readSteps, stepsOfReferenda } from './referendum-steps.ts';
+import { changedReferenda, countSteps, readSteps, stepsOfReferenda } from './referendum-steps.ts';
 
 /** What each referendum adds to each month: the distinct accounts of a month are a union of these rows by account. */
 export const referendumMonth = metric({
@@ -25,7 +25,7 @@ export const referendumMonth = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  entities: { column: 'referendum_index', changed: changedReferenda },
+  entities: { column: 'referendum_index', changed: changedReferenda, sizes: countSteps },
   indexes: ['INDEX by_month month TYPE minmax GRANULARITY 1'],
   select: stepsOfReferenda,
   fold: (rows, { relay_chain }) => {
@@ -38,6 +38,6 @@ export const referendumMonth = metric({
 /** Months with changed referenda. */
 export const CHANGED_MONTHS: Entities = {
   column: 'month',
-  changed: (relayChain, after) => sql`SELECT month AS entity, count() AS facts
-    FROM ${referendumMonth.table} WHERE relay_chain = ${relayChain} AND version > ${after} GROUP BY entity`,
+  changed: (relayChain, after) => sql`SELECT DISTINCT month AS entity
+    FROM ${referendumMonth.table} WHERE relay_chain = ${relayChain} AND version > ${after}`,
 };

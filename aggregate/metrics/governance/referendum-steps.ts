@@ -10,33 +10,32 @@ import { voteStep } from './vote-step.ts';
 
 const { table } = voteStep;
 const OF_REFERENDUM = ['referendum', 'vote'];
+/** The end of a referendum that is open, in milliseconds. */
+const NEVER = 2 ** 52;
 
 /**
  * Referenda whose votes may count otherwise: those with changed steps, and those that were open on a track when a
  * delegation on it changed, or at a changed snapshot of all delegations.
  */
 export function changedReferenda(relayChain: string, after: bigint): Sql {
-  const changed = sql`SELECT subject, entity, at FROM ${table} WHERE relay_chain = ${relayChain} AND version > ${after}`;
-  const since = (subject: string) => sql`SELECT entity, min(at) AS since FROM (${changed})
-    WHERE subject = ${subject} GROUP BY entity`;
-  const referenda = sql`(SELECT entity AS referendum, argMinIf(track, (kind != 'submitted', at, chain, number, place, position), kind != 'end') AS track,
-      minOrNull(if(kind = 'end', at, NULL)) AS ended, countIf(kind != 'end') AS tracks
-    FROM ${table} FINAL WHERE relay_chain = ${relayChain} AND subject = 'referendum' GROUP BY entity)`;
-  const touched = sql`
-    SELECT entity FROM (${changed}) WHERE subject IN ${OF_REFERENDUM}
+  const newer = sql`FROM ${table} WHERE relay_chain = ${relayChain} AND version > ${after}`;
+  const known = sql`SELECT entity AS referendum, countIf(kind != 'end') > 0 AS has_track,
+      argMinIf(track, (kind != 'submitted', at, chain, number, place, position), kind != 'end') AS track,
+      if(countIf(kind = 'end') = 0, ${NEVER}, toUnixTimestamp64Milli(minIf(at, kind = 'end'))) AS ended
+    FROM ${table} FINAL WHERE relay_chain = ${relayChain} AND subject = 'referendum' GROUP BY entity`;
+  const changes = sql`SELECT minIf(toUnixTimestamp64Milli(at), subject = 'snapshot') AS listed, countIf(subject = 'snapshot') > 0 AS is_listed,
+      minMapIf(map(entity, toUnixTimestamp64Milli(at)), subject = 'delegation') AS delegated
+    ${newer} AND subject IN ('delegation', 'snapshot')`;
+  return sql`SELECT DISTINCT entity ${newer} AND subject IN ${OF_REFERENDUM}
     UNION DISTINCT
-    SELECT referendum FROM ${referenda} AS known INNER JOIN (${since('delegation')}) AS delegated ON known.track = delegated.entity
-    WHERE tracks > 0 AND (isNull(ended) OR ended >= since)
-    UNION DISTINCT
-    SELECT referendum FROM ${referenda} AS known CROSS JOIN (${since('snapshot')}) AS listed
-    WHERE tracks > 0 AND (isNull(ended) OR ended >= since)`;
-  return sql`SELECT entity, sum(rows) AS facts FROM (
-      SELECT entity, 0 AS rows FROM (${touched})
-      UNION ALL
-      SELECT entity, count() AS rows FROM ${table}
-      WHERE relay_chain = ${relayChain} AND subject IN ${OF_REFERENDUM} AND entity IN (${touched}) GROUP BY entity)
-    GROUP BY entity ORDER BY entity`;
+    SELECT referendum FROM (${known}) AS known CROSS JOIN (${changes}) AS changes
+    WHERE has_track AND (is_listed AND ended >= listed OR mapContains(delegated, track) AND ended >= delegated[track])`;
 }
+
+/** The number of steps of these referenda. */
+export const countSteps = (relayChain: string, referenda: readonly EntityId[]): Sql =>
+  sql`SELECT entity, count() AS facts FROM ${table}
+    WHERE relay_chain = ${relayChain} AND subject IN ${OF_REFERENDUM} AND entity IN ${referenda} GROUP BY entity`;
 
 /** The chains, then the steps of these referenda and of all delegations on their tracks, in chain order. */
 export function stepsOfReferenda(window: Window, referenda: readonly EntityId[] = []): Sql {

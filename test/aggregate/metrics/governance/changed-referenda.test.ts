@@ -128,7 +128,7 @@ describe('referenda, folded as their steps change', () => {
       const random = new Random(seed);
       const lines = random.shuffled(randomVotes(random));
       for (let from = 0, size = 0; from < lines.length; from += size) {
-        size = random.pick([1, 10, 40, 90]);
+        size = random.pick([5, 20, 40]);
         await load(lines.slice(from, from + size));
         await expectFolded();
       }

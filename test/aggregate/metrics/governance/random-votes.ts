@@ -24,7 +24,7 @@ import {
 const ACCOUNTS = [ALICE, BOB, CHARLIE, DAVE, EVE, FRED];
 const REFERENDA = [1, 2, 3, 4, 5, 6, 7];
 const TRACKS = [0, 1, 2];
-const BLOCKS = 140;
+const BLOCKS = 80;
 const START = Date.parse('2024-01-10T00:00:00Z');
 
 /** Votes, delegations, ends and snapshots of some weeks on two chains of a relay, in no sensible order. */
