@@ -7,13 +7,16 @@ import { readConfig } from '../../serve/settings.ts';
 import { temporaryDirectory } from './temporary-directory.ts';
 
 /** A pipeline that loads, beside an aggregator of a few metrics: a round of all costs some fifty windows. */
-export async function openAggregating(metrics: readonly MaterializedMetric[]): Promise<{
+export async function openAggregating(
+  metrics: readonly MaterializedMetric[],
+  settings: Readonly<Record<string, string>> = {},
+): Promise<{
   readonly pipeline: Pipeline;
   readonly aggregator: Aggregator;
   close(): Promise<void>;
 }> {
   const directory = temporaryDirectory();
-  const config = readConfig({ DATA_DIR: directory.path });
+  const config = readConfig({ DATA_DIR: directory.path, ...settings });
   const pipeline = await openPipeline(config, { roles: new Set(['load'] as const) });
   const { runtime } = pipeline;
   const aggregator = new Aggregator({

@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import { chainDay } from '../../../aggregate/metrics/activity/chain-day.ts';
+import { dailyTps } from '../../../aggregate/metrics/activity/daily-tps.ts';
+import { uptimeDay } from '../../../aggregate/metrics/activity/uptime-day.ts';
+import { readFailedMetrics } from '../../../aggregate/runner/failures.ts';
+import { DATABASE, sql } from '../../../infra/clickhouse/sql.ts';
+import { openAggregating } from '../../support/aggregating.ts';
+import { ingestLines } from '../../support/pipeline.ts';
+import { recordedLines } from '../../support/recordings.ts';
+
+const lines = recordedLines('blocks').filter(({ chain }) => chain === 'kusama');
+
+it('a metric whose table is gone fails alone, waits for a person, and is whole after a rebuild', async () => {
+  const { pipeline, aggregator, close } = await openAggregating([chainDay, dailyTps, uptimeDay], {
+    METRIC_ATTEMPTS: '1',
+  });
+  try {
+    const { store } = pipeline.runtime;
+    const blocksIn = async (table: { name: string }) => {
+      const [row] = await store.rows<{ n: number }>(
+        sql`SELECT sum(num_blocks) AS n FROM ${table} FINAL WHERE chain = 'kusama'`,
+      );
+      return Number(row?.n ?? 0);
+    };
+    await store.run(`RENAME TABLE ${DATABASE}.daily_tps TO ${DATABASE}.hidden`);
+    await ingestLines(pipeline, lines);
+    const [failure, ...others] = await aggregator.settled();
+    expect(others).toEqual([]);
+    expect(failure).toMatchObject({ metric: 'daily_tps', attempts: 1, next_attempt_at: null });
+    expect(failure?.reason).toContain('daily_tps of kusama');
+    await expect(aggregator.waitUntilComputed()).rejects.toMatchObject({ code: 'metrics_failed' });
+    expect(await blocksIn(chainDay.table)).toBe(lines.length);
+    const pending = await aggregator.pending();
+    expect([...pending.keys()]).toEqual(['daily_tps']);
+    expect(pending.get('daily_tps')?.[0]?.reason).toBe('failed');
+    await store.run(`RENAME TABLE ${DATABASE}.hidden TO ${DATABASE}.daily_tps`);
+    await aggregator.rebuild([dailyTps], '2000-01-01', '2100-01-01');
+    expect(await blocksIn(dailyTps.table)).toBe(lines.length);
+    expect(await readFailedMetrics(store)).toEqual([]);
+    expect((await aggregator.pending()).size).toBe(0);
+    await aggregator.waitUntilComputed();
+  } finally {
+    await close();
+  }
+});
