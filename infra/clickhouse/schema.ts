@@ -64,12 +64,8 @@ export async function applySchema(
     return before !== undefined && before !== facts.get(`${kind} ${name}`);
   };
   for (const view of schema.views) if (changed(view, 'view')) await drop(store, view);
-  for (const table of [...schema.tables, ...schema.derived]) {
-    if (!changed(table, 'table')) continue;
-    await drop(store, table);
-    // A landing table stores no rows that could be computed again.
-    if (schema.derived.includes(table)) await schema.forget?.(store, table);
-  }
+  for (const table of [...schema.tables, ...schema.derived])
+    if (changed(table, 'table')) await drop(store, table);
   const live = await liveColumns(store);
   const create = async (table: NamedTable, statement: string, isLive = live.has(table.name)) => {
     if (isCluster || !isLive) await store.run(statement);
@@ -78,6 +74,8 @@ export async function applySchema(
     await create(table, createTable(table, tableSettings));
   }
   await addColumns(store, schema.tables, live);
+  // Of the present tables: an earlier version may lack those that tell what is computed.
+  for (const table of schema.derived) if (changed(table, 'table')) await schema.forget?.(store, table);
   const layout = await readLayout(store, schema.tables);
   const isRewritten = mayRewrite && (await rewrite(store, schema, layout, { tableSettings, report }));
   const after = isRewritten ? await readLayout(store, schema.tables) : layout;
