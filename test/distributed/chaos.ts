@@ -224,7 +224,7 @@ const POISON: readonly string[] = [
   `{"schema":"snapshot/1","kind":${DEEP}}`,
   '{"payload_last":true,"schema":"block/1","payload":{',
   `{"payload_last":true,${JSON.stringify(OWN_HEAD).slice(1, -1)},"payload":{"number":"1"}}`,
-  `{"payload_last":true,${JSON.stringify({ ...OWN_HEAD, chain: 'kusama', line: 1 }).slice(1, -1)},"payload":{"number":"1","hash":5}}`,
+  `{"payload_last":true,${JSON.stringify({ ...OWN_HEAD, chain: 'kusama', line: 1 }).slice(1, -1)},"payload":{"number":"one","hash":5}}`,
   // Compressed it is short.
   '0'.repeat(12 * 2 ** 20),
 ];

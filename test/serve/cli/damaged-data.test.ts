@@ -66,7 +66,11 @@ it('a directory that is whole is not damaged, whatever ended the process before'
 
 it.each([
   ['truncated', (part: string) => truncateSync(columnFiles(part)[0] as string, 3), /the part is damaged/],
-  ['missing', (part: string) => rmSync(part, { recursive: true }), /of the parts \d{6}_\S+, which are missing/],
+  [
+    'missing',
+    (part: string) => rmSync(part, { recursive: true }),
+    /of the parts \d{6}_\S+, which are missing/,
+  ],
 ])(
   'a part of a table that is %s is told at the start, by status, ready and metrics',
   async (kind, harm, lost) => {
