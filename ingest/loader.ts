@@ -125,8 +125,7 @@ export class Loader {
 
   /**
    * Loads while holding a lease that every process sees: no watermark moves past the days that this load marks as dirty
-   * before it ends. When the lease was lost, the same lines are loaded once more under newer
-   * sequence numbers.
+   * before it ends. When the lease was lost, the same lines are loaded once more under newer sequence numbers.
    */
   async #underLease(load: () => Promise<void>): Promise<void> {
     this.#replacedDays.clear();
@@ -146,13 +145,18 @@ export class Loader {
     }
   }
 
-  async #stageAndCommit(stream: Stream, lines: readonly LandingLine[]): Promise<void> {
+  /** `tried` are the first sequences of earlier commits of these lines, which failed and may have stored some of them. */
+  async #stageAndCommit(
+    stream: Stream,
+    lines: readonly LandingLine[],
+    tried: readonly bigint[] = [],
+  ): Promise<void> {
     const staged = await this.#runtime.store.stage(
       LANDING_TABLES[stream],
       lines.map((line) => line.bytes),
     );
     try {
-      await this.#commit(stream, lines, staged);
+      await this.#commit(stream, lines, staged, tried);
     } catch (error) {
       // A log that redelivers brings the batch again; a later commit of this copy would overwrite newer rows.
       if (this.#runtime.log.redelivers) await staged.discard();
@@ -162,7 +166,12 @@ export class Loader {
     await staged.discard();
   }
 
-  async #commit(stream: Stream, lines: readonly LandingLine[], staged: StagedBatch): Promise<void> {
+  async #commit(
+    stream: Stream,
+    lines: readonly LandingLine[],
+    staged: StagedBatch,
+    tried: readonly bigint[],
+  ): Promise<void> {
     let mayReplace = false;
     let sequence: bigint | undefined;
     try {
@@ -171,15 +180,16 @@ export class Loader {
       await staged.commit(sequence);
     } catch (error) {
       if (sequence === undefined || !mayBlameLines(error)) throw error;
+      const failed = [...tried, sequence];
       if (error.code === 'store_refused' && lines.some((line) => line.normalised)) {
-        return this.#commitNormalised(stream, lines);
+        return this.#commitNormalised(stream, lines, failed);
       }
       if (lines.length > 1) {
         const half = lines.length >> 1;
-        await this.#stageAndCommit(stream, lines.slice(0, half));
-        return this.#stageAndCommit(stream, lines.slice(half));
+        await this.#stageAndCommit(stream, lines.slice(0, half), failed);
+        return this.#stageAndCommit(stream, lines.slice(half), failed);
       }
-      if (!(await this.#loadOrSetAside(stream, lines[0] as LandingLine, staged, error, sequence))) return;
+      if (!(await this.#loadOrSetAside(stream, lines[0] as LandingLine, staged, error, failed))) return;
     }
     if (mayReplace) await this.#markReplaced(await noteReplacedBlocks(this.#runtime.store, headsOf(lines)));
   }
@@ -194,10 +204,10 @@ export class Loader {
     line: LandingLine,
     staged: StagedBatch,
     failure: ProductError,
-    firstSequence: bigint,
+    failed: readonly bigint[],
   ): Promise<boolean> {
     const { store } = this.#runtime;
-    const sequences = [firstSequence];
+    const sequences = [...failed];
     let error = failure;
     for (const waitMs of failure.code === 'store_refused' ? [] : SUSPECT_WAITS_MS) {
       await setTimeout(waitMs);
@@ -221,7 +231,11 @@ export class Loader {
   }
 
   /** Parses every line of a refused batch: lines that are no blocks become dead letters, the others are normalised. */
-  async #commitNormalised(stream: Stream, lines: readonly LandingLine[]): Promise<void> {
+  async #commitNormalised(
+    stream: Stream,
+    lines: readonly LandingLine[],
+    tried: readonly bigint[],
+  ): Promise<void> {
     const deadLetters: DeadLetter[] = [];
     const normalised: LandingLine[] = [];
     for (const { normalised: normalise, ...line } of lines) {
@@ -231,7 +245,7 @@ export class Loader {
       } else normalised.push({ ...line, bytes });
     }
     await this.#writeDeadLetters(deadLetters);
-    if (normalised.length > 0) await this.#stageAndCommit(stream, normalised);
+    if (normalised.length > 0) await this.#stageAndCommit(stream, normalised, tried);
   }
 
   /**

@@ -1,5 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { sql } from '../../infra/clickhouse/sql.ts';
+import { ProductError } from '../../infra/errors.ts';
 import { type Stream, TOPICS } from '../../ingest/log/topics.ts';
 import { addressEncodings, deadLetters, refusedFacts } from '../../ingest/raw/tables.ts';
 import { heightsOf, type Ingesting, openIngesting, rowsOf } from './ingesting.ts';
@@ -182,5 +183,28 @@ describe('a block is loaded, and what cannot be read of it is refused as a fact'
       await send('blocks', block('astar', madeExtrinsic('a.b', { events: long })), block('astar')),
     ).toEqual([expect.stringMatching(/^the engine cannot load it \(MEMORY_LIMIT_EXCEEDED\)/)]);
     expect(await heightsOf(ingesting, 'astar')).toEqual([number + 1]);
+  });
+
+  test('what one view stored of a block while another failed is removed, also of attempts with others', async () => {
+    const { store } = ingesting.pipeline.runtime;
+    const stage = store.stage.bind(store);
+    const staging = vi.spyOn(store, 'stage').mockImplementation(async (table, lines) => {
+      const batch = await stage(table, lines);
+      const commit = batch.commit.bind(batch);
+      batch.commit = async (sequence) => {
+        await commit(sequence);
+        if (lines.flat().some((bytes) => bytes.includes('POISON')))
+          throw new ProductError('store_exhausted', 'the engine cannot load it');
+      };
+      return batch;
+    });
+    const poison = block('astar', madeExtrinsic('system.remark', { args: { remark: 'POISON' } }));
+    const stored = [...(await heightsOf(ingesting, 'astar')), height + 1, height + 2, height + 3];
+    const others = stored.slice(-3).map(() => block('astar'));
+    expect(await send('blocks', poison, ...others)).toEqual([
+      expect.stringMatching(/^the engine cannot load it/),
+    ]);
+    staging.mockRestore();
+    expect(await heightsOf(ingesting, 'astar')).toEqual(stored);
   });
 });
