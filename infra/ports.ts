@@ -20,10 +20,10 @@ export interface Runtime {
   readonly warnings: readonly string[];
   readonly damage: DamageList;
   /**
-   * Resolves when the services that are needed answer; the others are connected to in the background, for as long as it
-   * takes. Throws `service_unreachable` or `service_refused` for a needed one.
+   * Resolves when the services that are needed answer; the others that are used, all unless told, are connected to in the
+   * background, for as long as it takes. Throws `service_unreachable` or `service_refused` for a needed one.
    */
-  connect(needed: ReadonlySet<Service>): Promise<void>;
+  connect(needed: ReadonlySet<Service>, used?: ReadonlySet<Service>): Promise<void>;
   /** Opens the sequence of all processes; `newest` reads the highest number that is stored. */
   openSequence(newest: () => Promise<bigint>): Promise<Numbers>;
   close(): Promise<void>;

@@ -70,7 +70,8 @@ export function openDistributed(
     // Kafka and ClickHouse look after their own files.
     damage: { list: () => [], add: () => undefined },
     location: config.CLICKHOUSE_URL,
-    connect: (needed) => connectAll(connections, needed, logger),
+    connect: (needed, used = new Set(Object.keys(connections) as Service[])) =>
+      connectAll(connections, needed, used, logger),
     openSequence: async (newest) => new SharedSequence(keyValue, clock, newest),
     close: async () => {
       await log.close();
@@ -87,10 +88,11 @@ const UNNEEDED_MS_MAX = 5000;
 async function connectAll(
   connections: Readonly<Record<Service, (isNeeded: boolean) => Promise<unknown>>>,
   needed: ReadonlySet<Service>,
+  used: ReadonlySet<Service>,
   logger: Logger,
 ): Promise<void> {
   await Promise.all(
-    (Object.keys(connections) as Service[]).map(async (service) => {
+    [...used].map(async (service) => {
       if (needed.has(service)) return connections[service](true);
       const connected = connections[service](false);
       connected.catch(() => undefined);

@@ -1,3 +1,4 @@
+import type { Service } from '../../../infra/ports.ts';
 import { command } from '../command.ts';
 import { EXIT } from '../failure.ts';
 
@@ -17,7 +18,8 @@ Examples:
     const { createPipeline } = await import('../../compose.ts');
     const pipeline = await createPipeline(config, { roles: new Set() });
     try {
-      await pipeline.runtime.connect(new Set(['store', 'keyValue']));
+      const services = new Set<Service>(['store', 'keyValue']);
+      await pipeline.runtime.connect(services, services);
       const isMigrated = await pipeline.schema.migrate();
       process.stdout.write(isMigrated ? 'The schema is migrated.\n' : 'The schema is current.\n');
       return EXIT.ok;
