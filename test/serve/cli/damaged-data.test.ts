@@ -69,7 +69,7 @@ it.each([
   [
     'missing',
     (part: string) => rmSync(part, { recursive: true }),
-    /of the parts \d{6}_\S+, which are missing/,
+    /^\d+ rows of the parts (\d{6}(_\d+)+, )+which are missing$/,
   ],
 ])(
   'a part of a table that is %s is told at the start, by status, ready and metrics',
