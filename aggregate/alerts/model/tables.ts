@@ -20,6 +20,8 @@ export const alertEvents = table({
     outcomes: 'Array(LowCardinality(String))',
     iids: 'Array(UInt64)',
     retry_keys: 'Array(String)',
+    /** Of a replayed event: the highest number of an alert then. A replay may remove that alert. */
+    last_iid: 'UInt64',
     /** Its position in the log. */
     log_partition: 'UInt32',
     log_offset: 'UInt64 CODEC(DoubleDelta, ZSTD)',

@@ -11,7 +11,7 @@ import {
   type ProjectState,
   putAlert,
 } from '../reducer/project-state.ts';
-import { type Reduction, reduceEvent } from '../reducer/reduce.ts';
+import { numbersIn, type Reduction, reduceEvent, type StoredNumbers } from '../reducer/reduce.ts';
 import type { EventParser } from './parser.ts';
 import { alertPages, eventsAfter } from './stored-rows.ts';
 import {
@@ -158,11 +158,11 @@ export class ProjectStateCache {
     return this.#reduce((this.#states.get(event.head.project) as CachedState).state, event);
   }
 
-  #reduce(state: ProjectState, event: ParsedEvent): Reduction {
+  #reduce(state: ProjectState, event: ParsedEvent, numbers: StoredNumbers = []): Reduction {
     const { head } = event;
     addEventId(state, head.id);
     const accepted = head.kind === 'delivery' ? head.rules : undefined;
-    return reduceEvent(state, event, groupingRulesOf(accepted, this.#options.rules));
+    return reduceEvent(state, event, groupingRulesOf(accepted, this.#options.rules), numbers);
   }
 
   /** Called when the events of a project up to a position are durable, so that their alerts can be evicted. */
@@ -231,11 +231,12 @@ export class ProjectStateCache {
     };
     for (const id of ids) addEventId(state, id);
     const lagging = new Map<number, Alert>();
-    for await (const { head, body } of eventsAfter(store, project, state.position, eventPosition)) {
-      const event = parser.parse(head, body);
+    for await (const stored of eventsAfter(store, project, state.position, eventPosition)) {
+      const event = parser.parse(stored.head, stored.body);
       await this.#loadAlerts(cached, [event]);
       await this.#loadCounted(cached, [event]);
-      for (const alert of this.#reduce(state, event).changed) lagging.set(alert.iid, alert);
+      const { changed } = this.#reduce(state, event, numbersIn(stored));
+      for (const alert of changed) lagging.set(alert.iid, alert);
     }
     return { cached, lagging: [...lagging.values()] };
   }

@@ -7,7 +7,7 @@ import { decodeHead, encodeHead, type ReplayHead } from '../model/event.ts';
 import { type EventRules, type GroupingRules, groupingRulesOf } from '../model/rules.ts';
 import { alertEvents, alerts } from '../model/tables.ts';
 import { emptyState, type ProjectState } from '../reducer/project-state.ts';
-import { type Reduction, reduceEvent } from '../reducer/reduce.ts';
+import { numbersIn, type Reduction, reduceEvent } from '../reducer/reduce.ts';
 import type { EventParser } from './parser.ts';
 import { type AlertEventRow, eventRows, eventsAfter, positionRanges } from './stored-rows.ts';
 import { storedProgressOf } from './stored-state.ts';
@@ -75,8 +75,13 @@ export async function replayProject(
   { store, parser, rules }: ReplayDependencies,
   { project, rules: ordered, dry_run: dryRun }: ReplayHead,
 ): Promise<ReplayResult> {
-  const replay = new Replay(project, parser, ordered, groupingRulesOf(ordered, rules));
-  const { eventPosition } = await storedProgressOf(store, project);
+  const { eventPosition, lastIid } = await storedProgressOf(store, project);
+  const replay = new Replay(
+    { ...emptyState(project), lastIid },
+    parser,
+    ordered,
+    groupingRulesOf(ordered, rules),
+  );
   for await (const event of eventsAfter(store, project, 0, eventPosition)) replay.reduce(event);
   const stored = await store.rows<ComparedAlert>(
     sql`SELECT ${raw(['iid', ...COMPARED].join(', '))} FROM ${alerts} FINAL WHERE project = ${project}`,
@@ -101,29 +106,34 @@ class Replay {
   readonly #parser: EventParser;
   readonly #ordered: EventRules;
   readonly #rules: GroupingRules;
-  /** New alert numbers by stored ones, so that actions change the alerts that their users saw. */
-  readonly #renumbered = new Map<number, number>();
+  /** By the numbers of alerts: those of the alerts that have their occurrences now. */
+  readonly #successors = new Map<number, number>();
 
-  constructor(project: number, parser: EventParser, ordered: EventRules, rules: GroupingRules) {
-    this.#state = emptyState(project);
+  constructor(state: ProjectState, parser: EventParser, ordered: EventRules, rules: GroupingRules) {
+    this.#state = state;
     this.#parser = parser;
     this.#ordered = ordered;
     this.#rules = rules;
   }
 
-  reduce({ head: stored, body, position, iids }: AlertEventRow): void {
+  reduce({ head: stored, body, position, ...row }: AlertEventRow): void {
     const head =
-      stored.kind === 'action' ? { ...stored, iid: this.#renumbered.get(stored.iid) ?? 0 } : stored;
+      stored.kind === 'action' ? { ...stored, iid: this.#successors.get(stored.iid) ?? stored.iid } : stored;
     // Events keep their positions.
     this.#state.position = position - 1;
     const event = this.#parser.parse(head, body, this.#ordered);
-    const reduction = reduceEvent(this.#state, event, this.#rules);
+    const reduction = reduceEvent(this.#state, event, this.#rules, numbersIn(row));
     for (const alert of reduction.changed) this.alerts.set(alert.iid, alert);
-    iids.forEach((before, item) => {
+    row.iids.forEach((before, item) => {
       const now = reduction.iids[item] ?? 0;
-      if (before > 0 && now > 0 && !this.#renumbered.has(before)) this.#renumbered.set(before, now);
+      if (before > 0 && now > 0 && !this.#successors.has(before)) this.#successors.set(before, now);
     });
     this.reductions.set(position, reduction);
+  }
+
+  /** The highest number that an alert had before the replay or has after it. */
+  get lastIid(): number {
+    return this.#state.lastIid;
   }
 }
 
@@ -147,7 +157,7 @@ const BYTES_PER_INSERT = 16 * 2 ** 20;
 async function rewrite(
   store: Store,
   project: number,
-  { reductions, alerts: replayed }: Replay,
+  { reductions, alerts: replayed, lastIid: last_iid }: Replay,
   rules: EventRules,
 ): Promise<void> {
   for await (const rows of rowsOf(store, project)) {
@@ -156,8 +166,8 @@ async function rewrite(
       rows.map((row) => {
         const { outcomes, iids, retryKeys } = reductions.get(row.position) as Reduction;
         const head = decodeHead(row.head);
-        const updated = head.kind === 'delivery' ? { ...head, rules } : head;
-        return { ...row, head: encodeHead(updated), outcomes, iids, retry_keys: retryKeys };
+        const updated = head.kind === 'delivery' ? { ...head, rules } : { ...head, iid: iids[0] ?? head.iid };
+        return { ...row, head: encodeHead(updated), outcomes, iids, retry_keys: retryKeys, last_iid };
       }),
     );
   }

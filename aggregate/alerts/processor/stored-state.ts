@@ -22,19 +22,21 @@ export interface StoredProgress {
   readonly eventPosition: number;
   /** Position of the newest event that an alert was changed by. */
   readonly alertPosition: number;
+  /** The highest number that an alert has or had. */
   readonly lastIid: number;
 }
 
 export async function storedProgressOf(store: Store, project: number): Promise<StoredProgress> {
   const [[event], [alert]] = await Promise.all([
-    store.rows<{ newest: number }>(
-      sql`SELECT max(position) AS newest FROM ${alertEvents} WHERE project = ${project}`,
+    store.rows<{ newest: number; iid: number }>(
+      sql`SELECT max(position) AS newest, max(last_iid) AS iid FROM ${alertEvents} WHERE project = ${project}`,
     ),
     store.rows<{ newest: number; iid: number }>(
       sql`SELECT max(position) AS newest, max(iid) AS iid FROM ${alerts} WHERE project = ${project}`,
     ),
   ]);
-  return { eventPosition: event?.newest ?? 0, alertPosition: alert?.newest ?? 0, lastIid: alert?.iid ?? 0 };
+  const lastIid = Math.max(event?.iid ?? 0, alert?.iid ?? 0);
+  return { eventPosition: event?.newest ?? 0, alertPosition: alert?.newest ?? 0, lastIid };
 }
 
 export const isSameProgress = (a: StoredProgress, b: StoredProgress): boolean =>

@@ -23,21 +23,36 @@ export interface Reduction {
   readonly changed: readonly Alert[];
 }
 
-/** Reduces an event into the state of its project. Alerts that it needs must be in the state. */
+/** By item: the number of the alert that it created when the event was stored; 0 when it created none. */
+export type StoredNumbers = readonly number[];
+
+export const numbersIn = ({
+  outcomes,
+  iids,
+}: {
+  readonly outcomes: readonly string[];
+  readonly iids: readonly number[];
+}): StoredNumbers => outcomes.map((outcome, item) => (outcome === 'created' ? (iids[item] ?? 0) : 0));
+
+/**
+ * Reduces an event into the state of its project. Alerts that it needs must be in the state. An event that is stored
+ * gives its alerts the numbers that it gave them before: users, notes, incidents and receivers know them.
+ */
 export function reduceEvent(
   state: ProjectState,
   { head, delivery }: ParsedEvent,
   rules: GroupingRules,
+  numbers: StoredNumbers = [],
 ): Reduction {
   return head.kind === 'action'
     ? reduceAction(state, head)
-    : reduceDelivery(state, head, delivery?.items ?? [], rules);
+    : reduceDelivery(state, head, { items: delivery?.items ?? [], numbers }, rules);
 }
 
 function reduceDelivery(
   state: ProjectState,
   head: DeliveryHead,
-  items: ParsedDelivery['items'],
+  { items, numbers }: { readonly items: ParsedDelivery['items']; readonly numbers: StoredNumbers },
   rules: GroupingRules,
 ): Reduction {
   const position = ++state.position;
@@ -60,7 +75,8 @@ function reduceDelivery(
     const { project } = state;
     const { integration, at } = head;
     const occurrence = { item, at, project, integration, position, index };
-    const { outcome, alert, counted } = decideItem(open, before, occurrence, state.lastIid + 1, rules);
+    const nextIid = numbers[index] || state.lastIid + 1;
+    const { outcome, alert, counted } = decideItem(open, before, occurrence, nextIid, rules);
     if (retryKey !== '' && counted !== null) {
       putCounted(state, retryKey, counted);
       evictCounted(state, retryKey, at);

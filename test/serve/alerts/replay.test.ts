@@ -89,7 +89,7 @@ describe('replay', () => {
     });
   });
 
-  test('applies actions to the alerts that their users saw, also when numbers change', async () => {
+  test('leaves alerts their numbers and the actions of their users, and gives no number to another alert', async () => {
     using directory = temporaryDirectory();
     const pipeline = await openPipeline(
       readConfig({ DATA_DIR: directory.path, ALERT_RETRY_WINDOW_SECONDS: '0' }),
@@ -111,14 +111,40 @@ describe('replay', () => {
     } finally {
       await pipeline.close();
     }
+    const merged = [
+      { iid: 1, status: 'resolved' },
+      { iid: 3, title: 'other', status: 'ignored' },
+    ];
     await withAlerts(directory.path, { ALERT_RETRY_WINDOW_SECONDS: '3600' }, async (pipeline) => {
       const [result] = await (await pipeline.alerts()).replay({ projects: [], dryRun: false });
       expect(result).toMatchObject({ project: 7, alerts: 2 });
-      expect(await stateOf(pipeline)).toMatchObject([
-        { iid: 1, status: 'resolved' },
-        { iid: 2, title: 'other', status: 'ignored' },
-      ]);
+      expect(await stateOf(pipeline)).toMatchObject(merged);
+      await pipeline.runtime.store.run('TRUNCATE TABLE chain_metrics.alerts SYNC');
     });
+    // What a killed process left is made from the events alike.
+    await withAlerts(directory.path, { ALERT_RETRY_WINDOW_SECONDS: '0' }, async (pipeline, send) => {
+      expect(await stateOf(pipeline)).toMatchObject(merged);
+      await (await pipeline.alerts()).replay({ projects: [], dryRun: false });
+      const [first, ...others] = merged;
+      const split = { iid: 4, status: 'triggered' };
+      expect(await stateOf(pipeline)).toMatchObject([first, ...others, split]);
+      expect(await send({ title: 'newest' })).toMatchObject({ created: [{ iid: 5 }] });
+    });
+  });
+
+  test('gives the number of an alert that it removes to no other one', async () => {
+    using directory = temporaryDirectory();
+    const item = (status: string) => prometheusBody([firing({ status })]);
+    await withAlerts(directory.path, { ALERT_RETRY_WINDOW_SECONDS: '0' }, async (_pipeline, send) => {
+      for (const status of ['firing', 'resolved', 'firing']) await send(item(status));
+    });
+    await withAlerts(directory.path, { ALERT_RETRY_WINDOW_SECONDS: '3600' }, async (pipeline) => {
+      const [result] = await (await pipeline.alerts()).replay({ projects: [], dryRun: false });
+      expect(result).toMatchObject({ alerts: 1 });
+    });
+    await withAlerts(directory.path, {}, async (_pipeline, send) =>
+      expect(await send({ title: 'newest' })).toMatchObject({ created: [{ iid: 3 }] }),
+    );
   });
 
   test('lost alerts are rebuilt from the events at the next start', async () => {

@@ -1,5 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { ALERTS_TOPIC, encodeEvent } from '../../../aggregate/alerts/model/event.ts';
+import { eventRules } from '../../../aggregate/alerts/model/rules.ts';
 import { until } from '../../infra/ports/opened.ts';
+import { firing, prometheusBody } from './made.ts';
 import { type Answer, Receiver } from './receiver.ts';
 import { type Person, Service, type Source } from './service.ts';
 
@@ -40,6 +43,17 @@ async function hooked(to: Receiver, project?: number): Promise<Hook> {
   const source = await service.source(ann, number, { name: 'source' });
   const { body } = await service.api(ann, 'POST', `/projects/${number}/hooks`, { url: to.url });
   return { source, path: `/projects/${number}/hooks/${body.id}` };
+}
+
+async function replayWithoutRetries(project: number): Promise<void> {
+  const { config, runtime } = service.pipeline;
+  const rules = { ...eventRules(config), retryWindowMs: 0 };
+  const order = { kind: 'replay' as const, id: 'replay', from: '', at: Date.now(), project, dry_run: false };
+  await runtime.log.publish(ALERTS_TOPIC, [
+    { key: String(project), value: encodeEvent({ ...order, rules }, Buffer.alloc(0)) },
+  ]);
+  const alerts = async () => (await service.api(ann, 'GET', `/projects/${project}/alerts`)).body;
+  await until('the alert of the retry is there', async () => (await alerts()).length === 3);
 }
 
 const titlesOf = (requests: Receiver['requests']) => requests.map(({ alert }) => alert.title).sort();
@@ -106,6 +120,20 @@ describe('a receiver', () => {
       const events = to.accepted.filter(({ alert }) => alert.title === title).map(({ event }) => event);
       expect(events).toEqual(['created', 'resolved']);
     }
+  });
+
+  test('is told of the same alert after a replay that finds another alert before it', async () => {
+    const to = await receiver(({ alert }) => (alert.title === 'waits' ? 503 : 200));
+    const { source } = await hooked(to);
+    // The third one is a retry of the first one, and an alert of its own by other rules.
+    for (const status of ['firing', 'resolved', 'firing'])
+      await service.send(source, prometheusBody([firing({ status })]));
+    await service.send(source, { title: 'waits' });
+    await until('it was refused', () => to.requests.some(({ alert }) => alert.title === 'waits'), WAIT_MS);
+    await replayWithoutRetries(source.project);
+    to.answer = () => 200;
+    await until('it was told', () => to.accepted.length === 3, WAIT_MS);
+    expect(titlesOf(to.accepted)).toEqual(['It broke', 'It broke', 'waits']);
   });
 
   test('that never answers does not delay those of another project', async () => {
