@@ -13,7 +13,7 @@ import {
   structureOf,
   unlimited,
 } from '../clickhouse/settings.ts';
-import { DATABASE, literal, type Sql } from '../clickhouse/sql.ts';
+import { DATABASE, literal, type Sql, sql } from '../clickhouse/sql.ts';
 import type { Table } from '../clickhouse/table.ts';
 import type { InfraSettings } from '../config/settings.ts';
 import { retryUntilReady } from '../coordination/retry.ts';
@@ -27,6 +27,9 @@ import {
   type StagedBatch,
   type Store,
 } from '../ports.ts';
+
+/** Earlier servers skip months before they have judged the versions of a block, and could count one that was replaced. */
+const VERSION_MIN = [26, 3] as const;
 
 const CHUNK_BYTES = 256 * 1024;
 const NEWLINE = Buffer.from('\n');
@@ -64,12 +67,21 @@ export class DistributedStore implements Store {
     }
   }
 
-  /** Waits for the server; throws at once when it refuses the credentials. */
+  /** Waits for the server; throws at once when it refuses the credentials or is too old. */
   async connect(): Promise<void> {
     await retryUntilReady(
       `CLICKHOUSE_URL=${this.#config.CLICKHOUSE_URL}`,
       this.#config.SERVICE_WAIT_SECONDS,
-      () => this.run(`CREATE DATABASE IF NOT EXISTS ${DATABASE} ENGINE = Atomic`),
+      async () => {
+        const [server] = await this.rows<{ version: string }>(sql`SELECT version() AS version`);
+        if (isOlderThanNeeded(server?.version ?? '')) {
+          throw new ProductError(
+            'service_refused',
+            `CLICKHOUSE_URL: ClickHouse ${server?.version} is too old; ${VERSION_MIN.join('.')} or newer is needed`,
+          );
+        }
+        await this.run(`CREATE DATABASE IF NOT EXISTS ${DATABASE} ENGINE = Atomic`);
+      },
       refusal,
     );
   }
@@ -232,6 +244,11 @@ function* inChunks(lines: readonly Pieces[]): Generator<Buffer> {
   if (bytes > 0) yield Buffer.concat(pieces, bytes);
 }
 
+function isOlderThanNeeded(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major < VERSION_MIN[0] || (major === VERSION_MIN[0] && minor < VERSION_MIN[1]);
+}
+
 async function withStoreErrors<T>(
   work: () => Promise<T>,
   toError: (error: unknown) => unknown = storeError,
@@ -245,6 +262,7 @@ async function withStoreErrors<T>(
 
 /** The errors that another attempt cannot heal. */
 function refusal(error: unknown): ProductError | null {
+  if (error instanceof ProductError && error.code === 'service_refused') return error;
   const detail = error instanceof ProductError ? (error.detail ?? error.message) : reasonOf(error);
   if (
     /AUTHENTICATION_FAILED|Authentication failed|password is incorrect/i.test(`${detail} ${reasonOf(error)}`)
