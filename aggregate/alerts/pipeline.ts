@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { Runtime } from '../../infra/ports.ts';
 import { DeadLetterQueue } from '../../ingest/log/dead-letter-queue.ts';
+import type { Redelivered } from '../../ingest/log/dead-letter-retry.ts';
 import type { IngestSettings } from '../../ingest/settings.ts';
 import { type ParsedDelivery, parseDelivery, refusalOf } from './formats/delivery.ts';
 import type { Outcome } from './model/alert.ts';
@@ -15,6 +16,7 @@ import {
   type ReplayHead,
 } from './model/event.ts';
 import { type EventRules, eventRules, groupingRules } from './model/rules.ts';
+import { deliveryLetter } from './processor/event-insert.ts';
 import { EventParser } from './processor/parser.ts';
 import { AlertProcessor, heldBytes, type StoredEvent } from './processor/processor.ts';
 import { LogPublisher } from './processor/publisher.ts';
@@ -148,23 +150,22 @@ export class AlertPipeline {
    * is late.
    */
   async deliver(request: DeliveryRequest, body: Buffer, delivery: ParsedDelivery): Promise<EventResult> {
-    const head = { ...request, kind: 'delivery' as const, rules: this.#rules, ...this.#stamp() };
-    return this.#request(head, body, delivery);
+    return this.#request(this.#deliveryOf(request), body, delivery);
   }
 
-  /**
-   * Delivers again what was refused of the delivery that a dead letter names, once for each letter. Returns why it is
-   * refused again, or null.
-   */
-  async redeliver(letter: { readonly origin: string }): Promise<string | null> {
+  /** Delivers again what was refused of the delivery that a dead letter names, once for each letter. */
+  async redeliver(letter: { readonly origin: string }): Promise<Redelivered> {
     const again = await refusedPart(this.#runtime.store, letter.origin);
-    if (typeof again === 'string') return again;
+    if (typeof again === 'string') return { refused: again };
+    const { request, body } = again;
     try {
-      const parsed = this.parse(again.request, again.body);
-      await this.deliver(again.request, again.body, parsed);
-      return refusalOf(parsed);
+      const parsed = this.parse(request, body);
+      const head = this.#deliveryOf(request);
+      await this.#request(head, body, parsed);
+      const refused = refusalOf(parsed);
+      return refused === null ? { refused } : { refused, rest: deliveryLetter(head, refused, body) };
     } catch (error) {
-      return reasonOf(error);
+      return { refused: reasonOf(error) };
     }
   }
 
@@ -218,6 +219,10 @@ export class AlertPipeline {
     } finally {
       this.#requestBytes -= bytes;
     }
+  }
+
+  #deliveryOf(request: DeliveryRequest) {
+    return { ...request, kind: 'delivery' as const, rules: this.#rules, ...this.#stamp() };
   }
 
   #stamp() {

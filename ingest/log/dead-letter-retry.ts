@@ -5,7 +5,7 @@ import type { Message, Runtime } from '../../infra/ports.ts';
 import type { Registry } from '../chains/registry.ts';
 import { deadLetters } from '../raw/tables.ts';
 import { bareName } from '../sources/lines.ts';
-import { writeDeadLetters } from './dead-letters.ts';
+import { type DeadLetter, writeDeadLetters } from './dead-letters.ts';
 import { readLine } from './envelope.ts';
 import type { Stream } from './topics.ts';
 import { TOPICS } from './topics.ts';
@@ -28,14 +28,22 @@ export interface RetryOutcome {
   readonly refused: string | null;
 }
 
+/** What became of a letter of a topic that is no stream of chain data. */
+export interface Redelivered {
+  /** Why it, or a part of it, is refused again; null when all of it was accepted. */
+  readonly refused: string | null;
+  /** The letter of what is still refused, when the rest was accepted. */
+  readonly rest?: DeadLetter;
+}
+
 export interface RetryDependencies {
   readonly runtime: Runtime;
   readonly registry: Registry;
   readonly deadLetterBytes: number;
   /** Resolves when everything that was published before is in the raw tables. */
   readonly waitUntilLoaded: () => Promise<void>;
-  /** Retries the letters of topics that are no streams of chain data. Returns why one is refused again, or null. */
-  readonly redeliver: Readonly<Record<string, (letter: RetriedLetter) => Promise<string | null>>>;
+  /** Retries the letters of topics that are no streams of chain data. */
+  readonly redeliver: Readonly<Record<string, (letter: RetriedLetter) => Promise<Redelivered>>>;
 }
 
 const PART_BYTES = 16 * 2 ** 20;
@@ -67,12 +75,14 @@ export async function retryDeadLetters(
 }
 
 async function redelivered(
-  { runtime }: RetryDependencies,
+  { runtime, deadLetterBytes }: RetryDependencies,
   letter: RetriedLetter,
-  deliver: (letter: RetriedLetter) => Promise<string | null>,
+  deliver: (letter: RetriedLetter) => Promise<Redelivered>,
 ): Promise<RetryOutcome> {
-  const refused = await deliver(letter);
-  if (refused === null) await forgetDeadLetters(runtime, [letter]);
+  const { refused, rest } = await deliver(letter);
+  // Before the letter goes: after a kill in between it is retried again, and counts once.
+  if (rest) await writeDeadLetters(runtime.store, [rest], runtime.clock.now(), deadLetterBytes);
+  if (refused === null || rest) await forgetDeadLetters(runtime, [letter]);
   else await countAttempt(runtime, letter, refused);
   return { id: letter.id, refused };
 }

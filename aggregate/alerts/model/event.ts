@@ -34,6 +34,8 @@ export interface DeliveryHead extends Head {
    * settings, and the sender was answered by these. An older version stored none of them, or not all.
    */
   readonly rules?: Partial<EventRules>;
+  /** The delivery of a sender whose refused part this is; a retry replaces its dead letter. */
+  readonly redelivers?: string;
   /** What was read from the body, where the store refused the body. */
   readonly items?: readonly (AlertItem | null)[];
 }

@@ -163,7 +163,8 @@ export class AlertProcessor {
       for (const outcome of reduction.outcomes) {
         this.#outcomes[outcome] = (this.#outcomes[outcome] ?? 0) + 1;
       }
-      const reason = delivery && refusalOf(delivery);
+      const isRetry = head.kind === 'delivery' && head.redelivers !== undefined;
+      const reason = delivery && !isRetry && refusalOf(delivery);
       if (reason) this.#options.deadLetters.add(deliveryLetter(head, reason, body));
     }
   }

@@ -92,34 +92,53 @@ describe('the dead letter of a delivery', () => {
     await request({ action: 'drop', all: true });
   });
 
-  test('that an earlier version refused is delivered to its project', async () => {
+  /** Stores a delivery with its dead letter, as a version with other rules did. */
+  async function refusedEarlier(id: string, items: readonly unknown[], outcomes: readonly string[]) {
     const late = await service.source(ann, await service.project(ann));
     const { store } = service.pipeline.runtime;
     const head: DeliveryHead = {
-      ...{ kind: 'delivery', id: 'earlier', project: late.project, at: Date.now(), from: '', mapping: null },
+      ...{ kind: 'delivery', id, project: late.project, at: Date.now(), from: '', mapping: null },
       ...{ integration: late.id, endpoint: 'prometheus', groups_by_payload: true, idempotency_key: '' },
     };
-    const items = ['taken', 'refused'].map((title) =>
-      firing({ fingerprint: '', labels: { title }, annotations: { title } }),
-    );
     const body = JSON.stringify(prometheusBody(items));
+    const none = items.map(() => '');
     await store.insert(alertEvents, [
       {
-        ...{ project: late.project, position: 1, id: 'earlier', kind: 'delivery', at: head.at, body },
-        ...{ head: encodeHead(head), outcomes: ['retried', 'refused'], iids: [0, 0], retry_keys: ['', ''] },
+        ...{ project: late.project, position: 1, id, kind: 'delivery', at: head.at, body },
+        ...{ head: encodeHead(head), outcomes, iids: items.map(() => 0), retry_keys: none },
         ...{ log_partition: 0, log_offset: 0 },
       },
     ]);
-    await writeDeadLetters(
-      store,
-      [deliveryLetter(head, 'not known yet', Buffer.from(body))],
-      Date.now(),
-      100,
-    );
+    const letter = deliveryLetter(head, 'not known yet', Buffer.from(body));
+    await writeDeadLetters(store, [letter], Date.now(), 100);
+    return late;
+  }
+  const titled = (title: string) => firing({ fingerprint: '', labels: { title }, annotations: { title } });
+
+  test('that an earlier version refused is delivered to its project', async () => {
+    const items = ['taken', 'refused'].map(titled);
+    const late = await refusedEarlier('earlier', items, ['retried', 'refused']);
     const { outcomes } = await request({ action: 'retry', all: true });
     expect(outcomes?.map(({ refused }) => refused)).toEqual([null]);
     expect(await alertsOf(late)).toMatchObject([{ title: 'refused', event_count: 1 }]);
     expect((await request({ action: 'list' })).total).toBe(0);
+  });
+
+  test('of which a part is accepted is replaced by one of what is still refused', async () => {
+    const items = [titled('good now'), 0];
+    const late = await refusedEarlier('partly', items, ['refused', 'refused']);
+    const { letters: before, outcomes } = await request({ action: 'retry', all: true });
+    const refused = expect.stringMatching(/^1 of 2 alerts are refused/);
+    expect(outcomes).toEqual([{ id: before[0]?.id, refused }]);
+    const { total, letters } = await request({ action: 'list' });
+    expect(total).toBe(1);
+    expect(letters).toMatchObject([{ reason: refused, attempts: 1 }]);
+    expect(letters[0]?.id).not.toBe(before[0]?.id);
+    const { outcomes: again } = await request({ action: 'retry', all: true });
+    expect(again).toEqual([{ id: letters[0]?.id, refused: expect.stringMatching(/^No alert can be taken/) }]);
+    expect(await alertsOf(late)).toMatchObject([{ title: 'good now', event_count: 1 }]);
+    expect((await request({ action: 'list' })).total).toBe(1);
+    await request({ action: 'drop', all: true });
   });
 });
 
