@@ -47,7 +47,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   });
   await serveIdentity(app, accounts);
   await serveHome(app, sources, accounts);
-  await serveAlerts(app, { runtime, accounts, pipeline: alerts, settings: config, lateness });
+  await serveAlerts(app, { runtime, accounts, pipeline: alerts, readers, settings: config, lateness });
   await app.register(async (api) => {
     await allowReading(api, EXPOSED);
     api.addHook('onRequest', (_request, reply, next) => {

@@ -8,8 +8,27 @@ export interface AdmissionLimits {
   readonly waitMsMax: number;
 }
 
+/** Who waits for work; the first has asked for it. Others may join and leave, so it is read again when it matters. */
+export type Callers = Iterable<string>;
+
+/** The caller of what is read for all others: it is next before them. */
+export const EVERYBODY = 'everybody';
+
+/** The place of work that runs: that of one of its callers. */
+interface Place {
+  readonly caller: string;
+  readonly isHeavy: boolean;
+}
+
 interface Waiting {
-  readonly admit: () => void;
+  readonly callers: Callers;
+  readonly admit: (caller: string) => void;
+}
+
+/** What is begun next, in the place of which of its callers. */
+interface Next {
+  readonly waiting: Waiting;
+  readonly caller: string;
 }
 
 /** The time for which the use of a caller counts, and the use from which on it is a heavy one. */
@@ -19,20 +38,22 @@ const HEAVY_MS = 1000;
 /**
  * Bounds the work that callers wait for. A place that becomes free goes to the caller that has used the least time, and
  * heavy callers together have half of the places: who asks little waits little, however much others ask. Work that
- * finds the queue full or waits too long is refused with `store_busy`; work whose signal is aborted leaves the queue.
+ * several wait for has the best of their places, and they share its time. Work that finds the queue full or waits too
+ * long is refused with `store_busy`; work whose signal is aborted leaves the queue.
  */
 export class Admission {
   readonly #limits: AdmissionLimits;
   readonly #now: () => number;
   readonly #running = new Map<string, number>();
-  /** What waits, by caller; the callers in the order in which they came. */
-  readonly #waiting = new Map<string, Set<Waiting>>();
+  /** In the order in which it came. */
+  readonly #waiting = new Set<Waiting>();
+  /** What waits, by the caller that asked for it. */
+  readonly #waitingOf = new Map<string, number>();
   /** Milliseconds of work in this window, by caller. */
   readonly #used = new Map<string, number>();
   #windowEnds = 0;
   #runningCount = 0;
   #heavyCount = 0;
-  #waitingCount = 0;
 
   constructor(limits: AdmissionLimits, now = () => performance.now()) {
     this.#limits = limits;
@@ -40,22 +61,29 @@ export class Admission {
   }
 
   get waiting(): number {
-    return this.#waitingCount;
+    return this.#waiting.size;
   }
 
-  async run<T>(caller: string, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  async run<T>(callers: Callers, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
     signal.throwIfAborted();
-    const isHeavy = this.#mayRun(caller) ? this.#begin(caller) : await this.#wait(caller, signal);
+    const first = this.#bestOf(callers);
+    const place = first === undefined ? await this.#wait(callers, signal) : this.#begin(first);
     const began = this.#now();
     try {
       return await work();
     } finally {
-      this.#used.set(caller, this.#usedBy(caller) + this.#now() - began);
-      this.#end(caller, isHeavy);
+      this.#charge(callers, place, this.#now() - began);
+      this.#end(place);
     }
   }
 
+  /** Begins what may run now; to be called when somebody has joined the callers of work that waits. */
+  refill(): void {
+    for (let next = this.#next(); next; next = this.#next()) next.waiting.admit(next.caller);
+  }
+
   #usedBy(caller: string): number {
+    if (caller === EVERYBODY) return -1;
     if (this.#now() >= this.#windowEnds) {
       this.#used.clear();
       this.#windowEnds = this.#now() + WINDOW_MS;
@@ -73,45 +101,66 @@ export class Admission {
     );
   }
 
-  #begin(caller: string): boolean {
+  /** The caller that has used the least of those that may run. */
+  #bestOf(callers: Callers): string | undefined {
+    let [least, best]: [number, string | undefined] = [Number.POSITIVE_INFINITY, undefined];
+    for (const caller of callers) {
+      const used = this.#usedBy(caller);
+      if (used < least && this.#mayRun(caller)) [least, best] = [used, caller];
+    }
+    return best;
+  }
+
+  #next(): Next | undefined {
+    if (this.#runningCount >= this.#limits.runningMax) return undefined;
+    let [least, next]: [number, Next | undefined] = [Number.POSITIVE_INFINITY, undefined];
+    for (const waiting of this.#waiting) {
+      const caller = this.#bestOf(waiting.callers);
+      if (caller === undefined || this.#usedBy(caller) >= least) continue;
+      [least, next] = [this.#usedBy(caller), { waiting, caller }];
+    }
+    return next;
+  }
+
+  #begin(caller: string): Place {
     const isHeavy = this.#usedBy(caller) >= HEAVY_MS;
     this.#runningCount++;
     if (isHeavy) this.#heavyCount++;
-    this.#running.set(caller, (this.#running.get(caller) ?? 0) + 1);
-    return isHeavy;
+    count(this.#running, caller, 1);
+    return { caller, isHeavy };
   }
 
-  #end(caller: string, wasHeavy: boolean): void {
+  #charge(callers: Callers, { caller }: Place, ms: number): void {
+    const present = [...callers];
+    const all = present.length > 0 ? present : [caller];
+    for (const one of all) this.#used.set(one, this.#usedBy(one) + ms / all.length);
+  }
+
+  #end({ caller, isHeavy }: Place): void {
     this.#runningCount--;
-    if (wasHeavy) this.#heavyCount--;
-    const left = (this.#running.get(caller) ?? 1) - 1;
-    if (left > 0) this.#running.set(caller, left);
-    else this.#running.delete(caller);
-    for (let next = this.#next(); next; next = this.#next()) next.admit();
+    if (isHeavy) this.#heavyCount--;
+    count(this.#running, caller, -1);
+    this.refill();
   }
 
-  #next(): Waiting | undefined {
-    let [least, first]: [number, Waiting | undefined] = [Number.POSITIVE_INFINITY, undefined];
-    for (const [caller, queue] of this.#waiting) {
-      const used = this.#usedBy(caller);
-      if (used < least && this.#mayRun(caller)) [least, [first]] = [used, queue];
-    }
-    return first;
+  /** What is for everybody is read once for all, so there is always room for it. */
+  #requireRoom(caller: string): void {
+    const { waitingMax } = this.#limits;
+    const own = this.#waitingOf.get(caller) ?? 0;
+    const isFull = this.#waiting.size >= waitingMax || own >= Math.max(1, waitingMax / 4);
+    if (isFull && caller !== EVERYBODY) throw busy(`${this.#waiting.size} wait, ${own} of this caller`);
   }
 
-  #wait(caller: string, signal: AbortSignal): Promise<boolean> {
-    const queue = this.#waiting.get(caller) ?? new Set<Waiting>();
-    const { waitingMax, waitMsMax } = this.#limits;
-    if (this.#waitingCount >= waitingMax || queue.size >= Math.max(1, waitingMax / 4)) {
-      throw busy(`${this.#waitingCount} wait, ${queue.size} of this caller`);
-    }
+  #wait(callers: Callers, signal: AbortSignal): Promise<Place> {
+    const [asking = ''] = callers;
+    this.#requireRoom(asking);
+    const { waitMsMax } = this.#limits;
     return new Promise((resolve, reject) => {
       const leave = () => {
         clearTimeout(timer);
         signal.removeEventListener('abort', onAbort);
-        queue.delete(waiting);
-        this.#waitingCount--;
-        if (queue.size === 0) this.#waiting.delete(caller);
+        this.#waiting.delete(waiting);
+        count(this.#waitingOf, asking, -1);
       };
       const onAbort = () => {
         leave();
@@ -122,17 +171,23 @@ export class Admission {
         reject(busy(`waited ${waitMsMax} ms`));
       }, waitMsMax);
       const waiting: Waiting = {
-        admit: () => {
+        callers,
+        admit: (caller) => {
           leave();
           resolve(this.#begin(caller));
         },
       };
       signal.addEventListener('abort', onAbort, { once: true });
-      queue.add(waiting);
-      this.#waiting.set(caller, queue);
-      this.#waitingCount++;
+      this.#waiting.add(waiting);
+      count(this.#waitingOf, asking, 1);
     });
   }
+}
+
+function count(counts: Map<string, number>, key: string, by: number): void {
+  const next = (counts.get(key) ?? 0) + by;
+  if (next > 0) counts.set(key, next);
+  else counts.delete(key);
 }
 
 const busy = (detail: string) =>

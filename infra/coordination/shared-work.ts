@@ -1,21 +1,33 @@
-interface Shared<T> {
-  readonly result: Promise<T>;
-  readonly controller: AbortController;
-  callers: number;
+/** Who waits for work: each call is one of them. */
+export interface Sharer {
+  /** Aborted when it does not wait any more. */
+  readonly signal: AbortSignal;
 }
 
-/** Calls of one key at the same time share one execution, which is aborted when the last of them leaves. */
-export class SharedWork<T> {
-  readonly #running = new Map<string, Shared<T>>();
+type Work<T, S> = (signal: AbortSignal, sharers: ReadonlySet<S>) => Promise<T>;
 
-  run(key: string, signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+interface Shared<T, S> {
+  readonly result: Promise<T>;
+  readonly controller: AbortController;
+  readonly sharers: Set<S>;
+}
+
+/**
+ * Calls of one key at the same time share one execution, which is aborted when the last of them leaves. It sees who
+ * waits for it.
+ */
+export class SharedWork<T, S extends Sharer = Sharer> {
+  readonly #running = new Map<string, Shared<T, S>>();
+
+  run(key: string, sharer: S, work: Work<T, S>): Promise<T> {
+    const { signal } = sharer;
     signal.throwIfAborted();
-    const shared = this.#running.get(key) ?? this.#begin(key, work);
-    shared.callers++;
+    const shared = this.#running.get(key) ?? this.#begin(key, sharer, work);
+    shared.sharers.add(sharer);
     return new Promise((resolve, reject) => {
       const leave = () => {
-        shared.callers--;
-        if (shared.callers === 0) {
+        shared.sharers.delete(sharer);
+        if (shared.sharers.size === 0) {
           this.#forget(key, shared);
           shared.controller.abort(signal.reason);
         }
@@ -26,16 +38,17 @@ export class SharedWork<T> {
     });
   }
 
-  #begin(key: string, work: (signal: AbortSignal) => Promise<T>): Shared<T> {
+  #begin(key: string, first: S, work: Work<T, S>): Shared<T, S> {
     const controller = new AbortController();
-    const shared: Shared<T> = { result: work(controller.signal), controller, callers: 0 };
+    const sharers = new Set([first]);
+    const shared: Shared<T, S> = { result: work(controller.signal, sharers), controller, sharers };
     this.#running.set(key, shared);
     const forget = () => this.#forget(key, shared);
     shared.result.then(forget, forget);
     return shared;
   }
 
-  #forget(key: string, shared: Shared<T>): void {
+  #forget(key: string, shared: Shared<T, S>): void {
     if (this.#running.get(key) === shared) this.#running.delete(key);
   }
 }

@@ -3,6 +3,7 @@ import type { AlertSettings } from '../../aggregate/alerts/settings.ts';
 import { gitlabDialect } from '../http/dialects.ts';
 import { handleErrors } from '../http/errors.ts';
 import { publicUrl } from '../http/public-url.ts';
+import type { Readers } from '../http/readers.ts';
 import { serveAlertRoutes } from './api/alerts.ts';
 import { serveAnalytics } from './api/analytics.ts';
 import { Api } from './api/endpoint.ts';
@@ -19,6 +20,7 @@ import { serveAlertPages } from './pages/routes.ts';
 const API_BODY_BYTES_MAX = 4 * 2 ** 20;
 
 export interface AlertServing extends Omit<AlertDomainDependencies, 'publicUrl'> {
+  readonly readers: Readers;
   readonly settings: AlertDomainDependencies['settings'] &
     Parameters<typeof publicUrl>[1] &
     Pick<AlertSettings, 'ALERT_WEBHOOK_RECEIVERS'>;
@@ -26,7 +28,7 @@ export interface AlertServing extends Omit<AlertDomainDependencies, 'publicUrl'>
 
 /** Serves the webhook receiver, the REST API and the pages of alerts, and starts their background work. */
 export async function serveAlerts(app: FastifyInstance, serving: AlertServing): Promise<void> {
-  const { runtime, accounts, pipeline, settings } = serving;
+  const { runtime, accounts, pipeline, readers, settings } = serving;
   const url = () => publicUrl(app, settings);
   const payloadSizes = { bytesMax: settings.ALERT_SAMPLE_BYTES_MAX, depthMax: settings.ALERT_DEPTH_MAX };
   const domain = openAlertDomain({ ...serving, publicUrl: url });
@@ -39,13 +41,13 @@ export async function serveAlerts(app: FastifyInstance, serving: AlertServing): 
     clock: runtime.clock,
     bodyBytesMax: settings.ALERT_BODY_BYTES_MAX,
   });
-  await serveAlertPages(app, { accounts, clock: runtime.clock, domain, payloadSizes, url });
+  await serveAlertPages(app, { accounts, readers, clock: runtime.clock, domain, payloadSizes, url });
   await app.register(async (scope) => {
     scope.addHook('onRoute', (route) => {
       route.bodyLimit = API_BODY_BYTES_MAX;
     });
     handleErrors(scope, gitlabDialect);
-    const api = new Api(scope, accounts, domain.projects);
+    const api = new Api(scope, { accounts, projects: domain.projects, readers });
     serveProjects(api, domain, url);
     serveIntegrations(api, domain, { clock: runtime.clock, payloadSizes, url });
     serveAlertRoutes(api, domain, url);

@@ -1,5 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Admission } from '../../infra/coordination/admission.ts';
+import { Admission, type Callers, EVERYBODY } from '../../infra/coordination/admission.ts';
 import type { Clock, QueryOptions, Store } from '../../infra/ports.ts';
 import { countedAddress } from './client-address.ts';
 import { HttpError } from './errors.ts';
@@ -13,7 +13,7 @@ export type ReaderSettings = Pick<
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The account that a key or token with the scope `api` is of; such callers have larger limits. */
+    /** The account of a caller who is signed in, or whose key or token has the scope `api`; it has larger limits. */
     knownAccount?: string;
   }
 }
@@ -25,8 +25,15 @@ export type QueryStore = Pick<Store, 'rows' | 'bytes'>;
 export interface Reader {
   /** Aborted when the caller hangs up. */
   readonly signal: AbortSignal;
-  /** The store as this caller may use it; a query is cancelled by the signal, the reader's own when absent. */
-  store(signal?: AbortSignal): QueryStore;
+  readonly caller: string;
+  /** Counts time of the store against the budget of the caller. */
+  pay(ms: number): Promise<void>;
+  /** The store as this caller may use it. */
+  store(): QueryStore;
+  /** The store for work that several readers wait for; a query is cancelled by the signal. */
+  storeFor(readers: ReadonlySet<Reader>, signal: AbortSignal): QueryStore;
+  /** Called when it has joined readers that wait: it may be its turn already. */
+  joined(): void;
 }
 
 const MINUTE_MS = 60_000;
@@ -66,7 +73,7 @@ export class Readers {
   }
 
   /** For what is read once for all callers. */
-  readonly shared: QueryStore = this.#as('everybody', NEVER, async () => undefined);
+  readonly shared: QueryStore = this.#as([EVERYBODY], NEVER, async () => undefined);
 
   /** Admits a request; throws when its caller has spent the budget of this minute. */
   async open(request: FastifyRequest, reply: FastifyReply): Promise<Reader> {
@@ -78,12 +85,32 @@ export class Readers {
     await this.#requireBudget(caller, seconds);
     const signal = leaving(reply);
     const pay = (ms: number) => this.#pay(caller, seconds, ms);
-    return { signal, store: (by = signal) => this.#as(caller, by, pay) };
+    return {
+      signal,
+      caller,
+      pay,
+      store: () => this.#as([caller], signal, pay),
+      storeFor: (readers, by) => this.#as(callersOf(readers), by, (ms) => payTogether(readers, ms)),
+      joined: () => this.#admission.refill(),
+    };
   }
 
-  #as(caller: string, signal: AbortSignal, pay: (ms: number) => Promise<void>): QueryStore {
+  /** The store as the caller of a request may use it, who is admitted with the first query. */
+  storeOf(request: FastifyRequest, reply: FastifyReply): QueryStore {
+    let opened: Promise<Reader> | undefined;
+    const store = async () => {
+      opened ??= this.open(request, reply);
+      return (await opened).store();
+    };
+    return {
+      rows: async (statement) => (await store()).rows(statement),
+      bytes: async (statement, format) => (await store()).bytes(statement, format),
+    };
+  }
+
+  #as(callers: Callers, signal: AbortSignal, pay: (ms: number) => Promise<void>): QueryStore {
     const run = <T>(query: (options: QueryOptions) => Promise<T>) =>
-      this.#admission.run(caller, signal, async () => {
+      this.#admission.run(callers, signal, async () => {
         const started = performance.now();
         try {
           return await query({ lane: 'readers', signal });
@@ -116,6 +143,18 @@ export class Readers {
     // The rows are there: a budget that cannot be counted is no reason to refuse them.
     await this.#keyValue.increment(key, Math.ceil(ms), MINUTE_MS).catch(() => undefined);
   }
+}
+
+/** Those who are there whenever it is read. */
+const callersOf = (readers: ReadonlySet<Reader>): Callers => ({
+  *[Symbol.iterator]() {
+    for (const { caller } of readers) yield caller;
+  },
+});
+
+async function payTogether(readers: ReadonlySet<Reader>, ms: number): Promise<void> {
+  const all = [...readers];
+  await Promise.all(all.map((reader) => reader.pay(ms / all.length)));
 }
 
 const keyOf = (caller: string, now: number) => `store-time/${caller}/${Math.floor(now / MINUTE_MS)}`;

@@ -48,7 +48,7 @@ export const httpSettings = {
     'seconds a minute that the queries of an address without a key may take; 0 = no limit',
   ),
   KEY_STORE_SECONDS: whole(120).describe(
-    'seconds a minute that the queries of an account with a key may take; 0 = no limit',
+    'seconds a minute that the queries of an account with a key, a token or a session may take; 0 = no limit',
   ),
   CACHE_BYTES: whole(64 * 2 ** 20).describe('memory for cached answers'),
   REQUEST_SECONDS_MAX: whole(30, 1, 3600).describe(

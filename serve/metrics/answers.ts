@@ -67,7 +67,7 @@ export class AnswerCache {
   readonly #settings: AnswerSettings;
   readonly #cache: LRUCache<string, Answer>;
   readonly #inFlight: AnswersInFlight<Answer>;
-  readonly #rendering = new SharedWork<Answer>();
+  readonly #rendering = new SharedWork<Answer, Reader>();
 
   constructor({
     clock,
@@ -102,9 +102,12 @@ export class AnswerCache {
   /** Renders an answer, once for all who ask for it at the same time. */
   render(request: AnswerRequest, reader: Reader): Promise<Answer> {
     const version = this.version(request.metric);
-    return this.#rendering.run(`${version}\0${request.format}\0${request.key}`, reader.signal, (signal) =>
-      this.#render(request, version, reader.store(signal)),
+    const key = `${version}\0${request.format}\0${request.key}`;
+    const rendered = this.#rendering.run(key, reader, (signal, readers) =>
+      this.#render(request, version, reader.storeFor(readers, signal)),
     );
+    reader.joined();
+    return rendered;
   }
 
   async #render(request: AnswerRequest, version: string, store: QueryStore): Promise<Answer> {

@@ -71,14 +71,14 @@ function serveList(api: Api, { reader, users: lookup }: AlertParts, url: () => s
       query: filterSchema.extend(paging),
       answer: z.array(alertShape),
     },
-    async ({ membership, query, request, reply }) => {
+    async ({ membership, query, request, reply, store }) => {
       const { order_by: sort, sort: direction, page: number, per_page: size, ...given } = query;
       const order = { sort, descending: direction === 'desc' };
       const project = Number(membership.project.id);
       const filter = filterOf(given);
       const [rows, { all: total }] = await Promise.all([
-        reader.list(project, filter, order, { number, size }),
-        reader.countByStatus(project, filter),
+        reader.as(store).list(project, filter, order, { number, size }),
+        reader.as(store).countByStatus(project, filter),
       ]);
       setPageHeaders(reply, `${url()}${request.url}`, { number, size, total });
       const users = await lookup.byId(rows.flatMap(({ assignees }) => assignees));
@@ -95,7 +95,8 @@ function serveList(api: Api, { reader, users: lookup }: AlertParts, url: () => s
       query: filterSchema,
       answer: z.record(z.enum(['all', 'open', ...ALERT_STATUSES]), z.int()),
     },
-    async ({ membership, query }) => reader.countByStatus(Number(membership.project.id), filterOf(query)),
+    async ({ membership, query, store }) =>
+      reader.as(store).countByStatus(Number(membership.project.id), filterOf(query)),
   );
 }
 
@@ -117,9 +118,10 @@ function serveOne(api: Api, { actions, reader, users }: AlertParts, url: () => s
         payload: z.unknown(),
       }),
     },
-    async ({ membership, params }) => {
-      const alert = await reader.get(membership.project.id, params.alert_iid);
-      const { payload, annotations } = await reader.details(alert);
+    async ({ membership, params, store }) => {
+      const own = reader.as(store);
+      const alert = await own.get(membership.project.id, params.alert_iid);
+      const { payload, annotations } = await own.details(alert);
       return {
         ...(await json(alert)),
         fingerprint: alert.fingerprint,
@@ -174,9 +176,10 @@ function serveHistory(api: Api, { reader }: AlertParts): void {
         }),
       ),
     },
-    async ({ membership, params }) => {
-      const alert = await reader.get(membership.project.id, params.alert_iid);
-      return (await reader.history(alert)).map(({ at, outcome, by, integration, change }) => ({
+    async ({ membership, params, store }) => {
+      const own = reader.as(store);
+      const alert = await own.get(membership.project.id, params.alert_iid);
+      return (await own.history(alert)).map(({ at, outcome, by, integration, change }) => ({
         at: timeText(at),
         outcome,
         user_id: by === '' ? null : Number(by),
@@ -218,8 +221,8 @@ function serveNotes(api: Api, { notes: noteStore, reader, users: lookup }: Alert
       params: iidOf,
       answer: z.array(noteShape),
     },
-    async ({ membership: { project }, params }) => {
-      await reader.get(project.id, params.alert_iid);
+    async ({ membership: { project }, params, store }) => {
+      await reader.as(store).get(project.id, params.alert_iid);
       return json(await noteStore.list(project.id, params.alert_iid));
     },
   );

@@ -59,7 +59,8 @@ export function serveAnalytics(api: Api, { analytics }: Pick<AlertDomain, 'analy
         }),
       ),
     },
-    async ({ membership, query }) => analytics.byDay(Number(membership.project.id), rangeOf(query)),
+    async ({ membership, query, store }) =>
+      analytics.as(store).byDay(Number(membership.project.id), rangeOf(query)),
   );
   api.add(
     {
@@ -71,8 +72,10 @@ export function serveAnalytics(api: Api, { analytics }: Pick<AlertDomain, 'analy
       query: range.extend({ limit: most }),
       answer: z.array(noisyShape),
     },
-    async ({ membership, query }) =>
-      (await analytics.noisiest(Number(membership.project.id), rangeOf(query), query.limit)).map(noisyJson),
+    async ({ membership, query, store }) => {
+      const project = Number(membership.project.id);
+      return (await analytics.as(store).noisiest(project, rangeOf(query), query.limit)).map(noisyJson);
+    },
   );
   api.add(
     {
@@ -93,9 +96,10 @@ export function serveAnalytics(api: Api, { analytics }: Pick<AlertDomain, 'analy
       }),
       answer: z.array(noisyShape.extend({ median_seconds_open: number })),
     },
-    async ({ membership, query }) => {
+    async ({ membership, query, store }) => {
       const project = Number(membership.project.id);
-      return (await analytics.flapping(project, rangeOf(query), query.least, query.limit)).map(noisyJson);
+      const found = await analytics.as(store).flapping(project, rangeOf(query), query.least, query.limit);
+      return found.map(noisyJson);
     },
   );
 }

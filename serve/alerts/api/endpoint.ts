@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { readExamples } from '../../http/examples.ts';
+import type { QueryStore, Readers } from '../../http/readers.ts';
 import { type RouteDefinition, route } from '../../http/route.ts';
 import type { Accounts } from '../../identity/accounts/accounts.ts';
 import { type Principal, principalOf, requireScope } from '../../identity/accounts/principal.ts';
@@ -33,20 +34,30 @@ export interface Call<Path, Query, Body> {
   readonly body: Body;
   readonly request: FastifyRequest;
   readonly reply: FastifyReply;
+  /** The store as the caller may use it. */
+  readonly store: QueryStore;
 }
 
 type Nothing = z.ZodObject<Record<never, never>>;
+
+interface ApiDependencies {
+  readonly accounts: Accounts;
+  readonly projects: Projects;
+  readonly readers: Readers;
+}
 
 /** Registers endpoints under `/api/v4` with the same order of checks for all: caller, project, role, parameters. */
 export class Api {
   readonly #app: FastifyInstance;
   readonly #accounts: Accounts;
   readonly #projects: Projects;
+  readonly #readers: Readers;
 
-  constructor(app: FastifyInstance, accounts: Accounts, projects: Projects) {
+  constructor(app: FastifyInstance, { accounts, projects, readers }: ApiDependencies) {
     this.#app = app;
     this.#accounts = accounts;
     this.#projects = projects;
+    this.#readers = readers;
   }
 
   add<
@@ -66,6 +77,7 @@ export class Api {
         authorize: async (request) => {
           const caller = await principalOf(this.#accounts, request);
           requireScope(caller, 'api');
+          request.knownAccount = caller.user.id;
           const { id = '' } = request.params as Record<string, string>;
           const membership =
             role === null ? NO_MEMBERSHIP : await this.#projects.membershipOf(id, caller.user);
@@ -81,6 +93,7 @@ export class Api {
           body: body as z.output<Body>,
           request,
           reply,
+          store: this.#readers.storeOf(request, reply),
         });
         reply.code(status).header('cache-control', 'no-store');
         return status === 204 ? reply.send() : reply.type(JSON_TYPE).send(JSON.stringify(answer));

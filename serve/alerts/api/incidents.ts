@@ -40,8 +40,8 @@ export function serveIncidents(
       query: z.object(pageQuery),
       answer: z.array(incidentShape),
     },
-    async ({ membership, query: { page: number, per_page: size }, request, reply }) => {
-      const { rows, total } = await incidents.list(membership.project.id, { number, size });
+    async ({ membership, query: { page: number, per_page: size }, request, reply, store }) => {
+      const { rows, total } = await incidents.list(store, membership.project.id, { number, size });
       setPageHeaders(reply, `${url()}${request.url}`, { number, size, total });
       return rows.map(incidentJson);
     },

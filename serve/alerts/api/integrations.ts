@@ -141,9 +141,9 @@ function serveDeliveries(api: Api, { integrations, receivedDeliveries }: Integra
         }),
       ),
     },
-    async ({ membership, params, query }) => {
+    async ({ membership, params, query, store }) => {
       const integration = await integrations.get(membership.project, params.integration_id);
-      const found = await receivedDeliveries.latest(integration, query.limit);
+      const found = await receivedDeliveries.as(store).latest(integration, query.limit);
       return found.map(({ id, at, counts, iids }) => ({
         id,
         at: timeText(at),

@@ -21,12 +21,17 @@ const ALERTS_SHOWN = 20;
 
 /** The deliveries of integrations, also those that changed no alert, such as the end of one that is not open. */
 export class ReceivedDeliveries {
-  readonly #store: Store;
+  readonly #store: Pick<Store, 'rows'>;
   readonly #pipeline: AlertPipeline;
 
-  constructor({ store, pipeline }: { readonly store: Store; readonly pipeline: AlertPipeline }) {
+  constructor({ store, pipeline }: { store: Pick<Store, 'rows'>; pipeline: AlertPipeline }) {
     this.#store = store;
     this.#pipeline = pipeline;
+  }
+
+  /** The same for a caller, who waits in turns with others. */
+  as(store: Pick<Store, 'rows'>): ReceivedDeliveries {
+    return new ReceivedDeliveries({ store, pipeline: this.#pipeline });
   }
 
   /** The newest first. */

@@ -22,12 +22,13 @@ export function serveAnalyticsPages(
   pages.get('/projects/:id/analytics', async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Reporter');
     const project = Number(visit.membership.project.id);
+    const own = analytics.as(visit.store);
     const now = clock.now();
     const range = { from: now - DAYS * 86_400_000, until: now + 1 };
     const [days, noisy, flapping] = await Promise.all([
-      analytics.byDay(project, range),
-      analytics.noisiest(project, range, ROWS),
-      analytics.flapping(project, range, 3, ROWS),
+      own.byDay(project, range),
+      own.noisiest(project, range, ROWS),
+      own.flapping(project, range, 3, ROWS),
     ]);
     const sum = (of: 'alerts' | 'events' | 'resolved') => days.reduce((total, day) => total + day[of], 0);
     const body = html`<h1>Analytics</h1><p class="lead">Alerts of the last ${DAYS} days, by the UTC day on which they were first seen.</p>

@@ -38,7 +38,7 @@ export function serveDetails(
   const { actions, incidents, notes, reader } = domain;
   pages.get(PATH, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Developer');
-    const alert = await reader.get(visit.membership.project.id, iidOf(request));
+    const alert = await reader.as(visit.store).get(visit.membership.project.id, iidOf(request));
     const body = await alertBody(domain, visit, alert, clock.now());
     return frame.send(request, reply, visit, { tab: 'alerts', title: alert.title, body });
   });
@@ -75,13 +75,13 @@ export function serveDetails(
 
 async function alertBody(
   { integrations, members, notes: noteStore, reader, users }: DetailsParts,
-  { membership: { project }, token }: Visit,
+  { membership: { project }, token, store }: Visit,
   alert: Alert,
   now: number,
 ): Promise<Html> {
   const [{ payload, annotations }, history, notes, projectMembers, integration] = await Promise.all([
-    reader.details(alert),
-    reader.history(alert),
+    reader.as(store).details(alert),
+    reader.as(store).history(alert),
     noteStore.list(project.id, alert.iid),
     members.list(project.id),
     integrations.find(alert.integration),

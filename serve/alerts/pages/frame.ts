@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
+import type { QueryStore, Readers } from '../../http/readers.ts';
 import type { Accounts } from '../../identity/accounts/accounts.ts';
 import { requireUser } from '../../identity/accounts/sessions.ts';
 import type { User } from '../../identity/accounts/tables.ts';
@@ -25,6 +26,8 @@ export interface Visit {
   readonly membership: Membership;
   /** The hidden field that protects forms against cross-site requests. */
   readonly token: Html;
+  /** The store as the user may use it. */
+  readonly store: QueryStore;
 }
 
 export interface ProjectPage {
@@ -34,24 +37,39 @@ export interface ProjectPage {
   readonly status?: number;
 }
 
+interface FrameDependencies {
+  readonly accounts: Accounts;
+  readonly projects: Projects;
+  readonly readers: Readers;
+}
+
 /** The frame of the pages of a project. */
 export class ProjectFrame {
   readonly accounts: Accounts;
   readonly #projects: Projects;
+  readonly #readers: Readers;
 
-  constructor({ accounts, projects }: { accounts: Accounts; projects: Projects }) {
+  constructor({ accounts, projects, readers }: FrameDependencies) {
     this.accounts = accounts;
     this.#projects = projects;
+    this.#readers = readers;
+  }
+
+  /** The signed-in user, and the store as they may use it. */
+  async signedIn(request: FastifyRequest, reply: FastifyReply): Promise<Pick<Visit, 'user' | 'store'>> {
+    const user = await requireUser(this.accounts, request);
+    request.knownAccount = user.id;
+    return { user, store: this.#readers.storeOf(request, reply) };
   }
 
   /** The signed-in user and the project of the path. Throws when the user does not have the role. */
   async visit(request: FastifyRequest, reply: FastifyReply, role: ProjectRole): Promise<Visit> {
-    const user = await requireUser(this.accounts, request);
+    const { user, store } = await this.signedIn(request, reply);
     const { id = '' } = request.params as { id?: string };
     const membership = await this.#projects.membershipOf(id, user);
     requireRole(membership, role);
     const token = await formToken(this.accounts, request, reply);
-    return { user, membership, token };
+    return { user, membership, token, store };
   }
 
   /** Sends a page with the name of the project and its tabs. */

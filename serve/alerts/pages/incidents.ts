@@ -21,7 +21,7 @@ export function serveIncidentPages(
     const visit = await frame.visit(request, reply, 'Reporter');
     const { project } = visit.membership;
     const page = pageOf((request.query as { page?: unknown }).page);
-    const found = await incidents.list(project.id, { number: page, size: PAGE_SIZE });
+    const found = await incidents.list(visit.store, project.id, { number: page, size: PAGE_SIZE });
     const rows = found.rows.map((incident) => [
       html`<a href="/projects/${incident.project_id}/incidents/${incident.iid}">#${incident.iid} ${incident.title}</a>`,
       severityTag(incident as never),

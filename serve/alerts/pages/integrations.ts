@@ -198,7 +198,7 @@ ${hasHeartbeat && html`<p>${heartbeatTag(integration, (await heartbeats.statesOf
 <button>Save changes</button></form></section>
 ${credentials(integration, webhookUrl, visit.token, now)}</div>
 ${isForwarding && html`<section class="card"><h2>Recent deliveries</h2><p class="hint">Requests of the last 7 days. Failed requests are retried for one day, with growing delays.</p>${attemptTable(await webhookSender.attempts(integration.id, ATTEMPTS_MAX), integration.project_id)}</section>`}
-${!isForwarding && html`<section class="card"><h2>Recent deliveries</h2><p class="hint">What became of the alerts of each delivery. Unmatched: it resolves an alert of which none is open.</p>${deliveryTable(await receivedDeliveries.latest(integration, DELIVERIES_MAX), integration.project_id)}</section>`}
+${!isForwarding && html`<section class="card"><h2>Recent deliveries</h2><p class="hint">What became of the alerts of each delivery. Unmatched: it resolves an alert of which none is open.</p>${deliveryTable(await receivedDeliveries.as(visit.store).latest(integration, DELIVERIES_MAX), integration.project_id)}</section>`}
 <section class="card"><h2>Delete integration</h2><p>The URL and the key stop working immediately. Existing alerts are kept.</p>${button(`${pathOf(integration)}/delete`, visit.token, 'Delete integration', `Delete ${integration.name}`, 'danger')}</section>`;
   return frame.send(request, reply, visit, {
     tab: 'integrations',

@@ -86,13 +86,15 @@ export function serveList(
     const [sort = 'started_at', direction] = query.sort.split('-') as [keyof typeof SORTS, string];
     const number = Number(project.id);
     const [rows, counts, sources] = await Promise.all([
-      reader.list(
-        number,
-        { ...query.filter, status: statuses },
-        { sort, descending: direction === 'desc' },
-        { number: query.page, size: PAGE_SIZE },
-      ),
-      reader.countByStatus(number, query.filter),
+      reader
+        .as(visit.store)
+        .list(
+          number,
+          { ...query.filter, status: statuses },
+          { sort, descending: direction === 'desc' },
+          { number: query.page, size: PAGE_SIZE },
+        ),
+      reader.as(visit.store).countByStatus(number, query.filter),
       integrations.list(project.id),
     ]);
     const now = clock.now();

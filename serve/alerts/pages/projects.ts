@@ -1,7 +1,4 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import type { Accounts } from '../../identity/accounts/accounts.ts';
-import { requireUser } from '../../identity/accounts/sessions.ts';
-import type { User } from '../../identity/accounts/tables.ts';
 import { button, table, textField, time } from '../../pages/fields.ts';
 import { formOf, formToken } from '../../pages/forms.ts';
 import { html } from '../../pages/html.ts';
@@ -18,13 +15,9 @@ export function serveProjectPages(
   frame: ProjectFrame,
   domain: ProjectPageParts,
 ): void {
-  const { accounts } = frame;
-  pages.get('/projects', async (request, reply) => {
-    const user = await requireUser(accounts, request);
-    return sendProjects(accounts, domain, request, reply, user, null);
-  });
+  pages.get('/projects', async (request, reply) => sendProjects(frame, domain, request, reply, null));
   pages.post('/projects', async (request, reply) => {
-    const user = await requireUser(accounts, request);
+    const { user } = await frame.signedIn(request, reply);
     try {
       const project = await domain.projects.create(user, { name: formOf(request).text('name') });
       return seeOther(
@@ -34,7 +27,7 @@ export function serveProjectPages(
       );
     } catch (error) {
       if (!(error instanceof RequestRefused)) throw error;
-      return sendProjects(accounts, domain, request, reply, user, error);
+      return sendProjects(frame, domain, request, reply, error);
     }
   });
   pages.get('/projects/:id', async (request, reply) => {
@@ -47,30 +40,29 @@ export function serveProjectPages(
 }
 
 async function sendProjects(
-  accounts: Accounts,
+  frame: ProjectFrame,
   { projects, reader }: ProjectPageParts,
   request: FastifyRequest,
   reply: FastifyReply,
-  user: User,
   error: RequestRefused | null,
 ): Promise<FastifyReply> {
+  const { accounts } = frame;
+  const { user, store } = await frame.signedIn(request, reply);
   const token = await formToken(accounts, request, reply);
   const found = await projects.ofUser(user);
-  const rows = await Promise.all(
-    found.map(async ({ project, level }) => {
-      const counts =
-        level >= PROJECT_ROLES.Developer ? await reader.countByStatus(Number(project.id), {}) : null;
-      return [
-        html`<a href="/projects/${project.id}">${project.name}</a>`,
-        html`${roleOf(level)}`,
-        counts === null
-          ? html`–`
-          : html`<span class="tag ${counts.open > 0 ? 'warn' : 'good'}">${counts.open}</span>`,
-        html`<span class="tag">${project.plan}</span>`,
-        time(project.created_ms),
-      ];
-    }),
-  );
+  const isSeen = (level: number) => level >= PROJECT_ROLES.Developer;
+  const seen = found.filter(({ level }) => isSeen(level)).map(({ project }) => Number(project.id));
+  const open = seen.length === 0 ? new Map<number, number>() : await reader.as(store).countOpen(seen);
+  const rows = found.map(({ project, level }) => {
+    const count = open.get(Number(project.id)) ?? 0;
+    return [
+      html`<a href="/projects/${project.id}">${project.name}</a>`,
+      html`${roleOf(level)}`,
+      isSeen(level) ? html`<span class="tag ${count > 0 ? 'warn' : 'good'}">${count}</span>` : html`–`,
+      html`<span class="tag">${project.plan}</span>`,
+      time(project.created_ms),
+    ];
+  });
   const body = html`<h1>Projects</h1><p class="lead">A project receives the alerts of your monitoring tools and groups them.</p>
 ${table({ caption: 'Projects', head: ['Name', 'Your role', 'Open alerts', 'Plan', 'Created'], rows, empty: 'You are not a member of any project. Create one, or ask a Maintainer to add you.' })}
 <section class="card"><h2>New project</h2><form method="post" action="/projects">${token}

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../../infra/ports.ts';
+import type { Readers } from '../../http/readers.ts';
 import type { Accounts } from '../../identity/accounts/accounts.ts';
 import { servePages } from '../../pages/page.ts';
 import type { AlertDomain } from '../domain.ts';
@@ -16,6 +17,7 @@ import { serveWebhookPages } from './webhooks.ts';
 
 interface AlertPagesOptions {
   readonly accounts: Accounts;
+  readonly readers: Readers;
   readonly clock: Clock;
   readonly domain: AlertDomain;
   readonly payloadSizes: PayloadSizes;
@@ -24,8 +26,8 @@ interface AlertPagesOptions {
 
 /** The pages of projects and their alerts. */
 export async function serveAlertPages(app: FastifyInstance, options: AlertPagesOptions): Promise<void> {
-  const { accounts, clock, domain, payloadSizes, url } = options;
-  const frame = new ProjectFrame({ accounts, projects: domain.projects });
+  const { accounts, readers, clock, domain, payloadSizes, url } = options;
+  const frame = new ProjectFrame({ accounts, projects: domain.projects, readers });
   await servePages(app, accounts, async (pages) => {
     serveProjectPages(pages, frame, domain);
     serveList(pages, frame, domain, clock);

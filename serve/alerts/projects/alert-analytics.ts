@@ -46,12 +46,17 @@ const within = (project: number, { from, until }: TimeRange) =>
 
 /** Statistics of the alerts of a project. A time range selects alerts by when they were first seen. */
 export class AlertAnalytics {
-  readonly #store: Store;
+  readonly #store: Pick<Store, 'rows'>;
   readonly #pipeline: AlertPipeline;
 
-  constructor({ store, pipeline }: { store: Store; pipeline: AlertPipeline }) {
+  constructor({ store, pipeline }: { store: Pick<Store, 'rows'>; pipeline: AlertPipeline }) {
     this.#store = store;
     this.#pipeline = pipeline;
+  }
+
+  /** The same for a caller, who waits in turns with others. */
+  as(store: Pick<Store, 'rows'>): AlertAnalytics {
+    return new AlertAnalytics({ store, pipeline: this.#pipeline });
   }
 
   /** By UTC day on which the alerts were first seen; days without alerts are absent. */

@@ -41,6 +41,8 @@ export interface AlertFilter {
   readonly started_before?: number | undefined;
 }
 
+const OPEN_STATUSES: readonly AlertStatus[] = ['triggered', 'acknowledged'];
+
 /** `open` is the sum of triggered and acknowledged. */
 export type StatusCounts = Readonly<Record<AlertStatus | 'open' | 'all', number>>;
 
@@ -64,12 +66,17 @@ const HISTORY_MAX = 100;
 
 /** Reads alerts. Everything that this process has accepted is part of what it returns. */
 export class AlertReader {
-  readonly #store: Store;
+  readonly #store: Pick<Store, 'rows'>;
   readonly #pipeline: AlertPipeline;
 
-  constructor({ store, pipeline }: { store: Store; pipeline: AlertPipeline }) {
+  constructor({ store, pipeline }: { store: Pick<Store, 'rows'>; pipeline: AlertPipeline }) {
     this.#store = store;
     this.#pipeline = pipeline;
+  }
+
+  /** The same for a caller, who waits in turns with others. */
+  as(store: Pick<Store, 'rows'>): AlertReader {
+    return new AlertReader({ store, pipeline: this.#pipeline });
   }
 
   /** One page of the alerts that match a filter. Wide rows are read only for the alerts of the page. */
@@ -105,6 +112,16 @@ export class AlertReader {
       open: counts.triggered + counts.acknowledged,
       all: rows.reduce((sum, { total }) => sum + total, 0),
     };
+  }
+
+  /** The number of open alerts of projects; those without any are absent. */
+  async countOpen(projects: readonly number[]): Promise<ReadonlyMap<number, number>> {
+    await this.#pipeline.waitUntilWritten();
+    const rows = await this.#store.rows<{ project: number; total: number }>(
+      sql`SELECT project, count() AS total FROM ${alerts} FINAL
+        WHERE project IN ${projects} AND status IN ${OPEN_STATUSES} GROUP BY project`,
+    );
+    return new Map(rows.map(({ project, total }) => [project, total]));
   }
 
   async find(project: number, iid: number): Promise<Alert | null> {

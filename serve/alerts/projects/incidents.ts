@@ -44,18 +44,19 @@ export class Incidents {
     this.#reader = reader;
   }
 
-  /** One page of the incidents of a project, newest first, and the number of all. */
+  /** One page of the incidents of a project, newest first, and the number of all; `store` is that of the caller. */
   async list(
+    store: Pick<Store, 'rows'>,
     projectId: string,
     page: { readonly number: number; readonly size: number },
   ): Promise<{ readonly rows: readonly Incident[]; readonly total: number }> {
     const where = ofProject(projectId);
     const [rows, [counted]] = await Promise.all([
-      this.#store.rows<Incident>(
+      store.rows<Incident>(
         sql`SELECT * FROM ${this.#records.table} FINAL WHERE ${where} ORDER BY iid DESC
           LIMIT ${page.size} OFFSET ${(page.number - 1) * page.size}`,
       ),
-      this.#store.rows<{ total: number }>(
+      store.rows<{ total: number }>(
         sql`SELECT uniqExact(iid) AS total FROM ${this.#records.table} WHERE ${where}`,
       ),
     ]);

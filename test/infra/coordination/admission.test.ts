@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Admission } from '../../../infra/coordination/admission.ts';
+import { Admission, type AdmissionLimits, EVERYBODY } from '../../../infra/coordination/admission.ts';
 import { recent } from '../../../infra/coordination/recent.ts';
 import { SharedWork } from '../../../infra/coordination/shared-work.ts';
 
@@ -11,7 +11,7 @@ function controlled(admission: Admission) {
   const begun: { name: string; end: () => void }[] = [];
   const run = (caller: string, name = caller, signal: AbortSignal = STAYS) =>
     admission.run(
-      caller,
+      [caller],
       signal,
       () => new Promise<string>((resolve) => void begun.push({ name, end: () => resolve(name) })),
     );
@@ -49,6 +49,73 @@ describe('admission', () => {
     begun.at(-1)?.end();
     await settled();
     expect(names().slice(6)).toEqual(['c again']);
+  });
+
+  /** An admission whose callers have used some time, which passes when the test says so. */
+  async function usedBefore(limits: Partial<AdmissionLimits>, used: Readonly<Record<string, number>>) {
+    let now = 0;
+    const pass = (ms: number) => {
+      now += ms;
+    };
+    const admission = new Admission({ ...LIMITS, ...limits }, () => now);
+    for (const [caller, ms] of Object.entries(used)) {
+      await admission.run([caller], STAYS, async () => pass(ms));
+    }
+    return { admission, pass, ...controlled(admission) };
+  }
+
+  test('work that several wait for has the best of their places, and they share its time', async () => {
+    const { admission, pass, begun, run, names } = await usedBefore(
+      { runningMax: 1 },
+      { heavy: 500, middle: 100 },
+    );
+    const first = run('other');
+    const callers = new Set(['heavy']);
+    const shared = admission.run(callers, STAYS, async () => {
+      begun.push({ name: 'shared', end: () => undefined });
+      pass(180);
+    });
+    const middle = run('middle');
+    callers.add('light');
+    begun[0]?.end();
+    await Promise.all([first, shared]);
+    await settled();
+    expect(names()).toEqual(['other', 'shared', 'middle']);
+    // Half of the time is less than the other one has used.
+    const all = [run('middle', 'middle again'), run('light')];
+    for (const at of [2, 3, 4]) {
+      begun[at]?.end();
+      await settled();
+    }
+    await Promise.all([middle, ...all]);
+    expect(names().slice(3)).toEqual(['light', 'middle again']);
+  });
+
+  test('work that waits for the place of a heavy caller begins when a light one joins', async () => {
+    const { admission, begun, run } = await usedBefore({}, { a: 2000, b: 2000 });
+    const first = run('a');
+    const callers = new Set(['b']);
+    let hasBegun = false;
+    const shared = admission.run(callers, STAYS, async () => {
+      hasBegun = true;
+    });
+    callers.add('light');
+    expect(hasBegun).toBe(false);
+    admission.refill();
+    await shared;
+    begun[0]?.end();
+    await first;
+  });
+
+  test('what is read for everybody is next whatever it has used, and finds room when the queue is full', async () => {
+    const { begun, run, names } = await usedBefore({ runningMax: 1, waitingMax: 2 }, { [EVERYBODY]: 5000 });
+    const all = [run('a'), run('b'), run('c'), run(EVERYBODY)];
+    for (let i = 0; i < all.length; i++) {
+      await settled();
+      begun[i]?.end();
+    }
+    await Promise.all(all);
+    expect(names()).toEqual(['a', EVERYBODY, 'b', 'c']);
   });
 
   test('work above the limits of the queue is refused, of one caller before that of others', async () => {
@@ -95,20 +162,22 @@ describe('admission', () => {
   test('a failure frees the place', async () => {
     const admission = new Admission({ ...LIMITS, runningMax: 1 });
     for (let i = 0; i < 3; i++) {
-      await expect(admission.run('a', STAYS, () => Promise.reject(new Error('broken')))).rejects.toThrow();
+      await expect(admission.run(['a'], STAYS, () => Promise.reject(new Error('broken')))).rejects.toThrow();
     }
-    expect(await admission.run('a', STAYS, async () => 1)).toBe(1);
+    expect(await admission.run(['a'], STAYS, async () => 1)).toBe(1);
   });
 });
 
 describe('shared work', () => {
+  const caller = () => ({ signal: STAYS });
+
   test('runs once for all who ask at the same time, and again for who asks later', async () => {
     const shared = new SharedWork<number>();
     let runs = 0;
-    const ask = () => shared.run('key', STAYS, async () => ++runs);
+    const ask = () => shared.run('key', caller(), async () => ++runs);
     expect(await Promise.all([ask(), ask(), ask()])).toEqual([1, 1, 1]);
     expect(await ask()).toBe(2);
-    const failing = () => shared.run('bad', STAYS, () => Promise.reject(new Error(`run ${++runs}`)));
+    const failing = () => shared.run('bad', caller(), () => Promise.reject(new Error(`run ${++runs}`)));
     const [one, other] = await Promise.allSettled([failing(), failing()]);
     expect(one).toEqual(other);
     await expect(failing()).rejects.toThrow('run 4');
@@ -122,14 +191,14 @@ describe('shared work', () => {
       seen.push(signal);
       return new Promise<string>(() => undefined);
     };
-    const asked = callers.map(({ signal }) => shared.run('key', signal, endless));
+    const asked = callers.map(({ signal }) => shared.run('key', { signal }, endless));
     callers[0]?.abort(new Error('first left'));
     await expect(asked[0]).rejects.toThrow('first left');
     expect(seen.map(({ aborted }) => aborted)).toEqual([false]);
     callers[1]?.abort(new Error('last left'));
     await expect(asked[1]).rejects.toThrow('last left');
     expect(seen.map(({ aborted }) => aborted)).toEqual([true]);
-    expect(await shared.run('key', STAYS, async () => 'anew')).toBe('anew');
+    expect(await shared.run('key', caller(), async () => 'anew')).toBe('anew');
   });
 });
 

@@ -57,4 +57,29 @@ describe('analytics', () => {
     ]);
     expect(await read('alerts_by_day?start_date=2020-01-01&end_date=2020-12-31')).toEqual([]);
   });
+
+  test('and lists of alerts spend the budget that their caller has of the time of the store', async () => {
+    const { keyValue } = service.pipeline.runtime;
+    const paths = [
+      '/alerts',
+      '/alerts/status_counts',
+      '/alerts/1',
+      '/alerts/1/history',
+      '/alerts/1/notes',
+      '/incidents',
+      `/integrations/${source.id}/deliveries`,
+      '/analytics/alerts_by_day',
+      '/analytics/noisiest_alerts',
+      '/analytics/flapping_alerts',
+    ];
+    for (const path of paths) {
+      now += MINUTE;
+      const spent = `store-time/account/${ann.user.id}/${Math.floor(now / MINUTE)}`;
+      const ask = async () => (await service.api(ann, 'GET', `/projects/${project}${path}`)).status;
+      expect([path, await ask()]).toEqual([path, 200]);
+      expect(Number(await keyValue.get(spent))).toBeGreaterThan(0);
+      await keyValue.increment(spent, 120_000, MINUTE);
+      expect([path, await ask()]).toEqual([path, 429]);
+    }
+  });
 });

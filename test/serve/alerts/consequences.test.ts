@@ -99,6 +99,10 @@ describe('rounds', () => {
     while ((await domain.incidentFollower.run(number)).dueMs !== null);
     const { position } = (await domain.progress.get(number, INCIDENTS)) ?? { position: 0 };
     expect(position).toBeGreaterThan(0);
-    expect((await domain.incidents.list(project.id, { number: 1, size: 20 })).total).toBe(1);
+    const { total } = await domain.incidents.list(pipeline.runtime.store, project.id, {
+      number: 1,
+      size: 20,
+    });
+    expect(total).toBe(1);
   });
 });
