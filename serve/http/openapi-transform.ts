@@ -38,26 +38,36 @@ const toJsonSchemas = createJsonSchemaTransform({ zodToJsonConfig: zodToJsonConf
 const withAllSchemas = createJsonSchemaTransformObject({ zodToJsonConfig: zodToJsonConfig as never });
 
 interface Document {
-  readonly paths: Record<string, Record<string, { operationId?: string; responses: Responses }>>;
+  readonly paths: Record<string, Record<string, DocumentedOperation>>;
   readonly components: { readonly schemas: Record<string, unknown> };
+}
+interface DocumentedOperation {
+  readonly operationId?: string;
+  readonly requestBody?: { required: boolean };
+  readonly responses: Responses;
 }
 type Responses = Record<string, { headers?: object; content?: Record<string, { example?: unknown }> }>;
 
 /** Turns the schemas of all routes into one document; both functions are for one server. */
 export function openApiTransforms(): { transform: Transform; transformObject: TransformObject } {
   const given = new Map<string, Record<string, ResponseDescription>>();
+  const withOptionalBody = new Set<string>();
   return {
     transform: (input) => {
-      const { operationId, response } = (input.schema ?? {}) as {
+      const { operationId, response, isBodyOptional } = (input.schema ?? {}) as {
         operationId?: string;
         response?: Record<string, ResponseDescription>;
+        isBodyOptional?: boolean;
       };
+      if (operationId !== undefined && isBodyOptional) withOptionalBody.add(operationId);
       if (operationId !== undefined && response) given.set(operationId, response);
       return toJsonSchemas(input as never) as ReturnType<Transform>;
     },
     transformObject: (input) => {
       const document = withAllSchemas(input as never) as unknown as Document;
-      for (const { operationId = '', responses } of Object.values(document.paths).flatMap(Object.values)) {
+      for (const operation of Object.values(document.paths).flatMap(Object.values<DocumentedOperation>)) {
+        const { operationId = '', requestBody, responses } = operation;
+        if (requestBody) requestBody.required = !withOptionalBody.has(operationId);
         for (const [status, description] of Object.entries(given.get(operationId) ?? {})) {
           addHeadersAndExamples(responses, status.toUpperCase(), description);
         }

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify';
 import { z } from 'zod';
+import { HttpError } from './errors.ts';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
@@ -35,6 +36,8 @@ export interface RouteDefinition<Params extends z.ZodType, Query extends z.ZodTy
   readonly params?: Params;
   readonly query?: Query;
   readonly body?: Body;
+  /** Whether a request without a body is one with an empty object. */
+  readonly isBodyOptional?: boolean;
   readonly headers?: z.ZodType;
   /** Media type of the body, if it is not JSON. */
   readonly consumes?: string;
@@ -54,6 +57,8 @@ export interface RouteCall<Params, Query, Body> {
   readonly reply: FastifyReply;
 }
 
+const NO_BODY = new HttpError('bad_request', 'The request has no body; this operation needs one.');
+
 /** Registers a route. The dialect of the scope answers requests that fail validation. */
 export function route<
   Params extends z.ZodType = z.ZodType<unknown>,
@@ -64,7 +69,8 @@ export function route<
   definition: RouteDefinition<Params, Query, Body>,
   handle: (call: RouteCall<z.output<Params>, z.output<Query>, z.output<Body>>) => unknown,
 ): void {
-  const { method, path, onRequest, authorize, body, isAnsweredUnderLoad } = definition;
+  const { method, path, onRequest, authorize, body, isBodyOptional, isAnsweredUnderLoad } = definition;
+  const refusesNoBody = body !== undefined && !isBodyOptional && body.safeParse({}).success;
   app.route({
     method,
     url: path,
@@ -75,6 +81,8 @@ export function route<
       ...(authorize === undefined ? [] : [async (request: FastifyRequest) => authorize(request)]),
     ],
     preValidation: async (request) => {
+      if (refusesNoBody && (request.body ?? null) === null) throw NO_BODY;
+      // Where fields are required, the validation names them.
       if (body !== undefined) request.body ??= {};
     },
     handler: async (request, reply) =>
@@ -100,6 +108,7 @@ export function describeRoute({
   params,
   query,
   body,
+  isBodyOptional,
   headers,
   consumes,
   responses,
@@ -112,7 +121,7 @@ export function describeRoute({
     ...(security === undefined ? {} : { security }),
     ...(params === undefined ? {} : { params }),
     ...(query === undefined ? {} : { querystring: query }),
-    ...(body === undefined ? {} : { body }),
+    ...(body === undefined ? {} : { body, isBodyOptional }),
     ...(headers === undefined ? {} : { headers }),
     ...(consumes === undefined ? {} : { consumes: [consumes] }),
     response: Object.fromEntries(

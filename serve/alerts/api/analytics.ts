@@ -27,6 +27,17 @@ const noisyJson = <Row extends NoisyAlert>({ last_seen_ms, ...rest }: Row) => ({
 });
 
 const number = z.number().nullable();
+const dayShape = z.object({
+  date: z.iso.date(),
+  alerts: z.int(),
+  events: z.int(),
+  acknowledged: z.int(),
+  resolved: z.int(),
+  mean_seconds_to_acknowledge: number,
+  median_seconds_to_acknowledge: number,
+  mean_seconds_to_resolve: number,
+  median_seconds_to_resolve: number,
+});
 const most = z.coerce.number().int().min(1).max(100).default(20);
 
 /** Statistics of the alerts of a project. */
@@ -45,19 +56,7 @@ export function serveAnalytics(api: Api, { analytics }: Pick<AlertDomain, 'analy
       summary: 'Count alerts by day, with the seconds to acknowledge and to resolve them',
       role,
       query: range,
-      answer: z.array(
-        z.object({
-          date: z.iso.date(),
-          alerts: z.int(),
-          events: z.int(),
-          acknowledged: z.int(),
-          resolved: z.int(),
-          mean_seconds_to_acknowledge: number,
-          median_seconds_to_acknowledge: number,
-          mean_seconds_to_resolve: number,
-          median_seconds_to_resolve: number,
-        }),
-      ),
+      answer: z.array(dayShape),
     },
     async ({ membership, query, store }) =>
       analytics.as(store).byDay(Number(membership.project.id), rangeOf(query)),

@@ -21,6 +21,7 @@ export interface ApiEndpoint<Path extends z.ZodObject, Query extends z.ZodObject
   readonly params?: Path;
   readonly query?: Query;
   readonly body?: Body;
+  readonly isBodyOptional?: boolean;
   readonly answer?: z.ZodType;
   readonly status?: 200 | 201 | 204;
 }
@@ -111,7 +112,20 @@ const examples = readExamples(new URL('examples.ndjson', import.meta.url));
 function describe(
   endpoint: ApiEndpoint<z.ZodObject, z.ZodObject, z.ZodType>,
 ): RouteDefinition<z.ZodType, z.ZodType, z.ZodType> {
-  const { method, path, tag, summary, doc, role, params, query, body, answer, status = 200 } = endpoint;
+  const {
+    method,
+    path,
+    tag,
+    summary,
+    doc,
+    role,
+    params,
+    query,
+    body,
+    isBodyOptional,
+    answer,
+    status = 200,
+  } = endpoint;
   const names = [...path.matchAll(/:(\w+)/g)].map((match) => match[1] as string);
   const needs = role === null ? 'Needs a signed-in caller.' : `Needs the role ${role} in the project.`;
   const operationId = `${method.toLowerCase()}${path.replace(/[/:]+(\w)/g, (_all, letter: string) => letter.toUpperCase())}`;
@@ -134,7 +148,7 @@ function describe(
     ...(query === undefined ? {} : { query }),
     ...(body === undefined
       ? {}
-      : { body: request === undefined ? body : body.meta({ examples: [request] }) }),
+      : { body: request === undefined ? body : body.meta({ examples: [request] }), isBodyOptional }),
     responses: {
       [status]:
         answer === undefined

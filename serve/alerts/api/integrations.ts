@@ -184,6 +184,7 @@ function serveKeys(
       summary: 'Create a new key and keep the previous one for some hours',
       role,
       body: z.object({ hours: z.number().default(24) }),
+      isBodyOptional: true,
       answer: keyedIntegrationShape,
     },
     async ({ membership, params, body }) =>

@@ -4,6 +4,8 @@ import { createConfig, lintFromString } from '@redocly/openapi-core';
 import type { FastifyInstance, InjectOptions, LightMyRequestResponse } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildServer } from '../../../serve/compose-server.ts';
+import { createKey } from '../../../serve/identity/accounts/keys.ts';
+import { createUser } from '../../../serve/identity/accounts/users.ts';
 import { openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { allNames } from '../metrics/contract-client.ts';
 import { ENDPOINTS, OUR_PATHS } from '../metrics/endpoints.ts';
@@ -25,7 +27,7 @@ interface Parameter {
 interface Operation {
   readonly parameters?: readonly Parameter[];
   readonly operationId: string;
-  readonly requestBody?: { readonly content: Record<string, Content> };
+  readonly requestBody?: { readonly required?: boolean; readonly content: Record<string, Content> };
   readonly responses: Record<string, { readonly content?: Record<string, Content> }>;
 }
 interface Document {
@@ -53,10 +55,55 @@ const operations = () =>
   Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ name: `${method} ${path}`, operation })),
   );
+/** What a request to an alert path needs: headers, and names of what is there by their parameters. */
+async function signedIn() {
+  const accounts = pipeline.pipeline.accounts();
+  const user = await createUser(accounts, { username: 'ann', email: 'ann@example.org', password: null });
+  const key = { name: 'test', scopes: ['api' as const], expires_ms: 0 };
+  const { text } = await createKey(accounts, user, 'personal', key);
+  const own = { authorization: `Bearer ${text}` };
+  const post = async (url: string, payload: object) =>
+    (await app.inject({ method: 'POST', url: `/api/v4/projects${url}`, headers: own, payload })).json();
+  const { id } = await post('', { name: 'Watch' });
+  const integration = await post(`/${id}/integrations`, { type: 'HTTP', name: 'Tool' });
+  const hook = await post(`/${id}/hooks`, { url: 'https://example.org/hook' });
+  const endpoint = new URL(integration.url).pathname.split('/')[2];
+  return {
+    headers: (path: string) =>
+      path.startsWith('/alerts/')
+        ? { authorization: `Bearer ${integration.authorization_key}`, 'content-type': 'application/json' }
+        : own,
+    names: { id: String(id), endpoint, integration_id: integration.id, hook_id: hook.id } as Record<
+      string,
+      string
+    >,
+  };
+}
+
 const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 const hasExample = ({ example, examples }: Content) => example !== undefined || examples !== undefined;
 
 describe('the OpenAPI document', () => {
+  // First: the rules of redocly keep the server busy.
+  it('says which operations need a body, and those refuse a request without one', async () => {
+    const { headers, names } = await signedIn();
+    const needing = operations().filter(({ operation }) => operation.requestBody?.required);
+    expect(needing.length).toBeGreaterThan(15);
+    for (const { name } of needing) {
+      const [method = '', path = ''] = name.split(' ');
+      const url = path.replace(/\{(\w+)\}/g, (_all, parameter: string) => names[parameter] ?? '1');
+      const reply = await app.inject({ method: method as 'PUT', url, headers: headers(path) });
+      const { message, error } = reply.json();
+      // OAuth asks who the client is first.
+      const isRefused = path.startsWith('/oauth/') ? [400, 401] : [400, 422];
+      expect([name, isRefused.includes(reply.statusCode), message ?? error]).toEqual([
+        name,
+        true,
+        expect.any(String),
+      ]);
+    }
+  });
+
   it('passes the recommended rules of redocly', async () => {
     const config = await createConfig({
       extends: ['recommended'],
