@@ -1,4 +1,5 @@
 import type { ClickHouseClient } from '@clickhouse/client';
+import { storeError } from '../clickhouse/errors.ts';
 
 /**
  * Connections to chDB, each of which runs one query at a time; work waits for a free one in its order. A connection
@@ -6,12 +7,16 @@ import type { ClickHouseClient } from '@clickhouse/client';
  */
 export class Connections {
   readonly #connect: () => ClickHouseClient;
+  readonly #settings: string;
   readonly #free: ClickHouseClient[] = [];
   readonly #all = new Set<ClickHouseClient>();
+  /** Those that have their settings, which a connection keeps. */
+  readonly #ready = new WeakSet<ClickHouseClient>();
   readonly #waiting: ((client: ClickHouseClient) => void)[] = [];
 
-  constructor(connect: () => ClickHouseClient, count: number) {
+  constructor(connect: () => ClickHouseClient, count: number, settings: readonly string[]) {
     this.#connect = connect;
+    this.#settings = settings.join(', ');
     for (let i = 0; i < count; i++) this.#free.push(this.#open());
   }
 
@@ -19,6 +24,7 @@ export class Connections {
     let client =
       this.#free.pop() ?? (await new Promise<ClickHouseClient>((take) => this.#waiting.push(take)));
     try {
+      if (!this.#ready.has(client)) await this.#prepare(client);
       return await work(client);
     } catch (error) {
       this.#all.delete(client);
@@ -34,6 +40,13 @@ export class Connections {
 
   async close(): Promise<void> {
     for (const client of this.#all) await client.close();
+  }
+
+  async #prepare(client: ClickHouseClient): Promise<void> {
+    await client.command({ query: `SET ${this.#settings}` }).catch((error) => {
+      throw storeError(error);
+    });
+    this.#ready.add(client);
   }
 
   #open(): ClickHouseClient {

@@ -209,4 +209,20 @@ describe('embedded runtime', () => {
     await store.close();
     remove(directory);
   });
+
+  test('every connection reads files itself and loads no statistics, also one that replaces a failed one', async () => {
+    const directory = temporary();
+    const store = await EmbeddedStore.open(readConfig({ DATA_DIR: directory, STORE_CONNECTIONS: '2' }));
+    const ways = () =>
+      store.rows(
+        sql`SELECT getSetting('local_filesystem_read_method') AS way, toUInt8(getSetting('use_statistics')) AS statistics`,
+      );
+    const bothWays = () => Promise.all([ways(), ways()]);
+    const expected = Array.from({ length: 2 }, () => [{ way: 'pread', statistics: 0 }]);
+    expect(await bothWays()).toEqual(expected);
+    await Promise.allSettled([1, 2].map(() => store.rows(sql`SELECT throwIf(1)`)));
+    expect(await bothWays()).toEqual(expected);
+    await store.close();
+    remove(directory);
+  });
 });

@@ -20,10 +20,14 @@ const VERSION_HEADERS = { 'X-ClickHouse-Server-Display-Name': 'chdb', 'X-ClickHo
 const bodies = join(FRONT_DATA, 'bodies');
 mkdirSync(bodies, { recursive: true });
 for (const left of readdirSync(bodies)) rmSync(join(bodies, left));
-const open = () =>
-  new Session(join(FRONT_DATA, 'store'), {
+const open = () => {
+  const session = new Session(join(FRONT_DATA, 'store'), {
     connectionArgs: ['--max_server_memory_usage=4000000000', '--timezone=UTC'],
   });
+  // As the embedded store has it: both cost much and help nothing here.
+  session.query("SET local_filesystem_read_method = 'pread', use_statistics = 0");
+  return session;
+};
 const free = Array.from({ length: CONNECTIONS }, open);
 /** Cancels queries, so that it must not wait for one. */
 const killer = open();
