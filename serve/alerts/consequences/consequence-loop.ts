@@ -6,6 +6,8 @@ import { FairSchedule, type TaskResult } from './fair-schedule.ts';
 export interface ConsumerTask {
   readonly project: number;
   readonly name: string;
+  /** When a task that failed may run again, if the store tells. */
+  readonly notBeforeMs?: number;
 }
 
 /** Something that follows from the events of projects. */
@@ -14,6 +16,8 @@ export interface EventConsumer {
   tasksOf(project: number): Promise<readonly string[]>;
   /** All tasks with something left to do, from what is stored. */
   unfinished(): Promise<readonly ConsumerTask[]>;
+  /** Registers a listener that is called when a task is to run at once. */
+  onTask?(listener: (task: ConsumerTask) => void): void;
   /** Carries out what is next of a task. */
   run(project: number, name: string): Promise<TaskResult>;
 }
@@ -54,6 +58,7 @@ export class ConsequenceLoop {
   }
 
   start(): void {
+    this.#options.consumer.onTask?.((task) => this.#schedule.wake(task));
     this.#options.pipeline.onStored((events) => void this.#wake(events).catch(this.#onFailure));
     this.#timer = setInterval(() => this.#sweep(), SWEEP_MS).unref();
     this.#sweep();
@@ -69,7 +74,8 @@ export class ConsequenceLoop {
   async #wake(events: readonly StoredEvent[]): Promise<void> {
     const changed = events.filter(({ changed }) => changed.length > 0);
     for (const project of new Set(changed.map(({ head }) => head.project))) {
-      for (const name of await this.#options.consumer.tasksOf(project)) this.#schedule.wake(project, name);
+      for (const name of await this.#options.consumer.tasksOf(project))
+        this.#schedule.wake({ project, name });
     }
   }
 
@@ -77,7 +83,7 @@ export class ConsequenceLoop {
     this.#sweeping ??= this.#options.consumer
       .unfinished()
       .then((tasks) => {
-        for (const { project, name } of tasks) this.#schedule.wake(project, name);
+        for (const task of tasks) this.#schedule.wake(task);
       })
       .catch(this.#onFailure)
       .finally(() => {

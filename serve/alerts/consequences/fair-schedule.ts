@@ -8,6 +8,12 @@ export interface TaskResult {
   readonly isFailing?: boolean;
 }
 
+export interface WokenTask {
+  readonly project: number;
+  readonly name: string;
+  readonly notBeforeMs?: number;
+}
+
 interface Task {
   readonly name: string;
   dueMs: number;
@@ -56,8 +62,11 @@ export class FairSchedule {
     this.#options = options;
   }
 
-  /** Runs a task as soon as it is its turn; not before the time that its last run named, if that failed. */
-  wake(project: number, name: string): void {
+  /**
+   * Runs a task as soon as it is its turn; not before the time that its last run named, if that failed, unless another
+   * time is given.
+   */
+  wake({ project, name, notBeforeMs }: WokenTask): void {
     if (this.#isStopped) return;
     const now = this.#options.clock.now();
     const tasks = this.#projects.get(project) ?? { tasks: new Map<string, Task>(), running: 0 };
@@ -65,6 +74,7 @@ export class FairSchedule {
     const task = tasks.tasks.get(name) ?? newTask(name);
     tasks.tasks.set(name, task);
     task.hasNews = task.isRunning;
+    task.notBeforeMs = notBeforeMs ?? task.notBeforeMs;
     task.dueMs = Math.min(task.dueMs, Math.max(now, task.notBeforeMs));
     this.#fill();
   }

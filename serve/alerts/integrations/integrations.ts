@@ -109,8 +109,8 @@ export class Integrations {
     });
   }
 
-  change(project: Project, id: string, changes: IntegrationChanges): Promise<Integration> {
-    return this.#exclusively(project, async () => {
+  async change(project: Project, id: string, changes: IntegrationChanges): Promise<Integration> {
+    const changed = await this.#exclusively(project, async () => {
       const before = await this.get(project, id);
       if (changes.is_active === true && !before.is_active) await this.#oncallLinks.beforeActivation(before);
       const others = (await this.list(project.id)).filter((other) => other.id !== id);
@@ -120,6 +120,8 @@ export class Integrations {
         return { next, result: next };
       });
     });
+    await this.#oncallLinks.afterChange(changed);
+    return changed;
   }
 
   async delete(project: Project, id: string): Promise<void> {

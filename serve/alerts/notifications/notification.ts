@@ -1,6 +1,7 @@
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
+import type { ConsumerTask } from '../consequences/consequence-loop.ts';
 import type { AlertChangeName, DecidedChange } from '../consequences/event-history.ts';
 import type { ConsequenceProgress } from '../consequences/progress.ts';
 import { setAsideNotifications } from '../projects/tables.ts';
@@ -41,6 +42,7 @@ export class SetAside {
   readonly #clock: Clock;
   readonly #locks: Locks;
   readonly #progress: ConsequenceProgress;
+  readonly #listeners: ((task: ConsumerTask) => void)[] = [];
 
   constructor({ store, clock, locks, progress }: SetAsideDependencies) {
     this.#store = store;
@@ -55,6 +57,23 @@ export class SetAside {
       await this.#progress.skipHistory(project, target);
       await this.save(project, target, { waiting: [], done: await this.list(project, target) });
     });
+  }
+
+  /** Registers a listener that is called when a target is to be tried again at once. */
+  onRetry(listener: (task: ConsumerTask) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  /** Tries at once what waits for a target that its owner has changed. A round that still sends to it ends first. */
+  async retryNow(project: number, target: string): Promise<void> {
+    await this.#locks.run(targetLock(project, target), async () => {
+      const before = await this.#progress.get(project, target);
+      if (before && before.failures > 0) await this.#progress.save(before, { failures: 0, retry_ms: 0 });
+      const waiting = await this.list(project, target);
+      const due = waiting.map((of) => ({ ...of, attempts: 0, next_ms: 0 }));
+      await this.save(project, target, { waiting: due, done: [] });
+    });
+    for (const listener of this.#listeners) listener({ project, name: target, notBeforeMs: 0 });
   }
 
   /** Of a target, in the order of the events. */

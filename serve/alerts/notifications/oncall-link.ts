@@ -77,4 +77,11 @@ export class OncallLinks {
   async beforeActivation(row: Pick<Integration, 'id' | 'type' | 'project_id'>): Promise<void> {
     if (isOncallLink(row)) await this.#setAside.beginNow(Number(row.project_id), row.id);
   }
+
+  /** Called after a row is changed: what waits for a link is tried at once. */
+  async afterChange(
+    row: Pick<Integration, 'id' | 'type' | 'name' | 'is_active' | 'project_id'>,
+  ): Promise<void> {
+    if (isActiveOncallLink(row)) await this.#setAside.retryNow(Number(row.project_id), row.id);
+  }
 }

@@ -73,6 +73,10 @@ export class WebhookOutbox implements EventConsumer {
     for (const { connections } of this.#open) connections.close();
   }
 
+  onTask(listener: (task: ConsumerTask) => void): void {
+    this.#deps.setAside.onRetry(listener);
+  }
+
   tasksOf(project: number): Promise<readonly string[]> {
     return this.#deps.cache.targetsOf(project);
   }
@@ -81,7 +85,9 @@ export class WebhookOutbox implements EventConsumer {
     const { store, progress, cache, setAside } = this.#deps;
     const active = new Map<number, readonly string[]>();
     const positions = new Map<number, number>();
-    for (const { project, target, position } of await progress.list()) {
+    const retries = new Map<string, number>();
+    for (const { project, target, position, retry_ms } of await progress.list()) {
+      retries.set(target, retry_ms);
       const targets = active.get(project) ?? (await cache.targetsOf(project));
       active.set(project, targets);
       if (!targets.includes(target)) continue;
@@ -91,9 +97,14 @@ export class WebhookOutbox implements EventConsumer {
     const waiting = (await setAside.targets()).filter(({ project, target }) =>
       active.get(project)?.includes(target),
     );
+    // Another process may have found that a target is back, or its owner may have changed it there.
+    const task = (project: number, name: string): ConsumerTask => {
+      const notBeforeMs = retries.get(name);
+      return { project, name, ...(notBeforeMs === undefined ? {} : { notBeforeMs }) };
+    };
     return [
-      ...changed.flatMap((project) => (active.get(project) ?? []).map((name) => ({ project, name }))),
-      ...waiting.map(({ project, target: name }) => ({ project, name })),
+      ...changed.flatMap((project) => (active.get(project) ?? []).map((name) => task(project, name))),
+      ...waiting.map(({ project, target }) => task(project, target)),
     ];
   }
 

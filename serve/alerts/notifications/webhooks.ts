@@ -102,6 +102,7 @@ export class Webhooks {
       return { next, result: next };
     });
     await this.#cache.invalidate();
+    if (webhook.is_active) await this.#setAside.retryNow(Number(project.id), id);
     return webhook;
   }
 

@@ -31,10 +31,10 @@ function scheduled(concurrency: number, projectConcurrency: number) {
 
 test('projects take turns, and none has more than its places', async () => {
   const { schedule, started, end } = scheduled(3, 2);
-  for (const name of ['a', 'b', 'c', 'd']) schedule.wake(1, name);
-  schedule.wake(2, 'a');
+  for (const name of ['a', 'b', 'c', 'd']) schedule.wake({ project: 1, name });
+  schedule.wake({ project: 2, name: 'a' });
   expect(started).toEqual(['1 a', '1 b', '2 a']);
-  schedule.wake(2, 'b');
+  schedule.wake({ project: 2, name: 'b' });
   await end('1 a');
   await end('1 b');
   await end('2 a');
@@ -43,13 +43,23 @@ test('projects take turns, and none has more than its places', async () => {
 
 test('failing tasks get half of the places, and wait as long as they say whatever wakes them', async () => {
   const { schedule, started, end, at } = scheduled(4, 4);
-  for (let project = 1; project <= 4; project++) schedule.wake(project, 'x');
+  for (let project = 1; project <= 4; project++) schedule.wake({ project, name: 'x' });
   for (let project = 1; project <= 4; project++) await end(`${project} x`, { dueMs: 100, isFailing: true });
-  for (let project = 1; project <= 4; project++) schedule.wake(project, 'x');
+  for (let project = 1; project <= 4; project++) schedule.wake({ project, name: 'x' });
   expect(started).toHaveLength(4);
   at(100);
-  schedule.wake(5, 'x');
+  schedule.wake({ project: 5, name: 'x' });
   expect(started.slice(4)).toEqual(['1 x', '2 x', '5 x']);
+});
+
+test('a failing task runs at once when its wait is over earlier than its run had said', async () => {
+  const { schedule, started, end } = scheduled(4, 4);
+  schedule.wake({ project: 1, name: 'x' });
+  await end('1 x', { dueMs: 600_000, isFailing: true });
+  schedule.wake({ project: 1, name: 'x', notBeforeMs: 600_000 });
+  expect(started).toHaveLength(1);
+  schedule.wake({ project: 1, name: 'x', notBeforeMs: 0 });
+  expect(started).toHaveLength(2);
 });
 
 test('failing tasks that are due and have no place are not looked at until a place is free', async () => {
@@ -67,7 +77,7 @@ test('failing tasks that are due and have no place are not looked at until a pla
       }),
     onFailure: () => {},
   });
-  for (let project = 1; project <= 3; project++) schedule.wake(project, 'x');
+  for (let project = 1; project <= 3; project++) schedule.wake({ project, name: 'x' });
   await new Promise((later) => setImmediate(later));
   const before = looks;
   await pause(50);
@@ -76,9 +86,9 @@ test('failing tasks that are due and have no place are not looked at until a pla
 
 test('a task that is woken while it runs runs once more', async () => {
   const { schedule, started, end } = scheduled(1, 1);
-  schedule.wake(1, 'x');
-  schedule.wake(1, 'x');
-  schedule.wake(1, 'x');
+  schedule.wake({ project: 1, name: 'x' });
+  schedule.wake({ project: 1, name: 'x' });
+  schedule.wake({ project: 1, name: 'x' });
   await end('1 x');
   expect(started).toHaveLength(2);
   await end('1 x');

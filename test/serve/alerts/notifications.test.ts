@@ -41,7 +41,8 @@ beforeAll(async () => {
           body: JSON.parse(text),
         });
       }
-      reply.writeHead(status, status === 302 ? { location: '/elsewhere' } : {}).end();
+      const headers = { 302: { location: '/elsewhere' }, 429: { 'retry-after': '600' } }[status];
+      reply.writeHead(status, headers ?? {}).end();
     });
   }).listen(0, '127.0.0.1');
   await once(receiver, 'listening');
@@ -102,6 +103,21 @@ describe('outgoing webhooks', () => {
     expect(events().sort()).toEqual(['created 1', 'created 2']);
     await until('the fault is gone', async () => (await shown()).last_fault === null);
     expect(await shown()).toMatchObject({ last_status: 200, next_attempt_at: null });
+  });
+
+  test('that wait for their next attempt are tried at once when their owner changes them', async () => {
+    const { source, hook } = await watched();
+    const path = `/projects/${source.project}/hooks/${hook}`;
+    answers = [429];
+    await service.send(source, { title: 'waits' });
+    const waitsMs = async () => {
+      const { next_attempt_at } = (await service.api(ann, 'GET', path)).body;
+      return Date.parse(next_attempt_at) - Date.now();
+    };
+    await until('it waits for ten minutes', async () => (await waitsMs()) > 500_000);
+    const changed = await service.api(ann, 'PUT', path, { url: `${address}?corrected` });
+    expect(changed.body.next_attempt_at).toBeNull();
+    await until('it was told', () => received.length === 1);
   });
 
   test('send no earlier events, no other events, and none of the time in which they are inactive', async () => {
@@ -169,9 +185,11 @@ describe('the on-call link', () => {
     const source = await service.source(ann, project, link);
     expect((await service.api(ann, 'PUT', `${path}/${other.id}`, { active: true })).status).toBe(409);
     expect((await service.api(ann, 'POST', path, { type: 'HTTP', name: 'third' })).status).toBe(409);
-    answers = [503];
+    answers = [429];
     await service.send(source, { title: 'on call' });
-    await until('it was forwarded', () => received.length === 1, 20_000);
+    await until('it was refused', () => answers.length === 0);
+    await service.api(ann, 'PUT', `${path}/${source.id}`, { api_url: `${address}?corrected` });
+    await until('it was forwarded', () => received.length === 1);
     expect(received[0]).toMatchObject({ event: 'created', signature: '' });
     await service.api(ann, 'PUT', `${path}/${source.id}`, { active: false });
     expect((await service.api(ann, 'PUT', `${path}/${other.id}`, { active: true })).status).toBe(200);
