@@ -41,7 +41,7 @@ export const alertSettings = {
   ),
   ALERT_WEBHOOK_CONCURRENCY: whole(16, 1, 256).describe('requests at a time to one webhook or on-call link'),
   ALERT_WEBHOOK_RECEIVERS: whole(64, 2, 1024).describe(
-    'webhooks and on-call links that a server sends to at a time; those that fail get at most half of the places, and one project at most an eighth',
+    'webhooks and on-call links that a server sends to at a time; those that fail or are slow get at most half of the places, and one project at most an eighth',
   ),
   ALERT_WEBHOOK_RETRY_SECONDS_MAX: whole(600, 1, 86_400).describe(
     'longest wait before a failed webhook or on-call link is tried again; the waits begin with 2 seconds, double and are random',

@@ -1,4 +1,5 @@
 import type { Clock } from '../../../infra/ports.ts';
+import { UsedTime } from './used-time.ts';
 
 /** What a task says when it ends. */
 export interface TaskResult {
@@ -28,6 +29,8 @@ interface Task {
 interface ProjectTasks {
   readonly tasks: Map<string, Task>;
   running: number;
+  /** Those of them that fail or use much time. */
+  costly: number;
 }
 
 export interface FairScheduleOptions {
@@ -44,22 +47,28 @@ export interface FairScheduleOptions {
 const LOOK_MS_MAX = 1000;
 /** Wait after a task that threw. */
 const FAILED_MS = 5000;
+/** A task that has used more time lately is a costly one. */
+const COSTLY_MS = 5000;
 
 /**
- * Runs tasks of many projects in this process. Projects take turns, a task runs once at a time, and tasks that fail
- * get at most half of the places, so that no project delays another one.
+ * Runs tasks of many projects in this process. A place goes to the project that has used the least time lately, in turns
+ * where it is the same, and a task runs once at a time. Tasks that fail, and those that use much time, get at most half
+ * of all places and of those of their project: no project delays another one for longer than tasks run that were new.
  */
 export class FairSchedule {
   readonly #options: FairScheduleOptions;
   /** In the order of their turns. */
   readonly #projects = new Map<number, ProjectTasks>();
   readonly #running = new Set<Promise<void>>();
-  #failing = 0;
+  /** Of projects by their numbers, and of their tasks. */
+  readonly #used: UsedTime<number | string>;
+  #costly = 0;
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
   constructor(options: FairScheduleOptions) {
     this.#options = options;
+    this.#used = new UsedTime(options.clock.now());
   }
 
   /**
@@ -69,7 +78,7 @@ export class FairSchedule {
   wake({ project, name, notBeforeMs }: WokenTask): void {
     if (this.#isStopped) return;
     const now = this.#options.clock.now();
-    const tasks = this.#projects.get(project) ?? { tasks: new Map<string, Task>(), running: 0 };
+    const tasks = this.#projects.get(project) ?? { tasks: new Map<string, Task>(), running: 0, costly: 0 };
     this.#projects.set(project, tasks);
     const task = tasks.tasks.get(name) ?? newTask(name);
     tasks.tasks.set(name, task);
@@ -99,23 +108,37 @@ export class FairSchedule {
     this.#setTimer();
   }
 
-  /** The first due task of the project whose turn it is. */
+  /** The first due task of the project that has used the least time. */
   #next(): [project: number, ProjectTasks, Task] | undefined {
     const now = this.#options.clock.now();
-    for (const found of this.#startable()) if (found[2].dueMs <= now) return found;
-    return undefined;
+    let [least, next]: [number, [number, ProjectTasks, Task] | undefined] = [
+      Number.POSITIVE_INFINITY,
+      undefined,
+    ];
+    for (const found of this.#startable(now)) {
+      const used = this.#used.of(found[0], now);
+      if (found[2].dueMs <= now && used < least) [least, next] = [used, found];
+    }
+    return next;
   }
 
   /** Tasks that have a place as soon as they are due. The others get one when a task ends. */
-  *#startable(): Generator<[project: number, ProjectTasks, Task]> {
+  *#startable(now: number): Generator<[project: number, ProjectTasks, Task]> {
     const { concurrency, projectConcurrency } = this.#options;
-    const hasPlaceForFailing = this.#failing < Math.max(1, concurrency / 2);
+    const hasPlace = this.#costly < Math.max(1, concurrency / 2);
     for (const [project, of] of this.#projects) {
       if (of.running >= projectConcurrency) continue;
+      const hasPlaceHere = hasPlace && of.costly < Math.max(1, projectConcurrency / 2);
       for (const task of of.tasks.values()) {
-        if (!task.isRunning && (!task.isFailing || hasPlaceForFailing)) yield [project, of, task];
+        if (!task.isRunning && (hasPlaceHere || !this.#isCostly(project, task, now))) {
+          yield [project, of, task];
+        }
       }
     }
+  }
+
+  #isCostly(project: number, { name, isFailing }: Task, now: number): boolean {
+    return isFailing || this.#used.of(`${project}/${name}`, now) > COSTLY_MS;
   }
 
   async #run(project: number, of: ProjectTasks, task: Task): Promise<void> {
@@ -125,10 +148,12 @@ export class FairSchedule {
     this.#projects.set(project, of);
     of.tasks.delete(task.name);
     of.tasks.set(task.name, task);
-    const wasFailing = task.isFailing;
+    const began = clock.now();
+    const costly = this.#isCostly(project, task, began) ? 1 : 0;
     task.isRunning = true;
     of.running++;
-    if (wasFailing) this.#failing++;
+    of.costly += costly;
+    this.#costly += costly;
     let result: TaskResult;
     try {
       result = await run(project, task.name);
@@ -136,7 +161,11 @@ export class FairSchedule {
       onFailure(error);
       result = { dueMs: clock.now() + FAILED_MS, isFailing: true };
     }
-    if (wasFailing) this.#failing--;
+    const tookMs = clock.now() - began;
+    this.#used.add(project, tookMs);
+    this.#used.add(`${project}/${task.name}`, tookMs);
+    this.#costly -= costly;
+    of.costly -= costly;
     of.running--;
     task.isRunning = false;
     task.isFailing = result.isFailing ?? false;
@@ -153,9 +182,10 @@ export class FairSchedule {
     clearTimeout(this.#timer);
     if (this.#isStopped || this.#running.size >= this.#options.concurrency) return;
     let dueMs = Number.POSITIVE_INFINITY;
-    for (const [, , task] of this.#startable()) dueMs = Math.min(dueMs, task.dueMs);
+    const now = this.#options.clock.now();
+    for (const [, , task] of this.#startable(now)) dueMs = Math.min(dueMs, task.dueMs);
     if (dueMs === Number.POSITIVE_INFINITY) return;
-    const waitMs = Math.min(LOOK_MS_MAX, Math.max(10, dueMs - this.#options.clock.now()));
+    const waitMs = Math.min(LOOK_MS_MAX, Math.max(10, dueMs - now));
     this.#timer = setTimeout(() => this.#fill(), waitMs).unref();
   }
 }

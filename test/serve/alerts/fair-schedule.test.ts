@@ -52,6 +52,45 @@ test('failing tasks get half of the places, and wait as long as they say whateve
   expect(started.slice(4)).toEqual(['1 x', '2 x', '5 x']);
 });
 
+test('tasks that are slow get half of the places, all of them and those of a project', async () => {
+  const { schedule, started, end, at } = scheduled(8, 4);
+  for (const project of [1, 2]) {
+    for (const name of ['a', 'b', 'c', 'd']) schedule.wake({ project, name });
+  }
+  expect(started).toHaveLength(8);
+  at(9000);
+  for (const task of started.slice()) await end(task, { dueMs: 9000 });
+  // Two of four places of each project; so the receivers that are quick find two, and other projects four.
+  expect(started.slice(8)).toEqual(['1 a', '1 b', '2 a', '2 b']);
+  schedule.wake({ project: 2, name: 'quick' });
+  for (const name of ['e', 'f']) schedule.wake({ project: 3, name });
+  expect(started.slice(12)).toEqual(['2 quick', '3 e', '3 f']);
+  // Their time is forgotten when they are quick again.
+  at(9000 + 600_000);
+  await end('2 quick');
+  expect(started.slice(15)).toEqual(['1 c', '1 d']);
+});
+
+test('a place goes to the project that has used the least time', async () => {
+  const { schedule, started, end, at } = scheduled(1, 1);
+  for (const [project, ms] of [
+    [1, 3000],
+    [2, 1000],
+  ] as const) {
+    schedule.wake({ project, name: 'x' });
+    at(project * 10_000 + ms);
+    await end(`${project} x`);
+    at((project + 1) * 10_000);
+  }
+  schedule.wake({ project: 3, name: 'x' });
+  for (const name of ['a', 'b']) {
+    schedule.wake({ project: 1, name });
+    schedule.wake({ project: 2, name });
+  }
+  for (const task of ['3 x', '2 a', '2 b', '1 a', '1 b']) await end(task);
+  expect(started.slice(3)).toEqual(['2 a', '2 b', '1 a', '1 b']);
+});
+
 test('a failing task runs at once when its wait is over earlier than its run had said', async () => {
   const { schedule, started, end } = scheduled(4, 4);
   schedule.wake({ project: 1, name: 'x' });
