@@ -5,7 +5,8 @@ import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { TOPICS } from '../../ingest/log/topics.ts';
 import { blocks, events, prices, snapshots } from '../../ingest/raw/tables.ts';
 import { heightsOf, type Ingesting, openIngesting, rowsOf } from './ingesting.ts';
-import { ALICE, hash, madeBlock, madeExtrinsic, NOON } from './made.ts';
+import { hash, madeBlock, madeExtrinsic, NOON } from './made.ts';
+import { snapshot, wrongSnapshots } from './snapshots.ts';
 
 let ingesting: Ingesting;
 beforeAll(async () => {
@@ -238,15 +239,6 @@ describe('messages of other producers', () => {
 });
 
 describe('snapshots', () => {
-  const snapshot = (more: object = {}) => ({
-    schema: 'snapshot/1',
-    kind: 'price',
-    relay_chain: 'polkadot',
-    chain: 'polkadot',
-    as_of: '2026-01-02T23:00:00Z',
-    payload: { symbol: 'DOT', usd: 6.12 },
-    ...more,
-  });
   const priced = (usd: string, minute: number) =>
     JSON.stringify(snapshot({ as_of: `2026-01-03T00:${String(minute).padStart(2, '0')}:00Z` })).replace(
       '6.12',
@@ -312,48 +304,19 @@ describe('snapshots', () => {
     ).toEqual([{ payload: '{"symbol":"DOT","usd":"8"}' }]);
   });
 
-  test.each<[string, object | string, RegExp]>([
-    ['an unknown kind', snapshot({ kind: 'weather' }), /^kind: unknown kind "weather"$/],
-    ['no payload', snapshot({ payload: undefined }), /^payload: /],
-    ['a missing field', snapshot({ payload: { symbol: 'DOT' } }), /^payload\.usd: missing$/],
-    [
-      'a price that is text',
-      snapshot({ payload: { symbol: 'DOT', usd: '6.12' } }),
-      /^payload\.usd: not a number/,
-    ],
-    [
-      'a negative price',
-      snapshot({ payload: { symbol: 'DOT', usd: -1 } }),
-      /^payload\.usd: not a number of at least 0$/,
-    ],
-    ['a moment that is none', snapshot({ as_of: 'yesterday' }), /^as_of: /],
-    [
-      'an amount with separators',
-      snapshot({ kind: 'issuance', payload: { total: '1,000', inactive: '0' } }),
-      /^payload\.total: not an integer/,
-    ],
-    [
-      'a bad address',
-      snapshot({
-        kind: 'delegations',
-        payload: {
-          delegations: [{ delegator: 'nobody', target: ALICE, track: 0, conviction: 1, balance: '1' }],
-        },
-      }),
-      /^payload\.delegations\.0\.delegator: not an address$/,
-    ],
-    ['an unknown chain', snapshot({ chain: 'atlantis' }), /^chain: unknown atlantis of polkadot$/],
-    ['a version that is none', snapshot({ version: 'x' }), /^version: not a decimal string$/],
-  ])('with %s is refused whole, with its reason', async (title, document, expected) => {
-    const count = () => rows(sql`SELECT count() AS n FROM ${snapshots} FINAL`);
-    const before = await count();
-    const name = `${title.replaceAll(' ', '-')}.ndjson`;
-    await ingesting.take(name, [document]);
-    const letters = await ingesting.letters(name);
-    expect(letters.map(({ line }) => line)).toEqual([1]);
-    expect(letters[0]?.reason).toMatch(expected);
-    expect(await count()).toEqual(before);
-  });
+  test.each(wrongSnapshots)(
+    'with %s is refused whole, with its reason',
+    async (title, document, expected) => {
+      const count = () => rows(sql`SELECT count() AS n FROM ${snapshots} FINAL`);
+      const before = await count();
+      const name = `${title.replaceAll(' ', '-')}.ndjson`;
+      await ingesting.take(name, [document]);
+      const letters = await ingesting.letters(name);
+      expect(letters.map(({ line }) => line)).toEqual([1]);
+      expect(letters[0]?.reason).toMatch(expected);
+      expect(await count()).toEqual(before);
+    },
+  );
 
   test('and blocks may be mixed in one file', async () => {
     const summary = await ingesting.take('kusama.ndjson', [

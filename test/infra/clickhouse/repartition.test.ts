@@ -1,9 +1,9 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test } from 'vitest';
 import { applySchema, type Schema, schemaDrift } from '../../../infra/clickhouse/schema.ts';
 import { DATABASE, sql } from '../../../infra/clickhouse/sql.ts';
 import { landingTable, table, view } from '../../../infra/clickhouse/table.ts';
 import type { Store } from '../../../infra/ports.ts';
-import { openStore } from '../../support/open-store.ts';
+import { useEmptyStore } from '../../support/empty-store.ts';
 
 // A table that an earlier version stored without partitions is rewritten at the start of one that declares them.
 
@@ -51,14 +51,10 @@ const PARTITIONS = [
 ];
 
 let store: Store;
-let close: () => Promise<void>;
-beforeAll(async () => {
-  ({ store, close } = await openStore());
+useEmptyStore((opened) => {
+  store = opened;
 });
-afterAll(() => close());
 beforeEach(async () => {
-  await store.run(`DROP DATABASE ${DATABASE} SYNC`);
-  await store.run(`CREATE DATABASE ${DATABASE} ENGINE = Atomic`);
   await applySchema(store, schemaOf(whole));
   for (const { day, n } of ROWS) await enter(day, n);
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { applySchema, SCHEMA_VERSION, type Schema, schemaDrift } from '../../../infra/clickhouse/schema.ts';
 import { DATABASE, sql } from '../../../infra/clickhouse/sql.ts';
 import {
@@ -11,7 +11,7 @@ import {
 } from '../../../infra/clickhouse/table.ts';
 import type { Store } from '../../../infra/ports.ts';
 import { schema as product } from '../../../serve/stored-schema.ts';
-import { openStore } from '../../support/open-store.ts';
+import { useEmptyStore } from '../../support/empty-store.ts';
 
 describe('DDL', () => {
   const fees = table({
@@ -52,14 +52,8 @@ SETTINGS fsync_after_insert = 1`,
 
 describe('a schema on a store', () => {
   let store: Store;
-  let close: () => Promise<void>;
-  beforeAll(async () => {
-    ({ store, close } = await openStore());
-  });
-  afterAll(() => close());
-  beforeEach(async () => {
-    await store.run(`DROP DATABASE ${DATABASE} SYNC`);
-    await store.run(`CREATE DATABASE ${DATABASE} ENGINE = Atomic`);
+  useEmptyStore((opened) => {
+    store = opened;
   });
 
   const source = (more: Record<string, string> = {}) =>

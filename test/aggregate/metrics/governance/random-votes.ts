@@ -2,14 +2,9 @@ import type { InputLine } from '../../../reference/input.ts';
 import type { ShapedEvent, ShapedExtrinsic } from '../../../reference/shaped.ts';
 import type { Random } from '../../../support/random.ts';
 import {
-  ALICE,
-  BOB,
-  CHARLIE,
+  ACCOUNTS,
   confirmed,
-  DAVE,
   delegate,
-  EVE,
-  FRED,
   PROPOSAL,
   removeVote,
   snapshotLine,
@@ -21,7 +16,6 @@ import {
   Writer,
 } from './story.ts';
 
-const ACCOUNTS = [ALICE, BOB, CHARLIE, DAVE, EVE, FRED];
 const REFERENDA = [1, 2, 3, 4, 5, 6, 7];
 const TRACKS = [0, 1, 2];
 const BLOCKS = 80;

@@ -15,9 +15,15 @@ import { type Row, servedRows } from '../../../support/served.ts';
 
 const key = (digit: string) => `0x${digit.repeat(64)}`;
 /** Accounts whose keys repeat one digit, with the prefix of Polkadot. */
-export const [ALICE, BOB, CHARLIE, DAVE, EVE, FRED] = [...'abcdef'].map((digit) =>
-  encodeAddress(key(digit), 0),
-) as [string, string, string, string, string, string];
+export const ACCOUNTS = [...'abcdef'].map((digit) => encodeAddress(key(digit), 0));
+export const [ALICE, BOB, CHARLIE, DAVE, EVE, FRED] = ACCOUNTS as [
+  string,
+  string,
+  string,
+  string,
+  string,
+  string,
+];
 
 /** Height and time of a block. */
 export interface Written {

@@ -1,0 +1,47 @@
+import { ALICE } from './made.ts';
+
+/** The snapshot of a price, unless more is given. */
+export const snapshot = (more: object = {}) => ({
+  schema: 'snapshot/1',
+  kind: 'price',
+  relay_chain: 'polkadot',
+  chain: 'polkadot',
+  as_of: '2026-01-02T23:00:00Z',
+  payload: { symbol: 'DOT', usd: 6.12 },
+  ...more,
+});
+
+/** Snapshots that are refused, and why. */
+export const wrongSnapshots: readonly [title: string, document: object, reason: RegExp][] = [
+  ['an unknown kind', snapshot({ kind: 'weather' }), /^kind: unknown kind "weather"$/],
+  ['no payload', snapshot({ payload: undefined }), /^payload: /],
+  ['a missing field', snapshot({ payload: { symbol: 'DOT' } }), /^payload\.usd: missing$/],
+  [
+    'a price that is text',
+    snapshot({ payload: { symbol: 'DOT', usd: '6.12' } }),
+    /^payload\.usd: not a number/,
+  ],
+  [
+    'a negative price',
+    snapshot({ payload: { symbol: 'DOT', usd: -1 } }),
+    /^payload\.usd: not a number of at least 0$/,
+  ],
+  ['a moment that is none', snapshot({ as_of: 'yesterday' }), /^as_of: /],
+  [
+    'an amount with separators',
+    snapshot({ kind: 'issuance', payload: { total: '1,000', inactive: '0' } }),
+    /^payload\.total: not an integer/,
+  ],
+  [
+    'a bad address',
+    snapshot({
+      kind: 'delegations',
+      payload: {
+        delegations: [{ delegator: 'nobody', target: ALICE, track: 0, conviction: 1, balance: '1' }],
+      },
+    }),
+    /^payload\.delegations\.0\.delegator: not an address$/,
+  ],
+  ['an unknown chain', snapshot({ chain: 'atlantis' }), /^chain: unknown atlantis of polkadot$/],
+  ['a version that is none', snapshot({ version: 'x' }), /^version: not a decimal string$/],
+];
