@@ -7,6 +7,9 @@ export const aggregateSettings = {
   LIVE_DAYS: whole(3, 1, 36_500).describe(
     'last days that are computed before all others, so that a backfill does not delay them',
   ),
+  ROUND_WAIT_SECONDS_MAX: whole(30, 0, 3600).describe(
+    'longest time that a round waits for loads that follow one another, so that a day is computed once; the last days wait beside a bulk load only',
+  ),
   METRIC_ATTEMPTS: whole(12, 1, 1000).describe(
     'attempts to compute a metric that fails before it waits for `rebuild`; the others go on',
   ),
@@ -26,6 +29,7 @@ export const aggregatorLimits = (settings: AggregateSettings & { readonly LEASE_
   leaseMs: settings.LEASE_MS,
   sweepMs: settings.SWEEP_SECONDS * 1000,
   liveDays: settings.LIVE_DAYS,
+  roundWaitMsMax: settings.ROUND_WAIT_SECONDS_MAX * 1000,
   attempts: {
     attemptsMax: settings.METRIC_ATTEMPTS,
     waitMsMax: settings.METRIC_RETRY_SECONDS_MAX * 1000,

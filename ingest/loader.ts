@@ -32,6 +32,10 @@ export async function loadedUpTo(keyValue: KeyValue, upTo: bigint): Promise<bigi
   return lowestOf(running, upTo);
 }
 
+/** Whether a load runs, in whatever process. */
+export const isLoading = async (keyValue: KeyValue): Promise<boolean> =>
+  (await keyValue.members(LOADING)).length > 0;
+
 /** What a loader has done since its start. */
 export interface LoadCounters {
   messages: number;

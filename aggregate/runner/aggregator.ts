@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { type Lease, Locks } from '../../infra/coordination/lock.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Logger } from '../../infra/logger.ts';
 import type { FailedJob, Numbers, Runtime, Store } from '../../infra/ports.ts';
@@ -17,10 +16,11 @@ import {
   tryAtOnce,
 } from './failures.ts';
 import { InProcessExecutor } from './in-process-executor.ts';
+import { LaneRounds } from './lane-rounds.ts';
 import { COMPUTE_LANES, type ComputeLane, firstLiveDay } from './lanes.ts';
 import { type PendingByMetric, readPending } from './pending.ts';
 import { QueuedExecutor } from './queued-executor.ts';
-import { LOCK_LOST, Rounds } from './rounds.ts';
+import { Rounds } from './rounds.ts';
 import { MetricVersions } from './versions.ts';
 import { type ComputedRound, STOPPED, type WindowExecutor } from './window-executor.ts';
 
@@ -31,16 +31,6 @@ export interface ComputeProgress {
 }
 const IDLE: ComputeProgress = { done: 0, total: 0 };
 
-/**
- * The queues and locks of the rounds of both lanes. A round of the live lane also finds what is due in the other one.
- * Earlier versions computed everything under the names of the live lane.
- */
-const ROUND_QUEUES: Readonly<Record<ComputeLane, string>> = { live: 'compute', backfill: 'backfill' };
-const ROUND_LOCKS: Readonly<Record<ComputeLane, string>> = { live: 'round', backfill: 'backfill' };
-/** One id for all requests, so that a request joins the one that waits. Data directories may store a job of this id. */
-const ROUND_JOB = 'touched';
-/** Key of the number up to which every load is computed for all metrics that do not fail. */
-const COMPUTED_UP_TO = 'computed_up_to';
 const COMPUTED_POLL_MS = 10;
 /** A queue may lose a request: the process that waits for the round repeats it after this time. */
 const REQUEST_RETRY_MS = 2000;
@@ -58,6 +48,8 @@ export interface AggregatorOptions {
   readonly sweepMs: number;
   /** Days that are computed before all others, the running one included. */
   readonly liveDays: number;
+  /** The longest wait of the backfill lane for loads that follow one another. */
+  readonly roundWaitMsMax: number;
   readonly attempts: MetricAttempts;
   readonly logger: Pick<Logger, 'info' | 'error'>;
   readonly metrics?: readonly MaterializedMetric[];
@@ -81,15 +73,13 @@ export class Aggregator {
   readonly #rounds: Rounds;
   readonly #versions: MetricVersions;
   readonly #changes: Changes;
-  /** Rounds of a lane never run side by side, nor does a rebuild beside the backfill lane. */
-  readonly #locks: Locks;
+  readonly #laneRounds: LaneRounds;
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #progress = new Map<ComputeLane, ComputeProgress>();
-  #nextAttempt: NodeJS.Timeout | undefined;
   #pauses = 0;
+  /** Calls that wait until everything is computed. */
+  #waiters = 0;
   #isStopped = false;
-  /** The lanes whose last attempt of a round failed. */
-  readonly #failedLanes = new Set<ComputeLane>();
   #sweptAt = 0;
 
   constructor(options: AggregatorOptions) {
@@ -102,7 +92,6 @@ export class Aggregator {
       metrics.map(({ name }) => name),
     );
     this.#changes = new Changes(runtime);
-    this.#locks = new Locks(runtime.keyValue, { ttlMs: options.leaseMs });
     const executorOptions = {
       ...options,
       metrics,
@@ -117,15 +106,20 @@ export class Aggregator {
       executor: this.#executor,
       compute: (windows, lane) => this.#compute(windows, lane),
     });
+    this.#laneRounds = new LaneRounds({
+      ...options,
+      rounds: this.#rounds,
+      isPaused: () => this.isPaused,
+      isAwaited: () => this.#waiters > 0,
+      onEnded: () => this.#changes.publish(),
+    });
   }
 
   /** Computes the days that are dirty now, and those that become dirty later. */
   async start(): Promise<void> {
     await this.followVersions();
     await this.#executor.start();
-    for (const lane of COMPUTE_LANES) {
-      await this.#runtime.queue.process(ROUND_QUEUES[lane], 1, () => this.#runRound(lane));
-    }
+    await this.#laneRounds.start();
     this.#pollShared(this.#options.sweepMs, () => this.#sweep());
     await this.requestRound();
   }
@@ -140,11 +134,7 @@ export class Aggregator {
   /** Requests a round after a load. */
   async requestRound(): Promise<void> {
     await this.#changes.publish();
-    await this.#queueRound();
-  }
-
-  async #queueRound(lane: ComputeLane = 'live'): Promise<void> {
-    await this.#runtime.queue.add(ROUND_QUEUES[lane], { id: ROUND_JOB, data: null, priority: 1 });
+    await this.#laneRounds.request('live');
   }
 
   /** Holds the backfill lane while a bulk load runs: the load changes a day many times, and the day is computed once. */
@@ -169,17 +159,27 @@ export class Aggregator {
 
   /** As `waitUntilComputed`, but returns the metrics that fail. */
   async settled(): Promise<readonly FailedMetric[]> {
+    this.#waiters++;
+    try {
+      return await this.#settled();
+    } finally {
+      this.#waiters--;
+    }
+  }
+
+  async #settled(): Promise<readonly FailedMetric[]> {
     const { keyValue, store } = this.#runtime;
     const upTo = await this.#options.numbers.take(1);
     while ((await loadedUpTo(keyValue, upTo)) < upTo) {
       if (this.#isStopped) throw new Error(STOPPED);
       await pause(COMPUTED_POLL_MS);
     }
-    const request = () => Promise.all(COMPUTE_LANES.map((lane) => this.#queueRound(lane)));
+    const rounds = this.#laneRounds;
+    const request = () => rounds.request(...COMPUTE_LANES);
     await request();
     for (let requestedAt = performance.now(); ; await pause(COMPUTED_POLL_MS)) {
-      if (BigInt((await keyValue.get(COMPUTED_UP_TO)) ?? 0) >= upTo) return readFailedMetrics(store);
-      const [failure] = await this.#failedRounds();
+      if ((await rounds.computedUpTo()) >= upTo) return readFailedMetrics(store);
+      const [failure] = await rounds.failed();
       if (failure) throw new Error(`failed after ${failure.attempts} attempts: ${failure.reason}`);
       if (this.#isStopped) throw new Error(STOPPED);
       if (performance.now() - requestedAt > REQUEST_RETRY_MS) {
@@ -196,7 +196,7 @@ export class Aggregator {
   async rebuild(metrics: readonly MaterializedMetric[], from: string, until: string): Promise<number> {
     const names = new Set(metrics.map((metric) => metric.name));
     const { store } = this.#runtime;
-    const count = await this.#runExclusively('backfill', async () => {
+    const count = await this.#laneRounds.exclusively('backfill', async () => {
       await this.#executor.forgetFolds(metrics);
       const windows = await this.#rounds.planRebuild(names, from, until);
       const { failures } = await this.#compute(windows, 'backfill');
@@ -217,7 +217,7 @@ export class Aggregator {
   stop(): void {
     this.#isStopped = true;
     for (const timer of this.#timers) clearInterval(timer);
-    clearTimeout(this.#nextAttempt);
+    this.#laneRounds.stop();
   }
 
   get isPaused(): boolean {
@@ -226,7 +226,7 @@ export class Aggregator {
 
   async jobs(): Promise<{ waiting: number; failed: FailedJob[] }> {
     const { queue } = this.#runtime;
-    const queues = [...Object.values(ROUND_QUEUES), ...this.#executor.queues];
+    const queues = [...this.#laneRounds.queues, ...this.#executor.queues];
     const waiting = await Promise.all(queues.map((name) => queue.waiting(name)));
     const failed = await Promise.all(queues.map((name) => queue.failed(name)));
     return { waiting: waiting.reduce((sum, count) => sum + count, 0), failed: failed.flat() };
@@ -239,7 +239,7 @@ export class Aggregator {
 
   /** Reads what is loaded and not yet in the rows of the metrics. */
   async pending(store: Pick<Store, 'rows'> = this.#runtime.store): Promise<PendingByMetric> {
-    const hasFailed = this.#failedLanes.size > 0 || (await this.#failedRounds()).length > 0;
+    const hasFailed = await this.#laneRounds.hasFailed();
     return readPending(store, { ...(await this.#lanesNow(store)), hasFailed });
   }
 
@@ -254,13 +254,6 @@ export class Aggregator {
       liveFrom: firstLiveDay(this.#runtime.clock.now(), this.#options.liveDays),
       failures: await readFailedMetrics(store),
     };
-  }
-
-  async #failedRounds(): Promise<FailedJob[]> {
-    const { queue } = this.#runtime;
-    // A queue that does not answer tells of no failure, and what is loaded is pending all the same.
-    const failed = Object.values(ROUND_QUEUES).map((name) => queue.failed(name).catch(() => []));
-    return (await Promise.all(failed)).flat();
   }
 
   /** Changes with every computation of a window of the metric. */
@@ -292,45 +285,9 @@ export class Aggregator {
   /** Requests a round for dirty days whose request was lost: a queue may be emptied at any time. */
   async #sweep(): Promise<void> {
     const now = performance.now();
-    if ((await this.#failedRounds()).length > 0 && now - this.#sweptAt < SWEEP_FAILED_MS) return;
+    if ((await this.#laneRounds.failed()).length > 0 && now - this.#sweptAt < SWEEP_FAILED_MS) return;
     this.#sweptAt = now;
     if (await this.#rounds.hasDirtyDays()) await this.requestRound();
-  }
-
-  /** Runs a round of a lane or a rebuild, one at a time over all processes. */
-  async #runExclusively<T>(lane: ComputeLane, work: (round: Lease) => Promise<T>): Promise<T> {
-    return this.#locks.run(ROUND_LOCKS[lane], async (lease) => {
-      const result = await work(lease);
-      if (!(await lease.isHeld())) throw new Error(LOCK_LOST);
-      return result;
-    });
-  }
-
-  async #runRound(lane: ComputeLane): Promise<void> {
-    try {
-      const round = await this.#runExclusively(lane, (lease) => this.#rounds.run(lane, lease));
-      const { computedUpTo, isOtherDirty, failures } = round;
-      this.#failedLanes.delete(lane);
-      await this.#runtime.keyValue.set(COMPUTED_UP_TO, computedUpTo.toString());
-      this.#planAttempt(failures);
-      if (isOtherDirty && lane === 'live' && !this.isPaused) await this.#queueRound('backfill');
-    } catch (error) {
-      this.#failedLanes.add(lane);
-      throw error;
-    } finally {
-      await this.#changes.publish();
-    }
-  }
-
-  /** Requests a round when the next metric that failed is due. */
-  #planAttempt(failures: readonly FailedMetric[]): void {
-    clearTimeout(this.#nextAttempt);
-    const due = failures.flatMap(({ next_attempt_at: at }) => (at === null ? [] : [Date.parse(at)]));
-    if (due.length === 0 || this.#isStopped) return;
-    // A clock that was set back must not put it off.
-    const waitMs = Math.min(Math.min(...due) - this.#runtime.clock.now(), this.#options.attempts.waitMsMax);
-    const request = () => this.requestRound().catch(() => undefined);
-    this.#nextAttempt = setTimeout(request, Math.max(0, waitMs)).unref();
   }
 
   async #compute(windows: readonly PlannedWindow[], lane: ComputeLane): Promise<ComputedRound> {

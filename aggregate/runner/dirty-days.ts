@@ -1,4 +1,4 @@
-import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
 import {
   ANY_PALLET,
@@ -12,7 +12,7 @@ import {
 } from '../../ingest/raw/tables.ts';
 import { dependencies, type MaterializedMetric } from '../metric.ts';
 import { type DaysWithBlocks, type DirtyDay, palletsIn, type StreamTables } from '../planner/plan.ts';
-import { type ComputeLane, isInLane, isMissingInAny, type Marks } from './lanes.ts';
+import { type ComputeLane, isInLane, isMissingInAny, type Marks, otherLane } from './lanes.ts';
 
 export const STREAM_TABLES: StreamTables = {
   blocks: [blocks.name, extrinsics.name, events.name, calls.name],
@@ -30,39 +30,59 @@ export interface NumberedDirtyDay extends DirtyDay {
   readonly sequence: string;
 }
 
-/** Dirty days of one lane that any metric with these marks lacks. */
-export interface LaneScope {
-  readonly lane: ComputeLane;
+/** Dirty days that any metric with these marks lacks. */
+interface DirtyScope {
   readonly liveFrom: string;
   readonly marks: readonly Marks[];
   readonly pallets: readonly string[];
 }
 
-const inScope = ({ lane, liveFrom, marks, pallets }: LaneScope): Sql =>
-  sql`${isMissingInAny(marks)} AND ${isInLane(lane, liveFrom)} AND pallet IN ${pallets}`;
-
-export function readDirtyDays(store: Store, scope: LaneScope): Promise<readonly NumberedDirtyDay[]> {
-  return store.rows<NumberedDirtyDay>(
-    sql`SELECT stream, pallet, relay_chain, chain, toString(day) AS day, toString(max(dirty.sequence)) AS sequence
-      FROM ${dirtyDays} AS dirty WHERE ${inScope(scope)}
-      GROUP BY stream, pallet, relay_chain, chain, day`,
-  );
+/** What a round of a lane finds dirty. */
+export interface DirtyOfRound {
+  readonly days: readonly NumberedDirtyDay[];
+  /** Of the other lane, the dirty days with blocks by `relay chain/chain`; also chains where only other days are dirty. */
+  readonly daysOfOther: DaysWithBlocks;
 }
 
-/** The dirty days with blocks by `relay chain/chain`; also chains where only other days are dirty. */
-export async function readDirtyChains(store: Store, scope: LaneScope): Promise<DaysWithBlocks> {
-  const rows = await store.rows<{ key: string; days: readonly string[] }>(
-    sql`SELECT concat(relay_chain, '/', chain) AS key,
-        arrayMap(d -> toString(d), groupUniqArrayIf(day, stream = 'blocks' AND pallet IN ('', ${ANY_PALLET}))) AS days
-      FROM ${dirtyDays} AS dirty WHERE ${inScope(scope)} GROUP BY key`,
+/** Reads with one statement what is dirty, by the marks of the metrics that each lane computes. */
+export async function readDirty(
+  store: Store,
+  lane: ComputeLane,
+  {
+    liveFrom,
+    marks,
+    pallets,
+  }: Omit<DirtyScope, 'marks'> & {
+    readonly marks: Readonly<Record<ComputeLane, readonly Marks[]>>;
+  },
+): Promise<DirtyOfRound> {
+  const other = otherLane(lane);
+  const inScope = (of: ComputeLane) =>
+    sql`${isMissingInAny(marks[of])} AND ${isInLane(of, liveFrom)} AND pallet IN ${pallets}`;
+  const rows = await store.rows<NumberedDirtyDay & { readonly days: readonly string[] }>(
+    sql`SELECT stream, pallet, relay_chain, chain, toString(dirty.day) AS day, toString(max(dirty.sequence)) AS sequence,
+        CAST([], 'Array(String)') AS days
+      FROM ${dirtyDays} AS dirty WHERE ${inScope(lane)}
+      GROUP BY stream, pallet, relay_chain, chain, dirty.day
+      UNION ALL
+      SELECT '', '', relay_chain, chain, '', '',
+        arrayMap(d -> toString(d), groupUniqArrayIf(dirty.day, stream = 'blocks' AND pallet IN ('', ${ANY_PALLET})))
+      FROM ${dirtyDays} AS dirty WHERE ${inScope(other)} GROUP BY relay_chain, chain`,
   );
-  return new Map(rows.map(({ key, days }) => [key, days]));
+  return {
+    days: rows.filter(({ sequence }) => sequence !== '').map(({ days: _days, ...day }) => day),
+    daysOfOther: new Map(
+      rows
+        .filter(({ sequence }) => sequence === '')
+        .map(({ relay_chain, chain, days }) => [`${relay_chain}/${chain}`, days]),
+    ),
+  };
 }
 
 /** The first and the last dirty day of each lane that a metric with these marks lacks, by chain, stream and pallet. */
 export async function readEndsOfDirtyDays(
   store: Pick<Store, 'rows'>,
-  { liveFrom, marks, pallets }: Omit<LaneScope, 'lane'>,
+  { liveFrom, marks, pallets }: DirtyScope,
 ): Promise<Record<ComputeLane, readonly DirtyDay[]>> {
   const rows = await store.rows<Omit<DirtyDay, 'day'> & { is_live: 0 | 1; first: string; last: string }>(
     sql`SELECT stream, pallet, relay_chain, chain, day >= ${liveFrom} AS is_live,

@@ -8,6 +8,7 @@ import { lowestOf } from '../../infra/coordination/sequence.ts';
  */
 export type ComputeLane = 'live' | 'backfill';
 export const COMPUTE_LANES: readonly ComputeLane[] = ['live', 'backfill'];
+export const otherLane = (lane: ComputeLane): ComputeLane => (lane === 'live' ? 'backfill' : 'live');
 
 const DAY_MS = 86_400_000;
 

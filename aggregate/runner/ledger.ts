@@ -3,7 +3,7 @@ import { type Table, table } from '../../infra/clickhouse/table.ts';
 import type { Store } from '../../infra/ports.ts';
 import { canonicalBlocks } from '../../ingest/raw/canonical.ts';
 import { EVERYTHING } from '../planner/plan.ts';
-import { failedMetrics } from './failures.ts';
+import { type FailedMetric, failedMetrics } from './failures.ts';
 import { type ComputeLane, type Marks, NOT_COMPUTED } from './lanes.ts';
 
 /** Every window that was computed: when, under which version, and how long it took. */
@@ -73,20 +73,50 @@ export const laggingChains = table({
   orderBy: ['metric', 'relay_chain', 'chain'],
 });
 
-/** Reads up to which load each metric is computed; metrics that were never computed are not in it. */
-export async function readMarks(store: Pick<Store, 'rows'>): Promise<Map<string, Marks>> {
-  const rows = await store.rows<{
-    metric: string;
-    lane: ComputeLane | '';
-    live_from: string;
-    newest: string;
-  }>(
-    sql`SELECT metric, '' AS lane, '' AS live_from, toString(max(mark.sequence)) AS newest
-        FROM ${watermarks} AS mark GROUP BY metric
+/** Per metric, up to which load it is computed and where it fails. */
+export interface Ledger {
+  /** Metrics that were never computed are not in it. */
+  readonly marks: Map<string, Marks>;
+  readonly failures: readonly FailedMetric[];
+}
+
+interface MarkRow {
+  readonly metric: string;
+  readonly lane: ComputeLane | '';
+  readonly live_from: string;
+  readonly newest: string;
+}
+
+const MARKS = sql`SELECT metric, '' AS lane, '' AS live_from, toString(max(mark.sequence)) AS newest
+    FROM ${watermarks} AS mark GROUP BY metric
+  UNION ALL
+  SELECT metric, lane, toString(argMax(live_from, mark.sequence)), toString(max(mark.sequence))
+    FROM ${laneWatermarks} AS mark GROUP BY metric, lane`;
+const NO_FAILURE = sql`CAST([], 'Array(String)') AS relay_chains, '' AS from_day, '' AS until_day, '' AS reason,
+  toDateTime64(0, 3, 'UTC') AS failed_since, toDateTime64(0, 3, 'UTC') AS tried_at, 0 AS attempts, NULL AS next_attempt_at`;
+
+/** Reads all of it with one statement. */
+export async function readLedger(store: Pick<Store, 'rows'>): Promise<Ledger> {
+  const rows = await store.rows<FailedMetric & MarkRow>(
+    sql`SELECT metric, lane, live_from, newest, ${NO_FAILURE} FROM (${MARKS})
       UNION ALL
-      SELECT metric, lane, toString(argMax(live_from, mark.sequence)), toString(max(mark.sequence))
-        FROM ${laneWatermarks} AS mark GROUP BY metric, lane`,
+      SELECT metric, lane, '', '', relay_chains, from_day, until_day, reason, failed_since, tried_at, attempts,
+        next_attempt_at
+      FROM ${failedMetrics} FINAL`,
   );
+  return {
+    marks: marksIn(rows.filter(({ newest }) => newest !== '')),
+    failures: rows
+      .filter(({ newest }) => newest === '')
+      .map(({ live_from: _day, newest: _newest, ...failure }) => failure),
+  };
+}
+
+/** Reads up to which load each metric is computed. */
+export const readMarks = async (store: Pick<Store, 'rows'>): Promise<Map<string, Marks>> =>
+  marksIn(await store.rows<MarkRow>(MARKS));
+
+function marksIn(rows: readonly MarkRow[]): Map<string, Marks> {
   const marks = new Map<string, Marks>();
   for (const { metric, lane, live_from: day, newest } of rows) {
     const known = marks.get(metric) ?? NOT_COMPUTED;

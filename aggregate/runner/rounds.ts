@@ -9,12 +9,10 @@ import { readCalendar } from '../planner/calendar.ts';
 import { type DaysWithBlocks, EVERYTHING, type PlannedWindow } from '../planner/plan.ts';
 import {
   countDirtyDays,
-  type LaneScope,
   type NumberedDirtyDay,
   palletsOf,
   readDaysToRebuild,
-  readDirtyChains,
-  readDirtyDays,
+  readDirty,
 } from './dirty-days.ts';
 import {
   type FailedMetric,
@@ -23,7 +21,6 @@ import {
   isDue,
   type MetricAttempts,
   type ReadsByMetric,
-  readFailedMetrics,
   readsOf,
   stalledIn,
   type WindowFailure,
@@ -37,6 +34,7 @@ import {
   hasRowsOf,
   type Marks,
   NOT_COMPUTED,
+  otherLane,
   provenForAll,
 } from './lanes.ts';
 import {
@@ -44,6 +42,7 @@ import {
   computedChains,
   laggingChains,
   laneWatermarks,
+  readLedger,
   readMarks,
   readNewestBlocks,
   watermarks,
@@ -83,8 +82,8 @@ interface RoundState {
 }
 
 export interface RoundResult {
-  /** Whether days of the other lane are dirty. */
-  readonly isOtherDirty: boolean;
+  /** When days of the other lane were found dirty, on the clock of `performance`; null when none were. */
+  readonly otherDirtyAt: number | null;
   /** Every load up to this number is computed for all metrics that do not fail. */
   readonly computedUpTo: bigint;
   readonly failures: readonly FailedMetric[];
@@ -108,14 +107,16 @@ export class Rounds {
   async run(lane: ComputeLane, lease: Lease): Promise<RoundResult> {
     const { store } = this.#options.runtime;
     const state = await this.#read(lane);
+    const readAt = performance.now();
     const { days, daysOfOther, active, loaded } = state;
     const { failures, newest } = days.length > 0 ? await this.#computeDays(state, lease) : NOTHING;
     // In this order: whatever a kill leaves undone, no answer claims blocks that its rows lack.
     const recorded = await this.#recordFailures(state, failures);
     const without = withReaders(failures.keys(), this.#reads);
     const done = active.filter(({ name }) => !without.has(name));
+    let marks = state.marks;
     if (days.length > 0) {
-      await this.#moveMarks(state, done);
+      marks = await this.#moveMarks(state, done);
       await store.insert(
         computedChains,
         newest.map((chain) => ({ ...chain, sequence: loaded.toString() })),
@@ -123,8 +124,8 @@ export class Rounds {
     }
     const left = [...(await this.#endFailures(state, done, recorded)), ...recorded];
     return {
-      isOtherDirty: daysOfOther.size > 0,
-      computedUpTo: daysOfOther.size === 0 ? loaded : await this.#lowestMark(loaded, left),
+      otherDirtyAt: daysOfOther.size > 0 ? readAt : null,
+      computedUpTo: daysOfOther.size === 0 ? loaded : this.#lowestMark(marks, loaded, left),
       failures: left,
     };
   }
@@ -133,11 +134,11 @@ export class Rounds {
   async hasDirtyDays(): Promise<boolean> {
     const { runtime, metrics } = this.#options;
     const now = runtime.clock.now();
-    const waiting = (await readFailedMetrics(runtime.store)).filter((failure) => !isDue(failure, now));
-    const without = this.#readersOf(waiting);
+    const { marks, failures } = await readLedger(runtime.store);
+    const without = this.#readersOf(failures.filter((failure) => !isDue(failure, now)));
     const active = metrics.filter(({ name }) => !without.has(name));
-    const marks = byMarks(active, await readMarks(runtime.store)).map((group) => group.marks);
-    return (await countDirtyDays(runtime.store, marks, this.#pallets)) > 0;
+    const lacking = byMarks(active, marks).map((group) => group.marks);
+    return (await countDirtyDays(runtime.store, lacking, this.#pallets)) > 0;
   }
 
   /** All windows of these metrics that days from `from` up to `until` invalidate. */
@@ -152,26 +153,24 @@ export class Rounds {
     const { runtime, numbers, metrics, liveDays } = this.#options;
     const { store, keyValue, clock } = runtime;
     const loaded = await loadedUpTo(keyValue, await numbers.take(1));
-    const [marks, failures] = await Promise.all([readMarks(store), readFailedMetrics(store)]);
+    const { marks, failures } = await readLedger(store);
     const now = clock.now();
     const liveFrom = firstLiveDay(now, liveDays);
-    const other = lane === 'live' ? 'backfill' : 'live';
-    const isTried = (failure: FailedMetric) => isDue(failure, now);
-    const [stalled, stalledInOther] = [lane, other].map((one) =>
-      stalledIn(one as ComputeLane, failures, this.#reads, isTried),
-    ) as [Set<string>, Set<string>];
-    const scope = (of: ComputeLane, without: ReadonlySet<string>): LaneScope => {
-      const groups = byMarks(
-        metrics.filter(({ name }) => !without.has(name)),
+    const stalledOf = (of: ComputeLane) =>
+      stalledIn(of, failures, this.#reads, (failure) => isDue(failure, now));
+    const stalled = { live: stalledOf('live'), backfill: stalledOf('backfill') };
+    const marksOf = (of: ComputeLane) =>
+      byMarks(
+        metrics.filter(({ name }) => !stalled[of].has(name)),
         marks,
-      );
-      return { lane: of, liveFrom, marks: groups.map((group) => group.marks), pallets: this.#pallets };
-    };
-    const [days, daysOfOther] = await Promise.all([
-      readDirtyDays(store, scope(lane, stalled)),
-      readDirtyChains(store, scope(other, stalledInOther)),
-    ]);
-    const active = metrics.filter(({ name }) => !stalled.has(name));
+      ).map((group) => group.marks);
+    const { days, daysOfOther } = await readDirty(store, lane, {
+      liveFrom,
+      marks: { live: marksOf('live'), backfill: marksOf('backfill') },
+      pallets: this.#pallets,
+    });
+    const active = metrics.filter(({ name }) => !stalled[lane].has(name));
+    const stalledInOther = stalled[otherLane(lane)];
     return { lane, liveFrom, loaded, marks, failures, active, stalledInOther, days, daysOfOther };
   }
 
@@ -249,27 +248,34 @@ export class Rounds {
     );
   }
 
+  /** Returns the marks then; those of a round that computes all days are of no more use. */
   async #moveMarks(
-    { lane, liveFrom, loaded, daysOfOther, stalledInOther }: RoundState,
+    { lane, liveFrom, loaded, marks, daysOfOther, stalledInOther }: RoundState,
     done: readonly MaterializedMetric[],
-  ): Promise<void> {
+  ): Promise<ReadonlyMap<string, Marks>> {
     const { store } = this.#options.runtime;
     const sequence = loaded.toString();
     const isAll = ({ name }: MaterializedMetric) => daysOfOther.size === 0 && !stalledInOther.has(name);
     const ofAll = done.filter(isAll).map(({ name }) => ({ metric: name, sequence }));
     const ofLane = done.filter((metric) => !isAll(metric));
     await store.insert(watermarks, ofAll);
-    if (ofLane.length === 0) return;
+    if (ofLane.length === 0) return marks;
     await store.insert(
       laneWatermarks,
       ofLane.map(({ name }) => ({ metric: name, lane, live_from: liveFrom, sequence })),
     );
-    const marks = await readMarks(store);
+    // The other lane may have moved its own meanwhile: whichever lane reads last finds both.
+    const moved = await readMarks(store);
     const proven = ofLane.flatMap(({ name }) => {
-      const upTo = provenForAll(marks.get(name) ?? NOT_COMPUTED);
-      return upTo === undefined ? [] : [{ metric: name, sequence: upTo.toString() }];
+      const upTo = provenForAll(moved.get(name) ?? NOT_COMPUTED);
+      return upTo === undefined ? [] : [{ name, upTo }];
     });
-    await store.insert(watermarks, proven);
+    await store.insert(
+      watermarks,
+      proven.map(({ name, upTo }) => ({ metric: name, sequence: upTo.toString() })),
+    );
+    for (const { name, upTo } of proven) moved.set(name, { ...(moved.get(name) as Marks), all: upTo });
+    return moved;
   }
 
   #readersOf(failures: readonly FailedMetric[]): Set<string> {
@@ -280,11 +286,9 @@ export class Rounds {
   }
 
   /** The lowest watermark of the metrics that no lane leaves out. */
-  async #lowestMark(loaded: bigint, failures: readonly FailedMetric[]): Promise<bigint> {
-    const { runtime, metrics } = this.#options;
+  #lowestMark(marks: ReadonlyMap<string, Marks>, loaded: bigint, failures: readonly FailedMetric[]): bigint {
     const without = this.#readersOf(failures);
-    const marks = await readMarks(runtime.store);
-    const left = metrics.filter(({ name }) => !without.has(name));
+    const left = this.#options.metrics.filter(({ name }) => !without.has(name));
     return lowestOf(
       left.map(({ name }) => marks.get(name)?.all ?? 0n),
       loaded,

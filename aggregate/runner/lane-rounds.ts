@@ -1,0 +1,140 @@
+import { type Lease, Locks } from '../../infra/coordination/lock.ts';
+import type { FailedJob, Runtime } from '../../infra/ports.ts';
+import type { FailedMetric, MetricAttempts } from './failures.ts';
+import { LaneRest } from './lane-rest.ts';
+import { COMPUTE_LANES, type ComputeLane } from './lanes.ts';
+import { LOCK_LOST, type Rounds } from './rounds.ts';
+
+/**
+ * The queues and locks of the rounds of both lanes. A round of the live lane also finds what is due in the other one.
+ * Earlier versions computed everything under the names of the live lane.
+ */
+const ROUND_QUEUES: Readonly<Record<ComputeLane, string>> = { live: 'compute', backfill: 'backfill' };
+const ROUND_LOCKS: Readonly<Record<ComputeLane, string>> = { live: 'round', backfill: 'backfill' };
+/** One id for all requests, so that a request joins the one that waits. Data directories may store a job of this id. */
+const ROUND_JOB = 'touched';
+/** Key of the number up to which every load is computed for all metrics that do not fail. */
+const COMPUTED_UP_TO = 'computed_up_to';
+/** The longest wait for loads, by the time of the last round: the live lane waits beside a bulk load only. */
+const REST_OF_ROUND: Readonly<Record<ComputeLane, number>> = { live: 1, backfill: 4 };
+
+export interface LaneRoundsOptions {
+  readonly runtime: Runtime;
+  readonly rounds: Rounds;
+  readonly leaseMs: number;
+  readonly attempts: MetricAttempts;
+  /** The longest wait for loads that follow one another. */
+  readonly roundWaitMsMax: number;
+  /** Whether a bulk load holds the backfill lane. */
+  readonly isPaused: () => boolean;
+  /** Whether somebody waits until everything is computed. */
+  readonly isAwaited: () => boolean;
+  readonly onEnded: () => Promise<void>;
+}
+
+/** Runs the rounds that are requested, one of each lane at a time over all processes. */
+export class LaneRounds {
+  readonly queues: readonly string[] = Object.values(ROUND_QUEUES);
+  readonly #options: LaneRoundsOptions;
+  /** Rounds of a lane never run side by side, nor does a rebuild beside the backfill lane. */
+  readonly #locks: Locks;
+  readonly #rests: Readonly<Record<ComputeLane, LaneRest>>;
+  /** The lanes whose last attempt of a round failed. */
+  readonly #failedLanes = new Set<ComputeLane>();
+  #nextAttempt: NodeJS.Timeout | undefined;
+  #isStopped = false;
+
+  constructor(options: LaneRoundsOptions) {
+    this.#options = options;
+    const { keyValue } = options.runtime;
+    this.#locks = new Locks(keyValue, { ttlMs: options.leaseMs });
+    const { isPaused, isAwaited, roundWaitMsMax: waitMsMax } = options;
+    const isOver = () => isAwaited() || this.#isStopped;
+    const rest = (lane: ComputeLane, isOverToo = isOver) =>
+      new LaneRest({ keyValue, ofRound: REST_OF_ROUND[lane], waitMsMax, isOver: isOverToo });
+    this.#rests = { live: rest('live', () => isOver() || !isPaused()), backfill: rest('backfill') };
+  }
+
+  async start(): Promise<void> {
+    const { queue } = this.#options.runtime;
+    for (const lane of COMPUTE_LANES) await queue.process(ROUND_QUEUES[lane], 1, () => this.#run(lane));
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    clearTimeout(this.#nextAttempt);
+  }
+
+  async request(...lanes: readonly ComputeLane[]): Promise<void> {
+    const { queue } = this.#options.runtime;
+    for (const lane of lanes) await queue.add(ROUND_QUEUES[lane], { id: ROUND_JOB, data: null, priority: 1 });
+  }
+
+  /** Every load up to this number is computed for all metrics that do not fail. */
+  async computedUpTo(): Promise<bigint> {
+    return BigInt((await this.#options.runtime.keyValue.get(COMPUTED_UP_TO)) ?? 0);
+  }
+
+  /** Rounds that have failed for good. */
+  async failed(): Promise<FailedJob[]> {
+    const { queue } = this.#options.runtime;
+    // A queue that does not answer tells of no failure, and what is loaded is pending all the same.
+    const failed = this.queues.map((name) => queue.failed(name).catch(() => []));
+    return (await Promise.all(failed)).flat();
+  }
+
+  /** Whether a round has failed, here or for good. */
+  async hasFailed(): Promise<boolean> {
+    return this.#failedLanes.size > 0 || (await this.failed()).length > 0;
+  }
+
+  /** Runs a round of a lane or a rebuild, one at a time over all processes. */
+  async exclusively<T>(lane: ComputeLane, work: (round: Lease) => Promise<T>): Promise<T> {
+    return this.#locks.run(ROUND_LOCKS[lane], async (lease) => {
+      const result = await work(lease);
+      if (!(await lease.isHeld())) throw new Error(LOCK_LOST);
+      return result;
+    });
+  }
+
+  async #run(lane: ComputeLane): Promise<void> {
+    const { runtime, rounds, isPaused, isAwaited, onEnded } = this.#options;
+    const rest = this.#rests[lane];
+    await rest.wait();
+    // The end of the pause requests a round. Another process knows of no pause, and may have requested this one.
+    if (lane === 'backfill' && !runtime.isShared && isPaused() && !isAwaited()) return;
+    try {
+      const round = await this.exclusively(lane, (lease) => rest.after(() => rounds.run(lane, lease)));
+      const { computedUpTo, otherDirtyAt, failures } = round;
+      this.#failedLanes.delete(lane);
+      await this.#tell(computedUpTo);
+      this.#planAttempt(failures);
+      const { backfill } = this.#rests;
+      if (lane === 'live' && otherDirtyAt !== null && !isPaused() && !backfill.finds(otherDirtyAt))
+        await this.request('backfill');
+    } catch (error) {
+      this.#failedLanes.add(lane);
+      throw error;
+    } finally {
+      await onEnded();
+    }
+  }
+
+  /** The other lane may have told of later loads. */
+  async #tell(computedUpTo: bigint): Promise<void> {
+    if (computedUpTo > (await this.computedUpTo()))
+      await this.#options.runtime.keyValue.set(COMPUTED_UP_TO, computedUpTo.toString());
+  }
+
+  /** Requests a round when the next metric that failed is due. */
+  #planAttempt(failures: readonly FailedMetric[]): void {
+    clearTimeout(this.#nextAttempt);
+    const due = failures.flatMap(({ next_attempt_at: at }) => (at === null ? [] : [Date.parse(at)]));
+    if (due.length === 0 || this.#isStopped) return;
+    const { runtime, attempts } = this.#options;
+    // A clock that was set back must not put it off.
+    const waitMs = Math.min(Math.min(...due) - runtime.clock.now(), attempts.waitMsMax);
+    const request = () => this.request('live').catch(() => undefined);
+    this.#nextAttempt = setTimeout(request, Math.max(0, waitMs)).unref();
+  }
+}
