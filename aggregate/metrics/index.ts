@@ -21,6 +21,7 @@ import { contractTransaction } from './contracts/contract-transaction.ts';
 import { contractWithCodeInfo } from './contracts/contract-with-code-info.ts';
 import { contractsDeployedHeatmap } from './contracts/contracts-deployed-heatmap.ts';
 import { knownContract } from './contracts/known-contract.ts';
+import { brokerEvent } from './coretime/broker-event.ts';
 import { coretimeAccountSpend } from './coretime/coretime-account-spend.ts';
 import { coretimePurchase } from './coretime/coretime-purchase.ts';
 import { coretimeRegion } from './coretime/coretime-region.ts';
@@ -58,6 +59,7 @@ export const metrics: readonly Metric[] = [
   dailySummary,
   monthlyUniqueAccounts,
   paraInclusionDay,
+  brokerEvent,
   coretimeUtilization,
   coretimeSale,
   coretimeSaleMetrics,

@@ -18,10 +18,7 @@ const HISTORY = {
   days: 1200,
 };
 const LIVE = 100_000;
-/**
- * Far more than the rows of the live blocks and of the small tables, and less than those of the history. A fold over the
- * whole history may read the few rows beside those of its pallet in each month.
- */
+/** Far more than the rows of the live blocks and of the small tables, far less than those of the history. */
 const ROWS_MAX = 1000;
 
 let pipeline: Pipeline;

@@ -1,19 +1,14 @@
-import { join, type Sql, sql } from '../../../../infra/clickhouse/sql.ts';
+import { join, raw, type Sql, sql } from '../../../../infra/clickhouse/sql.ts';
 import {
   type BrokerEvent,
   type BrokerEventKind,
   type BrokerEventOf,
   readBrokerEvent,
 } from '../../../../ingest/decode/broker.ts';
-import {
-  canonicalEvents,
-  canonicalFacts,
-  ofPallets,
-  relayOf,
-  type Window,
-} from '../../../../ingest/raw/canonical.ts';
-import { chains, events, snapshots } from '../../../../ingest/raw/tables.ts';
+import { relayOf, type Window, within } from '../../../../ingest/raw/canonical.ts';
+import { chains, snapshots } from '../../../../ingest/raw/tables.ts';
 import { pricesOf } from '../../shared/sql.ts';
+import { brokerEvent } from '../broker-event.ts';
 
 /**
  * The input of the coretime folds, in one shape for all kinds: events of the broker, prices, snapshots, and the times
@@ -46,21 +41,19 @@ const sellers = (relayChain: string) =>
   sql`(SELECT chain, token, prefix, decimals FROM ${chains} FINAL
     WHERE relay_chain = ${relayChain} AND role = 'coretime')`;
 
-const isSold = (relayChain: string, kinds: readonly BrokerEventKind[]) =>
-  sql`chain IN (SELECT chain FROM ${sellers(relayChain)})
-    AND ${ofPallets('broker')} AND event IN ${kinds} AND refused = ''`;
-
-const eventFacts = (relayChain: string, canonical: Sql) =>
-  sql`SELECT event AS kind, chain, prefix, decimals, time, number, event_index, extrinsic_index, data
-    FROM ${canonical} AS events INNER JOIN ${sellers(relayChain)} AS sellers USING (chain)`;
+const eventFacts = (relayChain: string, kinds: readonly BrokerEventKind[], where: Sql) =>
+  sql`SELECT kind, chain, prefix, decimals, at AS time, number, event_index, extrinsic_index, data
+    FROM (SELECT * FROM ${brokerEvent.table} FINAL
+      WHERE relay_chain = ${relayChain} AND ${where} AND kind IN ${kinds}) AS events
+    INNER JOIN ${sellers(relayChain)} AS sellers USING (chain)`;
 
 /** Broker events of all time. */
 export const brokerEvents = (relayChain: string, kinds: readonly BrokerEventKind[]): Sql =>
-  eventFacts(relayChain, canonicalFacts(events, relayChain, isSold(relayChain, kinds)));
+  eventFacts(relayChain, kinds, raw('1'));
 
 /** Broker events of a window. */
 export const brokerEventsWithin = (window: Window, kinds: readonly BrokerEventKind[]): Sql =>
-  eventFacts(relayOf(window), canonicalEvents(window, isSold(relayOf(window), kinds)));
+  eventFacts(relayOf(window), kinds, within(window, raw('at')));
 
 /** Facts that are not events: selects the remaining columns from a table. */
 export const otherFacts = (kind: string, columns: Sql, from: Sql): Sql =>
