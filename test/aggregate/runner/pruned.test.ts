@@ -63,6 +63,27 @@ function record(store: Store): () => void {
   return () => Object.assign(store, { rows, bytes, run });
 }
 
+/** Counts what is said to the store; `insert` calls `insertLines`. */
+async function countStatements(store: Store, work: () => Promise<void>): Promise<number> {
+  const { rows, bytes, run, insertLines } = store;
+  let count = 0;
+  const counted =
+    <Given extends unknown[], Answer>(ask: (...given: Given) => Answer) =>
+    (...given: Given) => {
+      count++;
+      return ask.apply(store, given);
+    };
+  Object.assign(store, {
+    rows: counted(rows),
+    bytes: counted(bytes),
+    run: counted(run),
+    insertLines: counted(insertLines),
+  });
+  await work();
+  Object.assign(store, { rows, bytes, run, insertLines });
+  return count;
+}
+
 /** Statements that read more rows than that, cut to what tells them apart. */
 async function readingMore(store: Store, texts: readonly string[]): Promise<string[]> {
   const tooMany: string[] = [];
@@ -91,4 +112,18 @@ test('every statement of a live round, of the load and of the status reads few r
   expect(await readingMore(store, statements)).toEqual([]);
   const ofAllMonths = sql`SELECT 1 WHERE 1 IN (SELECT number FROM ${blocks} FINAL)`.text;
   expect(await readingMore(store, [ofAllMonths])).toHaveLength(1);
+});
+
+test('a round of one block takes few statements, and one that finds nothing takes two', async () => {
+  const { runtime, aggregator } = pipeline;
+  const { store } = runtime;
+  const settle = () => aggregator.waitUntilComputed();
+  await settle();
+  // A round of each lane, and what fails.
+  expect(await countStatements(store, settle)).toBeLessThanOrEqual(2 * 2 + 1);
+  const loadAndCompute = async () => {
+    await aggregator.pauseCompute(() => ingestLines(pipeline, [block(LIVE + 2)]));
+    await settle();
+  };
+  expect(await countStatements(store, loadAndCompute)).toBeLessThanOrEqual(42);
 });
