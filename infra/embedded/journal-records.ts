@@ -88,6 +88,14 @@ function checked(bytes: Buffer, start: number, middle: number, end: number, sum:
   return crc32(value, crc32(name)) === sum ? { key: name.toString(), value } : null;
 }
 
+/**
+ * Whether a record of the first version at the end is there to its last byte, although its lengths, which it had no
+ * checksum of, say that it is longer.
+ */
+const hasWrongLength = (bytes: Buffer, at: number): boolean =>
+  bytes.length - at > FIRST_HEADER_BYTES &&
+  crc32(bytes.subarray(at + FIRST_HEADER_BYTES)) === bytes.readUInt32LE(at + 8);
+
 const isWhole = (found: Found): found is Extract<Found, { message: Message }> =>
   found !== 'torn' && 'message' in found;
 
@@ -121,13 +129,15 @@ export function readSegment(bytes: Buffer, firstOffset: number): SegmentContent 
     const known = found === 'torn' ? null : found.end;
     const isNext = known !== null && (known === bytes.length || isWhole(readRecord(bytes, known)));
     const resumed = isNext ? known : findRecord(bytes, at + 1);
+    const isLast = found === 'torn' && resumed === null;
+    const isLong = isLast && hasWrongLength(bytes, at);
     // What was written last and only in part was never acknowledged.
-    if (found === 'torn' && resumed === null) break;
+    if (isLast && !isLong) break;
     const end = resumed ?? bytes.length;
     const next = end < bytes.length ? readRecord(bytes, end) : null;
     const told = next !== null && isWhole(next) ? next.offset : null;
     // Offsets are never given twice: a consumer knows a message by its offset.
-    const after = told ?? nextOffset + (isNext ? 1 : Math.ceil((end - at) / FIRST_HEADER_BYTES));
+    const after = told ?? nextOffset + (isNext || isLong ? 1 : Math.ceil((end - at) / FIRST_HEADER_BYTES));
     damaged.push({ at, bytes: end - at, firstOffset: nextOffset, nextOffset: after });
     nextOffset = after;
     at = end;

@@ -140,23 +140,59 @@ describe('a byte that changed on the disk', () => {
   });
 });
 
-it('a record of the first version that changed on the disk is told, and those behind it are delivered', async () => {
-  const { journal } = open();
-  await journal.append([message('mark')]);
-  rmSync(segments()[0] as string);
+describe('a record of the first version', () => {
   const records =
     '010000000700000072fc77713764757261626c65' +
     '0100000005000000fc8feefc376669727374' +
     '0200000002000000961717bec3a900ff';
-  const bytes = Buffer.from(records, 'hex');
-  bytes[34] = 0;
-  writeFileSync(join(directory(), '0000000000000000.log'), bytes);
-  const { seen } = open();
-  await until('the others are delivered', () => seen.length === 2);
-  expect(seen.map(({ offset }) => offset)).toEqual([0, 2]);
-  expect(damage().list()).toMatchObject([
-    { lost: expect.stringMatching(/up to 1 message from offset 1 on/) },
-  ]);
+  /** A segment of them, changed by the test. */
+  async function written(change: (bytes: Buffer) => Buffer): Promise<void> {
+    const { journal } = open();
+    await journal.append([message('mark')]);
+    rmSync(segments()[0] as string);
+    writeFileSync(join(directory(), '0000000000000000.log'), change(Buffer.from(records, 'hex')));
+  }
+  const changedAt = (at: number, byte: number) => (bytes: Buffer) => {
+    bytes[at] = byte;
+    return bytes;
+  };
+
+  it('that changed on the disk is told, and those behind it are delivered', async () => {
+    await written(changedAt(34, 0));
+    const { seen } = open();
+    await until('the others are delivered', () => seen.length === 2);
+    expect(seen.map(({ offset }) => offset)).toEqual([0, 2]);
+    expect(damage().list()).toMatchObject([
+      { lost: expect.stringMatching(/up to 1 message from offset 1 on/) },
+    ]);
+  });
+
+  it.each([
+    ['key', 38],
+    ['value', 42],
+  ])(
+    'at the end, whose length of the %s changed on the disk, is told: it was acknowledged',
+    async (_, at) => {
+      await written(changedAt(at, 66));
+      const { journal, seen } = open();
+      await until('the others are delivered', () => seen.length === 2);
+      expect(damage().list()).toMatchObject([
+        { lost: expect.stringMatching(/up to 1 message from offset 2 on/) },
+      ]);
+      await journal.append([message('next')]);
+      await until('the next one is delivered', () => seen.length === 3);
+      expect(seen.map(({ offset }) => offset)).toEqual([0, 1, 3]);
+    },
+  );
+
+  it('that a kill left incomplete is truncated without a word', async () => {
+    for (let cut = 1; cut < 16; cut++) {
+      await written((bytes) => bytes.subarray(0, bytes.length - cut));
+      const { seen } = open();
+      await until('the whole ones are delivered', () => seen.length === 2);
+    }
+    expect(damage().list()).toEqual([]);
+  });
 });
 
 it('a record that a kill left incomplete is truncated without a word', async () => {
