@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { Readable, type Transform } from 'node:stream';
+import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import {
   constants,
@@ -13,6 +13,7 @@ import {
 } from 'node:zlib';
 import kafkajs from 'kafkajs';
 import { BatchRecords } from './batch-records.ts';
+import { lz4Blocks, snappyBlocks } from './foreign-codecs.ts';
 
 // Batches are compressed whole: brokers limit what they take, not what it becomes.
 
@@ -31,7 +32,8 @@ type DecompressionOptions = Pick<ZlibOptions, 'chunkSize' | 'maxOutputLength'>;
 interface Codec {
   readonly compress: (bytes: Buffer) => Promise<Buffer>;
   readonly decompress: (bytes: Buffer, options: DecompressionOptions) => Promise<Buffer>;
-  readonly stream: (options: DecompressionOptions) => Transform;
+  /** The same in pieces. */
+  readonly pieces: (bytes: Buffer, options: DecompressionOptions) => Iterable<Buffer> | AsyncIterable<Buffer>;
 }
 
 /** The fastest level: messages are stored for days only. */
@@ -47,13 +49,34 @@ const zstd: Codec = {
   compress: (bytes) =>
     promisify(zstdCompress)(bytes, { params: LEVEL, ...chunkFor(bytes.length * COMPRESSED_RATIO) }),
   decompress: promisify(zstdDecompress),
-  stream: createZstdDecompress,
+  pieces: (bytes, options) => Readable.from([bytes]).pipe(createZstdDecompress(options)),
 };
 const gzipped: Codec = {
   compress: (bytes) => promisify(gzip)(bytes),
   decompress: promisify(gunzip),
-  stream: createGunzip,
+  pieces: (bytes, options) => Readable.from([bytes]).pipe(createGunzip(options)),
 };
+const readOnly = (name: string, blocks: (bytes: Buffer) => Iterable<Buffer>): Codec => ({
+  compress: async () => {
+    throw new Error(`messages are not written in ${name}`);
+  },
+  decompress: async (bytes, { maxOutputLength = 0 }) => {
+    const pieces: Buffer[] = [];
+    let length = 0;
+    for (const piece of blocks(bytes)) {
+      length += piece.length;
+      if (length > maxOutputLength) throw new TooLarge();
+      pieces.push(piece);
+    }
+    return Buffer.concat(pieces, length);
+  },
+  pieces: blocks,
+});
+
+/** As zlib names it. */
+class TooLarge extends Error {
+  readonly code = 'ERR_BUFFER_TOO_LARGE';
+}
 
 /** The bytes that a fetch has given so far, in the context of that fetch. */
 const fetched = new AsyncLocalStorage<{ bytes: number }>();
@@ -65,13 +88,17 @@ class PartialBatch extends Error {
   override readonly name = 'KafkaJSPartialMessageError';
 }
 
-/** Makes kafkajs decompress within limits. */
+const CODECS: readonly (readonly [type: number, codec: Codec])[] = [
+  [ZSTD, zstd],
+  [CompressionTypes.GZIP, gzipped],
+  [CompressionTypes.LZ4, readOnly('LZ4', lz4Blocks)],
+  [CompressionTypes.Snappy, readOnly('Snappy', snappyBlocks)],
+];
+
+/** Makes kafkajs decompress within limits, also what other producers compress. */
 export function limitDecompression(limits: DecompressionLimits): void {
-  for (const [type, codec] of [
-    [ZSTD, zstd],
-    [CompressionTypes.GZIP, gzipped],
-  ] as const) {
-    CompressionCodecs[type] = () => ({
+  for (const [type, codec] of CODECS) {
+    CompressionCodecs[type as typeof ZSTD] = () => ({
       compress: ({ buffer }: { buffer: Buffer }) => codec.compress(buffer),
       decompress: (bytes: Buffer) => decompressed(bytes, codec, limits),
     });
@@ -98,7 +125,6 @@ async function decompressed(bytes: Buffer, codec: Codec, limits: DecompressionLi
 /** Decompresses piece by piece: of messages that are too large only the beginning is ever in memory. */
 async function largeRecords(bytes: Buffer, codec: Codec, limits: DecompressionLimits): Promise<Buffer> {
   const records = new BatchRecords({ recordBytes: limits.messageBytes, bytes: limits.fetchBytes });
-  const stream = Readable.from([bytes]).pipe(codec.stream({ chunkSize: STREAM_CHUNK_BYTES }));
-  for await (const piece of stream) records.push(piece);
+  for await (const piece of codec.pieces(bytes, { chunkSize: STREAM_CHUNK_BYTES })) records.push(piece);
   return records.whole();
 }

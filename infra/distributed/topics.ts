@@ -104,12 +104,6 @@ function needsOf({ KAFKA_MESSAGE_BYTES, KAFKA_RETENTION_HOURS }: InfraSettings):
       wanted: String(KAFKA_RETENTION_HOURS * HOUR_MS),
       loss: 'messages are deleted before they are loaded (KAFKA_RETENTION_HOURS, or a day if that is less)',
     },
-    {
-      name: 'compression.type',
-      isMet: (value) => !/lz4|snappy/.test(value),
-      wanted: 'zstd',
-      loss: 'brokers compress messages in a way that cannot be read here',
-    },
   ];
 }
 

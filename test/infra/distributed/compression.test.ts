@@ -5,7 +5,9 @@ import { describe, expect, test } from 'vitest';
 import { BatchRecords, CUT_HEADER } from '../../../infra/distributed/batch-records.ts';
 import { limitDecompression, onFetchStart, ZSTD } from '../../../infra/distributed/compression.ts';
 import { Random } from '../../support/random.ts';
+import { lz4Of, snappyOf } from './foreign-batches.ts';
 
+const { GZIP, LZ4, Snappy } = kafkajs.CompressionTypes;
 // Written and read by the code of kafkajs.
 const protocol = createRequire(createRequire(import.meta.url).resolve('kafkajs'));
 const writeRecord = protocol('./src/protocol/recordBatch/record/v0/index.js');
@@ -38,6 +40,30 @@ function recordsOf(batch: Buffer, count: number): Record[] {
   const context = { firstOffset: String(FIRST), firstTimestamp: '1700000000000', magicByte: 2 };
   return Array.from({ length: count }, () => readRecord(new Decoder(decoder.readVarIntBytes()), context));
 }
+/** A text as other producers compress it. */
+const FOREIGN: Readonly<Record<string, { type: typeof LZ4 | typeof Snappy; packed: string }>> = {
+  'LZ4 with independent blocks': {
+    type: LZ4,
+    packed:
+      'BCJNGGhANgkAAAAAAAAbdAAAAPIGYmxvY2sgMCBvZiBwb2xrYWRvdCwgFQAfMRUAAR80FQABHzkVAAEvMTYWAAEvMjUWAAEfMywAAh80WAACHzaDAAIfOK4AAi8xMNoAAx8yLgACDywAAw+wAAEPgwACD64AAg8GAf/////////FUGRvdCwgAAAAAA==',
+  },
+  'LZ4 with linked blocks, its size and all checksums': {
+    type: LZ4,
+    packed:
+      'BCJNGHxANgkAAAAAAACxdAAAAPIGYmxvY2sgMCBvZiBwb2xrYWRvdCwgFQAfMRUAAR80FQABHzkVAAEvMTYWAAEvMjUWAAEfMywAAh80WAACHzaDAAIfOK4AAi8xMNoAAx8yLgACDywAAw+wAAEPgwACD64AAg8GAf/////////FUGRvdCwgmRio9gAAAAB4af4O',
+  },
+  Snappy: {
+    type: Snappy,
+    packed:
+      'thJQYmxvY2sgMCBvZiBwb2xrYWRvdCwgCRUAMU4VAAA0ThUAADlOFQAEMTZOFgAEMjVOFgAAM1IsAAA0UlgAADZSgwAAOFKuAAQxMFbaAAAyUi4AViwATrAAUoMAUq4A/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYB/gYBVgYB',
+  },
+  'Snappy of the JVM': {
+    type: Snappy,
+    packed:
+      'glNOQVBQWQAAAAABAAAAAQAAAMC2ElBibG9jayAwIG9mIHBvbGthZG90LCAJFQAxThUAADROFQAAOU4VAAQxNk4WAAQyNU4WAAAzUiwAADRSWAAANlKDAAA4Uq4ABDEwVtoAADJSLgBWLABOsABSgwBSrgD+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgH+BgFWBgE=',
+  },
+};
+
 const zeros = (bytes: number) => Buffer.alloc(bytes, '0');
 
 describe('records as they are decompressed', () => {
@@ -77,8 +103,7 @@ describe('records as they are decompressed', () => {
 describe('a batch', () => {
   const MESSAGE = 100_000;
   limitDecompression({ messageBytes: MESSAGE, fetchBytes: 1_000_000 });
-  const { GZIP } = kafkajs.CompressionTypes;
-  const decompress = (type: typeof GZIP | typeof ZSTD, bytes: Buffer): Promise<Buffer> =>
+  const decompress = (type: keyof typeof kafkajs.CompressionCodecs, bytes: Buffer): Promise<Buffer> =>
     (kafkajs.CompressionCodecs[type] as () => { decompress(bytes: Buffer): Promise<Buffer> })().decompress(
       bytes,
     );
@@ -86,6 +111,8 @@ describe('a batch', () => {
   test.each([
     ['gzip', GZIP, gzipSync],
     ['zstd', ZSTD, zstdCompressSync],
+    ['lz4', LZ4, lz4Of],
+    ['snappy', Snappy, snappyOf],
   ] as const)('of %s gives the messages beside one of many megabytes', async (_name, type, compress) => {
     onFetchStart();
     const values = [zeros(10), zeros(50_000_000), zeros(90_000)];
@@ -96,6 +123,20 @@ describe('a batch', () => {
     expect(String(bomb.headers[CUT_HEADER])).toBe(
       `longer than ${MESSAGE} bytes when decompressed (KAFKA_MESSAGE_BYTES)`,
     );
+  });
+
+  const TEXT = [...Array(12).keys()].map((i) => `block ${i * i} of polkadot, `).join('');
+
+  test.each(Object.entries(FOREIGN))('of %s is read', async (_name, { type, packed }) => {
+    onFetchStart();
+    const batch = await decompress(type, Buffer.from(packed, 'base64'));
+    expect(batch.toString()).toBe(TEXT.repeat(9));
+  });
+
+  test.each(Object.entries(FOREIGN))('of %s that is cut is refused', async (_name, { type, packed }) => {
+    const bytes = Buffer.from(packed, 'base64');
+    onFetchStart();
+    await expect(decompress(type, bytes.subarray(0, bytes.length >> 1))).rejects.toThrow();
   });
 
   test('for which a fetch has no room is left to the next one, which has', async () => {
