@@ -51,6 +51,7 @@ interface RelayDays {
   readonly byChain: ReadonlyMap<string, readonly number[]>;
   /** Days with blocks of any chain, or with snapshots. */
   readonly all: readonly number[];
+  /** The last day with data; in a plan, of all relay chains. */
   readonly last: number;
   /** Whether a stored block was replaced, or days are computed again whatever has changed: rows may have gone. */
   readonly mayLoseRows: boolean;
@@ -64,7 +65,10 @@ interface RelayDays {
  * window. Pure: equal input gives an equal plan.
  */
 export function plan(input: PlanInput): PlannedWindow[] {
-  const relays = input.relays.flatMap((relay) => relayDays(input, relay) ?? []);
+  const withDays = input.relays.flatMap((relay) => relayDays(input, relay) ?? []);
+  // Relay chains that end on different days share their windows all the same: the days after the last cost nothing.
+  const last = Math.max(...withDays.map((days) => days.last));
+  const relays = withDays.map((days) => ({ ...days, last }));
   return byLevel(input.metrics).flatMap((leveled) => {
     for (const days of relays) days.ranges.set(leveled.metric.name, invalidRanges(leveled, days, input));
     return windowsOf(leveled, relays, input);

@@ -4,7 +4,14 @@ import { pricesBeside } from '../aggregate/metrics/shapes/recorded-prices.ts';
 import type { InputLine } from '../reference/input.ts';
 import { findChain } from '../reference/registry.ts';
 import { type Content, contentOf, differences } from '../support/content.ts';
-import { ingestAndCompute, ingestLines, openTestPipeline } from '../support/pipeline.ts';
+import {
+  AFTER_RECORDING,
+  clockFrom,
+  ingestAndCompute,
+  ingestLines,
+  LONG_AFTER_RECORDING,
+  openTestPipeline,
+} from '../support/pipeline.ts';
 import { Random } from '../support/random.ts';
 import { recordedLines } from '../support/recordings.ts';
 import { byChain, cut, type Delivery, enveloped, mayTravelBare, shuffledDeliveries } from './deliveries.ts';
@@ -12,6 +19,8 @@ import { byChain, cut, type Delivery, enveloped, mayTravelBare, shuffledDeliveri
 const SEEDS = Number(process.env.SEEDS ?? 16);
 /** Every so many seeds everything is sent; the others send one of its parts each. */
 const EVERYTHING_EVERY = 16;
+/** Every so many seeds some days are of the live lane and some of the other; else all are of the other. */
+const BOTH_LANES_EVERY = 5;
 
 const recorded = [...recordedLines('blocks'), ...recordedLines('runtime')];
 
@@ -48,7 +57,8 @@ export function permute(share: number, shares: number): void {
     const { name, lines } = linesOf(seed);
     const expected = cleanContents.get(name) ?? (await contentAfterCleanRun(lines));
     cleanContents.set(name, expected);
-    await using opened = await openTestPipeline();
+    const now = seed % BOTH_LANES_EVERY === 0 ? AFTER_RECORDING : LONG_AFTER_RECORDING;
+    await using opened = await openTestPipeline(clockFrom(now));
     const { pipeline } = opened;
     const random = new Random(seed);
     for (const stretch of cut(random, 4, cut(random, 20, shuffledDeliveries(random, lines)))) {
@@ -60,7 +70,7 @@ export function permute(share: number, shares: number): void {
 }
 
 async function contentAfterCleanRun(lines: readonly InputLine[]): Promise<Content> {
-  await using opened = await openTestPipeline();
+  await using opened = await openTestPipeline(clockFrom(LONG_AFTER_RECORDING));
   const { pipeline } = opened;
   await ingestAndCompute(pipeline, lines);
   return await contentOf(pipeline);

@@ -5,6 +5,7 @@ import { materializedMetrics } from '../../aggregate/metrics/index.ts';
 import { aggregateModule } from '../../aggregate/module.ts';
 import { ledgerTables } from '../../aggregate/runner/ledger.ts';
 import { DATABASE } from '../../infra/clickhouse/sql.ts';
+import type { Clock } from '../../infra/ports.ts';
 import { ingestModule } from '../../ingest/module.ts';
 import { chains } from '../../ingest/raw/tables.ts';
 import { openPipeline, type Pipeline } from '../../serve/compose.ts';
@@ -20,13 +21,24 @@ export interface TestPipeline extends AsyncDisposable {
 }
 
 /** Suites that say nothing of a profile run on the embedded one, unless a test file names another here. */
-export const testProfile: { open: () => Promise<TestPipeline> } = { open: openEmbeddedEngine };
+export const testProfile: { open: (clock?: Clock) => Promise<TestPipeline> } = { open: openEmbeddedEngine };
 
-export const openTestPipeline = (): Promise<TestPipeline> => testProfile.open();
+export const openTestPipeline = (clock?: Clock): Promise<TestPipeline> => testProfile.open(clock);
 
-async function openEmbeddedEngine(): Promise<TestPipeline> {
+/** A clock that is started at a time: which days are the last ones does not depend on when a test runs. */
+export function clockFrom(time: string): Clock {
+  const offset = Date.parse(time) - Date.now();
+  return { now: () => Date.now() + offset };
+}
+
+/** The recorded blocks of runtimes are of the day before; all others are older. */
+export const AFTER_RECORDING = '2026-11-22T12:00:00Z';
+/** No recorded block is of the last days. */
+export const LONG_AFTER_RECORDING = '2027-06-01T12:00:00Z';
+
+async function openEmbeddedEngine(clock?: Clock): Promise<TestPipeline> {
   const directory = await readyDirectory();
-  const pipeline = await openPipelineAt(directory.path);
+  const pipeline = await openPipelineAt(directory.path, clock);
   const close = async () => {
     await pipeline.close();
     directory[Symbol.dispose]();
@@ -55,8 +67,8 @@ export async function readyDirectory(): Promise<TemporaryDirectory> {
   return directory;
 }
 
-export function openPipelineAt(path: string): Promise<Pipeline> {
-  return openPipeline(readConfig({ DATA_DIR: path }));
+export function openPipelineAt(path: string, clock?: Clock): Promise<Pipeline> {
+  return openPipeline(readConfig({ DATA_DIR: path }), clock && { clock });
 }
 
 /** Ingests lines in their order: one source for each run of lines of the same chain. */

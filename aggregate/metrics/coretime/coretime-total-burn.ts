@@ -31,6 +31,7 @@ export const coretimeTotalBurn = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
+  keepsRows: true,
   select: (window) =>
     oldestFirst(
       brokerEvents(relayOf(window), SALE_EVENTS),

@@ -3,8 +3,10 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import { blocks, deadLetters, refusedFacts } from '../../../ingest/raw/tables.ts';
 import { type Input, type InputLine, readLines } from '../../reference/input.ts';
 import {
+  clockFrom,
   emptyPipeline,
   ingestAndCompute,
+  LONG_AFTER_RECORDING,
   openTestPipeline,
   type TestPipeline,
 } from '../../support/pipeline.ts';
@@ -34,7 +36,7 @@ const chosen = Object.keys(inputs).filter((name) => INPUTS === undefined || INPU
 // One process for all inputs; its tables are emptied after each.
 let opened: TestPipeline;
 beforeAll(async () => {
-  opened = await openTestPipeline();
+  opened = await openTestPipeline(clockFrom(LONG_AFTER_RECORDING));
 });
 afterAll(() => opened.close());
 
