@@ -1,5 +1,4 @@
 import { join, type Sql, sql } from '../../infra/clickhouse/sql.ts';
-
 import { lowestOf } from '../../infra/coordination/sequence.ts';
 
 /**

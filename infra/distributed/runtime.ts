@@ -1,4 +1,5 @@
 import { systemClock } from '../clock.ts';
+import { closePorts } from '../close-ports.ts';
 import type { InfraSettings } from '../config/settings.ts';
 import { inTime } from '../coordination/in-time.ts';
 import { SharedSequence } from '../coordination/sequence.ts';
@@ -59,11 +60,9 @@ export function openDistributed(
     keyValue: () => Promise.all([connectRedis(redis, config), connectRedis(jobs, config)]),
     log: (isNeeded) => log.connect(isNeeded),
   };
+  const ports = { store, log, queue, keyValue };
   return {
-    store,
-    log,
-    queue,
-    keyValue,
+    ...ports,
     clock,
     isShared: true,
     warnings: [],
@@ -73,12 +72,7 @@ export function openDistributed(
     connect: (needed, used = new Set(Object.keys(connections) as Service[])) =>
       connectAll(connections, needed, used, logger),
     openSequence: async (newest) => new SharedSequence(keyValue, clock, newest),
-    close: async () => {
-      await log.close();
-      await queue.close();
-      await keyValue.close();
-      await store.close();
-    },
+    close: () => closePorts(ports),
   };
 }
 

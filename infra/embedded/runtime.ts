@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { systemClock } from '../clock.ts';
+import { closePorts } from '../close-ports.ts';
 import type { InfraSettings } from '../config/settings.ts';
 import { Sequence } from '../coordination/sequence.ts';
 import type { Clock, Runtime } from '../ports.ts';
@@ -20,11 +21,9 @@ export async function openEmbedded(config: InfraSettings, clock: Clock = systemC
   });
   const queue = new EmbeddedQueue({ attempts: config.JOB_ATTEMPTS, backoffMs: 200 });
   const keyValue = new EmbeddedKeyValue(clock);
+  const ports = { store, log, queue, keyValue };
   return {
-    store,
-    log,
-    queue,
-    keyValue,
+    ...ports,
     clock,
     isShared: false,
     location: config.DATA_DIR,
@@ -32,11 +31,6 @@ export async function openEmbedded(config: InfraSettings, clock: Clock = systemC
     damage,
     connect: async () => undefined,
     openSequence: async (newest) => new Sequence(clock, await newest()),
-    close: async () => {
-      await log.close();
-      await queue.close();
-      await keyValue.close();
-      await store.close();
-    },
+    close: () => closePorts(ports),
   };
 }
