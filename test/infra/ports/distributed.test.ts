@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -10,7 +12,7 @@ import { readConfig } from '../../../serve/settings.ts';
 import { startClickHouse } from '../../support/services/clickhouse.ts';
 import { startKafka } from '../../support/services/kafka.ts';
 import { startRedis } from '../../support/services/redis.ts';
-import type { Service } from '../../support/services/service.ts';
+import { isInstalled, type Service } from '../../support/services/service.ts';
 import { clockContract } from './clock.contract.ts';
 import { consumeContract } from './consume.contract.ts';
 import { keyValueContract } from './key-value.contract.ts';
@@ -135,6 +137,34 @@ describe('topics of Kafka', () => {
     const offsets = await log.deadLetter('taken', [letter, letter, letter]);
     expect(offsets).toEqual(['0', '1', '2']);
     expect(await log.readDeadLetters('taken', ['1'])).toEqual([letter.value]);
+    await log.close();
+  });
+
+  test.each(['lz4', 'snappy'])('are read where another producer writes in %s', async (compression) => {
+    if (!(await isInstalled('kcat'))) throw new Error('kcat is not installed: apt-get install kcat');
+    const name = `${prefix()}.`;
+    const configEntries = [
+      { name: 'max.message.bytes', value: String(9_000_000) },
+      { name: 'compression.type', value: 'producer' },
+    ];
+    const topics = [{ topic: `${name}foreign`, numPartitions: 1, configEntries }];
+    await administered((admin) => admin.createTopics({ topics }));
+    const lines = Array.from(
+      { length: 500 },
+      (_, i) => `{"number":${i},"text":"${'block '.repeat(i % 50)}"}`,
+    );
+    const broker = `${kafka.host}:${kafka.port}`;
+    const kcat = spawn('kcat', ['-P', '-b', broker, '-t', `${name}foreign`, '-z', compression]);
+    kcat.stdin.end(`${lines.join('\n')}\n`);
+    expect((await once(kcat, 'exit'))[0]).toBe(0);
+    const log = await DistributedLog.open(config({ KAFKA_PREFIX: name }), silent);
+    const seen: string[] = [];
+    await log.consume('foreign', 'group', async (batch) => {
+      for (const { value } of batch) seen.push(value.toString());
+      return { durable: Promise.resolve() };
+    });
+    await until('all are read', () => seen.length === lines.length, 20_000);
+    expect(seen).toEqual(lines);
     await log.close();
   });
 
