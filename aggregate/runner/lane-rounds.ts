@@ -4,6 +4,7 @@ import type { FailedMetric, MetricAttempts } from './failures.ts';
 import { LaneRest } from './lane-rest.ts';
 import { COMPUTE_LANES, type ComputeLane } from './lanes.ts';
 import { LOCK_LOST, type Rounds } from './rounds.ts';
+import { STOPPED } from './window-executor.ts';
 
 /**
  * The queues and locks of the rounds of both lanes. A round of the live lane also finds what is due in the other one.
@@ -101,6 +102,7 @@ export class LaneRounds {
     const { runtime, rounds, isPaused, isAwaited, onEnded } = this.#options;
     const rest = this.#rests[lane];
     await rest.wait();
+    if (this.#isStopped) throw new Error(STOPPED);
     // The end of the pause requests a round. Another process knows of no pause, and may have requested this one.
     if (lane === 'backfill' && !runtime.isShared && isPaused() && !isAwaited()) return;
     try {
