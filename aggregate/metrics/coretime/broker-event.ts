@@ -1,17 +1,16 @@
 import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { canonicalEvents, ofPallets, ofRelays } from '../../../ingest/raw/canonical.ts';
-import { chains } from '../../../ingest/raw/tables.ts';
+import { canonicalEvents, ofPallets } from '../../../ingest/raw/canonical.ts';
 import { metric } from '../../metric.ts';
 
 /** Input of the other coretime metrics, which read it whole; no endpoint serves it. */
 export const brokerEvent = metric({
   record: 'BrokerEvent',
-  doc: 'Events of the brokers of coretime, in canonical blocks.',
+  doc: 'Events of brokers, in canonical blocks.',
   columns: {
     relay_chain: name('relay chain whose cores are sold'),
     at: timestamp('time of the block'),
-    chain: name('coretime chain'),
+    chain: name('chain of the broker'),
     number: count('height'),
     event_index: count('position among the events of the block'),
     extrinsic_index: count('position of the extrinsic; null outside of extrinsics', { nullable: true }),
@@ -26,10 +25,6 @@ export const brokerEvent = metric({
   keepsRows: true,
   select: (window) => sql`
     SELECT relay_chain, time AS at, chain, number, event_index, extrinsic_index, event AS kind, data
-    FROM ${canonicalEvents(
-      window,
-      sql`chain IN (SELECT chain FROM ${chains} FINAL WHERE ${ofRelays(window)} AND role = 'coretime')
-        AND ${ofPallets('broker')} AND refused = ''`,
-    )}`,
+    FROM ${canonicalEvents(window, sql`${ofPallets('broker')} AND refused = ''`)}`,
   endpoints: [],
 });
