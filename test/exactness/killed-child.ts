@@ -3,11 +3,11 @@
  * killed: what it had acknowledged stands in a file of its own, and a new process goes on behind it.
  */
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
-import { ingestLines, openPipelineAt } from '../support/pipeline.ts';
+import { clockFrom, ingestLines, openPipelineAt } from '../support/pipeline.ts';
 import { lostFrom } from './acknowledged.ts';
 import { byChain, type Delivery, enveloped } from './deliveries.ts';
 
-const [directory = '', batchesFile = '', acknowledgedFile = ''] = process.argv.slice(2);
+const [directory = '', batchesFile = '', acknowledgedFile = '', now = ''] = process.argv.slice(2);
 const batches = JSON.parse(readFileSync(batchesFile, 'utf8')) as Delivery[][];
 const acknowledged = existsSync(acknowledgedFile)
   ? readFileSync(acknowledgedFile, 'utf8').split('\n').filter(Boolean).length
@@ -16,7 +16,7 @@ const acknowledged = existsSync(acknowledgedFile)
 const say = (word: string) => process.stdout.write(`${word}\n`);
 
 say('opening');
-const pipeline = await openPipelineAt(directory);
+const pipeline = await openPipelineAt(directory, clockFrom(now));
 const lost = await lostFrom(pipeline, batches, acknowledged);
 for (const what of lost) say(`lost ${what}`);
 for (const [index, batch] of batches.entries()) {

@@ -4,10 +4,18 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import type { Clock } from '../../infra/ports.ts';
 import { pricesBeside } from '../aggregate/metrics/shapes/recorded-prices.ts';
 import { shapeHash } from '../reference/shaped.ts';
 import { type Content, contentOf, differences } from '../support/content.ts';
-import { ingestAndCompute, openPipelineAt, openTestPipeline } from '../support/pipeline.ts';
+import {
+  AFTER_RECORDING,
+  clockFrom,
+  ingestAndCompute,
+  LONG_AFTER_RECORDING,
+  openPipelineAt,
+  openTestPipeline,
+} from '../support/pipeline.ts';
 import { Random } from '../support/random.ts';
 import { recordedLines } from '../support/recordings.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -17,6 +25,8 @@ const CHILD = fileURLToPath(new URL('killed-child.ts', import.meta.url));
 const BATCHES = 6;
 const MOST_WORDS = 8;
 const LONGEST_DELAY_MS = 400;
+/** In every so many stores some days are of the live lane and some of the other; else all are of the other. */
+const BOTH_LANES_EVERY = 3;
 
 export interface KillReport {
   readonly kills: number;
@@ -40,6 +50,8 @@ export async function killOften(
   const report = { kills: 0, during: {} as Record<string, number>, stores: 0, faults: [] as string[] };
   while (report.kills < kills && report.faults.length === 0) {
     const batches = batchesOf(random);
+    const isOfBothLanes = report.stores % BOTH_LANES_EVERY === 0;
+    const clock = clockFrom(isOfBothLanes ? AFTER_RECORDING : LONG_AFTER_RECORDING);
     using directory = temporaryDirectory();
     const files = {
       store: join(directory.path, 'data'),
@@ -48,7 +60,7 @@ export async function killOften(
     };
     writeFileSync(files.batches, JSON.stringify(batches));
     for (let isDone = false; !isDone && report.faults.length === 0; ) {
-      const life = await liveAndDie(Object.values(files), report.kills < kills ? random : null);
+      const life = await liveAndDie(Object.values(files), clock, report.kills < kills ? random : null);
       report.faults.push(...life.faults);
       isDone = life.phase === 'done';
       if (isDone) continue;
@@ -58,8 +70,8 @@ export async function killOften(
     }
     if (report.faults.length > 0) break;
     report.stores += 1;
-    const expected = await contentOfCleanRun(batches);
-    const pipeline = await openPipelineAt(files.store);
+    const expected = await contentOfCleanRun(batches, clock);
+    const pipeline = await openPipelineAt(files.store, clock);
     await pipeline.aggregator.waitUntilComputed();
     report.faults.push(...differences(await contentOf(pipeline), expected));
     await pipeline.close();
@@ -93,8 +105,8 @@ function replaced(random: Random, { line, ...rest }: Delivery): Delivery {
   };
 }
 
-async function contentOfCleanRun(batches: readonly Delivery[][]): Promise<Content> {
-  const { pipeline, close } = await openTestPipeline();
+async function contentOfCleanRun(batches: readonly Delivery[][], clock: Clock): Promise<Content> {
+  const { pipeline, close } = await openTestPipeline(clock);
   await ingestAndCompute(pipeline, byChain(batches.flat()));
   const content = await contentOf(pipeline);
   await close();
@@ -104,9 +116,10 @@ async function contentOfCleanRun(batches: readonly Delivery[][]): Promise<Conten
 /** One process, until it is done or, where a lot is given, until its end by force. */
 async function liveAndDie(
   files: readonly string[],
+  clock: Clock,
   lot: Random | null,
 ): Promise<{ phase: string; faults: string[] }> {
-  const child = spawn(process.execPath, [CHILD, ...files], {
+  const child = spawn(process.execPath, [CHILD, ...files, new Date(clock.now()).toISOString()], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: { ...process.env, UV_THREADPOOL_SIZE: '16', TZ: 'UTC' },
   });
