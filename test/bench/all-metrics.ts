@@ -16,6 +16,7 @@ import { openPipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { History } from '../generator/history.ts';
 import { ingestLines } from '../support/pipeline.ts';
+import { countStatements } from '../support/statements.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { writeBlockFiles } from './blocks.ts';
 import { byHand, FINAL } from './by-hand.ts';
@@ -134,23 +135,4 @@ async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<string> {
     rest = lines.pop() ?? '';
     yield* lines;
   }
-}
-
-/** Everything that is said to the engine passes through three functions of the store. */
-function countStatements(store: Store): { stop: () => number } {
-  const { run, rows, bytes } = store;
-  let statements = 0;
-  const counted =
-    <Given extends unknown[], Answer>(ask: (...given: Given) => Answer) =>
-    (...given: Given) => {
-      statements++;
-      return ask.apply(store, given);
-    };
-  Object.assign(store, { run: counted(run), rows: counted(rows), bytes: counted(bytes) });
-  return {
-    stop: () => {
-      Object.assign(store, { run, rows, bytes });
-      return statements;
-    },
-  };
 }

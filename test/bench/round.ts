@@ -7,12 +7,12 @@
 import { Readable } from 'node:stream';
 import { parseArgs } from 'node:util';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
-import type { Store } from '../../infra/ports.ts';
 import { blocks, calls, dirtyDays, events, extrinsics } from '../../ingest/raw/tables.ts';
 import { openPipeline, type Pipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { ingestLines } from '../support/pipeline.ts';
 import { recordedLines } from '../support/recordings.ts';
+import { countStatements } from '../support/statements.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { BENCH_SETTINGS } from './history.ts';
 import { type Figure, median, report } from './measure.ts';
@@ -106,39 +106,12 @@ async function newBlocks(
     await pipeline.ingest(Readable.from([Buffer.from(`${lines.join('\n')}\n`)]), { name: 'new' });
     await pipeline.waitUntilLoaded();
   });
-  const counted = countStatements(pipeline.runtime.store);
+  const counted = countStatements(
+    pipeline.runtime.store,
+    values.statements ? (statement) => console.log(statement.slice(0, 160)) : undefined,
+  );
   const before = process.cpuUsage();
   await pipeline.aggregator.waitUntilComputed();
   const { user, system } = process.cpuUsage(before);
   return { statements: counted.stop(), seconds: (user + system) / 1e6 };
-}
-
-/** Everything that is said to the engine passes through these functions of the store; `insert` calls `insertLines`. */
-function countStatements(store: Store): { stop: () => number } {
-  const { run, rows, bytes, insertLines } = store;
-  let statements = 0;
-  const counted =
-    <Given extends unknown[], Answer>(ask: (...given: Given) => Answer) =>
-    (...given: Given) => {
-      statements++;
-      if (values.statements)
-        console.log(
-          String(
-            (given[0] as { text?: string }).text ?? (given[0] as { name?: string }).name ?? given[0],
-          ).slice(0, 160),
-        );
-      return ask.apply(store, given);
-    };
-  Object.assign(store, {
-    run: counted(run),
-    rows: counted(rows),
-    bytes: counted(bytes),
-    insertLines: counted(insertLines),
-  });
-  return {
-    stop: () => {
-      Object.assign(store, { run, rows, bytes, insertLines });
-      return statements;
-    },
-  };
 }

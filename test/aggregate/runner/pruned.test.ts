@@ -7,6 +7,7 @@ import type { Pipeline } from '../../../serve/compose.ts';
 import { ALICE, madeBlock, madeEvent, madeExtrinsic } from '../../ingest/made.ts';
 import { writeHistory } from '../../support/made-history.ts';
 import { ingestLines, openTestPipeline } from '../../support/pipeline.ts';
+import { countStatements } from '../../support/statements.ts';
 
 // Over a history of years, a live round reads the parts of its own month only.
 
@@ -63,25 +64,10 @@ function record(store: Store): () => void {
   return () => Object.assign(store, { rows, bytes, run });
 }
 
-/** Counts what is said to the store; `insert` calls `insertLines`. */
-async function countStatements(store: Store, work: () => Promise<void>): Promise<number> {
-  const { rows, bytes, run, insertLines } = store;
-  let count = 0;
-  const counted =
-    <Given extends unknown[], Answer>(ask: (...given: Given) => Answer) =>
-    (...given: Given) => {
-      count++;
-      return ask.apply(store, given);
-    };
-  Object.assign(store, {
-    rows: counted(rows),
-    bytes: counted(bytes),
-    run: counted(run),
-    insertLines: counted(insertLines),
-  });
+async function statementsOf(store: Store, work: () => Promise<void>): Promise<number> {
+  const counted = countStatements(store);
   await work();
-  Object.assign(store, { rows, bytes, run, insertLines });
-  return count;
+  return counted.stop();
 }
 
 /** Statements that read more rows than that, cut to what tells them apart. */
@@ -120,10 +106,10 @@ test('a round of one block takes few statements, and one that finds nothing take
   const settle = () => aggregator.waitUntilComputed();
   await settle();
   // A round of each lane, and what fails.
-  expect(await countStatements(store, settle)).toBeLessThanOrEqual(2 * 2 + 1);
+  expect(await statementsOf(store, settle)).toBeLessThanOrEqual(2 * 2 + 1);
   const loadAndCompute = async () => {
     await aggregator.pauseCompute(() => ingestLines(pipeline, [block(LIVE + 2)]));
     await settle();
   };
-  expect(await countStatements(store, loadAndCompute)).toBeLessThanOrEqual(42);
+  expect(await statementsOf(store, loadAndCompute)).toBeLessThanOrEqual(42);
 });
