@@ -10,7 +10,7 @@ import { decodeHead } from '../../../aggregate/alerts/model/event.ts';
 import { alertEvents, alerts } from '../../../aggregate/alerts/model/tables.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import { alertColumns } from '../../../aggregate/alerts/processor/stored-rows.ts';
-import { join, raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { inParts, join, raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
 import { parseExact } from '../../../ingest/decode/json.ts';
 import { RequestRefused } from './access.ts';
@@ -117,11 +117,16 @@ export class AlertReader {
   /** The number of open alerts of projects; those without any are absent. */
   async countOpen(projects: readonly number[]): Promise<ReadonlyMap<number, number>> {
     await this.#pipeline.waitUntilWritten();
-    const rows = await this.#store.rows<{ project: number; total: number }>(
-      sql`SELECT project, count() AS total FROM ${alerts} FINAL
-        WHERE project IN ${projects} AND status IN ${OPEN_STATUSES} GROUP BY project`,
-    );
-    return new Map(rows.map(({ project, total }) => [project, total]));
+    const open = new Map<number, number>();
+    // Others may make somebody a member of any number of projects.
+    for (const some of inParts(projects)) {
+      const rows = await this.#store.rows<{ project: number; total: number }>(
+        sql`SELECT project, count() AS total FROM ${alerts} FINAL
+          WHERE project IN ${some} AND status IN ${OPEN_STATUSES} GROUP BY project`,
+      );
+      for (const { project, total } of rows) open.set(project, total);
+    }
+    return open;
   }
 
   async find(project: number, iid: number): Promise<Alert | null> {
