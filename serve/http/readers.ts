@@ -30,11 +30,22 @@ export interface Reader {
   pay(ms: number): Promise<void>;
   /** The store as this caller may use it. */
   store(): QueryStore;
-  /** The store for work that several readers wait for; a query is cancelled by the signal. */
-  storeFor(readers: ReadonlySet<Reader>, signal: AbortSignal): QueryStore;
+  /**
+   * The store for work that several readers wait for; a query is cancelled by the signal. `require` throws when a query
+   * whose turn it is must not run for those who wait then.
+   */
+  storeFor(
+    readers: ReadonlySet<Reader>,
+    signal: AbortSignal,
+    require?: (callers: Callers) => void,
+  ): QueryStore;
   /** Called when it has joined readers that wait: it may be its turn already. */
   joined(): void;
 }
+
+/** Whom a request is counted for: the account that is known of it, else its address. */
+export const countedCaller = (request: FastifyRequest): string =>
+  request.knownAccount === undefined ? countedAddress(request) : `account/${request.knownAccount}`;
 
 const MINUTE_MS = 60_000;
 const NEVER = new AbortController().signal;
@@ -77,9 +88,8 @@ export class Readers {
 
   /** Admits a request; throws when its caller has spent the budget of this minute. */
   async open(request: FastifyRequest, reply: FastifyReply): Promise<Reader> {
-    const { knownAccount } = request;
-    const isKnown = knownAccount !== undefined;
-    const caller = isKnown ? `account/${knownAccount}` : countedAddress(request);
+    const isKnown = request.knownAccount !== undefined;
+    const caller = countedCaller(request);
     const { KEY_STORE_SECONDS, ANONYMOUS_STORE_SECONDS } = this.#settings;
     const seconds = isKnown ? KEY_STORE_SECONDS : ANONYMOUS_STORE_SECONDS;
     await this.#requireBudget(caller, seconds);
@@ -90,7 +100,8 @@ export class Readers {
       caller,
       pay,
       store: () => this.#as([caller], signal, pay),
-      storeFor: (readers, by) => this.#as(callersOf(readers), by, (ms) => payTogether(readers, ms)),
+      storeFor: (readers, by, require) =>
+        this.#as(callersOf(readers), by, (ms) => payTogether(readers, ms), require),
       joined: () => this.#admission.refill(),
     };
   }
@@ -108,9 +119,15 @@ export class Readers {
     };
   }
 
-  #as(callers: Callers, signal: AbortSignal, pay: (ms: number) => Promise<void>): QueryStore {
+  #as(
+    callers: Callers,
+    signal: AbortSignal,
+    pay: (ms: number) => Promise<void>,
+    require: (callers: Callers) => void = () => undefined,
+  ): QueryStore {
     const run = <T>(query: (options: QueryOptions) => Promise<T>) =>
       this.#admission.run(callers, signal, async () => {
+        require(callers);
         const started = performance.now();
         try {
           return await query({ lane: 'readers', signal });

@@ -4,11 +4,19 @@ import { ProductError } from '../../infra/errors.ts';
 /** So many of them as there may be connections are bounded too. */
 const SHORT_BYTES = 2 ** 18;
 
-/** Answers that are being sent: their readers share the bytes, and all bytes together are bounded. */
+/** The callers that read an answer, and with how many requests each. */
+type ReadersOf = Map<string, number>;
+
+/**
+ * Answers that are being sent: their readers share the bytes, and all bytes together are bounded. A caller that holds
+ * half of them asks for no new one, so that the store renders none for whom does not read.
+ */
 export class AnswersInFlight<Answer extends { readonly body: Buffer }> {
   readonly #bytesMax: number;
   readonly #byKey = new Map<string, Answer>();
-  readonly #readers = new Map<Answer, number>();
+  readonly #readers = new Map<Answer, ReadersOf>();
+  /** Bytes of the answers that a caller reads. */
+  readonly #held = new Map<string, number>();
   #bytes = 0;
 
   constructor(bytesMax: number) {
@@ -33,24 +41,44 @@ export class AnswersInFlight<Answer extends { readonly body: Buffer }> {
     );
   }
 
-  /** Counts an answer until its reader has it or is gone. */
-  hold(key: string, answer: Answer, response: ServerResponse): void {
-    // Of a reader who left before the answer was there: it would never be released.
-    if (response.closed) return;
-    const readers = this.#readers.get(answer) ?? 0;
-    if (readers === 0) {
-      this.#bytes += answer.body.length;
-      this.#byKey.set(key, answer);
-    }
-    this.#readers.set(answer, readers + 1);
-    response.once('close', () => this.#release(key, answer));
+  /** Throws before a query when each of its callers holds half of the bytes that may wait. */
+  requireReading(callers: Iterable<string>): void {
+    for (const caller of callers) if ((this.#held.get(caller) ?? 0) < this.#bytesMax / 2) return;
+    throw new ProductError(
+      'store_busy',
+      'long answers wait for you to read them; read them to their end and try again',
+      `${this.#bytes} bytes`,
+    );
   }
 
-  #release(key: string, answer: Answer): void {
-    const readers = (this.#readers.get(answer) ?? 1) - 1;
-    if (readers > 0) return void this.#readers.set(answer, readers);
+  /** Counts an answer until its reader has it or is gone. */
+  hold(key: string, answer: Answer, caller: string, response: ServerResponse): void {
+    // Of a reader who left before the answer was there: it would never be released.
+    if (response.closed) return;
+    const readers = this.#readers.get(answer) ?? new Map<string, number>();
+    if (readers.size === 0) {
+      this.#bytes += answer.body.length;
+      this.#byKey.set(key, answer);
+      this.#readers.set(answer, readers);
+    }
+    if (add(readers, caller, 1) === 1) add(this.#held, caller, answer.body.length);
+    response.once('close', () => this.#release(key, answer, caller));
+  }
+
+  #release(key: string, answer: Answer, caller: string): void {
+    const readers = this.#readers.get(answer);
+    if (readers === undefined) return;
+    if (add(readers, caller, -1) === 0) add(this.#held, caller, -answer.body.length);
+    if (readers.size > 0) return;
     this.#readers.delete(answer);
     this.#bytes -= answer.body.length;
     if (this.#byKey.get(key) === answer) this.#byKey.delete(key);
   }
+}
+
+function add(counts: Map<string, number>, key: string, by: number): number {
+  const next = (counts.get(key) ?? 0) + by;
+  if (next > 0) counts.set(key, next);
+  else counts.delete(key);
+  return next;
 }

@@ -95,8 +95,8 @@ export class AnswerCache {
   }
 
   /** Counts an answer until its reader has it or is gone. */
-  hold(key: string, answer: Answer, response: ServerResponse): void {
-    this.#inFlight.hold(key, answer, response);
+  hold(key: string, answer: Answer, caller: string, response: ServerResponse): void {
+    this.#inFlight.hold(key, answer, caller, response);
   }
 
   /** Renders an answer, once for all who ask for it at the same time. */
@@ -104,7 +104,11 @@ export class AnswerCache {
     const version = this.version(request.metric);
     const key = `${version}\0${request.format}\0${request.key}`;
     const rendered = this.#rendering.run(key, reader, (signal, readers) =>
-      this.#render(request, version, reader.storeFor(readers, signal)),
+      this.#render(
+        request,
+        version,
+        reader.storeFor(readers, signal, (callers) => this.#inFlight.requireReading(callers)),
+      ),
     );
     reader.joined();
     return rendered;

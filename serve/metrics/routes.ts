@@ -4,7 +4,7 @@ import { isoDayOf } from '../../aggregate/metrics/shared/facts.ts';
 import { inTime } from '../../infra/coordination/in-time.ts';
 import type { Clock } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
-import type { Readers } from '../http/readers.ts';
+import { countedCaller, type Readers } from '../http/readers.ts';
 import { route } from '../http/route.ts';
 import { type Answer, AnswerCache, type AnswerSettings, type TableVersions } from './answers.ts';
 import { describeEndpoint } from './describe.ts';
@@ -42,7 +42,7 @@ export async function serveMetrics(
         answer: Answer,
         headers = headersOf(answer.query),
       ) => {
-        answers.hold(cacheKey(request), answer, reply.raw);
+        answers.hold(cacheKey(request), answer, countedCaller(request), reply.raw);
         return sendAnswer(request, reply, answer, headers);
       };
       route(

@@ -7,20 +7,53 @@ import { AnswersInFlight } from '../../../serve/metrics/answers-in-flight.ts';
 const server = createServer();
 afterEach(() => server.close());
 
-it('counts an answer until its reader is gone, and not for a reader who left before it was there', async () => {
-  const answers = new AnswersInFlight<{ readonly body: Buffer }>(2 ** 20);
-  const answer = { body: Buffer.alloc(1000) };
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
+interface Made {
+  readonly body: Buffer;
+}
+
+/** A response that nobody has read yet, and its end. */
+async function response(): Promise<{ response: ServerResponse; leave: () => Promise<unknown> }> {
+  if (!server.listening) {
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  }
   const client = connect((server.address() as AddressInfo).port, '127.0.0.1');
   client.write('GET / HTTP/1.1\r\nhost: test\r\n\r\n');
   const [, response] = (await once(server, 'request')) as [unknown, ServerResponse];
-  answers.hold('key', answer, response);
+  const leave = () => {
+    client.destroy();
+    return once(response, 'close');
+  };
+  return { response, leave };
+}
+
+it('counts an answer until its reader is gone, and not for a reader who left before it was there', async () => {
+  const answers = new AnswersInFlight<Made>(2 ** 20);
+  const answer = { body: Buffer.alloc(1000) };
+  const reader = await response();
+  answers.hold('key', answer, 'caller', reader.response);
   expect(answers.bytes).toBe(1000);
-  client.destroy();
-  await once(response, 'close');
+  await reader.leave();
   expect(answers.bytes).toBe(0);
-  answers.hold('key', answer, response);
+  answers.hold('key', answer, 'caller', reader.response);
   expect(answers.bytes).toBe(0);
   expect(answers.find('key')).toBeUndefined();
+});
+
+it('asks for nothing new for a caller that holds half of the bytes, until it has read them', async () => {
+  const answers = new AnswersInFlight<Made>(2 ** 20);
+  const [half, short] = [{ body: Buffer.alloc(2 ** 19) }, { body: Buffer.alloc(1000) }];
+  const [first, again, other] = [await response(), await response(), await response()];
+  answers.hold('half', half, 'stalled', first.response);
+  answers.hold('half', half, 'stalled', again.response);
+  answers.hold('short', short, 'other', other.response);
+  expect(() => answers.requireReading(['stalled'])).toThrow('read them to their end');
+  expect(() => answers.requireReading(['other'])).not.toThrow();
+  expect(() => answers.requireReading(['stalled', 'other'])).not.toThrow();
+  await first.leave();
+  expect(() => answers.requireReading(['stalled'])).toThrow('read them to their end');
+  await again.leave();
+  expect(() => answers.requireReading(['stalled'])).not.toThrow();
+  expect(answers.bytes).toBe(1000);
+  await other.leave();
 });
