@@ -81,6 +81,9 @@ export function storeError(error: unknown): ProductError {
   if (type === 'MEMORY_LIMIT_EXCEEDED') {
     return new ProductError('store_busy', 'the store has too little memory at this moment', reason);
   }
+  if (type === 'QUOTA_EXCEEDED' || type === 'TOO_MANY_SIMULTANEOUS_QUERIES') {
+    return new ProductError('store_busy', 'the store takes no more queries at this moment', reason);
+  }
   if (type === 'NOT_ENOUGH_SPACE' || /No space left/i.test(reason)) return unwritable(reason);
   if (type === undefined && isConnectionError(error)) {
     return new ProductError('service_unreachable', 'ClickHouse does not answer', reason);

@@ -146,7 +146,7 @@ async function rename(store: Store, tables: readonly Table[]): Promise<void> {
 async function dropViewsOf(store: Store, table: string): Promise<void> {
   const views = await store.rows<{ name: string }>(
     sql`SELECT name FROM system.tables WHERE database = ${DATABASE} AND engine = 'MaterializedView'
-      AND match(create_table_query, ${`\\b${DATABASE}\\.${table}\\b`})`,
+      AND match(create_table_query, ${`\\.${table}\\b`})`,
   );
   for (const view of views) await drop(store, view);
 }

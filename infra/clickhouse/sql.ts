@@ -20,7 +20,10 @@ export interface NamedTable {
   readonly name: string;
 }
 
-/** The database of all tables. Its engine is Atomic, since the default database of chDB lacks features. */
+/**
+ * The database of all tables, as statements name it; CLICKHOUSE_DATABASE is its name on a server. Its engine is Atomic,
+ * since the default database of chDB lacks features.
+ */
 export const DATABASE = 'chain_metrics';
 
 export function sql(strings: TemplateStringsArray, ...parts: (Sql | NamedTable | SqlValue)[]): Sql {

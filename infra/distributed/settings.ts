@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { DATABASE } from '../clickhouse/sql.ts';
 import { whole, yesNo } from '../config/kinds.ts';
 
 const addresses = z
@@ -93,6 +94,11 @@ export const distributedSettings = {
     .url({ protocol: /^https?$/, message: 'expected an http or https address' })
     .default('http://localhost:8123')
     .describe('HTTP address of ClickHouse'),
+  CLICKHOUSE_DATABASE: z
+    .string()
+    .regex(/^[A-Za-z_][A-Za-z0-9_]{0,63}$/, 'expected letters, digits or underscores')
+    .default(DATABASE)
+    .describe('database of all tables; it is made where it lacks, if the user may'),
   CLICKHOUSE_USER: z.string().min(1).default('default').describe('user of ClickHouse'),
   CLICKHOUSE_PASSWORD: z.string().default('').describe('password of that user'),
   CLICKHOUSE_READ_USER: z

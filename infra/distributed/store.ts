@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client';
 import { cancellable, killStatement } from '../clickhouse/cancel.ts';
 import { onCluster } from '../clickhouse/cluster.ts';
+import { inDatabase } from '../clickhouse/database.ts';
 import { insertError, loadError, storeError } from '../clickhouse/errors.ts';
 import {
   FORMATS,
@@ -13,7 +14,7 @@ import {
   structureOf,
   unlimited,
 } from '../clickhouse/settings.ts';
-import { DATABASE, literal, type Sql, sql } from '../clickhouse/sql.ts';
+import { literal, type Sql, sql } from '../clickhouse/sql.ts';
 import type { Table } from '../clickhouse/table.ts';
 import type { InfraSettings } from '../config/settings.ts';
 import { retryUntilReady } from '../coordination/retry.ts';
@@ -80,10 +81,18 @@ export class DistributedStore implements Store {
             `CLICKHOUSE_URL: ClickHouse ${server?.version} is too old; ${VERSION_MIN.join('.')} or newer is needed`,
           );
         }
-        await this.run(`CREATE DATABASE IF NOT EXISTS ${DATABASE} ENGINE = Atomic`);
+        await this.#makeDatabase();
       },
-      refusal,
+      (error) => refusal(error, this.#config),
     );
+  }
+
+  /** A user who may make no database uses one that is there. */
+  async #makeDatabase(): Promise<void> {
+    const { CLICKHOUSE_DATABASE: database, CLICKHOUSE_CLUSTER: cluster } = this.#config;
+    const found = await this.rows(sql`SELECT name FROM system.databases WHERE name = ${database}`);
+    // Other replicas may lack it. The engine is the default of the server, which is another one in the cloud.
+    if (found.length === 0 || cluster) await this.run(`CREATE DATABASE IF NOT EXISTS ${database}`);
   }
 
   async rows<Row>(statement: Sql, options: QueryOptions = {}): Promise<Row[]> {
@@ -106,12 +115,12 @@ export class DistributedStore implements Store {
 
   async stream(statement: Sql, format: Format): Promise<Readable> {
     const { name, settings } = FORMATS[format];
-    const query = `${unlimited(statement.text, settings)} FORMAT ${name}`;
+    const query = `${unlimited(this.#named(statement.text), settings)} FORMAT ${name}`;
     return withStoreErrors(async () => (await this.#lanes.work.exec({ query })).stream);
   }
 
   async run(statement: Sql | string): Promise<void> {
-    const text = typeof statement === 'string' ? statement : statement.text;
+    const text = this.#named(typeof statement === 'string' ? statement : statement.text);
     const { CLICKHOUSE_CLUSTER: cluster } = this.#config;
     await withStoreErrors(() =>
       this.#lanes.work.command({ query: cluster ? onCluster(text, cluster) : text }),
@@ -152,7 +161,8 @@ export class DistributedStore implements Store {
   }
 
   /** Sends the statement in the URL and streams its data as the body. */
-  async #send(query: string, chunks: Iterable<Buffer>): Promise<void> {
+  async #send(statement: string, chunks: Iterable<Buffer>): Promise<void> {
+    const query = this.#named(statement);
     const values = Readable.from(chunks, { objectMode: false });
     const { stream } = await this.#lanes.work.exec({ query, values });
     for await (const _ of stream) {
@@ -183,7 +193,12 @@ export class DistributedStore implements Store {
   }
 
   #limited({ text }: Sql, settings: readonly string[], lane?: Lane): string {
-    return limited(text, lane === 'probes' ? PROBE_SECONDS : this.#config.QUERY_SECONDS_MAX, settings);
+    const secondsMax = lane === 'probes' ? PROBE_SECONDS : this.#config.QUERY_SECONDS_MAX;
+    return limited(this.#named(text), secondsMax, settings);
+  }
+
+  #named(statement: string): string {
+    return inDatabase(statement, this.#config.CLICKHOUSE_DATABASE);
   }
 }
 
@@ -261,7 +276,7 @@ async function withStoreErrors<T>(
 }
 
 /** The errors that another attempt cannot heal. */
-function refusal(error: unknown): ProductError | null {
+function refusal(error: unknown, { CLICKHOUSE_DATABASE: database }: InfraSettings): ProductError | null {
   if (error instanceof ProductError && error.code === 'service_refused') return error;
   const detail = error instanceof ProductError ? (error.detail ?? error.message) : reasonOf(error);
   if (
@@ -276,7 +291,7 @@ function refusal(error: unknown): ProductError | null {
   if (/ACCESS_DENIED|READONLY/.test(`${detail} ${reasonOf(error)}`)) {
     return new ProductError(
       'service_refused',
-      `CLICKHOUSE_USER: ClickHouse does not let this user make the database ${DATABASE}; README.md names the rights that it needs`,
+      `CLICKHOUSE_USER, CLICKHOUSE_DATABASE: ClickHouse does not let this user use or make the database ${database}; infra/README.md names the rights that it needs`,
       detail,
     );
   }

@@ -99,6 +99,7 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   REDIS_SENTINEL_PASSWORD: { byDefault: '', good: [['secret', 'secret']], bad: [] },
   REDIS_PREFIX: { byDefault: 'chain-metrics', good: [['a.b_c-1', 'a.b_c-1']], bad: ['a:b'] },
   CLICKHOUSE_URL: { byDefault: 'http://localhost:8123', good: [['https://h:8443', 'https://h:8443']], bad: ['tcp://h:9000', 'h:8123'] },
+  CLICKHOUSE_DATABASE: { byDefault: 'chain_metrics', good: [['metrics_2', 'metrics_2']], bad: ['2a', 'a.b', "a'b"] },
   CLICKHOUSE_USER: { byDefault: 'default', good: [['alice', 'alice']], bad: [] },
   CLICKHOUSE_PASSWORD: { byDefault: '', good: [['secret', 'secret']], bad: [] },
   CLICKHOUSE_READ_USER: { byDefault: undefined, good: [['reader', 'reader']], bad: [] },

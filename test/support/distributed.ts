@@ -2,10 +2,9 @@ import { openPipeline, type Pipeline } from '../../serve/compose.ts';
 import type { ProcessRole } from '../../serve/process-roles.ts';
 import { readConfig } from '../../serve/settings.ts';
 import type { TestPipeline } from './pipeline.ts';
-import { startClickHouse } from './services/clickhouse.ts';
-import { addresses, startServices } from './services/index.ts';
+import { startServices } from './services/index.ts';
 
-/** Kafka and Redis serve every pipeline of this process, under prefixes; a store has one database, so each gets its own. */
+/** They serve every pipeline of this process, each under a prefix and in a database of its own. */
 let shared: ReturnType<typeof startServices> | undefined;
 let serial = 0;
 
@@ -13,18 +12,14 @@ let serial = 0;
 export async function openDistributedPipeline(): Promise<TestPipeline> {
   shared ??= startServices();
   const services = await shared;
-  const clickhouse = await startClickHouse();
   const name = `engine${++serial}`;
   const environment = services.environment({
-    ...addresses({ ...services, clickhouse }),
     KAFKA_PREFIX: `${name}.`,
     REDIS_PREFIX: name,
+    CLICKHOUSE_DATABASE: name,
   });
   const pipeline = await openPipeline(readConfig(environment));
-  const close = async () => {
-    await pipeline.close();
-    await clickhouse.close();
-  };
+  const close = () => pipeline.close();
   return { pipeline, close, [Symbol.asyncDispose]: close };
 }
 

@@ -1,6 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { onCluster } from '../../../infra/clickhouse/cluster.ts';
+import { inDatabase } from '../../../infra/clickhouse/database.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
 import { createTable, createView } from '../../../infra/clickhouse/table.ts';
 import { schema } from '../../../serve/stored-schema.ts';
 
@@ -30,10 +32,7 @@ describe('definitions on a cluster', () => {
       'DROP TABLE IF EXISTS chain_metrics.blocks SYNC',
       'DROP TABLE IF EXISTS chain_metrics.blocks ON CLUSTER c SYNC',
     ],
-    [
-      'CREATE DATABASE IF NOT EXISTS chain_metrics ENGINE = Atomic',
-      'CREATE DATABASE IF NOT EXISTS chain_metrics ON CLUSTER c ENGINE = Atomic',
-    ],
+    ['CREATE DATABASE IF NOT EXISTS metrics', 'CREATE DATABASE IF NOT EXISTS metrics ON CLUSTER c'],
     [
       'ALTER TABLE chain_metrics.watermarks DELETE WHERE 1',
       'ALTER TABLE chain_metrics.watermarks ON CLUSTER c DELETE WHERE 1',
@@ -50,6 +49,39 @@ describe('definitions on a cluster', () => {
     ['SELECT 1', 'SELECT 1'],
   ])('%s', (statement, expected) => {
     expect(onCluster(statement, 'c')).toBe(expected);
+  });
+});
+
+describe('statements in another database', () => {
+  const { text } =
+    sql`SELECT 'chain_metrics.a', "chain_metrics.b" /* of chain_metrics.c */, 'it\'s ''\'' AS x -- chain_metrics.d
+    FROM ${{ name: 'blocks' }}, my_chain_metrics.e WHERE database = ${'chain_metrics'} AND name = ${'chain_metrics'}`;
+
+  test('name its tables, and no text, quoted name or comment changes', () => {
+    expect(inDatabase(text, 'other')).toBe(
+      text
+        .replace('FROM chain_metrics.blocks', 'FROM other.blocks')
+        .replace("database = 'chain_metrics'", "database = 'other'"),
+    );
+  });
+
+  test('are the same in the one that they name', () => {
+    expect(inDatabase(text, 'chain_metrics')).toBe(text);
+  });
+
+  test('define no table or view elsewhere', () => {
+    const definitions = [
+      ...[...schema.tables, ...schema.derived].map((table) => createTable(table)),
+      ...schema.views.map(createView),
+    ];
+    expect(
+      definitions.map((one) => inDatabase(one, 'other')).filter((one) => one.includes('chain_metrics')),
+    ).toEqual([]);
+  });
+
+  test('are long lists as well', () => {
+    const long = `SELECT ${Array.from({ length: 20_000 }, (_, i) => `'it''s \\ ${i} ${'x'.repeat(50)}'`).join(', ')} FROM chain_metrics.rows`;
+    expect(inDatabase(long, 'other').endsWith('FROM other.rows')).toBe(true);
   });
 });
 
