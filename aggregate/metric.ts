@@ -90,10 +90,15 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
   /** The rows of a window, or of these entities of it; with a fold, its facts. */
   readonly select: (window: Window, entities?: readonly EntityId[]) => Sql;
   /**
-   * A pure function from ordered facts to rows of all columns, for state machines that are hard to read in SQL. The
-   * windows of a metric with a fold or entities have one relay chain; others have all relay chains that are invalid in their time.
+   * A pure function from the ordered facts of a relay chain to rows of all columns, for state machines that are hard to
+   * read in SQL.
    */
   readonly fold?: (facts: readonly never[], of: FoldedRelay) => readonly Readonly<Record<string, unknown>>[];
+  /**
+   * Facts of the fold begin with their relay chain and are ordered by it: one statement reads those of all relay chains
+   * that are invalid in their time, as it does for metrics of SQL. Without it, windows of folds have one relay chain.
+   */
+  readonly foldsRelays?: true;
   /** Blocks that are only added take no row away: what else takes one away is a block that was replaced. */
   readonly keepsRows?: true;
   /** Version of the fold, 1 when absent: raised with every change of its code that may change rows. */
@@ -110,6 +115,10 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
   readonly table: Table;
   readonly name: string;
 }
+
+/** Whether the windows of a metric have one relay chain each. */
+export const isOfOneRelay = ({ fold, foldsRelays, entities }: MaterializedMetric): boolean =>
+  entities !== undefined || (fold !== undefined && !foldsRelays);
 
 /** Names an entity, such as a referendum by its index or a month by its last day. */
 export type EntityId = string | number;

@@ -1,6 +1,6 @@
 import { dependencyOn, type Window } from '../../ingest/raw/canonical.ts';
 import { ANY_PALLET } from '../../ingest/raw/tables.ts';
-import { dependencies, type InvalidationScope, type MaterializedMetric } from '../metric.ts';
+import { dependencies, type InvalidationScope, isOfOneRelay, type MaterializedMetric } from '../metric.ts';
 
 /** A day of a chain whose raw data changed in `stream`; `pallet` narrows the change to the facts of one pallet. */
 export interface DirtyDay {
@@ -107,7 +107,7 @@ function invalidRanges({ metric, reads }: Leveled, days: RelayDays, { streams }:
   return merge(metric.materialized === 'monthly' ? invalid.map(wholeMonths) : invalid, all);
 }
 
-/** The windows of a metric. A fold keeps one relay chain in mind, as do entities; a statement covers all. */
+/** The windows of a metric: a statement covers all relay chains that it can. */
 function windowsOf(
   { metric, level }: Leveled,
   relays: readonly RelayDays[],
@@ -117,10 +117,7 @@ function windowsOf(
     (days.ranges.get(metric.name) ?? []).map((range) => ({ days, range })),
   );
   const groups = Map.groupBy(invalid, ({ days, range }) =>
-    [
-      metric.fold || metric.entities ? days.relay : '',
-      ...(metric.materialized === 'whole' ? [] : range),
-    ].join(),
+    [isOfOneRelay(metric) ? days.relay : '', ...(metric.materialized === 'whole' ? [] : range)].join(),
   );
   return [...groups.values()].flatMap((group) => {
     const [{ range }] = group as [(typeof group)[number]];

@@ -175,8 +175,8 @@ export class Aggregator {
       await pause(COMPUTED_POLL_MS);
     }
     const rounds = this.#laneRounds;
-    const request = () => rounds.request(...COMPUTE_LANES);
-    await request();
+    // It requests a round of the other lane where there is anything to compute.
+    await rounds.request('live');
     for (let requestedAt = performance.now(); ; await pause(COMPUTED_POLL_MS)) {
       if ((await rounds.computedUpTo()) >= upTo) return readFailedMetrics(store);
       const [failure] = await rounds.failed();
@@ -184,7 +184,7 @@ export class Aggregator {
       if (this.#isStopped) throw new Error(STOPPED);
       if (performance.now() - requestedAt > REQUEST_RETRY_MS) {
         requestedAt = performance.now();
-        await request();
+        await rounds.request(...COMPUTE_LANES);
       }
     }
   }

@@ -32,13 +32,50 @@ export function* foldLines(
   facts: Uint8Array,
   stored?: StoredRows,
 ): Generator<string> {
-  const folded = metric.fold?.([...parsedLines<never>(facts)], { relay_chain: relayOf(window) }) ?? [];
+  const folded = foldOf(metric, window, facts);
   const rows = stored ? differing(folded, stored) : folded.values().map((row) => ({ ...row, is_deleted: 0 }));
   for (let piece = take(rows); piece.length > 0; piece = take(rows))
     yield jsonLines(piece.map((row) => ({ ...row, version })));
 }
 
 type FoldedRow = Readonly<Record<string, unknown>>;
+
+function foldOf(
+  { fold, foldsRelays }: MaterializedMetric,
+  window: Window,
+  facts: Uint8Array,
+): readonly FoldedRow[] {
+  if (!fold) return [];
+  if (!foldsRelays) return fold([...parsedLines<never>(facts)], { relay_chain: relayOf(window) });
+  const byRelay = [...factsByRelay(facts)];
+  return byRelay.flatMap(([relay_chain, own]) => fold([...parsedLines<never>(own)], { relay_chain }));
+}
+
+const RELAY_FIRST = Buffer.from('{"relay_chain":"');
+
+/** The facts of each relay chain: every line begins with it, and those of one follow each other. */
+export function factsByRelay(bytes: Uint8Array): Map<string, Uint8Array> {
+  const facts = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const byRelay = new Map<string, Uint8Array>();
+  for (let from = 0; from < facts.length; ) {
+    const nameAt = from + RELAY_FIRST.length;
+    if (!facts.subarray(from, nameAt).equals(RELAY_FIRST)) throw new Error('a fact has no relay chain');
+    const name = facts.subarray(nameAt, facts.indexOf('"', nameAt)).toString();
+    const until = endOfRelay(facts, from, Buffer.from(`${RELAY_FIRST}${name}"`));
+    byRelay.set(name, facts.subarray(from, until));
+    from = until;
+  }
+  return byRelay;
+}
+
+function endOfRelay(facts: Buffer, from: number, begin: Buffer): number {
+  let at = from;
+  while (at < facts.length && facts.subarray(at, at + begin.length).equals(begin)) {
+    const end = facts.indexOf(NEWLINE, at);
+    at = end < 0 ? facts.length : end + 1;
+  }
+  return at;
+}
 
 function* differing(folded: readonly FoldedRow[], { rows, areKept }: StoredRows): Generator<FoldedRow> {
   const gone = new Map<unknown, FoldedRow>();

@@ -112,7 +112,8 @@ export class LaneRounds {
       await this.#tell(computedUpTo);
       this.#planAttempt(failures);
       const { backfill } = this.#rests;
-      if (lane === 'live' && otherDirtyAt !== null && !isPaused() && !backfill.finds(otherDirtyAt))
+      const mayRequest = !isPaused() || isAwaited();
+      if (lane === 'live' && otherDirtyAt !== null && mayRequest && !backfill.finds(otherDirtyAt))
         await this.request('backfill');
     } catch (error) {
       this.#failedLanes.add(lane);

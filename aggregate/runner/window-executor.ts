@@ -7,6 +7,7 @@ import type { MaterializedMetric } from '../metric.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import { computeWindow, failureOf, ledgerEntry, readFacts, updateWindow } from './compute.ts';
 import { type FailureTexts, type ReadsByMetric, readsOf, type WindowFailure } from './failures.ts';
+import { factsByRelay } from './fold-lines.ts';
 import type { ComputeLane } from './lanes.ts';
 import type { LedgerEntry } from './ledger.ts';
 import { Precedence } from './precedence.ts';
@@ -125,14 +126,25 @@ export abstract class BaseExecutor {
     lane: ComputeLane,
   ): Promise<LedgerEntry | null> {
     const { keyValue } = this.options.runtime;
-    const key = fingerprintKey(metric.name, relayOf(window));
     const facts = await this.#readFacts(metric, window, lane);
-    const fingerprint = createHash('sha256').update(facts).digest('base64');
-    if ((await keyValue.get(key)) === fingerprint) return null;
+    const byRelay = metric.foldsRelays ? factsByRelay(facts) : new Map([[relayOf(window), facts]]);
+    const changed: { relay: string; key: string; fingerprint: string; own: Uint8Array }[] = [];
+    for (const relay of window.relays) {
+      const own = byRelay.get(relay) ?? NO_FACTS;
+      const key = fingerprintKey(metric.name, relay);
+      const fingerprint = createHash('sha256').update(own).digest('base64');
+      if ((await keyValue.get(key)) !== fingerprint) changed.push({ relay, key, fingerprint, own });
+    }
+    if (changed.length === 0) return null;
     // When the replacement is interrupted, the table holds neither the old rows nor all of the new ones.
-    await keyValue.delete(key);
-    const entry = await this.#replace(metric, window, facts);
-    await keyValue.set(key, fingerprint);
+    for (const { key } of changed) await keyValue.delete(key);
+    const relays = changed.map(({ relay }) => relay);
+    const entry = await this.#replace(
+      metric,
+      { ...window, relays },
+      Buffer.concat(changed.map(({ own }) => own)),
+    );
+    for (const { key, fingerprint } of changed) await keyValue.set(key, fingerprint);
     return entry;
   }
 
@@ -182,4 +194,5 @@ export abstract class BaseExecutor {
 const hasEntities = (metric: MaterializedMetric): metric is EntityMetric => metric.entities !== undefined;
 const isWholeFold = (metric: MaterializedMetric) =>
   metric.materialized === 'whole' && metric.fold !== undefined && !hasEntities(metric);
+const NO_FACTS = new Uint8Array();
 const fingerprintKey = (metric: string, relayChain: string) => `folded/${metric}/${relayChain}`;

@@ -67,21 +67,21 @@ export function canonicalBlocks(window: Window, columns: '*' | 'rank' = '*', ofH
 }
 
 /**
- * Rows of all canonical blocks of a relay chain or of a window, for facts that are few against the blocks: only the
+ * Rows of all canonical blocks of some relay chains or of a window, for facts that are few against the blocks: only the
  * heights that hold such rows are looked up.
  */
 export function canonicalFacts(
   table: typeof extrinsics | typeof events | typeof calls,
-  relayChain: string,
+  of: Window | Pick<Window, 'relays'>,
   where: Sql,
-  window?: Window,
 ): Sql {
-  const mine = sql`relay_chain = ${relayChain} AND ${window ? within(window) : raw('1')} AND ${where}`;
-  const ofHeights = sql`number IN (SELECT number FROM ${table} WHERE ${mine})`;
+  const window = 'from' in of ? of : null;
+  const mine = sql`${ofRelays(of)} AND ${window ? within(window) : raw('1')} AND ${where}`;
+  const ofHeights = sql`(relay_chain, chain, number) IN (SELECT relay_chain, chain, number FROM ${table} WHERE ${mine})`;
   const ranks = window
     ? canonicalBlocks(window, 'rank', ofHeights)
     : sql`(SELECT rank FROM ${blocks} FINAL
-      WHERE relay_chain = ${relayChain} AND isNotNull(time) AND ${ofHeights})`;
+      WHERE ${ofRelays(of)} AND isNotNull(time) AND ${ofHeights})`;
   return invalidatedBy(where, sql`(SELECT * FROM ${table} WHERE ${mine} AND rank IN ${ranks})`);
 }
 

@@ -26,6 +26,7 @@ export const uptimeDay = metric({
   period: 'date',
   invalidationScope: 'neighbours',
   lookbackDays: 1,
+  keepsRows: true,
   select: (window) => {
     // The blocks of the window, their parents, and the blocks before and after empty days at the edges of the window.
     const heights = sql`

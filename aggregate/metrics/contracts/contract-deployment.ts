@@ -42,6 +42,7 @@ export const contractDeployment = metric({
   keepsRows: true,
   daysMax: 7,
   select: creationFacts,
+  foldsRelays: true,
   fold: (facts: readonly ContractFact[], { relay_chain }) =>
     contractExtrinsics(facts).flatMap((extrinsic) =>
       extrinsic.created.map(({ contract, deployer, event_index, by }) => ({

@@ -75,6 +75,7 @@ export const contractTransaction = metric({
   daysMax: 7,
   served: () => sql`(is_contract = 1 OR ${isKnownContract})`,
   select: contractFacts,
+  foldsRelays: true,
   fold: (facts: readonly ContractFact[], { relay_chain }) =>
     contractExtrinsics(facts).flatMap((extrinsic) => contractTransactions(relay_chain, extrinsic)),
   endpoints: [

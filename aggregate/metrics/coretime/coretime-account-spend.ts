@@ -1,7 +1,6 @@
 import { count, name, text, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { encodeAddress } from '../../../ingest/chains/address.ts';
-import { relayOf } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { amounts, sumColumns } from '../shared/native-amounts.ts';
 import { accountFilter } from './coretime-filters.ts';
@@ -30,7 +29,8 @@ export const coretimeAccountSpend = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  select: (window) => oldestFirst(brokerEvents(relayOf(window), ['Purchased', 'Renewed'])),
+  select: (window) => oldestFirst(brokerEvents(window, ['Purchased', 'Renewed'])),
+  foldsRelays: true,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
     [...Map.groupBy(paymentsIn(facts), ({ event }) => event.who).values()].map((payments) => ({
       relay_chain,

@@ -51,6 +51,7 @@ export const coretimePurchase = metric({
   lookbackDays: 1,
   keepsRows: true,
   select: (window) => oldestFirst(brokerEventsWithin(window, ['Purchased', 'Renewed']), dayPrices(window)),
+  foldsRelays: true,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const priceOf = priceBook(facts);
     return paymentsIn(facts).map((payment) => ({ relay_chain, ...purchaseRow(payment, priceOf(payment)) }));

@@ -65,6 +65,7 @@ export const coretimeRegionEvent = metric({
   lookbackDays: 1,
   keepsRows: true,
   select: (window) => oldestFirst(brokerEventsWithin(window, Object.keys(TYPES) as (keyof typeof TYPES)[])),
+  foldsRelays: true,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
     happenedIn(facts).map((happened) => ({ relay_chain, ...eventRow(happened as Logged) })),
   endpoints: [

@@ -3,7 +3,7 @@ import { count, name, nested, text, timestamp } from '../../../infra/clickhouse/
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { encodeAddress } from '../../../ingest/chains/address.ts';
 import type { RegionId } from '../../../ingest/decode/broker.ts';
-import { ofRelays, relayOf } from '../../../ingest/raw/canonical.ts';
+import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { chainDay } from '../activity/chain-day.ts';
 import { amountColumns, amounts } from '../shared/native-amounts.ts';
@@ -16,6 +16,7 @@ import {
   type Region,
   regionsOf,
   statusAt,
+  TIMESLICE_BLOCKS,
 } from './folds/coretime-regions.ts';
 
 /** A region in the notation of the records. */
@@ -78,13 +79,16 @@ export const coretimeRegion = metric({
   lookbackDays: 1,
   select: (window) =>
     oldestFirst(
-      brokerEvents(relayOf(window), REGION_EVENTS),
+      brokerEvents(window, REGION_EVENTS),
       otherFacts(
         'newest block',
-        sql`chain, max(last_time) AS time, max(last_block) AS number, CAST([], 'Array(String)') AS data`,
-        sql`${chainDay.table} FINAL WHERE ${ofRelays(window)} AND chain = relay_chain GROUP BY chain`,
+        // The first of its timeslice: regions end with timeslices, so that the other blocks change none.
+        sql`relay_chain, chain, toDateTime64(0, 3, 'UTC') AS time,
+          intDiv(max(last_block), ${TIMESLICE_BLOCKS}) * ${TIMESLICE_BLOCKS} AS number, CAST([], 'Array(String)') AS data`,
+        sql`${chainDay.table} FINAL WHERE ${ofRelays(window)} AND chain = relay_chain GROUP BY relay_chain, chain`,
       ),
     ),
+  foldsRelays: true,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const newest = facts.find(({ kind }) => kind === 'newest block')?.number ?? null;
     return regionsOf(facts).map((region) => ({ relay_chain, ...regionRow(region, newest) }));

@@ -73,6 +73,7 @@ export const coretimeRenewal = metric({
   lookbackDays: 1,
   keepsRows: true,
   select: (window) => oldestFirst(brokerEventsWithin(window, ['Renewed']), dayPrices(window)),
+  foldsRelays: true,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const priceOf = priceBook(facts);
     return happenedIn(facts)

@@ -1,5 +1,4 @@
 import { count, flag, name, real } from '../../../infra/clickhouse/columns.ts';
-import { relayOf } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { dividedDown } from '../shared/amounts.ts';
 import { amountColumns, amounts, sumColumns } from '../shared/native-amounts.ts';
@@ -37,7 +36,8 @@ export const coretimeSaleMetrics = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  select: (window) => oldestFirst(brokerEvents(relayOf(window), SALE_EVENTS)),
+  select: (window) => oldestFirst(brokerEvents(window, SALE_EVENTS)),
+  foldsRelays: true,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
     salesOf(facts).map((sale) => ({ relay_chain, ...metricsOf(sale) })),
   endpoints: [

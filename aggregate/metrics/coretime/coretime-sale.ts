@@ -1,6 +1,6 @@
 import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
-import { relayOf } from '../../../ingest/raw/canonical.ts';
+import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
 import { fieldSql } from '../../../ingest/raw/views/event-facts.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
@@ -64,20 +64,21 @@ export const coretimeSale = metric({
   invalidationScope: 'day',
   lookbackDays: 1,
   select: (window) => {
-    const relay_chain = relayOf(window);
-    const opened = brokerEvents(relay_chain, ['SaleInitialized']);
-    const ends = sql`SELECT toUInt64OrZero(arrayJoin([${sold('region_begin')}, ${sold('region_end')}])) * ${TIMESLICE_BLOCKS} FROM (${opened})`;
+    const opened = brokerEvents(window, ['SaleInitialized']);
+    const ends = sql`SELECT relay_chain, relay_chain AS chain,
+        toUInt64OrZero(arrayJoin([${sold('region_begin')}, ${sold('region_end')}])) * ${TIMESLICE_BLOCKS} FROM (${opened})`;
     return oldestFirst(
-      brokerEvents(relay_chain, SALE_EVENTS),
-      coretimeConfigs(relay_chain),
+      brokerEvents(window, SALE_EVENTS),
+      coretimeConfigs(window),
       otherFacts(
         'relay block',
-        sql`chain, assumeNotNull(blocks.time) AS time, number, CAST([], 'Array(String)') AS data`,
-        sql`(SELECT chain, number, time FROM ${blocks} FINAL
-          WHERE relay_chain = ${relay_chain} AND chain = relay_chain AND number IN (${ends}) AND isNotNull(time)) AS blocks`,
+        sql`relay_chain, chain, assumeNotNull(blocks.time) AS time, number, CAST([], 'Array(String)') AS data`,
+        sql`(SELECT relay_chain, chain, number, time FROM ${blocks} FINAL
+          WHERE ${ofRelays(window)} AND (relay_chain, chain, number) IN (${ends}) AND isNotNull(time)) AS blocks`,
       ),
     );
   },
+  foldsRelays: true,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const relayBlocks = new Map(
       facts.filter(({ kind }) => kind === 'relay block').map(({ number, time }) => [number, time]),

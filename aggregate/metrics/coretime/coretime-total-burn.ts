@@ -1,6 +1,6 @@
 import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { ofRelays, relayOf } from '../../../ingest/raw/canonical.ts';
+import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { chainDay } from '../activity/chain-day.ts';
 import { amounts, sumColumns } from '../shared/native-amounts.ts';
@@ -11,6 +11,7 @@ import {
   isKind,
   oldestFirst,
   otherFacts,
+  sellers,
 } from './folds/coretime-facts.ts';
 import { paymentsIn, SALE_EVENTS, spent } from './folds/coretime-sales.ts';
 
@@ -34,13 +35,15 @@ export const coretimeTotalBurn = metric({
   keepsRows: true,
   select: (window) =>
     oldestFirst(
-      brokerEvents(relayOf(window), SALE_EVENTS),
+      brokerEvents(window, SALE_EVENTS),
       otherFacts(
         'newest block',
-        sql`chain, max(last_time) AS time, max(last_block) AS number, CAST([], 'Array(String)') AS data`,
-        sql`${chainDay.table} FINAL WHERE ${ofRelays(window)} GROUP BY chain`,
+        sql`relay_chain, chain, max(last_time) AS time, max(last_block) AS number, CAST([], 'Array(String)') AS data`,
+        sql`${chainDay.table} FINAL WHERE ${ofRelays(window)}
+          AND (relay_chain, chain) IN (SELECT relay_chain, chain FROM ${sellers(window)}) GROUP BY relay_chain, chain`,
       ),
     ),
+  foldsRelays: true,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const happened = happenedIn(facts);
     const last = happened.at(-1);

@@ -1,6 +1,6 @@
 import { count, day, name, real } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { relayOf } from '../../../ingest/raw/canonical.ts';
+import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { metric } from '../../metric.ts';
 import { chainDay } from '../activity/chain-day.ts';
 import { paraInclusionDay } from '../activity/para-inclusion-day.ts';
@@ -44,22 +44,21 @@ export const coretimeUtilization = metric({
   invalidationScope: 'onward',
   lookbackDays: 1,
   keepsRows: true,
-  select: (window) => {
-    const relay_chain = relayOf(window);
-    return oldestFirst(
-      brokerEvents(relay_chain, ['SaleInitialized']),
-      coretimeConfigs(relay_chain),
+  select: (window) =>
+    oldestFirst(
+      brokerEvents(window, ['SaleInitialized']),
+      coretimeConfigs(window),
       otherFacts(
         'day',
-        sql`chain, toDateTime64(date, 3, 'UTC') AS time, 0 AS number,
+        sql`relay_chain, chain, toDateTime64(date, 3, 'UTC') AS time, 0 AS number,
           [toString(num_blocks), toString(included_candidates), toString(distinct_paras)] AS data`,
         sql`(SELECT relay_chain, chain, date, num_blocks FROM ${chainDay.table} FINAL
-            WHERE relay_chain = ${relay_chain} AND chain = relay_chain AND date >= ${window.from} AND date < ${window.until}) AS days
+            WHERE ${ofRelays(window)} AND chain = relay_chain AND date >= ${window.from} AND date < ${window.until}) AS days
           LEFT JOIN (SELECT relay_chain, date, included_candidates, distinct_paras FROM ${paraInclusionDay.table} FINAL
-            WHERE relay_chain = ${relay_chain}) AS inclusions USING (relay_chain, date)`,
+            WHERE ${ofRelays(window)} AND date >= ${window.from} AND date < ${window.until}) AS inclusions USING (relay_chain, date)`,
       ),
-    );
-  },
+    ),
+  foldsRelays: true,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const sales = happenedIn(facts).filter(isKind('SaleInitialized'));
     const configs = configsIn(facts);

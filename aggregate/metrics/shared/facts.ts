@@ -86,14 +86,14 @@ const eventRows = (relayChain: string, where: Sql, window?: Window) => sql`
     multiIf(phase = 'initialization', toUInt64(0), phase = 'finalization', toUInt64(4294967296),
       toUInt64(assumeNotNull(extrinsic_index)) + 1) AS place,
     event_index AS position, concat(pallet, '.', event) AS name, data, '' AS actor, refused != '' AS refused
-  FROM ${canonicalFacts(events, relayChain, where, window)}`;
+  FROM ${canonicalFacts(events, window ?? { relays: [relayChain] }, where)}`;
 
 const callRows = (relayChain: string, where: Sql, window?: Window) => sql`
   SELECT 'call' AS kind, toString(chain) AS chain_name, toUnixTimestamp64Milli(time) AS at,
     toNullable(number) AS number, toNullable(extrinsic_index) AS extrinsic_index,
     toUInt64(assumeNotNull(extrinsic_index)) + 1 AS place, position, concat(pallet, '.', call) AS name,
     [args] AS data, if(actor = '', '', concat('0x', lower(hex(actor)))) AS actor, false AS refused
-  FROM ${canonicalFacts(calls, relayChain, where, window)}`;
+  FROM ${canonicalFacts(calls, window ?? { relays: [relayChain] }, where)}`;
 
 const snapshotRows = (relayChain: string, kinds: readonly string[], window?: Window) => sql`
   SELECT 'snapshot' AS kind, toString(chain) AS chain_name, toUnixTimestamp64Milli(as_of) AS at, ${NO_BLOCK},

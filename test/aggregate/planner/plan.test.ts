@@ -12,7 +12,7 @@ const prices: NamedTable = { name: 'prices' };
 type Traits = Partial<
   Pick<
     MaterializedMetric,
-    'materialized' | 'invalidationScope' | 'lookbackDays' | 'daysMax' | 'fold' | 'keepsRows'
+    'materialized' | 'invalidationScope' | 'lookbackDays' | 'daysMax' | 'fold' | 'foldsRelays' | 'keepsRows'
   >
 >;
 
@@ -172,14 +172,18 @@ describe('the relay chains that a dirty day invalidates', () => {
     ]);
   });
 
-  it('together in one window where it is the same, for statements; each in one of its own, for folds', () => {
+  it('together in one window where it is the same; each in one of its own, for folds whose facts do not name it', () => {
     const folded = metricOf('Folded', [blocks], { fold: () => [] });
+    const named = metricOf('Named', [blocks], { fold: () => [], foldsRelays: true });
     const onKusama = (day: string) => dirty(day, 'kusama', 'blocks', 'kusama');
-    expect(planned([priced, folded], [dirty('2026-03-04'), onKusama('2026-03-04')], { days })).toEqual([
-      'priced kusama+polkadot 2026-03-04..2026-03-05',
-      'folded 2026-03-04..2026-03-05',
-      'folded kusama 2026-03-04..2026-03-05',
-    ]);
+    expect(planned([priced, folded, named], [dirty('2026-03-04'), onKusama('2026-03-04')], { days })).toEqual(
+      [
+        'priced kusama+polkadot 2026-03-04..2026-03-05',
+        'folded 2026-03-04..2026-03-05',
+        'folded kusama 2026-03-04..2026-03-05',
+        'named kusama+polkadot 2026-03-04..2026-03-05',
+      ],
+    );
     expect(planned([priced], [dirty('2026-03-04'), onKusama('2026-03-06')], { days })).toEqual([
       'priced 2026-03-04..2026-03-05',
       'priced kusama 2026-03-06..2026-03-07',

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { coretimeAccountSpend } from '../../../aggregate/metrics/coretime/coretime-account-spend.ts';
 import { govVoterHistory } from '../../../aggregate/metrics/governance/gov-voter-history.ts';
 import { voteStep } from '../../../aggregate/metrics/governance/vote-step.ts';
 import { EVERYTHING } from '../../../aggregate/planner/plan.ts';
-import { foldLines } from '../../../aggregate/runner/fold-lines.ts';
+import { factsByRelay, foldLines } from '../../../aggregate/runner/fold-lines.ts';
 import { foldInPieces, INLINE_FOLD_BYTES_MAX } from '../../../aggregate/runner/folding.ts';
 
 const WINDOW = { relays: ['polkadot'], ...EVERYTHING };
@@ -64,6 +65,48 @@ describe('folds of many facts', () => {
     const broken = Buffer.concat([MANY, Buffer.from('{"kind":\n')]);
     await expect(piecesOf(broken)).rejects.toThrow(/JSON/);
     expect(await piecesOf(MANY)).toHaveLength(3);
+  });
+});
+
+describe('a fold of several relay chains', () => {
+  const sold = (relay_chain: string, begin: number, price: number) =>
+    `${JSON.stringify({
+      relay_chain,
+      kind: 'Purchased',
+      chain: `coretime-${relay_chain}`,
+      prefix: 0,
+      decimals: 10,
+      time: '2026-03-04 12:00:00.000',
+      number: begin,
+      event_index: 0,
+      extrinsic_index: 1,
+      data: [
+        `0x${'01'.repeat(32)}`,
+        `{"begin":${begin},"core":1,"mask":"0x${'ff'.repeat(10)}"}`,
+        String(price),
+        '100',
+      ],
+    })}\n`;
+  const facts = Buffer.from([sold('kusama', 1, 5), sold('kusama', 2, 7), sold('polkadot', 1, 11)].join(''));
+
+  it('folds the facts of each of them apart', () => {
+    const window = { relays: ['kusama', 'polkadot', 'solo'], ...EVERYTHING };
+    const rows = [...foldLines(coretimeAccountSpend, window, VERSION, facts)].flatMap((piece) =>
+      piece
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line)),
+    );
+    expect(rows.map(({ relay_chain, total_spend_planck }) => [relay_chain, total_spend_planck])).toEqual([
+      ['kusama', '12'],
+      ['polkadot', '11'],
+    ]);
+  });
+
+  it('knows the facts of each by their beginning', () => {
+    expect([...factsByRelay(facts).keys()]).toEqual(['kusama', 'polkadot']);
+    expect(Buffer.concat([...factsByRelay(facts).values()])).toEqual(facts);
+    expect(() => factsByRelay(Buffer.from('{"kind":"Purchased"}\n'))).toThrow('no relay chain');
   });
 });
 

@@ -4,17 +4,17 @@ import {
   invalidatedBy,
   ofPallets,
   ofRelays,
-  relayOf,
   type Window,
 } from '../../../../ingest/raw/canonical.ts';
 import { calls, chains, events, extrinsics } from '../../../../ingest/raw/tables.ts';
 
 /**
- * The input of the contract folds, by chain, height and place in the block: extrinsics with contract calls or events,
+ * The input of the contract folds, by relay chain, chain, height and place in the block: extrinsics with contract calls or events,
  * and for each its executed contract calls in order, its contract events, and its result. Contract events outside of
  * extrinsics have no extrinsic.
  */
 export interface ContractFact {
+  readonly relay_chain: string;
   readonly kind: 'extrinsic' | 'call' | 'event' | 'result';
   readonly chain: string;
   readonly decimals: number;
@@ -82,42 +82,41 @@ export const creationFacts = (window: Window): Sql =>
   factsOf(window, ['Instantiated'], placesOfEvents(window, ['Instantiated']));
 
 function factsOf(window: Window, names: readonly string[], places: Sql): Sql {
-  const relay_chain = relayOf(window);
   const isTheirs = sql`${within(window)} AND (relay_chain, chain, number, extrinsic_index) IN (${places})`;
   // The height is repeated: ClickHouse uses the primary key for it, not for the tuple with the extrinsic index.
   const isTheirResult = sql`${within(window)} AND pallet = 'system' AND event IN ('ExtrinsicSuccess', 'ExtrinsicFailed')
     AND phase = 'extrinsic' AND (relay_chain, chain, number) IN (SELECT relay_chain, chain, number FROM (${places}))
     AND (relay_chain, chain, number, assumeNotNull(extrinsic_index)) IN (${places})`;
   return sql`
-    SELECT kind, toString(chain) AS chain, decimals, prefix, number, place, extrinsic_index, time, name, at, account,
+    SELECT toString(relay_chain) AS relay_chain, kind, toString(chain) AS chain, decimals, prefix, number, place, extrinsic_index, time, name, at, account,
       counterparty, fields
     FROM (
-      SELECT 0 AS rising, 'extrinsic' AS kind, chain, number, toUInt64(extrinsic_index) + 1 AS place,
+      SELECT 0 AS rising, 'extrinsic' AS kind, relay_chain, chain, number, toUInt64(extrinsic_index) + 1 AS place,
         toNullable(extrinsic_index) AS extrinsic_index, time, concat(pallet, '.', call) AS name, toUInt32(0) AS at,
         ${keyText('signer_key')} AS account, ${keyText('ethereum_from')} AS counterparty,
         mapConcat(map('hash', hash, 'fee', ifNull(toString(fee), ''), 'success', ifNull(toString(success), ''),
           'succeeded', ifNull(toString(succeeded), '')), if(pallet = 'revive', ${callFields}, ${NO_FIELDS})) AS fields
-      FROM ${canonicalFacts(extrinsics, relay_chain, isTheirs)}
+      FROM ${canonicalFacts(extrinsics, window, isTheirs)}
       UNION ALL
-      SELECT 1 AS rising, 'call' AS kind, chain, number, toUInt64(extrinsic_index) + 1 AS place,
+      SELECT 1 AS rising, 'call' AS kind, relay_chain, chain, number, toUInt64(extrinsic_index) + 1 AS place,
         toNullable(extrinsic_index) AS extrinsic_index, time, toString(call) AS name, position AS at,
         ${keyText('actor')} AS account, '' AS counterparty, ${callFields} AS fields
-      FROM ${canonicalFacts(calls, relay_chain, sql`${ofPallets('revive')} AND ${isTheirs}`)}
+      FROM ${canonicalFacts(calls, window, sql`${ofPallets('revive')} AND ${isTheirs}`)}
       UNION ALL
-      SELECT 2 AS rising, 'event' AS kind, chain, number,
+      SELECT 2 AS rising, 'event' AS kind, relay_chain, chain, number,
         multiIf(phase = 'initialization', toUInt64(0), phase = 'finalization', toUInt64(4294967296),
           toUInt64(assumeNotNull(extrinsic_index)) + 1) AS place,
         extrinsic_index, time, toString(event) AS name, event_index AS at,
         ${keyText('account')} AS account, ${keyText('counterparty')} AS counterparty,
         if(event = 'EthExtrinsicRevert', map('error', data[1]), ${NO_FIELDS}) AS fields
-      FROM ${canonicalFacts(events, relay_chain, isOneOf(window, names))}
+      FROM ${canonicalFacts(events, window, isOneOf(window, names))}
       UNION ALL
-      SELECT 3 AS rising, 'result' AS kind, chain, number, toUInt64(assumeNotNull(extrinsic_index)) + 1 AS place,
+      SELECT 3 AS rising, 'result' AS kind, relay_chain, chain, number, toUInt64(assumeNotNull(extrinsic_index)) + 1 AS place,
         extrinsic_index, time, toString(event) AS name, event_index AS at, '' AS account, '' AS counterparty,
         if(event = 'ExtrinsicFailed', map('error', data[1], 'info', data[2]), map('info', data[1])) AS fields
-      FROM ${canonicalFacts(events, relay_chain, isTheirResult)}
+      FROM ${canonicalFacts(events, window, isTheirResult)}
     ) AS facts
-    INNER JOIN (SELECT chain, decimals, prefix FROM ${chains} FINAL WHERE relay_chain = ${relay_chain}) AS registry
-      USING (chain)
-    ORDER BY chain, number, place, rising, at`;
+    INNER JOIN (SELECT relay_chain, chain, decimals, prefix FROM ${chains} FINAL WHERE ${ofRelays(window)}) AS registry
+      USING (relay_chain, chain)
+    ORDER BY relay_chain, chain, number, place, rising, at`;
 }

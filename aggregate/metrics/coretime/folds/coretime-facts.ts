@@ -5,7 +5,7 @@ import {
   type BrokerEventOf,
   readBrokerEvent,
 } from '../../../../ingest/decode/broker.ts';
-import { relayOf, type Window, within } from '../../../../ingest/raw/canonical.ts';
+import { ofRelays, type Window, within } from '../../../../ingest/raw/canonical.ts';
 import { chains, snapshots } from '../../../../ingest/raw/tables.ts';
 import { pricesOf } from '../../shared/sql.ts';
 import { brokerEvent } from '../broker-event.ts';
@@ -15,6 +15,7 @@ import { brokerEvent } from '../broker-event.ts';
  * of relay blocks.
  */
 export interface CoretimeFact {
+  readonly relay_chain: string;
   readonly kind: string;
   readonly chain: string;
   /** SS58 prefix and decimals of the chain, where the fact is an event. */
@@ -32,48 +33,50 @@ export type Happened<Kind extends BrokerEventKind = BrokerEventKind> = Omit<Core
   readonly event: BrokerEventOf<Kind>;
 };
 
-/** Facts of several kinds, oldest first. */
+type OfRelays = Pick<Window, 'relays'>;
+
+/** Facts of several kinds: those of each relay chain together, oldest first. */
 export const oldestFirst = (...facts: readonly Sql[]): Sql =>
-  sql`SELECT * FROM (${join(facts, ' UNION ALL ')}) ORDER BY time, chain, number, event_index`;
+  sql`SELECT * FROM (${join(facts, ' UNION ALL ')}) ORDER BY relay_chain, time, chain, number, event_index`;
 
-/** The chains of a relay chain that sell its cores. */
-const sellers = (relayChain: string) =>
-  sql`(SELECT chain, token, prefix, decimals FROM ${chains} FINAL
-    WHERE relay_chain = ${relayChain} AND role = 'coretime')`;
+/** The chains that sell the cores of their relay chains. */
+export const sellers = (of: OfRelays) =>
+  sql`(SELECT relay_chain, chain, token, prefix, decimals FROM ${chains} FINAL
+    WHERE ${ofRelays(of)} AND role = 'coretime')`;
 
-const eventFacts = (relayChain: string, kinds: readonly BrokerEventKind[], where: Sql) =>
-  sql`SELECT kind, chain, prefix, decimals, at AS time, number, event_index, extrinsic_index, data
+const eventFacts = (of: OfRelays, kinds: readonly BrokerEventKind[], where: Sql) =>
+  sql`SELECT relay_chain, kind, chain, prefix, decimals, at AS time, number, event_index, extrinsic_index, data
     FROM (SELECT * FROM ${brokerEvent.table} FINAL
-      WHERE relay_chain = ${relayChain} AND ${where} AND kind IN ${kinds}) AS events
-    INNER JOIN ${sellers(relayChain)} AS sellers USING (chain)`;
+      WHERE ${ofRelays(of)} AND ${where} AND kind IN ${kinds}) AS events
+    INNER JOIN ${sellers(of)} AS sellers USING (relay_chain, chain)`;
 
 /** Broker events of all time. */
-export const brokerEvents = (relayChain: string, kinds: readonly BrokerEventKind[]): Sql =>
-  eventFacts(relayChain, kinds, raw('1'));
+export const brokerEvents = (of: OfRelays, kinds: readonly BrokerEventKind[]): Sql =>
+  eventFacts(of, kinds, raw('1'));
 
 /** Broker events of a window. */
 export const brokerEventsWithin = (window: Window, kinds: readonly BrokerEventKind[]): Sql =>
-  eventFacts(relayOf(window), kinds, within(window, raw('at')));
+  eventFacts(window, kinds, within(window, raw('at')));
 
 /** Facts that are not events: selects the remaining columns from a table. */
 export const otherFacts = (kind: string, columns: Sql, from: Sql): Sql =>
-  sql`SELECT ${kind} AS kind, chain, 0 AS prefix, 0 AS decimals, time, number, 0 AS event_index,
+  sql`SELECT relay_chain, ${kind} AS kind, chain, 0 AS prefix, 0 AS decimals, time, number, 0 AS event_index,
     NULL AS extrinsic_index, data FROM (SELECT ${columns} FROM ${from})`;
 
 /** The price of the token on each day of a window, as the decimal text of USD * 10^30. */
 export const dayPrices = (window: Window): Sql =>
   otherFacts(
     'price',
-    sql`chain, toDateTime64(date, 3, 'UTC') AS time, 0 AS number, [toString(assumeNotNull(price))] AS data`,
-    sql`${sellers(relayOf(window))} AS sellers INNER JOIN ${pricesOf(sql`${window.from}`, sql`${window.until}`)} AS prices USING (token)`,
+    sql`relay_chain, chain, toDateTime64(date, 3, 'UTC') AS time, 0 AS number, [toString(assumeNotNull(price))] AS data`,
+    sql`${sellers(window)} AS sellers INNER JOIN ${pricesOf(sql`${window.from}`, sql`${window.until}`)} AS prices USING (token)`,
   );
 
 /** The `coretime_config` snapshots. */
-export const coretimeConfigs = (relayChain: string): Sql =>
+export const coretimeConfigs = (of: OfRelays): Sql =>
   otherFacts(
     'config',
-    sql`chain, as_of AS time, 0 AS number, [payload] AS data`,
-    sql`${snapshots} FINAL WHERE relay_chain = ${relayChain} AND kind = 'coretime_config'`,
+    sql`relay_chain, chain, as_of AS time, 0 AS number, [payload] AS data`,
+    sql`${snapshots} FINAL WHERE ${ofRelays(of)} AND kind = 'coretime_config'`,
   );
 
 /** The fields of a `coretime_config` snapshot that folds use; the loader has validated it. */
