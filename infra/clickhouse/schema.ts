@@ -64,6 +64,7 @@ export async function applySchema(
     return before !== undefined && before !== facts.get(`${kind} ${name}`);
   };
   for (const view of schema.views) if (changed(view, 'view')) await drop(store, view);
+  await dropFormerViews(store, schema, known);
   for (const table of [...schema.tables, ...schema.derived])
     if (changed(table, 'table')) await drop(store, table);
   const live = await liveColumns(store);
@@ -140,6 +141,20 @@ async function rename(store: Store, tables: readonly Table[]): Promise<void> {
       await store.run(`ALTER TABLE ${DATABASE}.${name} RENAME COLUMN IF EXISTS ${before} TO ${column}`);
     }
   }
+}
+
+/** Drops the views of other versions: they would go on filling the tables beside the present ones. */
+async function dropFormerViews(
+  store: Store,
+  { views }: Schema,
+  known: ReadonlyMap<string, string>,
+): Promise<void> {
+  const present = new Set(views.map(({ name }) => `view ${name}`));
+  const former = [...known.keys()].filter((fact) => fact.startsWith('view ') && !present.has(fact));
+  if (former.length === 0) return;
+  const live = await liveColumns(store);
+  for (const name of former.map((fact) => fact.slice('view '.length)))
+    if (live.has(name)) await drop(store, { name });
 }
 
 /** Drops every view that reads or fills a table. */

@@ -1,8 +1,11 @@
-import { landingTable } from '../../infra/clickhouse/table.ts';
+import { raw, sql } from '../../infra/clickhouse/sql.ts';
+import { landingTable, view } from '../../infra/clickhouse/table.ts';
 import { blockRankSql, RANK } from './ordering.ts';
 
-const EVENT = 'Tuple(method Tuple(pallet String, method String), data Array(String))';
-const EXTRINSIC = `Tuple(method Tuple(pallet String, method String), signature Tuple(signer String), args String, tip String, hash String, info Tuple(partialFee String, kind String), success String, paysFee String, events Array(${EVENT}))`;
+/** Names are few: the engine decodes each once for a batch. */
+const METHOD = 'Tuple(pallet LowCardinality(String), method LowCardinality(String))';
+const EVENT = `Tuple(method ${METHOD}, data Array(String))`;
+const EXTRINSIC = `Tuple(method ${METHOD}, signature Tuple(signer String), args String, tip String, hash String, info Tuple(partialFee String, kind String), success String, paysFee String, events Array(${EVENT}))`;
 
 /**
  * Whole blocks: one line per block, the source's own JSON in `payload`, and beside it what only TypeScript can decode.
@@ -29,22 +32,45 @@ export const blocksIn = landingTable({
   },
 });
 
-const number = 'payload.number';
-export const finalized = "payload.finalized != 'false'";
-export const rank = blockRankSql({ finalized, version: 'version', sequence: 'sequence' });
-
 const pallets = 'payload.extrinsics.method.pallet';
 const timestampArgs = `payload.extrinsics.args[arrayFirstIndex((p, m) -> lower(p) = 'timestamp' AND m = 'set', ${pallets}, payload.extrinsics.method.method)]`;
 const milliseconds = `toInt64OrNull(replaceAll(JSONExtractRaw(${timestampArgs}, 'now'), '"', ''))`;
-export const blockTime = `fromUnixTimestamp64Milli(${milliseconds}, 'UTC')`;
-/** The epoch stands for "no timestamp" in rows that count only through their block. */
-const rowTime = `ifNull(${blockTime}, toDateTime64(0, 3, 'UTC'))`;
+const finalized = "payload.finalized != 'false'";
 
-export const identity = `relay_chain, chain, ${number} AS number`;
+/** What the rows of every table need of a block is worked out once. The rest is passed on, and not copied. */
+export const blocksRanked = landingTable({
+  name: 'blocks_ranked',
+  doc: 'The blocks beside their time and rank.',
+  columns: {
+    ...blocksIn.columns,
+    relay_chain: 'LowCardinality(String)',
+    chain: 'LowCardinality(String)',
+    number: 'UInt64',
+    block_time: "Nullable(DateTime64(3, 'UTC'))",
+    finalized: 'Bool',
+    rank: RANK,
+  },
+});
 
-/** Columns that every row of a block repeats, computed once per block before its rows are unfolded. */
-export const everyRow = `toLowCardinality(relay_chain) AS relay_chain, toLowCardinality(chain) AS chain, ${number} AS number,
-    ${rowTime} AS time, ${rank} AS rank`;
+const { relay_chain: _relay, chain: _chain, ...passedOn } = blocksIn.columns;
+
+/** Under a name that earlier versions know: one that is started again replaces it, and so cuts off the views behind. */
+export const rankedBlocks = view(
+  'blocks_to_blocks',
+  blocksIn,
+  blocksRanked,
+  sql`SELECT toLowCardinality(relay_chain) AS relay_chain, toLowCardinality(chain) AS chain, payload.number AS number,
+    fromUnixTimestamp64Milli(${raw(milliseconds)}, 'UTC') AS block_time, ${raw(finalized)} AS finalized,
+    ${raw(blockRankSql({ finalized, version: 'version', sequence: 'sequence' }))} AS rank,
+    ${raw(Object.keys(passedOn).join(', '))}
+  FROM ${blocksIn}`,
+);
+
+/**
+ * Columns that every row of a block repeats. The epoch stands for "no timestamp" in rows that count only through their
+ * block.
+ */
+export const everyRow = `relay_chain, chain, number, ifNull(block_time, toDateTime64(0, 3, 'UTC')) AS time, rank`;
 export const everyRowColumns = {
   relay_chain: 'LowCardinality(String)',
   chain: 'LowCardinality(String)',

@@ -1,48 +1,29 @@
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { view } from '../../../infra/clickhouse/table.ts';
 import { FACT_CALLS, FACT_PALLETS } from '../../decode/fact-calls.ts';
-import { blocksIn, blockTime, everyRow, finalized, identity, rank } from '../block-landing.ts';
+import { blocksIn, blocksRanked, everyRow, rankedBlocks } from '../block-landing.ts';
 import { readAtSql } from '../ordering.ts';
-import {
-  addressEncodingsDue,
-  blocks,
-  calls,
-  chains,
-  dirtyDays,
-  events,
-  extrinsics,
-  refusedFacts,
-} from '../tables.ts';
-import { eventRows, eventsIn, unfoldedEvents } from './event-rows.ts';
-import { extrinsicRows, extrinsicsIn, unfoldedExtrinsics } from './extrinsic-rows.ts';
-import { refusedArgumentRows, refusedEventRows } from './nested-amounts.ts';
-import {
-  addressSql,
-  amountSql,
-  keySql,
-  NO_PREFIX,
-  palletSql,
-  palletWrittenSql,
-  prefixSql,
-} from './parse-sql.ts';
+import { addressEncodingsDue, blocks, calls, dirtyDays, extrinsics, refusedFacts } from '../tables.ts';
+import { eventLandingTables, eventViews } from './event-rows.ts';
+import { extrinsicLandingTables, extrinsicsDecoded, extrinsicViews } from './extrinsic-rows.ts';
+import { checkingViews, eventsToCheck } from './nested-amounts.ts';
+import { NO_PREFIX, palletSql, palletWrittenSql, prefixSql } from './parse-sql.ts';
 
 const blockRows = view(
-  'blocks_to_blocks',
-  blocksIn,
+  'ranked_to_blocks',
+  blocksRanked,
   blocks,
-  sql`SELECT ${raw(identity)}, lower(payload.hash) AS hash, lower(payload.parentHash) AS parent_hash,
-    ${raw(blockTime)} AS time, payload.authorId AS author, ${raw(finalized)} AS finalized,
-    length(payload.extrinsics) AS extrinsics,
+  sql`SELECT relay_chain, chain, number, lower(payload.hash) AS hash, lower(payload.parentHash) AS parent_hash,
+    block_time AS time, payload.authorId AS author, finalized, length(payload.extrinsics) AS extrinsics,
     length(payload.onInitialize.events) + arraySum(arrayMap(e -> length(e), payload.extrinsics.events))
       + length(payload.onFinalize.events) AS events,
-    source, ${raw(readAtSql('sequence'))} AS received_at,
-    ${raw(rank)} AS rank, is_deleted, run
-  FROM ${blocksIn}`,
+    source, ${raw(readAtSql('sequence'))} AS received_at, rank, is_deleted, run
+  FROM ${blocksRanked}`,
 );
 
 /** A list of the blocks beside what their rows repeat: unfolded with the whole payload, each row would copy it. */
 const unfoldable = (list: 'calls' | 'refused') =>
-  sql`(SELECT ${raw(everyRow)}, ${raw(list)} FROM ${blocksIn} WHERE is_deleted = 0)`;
+  sql`(SELECT ${raw(everyRow)}, ${raw(list)} FROM ${blocksRanked} WHERE is_deleted = 0)`;
 
 const quoted = (names: readonly string[]) => raw(names.map((name) => `'${name}'`).join(', '));
 const holdsFacts = sql`(pallet IN (${quoted(FACT_PALLETS)}) OR concat(pallet, '.', call) IN (${quoted(FACT_CALLS)}))`;
@@ -57,8 +38,8 @@ const topCallRows = view(
 );
 
 const nestedCallRows = view(
-  'blocks_to_calls',
-  blocksIn,
+  'ranked_to_calls',
+  blocksRanked,
   calls,
   sql`SELECT relay_chain, chain, number, c.extrinsic_index AS extrinsic_index, c.position AS position, c.path AS path,
     time, c.pallet AS pallet, c.call AS call, unhex(substring(c.actor, 3)) AS actor, c.args AS args, rank
@@ -66,86 +47,71 @@ const nestedCallRows = view(
 );
 
 const refusedCallRows = view(
-  'blocks_to_refused_facts',
-  blocksIn,
+  'ranked_to_refused_facts',
+  blocksRanked,
   refusedFacts,
   sql`SELECT relay_chain, chain, number, r.fact AS fact, r.reason AS reason, r.raw AS raw, rank
   FROM ${unfoldable('refused')} ARRAY JOIN refused AS r`,
 );
 
-const refusedSignerRows = view(
-  'extrinsics_to_refused_facts',
-  extrinsics,
-  refusedFacts,
-  sql`SELECT relay_chain, chain, number, concat('extrinsic ', toString(extrinsic_index), ' signer') AS fact,
-    'not an address' AS reason, signer AS raw, rank
-  FROM ${extrinsics} WHERE signed AND signer_key = ''`,
-);
+const NOT_WHOLE = 'not an unsigned integer';
 
-/** Amounts outside events: a tip or fee that is no unsigned integer. */
-const refusedAmountRows = view(
-  'extrinsics_in_to_refused_facts',
-  extrinsicsIn,
+/** Signers that are no address, and amounts outside events: a tip or fee that is no unsigned integer. */
+const refusedExtrinsicRows = view(
+  'decoded_to_refused_facts',
+  extrinsicsDecoded,
   refusedFacts,
-  sql`SELECT relay_chain, chain, number, concat('extrinsic ', toString(extrinsic_index), ' ', name) AS fact,
-    'not an unsigned integer' AS reason, text AS raw, rank
-  FROM ${extrinsicsIn} ARRAY JOIN ['tip', 'info.partialFee'] AS name, [tip_given, fee_given] AS text
-  WHERE text != '' AND isNull(${raw(amountSql('text'))})`,
+  sql`SELECT relay_chain, chain, number, concat('extrinsic ', toString(extrinsic_index), ' ', name) AS fact, reason, text AS raw, rank
+  FROM (SELECT *, signed AND signer_key = '' AS bad_signer, tip_given != '' AND isNull(tip_amount) AS bad_tip,
+      fee_given != '' AND isNull(fee_amount) AS bad_fee
+    FROM ${extrinsicsDecoded} WHERE bad_signer OR bad_tip OR bad_fee)
+  ARRAY JOIN ['signer', 'tip', 'info.partialFee'] AS name, ['not an address', ${NOT_WHOLE}, ${NOT_WHOLE}] AS reason,
+    [signer, tip_given, fee_given] AS text, [bad_signer, bad_tip, bad_fee] AS is_bad
+  WHERE is_bad`,
 );
 
 /** Dirty days, also by pallet: a metric that reads few pallets is not invalidated by every block. */
 const dirtyDayRows = view(
-  'blocks_to_dirty_days',
-  blocksIn,
+  'ranked_to_dirty_days',
+  blocksRanked,
   dirtyDays,
   sql`SELECT 'blocks' AS stream, arrayJoin(arrayConcat([''], arrayMap(p -> ${raw(palletSql(palletWrittenSql('p')))}, written))) AS pallet,
     relay_chain, chain, assumeNotNull(block_day) AS day, max(newest) AS sequence
   FROM (
-    SELECT relay_chain, chain, toDate(${raw(blockTime)}) AS block_day, max(sequence) AS newest,
+    SELECT relay_chain, chain, toDate(block_time) AS block_day, max(sequence) AS newest,
       groupUniqArrayArray(arrayConcat(payload.extrinsics.method.pallet, calls.pallet,
         payload.onInitialize.events.method.pallet, arrayFlatten(payload.extrinsics.events.method.pallet),
         payload.onFinalize.events.method.pallet)) AS written
-    FROM ${blocksIn} GROUP BY relay_chain, chain, block_day
-  ) WHERE isNotNull(block_day) GROUP BY pallet, relay_chain, chain, day`,
+    FROM ${blocksRanked} WHERE isNotNull(block_time) GROUP BY relay_chain, chain, block_day
+  ) GROUP BY pallet, relay_chain, chain, day`,
 );
 
 const addressEncodingRows = view(
-  'extrinsics_in_to_address_encodings_due',
-  extrinsicsIn,
+  'decoded_to_address_encodings_due',
+  extrinsicsDecoded,
   addressEncodingsDue,
-  sql`SELECT DISTINCT ${raw(keySql('address'))} AS key, prefix
-  FROM (SELECT prefix, ${raw(addressSql('signer_given'))} AS address
-    FROM ${extrinsicsIn} WHERE prefix != ${NO_PREFIX} AND signer_given != '')
-  WHERE ${raw(prefixSql('address'))} != prefix AND length(key) = 32`,
+  sql`SELECT DISTINCT signer_key AS key, prefix FROM ${extrinsicsDecoded}
+  WHERE prefix != ${NO_PREFIX} AND length(signer_key) = 32 AND ${raw(prefixSql('signer', 'signer_bytes'))} != prefix`,
 );
 
-/** Accounts that are paid do not sign. */
-const paidAddressEncodingRows = view(
-  'events_to_address_encodings_due',
-  events,
-  addressEncodingsDue,
-  sql`SELECT DISTINCT account AS key, prefix
-  FROM ${events} AS paid INNER JOIN (SELECT chain, prefix FROM ${chains} FINAL) AS registry USING (chain)
-  WHERE (pallet, event) IN (('staking', 'Rewarded'), ('nominationPools', 'PaidOut'))
-    AND length(account) = 32 AND ${raw(prefixSql(addressSql('data[1]')))} != prefix`,
-);
-
-export const blockLandingTables = [blocksIn, extrinsicsIn, eventsIn];
+export const blockLandingTables = [
+  blocksIn,
+  blocksRanked,
+  ...extrinsicLandingTables,
+  ...eventLandingTables,
+  eventsToCheck,
+];
 
 export const blockViews = [
+  rankedBlocks,
   blockRows,
-  unfoldedExtrinsics,
-  unfoldedEvents,
-  extrinsicRows,
-  eventRows,
+  ...extrinsicViews,
+  ...eventViews,
   topCallRows,
   nestedCallRows,
-  refusedEventRows,
-  refusedArgumentRows,
+  ...checkingViews,
   refusedCallRows,
-  refusedSignerRows,
-  refusedAmountRows,
+  refusedExtrinsicRows,
   dirtyDayRows,
   addressEncodingRows,
-  paidAddressEncodingRows,
 ];

@@ -52,7 +52,7 @@ export function factSql(name: string): string {
   return `transform(${name}, ${list(quoted)}, ${list(facts.map((_, i) => i + 1))}, 0)`;
 }
 
-type Part = 'account' | 'counterparty' | 'amount' | 'secondAmount';
+export type Part = 'account' | 'counterparty' | 'amount' | 'secondAmount';
 
 /** One-based position of a part in the data of a fact, -1 for the last one, 0 when it has none. */
 function positionSql(fact: string, part: Part): string {

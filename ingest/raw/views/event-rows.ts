@@ -1,38 +1,61 @@
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { landingTable, view } from '../../../infra/clickhouse/table.ts';
 import type { FieldOf } from '../../decode/event-fields.ts';
-import { blocksIn, everyRow, everyRowColumns } from '../block-landing.ts';
+import { blocksRanked, everyRow, everyRowColumns } from '../block-landing.ts';
 import { events } from '../tables.ts';
-import { factSql, fieldSql, isComplete, partSql, refusedSql } from './event-facts.ts';
+import { factSql, fieldSql, isComplete, type Part, partSql, refusedSql } from './event-facts.ts';
 import {
   addressSql,
   amountSql,
   eventSql,
-  inSteps,
   keySql,
+  namesOf,
   palletSql,
   palletWrittenSql,
 } from './parse-sql.ts';
 
-/** Events as the source spells them, numbered over the whole block. */
+const name = 'LowCardinality(String)';
+const amount = 'Nullable(UInt128)';
+
+/** Columns that no step decodes. As extrinsics, events are decoded in steps. */
+const passedOn = {
+  ...everyRowColumns,
+  event_index: 'UInt32',
+  phase: name,
+  extrinsic_index: 'Nullable(UInt32)',
+  data_given: 'Array(String)',
+};
+
 export const eventsIn = landingTable({
   name: 'events_in',
-  doc: 'Events of the blocks, as their source spells them.',
+  doc: 'Events of the blocks, as their source spells them, numbered over the whole block.',
+  columns: { ...passedOn, pallet_given: name, event_given: name },
+});
+
+const named = { ...passedOn, pallet: name, event: name, fact: 'UInt8' };
+
+export const eventsNamed = landingTable({
+  name: 'events_named',
+  doc: 'Events under their present names, beside the texts that are facts.',
   columns: {
-    ...everyRowColumns,
-    event_index: 'UInt32',
-    phase: 'LowCardinality(String)',
-    extrinsic_index: 'Nullable(UInt32)',
-    pallet_given: 'String',
-    event_given: 'String',
-    data_given: 'Array(String)',
+    ...named,
+    account_given: 'String',
+    counterparty_given: 'String',
+    amount_given: 'String',
+    second_amount_given: 'String',
   },
 });
 
+export const eventsDecoded = landingTable({
+  name: 'events_decoded',
+  doc: 'Events beside their decoded facts.',
+  columns: { ...named, account: 'String', counterparty: 'String', amount, second_amount: amount },
+});
+
 /** Initialization, the extrinsics in order, finalization: `g` numbers these groups. */
-export const unfoldedEvents = view(
-  'blocks_to_events_in',
-  blocksIn,
+const unfoldedEvents = view(
+  'ranked_to_events_in',
+  blocksRanked,
   eventsIn,
   sql`SELECT relay_chain, chain, number, time, rank, k - 1 AS event_index,
     multiIf(g = 1, 'initialization', g = groups, 'finalization', 'extrinsic') AS phase,
@@ -41,7 +64,7 @@ export const unfoldedEvents = view(
       arrayConcat([length(payload.onInitialize.events)], arrayMap(group -> length(group), payload.extrinsics.events),
         [length(payload.onFinalize.events)]) AS lengths,
       arrayConcat(payload.onInitialize.events, arrayFlatten(payload.extrinsics.events), payload.onFinalize.events) AS list
-    FROM ${blocksIn} WHERE is_deleted = 0)
+    FROM ${blocksRanked} WHERE is_deleted = 0)
   ARRAY JOIN arrayEnumerate(list) AS k,
     arrayFlatten(arrayMap((n, g) -> arrayWithConstant(n, g), lengths, arrayEnumerate(lengths))) AS g,
     list.method.pallet AS pallet_given, list.method.method AS event_given, list.data AS data_given`,
@@ -56,24 +79,40 @@ const keptData = `multiIf(
     event = 'CandidateIncluded' AND ${isComplete('paraInclusion.CandidateIncluded', 'data_given')}, [JSONExtractString(${included('receipt')}, 'descriptor', 'paraId'), ${included('core_index')}],
     CAST([], 'Array(String)'))`;
 
-export const eventRows = view(
+const part = (part: Part) => raw(partSql('fact', 'data_given', part));
+
+/** Under a name that earlier versions know: one that is started again replaces it. */
+const namedEvents = view(
   'events_in_to_events',
   eventsIn,
+  eventsNamed,
+  sql`SELECT ${namesOf(passedOn)}, ${raw(palletSql(palletWrittenSql('pallet_given')))} AS pallet,
+    ${raw(eventSql('pallet', 'event_given'))} AS event, ${raw(factSql("concat(pallet, '.', event)"))} AS fact,
+    ${part('account')} AS account_given, ${part('counterparty')} AS counterparty_given,
+    ${part('amount')} AS amount_given, ${part('secondAmount')} AS second_amount_given
+  FROM ${eventsIn}`,
+);
+
+const decodedEvents = view(
+  'named_to_events_decoded',
+  eventsNamed,
+  eventsDecoded,
+  sql`SELECT ${namesOf(named)},
+    ${raw(keySql(addressSql('account_given')))} AS account, ${raw(keySql(addressSql('counterparty_given')))} AS counterparty,
+    ${raw(amountSql('amount_given'))} AS amount, ${raw(amountSql('second_amount_given'))} AS second_amount
+  FROM ${eventsNamed}`,
+);
+
+const eventRows = view(
+  'decoded_to_events',
+  eventsDecoded,
   events,
   sql`SELECT relay_chain, chain, number, event_index, time, phase, extrinsic_index, pallet, event,
     ${raw(keptData)} AS data, account, counterparty, amount,
     ${raw(refusedSql('fact', 'data_given', { account: 'account', counterparty: 'counterparty', amount: 'amount', secondAmount: 'second_amount' }))} AS refused,
     rank
-  FROM ${inSteps(
-    sql`${eventsIn}`,
-    `${palletSql(palletWrittenSql('pallet_given'))} AS pallet`,
-    `${eventSql('pallet', 'event_given')} AS event`,
-    `${factSql("concat(pallet, '.', event)")} AS fact`,
-    `${addressSql(partSql('fact', 'data_given', 'account'))} AS account_text,
-      ${addressSql(partSql('fact', 'data_given', 'counterparty'))} AS counterparty_text,
-      ${partSql('fact', 'data_given', 'amount')} AS amount_text,
-      ${partSql('fact', 'data_given', 'secondAmount')} AS second_amount_text`,
-    `${keySql('account_text')} AS account, ${keySql('counterparty_text')} AS counterparty,
-      ${amountSql('amount_text')} AS amount, ${amountSql('second_amount_text')} AS second_amount`,
-  )}`,
+  FROM ${eventsDecoded}`,
 );
+
+export const eventLandingTables = [eventsIn, eventsNamed, eventsDecoded];
+export const eventViews = [unfoldedEvents, namedEvents, decodedEvents, eventRows];

@@ -2,49 +2,102 @@ import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { landingTable, view } from '../../../infra/clickhouse/table.ts';
 import { domainSql } from '../../decode/domain.ts';
 import type { FieldOf } from '../../decode/event-fields.ts';
-import { blocksIn, everyRow, everyRowColumns } from '../block-landing.ts';
+import { blocksRanked, everyRow, everyRowColumns } from '../block-landing.ts';
 import { extrinsics } from '../tables.ts';
 import { fieldSql, isComplete } from './event-facts.ts';
-import { addressSql, amountSql, callSql, inSteps, keySql, palletSql, palletWrittenSql } from './parse-sql.ts';
+import {
+  addressSql,
+  amountSql,
+  base58Sql,
+  callSql,
+  keySql,
+  namesOf,
+  palletSql,
+  palletWrittenSql,
+} from './parse-sql.ts';
 
 /**
- * Extrinsics as the source spells them, unfolded field by field. Views that read them start from plain columns:
- * a statement that unfolds and decodes at once takes the engine many times longer to plan, for every batch.
+ * Extrinsics are decoded in steps, each a view behind a landing table. A statement that reads plain columns and nests
+ * nothing takes the engine a fraction of the time to plan, and it plans every view again for every batch.
  */
+const name = 'LowCardinality(String)';
+const amount = 'Nullable(UInt128)';
+
+/** What the first step does not decode. */
+const passedOn = {
+  ...everyRowColumns,
+  prefix: 'UInt16',
+  author: 'String',
+  extrinsic_index: 'UInt32',
+  args: 'String',
+  tip_given: 'String',
+  hash: 'String',
+  fee_given: 'String',
+  fee_kind: name,
+  pays_fee: name,
+  event_pallets: `Array(${name})`,
+  event_names: `Array(${name})`,
+  event_data: 'Array(Array(String))',
+  // What JavaScript decoded of it.
+  wrapper_domain: name,
+  recovered_sender: 'String',
+  recovered_receiver: 'String',
+};
+
 export const extrinsicsIn = landingTable({
   name: 'extrinsics_in',
   doc: 'Extrinsics of the blocks, as their source spells them.',
   columns: {
-    ...everyRowColumns,
-    prefix: 'UInt16',
-    author: 'String',
-    extrinsic_index: 'UInt32',
-    pallet_given: 'String',
-    call_given: 'String',
+    ...passedOn,
+    pallet_given: name,
+    call_given: name,
     signer_given: 'String',
-    args: 'String',
-    tip_given: 'String',
-    hash: 'String',
-    fee_given: 'String',
-    fee_kind: 'String',
-    success_given: 'String',
-    pays_fee: 'String',
-    event_pallets: 'Array(String)',
-    event_names: 'Array(String)',
-    event_data: 'Array(Array(String))',
-    // What JavaScript decoded of it.
-    wrapper_domain: 'String',
-    recovered_sender: 'String',
-    recovered_receiver: 'String',
+    success_given: name,
+  },
+});
+
+export const extrinsicsRead = landingTable({
+  name: 'extrinsics_read',
+  doc: 'Extrinsics whose names, signer and amounts are read.',
+  columns: {
+    ...passedOn,
+    pallet_written: name,
+    call: name,
+    signer: 'String',
+    signer_bytes: 'String',
+    // 1, 0, or null when the source does not say.
+    success: 'Nullable(UInt8)',
+    tip_amount: amount,
+    fee_amount: amount,
+  },
+});
+
+export const extrinsicsDecoded = landingTable({
+  name: 'extrinsics_decoded',
+  doc: 'Extrinsics beside what their fee is worked out from.',
+  columns: {
+    ...extrinsicsRead.columns,
+    pallet: name,
+    domain: name,
+    signed: 'Bool',
+    signer_key: 'String',
+    tip: 'UInt128',
+    evm_call: 'Bool',
+    revive_call: 'Bool',
+    evm_data: 'Array(String)',
+    paid_fee: amount,
+    // Of the oldest runtimes: what the treasury and the author received, with the accounts behind the author's.
+    deposits: 'Array(Array(String))',
+    deposit_accounts: 'Array(String)',
   },
 });
 
 /** What JavaScript decoded of some extrinsics, at their places in the list of all. */
 const placed = (list: string, field: string) =>
   `arrayResize(arrayReduce('groupArrayInsertAt', ${list}.${field}, ${list}.extrinsic_index), length(payload.extrinsics), '')`;
-export const unfoldedExtrinsics = view(
-  'blocks_to_extrinsics_in',
-  blocksIn,
+const unfoldedExtrinsics = view(
+  'ranked_to_extrinsics_in',
+  blocksRanked,
   extrinsicsIn,
   sql`SELECT relay_chain, chain, number, time, rank, prefix, author, i - 1 AS extrinsic_index, pallet_given, call_given,
     signer_given, args, tip_given, hash, fee_given, fee_kind, success_given, pays_fee,
@@ -52,13 +105,26 @@ export const unfoldedExtrinsics = view(
   FROM (SELECT ${raw(everyRow)}, prefix, payload.authorId AS author, payload.extrinsics AS list,
       ${raw(placed('domains', 'domain'))} AS domain_of, ${raw(placed('senders', 'sender'))} AS sender_of,
       ${raw(placed('senders', 'receiver'))} AS receiver_of
-    FROM ${blocksIn} WHERE is_deleted = 0)
+    FROM ${blocksRanked} WHERE is_deleted = 0)
   ARRAY JOIN arrayEnumerate(list) AS i, list.method.pallet AS pallet_given, list.method.method AS call_given,
     list.signature.signer AS signer_given, list.args AS args, list.tip AS tip_given, list.hash AS hash,
     list.info.partialFee AS fee_given, list.info.kind AS fee_kind, list.success AS success_given,
     list.paysFee AS pays_fee, list.events.method.pallet AS event_pallets,
     list.events.method.method AS event_names, list.events.data AS event_data, domain_of AS wrapper_domain,
     sender_of AS recovered_sender, receiver_of AS recovered_receiver`,
+);
+
+/** Under a name that earlier versions know: one that is started again replaces it. */
+const readExtrinsics = view(
+  'extrinsics_in_to_extrinsics',
+  extrinsicsIn,
+  extrinsicsRead,
+  sql`SELECT ${namesOf(passedOn)},
+    ${raw(palletWrittenSql('pallet_given'))} AS pallet_written, ${raw(callSql('call_given'))} AS call,
+    ${raw(addressSql('signer_given'))} AS signer, ${raw(base58Sql('signer'))} AS signer_bytes,
+    multiIf(success_given = 'true', 1, success_given = 'false', 0, NULL) AS success,
+    ${raw(amountSql('tip_given'))} AS tip_amount, ${raw(amountSql('fee_given'))} AS fee_amount
+  FROM ${extrinsicsIn}`,
 );
 
 /** Archives that copy metadata write the pallet with a capital. */
@@ -71,6 +137,41 @@ const hasEvent = (pallet: string, event: string) =>
   `arrayExists((p, m) -> ${eventIs(pallet, event)}, event_pallets, event_names)`;
 const amounts = (texts: string) => `arrayMap(text -> ${amountSql('text')}, ${texts})`;
 
+const paidFees = eventData(
+  `${eventIs('transactionPayment', 'TransactionFeePaid')} AND ${isComplete('transactionPayment.TransactionFeePaid', 'd')}`,
+);
+const paidFee = `arrayFirst(amount -> isNotNull(amount), ${amounts(`arrayMap(d -> ${fieldSql('transactionPayment.TransactionFeePaid', 'actual_fee', 'd')}, ${paidFees})`)})`;
+const executions = eventData(
+  `${eventIs('ethereum', 'Executed')} AND ${isComplete('ethereum.Executed', 'd')}`,
+);
+const isTreasuryDeposit = isComplete('treasury.Deposit', 'd');
+const depositsMade = eventData(
+  `(${eventIs('treasury', 'Deposit')} AND ${isTreasuryDeposit}) OR (author != '' AND ${eventIs('balances', 'Deposit')} AND ${isComplete('balances.Deposit', 'd')})`,
+);
+const depositTo = (field: 'who' | 'amount') => fieldSql('balances.Deposit', field, 'd');
+
+const decodedExtrinsics = view(
+  'read_to_extrinsics_decoded',
+  extrinsicsRead,
+  extrinsicsDecoded,
+  sql`SELECT ${namesOf(extrinsicsRead.columns)}, signer != '' AS signed,
+    ${raw(palletSql('pallet_written'))} AS pallet,
+    if(wrapper_domain != '', wrapper_domain, ${raw(domainSql('pallet_written', 'call'))}) AS domain,
+    ${raw(keySql('signer', 'signer_bytes'))} AS signer_key,
+    if(signed, ifNull(tip_amount, 0), 0) AS tip,
+    pallet_written = 'ethereum' AND call = 'transact' AS evm_call,
+    pallet_written = 'revive' AND call = 'ethTransact' AS revive_call,
+    if(evm_call, ${raw(executions)}[1], []) AS evm_data,
+    if(signed, ${raw(paidFee)}, NULL) AS paid_fee,
+    if(signed AND isNull(paid_fee) AND isNull(fee_amount), ${raw(depositsMade)}, []) AS deposits,
+    if(empty(deposits), [], arrayMap(given -> ${raw(addressSql('given'))}, arrayPushFront(arrayMap(d -> ${raw(depositTo('who'))}, deposits), author))) AS deposit_accounts
+  FROM ${extrinsicsRead}`,
+);
+
+/** What each deposit adds to the fee, as text; empty where it was for another account than the author's. */
+const share = `multiIf(${isTreasuryDeposit}, ${fieldSql('treasury.Deposit', 'value', 'd')}, key = keys[1], ${depositTo('amount')}, '')`;
+const shares = `arrayMap(amount -> assumeNotNull(amount), arrayFilter(amount -> isNotNull(amount), ${amounts(`arrayMap((d, key) -> ${share}, deposits, arrayPopFront(keys))`)}))`;
+
 /**
  * The fee in planck by the first source that has it. The last, for the oldest runtimes, adds up what the
  * treasury and the author received inside the extrinsic.
@@ -79,28 +180,20 @@ const fee = `multiIf(
     NOT signed, toNullable(toUInt128(0)),
     isNotNull(paid_fee), paid_fee,
     ${hasEvent('assetTxPayment', 'AssetTxFeePaid')}, toUInt128(0),
-    isNotNull(partial_fee), partial_fee + if(fee_kind = 'fromEvent', toUInt128(0), tip),
+    isNotNull(fee_amount), fee_amount + if(fee_kind = 'fromEvent', toUInt128(0), tip),
     pays_fee = 'false', toUInt128(0),
     length(shares) > 0, arraySum(shares),
     NULL)`;
-const paidFees = eventData(
-  `${eventIs('transactionPayment', 'TransactionFeePaid')} AND ${isComplete('transactionPayment.TransactionFeePaid', 'd')}`,
-);
-const isTreasuryDeposit = isComplete('treasury.Deposit', 'd');
-const deposits = eventData(
-  `(${eventIs('treasury', 'Deposit')} AND ${isTreasuryDeposit}) OR (author != '' AND ${eventIs('balances', 'Deposit')} AND ${isComplete('balances.Deposit', 'd')})`,
-);
-const depositTo = (field: 'who' | 'amount') => fieldSql('balances.Deposit', field, 'd');
-const share = `multiIf(${isTreasuryDeposit}, ${fieldSql('treasury.Deposit', 'value', 'd')}, ${keySql(addressSql(depositTo('who')))} = ${keySql(addressSql('author'))}, ${depositTo('amount')}, '')`;
 
 const executed = (field: FieldOf<'ethereum.Executed'>) => fieldSql('ethereum.Executed', field, 'evm_data');
 
-export const extrinsicRows = view(
-  'extrinsics_in_to_extrinsics',
-  extrinsicsIn,
+const extrinsicRows = view(
+  'decoded_to_extrinsics',
+  extrinsicsDecoded,
   extrinsics,
-  sql`SELECT relay_chain, chain, number, extrinsic_index, time, lower(given.hash) AS hash, pallet, call, pallet_written,
-    signed, signer, ${raw(keySql('signer'))} AS signer_key, success,
+  sql`WITH arrayMap(account -> ${raw(keySql('account'))}, deposit_accounts) AS keys, ${raw(shares)} AS shares
+  SELECT relay_chain, chain, number, extrinsic_index, time, lower(given.hash) AS hash, pallet, call, pallet_written,
+    signed, signer, signer_key, success,
     multiIf(
       isNull(success), NULL,
       success = 0, 0,
@@ -111,20 +204,8 @@ export const extrinsicRows = view(
     multiIf(NOT ethereum, '', revive_call, unhex(substring(recovered_sender, 3)), ${raw(keySql(executed('from')))}) AS ethereum_from,
     multiIf(NOT ethereum, '', revive_call, unhex(substring(recovered_receiver, 3)), ${raw(keySql(executed('to')))}) AS ethereum_to,
     ${raw(fee)} AS fee, tip, domain, if(domain = 'Consensus', '', given.args) AS args, rank
-  FROM ${inSteps(
-    sql`${extrinsicsIn}`,
-    `${palletWrittenSql('pallet_given')} AS pallet_written, ${callSql('call_given')} AS call,
-      ${addressSql('signer_given')} AS signer, signer != '' AS signed,
-      multiIf(success_given = 'true', 1, success_given = 'false', 0, NULL) AS success,
-      if(signed, ifNull(${amountSql('tip_given')}, toUInt128(0)), toUInt128(0)) AS tip,
-      if(signed, ${amountSql('fee_given')}, NULL) AS partial_fee,
-      if(signed, arrayFirst(amount -> isNotNull(amount), ${amounts(`arrayMap(d -> ${fieldSql('transactionPayment.TransactionFeePaid', 'actual_fee', 'd')}, ${paidFees})`)}), NULL) AS paid_fee,
-      if(signed AND isNull(paid_fee) AND isNull(partial_fee), ${deposits}, []) AS deposits`,
-    `${palletSql('pallet_written')} AS pallet,
-      if(wrapper_domain != '', wrapper_domain, ${domainSql('pallet_written', 'call')}) AS domain,
-      pallet = 'ethereum' AND call = 'transact' AS evm_call, pallet = 'revive' AND call = 'ethTransact' AS revive_call,
-      if(evm_call, ${eventData(`${eventIs('ethereum', 'Executed')} AND ${isComplete('ethereum.Executed', 'd')}`)}[1], []) AS evm_data,
-      arrayMap(amount -> assumeNotNull(amount), arrayFilter(amount -> isNotNull(amount),
-        ${amounts(`arrayMap(d -> ${share}, deposits)`)})) AS shares`,
-  )} AS given`,
+  FROM ${extrinsicsDecoded} AS given`,
 );
+
+export const extrinsicLandingTables = [extrinsicsIn, extrinsicsRead, extrinsicsDecoded];
+export const extrinsicViews = [unfoldedExtrinsics, readExtrinsics, decodedExtrinsics, extrinsicRows];

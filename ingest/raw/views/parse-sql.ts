@@ -15,12 +15,15 @@ export function inSteps(from: Sql, ...steps: readonly string[]): Sql {
   return steps.reduce((before, columns) => sql`(SELECT *, ${raw(columns)} FROM ${before})`, from);
 }
 
-const UINT128_MAX = '340282366920938463463374607431768211455';
+/** The names of columns, for a view that passes them on. */
+export const namesOf = (columns: Readonly<Record<string, string>>): Sql =>
+  raw(Object.keys(columns).join(', '));
 
 /** A planck amount from decimal digits, a JSON integer or 0x-hex; null for anything else. */
 export function amountSql(text: string): string {
-  const decimal = `if(length(${text}) < 39 OR (length(${text}) = 39 AND ${text} <= '${UINT128_MAX}'), if(match(${text}, '^[0-9]+$'), toUInt128OrNull(${text}), NULL), NULL)`;
-  const hex = `if(match(${text}, '^0x0*[0-9a-fA-F]{1,32}$'), reinterpretAsUInt128(reverse(unhex(leftPad(right(substring(${text}, 3), 32), 32, '0')))), NULL)`;
+  // As many digits as 128 bits can have are more than they can hold: the cast refuses those.
+  const decimal = `accurateCastOrNull(toUInt256OrNull(extract(${text}, '^[0-9]{1,39}$')), 'UInt128')`;
+  const hex = `reinterpretAsUInt128(reverse(unhex(nullIf(extract(${text}, '^0x0*([0-9a-fA-F]{1,32})$'), ''))))`;
   return `if(startsWith(${text}, '0x'), ${hex}, ${decimal})`;
 }
 
@@ -29,12 +32,15 @@ export function addressSql(value: string): string {
   return `if(startsWith(${value}, '{'), extract(${value}, '":\\\\s*"([^"]+)"'), ${value})`;
 }
 
-/** To decode takes the square of the length, and no address is longer. */
-const base58Sql = (text: string) => `tryBase58Decode(if(length(${text}) <= ${SS58_MAX_CHARS}, ${text}, ''))`;
+/** The bytes of a base58 text. To decode takes the square of the length, and no address is longer. */
+export const base58Sql = (text: string) =>
+  `tryBase58Decode(if(length(${text}) <= ${SS58_MAX_CHARS}, ${text}, ''))`;
 
-/** The public key (32 bytes) or H160 (20 bytes) of an address text, raw; empty when it is neither. */
-export function keySql(text: string): string {
-  const bytes = base58Sql(text);
+/**
+ * The public key (32 bytes) or H160 (20 bytes) of an address text, raw; empty when it is neither. A statement that has
+ * a column of the decoded bytes passes its name: an expression is planned, for every batch, as often as it is written.
+ */
+export function keySql(text: string, bytes = base58Sql(text)): string {
   const fromHex = `if(length(${text}) IN (42, 66), unhex(substring(${text}, 3)), '')`;
   // Behind a prefix of one or two bytes and before a checksum of two.
   return `multiIf(startsWith(${text}, '0x'), ${fromHex}, length(${bytes}) IN (35, 36), substring(${bytes}, -34, 32), '')`;
@@ -44,8 +50,7 @@ export function keySql(text: string): string {
 export const NO_PREFIX = 65_535;
 
 /** The SS58 network prefix that an address text was printed with. */
-export function prefixSql(text: string): string {
-  const bytes = base58Sql(text);
+export function prefixSql(text: string, bytes = base58Sql(text)): string {
   const first = `reinterpretAsUInt8(substring(${bytes}, 1, 1))`;
   const second = `reinterpretAsUInt8(substring(${bytes}, 2, 1))`;
   const wide = `bitOr(bitOr(bitShiftLeft(toUInt16(bitAnd(${first}, 63)), 2), bitShiftRight(${second}, 6)), bitShiftLeft(toUInt16(bitAnd(${second}, 63)), 8))`;

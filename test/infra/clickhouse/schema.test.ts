@@ -169,6 +169,17 @@ describe('a schema on a store', () => {
     expect(await keptNumbers()).toEqual([{ n: 1 }, { n: 102 }]);
   });
 
+  test('a view that there is no more does not go on filling its table', async () => {
+    await applySchema(store, first);
+    await enter(1);
+    const named = (name: string): Schema => ({ ...first, views: first.views.map((v) => ({ ...v, name })) });
+    await applySchema(store, named('in_to_numbers'));
+    await enter(2);
+    await applySchema(store, named('in_to_kept'));
+    await enter(3);
+    expect(await keptNumbers()).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }]);
+  });
+
   test('a landing table with a new column is created again with its views, and loaded rows stay', async () => {
     await applySchema(store, first);
     await enter(1);
