@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
+import { LRUCache } from 'lru-cache';
 
 /** Which proxies say truly whom they act for: none, so many in a row, or those with these addresses and networks. */
 export type TrustedProxies = false | number | readonly string[];
@@ -47,22 +48,41 @@ export function proxyTrust(
  * The address of the caller, for records. A trusted proxy that passes on what is no address is itself the caller: an
  * invented name must not count as a host.
  */
-export const clientAddress = (request: FastifyRequest): string => callerOf(request)?.toString() ?? '';
+export const clientAddress = (request: FastifyRequest): string => callerOf(request).address?.toString() ?? '';
 
 /** What limits count a caller by: its address, or the network of it where one host has many addresses. */
-export const countedAddress = (request: FastifyRequest): string => counted(callerOf(request));
+export const countedAddress = (request: FastifyRequest): string => callerOf(request).counted;
 
 /** The same of the other end of a connection. */
-export const countedPeer = (address: string): string => counted(readAddress(address));
+export const countedPeer = (address: string): string => known(address).counted;
+
+interface Known {
+  readonly address: Address | null;
+  readonly counted: string;
+}
+
+/** Every request asks several times for the address of its caller, who sends many. */
+const recent = new LRUCache<string, Known>({ max: 10_000 });
+/** No address is longer. */
+const ADDRESS_CHARS_MAX = 64;
+
+function known(text: string): Known {
+  const found = recent.get(text);
+  if (found) return found;
+  const address = readAddress(text);
+  const made = { address, counted: counted(address) };
+  if (text.length <= ADDRESS_CHARS_MAX) recent.set(text, made);
+  return made;
+}
 
 function counted(address: Address | null): string {
   if (!(address instanceof ipaddr.IPv6)) return address?.toString() ?? '';
   return `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/${IPV6_NETWORK_BITS}`)}/${IPV6_NETWORK_BITS}`;
 }
 
-function callerOf({ ips, ip }: FastifyRequest): Address | null {
-  const known = (ips ?? [ip]).map(readAddress).filter((address) => address !== null);
-  return known.at(-1) ?? null;
+function callerOf({ ips, ip }: FastifyRequest): Known {
+  if (ips === undefined) return known(ip);
+  return ips.map(known).findLast(({ address }) => address !== null) ?? known('');
 }
 
 /** Reads `192.0.2.1`, `::ffff:192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `fe80::1%eth0` and `[2001:db8::1]:80`. */

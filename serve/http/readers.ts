@@ -169,7 +169,8 @@ const callersOf = (readers: ReadonlySet<Reader>): Callers => ({
   },
 });
 
-async function payTogether(readers: ReadonlySet<Reader>, ms: number): Promise<void> {
+/** Shares the time of work among those who wait for it. */
+export async function payTogether(readers: ReadonlySet<Reader>, ms: number): Promise<void> {
   const all = [...readers];
   await Promise.all(all.map((reader) => reader.pay(ms / all.length)));
 }

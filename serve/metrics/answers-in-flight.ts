@@ -3,13 +3,15 @@ import { ProductError } from '../../infra/errors.ts';
 
 /** So many of them as there may be connections are bounded too. */
 const SHORT_BYTES = 2 ** 18;
+/** So few rows are no long answer. */
+const SHORT_ROWS = 256;
 
 /** The callers that read an answer, and with how many requests each. */
 type ReadersOf = Map<string, number>;
 
 /**
  * Answers that are being sent: their readers share the bytes, and all bytes together are bounded. A caller that holds
- * half of them asks for no new one, so that the store renders none for whom does not read.
+ * half of them gets no other long one, so that the store renders none for whom does not read.
  */
 export class AnswersInFlight<Answer extends { readonly body: Buffer }> {
   readonly #bytesMax: number;
@@ -41,8 +43,9 @@ export class AnswersInFlight<Answer extends { readonly body: Buffer }> {
     );
   }
 
-  /** Throws before a query when each of its callers holds half of the bytes that may wait. */
-  requireReading(callers: Iterable<string>): void {
+  /** Throws before a query of many rows when each of its callers holds half of the bytes that may wait. */
+  requireReading(callers: Iterable<string>, rowsMax = Number.POSITIVE_INFINITY): void {
+    if (rowsMax <= SHORT_ROWS) return;
     for (const caller of callers) if ((this.#held.get(caller) ?? 0) < this.#bytesMax / 2) return;
     throw new ProductError(
       'store_busy',

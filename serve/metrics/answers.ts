@@ -9,9 +9,10 @@ import { type Column, pointedAt, rendered, type Shape } from '../../infra/clickh
 import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { SharedWork } from '../../infra/coordination/shared-work.ts';
 import type { Clock, Format } from '../../infra/ports.ts';
-import type { QueryStore, Reader } from '../http/readers.ts';
+import { payTogether, type QueryStore, type Reader } from '../http/readers.ts';
 import type { HttpSettings } from '../http/settings.ts';
 import { AnswersInFlight } from './answers-in-flight.ts';
+import { type ContentCoding, codingOf, compress } from './content-codings.ts';
 import { afterCursor, cursorOf, type OrderColumn, orderOf } from './cursor.ts';
 import { daysOfPage } from './page-bound.ts';
 import { cutPage, isCut, pointerTo } from './page-cut.ts';
@@ -22,6 +23,7 @@ import { RESPONSE_FORMATS } from './response-formats.ts';
 export interface Answer {
   readonly body: Buffer;
   readonly type: string;
+  readonly coding: ContentCoding;
   readonly etag: string;
   readonly version: string;
   /** Cursor of the next page; null when nothing follows. */
@@ -37,9 +39,16 @@ export type AnswerSettings = Pick<
   'CACHE_BYTES' | 'LIST_ROWS_MAX' | 'SERIES_ROWS_MAX' | 'ANSWER_BYTES_MAX'
 >;
 
-/** What an answer is asked for, by the key of its cache. */
+/** The keys of an answer in the cache: of its bytes as they are rendered, and as the client prefers them. */
+export interface AnswerKey {
+  readonly rendered: string;
+  readonly coded: string;
+  readonly coding: ContentCoding;
+}
+
+/** What an answer is asked for. */
 export interface AnswerRequest {
-  readonly key: string;
+  readonly key: AnswerKey;
   readonly metric: Metric;
   readonly endpoint: MetricEndpoint;
   readonly query: Query;
@@ -68,6 +77,7 @@ export class AnswerCache {
   readonly #cache: LRUCache<string, Answer>;
   readonly #inFlight: AnswersInFlight<Answer>;
   readonly #rendering = new SharedWork<Answer, Reader>();
+  readonly #compressing = new SharedWork<Answer, Reader>();
 
   constructor({
     clock,
@@ -99,16 +109,33 @@ export class AnswerCache {
     this.#inFlight.hold(key, answer, caller, response);
   }
 
-  /** Renders an answer, once for all who ask for it at the same time. */
-  render(request: AnswerRequest, reader: Reader): Promise<Answer> {
-    const version = this.version(request.metric);
-    const key = `${version}\0${request.format}\0${request.key}`;
+  /** Renders and compresses an answer, once for all who ask for it at the same time. */
+  async render(request: AnswerRequest, reader: Reader): Promise<Answer> {
+    const { metric, key, format } = request;
+    const rendered = this.cached(key.rendered, metric) ?? (await this.#renderShared(request, reader));
+    const coding = codingOf(key.coding, format, rendered.body);
+    if (key.coding === 'identity') return rendered;
+    if (coding === 'identity') {
+      this.#cache.set(key.coded, rendered);
+      return rendered;
+    }
+    return this.#compressing.run(`${rendered.etag}\0${coding}`, reader, async (_, readers) => {
+      const started = performance.now();
+      const body = await compress(rendered.body, coding);
+      await payTogether(readers, performance.now() - started);
+      const answer = { ...rendered, body, coding, etag: etagOf(rendered.etag, coding) };
+      this.#cache.set(key.coded, answer);
+      return answer;
+    });
+  }
+
+  #renderShared(request: AnswerRequest, reader: Reader): Promise<Answer> {
+    const { metric, format, query } = request;
+    const version = this.version(metric);
+    const key = `${version}\0${format}\0${request.key.rendered}`;
+    const mayRead = (callers: Iterable<string>) => this.#inFlight.requireReading(callers, query.limit);
     const rendered = this.#rendering.run(key, reader, (signal, readers) =>
-      this.#render(
-        request,
-        version,
-        reader.storeFor(readers, signal, (callers) => this.#inFlight.requireReading(callers)),
-      ),
+      this.#render(request, version, reader.storeFor(readers, signal, mayRead)),
     );
     reader.joined();
     return rendered;
@@ -116,7 +143,7 @@ export class AnswerCache {
 
   async #render(request: AnswerRequest, version: string, store: QueryStore): Promise<Answer> {
     const { key, metric, endpoint, query, format } = request;
-    const order = orderOf(metric, endpoint);
+    const order = orderOf(metric, endpoint, query.order);
     const after = query.cursor === undefined ? sql`1` : afterCursor(endpoint.path, order, query.cursor);
     const { LIST_ROWS_MAX, SERIES_ROWS_MAX } = this.#settings;
     const limit = query.limit ?? (endpoint.isLimited ? LIST_ROWS_MAX : SERIES_ROWS_MAX);
@@ -133,9 +160,10 @@ export class AnswerCache {
       format: engineFormat,
       limit,
     });
-    const answer: Answer = { body, type, version, next, query, etag: this.#etag(version, format, key) };
+    const etag = etagOf(version, format, key.rendered);
+    const answer: Answer = { body, type, coding: 'identity', version, next, query, etag };
     this.#inFlight.requireRoom(answer);
-    this.#cache.set(key, answer);
+    this.#cache.set(key.rendered, answer);
     return answer;
   }
 
@@ -144,15 +172,10 @@ export class AnswerCache {
     const versions = tablesOf(metric).map((table) => this.#versions.version(table));
     return (metric.whileDayRuns ? [...versions, isoDayOf(this.#clock.now())] : versions).join('-');
   }
-
-  #etag(version: string, format: string, key: string): string {
-    const hash = createHash('sha256')
-      .update(`${version}\0${format}\0${key}`)
-      .digest('base64url')
-      .slice(0, 22);
-    return `"${hash}"`;
-  }
 }
+
+const etagOf = (...parts: readonly string[]) =>
+  `"${createHash('sha256').update(parts.join('\0')).digest('base64url').slice(0, 22)}"`;
 
 /** A query whose answer is one page. */
 interface PagedQuery {

@@ -44,7 +44,7 @@ export async function serveCatalogue(
       order: orderOf(metric, endpoint).map(({ column, descending }) =>
         descending ? `${column} descending` : column,
       ),
-      parameters: parametersOf(endpoint, settings.LIST_ROWS_MAX).map(({ name, required, doc }) => ({
+      parameters: parametersOf(metric, endpoint, settings.LIST_ROWS_MAX).map(({ name, required, doc }) => ({
         name,
         required,
         meaning: doc,

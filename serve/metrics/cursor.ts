@@ -19,12 +19,20 @@ export interface OrderColumn {
 /** Longer than the key of any row. */
 export const CURSOR_CHARS_MAX = 4096;
 
-/** The columns that order the rows of a path. */
-export function orderOf(metric: Metric, endpoint: MetricEndpoint): OrderColumn[] {
-  return (endpoint.order ?? metric.order ?? metric.key).map((entry: Ordering) => {
+/** The direction of the first column that orders the rows of a path. */
+export type OrderDirection = 'asc' | 'desc';
+
+export const directionOf = ([first]: readonly OrderColumn[]): OrderDirection =>
+  first?.descending ? 'desc' : 'asc';
+
+/** The columns that order the rows of a path: in its own direction, or all of them reversed for the other one. */
+export function orderOf(metric: Metric, endpoint: MetricEndpoint, direction?: OrderDirection): OrderColumn[] {
+  const own = (endpoint.order ?? metric.order ?? metric.key).map((entry: Ordering) => {
     const { column, descending } = typeof entry === 'string' ? { column: entry, descending: false } : entry;
     return { column, descending, type: typeOf(metric, column) };
   });
+  if (direction === undefined || direction === directionOf(own)) return own;
+  return own.map((one) => ({ ...one, descending: !one.descending }));
 }
 
 function typeOf(metric: Metric, column: string): string {

@@ -41,6 +41,7 @@ export function exportStatement(
     ...chainsOf(request, endpoint, registry),
     ...daysOf(request, endpoint),
     conditions: [],
+    order: undefined,
     limit: undefined,
     cursor: undefined,
     format: request.format,

@@ -1,5 +1,5 @@
 import type { Metric, MetricEndpoint } from '../../aggregate/metric.ts';
-import { ident, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { ident, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { QueryStore } from '../http/readers.ts';
 import type { OrderColumn } from './cursor.ts';
 import type { Query } from './parameters.ts';
@@ -32,12 +32,12 @@ export async function daysOfPage(
   if (metric.materialized === false || !endpoint.isLimited || query.conditions.length > 0 || !first)
     return null;
   const { column, descending } = first;
-  const isByDay = column === metric.key[0] && column === endpoint.dates?.column && !descending;
+  const isByDay = column === metric.key[0] && column === endpoint.dates?.column;
   const leavesKey = order.some((one, i) => one.descending || one.column !== metric.key[i]);
   if (!isByDay || !leavesKey) return null;
   const day = ident(column);
   const [next] = await store.rows<{ day: string }>(
-    sql`SELECT toString(rows.${day}) AS day ${chosen} ORDER BY rows.${day} LIMIT 1 OFFSET ${limit}`,
+    sql`SELECT toString(rows.${day}) AS day ${chosen} ORDER BY rows.${day}${raw(descending ? ' DESC' : '')} LIMIT 1 OFFSET ${limit}`,
   );
-  return next === undefined ? null : sql`${day} <= ${next.day}`;
+  return next === undefined ? null : sql`${day} ${raw(descending ? '>=' : '<=')} ${next.day}`;
 }

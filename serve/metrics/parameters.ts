@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import type { MetricEndpoint } from '../../aggregate/metric.ts';
+import type { Metric, MetricEndpoint } from '../../aggregate/metric.ts';
 import { chainName, wholeNumber } from '../../aggregate/metrics/shared/filters.ts';
 import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import type { Sql } from '../../infra/clickhouse/sql.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { ParameterError } from '../http/errors.ts';
-import { CURSOR_CHARS_MAX } from './cursor.ts';
+import { CURSOR_CHARS_MAX, directionOf, type OrderDirection, orderOf } from './cursor.ts';
 import { RESPONSE_FORMATS } from './response-formats.ts';
 
 export interface Parameter {
@@ -18,7 +18,7 @@ export interface Parameter {
 const date = z.iso.date('not a day of the form YYYY-MM-DD');
 
 /** Every parameter of a path, for the validation, the OpenAPI document and the catalogue. */
-export function parametersOf(endpoint: MetricEndpoint, listRowsMax: number): Parameter[] {
+export function parametersOf(metric: Metric, endpoint: MetricEndpoint, listRowsMax: number): Parameter[] {
   const takes: readonly string[] = endpoint.scopeParameters ?? ['relay_chain', 'chain'];
   const common: Parameter[] = [
     { name: 'relay_chain', schema: z.enum(endpoint.relays), required: false, doc: relayDoc(endpoint) },
@@ -48,7 +48,14 @@ export function parametersOf(endpoint: MetricEndpoint, listRowsMax: number): Par
       doc: schema.description ?? '',
     }),
   );
+  const order = orderOf(metric, endpoint);
   const paging: Parameter[] = [
+    {
+      name: 'order',
+      schema: z.enum(['asc', 'desc']),
+      required: false,
+      doc: `direction of \`${order[0]?.column}\`, by which the rows are ordered first; the other columns of the order turn with it. \`${directionOf(order)}\` when omitted`,
+    },
     {
       name: 'limit',
       schema: wholeNumber(1, listRowsMax),
@@ -94,6 +101,7 @@ export interface Query {
   readonly start: string;
   readonly end: string;
   readonly conditions: readonly Sql[];
+  readonly order: OrderDirection | undefined;
   readonly limit: number | undefined;
   readonly cursor: string | undefined;
   /** The UTC day that is not over yet. */
@@ -154,6 +162,7 @@ export function queryOf(
     conditions: Object.entries(endpoint.filters ?? {}).flatMap(([name, { condition }]) =>
       values[name] === undefined ? [] : [condition(values[name] as never)],
     ),
+    order: values.order as OrderDirection | undefined,
     limit: values.limit as number | undefined,
     cursor: values.cursor as string | undefined,
     format: values.format as string | undefined,

@@ -6,7 +6,14 @@ import type { Clock } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { countedCaller, type Readers } from '../http/readers.ts';
 import { route } from '../http/route.ts';
-import { type Answer, AnswerCache, type AnswerSettings, type TableVersions } from './answers.ts';
+import {
+  type Answer,
+  AnswerCache,
+  type AnswerKey,
+  type AnswerSettings,
+  type TableVersions,
+} from './answers.ts';
+import { acceptedCoding } from './content-codings.ts';
 import { describeEndpoint } from './describe.ts';
 import { type Computation, Freshness } from './freshness.ts';
 import { parametersOf, type Query, queryOf, querySchema } from './parameters.ts';
@@ -34,7 +41,7 @@ export async function serveMetrics(
   const freshness = new Freshness({ store: readers.shared, computation: aggregator });
   for (const metric of metrics) {
     for (const endpoint of metric.endpoints) {
-      const parameters = parametersOf(endpoint, settings.LIST_ROWS_MAX);
+      const parameters = parametersOf(metric, endpoint, settings.LIST_ROWS_MAX);
       const headersOf = (query: Query) => freshness.headers(metric, query, clock.now());
       const send = (
         request: FastifyRequest,
@@ -42,7 +49,7 @@ export async function serveMetrics(
         answer: Answer,
         headers = headersOf(answer.query),
       ) => {
-        answers.hold(cacheKey(request), answer, countedCaller(request), reply.raw);
+        answers.hold(answerKey(request).coded, answer, countedCaller(request), reply.raw);
         return sendAnswer(request, reply, answer, headers);
       };
       route(
@@ -52,7 +59,7 @@ export async function serveMetrics(
           query: querySchema(parameters),
           // A cached answer needs neither the parsing nor the validation of its parameters again.
           onRequest: (request, reply, next) => {
-            const cached = freshness.isCurrent ? answers.cached(cacheKey(request), metric) : undefined;
+            const cached = freshness.isCurrent ? answers.cached(answerKey(request).coded, metric) : undefined;
             if (cached) send(request, reply, cached);
             else next();
           },
@@ -60,14 +67,14 @@ export async function serveMetrics(
         async ({ query: values, request, reply }) => {
           const query = queryOf(endpoint, values, registry, isoDayOf(clock.now()));
           const format = query.format ?? acceptedFormat(request.headers.accept);
-          const key = cacheKey(request);
+          const key = answerKey(request);
           // A cached answer is sent with what is known of it while the store does not answer.
           const refreshed = freshness.refresh();
-          const isCached = answers.cached(key, metric) !== undefined;
+          const isCached = answers.cached(key.coded, metric) !== undefined;
           await (isCached ? inTime(REFRESH_MS_MAX, refreshed) : refreshed).catch((error) => {
-            if (!answers.cached(key, metric)) throw error;
+            if (!answers.cached(key.coded, metric)) throw error;
           });
-          const cached = answers.cached(key, metric);
+          const cached = answers.cached(key.coded, metric);
           if (cached) return send(request, reply, cached);
           const reader = await readers.open(request, reply);
           // Made before the rows are read, so that they claim nothing that the rows do not hold.
@@ -80,10 +87,12 @@ export async function serveMetrics(
   }
 }
 
-/** The key of an answer: its URL, and the format where `Accept` names one. */
-function cacheKey(request: FastifyRequest): string {
-  const { accept } = request.headers;
-  return accept === undefined || accept === '*/*' ? request.url : `${request.url}\n${acceptedFormat(accept)}`;
+/** An answer is known by its URL, by the format where `Accept` names one, and by its coding. */
+function answerKey({ url, headers }: FastifyRequest): AnswerKey {
+  const { accept } = headers;
+  const rendered = accept === undefined || accept === '*/*' ? url : `${url}\n${acceptedFormat(accept)}`;
+  const coding = acceptedCoding(headers['accept-encoding'] as string | undefined);
+  return { rendered, coding, coded: coding === 'identity' ? rendered : `${rendered}\n${coding}` };
 }
 
 function sendAnswer(
@@ -95,10 +104,11 @@ function sendAnswer(
   reply.headers(freshness);
   reply.header('etag', answer.etag);
   reply.header('cache-control', 'public, max-age=15');
-  reply.header('vary', 'Accept');
+  reply.header('vary', 'Accept, Accept-Encoding');
   reply.header('x-truncated', answer.next === null ? 'false' : 'true');
   if (answer.next !== null) reply.header('link', `<${nextUrl(request.url, answer.next)}>; rel="next"`);
   if (isSame(request.headers['if-none-match'], answer.etag)) return reply.code(304).send();
+  if (answer.coding !== 'identity') reply.header('content-encoding', answer.coding);
   return reply.type(answer.type).send(answer.body);
 }
 

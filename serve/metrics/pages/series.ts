@@ -68,6 +68,7 @@ export async function seriesOf(store: QueryStore, drawable: Drawable, wanted: Wa
       start: FIRST_DAY,
       end: LAST_DAY,
       conditions: [],
+      order: undefined,
       limit: undefined,
       cursor: undefined,
       format: undefined,

@@ -1,3 +1,4 @@
+import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib';
 import type { FastifyInstance } from 'fastify';
 import { parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
@@ -70,6 +71,18 @@ describe('pages', () => {
     },
   );
 
+  it.each(PAGED)('%s: the other direction gives the same rows in reverse, page by page', async (url) => {
+    const whole = (await get(url)).json<unknown[]>();
+    const directions = ['asc', 'desc'].map((order) => withParameter(url, `order=${order}`));
+    const answers = await Promise.all(directions.map(async (one) => (await get(one)).json<unknown[]>()));
+    expect(answers).toContainEqual(whole);
+    expect(answers).toContainEqual([...whole].reverse());
+    for (const [i, direction] of directions.entries()) {
+      const size = Math.ceil(whole.length / 3);
+      expect(await followPages(withParameter(direction, `limit=${size}`))).toEqual(answers[i]);
+    }
+  });
+
   it('a page in an order that leaves the key of its table reads the days of the page only', async () => {
     const { store } = pipeline.pipeline.runtime;
     const { bytes } = store;
@@ -83,6 +96,8 @@ describe('pages', () => {
       const [row] = (await get(`/api/daily-staking-rewards?${days}&limit=1`)).json<{ date: string }[]>();
       expect(statements).toEqual([expect.stringMatching(/date <= '(?!2099)/)]);
       expect(row?.date).toMatch(/^20/);
+      await get(`/api/daily-staking-rewards?${days}&limit=1&order=desc`);
+      expect(statements.at(-1)).toMatch(/date >= '(?!2024-01-01)/);
     } finally {
       store.bytes = bytes;
     }
@@ -118,6 +133,42 @@ describe('many values of one parameter', () => {
         },
       ],
     });
+  });
+});
+
+describe('content codings', () => {
+  const PATH = '/api/explorer/recent-extrinsics?relay_chain=polkadot';
+  const decoded: Readonly<Record<string, (body: Buffer) => Buffer>> = {
+    br: brotliDecompressSync,
+    gzip: gunzipSync,
+    zstd: zstdDecompressSync,
+  };
+  const coded = (accepted: string, url = PATH) => get(url, { 'accept-encoding': accepted });
+
+  it.each(Object.keys(decoded))(
+    '%s: the same bytes, made once, with an ETag of their own',
+    async (coding) => {
+      const plain = await get(PATH);
+      expect(plain.headers['content-encoding']).toBeUndefined();
+      const first = await coded(coding);
+      expect(first.headers['content-encoding']).toBe(coding);
+      expect(first.headers.vary).toContain('Accept-Encoding');
+      expect(first.rawPayload.length).toBeLessThan(plain.rawPayload.length / 2);
+      expect(decoded[coding]?.(first.rawPayload)).toEqual(plain.rawPayload);
+      expect(first.headers.etag).not.toBe(plain.headers.etag);
+      const again = await coded(coding);
+      expect(again.rawPayload).toEqual(first.rawPayload);
+      const etag = String(first.headers.etag);
+      const same = await get(PATH, { 'accept-encoding': coding, 'if-none-match': etag });
+      expect(same.statusCode).toBe(304);
+      expect((await get(PATH, { 'if-none-match': etag })).statusCode).toBe(200);
+    },
+  );
+
+  it('what is short, or compressed inside, is sent as it is', async () => {
+    expect((await coded('gzip', `${PATH}&format=parquet`)).headers['content-encoding']).toBeUndefined();
+    expect((await coded('gzip', `${PATH}&limit=1&format=csv`)).headers['content-encoding']).toBeUndefined();
+    expect((await coded('gzip', `${PATH}&format=arrow`)).headers['content-encoding']).toBe('gzip');
   });
 });
 

@@ -24,6 +24,7 @@ export const SAMPLES: Record<string, string> = {
   hex: '0xffffffffffffffffffff',
   account: ALICE,
   h160: `0x${'1'.repeat(40)}`,
+  order: 'desc',
   limit: '1',
   format: 'json',
   exclude_domains: 'Consensus',

@@ -33,7 +33,7 @@ export interface Endpoint {
 }
 
 /** Parameters of ours on every path. */
-export const OURS_EVERYWHERE = ['limit', 'cursor', 'format'];
+export const OURS_EVERYWHERE = ['order', 'limit', 'cursor', 'format'];
 /** Paths of ours beyond the described ones. */
 export const OUR_PATHS = [
   '/api/metrics',

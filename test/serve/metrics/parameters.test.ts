@@ -40,8 +40,10 @@ const PIECES = [
 const text = (): string =>
   Array.from({ length: random.pick([1, 1, 1, 2, 3]) }, () => random.pick(PIECES)()).join('');
 
-describe.each(metrics.flatMap(({ endpoints }) => endpoints))('parameters of $path', (endpoint) => {
-  const parameters = parametersOf(endpoint, 1000);
+const paths = metrics.flatMap((metric) => metric.endpoints.map((endpoint) => ({ metric, endpoint })));
+
+describe.each(paths)('parameters of $endpoint.path', ({ metric, endpoint }) => {
+  const parameters = parametersOf(metric, endpoint, 1000);
   const schema = querySchema(parameters);
 
   test('any text is refused, or becomes a statement that is not much longer than it', () => {

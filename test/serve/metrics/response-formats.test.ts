@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { acceptedCoding } from '../../../serve/metrics/content-codings.ts';
 import { acceptedFormat } from '../../../serve/metrics/response-formats.ts';
 
 describe('the format that an Accept header prefers', () => {
@@ -31,5 +32,25 @@ describe('the format that an Accept header prefers', () => {
     [`${'text/html,'.repeat(100_000)}`, 'json'],
   ])('%j: %s', (accept, format) => {
     expect(acceptedFormat(accept)).toBe(format);
+  });
+});
+
+describe('the coding that an Accept-Encoding header prefers', () => {
+  test.each([
+    ['gzip, deflate, br, zstd', 'zstd'],
+    ['gzip, deflate, br', 'br'],
+    ['GZIP;q=1.0, br;q=0.5', 'gzip'],
+    ['br;q=0, gzip;q=0.1', 'gzip'],
+    ['*', 'zstd'],
+    ['identity', 'identity'],
+    ['deflate', 'identity'],
+    ['identity;q=1, *;q=0', 'identity'],
+    [';;;=q,,\u00e9', 'identity'],
+  ])('of %s is %s', (accepted, coding) => {
+    expect(acceptedCoding(accepted)).toBe(coding);
+  });
+
+  test('is none without the header', () => {
+    expect(acceptedCoding(undefined)).toBe('identity');
   });
 });

@@ -1,0 +1,46 @@
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib';
+import { Negotiator } from '@fastify/accept-negotiator';
+import { LRUCache } from 'lru-cache';
+
+// Rows of metrics repeat so much that the fastest level of zstd and Brotli makes them as small as slower ones do.
+
+/** How the bytes of an answer are coded (RFC 9110 §8.4.1). */
+export type ContentCoding = 'zstd' | 'br' | 'gzip' | 'identity';
+
+type Compressed = Exclude<ContentCoding, 'identity'>;
+
+/** Headers of clients whose choice is remembered; there are far fewer. */
+const REMEMBERED_MAX = 1000;
+/** A shorter answer fits in the packet that its headers are in. */
+const BYTES_MIN = 1024;
+
+const codings = new Negotiator<ContentCoding>({
+  supportedValues: ['zstd', 'br', 'gzip', 'identity'],
+  cache: new LRUCache<string, string>({
+    maxSize: REMEMBERED_MAX * 64,
+    sizeCalculation: (_, key) => key.length + 1,
+  }),
+});
+
+/** The coding that an `Accept-Encoding` header prefers; of equals the one that costs and weighs least. */
+export const acceptedCoding = (header: string | undefined): ContentCoding =>
+  header === undefined ? 'identity' : (codings.negotiate(header.toLowerCase()) ?? 'identity');
+
+const [compressZstd, compressBrotli, compressGzip] = [
+  promisify(zstdCompress),
+  promisify(brotliCompress),
+  promisify(gzip),
+];
+const compressors: Readonly<Record<Compressed, (body: Buffer) => Promise<Buffer>>> = {
+  zstd: (body) => compressZstd(body, { params: { [constants.ZSTD_c_compressionLevel]: 1 } }),
+  br: (body) => compressBrotli(body, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
+  gzip: (body) => compressGzip(body, { level: 4 }),
+};
+
+/** The coding in which a body is sent to a client that prefers this one. Parquet files are compressed inside. */
+export const codingOf = (preferred: ContentCoding, format: string, body: Buffer): ContentCoding =>
+  format === 'parquet' || body.length < BYTES_MIN ? 'identity' : preferred;
+
+/** Compresses in another thread. */
+export const compress = (body: Buffer, coding: Compressed): Promise<Buffer> => compressors[coding](body);
