@@ -2,8 +2,7 @@ import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import { landingTable, view } from '../../infra/clickhouse/table.ts';
 import { blockRankSql, RANK } from './ordering.ts';
 
-/** Names are few: the engine decodes each once for a batch. */
-const METHOD = 'Tuple(pallet LowCardinality(String), method LowCardinality(String))';
+const METHOD = 'Tuple(pallet String, method String)';
 const EVENT = `Tuple(method ${METHOD}, data Array(String))`;
 const EXTRINSIC = `Tuple(method ${METHOD}, signature Tuple(signer String), args String, tip String, hash String, info Tuple(partialFee String, kind String), success String, paysFee String, events Array(${EVENT}))`;
 

@@ -35,8 +35,8 @@ const passedOn = {
   fee_given: 'String',
   fee_kind: name,
   pays_fee: name,
-  event_pallets: `Array(${name})`,
-  event_names: `Array(${name})`,
+  event_pallets: 'Array(String)',
+  event_names: 'Array(String)',
   event_data: 'Array(Array(String))',
   // What JavaScript decoded of it.
   wrapper_domain: name,
