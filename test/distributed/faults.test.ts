@@ -1,21 +1,25 @@
 import { Readable } from 'node:stream';
 import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sql } from '../../infra/clickhouse/sql.ts';
+import { DATABASE, sql } from '../../infra/clickhouse/sql.ts';
 import { TOPICS } from '../../ingest/log/topics.ts';
 import { blocks, deadLetters } from '../../ingest/raw/tables.ts';
 import { openPipeline, type Pipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { pause, until } from '../infra/ports/opened.ts';
+import { needed } from '../serve/metrics/contract-client.ts';
+import { ENDPOINTS } from '../serve/metrics/endpoints.ts';
+import { documentedRights, writeRights } from '../support/clickhouse/rights.ts';
 import { contentOf, differences } from '../support/content.ts';
 import { joinPipeline } from '../support/distributed.ts';
 import { ingestLines } from '../support/pipeline.ts';
 import { Random } from '../support/random.ts';
 import { recordedLines } from '../support/recordings.ts';
 import { startClickHouse } from '../support/services/clickhouse.ts';
-import { type Services, startServices } from '../support/services/index.ts';
+import { addresses, type Services, startServices } from '../support/services/index.ts';
 import { startKafka } from '../support/services/kafka.ts';
 import { startRedis } from '../support/services/redis.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { contentOfCleanRun } from './clean-run.ts';
 import { startRole } from './roles.ts';
 
@@ -130,6 +134,67 @@ describe('at the start', () => {
     const error = await refusal({ KAFKA_PREFIX: prefix });
     expect(error).toMatchObject({ code: 'service_refused' });
     expect(error?.message).toMatch(text);
+  });
+});
+
+describe('the users of infra/README.md', () => {
+  async function answersOf(url: string, more: Record<string, string>): Promise<string[]> {
+    const answers: string[] = [];
+    for (const endpoint of ENDPOINTS) {
+      const query = Object.entries({ ...needed(endpoint), ...more }) as [string, string][];
+      const answer = await fetch(`${url}${endpoint.path}?${new URLSearchParams(query)}`);
+      const text = await answer.text();
+      answers.push(`${endpoint.path} ${answer.status} ${answer.ok ? '' : text}`.trim());
+    }
+    return answers;
+  }
+  const ALL_ANSWERED = ENDPOINTS.map(({ path }) => `${path} 200`);
+
+  test('may do what processes do: one of them everything, the other one reads for the API and changes nothing', async () => {
+    using directory = temporaryDirectory();
+    const writer = documentedRights('chain_metrics');
+    const config = writeRights(directory.path, writer);
+    await using clickhouse = await startClickHouse({ config });
+    const at = environment({ ...addresses({ ...services, clickhouse }), SERVICE_WAIT_SECONDS: '60' });
+    const cannotMake = await refusal(at);
+    expect(cannotMake).toMatchObject({ code: 'service_refused' });
+    expect(cannotMake?.message).toContain('CLICKHOUSE_DATABASE');
+    await clickhouse.stop();
+
+    const mayMake = `GRANT CREATE DATABASE ON ${DATABASE}.*`;
+    writeRights(directory.path, { ...writer, grants: [...writer.grants, mayMake] });
+    await clickhouse.start();
+    const role = await startRole('ingest load work serve', at);
+    const operator = await joinPipeline(at, 'ingest');
+    await ingestLines(
+      operator,
+      recordedLines('runtime').filter((_, i) => i % 8 === 0),
+    );
+    await operator.waitUntilComputed();
+    expect(await answersOf(role.url, { limit: '1' })).toEqual(ALL_ANSWERED);
+    await clickhouse.stop();
+
+    const reader = documentedRights('chain_metrics_reader');
+    writeRights(directory.path, reader);
+    await clickhouse.start();
+    expect(await answersOf(role.url, { limit: '2' })).toEqual(ALL_ANSWERED);
+    const { store } = operator.runtime;
+    for (const statement of [
+      `INSERT INTO ${DATABASE}.blocks (chain) VALUES ('x')`,
+      `TRUNCATE TABLE ${DATABASE}.blocks`,
+      `CREATE TABLE ${DATABASE}.mine (n UInt8) ENGINE = Null`,
+    ])
+      await expect(store.run(statement)).rejects.toThrow(/ACCESS_DENIED|READONLY/);
+    await clickhouse.stop();
+
+    // The engine of the tests counts what it asks of itself, too.
+    writeRights(directory.path, { ...reader, quota: { ...reader.quota, queries: '100' } });
+    await clickhouse.start();
+    const spend = async () => {
+      for (let i = 0; i < 100; i++) await store.rows(sql`SELECT count() FROM ${blocks}`);
+    };
+    await expect(spend()).rejects.toMatchObject({ code: 'store_busy' });
+    await Promise.all([role.kill(), operator.close()]);
   });
 });
 

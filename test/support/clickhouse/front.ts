@@ -12,7 +12,7 @@ import { exceptionOf, isLineByLine, isReading, readingFrom } from './statement.t
  * settings, parameters, compressions, headers and error messages. It is a separate process or container, so that tests
  * can stop, kill and restart it on the same data.
  */
-const { FRONT_HOST = '127.0.0.1', FRONT_PORT = '0', FRONT_DATA = '', FRONT_TIED } = process.env;
+const { FRONT_HOST = '127.0.0.1', FRONT_PORT = '0', FRONT_DATA = '', FRONT_CONFIG, FRONT_TIED } = process.env;
 const { CLICKHOUSE_USER = 'default', CLICKHOUSE_PASSWORD = '' } = process.env;
 const CONNECTIONS = 8;
 const VERSION_HEADERS = { 'X-ClickHouse-Server-Display-Name': 'chdb', 'X-ClickHouse-Timezone': 'UTC' };
@@ -22,7 +22,11 @@ mkdirSync(bodies, { recursive: true });
 for (const left of readdirSync(bodies)) rmSync(join(bodies, left));
 const open = () => {
   const session = new Session(join(FRONT_DATA, 'store'), {
-    connectionArgs: ['--max_server_memory_usage=4000000000', '--timezone=UTC'],
+    connectionArgs: [
+      '--max_server_memory_usage=4000000000',
+      '--timezone=UTC',
+      ...(FRONT_CONFIG ? [`--config-file=${FRONT_CONFIG}`] : []),
+    ],
   });
   // As the embedded store has it: both cost much and help nothing here.
   session.query("SET local_filesystem_read_method = 'pread', use_statistics = 0");

@@ -7,7 +7,10 @@ const IN_CONTAINERS = ['test/distributed/containers.test.ts'];
 const CLICKHOUSE_ALONE = ['test/infra/distributed/clickhouse.test.ts'];
 const ON_SERVICES = groups.services.filter((path) => ![...IN_CONTAINERS, ...CLICKHOUSE_ALONE].includes(path));
 
-const has = (command: string, ...args: string[]) => spawnSync(command, args, { timeout: 5000 }).status === 0;
+/** A busy machine starts Java slowly. */
+const ANSWER_MS_MAX = 60_000;
+const has = (command: string, ...args: string[]) =>
+  spawnSync(command, args, { timeout: ANSWER_MS_MAX }).status === 0;
 
 /** Programs that are missing for real services on this machine. */
 function missingPrograms(): string[] {

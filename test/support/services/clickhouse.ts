@@ -8,13 +8,22 @@ import { freePort, processService, type Service } from './service.ts';
 const { CLICKHOUSE_IMAGE = 'clickhouse/clickhouse-server:26.3' } = process.env;
 const FRONT = fileURLToPath(new URL('../clickhouse/front.ts', import.meta.url));
 
+export interface ClickHouseOptions {
+  readonly user?: string;
+  readonly password?: string;
+  readonly directory?: string;
+  /** Configuration of the engine in process, which is then used in any case. */
+  readonly config?: string;
+}
+
 /** A ClickHouse over HTTP: the official server where Docker works, else its interface over the engine in process. */
 export async function startClickHouse({
   user = 'default',
   password = '',
   directory = mkdtempSync(join(tmpdir(), 'chain-metrics-clickhouse-')),
-} = {}): Promise<Service> {
-  if (await hasImage(CLICKHOUSE_IMAGE)) {
+  config = '',
+}: ClickHouseOptions = {}): Promise<Service> {
+  if (config === '' && (await hasImage(CLICKHOUSE_IMAGE))) {
     return containerService({
       image: CLICKHOUSE_IMAGE,
       innerPort: 8123,
@@ -36,6 +45,7 @@ export async function startClickHouse({
       UV_THREADPOOL_SIZE: '24',
       FRONT_PORT: String(port),
       FRONT_DATA: directory,
+      FRONT_CONFIG: config,
       FRONT_TIED: 'yes',
       CLICKHOUSE_USER: user,
       CLICKHOUSE_PASSWORD: password,
