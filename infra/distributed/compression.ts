@@ -1,4 +1,3 @@
-import { AsyncLocalStorage } from 'node:async_hooks';
 import { Readable } from 'node:stream';
 import { promisify } from 'node:util';
 import {
@@ -11,14 +10,10 @@ import {
   zstdCompress,
   zstdDecompress,
 } from 'node:zlib';
-import kafkajs from 'kafkajs';
 import { BatchRecords } from './batch-records.ts';
 import { lz4Blocks, snappyBlocks } from './foreign-codecs.ts';
 
 // Batches are compressed whole: brokers limit what they take, not what it becomes.
-
-const { CompressionCodecs, CompressionTypes } = kafkajs;
-export const ZSTD = CompressionTypes.ZSTD;
 
 export interface DecompressionLimits {
   /** Of one message. */
@@ -29,7 +24,7 @@ export interface DecompressionLimits {
 
 type DecompressionOptions = Pick<ZlibOptions, 'chunkSize' | 'maxOutputLength'>;
 
-interface Codec {
+export interface Codec {
   readonly compress: (bytes: Buffer) => Promise<Buffer>;
   readonly decompress: (bytes: Buffer, options: DecompressionOptions) => Promise<Buffer>;
   /** The same in pieces. */
@@ -45,7 +40,7 @@ const COMPRESSED_RATIO = 0.5;
 const DECOMPRESSED_RATIO = 5;
 const STREAM_CHUNK_BYTES = 2 ** 20;
 
-const zstd: Codec = {
+export const zstd: Codec = {
   compress: (bytes) =>
     promisify(zstdCompress)(bytes, { params: LEVEL, ...chunkFor(bytes.length * COMPRESSED_RATIO) }),
   decompress: promisify(zstdDecompress),
@@ -78,47 +73,38 @@ class TooLarge extends Error {
   readonly code = 'ERR_BUFFER_TOO_LARGE';
 }
 
-/** The bytes that a fetch has given so far, in the context of that fetch. */
-const fetched = new AsyncLocalStorage<{ bytes: number }>();
-/** Called when a fetch begins, in the context in which its batches are decoded. */
-export const onFetchStart = (): void => fetched.enterWith({ bytes: 0 });
-
-/** By this name kafkajs knows a batch that a fetch gives in part: it is fetched again. */
-class PartialBatch extends Error {
-  override readonly name = 'KafkaJSPartialMessageError';
+/** The bytes that a fetch has given so far. */
+export interface FetchedBytes {
+  bytes: number;
 }
 
-const CODECS: readonly (readonly [type: number, codec: Codec])[] = [
-  [ZSTD, zstd],
-  [CompressionTypes.GZIP, gzipped],
-  [CompressionTypes.LZ4, readOnly('LZ4', lz4Blocks)],
-  [CompressionTypes.Snappy, readOnly('Snappy', snappyBlocks)],
-];
+/** By the number that the protocol gives it. */
+export const CODECS: ReadonlyMap<number, Codec> = new Map([
+  [1, gzipped],
+  [2, readOnly('Snappy', snappyBlocks)],
+  [3, readOnly('LZ4', lz4Blocks)],
+  [4, zstd],
+]);
 
-/** Makes kafkajs decompress within limits, also what other producers compress. */
-export function limitDecompression(limits: DecompressionLimits): void {
-  for (const [type, codec] of CODECS) {
-    CompressionCodecs[type as typeof ZSTD] = () => ({
-      compress: ({ buffer }: { buffer: Buffer }) => codec.compress(buffer),
-      decompress: (bytes: Buffer) => decompressed(bytes, codec, limits),
-    });
-  }
-}
-
-async function decompressed(bytes: Buffer, codec: Codec, limits: DecompressionLimits): Promise<Buffer> {
-  const fetch = fetched.getStore() ?? { bytes: 0 };
-  const room = Math.min(limits.messageBytes, limits.fetchBytes - fetch.bytes);
+/** Decompresses a batch; null where it has no room beside what its fetch gave before, so that it must be fetched again. */
+export async function decompress(
+  bytes: Buffer,
+  codec: Codec,
+  limits: DecompressionLimits,
+  fetched: FetchedBytes,
+): Promise<Buffer | null> {
+  const room = Math.min(limits.messageBytes, limits.fetchBytes - fetched.bytes);
+  if (room <= 0) return null;
   let records: Buffer;
   try {
-    if (room <= 0) throw new PartialBatch();
     const { chunkSize } = chunkFor(bytes.length * DECOMPRESSED_RATIO);
     records = await codec.decompress(bytes, { chunkSize: Math.min(chunkSize, room), maxOutputLength: room });
   } catch (error) {
     if ((error as { code?: string }).code !== 'ERR_BUFFER_TOO_LARGE') throw error;
-    if (fetch.bytes > 0) throw new PartialBatch();
+    if (fetched.bytes > 0) return null;
     records = await largeRecords(bytes, codec, limits);
   }
-  fetch.bytes += records.length;
+  fetched.bytes += records.length;
   return records;
 }
 

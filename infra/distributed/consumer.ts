@@ -1,16 +1,13 @@
-import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
 import type { InfraSettings } from '../config/settings.ts';
 import { Batcher } from '../coordination/batcher.ts';
 import { reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { Ack, LogRecord } from '../ports.ts';
-import { CUT_HEADER } from './batch-records.ts';
-import { onFetchStart } from './compression.ts';
-import { METADATA_MS } from './kafka.ts';
+import type { FetchedBatch, KafkaClient, KafkaConsumer } from './kafka-client.ts';
 import { type GrowthDependencies, PartitionGrowth } from './partition-growth.ts';
 
 export interface ConsumerOptions {
-  readonly kafka: Kafka;
+  readonly client: KafkaClient;
   readonly config: InfraSettings;
   readonly logger: Logger;
   readonly topic: string;
@@ -24,16 +21,10 @@ export interface ConsumerOptions {
 
 /** Records of one call of the handler: more of them need memory and are not faster. */
 const RECORDS_MAX = 20_000;
-/** Interval in which a member learns that others have joined or left. */
-const HEARTBEAT_MS = 1000;
 const BACKOFF_MS = 200;
 const BACKOFF_MS_MAX = 15_000;
-/** Partitions that are handled concurrently. */
-const CONCURRENT_MAX = 256;
 /** Wait before records of a new partition are tried again that come after others in an older one. */
 const HOLD_MS = 250;
-/** Wait before a consumer that crashed is replaced. */
-const RESTART_MS = 1000;
 
 /**
  * One member of a consumer group. Records that were fetched of several partitions are handled together, since a
@@ -44,8 +35,7 @@ export class GroupMember {
   readonly #options: ConsumerOptions;
   readonly #handling: Batcher<readonly LogRecord[], Ack>;
   readonly #growth: PartitionGrowth;
-  #consumer: Consumer;
-  #isClosed = false;
+  readonly #consumer: KafkaConsumer;
   /** The last commit of each partition; it fails when an earlier one failed. */
   readonly #commits = new Map<number, Promise<void>>();
   /** Partitions with a failed commit, until their records are delivered again. */
@@ -62,42 +52,9 @@ export class GroupMember {
       limits: [{ max: options.config.BATCH_BYTES, of: bytesOf }],
     });
     this.#growth = new PartitionGrowth(options.growth);
-    this.#consumer = this.#newConsumer();
-  }
-
-  #newConsumer(): Consumer {
-    const { kafka, config, groupId, fetchBytes } = this.#options;
-    const consumer = kafka.consumer({
-      groupId,
-      sessionTimeout: config.KAFKA_SESSION_MS,
-      heartbeatInterval: Math.min(HEARTBEAT_MS, Math.floor(config.KAFKA_SESSION_MS / 10)),
-      rebalanceTimeout: Math.max(60_000, config.KAFKA_SESSION_MS),
-      maxBytes: fetchBytes,
-      maxBytesPerPartition: fetchBytes,
-      minBytes: 1,
-      maxWaitTimeInMs: 500,
-      // New partitions are found within this time.
-      metadataMaxAge: METADATA_MS,
-      allowAutoTopicCreation: false,
-      retry: { initialRetryTime: 100, maxRetryTime: 2000, retries: 5, restartOnFailure: async () => true },
-    });
-    consumer.on(consumer.events.GROUP_JOIN, () => this.#growth.refresh());
-    consumer.on(consumer.events.FETCH_START, onFetchStart);
-    consumer.on(consumer.events.CRASH, ({ payload: { error, restart } }) => {
-      if (!restart) this.#restart(error);
-    });
-    return consumer;
-  }
-
-  /** kafkajs does not restart after errors that it cannot retry, such as brokers that know no coordinator yet. */
-  #restart(error: unknown): void {
-    if (this.#isClosed) return;
-    const { topic, logger } = this.#options;
-    logger.warn({ topic, wait_ms: RESTART_MS, reason: reasonOf(error) }, 'the consumer restarts');
-    this.#schedule(RESTART_MS, () => {
-      this.#consumer = this.#newConsumer();
-      this.start().catch((failure) => this.#restart(failure));
-    });
+    const { client, topic, groupId, fetchBytes } = options;
+    const onJoin = () => this.#growth.refresh();
+    this.#consumer = client.consumer({ topic, groupId, fetchBytes, onJoin });
   }
 
   #schedule(ms: number, work: () => void): void {
@@ -109,27 +66,12 @@ export class GroupMember {
   }
 
   /** Throws when the brokers do not answer; it can be called again. */
-  async start(): Promise<void> {
-    const { topic } = this.#options;
-    try {
-      await this.#consumer.connect();
-      await this.#consumer.subscribe({ topics: [topic], fromBeginning: true });
-    } catch (error) {
-      await this.#consumer.disconnect().catch(() => undefined);
-      this.#consumer = this.#newConsumer();
-      throw error;
-    }
-    await this.#consumer.run({
-      autoCommit: false,
-      eachBatchAutoResolve: false,
-      partitionsConsumedConcurrently: CONCURRENT_MAX,
-      eachBatch: (payload) => this.#eachBatch(payload),
-    });
+  start(): Promise<void> {
+    return this.#consumer.start((batch) => this.#eachBatch(batch));
   }
 
   /** Waits for the handler and its commits. The next member fetches what is not committed. */
   async close(): Promise<void> {
-    this.#isClosed = true;
     await this.#consumer.stop();
     await this.#handling.drain();
     await Promise.allSettled(this.#commits.values());
@@ -137,46 +79,41 @@ export class GroupMember {
     await this.#consumer.disconnect();
   }
 
-  async #eachBatch(payload: EachBatchPayload): Promise<void> {
-    const { batch, heartbeat, isRunning, isStale, pause, resolveOffset } = payload;
+  async #eachBatch(batch: FetchedBatch): Promise<void> {
     // When the group has removed this member, the next commit fails.
     const heartbeats = setInterval(
-      () => heartbeat().catch(() => undefined),
+      () => batch.heartbeat().catch(() => undefined),
       this.#options.config.KAFKA_SESSION_MS / 10,
     );
-    const last = Number(batch.messages.at(-1)?.offset ?? -1);
+    const last = batch.records.at(-1)?.offset ?? -1;
     try {
       let until: number;
       try {
         until = await this.#growth.handledUntil(batch.partition, last);
       } catch (error) {
-        return this.#backOff(payload, error);
+        return this.#backOff(batch, error);
       }
-      for (const records of this.#chunks(payload, until)) {
-        if (!isRunning() || isStale()) return;
+      for (const records of this.#chunks(batch, until)) {
+        if (!batch.isCurrent()) return;
         let ack: Ack;
         try {
           ack = await this.#handling.add(records);
         } catch (error) {
-          return this.#backOff(payload, error);
+          return this.#backOff(batch, error);
         }
-        resolveOffset(String(records.at(-1)?.offset ?? 0));
-        await this.#commit(payload, records, ack.durable);
+        batch.resolve((records.at(-1)?.offset ?? 0) + 1);
+        await this.#commit(batch, records, ack.durable);
       }
       this.#failures.delete(batch.partition);
-      if (until < last) this.#schedule(HOLD_MS, pause());
+      if (until < last) this.#schedule(HOLD_MS, batch.pause());
     } finally {
       clearInterval(heartbeats);
     }
   }
 
   /** Commits in order. Records that become durable late do not delay the next ones. */
-  async #commit(
-    payload: EachBatchPayload,
-    records: readonly LogRecord[],
-    durable: Promise<void>,
-  ): Promise<void> {
-    const { topic, partition } = payload.batch;
+  async #commit(batch: FetchedBatch, records: readonly LogRecord[], durable: Promise<void>): Promise<void> {
+    const { partition } = batch;
     const [first, last] = [records[0]?.offset ?? 0, records.at(-1)?.offset ?? 0];
     if (this.#nextOffsets.get(partition) !== first) {
       this.#failed.delete(partition);
@@ -185,15 +122,13 @@ export class GroupMember {
     this.#nextOffsets.set(partition, last + 1);
     const commit = (this.#commits.get(partition) ?? Promise.resolve()).then(async () => {
       await durable;
-      const metadata = await this.#growth.note(partition);
-      const offset = { partition, offset: String(last + 1), metadata };
-      await payload.commitOffsetsIfNecessary({ topics: [{ topic, partitions: [offset] }] });
+      await batch.commit(last + 1, await this.#growth.note(partition));
     });
     this.#commits.set(partition, commit);
     // Its failure is handled below; until then it must not count as unhandled.
     commit.catch(() => undefined);
     if (await isSettled(durable)) {
-      // A failure that is thrown here makes kafkajs fetch from the committed offset again.
+      // After a failure that is thrown here the partition is fetched from its committed offset again.
       commit.catch(() => {
         if (this.#commits.get(partition) === commit) this.#commits.delete(partition);
       });
@@ -203,17 +138,9 @@ export class GroupMember {
       // Later commits fail with the first one, which gives the offset to fetch from again.
       if (this.#failed.has(partition)) return;
       this.#failed.add(partition);
-      this.#backOff(payload, error);
-      this.#seek(partition, first);
+      this.#backOff(batch, error);
+      this.#consumer.seek(partition, first);
     });
-  }
-
-  #seek(partition: number, offset: number): void {
-    try {
-      this.#consumer.seek({ topic: this.#options.topic, partition, offset: String(offset) });
-    } catch {
-      // The consumer is stopped: when it restarts, it fetches from the committed offset.
-    }
   }
 
   async #handle(chunks: readonly (readonly LogRecord[])[]): Promise<Ack[]> {
@@ -224,12 +151,11 @@ export class GroupMember {
   }
 
   /** Pauses the partition; it is fetched again from its committed offset. */
-  #backOff({ batch, pause }: EachBatchPayload, error: unknown): void {
-    const { topic, partition } = batch;
+  #backOff({ partition, pause }: FetchedBatch, error: unknown): void {
     const failures = (this.#failures.get(partition) ?? 0) + 1;
     this.#failures.set(partition, failures);
     const waitMs = Math.min(BACKOFF_MS * 2 ** (failures - 1), BACKOFF_MS_MAX);
-    const { logger } = this.#options;
+    const { logger, topic } = this.#options;
     logger.warn(
       { topic, partition, failures, wait_ms: waitMs, reason: reasonOf(error) },
       'a batch is retried',
@@ -238,11 +164,11 @@ export class GroupMember {
   }
 
   /** Splits a fetch up to an offset; it may decompress to many times its size. */
-  *#chunks({ batch }: EachBatchPayload, until: number): Generator<LogRecord[]> {
+  *#chunks({ partition, records }: FetchedBatch, until: number): Generator<LogRecord[]> {
     let chunk: LogRecord[] = [];
     let bytes = 0;
-    for (const { key, value, offset, headers } of batch.messages) {
-      if (Number(offset) > until) break;
+    for (const { key, value, offset, cut } of records) {
+      if (offset > until) break;
       const size = value?.length ?? 0;
       if (
         chunk.length > 0 &&
@@ -255,9 +181,9 @@ export class GroupMember {
       chunk.push({
         key: key?.toString('utf8') ?? '',
         value: value ?? Buffer.alloc(0),
-        partition: batch.partition,
-        offset: Number(offset),
-        ...(headers?.[CUT_HEADER] === undefined ? {} : { refused: String(headers[CUT_HEADER]) }),
+        partition,
+        offset,
+        ...(cut === undefined ? {} : { refused: cut }),
       });
       bytes += size;
     }

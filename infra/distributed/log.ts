@@ -1,7 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
-import type { Admin, Kafka, Producer } from 'kafkajs';
 import type { InfraSettings } from '../config/settings.ts';
 import { Mutex } from '../coordination/lock.ts';
 import { retry, retryUntilReady } from '../coordination/retry.ts';
@@ -9,9 +7,10 @@ import { ProductError, reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import { partsOf } from '../parts.ts';
 import type { Ack, ConsumedTopic, DeadLetterMessage, Lag, Log, LogRecord, Message } from '../ports.ts';
-import { ZSTD } from './compression.ts';
 import { GroupMember } from './consumer.ts';
-import { kafkaRefusal, METADATA_MS, openKafka } from './kafka.ts';
+import type { KafkaClient, KafkaProducer, OutgoingMessage } from './kafka-client.ts';
+import { describeKafkaError, kafkaRefusal } from './kafka-refusal.ts';
+import { openKafkaClient } from './open-kafka-client.ts';
 import { type Committed, isConsumed, type PartitionEnds } from './partition-growth.ts';
 import { deadLettersOf, ensureTopic } from './topics.ts';
 
@@ -26,7 +25,6 @@ const PRODUCERS = 2;
 const OFFSETS_POLL_MS = 25;
 /** Wait between two attempts while Kafka is away. */
 const RETRY_MS = 500;
-const DEAD_LETTERS_MS_MAX = 30_000;
 const DEAD_LETTERS_PARTITION = 0;
 const DURABLE: Ack = { durable: Promise.resolve() };
 /** Errors after which a producer must be replaced. Its messages can be sent again. */
@@ -39,9 +37,8 @@ export class DistributedLog implements Log {
   readonly messageBytesMax: number;
   readonly #config: InfraSettings;
   readonly #logger: Logger;
-  readonly #kafka: Kafka;
-  readonly #admin: Admin;
-  readonly #producers: Producer[];
+  readonly #client: KafkaClient;
+  readonly #producers: KafkaProducer[];
   readonly #closing = new AbortController();
   /** Topics that exist. */
   readonly #topics = new Map<string, Promise<void>>();
@@ -52,14 +49,18 @@ export class DistributedLog implements Log {
   /** Of this process. */
   readonly #members: GroupMember[] = [];
 
-  private constructor(config: InfraSettings, logger: Logger, consumed: readonly ConsumedTopic[]) {
+  private constructor(
+    client: KafkaClient,
+    config: InfraSettings,
+    logger: Logger,
+    consumed: readonly ConsumedTopic[],
+  ) {
     this.#config = config;
     this.#logger = logger;
     this.#consumed = [...consumed];
     this.messageBytesMax = config.KAFKA_MESSAGE_BYTES;
-    this.#kafka = openKafka(config, logger);
-    this.#admin = this.#kafka.admin();
-    this.#producers = Array.from({ length: PRODUCERS }, () => this.#newProducer());
+    this.#client = client;
+    this.#producers = Array.from({ length: PRODUCERS }, () => client.producer());
   }
 
   /** Waits for the brokers; throws at once when they refuse the credentials. */
@@ -68,18 +69,19 @@ export class DistributedLog implements Log {
     logger: Logger,
     consumed: readonly ConsumedTopic[] = [],
   ): Promise<DistributedLog> {
-    const log = new DistributedLog(config, logger, consumed);
+    const client = await openKafkaClient(config, logger);
+    const log = new DistributedLog(client, config, logger, consumed);
     const setting = `KAFKA_BROKERS=${config.KAFKA_BROKERS}`;
     try {
       await retryUntilReady(
         setting,
         config.SERVICE_WAIT_SECONDS,
         async () => {
-          await log.#admin.connect();
+          await client.admin.connect();
           for (const { topic } of consumed) await log.#ensure(topic);
           await Promise.all(log.#producers.map((producer) => producer.connect()));
         },
-        kafkaRefusal,
+        (error) => (error instanceof ProductError ? error : kafkaRefusal(describeKafkaError(error))),
       );
       return log;
     } catch (error) {
@@ -146,7 +148,7 @@ export class DistributedLog implements Log {
   }
 
   async check(): Promise<void> {
-    await this.#admin.describeCluster();
+    await this.#client.admin.check();
   }
 
   async deadLetter(topic: string, messages: readonly DeadLetterMessage[]): Promise<(string | null)[]> {
@@ -175,38 +177,17 @@ export class DistributedLog implements Log {
     await this.#ensure(topic);
     const ends = await this.#ends(deadLettersOf(topic));
     const { low = 0, high = 0 } = ends.find(({ partition }) => partition === DEAD_LETTERS_PARTITION) ?? {};
-    const stored = new Set(offsets.filter((offset) => Number(offset) >= low && Number(offset) < high));
+    const stored = new Set(offsets.map(Number).filter((offset) => offset >= low && offset < high));
     if (stored.size === 0) return offsets.map(() => null);
-    const values = new Map<string, Buffer>();
-    const groupId = this.#groupId(topic, `dead-letters-${randomUUID()}`);
-    const consumer = this.#kafka.consumer({ groupId, allowAutoTopicCreation: false });
-    try {
-      await consumer.connect();
-      await consumer.subscribe({ topics: [name], fromBeginning: true });
-      const read = Promise.withResolvers<void>();
-      await consumer.run({
-        autoCommit: false,
-        eachMessage: async ({ partition, message: { offset, value } }) => {
-          if (partition === DEAD_LETTERS_PARTITION && stored.has(offset))
-            values.set(offset, value ?? Buffer.alloc(0));
-          if (values.size === stored.size) read.resolve();
-        },
-      });
-      const offset = String(Math.min(...[...stored].map(Number)));
-      consumer.seek({ topic: name, partition: DEAD_LETTERS_PARTITION, offset });
-      await Promise.race([read.promise, setTimeout(DEAD_LETTERS_MS_MAX, undefined, { ref: false })]);
-    } finally {
-      await consumer.disconnect();
-      await this.#admin.deleteGroups([groupId]).catch(() => undefined);
-    }
-    return offsets.map((offset) => values.get(offset) ?? null);
+    const values = await this.#client.read(name, DEAD_LETTERS_PARTITION, stored);
+    return offsets.map((offset) => values.get(Number(offset)) ?? null);
   }
 
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.all(this.#members.map((member) => member.close()));
     await Promise.all(this.#producers.map((producer) => producer.disconnect()));
-    await this.#admin.disconnect();
+    await this.#client.admin.disconnect();
   }
 
   async #join(
@@ -217,7 +198,7 @@ export class DistributedLog implements Log {
   ): Promise<void> {
     await this.#retryWhileAway(() => this.#ensure(topic));
     const options = {
-      kafka: this.#kafka,
+      client: this.#client,
       config: this.#config,
       logger: this.#logger,
       topic: this.#topicName(topic),
@@ -238,64 +219,40 @@ export class DistributedLog implements Log {
   }
 
   /** Sends messages, waits for all replicas and returns the offset of the first message. */
-  async #send(topic: string, messages: readonly Outgoing[], index = 0): Promise<string | null> {
-    const record = { topic, messages: [...messages], acks: -1, compression: ZSTD };
+  async #send(topic: string, messages: readonly OutgoingMessage[], index = 0): Promise<string | null> {
     try {
-      const [metadata] = await (this.#producers[index] as Producer).send(record);
-      return metadata?.baseOffset ?? null;
+      return await (this.#producers[index] as KafkaProducer).send(topic, messages);
     } catch (error) {
-      const reason = `${(error as { type?: string }).type} ${reasonOf(error)}`;
+      const reason = describeKafkaError(error);
       if (!PRODUCER_ERRORS.test(reason))
         throw new ProductError('store_failed', `Kafka did not take messages of ${topic}`, reason);
-      this.#logger.warn({ topic, reason }, 'the producer is replaced');
+      this.#logger.warn({ topic, reason: reasonOf(error) }, 'the producer is replaced');
       await this.#producers[index]?.disconnect();
-      const producer = this.#newProducer();
+      const producer = this.#client.producer();
       this.#producers[index] = producer;
       await producer.connect();
-      const [metadata] = await producer.send(record);
-      return metadata?.baseOffset ?? null;
+      return producer.send(topic, messages);
     }
-  }
-
-  #newProducer(): Producer {
-    return this.#kafka.producer({
-      idempotent: true,
-      metadataMaxAge: METADATA_MS,
-      allowAutoTopicCreation: false,
-      maxInFlightRequests: 1,
-      // Publishers wait while Kafka is away.
-      retry: { initialRetryTime: 100, maxRetryTime: 2000, retries: Number.MAX_SAFE_INTEGER },
-    });
   }
 
   /** Repeats a call to the brokers while they are away and the log is open. */
   #retryWhileAway<T>(call: () => Promise<T>): Promise<T> {
-    const isFinal = (error: unknown) => this.#closing.signal.aborted || !isRetriable(error);
+    const isFinal = (error: unknown) => this.#closing.signal.aborted || !this.#client.isRetriable(error);
     return retry(call, { waitMs: RETRY_MS, waitMsMax: RETRY_MS, isFinal, signal: this.#closing.signal });
   }
 
-  async #ends(topic: string): Promise<PartitionEnds[]> {
-    const ends = await this.#admin.fetchTopicOffsets(this.#topicName(topic));
-    return ends.map(({ partition, low, high }) => ({ partition, low: Number(low), high: Number(high) }));
+  #ends(topic: string): Promise<PartitionEnds[]> {
+    return this.#client.admin.ends(this.#topicName(topic));
   }
 
-  async #committed(topic: string, group: string): Promise<Map<number, Committed>> {
-    const [offsets] = await this.#admin.fetchOffsets({
-      groupId: this.#groupId(topic, group),
-      topics: [this.#topicName(topic)],
-    });
-    return new Map(
-      offsets?.partitions.map(({ partition, offset, metadata }) => [
-        partition,
-        { offset: Number(offset), note: metadata ?? '' },
-      ]) ?? [],
-    );
+  #committed(topic: string, group: string): Promise<Map<number, Committed>> {
+    return this.#client.admin.committed(this.#topicName(topic), this.#groupId(topic, group));
   }
 
   #ensure(topic: string): Promise<void> {
     let ensured = this.#topics.get(topic);
     if (!ensured) {
-      ensured = ensureTopic(this.#admin, this.#topicName(topic), this.#config, this.#logger);
+      ensured = ensureTopic(this.#client, this.#topicName(topic), this.#config, this.#logger);
       this.#topics.set(topic, ensured);
       ensured.catch(() => this.#topics.delete(topic));
     }
@@ -316,19 +273,4 @@ export class DistributedLog implements Log {
   #groupId(topic: string, group: string): string {
     return `${this.#config.KAFKA_PREFIX}${group}.${topic}`;
   }
-}
-
-interface Outgoing {
-  readonly key: string | null;
-  readonly value: Buffer;
-  readonly headers?: Record<string, string>;
-  readonly partition?: number;
-}
-
-/** Whether another attempt may succeed: kafkajs marks the error itself or its cause. */
-function isRetriable(error: unknown): boolean {
-  const { name, retriable, cause } = error as { name?: string; retriable?: boolean; cause?: unknown };
-  // Brokers that have just started know no coordinators yet.
-  if (retriable === true || name === 'KafkaJSGroupCoordinatorNotFound') return true;
-  return cause !== undefined && cause !== null && isRetriable(cause);
 }

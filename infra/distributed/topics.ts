@@ -1,8 +1,9 @@
-import kafkajs, { type Admin } from 'kafkajs';
 import type { InfraSettings } from '../config/settings.ts';
 import { retry } from '../coordination/retry.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
+import type { KafkaClient } from './kafka-client.ts';
+import { describeKafkaError } from './kafka-refusal.ts';
 
 const HOUR_MS = 3_600_000;
 /** Messages must survive a day without a process that loads them, or what KAFKA_RETENTION_HOURS says if that is less. */
@@ -13,7 +14,7 @@ const BATCH_OVERHEAD_BYTES = 64 * 1024;
 const METADATA_RETRY = { waitMs: 100, waitMsMax: 100, secondsMax: 2 };
 
 const TOPIC_EXISTS = /TOPIC_ALREADY_EXISTS|already exists/i;
-export const NOT_AUTHORIZED = /(TOPIC|CLUSTER|GROUP)_AUTHORIZATION_FAILED|not authorized/i;
+const NOT_AUTHORIZED = /(TOPIC|CLUSTER|GROUP)_AUTHORIZATION_FAILED|not authorized/i;
 
 /** The dead letter topic of a topic. Its first partition is used alone, so that an offset identifies a message. */
 export const deadLettersOf = (topic: string): string => `${topic}.dlq`;
@@ -23,24 +24,24 @@ export const deadLettersOf = (topic: string): string => `${topic}.dlq`;
  * create a topic or change a setting with which messages would be lost.
  */
 export async function ensureTopic(
-  admin: Admin,
+  client: KafkaClient,
   topic: string,
   config: InfraSettings,
   logger: Logger,
 ): Promise<void> {
   const wanted = [
-    { topic, numPartitions: config.KAFKA_PARTITIONS },
-    { topic: deadLettersOf(topic), numPartitions: 1 },
+    { topic, partitions: config.KAFKA_PARTITIONS },
+    { topic: deadLettersOf(topic), partitions: 1 },
   ];
-  const existing = new Set(await admin.listTopics());
+  const existing = new Set(await client.admin.topics());
   const missing = wanted.filter(({ topic }) => !existing.has(topic));
-  if (missing.length > 0) await create(admin, missing, config);
-  for (const { topic } of wanted) await check(admin, topic, config, logger);
+  if (missing.length > 0) await create(client, missing, config);
+  for (const { topic } of wanted) await check(client, topic, config, logger);
 }
 
 async function create(
-  admin: Admin,
-  missing: readonly { topic: string; numPartitions: number }[],
+  client: KafkaClient,
+  missing: readonly { topic: string; partitions: number }[],
   config: InfraSettings,
 ): Promise<void> {
   const settings = {
@@ -50,19 +51,15 @@ async function create(
     'min.insync.replicas': String(Math.max(1, config.KAFKA_REPLICATION - 1)),
     'retention.ms': String(config.KAFKA_RETENTION_HOURS * HOUR_MS),
   };
-  const replicationFactor = config.KAFKA_REPLICATION;
-  const configEntries = Object.entries(settings).map(([name, value]) => ({ name, value }));
+  const replicas = config.KAFKA_REPLICATION;
   try {
-    await admin.createTopics({
-      waitForLeaders: true,
-      topics: missing.map((topic) => ({ ...topic, replicationFactor, configEntries })),
-    });
+    await client.admin.create(missing.map((one) => ({ ...one, replicas, settings })));
   } catch (error) {
-    const reason = JSON.stringify(error, Object.getOwnPropertyNames(error));
+    const reason = describeKafkaError(error);
     // Another process may have created them meanwhile.
     if (TOPIC_EXISTS.test(reason)) return;
     if (!NOT_AUTHORIZED.test(reason)) throw error;
-    const names = missing.map(({ topic, numPartitions }) => `${topic} (partitions: ${numPartitions})`);
+    const names = missing.map(({ topic, partitions }) => `${topic} (partitions: ${partitions})`);
     const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}`);
     throw new ProductError(
       'service_refused',
@@ -121,13 +118,17 @@ const RISKS: Readonly<
   },
 };
 
-async function check(admin: Admin, topic: string, config: InfraSettings, logger: Logger): Promise<void> {
+async function check(
+  client: KafkaClient,
+  topic: string,
+  config: InfraSettings,
+  logger: Logger,
+): Promise<void> {
   await retry(async () => {
-    const { topics } = await admin.fetchTopicMetadata({ topics: [topic] });
-    if (!topics[0]?.partitions.length) throw new Error(`no partition of ${topic} is known`);
+    if ((await client.admin.partitionsOf(topic)) === 0) throw new Error(`no partition of ${topic} is known`);
   }, METADATA_RETRY);
   const needs = needsOf(config);
-  const settings = await settingsOf(admin, topic, [...needs.map(({ name }) => name), ...Object.keys(RISKS)]);
+  const settings = await settingsOf(client, topic, [...needs.map(({ name }) => name), ...Object.keys(RISKS)]);
   if (!settings) {
     logger.warn({ topic }, 'the settings of the topic are not checked: KAFKA_USER lacks DescribeConfigs');
     return;
@@ -149,19 +150,14 @@ async function check(admin: Admin, topic: string, config: InfraSettings, logger:
 
 /** Null where this user may not see them. */
 async function settingsOf(
-  admin: Admin,
+  client: KafkaClient,
   topic: string,
-  configNames: string[],
-): Promise<Map<string, string> | null> {
+  names: readonly string[],
+): Promise<ReadonlyMap<string, string> | null> {
   try {
-    const { resources } = await admin.describeConfigs({
-      includeSynonyms: false,
-      resources: [{ type: kafkajs.ConfigResourceTypes.TOPIC, name: topic, configNames }],
-    });
-    const entries = resources[0]?.configEntries ?? [];
-    return new Map(entries.map(({ configName, configValue }) => [configName, configValue]));
+    return await client.admin.settingsOf(topic, names);
   } catch (error) {
-    if (NOT_AUTHORIZED.test(`${(error as { type?: string }).type} ${reasonOf(error)}`)) return null;
+    if (NOT_AUTHORIZED.test(describeKafkaError(error))) return null;
     throw error;
   }
 }

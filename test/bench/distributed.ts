@@ -7,7 +7,7 @@ import kafkajs from 'kafkajs';
 import { applySchema } from '../../infra/clickhouse/schema.ts';
 import { DATABASE, sql } from '../../infra/clickhouse/sql.ts';
 import { sequenceAt } from '../../infra/coordination/sequence.ts';
-import { ZSTD } from '../../infra/distributed/compression.ts';
+import { ZSTD } from '../../infra/distributed/kafkajs/codecs.ts';
 import { DistributedQueue } from '../../infra/distributed/queue.ts';
 import { openLogger } from '../../infra/logger.ts';
 import type { Pieces } from '../../infra/ports.ts';

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import kafkajs from 'kafkajs';
-import { limitDecompression, ZSTD } from '../../infra/distributed/compression.ts';
+import { limitDecompression, ZSTD } from '../../infra/distributed/kafkajs/codecs.ts';
 import { startKafka } from '../support/services/kafka.ts';
 import type { Service } from '../support/services/service.ts';
 

@@ -3,7 +3,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import kafkajs from 'kafkajs';
 import { describe, expect, test } from 'vitest';
 import { BatchRecords, CUT_HEADER } from '../../../infra/distributed/batch-records.ts';
-import { limitDecompression, onFetchStart, ZSTD } from '../../../infra/distributed/compression.ts';
+import { limitDecompression, onFetchStart, ZSTD } from '../../../infra/distributed/kafkajs/codecs.ts';
 import { Random } from '../../support/random.ts';
 import { lz4Of, snappyOf } from './foreign-batches.ts';
 

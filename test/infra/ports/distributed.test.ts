@@ -62,25 +62,6 @@ queueContract('distributed', async (rules) => {
   return { port, close: () => port.close() };
 });
 
-logContract('distributed', async () => {
-  const port = await DistributedLog.open(config({ KAFKA_PREFIX: `${prefix()}.` }), silent);
-  return { port, close: () => port.close() };
-});
-
-consumeContract('distributed', async () => {
-  const settings = config({ KAFKA_PREFIX: `${prefix()}.` });
-  let port = await DistributedLog.open(settings, silent);
-  return {
-    port,
-    reopen: async () => {
-      await port.close();
-      port = await DistributedLog.open(settings, silent);
-      return port;
-    },
-    close: () => port.close(),
-  };
-});
-
 storeContract(
   'distributed',
   async () => {
@@ -101,126 +82,152 @@ storeContract(
   },
 );
 
-describe('topics of Kafka', () => {
-  async function administered<T>(work: (admin: kafkajs.Admin) => Promise<T>): Promise<T> {
-    const brokers = [`${kafka.host}:${kafka.port}`];
-    const admin = new kafkajs.Kafka({ brokers, logLevel: kafkajs.logLevel.NOTHING }).admin();
-    await admin.connect();
-    try {
-      return await work(admin);
-    } finally {
-      await admin.disconnect();
-    }
+for (const client of ['kafkajs'] as const) {
+  const settingsOf = () => config({ KAFKA_PREFIX: `${prefix()}.` });
+
+  logContract(`distributed, by ${client}`, async () => {
+    const port = await DistributedLog.open(settingsOf(), silent);
+    return { port, close: () => port.close() };
+  });
+
+  consumeContract(`distributed, by ${client}`, async () => {
+    const settings = settingsOf();
+    let port = await DistributedLog.open(settings, silent);
+    return {
+      port,
+      reopen: async () => {
+        await port.close();
+        port = await DistributedLog.open(settings, silent);
+        return port;
+      },
+      close: () => port.close(),
+    };
+  });
+
+  topicsOfKafka(client);
+}
+
+async function administered<T>(work: (admin: kafkajs.Admin) => Promise<T>): Promise<T> {
+  const brokers = [`${kafka.host}:${kafka.port}`];
+  const admin = new kafkajs.Kafka({ brokers, logLevel: kafkajs.logLevel.NOTHING }).admin();
+  await admin.connect();
+  try {
+    return await work(admin);
+  } finally {
+    await admin.disconnect();
   }
+}
 
-  test('that exist are taken with their number of partitions, the dead letters too', async () => {
-    const name = `${prefix()}.`;
-    const configEntries = [{ name: 'max.message.bytes', value: String(2 ** 23) }];
-    const topics = ['taken', 'taken.dlq'].map((topic) => ({
-      topic: name + topic,
-      numPartitions: 5,
-      configEntries,
-    }));
-    await administered((admin) => admin.createTopics({ topics }));
-    const log = await DistributedLog.open(config({ KAFKA_PREFIX: name }), silent, [
-      { topic: 'taken', group: 'group' },
-    ]);
-    const partitions = new Set<number>();
-    await log.consume('taken', 'group', async (batch) => {
-      for (const { partition } of batch) partitions.add(partition);
-      return { durable: Promise.resolve() };
-    });
-    const messages = Array.from({ length: 50 }, (_, i) => ({ key: `key ${i}`, value: Buffer.from('x') }));
-    await log.publish('taken', messages);
-    await until('all partitions are read', () => partitions.size === 5);
-    const letter = { value: Buffer.from('refused'), reason: 'not JSON', origin: 'file:1', attempt: 1 };
-    const offsets = await log.deadLetter('taken', [letter, letter, letter]);
-    expect(offsets).toEqual(['0', '1', '2']);
-    expect(await log.readDeadLetters('taken', ['1'])).toEqual([letter.value]);
-    await log.close();
-  });
-
-  test.each(['lz4', 'snappy'])('are read where another producer writes in %s', async (compression) => {
-    if (!(await isInstalled('kcat'))) throw new Error('kcat is not installed: apt-get install kcat');
-    const name = `${prefix()}.`;
-    const configEntries = [
-      { name: 'max.message.bytes', value: String(9_000_000) },
-      { name: 'compression.type', value: 'producer' },
-    ];
-    const topics = [{ topic: `${name}foreign`, numPartitions: 1, configEntries }];
-    await administered((admin) => admin.createTopics({ topics }));
-    const lines = Array.from(
-      { length: 500 },
-      (_, i) => `{"number":${i},"text":"${'block '.repeat(i % 50)}"}`,
-    );
-    const broker = `${kafka.host}:${kafka.port}`;
-    const kcat = spawn('kcat', ['-P', '-b', broker, '-t', `${name}foreign`, '-z', compression]);
-    kcat.stdin.end(`${lines.join('\n')}\n`);
-    expect((await once(kcat, 'exit'))[0]).toBe(0);
-    const log = await DistributedLog.open(config({ KAFKA_PREFIX: name }), silent);
-    const seen: string[] = [];
-    await log.consume('foreign', 'group', async (batch) => {
-      for (const { value } of batch) seen.push(value.toString());
-      return { durable: Promise.resolve() };
-    });
-    await until('all are read', () => seen.length === lines.length, 20_000);
-    expect(seen).toEqual(lines);
-    await log.close();
-  });
-
-  test('have a lag by partition, also while no member of the group runs', async () => {
-    const consumed = [{ topic: 'lagging', group: 'load' }];
-    const settings = config({ KAFKA_PREFIX: `${prefix()}.` });
-    const log = await DistributedLog.open(settings, silent, consumed);
-    const messages = Array.from({ length: 30 }, (_, i) => ({ key: `key ${i}`, value: Buffer.from('x') }));
-    await log.publish('lagging', messages);
-    const [lag] = await log.lag();
-    expect(lag).toMatchObject({ ...consumed[0], messages: 30 });
-    expect(lag?.partitions.map(({ partition }) => partition).sort()).toEqual([0, 1, 2]);
-    expect(lag?.partitions.reduce((sum, { messages }) => sum + messages, 0)).toBe(30);
-    const loader = await DistributedLog.open(settings, silent);
-    await loader.subscribe('lagging', 'load', async () => {});
-    await loader.waitUntilConsumed('lagging', 'load');
-    await loader.close();
-    expect((await log.lag())[0]).toMatchObject({ messages: 0 });
-    await log.close();
-  });
-
-  test('grow under load: new partitions are read within seconds, and each key stays in order', async () => {
-    const settings = config({ KAFKA_PREFIX: `${prefix()}.` });
-    const logs = [await DistributedLog.open(settings, silent), await DistributedLog.open(settings, silent)];
-    const seen = new Map<string, number[]>();
-    const partitions = new Set<number>();
-    for (const log of logs) {
-      await log.consume('growing', 'group', async (batch) => {
-        // The partitions that were there first lag behind.
-        if (batch.some(({ partition }) => partition < 3)) await pause(40);
-        for (const { key, value, partition } of batch) {
-          partitions.add(partition);
-          seen.set(key, [...(seen.get(key) ?? []), Number(value)]);
-        }
+function topicsOfKafka(client: string): void {
+  describe(`topics of Kafka, by ${client}`, () => {
+    const open = (KAFKA_PREFIX: string) => config({ KAFKA_PREFIX });
+    test('that exist are taken with their number of partitions, the dead letters too', async () => {
+      const name = `${prefix()}.`;
+      const configEntries = [{ name: 'max.message.bytes', value: String(2 ** 23) }];
+      const topics = ['taken', 'taken.dlq'].map((topic) => ({
+        topic: name + topic,
+        numPartitions: 5,
+        configEntries,
+      }));
+      await administered((admin) => admin.createTopics({ topics }));
+      const log = await DistributedLog.open(open(name), silent, [{ topic: 'taken', group: 'group' }]);
+      const partitions = new Set<number>();
+      await log.consume('taken', 'group', async (batch) => {
+        for (const { partition } of batch) partitions.add(partition);
         return { durable: Promise.resolve() };
       });
-    }
-    let isDone = false;
-    const keys = Array.from({ length: 16 }, (_, i) => `chain ${i}`);
-    const sent = new Map(keys.map((key) => [key, 0]));
-    const publishing = keys.map(async (key, i) => {
-      for (let number = 0; !isDone; number++) {
-        await logs[i % 2]?.publish('growing', [{ key, value: Buffer.from(String(number)) }]);
-        sent.set(key, number + 1);
-        await pause(5);
-      }
+      const messages = Array.from({ length: 50 }, (_, i) => ({ key: `key ${i}`, value: Buffer.from('x') }));
+      await log.publish('taken', messages);
+      await until('all partitions are read', () => partitions.size === 5);
+      const letter = { value: Buffer.from('refused'), reason: 'not JSON', origin: 'file:1', attempt: 1 };
+      const offsets = await log.deadLetter('taken', [letter, letter, letter]);
+      expect(offsets).toEqual(['0', '1', '2']);
+      expect(await log.readDeadLetters('taken', ['1'])).toEqual([letter.value]);
+      await log.close();
     });
-    await until('messages arrive', () => seen.size === keys.length, 20_000);
-    const topicPartitions = [{ topic: `${settings.KAFKA_PREFIX}growing`, count: 6 }];
-    await administered((admin) => admin.createPartitions({ topicPartitions }));
-    await until('all partitions are read', () => partitions.size === 6, 20_000);
-    isDone = true;
-    await Promise.all(publishing);
-    const inOrder = (key: string) => [...new Set(seen.get(key))];
-    await until('all are read', () => keys.every((key) => inOrder(key).length === sent.get(key)), 30_000);
-    for (const key of keys) expect(inOrder(key), key).toEqual(inOrder(key).map((_, i) => i));
-    await Promise.all(logs.map((log) => log.close()));
+
+    test.each(['lz4', 'snappy'])('are read where another producer writes in %s', async (compression) => {
+      if (!(await isInstalled('kcat'))) throw new Error('kcat is not installed: apt-get install kcat');
+      const name = `${prefix()}.`;
+      const configEntries = [
+        { name: 'max.message.bytes', value: String(9_000_000) },
+        { name: 'compression.type', value: 'producer' },
+      ];
+      const topics = [{ topic: `${name}foreign`, numPartitions: 1, configEntries }];
+      await administered((admin) => admin.createTopics({ topics }));
+      const lines = Array.from(
+        { length: 500 },
+        (_, i) => `{"number":${i},"text":"${'block '.repeat(i % 50)}"}`,
+      );
+      const broker = `${kafka.host}:${kafka.port}`;
+      const kcat = spawn('kcat', ['-P', '-b', broker, '-t', `${name}foreign`, '-z', compression]);
+      kcat.stdin.end(`${lines.join('\n')}\n`);
+      expect((await once(kcat, 'exit'))[0]).toBe(0);
+      const log = await DistributedLog.open(open(name), silent);
+      const seen: string[] = [];
+      await log.consume('foreign', 'group', async (batch) => {
+        for (const { value } of batch) seen.push(value.toString());
+        return { durable: Promise.resolve() };
+      });
+      await until('all are read', () => seen.length === lines.length, 20_000);
+      expect(seen).toEqual(lines);
+      await log.close();
+    });
+
+    test('have a lag by partition, also while no member of the group runs', async () => {
+      const consumed = [{ topic: 'lagging', group: 'load' }];
+      const settings = open(`${prefix()}.`);
+      const log = await DistributedLog.open(settings, silent, consumed);
+      const messages = Array.from({ length: 30 }, (_, i) => ({ key: `key ${i}`, value: Buffer.from('x') }));
+      await log.publish('lagging', messages);
+      const [lag] = await log.lag();
+      expect(lag).toMatchObject({ ...consumed[0], messages: 30 });
+      expect(lag?.partitions.map(({ partition }) => partition).sort()).toEqual([0, 1, 2]);
+      expect(lag?.partitions.reduce((sum, { messages }) => sum + messages, 0)).toBe(30);
+      const loader = await DistributedLog.open(settings, silent);
+      await loader.subscribe('lagging', 'load', async () => {});
+      await loader.waitUntilConsumed('lagging', 'load');
+      await loader.close();
+      expect((await log.lag())[0]).toMatchObject({ messages: 0 });
+      await log.close();
+    });
+
+    test('grow under load: new partitions are read within seconds, and each key stays in order', async () => {
+      const settings = open(`${prefix()}.`);
+      const logs = [await DistributedLog.open(settings, silent), await DistributedLog.open(settings, silent)];
+      const seen = new Map<string, number[]>();
+      const partitions = new Set<number>();
+      for (const log of logs) {
+        await log.consume('growing', 'group', async (batch) => {
+          // The partitions that were there first lag behind.
+          if (batch.some(({ partition }) => partition < 3)) await pause(40);
+          for (const { key, value, partition } of batch) {
+            partitions.add(partition);
+            seen.set(key, [...(seen.get(key) ?? []), Number(value)]);
+          }
+          return { durable: Promise.resolve() };
+        });
+      }
+      let isDone = false;
+      const keys = Array.from({ length: 16 }, (_, i) => `chain ${i}`);
+      const sent = new Map(keys.map((key) => [key, 0]));
+      const publishing = keys.map(async (key, i) => {
+        for (let number = 0; !isDone; number++) {
+          await logs[i % 2]?.publish('growing', [{ key, value: Buffer.from(String(number)) }]);
+          sent.set(key, number + 1);
+          await pause(5);
+        }
+      });
+      await until('messages arrive', () => seen.size === keys.length, 20_000);
+      const topicPartitions = [{ topic: `${settings.KAFKA_PREFIX}growing`, count: 6 }];
+      await administered((admin) => admin.createPartitions({ topicPartitions }));
+      await until('all partitions are read', () => partitions.size === 6, 20_000);
+      isDone = true;
+      await Promise.all(publishing);
+      const inOrder = (key: string) => [...new Set(seen.get(key))];
+      await until('all are read', () => keys.every((key) => inOrder(key).length === sent.get(key)), 30_000);
+      for (const key of keys) expect(inOrder(key), key).toEqual(inOrder(key).map((_, i) => i));
+      await Promise.all(logs.map((log) => log.close()));
+    });
   });
-});
+}

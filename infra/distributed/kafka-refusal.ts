@@ -1,0 +1,45 @@
+import { ProductError } from '../errors.ts';
+
+/** Age at which metadata are read again: producers and consumers find new partitions within this time. */
+export const METADATA_MS = 5000;
+
+/** All that an error says of itself, of others that it gathers and of what caused it. */
+export function describeKafkaError(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return String(error);
+  const { name, type, apiId, message, errors, cause } = error as Record<string, unknown>;
+  const others = [...(Array.isArray(errors) ? errors : []), ...(cause ? [cause] : [])];
+  return [name, type, apiId, message, ...others.map(describeKafkaError)].filter(Boolean).join(' ');
+}
+
+/** The errors of Kafka that another attempt cannot heal, by what they say of themselves. */
+export function kafkaRefusal(reason: string): ProductError | null {
+  if (/SASL|authentication/i.test(reason)) {
+    return new ProductError(
+      'service_refused',
+      'KAFKA_SASL, KAFKA_USER, KAFKA_PASSWORD: Kafka refuses this user, its password or the way to sign in',
+      reason,
+    );
+  }
+  if (/TOPIC_AUTHORIZATION|CLUSTER_AUTHORIZATION|GROUP_AUTHORIZATION|not authorized/i.test(reason)) {
+    return new ProductError(
+      'service_refused',
+      'KAFKA_USER: Kafka does not let this user do its work; README.md names the rights that it needs',
+      reason,
+    );
+  }
+  if (/certificate|self.signed|ssl3_|tlsv1/i.test(reason)) {
+    return new ProductError(
+      'service_refused',
+      'KAFKA_TLS, KAFKA_TLS_CA_FILE, KAFKA_TLS_CERT_FILE: this process and Kafka do not accept the certificates of each other',
+      reason,
+    );
+  }
+  if (/INVALID_REPLICATION_FACTOR|Replication-factor/i.test(reason)) {
+    return new ProductError(
+      'service_refused',
+      'KAFKA_REPLICATION: there are fewer brokers than that',
+      reason,
+    );
+  }
+  return null;
+}
