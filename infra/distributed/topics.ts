@@ -10,6 +10,7 @@ const HOUR_MS = 3_600_000;
 const RETENTION_HOURS_MIN = 24;
 /** Bytes of a batch beside its messages. */
 const BATCH_OVERHEAD_BYTES = 64 * 1024;
+const BROKER_TIME = 'LogAppendTime';
 /** Metadata of a new topic reach all brokers within this time. */
 const METADATA_RETRY = { waitMs: 100, waitMsMax: 100, secondsMax: 2 };
 
@@ -48,6 +49,8 @@ async function create(
     'cleanup.policy': 'delete',
     'compression.type': 'zstd',
     'max.message.bytes': String(config.KAFKA_MESSAGE_BYTES + BATCH_OVERHEAD_BYTES),
+    // The clock of a producer may be wrong: brokers refuse what is an hour ahead, and delete early what is behind.
+    'message.timestamp.type': BROKER_TIME,
     'min.insync.replicas': String(Math.max(1, config.KAFKA_REPLICATION - 1)),
     'retention.ms': String(config.KAFKA_RETENTION_HOURS * HOUR_MS),
   };
@@ -111,6 +114,10 @@ const RISKS: Readonly<
   'retention.bytes': {
     isRisky: (value) => Number(value) >= 0,
     risk: 'a partition that is longer loses messages that are not loaded yet',
+  },
+  'message.timestamp.type': {
+    isRisky: (value) => value !== BROKER_TIME,
+    risk: `messages of a process whose clock is wrong may be refused or deleted early; ${BROKER_TIME} prevents it`,
   },
   'unclean.leader.election.enable': {
     isRisky: (value) => value === 'true',

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { Redis } from 'ioredis';
 import kafkajs from 'kafkajs';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { systemClock } from '../../../infra/clock.ts';
 import { DistributedKeyValue } from '../../../infra/distributed/key-value.ts';
 import { DistributedLog } from '../../../infra/distributed/log.ts';
@@ -171,6 +171,22 @@ function topicsOfKafka(client: string): void {
       });
       await until('all are read', () => seen.length === lines.length, 20_000);
       expect(seen).toEqual(lines);
+      await log.close();
+    });
+
+    test('take what a process publishes whose clock is wrong by days, either way', async () => {
+      const log = await DistributedLog.open(open(`${prefix()}.`), silent);
+      const { now } = Date;
+      const letter = { value: Buffer.from('refused'), reason: 'not JSON', origin: 'file:1', attempt: 1 };
+      for (const [i, days] of [-30, 3].entries()) {
+        vi.spyOn(Date, 'now').mockImplementation(() => now() + days * 86_400_000);
+        try {
+          await log.publish('wrong-clock', [{ key: 'key', value: Buffer.from(String(days)) }]);
+          expect(await log.deadLetter('wrong-clock', [letter])).toEqual([String(i)]);
+        } finally {
+          vi.restoreAllMocks();
+        }
+      }
       await log.close();
     });
 
