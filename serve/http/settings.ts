@@ -38,7 +38,7 @@ export const httpSettings = {
   ANSWER_BYTES_MAX: whole(256 * 2 ** 20).describe(
     'memory for answers that are being sent; above it new long ones get 503',
   ),
-  READERS_WAITING_MAX: whole(100, 1, 100_000).describe(
+  READERS_WAITING_MAX: whole(200, 1, 100_000).describe(
     'queries of readers that may wait, of one caller a quarter of them; more get 503',
   ),
   READER_WAIT_SECONDS_MAX: whole(10, 1, 3600).describe(

@@ -17,7 +17,7 @@ await world.app.listen({ host: '127.0.0.1', port: 0 });
 const { port } = world.app.server.address() as AddressInfo;
 const { text } = await aKey(world, await aUser(world));
 const load = startLoad();
-const asked = { port, path: PATH, milliseconds: MEASURED_MS };
+const asked = { port, paths: [PATH], milliseconds: MEASURED_MS };
 /** Processor time of this process for one answer, in microseconds. */
 async function costOf(headers: Record<string, string>): Promise<number> {
   const before = process.cpuUsage();

@@ -26,8 +26,8 @@ const portOf = (server: { address(): AddressInfo | string | null }) => (server.a
 const load = startLoad();
 const { product, peer, ratio } = await compare(
   sizes.rounds,
-  () => load.ask({ port: portOf(app.server), path: PATH, milliseconds: MEASURED_MS }),
-  () => load.ask({ port: portOf(constant.server), path: '/', milliseconds: MEASURED_MS }),
+  () => load.ask({ port: portOf(app.server), paths: [PATH], milliseconds: MEASURED_MS }),
+  () => load.ask({ port: portOf(constant.server), paths: ['/'], milliseconds: MEASURED_MS }),
 );
 load.stop();
 await constant.close();

@@ -10,24 +10,28 @@ const MEASURED_MS = 2000;
 /** As many as the load has connections. */
 const AT_ONCE = 32;
 
-/** Answers of a path a second, against the engine alone running the same query. */
+/** Answers of paths a second, asked in turn, against the engine alone running the same queries. */
 export async function againstEngineAlone(
   app: FastifyInstance,
   { runtime: { store } }: Pipeline,
-  path: string,
+  paths: readonly string[],
   rounds: number,
 ): Promise<Compared> {
   const { port } = app.server.address() as AddressInfo;
-  const asked = await queryBehind(store, async () => {
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`);
-    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
-    await answer.arrayBuffer();
-  });
+  const asked: Asked[] = [];
+  for (const path of paths) {
+    const request = async () => {
+      const answer = await fetch(`http://127.0.0.1:${port}${path}`);
+      if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+      await answer.arrayBuffer();
+    };
+    asked.push(await queryBehind(store, request));
+  }
   const load = startLoad();
   try {
     return await compare(
       rounds,
-      () => load.ask({ port, path, milliseconds: MEASURED_MS }),
+      () => load.ask({ port, paths, milliseconds: MEASURED_MS }),
       () => engineAlone(store, asked),
     );
   } finally {
@@ -51,11 +55,14 @@ async function queryBehind(store: Store, request: () => Promise<void>): Promise<
   return seen;
 }
 
-async function engineAlone(store: Store, [statement, format]: Asked): Promise<number> {
+async function engineAlone(store: Store, asked: readonly Asked[]): Promise<number> {
   const started = performance.now();
   let answers = 0;
   const asker = async () => {
-    for (; performance.now() - started < MEASURED_MS; answers++) await store.bytes(statement, format);
+    for (; performance.now() - started < MEASURED_MS; ) {
+      const [statement, format] = asked[answers++ % asked.length] as Asked;
+      await store.bytes(statement, format);
+    }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, asker));
   return (answers / (performance.now() - started)) * 1000;

@@ -34,7 +34,7 @@ for (const times of TIMES) {
   await app.listen({ port: 0 });
   const asker = startLoad();
   const { port } = app.server.address() as AddressInfo;
-  const rate = await asker.ask({ port, path: PATH, milliseconds: MEASURED_MS });
+  const rate = await asker.ask({ port, paths: [PATH], milliseconds: MEASURED_MS });
   asker.stop();
   await app.close();
   await pipeline.close();

@@ -54,7 +54,7 @@ const app = await buildServer(pipeline);
 await app.listen({ port: 0 });
 const figures: Figure[] = [];
 for (const [work, path] of Object.entries(LISTS)) {
-  const { product, peer, ratio } = await againstEngineAlone(app, pipeline, path, sizes.rounds);
+  const { product, peer, ratio } = await againstEngineAlone(app, pipeline, [path], sizes.rounds);
   figures.push({
     work,
     peer: 'the same query, engine alone',

@@ -1,5 +1,5 @@
 /**
- * A process that asks one path over and over on keep-alive connections, one request at a time on each, and counts
+ * A process that asks for paths in turn, over and over, on keep-alive connections, one request at a time on each, and counts
  * the answers. It speaks just enough HTTP for answers with a content length, so that it costs little beside the
  * server that it measures. Started by `startLoad`, which talks to it over IPC.
  */
@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url';
 
 export interface Asked {
   readonly port: number;
-  readonly path: string;
+  readonly paths: readonly string[];
   readonly milliseconds: number;
   readonly headers?: Readonly<Record<string, string>>;
 }
@@ -33,20 +33,22 @@ export function startLoad(): { ask: Load; stop: () => void } {
   return { ask, stop: () => child.kill() };
 }
 
-async function makeLoad({ port, path, milliseconds, headers = {} }: Asked): Promise<number> {
+async function makeLoad({ port, paths, milliseconds, headers = {} }: Asked): Promise<number> {
   const lines = Object.entries({ host: `127.0.0.1:${port}`, ...headers }).map(
     (pair) => `${pair.join(': ')}\r\n`,
   );
-  const request = Buffer.from(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`);
+  const requests = paths.map((path) => Buffer.from(`GET ${path} HTTP/1.1\r\n${lines.join('')}\r\n`));
+  let sent = 0;
+  const next = () => requests[sent++ % requests.length] as Buffer;
   const started = performance.now();
   const until = started + milliseconds;
   const counts = await Promise.all(
-    Array.from({ length: CONNECTIONS }, () => askUntil(connect(port, '127.0.0.1'), request, until)),
+    Array.from({ length: CONNECTIONS }, () => askUntil(connect(port, '127.0.0.1'), next, until)),
   );
   return (counts.reduce((sum, count) => sum + count, 0) / (performance.now() - started)) * 1000;
 }
 
-function askUntil(socket: Socket, request: Buffer, until: number): Promise<number> {
+function askUntil(socket: Socket, next: () => Buffer, until: number): Promise<number> {
   socket.setNoDelay(true);
   return new Promise((done, failed) => {
     let answers = 0;
@@ -64,7 +66,7 @@ function askUntil(socket: Socket, request: Buffer, until: number): Promise<numbe
       if (missing > 0) return;
       missing = -1;
       answers++;
-      if (performance.now() < until) socket.write(request);
+      if (performance.now() < until) socket.write(next());
       else socket.end(() => done(answers));
     };
     socket.on('data', (chunk: Buffer) => {
@@ -75,7 +77,7 @@ function askUntil(socket: Socket, request: Buffer, until: number): Promise<numbe
       }
     });
     socket.on('error', failed);
-    socket.on('connect', () => socket.write(request));
+    socket.on('connect', () => socket.write(next()));
   });
 }
 

@@ -53,7 +53,7 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   QUERY_SECONDS_MAX: { byDefault: 60, good: [['1', 1]], bad: ['0'] },
   SERIES_ROWS_MAX: { byDefault: 100_000, good: [['1', 1]], bad: ['0'] },
   ANSWER_BYTES_MAX: { byDefault: 256 * 2 ** 20, good: [['1', 1]], bad: ['-1'] },
-  READERS_WAITING_MAX: { byDefault: 100, good: [['1', 1]], bad: ['0'] },
+  READERS_WAITING_MAX: { byDefault: 200, good: [['1', 1]], bad: ['0'] },
   READER_WAIT_SECONDS_MAX: { byDefault: 10, good: [['1', 1]], bad: ['0'] },
   ANONYMOUS_STORE_SECONDS: { byDefault: 30, good: [['0', 0]], bad: ['-1'] },
   KEY_STORE_SECONDS: { byDefault: 120, good: [['0', 0]], bad: ['-1'] },
