@@ -4,6 +4,7 @@ import { parseExact } from './decode/json.ts';
 import { recordOf } from './decode/names.ts';
 import { type DeadLetter, deadLetterOf } from './log/dead-letters.ts';
 import {
+  BlockEnvelope,
   type BlockHead,
   NO_JSON,
   NO_OBJECT,
@@ -44,39 +45,43 @@ export function prepareBatch(
   registry: Registry,
 ): PreparedBatch {
   const prepare = orRefused(stream, stream === 'blocks' ? prepareBlock : prepareSnapshot);
-  const prepared = messages.map(({ value, refused }, index) =>
-    refused === undefined
-      ? prepare(value, index, registry)
-      : { refused: deadLetterOf(TOPICS[stream], readOrigin(undefined, TOPICS[stream]), refused, value) },
-  );
+  const prepared = messages.map((message, index) => {
+    const { refused } = message;
+    if (refused === undefined) return prepare(message, index, registry);
+    const origin = readOrigin(undefined, TOPICS[stream]);
+    return { refused: deadLetterOf(TOPICS[stream], origin, refused, message.value) };
+  });
   return {
     lines: prepared.flatMap((line) => ('refused' in line ? [] : [line])),
     deadLetters: prepared.flatMap((line) => ('refused' in line ? [line.refused] : [])),
     messages: messages.length,
-    bytes: messages.reduce((sum, { value }) => sum + value.length, 0),
+    bytes: messages.reduce((sum, message) => sum + sizeOf(message), 0),
   };
 }
 
-type Prepare = (value: Buffer, index: number, registry: Registry) => Prepared;
+const sizeOf = (message: Message) => (message instanceof BlockEnvelope ? message.size : message.value.length);
+
+type Prepare = (message: Message, index: number, registry: Registry) => Prepared;
 
 /** What one message holds must not keep the others of its batch from being loaded. */
 const orRefused =
   (stream: Stream, prepare: Prepare): Prepare =>
-  (value, index, registry) => {
+  (message, index, registry) => {
     try {
-      return prepare(value, index, registry);
+      return prepare(message, index, registry);
     } catch (error) {
       const origin = readOrigin(undefined, TOPICS[stream]);
-      return { refused: deadLetterOf(TOPICS[stream], origin, refusalOf(error), value) };
+      return { refused: deadLetterOf(TOPICS[stream], origin, refusalOf(error), message.value) };
     }
   };
 
-function prepareBlock(value: Buffer, index: number, registry: Registry): Prepared {
-  const split = splitEnvelope(value) ?? readForeignEnvelope(value, registry);
+function prepareBlock(message: Message, index: number, registry: Registry): Prepared {
+  const split = message instanceof BlockEnvelope ? message : blockIn(message.value, registry);
   if ('refused' in split) return split;
   const { head, payload } = split;
   const chain = registry.find(head.chain, head.relay_chain);
-  if (!chain) return { refused: deadLetterOf(TOPICS.blocks, head, `chain: unknown ${head.chain}`, value) };
+  if (!chain)
+    return { refused: deadLetterOf(TOPICS.blocks, head, `chain: unknown ${head.chain}`, message.value) };
   return {
     index,
     head,
@@ -87,8 +92,9 @@ function prepareBlock(value: Buffer, index: number, registry: Registry): Prepare
         const document = { ...head, schema: 'block/1', payload: parseExact(payload.toString('utf8')) };
         const read = readEnvelope(document, registry, head);
         if ('refused' in read) return read;
-        const again = splitEnvelope(read.value);
-        return again ? blockLine(index, again.head, chain, again.payload) : { refused: NO_BLOCK };
+        return read instanceof BlockEnvelope
+          ? blockLine(index, read.head, chain, read.payload)
+          : { refused: NO_BLOCK };
       } catch (error) {
         return { refused: error instanceof SyntaxError ? NO_JSON : refusalOf(error) };
       }
@@ -96,7 +102,10 @@ function prepareBlock(value: Buffer, index: number, registry: Registry): Prepare
   };
 }
 
-function prepareSnapshot(value: Buffer, index: number, registry: Registry): Prepared {
+const blockIn = (value: Buffer, registry: Registry) =>
+  splitEnvelope(value) ?? readForeignEnvelope(value, registry);
+
+function prepareSnapshot({ value }: Message, index: number, registry: Registry): Prepared {
   const line = snapshotLine(index, value, registry);
   if ('refused' in line) return { refused: deadLetterOf(TOPICS.snapshots, line.origin, line.refused, value) };
   return { index, head: { ...line.head, number: '0', ...line.origin }, original: value, bytes: line.bytes };
@@ -119,7 +128,8 @@ function readForeignEnvelope(
   const record = recordOf(document);
   if (record === null) return refused(NO_OBJECT);
   const read = readEnvelope(record, registry, origin);
-  return 'refused' in read ? refused(read.refused) : (splitEnvelope(read.value) ?? refused(NO_BLOCK));
+  if ('refused' in read) return refused(read.refused);
+  return read instanceof BlockEnvelope ? read : refused(NO_BLOCK);
 }
 
 const NO_BLOCK = 'no block';

@@ -5,8 +5,6 @@ import { EventsBackwards, eventsOf } from './events.ts';
 import { type CallName, callName, recordOf } from './names.ts';
 import { nestedCalls, ranInside } from './wrappers.ts';
 
-export { mayHoldNestedCalls } from './scan.ts';
-
 // Which calls a block executed inside other calls, and for whom. Top-level calls stand in the block
 // itself; these have to be worked out from the tree of calls and the events.
 
@@ -30,13 +28,20 @@ type Args = Record<string, unknown>;
 type ReadCall = CallName & { args: Args };
 
 export function decodeBlock(block: unknown): DecodedBlock {
-  const decoded: DecodedBlock = { calls: [], domains: [], ethereum: [], refused: [] };
   const extrinsics = recordOf(block)?.extrinsics;
-  if (!Array.isArray(extrinsics)) {
-    decoded.refused.push(refusal(null, 'extrinsics: not a list', extrinsics));
-    return decoded;
-  }
-  for (const [extrinsic_index, extrinsic] of extrinsics.entries()) {
+  if (Array.isArray(extrinsics)) return decodeExtrinsics(extrinsics.entries());
+  return {
+    calls: [],
+    domains: [],
+    ethereum: [],
+    refused: [refusal(null, 'extrinsics: not a list', extrinsics)],
+  };
+}
+
+/** Decodes extrinsics of a block by their positions in it; the others must hold nothing. */
+export function decodeExtrinsics(extrinsics: Iterable<readonly [number, unknown]>): DecodedBlock {
+  const decoded: DecodedBlock = { calls: [], domains: [], ethereum: [], refused: [] };
+  for (const [extrinsic_index, extrinsic] of extrinsics) {
     try {
       addExtrinsic(decoded, extrinsic_index, extrinsic);
     } catch (error) {

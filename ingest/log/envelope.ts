@@ -21,6 +21,8 @@ export interface Envelope {
   readonly topic: 'blocks' | 'snapshots';
   readonly key: string;
   readonly value: Buffer;
+  /** Bytes of the value. */
+  readonly size: number;
 }
 
 /** The origin that a message names, as far as it is one: anybody may write on the log. */
@@ -136,7 +138,8 @@ function readKnown(document: Record<string, unknown>, registry: Registry, origin
   if (schema === 'snapshot/1') {
     const key = `${chain.relay_chain}/${chain.name}/${kinds.has(document.kind) ? document.kind : ''}`;
     const canonical = { ...document, relay_chain: chain.relay_chain, chain: chain.name, origin };
-    return { topic: 'snapshots', key, value: Buffer.from(JSON.stringify(canonical)) };
+    const value = Buffer.from(JSON.stringify(canonical));
+    return { topic: 'snapshots', key, value, size: value.length };
   }
   const deleted = [true, 1, '1'].includes(read.data.is_deleted ?? 0);
   // A tombstone names the height that a reorganisation emptied; nothing else of its block is needed.
@@ -162,22 +165,40 @@ function blockEnvelope(
   payload: Buffer,
   origin: Origin,
   more: object = {},
-): Envelope {
-  const facts = {
-    payload_last: true,
-    schema: 'block/1',
-    relay_chain: chain.relay_chain,
-    chain: chain.name,
-    number,
-    ...more,
-    ...origin,
-  };
-  const opening = Buffer.from(`${JSON.stringify(facts).slice(0, -1)},"payload":`);
-  return {
-    topic: 'blocks',
-    key: `${chain.relay_chain}/${chain.name}/${BigInt(number) / HEIGHTS_PER_KEY}`,
-    value: Buffer.concat([opening, payload, CLOSE], opening.length + payload.length + 1),
-  };
+): BlockEnvelope {
+  const { relay_chain, name } = chain;
+  return new BlockEnvelope({ relay_chain, chain: name, number, ...more, ...origin }, payload);
+}
+
+/**
+ * A block that this process puts on the log. A log that hands it on within the process needs no bytes of it: those of a
+ * value are made for one that carries it further.
+ */
+export class BlockEnvelope implements Envelope {
+  readonly topic = 'blocks';
+  readonly head: BlockHead;
+  readonly payload: Buffer;
+  readonly #opening: Buffer;
+
+  constructor(head: BlockHead, payload: Buffer) {
+    this.head = head;
+    this.payload = payload;
+    const facts = JSON.stringify({ payload_last: true, schema: 'block/1', ...head });
+    this.#opening = Buffer.from(`${facts.slice(0, -1)},"payload":`);
+  }
+
+  get key(): string {
+    const { relay_chain, chain, number } = this.head;
+    return `${relay_chain}/${chain}/${BigInt(number) / HEIGHTS_PER_KEY}`;
+  }
+
+  get size(): number {
+    return this.#opening.length + this.payload.length + CLOSE.length;
+  }
+
+  get value(): Buffer {
+    return Buffer.concat([this.#opening, this.payload, CLOSE], this.size);
+  }
 }
 
 export interface BlockHead extends Origin {

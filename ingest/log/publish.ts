@@ -93,7 +93,7 @@ export async function publish(
       } else {
         summary[read.topic]++;
         pending[read.topic].push(read);
-        pendingBytes += read.value.length;
+        pendingBytes += read.size;
       }
       if (pendingBytes >= limits.batchBytes) await flush();
     }
@@ -119,7 +119,7 @@ const tooLong = (bytes: number, { lineSetting }: PublishLimits) => ({
 
 /** Numbers that are written exactly may make a message many times as long as its line. */
 function withinMessage(read: Read, limits: PublishLimits): Read {
-  const isTooLong = 'value' in read && read.value.length > limits.messageBytes;
+  const isTooLong = 'size' in read && read.size > limits.messageBytes;
   return isTooLong ? tooLong(limits.messageBytes, limits) : read;
 }
 

@@ -1,9 +1,10 @@
 import type { Chain } from '../chains/chain.ts';
 import type { Registry } from '../chains/registry.ts';
-import { decodeBlock, mayHoldNestedCalls } from '../decode/calls.ts';
+import { type DecodedBlock, decodeBlock, decodeExtrinsics } from '../decode/calls.ts';
 import { holdsFacts } from '../decode/fact-calls.ts';
 import { parseExact } from '../decode/json.ts';
 import { recordOf } from '../decode/names.ts';
+import { extrinsicsToOpen, mayHoldNestedCalls } from '../decode/scan.ts';
 import { parseSnapshot } from '../decode/snapshot.ts';
 import { type BlockHead, NO_JSON, NO_OBJECT, type Origin, readOrigin } from '../log/envelope.ts';
 import { refusalOf } from '../log/refusal.ts';
@@ -13,8 +14,8 @@ import { NO_PREFIX } from './views/parse-sql.ts';
 const CLOSE = Buffer.from('}');
 
 /**
- * A block as a line of its landing table: the payload's own bytes behind the columns that SQL cannot compute. A block
- * is parsed here only where its bytes show nested calls or Ethereum payloads.
+ * A block as a line of its landing table: the payload's own bytes behind the columns that SQL cannot compute. Of a
+ * block only extrinsics are parsed here whose bytes show nested calls or Ethereum payloads.
  */
 export function blockLine(index: number, head: BlockHead, chain: Chain, payload: Buffer): readonly Buffer[] {
   const row = {
@@ -48,15 +49,18 @@ export function readLandingHead(line: Buffer): {
   return { index: Number(row.sequence), relay_chain: row.relay_chain, chain: row.chain, number };
 }
 
+const parsed = (json: Buffer): unknown => parseExact(json.toString('utf8'));
+
 function decodedFacts(payload: Buffer): object {
-  let block: unknown;
+  let decoded: DecodedBlock;
   try {
-    block = parseExact(payload.toString('utf8'));
+    const opened = extrinsicsToOpen(payload)?.map(([index, json]) => [index, parsed(json)] as const);
+    decoded = opened ? decodeExtrinsics(opened) : decodeBlock(parsed(payload));
   } catch {
     // ClickHouse refuses the line as well, and the loader turns it into a dead letter.
     return {};
   }
-  const { calls, domains, ethereum, refused } = decodeBlock(block);
+  const { calls, domains, ethereum, refused } = decoded;
   const facts = refused.map(({ extrinsic_index, ...told }) => ({
     fact: `extrinsic ${extrinsic_index}`,
     ...told,

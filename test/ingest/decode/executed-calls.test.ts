@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { encodeAddress } from '../../../ingest/chains/address.ts';
-import { decodeBlock, decodeExtrinsic, mayHoldNestedCalls } from '../../../ingest/decode/calls.ts';
-import { recordedBlock, recordedFiles, recordedLines } from './recorded.ts';
+import { decodeBlock, decodeExtrinsic } from '../../../ingest/decode/calls.ts';
+import { recordedBlock } from './recorded.ts';
 
 /** The executed nested calls of one recorded extrinsic, one line each: path, call, actor. */
 function executed(file: string, height: number, index: number, prefix: number): string[] {
@@ -116,41 +116,6 @@ describe('on new runtimes', () => {
       { extrinsic_index: 7, domain: 'System' },
       { extrinsic_index: 8, domain: 'Assets' },
     ]);
-  });
-});
-
-describe('looking over a block', () => {
-  const files = [...recordedFiles('blocks'), ...recordedFiles('runtime')];
-
-  test.each(files)('misses no nested call of %s', (file) => {
-    for (const line of recordedLines(file)) {
-      const { calls, ethereum, refused } = decodeBlock(JSON.parse(line));
-      expect(refused).toEqual([]);
-      if (calls.length + ethereum.length > 0) expect(mayHoldNestedCalls(Buffer.from(line))).toBe(true);
-    }
-  });
-
-  test('leaves most recorded blocks closed', () => {
-    const lines = files.flatMap(recordedLines);
-    const opened = lines.filter((line) => mayHoldNestedCalls(Buffer.from(line)));
-    expect(opened.length).toBeLessThan(lines.length / 3);
-  });
-
-  test.each([
-    ['{"call":{"method":1}}', true],
-    ['{"call": {"method":1}}', true],
-    ['{"calls":[{}]}', true],
-    ['{"calls": [{}]}', true],
-    ['{"proposal":{"method":1}}', true],
-    ['{"call":"0x00","call":{}}', true],
-    ['{"pallet":"revive","method":"ethTransact"}', true],
-    ['{"call":"0x00"}', false],
-    ['{"proposal": "0x00"}', false],
-    ['{"call_hash":"0x00","recall":{}}', false],
-    ['{"call":', false],
-    ['', false],
-  ])('%s: %s', (json, may) => {
-    expect(mayHoldNestedCalls(Buffer.from(json))).toBe(may);
   });
 });
 
