@@ -135,8 +135,8 @@ function endOfText(json: Buffer, first: number): number {
   }
   for (;;) {
     const quote = json.indexOf(QUOTE, at);
-    const escape = quote < 0 ? -1 : json.subarray(at, quote).indexOf(BACKSLASH);
-    if (escape < 0) return quote;
-    at += escape + 2;
+    const escaped = quote < 0 ? -1 : json.subarray(at, quote).indexOf(BACKSLASH);
+    if (escaped < 0) return quote;
+    at += escaped + 2;
   }
 }
