@@ -12,20 +12,21 @@ type Compressed = Exclude<ContentCoding, 'identity'>;
 
 /** Headers of clients whose choice is remembered; there are far fewer. */
 const REMEMBERED_MAX = 1000;
+/** Far longer than the header of any client. */
+const HEADER_CHARS_MAX = 1000;
 /** A shorter answer fits in the packet that its headers are in. */
 const BYTES_MIN = 1024;
 
 const codings = new Negotiator<ContentCoding>({
   supportedValues: ['zstd', 'br', 'gzip', 'identity'],
-  cache: new LRUCache<string, string>({
-    maxSize: REMEMBERED_MAX * 64,
-    sizeCalculation: (_, key) => key.length + 1,
-  }),
+  cache: new LRUCache<string, string>({ max: REMEMBERED_MAX }),
 });
 
 /** The coding that an `Accept-Encoding` header prefers; of equals the one that costs and weighs least. */
-export const acceptedCoding = (header: string | undefined): ContentCoding =>
-  header === undefined ? 'identity' : (codings.negotiate(header.toLowerCase()) ?? 'identity');
+export function acceptedCoding(header: string | undefined): ContentCoding {
+  if (header === undefined || header.length > HEADER_CHARS_MAX) return 'identity';
+  return codings.negotiate(header.toLowerCase()) ?? 'identity';
+}
 
 const [compressZstd, compressBrotli, compressGzip] = [
   promisify(zstdCompress),

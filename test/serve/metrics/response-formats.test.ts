@@ -50,7 +50,8 @@ describe('the coding that an Accept-Encoding header prefers', () => {
     expect(acceptedCoding(accepted)).toBe(coding);
   });
 
-  test('is none without the header', () => {
+  test('is none without the header, and with one that no client sends', () => {
     expect(acceptedCoding(undefined)).toBe('identity');
+    expect(acceptedCoding(`gzip, ${'x, '.repeat(1000)}br`)).toBe('identity');
   });
 });
