@@ -16,7 +16,10 @@ export interface FollowOptions {
   readonly signal: AbortSignal;
   /** Called with heights that the source does not serve while it serves others, before it is followed past them. */
   readonly onUnserved: (heights: readonly UnservedHeight[]) => Promise<void>;
-  /** Called with the next height, when the consumer has ingested all final blocks below it that the source serves. */
+  /**
+   * Called with the first height, and with the next one when the consumer has ingested all final blocks below it that
+   * the source serves.
+   */
   readonly onIngested?: (next: number) => Promise<void>;
   /** Lines of snapshots at a finalized height. */
   readonly snapshotsAt?: (finalized: number) => Promise<Buffer[]>;
@@ -43,7 +46,11 @@ export async function* followBlocks(sidecar: Sidecar, options: FollowOptions): A
   while (!signal.aborted) {
     try {
       const finalized = await sidecar.head();
-      next ??= finalized.number;
+      if (next === undefined) {
+        // Whatever dies before the first block is ingested, this is where it goes on.
+        await options.onIngested?.(finalized.number);
+        next = finalized.number;
+      }
       while (next <= finalized.number && !signal.aborted) {
         const to = Math.min(next + BLOCKS_AT_ONCE - 1, finalized.number);
         const fetched = fetchHeights(sidecar, [{ from: next, to }], options.concurrency);

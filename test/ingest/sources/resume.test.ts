@@ -39,6 +39,21 @@ async function followToHead(from?: number): Promise<number[]> {
   return noted;
 }
 
+it('notes where it begins before it takes a block, so that whoever goes on leaves none out', async () => {
+  fake.finalized = first;
+  const stop = new AbortController();
+  const noted: number[] = [];
+  const onIngested = async (next: number) => {
+    noted.push(next);
+    stop.abort();
+  };
+  const options = { url: fake.url, chain: 'polkadot', pollMs: 10, concurrency: 1, onIngested };
+  const follower = await SourceFollower.open(options, opened.pipeline.config, stop.signal);
+  await follower.run(ingestTarget(new LocalClient(opened.pipeline)), () => undefined).catch(() => undefined);
+  expect(noted).toEqual([first]);
+  expect(fake.asked).toEqual([]);
+});
+
 it('goes on at the first hole that a killed process has left, and says how far it is', async () => {
   const killed = Array.from({ length: 12 }, (_, i) => first + i).filter((height) => height !== first + 5);
   const lines = killed.map((height) => ({ line: blocks.get(height) as string, chain: 'polkadot' }));
