@@ -17,7 +17,7 @@ process.once('exit', () => {
 /** A process of one or more roles, as an operator starts it. */
 export interface RoleProcess {
   readonly child: ChildProcess;
-  /** Where it answers. */
+  /** Where it answers; empty until it has started. */
   readonly url: string;
   kill(signal?: NodeJS.Signals): Promise<number | null>;
   /** What it said on standard error, the last of it. */
@@ -57,7 +57,9 @@ export async function startRole(
   }
   return {
     child,
-    url: found() ?? '',
+    get url() {
+      return found() ?? '';
+    },
     said: () => text,
     kill: async (signal = 'SIGKILL') => {
       if (!isOver()) {

@@ -8,6 +8,7 @@ for (let seed = Number(FROM); seed < Number(FROM) + Number(SEEDS); seed++) {
     seed,
     share: 0.7,
     kills: Number(KILLS),
+    isLong: true,
     onStep: ({ done }) => process.stdout.write(`\rseed ${seed} ${JSON.stringify(done)}`),
   });
   process.stdout.write(
