@@ -38,19 +38,20 @@ export async function startRole(
   living.add(child);
   child.once('exit', () => living.delete(child));
   let text = '';
+  let url = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (piece) => {
       text = `${text}${piece}`.slice(-8000);
+      url ||= /(http:\/\/[\w.:[\]]+)/.exec(text)?.[1] ?? '';
     });
   }
   const isOver = () => child.exitCode !== null || child.signalCode !== null;
-  const found = () => /(http:\/\/[\w.:[\]]+)/.exec(text)?.[1];
   if (waits) {
     await until(
       `the role ${role} is ready`,
       () => {
         if (isOver()) throw new Error(`${role} ended: ${text}`);
-        return found() !== undefined;
+        return url !== '';
       },
       READY_MS_MAX,
     );
@@ -58,7 +59,7 @@ export async function startRole(
   return {
     child,
     get url() {
-      return found() ?? '';
+      return url;
     },
     said: () => text,
     kill: async (signal = 'SIGKILL') => {
