@@ -4,6 +4,7 @@ import { sql } from '../../infra/clickhouse/sql.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
 import { readSkippedHeights } from '../../ingest/sources/skipped-heights.ts';
 import type { Pipeline } from '../../serve/compose.ts';
+import { until } from '../infra/ports/opened.ts';
 import { FakeSidecar, recordedBlocks } from '../ingest/sources/fake-sidecar.ts';
 import type { InputLine } from '../reference/input.ts';
 import { contentOf, differences } from '../support/content.ts';
@@ -88,6 +89,8 @@ export async function live({
     const feeding = feed(producer, lines, random);
     // A failure is thrown where it is waited for.
     feeding.catch(() => undefined);
+    // A chain of which nothing is stored is followed from its newest block on, whenever that is.
+    await until('the first block is followed', () => isFollowed(producer, 1), SETTLED_MS_MAX);
     const schedule = scheduleOf(kills, isLong, random);
     for (const [step, [what, happen]] of schedule.entries()) {
       await pause(random.whole(100, 1300));

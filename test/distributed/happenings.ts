@@ -22,7 +22,9 @@ export interface Deployment {
 
 const AWAY_MS_MAX = 2500;
 const GUESTS = 3;
-const PROBE_MS = 5000;
+/** As a liveness probe of infra/README.md gives a busy process. */
+const PROBE_MS = 10_000;
+const ALIVE_MS_MAX = 60_000;
 /** Clocks of processes are wrong by as much, either way. */
 const SKEW_HOURS_MAX = 24 * 5;
 const PARTITIONS_MAX = 12;
@@ -146,15 +148,19 @@ async function hanging(service: Service, roles: Deployment['roles'], random: Ran
 
 async function requireLife(name: string, process: RoleProcess): Promise<void> {
   if (process.url === '' || isOver(process)) return;
-  const status = await probe(process, 'live');
-  if (status !== 200) throw new Error(`${name} says of itself ${status}`);
+  await until(`${name} says that it lives`, async () => (await probe(process, 'live')) === 200, ALIVE_MS_MAX);
 }
 
+/** The status of a probe; 0 where it was not answered in time. */
 async function probe({ url }: RoleProcess, name: 'live' | 'startup'): Promise<number> {
   if (url === '') return 0;
-  const answer = await fetch(`${url}/health/${name}`, { signal: AbortSignal.timeout(PROBE_MS) });
-  await answer.body?.cancel();
-  return answer.status;
+  return fetch(`${url}/health/${name}`, { signal: AbortSignal.timeout(PROBE_MS) }).then(
+    async (answer) => {
+      await answer.body?.cancel();
+      return answer.status;
+    },
+    () => 0,
+  );
 }
 
 const isOver = ({ child }: RoleProcess) => child.exitCode !== null || child.signalCode !== null;
