@@ -153,5 +153,6 @@ async function costs(): Promise<string[]> {
 function pathTo(view: (typeof blockViews)[number]): (typeof blockViews)[number][] {
   if (view.from.name === blocksIn.name) return [view];
   const feeding = blockViews.find((other) => other.to.name === view.from.name && other.to.engine === 'Null');
-  return feeding ? [...pathTo(feeding), view] : [];
+  const path = feeding ? pathTo(feeding) : [];
+  return path.length > 0 ? [...path, view] : [];
 }

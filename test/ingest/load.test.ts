@@ -2,9 +2,11 @@ import { Readable } from 'node:stream';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
-import type { Table } from '../../infra/clickhouse/table.ts';
+import type { Table, View } from '../../infra/clickhouse/table.ts';
 import { canonicalBlocks } from '../../ingest/raw/canonical.ts';
 import { blocks, calls, events, extrinsics, refusedFacts } from '../../ingest/raw/tables.ts';
+import { blockViews } from '../../ingest/raw/views/blocks.ts';
+import { eventsToCheck } from '../../ingest/raw/views/nested-amounts.ts';
 import { recordedLines } from '../support/recordings.ts';
 import { canonicalRows, heightsOf, type Ingesting, openIngesting, rowsOf } from './ingesting.ts';
 import { layouts } from './layouts.ts';
@@ -302,5 +304,31 @@ describe('amounts', () => {
         sql`SELECT toString(fee) AS fee FROM ${extrinsics} FINAL WHERE chain = 'coretime-polkadot' ORDER BY extrinsic_index`,
       ),
     ).toEqual([{ fee: '0' }, { fee: '1000000' }, { fee: '1000000' }, { fee: '1000000' }]);
+  });
+});
+
+describe('what the engine plans for every batch', () => {
+  const planned = async (view: View) => {
+    const tree = await rows<{ explain: string }>(sql`EXPLAIN QUERY TREE ${view.select}`);
+    const count = (kind: string) => tree.filter(({ explain }) => explain.trim().startsWith(kind)).length;
+    return { functions: count('FUNCTION'), statements: count('QUERY') };
+  };
+
+  // What a batch seldom holds stands behind a table that gets rows only then, and is not planned otherwise.
+  const seldom = new Set([eventsToCheck.name, calls.name]);
+  const always = blockViews.filter(({ from }) => !seldom.has(from.name));
+
+  test('is small: no view nests statements, and all of them together have few functions', async () => {
+    const counts = await Promise.all(always.map(planned));
+    expect(counts.map(({ statements }, i) => [always[i]?.name, statements > 2])).toEqual(
+      always.map(({ name }) => [name, false]),
+    );
+    // Each is planned in some 0.07 ms.
+    expect(counts.reduce((sum, { functions }) => sum + functions, 0)).toBeLessThan(1100);
+  });
+
+  test('leaves out what looks closer at few events and calls', () => {
+    const behind = blockViews.filter(({ from }) => seldom.has(from.name)).map(({ to }) => to.name);
+    expect(behind.sort()).toEqual(['address_encodings_due', 'refused_facts', 'refused_facts']);
   });
 });

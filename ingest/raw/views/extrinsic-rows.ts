@@ -10,6 +10,7 @@ import {
   amountSql,
   base58Sql,
   callSql,
+  inSteps,
   keySql,
   namesOf,
   palletSql,
@@ -86,9 +87,8 @@ export const extrinsicsDecoded = landingTable({
     revive_call: 'Bool',
     evm_data: 'Array(String)',
     paid_fee: amount,
-    // Of the oldest runtimes: what the treasury and the author received, with the accounts behind the author's.
+    // Of the oldest runtimes: what the treasury and the author received.
     deposits: 'Array(Array(String))',
-    deposit_accounts: 'Array(String)',
   },
 });
 
@@ -144,6 +144,7 @@ const paidFee = `arrayFirst(amount -> isNotNull(amount), ${amounts(`arrayMap(d -
 const executions = eventData(
   `${eventIs('ethereum', 'Executed')} AND ${isComplete('ethereum.Executed', 'd')}`,
 );
+const executed = (field: FieldOf<'ethereum.Executed'>) => fieldSql('ethereum.Executed', field, 'evm_data');
 const isTreasuryDeposit = isComplete('treasury.Deposit', 'd');
 const depositsMade = eventData(
   `(${eventIs('treasury', 'Deposit')} AND ${isTreasuryDeposit}) OR (author != '' AND ${eventIs('balances', 'Deposit')} AND ${isComplete('balances.Deposit', 'd')})`,
@@ -163,11 +164,15 @@ const decodedExtrinsics = view(
     pallet_written = 'revive' AND call = 'ethTransact' AS revive_call,
     if(evm_call, ${raw(executions)}[1], []) AS evm_data,
     if(signed, ${raw(paidFee)}, NULL) AS paid_fee,
-    if(signed AND isNull(paid_fee) AND isNull(fee_amount), ${raw(depositsMade)}, []) AS deposits,
-    if(empty(deposits), [], arrayMap(given -> ${raw(addressSql('given'))}, arrayPushFront(arrayMap(d -> ${raw(depositTo('who'))}, deposits), author))) AS deposit_accounts
+    if(signed AND isNull(paid_fee) AND isNull(fee_amount), ${raw(depositsMade)}, []) AS deposits
   FROM ${extrinsicsRead}`,
 );
 
+/** The author and who each deposit was for, or the sender and the receiver of an Ethereum transaction. */
+const accounts = `multiIf(
+    notEmpty(deposits), arrayMap(given -> ${addressSql('given')}, arrayPushFront(arrayMap(d -> ${depositTo('who')}, deposits), author)),
+    evm_call, [${executed('from')}, ${executed('to')}],
+    [])`;
 /** What each deposit adds to the fee, as text; empty where it was for another account than the author's. */
 const share = `multiIf(${isTreasuryDeposit}, ${fieldSql('treasury.Deposit', 'value', 'd')}, key = keys[1], ${depositTo('amount')}, '')`;
 const shares = `arrayMap(amount -> assumeNotNull(amount), arrayFilter(amount -> isNotNull(amount), ${amounts(`arrayMap((d, key) -> ${share}, deposits, arrayPopFront(keys))`)}))`;
@@ -185,13 +190,11 @@ const fee = `multiIf(
     length(shares) > 0, arraySum(shares),
     NULL)`;
 
-const executed = (field: FieldOf<'ethereum.Executed'>) => fieldSql('ethereum.Executed', field, 'evm_data');
-
 const extrinsicRows = view(
   'decoded_to_extrinsics',
   extrinsicsDecoded,
   extrinsics,
-  sql`WITH arrayMap(account -> ${raw(keySql('account'))}, deposit_accounts) AS keys, ${raw(shares)} AS shares
+  sql`WITH ${raw(shares)} AS shares
   SELECT relay_chain, chain, number, extrinsic_index, time, lower(given.hash) AS hash, pallet, call, pallet_written,
     signed, signer, signer_key, success,
     multiIf(
@@ -201,10 +204,10 @@ const extrinsicRows = view(
       revive_call, NOT ${raw(hasEvent('revive', 'EthExtrinsicRevert'))},
       1) AS succeeded,
     NOT signed AND (evm_call OR revive_call) AS ethereum,
-    multiIf(NOT ethereum, '', revive_call, unhex(substring(recovered_sender, 3)), ${raw(keySql(executed('from')))}) AS ethereum_from,
-    multiIf(NOT ethereum, '', revive_call, unhex(substring(recovered_receiver, 3)), ${raw(keySql(executed('to')))}) AS ethereum_to,
+    multiIf(NOT ethereum, '', revive_call, unhex(substring(recovered_sender, 3)), keys[1]) AS ethereum_from,
+    multiIf(NOT ethereum, '', revive_call, unhex(substring(recovered_receiver, 3)), keys[2]) AS ethereum_to,
     ${raw(fee)} AS fee, tip, domain, if(domain = 'Consensus', '', given.args) AS args, rank
-  FROM ${extrinsicsDecoded} AS given`,
+  FROM ${inSteps(sql`${extrinsicsDecoded}`, `arrayMap(account -> ${keySql('account')}, ${accounts}) AS keys`)} AS given`,
 );
 
 export const extrinsicLandingTables = [extrinsicsIn, extrinsicsRead, extrinsicsDecoded];
