@@ -5,10 +5,11 @@ import { type Table, table } from '../infra/clickhouse/table.ts';
 import type { Window } from '../ingest/raw/canonical.ts';
 
 /**
- * What a window covers: days, months, or the whole history of a relay chain, for metrics whose entities may change
- * over years.
+ * What a window covers: hours, days, months, or the whole history of a relay chain, for metrics whose entities may
+ * change over years. Rows of hourly windows have an hour or a moment as their period: of a day that has new blocks only
+ * the hours of these blocks are computed.
  */
-export type WindowSize = 'daily' | 'monthly' | 'whole';
+export type WindowSize = 'hourly' | 'daily' | 'monthly' | 'whole';
 
 /**
  * The days that a dirty day invalidates, before `lookbackDays` widens them: `day`, itself; `neighbours`, also the
@@ -99,6 +100,11 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
    * that are invalid in their time, as it does for metrics of SQL. Without it, windows of folds have one relay chain.
    */
   readonly foldsRelays?: true;
+  /**
+   * Set where rows are of days and windows of hours: the condition of the rows of its days that the hours of a window
+   * can change.
+   */
+  readonly unitesHours?: (window: Window) => Sql;
   /** Blocks that are only added take no row away: what else takes one away is a block that was replaced. */
   readonly keepsRows?: true;
   /** Version of the fold, 1 when absent: raised with every change of its code that may change rows. */

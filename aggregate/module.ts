@@ -1,7 +1,7 @@
 import { alertsModule } from './alerts/module.ts';
 import { materializedMetrics, metrics } from './metrics/index.ts';
 import { tablesWithRecipes } from './metrics/recipes.ts';
-import { ledgerTables, resetWatermark } from './runner/ledger.ts';
+import { deleteWatermark, ledgerTables, resetWatermark } from './runner/ledger.ts';
 import { foldedEntities } from './runner/refold.ts';
 import { aggregateSettings } from './settings.ts';
 
@@ -13,5 +13,8 @@ export const aggregateModule = {
   /** Tables that are computed from the raw tables: a changed one is emptied and computed again. */
   derivedTables: tablesWithRecipes(materializedMetrics),
   resetDerivedTable: resetWatermark,
+  /** Metrics of earlier versions: what they counted by the day is counted by the hour. */
+  retiredTables: ['uptime_day', 'para_inclusion_day'],
+  retireTable: deleteWatermark,
   metrics,
 };

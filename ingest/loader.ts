@@ -13,8 +13,8 @@ import { encodeDueAddresses } from './raw/address-encodings.ts';
 import { blocksIn } from './raw/block-landing.ts';
 import { readLandingHead } from './raw/landing-lines.ts';
 import { removePartlyStored } from './raw/partly-stored.ts';
-import { type ChainDay, noteReplacedBlocks, storedBefore } from './raw/replaced-days.ts';
-import { ANY_PALLET, dirtyDays } from './raw/tables.ts';
+import { type ChainHour, noteReplacedBlocks, storedBefore } from './raw/replaced-hours.ts';
+import { ANY_PALLET, dirtyDays, dirtyHours } from './raw/tables.ts';
 import { snapshotsIn } from './raw/views/snapshots.ts';
 
 /** Key of the leases of all loads that are in progress. */
@@ -65,8 +65,8 @@ export class Loader {
   readonly #deadLetterBytes: number;
   /** Staged batches whose commit failed: finished before anything newer, so that sequences keep the log's order. */
   readonly #unfinished: StagedBatch[] = [];
-  /** Days that the load in progress replaces blocks of: a retry does not find them in the store any more. */
-  readonly #replacedDays = new Map<string, ChainDay>();
+  /** Hours that the load in progress replaces blocks of: a retry does not find them in the store any more. */
+  readonly #replacedHours = new Map<string, ChainHour>();
   readonly #onLoaded: () => Promise<void>;
 
   constructor(options: {
@@ -132,14 +132,14 @@ export class Loader {
    * before it ends. When the lease was lost, the same lines are loaded once more under newer sequence numbers.
    */
   async #underLease(load: () => Promise<void>): Promise<void> {
-    this.#replacedDays.clear();
+    this.#replacedHours.clear();
     for (;;) {
       const floor = await this.#numbers.take(1);
       const member = `${floor}|${randomUUID()}`;
       const { keyValue } = this.#runtime;
       const lease = (await Lease.acquire(keyValue, LOADING, this.#leaseMs, 0, member)) as Lease;
       try {
-        await this.#markDirty([...this.#replacedDays.values()]);
+        await this.#markDirty([...this.#replacedHours.values()]);
         await load();
       } catch (error) {
         await lease.release().catch(() => undefined);
@@ -179,7 +179,7 @@ export class Loader {
     let mayReplace = false;
     let sequence: bigint | undefined;
     try {
-      if (stream === 'blocks') mayReplace = await this.#markReplacedDays(lines);
+      if (stream === 'blocks') mayReplace = await this.#markReplacedHours(lines);
       sequence = await this.#numbers.take((lines.at(-1)?.index ?? 0) + 1);
       await staged.commit(sequence);
     } catch (error) {
@@ -253,29 +253,41 @@ export class Loader {
   }
 
   /**
-   * Marks days that lose a block because its height is loaded again, before a merge can remove the old row. Returns
+   * Marks hours that lose a block because its height is loaded again, before a merge can remove the old row. Returns
    * whether any version may be replaced: another process may store the same heights at this moment.
    */
-  async #markReplacedDays(lines: readonly LandingLine[]): Promise<boolean> {
-    const { isAny, days } = await storedBefore(this.#runtime.store, headsOf(lines));
-    await this.#markReplaced(days);
+  async #markReplacedHours(lines: readonly LandingLine[]): Promise<boolean> {
+    const { isAny, hours } = await storedBefore(this.#runtime.store, headsOf(lines));
+    await this.#markReplaced(hours);
     return isAny || this.#runtime.isShared;
   }
 
-  /** Marks the days that this load has not marked yet. */
-  async #markReplaced(days: readonly ChainDay[]): Promise<void> {
-    const unmarked = new Map(days.map((day) => [JSON.stringify(day), day]));
-    for (const key of this.#replacedDays.keys()) unmarked.delete(key);
-    for (const [key, day] of unmarked) this.#replacedDays.set(key, day);
+  /** Marks the hours that this load has not marked yet. */
+  async #markReplaced(hours: readonly ChainHour[]): Promise<void> {
+    const unmarked = new Map(hours.map((hour) => [JSON.stringify(hour), hour]));
+    for (const key of this.#replacedHours.keys()) unmarked.delete(key);
+    for (const [key, hour] of unmarked) this.#replacedHours.set(key, hour);
     await this.#markDirty([...unmarked.values()]);
   }
 
-  async #markDirty(days: readonly ChainDay[]): Promise<void> {
-    if (days.length === 0) return;
+  async #markDirty(hours: readonly ChainHour[]): Promise<void> {
+    if (hours.length === 0) return;
+    const { store } = this.#runtime;
     const sequence = String(await this.#numbers.take(1));
-    await this.#runtime.store.insert(
+    const days = new Map(
+      hours.map(({ hour, ...chain }) => {
+        const day = { ...chain, day: hour.slice(0, DAY_CHARS) };
+        return [JSON.stringify(day), day];
+      }),
+    );
+    const mark = { pallet: ANY_PALLET, sequence };
+    await store.insert(
+      dirtyHours,
+      hours.map((hour) => ({ ...mark, ...hour })),
+    );
+    await store.insert(
       dirtyDays,
-      days.map((day) => ({ stream: 'blocks', pallet: ANY_PALLET, ...day, sequence })),
+      [...days.values()].map((day) => ({ stream: 'blocks', ...mark, ...day })),
     );
   }
 
@@ -304,6 +316,8 @@ export class Loader {
     return writeDeadLetters(store, deadLetters, clock.now(), this.#deadLetterBytes, log);
   }
 }
+
+const DAY_CHARS = 'YYYY-MM-DD'.length;
 
 const headsOf = (lines: readonly LandingLine[]) => lines.map(({ head }) => head);
 

@@ -2,7 +2,7 @@ import type { NamedTable } from '../infra/clickhouse/sql.ts';
 import type { Store } from '../infra/ports.ts';
 import { LOAD_GROUP, TOPICS } from './log/topics.ts';
 import { decoders, recordDecoders } from './raw/decoders.ts';
-import { noteAllReplacedBlocks } from './raw/replaced-days.ts';
+import { noteAllReplacedBlocks } from './raw/replaced-hours.ts';
 import { blocks, rawTables } from './raw/tables.ts';
 import { blockLandingTables, blockViews } from './raw/views/blocks.ts';
 import { snapshotsIn, snapshotViews } from './raw/views/snapshots.ts';

@@ -36,6 +36,8 @@ export const schema: Schema = {
   views: ingestModule.views,
   beforePartitions: (store, table) => ingestModule.beforePartitions(store, table),
   forget: (store, table) => aggregateModule.resetDerivedTable(store, table.name),
+  retired: aggregateModule.retiredTables,
+  retire: (store, table) => aggregateModule.retireTable(store, table),
 };
 
 const POLL_MS = 1000;

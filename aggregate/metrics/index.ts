@@ -1,16 +1,17 @@
 import type { MaterializedMetric, Metric, ViewMetric } from '../metric.ts';
 import { accountDay } from './activity/account-day.ts';
+import { accountHour } from './activity/account-hour.ts';
 import { chainDay } from './activity/chain-day.ts';
+import { chainHour } from './activity/chain-hour.ts';
 import { dailyFees } from './activity/daily-fees.ts';
 import { dailySummary } from './activity/daily-summary.ts';
 import { dailyTps } from './activity/daily-tps.ts';
 import { dailyUptime } from './activity/daily-uptime.ts';
 import { explorerNetworkStats } from './activity/explorer-network-stats.ts';
 import { monthlyUniqueAccounts } from './activity/monthly-unique-accounts.ts';
-import { paraInclusionDay } from './activity/para-inclusion-day.ts';
 import { recentExtrinsic } from './activity/recent-extrinsic.ts';
 import { storedRun } from './activity/stored-run.ts';
-import { uptimeDay } from './activity/uptime-day.ts';
+import { uptimeHour } from './activity/uptime-hour.ts';
 import { codeInfo } from './contracts/code-info.ts';
 import { contractCallDetail } from './contracts/contract-call-detail.ts';
 import { contractCallsHeatmap } from './contracts/contract-calls-heatmap.ts';
@@ -50,15 +51,16 @@ import { monthlyPercentStaked } from './staking/monthly-percent-staked.ts';
 
 /** Every metric. The planner derives the order of computation from the tables that each reads. */
 export const metrics: readonly Metric[] = [
+  chainHour,
   chainDay,
+  accountHour,
   accountDay,
-  uptimeDay,
+  uptimeHour,
   dailyUptime,
   dailyTps,
   dailyFees,
   dailySummary,
   monthlyUniqueAccounts,
-  paraInclusionDay,
   brokerEvent,
   coretimeUtilization,
   coretimeSale,

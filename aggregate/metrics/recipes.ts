@@ -4,8 +4,11 @@ import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import { dependencies, type MaterializedMetric } from '../metric.ts';
 import { byLevel } from '../planner/plan.ts';
 
-/** Any days do: no statement has other text on other days than the days themselves. */
-const DAYS = { from: '2020-01-01', until: '2020-01-02' } as const;
+/** Any days and any hours do: no statement has other text on others than these themselves. */
+const RANGES = [
+  { from: '2020-01-01', until: '2020-01-02' },
+  { from: '2020-01-01 01:00:00', until: '2020-01-01 02:00:00' },
+];
 
 /**
  * The tables of these metrics with their recipes. A recipe covers all that makes the rows of a metric from raw tables:
@@ -15,8 +18,9 @@ const DAYS = { from: '2020-01-01', until: '2020-01-02' } as const;
 export function tablesWithRecipes(metrics: readonly MaterializedMetric[]): Table[] {
   const recipes = new Map<string, string>();
   for (const { metric } of byLevel(metrics)) {
-    const statements = RELAY_CHAINS.map(
-      (relay_chain) => metric.select({ relays: [relay_chain], ...DAYS }).text,
+    const ranges = metric.materialized === 'hourly' ? RANGES : RANGES.slice(0, 1);
+    const statements = RELAY_CHAINS.flatMap((relay_chain) =>
+      ranges.map((range) => metric.select({ relays: [relay_chain], ...range }).text),
     );
     const read = [...dependencies(metric)].sort().map((table) => recipes.get(table) ?? '');
     const changed = metric.entities && RELAY_CHAINS.map((relay) => metric.entities?.changed(relay, 0n).text);

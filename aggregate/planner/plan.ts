@@ -1,6 +1,12 @@
 import { dependencyOn, type Window } from '../../ingest/raw/canonical.ts';
 import { ANY_PALLET } from '../../ingest/raw/tables.ts';
-import { dependencies, type InvalidationScope, isOfOneRelay, type MaterializedMetric } from '../metric.ts';
+import {
+  dependencies,
+  type InvalidationScope,
+  isOfOneRelay,
+  type MaterializedMetric,
+  type WindowSize,
+} from '../metric.ts';
 
 /** A day of a chain whose raw data changed in `stream`; `pallet` narrows the change to the facts of one pallet. */
 export interface DirtyDay {
@@ -9,6 +15,8 @@ export interface DirtyDay {
   readonly relay_chain: string;
   readonly chain: string;
   readonly day: string;
+  /** The hours of the day that changed, 0 to 23; absent where the whole day may have. */
+  readonly hours?: readonly number[];
 }
 
 /** Days with blocks by `relay chain/chain`. */
@@ -37,11 +45,24 @@ export interface PlanInput {
   readonly daysMax: number;
 }
 
-/** Days as numbers since the epoch: ranges of them are inclusive. */
+/** Hours as numbers since the epoch, both inclusive. */
 type Range = readonly [first: number, last: number];
-const DAY_MS = 86_400_000;
-export const dayNumber = (day: string): number => Date.parse(`${day}T00:00:00Z`) / DAY_MS;
-export const dayOfNumber = (number: number): string => new Date(number * DAY_MS).toISOString().slice(0, 10);
+const DAY_HOURS = 24;
+const HOUR_MS = 3_600_000;
+const DAY_MS = DAY_HOURS * HOUR_MS;
+/** Days as numbers since the epoch. */
+const dayNumber = (day: string): number => Date.parse(`${day}T00:00:00Z`) / DAY_MS;
+/** The start of an hour: a day where it is midnight. */
+function textOfHour(hour: number): string {
+  const text = new Date(hour * HOUR_MS).toISOString();
+  return hour % DAY_HOURS === 0 ? text.slice(0, 10) : `${text.slice(0, 10)} ${text.slice(11, 19)}`;
+}
+const dayOfHour = (hour: number) => Math.floor(hour / DAY_HOURS);
+/** The hours of days, the last one included. */
+const hoursOfDays = (first: number, last: number): Range => [
+  first * DAY_HOURS,
+  last * DAY_HOURS + DAY_HOURS - 1,
+];
 
 /** What the plan of a relay chain is made of. */
 interface RelayDays {
@@ -51,8 +72,6 @@ interface RelayDays {
   readonly byChain: ReadonlyMap<string, readonly number[]>;
   /** Days with blocks of any chain, or with snapshots. */
   readonly all: readonly number[];
-  /** The last day with data; in a plan, of all relay chains. */
-  readonly last: number;
   /** Whether a stored block was replaced, or days are computed again whatever has changed: rows may have gone. */
   readonly mayLoseRows: boolean;
   /** Invalid ranges of the metrics that are planned so far. */
@@ -65,12 +84,12 @@ interface RelayDays {
  * window. Pure: equal input gives an equal plan.
  */
 export function plan(input: PlanInput): PlannedWindow[] {
-  const withDays = input.relays.flatMap((relay) => relayDays(input, relay) ?? []);
-  // Relay chains that end on different days share their windows all the same: the days after the last cost nothing.
-  const last = Math.max(...withDays.map((days) => days.last));
-  const relays = withDays.map((days) => ({ ...days, last }));
+  const relays = input.relays.flatMap((relay) => relayDays(input, relay) ?? []);
+  // One for all relay chains, so that they share windows that end there: days without data cost nothing.
+  const last = Math.max(...relays.map(({ all }) => all.at(-1) as number));
   return byLevel(input.metrics).flatMap((leveled) => {
-    for (const days of relays) days.ranges.set(leveled.metric.name, invalidRanges(leveled, days, input));
+    for (const days of relays)
+      days.ranges.set(leveled.metric.name, invalidRanges(leveled, days, last, input));
     return windowsOf(leveled, relays, input);
   });
 }
@@ -79,32 +98,57 @@ function relayDays(input: PlanInput, relay: string): RelayDays | undefined {
   const byChain = chainDays(input, relay);
   const snapshotDays = (input.snapshotDays.get(relay) ?? []).map(dayNumber);
   const all = [...new Set([...byChain.values(), snapshotDays].flat())].sort((a, b) => a - b);
-  const last = all.at(-1);
   const dirty = input.dirtyDays.filter((day) => isOfRelay(day, relay));
-  if (last === undefined) return undefined;
+  if (all.length === 0) return undefined;
   const mayLoseRows = dirty.some(({ pallet }) => pallet === ANY_PALLET);
-  return { relay, dirty, byChain, all, last, mayLoseRows, ranges: new Map() };
+  return { relay, dirty, byChain, all, mayLoseRows, ranges: new Map() };
 }
 
-function invalidRanges({ metric, reads }: Leveled, days: RelayDays, { streams }: PlanInput): Range[] {
-  const { byChain, all, last, ranges } = days;
+function invalidRanges(
+  { metric, reads }: Leveled,
+  days: RelayDays,
+  last: number,
+  { streams }: PlanInput,
+): Range[] {
+  const { byChain, all, ranges } = days;
+  const [, end] = hoursOfDays(last, last);
   const own = days.dirty
     .filter((day) => invalidates(day, reads, streams[day.stream] ?? []))
-    .map(({ day, chain }) =>
-      inScope(metric.invalidationScope, dayNumber(day), byChain.get(chain) ?? all, last),
-    );
+    .flatMap(({ pallet, day, chain, hours }): Range[] => {
+      const number = dayNumber(day);
+      const [first, to] = inScope(metric.invalidationScope, number, byChain.get(chain) ?? all, last);
+      const [begin, end] = hoursOfDays(first, to);
+      if (metric.materialized !== 'hourly' || !hours) return [[begin, end]];
+      const changed = hours.map((hour) => number * DAY_HOURS + hour);
+      if (metric.invalidationScope === 'day') return changed.map((hour): Range => [hour, hour]);
+      // Before the hour only empty days change, and one that has lost its blocks, whose row is that of its first hour.
+      const isEmptied = pallet === ANY_PALLET;
+      return [[first < number || isEmptied ? begin : Math.min(...changed), end]];
+    });
   // Metrics of this scope read raw blocks: the dirty days of one chain are narrower than windows of all chains.
   const inherited =
     metric.invalidationScope === 'neighbours'
       ? []
       : [...reads]
           .flatMap((table) => ranges.get(table) ?? [])
-          .map(([a, b]): Range => (metric.invalidationScope === 'onward' ? [a, last] : [a, b]));
+          .map(([a, b]): Range => (metric.invalidationScope === 'onward' ? [a, end] : [a, b]));
   // After the last day with data there are no rows to invalidate.
   const invalid = [...own, ...inherited]
-    .map(([a, b]): Range => [a, Math.min(b + metric.lookbackDays - 1, last)])
+    .map(([a, b]): Range => [a, Math.min(b + (metric.lookbackDays - 1) * DAY_HOURS, end)])
     .filter(([a, b]) => a <= b);
-  return merge(metric.materialized === 'monthly' ? invalid.map(wholeMonths) : invalid, all);
+  return merge(invalid.map(WIDENED[metric.materialized]), all);
+}
+
+/** The ranges of which a metric can be computed. */
+const WIDENED: Readonly<Record<WindowSize, (range: Range) => Range>> = {
+  hourly: (range) => range,
+  daily: wholeDays,
+  whole: wholeDays,
+  monthly: wholeMonths,
+};
+
+function wholeDays([a, b]: Range): Range {
+  return hoursOfDays(dayOfHour(a), dayOfHour(b));
 }
 
 /** The windows of a metric: a statement covers all relay chains that it can. */
@@ -131,8 +175,8 @@ function windowsOf(
     if (metric.materialized === 'whole') return [{ ...window, ...EVERYTHING }];
     return split(range, together, daysMaxOf(metric, together.length, input)).map(([from, until]) => ({
       ...window,
-      from: dayOfNumber(from),
-      until: dayOfNumber(until + 1),
+      from: textOfHour(from),
+      until: textOfHour(until + 1),
     }));
   });
 }
@@ -207,7 +251,13 @@ function chainDays({ days, dirtyDays }: PlanInput, relay: string): Map<string, n
   return new Map([...known].map(([chain, set]) => [chain, [...set].sort((a, b) => a - b)]));
 }
 
-function inScope(scope: InvalidationScope, day: number, days: readonly number[], last: number): Range {
+/** The first and the last day that a dirty day invalidates. */
+function inScope(
+  scope: InvalidationScope,
+  day: number,
+  days: readonly number[],
+  last: number,
+): [first: number, last: number] {
   if (scope === 'onward') return [day, Math.max(day, last)];
   if (scope === 'day') return [day, day];
   const before = days.findLast((other) => other < day);
@@ -216,12 +266,12 @@ function inScope(scope: InvalidationScope, day: number, days: readonly number[],
 }
 
 function wholeMonths([a, b]: Range): Range {
-  const first = new Date(a * DAY_MS);
-  const last = new Date(b * DAY_MS);
-  return [
+  const first = new Date(a * HOUR_MS);
+  const last = new Date(b * HOUR_MS);
+  return hoursOfDays(
     Date.UTC(first.getUTCFullYear(), first.getUTCMonth(), 1) / DAY_MS,
     Date.UTC(last.getUTCFullYear(), last.getUTCMonth() + 1, 0) / DAY_MS,
-  ];
+  );
 }
 
 /** Joins ranges that overlap, adjoin, or have no day with data between them: one statement costs less than two. */
@@ -229,7 +279,8 @@ function merge(ranges: readonly Range[], days: readonly number[]): Range[] {
   const merged: [number, number][] = [];
   for (const [a, b] of [...ranges].sort((x, y) => x[0] - y[0] || x[1] - y[1])) {
     const open = merged.at(-1);
-    if (open && !anyBetween(days, open[1], a)) open[1] = Math.max(open[1], b);
+    if (open && (a <= open[1] + 1 || !anyBetween(days, dayOfHour(open[1] + 1) - 1, dayOfHour(a - 1) + 1)))
+      open[1] = Math.max(open[1], b);
     else merged.push([a, b]);
   }
   return merged;
@@ -249,8 +300,10 @@ function anyBetween(sorted: readonly number[], after: number, before: number): b
 /** Splits a range into ranges of at most `daysMax` days with data; days without data cost nothing. */
 function split([a, b]: Range, relays: readonly RelayDays[], daysMax: number): Range[] {
   const days = relays.length === 1 ? (relays[0] as RelayDays).all : relays.flatMap(({ all }) => all);
-  const inside = [...new Set(days)].filter((day) => day >= a && day <= b).sort((x, y) => x - y);
-  const starts = inside.filter((_, i) => i > 0 && i % daysMax === 0);
+  const inside = [...new Set(days)]
+    .filter((day) => day >= dayOfHour(a) && day <= dayOfHour(b))
+    .sort((x, y) => x - y);
+  const starts = inside.filter((_, i) => i > 0 && i % daysMax === 0).map((day) => day * DAY_HOURS);
   return [a, ...starts].map(
     (from, i): Range => [from, starts[i] === undefined ? b : (starts[i] as number) - 1],
   );

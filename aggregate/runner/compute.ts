@@ -1,7 +1,7 @@
 import { ident, join, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { Store } from '../../infra/ports.ts';
-import { ofRelays, type Window } from '../../ingest/raw/canonical.ts';
+import { daysOf, ofRelays, type Window } from '../../ingest/raw/canonical.ts';
 import { DIGEST, type EntityId, type MaterializedMetric } from '../metric.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import { foldedColumns, type StoredRows } from './fold-lines.ts';
@@ -58,8 +58,8 @@ export const ledgerEntry = (
 ): LedgerEntry => ({
   metric: metric.name,
   relay_chain: window.relays.join(' '),
-  from_day: window.from,
-  until_day: window.until,
+  from_day: daysOf(window).from,
+  until_day: daysOf(window).until,
   version: version.toString(),
   computed_at: new Date(now()).toISOString(),
   milliseconds: Math.max(0, now() - started),
@@ -133,8 +133,12 @@ async function deleteOlderRows(
     WHERE ${ofRelays(window)} AND ${inPeriod(metric, window)} AND version < ${version}`);
 }
 
-const inPeriod = ({ period }: MaterializedMetric, window: Window): Sql =>
-  period === null ? sql`1` : isWithin(ident(period), window);
+/** The condition of the rows that a window makes. */
+function inPeriod({ period, unitesHours }: MaterializedMetric, window: Window): Sql {
+  if (period === null) return sql`1`;
+  if (!unitesHours) return isWithin(ident(period), window);
+  return sql`${isWithin(ident(period), daysOf(window))} AND ${unitesHours(window)}`;
+}
 
 const isWithin = (period: Sql, { from, until }: Window) => sql`${period} >= ${from} AND ${period} < ${until}`;
 

@@ -10,6 +10,7 @@ export const COMPUTE_LANES: readonly ComputeLane[] = ['live', 'backfill'];
 export const otherLane = (lane: ComputeLane): ComputeLane => (lane === 'live' ? 'backfill' : 'live');
 
 const DAY_MS = 86_400_000;
+const MAX_SEQUENCE = 2n ** 64n - 1n;
 
 /** The first day of the live lane. */
 export const firstLiveDay = (now: number, liveDays: number): string =>
@@ -46,6 +47,19 @@ export const isComputed = ({ all = 0n, lanes }: Marks, day: string, sequence: bi
     return covers(mark, lane, day) && sequence <= mark.sequence;
   });
 
+/** Every load up to this number is in the rows that metrics with these marks have of these days. */
+export const computedOf = (marks: readonly Marks[], days: readonly string[]): bigint =>
+  lowestOf(
+    marks.map(({ all = 0n, lanes }) => {
+      const covering = COMPUTE_LANES.flatMap((lane) => {
+        const mark = lanes[lane];
+        return days.every((day) => covers(mark, lane, day)) ? [(mark as LaneMark).sequence] : [];
+      });
+      return [all, ...covering].reduce((a, b) => (a > b ? a : b));
+    }),
+    MAX_SEQUENCE,
+  );
+
 /** The condition that a dirty day is not in the rows of a metric with these marks. */
 function isNotComputed({ all = 0n, lanes: { live, backfill } }: Marks): Sql {
   return join(
@@ -59,8 +73,6 @@ function isNotComputed({ all = 0n, lanes: { live, backfill } }: Marks): Sql {
     ' AND ',
   );
 }
-
-const MAX_SEQUENCE = 2n ** 64n - 1n;
 
 /** The condition that a dirty day is missing in the rows of any of these metrics. */
 export function isMissingInAny(marks: readonly Marks[]): Sql {

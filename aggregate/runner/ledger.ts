@@ -153,14 +153,18 @@ export async function readVersions(store: Store): Promise<Map<string, string>> {
  * had failed.
  */
 export async function resetWatermark(store: Store, metric: string): Promise<void> {
-  for (const table of [laneWatermarks, failedMetrics]) {
+  await deleteWatermark(store, metric);
+  await store.insert(watermarks, [{ metric, sequence: 0 }]);
+}
+
+/** Deletes what is known of the computation of a metric. */
+export async function deleteWatermark(store: Store, metric: string): Promise<void> {
+  for (const table of [laneWatermarks, failedMetrics, watermarks]) {
     const [row] = await store.rows<{ n: number }>(
       sql`SELECT count() AS n FROM ${table} WHERE metric = ${metric}`,
     );
     if (row?.n) await deleteRows(store, table, metric);
   }
-  await deleteRows(store, watermarks, metric);
-  await store.insert(watermarks, [{ metric, sequence: 0 }]);
 }
 
 const deleteRows = (store: Store, table: Table, metric: string) =>
@@ -172,16 +176,16 @@ export interface ComputedChain {
   readonly as_of: string;
 }
 
-/** The newest stored block of each chain of these relay chains, among those from `day` on. */
+/** The newest stored block of each chain of these relay chains, among those from then on. */
 export async function readNewestBlocks(
   store: Store,
   relays: Iterable<string>,
-  day: string,
+  from: string,
 ): Promise<readonly ComputedChain[]> {
   const sorted = [...relays].sort();
   if (sorted.length === 0) return [];
   return store.rows<ComputedChain>(
     sql`SELECT relay_chain, chain, max(assumeNotNull(time)) AS as_of
-      FROM ${canonicalBlocks({ ...EVERYTHING, relays: sorted, from: day })} GROUP BY relay_chain, chain`,
+      FROM ${canonicalBlocks({ ...EVERYTHING, relays: sorted, from })} GROUP BY relay_chain, chain`,
   );
 }

@@ -4,6 +4,7 @@ import type { MaterializedMetric } from '../metric.ts';
 import { type Calendar, readCalendar } from '../planner/calendar.ts';
 import { type DirtyDay, type PlannedWindow, plan } from '../planner/plan.ts';
 import { type NumberedDirtyDay, palletsOf, readEndsOfDirtyDays, STREAM_TABLES } from './dirty-days.ts';
+import { type NumberedDirtyHours, withHours } from './dirty-hours.ts';
 import { type FailedMetric, readsOf, stalledIn } from './failures.ts';
 import { byMarks, COMPUTE_LANES, hasRowsOf, isComputed, type Marks } from './lanes.ts';
 import { readMarks } from './ledger.ts';
@@ -105,14 +106,17 @@ function pendingByRelay(
 export function planPending(
   metrics: readonly MaterializedMetric[],
   active: readonly MaterializedMetric[],
-  days: readonly NumberedDirtyDay[],
+  dirty: { readonly days: readonly NumberedDirtyDay[]; readonly hours: readonly NumberedDirtyHours[] },
   marks: ReadonlyMap<string, Marks>,
   calendar: Calendar,
 ): PlannedWindow[] {
   return byMarks(active, marks).flatMap((group) => {
-    const lacking = days.filter(({ day, sequence }) => !isComputed(group.marks, day, BigInt(sequence)));
+    const isLacking = (day: string, sequence: bigint) => !isComputed(group.marks, day, sequence);
+    const lacking = dirty.days.filter(({ day, sequence }) => isLacking(day, BigInt(sequence)));
     const names = new Set(group.metrics.map(({ name }) => name));
-    return planDays(metrics, lacking, calendar).filter(({ metric }) => names.has(metric));
+    return planDays(metrics, withHours(lacking, dirty.hours, isLacking), calendar).filter(({ metric }) =>
+      names.has(metric),
+    );
   });
 }
 

@@ -14,6 +14,7 @@ import {
   readDaysToRebuild,
   readDirty,
 } from './dirty-days.ts';
+import { firstOf, readDirtyHours, withHours } from './dirty-hours.ts';
 import {
   type FailedMetric,
   type FailureTexts,
@@ -179,8 +180,13 @@ export class Rounds {
     const { lane, marks, active, days, daysOfOther } = state;
     // Their tables are empty, whatever facts were folded before: a key-value store may outlive a table.
     await executor.forgetFolds(active.filter(({ name }) => !hasRows(marks.get(name))));
-    const [calendar, newest] = await Promise.all([readCalendar(runtime.store), this.#newestBlocks(state)]);
-    const windows = planPending(metrics, active, days, marks, {
+    const ofActive = active.map(({ name }) => marks.get(name) ?? NOT_COMPUTED);
+    const hours = await readDirtyHours(runtime.store, days, ofActive);
+    const [calendar, newest] = await Promise.all([
+      readCalendar(runtime.store),
+      this.#newestBlocks(state, firstOf(withHours(days, hours, () => true))),
+    ]);
+    const windows = planPending(metrics, active, { days, hours }, marks, {
       ...calendar,
       days: joined(calendar.days, daysOfOther, daysWithBlocks(days)),
     });
@@ -193,12 +199,15 @@ export class Rounds {
   }
 
   /** The newest block of each chain, where its day is one of this lane: the other lane has its own. */
-  async #newestBlocks({ lane, liveFrom, days }: RoundState): Promise<readonly ComputedChain[]> {
+  async #newestBlocks(
+    { lane, liveFrom, days }: RoundState,
+    from: string = EVERYTHING.until,
+  ): Promise<readonly ComputedChain[]> {
     const withBlocks = days.filter(({ stream }) => stream === 'blocks');
     const newest = await readNewestBlocks(
       this.#options.runtime.store,
       new Set(withBlocks.map(({ relay_chain }) => relay_chain)),
-      withBlocks.map(({ day }) => day).sort()[0] ?? EVERYTHING.until,
+      from,
     );
     return newest.filter(({ as_of }) => as_of.slice(0, 10) >= liveFrom === (lane === 'live'));
   }

@@ -1,3 +1,4 @@
+import { daysOf } from '../../ingest/raw/canonical.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import { type FailureTexts, type ReadsByMetric, type WindowFailure, withReaders } from './failures.ts';
 
@@ -41,7 +42,9 @@ export class Schedule {
   }
 
   /** Leaves out the rest of the metric and all that read it; returns how many windows that are. */
-  failed({ metric, relays, from, until }: PlannedWindow, texts: FailureTexts): number {
+  failed(window: PlannedWindow, texts: FailureTexts): number {
+    const { metric, relays } = window;
+    const { from, until } = daysOf(window);
     this.#taken--;
     if (!this.failures.has(metric))
       this.failures.set(metric, { relay_chains: relays, from_day: from, until_day: until, ...texts });

@@ -11,7 +11,7 @@ import {
   type SkippedHeight,
 } from '../../ingest/sources/skipped-heights.ts';
 import { chainDay } from '../metrics/activity/chain-day.ts';
-import { uptimeDay } from '../metrics/activity/uptime-day.ts';
+import { dailyUptime } from '../metrics/activity/daily-uptime.ts';
 import { materializedMetrics } from '../metrics/index.ts';
 import type { Aggregator } from '../runner/aggregator.ts';
 import { countDirtyDays, palletsOf } from '../runner/dirty-days.ts';
@@ -172,7 +172,7 @@ export async function readCoverage(
         SELECT relay_chain, chain, date, lagInFrame(date, 1, date - 1) OVER (
             PARTITION BY relay_chain, chain ORDER BY date ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS previous,
           toUInt32(date - previous - 1) AS gap
-        FROM ${uptimeDay.table} FINAL WHERE ${where}
+        FROM ${dailyUptime.table} FINAL WHERE ${where}
       ) GROUP BY relay_chain, chain`),
     store.rows<ChainOf & { token: string } & MissingRow>(sql`
       SELECT relay_chain, chain, any(own_token) AS token, sum(days) AS total, count() AS ranges_total,

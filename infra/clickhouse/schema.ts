@@ -25,6 +25,10 @@ export interface Schema {
   readonly derived: readonly Table[];
   /** Called when a derived table was dropped, so that its rows are computed again. */
   readonly forget?: (store: Store, table: Table) => Promise<void>;
+  /** Derived tables of earlier versions that nothing computes or reads any more. */
+  readonly retired?: readonly string[];
+  /** Called before a retired table is dropped. */
+  readonly retire?: (store: Store, table: string) => Promise<void>;
   /** Called before a table of one partition is replaced by one with many. */
   readonly beforePartitions?: (store: Store, table: Table) => Promise<void>;
 }
@@ -77,6 +81,11 @@ export async function applySchema(
   await addColumns(store, schema.tables, live);
   // Of the present tables: an earlier version may lack those that tell what is computed.
   for (const table of schema.derived) if (changed(table, 'table')) await schema.forget?.(store, table);
+  for (const name of schema.retired ?? []) {
+    if (!live.has(name)) continue;
+    await schema.retire?.(store, name);
+    await drop(store, { name });
+  }
   const layout = await readLayout(store, schema.tables);
   const isRewritten = mayRewrite && (await rewrite(store, schema, layout, { tableSettings, report }));
   const after = isRewritten ? await readLayout(store, schema.tables) : layout;

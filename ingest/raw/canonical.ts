@@ -17,6 +17,24 @@ export function relayOf({ relays }: Pick<Window, 'relays'>): string {
   return relay;
 }
 
+const DAY_CHARS = 'YYYY-MM-DD'.length;
+const DAY_MS = 86_400_000;
+
+/** Whether a window begins or ends within a day. */
+export const hasHours = ({ from, until }: Window): boolean =>
+  from.length > DAY_CHARS || until.length > DAY_CHARS;
+
+/** The whole days of a window. */
+export function daysOf<W extends Window>(window: W): W {
+  const [from, until] = [window.from, window.until].map((moment) => moment.slice(0, DAY_CHARS)) as [
+    string,
+    string,
+  ];
+  if (window.until.length === DAY_CHARS) return { ...window, from };
+  const next = new Date(Date.parse(`${until}T00:00:00Z`) + DAY_MS);
+  return { ...window, from, until: next.toISOString().slice(0, DAY_CHARS) };
+}
+
 /** The condition that rows are of the window's relay chains. */
 export const ofRelays = ({ relays }: Pick<Window, 'relays'>): Sql => sql`relay_chain IN ${relays}`;
 
@@ -39,6 +57,11 @@ const namesPallets = (tables: ReadonlySet<string>) =>
 /** The statement, depending on what its condition depends on, where that names pallets; else on all it reads. */
 export const invalidatedBy = (where: Sql, statement: Sql): Sql =>
   namesPallets(where.tables) ? new Sql(statement.text, where.tables) : statement;
+
+const HOUR_MS = 3_600_000;
+/** The start of the UTC hour of a time: ClickHouse's own function ends in 2106. */
+export const hourSql = (time: string): Sql =>
+  raw(`fromUnixTimestamp64Milli(intDiv(toUnixTimestamp64Milli(${time}), ${HOUR_MS}) * ${HOUR_MS}, 'UTC')`);
 
 /** The condition that a time is in a window. */
 export const within = (
@@ -85,14 +108,14 @@ export function canonicalFacts(
   return invalidatedBy(where, sql`(SELECT * FROM ${table} WHERE ${mine} AND rank IN ${ranks})`);
 }
 
+/** Rows of few pallets are few against the blocks. */
 const canonicalRows =
   (table: typeof extrinsics | typeof events | typeof calls) => (window: Window, where: Sql) =>
-    invalidatedBy(
-      where,
-      sql`(SELECT * FROM ${table}
+    namesPallets(where.tables)
+      ? canonicalFacts(table, window, where)
+      : sql`(SELECT * FROM ${table}
     WHERE ${ofRelays(window)} AND ${within(window)} AND ${where}
-      AND rank IN ${canonicalBlocks(window, 'rank')})`,
-    );
+      AND rank IN ${canonicalBlocks(window, 'rank')})`;
 
 /** Rows of the canonical blocks of a window. Each load has ranks of its own, so no row of them appears twice. */
 export const canonicalExtrinsics = (window: Window, where: Sql = raw('1')) =>

@@ -211,6 +211,22 @@ export const dirtyDays = table({
   indexes: ['INDEX by_sequence sequence TYPE minmax GRANULARITY 1'],
 });
 
+export const dirtyHours = table({
+  name: 'dirty_hours',
+  doc: 'Hours of a chain that blocks were added to or taken from, and the sequence of the newest change: `dirty_days` in more detail, written with it.',
+  columns: {
+    // Empty for blocks that a load added; `*` for those that a load has replaced.
+    pallet: name,
+    relay_chain: name,
+    chain: name,
+    hour: time,
+    sequence: 'UInt64',
+  },
+  engine: 'ReplacingMergeTree(sequence)',
+  orderBy: ['pallet', 'relay_chain', 'chain', 'hour'],
+  indexes: ['INDEX by_sequence sequence TYPE minmax GRANULARITY 1'],
+});
+
 export const deadLetters = table({
   name: 'dead_letters',
   doc: 'Refused input, with its origin, the reason and its first bytes.',
@@ -299,6 +315,7 @@ export const rawTables = [
   snapshots,
   prices,
   dirtyDays,
+  dirtyHours,
   deadLetters,
   skippedHeights,
   addressEncodingsDue,

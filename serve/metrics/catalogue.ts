@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import type { WindowSize } from '../../aggregate/metric.ts';
 import { metrics } from '../../aggregate/metrics/index.ts';
 import { chainName } from '../../aggregate/metrics/shared/filters.ts';
 import { type ChainCoverage, readCoverage, type SystemStatus } from '../../aggregate/status/status.ts';
@@ -28,6 +29,15 @@ export interface CatalogueSources {
   readonly settings: Pick<HttpSettings, 'LIST_ROWS_MAX'>;
 }
 
+/** How rows are kept, as the catalogue says it: the hours in which the rows of a day are computed are not told. */
+const KEPT = {
+  onRead: 'onRead',
+  hourly: 'daily',
+  daily: 'daily',
+  monthly: 'monthly',
+  whole: 'whole',
+} as const satisfies Record<WindowSize | 'onRead', string>;
+
 /** Serves what is there to query, and how fresh and complete it is. */
 export async function serveCatalogue(
   app: FastifyInstance,
@@ -38,7 +48,7 @@ export async function serveCatalogue(
       path: endpoint.path,
       record: metric.record,
       definition: metric.doc,
-      kept: metric.materialized === false ? 'onRead' : metric.materialized,
+      kept: KEPT[metric.materialized || 'onRead'],
       relay_chains: endpoint.relays,
       ...(endpoint.dates?.floor === undefined ? {} : { served_from: endpoint.dates.floor }),
       order: orderOf(metric, endpoint).map(({ column, descending }) =>

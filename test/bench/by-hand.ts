@@ -1,5 +1,4 @@
 import type { MaterializedMetric } from '../../aggregate/metric.ts';
-import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
 import { dailyTps } from '../../aggregate/metrics/activity/daily-tps.ts';
 import { DATABASE, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
@@ -20,24 +19,6 @@ export const NOT_FINAL = raw('');
 
 const within = (window: Window) =>
   sql`${ofRelays(window)} AND time >= ${window.from} AND time < ${window.until}`;
-
-const chainDayByHand: ByHand = {
-  metric: chainDay,
-  select: (window, final) => sql`
-    SELECT date, relay_chain, chain, num_blocks, first_block, last_block, first_time, last_time, num_extrinsics,
-      num_events, num_transactions_signed, evm_num_transactions, fees, tips, num_fee_paying, fee_unknown
-    FROM (
-      SELECT toDate(assumeNotNull(time)) AS date, relay_chain, chain, count() AS num_blocks, min(number) AS first_block,
-        max(number) AS last_block, min(time) AS first_time, max(time) AS last_time, sum(extrinsics) AS num_extrinsics,
-        sum(events) AS num_events
-      FROM ${blocks} ${final} WHERE ${within(window)} GROUP BY date, relay_chain, chain
-    ) AS b LEFT JOIN (
-      SELECT toDate(time) AS date, relay_chain, chain, countIf(signed) AS num_transactions_signed,
-        countIf(ethereum) AS evm_num_transactions, sum(ifNull(fee, 0)) AS fees, sum(tip) AS tips,
-        countIf(fee > 0) AS num_fee_paying, countIf(isNull(fee)) AS fee_unknown
-      FROM ${extrinsics} ${final} WHERE ${within(window)} AND (signed OR ethereum) GROUP BY date, relay_chain, chain
-    ) AS x USING (date, relay_chain, chain)`,
-};
 
 const dailyTpsByHand: ByHand = {
   metric: dailyTps,
@@ -67,7 +48,7 @@ const dailyTpsByHand: ByHand = {
     ) AS x USING (relay_chain, chain, date)`,
 };
 
-export const byHand: readonly ByHand[] = [chainDayByHand, dailyTpsByHand];
+export const byHand: readonly ByHand[] = [dailyTpsByHand];
 
 const handTable = (metric: MaterializedMetric) => raw(`${DATABASE}.by_hand_${metric.name}`);
 

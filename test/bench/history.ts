@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
+import { chainHour } from '../../aggregate/metrics/activity/chain-hour.ts';
 import { dailyTps } from '../../aggregate/metrics/activity/daily-tps.ts';
 import { type ComputedWindow, computeWindow } from '../../aggregate/runner/compute.ts';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
@@ -86,6 +87,7 @@ async function fill({ runtime: { store, clock } }: Pipeline, count: number): Pro
   await store.run(sql`INSERT INTO ${dirtyDays} (stream, pallet, relay_chain, chain, day, sequence)
     SELECT DISTINCT 'blocks', '', relay_chain, chain, toDate(assumeNotNull(time)), 1 FROM ${blocks}`);
   // The ground and one served metric: enough for the plans of the aggregator and for answers.
+  await computeWindow(store, chainHour, YEAR, 1n, clock.now);
   await computeWindow(store, chainDay, YEAR, 1n, clock.now);
   await computeWindow(store, dailyTps, YEAR, 1n, clock.now);
 }

@@ -11,7 +11,7 @@ import {
   canonicalExtrinsics,
   type Window,
 } from '../../ingest/raw/canonical.ts';
-import { storedBefore } from '../../ingest/raw/replaced-days.ts';
+import { storedBefore } from '../../ingest/raw/replaced-hours.ts';
 import { openPipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { writeHistory } from '../support/made-history.ts';

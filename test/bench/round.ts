@@ -9,7 +9,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
-import { blocks, calls, dirtyDays, events, extrinsics } from '../../ingest/raw/tables.ts';
+import { hourSql } from '../../ingest/raw/canonical.ts';
+import { blocks, calls, dirtyDays, dirtyHours, events, extrinsics } from '../../ingest/raw/tables.ts';
 import { openPipeline, type Pipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { ingestLines } from '../support/pipeline.ts';
@@ -25,9 +26,12 @@ const { values, positionals } = parseArgs({
 });
 const CHAINS = 50;
 const NEW_BLOCKS = 24;
-const DAY = '2026-03-04';
+/** Later than everything recorded, and earlier than the live days, whose rounds begin while blocks are loaded. */
+const DAY = new Date(Date.now() - 10 * 86_400_000).toISOString().slice(0, 10);
 /** The blocks of a day end here: an hour with blocks in it, and new ones after them. */
 const LAST_MS = Date.parse(`${DAY}T23:30:00Z`);
+/** Every chain has blocks of the day before. */
+const FIRST_MS = Date.parse(DAY) - 3_600_000;
 
 const figures: Figure[] = [];
 for (const size of positionals.length > 0 ? positionals.map(Number) : [4000, 40_000]) {
@@ -64,9 +68,9 @@ async function fillDay(pipeline: Pipeline, size: number): Promise<void> {
     // The same for all rows of a block: chain, height, time and rank of its copy. Heights rise with time.
     const place = raw(`bitXor(cityHash64(rank), copy * 7919)`);
     const copied = sql`${list}[1 + ${place} % ${names.length}] AS home, home.1 AS relay_chain, home.2 AS chain,
-      intDiv(${place}, 1024) % ${LAST_MS - Date.parse(DAY)} AS offset, 20000000 + offset AS number,
-      toDateTime64(${DAY}, 3, 'UTC') + toIntervalMillisecond(offset) AS time,
-      bitOr(bitShiftLeft(toUInt128(1), 127), bitOr(bitShiftLeft(toUInt128(copy), 64), toUInt128(cityHash64(rank)))) AS rank`;
+      intDiv(${place}, 1024) % ${LAST_MS - FIRST_MS} AS offset, 20000000 + offset AS number,
+      fromUnixTimestamp64Milli(${FIRST_MS} + offset, 'UTC') AS time,
+      bitOr(bitShiftLeft(toUInt128(1), 127), bitOr(bitShiftLeft(toUInt128(cityHash64(rank, copy)), 63), 1)) AS rank`;
     for (const table of [blocks, extrinsics, events, calls]) {
       const columns = Object.keys(table.columns).filter((name) => name !== 'run');
       const others = columns.filter(
@@ -75,9 +79,13 @@ async function fillDay(pipeline: Pipeline, size: number): Promise<void> {
       const named = raw(`relay_chain, chain, number, time, rank, ${others.join(', ')}`);
       await store.run(sql`INSERT INTO ${table} (${named}) SELECT ${named} FROM (
         SELECT ${copied}, ${raw(others.join(', '))}
-        FROM (SELECT * FROM ${table} WHERE number < 20000000 OR time < toDateTime64(${DAY}, 3, 'UTC')) AS recorded
+        FROM (SELECT * FROM ${table} WHERE number < 20000000 OR time < fromUnixTimestamp64Milli(${FIRST_MS}, 'UTC')) AS recorded
         CROSS JOIN (SELECT number AS copy FROM numbers(1, ${copies})) AS copies)`);
     }
+    // As a load of these blocks marks them.
+    await store.run(sql`INSERT INTO ${dirtyHours} (pallet, relay_chain, chain, hour, sequence)
+      SELECT '', relay_chain, chain, ${hourSql('assumeNotNull(time)')} AS hour, 1
+      FROM ${blocks} WHERE isNotNull(time) GROUP BY relay_chain, chain, hour`);
     await store.run(sql`INSERT INTO ${dirtyDays} (stream, pallet, relay_chain, chain, day, sequence)
       SELECT 'blocks', arrayJoin(['', '*']), relay_chain, chain, toDate(assumeNotNull(time)) AS day, 1
       FROM ${blocks} WHERE isNotNull(time) GROUP BY relay_chain, chain, day`);

@@ -1,6 +1,7 @@
 /** One vote among many: what it costs until the metrics of governance have it. `votes.ts --votes 400000` */
 import { parseArgs } from 'node:util';
 import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
+import { chainHour } from '../../aggregate/metrics/activity/chain-hour.ts';
 import { metrics } from '../../aggregate/metrics/index.ts';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
@@ -101,7 +102,7 @@ const governance = metrics.filter(
   (metric) =>
     metric.materialized !== false && /^(vote|gov_voter|referendum_month|monthly_gov)/.test(metric.name),
 );
-const opened = await openAggregating([chainDay, ...governance] as never);
+const opened = await openAggregating([chainHour, chainDay, ...governance] as never);
 const { pipeline, aggregator } = opened;
 const { store } = pipeline.runtime;
 await fill(store);

@@ -1,20 +1,19 @@
 import { count, day, name } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
-import { canonicalEvents, canonicalExtrinsics } from '../../../ingest/raw/canonical.ts';
+import { type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { daysOf, hasHours, ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
 import { metric } from '../../metric.ts';
+import { accountHour, ROLE } from './account-hour.ts';
 
-/** Roles of an account on a day as bits, so that a test for any of several roles is one `bitAnd`. */
-export const ROLE = {
-  signed: 1,
-  received: 2,
-  ethereumSent: 4,
-  ethereumSucceeded: 8,
-  ethereumReceived: 16,
-  created: 32,
-  /** Whether the account existed after its last creation or removal of the day. */
-  endsAlive: 64,
-  endsDead: 128,
-} as const;
+const LIFE = ROLE.endsAlive | ROLE.endsDead;
+
+const within = ({ from, until }: Window) => sql`hour >= ${from} AND hour < ${until}`;
+
+/** Accounts of the hours of a window; tombstones too, of accounts that are in none of its blocks any more. */
+const isOfHours = (window: Window): Sql =>
+  hasHours(window)
+    ? sql`(relay_chain, chain, account) IN (SELECT relay_chain, chain, account FROM ${accountHour.table}
+        WHERE ${ofRelays(window)} AND ${within(window)})`
+    : sql`1`;
 
 /**
  * One row per account and day with any activity. Distinct counts over days, months or chains are unions of these
@@ -31,34 +30,19 @@ export const accountDay = metric({
   },
   internal: { account: 'String' },
   key: ['date', 'relay_chain', 'chain', 'account'],
-  materialized: 'daily',
+  materialized: 'hourly',
+  unitesHours: isOfHours,
   period: 'date',
   invalidationScope: 'day',
   lookbackDays: 1,
   keepsRows: true,
   select: (window) => sql`
-    SELECT toDate(time) AS date, relay_chain, chain, groupBitOr(toUInt64(role)) AS roles, account
-    FROM (
-      SELECT time, relay_chain, chain, signer_key AS account, ${ROLE.signed} AS role
-      FROM ${canonicalExtrinsics(window, sql`signed`)}
-      UNION ALL
-      SELECT time, relay_chain, chain, ethereum_from AS account,
-        ${ROLE.ethereumSent} + if(succeeded = 1, ${ROLE.ethereumSucceeded}, 0) AS role
-      FROM ${canonicalExtrinsics(window, sql`ethereum`)}
-      UNION ALL
-      SELECT time, relay_chain, chain, ethereum_to AS account, ${ROLE.ethereumReceived} AS role
-      FROM ${canonicalExtrinsics(window, sql`ethereum`)}
-      UNION ALL
-      SELECT time, relay_chain, chain, counterparty AS account, ${ROLE.received} AS role
-      FROM ${canonicalEvents(window, sql`pallet = 'balances' AND event = 'Transfer' AND refused = ''`)}
-      UNION ALL
-      SELECT min(lives.time) AS time, relay_chain, chain, account,
-        if(argMax(event, (number, event_index)) = 'NewAccount', ${ROLE.endsAlive}, ${ROLE.endsDead})
-          + if(countIf(event = 'NewAccount') > 0, ${ROLE.created}, 0) AS role
-      FROM ${canonicalEvents(window, sql`pallet = 'system' AND event IN ('NewAccount', 'KilledAccount') AND refused = ''`)} AS lives
-      GROUP BY relay_chain, chain, toDate(lives.time), account
-    )
-    WHERE account != ''
+    SELECT toDate(hour) AS date, relay_chain, chain,
+      bitOr(groupBitOr(bitAnd(of_hour, ${~LIFE & 0xff})), argMax(bitAnd(of_hour, ${LIFE}), (life_block, life_event))) AS roles,
+      account
+    FROM (SELECT hour, relay_chain, chain, account, roles AS of_hour, life_block, life_event
+      FROM ${accountHour.table} FINAL
+      WHERE ${ofRelays(window)} AND ${within(daysOf(window))} AND ${isOfHours(window)})
     GROUP BY date, relay_chain, chain, account`,
   endpoints: [],
 });

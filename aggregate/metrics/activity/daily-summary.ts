@@ -1,7 +1,6 @@
 import { count, day as date, name, real } from '../../../infra/clickhouse/columns.ts';
 import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
-import { canonicalCalls, canonicalEvents, ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
-import { fieldSql } from '../../../ingest/raw/views/event-facts.ts';
+import { ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { nativeSql, usdExactSql, usdSql } from '../shared/amounts.ts';
 import {
@@ -13,48 +12,9 @@ import {
   pricesOf,
   registryOf,
 } from '../shared/sql.ts';
-import { accountDay, ROLE } from './account-day.ts';
+import { accountDay } from './account-day.ts';
+import { ROLE } from './account-hour.ts';
 import { chainDay } from './chain-day.ts';
-
-/** Counts of events by their names in the block. */
-const eventCounts = (window: Window): Sql => sql`
-  SELECT relay_chain, chain, toDate(time) AS date,
-    sumIf(toUInt256(ifNull(amount, 0)), pallet = 'treasury') AS treasury,
-    countIf(pallet = 'balances') AS num_transfers,
-    sumIf(toUInt256(ifNull(amount, 0)), pallet = 'balances') AS transferred,
-    countIf(event IN ('Transfer', 'Transferred')) AS num_transfers_combined,
-    countIf(pallet IN ('xcmpQueue', 'dmpQueue', 'parachainSystem') OR event = 'Processed') AS num_xcm_messages,
-    countIf((pallet = 'xcmpQueue' AND event = 'Fail') OR event = 'ProcessingFailed'
-      OR (event = 'Processed' AND ${raw(fieldSql('messageQueue.Processed', 'success', 'data'))} = 'false')) AS num_xcm_failed,
-    countIf(event = 'NewAccount') AS num_new_accounts, countIf(event = 'KilledAccount') AS num_killed_accounts,
-    countIf(event = 'Remarked') AS num_remarked,
-    countIf(event = 'ExtrinsicSuccess') AS num_extrinsic_success,
-    countIf(event = 'ExtrinsicFailed') AS num_extrinsic_failed
-  FROM ${canonicalEvents(
-    window,
-    sql`refused = '' AND (
-      (pallet = 'balances' AND event = 'Transfer') OR (pallet = 'treasury' AND event = 'Deposit')
-      OR (pallet IN ('assets', 'foreignAssets', 'poolAssets') AND event = 'Transferred')
-      OR (pallet = 'tokens' AND event = 'Transfer')
-      OR (pallet = 'xcmpQueue' AND event IN ('XcmpMessageSent', 'Success', 'Fail'))
-      OR (pallet = 'parachainSystem' AND event = 'UpwardMessageSent')
-      OR (pallet = 'dmpQueue' AND event = 'ExecutedDownward')
-      OR (pallet = 'messageQueue' AND event IN ('Processed', 'ProcessingFailed'))
-      OR (pallet = 'system' AND event IN ('NewAccount', 'KilledAccount', 'Remarked', 'ExtrinsicSuccess', 'ExtrinsicFailed')))`,
-  )} GROUP BY relay_chain, chain, date`;
-
-/** Counts of executed calls, nested ones included. */
-const callCounts = (window: Window): Sql => sql`
-  SELECT relay_chain, chain, toDate(time) AS date,
-    countIf(pallet != 'system') AS num_xcm_transferred, countIf(pallet = 'system') AS num_remark_calls
-  FROM ${canonicalCalls(
-    window,
-    sql`((pallet = 'system' AND call = 'remark')
-      OR (pallet IN ('polkadotXcm', 'xcmPallet') AND call IN ('reserveTransferAssets', 'limitedReserveTransferAssets',
-        'teleportAssets', 'limitedTeleportAssets', 'transferAssets', 'transferAssetsUsingTypeAndThen'))
-      OR (pallet = 'xTokens' AND call IN ('transfer', 'transferMultiasset', 'transferWithFee',
-        'transferMultiassetWithFee', 'transferMulticurrencies', 'transferMultiassets')))`,
-  )} GROUP BY relay_chain, chain, date`;
 
 const withRole = (...roles: number[]) =>
   raw(`countIf(bitAnd(roles, ${roles.reduce((all, role) => all | role, 0)}) != 0)`);
@@ -164,8 +124,6 @@ export const dailySummary = metric({
       FROM (
         SELECT * FROM (SELECT * FROM ${chainDay.table} FINAL WHERE ${ofRelays(window)}
           AND date >= ${window.from} AND date < ${window.until}) AS ground
-        LEFT JOIN (${eventCounts(window)}) AS events USING (relay_chain, chain, date)
-        LEFT JOIN (${callCounts(window)}) AS calls USING (relay_chain, chain, date)
         LEFT JOIN ${registryOf(window)} AS registry USING (relay_chain, chain)
         LEFT JOIN ${pricesOf(dateSql(window.from), dateSql(window.until))} AS prices USING (token, date)
       ) AS days

@@ -1,10 +1,11 @@
 import { count, day, name, real, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { canonicalExtrinsics, ofRelays } from '../../../ingest/raw/canonical.ts';
+import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { nativeSql } from '../shared/amounts.ts';
 import { chainOrEcosystem, ECOSYSTEM, isEcosystem, perChainAndEcosystem, registryOf } from '../shared/sql.ts';
 import { chainDay } from './chain-day.ts';
+import { chainHour } from './chain-hour.ts';
 
 export const dailyTps = metric({
   record: 'DailyTps',
@@ -65,8 +66,10 @@ export const dailyTps = metric({
         SELECT relay_chain, arrayJoin([toString(chain), ${ECOSYSTEM}]) AS chain_name, minute,
           sum(chain_transactions) AS transactions
         FROM (
-          SELECT relay_chain, chain, toStartOfMinute(time) AS minute, count() AS chain_transactions
-          FROM ${canonicalExtrinsics(window, sql`(signed OR ethereum)`)} GROUP BY relay_chain, chain, minute
+          SELECT relay_chain, chain, toDateTime(hour, 'UTC') + INTERVAL offset MINUTE AS minute, chain_transactions
+          FROM ${chainHour.table} FINAL
+          ARRAY JOIN minutes AS chain_transactions, range(length(minutes)) AS offset
+          WHERE ${ofRelays(window)} AND hour >= ${window.from} AND hour < ${window.until} AND chain_transactions > 0
         ) GROUP BY relay_chain, chain_name, minute
       ) GROUP BY relay_chain, chain_name, date
     ) AS minutes USING (relay_chain, chain_name, date)`,

@@ -3,7 +3,7 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { daysBeforeSql, registryOf } from '../shared/sql.ts';
-import { uptimeDay } from './uptime-day.ts';
+import { uptimeHour } from './uptime-hour.ts';
 
 export const dailyUptime = metric({
   record: 'DailyUptime',
@@ -46,8 +46,12 @@ export const dailyUptime = metric({
       SELECT relay_chain, chain, date, evaluated, on_time, max_gap_seconds, num_blocks,
         sum(evaluated) OVER seven AS blocks_7days, sum(on_time) OVER seven AS on_time_7,
         sum(evaluated) OVER thirty AS blocks_30days, sum(on_time) OVER thirty AS on_time_30
-      FROM ${uptimeDay.table} FINAL
-      WHERE ${ofRelays(window)} AND date >= ${daysBeforeSql(window.from, 29)} AND date < ${window.until}
+      FROM (
+        SELECT relay_chain, chain, toDate(hour) AS date, sum(hours.evaluated) AS evaluated, sum(hours.on_time) AS on_time,
+          max(hours.max_gap_seconds) AS max_gap_seconds, sum(hours.num_blocks) AS num_blocks
+        FROM ${uptimeHour.table} AS hours FINAL
+        WHERE ${ofRelays(window)} AND date >= ${daysBeforeSql(window.from, 29)} AND date < ${window.until}
+        GROUP BY relay_chain, chain, date)
       WINDOW seven AS (PARTITION BY relay_chain, chain ORDER BY date RANGE BETWEEN 6 PRECEDING AND CURRENT ROW),
         thirty AS (PARTITION BY relay_chain, chain ORDER BY date RANGE BETWEEN 29 PRECEDING AND CURRENT ROW)
     ) AS days LEFT JOIN ${registryOf(window)} AS registry USING (relay_chain, chain)

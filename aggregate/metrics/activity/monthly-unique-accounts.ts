@@ -3,7 +3,8 @@ import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { ECOSYSTEM } from '../shared/sql.ts';
-import { accountDay, ROLE } from './account-day.ts';
+import { accountDay } from './account-day.ts';
+import { ROLE } from './account-hour.ts';
 import { chainDay } from './chain-day.ts';
 
 /** A chain and the union of the chains of its relay; solo chains have no relay. */

@@ -1,8 +1,9 @@
 import { count, day, name } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { canonicalBlocks } from '../../../ingest/raw/canonical.ts';
+import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { chains } from '../../../ingest/raw/tables.ts';
 import { metric } from '../../metric.ts';
+import { chainHour } from './chain-hour.ts';
 
 /** Shows which days of an asset hub are complete; no endpoint serves it. */
 export const storedRun = metric({
@@ -21,13 +22,18 @@ export const storedRun = metric({
   invalidationScope: 'day',
   lookbackDays: 1,
   select: (window) => sql`
-    SELECT relay_chain, chain, date, min(number) AS first_block, max(number) AS last_block
+    SELECT relay_chain, chain, date, min(run.1) AS first_block, max(run.2) AS last_block
     FROM (
-      SELECT relay_chain, chain, toDate(assumeNotNull(time)) AS date, number,
-        toInt64(number) - toInt64(row_number() OVER (PARTITION BY relay_chain, chain, toDate(assumeNotNull(time)) ORDER BY number)) AS run
-      FROM ${canonicalBlocks(window)}
-      WHERE chain IN (SELECT chain FROM ${chains} FINAL WHERE role = 'asset-hub')
+      SELECT relay_chain, chain, date, run,
+        toInt64(run.2) + 1 - toInt64(sum(run.2 - run.1 + 1) OVER (PARTITION BY relay_chain, chain, date ORDER BY run.1
+          ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)) AS island
+      FROM (
+        SELECT relay_chain, chain, toDate(hour) AS date, arrayJoin(runs) AS run
+        FROM ${chainHour.table} FINAL
+        WHERE ${ofRelays(window)} AND hour >= ${window.from} AND hour < ${window.until}
+          AND (relay_chain, chain) IN (SELECT relay_chain, chain FROM ${chains} FINAL WHERE role = 'asset-hub')
+      )
     )
-    GROUP BY relay_chain, chain, date, run`,
+    GROUP BY relay_chain, chain, date, island`,
   endpoints: [],
 });

@@ -21,7 +21,7 @@ export const contractCallDetail = metric({
   internal: { is_contract_target: 'UInt8' },
   key: ['relay_chain', 'chain', 'block_number', 'extrinsic_index', 'contract_address'],
   order: newestFirst,
-  materialized: 'daily',
+  materialized: 'hourly',
   period: 'timestamp',
   invalidationScope: 'day',
   lookbackDays: 1,

@@ -35,7 +35,7 @@ export const contractDeployment = metric({
     place: count('0 for the opening of the block, then its extrinsics from 1, then its end'),
   },
   key: ['relay_chain', 'chain', 'block_number', 'event_index'],
-  materialized: 'daily',
+  materialized: 'hourly',
   period: 'block_timestamp',
   invalidationScope: 'day',
   lookbackDays: 1,

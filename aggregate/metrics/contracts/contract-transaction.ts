@@ -67,7 +67,7 @@ export const contractTransaction = metric({
   },
   key: ['relay_chain', 'chain', 'block_number', 'extrinsic_index', 'contract_address'],
   order: newestFirst,
-  materialized: 'daily',
+  materialized: 'hourly',
   period: 'timestamp',
   invalidationScope: 'day',
   lookbackDays: 1,

@@ -18,7 +18,7 @@ export const brokerEvent = metric({
   },
   internal: { data: 'Array(String)' },
   key: ['relay_chain', 'at', 'chain', 'number', 'event_index'],
-  materialized: 'daily',
+  materialized: 'hourly',
   period: 'at',
   invalidationScope: 'day',
   lookbackDays: 1,

@@ -45,7 +45,7 @@ export const coretimePurchase = metric({
   internal: { who_key: 'String' },
   key: ['relay_chain', 'timestamp', 'block_number', 'event_index'],
   order: ['relay_chain', 'block_number', 'event_index'],
-  materialized: 'daily',
+  materialized: 'hourly',
   period: 'timestamp',
   invalidationScope: 'day',
   lookbackDays: 1,

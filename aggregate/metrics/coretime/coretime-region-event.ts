@@ -59,7 +59,7 @@ export const coretimeRegionEvent = metric({
   internal: { begins: 'Array(UInt64)', cores: 'Array(UInt64)', masks: 'Array(String)' },
   key: order,
   order: order.map((column) => ({ column, descending: true })),
-  materialized: 'daily',
+  materialized: 'hourly',
   period: 'timestamp',
   invalidationScope: 'day',
   lookbackDays: 1,

@@ -67,7 +67,7 @@ export const coretimeRenewal = metric({
   internal: { who_key: 'String' },
   key: ['relay_chain', 'timestamp', 'block_number', 'event_index'],
   order: ['relay_chain', 'block_number', 'event_index'],
-  materialized: 'daily',
+  materialized: 'hourly',
   period: 'timestamp',
   invalidationScope: 'day',
   lookbackDays: 1,

@@ -3,7 +3,6 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { metric } from '../../metric.ts';
 import { chainDay } from '../activity/chain-day.ts';
-import { paraInclusionDay } from '../activity/para-inclusion-day.ts';
 import {
   brokerEvents,
   type CoretimeFact,
@@ -52,10 +51,8 @@ export const coretimeUtilization = metric({
         'day',
         sql`relay_chain, chain, toDateTime64(date, 3, 'UTC') AS time, 0 AS number,
           [toString(num_blocks), toString(included_candidates), toString(distinct_paras)] AS data`,
-        sql`(SELECT relay_chain, chain, date, num_blocks FROM ${chainDay.table} FINAL
-            WHERE ${ofRelays(window)} AND chain = relay_chain AND date >= ${window.from} AND date < ${window.until}) AS days
-          LEFT JOIN (SELECT relay_chain, date, included_candidates, distinct_paras FROM ${paraInclusionDay.table} FINAL
-            WHERE ${ofRelays(window)} AND date >= ${window.from} AND date < ${window.until}) AS inclusions USING (relay_chain, date)`,
+        sql`${chainDay.table} FINAL
+          WHERE ${ofRelays(window)} AND chain = relay_chain AND date >= ${window.from} AND date < ${window.until}`,
       ),
     ),
   foldsRelays: true,

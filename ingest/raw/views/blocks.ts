@@ -2,8 +2,17 @@ import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { view } from '../../../infra/clickhouse/table.ts';
 import { FACT_CALLS, FACT_PALLETS } from '../../decode/fact-calls.ts';
 import { blocksIn, blocksRanked, everyRow, rankedBlocks } from '../block-landing.ts';
+import { hourSql } from '../canonical.ts';
 import { readAtSql } from '../ordering.ts';
-import { addressEncodingsDue, blocks, calls, dirtyDays, extrinsics, refusedFacts } from '../tables.ts';
+import {
+  addressEncodingsDue,
+  blocks,
+  calls,
+  dirtyDays,
+  dirtyHours,
+  extrinsics,
+  refusedFacts,
+} from '../tables.ts';
 import { eventLandingTables, eventViews } from './event-rows.ts';
 import { extrinsicLandingTables, extrinsicsDecoded, extrinsicViews } from './extrinsic-rows.ts';
 import { checkingViews, eventsToCheck } from './nested-amounts.ts';
@@ -86,6 +95,14 @@ const dirtyDayRows = view(
   ) GROUP BY pallet, relay_chain, chain, day`,
 );
 
+const dirtyHourRows = view(
+  'ranked_to_dirty_hours',
+  blocksRanked,
+  dirtyHours,
+  sql`SELECT '' AS pallet, relay_chain, chain, ${hourSql('assumeNotNull(block_time)')} AS hour, max(ranked.sequence) AS sequence
+  FROM ${blocksRanked} AS ranked WHERE isNotNull(block_time) GROUP BY relay_chain, chain, hour`,
+);
+
 const addressEncodingRows = view(
   'decoded_to_address_encodings_due',
   extrinsicsDecoded,
@@ -113,5 +130,6 @@ export const blockViews = [
   refusedCallRows,
   refusedExtrinsicRows,
   dirtyDayRows,
+  dirtyHourRows,
   addressEncodingRows,
 ];

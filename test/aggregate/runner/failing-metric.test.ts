@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
 import { chainDay } from '../../../aggregate/metrics/activity/chain-day.ts';
+import { chainHour } from '../../../aggregate/metrics/activity/chain-hour.ts';
 import { dailyTps } from '../../../aggregate/metrics/activity/daily-tps.ts';
-import { uptimeDay } from '../../../aggregate/metrics/activity/uptime-day.ts';
+import { uptimeHour } from '../../../aggregate/metrics/activity/uptime-hour.ts';
 import { readFailedMetrics } from '../../../aggregate/runner/failures.ts';
 import { DATABASE, sql } from '../../../infra/clickhouse/sql.ts';
 import { openAggregating } from '../../support/aggregating.ts';
@@ -11,7 +12,7 @@ import { recordedLines } from '../../support/recordings.ts';
 const lines = recordedLines('blocks').filter(({ chain }) => chain === 'kusama');
 
 it('a metric whose table is gone fails alone, waits for a person, and is whole after a rebuild', async () => {
-  const { pipeline, aggregator, close } = await openAggregating([chainDay, dailyTps, uptimeDay], {
+  const { pipeline, aggregator, close } = await openAggregating([chainHour, chainDay, dailyTps, uptimeHour], {
     METRIC_ATTEMPTS: '1',
   });
   try {

@@ -111,5 +111,5 @@ test('a round of one block takes few statements, and nothing new takes one empty
     await aggregator.pauseCompute(() => ingestLines(pipeline, [block(LIVE + 2)]));
     await settle();
   };
-  expect(await statementsOf(store, loadAndCompute)).toBeLessThanOrEqual(42);
+  expect(await statementsOf(store, loadAndCompute)).toBeLessThanOrEqual(36);
 });

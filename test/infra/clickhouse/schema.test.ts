@@ -1,5 +1,11 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { applySchema, SCHEMA_VERSION, type Schema, schemaDrift } from '../../../infra/clickhouse/schema.ts';
+import {
+  applySchema,
+  liveColumns,
+  SCHEMA_VERSION,
+  type Schema,
+  schemaDrift,
+} from '../../../infra/clickhouse/schema.ts';
 import { DATABASE, sql } from '../../../infra/clickhouse/sql.ts';
 import {
   createTable,
@@ -156,6 +162,19 @@ describe('a schema on a store', () => {
     expect(await keptNumbers()).toEqual([{ n: 7 }]);
     await applySchema(store, second);
     expect(forgotten).toEqual(['squares']);
+  });
+
+  test('a derived table of an earlier version is dropped once, after what is known of it', async () => {
+    await applySchema(store, first);
+    const retired: string[] = [];
+    const retire = async (of: Store, name: string) => {
+      expect((await liveColumns(of)).has(name)).toBe(true);
+      retired.push(name);
+    };
+    const second: Schema = { ...first, derived: [], retired: ['squares', 'cubes'], retire };
+    for (let start = 0; start < 2; start++) await applySchema(store, second);
+    expect(retired).toEqual(['squares']);
+    expect((await liveColumns(store)).has('squares')).toBe(false);
   });
 
   test('a view whose statement changed uses the new one', async () => {

@@ -6,7 +6,7 @@ import { createTable } from '../../../infra/clickhouse/table.ts';
 import type { Store } from '../../../infra/ports.ts';
 import { canonicalBlocks, type Window } from '../../../ingest/raw/canonical.ts';
 import { decoders } from '../../../ingest/raw/decoders.ts';
-import { noteReplacedBlocks } from '../../../ingest/raw/replaced-days.ts';
+import { noteReplacedBlocks } from '../../../ingest/raw/replaced-hours.ts';
 import { blocks, replacedBlocks } from '../../../ingest/raw/tables.ts';
 import { openStore } from '../../support/open-store.ts';
 import { Random } from '../../support/random.ts';

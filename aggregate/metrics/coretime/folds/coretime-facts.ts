@@ -5,7 +5,7 @@ import {
   type BrokerEventOf,
   readBrokerEvent,
 } from '../../../../ingest/decode/broker.ts';
-import { ofRelays, type Window, within } from '../../../../ingest/raw/canonical.ts';
+import { daysOf, ofRelays, type Window, within } from '../../../../ingest/raw/canonical.ts';
 import { chains, snapshots } from '../../../../ingest/raw/tables.ts';
 import { pricesOf } from '../../shared/sql.ts';
 import { brokerEvent } from '../broker-event.ts';
@@ -64,12 +64,14 @@ export const otherFacts = (kind: string, columns: Sql, from: Sql): Sql =>
     NULL AS extrinsic_index, data FROM (SELECT ${columns} FROM ${from})`;
 
 /** The price of the token on each day of a window, as the decimal text of USD * 10^30. */
-export const dayPrices = (window: Window): Sql =>
-  otherFacts(
+export const dayPrices = (window: Window): Sql => {
+  const { from, until } = daysOf(window);
+  return otherFacts(
     'price',
     sql`relay_chain, chain, toDateTime64(date, 3, 'UTC') AS time, 0 AS number, [toString(assumeNotNull(price))] AS data`,
-    sql`${sellers(window)} AS sellers INNER JOIN ${pricesOf(sql`${window.from}`, sql`${window.until}`)} AS prices USING (token)`,
+    sql`${sellers(window)} AS sellers INNER JOIN ${pricesOf(sql`${from}`, sql`${until}`)} AS prices USING (token)`,
   );
+};
 
 /** The `coretime_config` snapshots. */
 export const coretimeConfigs = (of: OfRelays): Sql =>

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { MaterializedMetric } from '../../../../aggregate/metric.ts';
 import { chainDay } from '../../../../aggregate/metrics/activity/chain-day.ts';
+import { chainHour } from '../../../../aggregate/metrics/activity/chain-hour.ts';
 import { votingFacts } from '../../../../aggregate/metrics/governance/folds/facts.ts';
 import { votingSteps } from '../../../../aggregate/metrics/governance/folds/steps.ts';
 import { voterRecords } from '../../../../aggregate/metrics/governance/folds/voter-records.ts';
@@ -31,6 +32,7 @@ type Row = Readonly<Record<string, unknown>>;
 
 const SEEDS = Array.from({ length: Number(process.env.SEEDS ?? 1) }, (_, index) => index + 1);
 const METRICS = [
+  chainHour,
   chainDay,
   voteStep,
   govVoterHistory,

@@ -1,12 +1,14 @@
 import { literal, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
 import type { BlockHead } from '../log/envelope.ts';
+import { hourSql } from './canonical.ts';
 import { blocks, replacedBlocks } from './tables.ts';
 
-export interface ChainDay {
+/** An hour of a chain, as `YYYY-MM-DD HH:00:00`. */
+export interface ChainHour {
   readonly relay_chain: string;
   readonly chain: string;
-  readonly day: string;
+  readonly hour: string;
 }
 
 type Head = Pick<BlockHead, 'relay_chain' | 'chain' | 'number'>;
@@ -20,22 +22,22 @@ const HEIGHTS_PER_QUERY = 10_000;
 export interface StoredBefore {
   /** False where no height between the lowest and the highest of a chain is stored. */
   readonly isAny: boolean;
-  /** The days of the blocks that hold these heights. */
-  readonly days: readonly ChainDay[];
+  /** The hours of the blocks that hold these heights. */
+  readonly hours: readonly ChainHour[];
 }
 
 export async function storedBefore(store: Store, heads: readonly Head[]): Promise<StoredBefore> {
-  const days: ChainDay[] = [];
+  const hours: ChainHour[] = [];
   let isAny = false;
   for (const chains of inPieces(heads)) {
     if (!(await areAnyStored(store, chains))) continue;
     isAny = true;
-    days.push(...(await daysOf(store, chains)));
+    hours.push(...(await hoursOf(store, chains)));
   }
-  return { isAny, days };
+  return { isAny, hours };
 }
 
-interface ReplacedBlock extends ChainDay {
+interface ReplacedBlock extends ChainHour {
   readonly number: string;
   readonly time: string;
   readonly rank: string;
@@ -44,11 +46,11 @@ interface ReplacedBlock extends ChainDay {
 }
 
 /**
- * Notes the stored versions of these heights that a version of another month has replaced, and returns the days of all
+ * Notes the stored versions of these heights that a version of another month has replaced, and returns the hours of all
  * versions that one of another time has. Called after every load that may replace a version: those in two months are
  * never merged, so of loaders that store the same height at once the last one finds both.
  */
-export async function noteReplacedBlocks(store: Store, heads: readonly Head[]): Promise<ChainDay[]> {
+export async function noteReplacedBlocks(store: Store, heads: readonly Head[]): Promise<ChainHour[]> {
   const replaced: ReplacedBlock[] = [];
   for (const chains of inPieces(heads)) replaced.push(...(await replacedOf(store, chains)));
   await store.insert(
@@ -59,7 +61,7 @@ export async function noteReplacedBlocks(store: Store, heads: readonly Head[]): 
   );
   return replaced
     .filter(({ isTimed }) => isTimed)
-    .map(({ relay_chain, chain, day }) => ({ relay_chain, chain, day }));
+    .map(({ relay_chain, chain, hour }) => ({ relay_chain, chain, hour }));
 }
 
 /** Notes them of every height that is stored. */
@@ -96,9 +98,12 @@ const isOneOf = (chains: readonly Heights[]) =>
     `(${chains.map(([chain, heights]) => `(${chain} AND number IN (${heights.join(', ')}))`).join(' OR ')})`,
   );
 
-const daysOf = (store: Store, chains: readonly Heights[]): Promise<ChainDay[]> =>
-  store.rows<ChainDay>(sql`
-    SELECT relay_chain, chain, toString(toDate(assumeNotNull(time))) AS day
+/** The text of the hour of a time. */
+export const hourTextSql = (time: string): Sql => sql`toString(toDateTime64(${hourSql(time)}, 0, 'UTC'))`;
+
+const hoursOf = (store: Store, chains: readonly Heights[]): Promise<ChainHour[]> =>
+  store.rows<ChainHour>(sql`
+    SELECT relay_chain, chain, ${hourTextSql('assumeNotNull(time)')} AS hour
     FROM ${blocks} FINAL WHERE ${isOneOf(chains)} AND isNotNull(time)
     GROUP BY ALL`);
 
@@ -116,9 +121,9 @@ const replacedAmong = (heights: Sql): Sql => sql`
 
 const replacedOf = (store: Store, chains: readonly Heights[]): Promise<ReplacedBlock[]> =>
   store.rows<ReplacedBlock>(sql`
-    SELECT relay_chain, chain, toString(number) AS number, toString(time) AS time, toString(toDate(time)) AS day,
+    SELECT relay_chain, chain, toString(number) AS number, toString(time) AS time, ${hourTextSql('replaced.time')} AS hour,
       toString(rank) AS rank, isTimed, isOfOtherMonth
-    FROM (${replacedAmong(isOneOf(chains))})`);
+    FROM (${replacedAmong(isOneOf(chains))}) AS replaced`);
 
 const smaller = (a: bigint, b: bigint) => (a < b ? a : b);
 const larger = (a: bigint, b: bigint) => (a > b ? a : b);

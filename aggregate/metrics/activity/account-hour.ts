@@ -1,0 +1,69 @@
+import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { canonicalEvents, canonicalExtrinsics, hourSql } from '../../../ingest/raw/canonical.ts';
+import { metric } from '../../metric.ts';
+
+/** Roles of an account in some time as bits, so that a test for any of several roles is one `bitAnd`. */
+export const ROLE = {
+  signed: 1,
+  received: 2,
+  ethereumSent: 4,
+  ethereumSucceeded: 8,
+  ethereumReceived: 16,
+  created: 32,
+  /** Whether the account existed after its last creation or removal of that time. */
+  endsAlive: 64,
+  endsDead: 128,
+} as const;
+
+const HOUR = sql`${hourSql('time')} AS hour`;
+/** Parts of an extrinsic: an account and its role in it, 0 for none. */
+const IN_EXTRINSIC = raw(`arrayJoin([
+        (signer_key, if(signed, ${ROLE.signed}, 0)),
+        (ethereum_from, if(ethereum, ${ROLE.ethereumSent} + if(succeeded = 1, ${ROLE.ethereumSucceeded}, 0), 0)),
+        (ethereum_to, if(ethereum, ${ROLE.ethereumReceived}, 0))])`);
+const IS_ACCOUNT_EVENT = sql`refused = '' AND ((pallet = 'balances' AND event = 'Transfer')
+        OR (pallet = 'system' AND event IN ('NewAccount', 'KilledAccount')))`;
+
+/** One row per account and hour with any activity, from which those of days are united; no endpoint serves it. */
+export const accountHour = metric({
+  record: 'AccountHour',
+  doc: 'Roles that an account had on one chain and UTC hour.',
+  columns: {
+    hour: timestamp('start of the UTC hour'),
+    relay_chain: name('relay chain'),
+    chain: name('chain'),
+    roles: count('bits of `ROLE`'),
+  },
+  internal: {
+    account: 'String',
+    // Where its last creation or removal of the hour stands, events from 1; 0 without one.
+    life_block: 'UInt64',
+    life_event: 'UInt64',
+  },
+  key: ['hour', 'relay_chain', 'chain', 'account'],
+  materialized: 'hourly',
+  period: 'hour',
+  invalidationScope: 'day',
+  lookbackDays: 1,
+  keepsRows: true,
+  select: (window) => sql`
+    SELECT hour, relay_chain, chain, account,
+      bitOr(groupBitOr(toUInt64(role)), argMaxIf(toUInt64(life), (number, event_index), life != 0)) AS roles,
+      maxIf(number, life != 0) AS life_block,
+      argMaxIf(event_index, (number, event_index), life != 0) AS life_event
+    FROM (
+      SELECT hour, relay_chain, chain, number, toUInt64(0) AS event_index, part.1 AS account, part.2 AS role, 0 AS life
+      FROM (SELECT ${HOUR}, relay_chain, chain, number, ${IN_EXTRINSIC} AS part
+        FROM ${canonicalExtrinsics(window, sql`(signed OR ethereum)`)})
+      UNION ALL
+      SELECT ${HOUR}, relay_chain, chain, number, toUInt64(event_index) + 1 AS event_index,
+        if(event = 'Transfer', counterparty, events.account) AS account,
+        multiIf(event = 'Transfer', ${ROLE.received}, event = 'NewAccount', ${ROLE.created}, 0) AS role,
+        multiIf(event = 'NewAccount', ${ROLE.endsAlive}, event = 'KilledAccount', ${ROLE.endsDead}, 0) AS life
+      FROM ${canonicalEvents(window, IS_ACCOUNT_EVENT)} AS events
+    )
+    WHERE account != '' AND (role != 0 OR life != 0)
+    GROUP BY hour, relay_chain, chain, account`,
+  endpoints: [],
+});

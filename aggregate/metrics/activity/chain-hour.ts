@@ -1,0 +1,148 @@
+import { count, name, timestamp, widePlanck } from '../../../infra/clickhouse/columns.ts';
+import { join, raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import {
+  canonicalBlocks,
+  canonicalCalls,
+  canonicalEvents,
+  canonicalExtrinsics,
+  hourSql,
+  type Window,
+} from '../../../ingest/raw/canonical.ts';
+import { fieldSql } from '../../../ingest/raw/views/event-facts.ts';
+import { metric } from '../../metric.ts';
+
+/** Numbers of blocks, extrinsics, events and calls: those of a day are the sums of its hours. */
+export const SUMS = {
+  num_blocks: count('blocks with a timestamp'),
+  num_extrinsics: count('extrinsics, inherents included'),
+  num_events: count('events of all phases'),
+  num_transactions_signed: count('signed extrinsics, successful or not'),
+  evm_num_transactions: count('Ethereum transactions, successful or not'),
+  fees: widePlanck('fees paid'),
+  tips: widePlanck('tips of signed extrinsics'),
+  num_fee_paying: count('extrinsics with a fee above zero'),
+  fee_unknown: count('signed extrinsics whose fee no source tells'),
+  treasury: widePlanck('sum of `treasury.Deposit`'),
+  num_transfers: count('`balances.Transfer` events'),
+  transferred: widePlanck('sum of `balances.Transfer`'),
+  num_transfers_combined: count('those and transfers of assets and tokens'),
+  num_xcm_messages: count('XCM messages sent and received'),
+  num_xcm_failed: count('XCM messages that failed'),
+  num_xcm_transferred: count('executed XCM transfer and teleport calls, nested ones included'),
+  num_new_accounts: count('`system.NewAccount` events'),
+  num_killed_accounts: count('`system.KilledAccount` events'),
+  num_remarked: count('`system.Remarked` events'),
+  num_remark_calls: count('executed `system.remark` calls, nested ones included'),
+  num_extrinsic_success: count('`system.ExtrinsicSuccess` events'),
+  num_extrinsic_failed: count('`system.ExtrinsicFailed` events'),
+  included_candidates: count('`paraInclusion.CandidateIncluded` events'),
+} as const;
+
+/** The first and the last block: those of a day are the least and the greatest of its hours. */
+export const ENDS = {
+  first_block: count('least height'),
+  last_block: count('greatest height'),
+  first_time: timestamp('time of the earliest block'),
+  last_time: timestamp('time of the latest block'),
+} as const;
+
+const HOUR = sql`${hourSql('assumeNotNull(time)')} AS hour`;
+const MINUTES = 60;
+
+const blockCounts = (window: Window): Sql => sql`
+  SELECT relay_chain, chain, ${HOUR}, count() AS num_blocks,
+    min(number) AS first_block, max(number) AS last_block,
+    min(assumeNotNull(time)) AS first_time, max(assumeNotNull(time)) AS last_time,
+    sum(extrinsics) AS num_extrinsics, sum(events) AS num_events,
+    arraySort(groupArray(number)) AS heights,
+    arrayMap(run -> (run[1], run[-1]), arraySplit((height, i) -> i > 1 AND height != heights[i - 1] + 1,
+      heights, arrayEnumerate(heights))) AS runs
+  FROM ${canonicalBlocks(window)} GROUP BY relay_chain, chain, hour`;
+
+const transactionCounts = (window: Window): Sql => sql`
+  SELECT relay_chain, chain, ${HOUR},
+    countIf(signed) AS num_transactions_signed, countIf(ethereum) AS evm_num_transactions,
+    sum(toUInt256(ifNull(fee, 0))) AS fees, sum(toUInt256(tip)) AS tips,
+    countIf(fee > 0) AS num_fee_paying, countIf(isNull(fee)) AS fee_unknown,
+    sumMap([toUInt8(toMinute(time, 'UTC'))], [toUInt64(1)]) AS by_minute,
+    arrayMap(minute -> by_minute.2[indexOf(by_minute.1, minute)], range(${MINUTES})) AS minutes
+  FROM ${canonicalExtrinsics(window, sql`(signed OR ethereum)`)} GROUP BY relay_chain, chain, hour`;
+
+/** Counts of events by their names in the block. */
+const eventCounts = (window: Window): Sql => sql`
+  SELECT relay_chain, chain, ${HOUR},
+    sumIf(toUInt256(ifNull(amount, 0)), pallet = 'treasury') AS treasury,
+    countIf(pallet = 'balances') AS num_transfers,
+    sumIf(toUInt256(ifNull(amount, 0)), pallet = 'balances') AS transferred,
+    countIf(event IN ('Transfer', 'Transferred')) AS num_transfers_combined,
+    countIf(pallet IN ('xcmpQueue', 'dmpQueue', 'parachainSystem') OR event = 'Processed') AS num_xcm_messages,
+    countIf((pallet = 'xcmpQueue' AND event = 'Fail') OR event = 'ProcessingFailed'
+      OR (event = 'Processed' AND ${raw(fieldSql('messageQueue.Processed', 'success', 'data'))} = 'false')) AS num_xcm_failed,
+    countIf(event = 'NewAccount') AS num_new_accounts, countIf(event = 'KilledAccount') AS num_killed_accounts,
+    countIf(event = 'Remarked') AS num_remarked,
+    countIf(event = 'ExtrinsicSuccess') AS num_extrinsic_success,
+    countIf(event = 'ExtrinsicFailed') AS num_extrinsic_failed,
+    countIf(event = 'CandidateIncluded') AS included_candidates,
+    arraySort(groupUniqArrayIf(data[1], event = 'CandidateIncluded' AND data[1] != '')) AS paras
+  FROM ${canonicalEvents(
+    window,
+    sql`refused = '' AND (
+      (pallet = 'balances' AND event = 'Transfer') OR (pallet = 'treasury' AND event = 'Deposit')
+      OR (pallet IN ('assets', 'foreignAssets', 'poolAssets') AND event = 'Transferred')
+      OR (pallet = 'tokens' AND event = 'Transfer')
+      OR (pallet = 'xcmpQueue' AND event IN ('XcmpMessageSent', 'Success', 'Fail'))
+      OR (pallet = 'parachainSystem' AND event = 'UpwardMessageSent')
+      OR (pallet = 'dmpQueue' AND event = 'ExecutedDownward')
+      OR (pallet = 'messageQueue' AND event IN ('Processed', 'ProcessingFailed'))
+      OR (chain = relay_chain AND pallet = 'paraInclusion' AND event = 'CandidateIncluded')
+      OR (pallet = 'system' AND event IN ('NewAccount', 'KilledAccount', 'Remarked', 'ExtrinsicSuccess', 'ExtrinsicFailed')))`,
+  )} GROUP BY relay_chain, chain, hour`;
+
+/** Counts of executed calls, nested ones included. */
+const callCounts = (window: Window): Sql => sql`
+  SELECT relay_chain, chain, ${HOUR},
+    countIf(pallet != 'system') AS num_xcm_transferred, countIf(pallet = 'system') AS num_remark_calls
+  FROM ${canonicalCalls(
+    window,
+    sql`((pallet = 'system' AND call = 'remark')
+      OR (pallet IN ('polkadotXcm', 'xcmPallet') AND call IN ('reserveTransferAssets', 'limitedReserveTransferAssets',
+        'teleportAssets', 'limitedTeleportAssets', 'transferAssets', 'transferAssetsUsingTypeAndThen'))
+      OR (pallet = 'xTokens' AND call IN ('transfer', 'transferMultiasset', 'transferWithFee',
+        'transferMultiassetWithFee', 'transferMulticurrencies', 'transferMultiassets')))`,
+  )} GROUP BY relay_chain, chain, hour`;
+
+const names = [...Object.keys(SUMS), ...Object.keys(ENDS), 'minutes', 'paras', 'runs'];
+
+/** Everything that metrics of days count in raw rows, counted once; no endpoint serves it. */
+export const chainHour = metric({
+  record: 'ChainHour',
+  doc: 'Blocks, extrinsics, events and calls of one chain and UTC hour.',
+  columns: {
+    hour: timestamp('start of the UTC hour of the block timestamps'),
+    relay_chain: name('relay chain'),
+    chain: name('chain'),
+    ...SUMS,
+    ...ENDS,
+  },
+  internal: {
+    // Signed extrinsics and Ethereum transactions by minute; empty where the hour has none.
+    minutes: 'Array(UInt64)',
+    // Parachains of the included candidates, each once.
+    paras: 'Array(String)',
+    // First and last of heights that follow each other without a hole.
+    runs: 'Array(Tuple(UInt64, UInt64))',
+  },
+  key: ['hour', 'relay_chain', 'chain'],
+  materialized: 'hourly',
+  period: 'hour',
+  invalidationScope: 'day',
+  lookbackDays: 1,
+  keepsRows: true,
+  select: (window) => sql`
+    SELECT hour, relay_chain, chain, ${join(names.map((column) => raw(column)))}
+    FROM (${blockCounts(window)}) AS blocks
+    LEFT JOIN (${transactionCounts(window)}) AS transactions USING (relay_chain, chain, hour)
+    LEFT JOIN (${eventCounts(window)}) AS events USING (relay_chain, chain, hour)
+    LEFT JOIN (${callCounts(window)}) AS calls USING (relay_chain, chain, hour)`,
+  endpoints: [],
+});

@@ -1,0 +1,68 @@
+import { count, name, real, timestamp } from '../../../infra/clickhouse/columns.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { canonicalBlocks, daysOf, hasHours, hourSql, ofRelays } from '../../../ingest/raw/canonical.ts';
+import { blocks } from '../../../ingest/raw/tables.ts';
+import { metric } from '../../metric.ts';
+import { chainDay } from './chain-day.ts';
+
+/**
+ * Gaps between a block and its parent, by the UTC hour of the child; no endpoint serves it. A day without blocks has a
+ * row, of its first hour, only when it is proven empty: the blocks on both sides of it are parent and child.
+ */
+export const uptimeHour = metric({
+  record: 'UptimeHour',
+  doc: 'Evaluated and late blocks of one chain and UTC hour.',
+  columns: {
+    hour: timestamp('start of the UTC hour of the child'),
+    relay_chain: name('relay chain'),
+    chain: name('chain'),
+    evaluated: count('blocks whose gap to their parent is known'),
+    on_time: count('evaluated blocks with a gap of at most 60 s'),
+    max_gap_seconds: real('largest evaluated gap in seconds', { nullable: true }),
+    num_blocks: count('blocks with a timestamp'),
+  },
+  key: ['hour', 'relay_chain', 'chain'],
+  materialized: 'hourly',
+  period: 'hour',
+  invalidationScope: 'neighbours',
+  lookbackDays: 1,
+  keepsRows: true,
+  select: (window) => {
+    // The blocks of the window, their parents, and the blocks before and after empty days at the edges of the window.
+    const days = daysOf(window);
+    const before = sql`
+      UNION ALL SELECT relay_chain, chain, argMax(last_block, date) FROM ${chainDay.table} FINAL
+        WHERE ${ofRelays(window)} AND date < ${days.from} GROUP BY relay_chain, chain`;
+    const heights = sql`
+      SELECT relay_chain, chain, arrayJoin([number, toUInt64(greatest(number, 1) - 1)]) FROM ${canonicalBlocks(window)}
+      ${hasHours({ ...window, until: days.until }) ? sql`` : before}
+      UNION ALL SELECT relay_chain, chain, argMin(first_block, date) FROM ${chainDay.table} FINAL
+        WHERE ${ofRelays(window)} AND date >= ${days.until} GROUP BY relay_chain, chain`;
+    const pairs = sql`
+      SELECT relay_chain, chain, assumeNotNull(time) AS child_time, toDate(child_time) AS child_day, isNotNull(time) AS timed,
+        lagInFrame(number) OVER previous AS parent_number,
+        lagInFrame(hash) OVER previous AS hash_before,
+        lagInFrame(time) OVER previous AS parent_time,
+        number > 0 AND parent_number = number - 1 AND hash_before = parent_hash AND isNotNull(parent_time) AS known,
+        toDate(assumeNotNull(parent_time)) AS parent_day,
+        dateDiff('millisecond', assumeNotNull(parent_time), child_time) AS gap
+      FROM (SELECT * FROM ${blocks} FINAL
+        WHERE ${ofRelays(window)} AND (relay_chain, chain, number) IN (${heights}))
+      WINDOW previous AS (PARTITION BY relay_chain, chain ORDER BY number ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)`;
+    return sql`
+      SELECT hour, relay_chain, chain, sum(known_gap) AS evaluated,
+        sum(known_gap AND of_gap <= 60000) AS on_time, maxOrNull(if(known_gap, of_gap, NULL)) / 1000 AS max_gap_seconds,
+        sum(is_block) AS num_blocks
+      FROM (
+        SELECT relay_chain, chain, arrayJoin(arrayPushFront(
+            arrayMap(n -> (toDateTime64(parent_day + n, 3, 'UTC'), toUInt8(0), toInt64(0), toUInt8(0)),
+              range(1, if(known AND child_day > parent_day, toUInt32(child_day - parent_day), 1))),
+            (${hourSql('child_time')}, toUInt8(known), toInt64(gap), toUInt8(1)))) AS part,
+          part.1 AS hour, part.2 AS known_gap, part.3 AS of_gap, part.4 AS is_block
+        FROM (${pairs}) WHERE timed
+      )
+      WHERE hour >= ${window.from} AND hour < ${window.until}
+      GROUP BY hour, relay_chain, chain`;
+  },
+  endpoints: [],
+});

@@ -1,0 +1,90 @@
+import { expect, it } from 'vitest';
+import type { Pipeline } from '../../serve/compose.ts';
+import type { InputLine } from '../reference/input.ts';
+import { shapeBlock } from '../reference/shaped.ts';
+import { type Content, contentOf, differences } from '../support/content.ts';
+import { ingestLines, openTestPipeline } from '../support/pipeline.ts';
+import { Random } from '../support/random.ts';
+import { recordedLines } from '../support/recordings.ts';
+import { enveloped } from './deliveries.ts';
+
+const FIRST = Date.UTC(2026, 2, 4, 20);
+const HOUR_MS = 3_600_000;
+const YEARS_MS = 3 * 365 * 24 * HOUR_MS;
+/** Blocks of a night: hours of two days. */
+const HOURS = 9;
+const BLOCKS = 24;
+
+const movedTo = (input: InputLine, time: number): InputLine => ({
+  ...input,
+  line: input.line.replace(/"now":\s*"?\d{13}"?/, `"now":"${time}"`),
+});
+
+/** Recorded blocks of all chains as if they had been made in one night, the same height at the same time. */
+function nightOf(random: Random): InputLine[] {
+  const recorded = [...recordedLines('blocks'), ...recordedLines('runtime')].filter(({ line }) =>
+    /"now":\s*"?\d{13}"?/.test(line),
+  );
+  const night = recorded.filter(() => random.chance((1.3 * BLOCKS) / recorded.length));
+  return night.map((line, index) =>
+    movedTo(line, FIRST + Math.floor((index * HOURS * HOUR_MS) / night.length)),
+  );
+}
+
+async function loadAndCompute(pipeline: Pipeline, lines: readonly InputLine[]): Promise<void> {
+  await pipeline.aggregator.pauseCompute(() => ingestLines(pipeline, enveloped(lines)));
+  await pipeline.aggregator.waitUntilComputed();
+}
+
+/** A block of a chain, whose parent is the one of the height before. */
+const blockAt = (number: number, time: number): InputLine => ({
+  line: JSON.stringify(shapeBlock({ number, time: new Date(time).toISOString() })),
+  chain: 'kusama',
+});
+
+async function contentAtOnce(lines: readonly InputLine[]): Promise<Content> {
+  await using opened = await openTestPipeline();
+  const { pipeline } = opened;
+  await pipeline.aggregator.pauseCompute(() => ingestLines(pipeline, enveloped(lines)));
+  await pipeline.aggregator.waitUntilComputed();
+  return await contentOf(pipeline);
+}
+
+it('hours that are opened again end in the rows of one load', { timeout: 600_000 }, async () => {
+  const random = new Random(7);
+  const night = nightOf(random);
+  const expected = await contentAtOnce(night);
+  await using opened = await openTestPipeline();
+  const { pipeline } = opened;
+  const load = (lines: readonly InputLine[]) => loadAndCompute(pipeline, lines);
+  // In their order but for some that are late; some first stand in another hour, on another day, or years before.
+  const late = night.filter(() => random.chance(0.2));
+  const inTime = night.filter((line) => !late.includes(line));
+  const elsewhere = inTime.filter(() => random.chance(0.1));
+  const hour = () => FIRST + random.whole(0, HOURS - 1) * HOUR_MS;
+  const half = inTime.length >> 1;
+  const places = [hour, hour, () => hour() + 5 * 24 * HOUR_MS, () => hour() - YEARS_MS];
+  await load(inTime.slice(0, half));
+  await load(
+    elsewhere.map((line, index) => movedTo(line, (places[index % places.length] as () => number)())),
+  );
+  for (let from = half; from < inTime.length; from += 10) await load(inTime.slice(from, from + 12));
+  await load(elsewhere);
+  for (let from = 0; from < late.length; from += 9) await load(late.slice(from, from + 9));
+  expect(differences(await contentOf(pipeline), expected)).toEqual([]);
+});
+
+it('a gap between two blocks is that of one load, whatever hours and days are between them', async () => {
+  const last = FIRST + 60 * HOUR_MS;
+  // Minutes, an hour, a night and two days apart; the fifth is late, and stands first on another day.
+  const times = [FIRST, FIRST + 60_000, FIRST + HOUR_MS, FIRST + 9 * HOUR_MS, last - HOUR_MS, last];
+  const lines = times.map((time, index) => blockAt(index + 100, time));
+  const expected = await contentAtOnce(lines);
+  await using opened = await openTestPipeline();
+  const { pipeline } = opened;
+  for (const line of [0, 1, 2, 3, 5, 4].flatMap((index) => lines[index] ?? [])) {
+    if (line === lines[4]) await loadAndCompute(pipeline, [blockAt(104, FIRST + 3 * HOUR_MS)]);
+    await loadAndCompute(pipeline, [line]);
+  }
+  expect(differences(await contentOf(pipeline), expected)).toEqual([]);
+});
