@@ -92,7 +92,9 @@ export class DistributedLog implements Log {
 
   async publish(topic: string, messages: readonly Message[]): Promise<void> {
     await this.#ensure(topic);
-    const byProducer = Map.groupBy(messages, ({ key }) => crc32(key) % PRODUCERS);
+    // The bytes of a value may be made when they are asked for: here, and once.
+    const made = messages.map(({ key, value }) => ({ key, value }));
+    const byProducer = Map.groupBy(made, ({ key }) => crc32(key) % PRODUCERS);
     await Promise.all(
       [...byProducer].map(([producer, some]) =>
         this.#requestsOf(`${topic} ${producer}`).run(async () => {
