@@ -3,6 +3,13 @@ import type { Log, Message } from '../../../infra/ports.ts';
 import { gate, type Opened, pause, until } from './opened.ts';
 
 const message = (text: string, key = 'key'): Message => ({ key, value: Buffer.from(text) });
+/** A message that has no bytes until they are asked for. */
+class LateMessage implements Message {
+  readonly key = 'late';
+  get value(): Buffer {
+    return Buffer.from('made');
+  }
+}
 const texts = (messages: readonly Message[]) => messages.map(({ value }) => value.toString());
 
 export function logContract(name: string, open: () => Promise<Opened<Log>>): void {
@@ -31,14 +38,16 @@ export function logContract(name: string, open: () => Promise<Opened<Log>>): voi
       await log.publish('bytes', [
         { key: 'polkadot/polkadot/1', value },
         { key: '', value: Buffer.alloc(0) },
+        new LateMessage(),
       ]);
-      await until('both have arrived', () => seen.length === 2);
+      await until('all have arrived', () => seen.length === 3);
       // Messages of different keys have no order.
       const arrived = new Map(seen.map(({ key, value }) => [key, value.toString('hex')]));
       expect(arrived).toEqual(
         new Map([
           ['polkadot/polkadot/1', '00010a0d7f80feffc328'],
           ['', ''],
+          ['late', Buffer.from('made').toString('hex')],
         ]),
       );
     });
