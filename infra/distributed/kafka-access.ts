@@ -58,7 +58,7 @@ const secureSockets =
     return socket.setKeepAlive(true, KEEP_ALIVE_MS);
   };
 
-function tlsFiles(settings: AccessSettings): ConnectionOptions {
+export function tlsFiles(settings: AccessSettings): ConnectionOptions {
   const files: ConnectionOptions = {};
   for (const [option, name] of Object.entries(TLS_FILES)) {
     const file = settings[name];

@@ -1,6 +1,6 @@
 import type { Committed, PartitionEnds } from './partition-growth.ts';
 
-/** What the log needs of a client of Kafka. */
+/** What the log needs of a client of Kafka. KAFKA_CLIENT chooses one. */
 export interface KafkaClient {
   readonly admin: KafkaAdmin;
   producer(): KafkaProducer;

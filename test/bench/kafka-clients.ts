@@ -1,123 +1,35 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import kafkajs from 'kafkajs';
-import { limitDecompression, ZSTD } from '../../infra/distributed/kafkajs/codecs.ts';
+import { DistributedLog } from '../../infra/distributed/log.ts';
+import { readConfig } from '../../serve/settings.ts';
 import { startKafka } from '../support/services/kafka.ts';
 import type { Service } from '../support/services/service.ts';
 
-// Compares kafkajs with @platformatic/kafka, which is no dependency: install it anywhere and name its folder.
-//   PLATFORMATIC=/tmp/x/node_modules/@platformatic/kafka npx node test/bench/kafka-clients.ts
-// Each measurement runs in a process of its own, so that processor time is that of the client alone.
+// Compares the clients behind the log: `npx node test/bench/kafka-clients.ts`. Each measurement runs in a process of its
+// own, so that processor time is that of the client alone.
 
 const MESSAGES = 12_000;
 const BYTES = 10_000;
 const PER_REQUEST = 400;
-const FETCH_BYTES = 8 * 2 ** 20;
-const SESSION_MS = 6000;
-const METADATA_MS = 5000;
 
-interface KafkaClient {
-  /** Publishes and waits for all replicas. */
-  publish(topic: string, messages: { key: string; value: Buffer }[]): Promise<unknown>;
-  /** Reads a topic as a member of a group from its beginning. */
-  read(topic: string, group: string, onMessage: (partition: number, value: Buffer) => void): Promise<void>;
-}
+const CLIENTS = ['kafkajs', 'platformatic'] as const;
+const logger = { debug() {}, info() {}, warn() {}, error() {} };
 
-async function withKafkajs(broker: string): Promise<KafkaClient> {
-  limitDecompression({ messageBytes: 8 * 2 ** 20, fetchBytes: 128 * 2 ** 20 });
-  const kafka = new kafkajs.Kafka({ brokers: [broker], logLevel: kafkajs.logLevel.NOTHING });
-  const producer = kafka.producer({
-    idempotent: true,
-    maxInFlightRequests: 1,
-    metadataMaxAge: METADATA_MS,
-    retry: { retries: 1000, maxRetryTime: 2000 },
-  });
-  await producer.connect();
-  return {
-    publish: (topic, messages) => producer.send({ topic, messages, acks: -1, compression: ZSTD }),
-    read: async (topic, groupId, onMessage) => {
-      const consumer = kafka.consumer({
-        groupId,
-        sessionTimeout: SESSION_MS,
-        heartbeatInterval: 600,
-        metadataMaxAge: METADATA_MS,
-        maxBytes: FETCH_BYTES,
-        maxBytesPerPartition: FETCH_BYTES,
-        maxWaitTimeInMs: 500,
-      });
-      await consumer.connect();
-      await consumer.subscribe({ topics: [topic], fromBeginning: true });
-      await consumer.run({
-        partitionsConsumedConcurrently: 16,
-        eachBatch: async ({ batch }) => {
-          for (const { value } of batch.messages) onMessage(batch.partition, value as Buffer);
-        },
-      });
-    },
-  };
-}
+const openLog = (KAFKA_CLIENT: string, KAFKA_BROKERS: string) =>
+  DistributedLog.open(
+    readConfig({ PROFILE: 'distributed', KAFKA_CLIENT, KAFKA_BROKERS, KAFKA_SESSION_MS: '6000' }),
+    logger,
+  );
 
-/** As much of its interface as is used here. */
-interface Platformatic {
-  readonly Producer: new (options: object) => { send(options: object): Promise<unknown> };
-  readonly Consumer: new (
-    options: object,
-  ) => { consume(options: object): Promise<AsyncIterable<{ partition: number; value: Buffer }>> };
-}
-
-/** The protocol of groups: members assign partitions to each other (`classic`), or the brokers do (`consumer`). */
-const withPlatformatic =
-  (groupProtocol: 'classic' | 'consumer') =>
-  async (broker: string): Promise<KafkaClient> => {
-    const entry = pathToFileURL(`${process.env.PLATFORMATIC}/dist/index.js`).href;
-    const { Producer, Consumer } = (await import(entry)) as Platformatic;
-    const base = {
-      clientId: 'bench',
-      bootstrapBrokers: [broker],
-      metadataMaxAge: METADATA_MS,
-      retries: 1000,
-      retryDelay: 200,
-    };
-    const producer = new Producer({ ...base, idempotent: true, autocreateTopics: false });
-    return {
-      publish: (topic, messages) =>
-        producer.send({
-          messages: messages.map(({ key, value }) => ({ topic, key: Buffer.from(key), value })),
-          acks: -1,
-          compression: 'zstd',
-        }),
-      read: async (topic, groupId, onMessage) => {
-        const consumer = new Consumer({ ...base, groupId, groupProtocol });
-        const stream = await consumer.consume({
-          topics: [topic],
-          mode: 'committed',
-          fallbackMode: 'earliest',
-          autocommit: 1000,
-          ...(groupProtocol === 'classic' && { sessionTimeout: SESSION_MS, heartbeatInterval: 600 }),
-          maxBytes: FETCH_BYTES,
-          maxBytesPerPartition: FETCH_BYTES,
-          maxWaitTime: 500,
-        });
-        void (async () => {
-          for await (const { partition, value } of stream) onMessage(partition, value);
-        })();
-      },
-    };
-  };
-
-const CLIENTS = {
-  kafkajs: withKafkajs,
-  platformatic: withPlatformatic('classic'),
-  'platformatic-consumer': withPlatformatic('consumer'),
-};
 const [role, name = '', broker = '', topic = '', group = ''] = process.argv.slice(2);
 
 if (role === undefined) await compare();
-else await measure(await CLIENTS[name as keyof typeof CLIENTS](broker));
+else await measure(await openLog(name, broker));
 
 /** In a process of its own; each line that it writes is a result. */
-async function measure(client: KafkaClient): Promise<void> {
+async function measure(log: DistributedLog): Promise<void> {
   const say = (facts: object) => process.stdout.write(`${JSON.stringify(facts)}\n`);
   const [began, cpu] = [performance.now(), process.cpuUsage()];
   const cost = () => {
@@ -133,7 +45,7 @@ async function measure(client: KafkaClient): Promise<void> {
         key: `key ${(sent + i) >> 6}`,
         value,
       }));
-      await client.publish(topic, messages);
+      await log.publish(topic, messages);
     }
     say({ ...cost(), megabytes: (MESSAGES * value.length) / 1e6 });
     process.exit(0);
@@ -141,7 +53,7 @@ async function measure(client: KafkaClient): Promise<void> {
   if (role === 'trickle') {
     for (let i = 0; ; i++) {
       const message = { key: `key ${i % 24}`, value: Buffer.from(String(i)) };
-      await client.publish(topic, [message]).then(
+      await log.publish(topic, [message]).then(
         () => say({ acknowledged: i }),
         () => undefined,
       );
@@ -149,13 +61,16 @@ async function measure(client: KafkaClient): Promise<void> {
     }
   }
   let count = 0;
-  await client.read(topic, group, (partition, value) => {
-    count++;
-    if (role === 'follow') say({ partition, text: value.toString() });
-    else if (count === MESSAGES) {
+  await log.consume(topic, group, async (batch) => {
+    for (const { partition, value } of batch) {
+      count++;
+      if (role === 'follow') say({ partition, text: value.toString() });
+    }
+    if (role === 'read' && count === MESSAGES) {
       say(cost());
       process.exit(0);
     }
+    return { durable: Promise.resolve() };
   });
 }
 
@@ -174,7 +89,7 @@ async function compare(): Promise<void> {
     });
   };
   for (const round of [1, 2, 3]) {
-    for (const client of Object.keys(CLIENTS)) {
+    for (const client of CLIENTS) {
       const name = `${client}-${round}`;
       await make(name);
       const published = await only(run('publish', client, kafka, name));
@@ -182,7 +97,7 @@ async function compare(): Promise<void> {
       process.stdout.write(`${JSON.stringify({ client, round, published, read })}\n`);
     }
   }
-  for (const client of Object.keys(CLIENTS)) {
+  for (const client of CLIENTS) {
     process.stdout.write(`${JSON.stringify({ client, ...(await faults(client, kafka, admin, make)) })}\n`);
   }
   await admin.disconnect();

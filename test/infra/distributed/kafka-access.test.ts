@@ -106,19 +106,32 @@ describe('TLS', () => {
   });
 });
 
-describe('signing in over TLS', () => {
+describe.each(['kafkajs', 'platformatic'])('signing in over TLS, by %s', (KAFKA_CLIENT) => {
+  test('with a client certificate', async () => {
+    await grant('User:CN=chain-metrics');
+    const log = await open({ KAFKA_CLIENT, ...mtls() });
+    await exchange(log, `by certificate, ${KAFKA_CLIENT}`);
+    await log.close();
+  });
+
   test('with SCRAM-SHA-512', async () => {
     await grant('User:alice');
-    const user = { KAFKA_BROKERS: kafka.scram, KAFKA_SASL: 'scram-sha-512', KAFKA_USER: 'alice' };
+    const user = {
+      KAFKA_CLIENT,
+      KAFKA_BROKERS: kafka.scram,
+      KAFKA_SASL: 'scram-sha-512',
+      KAFKA_USER: 'alice',
+    };
     await expect(open({ ...user, KAFKA_PASSWORD: 'wrong' })).rejects.toThrow(/KAFKA_PASSWORD/);
     const log = await open({ ...user, KAFKA_PASSWORD: 'right' });
-    await exchange(log, 'by password');
+    await exchange(log, `by password, ${KAFKA_CLIENT}`);
     await log.close();
   });
 
   test('with tokens of the client credentials grant, which are renewed', async () => {
     await grant('User:loader');
     const client = {
+      KAFKA_CLIENT,
       KAFKA_BROKERS: kafka.oauth,
       KAFKA_SASL: 'oauthbearer',
       KAFKA_OAUTH_URL: kafka.tokens.url,
@@ -126,10 +139,11 @@ describe('signing in over TLS', () => {
       KAFKA_USER: 'loader',
     };
     await expect(open({ ...client, KAFKA_PASSWORD: 'wrong' })).rejects.toThrow(/KAFKA_PASSWORD/);
-    expect(kafka.tokens.count()).toBe(0);
+    const atFirst = kafka.tokens.count();
     const log = await open({ ...client, KAFKA_PASSWORD: 'p+ss' });
-    await exchange(log, 'by token');
+    await exchange(log, `by token, ${KAFKA_CLIENT}`);
     const before = kafka.tokens.count();
+    expect(before).toBeGreaterThan(atFirst);
     await pause(4000);
     await log.publish(TOPIC, [{ key: 'key', value: Buffer.from('by a newer token') }]);
     expect(kafka.tokens.count()).toBeGreaterThan(before);

@@ -82,8 +82,9 @@ storeContract(
   },
 );
 
-for (const client of ['kafkajs'] as const) {
-  const settingsOf = () => config({ KAFKA_PREFIX: `${prefix()}.` });
+/** Both speak to the same brokers. */
+for (const client of ['kafkajs', 'platformatic'] as const) {
+  const settingsOf = () => config({ KAFKA_CLIENT: client, KAFKA_PREFIX: `${prefix()}.` });
 
   logContract(`distributed, by ${client}`, async () => {
     const port = await DistributedLog.open(settingsOf(), silent);
@@ -120,7 +121,7 @@ async function administered<T>(work: (admin: kafkajs.Admin) => Promise<T>): Prom
 
 function topicsOfKafka(client: string): void {
   describe(`topics of Kafka, by ${client}`, () => {
-    const open = (KAFKA_PREFIX: string) => config({ KAFKA_PREFIX });
+    const open = (KAFKA_PREFIX: string) => config({ KAFKA_CLIENT: client, KAFKA_PREFIX });
     test('that exist are taken with their number of partitions, the dead letters too', async () => {
       const name = `${prefix()}.`;
       const configEntries = [{ name: 'max.message.bytes', value: String(2 ** 23) }];
