@@ -108,6 +108,34 @@ for (const client of ['kafkajs', 'platformatic'] as const) {
   topicsOfKafka(client);
 }
 
+test('both clients put a key into the same partition, and share a group', async () => {
+  const KAFKA_PREFIX = `${prefix()}.`;
+  const logs = await Promise.all(
+    ['kafkajs', 'platformatic'].map((KAFKA_CLIENT) =>
+      DistributedLog.open(config({ KAFKA_CLIENT, KAFKA_PREFIX }), silent),
+    ),
+  );
+  const read = logs.map(() => 0);
+  const partitions = new Map<string, Set<number>>();
+  for (const [i, log] of logs.entries()) {
+    await log.consume('shared', 'group', async (batch) => {
+      for (const { key, partition } of batch)
+        partitions.set(key, new Set([...(partitions.get(key) ?? []), partition]));
+      read[i] = (read[i] ?? 0) + batch.length;
+      return { durable: Promise.resolve() };
+    });
+  }
+  const messages = Array.from({ length: 40 }, (_, i) => ({ key: `schlüssel ${i}`, value: Buffer.from('x') }));
+  const bothHaveRead = async () => {
+    await Promise.all(logs.map((log) => log.publish('shared', messages)));
+    await pause(200);
+    return read.every((count) => count > 0) && partitions.size === messages.length;
+  };
+  await until('both have read', bothHaveRead, 30_000);
+  expect([...partitions.values()].filter(({ size }) => size > 1)).toEqual([]);
+  await Promise.all(logs.map((log) => log.close()));
+});
+
 async function administered<T>(work: (admin: kafkajs.Admin) => Promise<T>): Promise<T> {
   const brokers = [`${kafka.host}:${kafka.port}`];
   const admin = new kafkajs.Kafka({ brokers, logLevel: kafkajs.logLevel.NOTHING }).admin();
