@@ -31,6 +31,8 @@ const RETRY_MS = 200;
 const RESTART_MS = 1000;
 const IDLE_MS = 20;
 const OFFSET_OUT_OF_RANGE = 1;
+/** As kafkajs names it, so that members with either client are in one group. */
+const PROTOCOL = { name: 'RoundRobinAssigner', version: 0 } as const;
 
 type Handle = (batch: FetchedBatch) => Promise<void>;
 
@@ -95,6 +97,7 @@ export class PlatformaticConsumer implements KafkaConsumer {
       ...base,
       groupId,
       autocommit: false,
+      protocols: [PROTOCOL],
       sessionTimeout: config.KAFKA_SESSION_MS,
       heartbeatInterval: Math.min(HEARTBEAT_MS, Math.floor(config.KAFKA_SESSION_MS / 10)),
       rebalanceTimeout: Math.max(60_000, config.KAFKA_SESSION_MS),
