@@ -31,13 +31,13 @@ export interface Reader {
   /** The store as this caller may use it. */
   store(): QueryStore;
   /**
-   * The store for work that several readers wait for; a query is cancelled by the signal. `require` throws when a query
+   * The store for work that several readers wait for; a query is cancelled by the signal. `mayQuery` throws when a query
    * whose turn it is must not run for those who wait then.
    */
   storeFor(
     readers: ReadonlySet<Reader>,
     signal: AbortSignal,
-    require?: (callers: Callers) => void,
+    mayQuery?: (callers: Callers) => void,
   ): QueryStore;
   /** Called when it has joined readers that wait: it may be its turn already. */
   joined(): void;
@@ -100,8 +100,8 @@ export class Readers {
       caller,
       pay,
       store: () => this.#as([caller], signal, pay),
-      storeFor: (readers, by, require) =>
-        this.#as(callersOf(readers), by, (ms) => payTogether(readers, ms), require),
+      storeFor: (readers, by, mayQuery) =>
+        this.#as(callersOf(readers), by, (ms) => payTogether(readers, ms), mayQuery),
       joined: () => this.#admission.refill(),
     };
   }
@@ -123,11 +123,11 @@ export class Readers {
     callers: Callers,
     signal: AbortSignal,
     pay: (ms: number) => Promise<void>,
-    require: (callers: Callers) => void = () => undefined,
+    mayQuery: (callers: Callers) => void = () => undefined,
   ): QueryStore {
     const run = <T>(query: (options: QueryOptions) => Promise<T>) =>
       this.#admission.run(callers, signal, async () => {
-        require(callers);
+        mayQuery(callers);
         const started = performance.now();
         try {
           return await query({ lane: 'readers', signal });

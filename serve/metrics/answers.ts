@@ -114,9 +114,8 @@ export class AnswerCache {
     const { metric, key, format } = request;
     const rendered = this.cached(key.rendered, metric) ?? (await this.#renderShared(request, reader));
     const coding = codingOf(key.coding, format, rendered.body);
-    if (key.coding === 'identity') return rendered;
     if (coding === 'identity') {
-      this.#cache.set(key.coded, rendered);
+      if (key.coded !== key.rendered) this.#cache.set(key.coded, rendered);
       return rendered;
     }
     return this.#compressing.run(`${rendered.etag}\0${coding}`, reader, async (_, readers) => {
@@ -133,9 +132,9 @@ export class AnswerCache {
     const { metric, format, query } = request;
     const version = this.version(metric);
     const key = `${version}\0${format}\0${request.key.rendered}`;
-    const mayRead = (callers: Iterable<string>) => this.#inFlight.requireReading(callers, query.limit);
+    const mayQuery = (callers: Iterable<string>) => this.#inFlight.requireReading(callers, query.limit);
     const rendered = this.#rendering.run(key, reader, (signal, readers) =>
-      this.#render(request, version, reader.storeFor(readers, signal, mayRead)),
+      this.#render(request, version, reader.storeFor(readers, signal, mayQuery)),
     );
     reader.joined();
     return rendered;

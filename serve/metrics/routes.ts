@@ -46,10 +46,11 @@ export async function serveMetrics(
       const send = (
         request: FastifyRequest,
         reply: FastifyReply,
+        { coded }: AnswerKey,
         answer: Answer,
         headers = headersOf(answer.query),
       ) => {
-        answers.hold(answerKey(request).coded, answer, countedCaller(request), reply.raw);
+        answers.hold(coded, answer, countedCaller(request), reply.raw);
         return sendAnswer(request, reply, answer, headers);
       };
       route(
@@ -59,8 +60,9 @@ export async function serveMetrics(
           query: querySchema(parameters),
           // A cached answer needs neither the parsing nor the validation of its parameters again.
           onRequest: (request, reply, next) => {
-            const cached = freshness.isCurrent ? answers.cached(answerKey(request).coded, metric) : undefined;
-            if (cached) send(request, reply, cached);
+            const key = answerKey(request);
+            const cached = freshness.isCurrent ? answers.cached(key.coded, metric) : undefined;
+            if (cached) send(request, reply, key, cached);
             else next();
           },
         },
@@ -75,12 +77,12 @@ export async function serveMetrics(
             if (!answers.cached(key.coded, metric)) throw error;
           });
           const cached = answers.cached(key.coded, metric);
-          if (cached) return send(request, reply, cached);
+          if (cached) return send(request, reply, key, cached);
           const reader = await readers.open(request, reply);
           // Made before the rows are read, so that they claim nothing that the rows do not hold.
           const headers = headersOf(query);
           const answer = await answers.render({ key, metric, endpoint, query, format }, reader);
-          return send(request, reply, answer, headers);
+          return send(request, reply, key, answer, headers);
         },
       );
     }
