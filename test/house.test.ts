@@ -40,7 +40,7 @@ describe('the house', () => {
   test('every import names a file that is there, with its ending', () => {
     const broken = all.flatMap(({ path, imports }) =>
       imports
-        .filter((to) => !existsSync(join(ROOT, to)) || !/\.(ts|js|json)$/.test(to))
+        .filter((to) => !existsSync(join(ROOT, to)) || !/\.(tsx?|js|json|css)$/.test(to))
         .map((to) => `${path} → ${to}`),
     );
     expect(broken).toEqual([]);
@@ -85,7 +85,8 @@ describe('the house', () => {
     const unused = all
       .map(({ path }) => path)
       .filter(
-        (path) => !imported.has(path) && !path.endsWith('.test.ts') && !BY_HAND.test(path) && !isNamed(path),
+        (path) =>
+          !imported.has(path) && !/\.(test|d)\.ts$/.test(path) && !BY_HAND.test(path) && !isNamed(path),
       );
     expect(unused).toEqual([]);
   });

@@ -1,26 +1,63 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
 import type { FastifyInstance } from 'fastify';
 
 const TYPES = {
-  'style.css': 'text/css; charset=utf-8',
-  'wallet.js': 'text/javascript; charset=utf-8',
-  'icon.svg': 'image/svg+xml',
+  '.css': 'text/css; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
 } as const;
 
-type Asset = keyof typeof TYPES;
+type AssetName = `${string}${keyof typeof TYPES}`;
+
+/** Files that are sent as they are. */
+const FILES: readonly AssetName[] = ['wallet.js', 'icon.svg'];
+/** Files that are bundled with what they import when the server starts: the first of each, below `serve/`. */
+const BUNDLES = {
+  'style.css': 'pages/assets/style.css',
+  'chart.js': 'console/island/chart.tsx',
+} as const satisfies Record<AssetName, string>;
+
+const serve = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));
+
+/** A bundle: a script and the styles that it imports are two files, `NAME.js` and `NAME.css`. */
+async function bundle(name: string, entry: string): Promise<(readonly [string, Uint8Array])[]> {
+  const { outputFiles } = await build({
+    entryPoints: [serve(entry)],
+    outfile: serve(name),
+    bundle: true,
+    minify: true,
+    write: false,
+    format: 'esm',
+    target: 'esnext',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    legalComments: 'none',
+  });
+  return outputFiles.map(({ path, contents }) => [path.slice(path.lastIndexOf('/') + 1), contents] as const);
+}
+
+const bodies = [
+  ...FILES.map((name) => [name, readFileSync(new URL(`./assets/${name}`, import.meta.url))] as const),
+  ...(await Promise.all(Object.entries(BUNDLES).map(([name, entry]) => bundle(name, entry)))).flat(),
+];
 
 const assets = new Map(
-  Object.entries(TYPES).map(([name, type]) => {
-    const body = readFileSync(new URL(`./assets/${name}`, import.meta.url));
-    return [name, { type, body, version: hash('sha256', body, 'hex').slice(0, 12) }] as const;
+  bodies.map(([name, body]) => {
+    const type = TYPES[name.slice(name.lastIndexOf('.')) as keyof typeof TYPES];
+    return [
+      name,
+      { type, body: Buffer.from(body), version: hash('sha256', body, 'hex').slice(0, 12) },
+    ] as const;
   }),
 );
 
 /** The URL contains a hash of the content, so that browsers can cache it forever. */
-export const assetUrl = (name: Asset): string => `/assets/${assets.get(name)?.version}/${name}`;
+export const assetUrl = (name: AssetName): string => `/assets/${assets.get(name)?.version}/${name}`;
 
-/** Serves the style sheet, scripts and icon of the pages. */
+/** Serves the style sheets, scripts and icon of the pages. */
 export function serveAssets(app: FastifyInstance): void {
   app.get<{ Params: { version: string; name: string } }>(
     '/assets/:version/:name',
