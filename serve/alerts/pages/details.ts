@@ -4,6 +4,7 @@ import type { Clock } from '../../../infra/ports.ts';
 import { button, time } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
+import { markdown } from '../../pages/markdown.ts';
 import { seeOther } from '../../pages/page.ts';
 import type { AlertDomain } from '../domain.ts';
 import { isOncallLink } from '../notifications/oncall-link.ts';
@@ -100,6 +101,7 @@ ${statusButtons(base, token, alert)}</div>
 <div class="columns"><div>
 ${alert.description && html`<section class="card"><h2>Description</h2><p class="prose">${alert.description}</p></section>`}
 <section class="card"><h2>Details</h2>${facts(alert, integration)}</section>
+${alert.incident_markdown && html`<section class="card"><h2>Notes of the source</h2>${markdown(alert.incident_markdown)}</section>`}
 ${others.length > 0 && html`<section class="card"><h2>Other annotations</h2><dl class="facts">${others.map(([name, value]) => html`<dt>${name}</dt><dd>${typeof value === 'string' ? value : JSON.stringify(value)}</dd>`)}</dl></section>`}
 <section class="card"><h2>Payload</h2><pre class="payload" tabindex="0">${JSON.stringify(payload, null, 2)}</pre></section>
 </div><div>
@@ -167,11 +169,19 @@ function incidentCard(base: string, project: string, token: Html, { incident }: 
   }</section>`;
 }
 
+/** An alert may have hundreds of long notes; those after these characters are shown as they are written. */
+const NOTES_MARKDOWN_CHARACTERS = 100_000;
+
 function notesCard(base: string, token: Html, notes: readonly Note[], nameOf: (id: string) => string): Html {
+  let left = NOTES_MARKDOWN_CHARACTERS;
+  const bodyOf = ({ body }: Note) => {
+    left -= body.length;
+    return left < 0 ? html`<p class="prose">${body}</p>` : markdown(body);
+  };
   return html`<section class="card"><h2>Notes</h2>${notes.map(
-    ({ author_id, body, created_ms }) =>
-      html`<article class="remark"><p class="under"><b>@${nameOf(author_id)}</b> ${time(created_ms)}</p><p class="prose">${body}</p></article>`,
-  )}<form method="post" action="${base}/notes">${token}<div class="field"><label for="note">Add a note</label><textarea id="note" name="body" rows="3" required></textarea></div><button class="second">Add note</button></form></section>`;
+    (note) =>
+      html`<article class="remark"><p class="under"><b>@${nameOf(note.author_id)}</b> ${time(note.created_ms)}</p>${bodyOf(note)}</article>`,
+  )}<form method="post" action="${base}/notes">${token}<div class="field"><label for="note">Add a note</label><textarea id="note" name="body" rows="3" required aria-describedby="note-hint"></textarea><p class="hint" id="note-hint">Markdown is rendered.</p></div><button class="second">Add note</button></form></section>`;
 }
 
 function describe({ outcome, by, change }: HistoryEntry, nameOf: (id: string) => string): string {

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { table, time } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { html } from '../../pages/html.ts';
+import { markdown } from '../../pages/markdown.ts';
 import { seeOther } from '../../pages/page.ts';
 import type { AlertDomain } from '../domain.ts';
 import { PROJECT_ROLES } from '../projects/access.ts';
@@ -43,7 +44,7 @@ ${pager({ page, size: PAGE_SIZE, total: found.total, of: 'incidents' }, (to) => 
     const body = html`<div class="heading"><div><p class="under">Incident #${incident.iid}</p><h1>${incident.title}</h1>
 <p>${severityTag(incident as never)} ${isOpen ? html`<span class="tag warn">open</span>` : html`<span class="tag good">closed ${time(incident.closed_ms)}</span>`} <a href="/projects/${project.id}/alerts/${incident.alert_iid}">Alert #${incident.alert_iid}</a></p></div>
 ${level >= PROJECT_ROLES.Developer && html`<form method="post" action="${base}/state">${visit.token}<input type="hidden" name="state" value="${isOpen ? 'close' : 'reopen'}"><button>${isOpen ? 'Close incident and resolve alert' : 'Reopen incident'}</button></form>`}</div>
-<section class="card"><pre class="prose" tabindex="0">${incident.description}</pre></section>`;
+<section class="card">${incident.description === '' ? html`<p class="hint">No description.</p>` : markdown(incident.description)}</section>`;
     return frame.send(request, reply, visit, {
       tab: 'incidents',
       title: incident.title,

@@ -201,11 +201,13 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     await clickButton('Assign');
     await page.getByLabel('Add a note').fill('Looking at it <b>now</b>.');
     await clickButton('Add note');
-    expect(await text('.remark .prose')).toBe('Looking at it <b>now</b>.');
+    expect((await text('.remark .markdown')).trim()).toBe('Looking at it <b>now</b>.');
     await page.getByRole('button', { name: 'Create an incident' }).click();
     await look('alert');
     await page.getByRole('link', { name: 'Incident #1' }).click();
     expect(await text('main')).toContain('It has been so for 10 minutes.');
+    expect(await page.locator('.markdown strong').first().innerText()).toBe('Start:');
+    expect(await page.locator('.markdown a').getAttribute('rel')).toContain('noopener');
     await look('incident');
     await page.goto(`${origin}/projects/1/alerts/3`);
     await clickButton('Resolve');
