@@ -57,8 +57,22 @@ export interface Filter {
 
 export type Ordering = string | { readonly column: string; readonly descending: true };
 
+/** What a metric is about, with its title: metrics are listed by it. */
+export const METRIC_DOMAINS = {
+  activity: 'Activity',
+  staking: 'Staking',
+  finance: 'Finance',
+  governance: 'Governance',
+  coretime: 'Coretime',
+  contracts: 'Contracts',
+} as const;
+export type MetricDomain = keyof typeof METRIC_DOMAINS;
+
 interface Definition<C extends Columns> {
   readonly record: string;
+  /** What its rows are, in the plural. */
+  readonly title: string;
+  readonly domain: MetricDomain;
   readonly doc: string;
   readonly columns: C;
   /** SQL of columns that have another value in rows of the day that is not over yet. */
@@ -121,6 +135,12 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
   readonly table: Table;
   readonly name: string;
 }
+
+const IN_TIME = new Set(['date', 'month', 'relay_chain', 'chain']);
+
+/** Whether a metric has one row for each chain and day or month, so that its numbers can be drawn over time. */
+export const isSeries = ({ key }: Metric): boolean =>
+  key.every((name) => IN_TIME.has(name)) && (key.includes('date') || key.includes('month'));
 
 /** Whether the windows of a metric have one relay chain each. */
 export const isOfOneRelay = ({ fold, foldsRelays, entities }: MaterializedMetric): boolean =>

@@ -1,15 +1,18 @@
 import { z } from 'zod';
+import { SHOWN_BY_UNIT, type Shown, type Unit } from './units.ts';
 
 /**
- * A column is a zod schema of the served value, plus its ClickHouse type and its rendering. The latter two are in a
- * registry, so that they do not appear in OpenAPI.
+ * A column is a zod schema of the served value, plus its ClickHouse type, its rendering and how it is shown. These are
+ * in a registry, so that type and rendering do not appear in OpenAPI.
  */
-interface StoreFacts {
+interface ColumnFacts {
   readonly clickhouse: string;
   /** SQL that turns the stored value into the served one; the name itself when absent. */
   readonly render?: (name: string) => string;
   /** Of a value that is stored as JSON text. */
   readonly nested?: NestedTypes;
+  /** Absent from columns without a title, which only other metrics read. */
+  readonly shown: Shown | undefined;
 }
 
 export interface NestedTypes {
@@ -22,72 +25,105 @@ export interface NestedTypes {
 /** How a format holds a nested value: as JSON, as columns of a type, or as JSON text in a cell. */
 export type Shape = 'json' | 'columnar' | 'text';
 
-const storeFacts = z.registry<StoreFacts>();
+const columnFacts = z.registry<ColumnFacts>();
 
 export type Column = z.ZodType;
 export type Columns = Record<string, Column>;
 
-function column<T extends z.ZodType>(schema: T, doc: string, facts: StoreFacts): T {
-  const described = schema.describe(doc);
-  storeFacts.add(described, facts);
+interface Options {
+  readonly nullable?: boolean;
+  /** Every served column has one. */
+  readonly title?: string;
+}
+interface Values {
+  /** All values, where there are no others. */
+  readonly values?: readonly string[];
+}
+/** How a number is shown, where it differs from others of its unit. */
+export type NumberOptions = Options & Partial<Pick<Shown, 'overTime' | 'overChains' | 'isDrawn'>>;
+interface Measured<U extends Unit> {
+  readonly unit: U;
+}
+
+interface Kind extends Pick<ColumnFacts, 'render' | 'nested'> {
+  readonly type: string;
+  readonly unit: Unit | null;
+}
+
+function column(schema: z.ZodType, doc: string, options: NumberOptions, kind: Kind): Column {
+  const { type, unit, ...facts } = kind;
+  const { nullable = false } = options;
+  const shown = shownAs(unit, options);
+  const described = (nullable ? schema.nullable() : schema).meta({
+    description: doc,
+    ...(shown && publicMeta(shown)),
+  });
+  columnFacts.add(described, { ...facts, clickhouse: nullable ? `Nullable(${type})` : type, shown });
   return described;
 }
 
-const nullableType = (type: string, nullable: boolean) => (nullable ? `Nullable(${type})` : type);
-
-function optional<T extends z.ZodType>(schema: T, nullable: boolean): z.ZodType {
-  return nullable ? schema.nullable() : schema;
+function shownAs(unit: Unit | null, { title, ...own }: NumberOptions): Shown | undefined {
+  if (title === undefined) return undefined;
+  const { overTime, overChains, isDrawn } = unit === null ? NOT_A_NUMBER : { ...SHOWN_BY_UNIT[unit], ...own };
+  return { title, unit, overTime, overChains, isDrawn };
 }
 
-interface Options {
-  readonly nullable?: boolean;
-}
+const NOT_A_NUMBER = { overTime: 'none', overChains: 'none', isDrawn: false } as const;
 
-/** A name with few distinct values, such as a chain; `values` lists them where there are no others. */
-export const name = (doc: string, { values }: { readonly values?: readonly string[] } = {}) =>
-  column(values === undefined ? z.string() : z.enum(values), doc, { clickhouse: 'LowCardinality(String)' });
+/** What the OpenAPI document says of how a column is shown. */
+const publicMeta = ({ title, unit, overTime, overChains }: Shown) => ({
+  title,
+  ...(unit !== null && { 'x-unit': unit, 'x-over-time': overTime, 'x-over-chains': overChains }),
+});
+
+const textOf = ({ values }: Values) => (values === undefined ? z.string() : z.enum(values));
+
+/** A name with few distinct values, such as a chain. */
+export const name = (doc: string, options: Omit<Options, 'nullable'> & Values = {}) =>
+  column(textOf(options), doc, options, { type: 'LowCardinality(String)', unit: null });
 /** A UTC calendar day, `YYYY-MM-DD`. */
-export const day = (doc: string, { nullable = false }: Options = {}) =>
-  column(optional(z.iso.date(), nullable), doc, { clickhouse: nullableType('Date', nullable) });
+export const day = (doc: string, options: Options = {}) =>
+  column(z.iso.date(), doc, options, { type: 'Date', unit: null });
 /** A point in time, ISO 8601 in UTC with milliseconds. */
-export const timestamp = (doc: string, { nullable = false }: Options = {}) =>
-  column(optional(z.iso.datetime(), nullable), doc, {
-    clickhouse: nullableType("DateTime64(3, 'UTC')", nullable),
-  });
-/** A count or an index. */
-export const count = (doc: string, { nullable = false }: Options = {}) =>
-  column(optional(z.int().min(0), nullable), doc, { clickhouse: nullableType('UInt64', nullable) });
-/** A number that is not a count: native tokens, USD, seconds, fractions. Its description names the unit. */
-export const real = (doc: string, { nullable = false }: Options = {}) =>
-  column(optional(z.number(), nullable), doc, { clickhouse: nullableType('Float64', nullable) });
+export const timestamp = (doc: string, options: Options = {}) =>
+  column(z.iso.datetime(), doc, options, { type: "DateTime64(3, 'UTC')", unit: null });
+/** A count, or another whole number of the given unit. */
+export const count = (doc: string, options: NumberOptions & Partial<Measured<WholeUnit>> = {}) =>
+  column(z.int().min(0), doc, options, { type: 'UInt64', unit: options.unit ?? 'count' });
+type WholeUnit = 'count' | 'bytes' | 'height' | 'identifier' | 'weight' | 'number';
+/** A number that may have decimals. */
+export const real = (doc: string, options: NumberOptions & Measured<Exclude<Unit, 'planck'>>) =>
+  column(z.number(), doc, options, { type: 'Float64', unit: options.unit });
 /** An exact amount in planck, served as a decimal string. */
-export const planck = (doc: string, { nullable = false }: Options = {}) =>
-  column(optional(z.string().regex(/^\d+$/), nullable), doc, {
-    clickhouse: nullableType('UInt128', nullable),
-    render: (column) => `toString(${column})`,
-  });
+export const planck = (doc: string, options: NumberOptions = {}) =>
+  column(PLANCK, doc, options, { type: 'UInt128', unit: 'planck', render: asText });
 /** An exact amount in planck that 128 bits may not hold, such as a sum or a product, served as a decimal string. */
-export const widePlanck = (doc: string, { nullable = false }: Options = {}) =>
-  column(optional(z.string().regex(/^\d+$/), nullable), doc, {
-    clickhouse: nullableType('UInt256', nullable),
-    render: (column) => `toString(${column})`,
-  });
-export const text = (
-  doc: string,
-  { nullable = false, values }: Options & { readonly values?: readonly string[] } = {},
-) =>
-  column(optional(values === undefined ? z.string() : z.enum(values), nullable), doc, {
-    clickhouse: nullableType('String', nullable),
-  });
-export const flag = (doc: string, { nullable = false }: Options = {}) =>
-  column(optional(z.boolean(), nullable), doc, { clickhouse: nullableType('Bool', nullable) });
+export const widePlanck = (doc: string, options: NumberOptions = {}) =>
+  column(PLANCK, doc, options, { type: 'UInt256', unit: 'planck', render: asText });
+const PLANCK = z.string().regex(/^\d+$/);
+const asText = (column: string) => `toString(${column})`;
+export const text = (doc: string, options: Options & Values = {}) =>
+  column(textOf(options), doc, options, { type: 'String', unit: null });
+export const flag = (doc: string, options: Options = {}) =>
+  column(z.boolean(), doc, options, { type: 'Bool', unit: null });
 /** A list or an object, stored as JSON text: a value in JSON, Parquet and Arrow, and that text in CSV. */
-export const nested = (
-  schema: z.ZodType,
-  types: NestedTypes,
-  doc: string,
-  { nullable = false }: Options = {},
-) => column(optional(schema, nullable), doc, { clickhouse: nullableType('String', nullable), nested: types });
+export const nested = (schema: z.ZodType, types: NestedTypes, doc: string, options: Options = {}) =>
+  column(schema, doc, options, { type: 'String', unit: null, nested: types });
+
+/** How a served column is shown. */
+export function shownOf(column: Column): Shown {
+  const { shown } = factsOf(column);
+  if (!shown) throw new Error(`a served column needs a title: ${column.description}`);
+  return shown;
+}
+
+/** The name of the column that holds the same amounts in USD, of a column in native tokens. */
+export function usdTwin(columns: Columns, name: string): string | undefined {
+  const twin = `${name}_usd`;
+  const [native, usd] = [columns[name], columns[twin]];
+  const isPair = native && usd && shownOf(native).unit === 'native' && shownOf(usd).unit === 'usd';
+  return isPair ? twin : undefined;
+}
 
 /** The ClickHouse type of a column. */
 export function clickhouseType(column: Column): string {
@@ -109,8 +145,8 @@ export function pointedAt(name: string, column: Column): string {
   return /UInt128|UInt256|DateTime64/.test(clickhouseType(column)) ? `toString(${name}) AS ${name}` : name;
 }
 
-function factsOf(column: Column): StoreFacts {
-  const facts = storeFacts.get(column);
+function factsOf(column: Column): ColumnFacts {
+  const facts = columnFacts.get(column);
   if (!facts) throw new Error('not a column: make it with one of the functions of columns.ts');
   return facts;
 }

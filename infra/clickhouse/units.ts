@@ -7,11 +7,13 @@
  * - `planck`: the smallest unit of these, as a decimal string
  * - `usd`: US dollars
  * - `ratio`: a share; 0.6 is shown as 60 %
+ * - `percent`: a share times 100; 60 is shown as 60 %
  * - `seconds`, `bytes`
  * - `per_second`: things in a second
  * - `height`: the number of a block
  * - `identifier`: a number that names something, as a core or a referendum
- * - `weight`: computation, in Substrate's `ref_time` or `proof_size`
+ * - `weight`: computation, in Substrate's `ref_time` or in gas
+ * - `number`: none of these, as coins of another asset or a multiplier; the title says what it is
  */
 export const UNITS = [
   'count',
@@ -19,12 +21,14 @@ export const UNITS = [
   'planck',
   'usd',
   'ratio',
+  'percent',
   'seconds',
   'bytes',
   'per_second',
   'height',
   'identifier',
   'weight',
+  'number',
 ] as const;
 export type Unit = (typeof UNITS)[number];
 
@@ -46,3 +50,21 @@ export interface Shown {
   /** Whether it says something on a chart. */
   readonly isDrawn: boolean;
 }
+
+/** How columns of a unit are shown, unless a column says otherwise. Tokens of different chains do not add up. */
+export const SHOWN_BY_UNIT: Readonly<Record<Unit, Omit<Shown, 'title' | 'unit'>>> = {
+  count: { overTime: 'sum', overChains: 'sum', isDrawn: true },
+  native: { overTime: 'sum', overChains: 'none', isDrawn: true },
+  // The exact twin of a native column.
+  planck: { overTime: 'sum', overChains: 'none', isDrawn: false },
+  usd: { overTime: 'sum', overChains: 'sum', isDrawn: true },
+  ratio: { overTime: 'mean', overChains: 'none', isDrawn: true },
+  percent: { overTime: 'mean', overChains: 'none', isDrawn: true },
+  seconds: { overTime: 'mean', overChains: 'none', isDrawn: true },
+  bytes: { overTime: 'sum', overChains: 'sum', isDrawn: true },
+  per_second: { overTime: 'mean', overChains: 'sum', isDrawn: true },
+  height: { overTime: 'none', overChains: 'none', isDrawn: false },
+  identifier: { overTime: 'none', overChains: 'none', isDrawn: false },
+  weight: { overTime: 'sum', overChains: 'sum', isDrawn: false },
+  number: { overTime: 'none', overChains: 'none', isDrawn: false },
+};

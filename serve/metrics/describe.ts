@@ -20,7 +20,7 @@ function servedColumns({ columns, endpoints }: Metric): Record<string, z.ZodType
   const relays = [...new Set(endpoints.flatMap((endpoint) => endpoint.relays))];
   const { relay_chain } = columns;
   if (relay_chain === undefined || relays.length === 0) return columns;
-  return { ...columns, relay_chain: z.enum(relays).describe(relay_chain.description ?? '') };
+  return { ...columns, relay_chain: z.enum(relays).meta(relay_chain.meta() ?? {}) };
 }
 
 /** What the OpenAPI document says of an endpoint, besides its parameters. */

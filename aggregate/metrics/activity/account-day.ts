@@ -21,6 +21,8 @@ const isOfHours = (window: Window): Sql =>
  */
 export const accountDay = metric({
   record: 'AccountDay',
+  title: 'Roles of accounts by day',
+  domain: 'activity',
   doc: 'Roles that an account had on one chain and UTC day.',
   columns: {
     date: day('UTC day'),

@@ -28,6 +28,8 @@ const IS_ACCOUNT_EVENT = sql`refused = '' AND ((pallet = 'balances' AND event = 
 /** One row per account and hour with any activity, from which those of days are united; no endpoint serves it. */
 export const accountHour = metric({
   record: 'AccountHour',
+  title: 'Roles of accounts by hour',
+  domain: 'activity',
   doc: 'Roles that an account had on one chain and UTC hour.',
   columns: {
     hour: timestamp('start of the UTC hour'),

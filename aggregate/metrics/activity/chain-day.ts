@@ -12,6 +12,8 @@ const ends = Object.keys(ENDS).map(
 /** The input of the daily metrics, of the calendar and of rolling sums; no endpoint serves it. */
 export const chainDay = metric({
   record: 'ChainDay',
+  title: 'Counts by day',
+  domain: 'activity',
   doc: 'Blocks, extrinsics, events and calls of one chain and UTC day.',
   columns: {
     date: day('UTC day of the block timestamps'),

@@ -116,6 +116,8 @@ const names = [...Object.keys(SUMS), ...Object.keys(ENDS), 'minutes', 'paras', '
 /** Everything that metrics of days count in raw rows, counted once; no endpoint serves it. */
 export const chainHour = metric({
   record: 'ChainHour',
+  title: 'Counts by hour',
+  domain: 'activity',
   doc: 'Blocks, extrinsics, events and calls of one chain and UTC hour.',
   columns: {
     hour: timestamp('start of the UTC hour of the block timestamps'),

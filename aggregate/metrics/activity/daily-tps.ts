@@ -9,27 +9,42 @@ import { chainHour } from './chain-hour.ts';
 
 export const dailyTps = metric({
   record: 'DailyTps',
+  title: 'Transactions per second',
+  domain: 'activity',
   doc: 'Transactions per second: signed extrinsics and Ethereum transactions of a UTC day, successful or not, divided by its 86,400 seconds; on the day that is not over, by its seconds until the newest block. The ecosystem row sums the chains of the relay; its busiest minute is that of all of them together.',
   columns: {
-    relay_chain: name('relay chain'),
-    chain: name('chain, or `ecosystem` for all chains of the relay'),
-    date: day('UTC day of the blocks'),
-    num_transactions_combined: count('signed extrinsics and Ethereum transactions'),
+    relay_chain: name('relay chain', { title: 'Relay chain' }),
+    chain: name('chain, or `ecosystem` for all chains of the relay', { title: 'Chain' }),
+    date: day('UTC day of the blocks', { title: 'Day' }),
+    num_transactions_combined: count('signed extrinsics and Ethereum transactions', {
+      title: 'Transactions',
+    }),
     transactions_per_second: real(
       'num_transactions_combined / 86,400, or the seconds that the running day covers so far',
+      { title: 'Transactions per second', unit: 'per_second' },
     ),
-    num_transactions_signed: count('signed extrinsics'),
-    evm_num_transactions: count('Ethereum transactions'),
-    max_transactions_per_second: real('transactions of the busiest UTC minute / 60'),
+    num_transactions_signed: count('signed extrinsics', { title: 'Signed extrinsics' }),
+    evm_num_transactions: count('Ethereum transactions', { title: 'Ethereum transactions' }),
+    max_transactions_per_second: real('transactions of the busiest UTC minute / 60', {
+      title: 'Transactions per second in the busiest minute',
+      unit: 'per_second',
+      overTime: 'max',
+      overChains: 'none',
+    }),
     max_tps_at: timestamp('start of the earliest such minute; null without a transaction', {
+      title: 'Start of the busiest minute',
       nullable: true,
     }),
-    num_blocks: count('blocks with a timestamp'),
+    num_blocks: count('blocks with a timestamp', { title: 'Blocks' }),
     avg_block_time_seconds: real('(last block time - first block time) / (blocks - 1), in seconds', {
+      title: 'Average block time',
+      unit: 'seconds',
       nullable: true,
     }),
-    num_extrinsics: count('extrinsics, inherents included'),
+    num_extrinsics: count('extrinsics, inherents included', { title: 'Extrinsics' }),
     fees: real('fees paid, in native tokens; null for the ecosystem, whose tokens differ', {
+      title: 'Fees',
+      unit: 'native',
       nullable: true,
     }),
   },

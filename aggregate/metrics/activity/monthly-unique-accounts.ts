@@ -40,14 +40,28 @@ const aliveChanges = (window: Window): Sql => {
 
 export const monthlyUniqueAccounts = metric({
   record: 'MonthlyUniqueAccounts',
+  title: 'Accounts',
+  domain: 'activity',
   doc: 'Accounts that exist at the end of a month: keys whose last `system.NewAccount` or `system.KilledAccount` is a creation. Not the accounts that were active, which stand beside it and are far fewer. The ecosystem row unites the chains of the relay by key.',
   columns: {
-    relay_chain: name('relay chain'),
-    chain: name('chain, or `ecosystem` for all chains of the relay'),
-    month: day('last day of the month'),
-    number_of_unique_addresses: count('account keys that exist at the end of the month'),
-    number_of_active_addresses: count('distinct signers and Ethereum senders of the month'),
-    number_of_new_addresses: count('distinct account keys created in the month'),
+    relay_chain: name('relay chain', { title: 'Relay chain' }),
+    chain: name('chain, or `ecosystem` for all chains of the relay', { title: 'Chain' }),
+    month: day('last day of the month', { title: 'Month' }),
+    number_of_unique_addresses: count('account keys that exist at the end of the month', {
+      title: 'Existing accounts',
+      overTime: 'last',
+      overChains: 'none',
+    }),
+    number_of_active_addresses: count('distinct signers and Ethereum senders of the month', {
+      title: 'Active accounts',
+      overTime: 'none',
+      overChains: 'none',
+    }),
+    number_of_new_addresses: count('distinct account keys created in the month', {
+      title: 'New accounts',
+      overTime: 'none',
+      overChains: 'none',
+    }),
   },
   key: ['month', 'relay_chain', 'chain'],
   materialized: 'monthly',

@@ -27,22 +27,31 @@ const amount = raw(
 
 export const recentExtrinsic = viewMetric({
   record: 'RecentExtrinsic',
+  title: 'Recent extrinsics',
+  domain: 'activity',
   doc: 'Extrinsics of the 24 hours that end at the newest stored block of a chain, newest first. Each belongs to one domain; wrappers such as batches take the domain on which the calls inside agree.',
   columns: {
-    relay_chain: name('relay chain'),
-    chain: name('chain'),
-    timestamp: timestamp('time of the block'),
-    block_number: count('height of the block'),
-    extrinsic_index: count('place in the block, from 0'),
-    extrinsic_hash: text('hash of the extrinsic; not unique over the life of a chain', { nullable: true }),
-    domain: name('what it is about', { values: DOMAINS }),
-    pallet: name('pallet, as the block spells it'),
-    method: name('call'),
-    signer: text('signer as SS58 of the chain, or H160 of an Ethereum sender; null for inherents', {
+    relay_chain: name('relay chain', { title: 'Relay chain' }),
+    chain: name('chain', { title: 'Chain' }),
+    timestamp: timestamp('time of the block', { title: 'Time' }),
+    block_number: count('height of the block', { title: 'Block', unit: 'height' }),
+    extrinsic_index: count('place in the block, from 0', { title: 'Extrinsic index', unit: 'identifier' }),
+    extrinsic_hash: text('hash of the extrinsic; not unique over the life of a chain', {
+      title: 'Extrinsic hash',
       nullable: true,
     }),
-    success: flag('whether it succeeded; null when the source could not tell', { nullable: true }),
-    summary: text('what it does, in a few words'),
+    domain: name('what it is about', { title: 'Domain', values: DOMAINS }),
+    pallet: name('pallet, as the block spells it', { title: 'Pallet' }),
+    method: name('call', { title: 'Call' }),
+    signer: text('signer as SS58 of the chain, or H160 of an Ethereum sender; null for inherents', {
+      title: 'Signer',
+      nullable: true,
+    }),
+    success: flag('whether it succeeded; null when the source could not tell', {
+      title: 'Success',
+      nullable: true,
+    }),
+    summary: text('what it does, in a few words', { title: 'Summary' }),
   },
   internal: { account: 'String' },
   key: ['relay_chain', 'chain', 'block_number', 'extrinsic_index'],

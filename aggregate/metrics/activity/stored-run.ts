@@ -8,6 +8,8 @@ import { chainHour } from './chain-hour.ts';
 /** Shows which days of an asset hub are complete; no endpoint serves it. */
 export const storedRun = metric({
   record: 'StoredRun',
+  title: 'Runs of blocks',
+  domain: 'activity',
   doc: 'Heights of one UTC day that follow each other without a hole.',
   columns: {
     relay_chain: name('relay chain'),

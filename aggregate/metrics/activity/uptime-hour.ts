@@ -11,6 +11,8 @@ import { chainDay } from './chain-day.ts';
  */
 export const uptimeHour = metric({
   record: 'UptimeHour',
+  title: 'Times between blocks by hour',
+  domain: 'activity',
   doc: 'Evaluated and late blocks of one chain and UTC hour.',
   columns: {
     hour: timestamp('start of the UTC hour of the child'),
@@ -18,7 +20,7 @@ export const uptimeHour = metric({
     chain: name('chain'),
     evaluated: count('blocks whose gap to their parent is known'),
     on_time: count('evaluated blocks with a gap of at most 60 s'),
-    max_gap_seconds: real('largest evaluated gap in seconds', { nullable: true }),
+    max_gap_seconds: real('largest evaluated gap in seconds', { unit: 'seconds', nullable: true }),
     num_blocks: count('blocks with a timestamp'),
   },
   key: ['hour', 'relay_chain', 'chain'],

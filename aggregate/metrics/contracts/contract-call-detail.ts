@@ -7,16 +7,26 @@ import { isKnownContract } from './known-contract.ts';
 
 export const contractCallDetail = metric({
   record: 'ContractCallDetail',
+  title: 'Contract calls',
+  domain: 'contracts',
   doc: 'Contract transactions whose contract was called, with their gas and input. Creations and contracts that only emitted events are not among them.',
   columns: {
     ...transactionColumns,
     gas_used: count('computation time that a native call took; null for Ethereum transactions', {
+      title: 'Gas used',
+      unit: 'weight',
       nullable: true,
     }),
-    storage_deposit_limit: text('most that may be reserved for storage, in planck', { nullable: true }),
-    input_size: count('bytes of input', { nullable: true }),
-    selector: text('first four bytes of the input; null when it is shorter', { nullable: true }),
-    num_events: count('events that the contract emitted in the extrinsic'),
+    storage_deposit_limit: text('most that may be reserved for storage, in planck', {
+      title: 'Storage deposit limit in planck',
+      nullable: true,
+    }),
+    input_size: count('bytes of input', { title: 'Input size', unit: 'bytes', nullable: true }),
+    selector: text('first four bytes of the input; null when it is shorter', {
+      title: 'Selector',
+      nullable: true,
+    }),
+    num_events: count('events that the contract emitted in the extrinsic', { title: 'Events' }),
   },
   internal: { is_contract_target: 'UInt8' },
   key: ['relay_chain', 'chain', 'block_number', 'extrinsic_index', 'contract_address'],

@@ -7,8 +7,10 @@ import { isKnownContract } from './known-contract.ts';
 
 export const contractCallsHeatmap = metric({
   record: 'ContractCallsHeatmap',
+  title: 'Contract calls by day',
+  domain: 'contracts',
   doc: 'Calls of contracts on an asset hub per UTC day: executed `revive.call`, also nested in other calls, and Ethereum transactions to contracts that did not revert. Creations are no calls. 0 only on days of which no block is missing.',
-  columns: heatmapColumns('calls of contracts'),
+  columns: heatmapColumns('Contract calls', 'calls of contracts'),
   key: ['date', 'relay_chain', 'chain'],
   materialized: 'whole',
   period: null,

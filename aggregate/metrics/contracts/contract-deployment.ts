@@ -15,6 +15,8 @@ import { type ContractFact, creationFacts } from './folds/contract-facts.ts';
 /** Creations of contracts, of which one address may have several; no endpoint serves it. */
 export const contractDeployment = metric({
   record: 'ContractDeployment',
+  title: 'Contract creations',
+  domain: 'contracts',
   doc: 'Each creation of a contract, as the blocks tell of it.',
   columns: {
     relay_chain: name('relay chain'),

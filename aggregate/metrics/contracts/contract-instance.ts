@@ -9,25 +9,31 @@ import { DEPLOY_METHODS, valueColumns } from './folds/contract-calls.ts';
 
 export const contractInstance = metric({
   record: 'ContractInstance',
+  title: 'Contracts',
+  domain: 'contracts',
   doc: 'Contracts by their `revive.Instantiated` event, with the call that deployed them. One that was created again at the same address is the newest.',
   columns: {
-    relay_chain: name('relay chain'),
-    chain: name('chain of the contract'),
-    contract_address: text('address of the contract, H160'),
-    deployer: text('address that created it, H160'),
+    relay_chain: name('relay chain', { title: 'Relay chain' }),
+    chain: name('chain of the contract', { title: 'Chain' }),
+    contract_address: text('address of the contract, H160', { title: 'Contract' }),
+    deployer: text('address that created it, H160', { title: 'Deployer' }),
     deployer_account: text(
       'account of the deploying call, as SS58 of the chain; null when another contract deployed',
-      { nullable: true },
+      { title: 'Account of the deployer', nullable: true },
     ),
     code_hash: text(
       'hash of the code, as the call names it, else by the newest snapshot that lists the contract',
-      { nullable: true },
+      { title: 'Code hash', nullable: true },
     ),
-    block_number: count('height'),
-    block_timestamp: timestamp('time of the block'),
-    extrinsic_id: text('`<block>-<extrinsic>`; null outside of extrinsics', { nullable: true }),
-    extrinsic_hash: text('hash of the extrinsic', { nullable: true }),
+    block_number: count('height', { title: 'Block', unit: 'height' }),
+    block_timestamp: timestamp('time of the block', { title: 'Time' }),
+    extrinsic_id: text('`<block>-<extrinsic>`; null outside of extrinsics', {
+      title: 'Extrinsic',
+      nullable: true,
+    }),
+    extrinsic_hash: text('hash of the extrinsic', { title: 'Extrinsic hash', nullable: true }),
     deploy_method: name('call that deployed it; internal when another contract did', {
+      title: 'Deploying call',
       values: DEPLOY_METHODS,
     }),
     ...valueColumns,

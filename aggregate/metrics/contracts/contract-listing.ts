@@ -7,6 +7,8 @@ import { metric } from '../../metric.ts';
 /** Contracts in snapshots, for contracts that are older than the stored blocks; no endpoint serves it. */
 export const contractListing = metric({
   record: 'ContractListing',
+  title: 'Contracts in snapshots',
+  domain: 'contracts',
   doc: 'The code of each contract, by the last `contract_code` snapshot of a UTC day that lists it.',
   columns: {
     relay_chain: name('relay chain'),

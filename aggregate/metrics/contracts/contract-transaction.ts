@@ -11,29 +11,50 @@ import { isKnownContract } from './known-contract.ts';
 
 /** The columns of both contract transactions and contract calls. */
 export const transactionColumns = {
-  relay_chain: name('relay chain'),
-  chain: name('chain'),
-  transaction_hash: text('hash of the extrinsic', { nullable: true }),
-  eth_hash: text('hash of the Ethereum transaction; null for native ones', { nullable: true }),
-  block_number: count('height'),
-  extrinsic_index: count('place in the block, from 0'),
-  timestamp: timestamp('time of the block'),
-  contract_address: text('address of the contract, H160'),
-  from_address: text('address that the call acted for, H160; null for root', { nullable: true }),
-  to_address: text('address that was called, H160; null for creations', { nullable: true }),
-  method: name('call of the contracts pallet'),
+  relay_chain: name('relay chain', { title: 'Relay chain' }),
+  chain: name('chain', { title: 'Chain' }),
+  transaction_hash: text('hash of the extrinsic', { title: 'Extrinsic hash', nullable: true }),
+  eth_hash: text('hash of the Ethereum transaction; null for native ones', {
+    title: 'Ethereum transaction hash',
+    nullable: true,
+  }),
+  block_number: count('height', { title: 'Block', unit: 'height' }),
+  extrinsic_index: count('place in the block, from 0', { title: 'Extrinsic index', unit: 'identifier' }),
+  timestamp: timestamp('time of the block', { title: 'Time' }),
+  contract_address: text('address of the contract, H160', { title: 'Contract' }),
+  from_address: text('address that the call acted for, H160; null for root', {
+    title: 'From',
+    nullable: true,
+  }),
+  to_address: text('address that was called, H160; null for creations', { title: 'To', nullable: true }),
+  method: name('call of the contracts pallet', { title: 'Call' }),
   ...valueColumns,
   gas_limit: count('computation time of the weight limit, or the gas limit of an Ethereum transaction', {
+    title: 'Gas limit',
+    unit: 'weight',
     nullable: true,
   }),
-  gas_price: count('highest price of a unit of gas, in wei; null for native calls', { nullable: true }),
-  weight_ref_time: count('computation time of the whole extrinsic, in picoseconds', { nullable: true }),
-  weight_proof_size: count('proof size of the whole extrinsic, in bytes', { nullable: true }),
-  ...amountColumns('fee', 'fee of the whole extrinsic', { nullable: true }),
+  gas_price: count('highest price of a unit of gas, in wei; null for native calls', {
+    title: 'Gas price in wei',
+    unit: 'number',
+    nullable: true,
+  }),
+  weight_ref_time: count('computation time of the whole extrinsic, in picoseconds', {
+    title: 'Computation time',
+    unit: 'weight',
+    nullable: true,
+  }),
+  weight_proof_size: count('proof size of the whole extrinsic, in bytes', {
+    title: 'Proof size',
+    unit: 'bytes',
+    nullable: true,
+  }),
+  ...amountColumns('fee', 'fee of the whole extrinsic', { title: 'Fee', nullable: true }),
   success: flag('whether it succeeded and did not revert; null when the source could not tell', {
+    title: 'Success',
     nullable: true,
   }),
-  error: text('error of a failed dispatch or revert, as JSON', { nullable: true }),
+  error: text('error of a failed dispatch or revert, as JSON', { title: 'Error', nullable: true }),
 } as const;
 
 export const newestFirst: readonly Ordering[] = [
@@ -50,6 +71,8 @@ export const newestFirst: readonly Ordering[] = [
  */
 export const contractTransaction = metric({
   record: 'ContractTransaction',
+  title: 'Contract transactions',
+  domain: 'contracts',
   doc: 'Extrinsics with contract calls, one row for each contract that they called, created, or that emitted events in them. Addresses, method, value and gas are of the first call of that contract, else of the first call of the extrinsic.',
   columns: transactionColumns,
   internal: {

@@ -6,8 +6,10 @@ import { heatmap, heatmapColumns } from './heatmap.ts';
 
 export const contractsDeployedHeatmap = metric({
   record: 'ContractsDeployedHeatmap',
+  title: 'Contracts created by day',
+  domain: 'contracts',
   doc: 'Contracts created on an asset hub per UTC day, those that contracts created included. 0 only on days of which no block is missing.',
-  columns: heatmapColumns('`revive.Instantiated` events'),
+  columns: heatmapColumns('Contracts created', '`revive.Instantiated` events'),
   key: ['date', 'relay_chain', 'chain'],
   materialized: 'whole',
   period: null,

@@ -6,11 +6,11 @@ import { storedRun } from '../activity/stored-run.ts';
 
 // Heatmaps count per day of an asset hub. A day with nothing to count has a row only when no block of it is missing.
 
-export const heatmapColumns = (doc: string) => ({
-  relay_chain: name('relay chain'),
-  chain: name('asset hub'),
-  date: day('UTC day of the blocks'),
-  count: count(doc),
+export const heatmapColumns = (title: string, doc: string) => ({
+  relay_chain: name('relay chain', { title: 'Relay chain' }),
+  chain: name('asset hub', { title: 'Chain' }),
+  date: day('UTC day of the blocks', { title: 'Day' }),
+  count: count(doc, { title }),
 });
 
 /** Counts by day and asset hub, from a SELECT of `relay_chain`, `chain`, `date` and `num`. */

@@ -8,6 +8,8 @@ import { contractListing } from './contract-listing.ts';
 /** Distinguishes contract calls from plain transfers, which are Ethereum transactions as well; no endpoint serves it. */
 export const knownContract = metric({
   record: 'KnownContract',
+  title: 'Known contracts',
+  domain: 'contracts',
   doc: 'Addresses of contracts: created in a stored block, or listed by any snapshot.',
   columns: {
     relay_chain: name('relay chain'),

@@ -6,6 +6,8 @@ import { metric } from '../../metric.ts';
 /** Input of the other coretime metrics, which read it whole; no endpoint serves it. */
 export const brokerEvent = metric({
   record: 'BrokerEvent',
+  title: 'Events of brokers',
+  domain: 'coretime',
   doc: 'Events of brokers, in canonical blocks.',
   columns: {
     relay_chain: name('relay chain whose cores are sold'),

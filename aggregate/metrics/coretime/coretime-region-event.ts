@@ -27,33 +27,52 @@ const order = ['timestamp', 'relay_chain', 'block_number', 'event_index'] as con
 
 export const coretimeRegionEvent = metric({
   record: 'CoretimeRegionEvent',
+  title: 'Coretime region events',
+  domain: 'coretime',
   doc: 'Log of what happened to regions of bulk coretime: transfers, partitions, interlacings and assignments.',
   columns: {
-    relay_chain: name('relay chain whose core it is'),
-    chain: name('coretime chain'),
-    event_type: name('kind of event', { values: Object.values(TYPES) }),
-    region_begin: count('first timeslice of the region that the event acted on'),
-    r_core: count('index of its core'),
-    r_mask: text('mask of the parts of the core that it held'),
+    relay_chain: name('relay chain whose core it is', { title: 'Relay chain' }),
+    chain: name('coretime chain', { title: 'Chain' }),
+    event_type: name('kind of event', { title: 'Kind of event', values: Object.values(TYPES) }),
+    region_begin: count('first timeslice of the region that the event acted on', {
+      title: 'First timeslice',
+      unit: 'identifier',
+    }),
+    r_core: count('index of its core', { title: 'Core', unit: 'identifier' }),
+    r_mask: text('mask of the parts of the core that it held', { title: 'Mask' }),
     duration: count('timeslices of the region; null for partitions and interlacings, which do not tell', {
+      title: 'Timeslices',
       nullable: true,
     }),
     old_owner: text('owner before a transfer; null when nobody was, and for all other events', {
+      title: 'Owner before',
       nullable: true,
     }),
-    owner: text('owner after a transfer; null when nobody is, and for all other events', { nullable: true }),
+    owner: text('owner after a transfer; null when nobody is, and for all other events', {
+      title: 'Owner after',
+      nullable: true,
+    }),
     new_regions: nested(
       z.array(regionSchema),
       { type: `Array(${REGION_TYPE})` },
       'regions that a partition or interlacing made; empty for all other events',
+      { title: 'New regions' },
     ),
-    task: count('task that an assignment gave; null for all other events', { nullable: true }),
-    block_number: count('block of the coretime chain'),
-    event_index: count('place of the event in the block, from 0'),
-    extrinsic_id: text('<block>-<extrinsic>; null when it happened outside of extrinsics', {
+    task: count('task that an assignment gave; null for all other events', {
+      title: 'Task',
+      unit: 'identifier',
       nullable: true,
     }),
-    timestamp: timestamp('time of the block'),
+    block_number: count('block of the coretime chain', { title: 'Block', unit: 'height' }),
+    event_index: count('place of the event in the block, from 0', {
+      title: 'Event index',
+      unit: 'identifier',
+    }),
+    extrinsic_id: text('<block>-<extrinsic>; null when it happened outside of extrinsics', {
+      title: 'Extrinsic',
+      nullable: true,
+    }),
+    timestamp: timestamp('time of the block', { title: 'Time' }),
   },
   /** Ids of the region of the event and of the regions that it became. */
   internal: { begins: 'Array(UInt64)', cores: 'Array(UInt64)', masks: 'Array(String)' },

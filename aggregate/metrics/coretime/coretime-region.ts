@@ -37,25 +37,39 @@ const NO_REGION_TYPE =
 
 export const coretimeRegion = metric({
   record: 'CoretimeRegion',
+  title: 'Coretime regions',
+  domain: 'coretime',
   doc: 'Regions of bulk coretime as their last event left them: spans of timeslices on a core, bought whole and perhaps split by time (partition) or by the parts of the core (interlace). Renewals make no region.',
   columns: {
-    relay_chain: name('relay chain whose core it is'),
-    chain: name('coretime chain'),
-    region_begin: count('first timeslice'),
-    r_core: count('index of the core'),
-    r_mask: text('the parts of the core that it holds, as a mask of 80 bits in hex'),
-    region_end: count('timeslice after its last'),
-    duration: count('region_end - region_begin, in timeslices'),
-    owner: text('account that owns it; null when nobody does or no event told', { nullable: true }),
-    assigned_task: count('task that it is assigned to; null when to none', { nullable: true }),
-    status: name(
-      'partitioned and interlaced regions live on in their parts, and one is expired when the newest stored relay block is region_end * 80 or later',
-      { values: REGION_STATUSES },
-    ),
-    ...amountColumns('paid', 'price it was bought for; null when it was not bought whole', {
+    relay_chain: name('relay chain whose core it is', { title: 'Relay chain' }),
+    chain: name('coretime chain', { title: 'Chain' }),
+    region_begin: count('first timeslice', { title: 'First timeslice', unit: 'identifier' }),
+    r_core: count('index of the core', { title: 'Core', unit: 'identifier' }),
+    r_mask: text('the parts of the core that it holds, as a mask of 80 bits in hex', { title: 'Mask' }),
+    region_end: count('timeslice after its last', { title: 'End timeslice', unit: 'identifier' }),
+    duration: count('region_end - region_begin, in timeslices', { title: 'Timeslices' }),
+    owner: text('account that owns it; null when nobody does or no event told', {
+      title: 'Owner',
       nullable: true,
     }),
-    mask_bits: count('parts of the core that it holds, of 80'),
+    assigned_task: count('task that it is assigned to; null when to none', {
+      title: 'Task',
+      unit: 'identifier',
+      nullable: true,
+    }),
+    status: name(
+      'partitioned and interlaced regions live on in their parts, and one is expired when the newest stored relay block is region_end * 80 or later',
+      { title: 'Status', values: REGION_STATUSES },
+    ),
+    ...amountColumns('paid', 'price it was bought for; null when it was not bought whole', {
+      title: 'Price paid',
+      nullable: true,
+    }),
+    mask_bits: count('parts of the core that it holds, of 80', {
+      title: 'Parts of the core',
+      overTime: 'none',
+      overChains: 'none',
+    }),
     parent_region: nested(
       regionSchema,
       // A structure of Parquet cannot be null in every version of ClickHouse, but its fields can.
@@ -64,12 +78,14 @@ export const coretimeRegion = metric({
         columnar: (name) => `JSONExtract(ifNull(${name}, '{}'), '${NO_REGION_TYPE}')`,
       },
       'region that it was split from; null for one that was bought, and in Parquet and Arrow its fields',
-      { nullable: true },
+      { title: 'Split from', nullable: true },
     ),
     created_block: count('block of the coretime chain in which it came to be; null when that is not stored', {
+      title: 'Block of its creation',
+      unit: 'height',
       nullable: true,
     }),
-    updated_at: timestamp('time of its last event'),
+    updated_at: timestamp('time of its last event', { title: 'Last event' }),
   },
   internal: { owner_key: 'String' },
   key: ['relay_chain', 'region_begin', 'r_core', 'r_mask'],

@@ -34,14 +34,19 @@ const workloadColumns = (name: string) => `arrayMap(part -> CAST(tuple(JSONExtra
 
 export const coretimeRenewal = metric({
   record: 'CoretimeRenewal',
+  title: 'Coretime renewals',
+  domain: 'coretime',
   doc: 'Renewals of bulk coretime: a workload that goes on in the next cycle, on the same core or another.',
   columns: {
-    relay_chain: name('relay chain whose cores are sold'),
-    chain: name('coretime chain'),
-    who: text('account that paid'),
-    region_begin: count('timeslice from which the workload is renewed'),
-    old_core: count('core that the workload was on'),
-    core: count('core that it goes on with'),
+    relay_chain: name('relay chain whose cores are sold', { title: 'Relay chain' }),
+    chain: name('coretime chain', { title: 'Chain' }),
+    who: text('account that paid', { title: 'Buyer' }),
+    region_begin: count('timeslice from which the workload is renewed', {
+      title: 'First timeslice',
+      unit: 'identifier',
+    }),
+    old_core: count('core that the workload was on', { title: 'Former core', unit: 'identifier' }),
+    core: count('core that it goes on with', { title: 'Core', unit: 'identifier' }),
     workload: nested(
       workload,
       {
@@ -49,20 +54,33 @@ export const coretimeRenewal = metric({
         columnar: workloadColumns,
       },
       'what the core works on: for each mask of its parts a task, the pool, or nothing. In Parquet and Arrow the assignment is Task, Pool or Idle, and the task is beside it',
+      { title: 'Workload' },
     ),
-    task: count('first task of the workload; null without any', { nullable: true }),
-    ...amountColumns('price', 'price paid'),
+    task: count('first task of the workload; null without any', {
+      title: 'Task',
+      unit: 'identifier',
+      nullable: true,
+    }),
+    ...amountColumns('price', 'price paid', { title: 'Price' }),
     price_usd: real('price * price of the token on that UTC day, in USD; null without a price', {
+      title: 'Price in USD',
+      unit: 'usd',
       nullable: true,
     }),
-    duration: count('timeslices'),
-    auto_renewal: flag('whether the chain renewed by itself, outside of any extrinsic'),
-    block_number: count('block of the coretime chain'),
-    event_index: count('place of the event in the block, from 0'),
+    duration: count('timeslices', { title: 'Timeslices' }),
+    auto_renewal: flag('whether the chain renewed by itself, outside of any extrinsic', {
+      title: 'Automatic',
+    }),
+    block_number: count('block of the coretime chain', { title: 'Block', unit: 'height' }),
+    event_index: count('place of the event in the block, from 0', {
+      title: 'Event index',
+      unit: 'identifier',
+    }),
     extrinsic_id: text('<block>-<extrinsic>; null when it happened outside of extrinsics', {
+      title: 'Extrinsic',
       nullable: true,
     }),
-    timestamp: timestamp('time of the block'),
+    timestamp: timestamp('time of the block', { title: 'Time' }),
   },
   internal: { who_key: 'String' },
   key: ['relay_chain', 'timestamp', 'block_number', 'event_index'],

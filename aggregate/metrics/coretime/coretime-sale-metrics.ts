@@ -6,30 +6,47 @@ import { regionBegin } from './coretime-filters.ts';
 import { brokerEvents, type CoretimeFact, oldestFirst } from './folds/coretime-facts.ts';
 import { SALE_EVENTS, type Sale, salesOf, spent } from './folds/coretime-sales.ts';
 
-const ofPurchases = { nullable: true };
-
 export const coretimeSaleMetrics = metric({
   record: 'CoretimeSaleMetrics',
+  title: 'Coretime sale results',
+  domain: 'coretime',
   doc: 'What was bought and renewed in each sale of bulk coretime, and what was paid for it.',
   columns: {
-    relay_chain: name('relay chain whose cores are sold'),
-    chain: name('coretime chain'),
-    region_begin: count('first timeslice of what is sold'),
-    sale_cycle: count('rank of region_begin among all stored sales of the relay chain, from 1'),
-    bulk_purchases: count('cores bought'),
-    renewals: count('cores renewed'),
-    ...sumColumns('bulk_spend', 'sum of the prices of the purchases'),
-    ...sumColumns('renewal_spend', 'sum of the prices of the renewals'),
-    ...sumColumns('total_burn', 'bulk_spend + renewal_spend'),
-    ...amountColumns('min_purchase_price', 'least price of a purchase; null without any', ofPurchases),
-    avg_purchase_price: real(
-      'bulk_spend / bulk_purchases, in native tokens; null without purchases',
-      ofPurchases,
-    ),
-    ...amountColumns('max_purchase_price', 'greatest price of a purchase; null without any', ofPurchases),
-    unique_buyers: count('distinct accounts that purchased'),
-    cores_offered: count('cores offered'),
-    sold_out: flag('bulk_purchases + renewals >= cores_offered'),
+    relay_chain: name('relay chain whose cores are sold', { title: 'Relay chain' }),
+    chain: name('coretime chain', { title: 'Chain' }),
+    region_begin: count('first timeslice of what is sold', { title: 'First timeslice', unit: 'identifier' }),
+    sale_cycle: count('rank of region_begin among all stored sales of the relay chain, from 1', {
+      title: 'Sale cycle',
+      unit: 'identifier',
+    }),
+    bulk_purchases: count('cores bought', { title: 'Cores bought' }),
+    renewals: count('cores renewed', { title: 'Cores renewed' }),
+    ...sumColumns('bulk_spend', 'sum of the prices of the purchases', { title: 'Spending on purchases' }),
+    ...sumColumns('renewal_spend', 'sum of the prices of the renewals', { title: 'Spending on renewals' }),
+    ...sumColumns('total_burn', 'bulk_spend + renewal_spend', { title: 'Burn' }),
+    ...amountColumns('min_purchase_price', 'least price of a purchase; null without any', {
+      title: 'Least price',
+      overTime: 'min',
+      nullable: true,
+    }),
+    avg_purchase_price: real('bulk_spend / bulk_purchases, in native tokens; null without purchases', {
+      title: 'Average price',
+      unit: 'native',
+      overTime: 'mean',
+      nullable: true,
+    }),
+    ...amountColumns('max_purchase_price', 'greatest price of a purchase; null without any', {
+      title: 'Greatest price',
+      overTime: 'max',
+      nullable: true,
+    }),
+    unique_buyers: count('distinct accounts that purchased', {
+      title: 'Buyers',
+      overTime: 'none',
+      overChains: 'none',
+    }),
+    cores_offered: count('cores offered', { title: 'Cores offered' }),
+    sold_out: flag('bulk_purchases + renewals >= cores_offered', { title: 'Sold out' }),
   },
   key: ['relay_chain', 'region_begin'],
   materialized: 'whole',

@@ -22,39 +22,72 @@ const sold = (field: 'region_begin' | 'region_end') => raw(fieldSql('broker.Sale
 
 export const coretimeSale = metric({
   record: 'CoretimeSale',
+  title: 'Coretime sales',
+  domain: 'coretime',
   doc: 'Sales of bulk coretime: prices, capacity and burn of each cycle, which its first timeslice names. A timeslice is 80 relay blocks. A purchase belongs to the cycle in which its region begins, a renewal to that in which it begins.',
   columns: {
-    relay_chain: name('relay chain whose cores are sold'),
-    chain: name('coretime chain'),
-    region_begin: count('first timeslice of what is sold'),
-    region_end: count('timeslice after the last of what is sold'),
-    sale_cycle: count('rank of region_begin among all stored sales of the relay chain, from 1'),
-    sale_start: count('block from which cores are sold; its unit is in sale_start_unit'),
-    leadin_length: count('blocks over which the price falls, in the same unit'),
+    relay_chain: name('relay chain whose cores are sold', { title: 'Relay chain' }),
+    chain: name('coretime chain', { title: 'Chain' }),
+    region_begin: count('first timeslice of what is sold', { title: 'First timeslice', unit: 'identifier' }),
+    region_end: count('timeslice after the last of what is sold', {
+      title: 'End timeslice',
+      unit: 'identifier',
+    }),
+    sale_cycle: count('rank of region_begin among all stored sales of the relay chain, from 1', {
+      title: 'Sale cycle',
+      unit: 'identifier',
+    }),
+    sale_start: count('block from which cores are sold; its unit is in sale_start_unit', {
+      title: 'First block of the sale',
+      unit: 'height',
+    }),
+    leadin_length: count('blocks over which the price falls, in the same unit', {
+      title: 'Blocks of the lead-in',
+      overTime: 'none',
+      overChains: 'none',
+    }),
     sale_start_unit: name(
       'relay_blocks, or local_blocks of the coretime chain, as older runtimes count; told by which of the two block numbers is nearer to sale_start',
+      { title: 'Chain of the first block' },
     ),
-    ...amountColumns('start_price', 'price of a core when the sale starts'),
-    ...amountColumns('end_price', 'price of a core after the lead-in'),
-    ideal_cores_sold: count('cores that should be sold, by which the next price is adapted'),
-    cores_offered: count('cores offered'),
+    ...amountColumns('start_price', 'price of a core when the sale starts', {
+      title: 'Start price',
+      overTime: 'mean',
+    }),
+    ...amountColumns('end_price', 'price of a core after the lead-in', {
+      title: 'End price',
+      overTime: 'mean',
+    }),
+    ideal_cores_sold: count('cores that should be sold, by which the next price is adapted', {
+      title: 'Ideal cores sold',
+    }),
+    cores_offered: count('cores offered', { title: 'Cores offered' }),
     first_core: count(
       'first core sold, by the newest configuration snapshot of this cycle; null without one',
-      {
-        nullable: true,
-      },
+      { title: 'First core', unit: 'identifier', nullable: true },
     ),
-    cores_sold: count('cores sold by that snapshot; without one, the number of purchases of the cycle'),
+    cores_sold: count('cores sold by that snapshot; without one, the number of purchases of the cycle', {
+      title: 'Cores sold',
+    }),
     ...amountColumns('sellout_price', 'price at which the cores sold out, by that snapshot; null without', {
+      title: 'Sell-out price',
+      overTime: 'mean',
       nullable: true,
     }),
-    ...sumColumns('total_burn', 'sum of the prices of all purchases and renewals of the cycle'),
-    sale_init_block: count('block of the coretime chain that opened the sale'),
-    sale_init_at: timestamp('time of that block'),
+    ...sumColumns('total_burn', 'sum of the prices of all purchases and renewals of the cycle', {
+      title: 'Burn',
+    }),
+    sale_init_block: count('block of the coretime chain that opened the sale', {
+      title: 'Block of the opening',
+      unit: 'height',
+    }),
+    sale_init_at: timestamp('time of that block', { title: 'Opened' }),
     region_begin_at: timestamp('time of relay block region_begin * 80; null when it is not stored', {
+      title: 'Begin of the regions',
       nullable: true,
     }),
     region_end_at: timestamp('time of relay block region_end * 80; null when it is not stored', {
+      title: 'End of the regions',
       nullable: true,
     }),
   },

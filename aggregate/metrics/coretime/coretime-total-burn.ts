@@ -17,15 +17,22 @@ import { paymentsIn, SALE_EVENTS, spent } from './folds/coretime-sales.ts';
 
 export const coretimeTotalBurn = metric({
   record: 'CoretimeTotalBurn',
+  title: 'Lifetime coretime burn',
+  domain: 'coretime',
   doc: 'What was burned for bulk coretime over all time: the prices of all purchases and renewals, also of those that belong to no stored sale. Revenue of on-demand coretime is not in it.',
   columns: {
-    relay_chain: name('relay chain whose cores are sold'),
-    chain: name('coretime chain'),
-    ...sumColumns('total_burn', 'sum of the prices of all purchases and renewals'),
-    sales: count('sales that were opened'),
-    purchases: count('purchases, without renewals'),
-    renewals: count('renewals'),
-    as_of: timestamp('time of the newest stored block of the coretime chain'),
+    relay_chain: name('relay chain whose cores are sold', { title: 'Relay chain' }),
+    chain: name('coretime chain', { title: 'Chain' }),
+    ...sumColumns('total_burn', 'sum of the prices of all purchases and renewals', {
+      title: 'Burn',
+      overTime: 'last',
+    }),
+    sales: count('sales that were opened', { title: 'Sales', overTime: 'last' }),
+    purchases: count('purchases, without renewals', { title: 'Purchases', overTime: 'last' }),
+    renewals: count('renewals', { title: 'Renewals', overTime: 'last' }),
+    as_of: timestamp('time of the newest stored block of the coretime chain', {
+      title: 'Time of the newest block',
+    }),
   },
   key: ['relay_chain'],
   materialized: 'whole',

@@ -4,13 +4,16 @@ import { type HoldingsFact, heldOf, holdingsOfDay } from './held-coins.ts';
 
 export const dailyCoinB = metric({
   record: 'DailyCoinB',
+  title: 'Holdings of coin B',
+  domain: 'finance',
   doc: 'How much of coin B a chain holds, by the last `stable_holdings` snapshot of a UTC day. On a day whose snapshot has no holding of the coin a chain has no row.',
   columns: {
-    relay_chain: name('relay chain'),
-    chain: name('chain of the snapshot'),
-    date: day('UTC day of the snapshot'),
+    relay_chain: name('relay chain', { title: 'Relay chain' }),
+    chain: name('chain of the snapshot', { title: 'Chain' }),
+    date: day('UTC day of the snapshot', { title: 'Day' }),
     sum_of_coin_b: real(
       'sum over the chain’s assets of (issuance - held by sovereign accounts of other chains) / 10^decimals, in coins',
+      { title: 'Coin B held', unit: 'number', overTime: 'last', overChains: 'sum', isDrawn: true },
     ),
   },
   key: ['date', 'relay_chain', 'chain'],

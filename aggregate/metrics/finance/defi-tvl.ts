@@ -8,12 +8,14 @@ const DEFI_CHAINS = ['asset-hub-polkadot', 'hydration', 'acala', 'astar', 'bifro
 
 export const defiTvl = metric({
   record: 'DefiTvl',
+  title: 'Value locked in DeFi',
+  domain: 'finance',
   doc: `Value locked in the protocols of ${DEFI_CHAINS.join(', ')}, by the last \`tvl\` snapshot of a UTC day. A day without one has no row; 0 is what the snapshot said.`,
   columns: {
-    relay_chain: name('relay chain'),
-    chain: name('chain of the snapshot'),
-    date: day('UTC day of the snapshot'),
-    tvl_usd: real('total value locked, in USD'),
+    relay_chain: name('relay chain', { title: 'Relay chain' }),
+    chain: name('chain of the snapshot', { title: 'Chain' }),
+    date: day('UTC day of the snapshot', { title: 'Day' }),
+    tvl_usd: real('total value locked, in USD', { title: 'Value locked', unit: 'usd', overTime: 'last' }),
   },
   key: ['date', 'relay_chain', 'chain'],
   order: ['date', 'chain'],

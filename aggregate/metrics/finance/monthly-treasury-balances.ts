@@ -7,22 +7,35 @@ import { dateSql, pricesOf, registryOf } from '../shared/sql.ts';
 
 export const monthlyTreasuryBalances = metric({
   record: 'MonthlyTreasuryBalances',
+  title: 'Treasury balances',
+  domain: 'finance',
   doc: `What a treasury holds at the end of a month, by its last \`treasury_balance\` snapshot: a row per asset, its amounts summed over the treasury’s accounts, and a row \`${TOTAL}\`. USD at the price of the snapshot’s day; unknown is null, never 0.`,
   columns: {
-    relay_chain: name('relay chain'),
-    chain: name('chain of the snapshot'),
-    month: date('last day of the month'),
-    asset: name(`symbol of the asset, or \`${TOTAL}\``),
-    balance_token: real(`balance in the asset’s own unit; null on the \`${TOTAL}\` row`, { nullable: true }),
+    relay_chain: name('relay chain', { title: 'Relay chain' }),
+    chain: name('chain of the snapshot', { title: 'Chain' }),
+    month: date('last day of the month', { title: 'Month' }),
+    asset: name(`symbol of the asset, or \`${TOTAL}\``, { title: 'Asset' }),
+    balance_token: real(`balance in the asset’s own unit; null on the \`${TOTAL}\` row`, {
+      title: 'Balance',
+      unit: 'number',
+      overTime: 'last',
+      nullable: true,
+    }),
     balance_usd: real('balance * price, in USD; null without a price. The total is the sum of those known', {
+      title: 'Balance in USD',
+      unit: 'usd',
+      overTime: 'last',
       nullable: true,
     }),
     share: real(`balance_usd / balance_usd of the \`${TOTAL}\` row, 0 to 1; null when one is unknown`, {
+      title: 'Share of the treasury',
+      unit: 'ratio',
+      overTime: 'last',
       nullable: true,
     }),
     balance_native_equivalent: real(
       'balance_usd / price of the chain’s token, in native tokens; the balance itself for that token. Null when a price is unknown',
-      { nullable: true },
+      { title: 'Balance in native tokens', unit: 'native', overTime: 'last', nullable: true },
     ),
   },
   key: ['month', 'relay_chain', 'chain', 'asset'],

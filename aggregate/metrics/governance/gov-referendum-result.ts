@@ -3,53 +3,90 @@ import { metric } from '../../metric.ts';
 import { referendaFacts } from './folds/facts.ts';
 import { referendumResults } from './folds/referenda.ts';
 
-const unknown = { nullable: true } as const;
-
 export const govReferendumResult = metric({
   record: 'GovReferendumResult',
+  title: 'Referenda',
+  domain: 'governance',
   doc: 'One row per referendum of the pallet `referenda`, with its state as known now. One index is one referendum on all chains of a relay: where governance moved to another chain it is one row, under the chain where its newest event happened.',
   columns: {
-    relay_chain: name('relay chain'),
-    chain: name('chain of the newest event that moved the referendum'),
-    referendum_index: count('index of the referendum'),
-    track: count('track, from its submission or else the start of its decision', unknown),
+    relay_chain: name('relay chain', { title: 'Relay chain' }),
+    chain: name('chain of the newest event that moved the referendum', { title: 'Chain' }),
+    referendum_index: count('index of the referendum', { title: 'Referendum', unit: 'identifier' }),
+    track: count('track, from its submission or else the start of its decision', {
+      title: 'Track',
+      unit: 'identifier',
+      nullable: true,
+    }),
     origin: text(
       'origin of the proposal: of the submitting call, else that of its track, such as `SmallTipper`',
-      unknown,
+      { title: 'Origin', nullable: true },
     ),
-    ayes: real(
-      'votes for it after conviction, in native tokens, of the newest tally that an event told',
-      unknown,
-    ),
-    ayes_planck: planck('the same in planck', unknown),
-    nays: real('votes against it after conviction, in native tokens, of the same tally', unknown),
-    nays_planck: planck('the same in planck', unknown),
+    ayes: real('votes for it after conviction, in native tokens, of the newest tally that an event told', {
+      title: 'Ayes',
+      unit: 'native',
+      nullable: true,
+    }),
+    ayes_planck: planck('the same in planck', { title: 'Ayes in planck', nullable: true }),
+    nays: real('votes against it after conviction, in native tokens, of the same tally', {
+      title: 'Nays',
+      unit: 'native',
+      nullable: true,
+    }),
+    nays_planck: planck('the same in planck', { title: 'Nays in planck', nullable: true }),
     support: real(
       'tokens of aye and abstaining votes before conviction, in native tokens, of the same tally',
-      unknown,
+      { title: 'Support', unit: 'native', nullable: true },
     ),
-    support_planck: planck('the same in planck', unknown),
-    approval: real('ayes / (ayes + nays), 0 to 1; null without votes', unknown),
+    support_planck: planck('the same in planck', { title: 'Support in planck', nullable: true }),
+    approval: real('ayes / (ayes + nays), 0 to 1; null without votes', {
+      title: 'Approval',
+      unit: 'ratio',
+      nullable: true,
+    }),
     turnout_pct: real(
       '100 × support / (issuance − inactive issuance), by the newest `issuance` snapshot before the tally; null without one',
-      unknown,
+      { title: 'Turnout', unit: 'percent', nullable: true },
     ),
     outcome: name('how it ended; the first end counts', {
+      title: 'Outcome',
       values: ['Ongoing', 'Approved', 'Rejected', 'TimedOut', 'Cancelled', 'Killed'],
     }),
-    submitted_block: count('height of the submission', unknown),
-    end_block: count('height of the end; null while it is open', unknown),
-    start_date: day('UTC day of the submission', unknown),
-    end_date: day('UTC day of the end; null while it is open', unknown),
-    deciding_block: count('height at which the decision last started', unknown),
-    confirm_block: count(
-      'height at which the confirmation last started; null when that was aborted',
-      unknown,
-    ),
-    decision_deposit: real('decision deposit in native tokens, also after its refund', unknown),
-    decision_deposit_planck: planck('the same in planck', unknown),
-    submitter: text('SS58 of the account that submitted it; null when no account did', unknown),
-    proposal_hash: text('blake2-256 hash of the proposed call', unknown),
+    submitted_block: count('height of the submission', {
+      title: 'Block of the submission',
+      unit: 'height',
+      nullable: true,
+    }),
+    end_block: count('height of the end; null while it is open', {
+      title: 'Block of the end',
+      unit: 'height',
+      nullable: true,
+    }),
+    start_date: day('UTC day of the submission', { title: 'Submitted', nullable: true }),
+    end_date: day('UTC day of the end; null while it is open', { title: 'Ended', nullable: true }),
+    deciding_block: count('height at which the decision last started', {
+      title: 'Block of the decision’s start',
+      unit: 'height',
+      nullable: true,
+    }),
+    confirm_block: count('height at which the confirmation last started; null when that was aborted', {
+      title: 'Block of the confirmation’s start',
+      unit: 'height',
+      nullable: true,
+    }),
+    decision_deposit: real('decision deposit in native tokens, also after its refund', {
+      title: 'Decision deposit',
+      unit: 'native',
+      nullable: true,
+    }),
+    decision_deposit_planck: planck('the same in planck', {
+      title: 'Decision deposit in planck',
+      nullable: true,
+    }),
+    submitter: text('SS58 of the account that submitted it; null when no account did', {
+      title: 'Submitter',
+      nullable: true,
+    }),
+    proposal_hash: text('blake2-256 hash of the proposed call', { title: 'Proposal hash', nullable: true }),
   },
   key: ['relay_chain', 'chain', 'referendum_index'],
   order: ['referendum_index', 'relay_chain', 'chain'],

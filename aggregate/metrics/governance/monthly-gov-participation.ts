@@ -6,14 +6,24 @@ import { CHANGED_MONTHS, referendumMonth } from './referendum-month.ts';
 
 export const monthlyGovParticipation = metric({
   record: 'MonthlyGovParticipation',
+  title: 'Participation in referenda',
+  domain: 'governance',
   doc: 'Accounts that took part in referenda in a month, by chain: with a vote that they cast or changed, or with a delegation that took effect, because its target cast a Standard vote on its track or because it began while such a vote stood on an open referendum. Both kinds have a row as soon as one has something.',
   columns: {
-    relay_chain: name('relay chain'),
-    chain: name('chain where it happened'),
-    month: day('last day of the month'),
-    vote_type: name('direct or delegated', { values: ['direct', 'delegated'] }),
-    number_of_voters: count('distinct accounts that voted, or whose delegation took effect'),
-    number_of_referenda: count('distinct referenda of those votes'),
+    relay_chain: name('relay chain', { title: 'Relay chain' }),
+    chain: name('chain where it happened', { title: 'Chain' }),
+    month: day('last day of the month', { title: 'Month' }),
+    vote_type: name('direct or delegated', { title: 'Kind of vote', values: ['direct', 'delegated'] }),
+    number_of_voters: count('distinct accounts that voted, or whose delegation took effect', {
+      title: 'Voters',
+      overTime: 'none',
+      overChains: 'none',
+    }),
+    number_of_referenda: count('distinct referenda of those votes', {
+      title: 'Referenda',
+      overTime: 'none',
+      overChains: 'none',
+    }),
   },
   key: ['month', 'relay_chain', 'chain', 'vote_type'],
   materialized: 'whole',

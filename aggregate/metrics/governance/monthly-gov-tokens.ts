@@ -8,18 +8,33 @@ import { CHANGED_MONTHS, referendumMonth } from './referendum-month.ts';
 
 export const monthlyGovTokens = metric({
   record: 'MonthlyGovTokens',
+  title: 'Tokens in referenda',
+  domain: 'governance',
   doc: 'Tokens that voted in a month, by chain and side. Direct: the last vote that an account cast on a referendum in the month, unless it took it back in the same month while the referendum was open. Delegated: the delegations that took effect in the month, as they added to a standing Standard vote when the referendum ended, or else when the month did.',
   columns: {
-    relay_chain: name('relay chain'),
-    chain: name('chain of the last cast, or where the delegation last took effect in the month'),
-    month: day('last day of the month'),
-    vote_type: name('direct or delegated', { values: ['direct', 'delegated'] }),
-    vote_direction: name('aye, nay or abstain', { values: ['aye', 'nay', 'abstain'] }),
-    capital: real('tokens before conviction, in native tokens'),
-    capital_planck: widePlanck('the same in planck'),
-    votes: real('tokens after conviction, each vote rounded down to planck, in native tokens'),
-    votes_planck: widePlanck('the same in planck'),
-    number_of_votes: count('pairs of account and referendum with tokens on this side'),
+    relay_chain: name('relay chain', { title: 'Relay chain' }),
+    chain: name('chain of the last cast, or where the delegation last took effect in the month', {
+      title: 'Chain',
+    }),
+    month: day('last day of the month', { title: 'Month' }),
+    vote_type: name('direct or delegated', { title: 'Kind of vote', values: ['direct', 'delegated'] }),
+    vote_direction: name('aye, nay or abstain', { title: 'Side', values: ['aye', 'nay', 'abstain'] }),
+    capital: real('tokens before conviction, in native tokens', {
+      title: 'Tokens',
+      unit: 'native',
+      overTime: 'none',
+    }),
+    capital_planck: widePlanck('the same in planck', { title: 'Tokens in planck', overTime: 'none' }),
+    votes: real('tokens after conviction, each vote rounded down to planck, in native tokens', {
+      title: 'Votes',
+      unit: 'native',
+      overTime: 'none',
+    }),
+    votes_planck: widePlanck('the same in planck', { title: 'Votes in planck', overTime: 'none' }),
+    number_of_votes: count('pairs of account and referendum with tokens on this side', {
+      title: 'Votes cast',
+      overTime: 'none',
+    }),
   },
   key: ['month', 'relay_chain', 'chain', 'vote_type', 'vote_direction'],
   materialized: 'whole',

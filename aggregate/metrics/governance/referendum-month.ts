@@ -7,6 +7,8 @@ import { changedReferenda, countSteps, readSteps, stepsOfReferenda } from './ref
 /** What each referendum adds to each month: the distinct accounts of a month are a union of these rows by account. */
 export const referendumMonth = metric({
   record: 'ReferendumMonth',
+  title: 'Referenda by month',
+  domain: 'governance',
   doc: 'What a referendum adds to the votes of a month: a row for each account that took part, and one for each side.',
   columns: {
     relay_chain: name('relay chain'),

@@ -9,6 +9,8 @@ import { STEP_KINDS, STEP_SUBJECTS, voteStepRows } from './folds/vote-steps.ts';
  */
 export const voteStep = metric({
   record: 'VoteStep',
+  title: 'Steps of votes',
+  domain: 'governance',
   doc: 'Steps of referenda, of votes on them and of delegations, in chain order.',
   columns: {
     relay_chain: name('relay chain'),

@@ -1,19 +1,26 @@
-import { type Column, planck, real, widePlanck } from '../../../infra/clickhouse/columns.ts';
+import {
+  type Column,
+  type NumberOptions,
+  planck,
+  real,
+  widePlanck,
+} from '../../../infra/clickhouse/columns.ts';
 import { scaledDown } from './amounts.ts';
 
 // An amount of one account is served in two columns: in native tokens, and exact in planck.
 
 type Both<Name extends string> = Name | `${Name}_planck`;
+type AmountOptions = NumberOptions & { readonly title: string };
 
 /** Both columns of an amount. */
 export function amountColumns<const Name extends string>(
   name: Name,
   doc: string,
-  options: { nullable?: boolean } = {},
+  options: AmountOptions,
 ): Record<Both<Name>, Column> {
   return {
-    [name]: real(`${doc}, in native tokens: planck / 10^decimals`, options),
-    [`${name}_planck`]: planck(`${doc}, in planck`, options),
+    [name]: real(`${doc}, in native tokens: planck / 10^decimals`, { ...options, unit: 'native' }),
+    [`${name}_planck`]: planck(`${doc}, in planck`, exact(options)),
   } as Record<Both<Name>, Column>;
 }
 
@@ -21,18 +28,24 @@ export function amountColumns<const Name extends string>(
 export function sumColumns<const Name extends string>(
   name: Name,
   doc: string,
-  options: { nullable?: boolean } = {},
+  options: AmountOptions,
 ): Record<Both<Name>, Column> {
   return {
     ...amountColumns(name, doc, options),
-    [`${name}_planck`]: widePlanck(`${doc}, in planck`, options),
+    [`${name}_planck`]: widePlanck(`${doc}, in planck`, exact(options)),
   };
 }
 
+const exact = (options: AmountOptions): AmountOptions => ({
+  ...options,
+  title: `${options.title} in planck`,
+  isDrawn: false,
+});
+
 /** The values of both columns. */
-export function amounts(name: string, planck: bigint | null, decimals: number): Record<string, unknown> {
+export function amounts(name: string, amount: bigint | null, decimals: number): Record<string, unknown> {
   return {
-    [name]: planck === null ? null : scaledDown(planck, decimals),
-    [`${name}_planck`]: planck === null ? null : planck.toString(),
+    [name]: amount === null ? null : scaledDown(amount, decimals),
+    [`${name}_planck`]: amount === null ? null : amount.toString(),
   };
 }

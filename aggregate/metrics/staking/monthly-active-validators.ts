@@ -5,14 +5,22 @@ import { countOf, snapshotOfMonth } from '../shared/snapshot.ts';
 
 export const monthlyActiveValidators = metric({
   record: 'MonthlyActiveValidators',
+  title: 'Validators and nominators',
+  domain: 'staking',
   doc: 'Validators and nominators at the end of a month, by its last `validator_set` snapshot.',
   columns: {
-    relay_chain: name('relay chain'),
-    chain: name('chain of the snapshot'),
-    month: day('last day of the month'),
-    number_of_active_validators: count('validators of the session'),
-    number_of_waiting_validators: count('registered validators that are not active'),
-    number_of_nominators: count('nominators'),
+    relay_chain: name('relay chain', { title: 'Relay chain' }),
+    chain: name('chain of the snapshot', { title: 'Chain' }),
+    month: day('last day of the month', { title: 'Month' }),
+    number_of_active_validators: count('validators of the session', {
+      title: 'Active validators',
+      overTime: 'last',
+    }),
+    number_of_waiting_validators: count('registered validators that are not active', {
+      title: 'Waiting validators',
+      overTime: 'last',
+    }),
+    number_of_nominators: count('nominators', { title: 'Nominators', overTime: 'last', overChains: 'none' }),
   },
   key: ['month', 'relay_chain', 'chain'],
   materialized: 'monthly',

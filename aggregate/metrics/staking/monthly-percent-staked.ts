@@ -10,17 +10,32 @@ const staked = amountOf('staked', 'staking.payload');
 
 export const monthlyPercentStaked = metric({
   record: 'MonthlyPercentStaked',
+  title: 'Share of tokens staked',
+  domain: 'staking',
   doc: 'Share of the issued tokens that is staked at the end of a month, by the last `issuance` and the last `staking_state` snapshot of a chain in it. A month that lacks one of the two has no row.',
   columns: {
-    relay_chain: name('relay chain'),
-    chain: name('chain of both snapshots'),
-    month: day('last day of the month'),
+    relay_chain: name('relay chain', { title: 'Relay chain' }),
+    chain: name('chain of both snapshots', { title: 'Chain' }),
+    month: day('last day of the month', { title: 'Month' }),
     block_number: count('height at which the issuance was read; null when the snapshot has none', {
+      title: 'Block',
+      unit: 'height',
       nullable: true,
     }),
-    total_issuance: real('tokens that exist, in native tokens'),
-    total_staked: real('tokens staked, in native tokens'),
+    total_issuance: real('tokens that exist, in native tokens', {
+      title: 'Total issuance',
+      unit: 'native',
+      overTime: 'last',
+    }),
+    total_staked: real('tokens staked, in native tokens', {
+      title: 'Total staked',
+      unit: 'native',
+      overTime: 'last',
+    }),
     percentage_staked: real('total_staked / total_issuance, 0 to 1; null when nothing is issued', {
+      title: 'Share staked',
+      unit: 'ratio',
+      overTime: 'last',
       nullable: true,
     }),
   },

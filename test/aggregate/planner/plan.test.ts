@@ -19,6 +19,8 @@ type Traits = Partial<
 function metricOf(record: string, reads: readonly NamedTable[], traits: Traits = {}): MaterializedMetric {
   return metric({
     record,
+    title: 'Metrics for the planner',
+    domain: 'activity',
     doc: 'a metric for the planner',
     columns: { date: day('day'), relay_chain: name('relay chain'), chain: name('chain') },
     key: ['date', 'relay_chain', 'chain'],

@@ -12,6 +12,7 @@ import {
   real,
   rendered,
   type Shape,
+  shownOf,
   text,
   timestamp,
 } from '../../../infra/clickhouse/columns.ts';
@@ -29,7 +30,7 @@ const KINDS = [
     bad: '2026-02-28',
   },
   { kind: 'count', column: count('a'), type: 'UInt64', good: 0, bad: -1 },
-  { kind: 'real', column: real('a'), type: 'Float64', good: -0.5, bad: '0.5' },
+  { kind: 'real', column: real('a', { unit: 'usd' }), type: 'Float64', good: -0.5, bad: '0.5' },
   {
     kind: 'planck',
     column: planck('a'),
@@ -55,10 +56,10 @@ describe('a column', () => {
   test.each([
     ['timestamp', timestamp, "Nullable(DateTime64(3, 'UTC'))"],
     ['count', count, 'Nullable(UInt64)'],
-    ['real', real, 'Nullable(Float64)'],
     ['planck', planck, 'Nullable(UInt128)'],
     ['text', text, 'Nullable(String)'],
     ['flag', flag, 'Nullable(Bool)'],
+    ['real', (doc: string, options = {}) => real(doc, { unit: 'usd', ...options }), 'Nullable(Float64)'],
   ] as const)('%s can be nullable', (_kind, make, type) => {
     const column = make('maybe', { nullable: true });
     expect(clickhouseType(column)).toBe(type);
@@ -72,8 +73,27 @@ describe('a column', () => {
     expect(JSON.stringify(schema)).not.toMatch(/UInt|clickhouse|render/i);
   });
 
+  test('is shown as its unit is, unless it says otherwise', () => {
+    const fees = real('fees, exact', { unit: 'native', title: 'Fees', overTime: 'last' });
+    expect(shownOf(fees)).toEqual({
+      title: 'Fees',
+      unit: 'native',
+      overTime: 'last',
+      overChains: 'none',
+      isDrawn: true,
+    });
+    expect(z.toJSONSchema(fees)).toMatchObject({
+      title: 'Fees',
+      'x-unit': 'native',
+      'x-over-time': 'last',
+      'x-over-chains': 'none',
+    });
+    expect(shownOf(day('a day', { title: 'Day' }))).toMatchObject({ unit: null, isDrawn: false });
+    expect(() => shownOf(day('a day'))).toThrow('needs a title: a day');
+  });
+
   test('is rendered under its own name; amounts as text, since JSON numbers would round them', () => {
-    expect(rendered('total_fees', real('x'))).toBe('total_fees');
+    expect(rendered('total_fees', real('x', { unit: 'native' }))).toBe('total_fees');
     expect(rendered('total_fees_planck', planck('x'))).toBe(
       'toString(total_fees_planck) AS total_fees_planck',
     );

@@ -146,9 +146,14 @@ function valueOfWei(amount: string | undefined, decimals: number): CallValue {
 /** The columns of a value. */
 export const valueColumns = {
   value: real('tokens sent along, in native tokens: planck / 10^decimals, or wei / 10^18', {
+    title: 'Value',
+    unit: 'native',
     nullable: true,
   }),
-  value_planck: planck('the same in planck; whole ones where it was given in wei', { nullable: true }),
+  value_planck: planck('the same in planck; whole ones where it was given in wei', {
+    title: 'Value in planck',
+    nullable: true,
+  }),
 } as const;
 
 /** The values of both columns. */
