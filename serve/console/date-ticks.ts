@@ -1,0 +1,70 @@
+/** Days, months and years below a chart, so far from each other that their labels do not touch. */
+
+export interface DateTick {
+  /** In milliseconds. */
+  readonly at: number;
+  readonly label: string;
+  /** The year, for a second line; empty below a tick of the same year as the one before. */
+  readonly year: string;
+}
+
+const DAY_MS = 86_400_000;
+/** 1970 began on a Thursday; weeks begin on Mondays. */
+const MONDAY = 4;
+const DAYS = [1, 2, 7, 14] as const;
+const MONTHS = [1, 2, 3, 6] as const;
+const YEARS = [1, 2, 5, 10, 25, 100] as const;
+
+const DAY_FORMAT = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
+const MONTH_FORMAT = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' });
+
+/** The closest ticks from `first` until `last` of which there are at most `most`. */
+export function dateTicks(first: number, last: number, most: number): readonly DateTick[] {
+  const span = Math.max(0, last - first) / DAY_MS;
+  // What is far too much is not even counted.
+  const fits = (days: number) => span / days <= most + 1;
+  const within = (moments: readonly number[]) => moments.length <= most;
+  const days = DAYS.filter(fits)
+    .map((step) => everyDays(first, last, step))
+    .find(within);
+  if (days !== undefined) return labelled(days, dayLabel);
+  const months = MONTHS.filter((step) => fits(step * 30))
+    .map((step) => everyMonths(first, last, step))
+    .find(within);
+  if (months !== undefined) return labelled(months, monthLabel);
+  const years = YEARS.filter((step) => fits(step * 365))
+    .map((step) => everyMonths(first, last, 12 * step))
+    .find(within);
+  return (years ?? []).map((at) => ({ at, label: yearOf(at), year: '' }));
+}
+
+const dayLabel = (at: number) => DAY_FORMAT.format(at);
+const monthLabel = (at: number) => MONTH_FORMAT.format(at);
+const yearOf = (at: number) => String(new Date(at).getUTCFullYear());
+
+function labelled(moments: readonly number[], label: (at: number) => string): DateTick[] {
+  return moments.map((at, i) => {
+    const before = moments[i - 1];
+    const isSame = before !== undefined && yearOf(before) === yearOf(at);
+    return { at, label: label(at), year: isSame ? '' : yearOf(at) };
+  });
+}
+
+function everyDays(first: number, last: number, step: number): number[] {
+  const place = Math.ceil((first / DAY_MS - (step === 1 ? 0 : MONDAY)) / step);
+  const from = (place * step + (step === 1 ? 0 : MONDAY)) * DAY_MS;
+  const moments: number[] = [];
+  for (let at = from; at <= last; at += step * DAY_MS) moments.push(at);
+  return moments;
+}
+
+function everyMonths(first: number, last: number, step: number): number[] {
+  const begin = new Date(first);
+  const month = begin.getUTCFullYear() * 12 + begin.getUTCMonth();
+  const moments: number[] = [];
+  for (let at = 0, i = Math.floor(month / step) * step; at <= last; i += step) {
+    at = Date.UTC(Math.floor(i / 12), i % 12);
+    if (at >= first && at <= last) moments.push(at);
+  }
+  return moments;
+}
