@@ -4,6 +4,8 @@ import { recent } from '../infra/coordination/recent.ts';
 import { measureLateness } from './alerts/consequences/lateness.ts';
 import { serveAlerts } from './alerts/routes.ts';
 import type { Pipeline } from './compose.ts';
+import { RecordReader } from './console/records/record-reader.ts';
+import { serveRecords } from './console/records/routes.ts';
 import { createApp } from './http/app.ts';
 import { allowReading } from './http/cross-origin.ts';
 import { serveHealth } from './http/health.ts';
@@ -11,14 +13,17 @@ import { limitCounts } from './http/limit-counts.ts';
 import { serveDocs } from './http/openapi.ts';
 import { buildProbes } from './http/operator-app.ts';
 import { servePrometheusMetrics } from './http/prometheus-metrics.ts';
+import { publicUrl } from './http/public-url.ts';
 import { limitAnonymous } from './http/rate-limit.ts';
 import { Readers } from './http/readers.ts';
 import { refuseOtherMethods } from './http/refusals.ts';
 import { authenticateCallers, hideAccessToken } from './identity/authentication.ts';
 import { serveIdentity } from './identity/routes.ts';
+import { AnswerCache } from './metrics/answers.ts';
 import { serveCatalogue } from './metrics/catalogue.ts';
 import { serveHome } from './metrics/pages/home.ts';
 import { serveMetrics } from './metrics/routes.ts';
+import { servePages } from './pages/page.ts';
 
 /** Registers the routes of all domains; the caller listens, or injects requests. */
 export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> {
@@ -30,6 +35,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   const sources = {
     ...runtime,
     ...{ keyValue, registry, aggregator, versions: aggregator, readers, status, settings: config },
+    answers: new AnswerCache({ clock, versions: aggregator, settings: config }),
   };
   const accounts = pipeline.accounts();
   const alerts = await pipeline.alerts();
@@ -47,6 +53,11 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   });
   await serveIdentity(app, accounts);
   await serveHome(app, sources, accounts);
+  await servePages(app, accounts, async (pages) => {
+    await limitAnonymous(pages, sources);
+    const origin = () => publicUrl(app, config);
+    serveRecords(pages, { ...sources, accounts, origin, records: new RecordReader(sources) });
+  });
   await serveAlerts(app, { runtime, accounts, pipeline: alerts, readers, settings: config, lateness });
   await app.register(async (api) => {
     await allowReading(api, EXPOSED);

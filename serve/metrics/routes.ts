@@ -6,13 +6,7 @@ import type { Clock } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { countedCaller, type Readers } from '../http/readers.ts';
 import { route } from '../http/route.ts';
-import {
-  type Answer,
-  AnswerCache,
-  type AnswerKey,
-  type AnswerSettings,
-  type TableVersions,
-} from './answers.ts';
+import type { Answer, AnswerCache, AnswerKey, AnswerSettings } from './answers.ts';
 import { acceptedCoding } from './content-codings.ts';
 import { describeEndpoint } from './describe.ts';
 import { type Computation, Freshness } from './freshness.ts';
@@ -27,7 +21,7 @@ export interface MetricsApi {
   readonly readers: Readers;
   readonly clock: Clock;
   readonly registry: Registry;
-  readonly versions: TableVersions;
+  readonly answers: AnswerCache;
   readonly aggregator: Computation;
   readonly settings: AnswerSettings;
 }
@@ -35,9 +29,8 @@ export interface MetricsApi {
 /** One generic route: every endpoint of every metric becomes a path, and nothing is written for it by hand. */
 export async function serveMetrics(
   app: FastifyInstance,
-  { readers, clock, registry, versions, aggregator, settings }: MetricsApi,
+  { readers, clock, registry, answers, aggregator, settings }: MetricsApi,
 ): Promise<void> {
-  const answers = new AnswerCache({ clock, versions, settings });
   const freshness = new Freshness({ store: readers.shared, computation: aggregator });
   for (const metric of metrics) {
     for (const endpoint of metric.endpoints) {

@@ -29,6 +29,8 @@ import { contentPolicy, protectPages } from './protection.ts';
 
 export interface Page {
   readonly title: string;
+  /** What search engines and links to the page say of it. */
+  readonly description?: string;
   readonly body: Html;
   /** `narrow` for a single form in the middle, `profile` for a page with the side navigation, `wide` for neither. */
   readonly layout?: 'narrow' | 'profile' | 'wide';
@@ -70,7 +72,7 @@ export async function sendPage(
   const signedIn = await sessionOf(accounts, request);
   const flash = takeFlash(request, reply);
   const token = signedIn ? await formToken(accounts, request, reply) : null;
-  const { title, body, layout = 'profile', script, status = 200 } = page;
+  const { title, description, body, layout = 'profile', script, status = 200 } = page;
   reply.header('content-security-policy', contentPolicy(request));
   const text = html`<!doctype html>
 <html lang="en">
@@ -79,6 +81,7 @@ export async function sendPage(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${title} · Chain Metrics</title>
+${description === undefined ? null : html`<meta name="description" content="${description}">`}
 <link rel="icon" href="${assetUrl('icon.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${assetUrl('style.css')}">
 ${script === undefined ? null : html`<script type="module" src="${assetUrl(script)}"></script>`}

@@ -1,0 +1,131 @@
+import { type RecordPage, type RecordRow, type RecordSection, sourceOf } from './record-page.ts';
+
+const ADDRESSES = {
+  name: 'addresses',
+  label: 'Addresses',
+  hint: 'H160, one or more',
+} as const;
+
+const ON_ASSET_HUB = 'It comes with the blocks of an asset hub.';
+const IN_SNAPSHOTS = 'It comes with snapshots of kind contract_code.';
+
+export const contractList: RecordPage = {
+  path: '/contracts',
+  tab: 'Contracts',
+  title: 'Contracts',
+  lead: 'Smart contracts with who deployed them and how. The newest come first; search for addresses to find older ones.',
+  source: sourceOf('/api/contracts-search'),
+  filters: [ADDRESSES],
+  columns: [
+    { column: 'contract_address', as: 'hash', to: contractPath },
+    { column: 'deployer_account', as: 'account' },
+    { column: 'deployer', as: 'hash' },
+    { column: 'deploy_method', as: 'state' },
+    { column: 'code_hash', as: 'hash' },
+    { column: 'value' },
+    { column: 'block_timestamp', title: 'Deployed' },
+    { column: 'block_number' },
+    { column: 'chain' },
+  ],
+  empty: `No contract is stored yet. ${ON_ASSET_HUB}`,
+};
+
+export const contractCalls: RecordPage = {
+  path: '/contracts/calls',
+  tab: 'Calls',
+  title: 'Contract calls',
+  lead: 'Calls of contracts with their gas, value and input, newest first.',
+  source: sourceOf('/api/contract-call-details'),
+  columns: [
+    { column: 'timestamp', title: 'Time' },
+    { column: 'contract_address', as: 'hash', to: contractPath },
+    { column: 'from_address', as: 'hash' },
+    { column: 'method' },
+    { column: 'selector', as: 'hash' },
+    { column: 'success', as: 'state' },
+    { column: 'value' },
+    { column: 'fee' },
+    { column: 'gas_used' },
+    { column: 'input_size' },
+    { column: 'num_events' },
+    { column: 'block_number' },
+    { column: 'chain' },
+  ],
+  empty: `No call of a contract is stored yet. ${ON_ASSET_HUB}`,
+};
+
+export const contractTransactions: RecordPage = {
+  path: '/contracts/transactions',
+  tab: 'Transactions',
+  title: 'Contract transactions',
+  lead: 'Transactions that called or created a contract, or in which it spoke. Search for an address as sender, receiver or contract.',
+  source: sourceOf('/api/contract-transactions-search'),
+  filters: [ADDRESSES],
+  columns: [
+    { column: 'timestamp', title: 'Time' },
+    { column: 'transaction_hash', as: 'hash' },
+    { column: 'contract_address', as: 'hash', to: contractPath },
+    { column: 'from_address', as: 'hash' },
+    { column: 'to_address', as: 'hash' },
+    { column: 'method' },
+    { column: 'success', as: 'state' },
+    { column: 'value' },
+    { column: 'fee' },
+    { column: 'block_number' },
+    { column: 'chain' },
+  ],
+  empty: `No transaction of a contract is stored yet. ${ON_ASSET_HUB}`,
+};
+
+export const codes: RecordPage = {
+  path: '/contracts/codes',
+  tab: 'Codes',
+  title: 'Contract codes',
+  lead: 'Codes that contracts run, with who uploaded them, by the newest snapshot of each chain.',
+  source: sourceOf('/api/code-by-owner'),
+  filters: [{ name: 'addresses', label: 'Owners', hint: 'SS58 with any prefix, one or more' }],
+  columns: [
+    { column: 'code_hash', as: 'hash' },
+    { column: 'owner', as: 'account' },
+    { column: 'code_type', as: 'state' },
+    { column: 'code_len' },
+    { column: 'refcount' },
+    { column: 'deposit' },
+    { column: 'snapshot_at' },
+    { column: 'chain' },
+  ],
+  empty: `No code of a contract is stored yet. ${IN_SNAPSHOTS}`,
+};
+
+export const contractsWithCode: RecordPage = {
+  path: '/contracts/with-code',
+  tab: 'Contracts with code',
+  title: 'Contracts with their code',
+  lead: 'Contracts with the owner and kind of their code and what they store, by the newest snapshot of each chain.',
+  source: sourceOf('/api/contracts-with-code'),
+  filters: [
+    { name: 'contract_address', label: 'Contract', hint: 'H160' },
+    { name: 'owner', label: 'Owner', hint: 'SS58 with any prefix' },
+  ],
+  columns: [
+    { column: 'contract_address', as: 'hash', to: contractPath },
+    { column: 'code_hash', as: 'hash' },
+    { column: 'owner', as: 'account' },
+    { column: 'code_type', as: 'state' },
+    { column: 'code_len' },
+    { column: 'storage_bytes' },
+    { column: 'storage_items' },
+    { column: 'snapshot_at' },
+    { column: 'chain' },
+  ],
+  empty: `No contract with its code is stored yet. ${IN_SNAPSHOTS}`,
+};
+
+export const contracts: RecordSection = {
+  name: 'Contracts',
+  pages: [contractList, contractCalls, contractTransactions, codes, contractsWithCode],
+};
+
+function contractPath({ chain, contract_address }: RecordRow): string {
+  return `/contracts/${chain}/${contract_address}`;
+}

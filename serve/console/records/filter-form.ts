@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import type { Registry } from '../../../ingest/chains/registry.ts';
+import type { Parameter } from '../../metrics/parameters.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { inWords } from './cells.ts';
+import type { GivenFilters } from './given-filters.ts';
+import type { FilterField, RecordSource } from './record-page.ts';
+
+const COMMON: readonly FilterField[] = [
+  { name: 'relay_chain', label: 'Relay chain' },
+  { name: 'chain', label: 'Chain' },
+  { name: 'start_date', label: 'From' },
+  { name: 'end_date', label: 'Until' },
+];
+
+export interface FilterFormOf {
+  readonly path: string;
+  readonly source: RecordSource;
+  readonly fields: readonly FilterField[];
+  readonly given: GivenFilters;
+  readonly registry: Registry;
+}
+
+/** The form above a table; its fields are the parameters of the API. Null where there are none. */
+export function filterForm(of: FilterFormOf): Html | null {
+  const { path, source, fields, given } = of;
+  const shown = [...fields, ...COMMON].flatMap((field) => {
+    const parameter = source.filters.find(({ name }) => name === field.name);
+    return parameter === undefined ? [] : [fieldOf(of, field, parameter)];
+  });
+  if (shown.length === 0) return null;
+  const isFiltered = Object.keys(given.typed).length > 0;
+  return html`<form class="filters" method="get" action="${path}" aria-label="Filters">${shown}
+<div class="go"><button>Show</button>${isFiltered && html`<a class="button second" href="${path}">Clear</a>`}</div></form>`;
+}
+
+function fieldOf(of: FilterFormOf, field: FilterField, parameter: Parameter): Html {
+  const { name, label, hint, choices } = field;
+  const value = of.given.typed[name] ?? '';
+  const fault = of.given.faults[name];
+  const id = `f-${name}`;
+  if (choices) return choicesOf(field, choices, value.split(','), fault);
+  const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
+  const common = html`id="${id}" name="${name}"${described && html` aria-describedby="${described}"`}${fault && html` aria-invalid="true"`}`;
+  return html`<div class="field"><label for="${id}">${label}</label>${control(of, parameter, common, value)}
+${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}${fault && html`<p class="fault" id="${id}-fault">${sentence(fault)}</p>`}</div>`;
+}
+
+function control(
+  { source, registry }: FilterFormOf,
+  { name, schema }: Parameter,
+  common: Html,
+  value: string,
+): Html {
+  if (schema instanceof z.ZodEnum) {
+    const known = schema.options.map(String);
+    // What was refused stays to be seen and changed.
+    const options = known.includes(value) || value === '' ? known : [...known, value];
+    return html`<select ${common}><option value="">All</option>${options.map(
+      (option) =>
+        html`<option value="${option}"${option === value && html` selected`}>${known.includes(option) ? inWords(option) : option}</option>`,
+    )}</select>`;
+  }
+  if (schema instanceof z.ZodISODate) return html`<input ${common} type="date" value="${value}">`;
+  if (name !== 'chain') {
+    return html`<input ${common} value="${value}" autocomplete="off" autocapitalize="none" spellcheck="false">`;
+  }
+  const relays: readonly string[] = source.endpoint.relays;
+  const chains = registry.chains.filter(({ relay_chain }) => relays.includes(relay_chain));
+  return html`<input ${common} value="${value}" list="chains" autocomplete="off" autocapitalize="none" spellcheck="false">
+<datalist id="chains">${chains.map((chain) => html`<option value="${chain.name}">`)}</datalist>`;
+}
+
+function choicesOf(
+  { name, label, hint }: FilterField,
+  choices: readonly string[],
+  chosen: readonly string[],
+  fault: string | undefined,
+): Html {
+  return html`<fieldset class="field choices"${fault && html` aria-describedby="f-${name}-fault"`}><legend>${label}</legend>
+${choices.map(
+  (choice) =>
+    html`<label><input type="checkbox" name="${name}" value="${choice}"${chosen.includes(choice) && html` checked`}> ${choice}</label>`,
+)}${hint && html`<p class="hint">${hint}</p>`}${fault && html`<p class="fault" id="f-${name}-fault">${sentence(fault)}</p>`}</fieldset>`;
+}
+
+const sentence = (text: string) =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1)}${text.endsWith('?') ? '' : '.'}`;

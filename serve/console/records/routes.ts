@@ -1,0 +1,36 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { contracts } from './contracts.ts';
+import { coretime } from './coretime.ts';
+import { sendBounty } from './details/bounty.ts';
+import { sendContract } from './details/contract.ts';
+import { sendReferendum } from './details/referendum.ts';
+import { type RegionAddress, sendRegion } from './details/region.ts';
+import { sendSale } from './details/sale.ts';
+import type { RecordPages, RecordVisit } from './frame.ts';
+import { governance } from './governance.ts';
+import { sendTable } from './table-page.ts';
+
+/** Serves the pages of records: tables with their filters, and a page for each thing that has one. */
+export function serveRecords(pages: FastifyInstance, of: RecordPages): void {
+  const visit = async (request: FastifyRequest, reply: FastifyReply): Promise<RecordVisit> => ({
+    ...of,
+    request,
+    reply,
+    reader: await of.readers.open(request, reply),
+  });
+  for (const section of [governance, coretime, contracts]) {
+    for (const page of section.pages) {
+      pages.get(page.path, async (request, reply) => sendTable(await visit(request, reply), section, page));
+    }
+  }
+  const detail = <Address>(
+    path: string,
+    send: (visit: RecordVisit, address: Address) => Promise<FastifyReply>,
+  ) =>
+    pages.get(path, async (request, reply) => send(await visit(request, reply), request.params as Address));
+  detail('/governance/referenda/:relay/:index', sendReferendum);
+  detail('/governance/bounties/:relay/:id', sendBounty);
+  detail('/coretime/sales/:relay/:begin', sendSale);
+  detail<RegionAddress>('/coretime/regions/:relay/:begin/:core/:mask', sendRegion);
+  detail('/contracts/:chain/:address', sendContract);
+}

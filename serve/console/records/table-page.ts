@@ -1,0 +1,88 @@
+import type { FastifyReply } from 'fastify';
+import { ParameterError } from '../../http/errors.ts';
+import { CURSOR_CHARS_MAX } from '../../metrics/cursor.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { filterForm } from './filter-form.ts';
+import { type RecordVisit, sendRecords } from './frame.ts';
+import { type GivenFilters, readFilters } from './given-filters.ts';
+import type { RecordPage, RecordSection } from './record-page.ts';
+import type { RecordRows } from './record-reader.ts';
+import { sameRows } from './same-rows.ts';
+import { recordTable, turning } from './table-parts.ts';
+
+const GONE = 'This page of the list is not there any more. The list begins here:';
+
+/** A page with one table of records: its form, its rows, its other pages, and the call of the API that gives the same. */
+export async function sendTable(
+  visit: RecordVisit,
+  section: RecordSection,
+  page: RecordPage,
+  above: Html | null = null,
+): Promise<FastifyReply> {
+  const { registry, request, origin } = visit;
+  const { source } = page;
+  const fields = page.filters ?? [];
+  const given = readFilters(source, fields, request.query, registry);
+  const isRefused = Object.keys(given.faults).length > 0;
+  const form = filterForm({ path: page.path, source, fields, given, registry });
+  const found = isRefused ? null : await readPage(visit, page, given);
+  const rows = found && {
+    source,
+    columns: page.columns,
+    rows: found.rows,
+    registry,
+    caption: page.title,
+    empty: Object.keys(given.typed).length > 0 ? NOTHING_MATCHES : page.empty,
+  };
+  const body = html`<h1>${page.title}</h1>
+<p class="lead">${page.lead}</p>
+${above}
+${form}
+${isRefused && html`<p class="note bad" role="alert">Nothing is shown, because the form has a mistake.</p>`}
+${found?.isGone && html`<p class="note warn" role="status">${GONE}</p>`}
+${rows && recordTable(rows)}
+${found && turning({ isFirst: found.isFirst, first: addressOf(page, given, null), next: found.next && addressOf(page, given, found.next) })}
+${found && sameRows({ source, values: given.values, order: page.order, origin: origin() })}`;
+  return sendRecords(visit, {
+    section,
+    tab: page.path,
+    title: page.title,
+    description: page.lead,
+    body,
+    status: isRefused ? 422 : 200,
+  });
+}
+
+const NOTHING_MATCHES = 'Nothing matches. Leave out a filter, or choose other days.';
+
+interface FoundPage extends RecordRows {
+  readonly isFirst: boolean;
+  /** Whether the address names a page that the list does not have. */
+  readonly isGone: boolean;
+}
+
+async function readPage(visit: RecordVisit, page: RecordPage, given: GivenFilters): Promise<FoundPage> {
+  const { records, reader, request } = visit;
+  const { cursor } = request.query as { readonly cursor?: unknown };
+  const wanted = { values: given.values, order: page.order };
+  const first = async (isGone: boolean) => ({
+    ...(await records.read(page.source, wanted, reader)),
+    isFirst: true,
+    isGone,
+  });
+  if (cursor === undefined) return first(false);
+  if (typeof cursor !== 'string' || cursor.length > CURSOR_CHARS_MAX) return first(true);
+  try {
+    const found = await records.read(page.source, { ...wanted, cursor }, reader);
+    return { ...found, isFirst: false, isGone: false };
+  } catch (error) {
+    if (error instanceof ParameterError) return first(true);
+    throw error;
+  }
+}
+
+/** The address of a page of the list, with its filters. */
+function addressOf({ path }: RecordPage, { typed }: GivenFilters, cursor: string | null): string {
+  const query = new URLSearchParams({ ...typed, ...(cursor === null ? {} : { cursor }) });
+  return query.size === 0 ? path : `${path}?${query}`;
+}
