@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import type { Metric } from '../../../aggregate/metric.ts';
-import { type Column, clickhouseType } from '../../../infra/clickhouse/columns.ts';
+import { type Column, clickhouseType, shownOf } from '../../../infra/clickhouse/columns.ts';
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { formatExact, formatShort, NO_VALUE } from '../format.ts';
-import { shownColumn } from './column-shown.ts';
 import { plainText } from './plain-text.ts';
 import type { ColumnView, RecordRow } from './record-page.ts';
 
@@ -24,13 +23,13 @@ const OPEN = new Set(['Ongoing', 'PendingPayout', 'CuratorProposed', 'Proposed']
 /** The title of a column. */
 export function headOf(metric: Metric, { column, title }: ColumnView): string {
   const declared = metric.columns[column] as Column;
-  const name = title ?? shownColumn(column, declared).title;
+  const name = title ?? shownOf(declared).title;
   return clickhouseType(declared).includes('DateTime64') ? `${name} (UTC)` : name;
 }
 
 /** Whether the values of a column stand below each other by their digits. */
 export function isNumeric(metric: Metric, { column }: ColumnView): boolean {
-  const { unit } = shownColumn(column, metric.columns[column] as Column);
+  const { unit } = shownOf(metric.columns[column] as Column);
   return unit !== null && unit !== 'identifier';
 }
 
@@ -52,7 +51,7 @@ function shownValue({ metric, view, row, registry }: CellOf): Html {
   if (type.includes('Date')) return html`<time datetime="${String(value)}">${String(value)}</time>`;
   if (typeof value === 'boolean') return state(value ? 'Yes' : 'No');
   if (typeof value === 'object') return html`${plainText(JSON.stringify(value))}`;
-  const { unit } = shownColumn(column, declared);
+  const { unit } = shownOf(declared);
   if (unit !== null) {
     const token = tokenOf(row, registry);
     const short = formatShort(value as number | string, unit, token);
