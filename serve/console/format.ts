@@ -156,6 +156,7 @@ function suffixOf(unit: Unit, token: string): string {
     native: token,
     planck: 'planck',
     ratio: '%',
+    percent: '%',
     seconds: 's',
     bytes: 'B',
     per_second: '/s',
@@ -166,6 +167,7 @@ function suffixOf(unit: Unit, token: string): string {
 /** Units of an axis, the largest first, and what a value is divided by. */
 function scalesOf(unit: Unit): (readonly [string, number])[] {
   if (unit === 'ratio') return [['%', 0.01]];
+  if (unit === 'percent') return [['%', 1]];
   if (unit === 'seconds') return [...TIMES];
   if (unit === 'height' || unit === 'identifier') return [['', 1]];
   const names: readonly string[] = unit === 'bytes' ? BYTES : LETTERS;

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { METRIC_DOMAINS, type MetricDomain } from '../../aggregate/metric.ts';
 import { COMPUTE_LANES } from '../../aggregate/runner/lanes.ts';
 import { PENDING_REASONS } from '../../aggregate/runner/pending.ts';
+import { MERGES, UNITS } from '../../infra/clickhouse/units.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 
 /** Answers of the endpoints about the data, as the OpenAPI document describes them. */
@@ -14,17 +16,37 @@ const missing = (point: z.ZodType) =>
 
 const moment = z.iso.datetime();
 
+const catalogueField = z.object({
+  name: z.string(),
+  title: z.string().describe('what heads it on a page'),
+  meaning: z.string(),
+  nullable: z.boolean(),
+  unit: z
+    .enum(UNITS)
+    .nullable()
+    .describe(
+      'what a number counts or measures: native is tokens of the chain, planck the smallest unit of these, a ratio of 0.6 is 60 %, a percent of 60 too, height the number of a block, identifier a number that names something, number what the title says; null when it is no number',
+    ),
+  over_time: z
+    .enum(MERGES)
+    .describe('what days make of a week or a month; none for distinct counts, which make nothing together'),
+  over_chains: z.enum(MERGES).describe('what chains make together'),
+  drawn: z.boolean().describe('whether it can be drawn over days or months'),
+});
+
 export const catalogueEntry = z
   .object({
     path: z.string(),
     record: z.string(),
+    title: z.string(),
+    domain: z.enum(Object.keys(METRIC_DOMAINS) as MetricDomain[]).describe('what it is about'),
     definition: z.string(),
     kept: z.enum(['daily', 'monthly', 'whole', 'onRead']),
     relay_chains: z.array(z.enum(RELAY_CHAINS)),
     served_from: z.iso.date().optional().describe('earliest day that is served'),
     order: z.array(z.string()),
     parameters: z.array(z.object({ name: z.string(), required: z.boolean(), meaning: z.string() })),
-    fields: z.array(z.object({ name: z.string(), meaning: z.string(), nullable: z.boolean() })),
+    fields: z.array(catalogueField),
   })
   .meta({ id: 'CatalogueEntry' });
 

@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
-import type { WindowSize } from '../../aggregate/metric.ts';
+import { isSeries, type Metric, type WindowSize } from '../../aggregate/metric.ts';
 import { metrics } from '../../aggregate/metrics/index.ts';
 import { chainName } from '../../aggregate/metrics/shared/filters.ts';
 import { type ChainCoverage, readCoverage, type SystemStatus } from '../../aggregate/status/status.ts';
+import { type Column, shownOf } from '../../infra/clickhouse/columns.ts';
 import { recent } from '../../infra/coordination/recent.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
@@ -47,6 +48,8 @@ export async function serveCatalogue(
     metric.endpoints.map((endpoint) => ({
       path: endpoint.path,
       record: metric.record,
+      title: metric.title,
+      domain: metric.domain,
       definition: metric.doc,
       kept: KEPT[metric.materialized || 'onRead'],
       relay_chains: endpoint.relays,
@@ -59,11 +62,7 @@ export async function serveCatalogue(
         required,
         meaning: doc,
       })),
-      fields: Object.entries(metric.columns).map(([name, column]) => ({
-        name,
-        meaning: column.description ?? '',
-        nullable: column.safeParse(null).success,
-      })),
+      fields: Object.entries(metric.columns).map(([name, column]) => fieldOf(metric, name, column)),
     })),
   );
   // Read whole and once for all who ask at the same time, since it scans every block.
@@ -111,6 +110,20 @@ export async function serveCatalogue(
       return (await coverage()).filter(isWanted).map(publicCoverage);
     },
   );
+}
+
+function fieldOf(metric: Metric, name: string, column: Column) {
+  const { title, unit, overTime, overChains, isDrawn } = shownOf(column);
+  return {
+    name,
+    title,
+    meaning: column.description ?? '',
+    nullable: column.safeParse(null).success,
+    unit,
+    over_time: overTime,
+    over_chains: overChains,
+    drawn: isDrawn && isSeries(metric),
+  };
 }
 
 /** Leaves out the reason of a failed computation, which may contain a message of ClickHouse for operators only. */

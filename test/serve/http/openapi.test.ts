@@ -173,6 +173,18 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('and the catalogue define every field of every metric in the same words', async () => {
+    const schemas = document.components.schemas as Record<string, { properties: Record<string, object> }>;
+    for (const { record, definition, fields } of (await app.inject('/api/metrics')).json()) {
+      expect(definition.length).toBeGreaterThan(20);
+      for (const { name, title, meaning, unit } of fields) {
+        expect(meaning, `${record}.${name}`).not.toBe('');
+        const said = { title, description: meaning, ...(unit && { 'x-unit': unit }) };
+        expect(schemas[record]?.properties[name], `${record}.${name}`).toMatchObject(said);
+      }
+    }
+  });
+
   it.each(ENDPOINTS)('names the record of $path', ({ record }) => {
     expect(source).toContain(record);
   });
