@@ -3,6 +3,7 @@ import { isSeries, METRIC_DOMAINS, type Metric } from '../../../aggregate/metric
 import { metrics } from '../../../aggregate/metrics/index.ts';
 import { clickhouseType, shownOf, usdTwin } from '../../../infra/clickhouse/columns.ts';
 import type { Merge, Shown, Unit } from '../../../infra/clickhouse/units.ts';
+import { product } from '../../support/source-files.ts';
 
 const served = metrics.filter(({ endpoints }) => endpoints.length > 0);
 const columnsOf = ({ columns }: Metric) =>
@@ -18,14 +19,20 @@ const NEVER_DRAWN: readonly (Unit | null)[] = ['planck', 'height', 'identifier',
 /** Amounts of different tokens, and names, make nothing together. */
 const NEVER_MERGED_OVER_CHAINS: readonly Unit[] = ['native', 'planck', 'height', 'identifier'];
 
-describe('a served metric', () => {
-  test('has a title of its own, a noun in the plural or a quantity without a full stop', () => {
+describe('a metric', () => {
+  test('has a short title of its own', () => {
     const titles = metrics.map(({ title }) => title);
     expect(twice(titles)).toEqual([]);
     expect(titles.filter((title) => !/^[A-Z][^.]{3,50}$/.test(title))).toEqual([]);
   });
 
   test('is of the domain whose folder declares it, and every domain has one', () => {
+    const folders = new Map(
+      product.flatMap(({ path, text }) =>
+        [...text.matchAll(/^ {2}record: '(\w+)',$/gm)].map(([, record]) => [record, path.split('/')[2]]),
+      ),
+    );
+    for (const { record, domain } of metrics) expect(folders.get(record), record).toBe(domain);
     expect(new Set(served.map(({ domain }) => domain))).toEqual(new Set(Object.keys(METRIC_DOMAINS)));
   });
 
