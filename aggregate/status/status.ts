@@ -2,6 +2,7 @@ import { basename } from 'node:path';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import type { FailedJob, Runtime, Store } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
+import { readDemoMark } from '../../ingest/demo/mark.ts';
 import { countRefusedFacts } from '../../ingest/log/refused-facts.ts';
 import { readOutdatedSnapshots } from '../../ingest/raw/decoders.ts';
 import { chains, deadLetters, prices } from '../../ingest/raw/tables.ts';
@@ -35,6 +36,8 @@ export interface ChainStatus extends ChainHeights {
 }
 
 export interface SystemStatus {
+  /** Whether what is stored was made up to look at. */
+  readonly demo_data: boolean;
   readonly chains: readonly ChainStatus[];
   readonly dead_letters: {
     readonly total: number;
@@ -92,6 +95,7 @@ export async function readStatus(
 ): Promise<SystemStatus> {
   const { progress, isPaused } = aggregator;
   const [
+    demoMark,
     heights,
     skipped,
     deadLetterCount,
@@ -102,6 +106,7 @@ export async function readStatus(
     daysWaiting,
     jobs,
   ] = await Promise.all([
+    readDemoMark(store),
     readHeights(store),
     countSkippedHeights(store),
     store.rows<{ total: number }>(sql`SELECT count() AS total FROM ${deadLetters} FINAL`),
@@ -117,6 +122,7 @@ export async function readStatus(
   ]);
   const now = clock.now();
   return {
+    demo_data: demoMark !== null,
     chains: heights.map((chain) => ({
       ...chain,
       lag_seconds:

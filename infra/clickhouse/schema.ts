@@ -237,7 +237,7 @@ export async function schemaDrift(store: Store, schema: Schema): Promise<string[
   });
 }
 
-export async function readMeta(store: Store): Promise<Map<string, string>> {
+export async function readMeta(store: Pick<Store, 'rows'>): Promise<Map<string, string>> {
   const rows = await store.rows<{ name: string; value: string }>(sql`SELECT name, value FROM ${meta} FINAL`);
   return new Map(rows.map(({ name, value }) => [name, value]));
 }

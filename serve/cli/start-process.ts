@@ -1,37 +1,31 @@
-import { fileURLToPath } from 'node:url';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { openLogger } from '../../infra/logger.ts';
-import { isEmpty } from '../../ingest/raw/is-empty.ts';
 import { startIngestRole } from '../../ingest/role.ts';
 import { createPipeline, type Pipeline } from '../compose.ts';
 import { buildOperatorServer, buildServer } from '../compose-server.ts';
 import { listeningUrl } from '../http/public-url.ts';
-import { LocalClient, type OperationClient } from '../operations/client.ts';
+import { LocalClient } from '../operations/client.ts';
 import { openOperationSocket } from '../operations/socket-server.ts';
 import { type ProcessRole, servicesOf } from '../process-roles.ts';
 import type { Config } from '../settings.ts';
-import { openDisplay } from './display.ts';
 import { EXIT } from './failure.ts';
-import { ingestInputs } from './ingest-inputs.ts';
+import { type FirstData, loadSample, prepareDemo } from './first-data.ts';
 import { ingestTarget } from './ingest-target.ts';
-import { findInputs } from './inputs.ts';
 import { ProcessStop } from './process-stop.ts';
-import { plural } from './words.ts';
-
-const SAMPLE = fileURLToPath(new URL('../../ingest/sample', import.meta.url));
 
 export interface StartOptions {
   readonly config: Config;
   readonly roles: ReadonlySet<ProcessRole>;
-  /** Whether an empty store gets the recorded sample first. */
-  readonly loadsSample: boolean;
+  /** What an empty store gets first; nothing when absent. */
+  readonly firstData?: FirstData | undefined;
   readonly version: string;
 }
 
 /** Runs a process with its roles until a signal stops it. Texts for people go to standard error, the log to standard output. */
 export async function startProcess(options: StartOptions): Promise<number> {
-  const { roles, loadsSample, version } = options;
+  const { roles, firstData, version } = options;
   const isServer = roles.has('serve');
   const stop = new ProcessStop(options.config);
   stop.isServer = isServer;
@@ -56,6 +50,7 @@ export async function startProcess(options: StartOptions): Promise<number> {
       return EXIT.ok;
     }
     const client = new LocalClient(pipeline);
+    const loadDemo = firstData === 'demo' ? await prepareDemo(pipeline) : null;
     const server = isServer ? await buildServer(pipeline) : null;
     if (server) stop.first(() => server.close());
     // A process without the role `serve` is one of several.
@@ -71,7 +66,7 @@ export async function startProcess(options: StartOptions): Promise<number> {
       });
       if (socket) stop.first(() => socket.close());
     }
-    if (loadsSample) await loadSample(pipeline, client);
+    if (firstData === 'sample') await loadSample(pipeline, client, say);
     if (roles.has('ingest')) {
       stop.first(
         startIngestRole({
@@ -87,6 +82,7 @@ export async function startProcess(options: StartOptions): Promise<number> {
         ? welcome(url, pipeline, version)
         : `Chain Metrics ${version}, ${[...roles].join(' and ')}: ${url}/health/ready\n`,
     );
+    if (loadDemo) inBackground((signal) => loadDemo(client, say, signal), stop);
     return await exitCodeOf(pipeline, stop);
   } catch (error) {
     if (stop.isAsked) await stop.ended;
@@ -95,6 +91,21 @@ export async function startProcess(options: StartOptions): Promise<number> {
     throw error;
   }
 }
+
+/** Work beside serving. It ends where it can when the process stops; a failure of its own stops nothing. */
+function inBackground(work: (signal: AbortSignal) => Promise<void>, stop: ProcessStop): void {
+  const ending = new AbortController();
+  const done = work(ending.signal).catch((error) => {
+    if (!ending.signal.aborted) stop.log?.error({ err: error }, 'demo data are not loaded: start again');
+  });
+  stop.first(async () => {
+    ending.abort();
+    await Promise.race([done, pause(BACKGROUND_END_MS)]);
+  });
+}
+
+/** One batch is loaded to its end; computing goes on at the next start. */
+const BACKGROUND_END_MS = 3000;
 
 /** The exit code when the process has ended; one that must write nothing more fails, and waits at its next start. */
 async function exitCodeOf({ schema }: Pipeline, stop: ProcessStop): Promise<number> {
@@ -126,27 +137,6 @@ const operatorAddress = ({ OPERATOR_HOST, OPERATOR_PORT }: Config): Address => (
   host: { name: 'OPERATOR_HOST', value: OPERATOR_HOST },
   port: { name: 'OPERATOR_PORT', value: OPERATOR_PORT },
 });
-
-async function loadSample({ runtime }: Pipeline, client: OperationClient): Promise<void> {
-  if (!(await isEmpty(runtime.store))) {
-    say(`${runtime.location} holds data already: the sample is not loaded.\n`);
-    return;
-  }
-  const inputs = await findInputs([SAMPLE]);
-  say(
-    `${runtime.location} is empty: loading the sample, recorded blocks of ${plural(inputs.length, 'chain')}.\n`,
-  );
-  const report = await ingestInputs(client, inputs, undefined, openDisplay(process.stderr));
-  const chains = await client.call('coverage', {});
-  const days = chains
-    .flatMap(({ first_day, last_day }) => [first_day, last_day])
-    .filter((day) => day !== null)
-    .sort();
-  say(
-    `Loaded ${plural(report.blocks, 'block')} of ${chains.map(({ chain }) => chain).join(', ')}, ` +
-      `from ${days[0]} to ${days.at(-1)}. They are single blocks, not whole days.\n`,
-  );
-}
 
 function welcome(url: string, { runtime }: Pipeline, version: string): string {
   const lines: [label: string, value: string][] = [

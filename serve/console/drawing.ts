@@ -71,6 +71,13 @@ export function drawingOf(answer: SeriesAnswer, state: ChartState, hidden: Reado
     style === 'share' ? sharesOf(seen.map(({ values }) => values)) : seen.map(({ values }) => values);
   const heights =
     style === 'lines' ? own.map((values) => (isLogarithmic ? values.map(positive) : values)) : stacked(own);
+  if (
+    hasValues(answer) &&
+    seen.length > 0 &&
+    heights.every((values) => values.every((value) => value === null))
+  ) {
+    notes.push(emptyNote(state, isLogarithmic));
+  }
   const times = Array.from({ length: answer.periods }, (_, i) => periodStart(answer.start, answer.per, i));
   return {
     per: answer.per,
@@ -101,6 +108,13 @@ export function drawingOf(answer: SeriesAnswer, state: ChartState, hidden: Reado
 /** Whether anything can be drawn at all. */
 export const hasValues = (answer: SeriesAnswer): boolean =>
   answer.series.some(({ values }) => values.some((value) => value !== null));
+
+function emptyNote(state: ChartState, isLogarithmic: boolean): string {
+  if (state.isSmoothed) return 'No mean of 7 days: the range holds too few days with values.';
+  return isLogarithmic
+    ? 'A logarithmic axis shows values above zero, of which there are none.'
+    : 'The series that are switched on have no values in this range.';
+}
 
 /** Beginning of a period, in milliseconds. */
 export function periodStart(start: string, per: Period, place: number): number {

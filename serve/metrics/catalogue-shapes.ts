@@ -61,6 +61,9 @@ const heights = {
 
 export const statusSchema = z
   .object({
+    demo_data: z
+      .boolean()
+      .describe('whether what is stored was made up to look at; each answer then has `X-Demo-Data: true`'),
     chains: z.array(
       z.object({
         ...heights,
@@ -158,6 +161,7 @@ const blocks = {
 };
 
 export const STATUS_EXAMPLE: z.output<typeof statusSchema> = {
+  demo_data: false,
   chains: [
     {
       ...blocks,

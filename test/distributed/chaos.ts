@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { readFailedMetrics } from '../../aggregate/runner/failures.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
+import { Random } from '../../ingest/demo/random.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
 import { readSkippedHeights } from '../../ingest/sources/skipped-heights.ts';
 import type { Pipeline } from '../../serve/compose.ts';
@@ -10,7 +11,6 @@ import type { InputLine } from '../reference/input.ts';
 import { contentOf, differences } from '../support/content.ts';
 import { joinPipeline } from '../support/distributed.ts';
 import { ingestLines } from '../support/pipeline.ts';
-import { Random } from '../support/random.ts';
 import { startServices } from '../support/services/index.ts';
 import { contentOfCleanRun, everythingRecorded } from './clean-run.ts';
 import {

@@ -1,6 +1,6 @@
+import type { Random } from '../../ingest/demo/random.ts';
 import { TOPICS } from '../../ingest/log/topics.ts';
 import type { Pipeline } from '../../serve/compose.ts';
-import type { Random } from '../support/random.ts';
 
 const OWN_HEAD = {
   relay_chain: 'kusama',

@@ -1,6 +1,6 @@
+import type { Random } from '../../ingest/demo/random.ts';
 import type { InputLine } from '../reference/input.ts';
 import { shapeHash } from '../reference/shaped.ts';
-import type { Random } from '../support/random.ts';
 
 /** One line on its way in. A tombstone or a snapshot travels in an envelope only. */
 export type Delivery = InputLine;

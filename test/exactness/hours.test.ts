@@ -1,10 +1,10 @@
 import { expect, it } from 'vitest';
+import { Random } from '../../ingest/demo/random.ts';
 import type { Pipeline } from '../../serve/compose.ts';
 import type { InputLine } from '../reference/input.ts';
 import { shapeBlock } from '../reference/shaped.ts';
 import { type Content, contentOf, differences } from '../support/content.ts';
 import { ingestLines, openTestPipeline } from '../support/pipeline.ts';
-import { Random } from '../support/random.ts';
 import { recordedLines } from '../support/recordings.ts';
 import { enveloped } from './deliveries.ts';
 

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Clock } from '../../infra/ports.ts';
+import { Random } from '../../ingest/demo/random.ts';
 import { pricesBeside } from '../aggregate/metrics/shapes/recorded-prices.ts';
 import { shapeHash } from '../reference/shaped.ts';
 import { type Content, contentOf, differences } from '../support/content.ts';
@@ -16,7 +17,6 @@ import {
   openPipelineAt,
   openTestPipeline,
 } from '../support/pipeline.ts';
-import { Random } from '../support/random.ts';
 import { recordedLines } from '../support/recordings.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { byChain, type Delivery } from './deliveries.ts';

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { Random } from '../../ingest/demo/random.ts';
 import type { Pipeline } from '../../serve/compose.ts';
 import { pricesBeside } from '../aggregate/metrics/shapes/recorded-prices.ts';
 import type { InputLine } from '../reference/input.ts';
@@ -12,7 +13,6 @@ import {
   LONG_AFTER_RECORDING,
   openTestPipeline,
 } from '../support/pipeline.ts';
-import { Random } from '../support/random.ts';
 import { recordedLines } from '../support/recordings.ts';
 import { byChain, cut, type Delivery, enveloped, mayTravelBare, shuffledDeliveries } from './deliveries.ts';
 

@@ -1,6 +1,6 @@
+import type { Random } from '../../ingest/demo/random.ts';
 import { printAccount } from '../reference/accounts.ts';
 import { type Chain, chainNamed } from '../reference/registry.ts';
-import type { Random } from '../support/random.ts';
 
 /** Public keys as lowercase hex; the same people act on all chains. */
 export type Key = string;

@@ -1,7 +1,7 @@
+import type { Random } from '../../ingest/demo/random.ts';
 import { derivativeAccount, multisigAccount } from '../reference/derived.ts';
 import type { Chain } from '../reference/registry.ts';
 import { type ShapedEvent, type ShapedExtrinsic, shapeCall } from '../reference/shaped.ts';
-import type { Random } from '../support/random.ts';
 import { type Key, multiAddress, PEOPLE, printed } from './accounts.ts';
 
 /** A call that somebody wants to make. `perform` does what it says to the model and returns its events. */

@@ -1,6 +1,6 @@
+import type { Random } from '../../ingest/demo/random.ts';
 import type { Chain } from '../reference/registry.ts';
 import type { ShapedEvent } from '../reference/shaped.ts';
-import type { Random } from '../support/random.ts';
 import { multiAddress, PEOPLE, printed } from './accounts.ts';
 import { amountOf, type Maker } from './actions.ts';
 

@@ -1,8 +1,8 @@
 import { addr, Transaction } from 'micro-eth-signer';
+import type { Random } from '../../ingest/demo/random.ts';
 import { h160Of } from '../reference/derived.ts';
 import type { Chain } from '../reference/registry.ts';
 import type { ShapedEvent, ShapedExtrinsic } from '../reference/shaped.ts';
-import type { Random } from '../support/random.ts';
 import { PEOPLE, printed } from './accounts.ts';
 import { amountOf, hashOf, type Maker } from './actions.ts';
 

@@ -1,6 +1,6 @@
+import type { Random } from '../../ingest/demo/random.ts';
 import type { Chain } from '../reference/registry.ts';
 import type { ShapedEvent } from '../reference/shaped.ts';
-import type { Random } from '../support/random.ts';
 import { type Key, multiAddress, PEOPLE, printed } from './accounts.ts';
 import { type Action, amountOf, hashOf, type Maker } from './actions.ts';
 

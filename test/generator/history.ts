@@ -1,7 +1,7 @@
+import { Random } from '../../ingest/demo/random.ts';
 import type { InputLine } from '../reference/input.ts';
 import { type Chain, chainNamed } from '../reference/registry.ts';
 import { type ShapedEvent, type ShapedExtrinsic, shapeBlock, shapeHash } from '../reference/shaped.ts';
-import { Random } from '../support/random.ts';
 import { H160S, PADDED, PEOPLE } from './accounts.ts';
 import { type Maker, signed } from './actions.ts';
 import { BountyModel } from './bounties.ts';

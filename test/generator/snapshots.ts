@@ -1,6 +1,6 @@
+import type { Random } from '../../ingest/demo/random.ts';
 import { printAccount } from '../reference/accounts.ts';
 import { type Chain, chainNamed } from '../reference/registry.ts';
-import type { Random } from '../support/random.ts';
 import { PEOPLE } from './accounts.ts';
 
 /** A line that states something of a chain at a moment. */

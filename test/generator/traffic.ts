@@ -1,6 +1,6 @@
+import type { Random } from '../../ingest/demo/random.ts';
 import type { Chain } from '../reference/registry.ts';
 import type { ShapedEvent, ShapedExtrinsic } from '../reference/shaped.ts';
-import type { Random } from '../support/random.ts';
 import { H160S, PEOPLE, printed } from './accounts.ts';
 import { amountOf, hashOf, type Maker } from './actions.ts';
 

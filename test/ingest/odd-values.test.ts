@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { sql } from '../../infra/clickhouse/sql.ts';
+import { Random } from '../../ingest/demo/random.ts';
 import { TOPICS } from '../../ingest/log/topics.ts';
 import { blocks, refusedFacts } from '../../ingest/raw/tables.ts';
-import { Random } from '../support/random.ts';
 import { openIngesting, rowsOf } from './ingesting.ts';
 import { madeBlock } from './made.ts';
 import { oddBlock, oddSnapshot } from './odd-values.ts';

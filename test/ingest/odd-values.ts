@@ -1,4 +1,4 @@
-import type { Random } from '../support/random.ts';
+import type { Random } from '../../ingest/demo/random.ts';
 import { ALICE, madeBlock, madeEvent, madeExtrinsic } from './made.ts';
 
 // Values that no chain should give, in every place where a block or a snapshot has one of their kind.

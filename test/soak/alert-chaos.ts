@@ -1,6 +1,7 @@
 /** Delivers alerts to servers over Kafka, Redis and ClickHouse while all of these come and go: `node test/soak/alert-chaos.ts [deliveries] [happenings] [seed]`. */
+
+import { Random } from '../../ingest/demo/random.ts';
 import { deliverInChaos, HAPPENINGS, type Happening } from '../distributed/alert-chaos.ts';
-import { Random } from '../support/random.ts';
 
 const [deliveries = '100000', happenings = '40', seed = '1'] = process.argv.slice(2);
 const started = Date.now();

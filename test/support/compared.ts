@@ -1,9 +1,9 @@
+import type { Random } from '../../ingest/demo/random.ts';
 import type { Served } from '../aggregate/metrics/coretime/served.ts';
 import { parseAccount } from '../reference/accounts.ts';
 import { ANSWERS, type Answer, SEARCHES } from '../reference/answers.ts';
 import type { Input } from '../reference/input.ts';
 import { coretimeRegionHistory, coretimeRegions } from '../reference/metrics/coretime-region.ts';
-import type { Random } from './random.ts';
 import type { Row } from './served.ts';
 
 /**

@@ -16,7 +16,10 @@ function groupOf(path: string): Group {
   const reaches = (file: string) => reached.some((one) => one.path === file);
   const uses = (name: string) => reached.some(({ packages }) => packages.includes(name));
   if (reaches('test/support/services/service.ts')) return 'services';
-  return reaches('infra/embedded/store.ts') || uses('chdb') || uses('node:child_process')
+  return reaches('infra/embedded/store.ts') ||
+    uses('chdb') ||
+    uses('node:child_process') ||
+    uses('playwright-core')
     ? 'integration'
     : 'unit';
 }

@@ -21,8 +21,11 @@ export const status = command<[], { json?: boolean }>({
 });
 
 function describe(status: SystemStatus, damage: readonly Damage[], place: string): string {
-  return `${[`data directory  ${place}`, ...damaged(damage), chains(status), metrics(status), refused(status)].join('\n\n')}\n`;
+  return `${[`data directory  ${place}`, ...demo(status), ...damaged(damage), chains(status), metrics(status), refused(status)].join('\n\n')}\n`;
 }
+
+const demo = ({ demo_data }: SystemStatus): string[] =>
+  demo_data ? ['DEMO DATA       made up, not measured'] : [];
 
 const DAMAGE_SHOWN = 5;
 

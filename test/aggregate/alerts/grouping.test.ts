@@ -10,9 +10,9 @@ import {
   emptyState,
 } from '../../../aggregate/alerts/reducer/project-state.ts';
 import { type Reduction, reduceEvent } from '../../../aggregate/alerts/reducer/reduce.ts';
+import { Random } from '../../../ingest/demo/random.ts';
 import { firing, prometheusBody, randomBody, randomIdempotencyKey } from '../../serve/alerts/made.ts';
 import { type ReferenceEvent, replay } from '../../serve/alerts/reference.ts';
-import { Random } from '../../support/random.ts';
 
 const SECOND = 1000;
 const RULES: GroupingRules = { retryWindowMs: 60 * SECOND, namedWindowMs: 3600 * SECOND };

@@ -6,9 +6,9 @@ import { MAPPED_FIELDS } from '../../../aggregate/alerts/model/mapping.ts';
 import { eventRules, groupingRules } from '../../../aggregate/alerts/model/rules.ts';
 import { emptyState } from '../../../aggregate/alerts/reducer/project-state.ts';
 import { reduceEvent } from '../../../aggregate/alerts/reducer/reduce.ts';
+import { Random } from '../../../ingest/demo/random.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { prometheusBody } from '../../serve/alerts/made.ts';
-import { Random } from '../../support/random.ts';
 
 const BODIES = 1000;
 const AT = Date.UTC(2026, 10, 22);

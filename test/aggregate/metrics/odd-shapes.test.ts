@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Random } from '../../../ingest/demo/random.ts';
 import { type InputLine, readLines } from '../../reference/input.ts';
 import { shapeHash } from '../../reference/shaped.ts';
 import { differences } from '../../support/compared.ts';
-import { Random } from '../../support/random.ts';
 import { openServed, type Served } from './coretime/served.ts';
 import { bounties } from './odd/bounties.ts';
 import { contracts } from './odd/contracts.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Random } from '../../../ingest/demo/random.ts';
 import { readLines } from '../../reference/input.ts';
 import { differences } from '../../support/compared.ts';
-import { Random } from '../../support/random.ts';
 import { recordedLines } from '../../support/recordings.ts';
 import { openServed, type Served } from './coretime/served.ts';
 import { pricesBeside } from './shapes/recorded-prices.ts';

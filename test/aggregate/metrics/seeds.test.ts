@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, expect, it } from 'vitest';
+import { Random } from '../../../ingest/demo/random.ts';
 import { disturbed, History } from '../../generator/history.ts';
 import { type InputLine, readLines } from '../../reference/input.ts';
 import { differences } from '../../support/compared.ts';
-import { Random } from '../../support/random.ts';
 import { openServed, type Served } from './coretime/served.ts';
 
 /** `SEEDS=20` or `SEEDS=1001..1020`: the seeds of the generated histories. */

@@ -4,7 +4,7 @@ import kafkajs from 'kafkajs';
 import { describe, expect, test } from 'vitest';
 import { BatchRecords, CUT_HEADER } from '../../../infra/distributed/batch-records.ts';
 import { limitDecompression, onFetchStart, ZSTD } from '../../../infra/distributed/kafkajs/codecs.ts';
-import { Random } from '../../support/random.ts';
+import { Random } from '../../../ingest/demo/random.ts';
 import { lz4Of, snappyOf } from './foreign-batches.ts';
 
 const { GZIP, LZ4, Snappy } = kafkajs.CompressionTypes;

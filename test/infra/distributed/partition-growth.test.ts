@@ -4,7 +4,7 @@ import {
   PartitionGrowth,
   PRODUCERS_LEARN_MS,
 } from '../../../infra/distributed/partition-growth.ts';
-import { Random } from '../../support/random.ts';
+import { Random } from '../../../ingest/demo/random.ts';
 
 const KEYS = 24;
 

@@ -4,12 +4,12 @@ import { applySchema } from '../../../infra/clickhouse/schema.ts';
 import { DATABASE, join, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { createTable } from '../../../infra/clickhouse/table.ts';
 import type { Store } from '../../../infra/ports.ts';
+import { Random } from '../../../ingest/demo/random.ts';
 import { canonicalBlocks, type Window } from '../../../ingest/raw/canonical.ts';
 import { decoders } from '../../../ingest/raw/decoders.ts';
 import { noteReplacedBlocks } from '../../../ingest/raw/replaced-hours.ts';
 import { blocks, replacedBlocks } from '../../../ingest/raw/tables.ts';
 import { openStore } from '../../support/open-store.ts';
-import { Random } from '../../support/random.ts';
 
 const SEEDS = Number(process.env.SEEDS ?? 5);
 const RELAYS = ['kusama', 'polkadot'];

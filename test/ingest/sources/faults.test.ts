@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Random } from '../../../ingest/demo/random.ts';
 import { blockLines } from '../../../ingest/sources/backfill.ts';
 import { followBlocks } from '../../../ingest/sources/block-follower.ts';
 import { Sidecar } from '../../../ingest/sources/sidecar.ts';
-import { Random } from '../../support/random.ts';
 import { FakeSidecar, type Fault, recordedBlocks } from './fake-sidecar.ts';
 
 const chain = { relay_chain: 'polkadot', name: 'polkadot' };

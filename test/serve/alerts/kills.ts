@@ -1,8 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { ALERTS_TOPIC } from '../../../aggregate/alerts/model/event.ts';
+import { Random } from '../../../ingest/demo/random.ts';
 import { openPipeline } from '../../../serve/compose.ts';
 import { readConfig } from '../../../serve/settings.ts';
-import { Random } from '../../support/random.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { judge, type Verdict } from './accepted.ts';
 import { Senders } from './senders.ts';

@@ -1,4 +1,4 @@
-import type { Random } from '../../support/random.ts';
+import type { Random } from '../../../ingest/demo/random.ts';
 
 const FINGERPRINTS = Array.from({ length: 12 }, (_, i) =>
   (0x08dcd0f670d40000 + i).toString(16).padStart(16, '0').slice(-16),

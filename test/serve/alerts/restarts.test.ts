@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
+import { Random } from '../../../ingest/demo/random.ts';
 import { openPipeline } from '../../../serve/compose.ts';
 import { readConfig } from '../../../serve/settings.ts';
-import { Random } from '../../support/random.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { randomBody, randomIdempotencyKey } from './made.ts';
 import { type ReferenceEvent, replay } from './reference.ts';

@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import { Random } from '../../support/random.ts';
+import { Random } from '../../../ingest/demo/random.ts';
 import { randomBody, randomIdempotencyKey } from './made.ts';
 
 /** An integration of a project with its address and key. */

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { LogRecord } from '../../../infra/ports.ts';
+import { Random } from '../../../ingest/demo/random.ts';
 import type { Pipeline } from '../../../serve/compose.ts';
 import { openPipelineAt } from '../../support/pipeline.ts';
-import { Random } from '../../support/random.ts';
 import { type TemporaryDirectory, temporaryDirectory } from '../../support/temporary-directory.ts';
 import { judge } from './accepted.ts';
 import { AlertProcess, storedAlerts, storedEvents, until } from './alert-process.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Metric, MetricEndpoint } from '../../../aggregate/metric.ts';
 import { metrics } from '../../../aggregate/metrics/index.ts';
+import { Random } from '../../../ingest/demo/random.ts';
 import { cursorOf, orderOf } from '../../../serve/metrics/cursor.ts';
-import { Random } from '../../support/random.ts';
 import { ALICE, type ContractClient, needed, SAMPLES } from './contract-client.ts';
 import { ENDPOINTS, type Endpoint } from './endpoints.ts';
 

@@ -5,9 +5,9 @@ import { Sql } from '../../../infra/clickhouse/sql.ts';
 import { decodeAddress, encodeAddress } from '../../../ingest/chains/address.ts';
 import { buildRegistry } from '../../../ingest/chains/registry.ts';
 import { CHAINS } from '../../../ingest/chains/table.ts';
+import { Random } from '../../../ingest/demo/random.ts';
 import { ParameterError } from '../../../serve/http/errors.ts';
 import { parametersOf, queryOf, querySchema } from '../../../serve/metrics/parameters.ts';
-import { Random } from '../../support/random.ts';
 
 const registry = buildRegistry(CHAINS);
 const random = new Random(11);

@@ -21,10 +21,10 @@ import { chainsOf } from '../../../../aggregate/metrics/shared/sql.ts';
 import { EVERYTHING } from '../../../../aggregate/planner/plan.ts';
 import { Sql, sql } from '../../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../../infra/ports.ts';
+import { Random } from '../../../../ingest/demo/random.ts';
 import type { InputLine } from '../../../reference/input.ts';
 import { openAggregating } from '../../../support/aggregating.ts';
 import { ingestLines } from '../../../support/pipeline.ts';
-import { Random } from '../../../support/random.ts';
 import { randomVotes } from './random-votes.ts';
 import { ALICE, BOB, delegate, standard, vote, Writer } from './story.ts';
 

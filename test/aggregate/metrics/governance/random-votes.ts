@@ -1,6 +1,6 @@
+import type { Random } from '../../../../ingest/demo/random.ts';
 import type { InputLine } from '../../../reference/input.ts';
 import type { ShapedEvent, ShapedExtrinsic } from '../../../reference/shaped.ts';
-import type { Random } from '../../../support/random.ts';
 import {
   ACCOUNTS,
   confirmed,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { Random } from '../../../../ingest/demo/random.ts';
 import { gitAccessOf } from '../../../../serve/identity/oauth/git-request.ts';
-import { Random } from '../../../support/random.ts';
 import { spellings } from './git-spellings.ts';
 
 /** The addresses that Git's clients send. */

@@ -1,0 +1,132 @@
+import type { DemoEvent } from './blocks.ts';
+import type { Cast, DemoKey } from './cast.ts';
+import type { DayBook } from './day-book.ts';
+import type { Random } from './random.ts';
+
+interface DemoBounty {
+  readonly id: number;
+  readonly proposedOn: number;
+  readonly work: readonly string[];
+  isActive: boolean;
+  children: number;
+}
+
+interface DemoChild {
+  readonly parent: DemoBounty;
+  readonly id: number;
+  readonly value: number;
+  readonly curator: DemoKey;
+  readonly beneficiary: DemoKey;
+  readonly isCanceled: boolean;
+  /** The day of its next step, from proposing a curator to the claim. */
+  next: number;
+  step: number;
+}
+
+const PROGRAMMES: readonly (readonly string[])[] = [
+  ['Event in Lisbon', 'Event in Seoul', 'Event in Buenos Aires', 'Meetup series'],
+  ['Moderation of channels', 'Fraud reports of the month', 'Takedown of phishing sites'],
+  ['Translation of the documentation', 'Video course', 'Workshop for developers', 'Übersetzung ins Deutsche'],
+  ['Audit of a pallet', 'Audit of a wallet', 'Review of a bridge'],
+  ['Prize of the hackathon', 'Mentoring', 'Grant for tooling'],
+];
+const FIRST_BOUNTY = 60;
+
+/** Bounties of a treasury, and the child bounties that their curators pay out. */
+export class Bounties {
+  readonly #random: Random;
+  readonly #cast: Cast;
+  readonly #bounties: DemoBounty[] = [];
+  #children: DemoChild[] = [];
+
+  constructor(random: Random, cast: Cast) {
+    this.#random = random;
+    this.#cast = cast;
+  }
+
+  write(book: DayBook): void {
+    const random = this.#random;
+    const [work] = PROGRAMMES.slice(this.#bounties.length);
+    if (work !== undefined && book.day >= this.#bounties.length * 17) this.#propose(book, work);
+    for (const bounty of this.#bounties) {
+      const age = book.day - bounty.proposedOn;
+      if (!bounty.isActive && age >= 2) {
+        bounty.isActive = true;
+        book.happens(['bounties.BountyBecameActive', String(bounty.id)]);
+      } else if (age > 0 && age % 60 === 0) {
+        book.happens(['bounties.BountyExtended', String(bounty.id)]);
+      }
+    }
+    for (const child of this.#children) if (book.day >= child.next) this.#advance(book, child);
+    this.#children = this.#children.filter(({ step }) => step < STEPS_MAX);
+    const active = this.#bounties.filter(({ isActive }) => isActive);
+    if (active.length > 0 && random.chance(0.4 * book.passed)) this.#add(book, random.pick(active));
+  }
+
+  #propose(book: DayBook, work: readonly string[]): void {
+    const id = FIRST_BOUNTY + this.#bounties.length;
+    this.#bounties.push({ id, work, proposedOn: book.day, isActive: false, children: 0 });
+    const value = book.planck(this.#random.whole(4, 30) * 5000);
+    const args = { value, description: '0x64656d6f' };
+    book.signs(this.#cast.anyone(), 'bounties.proposeBounty', args, [
+      ['bounties.BountyProposed', String(id)],
+    ]);
+  }
+
+  #add(book: DayBook, parent: DemoBounty): void {
+    const random = this.#random;
+    const id = parent.children++;
+    const value = random.whole(3, 90) * 50;
+    const curator = this.#cast.at(random.whole(2, 12));
+    const beneficiary = this.#cast.anyone(90);
+    this.#children.push({
+      ...{ parent, id, value, curator, beneficiary },
+      ...{ isCanceled: random.chance(0.08), next: book.day, step: 0 },
+    });
+    const args = {
+      parent_bounty_id: String(parent.id),
+      value: book.planck(value),
+      description: `0x${Buffer.from(random.pick(parent.work)).toString('hex')}`,
+    };
+    book.signs(curator, 'childBounties.addChildBounty', args, [
+      ['childBounties.Added', String(parent.id), String(id)],
+    ]);
+  }
+
+  #advance(book: DayBook, child: DemoChild): void {
+    const ids = { parent_bounty_id: String(child.parent.id), child_bounty_id: String(child.id) };
+    const told = (name: string, ...more: readonly string[]): DemoEvent => [
+      `childBounties.${name}`,
+      ...Object.values(ids),
+      ...more,
+    ];
+    const curator = { id: book.printed(child.curator) };
+    const beneficiary = book.printed(child.beneficiary);
+    const signs = (call: string, args: object, ...events: readonly DemoEvent[]) =>
+      book.signs(child.curator, `childBounties.${call}`, { ...ids, ...args }, events);
+    if (child.step === 2 && child.isCanceled) {
+      signs('closeChildBounty', {}, told('Canceled'));
+      child.step = STEPS_MAX;
+      return;
+    }
+    const fee = child.value * 0.05;
+    switch (child.step) {
+      case 0:
+        signs('proposeCurator', { curator, fee: book.planck(fee) });
+        break;
+      case 1:
+        signs('acceptCurator', {});
+        break;
+      case 2:
+        signs('awardChildBounty', { beneficiary: { id: beneficiary } }, told('Awarded', beneficiary));
+        break;
+      default:
+        signs('claimChildBounty', {}, told('Claimed', book.planck(child.value - fee), beneficiary));
+    }
+    child.step += 1;
+    // A payout waits for eight days.
+    child.next = book.day + (child.step === 3 ? 8 : this.#random.whole(1, 12));
+  }
+}
+
+const STEPS_MAX = 4;

@@ -1,0 +1,194 @@
+import type { DemoEvent } from './blocks.ts';
+import type { Cast, DemoKey } from './cast.ts';
+import type { DayBook } from './day-book.ts';
+import type { Random } from './random.ts';
+
+interface DemoRegion {
+  readonly begin: number;
+  readonly end: number;
+  readonly core: number;
+  readonly mask: bigint;
+  owner: DemoKey;
+  use: 'none' | 'assigned' | 'pooled';
+}
+
+const BITS = 80n;
+const WHOLE = (1n << BITS) - 1n;
+const HALF = WHOLE >> 40n;
+/** Timeslices of a region: 28 days. */
+const REGION_SLICES = 5040;
+export const REGION_DAYS = 28;
+const OFFERED = 10;
+const RESERVED = 6;
+const FIRST_CORE = 8;
+const TASKS = [2000, 2004, 2006, 2012, 2026, 2031, 2034, 2043, 3338, 3344, 3367, 3369];
+/** Days over which the price of a sale falls to its lowest. */
+const LEAD_IN_DAYS = 14;
+
+const maskText = (mask: bigint) => `0x${mask.toString(16).padStart(20, '0')}`;
+
+/** The coretime chain of one relay chain: a sale every 28 days, renewals, and what owners do with their regions. */
+export class Coretime {
+  readonly #random: Random;
+  readonly #cast: Cast;
+  /** The timeslice with which the regions of the first sale begin. */
+  readonly #firstSlice: number;
+  #regions: DemoRegion[] = [];
+  #sale = -1;
+  #openedOn = 0;
+  #sold = 0;
+  #renewed = 0;
+  #endPrice: number;
+
+  constructor(random: Random, cast: Cast, firstSlice: number, endPrice: number) {
+    this.#random = random;
+    this.#cast = cast;
+    this.#firstSlice = firstSlice;
+    this.#endPrice = endPrice;
+  }
+
+  get #begin(): number {
+    return this.#firstSlice + this.#sale * REGION_SLICES;
+  }
+
+  write(book: DayBook): void {
+    if (book.day >= (this.#sale + 1) * REGION_DAYS) this.#open(book);
+    const random = this.#random;
+    const age = book.day - this.#openedOn;
+    if (age < 7) {
+      const renewals = Math.min(random.whole(0, 2), RENEWALS_MAX - this.#renewed);
+      for (let made = 0; made < renewals; made++) this.#renew(book);
+    }
+    const isLeft = this.#sold + this.#renewed < OFFERED;
+    if (isLeft && (age === 0 || random.chance((age < LEAD_IN_DAYS ? 0.35 : 0.12) * book.passed))) {
+      this.#purchase(book, age);
+    }
+    // Something of the broker on each day: the days of a chain are then computed together.
+    const ours = this.#regions.filter(({ begin }) => begin >= this.#begin - REGION_SLICES);
+    if (ours.length > 0) this.#use(book, random.pick(ours));
+  }
+
+  /** What the broker's state says at the end of the day. */
+  state(): object {
+    const whole = { mask: maskText(WHOLE) };
+    return {
+      sale_info: {
+        sale_start: this.#begin * 80 - REGION_SLICES * 80,
+        leadin_length: LEAD_IN_DAYS * 14_400,
+        end_price: String(Math.round(this.#endPrice * 10 ** 10)),
+        region_begin: this.#begin,
+        region_end: this.#begin + REGION_SLICES,
+        ideal_cores_sold: OFFERED,
+        cores_offered: OFFERED,
+        first_core: FIRST_CORE,
+        sellout_price: null,
+        cores_sold: this.#sold + this.#renewed,
+      },
+      reservations: Array.from({ length: RESERVED }, (_, i) => [
+        { ...whole, assignment: { task: 1000 + i } },
+      ]),
+      leases: [{ task: 2035, until: this.#begin + 2 * REGION_SLICES }],
+      core_count: 40,
+    };
+  }
+
+  #open(book: DayBook): void {
+    const filled = (this.#sold + this.#renewed) / OFFERED;
+    if (this.#sale >= 0) this.#endPrice *= 0.7 + filled * (0.5 + 0.2 * this.#random.fraction());
+    this.#sale += 1;
+    this.#openedOn = book.day;
+    this.#sold = 0;
+    this.#renewed = 0;
+    const start = this.#begin * 80 - REGION_SLICES * 80;
+    const prices = [this.#endPrice * 10, this.#endPrice].map((price) => book.planck(price));
+    const slices = [this.#begin, this.#begin + REGION_SLICES].map(String);
+    book.begins([
+      'broker.SaleInitialized',
+      ...[String(start), String(LEAD_IN_DAYS * 14_400), ...prices, ...slices],
+      ...[String(OFFERED), String(OFFERED)],
+    ]);
+  }
+
+  #renew(book: DayBook): void {
+    const core = FIRST_CORE + this.#sold + this.#renewed;
+    const task = TASKS[this.#renewed] ?? 2000;
+    this.#renewed += 1;
+    const who = this.#cast.at(3 + this.#renewed);
+    const at = [core + 1, core, this.#begin, REGION_SLICES].map(String);
+    const workload = [{ mask: maskText(WHOLE), assignment: { task: String(task) } }];
+    const price = book.planck(this.#endPrice * 1.03);
+    book.signs(who, 'broker.renew', { core: at[0] }, [
+      ['broker.Renewed', book.printed(who), price, ...at, workload],
+    ]);
+  }
+
+  #purchase(book: DayBook, age: number): void {
+    const left = Math.max(0, 1 - age / LEAD_IN_DAYS);
+    const price = this.#endPrice * (1 + 9 * left ** 2);
+    const owner = this.#cast.at(this.#random.whole(10, 40));
+    const region: DemoRegion = {
+      ...{ begin: this.#begin, end: this.#begin + REGION_SLICES },
+      ...{ core: FIRST_CORE + this.#sold + this.#renewed, mask: WHOLE, owner, use: 'none' },
+    };
+    this.#sold += 1;
+    this.#regions.push(region);
+    const paid = book.planck(price);
+    const duration = String(REGION_SLICES);
+    book.signs(owner, 'broker.purchase', { price_limit: paid }, [
+      ['broker.Purchased', book.printed(owner), written(region), paid, duration],
+    ]);
+  }
+
+  #use(book: DayBook, region: DemoRegion): void {
+    const [call, event] = this.#useOf(book, region, this.#random.fraction());
+    book.signs(region.owner, `broker.${call}`, { region_id: written(region) }, [event]);
+  }
+
+  #useOf(book: DayBook, region: DemoRegion, roll: number): readonly [call: string, event: DemoEvent] {
+    const [id, duration] = [written(region), String(region.end - region.begin)];
+    if (region.use === 'assigned' && roll < 0.3) {
+      region.use = 'none';
+      return ['unassign', ['broker.AssignmentRemoved', id]];
+    }
+    if (roll < 0.5) {
+      region.use = 'assigned';
+      return ['assign', ['broker.Assigned', id, duration, String(this.#random.pick(TASKS))]];
+    }
+    if (roll < 0.66) {
+      region.use = 'pooled';
+      return ['pool', ['broker.Pooled', id, duration]];
+    }
+    if (roll < 0.8) {
+      const old = region.owner;
+      region.owner = this.#cast.at(this.#random.whole(10, 40));
+      const owners = [old, region.owner].map((key) => book.printed(key));
+      return ['transfer', ['broker.Transferred', id, duration, ...owners]];
+    }
+    if (roll < 0.88 && region.mask === WHOLE) {
+      const parts = [HALF, WHOLE ^ HALF].map((mask): DemoRegion => ({ ...region, mask, use: 'none' }));
+      this.#replace(region, ...parts);
+      return ['interlace', ['broker.Interlaced', id, parts.map(written)]];
+    }
+    if (roll < 0.97 && region.end - region.begin > 2) {
+      const pivot = region.begin + Math.floor((region.end - region.begin) / 2);
+      const first: DemoRegion = { ...region, end: pivot, use: 'none' };
+      const second: DemoRegion = { ...region, begin: pivot, use: 'none' };
+      this.#replace(region, first, second);
+      return ['partition', ['broker.Partitioned', id, [written(first), written(second)]]];
+    }
+    this.#replace(region);
+    return ['dropRegion', ['broker.RegionDropped', id, duration]];
+  }
+
+  #replace(region: DemoRegion, ...by: readonly DemoRegion[]): void {
+    this.#regions = [...this.#regions.filter((one) => one !== region), ...by];
+  }
+}
+
+const RENEWALS_MAX = 5;
+
+const written = ({ begin, core, mask }: DemoRegion) => ({
+  begin: String(begin),
+  core: String(core),
+  mask: maskText(mask),
+});

@@ -1,0 +1,119 @@
+import type { Chain } from '../chains/chain.ts';
+import type { DemoEvent, DemoExtrinsic } from './blocks.ts';
+import type { Cast, DemoKey } from './cast.ts';
+import type { DemoChain } from './chains.ts';
+import type { Random } from './random.ts';
+
+/** Something that a block of the day will hold. */
+interface Entry {
+  /** Where in the day, from 0 to 1. */
+  readonly at: number;
+  readonly opening?: readonly DemoEvent[];
+  readonly extrinsic?: DemoExtrinsic;
+}
+
+export interface SignOptions {
+  readonly success?: boolean;
+  /** Anywhere in the day, instead of after all that was written before. */
+  readonly anytime?: boolean;
+}
+
+/** What happens on one chain on one day: written entry by entry, then cut into blocks. */
+export class DayBook {
+  readonly chain: Chain;
+  readonly profile: DemoChain;
+  /** The day since the first of the history, and how much of it has passed: 1 but for the day that runs. */
+  readonly day: number;
+  readonly passed: number;
+  readonly #random: Random;
+  readonly #cast: Cast;
+  readonly #anytime: Entry[] = [];
+  readonly #inOrder: Omit<Entry, 'at'>[] = [];
+
+  constructor(
+    at: { readonly chain: Chain; readonly profile: DemoChain; readonly day: number; readonly passed: number },
+    random: Random,
+    cast: Cast,
+  ) {
+    this.chain = at.chain;
+    this.profile = at.profile;
+    this.day = at.day;
+    this.passed = at.passed;
+    this.#random = random;
+    this.#cast = cast;
+  }
+
+  /** An account as this chain prints it. */
+  printed(key: DemoKey): string {
+    return this.#cast.printed(key, this.chain);
+  }
+
+  /** Units of the chain's token in its smallest unit, as a source writes amounts. */
+  planck(units: number): string {
+    return planckOf(units, this.chain.decimals).toString();
+  }
+
+  /** Events of a block that no extrinsic emits. */
+  happens(...opening: readonly DemoEvent[]): void {
+    this.#inOrder.push({ opening });
+  }
+
+  /** The same, before anything else of the day. */
+  begins(...opening: readonly DemoEvent[]): void {
+    this.#inOrder.unshift({ opening });
+  }
+
+  unsigned(extrinsic: DemoExtrinsic): void {
+    this.#anytime.push({ at: this.#random.fraction(), extrinsic });
+  }
+
+  /** A signed extrinsic with its fee; what fails leaves nothing but that. */
+  signs(
+    key: DemoKey,
+    call: string,
+    args: object,
+    events: readonly DemoEvent[],
+    { success = true, anytime = false }: SignOptions = {},
+  ): void {
+    const random = this.#random;
+    const who = this.printed(key);
+    const isBusy = random.chance(0.03);
+    const fee = this.profile.fee * (0.75 + random.fraction() ** 3 * 2) * (isBusy ? 6 : 1);
+    const tip = random.chance(0.04) ? this.planck(this.profile.fee * random.fraction() * 5) : '0';
+    const paid = this.planck(fee);
+    const extrinsic: DemoExtrinsic = {
+      call,
+      args,
+      signer: this.chain.accounts === 'h160' ? who : { id: who },
+      tip,
+      success,
+      events: [...(success ? events : []), ['transactionPayment.TransactionFeePaid', who, paid, tip]],
+    };
+    if (anytime) this.#anytime.push({ at: random.fraction(), extrinsic });
+    else this.#inOrder.push({ extrinsic });
+  }
+
+  /** The entries of the day in their order, as so many blocks. */
+  blocks(count: number): { opening: DemoEvent[]; extrinsics: DemoExtrinsic[] }[] {
+    const inOrder = this.#inOrder.map((entry, i) => ({ ...entry, at: (i + 0.5) / this.#inOrder.length }));
+    const entries = [...this.#anytime, ...inOrder].sort((a, b) => a.at - b.at);
+    const blocks = Array.from({ length: count }, () => ({
+      opening: [] as DemoEvent[],
+      extrinsics: [] as DemoExtrinsic[],
+    }));
+    for (const { at, opening, extrinsic } of entries) {
+      const block = blocks[Math.min(count - 1, Math.floor(at * count))];
+      if (opening) block?.opening.push(...opening);
+      if (extrinsic) block?.extrinsics.push(extrinsic);
+    }
+    return blocks;
+  }
+}
+
+const EXACT_DIGITS = 6;
+
+/** An amount in the smallest unit, of which the first digits matter. */
+export function planckOf(units: number, decimals: number): bigint {
+  const kept = Math.min(decimals, EXACT_DIGITS);
+  return BigInt(Math.max(0, Math.round(units * 10 ** kept))) * 10n ** BigInt(decimals - kept);
+}

@@ -1,0 +1,68 @@
+import type { DemoEvent } from './blocks.ts';
+import type { Cast } from './cast.ts';
+import type { DayBook } from './day-book.ts';
+import type { Random } from './random.ts';
+
+const STAKERS = 160;
+const VALIDATORS = 40;
+
+/** Rewards of validators, of those who nominate them and of members of pools, and a slash at times. */
+export class Staking {
+  readonly #random: Random;
+  readonly #cast: Cast;
+  /** Eras of a day, the first era, and a usual reward in units of the token. */
+  readonly #eras: { readonly perDay: number; readonly first: number; readonly reward: number };
+
+  constructor(random: Random, cast: Cast, eras: { perDay: number; first: number; reward: number }) {
+    this.#random = random;
+    this.#cast = cast;
+    this.#eras = eras;
+  }
+
+  era(day: number): number {
+    return this.#eras.first + day * this.#eras.perDay;
+  }
+
+  write(book: DayBook): void {
+    const random = this.#random;
+    const payouts = Math.round(random.whole(2, 4) * book.passed);
+    for (let made = 0; made < payouts; made++) this.#payOut(book);
+    const claims = Math.round(random.whole(1, 5) * book.passed);
+    for (let made = 0; made < claims; made++) {
+      const member = this.#cast.anyone(STAKERS);
+      const paid = book.planck(this.#eras.reward * 0.2 * (0.2 + random.fraction()));
+      const pool = String(random.whole(1, 20));
+      const event: DemoEvent = ['nominationPools.PaidOut', book.printed(member), pool, paid];
+      book.signs(member, 'nominationPools.claimPayout', {}, [event], { anytime: true });
+    }
+    if (random.chance(0.015)) {
+      const validator = book.printed(this.#cast.at(random.whole(0, VALIDATORS - 1)));
+      book.happens(['staking.Slashed', validator, book.planck(this.#eras.reward * 3)]);
+    }
+  }
+
+  /** One page of the rewards of an era: the validator's own, and those of some nominators. */
+  #payOut(book: DayBook): void {
+    const random = this.#random;
+    const era = String(this.era(book.day) - random.whole(1, 3));
+    const validator = this.#cast.at(random.whole(0, VALIDATORS - 1));
+    const stash = book.printed(validator);
+    const rewarded = (who: string, units: number): DemoEvent => [
+      'staking.Rewarded',
+      who,
+      { staked: null },
+      book.planck(units),
+    ];
+    const { reward } = this.#eras;
+    const nominators = Array.from({ length: random.whole(3, 6) }, () =>
+      rewarded(book.printed(this.#cast.anyone(STAKERS)), reward * (0.05 + random.fraction() ** 2)),
+    );
+    const events: DemoEvent[] = [
+      ['staking.PayoutStarted', era, stash, '0', null],
+      rewarded(stash, reward * (1 + random.fraction())),
+      ...nominators,
+    ];
+    const args = { validator_stash: stash, era, page: '0' };
+    book.signs(this.#cast.anyone(STAKERS), 'staking.payoutStakersByPage', args, events, { anytime: true });
+  }
+}

@@ -1,0 +1,160 @@
+import { type DemoEvent, nestedCall } from './blocks.ts';
+import { type Cast, type DemoKey, hexOf } from './cast.ts';
+import type { DayBook } from './day-book.ts';
+import type { Random } from './random.ts';
+
+/** How busy a day is, around 1: growth over so many days, quiet week-ends, and a slow wave. */
+export function rhythm(day: number, weekday: number, growth: number, days: number): number {
+  const trend = growth ** (Math.min(day / days, 2) - 0.5);
+  const week = weekday === 0 ? 0.68 : weekday === 6 ? 0.74 : 1.08;
+  return trend * week * (1 + 0.14 * Math.sin(day / 11) + 0.05 * Math.sin(day / 3.1));
+}
+
+/** About `mean` things, spread as counts are. */
+export function about(random: Random, mean: number): number {
+  const noise = (random.fraction() + random.fraction() + random.fraction()) / 1.5 - 1;
+  return Math.max(0, Math.round(mean + noise * (0.12 * mean + Math.sqrt(mean))));
+}
+
+/** Everyday transactions of substrate chains and of Ethereum's; accounts are born with their first transfer. */
+export class Traffic {
+  readonly #random: Random;
+  readonly #cast: Cast;
+  readonly #ethereum: Cast;
+  /** Accounts that exist, by chain. */
+  readonly #accounts = new Map<string, number>();
+
+  constructor(random: Random, cast: Cast, ethereum: Cast) {
+    this.#random = random;
+    this.#cast = cast;
+    this.#ethereum = ethereum;
+  }
+
+  /** Somebody who has an account on the chain. */
+  someone(book: DayBook): DemoKey {
+    return this.#cast.anyone(this.#accounts.get(book.chain.name) ?? FIRST_ACCOUNTS);
+  }
+
+  write(book: DayBook, transactions: number): void {
+    const isEthereum = book.chain.accounts === 'h160';
+    for (let made = 0; made < transactions; made++) {
+      if (isEthereum) this.#ofEthereum(book);
+      else this.#transaction(book);
+    }
+    if (isEthereum || !this.#random.chance(0.3)) return;
+    book.happens(['system.KilledAccount', book.printed(this.someone(book))]);
+  }
+
+  #transaction(book: DayBook): void {
+    const random = this.#random;
+    const from = this.someone(book);
+    const roll = random.fraction();
+    const success = !random.chance(0.025);
+    const anytime = true;
+    if (roll < 0.52) {
+      const { args, events } = this.#transfer(book, from);
+      book.signs(from, 'balances.transferKeepAlive', args, events, { success, anytime });
+      return;
+    }
+    if (book.chain.role === 'defi' && roll < 0.86) {
+      this.#swap(book, from);
+      return;
+    }
+    if (roll < 0.7) {
+      const [asset, amount] = [random.pick(['1984', '1337', '30']), String(random.whole(1, 4_000_000_000))];
+      const [who, to] = [book.printed(from), book.printed(this.someone(book))];
+      const args = { id: asset, target: { id: to }, amount };
+      const moved: DemoEvent = ['assets.Transferred', asset, who, to, amount];
+      book.signs(from, 'assets.transferKeepAlive', args, [moved], { success, anytime });
+      return;
+    }
+    if (roll < 0.8) {
+      const args = {
+        dest: { v4: {} },
+        beneficiary: { v4: {} },
+        assets: { v4: [] },
+        weight_limit: 'Unlimited',
+      };
+      const sent: DemoEvent = ['xcmpQueue.XcmpMessageSent', hexOf(random, 32)];
+      book.signs(from, 'polkadotXcm.limitedReserveTransferAssets', args, [sent], {
+        success,
+        anytime,
+      });
+      return;
+    }
+    if (roll < 0.88) {
+      this.#batch(book, from);
+      return;
+    }
+    if (roll < 0.94) {
+      const remarked: DemoEvent = ['system.Remarked', book.printed(from), hexOf(random, 32)];
+      const args = { remark: '0x64656d6f' };
+      book.signs(from, 'system.remarkWithEvent', args, [remarked], { success, anytime });
+      return;
+    }
+    const real = this.someone(book);
+    const { args, events } = this.#transfer(book, real);
+    const inner = nestedCall('balances.transferKeepAlive', args);
+    book.signs(
+      from,
+      'proxy.proxy',
+      { real: { id: book.printed(real) }, force_proxy_type: null, call: inner },
+      [...events, ['proxy.ProxyExecuted', { ok: [] }]],
+      { success, anytime },
+    );
+  }
+
+  /** Several transfers in one, of which none happens when one fails. */
+  #batch(book: DayBook, from: DemoKey): void {
+    const items = Array.from({ length: this.#random.whole(2, 4) }, () => this.#transfer(book, from));
+    const calls = items.map(({ args }) => nestedCall('balances.transferKeepAlive', args));
+    const events = items.flatMap(({ events }): DemoEvent[] => [...events, ['utility.ItemCompleted']]);
+    book.signs(from, 'utility.batchAll', { calls }, [...events, ['utility.BatchCompleted']], {
+      anytime: true,
+    });
+  }
+
+  #transfer(book: DayBook, from: DemoKey): { args: object; events: DemoEvent[] } {
+    const random = this.#random;
+    const accounts = this.#accounts.get(book.chain.name) ?? FIRST_ACCOUNTS;
+    const isBorn = accounts < this.#cast.size && random.chance(0.09);
+    if (isBorn) this.#accounts.set(book.chain.name, accounts + 1);
+    const to = book.printed(isBorn ? this.#cast.at(accounts) : this.someone(book));
+    const value = book.planck(book.profile.transfer * (0.1 + 3 * random.fraction() ** 4));
+    const events: DemoEvent[] = [['balances.Transfer', book.printed(from), to, value]];
+    if (isBorn) events.unshift(['system.NewAccount', to]);
+    return { args: { dest: { id: to }, value }, events };
+  }
+
+  #swap(book: DayBook, from: DemoKey): void {
+    const random = this.#random;
+    const who = book.printed(from);
+    const pool = book.printed(this.#cast.at(0));
+    const [sold, bought] = [random.whole(0, 20), random.whole(21, 40)].map(String);
+    const [amount, received] = [random.whole(10 ** 8, 10 ** 12), random.whole(10 ** 8, 10 ** 12)].map(String);
+    const args = { asset_in: sold, asset_out: bought, amount_in: amount, min_amount_out: '0', route: [] };
+    const events: DemoEvent[] = [
+      ['tokens.Transfer', sold, who, pool, amount],
+      ['tokens.Transfer', bought, pool, who, received],
+    ];
+    book.signs(from, 'router.sell', args, events, { success: !random.chance(0.04), anytime: true });
+  }
+
+  #ofEthereum(book: DayBook): void {
+    const random = this.#random;
+    const from = this.#ethereum.anyone();
+    if (random.chance(0.08)) {
+      const args = { candidate: this.#ethereum.at(random.whole(0, 9)), more: book.planck(100) };
+      book.signs(from, 'parachainStaking.delegatorBondMore', args, [], { anytime: true });
+      return;
+    }
+    const exit = random.chance(0.96) ? { succeed: 'Returned' } : { revert: 'Reverted' };
+    const to = this.#ethereum.anyone();
+    const value = book.planck(book.profile.transfer * random.fraction() ** 5);
+    const moved: DemoEvent[] = random.chance(0.4) ? [['balances.Transfer', from, to, value]] : [];
+    const executed: DemoEvent = ['ethereum.Executed', from, to, hexOf(random, 32), exit, '0x'];
+    book.unsigned({ call: 'ethereum.transact', args: {}, events: [...moved, executed] });
+  }
+}
+
+const FIRST_ACCOUNTS = 60;

@@ -1,0 +1,112 @@
+import { fileURLToPath } from 'node:url';
+import { sql } from '../../infra/clickhouse/sql.ts';
+import { ProductError } from '../../infra/errors.ts';
+import type { Store } from '../../infra/ports.ts';
+import { DemoHistory, dayOf, firstDemoDay } from '../../ingest/demo/history.ts';
+import { type DemoMark, readDemoMark, writeDemoMark } from '../../ingest/demo/mark.ts';
+import { LineStream } from '../../ingest/demo/stream.ts';
+import { isEmpty } from '../../ingest/raw/is-empty.ts';
+import { blocks, deadLetters, snapshots } from '../../ingest/raw/tables.ts';
+import { decompressed, readLines } from '../../ingest/sources/lines.ts';
+import type { Pipeline } from '../compose.ts';
+import type { OperationClient } from '../operations/client.ts';
+import { openDisplay } from './display.ts';
+import { failedWords, ingestInputs } from './ingest-inputs.ts';
+import { findInputs, type Input } from './inputs.ts';
+import { plural } from './words.ts';
+
+/** What a start can load first: recorded blocks, or these and a made-up history beside them. */
+export type FirstData = 'sample' | 'demo';
+
+const SAMPLE = fileURLToPath(new URL('../../ingest/sample', import.meta.url));
+/** A history that ended less than this before now is not continued. */
+const FRESH_MS = 3_600_000;
+
+type Say = (text: string) => void;
+
+export async function loadSample({ runtime }: Pipeline, client: OperationClient, say: Say): Promise<void> {
+  if (!(await isEmpty(runtime.store))) {
+    say(`${runtime.location} holds data already: the sample is not loaded.\n`);
+    return;
+  }
+  const inputs = await findInputs([SAMPLE]);
+  say(
+    `${runtime.location} is empty: loading the sample, recorded blocks of ${plural(inputs.length, 'chain')}.\n`,
+  );
+  const report = await ingestInputs(client, inputs, undefined, openDisplay(process.stderr));
+  const chains = await client.call('coverage', {});
+  const days = chains
+    .flatMap(({ first_day, last_day }) => [first_day, last_day])
+    .filter((day) => day !== null)
+    .sort();
+  say(
+    `Loaded ${plural(report.blocks, 'block')} of ${chains.map(({ chain }) => chain).join(', ')}, ` +
+      `from ${days[0]} to ${days.at(-1)}. They are single blocks, not whole days.\n`,
+  );
+}
+
+/**
+ * Marks a store as one of demo data, before anybody can read it; returns what loads them. Loading makes the same lines
+ * at each attempt, so it is repeated whole after a kill, and a later start adds the days since. Throws `usage` where the
+ * store holds anything but the sample: what was measured and what was made up are never mixed.
+ */
+export async function prepareDemo({
+  runtime,
+  registry,
+  config,
+}: Pipeline): Promise<(client: OperationClient, say: Say, signal: AbortSignal) => Promise<void>> {
+  const { store, clock, location } = runtime;
+  if (runtime.isShared) throw refused('--demo: demo data are for the embedded profile');
+  if (config.FOLLOW.length > 0) throw refused('--demo: FOLLOW would add measured blocks to demo data');
+  const known = await readDemoMark(store);
+  if (known === null && !(await holdsOnlySample(store))) {
+    throw refused(`--demo: ${location} holds data already; set DATA_DIR to a directory without any`);
+  }
+  const now = clock.now();
+  const mark: DemoMark = known ?? { first_day: firstDemoDay(now), loaded_until: null };
+  if (known === null) await writeDemoMark(store, mark);
+  const until = mark.loaded_until === null ? null : Date.parse(mark.loaded_until);
+  return async (client, say, signal) => {
+    if (until !== null && now - until < FRESH_MS) return;
+    const history = new DemoHistory({ firstDay: mark.first_day, now, registry });
+    const stream = new LineStream(history.lines(until === null ? mark.first_day : dayOf(until)), signal);
+    const made: Input = { name: 'demo.ndjson', size: null, open: () => stream };
+    const inputs = until === null ? [...(await findInputs([SAMPLE])), made] : [made];
+    say(
+      `Making demo data, from ${until === null ? mark.first_day : dayOf(until)} until now. They are made up, and every page says so.\n`,
+    );
+    const report = await ingestInputs(client, inputs, undefined, openDisplay(process.stderr));
+    if (signal.aborted) return;
+    await writeDemoMark(store, { ...mark, loaded_until: new Date(now).toISOString() });
+    say(
+      `${failedWords(report.failed_metrics)}Demo data are ready: ${plural(report.blocks, 'block')} in ${Math.round(report.seconds)} s.\n`,
+    );
+  };
+}
+
+const refused = (text: string) => new ProductError('usage', text);
+
+/** Whether everything that was ever ingested are blocks of the sample. */
+async function holdsOnlySample(store: Store): Promise<boolean> {
+  if (await isEmpty(store)) return true;
+  const hashes = await sampleHashes();
+  const [row] = await store.rows<{ others: number }>(
+    sql`SELECT (SELECT count() FROM ${blocks} WHERE hash NOT IN ${hashes})
+      + (SELECT count() FROM ${snapshots}) + (SELECT count() FROM ${deadLetters}) AS others`,
+  );
+  return row?.others === 0;
+}
+
+async function sampleHashes(): Promise<string[]> {
+  const hashes: string[] = [];
+  for (const input of await findInputs([SAMPLE])) {
+    const bytes = decompressed(input.name, input.open(), LINE_BYTES_MAX);
+    for await (const { bytes: line } of readLines(bytes, LINE_BYTES_MAX)) {
+      const { hash, payload } = JSON.parse(line.toString('utf8'));
+      hashes.push(hash ?? payload.hash);
+    }
+  }
+  return hashes;
+}
+
+const LINE_BYTES_MAX = 2 ** 20;

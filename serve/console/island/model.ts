@@ -1,0 +1,78 @@
+import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import type { ChartState, SeriesAnswer, SeriesData } from '../chart-state.ts';
+import { type Drawing, drawingOf } from '../drawing.ts';
+import { formatExact } from '../format.ts';
+import { toldUnit } from '../summary.ts';
+
+/** One chart: what it was sent, what the visitor chose, and what follows from both. */
+export interface ChartModel {
+  readonly title: string;
+  readonly answer: SeriesAnswer;
+  readonly isDemo: boolean;
+  readonly state: Signal<ChartState>;
+  /** Series that are switched off. */
+  readonly hidden: Signal<ReadonlySet<string>>;
+  /** The period at the crosshair. */
+  readonly cursor: Signal<number | null>;
+  /** The series that is pointed at in the legend. */
+  readonly pointed: Signal<string | null>;
+  readonly drawing: ReadonlySignal<Drawing>;
+  readonly actions: ChartActions;
+}
+
+export interface ChartActions {
+  readonly toggle: (id: string) => void;
+  readonly zoom: (from: number, until: number) => void;
+  /** Null where the chart shows all that it can. */
+  readonly reset: () => void;
+  readonly say: (text: string) => void;
+}
+
+export function chartModel(
+  given: Pick<ChartModel, 'title' | 'answer' | 'isDemo' | 'actions'>,
+  state: ChartState,
+  hidden: ReadonlySet<string>,
+): ChartModel {
+  const model = {
+    ...given,
+    state: signal(state),
+    hidden: signal(hidden),
+    cursor: signal<number | null>(null),
+    pointed: signal<string | null>(null),
+  };
+  return {
+    ...model,
+    drawing: computed(() => drawingOf(given.answer, model.state.value, model.hidden.value)),
+  };
+}
+
+export interface ToldValue {
+  readonly data: SeriesData;
+  readonly place: number;
+  readonly value: number | null;
+  readonly text: string;
+  /** What a share or an index was made of. */
+  readonly original: string;
+}
+
+/** The values of all drawn series in a period, the highest first. */
+export function valuesAt({ series, axes }: Drawing, at: number): readonly ToldValue[] {
+  return series
+    .map(({ data, place, values, axis }) => {
+      const value = values[at] ?? null;
+      const { unit, token } = toldUnit(data, axes[axis]);
+      const raw = data.values[at] ?? null;
+      const isOther = raw !== null && raw !== value;
+      return {
+        data,
+        place,
+        value,
+        text: formatExact(value, unit, token),
+        original: isOther ? formatExact(raw, data.unit, data.token) : '',
+      };
+    })
+    .sort((a, b) => (b.value ?? Number.NEGATIVE_INFINITY) - (a.value ?? Number.NEGATIVE_INFINITY));
+}
+
+export const isMissing = ({ gaps }: SeriesData, at: number): boolean =>
+  gaps.some(([from, until]) => from <= at && at <= until);

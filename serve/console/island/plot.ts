@@ -1,0 +1,253 @@
+/** The canvas of a chart: lines, areas, axes, the shading of gaps and the dashes of what is not over. */
+import uPlot from 'uplot';
+import { dateTicks } from '../date-ticks.ts';
+import { type Drawing, extentOf } from '../drawing.ts';
+import { formatTicks } from '../format.ts';
+import { type Colours, colourOf } from './colours.ts';
+
+export interface PlotEvents {
+  /** The period at the crosshair. */
+  readonly onCursor: (place: number | null) => void;
+  /** The first and last period that were marked. */
+  readonly onBrush: (from: number, until: number) => void;
+  readonly onReset: () => void;
+}
+
+const DAY_MS = 86_400_000;
+const FONT_PX = 12;
+/** Space between labels of dates, and between lines of the grid. */
+const DATE_PX = 66;
+const GRID_PX = 46;
+const DRAG_PX = 6;
+const DASH = [4, 4];
+const SECONDS = [1, 2, 5, 10, 15, 30].flatMap((one) => [one, one * 60]);
+const TIME_STEPS = [
+  ...[0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5],
+  ...SECONDS.sort((a, b) => a - b),
+  ...[1, 2, 3, 6, 12].map((hours) => hours * 3600),
+  ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000].map((days) => days * 86_400),
+];
+
+export function plot(element: HTMLElement, drawing: Drawing, colours: Colours, events: PlotEvents): uPlot {
+  const { times, series } = drawing;
+  const options: uPlot.Options = {
+    ...sizeOf(element),
+    padding: [12, drawing.axes.length > 1 ? 4 : 22, 0, 4],
+    legend: { show: false },
+    focus: { alpha: 0.25 },
+    cursor: {
+      y: false,
+      drag: { x: true, y: false, setScale: false, dist: DRAG_PX },
+      points: {
+        size: 8,
+        width: 2,
+        stroke: () => colours.card,
+        fill: (_, i) => strokeOf(drawing, colours, i),
+      },
+      bind: {
+        dblclick: () => () => {
+          events.onReset();
+          return null;
+        },
+      },
+    },
+    scales: { x: { time: false, range: timeRange }, ...scalesOf(drawing) },
+    axes: [dateAxis(colours), ...drawing.axes.map((_, i) => valueAxis(drawing, i, colours))],
+    series: [{}, ...series.map((_, i) => lineOf(drawing, i, colours))],
+    bands: drawing.style === 'lines' ? [] : series.slice(1).map((_, i) => ({ series: [i + 2, i + 1] })),
+    hooks: {
+      drawClear: [(u) => shadeGaps(u, drawing, colours)],
+      drawSeries: [(u, i) => dashRest(u, i, drawing, colours)],
+      draw: [(u) => veilRest(u, drawing, colours)],
+      setCursor: [(u) => events.onCursor(u.cursor.idx ?? null)],
+      setSelect: [(u) => brushed(u, events)],
+    },
+  };
+  const data = [[...times], ...series.map(({ heights }) => [...heights])] as uPlot.AlignedData;
+  return new uPlot(options, data, element);
+}
+
+export const sizeOf = (element: HTMLElement) => ({
+  width: Math.max(160, element.clientWidth),
+  height: Math.max(160, element.clientHeight),
+});
+
+const scaleOf = (axis: number) => `y${axis}`;
+const strokeOf = ({ series }: Drawing, { series: all }: Colours, i: number) =>
+  colourOf(all, series[i - 1]?.place ?? 0);
+
+/** A single moment has no width. */
+function timeRange(_: uPlot, from: number | null, until: number | null): uPlot.Range.MinMax {
+  if (from === null || until === null) return [from, until];
+  return from === until ? [from - DAY_MS, until + DAY_MS] : [from, until];
+}
+
+function scalesOf({ axes, style, isLogarithmic }: Drawing): uPlot.Scales {
+  const range = (_: uPlot, low: number | null, high: number | null): uPlot.Range.MinMax =>
+    low === null || high === null ? [0, 1] : [...extentOf(low, high, style)];
+  return Object.fromEntries(
+    axes.map((_, i) => [scaleOf(i), isLogarithmic ? { distr: 3 as const, range: decades } : { range }]),
+  );
+}
+
+function decades(_: uPlot, low: number | null, high: number | null): uPlot.Range.MinMax {
+  return low === null || high === null || low <= 0 ? [1, 10] : uPlot.rangeLog(low, high, 10, false);
+}
+
+function dateAxis({ quiet, line, font }: Colours): uPlot.Axis {
+  return {
+    font: `${FONT_PX}px ${font}`,
+    stroke: quiet,
+    grid: { show: false },
+    ticks: { stroke: line, size: 5, width: 1 },
+    border: { show: true, stroke: line, width: 1 },
+    size: 46,
+    gap: 4,
+    lineGap: 1.35,
+    splits: (u, _axis, from, until) => ticksOf(u, from, until).map(({ at }) => at),
+    values: (u) => {
+      const { min = 0, max = 0 } = u.scales.x ?? {};
+      return ticksOf(u, min, max).map(({ label, year }) => (year === '' ? label : `${label}\n${year}`));
+    },
+  };
+}
+
+function ticksOf(u: uPlot, from: number, until: number) {
+  const width = u.bbox.width > 0 ? u.bbox.width / devicePixelRatio : u.width - 80;
+  return dateTicks(from, until, Math.max(2, Math.floor(width / DATE_PX)));
+}
+
+function valueAxis({ axes, isLogarithmic }: Drawing, i: number, { quiet, line, font }: Colours): uPlot.Axis {
+  const unit = axes[i]?.unit ?? 'count';
+  return {
+    scale: scaleOf(i),
+    side: i === 0 ? 3 : 1,
+    font: `${FONT_PX}px ${font}`,
+    stroke: quiet,
+    grid: { show: i === 0, stroke: line, width: 1 },
+    ticks: { show: false },
+    gap: 8,
+    space: GRID_PX,
+    ...(unit === 'seconds' && !isLogarithmic ? { incrs: TIME_STEPS } : {}),
+    size: (u, labels) => widthOf(u, labels, `${FONT_PX * devicePixelRatio}px ${font}`),
+    values: (_, splits: (number | null)[]) => {
+      const known = splits.filter((one) => one !== null);
+      const labels = formatTicks(known, unit);
+      return splits.map((one) => (one === null ? '' : (labels[known.indexOf(one)] ?? '')));
+    },
+  };
+}
+
+/** The widest label decides how much room an axis takes. */
+function widthOf(u: uPlot, labels: readonly (string | null)[] | null, font: string): number {
+  if (labels === null) return 40;
+  u.ctx.save();
+  u.ctx.font = font;
+  const widths = labels.map((label) => u.ctx.measureText(label ?? '').width / devicePixelRatio);
+  u.ctx.restore();
+  return Math.ceil(Math.max(18, ...widths)) + 12;
+}
+
+function lineOf(drawing: Drawing, i: number, colours: Colours): uPlot.Series {
+  const { place, axis } = drawing.series[i] as Drawing['series'][number];
+  const stroke = colourOf(colours.series, place);
+  const isLine = drawing.style === 'lines';
+  const linear = uPlot.paths.linear?.() as uPlot.Series.PathBuilder;
+  return {
+    scale: scaleOf(axis),
+    stroke,
+    width: isLine ? 2 : 1,
+    points: { fill: stroke, size: 5 },
+    ...(isLine
+      ? {
+          // The rest of the line is dashed.
+          paths: (u, at, from, until) => {
+            const last = Math.min(until, drawing.provisional - 1);
+            return last < from ? null : linear(u, at, from, last);
+          },
+        }
+      : { fill: colourOf(colours.areas, place), paths: linear }),
+  };
+}
+
+/** The part of a line that is not over. */
+function dashRest(u: uPlot, at: number, drawing: Drawing, colours: Colours): void {
+  const one = drawing.series[at - 1];
+  if (one === undefined || drawing.style !== 'lines' || drawing.provisional >= drawing.times.length) return;
+  const { ctx } = u;
+  ctx.save();
+  clip(u);
+  ctx.globalAlpha = u.series[at]?.alpha ?? 1;
+  ctx.strokeStyle = strokeOf(drawing, colours, at);
+  ctx.lineWidth = 2 * devicePixelRatio;
+  ctx.setLineDash(DASH.map((length) => length * devicePixelRatio));
+  ctx.beginPath();
+  let isOpen = false;
+  for (let i = Math.max(0, drawing.provisional - 1); i < drawing.times.length; i++) {
+    const value = one.heights[i] ?? null;
+    if (value === null) {
+      isOpen = false;
+      continue;
+    }
+    const [x, y] = [xOf(u, drawing, i), u.valToPos(value, scaleOf(one.axis), true)];
+    if (isOpen) ctx.lineTo(x, y);
+    else ctx.moveTo(x, y);
+    isOpen = true;
+  }
+  ctx.stroke();
+  ctx.restore();
+}
+
+/** Areas cannot be dashed: what is not over is paler. */
+function veilRest(u: uPlot, drawing: Drawing, { card }: Colours): void {
+  if (drawing.style === 'lines' || drawing.provisional >= drawing.times.length) return;
+  const { ctx, bbox } = u;
+  const from = xOf(u, drawing, Math.max(0, drawing.provisional - 1));
+  ctx.save();
+  clip(u);
+  ctx.globalAlpha = 0.55;
+  ctx.fillStyle = card;
+  ctx.fillRect(from, bbox.top, bbox.left + bbox.width - from, bbox.height);
+  ctx.restore();
+}
+
+/** Periods in which days are missing are hatched. */
+function shadeGaps(u: uPlot, drawing: Drawing, { line }: Colours): void {
+  const { ctx, bbox } = u;
+  if (drawing.gaps.length === 0) return;
+  const half = Math.max(1.5, Math.abs(xOf(u, drawing, 1) - xOf(u, drawing, 0)) / 2 || 4);
+  ctx.save();
+  clip(u);
+  ctx.beginPath();
+  for (const [from, until] of drawing.gaps) {
+    const left = xOf(u, drawing, from) - half;
+    ctx.rect(left, bbox.top, xOf(u, drawing, until) + half - left, bbox.height);
+  }
+  ctx.clip();
+  ctx.strokeStyle = line;
+  ctx.lineWidth = 2 * devicePixelRatio;
+  ctx.beginPath();
+  const step = 7 * devicePixelRatio;
+  for (let x = bbox.left - bbox.height; x < bbox.left + bbox.width; x += step) {
+    ctx.moveTo(x, bbox.top + bbox.height);
+    ctx.lineTo(x + bbox.height, bbox.top);
+  }
+  ctx.stroke();
+  ctx.restore();
+}
+
+const xOf = (u: uPlot, { times }: Drawing, place: number) => u.valToPos(times[place] ?? 0, 'x', true);
+
+function clip({ ctx, bbox }: uPlot): void {
+  ctx.beginPath();
+  ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
+  ctx.clip();
+}
+
+function brushed(u: uPlot, events: PlotEvents): void {
+  const { left, width } = u.select;
+  if (width < DRAG_PX) return;
+  const [from, until] = [u.posToIdx(left), u.posToIdx(left + width)];
+  u.setSelect({ left: 0, top: 0, width: 0, height: 0 }, false);
+  if (until > from) events.onBrush(from, until);
+}

@@ -1,0 +1,279 @@
+import { effect, untracked, useSignal } from '@preact/signals';
+import type { TargetedKeyboardEvent, TargetedPointerEvent } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
+import type uPlot from 'uplot';
+import { type Drawing, periodName } from '../drawing.ts';
+import { formatShort, unitOf } from '../format.ts';
+import { summaryOf, toldUnit } from '../summary.ts';
+import { colours } from './colours.ts';
+import { fileName, imageOf } from './image.ts';
+import { type ChartModel, isMissing, valuesAt } from './model.ts';
+import { plot, sizeOf } from './plot.ts';
+
+/** The canvas that is shown now. */
+type PlotRef = { current: uPlot | null };
+interface Shown {
+  readonly model: ChartModel;
+}
+
+/** The canvas with its crosshair, its buttons, and the same in words. */
+export function ChartView({ model }: Shown) {
+  const element = useRef<HTMLDivElement>(null);
+  const built: PlotRef = useRef<uPlot>(null);
+  useEffect(() => keepDrawn(element.current as HTMLDivElement, model, built), [model]);
+  const drawing = model.drawing.value;
+  const at = model.cursor.value;
+  const touch = (event: TargetedPointerEvent<HTMLDivElement>) => {
+    const u = built.current;
+    if (event.pointerType !== 'touch' || u === null) return;
+    u.setCursor({ left: event.clientX - u.over.getBoundingClientRect().left, top: u.over.clientHeight / 2 });
+  };
+  return (
+    <>
+      <div class="chart-head">
+        <AxisNames model={model} />
+        <Tools model={model} built={built} />
+      </div>
+      {/* A slider tells each value that it is moved to, without a script of its own for that. */}
+      <div
+        class="chart-plot"
+        role="slider"
+        tabIndex={0}
+        aria-label={`${model.title}: values by ${drawing.per}. Arrow keys move the crosshair.`}
+        aria-valuemin={0}
+        aria-valuemax={Math.max(0, drawing.times.length - 1)}
+        aria-valuenow={at ?? 0}
+        aria-valuetext={at === null ? `No ${drawing.per} is chosen` : toldAt(drawing, at)}
+        onKeyDown={(event) => moveByKey(event, model, built)}
+        onBlur={() => built.current?.setCursor({ left: -10, top: -10 })}
+        onPointerDown={touch}
+        onPointerMove={touch}
+      >
+        <div class="chart-canvas" ref={element} />
+        {at === null ? null : <Readout model={model} at={at} built={built} />}
+      </div>
+      {drawing.notes.map((note) => (
+        <p class="hint" key={note}>
+          {note}
+        </p>
+      ))}
+      <ul class="chart-words">
+        {drawing.series.map((one) => (
+          <li key={one.data.id}>{summaryOf(one, drawing)}</li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+/** Draws again when a choice or a colour changes, and fits the canvas to its place. Returns what ends that. */
+function keepDrawn(element: HTMLElement, model: ChartModel, built: PlotRef): () => void {
+  const endDrawing = effect(() => {
+    const [drawing, theme] = [model.drawing.value, colours.value];
+    built.current?.destroy();
+    untracked(() => {
+      model.cursor.value = null;
+      built.current = plot(element, drawing, theme, {
+        onCursor: (place) => {
+          model.cursor.value = place;
+        },
+        onBrush: (from, until) => {
+          const [min, max] = [drawing.times[from] ?? 0, drawing.times[until] ?? 0];
+          built.current?.setScale('x', { min, max });
+          model.actions.zoom(from, until);
+        },
+        onReset: () => {
+          const [min, max] = [drawing.times[0] ?? 0, drawing.times.at(-1) ?? 0];
+          built.current?.setScale('x', { min, max });
+          model.actions.reset();
+        },
+      });
+    });
+  });
+  const endPointing = effect(() => {
+    const id = model.pointed.value;
+    const at = model.drawing.peek().series.findIndex(({ data }) => data.id === id);
+    built.current?.setSeries(at < 0 ? null : at + 1, { focus: true });
+  });
+  const observer = new ResizeObserver(() => {
+    const [u, size] = [built.current, sizeOf(element)];
+    if (u && (u.width !== size.width || u.height !== size.height)) u.setSize(size);
+  });
+  observer.observe(element);
+  return () => {
+    observer.disconnect();
+    endPointing();
+    endDrawing();
+    built.current?.destroy();
+    built.current = null;
+  };
+}
+
+function moveByKey(event: TargetedKeyboardEvent<HTMLDivElement>, model: ChartModel, built: PlotRef): void {
+  const { times } = model.drawing.value;
+  const at = model.cursor.value;
+  const far = Math.max(1, Math.round(times.length / 10));
+  const steps: Readonly<Record<string, number>> = {
+    ArrowRight: (at ?? -1) + 1,
+    ArrowUp: (at ?? -1) + 1,
+    ArrowLeft: (at ?? times.length) - 1,
+    ArrowDown: (at ?? times.length) - 1,
+    PageUp: (at ?? -1) + far,
+    PageDown: (at ?? times.length) - far,
+    Home: 0,
+    End: times.length - 1,
+  };
+  const u = built.current;
+  const to = steps[event.key];
+  if (u === null || event.altKey || event.ctrlKey || event.metaKey) return;
+  if (event.key === 'Escape') u.setCursor({ left: -10, top: -10 });
+  if (to === undefined) return;
+  event.preventDefault();
+  const place = Math.min(times.length - 1, Math.max(0, to));
+  u.setCursor({ left: u.valToPos(times[place] ?? 0, 'x'), top: u.over.clientHeight / 2 });
+}
+
+function toldAt(drawing: Drawing, at: number): string {
+  const told = valuesAt(drawing, at).map(({ data, text }) => `${data.title} ${text}`);
+  return `${periodName(drawing.times[at] ?? 0, drawing.per)}: ${told.join('; ')}`;
+}
+
+/** All values at the crosshair, on the side that has more room. */
+function Readout({ model, at, built }: Shown & { readonly at: number; readonly built: PlotRef }) {
+  const u = built.current;
+  const drawing = model.drawing.value;
+  if (u === null) return null;
+  const x = u.valToPos(drawing.times[at] ?? 0, 'x') + u.over.offsetLeft;
+  const side = x > u.width / 2 ? { right: `${u.width - x + 14}px` } : { left: `${x + 14}px` };
+  return (
+    <div class="chart-readout" style={side} aria-hidden="true">
+      <p>
+        <b>{periodName(drawing.times[at] ?? 0, drawing.per)}</b>
+        {at >= drawing.provisional ? <span>provisional</span> : null}
+      </p>
+      <table>
+        <tbody>
+          {valuesAt(drawing, at).map(({ data, place, text, original }) => (
+            <tr key={data.id} class={`line-${place}`}>
+              <th scope="row">
+                <bdi>{data.title}</bdi>
+                {isMissing(data, at) ? <span>days missing</span> : null}
+              </th>
+              <td>
+                {text}
+                {original === '' ? null : <span>{original}</span>}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** What the numbers of the axes count, the left one first. */
+function AxisNames({ model }: Shown) {
+  const { axes, series, style, isLogarithmic } = model.drawing.value;
+  const isIndexed = model.state.value.isIndexed && style === 'lines';
+  const names = axes.map(({ unit, token }, axis) => {
+    if (isIndexed) return 'first value = 100';
+    if (axes.length === 1) return unitOf(unit, token);
+    const titles = series.filter((one) => one.axis === axis).map(({ data }) => data.title);
+    return [titles.join(', '), unitOf(unit, token)].filter((part) => part !== '').join(' in ');
+  });
+  return (
+    <p class="chart-axes">
+      {names.map((name) => (
+        <span key={name}>{isLogarithmic ? `${name} (logarithmic)`.trim() : name}</span>
+      ))}
+    </p>
+  );
+}
+
+function Tools({ model, built }: Shown & { readonly built: PlotRef }) {
+  const isCopied = useSignal(false);
+  const copy = async () => {
+    await copyText(location.href);
+    isCopied.value = true;
+    model.actions.say('The link was copied.');
+    setTimeout(() => {
+      isCopied.value = false;
+    }, 2000);
+  };
+  const download = async () => {
+    const u = built.current;
+    const image = u === null ? null : await imageOf(model, u, colours.value);
+    if (image === null) return;
+    const link = document.createElement('a');
+    link.href = URL.createObjectURL(image);
+    link.download = fileName(model);
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
+  };
+  return (
+    <div class="chart-tools">
+      {typeof model.state.value.range === 'string' ? null : (
+        <button type="button" data-tool="reset" onClick={model.actions.reset}>
+          Reset zoom
+        </button>
+      )}
+      <button type="button" data-tool="png" onClick={download}>
+        PNG
+      </button>
+      <button type="button" data-tool="link" onClick={copy}>
+        {isCopied.value ? 'Copied' : 'Copy link'}
+      </button>
+    </div>
+  );
+}
+
+/** Pages over plain http have no clipboard, but may copy what is selected. */
+async function copyText(text: string): Promise<void> {
+  if (navigator.clipboard) return navigator.clipboard.writeText(text);
+  const field = document.createElement('textarea');
+  field.value = text;
+  document.body.append(field);
+  field.select();
+  document.execCommand('copy');
+  field.remove();
+}
+
+/** Names of the series, each a switch, with the value at the crosshair or else the last one. */
+export function LegendView({ model }: Shown) {
+  const drawing = model.drawing.value;
+  const at = model.cursor.value;
+  const point = (id: string | null) => () => {
+    model.pointed.value = id;
+  };
+  return (
+    <>
+      {model.answer.series.map(({ id, title }, place) => {
+        const isOn = !model.hidden.value.has(id);
+        return (
+          <li key={id} class={`line-${place}${isOn ? '' : ' off'}`} data-series={id}>
+            <button
+              type="button"
+              aria-pressed={isOn}
+              onClick={() => model.actions.toggle(id)}
+              onPointerEnter={point(id)}
+              onPointerLeave={point(null)}
+              onFocus={point(id)}
+              onBlur={point(null)}
+            >
+              <bdi>{title}</bdi>
+              <span>{legendValue(drawing, id, at)}</span>
+            </button>
+          </li>
+        );
+      })}
+    </>
+  );
+}
+
+function legendValue(drawing: Drawing, id: string, at: number | null): string {
+  const one = drawing.series.find(({ data }) => data.id === id);
+  if (one === undefined) return '';
+  const value = at === null ? one.values.findLast((known) => known !== null) : one.values[at];
+  const { unit, token } = toldUnit(one.data, drawing.axes[one.axis]);
+  return formatShort(value, unit, token);
+}

@@ -1,0 +1,38 @@
+import type { FastifyInstance } from 'fastify';
+import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
+import type { Store } from '../../infra/ports.ts';
+import { readDemoMark } from '../../ingest/demo/mark.ts';
+
+declare module 'fastify' {
+  interface FastifyReply {
+    /** What every page has to say of data that were made up; null where they were not. */
+    demoNote: string | null;
+  }
+}
+
+/** Where the store holds demo data, every answer says so. Its mark is written before a server starts. */
+export async function tellDemoData(
+  app: FastifyInstance,
+  { store, aggregator }: { store: Store; aggregator: Pick<Aggregator, 'isPaused' | 'progress'> },
+): Promise<void> {
+  app.decorateReply('demoNote', null);
+  if ((await readDemoMark(store)) === null) return;
+  app.addHook('onRequest', (_request, reply, next) => {
+    reply.header('x-demo-data', 'true');
+    reply.demoNote = `${DEMO_NOTE}${unfinished(aggregator)}`;
+    next();
+  });
+}
+
+const DEMO_NOTE = 'Demo data: made up, not measured.';
+
+/** What the first start is still busy with: until it is done, rows are missing. */
+function unfinished({
+  isPaused,
+  progress: { done, total },
+}: Pick<Aggregator, 'isPaused' | 'progress'>): string {
+  if (isPaused) return ' They are being loaded: metrics follow in some seconds.';
+  if (total === 0) return '';
+  const share = Math.floor((100 * done) / total);
+  return ` Metrics are being computed (${share} % done): reload the page to see more.`;
+}

@@ -1,0 +1,123 @@
+import { Readable } from 'node:stream';
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DemoHistory, dayOf, firstDemoDay } from '../../ingest/demo/history.ts';
+import { readDemoMark } from '../../ingest/demo/mark.ts';
+import { prepareDemo } from '../../serve/cli/first-data.ts';
+import { buildServer } from '../../serve/compose-server.ts';
+import { clockFrom, emptyPipeline, openTestPipeline, type TestPipeline } from '../support/pipeline.ts';
+import { ENDPOINTS } from './metrics/endpoints.ts';
+
+/** The days of the history from here on: cheap, and with a missing day, one without prices, and a sale of cores. */
+const FIRST_TESTED = 163;
+const NOW = Date.parse('2026-11-10T15:00:00Z');
+const DAY_MS = 86_400_000;
+const first = firstDemoDay(NOW);
+const dayAt = (index: number) => dayOf(Date.parse(first) + index * DAY_MS);
+
+let test: TestPipeline;
+let app: FastifyInstance;
+const before: { demo: unknown; page: string; headers: object }[] = [];
+
+const get = async (url: string) => app.inject({ url });
+const rows = async (url: string) => (await get(url)).json<Record<string, unknown>[]>();
+
+beforeAll(async () => {
+  test = await openTestPipeline(clockFrom('2026-11-10T15:00:00Z'));
+  const { pipeline } = test;
+  const price = {
+    ...{ schema: 'snapshot/1', kind: 'price', relay_chain: 'polkadot', chain: 'polkadot' },
+    ...{ as_of: '2026-03-20T23:59:54.000Z', payload: { symbol: 'DOT', usd: 6 } },
+  };
+  await pipeline.ingest(Readable.from([Buffer.from(JSON.stringify(price))]), { name: 'measured.ndjson' });
+  await pipeline.waitUntilLoaded();
+  const measured = await buildServer(pipeline);
+  const page = await measured.inject('/');
+  before.push({
+    demo: (await measured.inject('/api/status')).json().demo_data,
+    page: page.body,
+    headers: page.headers,
+  });
+  await measured.close();
+  await expect(prepareDemo(pipeline)).rejects.toThrow('holds data already');
+  expect(await readDemoMark(pipeline.runtime.store)).toBeNull();
+  await emptyPipeline(pipeline);
+
+  await prepareDemo(pipeline);
+  const history = new DemoHistory({ firstDay: first, now: NOW, registry: pipeline.registry });
+  const lines = [...history.lines(dayAt(FIRST_TESTED))];
+  await pipeline.aggregator.pauseCompute(async () => {
+    await pipeline.ingest(Readable.from([Buffer.from(lines.join('\n'))]), { name: 'demo.ndjson' });
+    await pipeline.waitUntilLoaded();
+  });
+  await pipeline.aggregator.waitUntilComputed();
+  app = await buildServer(pipeline);
+}, 300_000);
+afterAll(async () => {
+  await app?.close();
+  await test?.close();
+});
+
+describe('demo data', () => {
+  it('are never made or told of in a store of other data', () => {
+    expect(before[0]).toMatchObject({ demo: false });
+    expect(before[0]?.page).not.toContain('made up');
+    expect(before[0]?.headers).not.toHaveProperty('x-demo-data');
+  });
+
+  it('give rows on every path, and nothing of them is refused', async () => {
+    const dates = `start_date=${first}&end_date=${dayOf(NOW)}`;
+    const [region] = await rows('/api/coretime-regions');
+    const [contract] = await rows('/api/contracts-with-code');
+    const needed: Record<string, string> = {
+      '/api/contracts-search': `addresses=${contract?.contract_address}`,
+      '/api/contract-transactions-search': `addresses=${contract?.contract_address}`,
+      '/api/code-by-owner': `addresses=${contract?.owner}`,
+      '/api/coretime-region-history': `region_begin=${region?.region_begin}&r_core=${region?.r_core}`,
+    };
+    expect(ENDPOINTS.length).toBe(38);
+    const empty: string[] = [];
+    for (const { path, parameters } of ENDPOINTS) {
+      const query = needed[path] ?? (parameters.start_date?.required ? dates : '');
+      const answer = await get(`${path}?${query}`);
+      expect(answer.statusCode, `${path} ${answer.body.slice(0, 200)}`).toBe(200);
+      expect(answer.headers['x-demo-data'], path).toBe('true');
+      if (answer.json<unknown[]>().length === 0) empty.push(path);
+    }
+    expect(empty).toEqual([]);
+    expect((await get('/api/status')).json()).toMatchObject({
+      ...{ demo_data: true, refused_facts: 0, dead_letters: { total: 0 } },
+      computing: { failed: [] },
+    });
+  });
+
+  it('leave out a day, which coverage tells, and the prices of another, whose dollars are unknown', async () => {
+    const coverage = await rows('/api/coverage?chain=polkadot');
+    const [missing, unpriced] = [dayAt(165), dayAt(170)];
+    expect(coverage).toMatchObject([
+      {
+        missing_days: { total: 1, ranges: [{ from: missing, to: missing }] },
+        days_without_price: { ranges: [{ from: unpriced, to: unpriced }] },
+      },
+    ]);
+    const fees = await rows(`/api/daily-fees?chain=polkadot&start_date=${dayAt(164)}`);
+    const dollars = new Map(fees.map((row) => [row.date, row.total_fees_usd]));
+    expect(dollars.has(missing)).toBe(false);
+    expect(dollars.get(unpriced)).toBeNull();
+    expect(dollars.get(dayAt(169))).toEqual(expect.any(Number));
+    expect(fees.at(-1)?.date).toBe(dayOf(NOW));
+    const uptime = await rows(`/api/daily-uptime?chain=asset-hub-kusama&start_date=${dayAt(172)}`);
+    expect(uptime[0]).toMatchObject({ date: dayAt(172), uptime_1day: 0, blocks_1day: 0 });
+    expect(Number(uptime.at(-1)?.uptime_1day)).toBeGreaterThan(0.8);
+  });
+
+  it('are told on every page, of errors too, and to other origins', async () => {
+    for (const path of ['/', '/sign-in', '/nowhere']) {
+      const page = await app.inject({ url: path, headers: { accept: 'text/html' } });
+      expect(page.headers['x-demo-data'], path).toBe('true');
+      if (page.statusCode === 200) expect(page.body, path).toContain('Demo data: made up, not measured.');
+    }
+    const api = await app.inject({ url: '/api/status', headers: { origin: 'https://elsewhere.example' } });
+    expect(api.headers['access-control-expose-headers']).toContain('X-Demo-Data');
+  });
+});
