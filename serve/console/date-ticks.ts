@@ -18,23 +18,26 @@ const YEARS = [1, 2, 5, 10, 25, 100] as const;
 const DAY_FORMAT = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 const MONTH_FORMAT = new Intl.DateTimeFormat('en-GB', { month: 'short', timeZone: 'UTC' });
 
-/** The closest ticks from `first` until `last` of which there are at most `most`. */
-export function dateTicks(first: number, last: number, most: number): readonly DateTick[] {
+/** Room for a label and the space to the next one. */
+const DAY_PX = 64;
+const MONTH_PX = 46;
+const YEAR_PX = 52;
+
+/** The closest ticks from `first` until `last` whose labels do not touch in so many pixels. */
+export function dateTicks(first: number, last: number, width: number): readonly DateTick[] {
   const span = Math.max(0, last - first) / DAY_MS;
-  // What is far too much is not even counted.
-  const fits = (days: number) => span / days <= most + 1;
-  const within = (moments: readonly number[]) => moments.length <= most;
-  const days = DAYS.filter(fits)
-    .map((step) => everyDays(first, last, step))
-    .find(within);
+  const room = (px: number) => Math.max(1, Math.floor(width / px));
+  const closest = (steps: readonly number[], stepDays: number, px: number, every: typeof everyDays) =>
+    steps
+      // What is far too much is not even counted.
+      .filter((step) => span / (step * stepDays) <= room(px) + 1)
+      .map((step) => every(first, last, step))
+      .find((moments) => moments.length <= room(px));
+  const days = closest(DAYS, 1, DAY_PX, everyDays);
   if (days !== undefined) return labelled(days, dayLabel);
-  const months = MONTHS.filter((step) => fits(step * 30))
-    .map((step) => everyMonths(first, last, step))
-    .find(within);
+  const months = closest(MONTHS, 30, MONTH_PX, everyMonths);
   if (months !== undefined) return labelled(months, monthLabel);
-  const years = YEARS.filter((step) => fits(step * 365))
-    .map((step) => everyMonths(first, last, 12 * step))
-    .find(within);
+  const years = closest(YEARS, 365, YEAR_PX, (from, until, step) => everyMonths(from, until, 12 * step));
   return (years ?? []).map((at) => ({ at, label: yearOf(at), year: '' }));
 }
 

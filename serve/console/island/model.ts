@@ -1,7 +1,7 @@
 import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { ChartState, SeriesAnswer, SeriesData } from '../chart-state.ts';
 import { type Drawing, drawingOf } from '../drawing.ts';
-import { formatExact } from '../format.ts';
+import { formatExact, formatShort } from '../format.ts';
 import { toldUnit } from '../summary.ts';
 
 /** One chart: what it was sent, what the visitor chose, and what follows from both. */
@@ -51,7 +51,7 @@ export interface ToldValue {
   readonly place: number;
   readonly value: number | null;
   readonly text: string;
-  /** What a share or an index was made of. */
+  /** What a share, an index or a mean was made of. */
   readonly original: string;
 }
 
@@ -62,13 +62,13 @@ export function valuesAt({ series, axes }: Drawing, at: number): readonly ToldVa
       const value = values[at] ?? null;
       const { unit, token } = toldUnit(data, axes[axis]);
       const raw = data.values[at] ?? null;
-      const isOther = raw !== null && raw !== value;
+      const isMade = raw !== null && raw !== value;
       return {
         data,
         place,
         value,
-        text: formatExact(value, unit, token),
-        original: isOther ? formatExact(raw, data.unit, data.token) : '',
+        text: (isMade ? formatShort : formatExact)(value, unit, token),
+        original: isMade ? formatExact(raw, data.unit, data.token) : '',
       };
     })
     .sort((a, b) => (b.value ?? Number.NEGATIVE_INFINITY) - (a.value ?? Number.NEGATIVE_INFINITY));

@@ -15,8 +15,7 @@ export interface PlotEvents {
 
 const DAY_MS = 86_400_000;
 const FONT_PX = 12;
-/** Space between labels of dates, and between lines of the grid. */
-const DATE_PX = 66;
+/** Space between lines of the grid. */
 const GRID_PX = 46;
 const DRAG_PX = 6;
 const DASH = [4, 4];
@@ -37,6 +36,8 @@ export function plot(element: HTMLElement, drawing: Drawing, colours: Colours, e
     focus: { alpha: 0.25 },
     cursor: {
       y: false,
+      // The crosshair stands on a period, not between two.
+      move: (u, left, top) => [left < 0 ? left : u.valToPos(times[u.posToIdx(left)] ?? 0, 'x'), top],
       drag: { x: true, y: false, setScale: false, dist: DRAG_PX },
       points: {
         size: 8,
@@ -114,7 +115,7 @@ function dateAxis({ quiet, line, font }: Colours): uPlot.Axis {
 
 function ticksOf(u: uPlot, from: number, until: number) {
   const width = u.bbox.width > 0 ? u.bbox.width / devicePixelRatio : u.width - 80;
-  return dateTicks(from, until, Math.max(2, Math.floor(width / DATE_PX)));
+  return dateTicks(from, until, width);
 }
 
 function valueAxis({ axes, isLogarithmic }: Drawing, i: number, { quiet, line, font }: Colours): uPlot.Axis {
@@ -192,10 +193,18 @@ function dashRest(u: uPlot, at: number, drawing: Drawing, colours: Colours): voi
     const [x, y] = [xOf(u, drawing, i), u.valToPos(value, scaleOf(one.axis), true)];
     if (isOpen) ctx.lineTo(x, y);
     else ctx.moveTo(x, y);
+    // Without neighbours there is no line.
+    if (!isOpen && (one.heights[i + 1] ?? null) === null) dot(ctx, x, y);
     isOpen = true;
   }
   ctx.stroke();
   ctx.restore();
+}
+
+function dot(ctx: CanvasRenderingContext2D, x: number, y: number): void {
+  const size = 5 * devicePixelRatio;
+  ctx.fillStyle = ctx.strokeStyle;
+  ctx.fillRect(x - size / 2, y - size / 2, size, size);
 }
 
 /** Areas cannot be dashed: what is not over is paler. */

@@ -157,9 +157,9 @@ function Readout({ model, at, built }: Shown & { readonly at: number; readonly b
             <tr key={data.id} class={`line-${place}`}>
               <th scope="row">
                 <bdi>{data.title}</bdi>
-                {isMissing(data, at) ? <span>days missing</span> : null}
               </th>
               <td>
+                {isMissing(data, at) ? <span>days missing</span> : null}
                 {text}
                 {original === '' ? null : <span>{original}</span>}
               </td>
