@@ -78,7 +78,7 @@ export function drawingOf(answer: SeriesAnswer, state: ChartState, hidden: Reado
   ) {
     notes.push(emptyNote(state, isLogarithmic));
   }
-  const times = Array.from({ length: answer.periods }, (_, i) => periodStart(answer.start, answer.per, i));
+  const times = timesOf(answer);
   return {
     per: answer.per,
     times,
@@ -122,6 +122,12 @@ export function periodStart(start: string, per: Period, place: number): number {
   return per === 'month'
     ? Date.UTC(year, month - 1 + place, 1)
     : Date.UTC(year, month - 1, day + place * (per === 'week' ? 7 : 1));
+}
+
+function timesOf({ start, per, periods }: SeriesAnswer): readonly number[] {
+  if (per === 'month') return Array.from({ length: periods }, (_, i) => periodStart(start, per, i));
+  const [first, second] = [periodStart(start, per, 0), periodStart(start, per, 1)];
+  return Array.from({ length: periods }, (_, i) => first + i * (second - first));
 }
 
 /** Last day of a period. */

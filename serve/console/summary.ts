@@ -1,25 +1,33 @@
 import type { SeriesData } from './chart-state.ts';
-import { type Drawing, type DrawnSeries, periodName } from './drawing.ts';
+import { type Drawing, type DrawnSeries, periodName, type Values } from './drawing.ts';
 import { formatExact } from './format.ts';
 
 /** A drawn series in words, for readers who do not see it: its ends, and its lowest and highest value. */
 export function summaryOf({ data, values, axis }: DrawnSeries, { times, per, axes }: Drawing): string {
-  const known = values.flatMap((value, i) => (value === null ? [] : [{ value, at: times[i] as number }]));
-  const [first, last] = [known[0], known.at(-1)];
-  if (first === undefined || last === undefined) return `${data.title}: no values.`;
-  const [low, high] = known.reduce(
-    ([lowest, highest], one) => [
-      one.value < lowest.value ? one : lowest,
-      one.value > highest.value ? one : highest,
-    ],
-    [first, first],
-  );
+  const at = placesOf(values);
+  if (at === null) return `${data.title}: no values.`;
   const { unit, token } = toldUnit(data, axes[axis]);
-  const point = ({ value, at }: { value: number; at: number }) =>
-    `${formatExact(value, unit, token)} (${periodName(at, per)})`;
-  const missing = values.length - known.length;
-  const lack = missing === 0 ? '' : ` ${missing} of ${values.length} without a value.`;
-  return `${data.title}: first ${point(first)}, last ${point(last)}, lowest ${point(low)}, highest ${point(high)}.${lack}`;
+  const point = (place: number) =>
+    `${formatExact(values[place], unit, token)} (${periodName(times[place] ?? 0, per)})`;
+  const lack = at.missing === 0 ? '' : ` ${at.missing} of ${values.length} without a value.`;
+  return `${data.title}: first ${point(at.first)}, last ${point(at.last)}, lowest ${point(at.low)}, highest ${point(at.high)}.${lack}`;
+}
+
+/** Where a series begins, ends, and is lowest and highest; null if it has no values. */
+function placesOf(values: Values) {
+  let [first, last, low, high, missing] = [-1, -1, -1, -1, 0];
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i] ?? null;
+    if (value === null) {
+      missing++;
+      continue;
+    }
+    if (first < 0) first = low = high = i;
+    last = i;
+    if (value < (values[low] ?? 0)) low = i;
+    if (value > (values[high] ?? 0)) high = i;
+  }
+  return first < 0 ? null : { first, last, low, high, missing };
 }
 
 /** The unit of a value that is told: that of its axis, with its own token. */

@@ -52,6 +52,16 @@ export function ChartView({ model }: Shown) {
         <div class="chart-canvas" ref={element} />
         {at === null ? null : <Readout model={model} at={at} built={built} />}
       </div>
+      <Words model={model} />
+    </>
+  );
+}
+
+/** What cannot be seen, and for whom. It does not follow the crosshair. */
+function Words({ model }: Shown) {
+  const drawing = model.drawing.value;
+  return (
+    <>
       {drawing.notes.map((note) => (
         <p class="hint" key={note}>
           {note}
