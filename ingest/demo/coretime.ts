@@ -1,6 +1,7 @@
+import type { Chain } from '../chains/chain.ts';
 import type { DemoEvent } from './blocks.ts';
 import type { Cast, DemoKey } from './cast.ts';
-import type { DayBook } from './day-book.ts';
+import { type DayBook, planckOf } from './day-book.ts';
 import type { Random } from './random.ts';
 
 interface DemoRegion {
@@ -17,7 +18,7 @@ const WHOLE = (1n << BITS) - 1n;
 const HALF = WHOLE >> 40n;
 /** Timeslices of a region: 28 days. */
 const REGION_SLICES = 5040;
-export const REGION_DAYS = 28;
+const REGION_DAYS = 28;
 const OFFERED = 10;
 const RESERVED = 6;
 const FIRST_CORE = 8;
@@ -31,7 +32,8 @@ const maskText = (mask: bigint) => `0x${mask.toString(16).padStart(20, '0')}`;
 export class Coretime {
   readonly #random: Random;
   readonly #cast: Cast;
-  /** The timeslice with which the regions of the first sale begin. */
+  readonly #decimals: number;
+  /** The timeslice in which the first sale opens; what it sells begins with the next one. */
   readonly #firstSlice: number;
   #regions: DemoRegion[] = [];
   #sale = -1;
@@ -40,15 +42,21 @@ export class Coretime {
   #renewed = 0;
   #endPrice: number;
 
-  constructor(random: Random, cast: Cast, firstSlice: number, endPrice: number) {
+  constructor(
+    random: Random,
+    cast: Cast,
+    { decimals }: Pick<Chain, 'decimals'>,
+    { firstSlice, endPrice }: { readonly firstSlice: number; readonly endPrice: number },
+  ) {
     this.#random = random;
     this.#cast = cast;
+    this.#decimals = decimals;
     this.#firstSlice = firstSlice;
     this.#endPrice = endPrice;
   }
 
   get #begin(): number {
-    return this.#firstSlice + this.#sale * REGION_SLICES;
+    return this.#firstSlice + (this.#sale + 1) * REGION_SLICES;
   }
 
   write(book: DayBook): void {
@@ -60,7 +68,7 @@ export class Coretime {
       for (let made = 0; made < renewals; made++) this.#renew(book);
     }
     const isLeft = this.#sold + this.#renewed < OFFERED;
-    if (isLeft && (age === 0 || random.chance((age < LEAD_IN_DAYS ? 0.35 : 0.12) * book.passed))) {
+    if (isLeft && (age === 0 || random.chance((age < LEAD_IN_DAYS ? 0.2 : 0.08) * book.passed))) {
       this.#purchase(book, age);
     }
     // Something of the broker on each day: the days of a chain are then computed together.
@@ -75,7 +83,7 @@ export class Coretime {
       sale_info: {
         sale_start: this.#begin * 80 - REGION_SLICES * 80,
         leadin_length: LEAD_IN_DAYS * 14_400,
-        end_price: String(Math.round(this.#endPrice * 10 ** 10)),
+        end_price: planckOf(this.#endPrice, this.#decimals).toString(),
         region_begin: this.#begin,
         region_end: this.#begin + REGION_SLICES,
         ideal_cores_sold: OFFERED,
@@ -94,7 +102,7 @@ export class Coretime {
 
   #open(book: DayBook): void {
     const filled = (this.#sold + this.#renewed) / OFFERED;
-    if (this.#sale >= 0) this.#endPrice *= 0.7 + filled * (0.5 + 0.2 * this.#random.fraction());
+    if (this.#sale >= 0) this.#endPrice *= 0.45 + 0.5 * filled + 0.3 * this.#random.fraction();
     this.#sale += 1;
     this.#openedOn = book.day;
     this.#sold = 0;

@@ -198,7 +198,7 @@ const heightAt = (height: number, time: number) => height + Math.floor((time - H
 /** Milliseconds to the next block: mostly six seconds, at times a few slots, seldom too many. */
 function nextAfter(random: Random): number {
   const roll = random.fraction();
-  if (roll < 0.0015) return BLOCK_MS * random.whole(11, 30);
+  if (roll < 0.004) return BLOCK_MS * random.whole(11, 30);
   return BLOCK_MS * (roll < 0.93 ? 1 : 2) + random.whole(-40, 40);
 }
 

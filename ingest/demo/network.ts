@@ -52,7 +52,10 @@ export class Network {
     this.#bounties = new Bounties(random, cast);
     this.#staking = new Staking(random, cast, size.eras);
     this.#contracts = new Contracts(random, cast, hub, size.contracts);
-    this.#coretime = new Coretime(random, cast, Math.floor(height / SLICE_BLOCKS), size.corePrice);
+    this.#coretime = new Coretime(random, cast, hub, {
+      firstSlice: Math.floor(height / SLICE_BLOCKS),
+      endPrice: size.corePrice,
+    });
   }
 
   /** Writes what the relay chain's token and cores do on one of its chains. */

@@ -2,9 +2,10 @@ import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DemoHistory, dayOf, firstDemoDay } from '../../ingest/demo/history.ts';
-import { readDemoMark } from '../../ingest/demo/mark.ts';
+import { readDemoMark, writeDemoMark } from '../../ingest/demo/mark.ts';
 import { prepareDemo } from '../../serve/cli/first-data.ts';
 import { buildServer } from '../../serve/compose-server.ts';
+import { LocalClient } from '../../serve/operations/client.ts';
 import { clockFrom, emptyPipeline, openTestPipeline, type TestPipeline } from '../support/pipeline.ts';
 import { ENDPOINTS } from './metrics/endpoints.ts';
 
@@ -68,11 +69,12 @@ describe('demo data', () => {
   it('give rows on every path, and nothing of them is refused', async () => {
     const dates = `start_date=${first}&end_date=${dayOf(NOW)}`;
     const [region] = await rows('/api/coretime-regions');
-    const [contract] = await rows('/api/contracts-with-code');
+    const contracts = await rows('/api/contracts-with-code');
+    const addresses = contracts.map(({ contract_address }) => `addresses=${contract_address}`).join('&');
     const needed: Record<string, string> = {
-      '/api/contracts-search': `addresses=${contract?.contract_address}`,
-      '/api/contract-transactions-search': `addresses=${contract?.contract_address}`,
-      '/api/code-by-owner': `addresses=${contract?.owner}`,
+      '/api/contracts-search': addresses,
+      '/api/contract-transactions-search': addresses,
+      '/api/code-by-owner': `addresses=${contracts[0]?.owner}`,
       '/api/coretime-region-history': `region_begin=${region?.region_begin}&r_core=${region?.r_core}`,
     };
     expect(ENDPOINTS.length).toBe(38);
@@ -119,5 +121,22 @@ describe('demo data', () => {
     }
     const api = await app.inject({ url: '/api/status', headers: { origin: 'https://elsewhere.example' } });
     expect(api.headers['access-control-expose-headers']).toContain('X-Demo-Data');
+  });
+
+  it('are continued by a later start, which leaves the days before as they are', async () => {
+    const { pipeline } = test;
+    const { store } = pipeline.runtime;
+    const ended = `start_date=${dayAt(FIRST_TESTED)}&end_date=${dayAt(178)}`;
+    const [tps, fees] = [await rows(`/api/daily-tps?${ended}`), await rows(`/api/daily-fees?${ended}`)];
+    await writeDemoMark(store, { first_day: first, loaded_until: new Date(NOW - DAY_MS).toISOString() });
+    const load = await prepareDemo(pipeline);
+    const said: string[] = [];
+    await load(new LocalClient(pipeline), (text) => said.push(text), new AbortController().signal);
+    expect(said.join()).toMatch(`from ${dayAt(178)} until now`);
+    expect(await rows(`/api/daily-tps?${ended}`)).toEqual(tps);
+    expect(await rows(`/api/daily-fees?${ended}`)).toEqual(fees);
+    const [today] = await rows(`/api/daily-tps?chain=polkadot&start_date=${dayOf(NOW)}`);
+    expect(today).toMatchObject({ date: dayOf(NOW), num_blocks: 16 });
+    expect(dayOf(Date.parse((await readDemoMark(store))?.loaded_until ?? ''))).toBe(dayOf(NOW));
   });
 });

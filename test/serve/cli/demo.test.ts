@@ -1,0 +1,27 @@
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { run, serve } from './program.ts';
+
+const place = temporaryDirectory();
+afterAll(() => place[Symbol.dispose]());
+const env = { DATA_DIR: join(place.path, 'demo'), PORT: '0' };
+
+it('serves at once while demo data are made, and knows them after a kill, also without the option', async () => {
+  for (const args of [['--demo'], []]) {
+    const server = await serve(args, env);
+    const page = await fetch(server.url);
+    expect(page.status).toBe(200);
+    expect(page.headers.get('x-demo-data')).toBe('true');
+    expect(await page.text()).toContain('Demo data: made up, not measured.');
+    await server.end('SIGKILL');
+  }
+  expect((await run(['status'], { env })).stdout).toContain('made up, not measured');
+});
+
+it('adds no demo data to what is followed, and not beside the sample alone', async () => {
+  const followed = { ...env, DATA_DIR: join(place.path, 'followed'), FOLLOW: 'polkadot=http://127.0.0.1:9' };
+  const refused = await run(['start', '--demo'], { env: followed });
+  expect(refused).toMatchObject({ code: 2, stderr: expect.stringContaining('FOLLOW would add measured') });
+  expect((await run(['start', '--demo', '--sample'], { env })).code).toBe(2);
+});
