@@ -4,8 +4,10 @@ import { recent } from '../infra/coordination/recent.ts';
 import { measureLateness } from './alerts/consequences/lateness.ts';
 import { serveAlerts } from './alerts/routes.ts';
 import type { Pipeline } from './compose.ts';
+import { serveConsole } from './console/module.ts';
 import { RecordReader } from './console/records/record-reader.ts';
-import { serveRecords } from './console/records/routes.ts';
+import { serveSeries } from './console/series/route.ts';
+import { SeriesReader } from './console/series/series.ts';
 import { createApp } from './http/app.ts';
 import { allowReading } from './http/cross-origin.ts';
 import { tellDemoData } from './http/demo-data.ts';
@@ -14,7 +16,6 @@ import { limitCounts } from './http/limit-counts.ts';
 import { serveDocs } from './http/openapi.ts';
 import { buildProbes } from './http/operator-app.ts';
 import { servePrometheusMetrics } from './http/prometheus-metrics.ts';
-import { publicUrl } from './http/public-url.ts';
 import { limitAnonymous } from './http/rate-limit.ts';
 import { Readers } from './http/readers.ts';
 import { refuseOtherMethods } from './http/refusals.ts';
@@ -22,9 +23,8 @@ import { authenticateCallers, hideAccessToken } from './identity/authentication.
 import { serveIdentity } from './identity/routes.ts';
 import { AnswerCache } from './metrics/answers.ts';
 import { serveCatalogue } from './metrics/catalogue.ts';
-import { serveHome } from './metrics/pages/home.ts';
+import { Freshness } from './metrics/freshness.ts';
 import { serveMetrics } from './metrics/routes.ts';
-import { servePages } from './pages/page.ts';
 
 /** Registers the routes of all domains; the caller listens, or injects requests. */
 export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> {
@@ -37,6 +37,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
     ...runtime,
     ...{ keyValue, registry, aggregator, versions: aggregator, readers, status, settings: config },
     answers: new AnswerCache({ clock, versions: aggregator, settings: config }),
+    freshness: new Freshness({ store: readers.shared, computation: aggregator }),
   };
   const accounts = pipeline.accounts();
   const alerts = await pipeline.alerts();
@@ -54,12 +55,8 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
     measures: [lateness],
   });
   await serveIdentity(app, accounts);
-  await serveHome(app, sources, accounts);
-  await servePages(app, accounts, async (pages) => {
-    await limitAnonymous(pages, sources);
-    const origin = () => publicUrl(app, config);
-    serveRecords(pages, { ...sources, accounts, origin, records: new RecordReader(sources) });
-  });
+  const series = new SeriesReader(sources);
+  await serveConsole(app, { ...sources, series, records: new RecordReader(sources) }, accounts);
   await serveAlerts(app, { runtime, accounts, pipeline: alerts, readers, settings: config, lateness });
   await app.register(async (api) => {
     await allowReading(api, EXPOSED);
@@ -72,6 +69,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
     await limitAnonymous(api, sources);
     await serveMetrics(api, sources);
     await serveCatalogue(api, sources);
+    serveSeries(api, { readers, series });
   });
   refuseOthers();
   return app;

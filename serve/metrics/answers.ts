@@ -9,10 +9,10 @@ import { type Column, pointedAt, rendered, type Shape } from '../../infra/clickh
 import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { SharedWork } from '../../infra/coordination/shared-work.ts';
 import type { Clock, Format } from '../../infra/ports.ts';
+import { type ContentCoding, codingOf, compress } from '../http/content-codings.ts';
 import { payTogether, type QueryStore, type Reader } from '../http/readers.ts';
 import type { HttpSettings } from '../http/settings.ts';
 import { AnswersInFlight } from './answers-in-flight.ts';
-import { type ContentCoding, codingOf, compress } from './content-codings.ts';
 import { afterCursor, cursorOf, type OrderColumn, orderOf } from './cursor.ts';
 import { daysOfPage } from './page-bound.ts';
 import { cutPage, isCut, pointerTo } from './page-cut.ts';

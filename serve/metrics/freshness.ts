@@ -8,9 +8,12 @@ import type { QueryStore } from '../http/readers.ts';
 import { tablesOf } from './answers.ts';
 import type { Query } from './parameters.ts';
 
-interface ChainFacts {
+/** A chain that has blocks with a timestamp. */
+export interface ChainFacts {
   readonly relay_chain: string;
   readonly chain: string;
+  /** First and last day with a block. */
+  readonly days: readonly [string, string];
   readonly newest: number;
   /** What the rows hold of it; null until the first round ends. */
   readonly computed: Pick<ChainAsOf, 'as_of' | 'lagging'> | null;
@@ -44,6 +47,11 @@ export class Freshness {
   constructor({ store, computation }: { store: QueryStore; computation: Computation }) {
     this.#store = store;
     this.#computation = computation;
+  }
+
+  /** The chains as they were at the last time. */
+  get chains(): readonly ChainFacts[] {
+    return this.#chains;
   }
 
   /** Whether nothing was loaded or computed since the last time. */
@@ -146,7 +154,8 @@ async function readChainFacts(
   computed: readonly ChainAsOf[],
 ): Promise<readonly ChainFacts[]> {
   const chains = await store.rows<Omit<ChainFacts, 'computed'>>(sql`
-    SELECT relay_chain, chain, toUnixTimestamp64Milli(max(last_time)) AS newest,
+    SELECT relay_chain, chain, (toString(min(date)), toString(max(date))) AS days,
+      toUnixTimestamp64Milli(max(last_time)) AS newest,
       groupArrayIf((toString(previous_date), toString(date)), is_gap) AS gaps
     FROM (
       SELECT relay_chain, chain, date, last_time,

@@ -4,12 +4,12 @@ import { isoDayOf } from '../../aggregate/metrics/shared/facts.ts';
 import { inTime } from '../../infra/coordination/in-time.ts';
 import type { Clock } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
+import { acceptedCoding } from '../http/content-codings.ts';
 import { countedCaller, type Readers } from '../http/readers.ts';
 import { route } from '../http/route.ts';
 import type { Answer, AnswerCache, AnswerKey, AnswerSettings } from './answers.ts';
-import { acceptedCoding } from './content-codings.ts';
 import { describeEndpoint } from './describe.ts';
-import { type Computation, Freshness } from './freshness.ts';
+import type { Freshness } from './freshness.ts';
 import { parametersOf, type Query, queryOf, querySchema } from './parameters.ts';
 import { acceptedFormat } from './response-formats.ts';
 
@@ -22,16 +22,15 @@ export interface MetricsApi {
   readonly clock: Clock;
   readonly registry: Registry;
   readonly answers: AnswerCache;
-  readonly aggregator: Computation;
+  readonly freshness: Freshness;
   readonly settings: AnswerSettings;
 }
 
 /** One generic route: every endpoint of every metric becomes a path, and nothing is written for it by hand. */
 export async function serveMetrics(
   app: FastifyInstance,
-  { readers, clock, registry, answers, aggregator, settings }: MetricsApi,
+  { readers, clock, registry, answers, freshness, settings }: MetricsApi,
 ): Promise<void> {
-  const freshness = new Freshness({ store: readers.shared, computation: aggregator });
   for (const metric of metrics) {
     for (const endpoint of metric.endpoints) {
       const parameters = parametersOf(metric, endpoint, settings.LIST_ROWS_MAX);

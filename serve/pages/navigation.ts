@@ -1,3 +1,15 @@
+/** The areas of the site. */
+export const SECTIONS: readonly { readonly href: string; readonly label: string }[] = [
+  { href: '/charts', label: 'Metrics' },
+  { href: '/chains', label: 'Chains' },
+  { href: '/compare', label: 'Compare' },
+  { href: '/governance', label: 'Governance' },
+  { href: '/coretime', label: 'Coretime' },
+  { href: '/contracts', label: 'Contracts' },
+  { href: '/projects', label: 'Alerts' },
+  { href: '/docs', label: 'Docs' },
+];
+
 /** The side navigation of the profile. */
 export const NAVIGATION: readonly { readonly href: string; readonly label: string }[] = [
   { href: '/profile', label: 'Overview' },

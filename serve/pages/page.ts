@@ -18,24 +18,30 @@
  */
 import cookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { sendCompressed } from '../http/compressed.ts';
 import { type Dialect, HttpError, handleErrors } from '../http/errors.ts';
 import { acceptForms } from '../http/form.ts';
 import { SignInNeeded, sessionOf } from '../identity/accounts/sessions.ts';
 import { assetUrl } from './assets.ts';
 import { checkForm, formToken, type PageAccounts } from './forms.ts';
 import { type Html, html } from './html.ts';
-import { NAVIGATION } from './navigation.ts';
+import { NAVIGATION, SECTIONS } from './navigation.ts';
 import { contentPolicy, protectPages } from './protection.ts';
 
 export interface Page {
   readonly title: string;
-  /** What search engines and links to the page say of it. */
+  /** What search engines and previews of links say of the page. */
   readonly description?: string;
   readonly body: Html;
-  /** `narrow` for a single form in the middle, `profile` for a page with the side navigation, `wide` for neither. */
-  readonly layout?: 'narrow' | 'profile' | 'wide';
+  /**
+   * `narrow` for a single form in the middle, `profile` for a page with the side navigation, `wide` for neither,
+   * `embedded` for a frame of another page, without any navigation.
+   */
+  readonly layout?: 'narrow' | 'profile' | 'wide' | 'embedded';
   /** The script of the page. */
-  readonly script?: 'wallet.js';
+  readonly script?: 'wallet.js' | 'chart.js';
+  /** Whether it holds nothing that is meant for one visitor, a form token included: it can be compressed. */
+  readonly isPublic?: boolean;
   readonly status?: number;
 }
 
@@ -72,7 +78,7 @@ export async function sendPage(
   const signedIn = await sessionOf(accounts, request);
   const flash = takeFlash(request, reply);
   const token = signedIn ? await formToken(accounts, request, reply) : null;
-  const { title, description, body, layout = 'profile', script, status = 200 } = page;
+  const { title, description, body, layout = 'profile', script, status = 200, isPublic = false } = page;
   reply.header('content-security-policy', contentPolicy(request));
   const text = html`<!doctype html>
 <html lang="en">
@@ -81,14 +87,19 @@ export async function sendPage(
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <title>${title} · Chain Metrics</title>
-${description === undefined ? null : html`<meta name="description" content="${description}">`}
+${description && html`<meta name="description" content="${description}"><meta property="og:description" content="${description}">`}
+<meta property="og:title" content="${title}"><meta property="og:site_name" content="Chain Metrics">
 <link rel="icon" href="${assetUrl('icon.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${assetUrl('style.css')}">
-${script === undefined ? null : html`<script type="module" src="${assetUrl(script)}"></script>`}
+${script === 'chart.js' && html`<link rel="stylesheet" href="${assetUrl('chart.css')}">`}
+${script && html`<script type="module" src="${assetUrl(script)}"></script>`}
 </head>
 <body>
-<a class="skip" href="#main">Skip to content</a>
-${topBar(signedIn?.user.username ?? null, token)}
+${
+  layout !== 'embedded' &&
+  html`<a class="skip" href="#main">Skip to content</a>
+${topBar(request.url, signedIn?.user.username ?? null, token)}`
+}
 ${demoBanner(reply)}
 <div class="frame ${layout}">
 ${layout === 'profile' && signedIn ? sideBar(request.url) : null}
@@ -97,11 +108,13 @@ ${flash}
 ${body}
 </main>
 </div>
-<footer><a href="/docs">API documentation</a><a href="/api/status">Status</a></footer>
+${layout !== 'embedded' && html`<footer><a href="/docs">API documentation</a><a href="/api/status">Status</a></footer>`}
 </body>
 </html>
 `.text;
-  return reply.code(status).type('text/html; charset=utf-8').header('cache-control', 'no-store').send(text);
+  reply.code(status).type('text/html; charset=utf-8').header('cache-control', 'no-store');
+  // What is compressed tells by its length what a secret in it has in common with the address.
+  return isPublic && signedIn === null ? sendCompressed(request, reply, text) : reply.send(text);
 }
 
 /** Redirects after a form was processed. The next page shows the flash message once. */
@@ -124,27 +137,30 @@ export function localPath(given: string, fallback: string): string {
   return isLocal && URL.parse(given, 'http://here.invalid')?.host === 'here.invalid' ? given : fallback;
 }
 
-function topBar(username: string | null, token: Html | null): Html {
+function topBar(url: string, username: string | null, token: Html | null): Html {
   const account =
     username === null
       ? html`<a href="/sign-in">Sign in</a>`
       : html`<a class="who" href="/profile">${username}</a>
 <form method="post" action="/sign-out">${token}<button class="plain">Sign out</button></form>`;
   return html`<header class="top"><a class="brand" href="/"><img src="${assetUrl('icon.svg')}" alt="" width="26" height="26">Chain Metrics</a>
-<nav aria-label="Account">${account}</nav></header>`;
+<nav class="main" aria-label="Main"><ul>${links(SECTIONS, url)}</ul></nav>
+<nav class="account" aria-label="Account">${account}</nav></header>`;
 }
 
 /** Says that nothing on the page was measured, where that is so. */
 export const demoBanner = ({ demoNote }: FastifyReply): Html | null =>
   demoNote ? html`<p class="demo" role="note">${demoNote}</p>` : null;
 
-function sideBar(url: string): Html {
+const sideBar = (url: string): Html =>
+  html`<nav class="side" aria-label="Profile"><ul>${links(NAVIGATION, url)}</ul></nav>`;
+
+function links(list: typeof NAVIGATION, url: string): Html[] {
   const path = url.split('?')[0] ?? '';
-  const links = NAVIGATION.map(({ href, label }) => {
+  return list.map(({ href, label }) => {
     const isHere = path === href || (href !== '/profile' && path.startsWith(`${href}/`));
-    return html`<li><a href="${href}"${isHere ? html` aria-current="page"` : null}>${label}</a></li>`;
+    return html`<li><a href="${href}"${isHere && html` aria-current="page"`}>${label}</a></li>`;
   });
-  return html`<nav class="side" aria-label="Profile"><ul>${links}</ul></nav>`;
 }
 
 /** A request that is refused before its cookies are read has none. */

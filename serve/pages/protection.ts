@@ -1,6 +1,6 @@
 /**
  * The headers that protect pages. They are strict everywhere but on the steps of an authorization, which an
- * application of another origin begins and which end with a redirect to it.
+ * application of another origin begins and which end with a redirect to it, and on charts that are made for frames.
  */
 import helmet from '@fastify/helmet';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
@@ -14,6 +14,7 @@ const SIGN_IN_STEPS = new Set(['/sign-in', '/sign-in/two-factor', '/sign-in/wall
 export async function protectPages(pages: FastifyInstance): Promise<void> {
   await pages.register(helmet, HEADERS);
   pages.addHook('onSend', async (request, reply) => {
+    if (isEmbedded(request)) reply.removeHeader('x-frame-options');
     // Any other value takes `window.opener` from a popup, also when only a redirect on the way has it.
     reply.header('cross-origin-opener-policy', isAuthorizationStep(request) ? 'unsafe-none' : 'same-origin');
   });
@@ -24,8 +25,13 @@ export function contentPolicy(request: FastifyRequest): string {
   // Browsers apply `form-action` to every redirect that follows a form: to the application, and to wherever its
   // callback leads. These addresses cannot be known, so a step of an authorization restricts none.
   const formAction = isAuthorizationStep(request) ? [] : ["form-action 'self'"];
-  return [...CONTENT_POLICY, ...formAction].join('; ');
+  const framing = isEmbedded(request) ? 'frame-ancestors *' : "frame-ancestors 'none'";
+  return [...CONTENT_POLICY, framing, ...formAction].join('; ');
 }
+
+/** A page that is made for the frame of another one: it holds public data only, and no form that changes something. */
+const isEmbedded = ({ routeOptions }: FastifyRequest): boolean =>
+  routeOptions.url?.startsWith('/embed/') === true;
 
 /** Whether the request belongs to the way from an application to its redirect URI. */
 function isAuthorizationStep(request: FastifyRequest): boolean {
@@ -44,7 +50,6 @@ const CONTENT_POLICY = [
   "img-src 'self' data:",
   "connect-src 'self'",
   "base-uri 'none'",
-  "frame-ancestors 'none'",
 ];
 
 const HEADERS = {

@@ -1,10 +1,9 @@
 import { scaleLinear } from 'd3-scale';
 import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../../infra/ports.ts';
-import { chart } from '../../metrics/pages/chart.ts';
-import type { Series } from '../../metrics/pages/series.ts';
 import { table } from '../../pages/fields.ts';
 import { type Html, html } from '../../pages/html.ts';
+import { chart, type Series } from '../../pages/line-chart.ts';
 import type { AlertDomain } from '../domain.ts';
 import type { AlertDay, TimeRange } from '../projects/alert-analytics.ts';
 import { ago, type ProjectFrame } from './frame.ts';

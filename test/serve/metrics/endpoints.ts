@@ -37,6 +37,7 @@ export const OURS_EVERYWHERE = ['order', 'limit', 'cursor', 'format'];
 /** Paths of ours beyond the described ones. */
 export const OUR_PATHS = [
   '/api/metrics',
+  '/api/series',
   '/api/status',
   '/api/coverage',
   '/health/live',

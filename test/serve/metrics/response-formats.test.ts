@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { acceptedCoding } from '../../../serve/metrics/content-codings.ts';
+import { acceptedCoding } from '../../../serve/http/content-codings.ts';
 import { acceptedFormat } from '../../../serve/metrics/response-formats.ts';
 
 describe('the format that an Accept header prefers', () => {

@@ -1,7 +1,6 @@
 import { type ScaleLinear, type ScaleTime, scaleLinear, scaleUtc } from 'd3-scale';
 import { line } from 'd3-shape';
-import { type Html, html } from '../../pages/html.ts';
-import type { Series } from './series.ts';
+import { type Html, html } from './html.ts';
 
 const WIDTH = 960;
 const HEIGHT = 380;
@@ -15,10 +14,13 @@ const DAY_MS = 86_400_000;
 const GAP_MS = 2 * DAY_MS;
 const MONTHLY_GAP_MS = 32 * DAY_MS;
 
-const NO_VALUES = html`No values in this range. Load blocks with <code>chain-metrics ingest</code>, or choose another relay chain.`;
+export interface Series {
+  readonly name: string;
+  readonly points: readonly { readonly at: Date; readonly value: number }[];
+}
 
 /** A line chart as SVG without a script; `empty` if there is no point. Each point shows its value as a tooltip. */
-export function chart(series: readonly Series[], label: string, empty = NO_VALUES): Html {
+export function chart(series: readonly Series[], label: string, empty: Html): Html {
   const drawn = series.slice(0, LINES_MAX);
   const points = drawn.flatMap((one) => one.points);
   if (points.length === 0) return html`<p class="empty">${empty}</p>`;

@@ -1,0 +1,95 @@
+import { type Html, html } from '../../pages/html.ts';
+import {
+  type ChartState,
+  type ChartStyle,
+  type Period,
+  RANGES,
+  type Range,
+  SERIES_MAX,
+} from '../chart-state.ts';
+import type { Days } from '../series/series.ts';
+import { chainName, relayName } from './names.ts';
+import type { ChainId } from './selection.ts';
+
+const RANGE_NAMES: Readonly<Record<Range, string>> = {
+  '30d': '30 days',
+  '90d': '90 days',
+  '180d': '6 months',
+  '365d': '1 year',
+  all: 'All',
+};
+const PERIOD_NAMES: Readonly<Record<Period, string>> = { day: 'Day', week: 'Week', month: 'Month' };
+const STYLE_NAMES: Readonly<Record<ChartStyle, string>> = {
+  lines: 'Lines',
+  stacked: 'Stacked',
+  share: '100 %',
+};
+
+/** What a visitor can choose of a chart. */
+export interface Offered {
+  readonly action: string;
+  readonly state: ChartState;
+  readonly days: Days;
+  /** Whether values exist for each day; monthly ones have no choice of periods. */
+  readonly isDaily: boolean;
+  /** Whether the lines can be added: stacked, and as shares of their sum. */
+  readonly canStack: boolean;
+  /** Whether there is a twin in USD. */
+  readonly hasUsd: boolean;
+  /** Fields of the page itself, before those of every chart. */
+  readonly first: Html;
+}
+
+/** The form above a chart, which holds its whole state; it works without a script. */
+export function controls({ action, state, days, isDaily, canStack, hasUsd, first }: Offered): Html {
+  const { range, per, style, money } = state;
+  const isOwn = typeof range === 'object';
+  return html`<form class="controls" data-controls method="get" action="${action}">
+${first}
+<fieldset class="segments"><legend>Range</legend>${RANGES.map((one) => radio('range', one, RANGE_NAMES[one], !isOwn && range === one))}</fieldset>
+<details class="menu dates"${isOwn && html` open`}><summary>${isOwn ? `${days.from} to ${days.until}` : 'Own dates'}</summary>
+<div class="menu-body"><label>From <input type="date" name="from" value="${isOwn ? days.from : ''}"></label>
+<label>Until <input type="date" name="until" value="${isOwn ? days.until : ''}"></label></div></details>
+${isDaily && html`<fieldset class="segments"><legend>Per</legend>${(['day', 'week', 'month'] as const).map((one) => radio('per', one, PERIOD_NAMES[one], per === one))}</fieldset>`}
+${canStack && html`<fieldset class="segments"><legend>Style</legend>${(['lines', 'stacked', 'share'] as const).map((one) => radio('style', one, STYLE_NAMES[one], style === one))}</fieldset>`}
+${hasUsd && html`<fieldset class="segments"><legend>Money</legend>${radio('money', 'native', 'Native', money === 'native')}${radio('money', 'usd', 'USD', money === 'usd')}</fieldset>`}
+<fieldset class="toggles"><legend>Show as</legend>${toggle('indexed', '1', 'Indexed to 100', state.isIndexed)}${isDaily && toggle('mean', '7', '7-day mean', state.isSmoothed)}${toggle('log', '1', 'Logarithmic', state.isLogarithmic)}</fieldset>
+<button class="small" data-submit>Show</button>
+</form>`;
+}
+
+/** The menu of chains, by relay chain. */
+export function chainPicker(chains: readonly ChainId[], chosen: readonly ChainId[], name = 'chain'): Html {
+  const groups = Map.groupBy(chains, (id) => id.split('/')[0] ?? '');
+  return html`<details class="menu chains" data-picker><summary>Chains <b>${chosen.length}</b></summary><div class="menu-body">
+<p class="hint">Up to ${SERIES_MAX} of ${chains.length}.</p>
+<label data-filter hidden>Search <input type="search" autocomplete="off"></label>
+${[...groups].map(
+  ([relay, ids]) =>
+    html`<fieldset><legend>${relayName(relay)}</legend>${ids.map(
+      (id) =>
+        html`<label class="choice"><input type="checkbox" name="${name}" value="${id}"${chosen.includes(id) && html` checked`}>${chainName(id)}</label>`,
+    )}</fieldset>`,
+)}</div></details>`;
+}
+
+/** A menu of one choice. */
+export function choice(
+  name: string,
+  label: string,
+  options: readonly { readonly value: string; readonly label: string }[],
+  chosen: string,
+): Html {
+  return html`<label class="select">${label} <select name="${name}">${options.map(
+    (one) =>
+      html`<option value="${one.value}"${one.value === chosen && html` selected`}>${one.label}</option>`,
+  )}</select></label>`;
+}
+
+function radio(name: string, value: string, label: string, isChosen: boolean): Html {
+  return html`<label><input type="radio" name="${name}" value="${value}"${isChosen && html` checked`}><span>${label}</span></label>`;
+}
+
+function toggle(name: string, value: string, label: string, isOn: boolean): Html {
+  return html`<label><input type="checkbox" name="${name}" value="${value}"${isOn && html` checked`}><span>${label}</span></label>`;
+}

@@ -1,0 +1,86 @@
+import { type Html, html } from '../../pages/html.ts';
+import type { SeriesAnswer, SeriesData } from '../chart-state.ts';
+import { formatExact, formatShort } from '../format.ts';
+import { dayAt, periodsIn } from '../periods.ts';
+import type { Line } from '../series/drawn.ts';
+import { lineId } from '../series/drawn.ts';
+import type { Days } from '../series/series.ts';
+import { chainName } from './names.ts';
+import { plot } from './plot.ts';
+
+/** Newest periods in the table of a page; a download has all of them. */
+const TABLE_ROWS = 60;
+
+/** A chart with its controls, its legend and the same values as a table. */
+export interface ChartSection {
+  readonly title: string;
+  readonly controls: Html | null;
+  readonly lines: readonly Line[];
+  readonly days: Days;
+  readonly answer: SeriesAnswer;
+  /** What a visitor reads where nothing is drawn. */
+  readonly empty: Html;
+  /** Whether lines are of several metrics, so that a legend names them. */
+  readonly isCompared?: boolean;
+  readonly hasTable?: boolean;
+}
+
+export function chartSection(of: ChartSection): Html {
+  const { title, answer, isCompared = false, hasTable = true } = of;
+  const isEmpty = answer.series.every(({ values }) => values.every((value) => value === null));
+  const nameOf = (one: SeriesData) => seriesName(one, isCompared);
+  return html`<section class="chart" data-chart aria-label="${title}">
+${of.controls}
+<figure data-plot data-source="${seriesUrl(of.lines, answer, of.days)}" data-title="${title}">${
+    isEmpty ? html`<p class="empty">${of.empty}</p>` : plot(answer, title)
+  }</figure>
+<ul class="legend" data-legend>${answer.series.map(
+    (one, i) =>
+      html`<li class="line-${i}" data-series="${one.id}">${nameOf(one)} <b>${formatShort(lastOf(one.values), one.unit, one.token)}</b></li>`,
+  )}</ul>
+${notes(answer)}
+${hasTable && !isEmpty && table(answer, nameOf)}
+</section>`;
+}
+
+/** The address of the data of a chart. */
+export function seriesUrl(lines: readonly Line[], { per }: SeriesAnswer, { from, until }: Days): string {
+  const query = new URLSearchParams(lines.map((line): [string, string] => ['series', lineId(line)]));
+  query.set('start_date', from);
+  query.set('end_date', until);
+  query.set('per', per);
+  return `/api/series?${query}`;
+}
+
+export function seriesName({ title, relay_chain, chain }: SeriesData, isCompared: boolean): string {
+  const name = chainName(`${relay_chain}/${chain}`);
+  return isCompared ? `${title}, ${name}` : name;
+}
+
+export const lastOf = (values: readonly (number | null)[]): number | null =>
+  values.findLast((value) => value !== null) ?? null;
+
+/** What is missing and what may still change, in words. */
+function notes(answer: SeriesAnswer): Html | null {
+  const incomplete = answer.series
+    .filter(({ gaps }) => gaps.length > 0)
+    .map(({ relay_chain, chain }) => chainName(`${relay_chain}/${chain}`));
+  const names = [...new Set(incomplete)];
+  const isProvisional = answer.provisional_from !== null;
+  if (names.length === 0 && !isProvisional) return null;
+  return html`<p class="hint">${names.length > 0 && html`Blocks are missing in the shaded ${answer.per}s of ${names.join(', ')} (<a href="/status">status</a>). `}${isProvisional && `The ${answer.per} that is not over (${answer.provisional_from}) is dashed: it still changes.`}</p>`;
+}
+
+function table(answer: SeriesAnswer, nameOf: (one: SeriesData) => string): Html {
+  const from = Math.max(0, answer.periods - TABLE_ROWS);
+  const places = Array.from({ length: answer.periods - from }, (_, i) => answer.periods - 1 - i);
+  return html`<details class="values" data-table><summary>Table of these values</summary>
+<div class="table"><table><thead><tr><th scope="col">${HEADS[answer.per]}</th>${answer.series.map((one) => html`<th scope="col" class="number">${nameOf(one)}</th>`)}</tr></thead>
+<tbody>${places.map(
+    (place) =>
+      html`<tr><th scope="row">${dayAt(periodsIn(answer), place)}</th>${answer.series.map(({ values, unit, token }) => html`<td class="number">${formatExact(values[place] ?? null, unit, token)}</td>`)}</tr>`,
+  )}</tbody></table></div>
+${from > 0 && html`<p class="hint">The newest ${TABLE_ROWS} of ${answer.periods}; the downloads have all.</p>`}</details>`;
+}
+
+const HEADS = { day: 'Day', week: 'Week from', month: 'Month from' } as const;

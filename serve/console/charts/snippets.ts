@@ -1,0 +1,21 @@
+import { type Html, html } from '../../pages/html.ts';
+
+/** Calls of the API, to copy. */
+export function snippets(url: string): Html {
+  return html`<details class="snippets"><summary>The same by the API</summary>
+${snippet('curl', `curl '${url}'`)}
+${snippet('TypeScript', `const answer = await fetch('${url}');\nconst { start, per, series } = await answer.json();`)}
+${snippet('Python', `import pandas as pd\n\nframe = pd.read_csv('${url}&format=csv')`)}
+</details>`;
+}
+
+function snippet(language: string, code: string): Html {
+  return html`<h3>${language}</h3><pre class="snippet" data-copy tabindex="0"><code>${code}</code></pre>`;
+}
+
+/** Files with the shown values. */
+export function downloads(source: string): Html {
+  const link = (format: string, label: string) =>
+    html`<a class="button second small" href="${`${source}&format=${format}`}" download>${label}</a>`;
+  return html`<p class="actions downloads" data-downloads>${link('csv', 'CSV')}${link('parquet', 'Parquet')}${link('arrow', 'Arrow')}</p>`;
+}

@@ -1,0 +1,39 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { SystemStatus } from '../../aggregate/status/status.ts';
+import type { Registry } from '../../ingest/chains/registry.ts';
+import type { QueryStore, Readers } from '../http/readers.ts';
+import type { Freshness } from '../metrics/freshness.ts';
+import type { PageAccounts } from '../pages/forms.ts';
+import { type Page, sendPage } from '../pages/page.ts';
+import type { SeriesReader } from './series/series.ts';
+
+/** What each page of the metrics is given. */
+export interface ConsolePages {
+  readonly readers: Readers;
+  readonly status: () => Promise<SystemStatus>;
+  readonly registry: Registry;
+  readonly freshness: Freshness;
+  readonly series: SeriesReader;
+  readonly accounts: PageAccounts;
+  /** The address of the service, without a slash at its end. */
+  readonly origin: () => string;
+}
+
+/** The store as the caller of a page may use it. */
+export const storeOf = async (
+  { readers }: ConsolePages,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<QueryStore> => (await readers.open(request, reply)).store();
+
+/** The parameters of an address as they were written: a name may stand several times. */
+export const queryOf = ({ url }: FastifyRequest): URLSearchParams =>
+  new URLSearchParams(url.split('?', 2)[1] ?? '');
+
+/** Sends a page of public data. */
+export const sendPublicPage = (
+  { accounts }: ConsolePages,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  page: Page,
+): Promise<FastifyReply> => sendPage(accounts, request, reply, { layout: 'wide', isPublic: true, ...page });

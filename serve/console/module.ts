@@ -1,0 +1,55 @@
+import type { FastifyInstance } from 'fastify';
+import type { SystemStatus } from '../../aggregate/status/status.ts';
+import type { Clock } from '../../infra/ports.ts';
+import type { Registry } from '../../ingest/chains/registry.ts';
+import type { LimitCounts } from '../http/limit-counts.ts';
+import { publicUrl } from '../http/public-url.ts';
+import { limitAnonymous } from '../http/rate-limit.ts';
+import type { Readers } from '../http/readers.ts';
+import type { HttpSettings } from '../http/settings.ts';
+import type { Freshness } from '../metrics/freshness.ts';
+import type { PageAccounts } from '../pages/forms.ts';
+import { servePages } from '../pages/page.ts';
+import { serveChain } from './pages/chain.ts';
+import { serveChainList } from './pages/chains.ts';
+import { serveCompare } from './pages/compare.ts';
+import { serveEmbed } from './pages/embed.ts';
+import { serveMetricPage } from './pages/metric.ts';
+import { serveMetricList } from './pages/metrics.ts';
+import { serveOverview } from './pages/overview.ts';
+import type { RecordReader } from './records/record-reader.ts';
+import { serveRecords } from './records/routes.ts';
+import type { SeriesReader } from './series/series.ts';
+
+/** What the pages of the metrics stand on. */
+export interface ConsoleSources {
+  readonly readers: Readers;
+  readonly status: () => Promise<SystemStatus>;
+  readonly clock: Clock;
+  readonly registry: Registry;
+  readonly freshness: Freshness;
+  readonly series: SeriesReader;
+  readonly records: RecordReader;
+  readonly keyValue: LimitCounts;
+  readonly settings: HttpSettings & Parameters<typeof publicUrl>[1];
+}
+
+/** Serves the pages of the metrics. */
+export async function serveConsole(
+  app: FastifyInstance,
+  sources: ConsoleSources,
+  accounts: PageAccounts,
+): Promise<void> {
+  await servePages(app, accounts, async (pages) => {
+    await limitAnonymous(pages, sources);
+    const given = { ...sources, accounts, origin: () => publicUrl(app, sources.settings) };
+    serveOverview(pages, given);
+    serveMetricList(pages, given);
+    serveMetricPage(pages, given);
+    serveChainList(pages, given);
+    serveChain(pages, given);
+    serveCompare(pages, given);
+    serveEmbed(pages, given);
+    serveRecords(pages, given);
+  });
+}

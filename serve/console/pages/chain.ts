@@ -1,0 +1,75 @@
+import type { FastifyInstance } from 'fastify';
+import type { ChainFacts } from '../../metrics/freshness.ts';
+import { type Html, html } from '../../pages/html.ts';
+import type { SeriesAnswer } from '../chart-state.ts';
+import { chainName, relayName } from '../charts/names.ts';
+import { lastOf } from '../charts/section.ts';
+import { sparkline } from '../charts/sparkline.ts';
+import { type ConsolePages, sendPublicPage, storeOf } from '../console-pages.ts';
+import { formatExact, formatShort } from '../format.ts';
+import { addDays } from '../periods.ts';
+import { drawnMetrics, type Line } from '../series/drawn.ts';
+import { behind, momentOf } from './chains.ts';
+
+const DAYS = 90;
+const GAPS_SHOWN = 50;
+
+/** Everything about one chain. */
+export function serveChain(pages: FastifyInstance, sources: ConsolePages): void {
+  pages.get<{ Params: { chain: string } }>('/chains/:chain', async (request, reply) => {
+    const { registry, series, freshness } = sources;
+    const known = registry.find(request.params.chain);
+    if (known === undefined) return reply.callNotFound();
+    if (known.name !== request.params.chain) return reply.redirect(`/chains/${known.name}`, 301);
+    const { name: chain, relay_chain } = known;
+    const id = `${relay_chain}/${chain}`;
+    const store = await storeOf(sources, request, reply);
+    await freshness.refresh();
+    const facts = freshness.chains.find((one) => one.chain === chain && one.relay_chain === relay_chain);
+    const lines = drawnMetrics
+      .filter(({ endpoint }) => endpoint.relays.some((relay) => relay === relay_chain))
+      .map((metric): Line => ({ metric, column: metric.columns[0] as Line['column'], relay_chain, chain }));
+    const [daily, monthly] = [
+      lines.filter(({ metric }) => !metric.isMonthly),
+      lines.filter(({ metric }) => metric.isMonthly),
+    ];
+    const until = addDays(series.today, -1);
+    const [days, months] = await Promise.all([
+      series.read(store, daily, 'day', { from: addDays(until, 1 - DAYS), until }),
+      series.read(store, monthly, 'month', { from: addDays(until, -400), until }),
+    ]);
+    const body = html`<p class="trail"><a href="/chains">Chains</a> › ${relayName(relay_chain)}</p>
+<h1>${chainName(id)}</h1>
+<dl class="facts"><div><dt>Token</dt><dd>${known.token} (${known.decimals} decimals)</dd></div>${known.para_id !== null && html`<div><dt>Para id</dt><dd>${known.para_id}</dd></div>`}<div><dt>Role</dt><dd>${known.role}</dd></div>${facts && html`<div><dt>Newest block</dt><dd>${momentOf(facts.newest)}</dd></div><div><dt>Behind</dt><dd>${behind(facts.newest, series.now)}</dd></div><div><dt>Stored since</dt><dd>${facts.days[0]}</dd></div>`}</dl>
+${facts === undefined ? html`<p class="empty">No block of ${chainName(id)} is stored yet.</p>` : html`${cards(daily, days, id)}${cards(monthly, months, id)}${gapsOf(facts)}`}`;
+    return sendPublicPage(sources, request, reply, {
+      title: chainName(id),
+      description: `Every metric of ${chainName(id)}: activity, fees, accounts, and how complete the data are.`,
+      body,
+    });
+  });
+}
+
+function cards(lines: readonly Line[], { series, per }: SeriesAnswer, id: string): Html {
+  const some = series
+    .map((one, i) => ({ one, line: lines[i] as Line, last: lastOf(one.values) }))
+    .filter(({ last }) => last !== null);
+  if (some.length === 0) return html``;
+  return html`<h2>${per === 'day' ? `The last ${DAYS} days` : 'By month'}</h2><ul class="tiles">${some.map(
+    ({
+      one,
+      line: { metric, column },
+      last,
+    }) => html`<li><a class="tile" href="/charts/${metric.id}?${String(new URLSearchParams({ chain: id }))}">
+<span>${metric.metric.title}: ${column.shown.title.toLowerCase()}</span><strong title="${formatExact(last, one.unit, one.token)}">${formatShort(last, one.unit, one.token)}</strong>${sparkline(one.values)}</a></li>`,
+  )}</ul>`;
+}
+
+function gapsOf({ gaps, chain, relay_chain }: ChainFacts): Html {
+  if (gaps.length === 0)
+    return html`<p class="hint" id="gaps">No block is missing between the first and the newest.</p>`;
+  return html`<section class="card" aria-labelledby="gaps"><h2 id="gaps">Where blocks are missing</h2>
+<ul class="columns">${gaps.slice(0, GAPS_SHOWN).map(([from, to]) => html`<li>${from === to ? `on ${from}` : `between ${from} and ${to}`}</li>`)}</ul>
+${gaps.length > GAPS_SHOWN && html`<p class="hint">${GAPS_SHOWN} of ${gaps.length}.</p>`}
+<p class="hint">All of it: <a href="/api/coverage?relay_chain=${relay_chain}&chain=${chain}"><code>/api/coverage</code></a></p></section>`;
+}

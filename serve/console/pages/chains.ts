@@ -1,0 +1,49 @@
+import type { FastifyInstance } from 'fastify';
+import type { ChainFacts } from '../../metrics/freshness.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { chainName, relayName } from '../charts/names.ts';
+import { type ConsolePages, sendPublicPage } from '../console-pages.ts';
+import { formatShort } from '../format.ts';
+
+/** Every chain that has blocks, with how fresh and whole it is. */
+export function serveChainList(pages: FastifyInstance, sources: ConsolePages): void {
+  pages.get('/chains', async (request, reply) => {
+    const { freshness, series } = sources;
+    await freshness.refresh();
+    const body = html`<h1>Chains</h1>
+<p class="lead">Every chain whose blocks are stored, how far they reach, and where some are missing.</p>
+<section class="card">${chainsTable(freshness.chains, series.now)}</section>`;
+    return sendPublicPage(sources, request, reply, {
+      title: 'Chains',
+      description: 'Every chain whose blocks are stored, how far they reach, and where some are missing.',
+      body,
+    });
+  });
+}
+
+export function chainsTable(chains: readonly ChainFacts[], now: number): Html {
+  if (chains.length === 0) {
+    return html`<p class="empty">No chain has blocks yet. Load some with <code>chain-metrics ingest PATH…</code>, or let the server follow a Sidecar: <code>FOLLOW=polkadot=http://…</code></p>`;
+  }
+  const rows = [...chains].sort(
+    (a, b) => relayOrder(a) - relayOrder(b) || b.newest - a.newest || a.chain.localeCompare(b.chain),
+  );
+  return html`<div class="table"><table><thead><tr><th>Chain</th><th>Relay chain</th><th>From</th><th>Newest block</th><th class="number">Behind</th><th>Blocks</th></tr></thead>
+<tbody>${rows.map(
+    ({ relay_chain, chain, days, newest, gaps }) =>
+      html`<tr><td><a href="/chains/${chain}">${chainName(`${relay_chain}/${chain}`)}</a></td><td>${relayName(relay_chain)}</td><td>${days[0]}</td>
+<td>${momentOf(newest)}</td><td class="number">${behind(newest, now)}</td><td>${gaps.length === 0 ? html`<span class="chip good">complete</span>` : html`<a class="chip warn" href="/chains/${chain}#gaps">missing in ${gaps.length} places</a>`}</td></tr>`,
+  )}</tbody></table></div>`;
+}
+
+const RELAYS = ['polkadot', 'kusama', 'solo', 'westend'];
+const relayOrder = ({ relay_chain }: ChainFacts): number => RELAYS.indexOf(relay_chain);
+
+/** A clock that is behind the chain makes no negative age. */
+export const behind = (newest: number, now: number): string =>
+  formatShort(Math.max(0, (now - newest) / 1000), 'seconds');
+
+export function momentOf(at: number): Html {
+  const text = new Date(at).toISOString();
+  return html`<time datetime="${text}">${text.slice(0, 16).replace('T', ' ')} UTC</time>`;
+}

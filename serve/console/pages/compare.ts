@@ -1,0 +1,83 @@
+import type { FastifyInstance } from 'fastify';
+import { html } from '../../pages/html.ts';
+import { chartStateOf, SERIES_MAX } from '../chart-state.ts';
+import { controls } from '../charts/controls.ts';
+import { chainName } from '../charts/names.ts';
+import { chartSection, seriesUrl } from '../charts/section.ts';
+import { daysOf } from '../charts/selection.ts';
+import { downloads, snippets } from '../charts/snippets.ts';
+import { type ConsolePages, queryOf, sendPublicPage, storeOf } from '../console-pages.ts';
+import { drawnMetrics, type Line, lineId, lineOf } from '../series/drawn.ts';
+
+/** What is compared when an address names nothing. */
+const USUAL = [
+  'daily-tps.num_transactions_combined@polkadot/ecosystem',
+  'daily-tps.num_transactions_combined@kusama/ecosystem',
+];
+
+/** Lines of any metrics and chains in one chart; of two units, each has an axis. */
+export function serveCompare(pages: FastifyInstance, sources: ConsolePages): void {
+  pages.get('/compare', async (request, reply) => {
+    const { series, origin, freshness } = sources;
+    const query = queryOf(request);
+    const state = chartStateOf(query);
+    const [metric, chain] = [query.get('metric') ?? '', query.get('of') ?? ''];
+    const added = metric !== '' && chain !== '' ? [`${metric}@${chain}`] : [];
+    const given = [...query.getAll('series').filter((id) => id !== query.get('remove')), ...added];
+    const asked = [...new Set(query.has('series') || added.length > 0 ? given : USUAL)];
+    const lines = asked
+      .map(lineOf)
+      .filter((line): line is Line => typeof line !== 'string')
+      .slice(0, SERIES_MAX);
+    const wrong = asked.filter((id) => typeof lineOf(id) === 'string');
+    const store = await storeOf(sources, request, reply);
+    await freshness.refresh();
+    const days = daysOf(
+      state,
+      series,
+      freshness.chains.map((one) => one.days[0]),
+    );
+    const answer = await series.read(store, lines, state.per, days);
+    const units = new Set(answer.series.map(({ unit, token }) => `${unit} ${token ?? ''}`));
+    const chains = freshness.chains.map((one) => `${one.relay_chain}/${one.chain}`);
+    const relays = [...new Set(freshness.chains.map(({ relay_chain }) => relay_chain))];
+    const source = seriesUrl(lines, answer, days);
+    const body = html`<h1>Compare</h1>
+<p class="lead">Any metrics of any chains in one chart. Series of two units have an axis each; indexed to 100, all share one.</p>
+${wrong.length > 0 && html`<p class="note warn">Not drawn, since there is no such series: ${wrong.slice(0, SERIES_MAX).join(', ').slice(0, 300)}.</p>`}
+<div class="card">${chartSection({
+      title: 'Comparison',
+      controls: controls({
+        action: '/compare',
+        state,
+        days,
+        isDaily: answer.per !== 'month' || lines.every(({ metric: { isMonthly } }) => !isMonthly),
+        canStack: units.size === 1 && lines.every(({ column }) => column.shown.overChains === 'sum'),
+        hasUsd: false,
+        first: html`<fieldset class="series"><legend>Series</legend>${lines.map(
+          (line) =>
+            html`<label class="choice"><input type="checkbox" name="series" value="${lineId(line)}" checked>${line.column.shown.title}, ${chainName(`${line.relay_chain}/${line.chain}`)}</label>`,
+        )}</fieldset>
+${
+  lines.length < SERIES_MAX &&
+  html`<fieldset class="add"><legend>Add a series</legend><label class="select">Metric <select name="metric"><option value="">–</option>${drawnMetrics.map(
+    ({ id, metric: { title }, columns }) =>
+      html`<optgroup label="${title}">${columns.map(({ name, shown }) => html`<option value="${`${id}.${name}`}">${shown.title}</option>`)}</optgroup>`,
+  )}</select></label><label class="select">Chain <select name="of"><option value="">–</option>${[...relays.map((relay) => `${relay}/ecosystem`), ...chains].map((id) => html`<option value="${id}">${chainName(id)}</option>`)}</select></label></fieldset>`
+}`,
+      }),
+      lines,
+      days,
+      answer,
+      empty: html`Choose a metric and a chain to draw.`,
+      isCompared: true,
+    })}
+${lines.length > 0 && html`<div class="take">${downloads(source)}</div>${snippets(origin() + source)}`}</div>`;
+    return sendPublicPage(sources, request, reply, {
+      title: 'Compare',
+      description: 'Metrics of Polkadot, Kusama and their chains in one chart.',
+      body,
+      script: 'chart.js',
+    });
+  });
+}

@@ -1,0 +1,136 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { METRIC_DOMAINS } from '../../../aggregate/metric.ts';
+import { shownOf, usdTwin } from '../../../infra/clickhouse/columns.ts';
+import type { Merge, Unit } from '../../../infra/clickhouse/units.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { type ChartState, chartQuery, chartStateOf } from '../chart-state.ts';
+import { chainPicker, choice, controls } from '../charts/controls.ts';
+import { chartSection, seriesUrl } from '../charts/section.ts';
+import { type Selection, select } from '../charts/selection.ts';
+import { downloads, snippets } from '../charts/snippets.ts';
+import { type ConsolePages, queryOf, sendPublicPage, storeOf } from '../console-pages.ts';
+import { type DrawnColumn, type DrawnMetric, drawnMetric, lineId } from '../series/drawn.ts';
+import { type ShownMetric, shownMetric } from './shown-metrics.ts';
+
+/** The page of a metric: its chart, the ways to take the values along, and its definition. */
+export function serveMetricPage(pages: FastifyInstance, sources: ConsolePages): void {
+  pages.get<{ Params: { metric: string } }>('/charts/:metric', async (request, reply) => {
+    const shown = shownMetric(request.params.metric);
+    if (shown === undefined) return reply.callNotFound();
+    const drawn = drawnMetric(shown.id);
+    const { metric } = shown;
+    const store = await storeOf(sources, request, reply);
+    const body = html`<p class="trail"><a href="/charts">Metrics</a> › <a href="/charts#${metric.domain}">${METRIC_DOMAINS[metric.domain]}</a></p>
+<h1>${metric.title}</h1>
+<p class="lead">${shown.endpoint.summary}.</p>
+${drawn ? chartOf(sources, await selectionOf(sources, request, drawn, store), request) : withoutChart(shown)}
+${definition(shown)}`;
+    return sendPublicPage(sources, request, reply, {
+      title: metric.title,
+      description: firstSentence(metric.doc),
+      body,
+      script: 'chart.js',
+    });
+  });
+}
+
+interface Shown extends Selection {
+  readonly state: ChartState;
+}
+
+async function selectionOf(
+  { series }: ConsolePages,
+  request: FastifyRequest,
+  metric: DrawnMetric,
+  store: Parameters<typeof select>[1],
+): Promise<Shown> {
+  const query = queryOf(request);
+  const state = chartStateOf(query);
+  const asked = query.get('column');
+  const column = metric.columns.find(({ name }) => name === asked) ?? (metric.columns[0] as DrawnColumn);
+  const selection = await select(series, store, { metric, column, state, wanted: query.getAll('chain') });
+  return { ...selection, state };
+}
+
+function chartOf({ origin }: ConsolePages, selection: Shown, request: FastifyRequest): Html {
+  const { metric, column, chains, chosen, state, days, lines, answer } = selection;
+  const first = html`${choice('column', 'Show', optionsOf(metric, column), baseOf(metric, column).name)}${chainPicker(chains, chosen)}`;
+  const source = seriesUrl(lines, answer, days);
+  const compare = new URLSearchParams(lines.map((line): [string, string] => ['series', lineId(line)]));
+  const here = request.url.split('?', 2)[1];
+  return html`<div class="card">${chartSection({
+    title: column.shown.title,
+    controls: controls({
+      action: `/charts/${metric.id}`,
+      state,
+      days,
+      isDaily: !metric.isMonthly,
+      canStack: column.shown.overChains === 'sum',
+      hasUsd: usdTwin(metric.metric.columns, baseOf(metric, column).name) !== undefined,
+      first,
+    }),
+    lines,
+    days,
+    answer,
+    empty: html`No chain has a value of ${column.shown.title.toLowerCase()} between ${days.from} and ${days.until}.`,
+  })}
+<p class="hint">${column.meaning}. ${MERGED[column.shown.overTime]}</p>
+${lines.length > 0 && html`<div class="take">${downloads(source)}<p class="actions"><a class="button second small" href="/compare?${String(compare)}&${String(chartQuery(state))}">Compare</a><a class="button second small" href="/embed/${metric.id}${here === undefined ? '' : `?${here}`}">Embed</a></p></div>${snippets(origin() + source)}`}
+</div>`;
+}
+
+/** A column, or the one in native tokens whose twin in USD it is. */
+const baseOf = ({ columns }: DrawnMetric, column: DrawnColumn): DrawnColumn =>
+  columns.find(({ name }) => `${name}_usd` === column.name) ?? column;
+
+function optionsOf(metric: DrawnMetric, column: DrawnColumn) {
+  const shown = metric.columns.filter((one) => baseOf(metric, one) === one || one === column);
+  return [...new Set(shown.map((one) => baseOf(metric, one)))].map(({ name, shown: { title } }) => ({
+    value: name,
+    label: title,
+  }));
+}
+
+const MERGED: Readonly<Record<Merge, string>> = {
+  sum: 'A week or month is the sum of its days.',
+  mean: 'A week or month is the mean of its days.',
+  last: 'A week or month has the value of its last day.',
+  max: 'A week or month has the highest value of its days.',
+  min: 'A week or month has the lowest value of its days.',
+  none: 'Days do not add up; a week or month shows the mean of its days.',
+};
+
+function withoutChart({ endpoint, records }: ShownMetric): Html {
+  const api = html`<a href="${endpoint.path}?limit=100"><code>${endpoint.path}</code></a>`;
+  return html`<div class="card"><p>This metric is a list, not a line over time. ${records === undefined ? html`Its rows: ${api}.` : html`<a class="button" href="${records}">Open the list</a> or read it by the API: ${api}.`}</p></div>`;
+}
+
+const UNIT_NAMES: Readonly<Record<Unit, string>> = {
+  count: 'count',
+  native: 'native token',
+  planck: 'planck',
+  usd: 'USD',
+  ratio: 'ratio',
+  seconds: 'seconds',
+  bytes: 'bytes',
+  per_second: 'per second',
+  height: 'block number',
+  identifier: 'identifier',
+  weight: 'weight',
+  number: 'number',
+  percent: 'percent',
+};
+
+function definition({ metric, endpoint, sources }: ShownMetric): Html {
+  return html`<section class="card" aria-labelledby="definition"><h2 id="definition">Definition</h2>
+<p>${metric.doc}</p>
+<div class="table"><table><thead><tr><th>Field</th><th>Unit</th><th>Meaning and formula</th></tr></thead><tbody>${Object.entries(
+    metric.columns,
+  ).map(([name, column]) => {
+    const { title, unit } = shownOf(column);
+    return html`<tr><td><b>${title}</b><br><code>${name}</code></td><td>${unit === null ? '–' : UNIT_NAMES[unit]}</td><td>${column.description}</td></tr>`;
+  })}</tbody></table></div>
+<p class="hint">Computed from ${sources.join(', ')}. API: <a href="/docs#/Metrics/${endpoint.path.replace('/api/', '').replaceAll('/', '-')}"><code>GET ${endpoint.path}</code></a>.</p></section>`;
+}
+
+const firstSentence = (text: string): string => `${text.split(/\. |[.;:]$/, 1)[0]}.`;

@@ -1,0 +1,101 @@
+import type { FastifyInstance } from 'fastify';
+import { type Html, html } from '../../pages/html.ts';
+import type { SeriesAnswer, SeriesData } from '../chart-state.ts';
+import { DEFAULT_STATE } from '../chart-state.ts';
+import { changeOf } from '../charts/change.ts';
+import { chainName } from '../charts/names.ts';
+import { chartSection, lastOf } from '../charts/section.ts';
+import { select } from '../charts/selection.ts';
+import { sparkline } from '../charts/sparkline.ts';
+import { type ConsolePages, sendPublicPage, storeOf } from '../console-pages.ts';
+import { formatExact, formatShort } from '../format.ts';
+import { addDays } from '../periods.ts';
+import { type DrawnColumn, type Line, lineOf } from '../series/drawn.ts';
+import { chainsTable } from './chains.ts';
+
+/** What the first page shows of each ecosystem. */
+const TILES = [
+  'daily-tps.num_transactions_combined',
+  'daily-summary.num_accounts_active_signed_combined',
+  'daily-fees.total_fees_usd',
+  'daily-summary.num_transfers',
+  'daily-summary.transfer_amount_usd',
+  'daily-summary.num_xcm_messages',
+] as const;
+const ECOSYSTEMS = ['polkadot/ecosystem', 'kusama/ecosystem'] as const;
+/** Enough for the change over 30 days. */
+const DAYS = 61;
+
+const tiles: readonly Line[] = ECOSYSTEMS.flatMap((of) =>
+  TILES.map((tile) => {
+    const line = lineOf(`${tile}@${of}`);
+    if (typeof line === 'string') throw new Error(line);
+    return line;
+  }),
+);
+
+/** The first page: what is going on, at a glance. */
+export function serveOverview(pages: FastifyInstance, sources: ConsolePages): void {
+  pages.get('/', async (request, reply) => {
+    const { series, freshness } = sources;
+    const store = await storeOf(sources, request, reply);
+    const until = addDays(series.today, -1);
+    const first = tiles[0] as Line;
+    const [answer, chart] = await Promise.all([
+      series.read(store, tiles, 'day', { from: addDays(until, 1 - DAYS), until }),
+      select(series, store, { ...first, state: DEFAULT_STATE, wanted: [] }),
+    ]);
+    const body = html`<h1>Exact metrics of Polkadot, Kusama and their chains</h1>
+<p class="lead">Computed from raw blocks, with every definition and every gap shown. <a href="/charts">All metrics</a> · <a href="/docs">API</a> · <a href="/profile/keys">get an API key</a></p>
+${ECOSYSTEMS.map((of) => tilesOf(of, answer))}
+<div class="card"><h2><a href="/charts/${first.metric.id}">${first.metric.metric.title}</a></h2>
+${chartSection({
+  title: first.column.shown.title,
+  controls: null,
+  lines: chart.lines,
+  days: chart.days,
+  answer: chart.answer,
+  empty: html`Nothing is computed yet. Load blocks with <code>chain-metrics ingest</code>, or follow a chain.`,
+  hasTable: false,
+})}</div>
+<section class="card" aria-labelledby="chains"><h2 id="chains"><a href="/chains">Chains</a></h2>
+${chainsTable(freshness.chains, series.now)}</section>`;
+    return sendPublicPage(sources, request, reply, {
+      title: 'Overview',
+      description: 'Exact metrics of Polkadot, Kusama and their chains, computed from raw blocks.',
+      body,
+      script: 'chart.js',
+    });
+  });
+}
+
+function tilesOf(of: (typeof ECOSYSTEMS)[number], { series }: SeriesAnswer): Html {
+  const some = series.filter(({ relay_chain, chain }) => `${relay_chain}/${chain}` === of);
+  if (some.every(({ values }) => lastOf(values) === null)) return html``;
+  const label = chainName(of);
+  return html`<section aria-label="${label}"><h2>${label}</h2><ul class="tiles">${some.map((one) => tile(one, of))}</ul></section>`;
+}
+
+function tile(one: SeriesData, of: string): Html {
+  const { metric, column } = tiles.find((line) =>
+    one.id.startsWith(`${line.metric.id}.${line.column.name}@`),
+  ) as Line;
+  const last = lastOf(one.values);
+  return html`<li><a class="tile" href="/charts/${metric.id}?${String(new URLSearchParams({ ...columnOf(column), chain: of }))}">
+<span>${one.title}</span><strong title="${formatExact(last, one.unit, one.token)}">${formatShort(last, one.unit, one.token)}</strong>
+${sparkline(one.values)}
+<span class="changes">${change(changeOf(one.values, 7), '7 d')}${change(changeOf(one.values, 30), '30 d')}</span></a></li>`;
+}
+
+/** Columns in USD are shown by their twin in native tokens and the choice of money. */
+const columnOf = ({ name }: DrawnColumn): Record<string, string> => ({
+  column: name,
+  ...(name.endsWith('_usd') && { money: 'usd' }),
+});
+
+function change(value: number | null, label: string): Html {
+  if (value === null) return html`<span class="change">${label} –</span>`;
+  const kind = value < 0 ? 'down' : 'up';
+  const text = formatShort(Math.abs(value), 'ratio');
+  return html`<span class="change ${kind}">${label} <span aria-hidden="true">${value < 0 ? '▼' : '▲'}</span><span class="unseen">${value < 0 ? 'down' : 'up'}</span> ${text}</span>`;
+}

@@ -1,0 +1,41 @@
+import { dependencies, type Metric, type MetricEndpoint } from '../../../aggregate/metric.ts';
+import { materializedMetrics, metrics } from '../../../aggregate/metrics/index.ts';
+
+/** A path of the API as a page shows it. */
+export interface ShownMetric {
+  /** The path without `/api/`, where `/` is `-`. */
+  readonly id: string;
+  readonly metric: Metric;
+  readonly endpoint: MetricEndpoint;
+  /** The raw tables that it is computed from. */
+  readonly sources: readonly string[];
+  /** The page that lists its rows, where there is one. */
+  readonly records?: string;
+}
+
+const tables = new Map(materializedMetrics.map((metric) => [metric.name, metric]));
+
+export const shownMetrics: readonly ShownMetric[] = metrics.flatMap((metric) =>
+  metric.endpoints.map((endpoint) => ({
+    id: endpoint.path.replace('/api/', '').replaceAll('/', '-'),
+    metric,
+    endpoint,
+    sources: [...rawTablesOf(metric)].sort(),
+  })),
+);
+
+export const shownMetric = (id: string): ShownMetric | undefined => shownMetrics.find((one) => one.id === id);
+
+/** What a metric reads that is no metric, followed through those that are. */
+function rawTablesOf(metric: Metric): Set<string> {
+  const direct =
+    metric.materialized === false
+      ? metric.select({ relay_chain: 'polkadot', chain: 'polkadot' }).tables
+      : dependencies(metric);
+  return new Set(
+    [...direct].flatMap((name) => {
+      const other = tables.get(name);
+      return other === undefined ? [name] : other === metric ? [] : [...rawTablesOf(other)];
+    }),
+  );
+}

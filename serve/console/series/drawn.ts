@@ -1,0 +1,78 @@
+import { isSeries, type MaterializedMetric, type MetricEndpoint } from '../../../aggregate/metric.ts';
+import { materializedMetrics } from '../../../aggregate/metrics/index.ts';
+import { type Column, shownOf } from '../../../infra/clickhouse/columns.ts';
+import type { Shown, Unit } from '../../../infra/clickhouse/units.ts';
+
+/** A path of a metric with one row for each chain and day or month. */
+export interface DrawnMetric {
+  /** The path without `/api/`, which names the metric in addresses. */
+  readonly id: string;
+  readonly metric: MaterializedMetric;
+  readonly endpoint: MetricEndpoint;
+  /** The column with the day of a row, or the last day of its month. */
+  readonly dayColumn: string;
+  readonly isMonthly: boolean;
+  readonly columns: readonly DrawnColumn[];
+}
+
+/** A column that says something on a chart. */
+export interface DrawnColumn {
+  readonly name: string;
+  readonly shown: Shown & { readonly unit: Unit };
+  readonly meaning: string;
+}
+
+export const drawnMetrics: readonly DrawnMetric[] = materializedMetrics
+  .filter(isSeries)
+  .flatMap((metric) => metric.endpoints.flatMap((endpoint) => drawn(metric, endpoint)));
+
+function drawn(metric: MaterializedMetric, endpoint: MetricEndpoint): DrawnMetric[] {
+  const dayColumn = endpoint.dates?.column;
+  const columns = Object.entries(metric.columns).flatMap(([name, column]) => drawnColumn(name, column));
+  if (!dayColumn || columns.length === 0) return [];
+  const id = endpoint.path.replace('/api/', '');
+  return [{ id, metric, endpoint, dayColumn, isMonthly: metric.materialized === 'monthly', columns }];
+}
+
+function drawnColumn(name: string, column: Column): DrawnColumn[] {
+  const { unit, ...shown } = shownOf(column);
+  if (unit === null || !shown.isDrawn) return [];
+  return [{ name, shown: { ...shown, unit }, meaning: column.description ?? '' }];
+}
+
+const byId = new Map(drawnMetrics.map((metric) => [metric.id, metric]));
+
+export const drawnMetric = (id: string): DrawnMetric | undefined => byId.get(id);
+
+/** One line of a chart: a column of a metric for one chain. */
+export interface Line {
+  readonly metric: DrawnMetric;
+  readonly column: DrawnColumn;
+  readonly relay_chain: string;
+  readonly chain: string;
+}
+
+/** `METRIC.COLUMN@RELAY/CHAIN` */
+export const lineId = ({ metric, column, relay_chain, chain }: Line): string =>
+  `${metric.id}.${column.name}@${relay_chain}/${chain}`;
+
+/** Longest text that can name a line. */
+export const LINE_CHARS_MAX = 300;
+const LINE = /^([a-z0-9-]+)\.([a-z0-9_]+)@([a-z]+)\/([a-z0-9_-]+)$/;
+
+/** The line of an id; or what is wrong with it, in words for the caller. */
+export function lineOf(id: string): Line | string {
+  const [, metricId = '', columnName = '', relay_chain = '', chain = ''] =
+    LINE.exec(id.slice(0, LINE_CHARS_MAX + 1)) ?? [];
+  if (metricId === '') return 'not of the form METRIC.COLUMN@RELAY/CHAIN';
+  const metric = drawnMetric(metricId);
+  if (metric === undefined) return `no chart of ${metricId}; there are ${[...byId.keys()].join(', ')}`;
+  const column = metric.columns.find(({ name }) => name === columnName);
+  if (column === undefined) {
+    return `${metricId} has no chart of ${columnName}; it has ${metric.columns.map(({ name }) => name).join(', ')}`;
+  }
+  if (!metric.endpoint.relays.some((relay) => relay === relay_chain)) {
+    return `${metricId} is of ${metric.endpoint.relays.join(', ')}`;
+  }
+  return { metric, column, relay_chain, chain };
+}

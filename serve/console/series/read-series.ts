@@ -1,0 +1,100 @@
+import { ident, join, raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import type { Merge } from '../../../infra/clickhouse/units.ts';
+import type { QueryStore } from '../../http/readers.ts';
+import { wholeAnswer } from '../../metrics/answers.ts';
+import type { Query } from '../../metrics/parameters.ts';
+import { addDays, dayAt, type Periods } from '../periods.ts';
+import { type Line, lineId } from './drawn.ts';
+
+/** The values of each line by its id, one for each period, null where there is none. */
+export type LineValues = ReadonlyMap<string, readonly (number | null)[]>;
+
+/** What is read in one statement: lines of a metric, of one chain where that decides which of its rows are served. */
+export function statementsOf(lines: readonly Line[]): readonly (readonly Line[])[] {
+  const key = ({ metric, chain }: Line) => (metric.metric.served ? `${metric.id}@${chain}` : metric.id);
+  return [...Map.groupBy(lines, key).values()];
+}
+
+interface Over {
+  readonly periods: Periods;
+  readonly today: string;
+}
+
+/** Reads the lines of one statement. */
+export async function readSeries(store: QueryStore, lines: readonly Line[], over: Over): Promise<LineValues> {
+  const columns = columnsOf(lines);
+  const rows = await store.rows<ReadRow>(statementOf(lines, over));
+  const byChain = Map.groupBy(rows, ({ relay_chain, chain }) => `${relay_chain}/${chain}`);
+  return new Map(
+    lines.map((line) => {
+      const filled = new Array<number | null>(over.periods.count).fill(null);
+      const column = `value_${columns.indexOf(line.column)}` as const;
+      for (const row of byChain.get(chainOf(line)) ?? []) filled[row.place] = row[column] ?? null;
+      return [lineId(line), filled];
+    }),
+  );
+}
+
+type ReadRow = {
+  readonly relay_chain: string;
+  readonly chain: string;
+  readonly place: number;
+} & Readonly<Record<`value_${number}`, number | null>>;
+
+/** A row for each value of these lines: the statement of a file. */
+export function rowsStatement(lines: readonly Line[], over: Over): Sql {
+  const { per, start } = over.periods;
+  const parts = statementsOf(lines).flatMap((some) =>
+    columnsOf(some).map((column, i) => {
+      const wanted = some.filter((line) => line.column === column).map(chainOf);
+      return sql`SELECT date_add(${UNITS[per]}, place, toDate(${start})) AS date, ${some[0]?.metric.id ?? ''} AS metric,
+          ${column.name} AS column, relay_chain, chain, ${column.shown.unit} AS unit, ${ident(`value_${i}`)} AS value
+        FROM (${statementOf(some, over)}) WHERE concat(relay_chain, '/', chain) IN ${wanted}`;
+    }),
+  );
+  return sql`SELECT * FROM (${join(parts, ' UNION ALL ')}) ORDER BY metric, column, relay_chain, chain, date`;
+}
+
+const columnsOf = (lines: readonly Line[]) => [...new Set(lines.map(({ column }) => column))];
+
+/** `value_0`, `value_1` and so on of the columns, by chain and place of the period. */
+function statementOf(lines: readonly Line[], { periods, today }: Over): Sql {
+  const [first] = lines;
+  if (first === undefined) throw new Error('a statement without a line');
+  const { metric, endpoint, dayColumn } = first.metric;
+  const query: Query = {
+    relay_chain: undefined,
+    chain: metric.served ? first.chain : undefined,
+    isDated: true,
+    start: periods.start,
+    end: addDays(dayAt(periods, periods.count), -1),
+    conditions: [sql`concat(relay_chain, '/', chain) IN ${[...new Set(lines.map(chainOf))]}`],
+    order: undefined,
+    limit: undefined,
+    cursor: undefined,
+    format: undefined,
+    today,
+  };
+  const values = columnsOf(lines).map(
+    ({ name, shown }, i) => sql`${merged(shown.overTime, name, dayColumn)} AS ${ident(`value_${i}`)}`,
+  );
+  return sql`SELECT relay_chain, chain, ${placeSql(periods, dayColumn)} AS place, ${join(values)}
+    FROM (${wholeAnswer(metric, endpoint, query, 'CSV')}) GROUP BY relay_chain, chain, place`;
+}
+
+const chainOf = ({ relay_chain, chain }: Line): string => `${relay_chain}/${chain}`;
+
+const UNITS = { day: raw('DAY'), week: raw('WEEK'), month: raw('MONTH') } as const;
+
+const placeSql = ({ per, start }: Periods, dayColumn: string): Sql =>
+  sql`toUInt32(dateDiff(${per}, toDate(${start}), toDate(${ident(dayColumn)})))`;
+
+/** The value of a period. What has no sum over days, such as distinct accounts, is shown as the mean of its days. */
+function merged(merge: Merge, name: string, dayColumn: string): Sql {
+  const value = sql`toFloat64(${ident(name)})`;
+  if (merge === 'sum') return sql`sum(${value})`;
+  if (merge === 'max') return sql`max(${value})`;
+  if (merge === 'min') return sql`min(${value})`;
+  if (merge === 'last') return sql`argMax(${value}, ${ident(dayColumn)})`;
+  return sql`avg(${value})`;
+}

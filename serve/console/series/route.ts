@@ -1,0 +1,164 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { UNITS } from '../../../infra/clickhouse/units.ts';
+import { sendCompressed } from '../../http/compressed.ts';
+import { ParameterError } from '../../http/errors.ts';
+import type { Readers } from '../../http/readers.ts';
+import { problemResponse, validationResponse } from '../../http/responses.ts';
+import { route } from '../../http/route.ts';
+import { RESPONSE_FORMATS } from '../../metrics/response-formats.ts';
+import { PERIODS, SERIES_MAX } from '../chart-state.ts';
+import { addDays } from '../periods.ts';
+import { LINE_CHARS_MAX, type Line, lineOf } from './drawn.ts';
+import { DAYS_MAX, type SeriesReader } from './series.ts';
+
+const DAYS_USUAL = 90;
+
+const date = z.iso.date('not a day of the form YYYY-MM-DD');
+
+const query = z.strictObject({
+  series: z
+    .preprocess(
+      (value) => (value === undefined || Array.isArray(value) ? value : [value]),
+      z.array(z.string().max(LINE_CHARS_MAX)).min(1).max(SERIES_MAX),
+    )
+    .describe(
+      'a line, as `METRIC.COLUMN@RELAY/CHAIN`: the path of a metric without `/api/`, one of its columns, and a chain. Repeatable',
+    ),
+  start_date: date.optional().describe(`first day; ${DAYS_USUAL} days before the last one when omitted`),
+  end_date: date.optional().describe('last day, inclusive; today when omitted'),
+  per: z
+    .enum(PERIODS)
+    .optional()
+    .describe('period of a value; `day` when omitted, always `month` for a monthly metric'),
+  format: z
+    .enum(Object.keys(RESPONSE_FORMATS) as [string, ...string[]])
+    .optional()
+    .describe('`json`: columns; any other: a file with a row for each value'),
+});
+
+const answer = z
+  .object({
+    per: z.enum(PERIODS),
+    start: z.iso.date().describe('first day of the first period; weeks begin on Monday'),
+    periods: z.int().describe('number of periods, which follow each other'),
+    provisional_from: z.iso.date().nullable().describe('first period that is not over'),
+    series: z.array(
+      z.object({
+        id: z.string(),
+        title: z.string(),
+        relay_chain: z.string(),
+        chain: z.string(),
+        unit: z.enum(UNITS),
+        token: z.string().nullable().describe('symbol of the native token, where that is the unit'),
+        values: z
+          .array(z.number().nullable())
+          .describe(
+            'a value for each period: sum, mean, last, highest or lowest of its days, as the column says',
+          ),
+        gaps: z
+          .array(z.tuple([z.int(), z.int()]))
+          .describe('first and last period, by place, in which blocks are missing'),
+      }),
+    ),
+  })
+  .meta({ id: 'Series' });
+
+/** Serves the lines of charts as columns: ten years of a metric are some kilobytes. */
+export function serveSeries(
+  app: FastifyInstance,
+  { readers, series }: { readonly readers: Readers; readonly series: SeriesReader },
+): void {
+  route(
+    app,
+    {
+      method: 'GET',
+      path: '/api/series',
+      tag: 'About the data',
+      summary: 'Lines of charts: metrics by day, week or month, as columns',
+      query,
+      responses: {
+        200: {
+          description: 'The lines, over the same periods',
+          content: { 'application/json': { schema: answer, example: EXAMPLE }, ...FILES },
+        },
+        401: problemResponse('The API key or access token is not valid'),
+        422: validationResponse,
+        429: problemResponse('More requests than an anonymous caller may send'),
+        503: problemResponse('The server is busy'),
+      },
+    },
+    async ({
+      query: { series: ids, start_date, end_date, per = 'day', format = 'json' },
+      request,
+      reply,
+    }) => {
+      const until = end_date ?? series.today;
+      const from = start_date ?? addDays(until, 1 - DAYS_USUAL);
+      if (from > until) throw wrong('end_date', 'end_date is before start_date', until);
+      if (addDays(from, DAYS_MAX) <= until) {
+        throw wrong('start_date', `more than ${DAYS_MAX} days before end_date`, from);
+      }
+      const lines = ids.map(requireLine);
+      const reader = await readers.open(request, reply);
+      if (format !== 'json') {
+        const { type, format: engineFormat } = RESPONSE_FORMATS[format] as (typeof RESPONSE_FORMATS)[string];
+        const file = await series.file(reader.store(), lines, per, {
+          days: { from, until },
+          format: engineFormat,
+        });
+        return reply
+          .type(type)
+          .header('content-disposition', `attachment; filename="chain-metrics-${from}-${until}.${format}"`)
+          .send(file);
+      }
+      const body = await series.read(reader.store(), lines, per, { from, until });
+      reply.type('application/json; charset=utf-8').header('cache-control', 'public, max-age=15');
+      return sendCompressed(request, reply, JSON.stringify(body));
+    },
+  );
+}
+
+function requireLine(id: string): Line {
+  const line = lineOf(id);
+  if (typeof line === 'string') throw wrong('series', line, id);
+  return line;
+}
+
+const wrong = (name: string, msg: string, input: string) =>
+  new ParameterError([{ type: 'value_error', loc: ['query', name], msg, input }]);
+
+const binary = { schema: z.string().meta({ format: 'binary' }) };
+const FILES = {
+  'text/csv': {
+    schema: z.string(),
+    example:
+      '"date","metric","column","relay_chain","chain","unit","value"\n"2025-07-12","daily-tps","num_transactions_combined","polkadot","polkadot","count",25013\n',
+  },
+  'application/x-ndjson': {
+    schema: z.string(),
+    example:
+      '{"date":"2025-07-12","metric":"daily-tps","column":"num_transactions_combined","relay_chain":"polkadot","chain":"polkadot","unit":"count","value":25013}\n',
+  },
+  'application/vnd.apache.parquet': binary,
+  'application/vnd.apache.arrow.stream': binary,
+};
+
+const EXAMPLE: z.output<typeof answer> = {
+  per: 'day',
+  start: '2025-07-12',
+  periods: 3,
+  provisional_from: '2025-07-14',
+  series: [
+    {
+      id: 'daily-tps.num_transactions_combined@polkadot/polkadot',
+      title: 'Transactions',
+      relay_chain: 'polkadot',
+      chain: 'polkadot',
+      unit: 'count',
+      token: null,
+      values: [25_013, null, 11_840],
+      gaps: [[1, 1]],
+    },
+  ],
+};

@@ -1,0 +1,164 @@
+import { LRUCache } from 'lru-cache';
+import { SERVED_RELAYS } from '../../../aggregate/metric.ts';
+import { isoDayOf } from '../../../aggregate/metrics/shared/facts.ts';
+import { ident, sql } from '../../../infra/clickhouse/sql.ts';
+import type { Clock, Format } from '../../../infra/ports.ts';
+import type { Registry } from '../../../ingest/chains/registry.ts';
+import type { QueryStore } from '../../http/readers.ts';
+import type { TableVersions } from '../../metrics/answers.ts';
+import { tablesOf } from '../../metrics/answers.ts';
+import type { ChainFacts, Freshness } from '../../metrics/freshness.ts';
+import type { Period, SeriesAnswer, SeriesData } from '../chart-state.ts';
+import { addDays, dayAt, type Periods, periodsOf, placeOf } from '../periods.ts';
+import { type DrawnMetric, type Line, lineId } from './drawn.ts';
+import { readSeries, rowsStatement, statementsOf } from './read-series.ts';
+
+/** Days from the first to the last, both inclusive. */
+export interface Days {
+  readonly from: string;
+  readonly until: string;
+}
+
+export interface SeriesSources {
+  readonly clock: Clock;
+  readonly registry: Registry;
+  readonly versions: TableVersions;
+  readonly freshness: Freshness;
+}
+
+const NUMBER_BYTES = 8;
+/** More than there are metrics. */
+const CHAIN_LISTS_MAX = 100;
+const CACHE_BYTES = 16 * 1024 * 1024;
+/** Longest range: about twenty years. */
+export const DAYS_MAX = 7320;
+
+/** A chain that a metric has rows of. */
+export interface MetricChain {
+  readonly relay_chain: string;
+  readonly chain: string;
+  /** Day of its first row. */
+  readonly first: string;
+}
+
+/** Lines of charts, kept until their tables change. */
+export class SeriesReader {
+  readonly #sources: SeriesSources;
+  readonly #kept = new LRUCache<string, readonly (number | null)[]>({
+    maxSize: CACHE_BYTES,
+    sizeCalculation: (values, key) => values.length * NUMBER_BYTES + key.length + 100,
+  });
+
+  readonly #chains = new LRUCache<string, readonly MetricChain[]>({ max: CHAIN_LISTS_MAX });
+
+  constructor(sources: SeriesSources) {
+    this.#sources = sources;
+  }
+
+  /** The UTC day of now. */
+  get today(): string {
+    return isoDayOf(this.#sources.clock.now());
+  }
+
+  /** Milliseconds since 1970. */
+  get now(): number {
+    return this.#sources.clock.now();
+  }
+
+  /** Lines over the same periods. Of a monthly metric, `per` is always `month`. */
+  async read(store: QueryStore, lines: readonly Line[], per: Period, days: Days): Promise<SeriesAnswer> {
+    const { registry, freshness } = this.#sources;
+    await freshness.refresh();
+    const { today } = this;
+    const periods = periodsOf(perOf(lines, per), days.from, days.until);
+    const values = await this.#values(store, lines, periods, today);
+    const provisional = placeOf(periods, today);
+    return {
+      ...{ per: periods.per, start: periods.start, periods: periods.count },
+      provisional_from: provisional >= 0 && provisional < periods.count ? dayAt(periods, provisional) : null,
+      series: lines.map((line): SeriesData => {
+        const { column, relay_chain, chain } = line;
+        const { unit, title } = column.shown;
+        const token = unit === 'native' ? (registry.find(chain, relay_chain)?.token ?? null) : null;
+        return {
+          ...{ id: lineId(line), title, relay_chain, chain, unit, token },
+          values: values.get(lineId(line)) ?? [],
+          gaps: gapsOf(freshness.chains, line, periods),
+        };
+      }),
+    };
+  }
+
+  /** The chains that a metric has rows of, with the day of their first row; the ecosystem last. */
+  async chainsOf(store: QueryStore, { metric, dayColumn }: DrawnMetric): Promise<readonly MetricChain[]> {
+    const key = `${metric.name} ${this.#sources.versions.version(metric.name)}`;
+    const known = this.#chains.get(key);
+    if (known) return known;
+    const chains = await store.rows<MetricChain>(
+      sql`SELECT relay_chain, chain, toString(min(toDate(${ident(dayColumn)}))) AS first FROM ${metric.table} FINAL
+        WHERE relay_chain IN ${SERVED_RELAYS} GROUP BY relay_chain, chain
+        ORDER BY chain = 'ecosystem', indexOf(${SERVED_RELAYS}, relay_chain), chain`,
+    );
+    this.#chains.set(key, chains);
+    return chains;
+  }
+
+  /** The same values as a file, one row for each. */
+  async file(
+    store: QueryStore,
+    lines: readonly Line[],
+    per: Period,
+    { days: { from, until }, format }: { readonly days: Days; readonly format: Format },
+  ): Promise<Buffer> {
+    const periods = periodsOf(perOf(lines, per), from, until);
+    return store.bytes(rowsStatement(lines, { periods, today: this.today }), format);
+  }
+
+  async #values(store: QueryStore, lines: readonly Line[], periods: Periods, today: string) {
+    const keyOf = (line: Line) => {
+      const versions = tablesOf(line.metric.metric).map((table) => this.#sources.versions.version(table));
+      return [lineId(line), periods.per, periods.start, periods.count, today, ...versions].join(' ');
+    };
+    const wanted = lines.map((line) => ({ line, key: keyOf(line) }));
+    const missing = wanted.filter(({ key }) => !this.#kept.has(key)).map(({ line }) => line);
+    const read = await Promise.all(
+      statementsOf(missing).map((some) => readSeries(store, some, { periods, today })),
+    );
+    const found = new Map(read.flatMap((values) => [...values]));
+    for (const { line, key } of wanted) {
+      const values = found.get(lineId(line)) ?? this.#kept.get(key);
+      if (values === undefined) continue;
+      found.set(lineId(line), values);
+      this.#kept.set(key, values);
+    }
+    return found;
+  }
+}
+
+const perOf = (lines: readonly Line[], per: Period): Period =>
+  lines.some(({ metric }) => metric.isMonthly) ? 'month' : per;
+
+/** Periods of a line in which heights of its chain are missing; of the ecosystem, heights of any chain. */
+function gapsOf(chains: readonly ChainFacts[], line: Line, periods: Periods): (readonly [number, number])[] {
+  const days = chains
+    .filter(
+      ({ relay_chain, chain }) =>
+        relay_chain === line.relay_chain && (line.chain === 'ecosystem' || chain === line.chain),
+    )
+    .flatMap(({ gaps }) => gaps);
+  const until = addDays(dayAt(periods, periods.count), -1);
+  const places = days
+    .filter(([from, to]) => from <= until && to >= periods.start)
+    .map(
+      ([from, to]) =>
+        [Math.max(0, placeOf(periods, from)), Math.min(periods.count - 1, placeOf(periods, to))] as const,
+    )
+    .sort(([a], [b]) => a - b);
+  const united: [number, number][] = [];
+  for (const [from, to] of places) {
+    const last = united.at(-1);
+    if (last === undefined || from > last[1] + 1) united.push([from, to]);
+    else last[1] = Math.max(last[1], to);
+  }
+  return united;
+}

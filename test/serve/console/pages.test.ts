@@ -1,0 +1,166 @@
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { buildServer } from '../../../serve/compose-server.ts';
+import { shownMetrics } from '../../../serve/console/pages/shown-metrics.ts';
+import { drawnMetrics } from '../../../serve/console/series/drawn.ts';
+import { ingestAndCompute, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
+import { recordedLines } from '../../support/recordings.ts';
+
+let pipeline: TestPipeline;
+let app: FastifyInstance;
+const get = (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers });
+
+beforeAll(async () => {
+  pipeline = await openTestPipeline();
+  await ingestAndCompute(pipeline.pipeline, recordedLines('runtime'));
+  app = await buildServer(pipeline.pipeline);
+});
+afterAll(async () => {
+  await app.close();
+  await pipeline.close();
+});
+
+type Row = Readonly<Record<string, string | number | null>>;
+
+describe('the lines of a chart', () => {
+  it.each(drawnMetrics.map((metric) => [metric.id, metric] as const))(
+    'have the values that /api/%s answers',
+    async (id, { dayColumn, columns, isMonthly }) => {
+      const rows: Row[] = (await get(`/api/${id}?start_date=2019-01-01&end_date=2026-12-31`)).json();
+      for (const { relay_chain, chain, [dayColumn]: day } of rows.slice(0, 3)) {
+        const row = rows.find(
+          (one) => one[dayColumn] === day && one.chain === chain && one.relay_chain === relay_chain,
+        );
+        const ids = columns.slice(0, 10).map(({ name }) => `series=${id}.${name}@${relay_chain}/${chain}`);
+        const answer = await get(`/api/series?${ids.join('&')}&start_date=${day}&end_date=${day}`);
+        expect(answer.statusCode, answer.body).toBe(200);
+        const { series, start, periods } = answer.json();
+        expect([start, periods]).toEqual([isMonthly ? `${String(day).slice(0, 7)}-01` : day, 1]);
+        expect(series.map(({ values }: { values: unknown }) => values)).toEqual(
+          columns.slice(0, 10).map(({ name }) => [row?.[name] ?? null]),
+        );
+      }
+    },
+  );
+
+  it('are sums of months where days add up', async () => {
+    const range = 'start_date=2019-01-01&end_date=2026-12-31';
+    const rows: Row[] = (await get(`/api/daily-summary?${range}`)).json();
+    const byChain = Map.groupBy(rows, ({ relay_chain, chain }) => `${relay_chain}/${chain}`);
+    for (const [chain, days] of byChain) {
+      const line = `daily-summary.num_events@${chain}`;
+      const answer = (await get(`/api/series?series=${line}&${range}&per=month`)).json();
+      const months = Map.groupBy(days, ({ date }) => String(date).slice(0, 7));
+      const sums = [...months.values()].map((some) =>
+        some.reduce((sum, { num_events }) => sum + Number(num_events), 0),
+      );
+      expect(answer.series[0].values.filter((value: unknown) => value !== null)).toEqual(sums);
+    }
+  });
+
+  it('are a file with the same values', async () => {
+    const query =
+      'series=daily-tps.num_blocks@polkadot/polkadot&series=daily-fees.total_fees@kusama/kusama&start_date=2019-01-01&end_date=2026-12-31';
+    const { series } = (await get(`/api/series?${query}`)).json();
+    const lines = (await get(`/api/series?${query}&format=csv`)).body.trim().split('\n').slice(1);
+    const values = series.flatMap(({ values }: { values: (number | null)[] }) =>
+      values.filter((value) => value !== null),
+    );
+    expect(lines.map((line) => Number(line.split(',').at(-1))).sort()).toEqual([...values].sort());
+    expect((await get(`/api/series?${query}&format=parquet`)).rawPayload.subarray(0, 4).toString()).toBe(
+      'PAR1',
+    );
+  });
+
+  it.each([
+    ['no series', ''],
+    ['a series of another form', 'series=daily-tps'],
+    ['an unknown metric', 'series=daily-cats.num@polkadot/polkadot'],
+    ['a column without a chart', 'series=daily-summary.first_block@polkadot/polkadot'],
+    ['eleven series', 'series=daily-tps.num_blocks@polkadot/polkadot&'.repeat(11)],
+    [
+      'a range of a century',
+      'series=daily-tps.num_blocks@polkadot/polkadot&start_date=1970-01-01&end_date=2070-01-01',
+    ],
+    [
+      'an end before its start',
+      'series=daily-tps.num_blocks@polkadot/polkadot&start_date=2026-01-02&end_date=2026-01-01',
+    ],
+    ['SQL', `series=daily-tps.num_blocks@polkadot/${encodeURIComponent("x') OR 1=1 --")}`],
+  ])('are refused for %s', async (_, query) => {
+    const answer = await get(`/api/series?${query}`);
+    expect(answer.statusCode).toBe(422);
+    expect(answer.json().detail[0].loc[1]).toMatch(/series|start_date|end_date/);
+  });
+});
+
+describe('the pages of the metrics', () => {
+  it('are there for every path of the API, by its title', async () => {
+    for (const { id, metric } of shownMetrics) {
+      const answer = await get(`/charts/${id}?range=all`);
+      expect(answer.statusCode, id).toBe(200);
+      expect(answer.body).toContain(`<h1>${metric.title}</h1>`);
+    }
+    expect((await get('/charts')).body.match(/<li class="card">/g)).toHaveLength(shownMetrics.length);
+  });
+
+  it('find metrics by their words', async () => {
+    expect((await get('/charts?q=coretime+burn')).body).toContain('Lifetime coretime burn');
+    expect((await get('/charts?q=cats')).body).toContain('No metric has all of these words');
+  });
+
+  it('draw the chains of an address, and have their values as a table', async () => {
+    const { body } = await get(
+      '/charts/daily-summary?column=num_events&chain=polkadot/polkadot&range=all&per=month',
+    );
+    expect(body).toContain('<circle ');
+    expect(body).toMatch(/<th scope="row">\d{4}-\d\d-01<\/th><td class="number">[\d,]+<\/td>/);
+    expect(body).toContain('data-source="/api/series?series=daily-summary.num_events%40polkadot%2Fpolkadot');
+  });
+
+  it('show a chain with what is known of it, by its name or an alias', async () => {
+    expect((await get('/chains')).body).toContain('href="/chains/polkadot"');
+    expect((await get('/chains/polkadot')).body).toContain('DOT (10 decimals)');
+    expect((await get('/chains/polkadot-relay')).headers.location).toBe('/chains/polkadot');
+    expect((await get('/chains/mars')).statusCode).toBe(404);
+  });
+
+  it('compare what an address names, and name what is not there', async () => {
+    const { body } = await get(
+      '/compare?series=daily-tps.num_blocks@polkadot/polkadot&series=no.such@thing/here&range=all',
+    );
+    expect(body).toContain('Blocks, Polkadot');
+    expect(body).toContain('no.such@thing/here');
+    expect((await get('/compare?metric=daily-fees.total_fees_usd&of=polkadot/ecosystem')).body).toContain(
+      'All of Polkadot',
+    );
+  });
+
+  it.each(['/', '/charts/daily-tps', '/compare', '/chains', '/embed/daily-tps', '/charts'])(
+    '%s takes wrong parameters for nothing in particular',
+    async (path) => {
+      const wrong =
+        'range=<script>&from=1&until=2&per=x&column=__proto__&chain=<script>&series=<script>&money=x&q=<script>';
+      const answer = await get(`${path}?${wrong}`);
+      expect(answer.statusCode).toBe(200);
+      expect(answer.body).not.toContain('<script>');
+    },
+  );
+
+  it('may be framed only where they are made for it, and hold no script of their own', async () => {
+    const [page, embedded] = [await get('/charts/daily-tps'), await get('/embed/daily-tps')];
+    expect(page.headers['x-frame-options']).toBe('DENY');
+    expect(page.headers['content-security-policy']).toContain("frame-ancestors 'none'");
+    expect(embedded.headers['x-frame-options']).toBeUndefined();
+    expect(embedded.headers['content-security-policy']).toContain('frame-ancestors *');
+    for (const { body } of [page, embedded])
+      expect(body).not.toMatch(/<script(?! type="module" src="\/assets\/)|<style| style=| on[a-z]+=/);
+  });
+
+  it('are compressed for visitors without an account', async () => {
+    const { headers, rawPayload } = await get('/charts/daily-tps', { 'accept-encoding': 'br' });
+    expect(headers['content-encoding']).toBe('br');
+    expect(rawPayload.length).toBeLessThan(15_000);
+    expect((await get('/sign-in', { 'accept-encoding': 'br' })).headers['content-encoding']).toBeUndefined();
+  });
+});
