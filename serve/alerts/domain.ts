@@ -24,6 +24,7 @@ import { Incidents } from './projects/incidents.ts';
 import { Members } from './projects/members.ts';
 import { Notes } from './projects/notes.ts';
 import { Projects } from './projects/projects.ts';
+import { SavedFilters } from './projects/saved-filters.ts';
 import * as tables from './projects/tables.ts';
 import { UserLookup } from './projects/users.ts';
 
@@ -64,6 +65,7 @@ export interface AlertDomain {
   readonly receivedDeliveries: ReceivedDeliveries;
   readonly projects: Projects;
   readonly reader: AlertReader;
+  readonly savedFilters: SavedFilters;
   readonly testAlerts: TestAlerts;
   readonly users: UserLookup;
   readonly webhooks: Webhooks;
@@ -77,6 +79,7 @@ const openRecords = (accounts: Accounts) => ({
   integrations: new Records<tables.Integration>(accounts, tables.integrations),
   incidents: new Records<tables.Incident>(accounts, tables.incidents),
   notes: new Records<tables.Note>(accounts, tables.notes),
+  savedFilters: new Records<tables.SavedFilter>(accounts, tables.savedFilters),
   webhooks: new Records<tables.Webhook>(accounts, tables.webhooks),
 });
 
@@ -130,6 +133,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
     progress,
     projects,
     reader,
+    savedFilters: new SavedFilters({ records: records.savedFilters, clock, locks }),
     receivedDeliveries: new ReceivedDeliveries({ store, pipeline }),
     testAlerts: new TestAlerts({ integrations, cache, pipeline, payloadBytesMax }),
     users,

@@ -13,11 +13,12 @@ const TYPES = {
 type AssetName = `${string}${keyof typeof TYPES}`;
 
 /** Files that are sent as they are. */
-const FILES: readonly AssetName[] = ['wallet.js', 'icon.svg'];
+const FILES: readonly AssetName[] = ['wallet.js', 'copy.js', 'icon.svg'];
 /** Files that are bundled with what they import when the server starts: the first of each, below `serve/`. */
 const BUNDLES = {
   'style.css': 'pages/assets/style.css',
   'chart.js': 'console/island/chart.tsx',
+  'alerts.js': 'pages/assets/alerts.js',
 } as const satisfies Record<AssetName, string>;
 
 const serve = (path: string) => fileURLToPath(new URL(`../${path}`, import.meta.url));

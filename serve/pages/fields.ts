@@ -129,5 +129,13 @@ ${fields}
 export function secretCard(title: string, secret: string): Html {
   return html`<section class="card" aria-live="polite"><h2>${title}</h2>
 <p class="note warn">Save it now. You cannot view it again.</p>
-<code class="secret" id="secret">${secret}</code></section>`;
+${copyable('secret', secret, title)}</section>`;
 }
+
+/** A text of one line with a button that copies it; the page names a script that copies. */
+export const copyable = (id: string, text: string, what: string): Html =>
+  html`<div class="copyable"><code class="secret" id="${id}">${text}</code>${copyButton(id, what)}</div>`;
+
+/** The script shows it: without one there is nothing that could copy. */
+export const copyButton = (id: string, what: string): Html =>
+  html`<button type="button" class="second small" data-copy="${id}" aria-label="Copy ${what}" hidden>Copy</button>`;

@@ -25,11 +25,4 @@ export const httpIntegration: IntegrationType = {
   settings: [],
   hasMapping: true,
   isLimitedByPlan: true,
-  setupHelp: (url, key) => ({
-    heading: 'Try it',
-    sample: `curl ${url} \\
-  -H "Authorization: Bearer ${key}" \\
-  -H "Content-Type: application/json" \\
-  -d '{"title":"Disk full"}'`,
-  }),
 };

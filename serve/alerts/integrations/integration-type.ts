@@ -19,12 +19,6 @@ export interface SettingField {
   readonly isRequired: boolean;
 }
 
-/** A sample configuration for the sender, shown together with a new key. */
-export interface SetupHelp {
-  readonly heading: string;
-  readonly sample: string;
-}
-
 export interface IntegrationType {
   /** As it is stored. */
   readonly name: string;
@@ -36,5 +30,4 @@ export interface IntegrationType {
   readonly hasMapping: boolean;
   /** Whether the free plan includes only one; each further one of the premium plan needs a name of its own. */
   readonly isLimitedByPlan: boolean;
-  setupHelp(url: string, key: string): SetupHelp;
 }

@@ -43,15 +43,4 @@ export const prometheusIntegration: IntegrationType = {
   ],
   hasMapping: false,
   isLimitedByPlan: false,
-  setupHelp: (url, key) => ({
-    heading: 'In alertmanager.yml',
-    sample: `receivers:
-  - name: chain-metrics
-    webhook_configs:
-      - url: ${url}
-        send_resolved: true
-        http_config:
-          authorization:
-            credentials: ${key}`,
-  }),
 };

@@ -25,7 +25,6 @@ export const oncallLink: IntegrationType = {
   ],
   hasMapping: false,
   isLimitedByPlan: false,
-  setupHelp: httpIntegration.setupHelp,
 };
 
 type LinkOrIntegration = Pick<Integration, 'type' | 'name' | 'is_active'>;

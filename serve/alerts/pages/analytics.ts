@@ -6,6 +6,7 @@ import { type Html, html } from '../../pages/html.ts';
 import { chart, type Series } from '../../pages/line-chart.ts';
 import type { AlertDomain } from '../domain.ts';
 import type { AlertDay, TimeRange } from '../projects/alert-analytics.ts';
+import { type DayChart, dayChart, durationText } from './day-chart.ts';
 import { ago, type ProjectFrame } from './frame.ts';
 
 const DAYS = 30;
@@ -80,40 +81,38 @@ ${charts(days, range)}
   });
 }
 
-/** Two charts: the number of alerts and events, and the time to handle them. */
+/** A chart for each number, side by side: in one, equal lines would hide each other. */
 function charts(days: readonly AlertDay[], { from, until }: TimeRange): Html {
-  const empty = html`No alerts`;
   const byDate = new Map(days.map((day) => [day.date, day]));
-  const dates = days.length === 0 ? [] : datesBetween(from, until);
+  const dates = datesBetween(from, until);
   // A day without alerts has a count of zero, but no median.
-  const counts = (name: string, of: (day: AlertDay) => number): Series => ({
-    name,
-    points: dates.map((date) => {
-      const day = byDate.get(date);
-      return { at: new Date(date), value: day === undefined ? 0 : of(day) };
-    }),
-  });
-  const medians = (name: string, of: (day: AlertDay) => number | null): Series => ({
-    name,
-    points: days.flatMap((day) => {
-      const seconds = of(day);
-      return seconds === null ? [] : [{ at: new Date(day.date), value: seconds }];
-    }),
-  });
-  return html`<section class="card"><h2>Alerts and events</h2>${chart(
-    [counts('Alerts', ({ alerts }) => alerts), counts('Events', ({ events }) => events)],
-    'Alerts and events by day',
-    empty,
-  )}</section>
-<section class="card"><h2>Response times, in seconds</h2>${chart(
-    [
-      medians('Median time to acknowledge', (day) => day.median_seconds_to_acknowledge),
-      medians('Median time to resolve', (day) => day.median_seconds_to_resolve),
-    ],
-    'Median seconds to acknowledge and to resolve alerts, by day',
-    html`No acknowledged or resolved alerts`,
-  )}</section>`;
+  const counts = (of: (day: AlertDay) => number) =>
+    days.length === 0 ? [] : dates.map((date) => ({ date, value: numberOf(byDate.get(date), of) ?? 0 }));
+  const medians = (of: (day: AlertDay) => number | null) =>
+    dates.map((date) => ({ date, value: numberOf(byDate.get(date), of) }));
+  const drawn: readonly DayChart[] = [
+    { title: 'Alerts', colour: 0, unit: 'count', days: counts(({ alerts }) => alerts), empty: 'No alerts' },
+    { title: 'Events', colour: 1, unit: 'count', days: counts(({ events }) => events), empty: 'No alerts' },
+    {
+      title: 'Median time to acknowledge',
+      colour: 3,
+      unit: 'seconds',
+      days: medians((day) => day.median_seconds_to_acknowledge),
+      empty: 'No acknowledged alerts',
+    },
+    {
+      title: 'Median time to resolve',
+      colour: 2,
+      unit: 'seconds',
+      days: medians((day) => day.median_seconds_to_resolve),
+      empty: 'No resolved alerts',
+    },
+  ];
+  return html`<div class="columns even charts">${drawn.map(dayChart)}</div>`;
 }
+
+const numberOf = <T>(day: AlertDay | undefined, of: (day: AlertDay) => T): T | null =>
+  day === undefined ? null : of(day);
 
 const DAY_MS = 86_400_000;
 
@@ -131,9 +130,4 @@ function bar(value: number, largest: number): Html {
   return html`<span class="bar"><svg class="line-0" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true"><rect width="${width.toFixed(1)}" height="8" rx="1"/></svg>${value}</span>`;
 }
 
-function duration(seconds: number | null): string {
-  if (seconds === null) return '–';
-  if (seconds < 60) return `${Math.round(seconds)} s`;
-  if (seconds < 3600) return `${Math.round(seconds / 60)} min`;
-  return `${(seconds / 3600).toFixed(1)} h`;
-}
+const duration = (seconds: number | null): string => (seconds === null ? '–' : durationText(seconds));

@@ -1,6 +1,7 @@
 import { table, time } from '../../pages/fields.ts';
 import { type Html, html } from '../../pages/html.ts';
 import type { ReceivedDelivery } from '../integrations/received-deliveries.ts';
+import { ago } from './frame.ts';
 
 export const DELIVERIES_MAX = 25;
 
@@ -17,3 +18,15 @@ export function deliveryTable(deliveries: readonly ReceivedDelivery[], project: 
     empty: 'No deliveries yet.',
   });
 }
+
+/** Says what a new integration waits for, and then when it last heard. The script of the page keeps it up to date. */
+export const waitingNote = ([last]: readonly ReceivedDelivery[], now: number): Html =>
+  html`<div data-part="waiting" role="status">${
+    last === undefined
+      ? html`<p class="note warn waiting"><b>Waiting for the first alert.</b> Connect a tool as shown below, or send a test alert.</p>`
+      : html`<p class="under spaced-below">Last delivery ${ago(last.at, now)}</p>`
+  }</div>`;
+
+/** The card of the deliveries, which the script of the page keeps up to date. */
+export const deliveryCard = (deliveries: readonly ReceivedDelivery[], project: string): Html =>
+  html`<section class="card" data-part="deliveries"><h2>Recent deliveries</h2><p class="hint">What became of the alerts of each delivery. Unmatched: it resolves an alert of which none is open.</p>${deliveryTable(deliveries, project)}</section>`;

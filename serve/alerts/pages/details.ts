@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { ALERT_STATUSES, type Alert, type AlertStatus } from '../../../aggregate/alerts/model/alert.ts';
+import { ALERT_STATUSES, type Alert } from '../../../aggregate/alerts/model/alert.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { button, time } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
@@ -12,16 +12,10 @@ import { PROJECT_ROLES } from '../projects/access.ts';
 import type { HistoryEntry } from '../projects/alert-reader.ts';
 import type { ProjectMember } from '../projects/members.ts';
 import type { Integration, Note } from '../projects/tables.ts';
+import { STATUS_ACTIONS } from './bulk.ts';
 import { ago, type ProjectFrame, severityTag, statusTag, type Visit } from './frame.ts';
 
 const PATH = '/projects/:id/alerts/:iid';
-const CHANGES: Readonly<Record<AlertStatus, string>> = {
-  triggered: 'Reopen',
-  acknowledged: 'Acknowledge',
-  resolved: 'Resolve',
-  ignored: 'Ignore',
-};
-
 const iidOf = (request: FastifyRequest) => Math.floor(Number((request.params as { iid: string }).iid)) || 0;
 
 type DetailsParts = Pick<
@@ -118,7 +112,7 @@ function statusButtons(base: string, token: Html, alert: Alert): Html {
     (
       status,
     ) => html`<form method="post" action="${base}/status">${token}<input type="hidden" name="status" value="${status}">
-<button class="${status === 'resolved' || (alert.status === 'resolved' && status === 'triggered') ? '' : 'second'}">${alert.status === 'acknowledged' && status === 'triggered' ? 'Set to triggered' : CHANGES[status]}</button></form>`,
+<button class="${status === 'resolved' || (alert.status === 'resolved' && status === 'triggered') ? '' : 'second'}">${alert.status === 'acknowledged' && status === 'triggered' ? 'Set to triggered' : STATUS_ACTIONS[status]}</button></form>`,
   )}</div>`;
 }
 

@@ -35,6 +35,7 @@ export interface ProjectPage {
   readonly title: string;
   readonly body: Html;
   readonly status?: number;
+  readonly script?: 'alerts.js';
 }
 
 interface FrameDependencies {
@@ -77,7 +78,7 @@ export class ProjectFrame {
     request: FastifyRequest,
     reply: FastifyReply,
     { membership: { project, level } }: Visit,
-    { tab, title, body, status = 200 }: ProjectPage,
+    { tab, title, body, status = 200, script }: ProjectPage,
   ): Promise<FastifyReply> {
     const tabs = TABS.filter(({ least }) => level >= PROJECT_ROLES[least]).map(
       ({ name, label }) =>
@@ -91,6 +92,7 @@ ${body}`;
       body: page,
       layout: 'wide',
       status,
+      ...(script === undefined ? {} : { script }),
     });
   }
 }

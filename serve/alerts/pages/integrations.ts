@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../infra/ports.ts';
-import { button, table, textField } from '../../pages/fields.ts';
+import { button, secretCard, table, textField } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { seeOther } from '../../pages/page.ts';
@@ -8,35 +8,32 @@ import { showOnce, takeShown } from '../../pages/shown-once.ts';
 import type { AlertDomain } from '../domain.ts';
 import type { HeartbeatState } from '../integrations/heartbeats.ts';
 import { httpIntegration } from '../integrations/http.ts';
-import type { SetupHelp } from '../integrations/integration-type.ts';
-import type { IntegrationWithKey } from '../integrations/integrations.ts';
-import { OFFERED_TYPES, typeOf, webhookPathOf } from '../integrations/types.ts';
+import { OFFERED_TYPES, typeOf } from '../integrations/types.ts';
 import { isOncallLink } from '../notifications/oncall-link.ts';
 import { PROJECT_ROLES, RequestRefused } from '../projects/access.ts';
 import type { Integration, IntegrationSummary } from '../projects/tables.ts';
-import { DELIVERIES_MAX, deliveryTable } from './delivery-table.ts';
+import { connectCard } from './connect.ts';
+import { DELIVERIES_MAX, deliveryCard, waitingNote } from './delivery-table.ts';
 import { ago, type ProjectFrame, select, type Visit } from './frame.ts';
+import { type ShowKey, serveIntegrationEnds } from './integration-ends.ts';
+import { integrationIdOf, ONE, pathOf } from './integration-paths.ts';
+import { type LiveParts, liveBar } from './live.ts';
 import { ATTEMPTS_MAX, attemptTable } from './webhook-attempts.ts';
 
 const LIST = '/projects/:id/integrations';
-export const ONE = `${LIST}/:integration`;
-
-export const integrationIdOf = (request: FastifyRequest) =>
-  (request.params as { integration: string }).integration;
-export const pathOf = ({ project_id, id }: IntegrationSummary) =>
-  `/projects/${project_id}/integrations/${id}`;
 
 interface IntegrationPageParts
   extends Pick<AlertDomain, 'heartbeats' | 'integrations' | 'receivedDeliveries' | 'webhookSender'> {
   readonly frame: ProjectFrame;
   readonly clock: Clock;
   readonly url: () => string;
+  readonly live: LiveParts;
 }
 
 /** The list of integrations, the page of one with its credentials, and the actions on it. */
 export function serveIntegrationPages(pages: FastifyInstance, parts: IntegrationPageParts): void {
-  const { frame, integrations } = parts;
-  const showKey = ({ user }: Visit, reply: FastifyReply, { integration, key }: IntegrationWithKey) =>
+  const { frame, integrations, live, receivedDeliveries } = parts;
+  const showKey: ShowKey = ({ user }, reply, { integration, key }) =>
     showOnce(frame.accounts, reply, user, pathOf(integration), key);
   pages.get(LIST, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Developer');
@@ -61,14 +58,26 @@ export function serveIntegrationPages(pages: FastifyInstance, parts: Integration
     const key = await takeShown(frame.accounts, request, visit.user);
     return sendOne(parts, request, reply, visit, integration, key);
   });
-  const newKey = (name: string, work: (visit: Visit, id: string) => Promise<IntegrationWithKey>) =>
-    pages.post(`${ONE}/${name}`, async (request, reply) => {
-      const visit = await frame.visit(request, reply, 'Maintainer');
-      return showKey(visit, reply, await work(visit, integrationIdOf(request)));
+  pages.get(`${ONE}/live`, async (request, reply) => {
+    const { membership } = await frame.visit(request, reply, 'Maintainer');
+    const integration = await integrations.get(membership.project, integrationIdOf(request));
+    return live.send(request, reply, {
+      project: membership.project.id,
+      name: `integration ${integration.id}`,
+      render: async (store, now) => {
+        const last = await receivedDeliveries.as(store).latest(integration, DELIVERIES_MAX);
+        return html`${waitingNote(last, now)}${deliveryCard(last, integration.project_id)}`;
+      },
     });
-  newKey('reset', ({ membership: { project } }, id) => integrations.resetKey(project, id));
-  newKey('rotate', ({ membership: { project } }, id) => integrations.rotateKey(project, id, ROTATION_HOURS));
+  });
+  pages.post(`${ONE}/rotate`, async (request, reply) => {
+    const visit = await frame.visit(request, reply, 'Maintainer');
+    const { project } = visit.membership;
+    const rotated = await integrations.rotateKey(project, integrationIdOf(request), ROTATION_HOURS);
+    return showKey(visit, reply, rotated);
+  });
   serveChanges(pages, parts);
+  serveIntegrationEnds(pages, parts, showKey);
 }
 
 const ROTATION_HOURS = 24;
@@ -84,7 +93,7 @@ function serveChanges(pages: FastifyInstance, { frame, integrations }: Integrati
       const id = integrationIdOf(request);
       try {
         const message = await work(visit, id, request);
-        return seeOther(reply, name === 'delete' ? list : `${list}/${id}`, message);
+        return seeOther(reply, `${list}/${id}`, message);
       } catch (error) {
         if (!(error instanceof RequestRefused) || error.status === 404) throw error;
         return seeOther(reply, `${list}/${id}`, error.message, 'bad');
@@ -103,10 +112,6 @@ function serveChanges(pages: FastifyInstance, { frame, integrations }: Integrati
   action('end-old-key', async ({ membership: { project } }, id) => {
     await integrations.revokeOldKey(project, id);
     return 'Previous key revoked.';
-  });
-  action('delete', async ({ membership: { project } }, id) => {
-    await integrations.delete(project, id);
-    return 'Integration deleted.';
   });
 }
 
@@ -186,9 +191,11 @@ async function sendOne(
   const type = typeOf(integration);
   const isForwarding = isOncallLink(integration);
   const hasHeartbeat = integration.heartbeat_minutes > 0;
-  const webhookUrl = `${url()}${webhookPathOf(integration)}`;
-  const body = html`${heading(integration, 'settings')}
-${key && keyCard(key, type.setupHelp(webhookUrl, key))}
+  const last = await receivedDeliveries.as(visit.store).latest(integration, DELIVERIES_MAX);
+  const body = html`${heading(integration, 'settings')}${!isForwarding && liveBar(`${pathOf(integration)}/live`, pathOf(integration))}
+${!isForwarding && waitingNote(last, now)}
+${key && secretCard('New authorization key', key)}
+${connectCard(url(), integration, type, key)}
 <div class="columns"><section class="card"><h2>Settings</h2><form method="post" action="${pathOf(integration)}/save">${visit.token}
 ${textField({ name: 'name', label: 'Name', value: integration.name })}
 <label class="choice"><input type="checkbox" name="active" value="on"${integration.is_active && html` checked`}><div><b>Active</b><span>An inactive integration rejects alerts with status 403.</span></div></label>
@@ -196,14 +203,15 @@ ${type.settings.map(({ name, label, hint, isRequired }) => textField({ name, lab
 ${textField({ name: 'heartbeat', label: 'Heartbeat (minutes)', value: String(integration.heartbeat_minutes), hint: 'Creates an alert when no request arrives for this time. 0 turns the heartbeat off.' })}
 ${hasHeartbeat && html`<p>${heartbeatTag(integration, (await heartbeats.statesOf([integration])).get(integration.id), now)}</p>`}
 <button>Save changes</button></form></section>
-${credentials(integration, webhookUrl, visit.token, now)}</div>
+${credentials(integration, visit.token, now)}</div>
 ${isForwarding && html`<section class="card"><h2>Recent deliveries</h2><p class="hint">Requests of the last 7 days. Failed requests are retried for one day, with growing delays.</p>${attemptTable(await webhookSender.attempts(integration.id, ATTEMPTS_MAX), integration.project_id)}</section>`}
-${!isForwarding && html`<section class="card"><h2>Recent deliveries</h2><p class="hint">What became of the alerts of each delivery. Unmatched: it resolves an alert of which none is open.</p>${deliveryTable(await receivedDeliveries.as(visit.store).latest(integration, DELIVERIES_MAX), integration.project_id)}</section>`}
-<section class="card"><h2>Delete integration</h2><p>The URL and the key stop working immediately. Existing alerts are kept.</p>${button(`${pathOf(integration)}/delete`, visit.token, 'Delete integration', `Delete ${integration.name}`, 'danger')}</section>`;
+${!isForwarding && deliveryCard(last, integration.project_id)}
+<section class="card"><h2>Delete integration</h2><p>The URL and the key stop working immediately. Existing alerts are kept.</p><a class="button danger" href="${pathOf(integration)}/delete" aria-label="Delete ${integration.name}">Delete integration</a></section>`;
   return frame.send(request, reply, visit, {
     tab: 'integrations',
     title: integration.name,
     body,
+    script: 'alerts.js',
   });
 }
 
@@ -219,23 +227,16 @@ function heartbeatTag(
   return html`<span class="tag good">every ${minutes} min</span> ${heard}`;
 }
 
-function credentials(integration: Integration, webhookUrl: string, token: Html, now: number): Html {
+function credentials(integration: Integration, token: Html, now: number): Html {
   const base = pathOf(integration);
   const isOldKeyValid = integration.old_key_hash !== '' && integration.old_key_ends_ms > now;
-  return html`<section class="card"><h2>Credentials</h2>
-<div class="field"><label for="address">Webhook URL</label><code class="secret" id="address">${webhookUrl}</code></div>
-<div class="field"><label for="key">Authorization key</label><code class="secret" id="key">••••••••••••••••</code><p class="hint">Created ${ago(integration.key_created_ms, now)}. Only a hash of the key is stored, so it cannot be shown.</p></div>
+  return html`<section class="card"><h2>Authorization key</h2>
+<div class="field"><code class="secret" id="key">••••••••••••••••</code><p class="hint">Created ${ago(integration.key_created_ms, now)}. Only a hash of the key is stored, so it cannot be shown.</p></div>
 ${isOldKeyValid && html`<p class="note warn">The previous key expires in ${Math.ceil((integration.old_key_ends_ms - now) / 3_600_000)} hours.</p>`}
 <div class="actions">${button(`${base}/rotate`, token, 'Rotate key', 'Create a new key and keep the previous one for 24 hours', 'second')}
 ${isOldKeyValid && button(`${base}/end-old-key`, token, 'Revoke previous key', 'Revoke the previous key immediately', 'second')}
-${button(`${base}/reset`, token, 'Reset key', 'Create a new key and revoke all others immediately', 'danger')}</div>
+<a class="button danger" href="${base}/reset" aria-label="Create a new key and revoke all others immediately">Reset key</a></div>
 <p class="hint">Rotating keeps the previous key valid for 24 hours. Resetting revokes it immediately.</p></section>`;
-}
-
-function keyCard(key: string, { heading: title, sample }: SetupHelp): Html {
-  return html`<section class="card" aria-live="polite"><h2>New authorization key</h2>
-<p class="note warn">Copy the key now. It will not be shown again.</p>
-<code class="secret" id="secret">${key}</code><h2 class="spaced">${title}</h2><pre class="payload" tabindex="0">${sample}</pre></section>`;
 }
 
 /** The heading and the tabs of each page of an integration. */

@@ -1,131 +1,88 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import {
-  type Alert,
-  type AlertStatus,
-  SEVERITIES,
-  type Severity,
-} from '../../../aggregate/alerts/model/alert.ts';
+import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import type { Clock } from '../../../infra/ports.ts';
+import type { QueryStore } from '../../http/readers.ts';
 import { type Html, html } from '../../pages/html.ts';
+import { seeOther } from '../../pages/page.ts';
 import type { AlertDomain } from '../domain.ts';
-import { PROJECT_ROLES } from '../projects/access.ts';
-import type { AlertFilter, SORTS, Sort, StatusCounts } from '../projects/alert-reader.ts';
 import type { UserLookup } from '../projects/users.ts';
-import { ago, type ProjectFrame, select, severityTag, statusTag } from './frame.ts';
-import { pageOf, pager } from './pager.ts';
+import { type ListedAlerts, liveParts, PAGE_SIZE } from './alert-table.ts';
+import { bulkBar } from './bulk.ts';
+import { type ProjectFrame, select } from './frame.ts';
+import {
+  CHIP_NAMES,
+  CHIPS,
+  filterOf,
+  type ListQuery,
+  listQueryOf,
+  orderOf,
+  SORT_LABELS,
+  searchOf,
+} from './list-query.ts';
+import { type LiveParts, liveBar } from './live.ts';
+import { filterBar } from './saved-filters.ts';
 
-const STATUS_TABS: readonly (readonly [
-  name: keyof StatusCounts,
-  label: string,
-  statuses: readonly AlertStatus[],
-])[] = [
-  ['open', 'Open', ['triggered', 'acknowledged']],
-  ['triggered', 'Triggered', ['triggered']],
-  ['acknowledged', 'Acknowledged', ['acknowledged']],
-  ['resolved', 'Resolved', ['resolved']],
-  ['ignored', 'Ignored', ['ignored']],
-  ['all', 'All', []],
-];
+const PATH = '/projects/:id/alerts';
 
-const SORT_LABELS: readonly (readonly [`${Sort}-${'asc' | 'desc'}`, string])[] = [
-  ['started_at-desc', 'Newest first'],
-  ['started_at-asc', 'Oldest first'],
-  ['last_seen_at-desc', 'Last seen'],
-  ['event_count-desc', 'Most events'],
-  ['severity-desc', 'Most severe'],
-  ['status-desc', 'By status'],
-];
-
-const PAGE_SIZE = 20;
-
-interface ListQuery {
-  readonly tab: (typeof STATUS_TABS)[number];
-  readonly filter: AlertFilter;
-  readonly sort: string;
-  readonly page: number;
-  /** The parameters of the URL, as they were given. */
-  readonly given: Readonly<Record<string, string>>;
-}
-
-function queryOf(request: FastifyRequest): ListQuery {
-  const parameters = request.query as Record<string, unknown>;
-  const text = (name: string) =>
-    typeof parameters[name] === 'string' ? (parameters[name] as string).slice(0, 500) : '';
-  const tab = STATUS_TABS.find(([name]) => name === text('status')) ?? STATUS_TABS[0];
-  const severity = SEVERITIES.find((name) => name === text('severity'));
-  const sort = SORT_LABELS.find(([name]) => name === text('sort'))?.[0] ?? 'started_at-desc';
-  const page = pageOf(text('page'));
-  const filter: AlertFilter = {
-    severity: severity === undefined ? undefined : [severity as Severity],
-    search: text('search'),
-    assignee: text('assignee') || undefined,
-    integration: text('integration') || undefined,
-  };
-  const given = {
-    search: text('search'),
-    severity: severity ?? '',
-    assignee: text('assignee'),
-    integration: text('integration'),
-    sort: sort === 'started_at-desc' ? '' : sort,
-  };
-  return { tab: tab as ListQuery['tab'], filter, sort, page, given };
+interface ListParts extends Pick<AlertDomain, 'integrations' | 'reader' | 'savedFilters' | 'users'> {
+  readonly frame: ProjectFrame;
+  readonly clock: Clock;
+  readonly live: LiveParts;
 }
 
 /** The alerts of a project. The URL contains the status, the filters and the order. */
-export function serveList(
-  pages: FastifyInstance,
-  frame: ProjectFrame,
-  { integrations, reader, users }: Pick<AlertDomain, 'integrations' | 'reader' | 'users'>,
-  clock: Clock,
-): void {
-  pages.get('/projects/:id/alerts', async (request, reply) => {
-    const visit = await frame.visit(request, reply, 'Developer');
-    const { project, level } = visit.membership;
-    const query = queryOf(request);
-    const [, , statuses] = query.tab;
-    const [sort = 'started_at', direction] = query.sort.split('-') as [keyof typeof SORTS, string];
-    const number = Number(project.id);
-    const [rows, counts, sources] = await Promise.all([
-      reader
-        .as(visit.store)
-        .list(
-          number,
-          { ...query.filter, status: statuses },
-          { sort, descending: direction === 'desc' },
-          { number: query.page, size: PAGE_SIZE },
-        ),
-      reader.as(visit.store).countByStatus(number, query.filter),
-      integrations.list(project.id),
+export function serveList(pages: FastifyInstance, parts: ListParts): void {
+  const { frame, integrations, reader, savedFilters, users, clock, live } = parts;
+  const read = async (store: QueryStore, project: string, query: ListQuery): Promise<ListedAlerts> => {
+    const own = reader.as(store);
+    const [, , status] = query.tab;
+    const filter = { ...filterOf(query), status };
+    const page = { number: query.page, size: PAGE_SIZE };
+    const [rows, counts] = await Promise.all([
+      own.list(Number(project), filter, orderOf(query), page),
+      own.count(Number(project), filter),
     ]);
-    const now = clock.now();
-    const body = html`<h1>Alerts</h1>
-${statusTabs(project.id, query, counts)}
+    return { rows, counts, names: new Map(await assigneesOf(users, rows)) };
+  };
+  pages.get(PATH, async (request, reply) => {
+    const visit = await frame.visit(request, reply, 'Developer');
+    const { id } = visit.membership.project;
+    const saved = await savedFilters.list({ project: id, user: visit.user.id });
+    const first = saved.find(({ is_default }) => is_default);
+    if (searchIn(request) === '' && first) return seeOther(reply, `/projects/${id}/alerts?${first.search}`);
+    const query = listQueryOf(searchIn(request));
+    const [listed, sources] = await Promise.all([read(visit.store, id, query), integrations.list(id)]);
+    const shown = liveParts(id, query, listed, clock.now());
+    const here = searchOf(query, { page: String(query.page) });
+    const body = html`<div class="heading"><h1>Alerts</h1>${liveBar(`/projects/${id}/alerts/live?${here}`, `/projects/${id}/alerts?${here}`)}</div>
+${filterBar(id, query, saved, visit.token)}
+${shown.tabs}
 ${filterForm(
-  project.id,
+  id,
   query,
-  await assigneesOf(users, rows),
+  [...listed.names],
   sources.map(({ id, name }): Option => [id, name]),
 )}
-${rows.length === 0 ? emptyList(project.id, query, counts, level) : alertTable(rows, await namesOf(users, rows), now)}
-${pager({ page: query.page, size: PAGE_SIZE, total: counts[query.tab[0]], of: 'alerts' }, (page) =>
-  urlOf(project.id, query, { page: String(page) }),
-)}`;
-    return frame.send(request, reply, visit, { tab: 'alerts', title: 'Alerts', body });
+${activeChips(id, query)}
+${shown.severities}
+${bulkBar(id, query, visit.token)}
+${shown.table}`;
+    return frame.send(request, reply, visit, { tab: 'alerts', title: 'Alerts', body, script: 'alerts.js' });
+  });
+  pages.get(`${PATH}/live`, async (request, reply) => {
+    const { membership } = await frame.visit(request, reply, 'Developer');
+    const { id } = membership.project;
+    const query = listQueryOf(searchIn(request));
+    const render = async (store: QueryStore, now: number) => {
+      const { tabs, severities, table } = liveParts(id, query, await read(store, id, query), now);
+      return html`${tabs}${severities}${table}`;
+    };
+    const name = `alerts ${searchOf(query, { page: String(query.page) })}`;
+    return live.send(request, reply, { project: id, name, render });
   });
 }
 
-function urlOf(id: string, { tab: [status], given }: ListQuery, changes: Record<string, string>): string {
-  const all = { status: status === 'open' ? '' : status, ...given, ...changes };
-  const search = new URLSearchParams(Object.entries(all).filter(([, value]) => value !== ''));
-  return `/projects/${id}/alerts${search.size > 0 ? `?${search}` : ''}`;
-}
-
-function statusTabs(id: string, query: ListQuery, counts: StatusCounts): Html {
-  return html`<nav class="tabs sub" aria-label="Status"><ul>${STATUS_TABS.map(
-    ([name, label]) =>
-      html`<li><a href="${urlOf(id, query, { status: name === 'open' ? '' : name })}"${name === query.tab[0] && html` aria-current="page"`}>${label} <span class="count">${counts[name]}</span></a></li>`,
-  )}</ul></nav>`;
-}
+const searchIn = (request: FastifyRequest): string => request.url.split('?')[1] ?? '';
 
 type Option = [value: string, label: string];
 
@@ -136,43 +93,27 @@ async function assigneesOf(users: UserLookup, rows: readonly Alert[]): Promise<O
 
 function filterForm(
   id: string,
-  { tab: [status], filter, sort, given }: ListQuery,
+  { tab: [status], sort, given }: ListQuery,
   assignees: readonly Option[],
   sources: readonly Option[],
 ): Html {
-  const severities = SEVERITIES.map((name): Option => [name, name[0]?.toUpperCase() + name.slice(1)]);
-  const own = given.assignee ?? '';
+  const own = given.assignee;
   const known = assignees.some(([value]) => value === own) || own === '' || own === 'none';
   return html`<form class="picker" method="get" action="/projects/${id}/alerts" role="search">
-${status !== 'open' && html`<input type="hidden" name="status" value="${status}">`}
-<label class="wide">Search<input type="search" name="search" value="${filter.search}" placeholder="Search by title, description, service or tool"></label>
-${select('severity', 'Severity', [['', 'Any'], ...severities], given.severity ?? '')}
+<input type="hidden" name="status" value="${status}">${(['severity', ...CHIP_NAMES] as const).map((name) => given[name] !== '' && html`<input type="hidden" name="${name}" value="${given[name]}">`)}
+<label class="wide">Search<input type="search" name="search" value="${given.search}" placeholder="Title, description, service or tool"></label>
 ${select('assignee', 'Assignee', [['', 'Any'], ['none', 'Unassigned'], ...assignees, ...(known ? [] : [[own, `User ${own}`] as Option])], own)}
-${sources.length > 1 && select('integration', 'Integration', [['', 'Any'], ...sources], given.integration ?? '')}
+${sources.length > 1 && select('integration', 'Integration', [['', 'Any'], ...sources], given.integration)}
 ${select('sort', 'Sort by', SORT_LABELS, sort)}
 <button class="second">Apply filters</button></form>`;
 }
 
-const namesOf = async (users: UserLookup, rows: readonly Alert[]) => new Map(await assigneesOf(users, rows));
-
-function alertTable(rows: readonly Alert[], names: ReadonlyMap<string, string>, now: number): Html {
-  return html`<div class="table" role="region" aria-label="Alerts" tabindex="0"><table class="alerts">
-<thead><tr><th scope="col">Severity</th><th scope="col">Alert</th><th scope="col">Status</th><th scope="col" class="number">Events</th><th scope="col">Started</th><th scope="col">Last seen</th><th scope="col">Assignee</th></tr></thead>
-<tbody>${rows.map(
-    (alert) => html`<tr><td>${severityTag(alert)}</td>
-<th scope="row"><a href="/projects/${alert.project}/alerts/${alert.iid}">${alert.title}</a>
-<span class="under">#${alert.iid}${[alert.service, alert.tool, alert.environment].filter(Boolean).map((text) => ` · ${text}`)}</span></th>
-<td>${statusTag(alert)}</td><td class="number">${alert.events}</td><td>${ago(alert.started_ms, now)}</td>
-<td>${ago(alert.seen_ms, now)}</td><td>${alert.assignees.map((id) => names.get(id) ?? '').join(' ') || '–'}</td></tr>`,
-  )}</tbody></table></div>`;
-}
-
-function emptyList(id: string, { given }: ListQuery, counts: StatusCounts, level: number): Html {
-  if (counts.all > 0 || Object.values(given).some((value) => value !== ''))
-    return html`<p class="empty">No alerts match. Try another status or search.</p>`;
-  const next =
-    level >= PROJECT_ROLES.Maintainer
-      ? html`<a href="/projects/${id}/integrations">Add an integration</a> and send a test alert.`
-      : html`A Maintainer of the project can add an integration.`;
-  return html`<p class="empty">No alerts yet. ${next}</p>`;
+/** The chips that the list is narrowed to, each with a link that takes it away. */
+function activeChips(id: string, query: ListQuery): Html | null {
+  const active = CHIP_NAMES.filter((name) => query.given[name] !== '');
+  if (active.length === 0) return null;
+  return html`<ul class="chips" aria-label="Chosen labels">${active.map(
+    (name) =>
+      html`<li><a class="chip set" href="/projects/${id}/alerts?${searchOf(query, { [name]: '' })}" aria-label="Remove ${CHIPS[name]}: ${query.given[name]}">${CHIPS[name]}: ${query.given[name]} <span aria-hidden="true">✕</span></a></li>`,
+  )}</ul>`;
 }

@@ -14,7 +14,8 @@ import { type PayloadSizes, sampleFields } from '../integrations/samples.ts';
 import { RequestRefused } from '../projects/access.ts';
 import type { Integration } from '../projects/tables.ts';
 import { type ProjectFrame, severityTag, type Visit } from './frame.ts';
-import { heading, integrationIdOf, ONE, pathOf } from './integrations.ts';
+import { integrationIdOf, ONE, pathOf } from './integration-paths.ts';
+import { heading } from './integrations.ts';
 
 const LABELS: Readonly<Record<MappedField, string>> = {
   title: 'Title',

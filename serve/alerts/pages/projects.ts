@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { button, table, textField, time } from '../../pages/fields.ts';
+import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
+import { table, textField, time } from '../../pages/fields.ts';
 import { formOf, formToken } from '../../pages/forms.ts';
 import { html } from '../../pages/html.ts';
 import { seeOther, sendPage } from '../../pages/page.ts';
 import type { AlertDomain } from '../domain.ts';
 import { PROJECT_ROLES, RequestRefused, requireRole, roleOf } from '../projects/access.ts';
-import { type ProjectFrame, select } from './frame.ts';
+import { type ProjectFrame, select, type Visit } from './frame.ts';
 
 type ProjectPageParts = Pick<AlertDomain, 'members' | 'projects' | 'reader'>;
 
@@ -178,7 +179,7 @@ ${
   )}</div>`
 }
 <button>Save changes</button></form></section>
-${isOwner && html`<section class="card"><h2>Delete project</h2><p>The project stops receiving alerts immediately.</p>${button(`${base}/delete`, visit.token, 'Delete project', `Delete ${project.name}`, 'danger')}</section>`}`;
+${isOwner && html`<section class="card"><h2>Delete project</h2><p>The project stops receiving alerts immediately.</p><a class="button danger" href="${base}/delete" aria-label="Delete ${project.name}">Delete project</a></section>`}`;
     return frame.send(request, reply, visit, { tab: 'settings', title: 'Settings', body });
   });
   pages.post(path, async (request, reply) => {
@@ -195,9 +196,47 @@ ${isOwner && html`<section class="card"><h2>Delete project</h2><p>The project st
     });
     return seeOther(reply, `/projects/${visit.membership.project.id}/settings`, 'Changes saved.');
   });
-  pages.post(`${path}/delete`, async (request, reply) => {
+  serveDeletion(pages, frame, projects);
+}
+
+/** Asks for the name of the project first; a form without it changes nothing. */
+function serveDeletion(
+  pages: FastifyInstance,
+  frame: ProjectFrame,
+  projects: ProjectPageParts['projects'],
+): void {
+  const path = '/projects/:id/settings/delete';
+  const ask = (request: FastifyRequest, reply: FastifyReply, visit: Visit, fault: string | null) => {
+    const { project } = visit.membership;
+    const settings = `/projects/${project.id}/settings`;
+    const body = confirmation({
+      question: `Delete the project ${project.name}?`,
+      facts: [
+        ['Project', project.name],
+        ['Created', time(project.created_ms)],
+      ],
+      consequence:
+        'All members lose the project with its alerts and incidents. Its integrations refuse alerts and its webhooks send nothing from then on. This cannot be undone.',
+      action: `${settings}/delete`,
+      token: visit.token,
+      submit: 'Delete project',
+      back: settings,
+      name: project.name,
+      fault,
+    });
+    const status = fault === null ? 200 : 422;
+    return frame.send(request, reply, visit, { tab: 'settings', title: 'Delete project', body, status });
+  };
+  pages.get(path, async (request, reply) =>
+    ask(request, reply, await frame.visit(request, reply, 'Owner'), null),
+  );
+  pages.post(path, async (request, reply) => {
     const visit = await frame.visit(request, reply, 'Owner');
-    await projects.delete(visit.membership.project.id);
-    return seeOther(reply, '/projects', 'Project deleted.');
+    const { project } = visit.membership;
+    if (!isConfirmed(formOf(request), project.name)) {
+      return ask(request, reply, visit, 'Type the name of the project.');
+    }
+    await projects.delete(project.id);
+    return seeOther(reply, '/projects', `Project ${project.name} deleted.`);
   });
 }

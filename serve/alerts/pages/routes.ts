@@ -6,13 +6,16 @@ import { servePages } from '../../pages/page.ts';
 import type { AlertDomain } from '../domain.ts';
 import type { PayloadSizes } from '../integrations/samples.ts';
 import { serveAnalyticsPages } from './analytics.ts';
+import { serveBulk } from './bulk.ts';
 import { serveDetails } from './details.ts';
 import { ProjectFrame } from './frame.ts';
 import { serveIncidentPages } from './incidents.ts';
 import { serveIntegrationPages } from './integrations.ts';
 import { serveList } from './list.ts';
+import { LiveParts } from './live.ts';
 import { serveMappingPages } from './mapping.ts';
 import { serveProjectPages } from './projects.ts';
+import { serveSavedFilters } from './saved-filters.ts';
 import { serveWebhookPages } from './webhooks.ts';
 
 interface AlertPagesOptions {
@@ -28,11 +31,14 @@ interface AlertPagesOptions {
 export async function serveAlertPages(app: FastifyInstance, options: AlertPagesOptions): Promise<void> {
   const { accounts, readers, clock, domain, payloadSizes, url } = options;
   const frame = new ProjectFrame({ accounts, projects: domain.projects, readers });
+  const live = new LiveParts({ reader: domain.reader, shared: readers.shared, clock });
   await servePages(app, accounts, async (pages) => {
     serveProjectPages(pages, frame, domain);
-    serveList(pages, frame, domain, clock);
+    serveList(pages, { ...domain, frame, clock, live });
+    serveBulk(pages, frame, domain);
+    serveSavedFilters(pages, frame, domain);
     serveDetails(pages, frame, domain, clock);
-    serveIntegrationPages(pages, { ...domain, frame, clock, url });
+    serveIntegrationPages(pages, { ...domain, frame, clock, url, live });
     serveMappingPages(pages, { ...domain, frame, payloadSizes });
     serveWebhookPages(pages, { ...domain, frame, clock });
     serveIncidentPages(pages, frame, domain);

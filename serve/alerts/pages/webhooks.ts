@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../infra/ports.ts';
+import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
 import { button, table, tags, textField, time } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
@@ -90,10 +91,36 @@ export function serveWebhookPages(pages: FastifyInstance, parts: WebhookPagePart
     const result = await webhookSender.sendTest(webhook);
     return sendOne(parts, request, reply, visit, webhook, { news: resultOf(result) });
   });
+  serveDeletion(pages, parts);
+}
+
+function serveDeletion(pages: FastifyInstance, { frame, webhooks, clock }: WebhookPageParts): void {
+  const ask = async (request: FastifyRequest, reply: FastifyReply, visit: Visit, status: number) => {
+    const webhook = await webhooks.get(visit.membership.project, webhookIdOf(request));
+    const body = confirmation({
+      question: `Delete ${webhook.name || 'the webhook'}?`,
+      facts: [
+        ['URL', webhook.url],
+        ['Events', tags(webhook.events)],
+        ['Created', ago(webhook.created_ms, clock.now())],
+      ],
+      consequence: 'The URL receives no more events, also none that wait to be sent again.',
+      action: `${pathOf(webhook)}/delete`,
+      token: visit.token,
+      submit: 'Delete webhook',
+      back: pathOf(webhook),
+    });
+    return frame.send(request, reply, visit, { tab: 'hooks', title: 'Delete webhook', body, status });
+  };
+  pages.get(`${ONE}/delete`, async (request, reply) =>
+    ask(request, reply, await frame.visit(request, reply, 'Maintainer'), 200),
+  );
   pages.post(`${ONE}/delete`, async (request, reply) => {
-    const { membership } = await frame.visit(request, reply, 'Maintainer');
-    await webhooks.delete(membership.project, webhookIdOf(request));
-    return seeOther(reply, `/projects/${membership.project.id}/hooks`, 'Webhook deleted.');
+    const visit = await frame.visit(request, reply, 'Maintainer');
+    const { project } = visit.membership;
+    if (!isConfirmed(formOf(request))) return ask(request, reply, visit, 422);
+    await webhooks.delete(project, webhookIdOf(request));
+    return seeOther(reply, `/projects/${project.id}/hooks`, 'Webhook deleted.');
   });
 }
 
@@ -162,7 +189,7 @@ ${fieldsOf(given, error ?? null)}
 <section class="card"><h2>Test</h2><p>Sends an example alert with the event <code>test</code>.</p>${button(`${base}/test`, visit.token, 'Send test', 'Send a test request', 'second')}
 <h2 class="spaced">Verify the signature</h2><p>The header <code>X-Chain-Metrics-Signature</code> is <code>t=SECONDS,v1=HEX</code>. HEX is the HMAC-SHA256 of the seconds, a dot and the body, with the secret as the key. Reject requests that do not match or are older than a few minutes.</p></section></div>
 <section class="card"><h2>Recent deliveries</h2><p class="hint">Requests of the last 7 days. Failed ones are sent again with growing delays until they are given up.</p>${attemptTable(attempts, visit.membership.project.id)}</section>
-<section class="card"><h2>Delete webhook</h2><p>The URL receives no more events.</p>${button(`${base}/delete`, visit.token, 'Delete webhook', `Delete ${webhook.name || webhook.url}`, 'danger')}</section>`;
+<section class="card"><h2>Delete webhook</h2><p>The URL receives no more events.</p><a class="button danger" href="${base}/delete" aria-label="Delete ${webhook.name || webhook.url}">Delete webhook</a></section>`;
   return frame.send(request, reply, visit, {
     tab: 'hooks',
     title: webhook.name || 'Webhook',

@@ -15,6 +15,18 @@ export interface AlertChange {
   readonly incident?: number;
 }
 
+/** What became of a change of several alerts, by their numbers. */
+export interface StatusChanges {
+  readonly changed: readonly number[];
+  /** Had the status already. */
+  readonly same: readonly number[];
+  /** Another unresolved alert has the same fingerprint. */
+  readonly refused: readonly number[];
+  readonly unknown: readonly number[];
+  /** Whether these were changed is not known yet. */
+  readonly failed: readonly number[];
+}
+
 interface AlertActionsDependencies {
   readonly pipeline: AlertPipeline;
   readonly reader: AlertReader;
@@ -53,6 +65,34 @@ export class AlertActions {
       );
     }
     return alert;
+  }
+
+  /** Gives several alerts a status. An alert that cannot have it, or is not there, keeps no other from it. */
+  async changeStatus(
+    projectId: string,
+    iids: readonly number[],
+    by: User,
+    status: AlertStatus,
+  ): Promise<StatusChanges> {
+    if (this.#pipeline.isOverloaded)
+      throw new ProductError('store_failed', 'too many events wait to be written');
+    await this.#pipeline.waitUntilWritten();
+    const project = Number(projectId);
+    const known = await this.#reader.findAll(project, iids);
+    const unknown = iids.filter((iid) => !known.has(iid));
+    const same = iids.filter((iid) => known.get(iid)?.status === status);
+    const asked = iids.filter((iid) => known.has(iid) && !same.includes(iid));
+    const results = await Promise.allSettled(
+      asked.map((iid) => this.#pipeline.applyAction({ project, iid, by: by.id, change: { status } })),
+    );
+    const outcomes = results.map((one) => (one.status === 'fulfilled' ? one.value.outcomes[0] : null));
+    return {
+      changed: asked.filter((_, i) => outcomes[i] !== null && outcomes[i] !== 'refused'),
+      same,
+      refused: asked.filter((_, i) => outcomes[i] === 'refused'),
+      unknown,
+      failed: asked.filter((_, i) => outcomes[i] === null),
+    };
   }
 
   async #requireAssignable(projectId: string, ids: readonly string[]): Promise<void> {

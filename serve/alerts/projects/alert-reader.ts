@@ -35,16 +35,28 @@ export interface AlertFilter {
   readonly monitoring_tool?: string | undefined;
   readonly environment?: string | undefined;
   readonly integration?: string | undefined;
+  readonly host?: string | undefined;
   /** Id of a user; `none` for alerts without an assignee. */
   readonly assignee?: string | undefined;
   readonly started_after?: number | undefined;
   readonly started_before?: number | undefined;
 }
 
+export interface AlertOrder {
+  readonly sort: Sort;
+  readonly descending: boolean;
+}
+
 const OPEN_STATUSES: readonly AlertStatus[] = ['triggered', 'acknowledged'];
 
 /** `open` is the sum of triggered and acknowledged. */
 export type StatusCounts = Readonly<Record<AlertStatus | 'open' | 'all', number>>;
+
+/** How many alerts match a filter: by status whatever theirs is, and by severity likewise. */
+export interface AlertCounts {
+  readonly statuses: StatusCounts;
+  readonly severities: Readonly<Record<Severity, number>>;
+}
 
 export interface AlertDetails {
   /** The body that created the alert, or the item of it. */
@@ -83,7 +95,7 @@ export class AlertReader {
   async list(
     project: number,
     filter: AlertFilter,
-    order: { readonly sort: Sort; readonly descending: boolean },
+    order: AlertOrder,
     page: { readonly number: number; readonly size: number },
   ): Promise<readonly Alert[]> {
     await this.#pipeline.waitUntilWritten();
@@ -98,20 +110,38 @@ export class AlertReader {
 
   /** The number of matching alerts of each status. */
   async countByStatus(project: number, filter: AlertFilter): Promise<StatusCounts> {
-    await this.#pipeline.waitUntilWritten();
-    const rows = await this.#store.rows<{ status: AlertStatus; total: number }>(
-      sql`SELECT status, count() AS total FROM ${alerts} FINAL WHERE ${conditionOf(project, filter)} GROUP BY status`,
-    );
-    const of = (status: AlertStatus) => rows.find((row) => row.status === status)?.total ?? 0;
-    const counts = Object.fromEntries(ALERT_STATUSES.map((status) => [status, of(status)])) as Record<
-      AlertStatus,
-      number
-    >;
+    const rows = await this.#counted(project, filter);
+    return statusCounts(rows);
+  }
+
+  /** The number of alerts by status and by severity, each as if the filter named none. */
+  async count(project: number, filter: AlertFilter): Promise<AlertCounts> {
+    const rows = await this.#counted(project, { ...filter, status: undefined, severity: undefined });
+    const isIn = <T>(some: readonly T[] | undefined, one: T) => !some?.length || some.includes(one);
+    const ofStatus = rows.filter(({ status }) => isIn(filter.status, status));
     return {
-      ...counts,
-      open: counts.triggered + counts.acknowledged,
-      all: rows.reduce((sum, { total }) => sum + total, 0),
+      statuses: statusCounts(rows.filter(({ severity }) => isIn(filter.severity, severity))),
+      severities: Object.fromEntries(
+        SEVERITIES.map((name) => [name, sumOf(ofStatus.filter(({ severity }) => severity === name))]),
+      ) as Record<Severity, number>,
     };
+  }
+
+  async #counted(project: number, filter: AlertFilter): Promise<Counted[]> {
+    await this.#pipeline.waitUntilWritten();
+    return this.#store.rows<Counted>(
+      sql`SELECT status, severity, count() AS total FROM ${alerts} FINAL
+        WHERE ${conditionOf(project, filter)} GROUP BY status, severity`,
+    );
+  }
+
+  /** Differs whenever an event or an alert of the project does. */
+  async stateOf(project: number): Promise<string> {
+    const [row] = await this.#store.rows<{ events: number; alerts: number }>(
+      sql`SELECT (SELECT max(position) FROM ${alertEvents} WHERE project = ${project}) AS events,
+        (SELECT max(position) FROM ${alerts} WHERE project = ${project}) AS alerts`,
+    );
+    return `${row?.events ?? 0}.${row?.alerts ?? 0}`;
   }
 
   /** The number of open alerts of projects; those without any are absent. */
@@ -180,6 +210,21 @@ export class AlertReader {
   }
 }
 
+interface Counted {
+  readonly status: AlertStatus;
+  readonly severity: Severity;
+  readonly total: number;
+}
+
+const sumOf = (rows: readonly Counted[]): number => rows.reduce((sum, { total }) => sum + total, 0);
+
+function statusCounts(rows: readonly Counted[]): StatusCounts {
+  const counts = Object.fromEntries(
+    ALERT_STATUSES.map((status) => [status, sumOf(rows.filter((row) => row.status === status))]),
+  ) as Record<AlertStatus, number>;
+  return { ...counts, open: counts.triggered + counts.acknowledged, all: sumOf(rows) };
+}
+
 interface HistoryRow {
   readonly at: number;
   readonly head: string;
@@ -214,6 +259,7 @@ function conditionOf(project: number, filter: AlertFilter): Sql {
   if (filter.service) conditions.push(sql`service = ${filter.service}`);
   if (filter.monitoring_tool) conditions.push(sql`tool = ${filter.monitoring_tool}`);
   if (filter.environment) conditions.push(sql`environment = ${filter.environment}`);
+  if (filter.host) conditions.push(sql`has(hosts, ${filter.host})`);
   if (filter.integration) conditions.push(sql`integration = ${filter.integration}`);
   if (filter.assignee === 'none') conditions.push(sql`empty(assignees)`);
   else if (filter.assignee) conditions.push(sql`has(assignees, ${filter.assignee})`);

@@ -118,6 +118,24 @@ export const notes = recordTable({
 });
 export type Note = RowOf<typeof notes>;
 
+export const savedFilters = recordTable({
+  name: 'alert_filters',
+  doc: 'Filters of lists of alerts that users have named.',
+  columns: {
+    /** The project, a slash and the user. */
+    owner: 'String',
+    name: 'String',
+    /** The parameters of the address of the list. */
+    search: 'String',
+    /** Whether the list opens with it. */
+    is_default: 'Bool',
+    created_ms: 'Int64',
+    deleted_ms: 'Int64',
+  },
+  foundBy: 'owner',
+});
+export type SavedFilter = RowOf<typeof savedFilters>;
+
 export const webhooks = recordTable({
   name: 'alert_hooks',
   doc: 'Outgoing webhooks of projects.',
@@ -218,6 +236,7 @@ export const projectTables: readonly Table[] = [
   heartbeats,
   incidents,
   notes,
+  savedFilters,
   webhooks,
   consequenceProgress,
   webhookDeliveries,

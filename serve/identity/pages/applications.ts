@@ -3,6 +3,7 @@ import { HttpError } from '../../http/errors.ts';
 import type { Form } from '../../http/form.ts';
 import {
   button,
+  copyable,
   formCard,
   scopeField,
   secretCard,
@@ -202,10 +203,11 @@ async function sendApplication(
 <p class="lead">${is_confidential ? 'Confidential application. It authenticates with its client secret.' : 'Public application. It has no client secret and must use PKCE.'}</p>
 ${application.blocked_ms > 0 && html`<p class="note bad" role="alert">The operator of this service has blocked the application. Users cannot authorize it, and none of its tokens works.</p>`}
 ${secret && secretCard('Client secret', secret)}
-<section class="card"><h2>Application ID</h2><p class="hint">Sent as client_id in OAuth 2.0 requests.</p><code class="secret" id="client-id">${id}</code>
+<section class="card"><h2>Application ID</h2><p class="hint">Sent as client_id in OAuth 2.0 requests.</p>${copyable('client-id', id, 'application ID')}
 ${is_confidential && secret === null && button(`${PATH}/${id}/renew`, token, 'Renew secret', `Renew secret of ${name}`, 'second')}</section>
 ${formCard({ title: 'Settings', action: `${PATH}/${id}`, token, fields: applicationFields(form, error, application), submit: 'Save changes' })}
 <section class="card"><h2>Delete application</h2><p>All tokens of the application are revoked immediately. This cannot be undone.</p>
 ${button(`${PATH}/${id}/remove`, token, 'Delete application', `Delete application ${name}`, 'danger')}</section>`;
-  return sendPage(accounts, request, reply, { title: name, body, status: error ? 422 : 200 });
+  const status = error ? 422 : 200;
+  return sendPage(accounts, request, reply, { title: name, body, script: 'copy.js', status });
 }

@@ -1,15 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Form } from '../../http/form.ts';
-import {
-  button,
-  formCard,
-  scopeField,
-  secretCard,
-  table,
-  tags,
-  textField,
-  time,
-} from '../../pages/fields.ts';
+import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
+import { formCard, scopeField, secretCard, table, tags, textField, time } from '../../pages/fields.ts';
 import { formOf, formToken } from '../../pages/forms.ts';
 import { html } from '../../pages/html.ts';
 import { seeOther, sendPage } from '../../pages/page.ts';
@@ -67,17 +59,58 @@ export function serveKeys(pages: FastifyInstance, accounts: Accounts): void {
         return sendKeys(accounts, request, reply, page, user, { form, error });
       }
     });
-    pages.post<{ Params: { id: string } }>(`${path}/:id/revoke`, async (request, reply) => {
-      const user = await requireUser(accounts, request);
-      const isRevoked = await revokeGrant(
-        accounts,
-        request.params.id,
-        (grant) => grant.user_id === user.id && grant.kind === kind,
-      );
-      const flash = `The ${KEY_NOUNS[kind]} was ${isRevoked ? 'revoked' : 'not found'}.`;
-      return seeOther(reply, path, flash, isRevoked ? 'good' : 'bad');
-    });
+    serveRevocation(pages, accounts, page);
   }
+}
+
+const CONSEQUENCES: Readonly<Record<KeyKind, string>> = {
+  key: 'Whatever uses this key falls back to the limits of callers without a key. This cannot be undone.',
+  personal: 'Whatever uses this token loses access immediately. This cannot be undone.',
+};
+
+/** Asks first, with what tells one key from another; a form that was not asked for changes nothing. */
+function serveRevocation(pages: FastifyInstance, accounts: Accounts, page: KeyPage): void {
+  const { kind, path, hasScopes } = page;
+  const noun = KEY_NOUNS[kind];
+  const route = `${path}/:id/revoke`;
+  interface Named {
+    Params: { id: string };
+  }
+  const ask = async (request: FastifyRequest<Named>, reply: FastifyReply, user: User, status: number) => {
+    const key = (await activeKeys(accounts, user.id, kind)).find(({ id }) => id === request.params.id);
+    if (key === undefined) return seeOther(reply, path, `The ${noun} was not found.`, 'bad');
+    const used = await accounts.uses.lastUses([key.id]);
+    const body = confirmation({
+      question: `Revoke ${key.name}?`,
+      facts: [
+        ['Kind', noun],
+        ...(hasScopes ? [['Scopes', tags(key.scopes)] as const] : []),
+        ['Created', time(key.created_ms)],
+        ['Last used', time(used.get(key.id) ?? 0)],
+        ['Expires', time(key.access_expires_ms)],
+      ],
+      consequence: CONSEQUENCES[kind],
+      action: `${path}/${key.id}/revoke`,
+      token: await formToken(accounts, request, reply),
+      submit: `Revoke ${noun}`,
+      back: path,
+    });
+    return sendPage(accounts, request, reply, { title: `Revoke ${key.name}`, body, status });
+  };
+  pages.get<Named>(route, async (request, reply) =>
+    ask(request, reply, await requireUser(accounts, request), 200),
+  );
+  pages.post<Named>(route, async (request, reply) => {
+    const user = await requireUser(accounts, request);
+    if (!isConfirmed(formOf(request))) return ask(request, reply, user, 422);
+    const isRevoked = await revokeGrant(
+      accounts,
+      request.params.id,
+      (grant) => grant.user_id === user.id && grant.kind === kind,
+    );
+    const flash = `The ${noun} was ${isRevoked ? 'revoked' : 'not found'}.`;
+    return seeOther(reply, path, flash, isRevoked ? 'good' : 'bad');
+  });
 }
 
 function readKey({ hasScopes }: KeyPage, form: Form): NewKey {
@@ -120,7 +153,7 @@ ${table({
     time(key.created_ms),
     time(used.get(key.id) ?? 0),
     time(key.access_expires_ms),
-    button(`${path}/${key.id}/revoke`, token, 'Revoke', `Revoke ${key.name}`),
+    html`<a class="button danger small" href="${path}/${key.id}/revoke" aria-label="Revoke ${key.name}">Revoke</a>`,
   ]),
   empty: `You have no ${noun}s.`,
 })}
@@ -133,5 +166,6 @@ ${textField({ name: 'expires', label: 'Expiration date (optional)', type: 'date'
 ${hasScopes && scopeField(SCOPE_NAMES, form?.getAll('scopes') ?? [], 'Scopes', faultOf(error, 'scopes'))}`,
   submit: `Create ${noun}`,
 })}`;
-  return sendPage(accounts, request, reply, { title, body, status: error === undefined ? 200 : 422 });
+  const status = error === undefined ? 200 : 422;
+  return sendPage(accounts, request, reply, { title, body, script: 'copy.js', status });
 }

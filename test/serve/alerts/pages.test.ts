@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { launchBrowser } from '../../support/browser.ts';
 import { CHROMIUM, canRun } from '../../support/needed.ts';
 import { firing, prometheusBody } from './made.ts';
-import { Service } from './service.ts';
+import { Service, type Source } from './service.ts';
 
 const isPossible = canRun(CHROMIUM);
 /** Directory of the screenshots. */
@@ -20,6 +20,7 @@ let service: Service;
 let origin: string;
 let browser: Browser;
 let page: Page;
+let alertmanager: Source;
 /** The target of webhooks. */
 let receiver: Server;
 const browserErrors: string[] = [];
@@ -97,6 +98,9 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     const key = await text('#secret');
     expect(key).toMatch(/^[\w-]{43}$/);
     expect(await text('#address')).toMatch(/\/alerts\/[0-9a-f]{16}\/notify\.json$/);
+    expect(await text('#second-address')).toMatch(/\/prometheus\/alerts\/notify\.json$/);
+    expect(await text('.note.warn')).toContain('Waiting for the first alert');
+    expect(await text('#snippet-curl')).toContain(key);
     await look('integration-made');
     await page.reload();
     expect(await page.locator('#secret').count()).toBe(0);
@@ -153,7 +157,7 @@ describe.runIf(isPossible)('the pages of alerts', () => {
       scopes: ['api'],
       expires_ms: 0,
     });
-    const source = await service.source({ user: ann, token }, 1, {
+    alertmanager = await service.source({ user: ann, token }, 1, {
       type: 'PROMETHEUS',
       name: 'Alertmanager',
     });
@@ -174,14 +178,15 @@ describe.runIf(isPossible)('the pages of alerts', () => {
         startsAt: new Date(Date.now() - i * 3_600_000).toISOString(),
       }),
     );
-    expect((await service.send(source, prometheusBody(items))).body).toHaveLength(24);
+    expect((await service.send(alertmanager, prometheusBody(items))).body).toHaveLength(24);
     await page.reload();
-    expect(await page.locator('.count').allInnerTexts()).toEqual(['25', '25', '0', '0', '0', '25']);
+    expect(await page.locator('.tabs .count').allInnerTexts()).toEqual(['25', '25', '0', '0', '0', '25']);
+    expect(await page.locator('.severities .count').allInnerTexts()).toEqual(['5', '6', '4', '5', '5', '0']);
     await look('list');
     await page.getByLabel('Search').fill('disk');
-    await page.getByLabel('Severity').selectOption('critical');
     await clickButton('Apply filters');
-    const titles = await page.locator('tbody th a').allInnerTexts();
+    await page.getByRole('navigation', { name: 'Severity' }).getByRole('link', { name: 'critical' }).click();
+    const titles = await page.locator('tbody th > a').allInnerTexts();
     expect(titles.length).toBeGreaterThan(0);
     expect(titles.every((title) => title.includes('Disk'))).toBe(true);
     await page.getByLabel('Integration').selectOption({ label: 'Thermometer' });
@@ -206,7 +211,7 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     await look('alert');
     await page.getByRole('link', { name: 'Incident #1' }).click();
     expect(await text('main')).toContain('It has been so for 10 minutes.');
-    expect(await page.locator('.markdown strong').first().innerText()).toBe('Start:');
+    expect(await page.locator('.markdown strong').first().textContent()).toBe('Start:');
     expect(await page.locator('.markdown a').getAttribute('rel')).toContain('noopener');
     await look('incident');
     await page.goto(`${origin}/projects/1/alerts/3`);
@@ -216,6 +221,45 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     await page.goto(`${origin}/projects/1/incidents/1`);
     await page.reload();
     expect(await text('.heading')).toContain('closed');
+  });
+
+  test('select alerts and acknowledge them, while new ones arrive in the list', async () => {
+    await page.goto(`${origin}/projects/1/alerts?status=triggered&environment=production`);
+    const boxes = page.locator('tbody input[type=checkbox]');
+    expect(await page.getByRole('button', { name: 'Acknowledge' }).isDisabled()).toBe(true);
+    await boxes.nth(0).check();
+    await boxes.nth(2).check();
+    await boxes.nth(2).focus();
+    const chosen = await boxes.nth(2).getAttribute('value');
+    expect(await text('[data-selected]')).toBe('2 selected');
+    const shown = await boxes.count();
+    const more = firing({
+      labels: { alertname: 'New', platform_environment_name: 'production' },
+      fingerprint: 'f'.repeat(16),
+      startsAt: new Date().toISOString(),
+    });
+    await service.send(alertmanager, prometheusBody([more]));
+    await page.locator('tr.fresh').waitFor();
+    expect(await text('[data-live-news]')).toBe('1 new alert');
+    expect(await boxes.count()).toBe(Math.min(20, shown + 1));
+    expect(await text('[data-selected]')).toBe('2 selected');
+    expect(await page.locator(':focus').getAttribute('value')).toBe(chosen);
+    await clickButton('Pause updates');
+    expect(await text('[data-live-state]')).toBe('Paused');
+    await look('list-selected');
+    await clickButton('Acknowledge');
+    expect(await text('.note.good')).toBe('2 alerts acknowledged.');
+    await page.getByRole('link', { name: 'Remove Environment: production' }).click();
+    expect(new URL(page.url()).search).toBe('?status=triggered');
+    await page.getByText('Save this filter').click();
+    await page.getByLabel('Name of this filter').fill('Not looked at');
+    await page.getByLabel('Open the list with it').check();
+    await clickButton('Save filter');
+    await page.getByRole('link', { name: 'Alerts', exact: true }).click();
+    expect(new URL(page.url()).search).toBe('?status=triggered');
+    await page.getByText('Save or edit filters').click();
+    await look('list-filters');
+    await clickButton('Do not open with Not looked at');
   });
 
   test('add a webhook, whose secret is shown once, test it and show its deliveries', async () => {
@@ -247,7 +291,10 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     expect(await text('tbody')).toContain('Chat');
     await look('hooks');
     await page.getByRole('link', { name: 'Chat' }).click();
-    await page.getByRole('button', { name: 'Delete Chat' }).click();
+    await page.getByRole('link', { name: 'Delete Chat' }).click();
+    expect(await text('h1')).toBe('Delete Chat?');
+    await look('hook-delete');
+    await clickButton('Delete webhook');
     expect(await text('.empty')).toContain('No webhooks yet');
   });
 
@@ -262,7 +309,8 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     expect(await text('tbody')).toContain('every 5 min');
     await look('integrations');
     await page.goto(`${origin}/projects/1/analytics`);
-    expect(await page.locator('.chart svg').count()).toBe(2);
+    expect(await page.locator('.chart svg').count()).toBe(4);
+    expect(await page.locator('.chart svg').first().locator('rect').count()).toBe(31);
     expect(await page.locator('.bar rect').count()).toBeGreaterThan(0);
     await look('analytics');
   });

@@ -70,9 +70,9 @@ export class Service {
     });
   }
 
-  async person(username: string): Promise<Person> {
+  async person(username: string, password: string | null = null): Promise<Person> {
     const email = `${username}@example.org`;
-    const user = await createUser(this.accounts, { username, email, password: null });
+    const user = await createUser(this.accounts, { username, email, password });
     const { text } = await createKey(this.accounts, user, 'personal', {
       name: 'test',
       scopes: ['api'],

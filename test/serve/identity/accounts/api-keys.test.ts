@@ -150,11 +150,16 @@ describe('the pages of keys and tokens', () => {
     expect((await browser.get('/profile/keys')).body).toContain(
       `<time datetime="${new Date(world.now()).toISOString().slice(0, 14)}`,
     );
-    const action = /action="(\/profile\/keys\/[^"]+\/revoke)"/.exec(page.body)?.[1] ?? '';
+    const action = /href="(\/profile\/keys\/[^"]+\/revoke)"/.exec(page.body)?.[1] ?? '';
     const stranger = await signedIn(world, await aUser(world));
-    await stranger.submit('/profile/keys', action, {});
+    await stranger.submit('/profile/keys', action, { confirmed: 'yes' });
+    expect((await stranger.get(action)).headers.location).toBe('/profile/keys');
+    const unasked = await browser.submit('/profile/keys', action, {});
+    expect(unasked.statusCode).toBe(422);
+    expect(unasked.body).toContain('Revoke my &#60;program&#62;?');
+    expect(unasked.body).toMatch(/Last used<\/dt><dd><time/);
     expect((await ask(key(text))).statusCode).toBe(200);
-    await browser.submit('/profile/keys', action, {});
+    await browser.submit(action, action, {});
     expect((await ask(key(text))).statusCode).toBe(401);
   });
 

@@ -116,7 +116,11 @@ export async function aKey({ accounts }: World, user: User): Promise<{ text: str
 }
 
 /** A browser with a session of the user. */
-export async function signedIn({ app }: World, user: User, password = PASSWORD): Promise<Browser> {
+export async function signedIn(
+  { app }: Pick<World, 'app'>,
+  user: User,
+  password = PASSWORD,
+): Promise<Browser> {
   const browser = new Browser(app);
   const answer = await browser.submit('/sign-in', '/sign-in', { login: user.username, password });
   if (answer.statusCode !== 303) throw new Error(`no sign-in: ${answer.statusCode} ${answer.body}`);

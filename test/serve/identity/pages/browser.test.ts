@@ -199,7 +199,10 @@ describe.runIf(hasChromium)('in Chromium, a user', () => {
     const ask = () => fetch(`${origin}/api/daily-tps`, { headers: { authorization: `Bearer ${key}` } });
     expect((await ask()).status).toBe(200);
     await go('/profile/keys');
-    await page.getByRole('button', { name: 'Revoke Nightly report' }).click();
+    await page.getByRole('link', { name: 'Revoke Nightly report' }).click();
+    expect(await page.locator('h1').textContent()).toBe('Revoke Nightly report?');
+    await checkPage('13-key-revocation');
+    await press('Revoke API key');
     await checkPage('13-key-revoked');
     expect((await ask()).status).toBe(401);
   });

@@ -1,0 +1,87 @@
+import { httpIntegration } from './http.ts';
+import type { IntegrationType } from './integration-type.ts';
+import { prometheusIntegration } from './prometheus.ts';
+
+/** What an integration is reached by. Both addresses take both formats. */
+export interface IntegrationAccess {
+  readonly id: string;
+  /** For tools that send JSON of their own, and for those that send the format of Prometheus. */
+  readonly generic: string;
+  readonly prometheus: string;
+  readonly key: string;
+}
+
+/** A whole configuration of a sender, ready to be used. */
+export interface Snippet {
+  readonly name: 'alertmanager' | 'grafana' | 'curl';
+  readonly title: string;
+  /** Where it goes, and what it does there. */
+  readonly hint: string;
+  readonly text: string;
+}
+
+/** The addresses of an integration below the URL of the service. */
+export function addressesOf(url: string, { id }: { readonly id: string }) {
+  const at = ({ endpoint }: IntegrationType) => `${url}${endpoint.path.replace(':endpoint', id)}`;
+  return { id, generic: at(httpIntegration), prometheus: at(prometheusIntegration) };
+}
+
+/** Configurations of the senders that people have; the one of the type first. */
+export function snippetsOf(access: IntegrationAccess, { name }: Pick<IntegrationType, 'name'>): Snippet[] {
+  const all = [alertmanager(access), grafana(access), curl(access)];
+  return name === prometheusIntegration.name ? all : all.reverse();
+}
+
+const alertmanager = ({ prometheus, key }: IntegrationAccess): Snippet => ({
+  name: 'alertmanager',
+  title: 'alertmanager.yml',
+  hint: 'A whole configuration. In one that you have, add the receiver, and name it in a route.',
+  text: `route:
+  receiver: chain-metrics
+  group_by: [alertname]
+receivers:
+  - name: chain-metrics
+    webhook_configs:
+      - url: ${prometheus}
+        send_resolved: true
+        http_config:
+          authorization:
+            type: Bearer
+            credentials: ${key}
+`,
+});
+
+const grafana = ({ id, prometheus, key }: IntegrationAccess): Snippet => ({
+  name: 'grafana',
+  title: 'Grafana contact point',
+  hint: 'A file for provisioning/alerting/ of Grafana. In its pages: a contact point of the type Webhook with this URL, authorization scheme and credentials.',
+  text: `apiVersion: 1
+contactPoints:
+  - orgId: 1
+    name: Chain Metrics
+    receivers:
+      - uid: chain-metrics-${id}
+        type: webhook
+        disableResolveMessage: false
+        settings:
+          url: ${prometheus}
+          httpMethod: POST
+          authorization_scheme: Bearer
+          authorization_credentials: ${key}
+`,
+});
+
+const curl = ({ generic, key }: IntegrationAccess): Snippet => {
+  const send = (payload: string) => `curl -sS '${generic}' \\
+  -H 'Authorization: Bearer ${key}' \\
+  -H 'Content-Type: application/json' \\
+  -d '${payload}'
+`;
+  return {
+    name: 'curl',
+    title: 'curl',
+    hint: 'The first request creates an alert. The second has the same fingerprint and an end, which resolves it.',
+    text: `${send('{"title":"Disk of node-7 is full","severity":"high","service":"storage","hosts":["node-7"],"fingerprint":"disk/node-7"}')}
+${send(`{"fingerprint":"disk/node-7","end_time":"'$(date -u +%FT%TZ)'"}`)}`,
+  };
+};

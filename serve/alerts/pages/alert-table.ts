@@ -1,0 +1,105 @@
+import { type Alert, SEVERITIES } from '../../../aggregate/alerts/model/alert.ts';
+import { type Html, html } from '../../pages/html.ts';
+import type { AlertCounts } from '../projects/alert-reader.ts';
+import { ago, severityTag, statusTag } from './frame.ts';
+import {
+  CHIP_NAMES,
+  CHIPS,
+  type ChipName,
+  isFiltered,
+  type ListQuery,
+  STATUS_TABS,
+  searchOf,
+} from './list-query.ts';
+import { pager } from './pager.ts';
+
+export const PAGE_SIZE = 20;
+/** Hosts of one alert that are shown. */
+const HOSTS_SHOWN = 3;
+
+/** What a list shows of the alerts that its address names. */
+export interface ListedAlerts {
+  readonly rows: readonly Alert[];
+  readonly counts: AlertCounts;
+  /** Names of the assignees by id. */
+  readonly names: ReadonlyMap<string, string>;
+}
+
+/**
+ * The parts of the list that change with the alerts. They are the same for all members who look at the same address,
+ * and the script of the page replaces each by its newer version.
+ */
+export function liveParts(
+  project: string,
+  query: ListQuery,
+  { rows, counts, names }: ListedAlerts,
+  now: number,
+): { readonly tabs: Html; readonly severities: Html; readonly table: Html } {
+  const urlTo = (changes: Readonly<Record<string, string>>) =>
+    `/projects/${project}/alerts?${searchOf(query, changes)}`;
+  const table = rows.length === 0 ? emptyList(project, query, counts) : tableOf(rows, names, urlTo, now);
+  const total = counts.statuses[query.tab[0]];
+  return {
+    tabs: html`<nav class="tabs sub" aria-label="Status" data-part="tabs"><ul>${STATUS_TABS.map(
+      ([name, label]) =>
+        html`<li><a href="${urlTo({ status: name })}"${name === query.tab[0] && html` aria-current="page"`}>${label} <span class="count">${counts.statuses[name]}</span></a></li>`,
+    )}</ul></nav>`,
+    severities: severityCounts(query, counts, urlTo),
+    table: html`<div data-part="alerts">${table}
+${pager({ page: query.page, size: PAGE_SIZE, total, of: 'alerts' }, (page) => urlTo({ page: String(page) }))}</div>`,
+  };
+}
+
+type UrlTo = (changes: Readonly<Record<string, string>>) => string;
+
+/** How severe the alerts of the status are; each count is a filter, and the one that is set takes it away. */
+function severityCounts({ given }: ListQuery, { severities }: AlertCounts, urlTo: UrlTo): Html {
+  return html`<nav class="severities" aria-label="Severity" data-part="severities"><ul>${SEVERITIES.map(
+    (severity) => {
+      const isSet = given.severity === severity;
+      return html`<li><a class="severity ${severity}" href="${urlTo({ severity: isSet ? '' : severity })}"${isSet && html` aria-current="true"`}>${severity} <span class="count">${severities[severity]}</span></a></li>`;
+    },
+  )}</ul></nav>`;
+}
+
+function tableOf(rows: readonly Alert[], names: ListedAlerts['names'], urlTo: UrlTo, now: number): Html {
+  return html`<div class="table" role="region" aria-label="Alerts" tabindex="0"><table class="alerts">
+<thead><tr><th scope="col"><span class="unseen">Selected</span></th><th scope="col">Severity</th><th scope="col">Alert</th><th scope="col">Status</th><th scope="col" class="number">Events</th><th scope="col">Started</th><th scope="col">Last seen</th><th scope="col">Assignee</th></tr></thead>
+<tbody>${rows.map(
+    (
+      alert,
+    ) => html`<tr data-iid="${alert.iid}"><td class="check"><input type="checkbox" name="iid" value="${alert.iid}" form="bulk" aria-label="Select alert ${alert.iid}"></td><td>${severityTag(alert)}</td>
+<th scope="row"><a href="/projects/${alert.project}/alerts/${alert.iid}">${alert.title}</a>
+<span class="under">#${alert.iid} ${chipsOf(alert, urlTo)}</span></th>
+<td>${statusTag(alert)}</td><td class="number">${alert.events}</td><td>${ago(alert.started_ms, now)}</td>
+<td>${ago(alert.seen_ms, now)}</td><td>${alert.assignees.map((id) => names.get(id) ?? '').join(' ') || '–'}</td></tr>`,
+  )}</tbody></table></div>`;
+}
+
+/** What an alert has in common with others; each one leads to these. */
+function chipsOf({ service, tool, environment, hosts }: Alert, urlTo: UrlTo): Html[] {
+  const values: Readonly<Record<ChipName, readonly string[]>> = {
+    service: [service],
+    tool: [tool],
+    environment: [environment],
+    host: hosts.slice(0, HOSTS_SHOWN),
+  };
+  const more = hosts.length - HOSTS_SHOWN;
+  return [
+    ...CHIP_NAMES.flatMap((name) =>
+      values[name]
+        .filter((value) => value !== '')
+        .map(
+          (value) =>
+            html`<a class="chip" href="${urlTo({ [name]: value })}" title="Only alerts with ${CHIPS[name].toLowerCase()} ${value}">${value}</a> `,
+        ),
+    ),
+    ...(more > 0 ? [html`<span>and ${more} more hosts</span>`] : []),
+  ];
+}
+
+function emptyList(project: string, query: ListQuery, { statuses }: AlertCounts): Html {
+  if (statuses.all > 0 || isFiltered(query))
+    return html`<p class="empty">No alerts match. Try another status or search.</p>`;
+  return html`<p class="empty">No alerts yet. They arrive through <a href="/projects/${project}/integrations">an integration</a>, which also sends test alerts.</p>`;
+}

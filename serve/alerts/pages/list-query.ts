@@ -1,0 +1,92 @@
+import { type AlertStatus, SEVERITIES } from '../../../aggregate/alerts/model/alert.ts';
+import { Form } from '../../http/form.ts';
+import type { AlertFilter, AlertOrder, StatusCounts } from '../projects/alert-reader.ts';
+import { pageOf } from './pager.ts';
+
+export const STATUS_TABS: readonly (readonly [
+  name: keyof StatusCounts,
+  label: string,
+  statuses: readonly AlertStatus[],
+])[] = [
+  ['open', 'Open', ['triggered', 'acknowledged']],
+  ['triggered', 'Triggered', ['triggered']],
+  ['acknowledged', 'Acknowledged', ['acknowledged']],
+  ['resolved', 'Resolved', ['resolved']],
+  ['ignored', 'Ignored', ['ignored']],
+  ['all', 'All', []],
+];
+
+type SortName = `${AlertOrder['sort']}-${'asc' | 'desc'}`;
+
+export const SORT_LABELS: readonly (readonly [SortName, string])[] = [
+  ['started_at-desc', 'Newest first'],
+  ['started_at-asc', 'Oldest first'],
+  ['last_seen_at-desc', 'Last seen'],
+  ['event_count-desc', 'Most events'],
+  ['severity-desc', 'Most severe'],
+  ['status-desc', 'By status'],
+];
+
+/** Properties of an alert that its list shows as chips, by their names in the address. */
+export const CHIPS = {
+  service: 'Service',
+  tool: 'Tool',
+  environment: 'Environment',
+  host: 'Host',
+} as const;
+export type ChipName = keyof typeof CHIPS;
+export const CHIP_NAMES = Object.keys(CHIPS) as ChipName[];
+
+const VALUE_CHARACTERS_MAX = 300;
+/** Parameters that are texts, in the order in which an address has them. */
+const TEXTS = ['search', 'severity', 'assignee', 'integration', ...CHIP_NAMES] as const;
+export type FilterName = (typeof TEXTS)[number];
+
+/** The list that an address names. */
+export interface ListQuery {
+  readonly tab: (typeof STATUS_TABS)[number];
+  readonly given: Readonly<Record<FilterName, string>>;
+  readonly sort: SortName;
+  readonly page: number;
+}
+
+/** Reads the parameters of an address; what it does not understand is as if it was not there. */
+export function listQueryOf(search: string): ListQuery {
+  const parameters = new Form(search);
+  const text = (name: string) => parameters.text(name).slice(0, VALUE_CHARACTERS_MAX).toWellFormed();
+  const given = Object.fromEntries(TEXTS.map((name) => [name, text(name)])) as Record<FilterName, string>;
+  return {
+    tab: (STATUS_TABS.find(([name]) => name === text('status')) ?? STATUS_TABS[0]) as ListQuery['tab'],
+    given: { ...given, severity: SEVERITIES.find((name) => name === given.severity) ?? '' },
+    sort: SORT_LABELS.find(([name]) => name === text('sort'))?.[0] ?? 'started_at-desc',
+    page: pageOf(text('page')),
+  };
+}
+
+/** The parameters that name the same list with changes, on its first page unless they name another. */
+export function searchOf(
+  { tab: [status], given, sort }: ListQuery,
+  changes: Readonly<Record<string, string>> = {},
+): string {
+  const all = { status, ...given, sort: sort === 'started_at-desc' ? '' : sort, ...changes };
+  return new URLSearchParams(Object.entries(all).filter(([, value]) => value !== '')).toString();
+}
+
+export const filterOf = ({ given }: ListQuery): AlertFilter => ({
+  severity: SEVERITIES.filter((name) => name === given.severity),
+  search: given.search,
+  assignee: given.assignee || undefined,
+  integration: given.integration || undefined,
+  service: given.service || undefined,
+  monitoring_tool: given.tool || undefined,
+  environment: given.environment || undefined,
+  host: given.host || undefined,
+});
+
+export function orderOf({ sort }: ListQuery): AlertOrder {
+  const [column, direction] = sort.split('-') as [AlertOrder['sort'], string];
+  return { sort: column, descending: direction === 'desc' };
+}
+
+export const isFiltered = ({ given }: ListQuery): boolean =>
+  Object.values(given).some((value) => value !== '');

@@ -1,0 +1,76 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { textField } from '../../pages/fields.ts';
+import { formOf } from '../../pages/forms.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { seeOther } from '../../pages/page.ts';
+import type { AlertDomain } from '../domain.ts';
+import { RequestRefused } from '../projects/access.ts';
+import type { FilterOwner } from '../projects/saved-filters.ts';
+import type { SavedFilter } from '../projects/tables.ts';
+import type { ProjectFrame, Visit } from './frame.ts';
+import { type ListQuery, listQueryOf, searchOf } from './list-query.ts';
+
+const PATH = '/projects/:id/alerts/filters';
+
+/** The filters that the user has named, and the form that names the present one. */
+export function filterBar(
+  project: string,
+  query: ListQuery,
+  saved: readonly SavedFilter[],
+  token: Html,
+): Html {
+  const here = searchOf(query);
+  const base = `/projects/${project}/alerts`;
+  const one = ({ name, search, is_default }: SavedFilter) => html`<li>
+<a class="chip${search === here && html` set`}" href="${base}?${search}"${search === here && html` aria-current="page"`}>${is_default && html`<span title="The list opens with it">★</span> `}${name}</a></li>`;
+  const row = ({
+    id,
+    name,
+    is_default,
+  }: SavedFilter) => html`<li><b>${name}</b><form method="post" action="${base}/filters/${id}">${token}<input type="hidden" name="back" value="${here}">
+<button class="plain" name="do" value="${is_default ? 'not-default' : 'default'}" aria-label="${is_default ? `Do not open with ${name}` : `Open with ${name}`}">${is_default ? 'Do not open with it' : 'Open with it'}</button>
+<button class="plain" name="do" value="delete" aria-label="Delete the filter ${name}">Delete</button></form></li>`;
+  return html`<div class="saved"><ul class="chips" aria-label="Saved filters"><li><a class="chip" href="${base}?status=open">All open</a></li>${saved.map(one)}</ul>
+<details><summary>${saved.length === 0 ? 'Save this filter' : 'Save or edit filters'}</summary><div class="card">
+<form method="post" action="${base}/filters">${token}<input type="hidden" name="back" value="${here}">
+${textField({ name: 'name', id: 'filter-name', label: 'Name of this filter', hint: 'The same name replaces a filter.' })}
+<label class="choice"><input type="checkbox" name="default" value="on"><div><b>Open the list with it</b></div></label>
+<button class="second">Save filter</button></form>
+${saved.length > 0 && html`<ul class="rows">${saved.map(row)}</ul>`}</div></details></div>`;
+}
+
+/** What users do with their saved filters of a project. */
+export function serveSavedFilters(
+  pages: FastifyInstance,
+  frame: ProjectFrame,
+  { savedFilters }: Pick<AlertDomain, 'savedFilters'>,
+): void {
+  const action = (path: string, work: (owner: FilterOwner, request: FastifyRequest) => Promise<string>) =>
+    pages.post(path, async (request, reply) => {
+      const visit: Visit = await frame.visit(request, reply, 'Developer');
+      const { id } = visit.membership.project;
+      const list = `/projects/${id}/alerts?${searchOf(listQueryOf(formOf(request).text('back')))}`;
+      try {
+        return seeOther(reply, list, await work({ project: id, user: visit.user.id }, request));
+      } catch (error) {
+        if (!(error instanceof RequestRefused) || error.status === 404) throw error;
+        return seeOther(reply, list, error.message, 'bad');
+      }
+    });
+  action(PATH, async (owner, request) => {
+    const form = formOf(request);
+    const search = searchOf(listQueryOf(form.text('back')));
+    await savedFilters.save(owner, { name: form.text('name'), search, isDefault: form.has('default') });
+    return 'Filter saved.';
+  });
+  action(`${PATH}/:filter`, async (owner, request) => {
+    const { filter } = request.params as { filter: string };
+    const wanted = formOf(request).text('do');
+    if (wanted === 'delete') {
+      await savedFilters.delete(owner, filter);
+      return 'Filter deleted.';
+    }
+    await savedFilters.setDefault(owner, filter, wanted === 'default');
+    return wanted === 'default' ? 'The list opens with this filter.' : 'The list opens without a filter.';
+  });
+}

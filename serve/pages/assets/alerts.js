@@ -1,0 +1,3 @@
+import './bulk.js';
+import './copy.js';
+import './live.js';
