@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify';
 import type { Clock } from '../../../infra/ports.ts';
 import { table } from '../../pages/fields.ts';
 import { type Html, html } from '../../pages/html.ts';
-import { chart, type Series } from '../../pages/line-chart.ts';
 import type { AlertDomain } from '../domain.ts';
 import type { AlertDay, TimeRange } from '../projects/alert-analytics.ts';
 import { type DayChart, dayChart, durationText } from './day-chart.ts';

@@ -3,7 +3,7 @@ import { type Html, html } from '../../pages/html.ts';
 
 const WIDTH = 420;
 const HEIGHT = 170;
-const MARGIN = { top: 10, right: 6, bottom: 24, left: 46 };
+const MARGIN = { top: 10, right: 16, bottom: 24, left: 46 };
 const DATES_SHOWN = 4;
 const DAY_MS = 86_400_000;
 
@@ -44,7 +44,7 @@ ${ticks.map(
   // Nothing is also a value: a line at the bottom.
   const top = Math.min(y(value), y(0) - 1);
   return html`<rect x="${px(x(i) + step * 0.15)}" y="${px(top)}" width="${px(step * 0.7)}" height="${px(y(0) - top)}"><title>${dayText(date)}: ${text(value)}</title></rect>`;
-})}${days.map(({ date }, i) => i % every === 0 && html`<text class="tick" x="${px(x(i) + step / 2)}" y="${HEIGHT - 6}" text-anchor="middle">${dayText(date)}</text>`)}
+})}${days.map(({ date }, i) => (days.length - 1 - i) % every === 0 && html`<text class="tick" x="${px(x(i) + step / 2)}" y="${HEIGHT - 6}" text-anchor="middle">${dayText(date)}</text>`)}
 </svg></figure></section>`;
 }
 

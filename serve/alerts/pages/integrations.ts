@@ -192,7 +192,7 @@ async function sendOne(
   const isForwarding = isOncallLink(integration);
   const hasHeartbeat = integration.heartbeat_minutes > 0;
   const last = await receivedDeliveries.as(visit.store).latest(integration, DELIVERIES_MAX);
-  const body = html`${heading(integration, 'settings')}${!isForwarding && liveBar(`${pathOf(integration)}/live`, pathOf(integration))}
+  const body = html`${heading(integration, 'settings', isForwarding ? null : liveBar(`${pathOf(integration)}/live`, pathOf(integration)))}
 ${!isForwarding && waitingNote(last, now)}
 ${key && secretCard('New authorization key', key)}
 ${connectCard(url(), integration, type, key)}
@@ -240,13 +240,17 @@ ${isOldKeyValid && button(`${base}/end-old-key`, token, 'Revoke previous key', '
 }
 
 /** The heading and the tabs of each page of an integration. */
-export function heading(integration: Integration, here: 'settings' | 'mapping' | 'test'): Html {
+export function heading(
+  integration: Integration,
+  here: 'settings' | 'mapping' | 'test',
+  beside: Html | null = null,
+): Html {
   const type = typeOf(integration);
   const tabs = [
     ['settings', 'Settings and credentials', ''],
     ...(type.hasMapping ? [['mapping', 'Custom mapping', '/mapping']] : []),
     ['test', 'Send test alert', '/test'],
   ];
-  return html`<h1>${integration.name}</h1><p class="lead">${type.label} ${integration.is_active ? html`<span class="tag good">enabled</span>` : html`<span class="tag">disabled</span>`}</p>
+  return html`<div class="heading"><div><h1>${integration.name}</h1><p class="under">${type.label} ${integration.is_active ? html`<span class="tag good">enabled</span>` : html`<span class="tag">disabled</span>`}</p></div>${beside}</div>
 <nav class="tabs sub" aria-label="Integration"><ul>${tabs.map(([name, label, path]) => html`<li><a href="${pathOf(integration)}${path}"${name === here && html` aria-current="page"`}>${label}</a></li>`)}</ul></nav>`;
 }

@@ -68,6 +68,9 @@ async function look(name: string): Promise<void> {
 }
 
 const clickButton = (name: string) => page.getByRole('button', { name, exact: true }).click();
+/** A tab of the project: the navigation of all pages has links of the same names. */
+const clickTab = (name: string) =>
+  page.getByRole('navigation', { name: 'Project' }).getByRole('link', { name, exact: true }).click();
 const text = async (selector: string) => (await page.locator(selector).first().textContent()) ?? '';
 
 const SAMPLE = JSON.stringify(
@@ -144,7 +147,7 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     await look('test-alert');
     await clickButton('Send test alert');
     expect(await text('.note.good')).toContain('grouped');
-    await page.getByRole('link', { name: 'Alerts', exact: true }).click();
+    await clickTab('Alerts');
     expect(await page.locator('tbody tr').count()).toBe(1);
     expect(await text('tbody tr .number')).toBe('2');
   });
@@ -255,7 +258,7 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     await page.getByLabel('Name of this filter').fill('Not looked at');
     await page.getByLabel('Open the list with it').check();
     await clickButton('Save filter');
-    await page.getByRole('link', { name: 'Alerts', exact: true }).click();
+    await clickTab('Alerts');
     expect(new URL(page.url()).search).toBe('?status=triggered');
     await page.getByText('Save or edit filters').click();
     await look('list-filters');
