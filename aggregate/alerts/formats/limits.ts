@@ -10,4 +10,7 @@ export const TEXT_LIMITS = {
   environment: 255,
   query: 5000,
   runbook: 1000,
+  /** One label with its name, and all labels together. */
+  label: 200,
+  labels: 2000,
 } as const;

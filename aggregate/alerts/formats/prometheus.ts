@@ -112,10 +112,30 @@ function readItem(item: unknown, index: number, delivery: DeliveryContext): Read
         textOf(get(annotations, 'platform_incident_markdown')),
         limits.markdownCharacters,
       ),
+      labels: labelsOf(labels),
       startedMs: startedMs ?? 0,
       endedMs: recovers ? (timeOf(get(item, 'endsAt')) ?? 0) : 0,
     },
   };
+}
+
+/** Shown as fields of the alert. */
+const FIELD_LABELS = new Set(['severity', 'platform_environment_name']);
+
+/** The labels that fit into the limits, by their names; the stored payload has all of them. */
+function labelsOf(labels: unknown): string[] {
+  if (!isObject(labels)) return [];
+  const fitting: string[] = [];
+  let characters = 0;
+  for (const name of Object.keys(labels).sort()) {
+    const value = lineOf(labels[name], TEXT_LIMITS.label);
+    if (value === '' || FIELD_LABELS.has(name)) continue;
+    const label = lineOf(`${name}=${value}`, TEXT_LIMITS.label);
+    if (characters + label.length > TEXT_LIMITS.labels) break;
+    characters += label.length;
+    fitting.push(label);
+  }
+  return fitting;
 }
 
 const SHORT_HASH = /^[0-9a-f]{16}$/;

@@ -36,6 +36,8 @@ export interface AlertItem {
   readonly runbook: string;
   readonly yLabel: string;
   readonly incidentMarkdown: string;
+  /** As `name=value`, in the order of the names. Absent in an item that an earlier version read. */
+  readonly labels?: readonly string[];
   /** 0 means when it was accepted. */
   readonly startedMs: number;
   /** 0 means when it was accepted, for an item that recovers. */
@@ -61,6 +63,8 @@ export interface Alert {
   readonly runbook: string;
   readonly y_label: string;
   readonly incident_markdown: string;
+  /** As `name=value`; those of an alert that an earlier version created are not known. */
+  readonly labels: readonly string[];
   readonly started_ms: number;
   readonly ended_ms: number;
   readonly events: number;
@@ -95,7 +99,7 @@ export function alertBytes(alert: Alert): number {
   const { title, description, service, tool, environment, query, runbook, y_label, incident_markdown } =
     alert;
   const texts = [title, description, service, tool, environment, query, runbook, y_label, incident_markdown];
-  const lists = [alert.hosts, alert.assignees];
+  const lists = [alert.hosts, alert.labels, alert.assignees];
   return (
     ALERT_BYTES +
     texts.reduce((sum, text) => sum + text.length, 0) +
@@ -116,4 +120,5 @@ export const withoutTexts = (alert: Alert): Alert => ({
   runbook: '',
   y_label: '',
   incident_markdown: '',
+  labels: [],
 });

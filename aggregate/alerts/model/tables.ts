@@ -50,6 +50,7 @@ export const alerts = table({
     runbook: 'String',
     y_label: 'String',
     incident_markdown: 'String',
+    labels: 'Array(String)',
     started_ms: 'Int64',
     ended_ms: 'Int64',
     events: 'UInt64',

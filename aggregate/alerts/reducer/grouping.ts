@@ -90,6 +90,7 @@ function newAlert({ item, at, project, integration, position, index }: Occurrenc
     runbook: item.runbook,
     y_label: item.yLabel,
     incident_markdown: item.incidentMarkdown,
+    labels: item.labels ?? [],
     started_ms: happenedAt(item.startedMs, at, START_AHEAD_MS),
     ended_ms: 0,
     events: 1,

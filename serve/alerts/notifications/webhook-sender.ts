@@ -188,6 +188,7 @@ const exampleAlert = (project: number, now: number): Alert => ({
   runbook: '',
   y_label: '',
   incident_markdown: '',
+  labels: [],
   started_ms: now,
   ended_ms: 0,
   events: 1,

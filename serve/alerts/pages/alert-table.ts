@@ -14,8 +14,9 @@ import {
 import { pager } from './pager.ts';
 
 export const PAGE_SIZE = 20;
-/** Hosts of one alert that are shown. */
+/** Hosts and labels of one alert that are shown. */
 const HOSTS_SHOWN = 3;
+const LABELS_SHOWN = 4;
 
 /** What a list shows of the alerts that its address names. */
 export interface ListedAlerts {
@@ -77,14 +78,15 @@ function tableOf(rows: readonly Alert[], names: ListedAlerts['names'], urlTo: Ur
 }
 
 /** What an alert has in common with others; each one leads to these. */
-function chipsOf({ service, tool, environment, hosts }: Alert, urlTo: UrlTo): Html[] {
+function chipsOf({ service, tool, environment, hosts, labels }: Alert, urlTo: UrlTo): Html[] {
   const values: Readonly<Record<ChipName, readonly string[]>> = {
     service: [service],
     tool: [tool],
     environment: [environment],
     host: hosts.slice(0, HOSTS_SHOWN),
+    label: labels.slice(0, LABELS_SHOWN),
   };
-  const more = hosts.length - HOSTS_SHOWN;
+  const more = Math.max(0, hosts.length - HOSTS_SHOWN) + Math.max(0, labels.length - LABELS_SHOWN);
   return [
     ...CHIP_NAMES.flatMap((name) =>
       values[name]
@@ -94,7 +96,7 @@ function chipsOf({ service, tool, environment, hosts }: Alert, urlTo: UrlTo): Ht
             html`<a class="chip" href="${urlTo({ [name]: value })}" title="Only alerts with ${CHIPS[name].toLowerCase()} ${value}">${value}</a> `,
         ),
     ),
-    ...(more > 0 ? [html`<span>and ${more} more hosts</span>`] : []),
+    ...(more > 0 ? [html`<span>and ${more} more</span>`] : []),
   ];
 }
 

@@ -126,6 +126,10 @@ function facts(alert: Alert, integration: Integration | null): Html {
     ['Monitoring tool', alert.tool],
     ['Hosts', alert.hosts.join(', ')],
     ['Environment', alert.environment],
+    [
+      'Labels',
+      alert.labels.length === 0 ? '' : html`${alert.labels.map((label) => labelChip(alert.project, label))}`,
+    ],
     ['Query', alert.query === '' ? '' : html`<code>${alert.query}</code>`],
     ['Runbook', runbookLink(alert.runbook)],
     ['Integration', sourceOf(integration)],
@@ -135,6 +139,10 @@ function facts(alert: Alert, integration: Integration | null): Html {
     .filter(([, value]) => value !== '')
     .map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl>`;
 }
+
+/** Leads to the alerts of the project that have the label too. */
+const labelChip = (project: number, label: string): Html =>
+  html`<a class="chip" href="/projects/${project}/alerts?${new URLSearchParams({ status: 'all', label }).toString()}">${label}</a> `;
 
 function sourceOf(integration: Integration | null): Html | string {
   if (integration === null || integration.deleted_ms > 0) return integration?.name ?? 'unknown';

@@ -33,6 +33,7 @@ export const CHIPS = {
   tool: 'Tool',
   environment: 'Environment',
   host: 'Host',
+  label: 'Label',
 } as const;
 export type ChipName = keyof typeof CHIPS;
 export const CHIP_NAMES = Object.keys(CHIPS) as ChipName[];
@@ -81,6 +82,7 @@ export const filterOf = ({ given }: ListQuery): AlertFilter => ({
   monitoring_tool: given.tool || undefined,
   environment: given.environment || undefined,
   host: given.host || undefined,
+  label: given.label || undefined,
 });
 
 export function orderOf({ sort }: ListQuery): AlertOrder {

@@ -36,6 +36,8 @@ export interface AlertFilter {
   readonly environment?: string | undefined;
   readonly integration?: string | undefined;
   readonly host?: string | undefined;
+  /** As `name=value`. */
+  readonly label?: string | undefined;
   /** Id of a user; `none` for alerts without an assignee. */
   readonly assignee?: string | undefined;
   readonly started_after?: number | undefined;
@@ -259,6 +261,7 @@ function conditionOf(project: number, filter: AlertFilter): Sql {
   if (filter.service) conditions.push(sql`service = ${filter.service}`);
   if (filter.monitoring_tool) conditions.push(sql`tool = ${filter.monitoring_tool}`);
   if (filter.environment) conditions.push(sql`environment = ${filter.environment}`);
+  if (filter.label) conditions.push(sql`has(labels, ${filter.label})`);
   if (filter.host) conditions.push(sql`has(hosts, ${filter.host})`);
   if (filter.integration) conditions.push(sql`integration = ${filter.integration}`);
   if (filter.assignee === 'none') conditions.push(sql`empty(assignees)`);

@@ -129,10 +129,15 @@ function faultsOf(item: AlertItem): string[] {
   const long = Object.entries(limits).filter(
     ([name, max]) => Array.from(item[name as keyof typeof limits]).length > max,
   );
-  const lines = [...Object.keys(LINES).map((name) => item[name as keyof typeof LINES]), ...item.hosts];
+  const lines = [
+    ...Object.keys(LINES).map((name) => item[name as keyof typeof LINES]),
+    ...item.hosts,
+    ...(item.labels ?? []),
+  ];
   return [
     ...long.map(([name]) => `${name} is too long`),
     ...(Array.from(item.hosts.join(', ')).length > 255 ? ['hosts are too long'] : []),
+    ...(Array.from((item.labels ?? []).join('')).length > 2000 ? ['labels are too long'] : []),
     ...lines.filter((text) => HIDDEN.test(text)).map((text) => `${JSON.stringify(text)} hides characters`),
     ...(item.title.trim() === '' ? ['no title'] : []),
     ...(SEVERITIES.includes(item.severity) ? [] : [`severity ${item.severity}`]),

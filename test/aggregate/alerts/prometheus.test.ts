@@ -154,6 +154,23 @@ describe('an item of the Prometheus format', () => {
   });
 
   test.each([
+    [
+      { instance: 'h1', alertname: 'A', severity: 'page', platform_environment_name: 'prod' },
+      ['alertname=A', 'instance=h1'],
+    ],
+    [{ b: ' ', c: null, d: 7, e: { f: 1 } }, ['d=7', 'e={"f":1}']],
+    [{ 'a\u202e': 'x\ny\u0007' }, ['a=x y']],
+    [{ long: 'v'.repeat(500) }, [`long=${'v'.repeat(192)}...`]],
+    [Object.fromEntries(Array.from({ length: 60 }, (_, i) => [`n${i + 10}`, 'v'.repeat(96)])), 20],
+    [['a'], []],
+    ['text', []],
+    [undefined, []],
+  ])('labels of %j are shown as %j', (labels, shown) => {
+    const found = item({ labels, annotations: { summary: 's' } }).labels ?? [];
+    expect(typeof shown === 'number' ? found.length : found).toEqual(shown);
+  });
+
+  test.each([
     [{ generatorURL: 'http://p/graph?g0.expr=up+%3D%3D+0&g0.tab=1' }, 'up == 0'],
     [{ generatorURL: undefined, generatorUrl: 'http://p/graph?g0.expr=a%2Bb' }, 'a+b'],
     [{ generatorURL: 'http://p/graph' }, ''],

@@ -7,6 +7,7 @@ import { canRun } from '../../support/needed.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { Browser, plain } from '../identity/accounts/browser.ts';
 import { PASSWORD, signedIn } from '../identity/accounts/world.ts';
+import { firing, prometheusBody } from './made.ts';
 import { type Person, Service } from './service.ts';
 
 const AMTOOL = '/usr/bin/amtool';
@@ -113,6 +114,12 @@ describe('the list of alerts', () => {
     expect(narrowed.body).toMatch(/high <span class="count">1</);
     expect(narrowed.body).toMatch(/low <span class="count">0</);
     expect((await browser.get(`${list()}?host=db-4`)).body).toContain('>one</a>');
+    const labels = { alertname: 'A', pod: 'a=b&c', instance: 'h1' };
+    await service.send(source, prometheusBody([firing({ labels })]));
+    const label = `${list()}?label=${encodeURIComponent('pod=a=b&c')}`;
+    expect((await browser.get(label)).body).toContain('It broke</a>');
+    expect((await browser.get(label)).body).toContain('Label: pod=a=b&#38;c');
+    expect((await browser.get(`${list()}?label=pod%3Da`)).body).toContain('No alerts match');
     const low = await browser.get(`${list()}?severity=low`);
     expect(low.body).not.toContain('>one</a>');
     expect(low.body).toMatch(/high <span class="count">1</);
