@@ -4,6 +4,7 @@
  */
 import type { Unit } from '../../infra/clickhouse/units.ts';
 import type { ChartState, ChartStyle, Period, SeriesAnswer, SeriesData } from './chart-state.ts';
+import { dayAt, periodsIn } from './periods.ts';
 
 export type Values = readonly (number | null)[];
 
@@ -116,23 +117,17 @@ function emptyNote(state: ChartState, isLogarithmic: boolean): string {
     : 'The series that are switched on have no values in this range.';
 }
 
-/** Beginning of a period, in milliseconds. */
-export function periodStart(start: string, per: Period, place: number): number {
-  const [year = 1970, month = 1, day = 1] = start.split('-').map(Number);
-  return per === 'month'
-    ? Date.UTC(year, month - 1 + place, 1)
-    : Date.UTC(year, month - 1, day + place * (per === 'week' ? 7 : 1));
+/** Beginning of each period, in milliseconds. */
+function timesOf(answer: SeriesAnswer): readonly number[] {
+  const at = (place: number) => Date.parse(dayAt(periodsIn(answer), place));
+  if (answer.per === 'month') return Array.from({ length: answer.periods }, (_, i) => at(i));
+  const [first, step] = [at(0), at(1) - at(0)];
+  return Array.from({ length: answer.periods }, (_, i) => first + i * step);
 }
 
-function timesOf({ start, per, periods }: SeriesAnswer): readonly number[] {
-  if (per === 'month') return Array.from({ length: periods }, (_, i) => periodStart(start, per, i));
-  const [first, second] = [periodStart(start, per, 0), periodStart(start, per, 1)];
-  return Array.from({ length: periods }, (_, i) => first + i * (second - first));
-}
-
-/** Last day of a period. */
-export const periodEnd = (start: string, per: Period, place: number): number =>
-  periodStart(start, per, place + 1) - DAY_MS;
+/** Last day of a period, in milliseconds. */
+export const periodEnd = (answer: SeriesAnswer, place: number): number =>
+  Date.parse(dayAt(periodsIn(answer), place + 1)) - DAY_MS;
 
 export const isoDay = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
@@ -233,7 +228,7 @@ const positive = (value: number | null): number | null => (value !== null && val
 
 function provisionalFrom({ provisional_from, periods }: SeriesAnswer, times: readonly number[]): number {
   if (provisional_from === null) return periods;
-  const from = periodStart(provisional_from, 'day', 0);
+  const from = Date.parse(provisional_from);
   const place = times.findIndex((at) => at >= from);
   return place < 0 ? periods : place;
 }

@@ -16,6 +16,7 @@ export interface ChartModel {
   readonly cursor: Signal<number | null>;
   /** The series that is pointed at in the legend. */
   readonly pointed: Signal<string | null>;
+  readonly isZoomed: Signal<boolean>;
   readonly drawing: ReadonlySignal<Drawing>;
   readonly actions: ChartActions;
 }
@@ -23,7 +24,6 @@ export interface ChartModel {
 export interface ChartActions {
   readonly toggle: (id: string) => void;
   readonly zoom: (from: number, until: number) => void;
-  /** Null where the chart shows all that it can. */
   readonly reset: () => void;
   readonly say: (text: string) => void;
 }
@@ -39,6 +39,7 @@ export function chartModel(
     hidden: signal(hidden),
     cursor: signal<number | null>(null),
     pointed: signal<string | null>(null),
+    isZoomed: signal(false),
   };
   return {
     ...model,

@@ -1,50 +1,72 @@
-/** Sections of a page that are exchanged for those of another address, and what a reader must not lose by that. */
+/** Charts of a page that are exchanged for those of another address, and what a reader must not lose by that. */
 
-export const chartSections = (of: ParentNode): HTMLElement[] => [
+/**
+ * The section of each chart. Downloads and examples beside it, in the same card, are of the same days and chains: they
+ * are exchanged with it.
+ */
+export const chartsOf = (of: ParentNode): readonly HTMLElement[] => [
   ...of.querySelectorAll<HTMLElement>('section[data-chart]'),
 ];
+export const aroundOf = (section: HTMLElement): HTMLElement =>
+  section.closest<HTMLElement>('.card') ?? section;
 
 /** The page of an address, parsed but not shown. Throws if it is not the same page with other data. */
 export async function pageOf(address: URL, count: number, signal: AbortSignal): Promise<Document> {
   const answer = await fetch(address, { signal, headers: { accept: 'text/html' } });
   if (!answer.ok) throw new Error(`status ${answer.status}`);
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-  if (chartSections(page).length !== count) throw new Error('another page');
+  if (chartsOf(page).length !== count) throw new Error('another page');
   return page;
 }
 
-/** How a control is found again in the section that takes the place of its own. */
+/** What is found again in the elements that take the place of others. */
 export interface Kept {
-  readonly focus: string | null;
+  /** A selector and which of its elements has the focus. */
+  readonly focus: readonly [string, number] | null;
   readonly open: readonly boolean[];
+  readonly scrolled: readonly number[];
+  readonly searches: readonly string[];
 }
 
-export function keptOf(section: HTMLElement): Kept {
-  const focused = section.contains(document.activeElement) ? (document.activeElement as HTMLElement) : null;
+const SEARCH = 'input[type="search"]';
+
+const all = <T extends HTMLElement>(of: HTMLElement, selector: string): readonly T[] => [
+  ...of.querySelectorAll<T>(selector),
+];
+
+export function keptOf(around: HTMLElement): Kept {
+  const focused = around.contains(document.activeElement) ? (document.activeElement as HTMLElement) : null;
+  const selector = focused && selectorOf(focused);
   return {
-    focus: focused && selectorOf(focused),
-    open: [...section.querySelectorAll('details')].map(({ open }) => open),
+    focus: focused && selector ? [selector, all(around, selector).indexOf(focused)] : null,
+    open: all<HTMLDetailsElement>(around, 'details').map(({ open }) => open),
+    scrolled: all(around, 'details > *').map(({ scrollTop }) => scrollTop),
+    searches: all<HTMLInputElement>(around, SEARCH).map(({ value }) => value),
   };
 }
 
-export function restore(section: HTMLElement, { focus, open }: Kept): void {
-  const details = section.querySelectorAll('details');
-  if (details.length === open.length) {
-    details.forEach((one, i) => {
-      one.open = open[i] === true;
-    });
-  }
+export function restore(around: HTMLElement, { focus, open, scrolled, searches }: Kept): void {
+  all<HTMLDetailsElement>(around, 'details').forEach((details, i) => {
+    details.open = open[i] === true;
+  });
+  all<HTMLInputElement>(around, SEARCH).forEach((search, i) => {
+    search.value = searches[i] ?? '';
+    search.dispatchEvent(new Event('input', { bubbles: true }));
+  });
+  all(around, 'details > *').forEach((one, i) => {
+    one.scrollTop = scrolled[i] ?? 0;
+  });
   if (focus === null) return;
-  const found =
-    section.querySelector<HTMLElement>(focus) ?? section.querySelector<HTMLElement>('.chart-plot');
+  const found = all(around, focus[0])[focus[1]] ?? around.querySelector<HTMLElement>('.chart-plot');
   found?.focus({ preventScroll: true });
 }
 
 function selectorOf(element: HTMLElement): string {
   const { name, value, type } = element as HTMLInputElement;
+  const { tool } = element.dataset;
   if (element.id !== '') return `#${CSS.escape(element.id)}`;
-  if (element.dataset.tool !== undefined) return `[data-tool="${CSS.escape(element.dataset.tool)}"]`;
-  if (!name) return '.chart-plot';
+  if (tool !== undefined) return `[data-tool="${CSS.escape(tool)}"]`;
+  if (!name) return element.matches('.chart-plot') ? '.chart-plot' : element.localName;
   const isOne = type === 'radio' || type === 'checkbox' || type === 'submit';
   return `[name="${CSS.escape(name)}"]${isOne ? `[value="${CSS.escape(value)}"]` : ''}`;
 }

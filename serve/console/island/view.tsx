@@ -67,7 +67,7 @@ function Words({ model }: Shown) {
           {note}
         </p>
       ))}
-      <ul class="chart-words">
+      <ul class="unseen">
         {drawing.series.map((one) => (
           <li key={one.data.id}>{summaryOf(one, drawing)}</li>
         ))}
@@ -92,13 +92,15 @@ function keepDrawn(element: HTMLElement, model: ChartModel, built: PlotRef): () 
           built.current?.setScale('x', { min, max });
           model.actions.zoom(from, until);
         },
-        onReset: () => {
-          const [min, max] = [drawing.times[0] ?? 0, drawing.times.at(-1) ?? 0];
-          built.current?.setScale('x', { min, max });
-          model.actions.reset();
-        },
+        onReset: model.actions.reset,
       });
     });
+  });
+  // Without controls a zoom is nothing but another scale.
+  const endZooming = effect(() => {
+    if (model.isZoomed.value) return;
+    const { times } = model.drawing.peek();
+    built.current?.setScale('x', { min: times[0] ?? 0, max: times.at(-1) ?? 0 });
   });
   const endPointing = effect(() => {
     const id = model.pointed.value;
@@ -113,6 +115,7 @@ function keepDrawn(element: HTMLElement, model: ChartModel, built: PlotRef): () 
   return () => {
     observer.disconnect();
     endPointing();
+    endZooming();
     endDrawing();
     built.current?.destroy();
     built.current = null;
@@ -222,11 +225,11 @@ function Tools({ model, built }: Shown & { readonly built: PlotRef }) {
   };
   return (
     <div class="chart-tools">
-      {typeof model.state.value.range === 'string' ? null : (
+      {model.isZoomed.value ? (
         <button type="button" data-tool="reset" onClick={model.actions.reset}>
           Reset zoom
         </button>
-      )}
+      ) : null}
       <button type="button" data-tool="png" onClick={download}>
         PNG
       </button>

@@ -1,4 +1,4 @@
-import Fastify, { type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import {
   type ChartState,
   chartQuery,
@@ -16,7 +16,7 @@ const LAST_DAY = Date.UTC(2026, 5, 30);
 export const HOSTILE = '<img src=x onerror=alert(1)>\u202etxet\u0007</script>';
 
 /** What the pages of a case show, for a range of days. */
-export type Case = (days: number, state: ChartState) => readonly SeriesData[];
+export type Case = (days: number) => readonly SeriesData[];
 
 export function series(
   chain: string,
@@ -61,6 +61,7 @@ export const CASES: Readonly<Record<string, Case>> = {
       { unit: 'native', token: 'DOT' },
     ),
   ],
+  embedded: (days) => [series('polkadot', wave(days, 420_000))],
   none: () => [],
   nulls: (days) => [series('polkadot', Array(days).fill(null))],
   one: (days) => [series('polkadot', Array(days).fill(null).with(-1, 7))],
@@ -101,21 +102,25 @@ export async function chartPages(requests: string[]): Promise<FastifyInstance> {
     if (!url.startsWith('/assets')) requests.push(url);
   });
   app.get<{ Params: { name: string } }>('/chart/:name', (request, reply) => {
-    const state = chartStateOf(new URL(request.url, 'http://here').searchParams);
     reply.header('content-security-policy', contentPolicy(request)).type('text/html; charset=utf-8');
-    return reply.send(page(request.params.name, state).text);
+    return reply.send(page(request.params.name, queryOf(request)).text);
   });
-  app.get<{ Params: { name: string } }>('/api/series/:name', (request, reply) => {
-    const state = chartStateOf(new URL(request.url, 'http://here').searchParams);
-    return reply.header('x-demo-data', 'yes').send(answer(request.params.name, state));
-  });
+  app.get<{ Params: { name: string } }>('/api/series/:name', (request, reply) =>
+    reply.header('x-demo-data', 'true').send(answer(request.params.name, queryOf(request))),
+  );
   return app;
 }
 
-function answer(name: string, state: ChartState): SeriesAnswer {
+const queryOf = ({ url }: FastifyRequest) => new URL(url, 'http://here').searchParams;
+
+function answer(name: string, query: URLSearchParams): SeriesAnswer {
+  const state = chartStateOf(query);
   const [from, until] = daysOf(state);
   const days = Math.round((until - from) / DAY_MS) + 1;
-  const all = CASES[name]?.(days, state) ?? [];
+  const chosen = query.getAll('chain');
+  const all = (CASES[name]?.(days) ?? []).filter(
+    ({ chain }) => chosen.length === 0 || chosen.includes(chain),
+  );
   const periods = all[0]?.values.length ?? 0;
   return { per: 'day', start: isoDay(from), periods, provisional_from: '2026-06-30', series: all };
 }
@@ -126,25 +131,37 @@ function daysOf({ range }: ChartState): readonly [number, number] {
   return [LAST_DAY - (days - 1) * DAY_MS, LAST_DAY];
 }
 
-function page(name: string, state: ChartState): Html {
-  const own = typeof state.range === 'object' ? state.range : { from: '', until: '' };
-  const select = (field: string, values: readonly string[], chosen: unknown) =>
-    html`<label>${field} <select name="${field}">${values.map((value) => html`<option${value === chosen && html` selected`}>${value}</option>`)}</select></label>`;
-  const check = (field: string, value: string, isOn: boolean) =>
-    html`<label><input type="checkbox" name="${field}" value="${value}"${isOn && html` checked`}>${field}</label>`;
-  const { series: all } = answer(name, state);
+function page(name: string, query: URLSearchParams): Html {
+  const state = chartStateOf(query);
+  const { series: all } = answer(name, query);
+  const [from, until] = daysOf(state).map(isoDay) as [string, string];
+  const source = `/api/series/${name}?${query}`;
   return html`<!doctype html><html lang="en"><head><title>${name} ${chartQuery(state).toString()}</title>
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<link rel="icon" href="data:,"><link rel="stylesheet" href="${assetUrl('style.css')}"><link rel="stylesheet" href="${assetUrl('chart.css')}">
+<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="icon" href="data:,">
+<link rel="stylesheet" href="${assetUrl('style.css')}"><link rel="stylesheet" href="${assetUrl('chart.css')}">
 <script type="module" src="${assetUrl('chart.js')}"></script></head><body><div class="frame wide"><main><h1>Chart</h1>
-<section class="chart card" data-chart><form class="picker" data-controls method="get" action="/chart/${name}">
+<div class="card"><section class="chart" data-chart>${name !== 'embedded' && form(name, state, query.getAll('chain'))}
+<figure data-plot data-source="${source}" data-title="Blocks"><svg viewBox="0 0 960 380" role="img" aria-label="from the server"></svg></figure>
+<ul class="legend" data-legend>${all.map(({ id, title }, i) => html`<li class="line-${i}" data-series="${id}">${title} <b>1</b></li>`)}</ul>
+<details data-table><summary>Table</summary><p id="days">${from} ${until}</p></details>
+</section><a id="take" href="${source}&start_date=${from}">CSV</a></div></main></div></body></html>`;
+}
+
+function form(name: string, state: ChartState, chosen: readonly string[]): Html {
+  const own = typeof state.range === 'object' ? state.range : { from: '', until: '' };
+  const select = (field: string, values: readonly string[], value: unknown) =>
+    html`<label>${field} <select name="${field}">${values.map((one) => html`<option${one === value && html` selected`}>${one}</option>`)}</select></label>`;
+  const check = (field: string, value: string, isOn: boolean, look = '') =>
+    html`<label class="${look}"><input type="checkbox" name="${field}" value="${value}"${isOn && html` checked`}>${look === '' ? field : value}</label>`;
+  const chains = (CASES[name]?.(1) ?? []).map(({ chain }) => chain);
+  return html`<form class="controls" data-controls method="get" action="/chart/${name}">
+<details class="menu" data-picker><summary>Chains</summary><div class="menu-body"><label data-filter hidden>Search <input type="search"></label>
+<fieldset>${chains.map((chain) =>
+    check('chain', chain, chosen.includes(chain), 'choice'),
+  )}</fieldset></div></details>
 ${select('range', ['30d', '90d', '180d', '365d', 'all'], state.range)}
 <label>from <input type="date" name="from" value="${own.from}"></label><label>until <input type="date" name="until" value="${own.until}"></label>
 ${select('style', ['lines', 'stacked', 'share'], state.style)}
 ${check('indexed', '1', state.isIndexed)}${check('log', '1', state.isLogarithmic)}${check('mean', '7', state.isSmoothed)}
-<button>Show</button></form>
-<figure data-plot data-source="/api/series/${name}?${chartQuery(state).toString()}" data-title="Blocks"><svg viewBox="0 0 960 380" role="img" aria-label="from the server"></svg></figure>
-<ul class="legend" data-legend>${all.map(({ id, title }, i) => html`<li class="line-${i}" data-series="${id}">${title}</li>`)}</ul>
-<details data-table><summary>Table</summary><p id="days">${daysOf(state).map(isoDay).join(' ')}</p></details>
-</section></main></div></body></html>`;
+<button data-submit>Show</button></form>`;
 }

@@ -6,7 +6,7 @@ import {
   type SeriesData,
 } from '../../../serve/console/chart-state.ts';
 import { dateTicks } from '../../../serve/console/date-ticks.ts';
-import { drawingOf, extentOf, periodName, periodStart } from '../../../serve/console/drawing.ts';
+import { drawingOf, extentOf, isoDay, periodEnd, periodName } from '../../../serve/console/drawing.ts';
 import { summaryOf } from '../../../serve/console/summary.ts';
 
 function series(values: SeriesData['values'], more: Partial<SeriesData> = {}): SeriesData {
@@ -202,9 +202,19 @@ describe('ticks below a chart', () => {
 });
 
 describe('periods', () => {
-  it('follow each other by the calendar', () => {
-    expect(periodName(periodStart('2025-11-01', 'month', 3), 'month')).toBe('February 2026');
-    expect(periodName(periodStart('2025-12-29', 'week', 1), 'week')).toBe('Week from 5 Jan 2026');
+  const named = (more: Partial<SeriesAnswer>) => {
+    const of = answer([series([1, 2, 3, 4])], more);
+    return draw(of).times.map((at) => periodName(at, of.per));
+  };
+
+  it('follow each other by the calendar and have names', () => {
+    expect(named({ per: 'month', start: '2025-11-01' })[3]).toBe('February 2026');
+    expect(named({ per: 'week', start: '2025-12-29' })[1]).toBe('Week from 5 Jan 2026');
+  });
+
+  it('end before the next one begins', () => {
+    const of = answer([series([1, 2])], { per: 'month', start: '2024-01-01' });
+    expect(isoDay(periodEnd(of, 1))).toBe('2024-02-29');
   });
 });
 

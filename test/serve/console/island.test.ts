@@ -110,7 +110,9 @@ describe.runIf(hasChromium)('in Chromium, a chart', () => {
     expect(await told()).toMatch(/^1 Jun 2026/);
     await page.keyboard.press('Escape');
     expect(await told()).toBe('No day is chosen');
-    expect(await page.locator('.chart-words li').first().textContent()).toMatch(/^polkadot: first .*highest/);
+    expect(await page.locator('figure .unseen li').first().textContent()).toMatch(
+      /^polkadot: first .*highest/,
+    );
   });
 
   test('draws styles, logarithms, means and indexes at once and writes them to the address', async () => {
@@ -144,12 +146,13 @@ describe.runIf(hasChromium)('in Chromium, a chart', () => {
 
   test('gets the page of other days, keeps the focus and what is open, and can go back', async () => {
     await go('chains?range=90d');
-    await page.locator('summary').click();
+    await page.locator('summary', { hasText: 'Table' }).click();
     const range = page.locator('[name=range]');
     await range.focus();
     await range.selectOption('30d');
     await expect.poll(() => page.locator('#days').textContent()).toBe('2026-06-01 2026-06-30');
     expect(query()).toBe('?range=30d');
+    expect(await page.locator('#take').getAttribute('href')).toContain('start_date=2026-06-01');
     expect(await page.title()).toBe('chains range=30d');
     expect(await page.locator('#days').isVisible()).toBe(true);
     expect(await range.evaluate((element) => element.matches(':focus'))).toBe(true);
@@ -160,6 +163,22 @@ describe.runIf(hasChromium)('in Chromium, a chart', () => {
     await expect.poll(() => page.locator('#days').textContent()).toBe('2026-04-02 2026-06-30');
     await page.locator('[name=from]').fill('2026-05-01');
     await expect.poll(query).toBe('?from=2026-05-01&until=2026-06-30');
+  });
+
+  test('picks chains in a menu with search, which stays as it is while the chart changes', async () => {
+    await go('chains?range=90d');
+    await page.locator('summary', { hasText: 'Chains' }).click();
+    const search = page.getByLabel('Search');
+    await search.fill('hydr');
+    const choices = page.locator('.choice:visible');
+    expect(await choices.count()).toBe(1);
+    await choices.locator('input').check();
+    await expect.poll(query).toBe('?chain=hydration&range=90d');
+    await expect.poll(() => page.getByRole('button', { name: /^moonbeam/ }).count()).toBe(0);
+    expect(await search.inputValue()).toBe('hydr');
+    expect(await choices.count()).toBe(1);
+    await page.keyboard.press('Escape');
+    expect(await search.isVisible()).toBe(false);
   });
 
   test('zooms to what is marked, and takes that back', async () => {
@@ -220,6 +239,22 @@ describe.runIf(hasChromium)('in Chromium, a chart', () => {
       expect(await page.locator('.chart img').count()).toBe(0);
     },
   );
+
+  test('without controls is zoomed on its own', async () => {
+    await go('embedded?range=90d');
+    const first = () => page.locator('.chart-plot').getAttribute('aria-valuetext');
+    await point(0.5);
+    await page.mouse.down();
+    await point(0.75);
+    await page.mouse.up();
+    await page.mouse.move(0, 0);
+    await point(0.001);
+    expect(await first()).toMatch(/ May 2026/);
+    await page.getByRole('button', { name: 'Reset zoom' }).click();
+    await point(0.001);
+    expect(await first()).toMatch(/^2 Apr 2026/);
+    expect(query()).toBe('?range=90d');
+  });
 
   test.each(['none', 'nulls'])(
     'leaves the words of the server where there is nothing to draw: %s',

@@ -1,0 +1,112 @@
+/** The controls of a chart: what a choice in them asks for, and menus that give way. */
+import { isoDay, periodEnd } from '../drawing.ts';
+import { type Controls, DRAWING_NAMES } from './address.ts';
+import type { ChartModel } from './model.ts';
+
+/** Dates change with every digit that is typed. */
+const DATE_MS = 700;
+
+export interface ControlEvents {
+  /** The drawing alone is another one. */
+  readonly onDrawing: () => void;
+  readonly onData: (submitter: HTMLElement | null) => void;
+}
+
+/** Follows a form; the button that shows its choice without a script is not needed. */
+export function follow({ form }: Controls, model: ChartModel | null, events: ControlEvents): void {
+  for (const one of form.querySelectorAll<HTMLButtonElement>('button:not([type="button"], [name])')) {
+    one.hidden = true;
+  }
+  for (const picker of form.querySelectorAll<HTMLElement>('[data-picker]')) offerSearch(picker);
+  let waiting = 0;
+  const ask = (submitter: HTMLElement | null = null) => {
+    clearTimeout(waiting);
+    if (form.reportValidity()) events.onData(submitter);
+  };
+  form.addEventListener('change', ({ target }) => {
+    const { name, type } = target as HTMLInputElement;
+    if (name === '' || isHalf(target as HTMLElement)) return;
+    if (name === 'range') clearDays(form);
+    if (model !== null && DRAWING_NAMES.has(name)) return events.onDrawing();
+    clearTimeout(waiting);
+    if (type !== 'date') return ask();
+    if (fillDays(form, model)) waiting = setTimeout(ask, DATE_MS);
+  });
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    if ((event.submitter as HTMLButtonElement | null)?.name === 'range') clearDays(form);
+    ask(event.submitter);
+  });
+}
+
+/** Whether a choice has parts, as a metric and a chain, of which one is still missing. */
+function isHalf(target: HTMLElement): boolean {
+  const parts = target.closest('fieldset.add')?.querySelectorAll('select') ?? [];
+  return [...parts].some(({ value }) => value === '');
+}
+
+/** A field that leaves those choices whose name has its text. */
+function offerSearch(picker: HTMLElement): void {
+  const label = picker.querySelector<HTMLElement>('[data-filter]');
+  const field = label?.querySelector('input');
+  if (!label || !field) return;
+  label.hidden = false;
+  field.addEventListener('input', () => {
+    const wanted = field.value.trim().toLowerCase();
+    for (const choice of picker.querySelectorAll<HTMLElement>('.choice')) {
+      choice.hidden = !choice.textContent.toLowerCase().includes(wanted);
+    }
+    for (const group of picker.querySelectorAll<HTMLElement>('fieldset')) {
+      group.hidden = group.querySelector('.choice:not([hidden])') === null;
+    }
+  });
+  // Enter would send the form.
+  field.addEventListener('keydown', (event) => {
+    if (event.key === 'Enter') event.preventDefault();
+  });
+}
+
+/** Menus lie on the chart: they close when a reader turns to something else. */
+export function closeMenus(): void {
+  const opened = () => document.querySelectorAll<HTMLDetailsElement>('details.menu[open]');
+  for (const menu of opened()) menu.open = false;
+  document.addEventListener('click', ({ target }) => {
+    // What was clicked may have been exchanged since.
+    if (!(target as Node).isConnected) return;
+    for (const menu of opened()) if (!menu.contains(target as Node)) menu.open = false;
+  });
+  document.addEventListener('keydown', ({ key, target }) => {
+    if (key !== 'Escape') return;
+    for (const menu of opened()) {
+      menu.open = false;
+      if (menu.contains(target as Node)) menu.querySelector('summary')?.focus();
+    }
+  });
+}
+
+const dayField = (form: HTMLFormElement, name: string) =>
+  form.querySelector<HTMLInputElement>(`input[name="${name}"]`);
+
+/** A preset and own days exclude each other. */
+function clearDays(form: HTMLFormElement): void {
+  for (const name of ['from', 'until']) {
+    const field = dayField(form, name);
+    if (field === null) continue;
+    field.value = '';
+    field.setCustomValidity('');
+  }
+}
+
+/** Own days are two: the one that is not given is the one that is shown. Whether they are in order. */
+function fillDays(form: HTMLFormElement, model: ChartModel | null): boolean {
+  const [from, until] = [dayField(form, 'from'), dayField(form, 'until')];
+  if (from === null || until === null) return false;
+  if (from.value === '' && until.value === '') return true;
+  if (model) {
+    const { answer } = model;
+    if (from.value === '') from.value = answer.start;
+    if (until.value === '') until.value = isoDay(periodEnd(answer, answer.periods - 1));
+  }
+  until.setCustomValidity(from.value > until.value ? 'The last day is before the first one.' : '');
+  return from.value !== '' && until.value !== '' && until.reportValidity();
+}
