@@ -7,8 +7,8 @@ import {
   type Range,
   SERIES_MAX,
 } from '../chart-state.ts';
+import { chainName, relayName } from '../names.ts';
 import type { Days } from '../series/series.ts';
-import { chainName, relayName } from './names.ts';
 import type { ChainId } from './selection.ts';
 
 const RANGE_NAMES: Readonly<Record<Range, string>> = {

@@ -1,11 +1,11 @@
 import { type Html, html } from '../../pages/html.ts';
-import type { SeriesAnswer, SeriesData } from '../chart-state.ts';
+import type { SeriesAnswer } from '../chart-state.ts';
 import { formatExact, formatShort } from '../format.ts';
+import { chainName, seriesNames } from '../names.ts';
 import { dayAt, periodsIn } from '../periods.ts';
 import type { Line } from '../series/drawn.ts';
 import { lineId } from '../series/drawn.ts';
 import type { Days } from '../series/series.ts';
-import { chainName } from './names.ts';
 import { plot } from './plot.ts';
 
 /** Newest periods in the table of a page; a download has all of them. */
@@ -20,15 +20,13 @@ export interface ChartSection {
   readonly answer: SeriesAnswer;
   /** What a visitor reads where nothing is drawn. */
   readonly empty: Html;
-  /** Whether lines are of several metrics, so that a legend names them. */
-  readonly isCompared?: boolean;
   readonly hasTable?: boolean;
 }
 
 export function chartSection(of: ChartSection): Html {
-  const { title, answer, isCompared = false, hasTable = true } = of;
+  const { title, answer, hasTable = true } = of;
   const isEmpty = answer.series.every(({ values }) => values.every((value) => value === null));
-  const nameOf = (one: SeriesData) => seriesName(one, isCompared);
+  const names = seriesNames(answer.series);
   return html`<section class="chart" data-chart aria-label="${title}">
 ${of.controls}
 <figure data-plot data-source="${seriesUrl(of.lines, answer, of.days)}" data-title="${title}">${
@@ -36,10 +34,10 @@ ${of.controls}
   }</figure>
 <ul class="legend" data-legend>${answer.series.map(
     (one, i) =>
-      html`<li class="line-${i}" data-series="${one.id}">${nameOf(one)} <b>${formatShort(lastOf(one.values), one.unit, one.token)}</b></li>`,
+      html`<li class="line-${i}" data-series="${one.id}">${names[i]} <b>${formatShort(lastOf(one.values), one.unit, one.token)}</b></li>`,
   )}</ul>
 ${notes(answer)}
-${hasTable && !isEmpty && table(answer, nameOf)}
+${hasTable && !isEmpty && table(answer, names)}
 </section>`;
 }
 
@@ -50,11 +48,6 @@ export function seriesUrl(lines: readonly Line[], { per }: SeriesAnswer, { from,
   query.set('end_date', until);
   query.set('per', per);
   return `/api/series?${query}`;
-}
-
-export function seriesName({ title, relay_chain, chain }: SeriesData, isCompared: boolean): string {
-  const name = chainName(`${relay_chain}/${chain}`);
-  return isCompared ? `${title}, ${name}` : name;
 }
 
 export const lastOf = (values: readonly (number | null)[]): number | null =>
@@ -71,11 +64,11 @@ function notes(answer: SeriesAnswer): Html | null {
   return html`<p class="hint">${names.length > 0 && html`Blocks are missing in the shaded ${answer.per}s of ${names.join(', ')} (<a href="/status">status</a>). `}${isProvisional && `The ${answer.per} that is not over (${answer.provisional_from}) is dashed: it still changes.`}</p>`;
 }
 
-function table(answer: SeriesAnswer, nameOf: (one: SeriesData) => string): Html {
+function table(answer: SeriesAnswer, names: readonly string[]): Html {
   const from = Math.max(0, answer.periods - TABLE_ROWS);
   const places = Array.from({ length: answer.periods - from }, (_, i) => answer.periods - 1 - i);
   return html`<details class="values" data-table><summary>Table of these values</summary>
-<div class="table"><table><thead><tr><th scope="col">${HEADS[answer.per]}</th>${answer.series.map((one) => html`<th scope="col" class="number">${nameOf(one)}</th>`)}</tr></thead>
+<div class="table"><table><thead><tr><th scope="col">${HEADS[answer.per]}</th>${names.map((name) => html`<th scope="col" class="number">${name}</th>`)}</tr></thead>
 <tbody>${places.map(
     (place) =>
       html`<tr><th scope="row">${dayAt(periodsIn(answer), place)}</th>${answer.series.map(({ values, unit, token }) => html`<td class="number">${formatExact(values[place] ?? null, unit, token)}</td>`)}</tr>`,

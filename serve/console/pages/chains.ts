@@ -1,9 +1,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { ChainFacts } from '../../metrics/freshness.ts';
 import { type Html, html } from '../../pages/html.ts';
-import { chainName, relayName } from '../charts/names.ts';
 import { type ConsolePages, sendPublicPage } from '../console-pages.ts';
 import { formatShort } from '../format.ts';
+import { chainName, relayName } from '../names.ts';
 
 /** Every chain that has blocks, with how fresh and whole it is. */
 export function serveChainList(pages: FastifyInstance, sources: ConsolePages): void {

@@ -2,11 +2,11 @@ import type { FastifyInstance } from 'fastify';
 import { html } from '../../pages/html.ts';
 import { chartStateOf, SERIES_MAX } from '../chart-state.ts';
 import { controls } from '../charts/controls.ts';
-import { chainName } from '../charts/names.ts';
 import { chartSection, seriesUrl } from '../charts/section.ts';
 import { daysOf } from '../charts/selection.ts';
 import { downloads, snippets } from '../charts/snippets.ts';
 import { type ConsolePages, queryOf, sendPublicPage, storeOf } from '../console-pages.ts';
+import { chainName } from '../names.ts';
 import { drawnMetrics, type Line, lineId, lineOf } from '../series/drawn.ts';
 
 /** What is compared when an address names nothing. */
@@ -70,7 +70,6 @@ ${
       days,
       answer,
       empty: html`Choose a metric and a chain to draw.`,
-      isCompared: true,
     })}
 ${lines.length > 0 && html`<div class="take">${downloads(source)}</div>${snippets(origin() + source)}`}</div>`;
     return sendPublicPage(sources, request, reply, {

@@ -3,7 +3,7 @@ import { METRIC_DOMAINS } from '../../../aggregate/metric.ts';
 import { shownOf, usdTwin } from '../../../infra/clickhouse/columns.ts';
 import type { Merge, Unit } from '../../../infra/clickhouse/units.ts';
 import { type Html, html } from '../../pages/html.ts';
-import { type ChartState, chartQuery, chartStateOf } from '../chart-state.ts';
+import { type ChartState, chartQuery, chartStateOf, DEFAULT_STATE } from '../chart-state.ts';
 import { chainPicker, choice, controls } from '../charts/controls.ts';
 import { chartSection, seriesUrl } from '../charts/section.ts';
 import { type Selection, select } from '../charts/selection.ts';
@@ -22,7 +22,7 @@ export function serveMetricPage(pages: FastifyInstance, sources: ConsolePages): 
     const store = await storeOf(sources, request, reply);
     const body = html`<p class="trail"><a href="/charts">Metrics</a> › <a href="/charts#${metric.domain}">${METRIC_DOMAINS[metric.domain]}</a></p>
 <h1>${metric.title}</h1>
-<p class="lead">${shown.endpoint.summary}.</p>
+${shown.endpoint.summary !== metric.title && html`<p class="lead">${shown.endpoint.summary}.</p>`}
 ${drawn ? chartOf(sources, await selectionOf(sources, request, drawn, store), request) : withoutChart(shown)}
 ${definition(shown)}`;
     return sendPublicPage(sources, request, reply, {
@@ -45,7 +45,8 @@ async function selectionOf(
   store: Parameters<typeof select>[1],
 ): Promise<Shown> {
   const query = queryOf(request);
-  const state = chartStateOf(query);
+  // Chains have tokens of their own, which only their value in USD compares.
+  const state = chartStateOf(query, { ...DEFAULT_STATE, money: 'usd' });
   const asked = query.get('column');
   const column = metric.columns.find(({ name }) => name === asked) ?? (metric.columns[0] as DrawnColumn);
   const selection = await select(series, store, { metric, column, state, wanted: query.getAll('chain') });
@@ -74,7 +75,7 @@ function chartOf({ origin }: ConsolePages, selection: Shown, request: FastifyReq
     answer,
     empty: html`No chain has a value of ${column.shown.title.toLowerCase()} between ${days.from} and ${days.until}.`,
   })}
-<p class="hint">${column.meaning}. ${MERGED[column.shown.overTime]}</p>
+<p class="hint">${sentence(column.meaning)} ${MERGED[column.shown.overTime]}</p>
 ${lines.length > 0 && html`<div class="take">${downloads(source)}<p class="actions"><a class="button second small" href="/compare?${String(compare)}&${String(chartQuery(state))}">Compare</a><a class="button second small" href="/embed/${metric.id}${here === undefined ? '' : `?${here}`}">Embed</a></p></div>${snippets(origin() + source)}`}
 </div>`;
 }
@@ -123,14 +124,20 @@ const UNIT_NAMES: Readonly<Record<Unit, string>> = {
 
 function definition({ metric, endpoint, sources }: ShownMetric): Html {
   return html`<section class="card" aria-labelledby="definition"><h2 id="definition">Definition</h2>
-<p>${metric.doc}</p>
-<div class="table"><table><thead><tr><th>Field</th><th>Unit</th><th>Meaning and formula</th></tr></thead><tbody>${Object.entries(
+<p>${withCode(metric.doc)}</p>
+<div class="table definition"><table><thead><tr><th>Field</th><th>Unit</th><th>Meaning and formula</th></tr></thead><tbody>${Object.entries(
     metric.columns,
   ).map(([name, column]) => {
     const { title, unit } = shownOf(column);
-    return html`<tr><td><b>${title}</b><br><code>${name}</code></td><td>${unit === null ? '–' : UNIT_NAMES[unit]}</td><td>${column.description}</td></tr>`;
+    return html`<tr><td><b>${title}</b><br><code>${name}</code></td><td>${unit === null ? '–' : UNIT_NAMES[unit]}</td><td>${withCode(column.description ?? '')}</td></tr>`;
   })}</tbody></table></div>
 <p class="hint">Computed from ${sources.join(', ')}. API: <a href="/docs#/Metrics/${endpoint.path.replace('/api/', '').replaceAll('/', '-')}"><code>GET ${endpoint.path}</code></a>.</p></section>`;
 }
+
+/** Text in which names stand between backticks. */
+const withCode = (text: string): Html[] =>
+  text.split('`').map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
+
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
 const firstSentence = (text: string): string => `${text.split(/\. |[.;:]$/, 1)[0]}.`;
