@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { readStatus } from '../aggregate/status/status.ts';
+import { readCoverage, readStatus } from '../aggregate/status/status.ts';
 import { recent } from '../infra/coordination/recent.ts';
 import { measureLateness } from './alerts/consequences/lateness.ts';
 import { serveAlerts } from './alerts/routes.ts';
@@ -33,9 +33,11 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   const readers = new Readers({ ...runtime, keyValue, settings: config });
   const { clock } = runtime;
   const status = recent(0, () => readStatus({ store: readers.shared, clock }, aggregator));
+  // Read whole and once for all who ask at the same time, since it scans every block.
+  const coverage = recent(0, () => readCoverage(readers.shared, registry));
   const sources = {
     ...runtime,
-    ...{ keyValue, registry, aggregator, versions: aggregator, readers, status, settings: config },
+    ...{ keyValue, registry, aggregator, versions: aggregator, readers, status, coverage, settings: config },
     answers: new AnswerCache({ clock, versions: aggregator, settings: config }),
     freshness: new Freshness({ store: readers.shared, computation: aggregator }),
   };

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { SystemStatus } from '../../aggregate/status/status.ts';
+import type { ChainCoverage, SystemStatus } from '../../aggregate/status/status.ts';
 import type { Clock } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import type { LimitCounts } from '../http/limit-counts.ts';
@@ -20,11 +20,13 @@ import { serveOverview } from './pages/overview.ts';
 import type { RecordReader } from './records/record-reader.ts';
 import { serveRecords } from './records/routes.ts';
 import type { SeriesReader } from './series/series.ts';
+import { serveStatus } from './status.ts';
 
 /** What the pages of the metrics stand on. */
 export interface ConsoleSources {
   readonly readers: Readers;
   readonly status: () => Promise<SystemStatus>;
+  readonly coverage: () => Promise<readonly ChainCoverage[]>;
   readonly clock: Clock;
   readonly registry: Registry;
   readonly freshness: Freshness;
@@ -51,5 +53,6 @@ export async function serveConsole(
     serveCompare(pages, given);
     serveEmbed(pages, given);
     serveRecords(pages, given);
+    serveStatus(pages, given);
   });
 }

@@ -106,6 +106,18 @@ export class Readers {
     };
   }
 
+  /** A reader for what is read for all callers, until the signal: no budget bounds it. */
+  forAll(signal: AbortSignal): Reader {
+    const pay = async () => undefined;
+    return {
+      ...{ signal, pay, caller: EVERYBODY },
+      store: () => this.#as([EVERYBODY], signal, pay),
+      storeFor: (readers, by, mayQuery) =>
+        this.#as(callersOf(readers), by, (ms) => payTogether(readers, ms), mayQuery),
+      joined: () => this.#admission.refill(),
+    };
+  }
+
   /** The store as the caller of a request may use it, who is admitted with the first query. */
   storeOf(request: FastifyRequest, reply: FastifyReply): QueryStore {
     let opened: Promise<Reader> | undefined;

@@ -61,6 +61,9 @@ export const httpSettings = {
   CONNECTIONS_PER_ADDRESS: whole(200).describe(
     'open connections of one address that is no trusted proxy; 0 = no limit',
   ),
+  LIVE_LISTENERS_MAX: whole(200, 0, 10_000).describe(
+    'open pages that follow a chain live, of one caller a quarter of them; above it a page says that it is not live',
+  ),
   STOP_SECONDS_MAX: whole(20, 1).describe('longest time a graceful stop may take'),
   STOP_DELAY_SECONDS: whole(0, 0, 600).describe(
     'time for which a server that was asked to stop still answers while it is not ready, so that load balancers notice',

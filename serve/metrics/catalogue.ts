@@ -3,12 +3,10 @@ import { z } from 'zod';
 import { isSeries, type Metric, type WindowSize } from '../../aggregate/metric.ts';
 import { metrics } from '../../aggregate/metrics/index.ts';
 import { chainName } from '../../aggregate/metrics/shared/filters.ts';
-import { type ChainCoverage, readCoverage, type SystemStatus } from '../../aggregate/status/status.ts';
+import type { ChainCoverage, SystemStatus } from '../../aggregate/status/status.ts';
 import { type Column, shownOf } from '../../infra/clickhouse/columns.ts';
-import { recent } from '../../infra/coordination/recent.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
-import type { Readers } from '../http/readers.ts';
 import { problemResponse, validationResponse } from '../http/responses.ts';
 import { route } from '../http/route.ts';
 import type { HttpSettings } from '../http/settings.ts';
@@ -24,8 +22,8 @@ import { parametersOf } from './parameters.ts';
 
 /** What the endpoints about the data read. */
 export interface CatalogueSources {
-  readonly readers: Readers;
   readonly status: () => Promise<SystemStatus>;
+  readonly coverage: () => Promise<readonly ChainCoverage[]>;
   readonly registry: Registry;
   readonly settings: Pick<HttpSettings, 'LIST_ROWS_MAX'>;
 }
@@ -42,7 +40,7 @@ const KEPT = {
 /** Serves what is there to query, and how fresh and complete it is. */
 export async function serveCatalogue(
   app: FastifyInstance,
-  { readers, status, registry, settings }: CatalogueSources,
+  { status, coverage, registry, settings }: CatalogueSources,
 ): Promise<void> {
   const catalogue = metrics.flatMap((metric) =>
     metric.endpoints.map((endpoint) => ({
@@ -65,8 +63,6 @@ export async function serveCatalogue(
       fields: Object.entries(metric.columns).map(([name, column]) => fieldOf(metric, name, column)),
     })),
   );
-  // Read whole and once for all who ask at the same time, since it scans every block.
-  const coverage = recent(0, () => readCoverage(readers.shared, registry));
   route(
     app,
     {

@@ -13,7 +13,7 @@ const TYPES = {
 type AssetName = `${string}${keyof typeof TYPES}`;
 
 /** Files that are sent as they are. */
-const FILES: readonly AssetName[] = ['wallet.js', 'copy.js', 'icon.svg'];
+const FILES: readonly AssetName[] = ['wallet.js', 'copy.js', 'explorer.js', 'icon.svg'];
 /** Files that are bundled with what they import when the server starts: the first of each, below `serve/`. */
 const BUNDLES = {
   'style.css': 'pages/assets/style.css',

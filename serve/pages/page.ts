@@ -39,7 +39,7 @@ export interface Page {
    */
   readonly layout?: 'narrow' | 'profile' | 'wide' | 'embedded';
   /** The script of the page. */
-  readonly script?: 'wallet.js' | 'chart.js' | 'copy.js' | 'alerts.js';
+  readonly script?: 'wallet.js' | 'chart.js' | 'copy.js' | 'alerts.js' | 'explorer.js';
   /** Whether it holds nothing that is meant for one visitor, a form token included: it can be compressed. */
   readonly isPublic?: boolean;
   readonly status?: number;

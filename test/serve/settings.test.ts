@@ -50,6 +50,7 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   STALL_SECONDS_MAX: { byDefault: 20, good: [['1', 1]], bad: ['0', '3601'] },
   CONNECTIONS_MAX: { byDefault: 1000, good: [['1', 1]], bad: ['0', '100001'] },
   CONNECTIONS_PER_ADDRESS: { byDefault: 200, good: [['0', 0]], bad: ['-1'] },
+  LIVE_LISTENERS_MAX: { byDefault: 200, good: [['0', 0]], bad: ['-1', '10001'] },
   QUERY_SECONDS_MAX: { byDefault: 60, good: [['1', 1]], bad: ['0'] },
   SERIES_ROWS_MAX: { byDefault: 100_000, good: [['1', 1]], bad: ['0'] },
   ANSWER_BYTES_MAX: { byDefault: 256 * 2 ** 20, good: [['1', 1]], bad: ['-1'] },

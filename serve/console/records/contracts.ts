@@ -4,6 +4,7 @@ const ADDRESSES = {
   name: 'addresses',
   label: 'Addresses',
   hint: 'H160, one or more',
+  isLong: true,
 } as const;
 
 const ON_ASSET_HUB = 'It comes with the blocks of an asset hub.';
@@ -83,7 +84,7 @@ export const codes: RecordPage = {
   title: 'Contract codes',
   lead: 'Codes that contracts run, with who uploaded them, by the newest snapshot of each chain.',
   source: sourceOf('/api/code-by-owner'),
-  filters: [{ name: 'addresses', label: 'Owners', hint: 'SS58 with any prefix, one or more' }],
+  filters: [{ name: 'addresses', label: 'Owners', hint: 'SS58 with any prefix, one or more', isLong: true }],
   columns: [
     { column: 'code_hash', as: 'hash' },
     { column: 'owner', as: 'account' },
@@ -104,8 +105,8 @@ export const contractsWithCode: RecordPage = {
   lead: 'Contracts with the owner and kind of their code and what they store, by the newest snapshot of each chain.',
   source: sourceOf('/api/contracts-with-code'),
   filters: [
-    { name: 'contract_address', label: 'Contract', hint: 'H160' },
-    { name: 'owner', label: 'Owner', hint: 'SS58 with any prefix' },
+    { name: 'contract_address', label: 'Contract', hint: 'H160', isLong: true },
+    { name: 'owner', label: 'Owner', hint: 'SS58 with any prefix', isLong: true },
   ],
   columns: [
     { column: 'contract_address', as: 'hash', to: contractPath },

@@ -41,7 +41,7 @@ export const purchases: RecordPage = {
   order: 'desc',
   filters: [
     { name: 'purchase_type', label: 'Kind' },
-    { name: 'who', label: 'Account', hint: 'SS58 with any prefix' },
+    { name: 'who', label: 'Account', hint: 'SS58 with any prefix', isLong: true },
     { name: 'region_begin', label: 'Begins', hint: 'First timeslice' },
   ],
   columns: [
@@ -67,7 +67,7 @@ export const renewals: RecordPage = {
   source: sourceOf('/api/coretime-renewals'),
   order: 'desc',
   filters: [
-    { name: 'who', label: 'Account', hint: 'SS58 with any prefix' },
+    { name: 'who', label: 'Account', hint: 'SS58 with any prefix', isLong: true },
     { name: 'region_begin', label: 'Begins', hint: 'First timeslice' },
   ],
   columns: [
@@ -92,7 +92,7 @@ export const regions: RecordPage = {
   lead: 'Regions of bulk coretime as their last event left them: who owns them, and what they work on.',
   source: sourceOf('/api/coretime-regions'),
   order: 'desc',
-  filters: [...region, { name: 'owner', label: 'Owner', hint: 'SS58 with any prefix' }],
+  filters: [...region, { name: 'owner', label: 'Owner', hint: 'SS58 with any prefix', isLong: true }],
   columns: [
     { column: 'region_begin', to: regionPath },
     { column: 'r_core', to: regionPath },
@@ -136,7 +136,7 @@ export const revenue: RecordPage = {
   title: 'Revenue of coretime',
   lead: 'What each account has spent on bulk coretime over all time; the greatest spenders of a relay chain first. All of it is burned.',
   source: sourceOf('/api/coretime-account-spend'),
-  filters: [{ name: 'who', label: 'Account', hint: 'SS58 with any prefix' }],
+  filters: [{ name: 'who', label: 'Account', hint: 'SS58 with any prefix', isLong: true }],
   columns: [
     { column: 'who', as: 'account' },
     { column: 'total_spend' },

@@ -24,7 +24,8 @@ export interface FilterFormOf {
 /** The form above a table; its fields are the parameters of the API. Null where there are none. */
 export function filterForm(of: FilterFormOf): Html | null {
   const { path, source, fields, given } = of;
-  const shown = [...fields, ...COMMON].flatMap((field) => {
+  const common = COMMON.filter(({ name }) => !fields.some((field) => field.name === name));
+  const shown = [...fields, ...common].flatMap((field) => {
     const parameter = source.filters.find(({ name }) => name === field.name);
     return parameter === undefined ? [] : [fieldOf(of, field, parameter)];
   });
@@ -42,7 +43,7 @@ function fieldOf(of: FilterFormOf, field: FilterField, parameter: Parameter): Ht
   if (choices) return choicesOf(field, choices, value.split(','), fault);
   const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
   const common = html`id="${id}" name="${name}"${described && html` aria-describedby="${described}"`}${fault && html` aria-invalid="true"`}`;
-  return html`<div class="field"><label for="${id}">${label}</label>${control(of, parameter, common, value)}
+  return html`<div class="field${field.isLong && ' long'}"><label for="${id}">${label}</label>${control(of, parameter, common, value)}
 ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}${fault && html`<p class="fault" id="${id}-fault">${sentence(fault)}</p>`}</div>`;
 }
 

@@ -34,18 +34,19 @@ export interface RecordBody {
   readonly description: string;
   readonly body: Html;
   readonly status?: number;
+  readonly script?: 'live.js';
 }
 
 /** Sends a page of a section, under its tabs. */
 export function sendRecords(
   { accounts, request, reply }: RecordVisit,
-  { section, tab, title, description, body, status = 200 }: RecordBody,
+  { section, tab, title, description, body, status = 200, script }: RecordBody,
 ): Promise<FastifyReply> {
   const tabs = section.pages.map(
     ({ path, tab: label }) =>
       html`<li><a href="${path}"${path === tab && html` aria-current="page"`}>${label}</a></li>`,
   );
-  const page = html`<nav class="tabs" aria-label="${section.name}"><ul>${tabs}</ul></nav>
+  const page = html`${tabs.length > 1 && html`<nav class="tabs" aria-label="${section.name}"><ul>${tabs}</ul></nav>`}
 ${body}`;
   return sendPage(accounts, request, reply, {
     title: `${title} · ${section.name}`,
@@ -53,5 +54,6 @@ ${body}`;
     body: page,
     layout: 'wide',
     status,
+    ...(script && { script }),
   });
 }

@@ -47,15 +47,11 @@ export function readFilters(
       return [[parameter.name, isList(parameter) ? text.split(/[\s,]+/).filter(Boolean) : text]];
     }),
   );
-  const parsed = source.schema.safeParse(sent);
-  if (!parsed.success) {
-    for (const { path, message } of parsed.error.issues) {
-      const name = String(path[0]);
-      faults[name] ??= faultOf(source.filters.find((one) => one.name === name)?.schema, message);
-    }
-    return { typed, values: sent, faults };
+  for (const { path, message } of source.schema.safeParse(sent).error?.issues ?? []) {
+    const name = String(path[0]);
+    faults[name] ??= faultOf(source.filters.find((one) => one.name === name)?.schema, message);
   }
-  return { typed, values: sent, faults: { ...faults, ...impossible(source, parsed.data, registry) } };
+  return { typed, values: sent, faults: { ...impossible(source, sent, registry), ...faults } };
 }
 
 const textsOf = (value: unknown): string[] =>

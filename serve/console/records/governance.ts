@@ -34,7 +34,7 @@ export const votes: RecordPage = {
   order: 'desc',
   filters: [
     { name: 'referendum_index', label: 'Referendum', hint: 'Its number' },
-    { name: 'voter', label: 'Account', hint: 'SS58 with any prefix, or H160' },
+    { name: 'voter', label: 'Account', hint: 'SS58 with any prefix, or H160', isLong: true },
   ],
   columns: [
     { column: 'voter', as: 'account' },

@@ -26,6 +26,8 @@ export interface FilterField {
   readonly name: string;
   readonly label: string;
   readonly hint?: string;
+  /** Of addresses. */
+  readonly isLong?: true;
   /** The values of a parameter that is a list in one text. */
   readonly choices?: readonly string[];
 }

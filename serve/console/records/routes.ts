@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { HttpSettings } from '../../http/settings.ts';
 import { contracts } from './contracts.ts';
 import { coretime } from './coretime.ts';
 import { sendBounty } from './details/bounty.ts';
@@ -6,12 +7,17 @@ import { sendContract } from './details/contract.ts';
 import { sendReferendum } from './details/referendum.ts';
 import { type RegionAddress, sendRegion } from './details/region.ts';
 import { sendSale } from './details/sale.ts';
+import { extrinsics, sendExplorer } from './explorer/explorer.ts';
+import { serveLive } from './explorer/live.ts';
 import type { RecordPages, RecordVisit } from './frame.ts';
 import { governance } from './governance.ts';
 import { sendTable } from './table-page.ts';
 
 /** Serves the pages of records: tables with their filters, and a page for each thing that has one. */
-export function serveRecords(pages: FastifyInstance, of: RecordPages): void {
+export function serveRecords(
+  pages: FastifyInstance,
+  of: RecordPages & { readonly settings: Pick<HttpSettings, 'LIVE_LISTENERS_MAX'> },
+): void {
   const visit = async (request: FastifyRequest, reply: FastifyReply): Promise<RecordVisit> => ({
     ...of,
     request,
@@ -23,6 +29,8 @@ export function serveRecords(pages: FastifyInstance, of: RecordPages): void {
       pages.get(page.path, async (request, reply) => sendTable(await visit(request, reply), section, page));
     }
   }
+  pages.get(extrinsics.path, async (request, reply) => sendExplorer(await visit(request, reply)));
+  serveLive(pages, { ...of, listenersMax: of.settings.LIVE_LISTENERS_MAX });
   const detail = <Address>(
     path: string,
     send: (visit: RecordVisit, address: Address) => Promise<FastifyReply>,

@@ -10,6 +10,13 @@ import type { RecordRows } from './record-reader.ts';
 import { sameRows } from './same-rows.ts';
 import { recordTable, turning } from './table-parts.ts';
 
+/** What a page has besides its table. */
+export interface TableExtras {
+  readonly above?: Html | null;
+  readonly beneathForm?: Html | null;
+  readonly script?: 'live.js';
+}
+
 const GONE = 'This page of the list is not there any more. The list begins here:';
 
 /** A page with one table of records: its form, its rows, its other pages, and the call of the API that gives the same. */
@@ -17,7 +24,7 @@ export async function sendTable(
   visit: RecordVisit,
   section: RecordSection,
   page: RecordPage,
-  above: Html | null = null,
+  { above, beneathForm, script }: TableExtras = {},
 ): Promise<FastifyReply> {
   const { registry, request, origin } = visit;
   const { source } = page;
@@ -38,6 +45,7 @@ export async function sendTable(
 <p class="lead">${page.lead}</p>
 ${above}
 ${form}
+${beneathForm}
 ${isRefused && html`<p class="note bad" role="alert">Nothing is shown, because the form has a mistake.</p>`}
 ${found?.isGone && html`<p class="note warn" role="status">${GONE}</p>`}
 ${rows && recordTable(rows)}
@@ -50,6 +58,7 @@ ${found && sameRows({ source, values: given.values, order: page.order, origin: o
     description: page.lead,
     body,
     status: isRefused ? 422 : 200,
+    ...(script && { script }),
   });
 }
 

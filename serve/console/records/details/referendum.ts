@@ -48,8 +48,10 @@ const FACTS = [
 ] as const;
 
 /** Ayes and nays as parts of one bar. */
-function tally({ approval }: RecordRow): Html {
-  if (typeof approval !== 'number') return html`<p class="hint">No event has told a tally yet.</p>`;
+function tally({ approval, ayes }: RecordRow): Html {
+  if (typeof approval !== 'number') {
+    return html`<p>${ayes === null ? 'No event has told a tally yet.' : 'The newest tally has no votes.'}</p>`;
+  }
   const aye = Math.max(0, Math.min(100, approval * 100));
   const label = `${formatExact(approval, 'ratio')} aye, ${formatExact(1 - approval, 'ratio')} nay`;
   return html`<svg class="tally" viewBox="0 0 100 6" preserveAspectRatio="none" role="img" aria-label="${label}">
@@ -87,7 +89,7 @@ async function votesOf(visit: RecordVisit, relay: string, index: number): Promis
   const columns = votes.columns.filter(({ column }) => !['referendum_index', 'relay_chain'].includes(column));
   const path = `/governance/referenda/${relay}/${index}`;
   return html`<section class="part" id="votes"><h2>Votes</h2>
-<p class="hint">${votes.lead} <a href="${votes.path}?referendum_index=${index}">Search and download them</a></p>
+<p>${votes.lead} <a href="${votes.path}?referendum_index=${index}">Search and download them</a></p>
 ${recordTable({ source: votes.source, columns, rows, registry, caption: 'Votes', empty: 'Nobody has voted yet, or the blocks with the votes are not stored.' })}
 ${turning({ isFirst: wanted.cursor === undefined, first: `${path}#votes`, next: next && `${path}?${new URLSearchParams({ cursor: next })}#votes` })}</section>`;
 }

@@ -1,0 +1,87 @@
+import type { FastifyReply } from 'fastify';
+import type { Registry } from '../../../../ingest/chains/registry.ts';
+import { DOMAINS } from '../../../../ingest/decode/domain.ts';
+import { type Html, html } from '../../../pages/html.ts';
+import { cell } from '../cells.ts';
+import type { RecordVisit } from '../frame.ts';
+import { type GivenFilters, readFilters } from '../given-filters.ts';
+import { type ColumnView, type RecordPage, type RecordSection, sourceOf } from '../record-page.ts';
+import { sendTable } from '../table-page.ts';
+import { placeOf } from './extrinsic-feeds.ts';
+
+const served = sourceOf('/api/explorer/recent-extrinsics');
+
+export const extrinsics: RecordPage = {
+  path: '/explorer',
+  tab: 'Extrinsics',
+  title: 'Newest extrinsics',
+  lead: 'What happened on a chain in the last 24 hours before its newest block, newest first. Each extrinsic belongs to one domain; a batch to the one of its calls.',
+  // The chain says which relay chain is meant.
+  source: { ...served, filters: served.filters.filter(({ name }) => name !== 'relay_chain') },
+  filters: [
+    { name: 'chain', label: 'Chain', hint: 'Asset hub of Polkadot when empty' },
+    { name: 'address', label: 'Signer', hint: 'SS58 with any prefix, or H160', isLong: true },
+    { name: 'exclude_domains', label: 'Hide', choices: DOMAINS },
+  ],
+  columns: [
+    { column: 'timestamp', title: 'Time' },
+    { column: 'block_number' },
+    { column: 'extrinsic_index' },
+    { column: 'domain', as: 'state' },
+    { column: 'summary' },
+    { column: 'signer', as: 'account' },
+    { column: 'success', as: 'state' },
+    { column: 'extrinsic_hash', as: 'hash' },
+  ],
+  empty:
+    'No extrinsic of this chain is stored yet. Choose another chain, or come back when its blocks are loaded.',
+};
+
+const explorer: RecordSection = { name: 'Explorer', pages: [extrinsics] };
+const stats = { ...extrinsics, source: sourceOf('/api/explorer/network-stats') };
+
+/** The chain of a page: the one that was chosen, else that of the API. */
+export function chainOf({ typed, faults }: GivenFilters, registry: Registry): string {
+  const named = faults.chain === undefined ? registry.find(typed.chain ?? '')?.name : undefined;
+  return named ?? extrinsics.source.endpoint.defaults?.chain ?? '';
+}
+
+/** The newest extrinsics of a chain, which a script follows where there is one. */
+export async function sendExplorer(visit: RecordVisit): Promise<FastifyReply> {
+  const { registry, request } = visit;
+  const given = readFilters(extrinsics.source, extrinsics.filters ?? [], request.query, registry);
+  const chain = chainOf(given, registry);
+  const isFirst = (request.query as { readonly cursor?: unknown }).cursor === undefined;
+  const [row] = (await visit.records.read(stats.source, { values: { chain }, limit: 1 }, visit.reader)).rows;
+  const tiles =
+    row &&
+    html`<ul class="figures">${FIGURES.map(
+      (view) =>
+        html`<li><span>${view.title}</span><strong>${cell({ metric: stats.source.metric, view, row, registry })}</strong></li>`,
+    )}</ul>`;
+  const newest = await visit.records.read(extrinsics.source, { values: { chain }, limit: 1 }, visit.reader);
+  const [first] = newest.rows;
+  const query = new URLSearchParams({
+    ...given.typed,
+    chain,
+    ...(first && { after: placeOf(first).join('-') }),
+  });
+  const follows = isFirst && first !== undefined && Object.keys(given.faults).length === 0;
+  const live: Html | null = follows
+    ? html`<p class="live" data-live="/explorer/live?${String(query)}"><span role="status">Not live.</span> <a href="${request.url}">Reload</a> <button type="button" class="second small" hidden>Pause</button></p>`
+    : null;
+  return sendTable(
+    visit,
+    explorer,
+    { ...extrinsics, title: `Newest extrinsics of ${chain}` },
+    { above: tiles ?? null, beneathForm: live, script: 'live.js' },
+  );
+}
+
+const FIGURES: readonly (ColumnView & { readonly title: string })[] = [
+  { column: 'tx_24h', title: 'Transactions in 24 hours' },
+  { column: 'active_accounts_24h', title: 'Active accounts' },
+  { column: 'success_rate', title: 'Succeeded' },
+  { column: 'latest_block', title: 'Newest block' },
+  { column: 'as_of', title: 'Its time (UTC)' },
+];

@@ -1,0 +1,196 @@
+import type { FastifyInstance } from 'fastify';
+import { metrics } from '../../aggregate/metrics/index.ts';
+import type { PendingReason } from '../../aggregate/runner/pending.ts';
+import type { ChainCoverage, SystemStatus } from '../../aggregate/status/status.ts';
+import { sessionOf } from '../identity/accounts/sessions.ts';
+import type { PageAccounts } from '../pages/forms.ts';
+import { type Html, html } from '../pages/html.ts';
+import { sendPage } from '../pages/page.ts';
+import { formatExact, formatShort } from './format.ts';
+import { moment } from './records/cells.ts';
+import { plainText } from './records/plain-text.ts';
+
+export interface StatusSources {
+  readonly accounts: PageAccounts;
+  readonly status: () => Promise<SystemStatus>;
+  readonly coverage: () => Promise<readonly ChainCoverage[]>;
+}
+
+const WHY: Readonly<Record<PendingReason, string>> = {
+  loaded: 'waits for the next computation',
+  never_computed: 'was never computed',
+  recipe_changed: 'its definition has changed',
+  failed: 'its computation failed',
+};
+
+/** Serves how far each chain is stored and each metric computed, and what went wrong; operators also read why. */
+export function serveStatus(pages: FastifyInstance, { accounts, status, coverage }: StatusSources): void {
+  pages.get('/status', async (request, reply) => {
+    const [now, gaps, signedIn] = await Promise.all([status(), coverage(), sessionOf(accounts, request)]);
+    const body = html`<h1>Status</h1>
+<p class="lead">How far each chain is stored, what is missing, and what is still being computed. The same as data: <a href="/api/status">status</a>, <a href="/api/coverage">coverage</a>.</p>
+${summary(now)}
+${figures(now)}
+<h2>Chains</h2>
+${chains(now)}
+<h2>What is missing</h2>
+${missing(gaps)}
+<h2>Computations</h2>
+${computations(now, signedIn?.user.is_operator === true)}
+<h2>Refused input</h2>
+${refused(now)}`;
+    const description = 'Heights, lag and gaps of every chain; what waits, what failed and what was refused.';
+    return sendPage(accounts, request, reply, { title: 'Status', description, body, layout: 'wide' });
+  });
+}
+
+function summary({ chains, computing, metrics }: SystemStatus): Html {
+  const failing = metrics.filter(({ failures }) => failures.length > 0).length;
+  if (failing > 0) {
+    return html`<p class="note bad">${failing === 1 ? 'One metric cannot' : `${failing} metrics cannot`} be computed. Their rows are those of the last time that it went well.</p>`;
+  }
+  if (chains.length === 0) {
+    return html`<p class="note warn">No chain is stored yet. An operator loads blocks with <code>chain-metrics ingest PATH</code>, or lets the server follow a chain.</p>`;
+  }
+  const waiting = computing.touched_days_waiting;
+  if (computing.held)
+    return html`<p class="note warn">A bulk load is under way; its days are computed when it ends.</p>`;
+  if (waiting > 0) {
+    return html`<p class="note warn">${count(waiting)} ${waiting === 1 ? 'day is' : 'days are'} being computed: ${count(computing.windows_done)} of ${count(computing.windows_total)} steps are done.</p>`;
+  }
+  return html`<p class="note good">Everything that is stored is computed.</p>`;
+}
+
+function figures({ chains, computing, dead_letters }: SystemStatus): Html {
+  const sum = (of: (chain: SystemStatus['chains'][number]) => number) =>
+    chains.reduce((total, chain) => total + of(chain), 0);
+  const all: readonly (readonly [string, number])[] = [
+    ['Chains', chains.length],
+    ['Blocks', sum(({ blocks }) => blocks)],
+    ['Missing blocks', sum(({ missing_blocks }) => missing_blocks.total)],
+    ['Days to compute', computing.touched_days_waiting],
+    ['Dead letters', dead_letters.total],
+  ];
+  return html`<ul class="figures">${all.map(
+    ([name, value]) =>
+      html`<li><span>${name}</span><strong title="${count(value)}">${formatShort(value, 'count')}</strong></li>`,
+  )}</ul>`;
+}
+
+function chains({ chains }: SystemStatus): Html {
+  return tableOf(
+    'Chains',
+    [
+      'Chain',
+      'Relay chain',
+      '#Newest block',
+      'Its time (UTC)',
+      '#Lag',
+      '#Blocks',
+      '#Missing',
+      '#Not served',
+      '#Without a time',
+    ],
+    chains.map((chain) => [
+      chain.chain,
+      chain.relay_chain,
+      formatExact(chain.highest_block, 'height'),
+      chain.newest_block_at === null ? '–' : moment(chain.newest_block_at),
+      html`<span title="${formatExact(chain.lag_seconds, 'seconds')}">${formatShort(chain.lag_seconds, 'seconds')}</span>`,
+      ...[chain.blocks, chain.missing_blocks.total, chain.skipped_heights, chain.untimed_blocks].map(count),
+    ]),
+    'No chain is stored yet.',
+  );
+}
+
+const RANGES_MAX = 5;
+
+function missing(coverage: readonly ChainCoverage[]): Html {
+  const rows = coverage.flatMap((chain) => {
+    const { missing_blocks, missing_days, days_without_price } = chain;
+    const all = [missing_blocks, missing_days, days_without_price];
+    if (all.every(({ total }) => total === 0)) return [];
+    return [[chain.chain, ranges(missing_blocks), ranges(missing_days), ranges(days_without_price)]];
+  });
+  const head = ['Chain', 'Blocks', 'Days', 'Days without a price'];
+  return tableOf(
+    'What is missing',
+    head,
+    rows,
+    'Nothing is missing between the first and the newest block of each chain.',
+  );
+}
+
+function ranges(of: {
+  readonly total: number;
+  readonly ranges_total: number;
+  readonly ranges: readonly { readonly from: number | string; readonly to: number | string }[];
+}): Html {
+  if (of.total === 0) return html`<span class="none">none</span>`;
+  const text = (value: number | string) => (typeof value === 'number' ? formatExact(value, 'height') : value);
+  const shown = of.ranges
+    .slice(0, RANGES_MAX)
+    .map(({ from, to }) => (from === to ? text(from) : `${text(from)} – ${text(to)}`));
+  const left = of.ranges_total - shown.length;
+  return html`<b>${count(of.total)}</b>: ${shown.join(', ')}${left > 0 && `, and ${count(left)} more ranges`}`;
+}
+
+function computations({ metrics: computed, computing }: SystemStatus, isOperator: boolean): Html {
+  const titles = new Map(metrics.map(({ name, title }) => [name, title]));
+  const rows = computed.map((one) => {
+    const { metric, computed_at, pending_from, pending_reason, failures } = one;
+    const waits =
+      pending_from === null
+        ? html`<span class="none">nothing</span>`
+        : html`from ${pending_from}: ${WHY[pending_reason ?? 'loaded']}`;
+    return [
+      html`${titles.get(metric) ?? metric} <code class="none">${metric}</code>`,
+      computed_at === null ? html`<span class="none">never</span>` : moment(computed_at),
+      count(one.windows),
+      waits,
+      failures.length === 0
+        ? html`<span class="tag good">Fine</span>`
+        : html`<span class="tag bad">Fails</span> ${isOperator && plainText(failures.map(({ reason }) => reason).join('; '), REASON_CHARS_MAX)}`,
+    ];
+  });
+  const failed = computing.failed.map(({ id, reason, attempts }) => [
+    html`<code>${plainText(id)}</code>`,
+    count(attempts),
+    isOperator ? plainText(reason, REASON_CHARS_MAX) : 'The operator’s log says why',
+  ]);
+  return html`${tableOf('Computations', ['Metric', 'Last computed (UTC)', '#Steps', 'Waits', 'State'], rows, 'No metric is computed yet.')}
+${failed.length > 0 && tableOf('Failed computations', ['Computation', '#Attempts', 'Reason'], failed, '')}`;
+}
+
+const REASON_CHARS_MAX = 1000;
+
+function refused({ dead_letters, refused_facts, outdated_snapshots }: SystemStatus): Html {
+  const rows = dead_letters.latest.map(({ received_at, file, line, reason }) => [
+    moment(received_at),
+    html`<bdi>${plainText(file)}</bdi>`,
+    count(line),
+    html`<bdi>${plainText(reason)}</bdi>`,
+  ]);
+  return html`<p>${count(dead_letters.total)} lines were set aside as dead letters, ${count(refused_facts)} facts within blocks could not be read, and ${count(outdated_snapshots)} snapshots were read by an earlier version.</p>
+${tableOf('The newest dead letters', ['Received (UTC)', 'File', '#Line', 'Reason'], rows, 'No line was refused.')}`;
+}
+
+/** A table of texts; the title of a column of numbers begins with `#`. */
+function tableOf(
+  caption: string,
+  head: readonly string[],
+  rows: readonly (readonly (Html | string)[])[],
+  empty: string,
+): Html {
+  if (rows.length === 0) return html`<p class="empty">${empty}</p>`;
+  const look = (i: number) => head[i]?.startsWith('#') && html` class="number"`;
+  return html`<div class="table records" role="region" aria-label="${caption}" tabindex="0"><table>
+<thead><tr>${head.map((title, i) => html`<th scope="col"${look(i)}>${title.replace('#', '')}</th>`)}</tr></thead>
+<tbody>${rows.map(
+    (row) =>
+      html`<tr>${row.map((cell, i) => (i === 0 ? html`<th scope="row">${cell}</th>` : html`<td${look(i)}>${cell}</td>`))}</tr>
+`,
+  )}</tbody></table></div>`;
+}
+
+const count = (value: number): string => formatExact(value, 'count');
