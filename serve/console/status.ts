@@ -40,7 +40,13 @@ ${computations(now, signedIn?.user.is_operator === true)}
 <h2>Refused input</h2>
 ${refused(now)}`;
     const description = 'Heights, lag and gaps of every chain; what waits, what failed and what was refused.';
-    return sendPage(accounts, request, reply, { title: 'Status', description, body, layout: 'wide' });
+    return sendPage(accounts, request, reply, {
+      title: 'Status',
+      description,
+      body,
+      layout: 'wide',
+      isPublic: true,
+    });
   });
 }
 

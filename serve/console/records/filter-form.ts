@@ -43,7 +43,7 @@ function fieldOf(of: FilterFormOf, field: FilterField, parameter: Parameter): Ht
   if (choices) return choicesOf(field, choices, value.split(','), fault);
   const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
   const common = html`id="${id}" name="${name}"${described && html` aria-describedby="${described}"`}${fault && html` aria-invalid="true"`}`;
-  return html`<div class="field${field.isLong && ' long'}"><label for="${id}">${label}</label>${control(of, parameter, common, value)}
+  return html`<div class="field${field.isLong && ' long'}"><label for="${id}">${label}</label>${field.options ? selectOf(common, field.options, value) : control(of, parameter, common, value)}
 ${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}${fault && html`<p class="fault" id="${id}-fault">${sentence(fault)}</p>`}</div>`;
 }
 
@@ -53,15 +53,7 @@ function control(
   common: Html,
   value: string,
 ): Html {
-  if (schema instanceof z.ZodEnum) {
-    const known = schema.options.map(String);
-    // What was refused stays to be seen and changed.
-    const options = known.includes(value) || value === '' ? known : [...known, value];
-    return html`<select ${common}><option value="">All</option>${options.map(
-      (option) =>
-        html`<option value="${option}"${option === value && html` selected`}>${known.includes(option) ? inWords(option) : option}</option>`,
-    )}</select>`;
-  }
+  if (schema instanceof z.ZodEnum) return selectOf(common, schema.options.map(String), value, 'All');
   if (schema instanceof z.ZodISODate) return html`<input ${common} type="date" value="${value}">`;
   if (name !== 'chain') {
     return html`<input ${common} value="${value}" autocomplete="off" autocapitalize="none" spellcheck="false">`;
@@ -70,6 +62,15 @@ function control(
   const chains = registry.chains.filter(({ relay_chain }) => relays.includes(relay_chain));
   return html`<input ${common} value="${value}" list="chains" autocomplete="off" autocapitalize="none" spellcheck="false">
 <datalist id="chains">${chains.map((chain) => html`<option value="${chain.name}">`)}</datalist>`;
+}
+
+/** What was refused stays to be seen and changed. */
+function selectOf(common: Html, options: readonly string[], value: string, all?: string): Html {
+  const known = value === '' || options.includes(value) ? options : [...options, value];
+  return html`<select ${common}>${all !== undefined && html`<option value="">${all}</option>`}${known.map(
+    (option) =>
+      html`<option value="${option}"${option === value && html` selected`}>${options.includes(option) && all !== undefined ? inWords(option) : option}</option>`,
+  )}</select>`;
 }
 
 function choicesOf(

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../../infra/ports.ts';
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import type { Reader, Readers } from '../../http/readers.ts';
+import type { Freshness } from '../../metrics/freshness.ts';
 import type { PageAccounts } from '../../pages/forms.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { sendPage } from '../../pages/page.ts';
@@ -14,6 +15,7 @@ export interface RecordPages {
   readonly readers: Readers;
   readonly records: RecordReader;
   readonly registry: Registry;
+  readonly freshness: Freshness;
   readonly clock: Clock;
   /** The address of this service. */
   readonly origin: () => string;
@@ -53,6 +55,7 @@ ${body}`;
     description,
     body: page,
     layout: 'wide',
+    isPublic: true,
     status,
     ...(script && { script }),
   });

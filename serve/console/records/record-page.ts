@@ -28,6 +28,8 @@ export interface FilterField {
   readonly hint?: string;
   /** Of addresses. */
   readonly isLong?: true;
+  /** The values that make sense, one of which is always chosen. */
+  readonly options?: readonly string[];
   /** The values of a parameter that is a list in one text. */
   readonly choices?: readonly string[];
 }

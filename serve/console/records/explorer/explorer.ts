@@ -19,7 +19,7 @@ export const extrinsics: RecordPage = {
   // The chain says which relay chain is meant.
   source: { ...served, filters: served.filters.filter(({ name }) => name !== 'relay_chain') },
   filters: [
-    { name: 'chain', label: 'Chain', hint: 'Asset hub of Polkadot when empty' },
+    { name: 'chain', label: 'Chain' },
     { name: 'address', label: 'Signer', hint: 'SS58 with any prefix, or H160', isLong: true },
     { name: 'exclude_domains', label: 'Hide', choices: DOMAINS },
   ],
@@ -48,9 +48,15 @@ export function chainOf({ typed, faults }: GivenFilters, registry: Registry): st
 
 /** The newest extrinsics of a chain, which a script follows where there is one. */
 export async function sendExplorer(visit: RecordVisit): Promise<FastifyReply> {
-  const { registry, request } = visit;
+  const { registry, request, freshness } = visit;
   const given = readFilters(extrinsics.source, extrinsics.filters ?? [], request.query, registry);
   const chain = chainOf(given, registry);
+  await freshness.refresh();
+  // The first one is chosen.
+  const stored = [...new Set([chain, ...freshness.chains.map((one) => one.chain).sort()])];
+  const filters = extrinsics.filters?.map((field) =>
+    field.name === 'chain' ? { ...field, options: stored } : field,
+  );
   const isFirst = (request.query as { readonly cursor?: unknown }).cursor === undefined;
   const [row] = (await visit.records.read(stats.source, { values: { chain }, limit: 1 }, visit.reader)).rows;
   const tiles =
@@ -73,7 +79,7 @@ export async function sendExplorer(visit: RecordVisit): Promise<FastifyReply> {
   return sendTable(
     visit,
     explorer,
-    { ...extrinsics, title: `Newest extrinsics of ${chain}` },
+    { ...extrinsics, filters: filters ?? [], title: `Newest extrinsics of ${chain}` },
     { above: tiles ?? null, beneathForm: live, script: 'live.js' },
   );
 }
