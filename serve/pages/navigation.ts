@@ -6,8 +6,10 @@ export const SECTIONS: readonly { readonly href: string; readonly label: string 
   { href: '/governance', label: 'Governance' },
   { href: '/coretime', label: 'Coretime' },
   { href: '/contracts', label: 'Contracts' },
+  { href: '/explorer', label: 'Explorer' },
   { href: '/projects', label: 'Alerts' },
   { href: '/docs', label: 'Docs' },
+  { href: '/status', label: 'Status' },
 ];
 
 /** The side navigation of the profile. */

@@ -108,7 +108,7 @@ ${flash}
 ${body}
 </main>
 </div>
-${layout !== 'embedded' && html`<footer><a href="/docs">API documentation</a><a href="/api/status">Status</a></footer>`}
+${layout !== 'embedded' && html`<footer><a href="/docs">API documentation</a><a href="/status">Status</a></footer>`}
 </body>
 </html>
 `.text;

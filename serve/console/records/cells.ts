@@ -88,8 +88,8 @@ export function moment(iso: string): Html {
 export function shortened(text: string): Html {
   const plain = plainText(text);
   if (plain.length <= KEPT_START + KEPT_END) return html`<code>${plain}</code>`;
-  const cut = plain.length - KEPT_END;
-  return html`<code class="mid" title="${plain}"><span>${plain.slice(0, cut)}</span><span>${plain.slice(cut)}</span></code>`;
+  const [from, to] = [KEPT_START, plain.length - KEPT_END];
+  return html`<code class="mid" title="${plain}">${plain.slice(0, from)}<span>${plain.slice(from, to)}</span>${plain.slice(to)}</code>`;
 }
 
 const KEPT_START = 8;

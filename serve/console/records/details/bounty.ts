@@ -24,7 +24,7 @@ export async function sendBounty(
     title: `Bounty ${number} of ${network}`,
     description: `State, claims and child bounties of bounty ${number} of ${network}.`,
     states: row.bounty_status === null ? null : state(String(row.bounty_status)),
-    body: html`<div class="columns even"><section class="card"><h2>Bounty</h2>${facts({ ...of, columns: BOUNTY }, row)}</section>
+    body: html`<div class="pair"><section class="card"><h2>Bounty</h2>${facts({ ...of, columns: BOUNTY }, row)}</section>
 <section class="card"><h2>Claims</h2>${facts({ ...of, columns: CLAIMS }, row)}</section></div>
 ${await related(visit, {
   title: 'Child bounties',

@@ -28,7 +28,7 @@ export async function sendContract(
     description: `Deployment, code and transactions of the contract ${address} of ${chain}.`,
     states: deployed && state(String(deployed.deploy_method)),
     body: html`<p class="lead"><code class="whole">${plainText(address)}</code> on ${chain}</p>
-<div class="columns even"><section class="card"><h2>Deployment</h2>${
+<div class="pair"><section class="card"><h2>Deployment</h2>${
       deployed
         ? facts({ source: contractList.source, registry, columns: DEPLOYED }, deployed)
         : html`<p class="hint">The block that created it is not stored.</p>`

@@ -30,7 +30,7 @@ export async function sendReferendum(
     title: `Referendum ${number} of ${network}`,
     description: `${inWords(String(row.outcome))}: result, timeline, tally and votes of referendum ${number} of ${network}.`,
     states: state(String(row.outcome)),
-    body: html`<div class="columns even"><section class="card"><h2>Tally</h2>${tally(row)}
+    body: html`<div class="pair"><section class="card"><h2>Tally</h2>${tally(row)}
 ${facts({ ...of, columns: [{ column: 'ayes' }, { column: 'nays' }, { column: 'support' }, { column: 'turnout_pct' }] }, row)}</section>
 <section class="card"><h2>Timeline</h2>${timeline(row)}
 ${facts({ ...of, columns: FACTS }, row)}</section></div>

@@ -38,7 +38,7 @@ export async function sendSale(
     title: `Sale ${row.sale_cycle} of ${network}`,
     description: `Prices, purchases and renewals of the sale of coretime of ${network} that begins with timeslice ${begin}.`,
     states: total && state(total.sold_out === true ? 'Sold out' : 'Cores left'),
-    body: html`<div class="columns even"><section class="card"><h2>Prices and capacity</h2>${facts({ source: sales.source, registry, columns: PRICES }, row)}</section>
+    body: html`<div class="pair"><section class="card"><h2>Prices and capacity</h2>${facts({ source: sales.source, registry, columns: PRICES }, row)}</section>
 <section class="card"><h2>Purchases and renewals</h2>${total && facts({ source: totals.source, registry, columns: TOTALS }, total)}</section></div>
 ${await paid('Purchases', purchases, { purchase_type: 'bulk' })}
 ${await paid('Renewals', renewals, {})}`,
