@@ -36,7 +36,7 @@ export interface RecordBody {
   readonly description: string;
   readonly body: Html;
   readonly status?: number;
-  readonly script?: 'live.js';
+  readonly script?: 'explorer.js';
 }
 
 /** Sends a page of a section, under its tabs. */

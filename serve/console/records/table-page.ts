@@ -14,7 +14,7 @@ import { recordTable, turning } from './table-parts.ts';
 export interface TableExtras {
   readonly above?: Html | null;
   readonly beneathForm?: Html | null;
-  readonly script?: 'live.js';
+  readonly script?: 'explorer.js';
 }
 
 const GONE = 'This page of the list is not there any more. The list begins here:';

@@ -74,13 +74,13 @@ export async function sendExplorer(visit: RecordVisit): Promise<FastifyReply> {
   });
   const follows = isFirst && first !== undefined && Object.keys(given.faults).length === 0;
   const live: Html | null = follows
-    ? html`<p class="live" data-live="/explorer/live?${String(query)}"><span role="status">Not live.</span> <a href="${request.url}">Reload</a> <button type="button" class="second small" hidden>Pause</button></p>`
+    ? html`<p class="follows" data-follow="/explorer/live?${String(query)}"><span role="status">Not live.</span> <a href="${request.url}">Reload</a> <button type="button" class="second small" hidden>Pause</button></p>`
     : null;
   return sendTable(
     visit,
     explorer,
     { ...extrinsics, filters: filters ?? [], title: `Newest extrinsics of ${chain}` },
-    { above: tiles ?? null, beneathForm: live, script: 'live.js' },
+    { above: tiles ?? null, beneathForm: live, script: 'explorer.js' },
   );
 }
 

@@ -266,7 +266,7 @@ describe.runIf(hasChromium)('in Chromium', () => {
 
   it('the explorer follows new extrinsics until it is paused, and not when scripts are off', async () => {
     const page = await open('/explorer?chain=asset-hub-kusama');
-    await page.locator('.live.on').waitFor();
+    await page.locator('.follows.on').waitFor();
     await ingestAndCompute(test.pipeline, [block(50_002, 2, 'new')]);
     const newest = page.locator('.records tbody tr').first();
     await newest.filter({ hasText: '50,002' }).waitFor();
@@ -274,7 +274,7 @@ describe.runIf(hasChromium)('in Chromium', () => {
     await page.getByText('Paused.').waitFor();
     await page.context().close();
     const plain = await open('/explorer?chain=asset-hub-kusama', { javaScriptEnabled: false });
-    expect(await plain.locator('.live').textContent()).toContain('Not live.');
+    expect(await plain.locator('.follows').textContent()).toContain('Not live.');
     expect(await plain.getByRole('link', { name: 'Reload' }).isVisible()).toBe(true);
     expect(await plain.locator('.records tbody tr').first().textContent()).toContain('50,002');
     await plain.context().close();
