@@ -30,5 +30,5 @@ ${key === null && html`<p class="hint">Put the authorization key in the place of
 
 /** One is open at a time. */
 const snippetBox = ({ name, title, hint, text }: Snippet, isOpen: boolean): Html =>
-  html`<details class="snippet" name="snippet"${isOpen && html` open`}><summary>${title}</summary><p class="hint">${hint}</p>
+  html`<details class="setup" name="snippet"${isOpen && html` open`}><summary>${title}</summary><p class="hint">${hint}</p>
 <div class="code"><pre class="payload" id="snippet-${name}" tabindex="0">${text}</pre>${copyButton(`snippet-${name}`, title)}</div></details>`;
