@@ -44,9 +44,9 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   const accounts = pipeline.accounts();
   const alerts = await pipeline.alerts();
   const app = await createApp(config, hideAccessToken);
-  await tellDemoData(app, { ...runtime, aggregator });
+  const demoNote = await tellDemoData(app, { ...runtime, aggregator });
   const refuseOthers = refuseOtherMethods(app);
-  await serveDocs(app);
+  await serveDocs(app, demoNote);
   health.require(() => alerts.checkStoring());
   await serveHealth(app, health);
   const lateness = measureLateness();

@@ -28,7 +28,7 @@ export const DEMO_CHAINS: readonly DemoChain[] = [
   {
     name: 'polkadot',
     ...{ blocks: 16, transactions: 26, growth: 0.8, height: 33_700_000, fee: 0.0158, transfer: 140 },
-    missing: [64, 65, 121, 165],
+    missing: [64, 65, 165],
   },
   {
     name: 'asset-hub-polkadot',
@@ -43,12 +43,12 @@ export const DEMO_CHAINS: readonly DemoChain[] = [
   {
     name: 'moonbeam',
     ...{ blocks: 18, transactions: 62, growth: 0.7, height: 18_900_000, fee: 0.011, transfer: 900 },
-    missing: [30, 31, 32],
+    missing: [31, 32],
   },
   {
     name: 'hydration',
     ...{ blocks: 18, transactions: 56, growth: 1.5, height: 12_200_000, fee: 1.9, transfer: 5200 },
-    missing: [142, 171],
+    missing: [171],
   },
   {
     name: 'people-polkadot',
@@ -58,7 +58,7 @@ export const DEMO_CHAINS: readonly DemoChain[] = [
   {
     name: 'kusama',
     ...{ blocks: 16, transactions: 12, growth: 0.7, height: 31_500_000, fee: 0.00042, transfer: 9 },
-    missing: [97, 98],
+    missing: [98],
   },
   {
     name: 'asset-hub-kusama',

@@ -73,7 +73,8 @@ export class Governance {
     for (let made = 0; made < submitted; made++) this.#submit(book);
     for (const one of this.#referenda) {
       if (one.stage === 'ended') continue;
-      const eager = one.stage === 'preparing' || book.day - one.submittedOn < 4 ? 1.8 : 0.7;
+      // Most votes come at the beginning, so that the first tally says something.
+      const eager = one.stage === 'preparing' ? 5 : book.day - one.submittedOn < 4 ? 1.8 : 0.7;
       const votes = Math.round(this.#pace.votes * eager * random.fraction() * 2 * book.passed);
       for (let made = 0; made < votes; made++) this.#vote(book, one);
     }

@@ -79,7 +79,7 @@ export async function startProcess(options: StartOptions): Promise<number> {
     }
     say(
       isServer
-        ? welcome(url, pipeline, version)
+        ? welcome(url, pipeline, version, loadDemo !== null)
         : `Chain Metrics ${version}, ${[...roles].join(' and ')}: ${url}/health/ready\n`,
     );
     if (loadDemo) inBackground((signal) => loadDemo(client, say, signal), stop);
@@ -138,7 +138,7 @@ const operatorAddress = ({ OPERATOR_HOST, OPERATOR_PORT }: Config): Address => (
   port: { name: 'OPERATOR_PORT', value: OPERATOR_PORT },
 });
 
-function welcome(url: string, { runtime }: Pipeline, version: string): string {
+function welcome(url: string, { runtime }: Pipeline, version: string, isDemo: boolean): string {
   const lines: [label: string, value: string][] = [
     ['plots and chains', `${url}/`],
     ['every path, to try', `${url}/docs`],
@@ -156,7 +156,9 @@ function welcome(url: string, { runtime }: Pipeline, version: string): string {
     '',
     ...lines.map(([label, value]) => `  ${label.padEnd(width)}  ${value}`),
     '',
-    'Load blocks with `chain-metrics ingest PATH…` from another terminal; stop with Ctrl-C.',
+    isDemo
+      ? 'For blocks of your own set DATA_DIR to another directory; stop with Ctrl-C.'
+      : 'Load blocks with `chain-metrics ingest PATH…` from another terminal; stop with Ctrl-C.',
     '',
   ].join('\n');
 }

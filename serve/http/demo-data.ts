@@ -10,18 +10,22 @@ declare module 'fastify' {
   }
 }
 
-/** Where the store holds demo data, every answer says so. Its mark is written before a server starts. */
+/**
+ * Where the store holds demo data, every answer says so; returns what is to be said, and null elsewhere. The mark of a
+ * store is written before its server starts.
+ */
 export async function tellDemoData(
   app: FastifyInstance,
   { store, aggregator }: { store: Store; aggregator: Pick<Aggregator, 'isPaused' | 'progress'> },
-): Promise<void> {
+): Promise<string | null> {
   app.decorateReply('demoNote', null);
-  if ((await readDemoMark(store)) === null) return;
+  if ((await readDemoMark(store)) === null) return null;
   app.addHook('onRequest', (_request, reply, next) => {
     reply.header('x-demo-data', 'true');
     reply.demoNote = `${DEMO_NOTE}${unfinished(aggregator)}`;
     next();
   });
+  return DEMO_NOTE;
 }
 
 const DEMO_NOTE = 'Demo data: made up, not measured.';

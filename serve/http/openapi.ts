@@ -3,14 +3,16 @@ import swaggerUi from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import { openApiTransforms } from './openapi-transform.ts';
 
+const DESCRIPTION =
+  'Daily and monthly metrics of relay chains and the chains attached to them. Data are public; use of them requires attribution. They come as they are, without guarantee of accuracy, completeness or timeliness.';
+
 const DOCUMENT: NonNullable<FastifyDynamicSwaggerOptions['openapi']> = {
   openapi: '3.1.0',
   info: {
     title: 'Chain Metrics Data API',
     version: '0.1.1',
     license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
-    description:
-      'Daily and monthly metrics of relay chains and the chains attached to them. Data are public; use of them requires attribution. They come as they are, without guarantee of accuracy, completeness or timeliness.',
+    description: DESCRIPTION,
   },
   servers: [{ url: '/', description: 'This server' }],
   components: {
@@ -37,10 +39,11 @@ const DOCUMENT: NonNullable<FastifyDynamicSwaggerOptions['openapi']> = {
   ],
 };
 
-/** Serves the OpenAPI document, made from the schemas that validate the requests, and a page to try the routes on. */
-export async function serveDocs(app: FastifyInstance): Promise<void> {
+/** Serves the OpenAPI document, made from the schemas that validate the requests, and a page to try the routes on. A notice stands first. */
+export async function serveDocs(app: FastifyInstance, notice: string | null): Promise<void> {
+  const description = notice === null ? DESCRIPTION : `**${notice}** ${DESCRIPTION}`;
   await app.register(swagger, {
-    openapi: DOCUMENT,
+    openapi: { ...DOCUMENT, info: { ...DOCUMENT.info, description } } as typeof DOCUMENT,
     ...openApiTransforms(),
   });
   await app.register(swaggerUi, {

@@ -150,7 +150,7 @@ function topBar(url: string, username: string | null, token: Html | null): Html 
 
 /** Says that nothing on the page was measured, where that is so. */
 export const demoBanner = ({ demoNote }: FastifyReply): Html | null =>
-  demoNote ? html`<p class="demo" role="note">${demoNote}</p>` : null;
+  demoNote ? html`<aside class="demo" aria-label="Demo data">${demoNote}</aside>` : null;
 
 const sideBar = (url: string): Html =>
   html`<nav class="side" aria-label="Profile"><ul>${links(NAVIGATION, url)}</ul></nav>`;

@@ -119,6 +119,7 @@ describe('demo data', () => {
       expect(page.headers['x-demo-data'], path).toBe('true');
       if (page.statusCode === 200) expect(page.body, path).toContain('Demo data: made up, not measured.');
     }
+    expect((await get('/openapi.json')).json().info.description).toContain('made up, not measured');
     const api = await app.inject({ url: '/api/status', headers: { origin: 'https://elsewhere.example' } });
     expect(api.headers['access-control-expose-headers']).toContain('X-Demo-Data');
   });
