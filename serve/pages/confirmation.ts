@@ -1,3 +1,4 @@
+import { visible } from '../../aggregate/alerts/formats/values.ts';
 import type { Form } from '../http/form.ts';
 import { textField } from './fields.ts';
 import { type Html, html } from './html.ts';
@@ -34,5 +35,5 @@ export const isConfirmed = (form: Form, name?: string): boolean =>
   form.text('confirmed') === 'yes' &&
   (name === undefined || shownName(form.text('name')) === shownName(name));
 
-/** Browsers show white space as one space, so nobody could see what else to type. */
-const shownName = (name: string): string => name.replace(/\s+/g, ' ').trim();
+/** What is seen of a name: browsers show white space as one space, and nobody could type what is hidden. */
+const shownName = (name: string): string => visible(name).replace(/\s+/g, ' ').trim();
