@@ -11,7 +11,7 @@ import { decompressed, readLines } from '../../ingest/sources/lines.ts';
 import type { Pipeline } from '../compose.ts';
 import type { OperationClient } from '../operations/client.ts';
 import { openDisplay } from './display.ts';
-import { failedWords, ingestInputs } from './ingest-inputs.ts';
+import { failedWords, ingestInputs, loadInputs, showComputation } from './ingest-inputs.ts';
 import { findInputs, type Input } from './inputs.ts';
 import { plural } from './words.ts';
 
@@ -45,16 +45,23 @@ export async function loadSample({ runtime }: Pipeline, client: OperationClient,
   );
 }
 
+/** Loading in the background. A store must not be closed before it is over; computing may be interrupted. */
+export interface DemoLoad {
+  readonly loaded: Promise<unknown>;
+  /** Resolves when every metric is computed too. */
+  readonly ready: Promise<void>;
+}
+
 /**
- * Marks a store as one of demo data, before anybody can read it; returns what loads them. Loading makes the same lines
- * at each attempt, so it is repeated whole after a kill, and a later start adds the days since. Throws `usage` where the
- * store holds anything but the sample: what was measured and what was made up are never mixed.
+ * Marks a store as one of demo data, before anybody can read it; returns what loads them, until the signal. Loading makes
+ * the same lines at each attempt, so it is repeated whole after a kill, and a later start adds the days since. Throws
+ * `usage` where the store holds anything but the sample: what was measured and what was made up are never mixed.
  */
 export async function prepareDemo({
   runtime,
   registry,
   config,
-}: Pipeline): Promise<(client: OperationClient, say: Say, signal: AbortSignal) => Promise<void>> {
+}: Pipeline): Promise<(client: OperationClient, say: Say, signal: AbortSignal) => DemoLoad> {
   const { store, clock, location } = runtime;
   if (runtime.isShared) throw refused('--demo: demo data are for the embedded profile');
   if (config.FOLLOW.length > 0) throw refused('--demo: FOLLOW would add measured blocks to demo data');
@@ -66,23 +73,31 @@ export async function prepareDemo({
   const mark: DemoMark = known ?? { first_day: firstDemoDay(now), loaded_until: null };
   if (known === null) await writeDemoMark(store, mark);
   const until = mark.loaded_until === null ? null : Date.parse(mark.loaded_until);
-  return async (client, say, signal) => {
-    if (until !== null && now - until < FRESH_MS) return;
-    const history = new DemoHistory({ firstDay: mark.first_day, now, registry });
-    const stream = new LineStream(history.lines(until === null ? mark.first_day : dayOf(until)), signal);
+  return (client, say, signal) => {
+    if (until !== null && now - until < FRESH_MS) return NOTHING_DUE;
+    const from = until === null ? mark.first_day : dayOf(until);
+    say(`Making demo data, from ${from} until now. They are made up, and every page says so.\n`);
+    const lines = new DemoHistory({ firstDay: mark.first_day, now, registry }).lines(from);
+    const stream = new LineStream(lines, signal);
     const made: Input = { name: 'demo.ndjson', size: null, open: () => stream };
-    const inputs = until === null ? [...(await findInputs([SAMPLE])), made] : [made];
-    say(
-      `Making demo data, from ${until === null ? mark.first_day : dayOf(until)} until now. They are made up, and every page says so.\n`,
-    );
-    const report = await ingestInputs(client, inputs, undefined, openDisplay(process.stderr));
-    if (signal.aborted) return;
-    await writeDemoMark(store, { ...mark, loaded_until: new Date(now).toISOString() });
-    say(
-      `${failedWords(report.failed_metrics)}Demo data are ready: ${plural(report.blocks, 'block')} in ${Math.round(report.seconds)} s.\n`,
-    );
+    const display = openDisplay(process.stderr);
+    const load = async () => {
+      const recorded = until === null ? await findInputs([SAMPLE]) : [];
+      return loadInputs(client, [...recorded, made], undefined, display);
+    };
+    const loaded = load();
+    const ready = loaded.then(async ({ blocks }) => {
+      if (signal.aborted) return;
+      const failed = await showComputation(client, display);
+      display.end();
+      await writeDemoMark(store, { ...mark, loaded_until: new Date(now).toISOString() });
+      say(`${failedWords(failed)}Demo data are ready: ${plural(blocks, 'block')}.\n`);
+    });
+    return { loaded, ready };
   };
 }
+
+const NOTHING_DUE: DemoLoad = { loaded: Promise.resolve(), ready: Promise.resolve() };
 
 const refused = (text: string) => new ProductError('usage', text);
 

@@ -23,15 +23,26 @@ export async function ingestInputs(
   display: Display,
 ): Promise<RunReport> {
   const started = performance.now();
+  const report = await loadInputs(client, inputs, chain, display);
+  const failed_metrics = await showComputation(client, display);
+  display.end();
+  const seconds = Math.round(performance.now() - started) / 1000;
+  return { files: inputs.length, ...report, seconds, failed_metrics };
+}
+
+/** Loads all inputs, of which nothing has to be computed when it returns. */
+export async function loadInputs(
+  client: OperationClient,
+  inputs: readonly Input[],
+  chain: string | undefined,
+  display: Display,
+): Promise<IngestReport> {
   const reports: IngestReport[] = [];
   const pace = new Pace(inputs);
   await pausingCompute(client, async () => {
     for (const input of inputs) reports.push(await ingestOne(client, input, chain, pace, display));
   });
-  const failed_metrics = await showComputation(client, display);
-  display.end();
-  const seconds = Math.round(performance.now() - started) / 1000;
-  return { files: inputs.length, ...sum(reports), seconds, failed_metrics };
+  return sum(reports);
 }
 
 /** Waits until everything is computed, and shows the progress; returns the metrics that fail. */

@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { openLogger } from '../../infra/logger.ts';
@@ -11,7 +10,7 @@ import { openOperationSocket } from '../operations/socket-server.ts';
 import { type ProcessRole, servicesOf } from '../process-roles.ts';
 import type { Config } from '../settings.ts';
 import { EXIT } from './failure.ts';
-import { type FirstData, loadSample, prepareDemo } from './first-data.ts';
+import { type DemoLoad, type FirstData, loadSample, prepareDemo } from './first-data.ts';
 import { ingestTarget } from './ingest-target.ts';
 import { ProcessStop } from './process-stop.ts';
 
@@ -92,20 +91,18 @@ export async function startProcess(options: StartOptions): Promise<number> {
   }
 }
 
-/** Work beside serving. It ends where it can when the process stops; a failure of its own stops nothing. */
-function inBackground(work: (signal: AbortSignal) => Promise<void>, stop: ProcessStop): void {
+/** Loads beside serving. A stop waits for the batches that are being loaded; a failure stops nothing else. */
+function inBackground(load: (signal: AbortSignal) => DemoLoad, stop: ProcessStop): void {
   const ending = new AbortController();
-  const done = work(ending.signal).catch((error) => {
-    if (!ending.signal.aborted) stop.log?.error({ err: error }, 'demo data are not loaded: start again');
+  const { loaded, ready } = load(ending.signal);
+  ready.catch((error) => {
+    if (!ending.signal.aborted) stop.log?.error({ err: error }, 'demo data are not ready: start again');
   });
   stop.first(async () => {
     ending.abort();
-    await Promise.race([done, pause(BACKGROUND_END_MS)]);
+    await loaded.catch(() => undefined);
   });
 }
-
-/** One batch is loaded to its end; computing goes on at the next start. */
-const BACKGROUND_END_MS = 3000;
 
 /** The exit code when the process has ended; one that must write nothing more fails, and waits at its next start. */
 async function exitCodeOf({ schema }: Pipeline, stop: ProcessStop): Promise<number> {

@@ -132,7 +132,7 @@ describe('demo data', () => {
     await writeDemoMark(store, { first_day: first, loaded_until: new Date(NOW - DAY_MS).toISOString() });
     const load = await prepareDemo(pipeline);
     const said: string[] = [];
-    await load(new LocalClient(pipeline), (text) => said.push(text), new AbortController().signal);
+    await load(new LocalClient(pipeline), (text) => said.push(text), new AbortController().signal).ready;
     expect(said.join()).toMatch(`from ${dayAt(178)} until now`);
     expect(await rows(`/api/daily-tps?${ended}`)).toEqual(tps);
     expect(await rows(`/api/daily-fees?${ended}`)).toEqual(fees);

@@ -17,6 +17,8 @@ it('serves at once while demo data are made, and knows them after a kill, also w
     await server.end('SIGKILL');
   }
   expect((await run(['status'], { env })).stdout).toContain('made up, not measured');
+  const loading = await serve(['--demo'], env);
+  expect(await loading.end('SIGTERM')).toEqual({ code: 0, signal: null });
 });
 
 it('adds no demo data to what is followed, and not beside the sample alone', async () => {
