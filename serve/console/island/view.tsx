@@ -190,9 +190,11 @@ function AxisNames({ model }: Shown) {
   const isIndexed = model.state.value.isIndexed && style === 'lines';
   const names = axes.map(({ unit, token }, axis) => {
     if (isIndexed) return 'first value = 100';
-    if (axes.length === 1) return unitOf(unit, token);
+    // Labels in dollars say so themselves.
+    const name = unit === 'usd' ? '' : unitOf(unit, token);
+    if (axes.length === 1) return name;
     const titles = series.filter((one) => one.axis === axis).map(({ data }) => data.title);
-    return [titles.join(', '), unitOf(unit, token)].filter((part) => part !== '').join(' in ');
+    return [titles.join(', '), name].filter((part) => part !== '').join(' in ');
   });
   return (
     <p class="chart-axes">
