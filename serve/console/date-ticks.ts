@@ -1,4 +1,5 @@
 /** Days, months and years below a chart, so far from each other that their labels do not touch. */
+import type { Period } from './chart-state.ts';
 
 export interface DateTick {
   /** In milliseconds. */
@@ -11,7 +12,10 @@ export interface DateTick {
 const DAY_MS = 86_400_000;
 /** 1970 began on a Thursday; weeks begin on Mondays. */
 const MONDAY = 4;
-const DAYS = [1, 2, 7, 14] as const;
+const DAYS = { day: [1, 2, 7, 14], week: [7, 14], month: [] } as const satisfies Record<
+  Period,
+  readonly number[]
+>;
 const MONTHS = [1, 2, 3, 6] as const;
 const YEARS = [1, 2, 5, 10, 25, 100] as const;
 
@@ -23,8 +27,8 @@ const DAY_PX = 64;
 const MONTH_PX = 46;
 const YEAR_PX = 52;
 
-/** The closest ticks from `first` until `last` whose labels do not touch in so many pixels. */
-export function dateTicks(first: number, last: number, width: number): readonly DateTick[] {
+/** The closest ticks from `first` until `last` whose labels do not touch in so many pixels; months have none between them. */
+export function dateTicks(first: number, last: number, width: number, per: Period): readonly DateTick[] {
   const span = Math.max(0, last - first) / DAY_MS;
   const room = (px: number) => Math.max(1, Math.floor(width / px));
   const closest = (steps: readonly number[], stepDays: number, px: number, every: typeof everyDays) =>
@@ -33,7 +37,7 @@ export function dateTicks(first: number, last: number, width: number): readonly 
       .filter((step) => span / (step * stepDays) <= room(px) + 1)
       .map((step) => every(first, last, step))
       .find((moments) => moments.length <= room(px));
-  const days = closest(DAYS, 1, DAY_PX, everyDays);
+  const days = closest(DAYS[per], 1, DAY_PX, everyDays);
   if (days !== undefined) return labelled(days, dayLabel);
   const months = closest(MONTHS, 30, MONTH_PX, everyMonths);
   if (months !== undefined) return labelled(months, monthLabel);

@@ -16,6 +16,7 @@ import './chart.css';
 import { render } from 'preact';
 import type { SeriesAnswer } from '../chart-state.ts';
 import { hasValues, isoDay, periodEnd, periodName } from '../drawing.ts';
+import { seriesNames } from '../names.ts';
 import {
   addressHiding,
   addressOf,
@@ -62,26 +63,9 @@ async function load(section: Element, signal?: AbortSignal): Promise<Loaded | nu
   });
   if (!response.ok) throw new Error(`status ${response.status}`);
   const answer = (await response.json()) as SeriesAnswer;
-  const names = namesOf(section);
-  const series = answer.series.map((one) => ({ ...one, title: names.get(one.id) ?? one.title }));
+  const names = seriesNames(answer.series);
+  const series = answer.series.map((one, i) => ({ ...one, title: names[i] ?? one.title }));
   return { answer: { ...answer, series }, isDemo: response.headers.has('x-demo-data') };
-}
-
-/** Series are called as in the legend of their page. */
-function namesOf(section: Element): ReadonlyMap<string, string> {
-  const items = [...section.querySelectorAll<HTMLElement>('[data-legend] > [data-series]')];
-  return new Map(
-    items.map((item) => {
-      const texts = [...item.childNodes].filter(({ nodeType }) => nodeType === Node.TEXT_NODE);
-      return [
-        item.dataset.series ?? '',
-        texts
-          .map(({ textContent }) => textContent)
-          .join('')
-          .trim(),
-      ];
-    }),
-  );
 }
 
 /** Makes a section answer to its reader. Returns what ends that. */

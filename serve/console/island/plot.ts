@@ -1,5 +1,6 @@
 /** The canvas of a chart: lines, areas, axes, the shading of gaps and the dashes of what is not over. */
 import uPlot from 'uplot';
+import type { Period } from '../chart-state.ts';
 import { dateTicks } from '../date-ticks.ts';
 import { type Drawing, extentOf } from '../drawing.ts';
 import { formatTicks } from '../format.ts';
@@ -18,6 +19,8 @@ const FONT_PX = 12;
 /** Space between lines of the grid. */
 const GRID_PX = 46;
 const DRAG_PX = 6;
+/** Height of the mark of weeks and months in which days are missing. */
+const FOOT_PX = 10;
 const DASH = [4, 4];
 const SECONDS = [1, 2, 5, 10, 15, 30].flatMap((one) => [one, one * 60]);
 const TIME_STEPS = [
@@ -53,7 +56,7 @@ export function plot(element: HTMLElement, drawing: Drawing, colours: Colours, e
       },
     },
     scales: { x: { time: false, range: timeRange }, ...scalesOf(drawing) },
-    axes: [dateAxis(colours), ...drawing.axes.map((_, i) => valueAxis(drawing, i, colours))],
+    axes: [dateAxis(drawing, colours), ...drawing.axes.map((_, i) => valueAxis(drawing, i, colours))],
     series: [{}, ...series.map((_, i) => lineOf(drawing, i, colours))],
     bands: drawing.style === 'lines' ? [] : series.slice(1).map((_, i) => ({ series: [i + 2, i + 1] })),
     hooks: {
@@ -96,7 +99,7 @@ function decades(_: uPlot, low: number | null, high: number | null): uPlot.Range
   return low === null || high === null || low <= 0 ? [1, 10] : uPlot.rangeLog(low, high, 10, false);
 }
 
-function dateAxis({ quiet, line, font }: Colours): uPlot.Axis {
+function dateAxis({ per }: Drawing, { quiet, line, font }: Colours): uPlot.Axis {
   return {
     font: `${FONT_PX}px ${font}`,
     stroke: quiet,
@@ -106,17 +109,17 @@ function dateAxis({ quiet, line, font }: Colours): uPlot.Axis {
     size: 46,
     gap: 4,
     lineGap: 1.35,
-    splits: (u, _axis, from, until) => ticksOf(u, from, until).map(({ at }) => at),
+    splits: (u, _axis, from, until) => ticksOf(u, from, until, per).map(({ at }) => at),
     values: (u) => {
       const { min = 0, max = 0 } = u.scales.x ?? {};
-      return ticksOf(u, min, max).map(({ label, year }) => (year === '' ? label : `${label}\n${year}`));
+      return ticksOf(u, min, max, per).map(({ label, year }) => (year === '' ? label : `${label}\n${year}`));
     },
   };
 }
 
-function ticksOf(u: uPlot, from: number, until: number) {
+function ticksOf(u: uPlot, from: number, until: number, per: Period) {
   const width = u.bbox.width > 0 ? u.bbox.width / devicePixelRatio : u.width - 80;
-  return dateTicks(from, until, width);
+  return dateTicks(from, until, width, per);
 }
 
 function valueAxis({ axes, isLogarithmic }: Drawing, i: number, { quiet, line, font }: Colours): uPlot.Axis {
@@ -221,17 +224,18 @@ function veilRest(u: uPlot, drawing: Drawing, { card }: Colours): void {
   ctx.restore();
 }
 
-/** Periods in which days are missing are hatched. */
+/** Periods in which days are missing are hatched: days in full, longer ones, which have other days, at their foot. */
 function shadeGaps(u: uPlot, drawing: Drawing, { line }: Colours): void {
   const { ctx, bbox } = u;
   if (drawing.gaps.length === 0) return;
   const half = Math.max(1.5, Math.abs(xOf(u, drawing, 1) - xOf(u, drawing, 0)) / 2 || 4);
+  const height = drawing.per === 'day' ? bbox.height : FOOT_PX * devicePixelRatio;
   ctx.save();
   clip(u);
   ctx.beginPath();
   for (const [from, until] of drawing.gaps) {
     const left = xOf(u, drawing, from) - half;
-    ctx.rect(left, bbox.top, xOf(u, drawing, until) + half - left, bbox.height);
+    ctx.rect(left, bbox.top + bbox.height - height, xOf(u, drawing, until) + half - left, height);
   }
   ctx.clip();
   ctx.strokeStyle = line;

@@ -175,7 +175,9 @@ describe('the lowest and highest value of an axis', () => {
 
 describe('ticks below a chart', () => {
   const ticks = (first: string, last: string, width: number) =>
-    dateTicks(Date.parse(first), Date.parse(last), width).map(({ label, year }) => `${label} ${year}`.trim());
+    dateTicks(Date.parse(first), Date.parse(last), width, 'day').map(({ label, year }) =>
+      `${label} ${year}`.trim(),
+    );
 
   it.each([
     ['2026-01-01', '2026-01-01', 900, ['1 Jan 2026']],
@@ -188,12 +190,19 @@ describe('ticks below a chart', () => {
     expect(ticks(first, last, width)).toEqual(expected);
   });
 
+  it('stand at months where values are of months', () => {
+    const months = dateTicks(Date.UTC(2026, 4), Date.UTC(2026, 7), 900, 'month');
+    expect(months.map(({ label }) => label)).toEqual(['May', 'Jun', 'Jul', 'Aug']);
+  });
+
   it('never touch', () => {
     const first = Date.UTC(2020, 4, 17);
     for (let days = 1; days < 12_000; days += 37) {
       for (const width of [230, 320, 940]) {
         const last = first + days * 86_400_000;
-        const places = dateTicks(first, last, width).map(({ at }) => ((at - first) / (last - first)) * width);
+        const places = dateTicks(first, last, width, 'day').map(
+          ({ at }) => ((at - first) / (last - first)) * width,
+        );
         const spaces = places.slice(1).map((place, i) => place - (places[i] as number));
         expect(Math.min(...spaces, width), `${days} days in ${width} pixels`).toBeGreaterThan(30);
       }

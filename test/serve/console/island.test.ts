@@ -79,9 +79,13 @@ describe.runIf(hasChromium)('in Chromium, a chart', () => {
     await go('units?range=90d');
     expect(await page.locator('svg').count()).toBe(0);
     expect(await painted()).toBeGreaterThan(1000);
-    expect(await page.locator('.chart-axes').textContent()).toMatch(/polkadotfees in DOT/);
+    expect(await page.locator('.chart-axes').textContent()).toMatch(
+      /^Blocks, PolkadotFees, Polkadot in DOT$/,
+    );
     await point(0);
-    expect(plain(await readout().textContent())).toMatch(/2 Apr 2026polkadot504,000fees[\d.]+ DOT/);
+    expect(plain(await readout().textContent())).toMatch(
+      /2 Apr 2026Blocks, Polkadot504,000Fees, Polkadot[\d.]+ DOT/,
+    );
     await point(0.998);
     expect(await readout().textContent()).toMatch(/30 Jun 2026\s*provisional/);
     await page.mouse.move(0, 0);
@@ -92,9 +96,9 @@ describe.runIf(hasChromium)('in Chromium, a chart', () => {
     await go('chains?range=90d');
     await plot().focus();
     await page.keyboard.press('Home');
-    expect(await readout().locator('bdi').allTextContents()).toEqual(['polkadot', 'moonbeam', 'hydration']);
+    expect(await readout().locator('bdi').allTextContents()).toEqual(['Polkadot', 'Moonbeam', 'Hydration']);
     for (let i = 0; i < 25; i++) await page.keyboard.press('ArrowRight');
-    expect(plain(await readout().textContent())).toMatch(/moonbeamdays missing–/);
+    expect(plain(await readout().textContent())).toMatch(/Moonbeamdays missing–/);
   });
 
   test('is read with the keyboard alone', async () => {
@@ -103,7 +107,7 @@ describe.runIf(hasChromium)('in Chromium, a chart', () => {
     expect(await told()).toBe('No day is chosen');
     await plot().focus();
     await page.keyboard.press('End');
-    expect(await told()).toMatch(/^30 Jun 2026: polkadot [\d,]+; hydration [\d,]+; moonbeam –$/);
+    expect(await told()).toMatch(/^30 Jun 2026: Polkadot [\d,]+; Hydration [\d,]+; Moonbeam –$/);
     await page.keyboard.press('ArrowLeft');
     expect(await told()).toMatch(/^29 Jun 2026/);
     await page.keyboard.press('Home');
@@ -111,7 +115,7 @@ describe.runIf(hasChromium)('in Chromium, a chart', () => {
     await page.keyboard.press('Escape');
     expect(await told()).toBe('No day is chosen');
     expect(await page.locator('figure .unseen li').first().textContent()).toMatch(
-      /^polkadot: first .*highest/,
+      /^Polkadot: first .*highest/,
     );
   });
 
@@ -174,7 +178,7 @@ describe.runIf(hasChromium)('in Chromium, a chart', () => {
     expect(await choices.count()).toBe(1);
     await choices.locator('input').check();
     await expect.poll(query).toBe('?chain=hydration&range=90d');
-    await expect.poll(() => page.getByRole('button', { name: /^moonbeam/ }).count()).toBe(0);
+    await expect.poll(() => page.getByRole('button', { name: /^Moonbeam/ }).count()).toBe(0);
     expect(await search.inputValue()).toBe('hydr');
     expect(await choices.count()).toBe(1);
     await page.keyboard.press('Escape');
@@ -196,16 +200,16 @@ describe.runIf(hasChromium)('in Chromium, a chart', () => {
   test('switches series, and an address tells a fresh browser which', async () => {
     await go('chains?range=90d');
     const all = await painted();
-    await page.getByRole('button', { name: /^moonbeam/ }).click();
+    await page.getByRole('button', { name: /^Moonbeam/ }).click();
     expect(await painted()).toBeLessThan(all);
     expect(query()).toBe('?range=90d&hide=daily-tps.num_blocks%40polkadot%2Fmoonbeam');
     const fresh = await browser.newContext();
     const other = await open(fresh);
     await other.goto(page.url());
-    const name = other.getByRole('button', { name: /^moonbeam/ });
+    const name = other.getByRole('button', { name: /^Moonbeam/ });
     expect(await name.getAttribute('aria-pressed')).toBe('false');
     await fresh.close();
-    await page.getByRole('button', { name: /^moonbeam/ }).click();
+    await page.getByRole('button', { name: /^Moonbeam/ }).click();
     expect(query()).toBe('?range=90d');
   });
 
@@ -282,7 +286,7 @@ describe.runIf(hasChromium)('in Chromium, a chart', () => {
     const before = await painted(other);
     const box = (await other.locator('.u-over').boundingBox()) ?? { x: 0, y: 0, width: 0, height: 0 };
     await other.touchscreen.tap(box.x + box.width - 4, box.y + box.height / 2);
-    expect(await readout(other).textContent()).toMatch(/2026chain-9/);
+    expect(await readout(other).textContent()).toMatch(/2026Chain 9/);
     const colour = () => other.evaluate("getComputedStyle(document.querySelector('.chart-axes')).color");
     const dark = await colour();
     await other.emulateMedia({ colorScheme: 'light' });
