@@ -23,11 +23,23 @@ const WHY: Readonly<Record<PendingReason, string>> = {
   failed: 'its computation failed',
 };
 
-/** Serves how far each chain is stored and each metric computed, and what went wrong; operators also read why. */
+/** Serves how far each chain is stored and each metric computed, and what went wrong. */
 export function serveStatus(pages: FastifyInstance, { accounts, status, coverage }: StatusSources): void {
   pages.get('/status', async (request, reply) => {
     const [now, gaps, signedIn] = await Promise.all([status(), coverage(), sessionOf(accounts, request)]);
-    const body = html`<h1>Status</h1>
+    return sendPage(accounts, request, reply, {
+      title: 'Status',
+      description: 'Heights, lag and gaps of every chain; what waits, what failed and what was refused.',
+      body: statusBody(now, gaps, signedIn?.user.is_operator === true),
+      layout: 'wide',
+      isPublic: true,
+    });
+  });
+}
+
+/** What everybody may know; an operator also reads why computations fail. */
+export function statusBody(now: SystemStatus, gaps: readonly ChainCoverage[], isOperator: boolean): Html {
+  return html`<h1>Status</h1>
 <p class="lead">How far each chain is stored, what is missing, and what is still being computed. The same as data: <a href="/api/status">status</a>, <a href="/api/coverage">coverage</a>.</p>
 ${summary(now)}
 ${figures(now)}
@@ -36,18 +48,9 @@ ${chains(now)}
 <h2>What is missing</h2>
 ${missing(gaps)}
 <h2>Computations</h2>
-${computations(now, signedIn?.user.is_operator === true)}
+${computations(now, isOperator)}
 <h2>Refused input</h2>
 ${refused(now)}`;
-    const description = 'Heights, lag and gaps of every chain; what waits, what failed and what was refused.';
-    return sendPage(accounts, request, reply, {
-      title: 'Status',
-      description,
-      body,
-      layout: 'wide',
-      isPublic: true,
-    });
-  });
 }
 
 function summary({ chains, computing, metrics }: SystemStatus): Html {

@@ -151,6 +151,9 @@ export const revenue: RecordPage = {
   empty: `Nobody has paid for coretime yet. ${ON_CORETIME_CHAIN}`,
 };
 
+/** What was burned over all time, by relay chain. */
+export const totalBurn = sourceOf('/api/coretime-total-burn');
+
 export const coretime: RecordSection = {
   name: 'Coretime',
   pages: [sales, purchases, renewals, regions, regionEvents, revenue],

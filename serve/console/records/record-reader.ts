@@ -5,7 +5,7 @@ import type { Registry } from '../../../ingest/chains/registry.ts';
 import type { Reader } from '../../http/readers.ts';
 import type { AnswerCache } from '../../metrics/answers.ts';
 import type { OrderDirection } from '../../metrics/cursor.ts';
-import { queryOf } from '../../metrics/parameters.ts';
+import { type Query, queryOf } from '../../metrics/parameters.ts';
 import type { RecordRow, RecordSource } from './record-page.ts';
 
 /** Rows of one page of a table. */
@@ -31,6 +31,7 @@ export interface RecordRows {
   readonly rows: readonly RecordRow[];
   /** Cursor of the next page; null when nothing follows. */
   readonly next: string | null;
+  readonly query: Query;
 }
 
 /** Reads records for pages by the answers of the API: the same rows, in the same order, with the same cursors. */
@@ -69,6 +70,6 @@ export class RecordReader {
         { key: { rendered: key, coded: key, coding }, metric, endpoint, query, format: 'json' },
         reader,
       ));
-    return { rows: JSON.parse(answer.body.toString('utf8')) as RecordRow[], next: answer.next };
+    return { rows: JSON.parse(answer.body.toString('utf8')) as RecordRow[], next: answer.next, query };
   }
 }

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { HttpSettings } from '../../http/settings.ts';
 import { contracts } from './contracts.ts';
-import { coretime } from './coretime.ts';
+import { coretime, revenue } from './coretime.ts';
 import { sendBounty } from './details/bounty.ts';
 import { sendContract } from './details/contract.ts';
 import { sendReferendum } from './details/referendum.ts';
@@ -11,6 +11,7 @@ import { extrinsics, sendExplorer } from './explorer/explorer.ts';
 import { serveLive } from './explorer/live.ts';
 import type { RecordPages, RecordVisit } from './frame.ts';
 import { governance } from './governance.ts';
+import { sendRevenue } from './revenue.ts';
 import { sendTable } from './table-page.ts';
 
 /** Serves the pages of records: tables with their filters, and a page for each thing that has one. */
@@ -26,7 +27,8 @@ export function serveRecords(
   });
   for (const section of [governance, coretime, contracts]) {
     for (const page of section.pages) {
-      pages.get(page.path, async (request, reply) => sendTable(await visit(request, reply), section, page));
+      const send = page === revenue ? sendRevenue : (one: RecordVisit) => sendTable(one, section, page);
+      pages.get(page.path, async (request, reply) => send(await visit(request, reply)));
     }
   }
   pages.get(extrinsics.path, async (request, reply) => sendExplorer(await visit(request, reply)));

@@ -1,7 +1,9 @@
 import type { FastifyReply } from 'fastify';
 import { ParameterError } from '../../http/errors.ts';
 import { CURSOR_CHARS_MAX } from '../../metrics/cursor.ts';
+import type { Query } from '../../metrics/parameters.ts';
 import { type Html, html } from '../../pages/html.ts';
+import { moment } from './cells.ts';
 import { filterForm } from './filter-form.ts';
 import { type RecordVisit, sendRecords } from './frame.ts';
 import { type GivenFilters, readFilters } from './given-filters.ts';
@@ -32,6 +34,8 @@ export async function sendTable(
   const given = readFilters(source, fields, request.query, registry);
   const isRefused = Object.keys(given.faults).length > 0;
   const form = filterForm({ path: page.path, source, fields, given, registry });
+  // Read before the rows, so that it claims nothing that they do not hold.
+  await visit.freshness.refresh();
   const found = isRefused ? null : await readPage(visit, page, given);
   const rows = found && {
     source,
@@ -49,6 +53,7 @@ ${beneathForm}
 ${isRefused && html`<p class="note bad" role="alert">Nothing is shown, because the form has a mistake.</p>`}
 ${found?.isGone && html`<p class="note warn" role="status">${GONE}</p>`}
 ${rows && recordTable(rows)}
+${found && asOf(visit, page, found.query)}
 ${found && turning({ isFirst: found.isFirst, first: addressOf(page, given, null), next: found.next && addressOf(page, given, found.next) })}
 ${found && sameRows({ source, values: given.values, order: page.order, origin: origin() })}`;
   return sendRecords(visit, {
@@ -63,6 +68,14 @@ ${found && sameRows({ source, values: given.values, order: page.order, origin: o
 }
 
 const NOTHING_MATCHES = 'Nothing matches. Leave out a filter, or choose other days.';
+
+/** How fresh and how complete the rows are, as the headers of the API tell it. */
+function asOf({ freshness, clock }: RecordVisit, { source }: RecordPage, query: Query): Html | null {
+  const headers = freshness.headers(source.metric, query, clock.now());
+  const newest = headers['x-data-as-of'];
+  if (newest === undefined) return null;
+  return html`<p class="hint as-of">As of ${moment(newest)} UTC.${headers['x-coverage'] === 'partial' && html` Some blocks or days of this range are missing or not computed yet: see <a href="/status">status</a>.`}</p>`;
+}
 
 interface FoundPage extends RecordRows {
   readonly isFirst: boolean;
