@@ -37,6 +37,8 @@ export function serveStatus(pages: FastifyInstance, { accounts, status, coverage
   });
 }
 
+type ChainGaps = Pick<ChainCoverage, 'chain' | 'missing_blocks' | 'missing_days' | 'days_without_price'>;
+
 /** What everybody may know; an operator also reads why computations fail. */
 export function statusBody(now: SystemStatus, gaps: readonly ChainCoverage[], isOperator: boolean): Html {
   return html`<h1>Status</h1>
@@ -114,7 +116,7 @@ function chains({ chains }: SystemStatus): Html {
 
 const RANGES_MAX = 5;
 
-function missing(coverage: readonly ChainCoverage[]): Html {
+function missing(coverage: readonly ChainGaps[]): Html {
   const rows = coverage.flatMap((chain) => {
     const { missing_blocks, missing_days, days_without_price } = chain;
     const all = [missing_blocks, missing_days, days_without_price];

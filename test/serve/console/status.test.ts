@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { ChainCoverage, SystemStatus } from '../../../aggregate/status/status.ts';
+import type { SystemStatus } from '../../../aggregate/status/status.ts';
 import { statusBody } from '../../../serve/console/status.ts';
-import { COVERAGE_EXAMPLE, STATUS_EXAMPLE } from '../../../serve/metrics/catalogue-shapes.ts';
+import { STATUS_EXAMPLE } from '../../../serve/metrics/catalogue-shapes.ts';
 
 const chain = STATUS_EXAMPLE.chains[0] as SystemStatus['chains'][number];
 const metric = STATUS_EXAMPLE.metrics[0] as SystemStatus['metrics'][number];
@@ -59,10 +59,13 @@ describe('the status', () => {
 
   it('lists the gaps of each chain, and how many more there are', () => {
     const ranges = Array.from({ length: 9 }, (_, i) => ({ from: i * 1000, to: i * 1000 + 5 }));
+    const none = { total: 0, ranges_total: 0, ranges: [] };
     const gap = {
-      ...COVERAGE_EXAMPLE,
+      chain: 'polkadot',
       missing_blocks: { total: 9000, ranges_total: 900, ranges },
-    } as ChainCoverage;
+      missing_days: none,
+      days_without_price: { ...none, token: 'DOT' },
+    };
     const { text } = statusBody(status, [gap], false);
     expect(text).toContain('<b>9,000</b>: 0 – 5, 1,000 – 1,005');
     expect(text).toContain('and 895 more ranges');
