@@ -40,7 +40,7 @@ export function serveStatus(pages: FastifyInstance, { accounts, status, coverage
 type ChainGaps = Pick<ChainCoverage, 'chain' | 'missing_blocks' | 'missing_days' | 'days_without_price'>;
 
 /** What everybody may know; an operator also reads why computations fail. */
-export function statusBody(now: SystemStatus, gaps: readonly ChainCoverage[], isOperator: boolean): Html {
+export function statusBody(now: SystemStatus, gaps: readonly ChainGaps[], isOperator: boolean): Html {
   return html`<h1>Status</h1>
 <p class="lead">How far each chain is stored, what is missing, and what is still being computed. The same as data: <a href="/api/status">status</a>, <a href="/api/coverage">coverage</a>.</p>
 ${summary(now)}
