@@ -49,7 +49,10 @@ function shownValue({ metric, view, row, registry }: CellOf): Html {
   const type = clickhouseType(declared);
   if (type.includes('DateTime64')) return moment(String(value));
   if (type.includes('Date')) return html`<time datetime="${String(value)}">${String(value)}</time>`;
-  if (typeof value === 'boolean') return state(value ? 'Yes' : 'No');
+  if (typeof value === 'boolean') {
+    const word = value ? 'Yes' : 'No';
+    return as === 'state' ? html`<span class="tag ${value ? 'good' : 'bad'}">${word}</span>` : html`${word}`;
+  }
   if (typeof value === 'object') return html`${plainText(JSON.stringify(value))}`;
   const { unit } = shownOf(declared);
   if (unit !== null) {
@@ -62,7 +65,10 @@ function shownValue({ metric, view, row, registry }: CellOf): Html {
   if (as === 'account' || as === 'hash') return shortened(text);
   if (as === 'state') return state(text);
   // A name from a fixed list or the registry needs no isolation.
-  return declared instanceof z.ZodEnum ? html`${text}` : html`<bdi>${plainText(text)}</bdi>`;
+  if (declared instanceof z.ZodEnum) return html`${text}`;
+  const plain = plainText(text);
+  // Wider than its cell.
+  return html`<bdi${plain.length > WIDE_CHARS && html` title="${plain}"`}>${plain}</bdi>`;
 }
 
 /** The amount that a column of native tokens is rounded from, where the record has it in planck; null where not. */
@@ -92,6 +98,7 @@ export function shortened(text: string): Html {
   return html`<code class="mid" title="${plain}">${plain.slice(0, from)}<span>${plain.slice(from, to)}</span>${plain.slice(to)}</code>`;
 }
 
+const WIDE_CHARS = 40;
 const KEPT_START = 8;
 const KEPT_END = 6;
 

@@ -16,7 +16,7 @@ export async function sendRevenue(visit: RecordVisit): Promise<FastifyReply> {
     html`<ul class="figures">${rows.map(
       (
         row,
-      ) => html`<li><span>${inWords(String(row.relay_chain))}</span><strong>${shown(row, 'total_burn')}</strong>
+      ) => html`<li><span>Burned on ${inWords(String(row.relay_chain))}</span><strong>${shown(row, 'total_burn')}</strong>
 <span>${shown(row, 'sales')} sales, ${shown(row, 'purchases')} purchases, ${shown(row, 'renewals')} renewals</span></li>`,
     )}</ul>`;
   return sendTable(visit, coretime, revenue, { above: above || null });
