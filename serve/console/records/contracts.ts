@@ -14,7 +14,7 @@ export const contractList: RecordPage = {
   path: '/contracts',
   tab: 'Contracts',
   title: 'Contracts',
-  lead: 'Smart contracts with who deployed them and how. The newest come first; search for addresses to find older ones.',
+  lead: 'Smart contracts with who deployed them and how. Those of the highest blocks come first; search for addresses to find others.',
   source: sourceOf('/api/contracts-search'),
   filters: [ADDRESSES],
   columns: [
@@ -35,7 +35,7 @@ export const contractCalls: RecordPage = {
   path: '/contracts/calls',
   tab: 'Calls',
   title: 'Contract calls',
-  lead: 'Calls of contracts with their gas, value and input, newest first.',
+  lead: 'Calls of contracts with their gas, value and input; those of the highest blocks first.',
   source: sourceOf('/api/contract-call-details'),
   columns: [
     { column: 'timestamp', title: 'Time' },

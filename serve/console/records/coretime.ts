@@ -12,7 +12,7 @@ export const sales: RecordPage = {
   path: '/coretime',
   tab: 'Sales',
   title: 'Coretime sales',
-  lead: 'Sales of bulk coretime with prices, capacity and what was burned, newest first. A sale sells cores for one period, which its first timeslice names.',
+  lead: 'Sales of bulk coretime with prices, capacity and what was burned; newest first, Polkadot before Kusama. A sale sells cores for one period, which its first timeslice names.',
   source: sourceOf('/api/coretime-sales'),
   order: 'desc',
   filters: [{ name: 'region_begin', label: 'Begins', hint: 'First timeslice' }],
@@ -36,7 +36,7 @@ export const purchases: RecordPage = {
   path: '/coretime/purchases',
   tab: 'Purchases',
   title: 'Purchases and renewals',
-  lead: 'Everything that was paid for bulk coretime: regions bought in a sale, and renewals. Newest first.',
+  lead: 'Everything that was paid for bulk coretime: regions bought in a sale, and renewals. Newest first, Polkadot before Kusama.',
   source: sourceOf('/api/coretime-purchases'),
   order: 'desc',
   filters: [
@@ -63,7 +63,7 @@ export const renewals: RecordPage = {
   path: '/coretime/renewals',
   tab: 'Renewals',
   title: 'Renewals',
-  lead: 'Workloads that go on in the next period, on the same core or another. Newest first.',
+  lead: 'Workloads that go on in the next period, on the same core or another. Newest first, Polkadot before Kusama.',
   source: sourceOf('/api/coretime-renewals'),
   order: 'desc',
   filters: [

@@ -77,7 +77,7 @@ export const bounties: RecordPage = {
   path: '/governance/bounties',
   tab: 'Bounties',
   title: 'Bounties',
-  lead: 'Bounties and what their child bounties came to, newest first.',
+  lead: 'Bounties and what their child bounties came to; newest first, Polkadot before Kusama.',
   source: sourceOf('/api/gov-parent-bounty-summary'),
   order: 'desc',
   filters: [{ name: 'parent_bounty_id', label: 'Bounty', hint: 'Its number' }],
