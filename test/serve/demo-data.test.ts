@@ -1,3 +1,4 @@
+import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -6,6 +7,7 @@ import { readDemoMark, writeDemoMark } from '../../ingest/demo/mark.ts';
 import { prepareDemo } from '../../serve/cli/first-data.ts';
 import { buildServer } from '../../serve/compose-server.ts';
 import { LocalClient } from '../../serve/operations/client.ts';
+import { folderOf } from '../support/fixtures.ts';
 import { clockFrom, emptyPipeline, openTestPipeline, type TestPipeline } from '../support/pipeline.ts';
 import { ENDPOINTS } from './metrics/endpoints.ts';
 
@@ -18,6 +20,7 @@ const dayAt = (index: number) => dayOf(Date.parse(first) + index * DAY_MS);
 
 let test: TestPipeline;
 let app: FastifyInstance;
+let whileLoading = '';
 const before: { demo: unknown; page: string; headers: object }[] = [];
 
 const get = async (url: string) => app.inject({ url });
@@ -44,15 +47,19 @@ beforeAll(async () => {
   expect(await readDemoMark(pipeline.runtime.store)).toBeNull();
   await emptyPipeline(pipeline);
 
+  const sample = new URL('asset-hub-westend.ndjson.gz', folderOf('blocks'));
+  await pipeline.ingest(createReadStream(sample), { name: 'asset-hub-westend.ndjson.gz' });
+  await pipeline.waitUntilLoaded();
   await prepareDemo(pipeline);
+  app = await buildServer(pipeline);
   const history = new DemoHistory({ firstDay: first, now: NOW, registry: pipeline.registry });
   const lines = [...history.lines(dayAt(FIRST_TESTED))];
   await pipeline.aggregator.pauseCompute(async () => {
     await pipeline.ingest(Readable.from([Buffer.from(lines.join('\n'))]), { name: 'demo.ndjson' });
     await pipeline.waitUntilLoaded();
+    whileLoading = (await get('/')).body;
   });
   await pipeline.aggregator.waitUntilComputed();
-  app = await buildServer(pipeline);
 }, 300_000);
 afterAll(async () => {
   await app?.close();
@@ -114,6 +121,8 @@ describe('demo data', () => {
   });
 
   it('are told on every page, of errors too, and to other origins', async () => {
+    expect(whileLoading).toContain('Demo data: made up, not measured. They are being loaded');
+    expect((await get('/')).body).not.toContain('being loaded');
     for (const path of ['/', '/sign-in', '/nowhere']) {
       const page = await app.inject({ url: path, headers: { accept: 'text/html' } });
       expect(page.headers['x-demo-data'], path).toBe('true');
