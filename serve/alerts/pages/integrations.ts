@@ -59,13 +59,14 @@ export function serveIntegrationPages(pages: FastifyInstance, parts: Integration
     return sendOne(parts, request, reply, visit, integration, key);
   });
   pages.get(`${ONE}/live`, async (request, reply) => {
-    const { membership } = await frame.visit(request, reply, 'Maintainer');
+    const { membership, store } = await frame.visit(request, reply, 'Maintainer');
     const integration = await integrations.get(membership.project, integrationIdOf(request));
     return live.send(request, reply, {
       project: membership.project.id,
       name: `integration ${integration.id}`,
-      render: async (store, now) => {
-        const last = await receivedDeliveries.as(store).latest(integration, DELIVERIES_MAX);
+      store,
+      render: async (by, now) => {
+        const last = await receivedDeliveries.as(by).latest(integration, DELIVERIES_MAX);
         return html`${waitingNote(last, now)}${deliveryCard(last, integration.project_id)}`;
       },
     });

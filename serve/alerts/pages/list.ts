@@ -70,15 +70,15 @@ ${shown.table}`;
     return frame.send(request, reply, visit, { tab: 'alerts', title: 'Alerts', body, script: 'alerts.js' });
   });
   pages.get(`${PATH}/live`, async (request, reply) => {
-    const { membership } = await frame.visit(request, reply, 'Developer');
+    const { membership, store } = await frame.visit(request, reply, 'Developer');
     const { id } = membership.project;
     const query = listQueryOf(searchIn(request));
-    const render = async (store: QueryStore, now: number) => {
-      const { tabs, severities, table } = liveParts(id, query, await read(store, id, query), now);
+    const render = async (by: QueryStore, now: number) => {
+      const { tabs, severities, table } = liveParts(id, query, await read(by, id, query), now);
       return html`${tabs}${severities}${table}`;
     };
     const name = `alerts ${searchOf(query, { page: String(query.page) })}`;
-    return live.send(request, reply, { project: id, name, render });
+    return live.send(request, reply, { project: id, name, store, render });
   });
 }
 

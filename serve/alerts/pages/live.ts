@@ -15,7 +15,7 @@ const RENDERED_MS = 60_000;
 
 interface LivePartsDependencies {
   readonly reader: AlertReader;
-  /** The store for what is read once for all. */
+  /** The store for the state of a project, which is read once for all. */
   readonly shared: QueryStore;
   readonly clock: Clock;
 }
@@ -25,6 +25,8 @@ export interface LivePart {
   readonly project: string;
   /** What names the parts among those of the project. */
   readonly name: string;
+  /** The store as the caller may use it. */
+  readonly store: QueryStore;
   /** Renders them for everybody: nothing in them may depend on who asks. */
   readonly render: (store: QueryStore, now: number) => Promise<Html>;
 }
@@ -49,7 +51,7 @@ export class LiveParts {
       maxSize: CACHED_CHARACTERS,
       sizeCalculation: (text, key) => text.length + key.length,
       ttl: RENDERED_MS,
-      fetchMethod: async (_key, _old, { context }) => (await context.render(shared, clock.now())).text,
+      fetchMethod: async (_key, _old, { context }) => (await context.render(context.store, clock.now())).text,
     });
   }
 
@@ -60,7 +62,9 @@ export class LiveParts {
     reply.header('etag', etag).header('cache-control', 'private, no-store');
     if (request.headers['if-none-match'] === etag) return reply.code(304).send();
     const key = `${part.project} ${version} ${part.name}`;
-    const text = await this.#rendered.fetch(key, { context: part });
+    // The first who asks reads for the others; when it leaves meanwhile, the next one does.
+    const render = () => this.#rendered.fetch(key, { context: part });
+    const text = await render().catch(render);
     return reply.type('text/html; charset=utf-8').send(text);
   }
 }

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { HttpError } from '../../http/errors.ts';
 import type { Form } from '../../http/form.ts';
+import { confirmation, isConfirmed } from '../../pages/confirmation.ts';
 import {
   button,
   copyable,
@@ -87,13 +88,43 @@ export function serveApplications(pages: FastifyInstance, accounts: Accounts): v
     return showOnce(accounts, reply, user, `${PATH}/${request.params.id}`, secret);
   });
 
+  serveRemoval(pages, accounts);
+  serveAuthorized(pages, accounts);
+}
+
+/** Asks first; a form that was not asked for changes nothing. */
+function serveRemoval(pages: FastifyInstance, accounts: Accounts): void {
+  const ask = async (
+    request: FastifyRequest<{ Params: { id: string } }>,
+    reply: FastifyReply,
+    user: User,
+    status: number,
+  ) => {
+    const { id, name, created_ms, redirect_uris } = await own(accounts, user, request.params.id);
+    const body = confirmation({
+      question: `Delete the application ${name}?`,
+      facts: [
+        ['Redirect URIs', redirect_uris.join(' ')],
+        ['Created', time(created_ms)],
+      ],
+      consequence:
+        'All tokens of the application are revoked immediately, and its users can no longer authorize it. This cannot be undone.',
+      action: `${PATH}/${id}/remove`,
+      token: await formToken(accounts, request, reply),
+      submit: 'Delete application',
+      back: `${PATH}/${id}`,
+    });
+    return sendPage(accounts, request, reply, { title: `Delete ${name}`, body, status });
+  };
+  pages.get<{ Params: { id: string } }>(`${PATH}/:id/remove`, async (request, reply) =>
+    ask(request, reply, await requireUser(accounts, request), 200),
+  );
   pages.post<{ Params: { id: string } }>(`${PATH}/:id/remove`, async (request, reply) => {
     const user = await requireUser(accounts, request);
+    if (!isConfirmed(formOf(request))) return ask(request, reply, user, 422);
     if (!(await deleteApplication(accounts, user, request.params.id))) throw notFound();
     return seeOther(reply, PATH, 'The application was deleted and its tokens were revoked.');
   });
-
-  serveAuthorized(pages, accounts);
 }
 
 function serveAuthorized(pages: FastifyInstance, accounts: Accounts): void {
@@ -207,7 +238,7 @@ ${secret && secretCard('Client secret', secret)}
 ${is_confidential && secret === null && button(`${PATH}/${id}/renew`, token, 'Renew secret', `Renew secret of ${name}`, 'second')}</section>
 ${formCard({ title: 'Settings', action: `${PATH}/${id}`, token, fields: applicationFields(form, error, application), submit: 'Save changes' })}
 <section class="card"><h2>Delete application</h2><p>All tokens of the application are revoked immediately. This cannot be undone.</p>
-${button(`${PATH}/${id}/remove`, token, 'Delete application', `Delete application ${name}`, 'danger')}</section>`;
+<a class="button danger" href="${PATH}/${id}/remove" aria-label="Delete application ${name}">Delete application</a></section>`;
   const status = error ? 422 : 200;
   return sendPage(accounts, request, reply, { title: name, body, script: 'copy.js', status });
 }

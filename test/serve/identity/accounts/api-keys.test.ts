@@ -3,7 +3,7 @@ import { revokeGrant } from '../../../../serve/identity/accounts/grants.ts';
 import { createKey } from '../../../../serve/identity/accounts/keys.ts';
 import { changeUser } from '../../../../serve/identity/accounts/users.ts';
 import { Browser } from './browser.ts';
-import { aKey, aUser, openWorld, signedIn, type World } from './world.ts';
+import { aKey, anApplication, aUser, openWorld, signedIn, type World } from './world.ts';
 
 let world: World;
 beforeAll(async () => {
@@ -175,6 +175,20 @@ describe('the pages of keys and tokens', () => {
     const answer = await browser.submit(path, path, fields);
     expect(answer.statusCode).toBe(422);
     expect(answer.body).toContain(`id="${fault}"`);
+  });
+
+  test('ask before an application and its tokens end', async () => {
+    const user = await aUser(world);
+    const browser = await signedIn(world, user);
+    const { application } = await anApplication(world, user, { name: 'Block <Watcher>' });
+    const end = `/profile/applications/${application.id}/remove`;
+    const unasked = await browser.submit(end, end, { confirmed: '' });
+    expect(unasked.statusCode).toBe(422);
+    expect(unasked.body).toContain('Delete the application Block &#60;Watcher&#62;?');
+    const stranger = await signedIn(world, await aUser(world));
+    expect((await stranger.get(end)).statusCode).toBe(404);
+    expect((await browser.submit(end, end, {})).headers.location).toBe('/profile/applications');
+    expect((await browser.get(end)).statusCode).toBe(404);
   });
 
   test('allow at most KEYS_PER_ACCOUNT keys', async () => {
