@@ -287,6 +287,18 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     await clickButton('Do not open with Not looked at');
   });
 
+  test('wait for the first alert of an integration, and say when it came', async () => {
+    await page.goto(`${origin}/projects/1/integrations`);
+    await page.getByLabel('Name', { exact: true }).fill('Script');
+    await clickButton('Add integration');
+    const waiting = page.locator('[data-part=waiting]');
+    expect(await waiting.textContent()).toContain('Waiting for the first alert');
+    const path = new URL(await text('#address')).pathname;
+    await service.send({ path, key: await text('#secret') }, { title: 'It came' });
+    await waiting.getByText('Last delivery').waitFor();
+    expect(await text('[data-part=deliveries] tbody')).toContain('1 created');
+  });
+
   test('add a webhook, whose secret is shown once, test it and show its deliveries', async () => {
     const address = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
     await page.goto(`${origin}/projects/1/alerts`);
