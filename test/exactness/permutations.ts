@@ -16,9 +16,9 @@ import {
 import { recordedLines } from '../support/recordings.ts';
 import { byChain, cut, type Delivery, enveloped, mayTravelBare, shuffledDeliveries } from './deliveries.ts';
 
-const SEEDS = Number(process.env.SEEDS ?? 16);
+const SEEDS = Number(process.env.SEEDS ?? 8);
 /** Every so many seeds everything is sent; the others send one of its parts each. */
-const EVERYTHING_EVERY = 16;
+const EVERYTHING_EVERY = 8;
 /** Every so many seeds some days are of the live lane and some of the other; else all are of the other. */
 const BOTH_LANES_EVERY = 5;
 

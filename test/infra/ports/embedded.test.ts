@@ -210,15 +210,16 @@ describe('embedded runtime', () => {
     remove(directory);
   });
 
-  test('every connection reads files itself and loads no statistics, also one that replaces a failed one', async () => {
+  test('every connection reads files itself, loads no statistics and compiles late, also one that replaces a failed one', async () => {
     const directory = temporary();
     const store = await EmbeddedStore.open(readConfig({ DATA_DIR: directory, STORE_CONNECTIONS: '2' }));
     const ways = () =>
       store.rows(
-        sql`SELECT getSetting('local_filesystem_read_method') AS way, toUInt8(getSetting('use_statistics')) AS statistics`,
+        sql`SELECT getSetting('local_filesystem_read_method') AS way, toUInt8(getSetting('use_statistics')) AS statistics,
+          toUInt8(getSetting('min_count_to_compile_expression')) AS runs`,
       );
     const bothWays = () => Promise.all([ways(), ways()]);
-    const expected = Array.from({ length: 2 }, () => [{ way: 'pread', statistics: 0 }]);
+    const expected = Array.from({ length: 2 }, () => [{ way: 'pread', statistics: 0, runs: 50 }]);
     expect(await bothWays()).toEqual(expected);
     await Promise.allSettled([1, 2].map(() => store.rows(sql`SELECT throwIf(1)`)));
     expect(await bothWays()).toEqual(expected);

@@ -28,8 +28,11 @@ const open = () => {
       ...(FRONT_CONFIG ? [`--config-file=${FRONT_CONFIG}`] : []),
     ],
   });
-  // As the embedded store has it: both cost much and help nothing here.
-  session.query("SET local_filesystem_read_method = 'pread', use_statistics = 0");
+  // As the embedded store has it: the defaults cost much and help nothing here.
+  session.query(
+    "SET local_filesystem_read_method = 'pread', use_statistics = 0, min_count_to_compile_expression = 50, " +
+      'min_count_to_compile_aggregate_expression = 50, min_count_to_compile_sort_description = 50',
+  );
   return session;
 };
 const free = Array.from({ length: CONNECTIONS }, open);
