@@ -10,6 +10,8 @@ import { fileName, imageOf } from './image.ts';
 import { type ChartModel, isMissing, valuesAt } from './model.ts';
 import { plot, sizeOf } from './plot.ts';
 
+const NARROW_PX = 520;
+
 /** The canvas that is shown now. */
 type PlotRef = { current: uPlot | null };
 interface Shown {
@@ -157,7 +159,10 @@ function Readout({ model, at, built }: Shown & { readonly at: number; readonly b
   const drawing = model.drawing.value;
   if (u === null) return null;
   const x = u.valToPos(drawing.times[at] ?? 0, 'x') + u.over.offsetLeft;
-  const side = x > u.width / 2 ? { right: `${u.width - x + 14}px` } : { left: `${x + 14}px` };
+  const isRight = x > u.width / 2;
+  // A phone has no room beside the crosshair for sure, but at the other edge.
+  const away = u.width < NARROW_PX ? 0 : (isRight ? u.width - x : x) + 14;
+  const side = isRight === u.width < NARROW_PX ? { left: `${away}px` } : { right: `${away}px` };
   return (
     <div class="chart-readout" style={side} aria-hidden="true">
       <p>
@@ -172,7 +177,7 @@ function Readout({ model, at, built }: Shown & { readonly at: number; readonly b
                 <bdi>{data.title}</bdi>
               </th>
               <td>
-                {isMissing(data, at) ? <span>days missing</span> : null}
+                {isMissing(data, at) ? <span>partial</span> : null}
                 {text}
                 {original === '' ? null : <span>{original}</span>}
               </td>
