@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { metrics } from '../../aggregate/metrics/index.ts';
 import type { PendingReason } from '../../aggregate/runner/pending.ts';
 import type { ChainCoverage, SystemStatus } from '../../aggregate/status/status.ts';
+import { recent } from '../../infra/coordination/recent.ts';
 import { sessionOf } from '../identity/accounts/sessions.ts';
 import type { PageAccounts } from '../pages/forms.ts';
 import { type Html, html } from '../pages/html.ts';
@@ -23,10 +24,14 @@ const WHY: Readonly<Record<PendingReason, string>> = {
   failed: 'its computation failed',
 };
 
+/** So old may be what a visitor sees: it takes longer to read than any other page. */
+const AGE_MS_MAX = 2000;
+
 /** Serves how far each chain is stored and each metric computed, and what went wrong. */
 export function serveStatus(pages: FastifyInstance, { accounts, status, coverage }: StatusSources): void {
+  const read = recent(AGE_MS_MAX, () => Promise.all([status(), coverage()]));
   pages.get('/status', async (request, reply) => {
-    const [now, gaps, signedIn] = await Promise.all([status(), coverage(), sessionOf(accounts, request)]);
+    const [[now, gaps], signedIn] = await Promise.all([read(), sessionOf(accounts, request)]);
     return sendPage(accounts, request, reply, {
       title: 'Status',
       description: 'Heights, lag and gaps of every chain; what waits, what failed and what was refused.',
