@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { ChainCoverage, SystemStatus } from '../../aggregate/status/status.ts';
 import type { Clock } from '../../infra/ports.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
+import { HttpError } from '../http/errors.ts';
 import type { LimitCounts } from '../http/limit-counts.ts';
 import { publicUrl } from '../http/public-url.ts';
 import { limitAnonymous } from '../http/rate-limit.ts';
@@ -17,6 +18,7 @@ import { serveEmbed } from './pages/embed.ts';
 import { serveMetricPage } from './pages/metric.ts';
 import { serveMetricList } from './pages/metrics.ts';
 import { serveOverview } from './pages/overview.ts';
+import { serveSearch } from './pages/search.ts';
 import type { RecordReader } from './records/record-reader.ts';
 import { serveRecords } from './records/routes.ts';
 import type { SeriesReader } from './series/series.ts';
@@ -52,7 +54,20 @@ export async function serveConsole(
     serveChain(pages, given);
     serveCompare(pages, given);
     serveEmbed(pages, given);
+    serveSearch(pages, given);
     serveRecords(pages, given);
     serveStatus(pages, given);
+    servePageNotFound(pages);
+  });
+}
+
+/** A path that nothing is served at is a page for browsers; programs read it as an error of the API. */
+function servePageNotFound(pages: FastifyInstance): void {
+  pages.get('*', (request, reply) => {
+    if (!request.headers.accept?.includes('text/html')) return reply.callNotFound();
+    throw new HttpError(
+      'not_found',
+      'There is no page at this address. It may have moved, or the link may be wrong.',
+    );
   });
 }

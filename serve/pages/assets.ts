@@ -18,6 +18,7 @@ const FILES: readonly AssetName[] = ['wallet.js', 'copy.js', 'explorer.js', 'ico
 const BUNDLES = {
   'style.css': 'pages/assets/style.css',
   'chart.js': 'console/island/chart.tsx',
+  'search.js': 'console/island/search.ts',
   'alerts.js': 'pages/assets/alerts.js',
 } as const satisfies Record<AssetName, string>;
 

@@ -93,6 +93,7 @@ ${description && html`<meta name="description" content="${description}"><meta pr
 <link rel="stylesheet" href="${assetUrl('style.css')}">
 ${script === 'chart.js' && html`<link rel="stylesheet" href="${assetUrl('chart.css')}">`}
 ${script && html`<script type="module" src="${assetUrl(script)}"></script>`}
+${layout !== 'embedded' && html`<script type="module" src="${assetUrl('search.js')}"></script>`}
 </head>
 <body>
 ${
@@ -145,6 +146,7 @@ function topBar(url: string, username: string | null, token: Html | null): Html 
 <form method="post" action="/sign-out">${token}<button class="plain">Sign out</button></form>`;
   return html`<header class="top"><a class="brand" href="/"><img src="${assetUrl('icon.svg')}" alt="" width="26" height="26">Chain Metrics</a>
 <nav class="main" aria-label="Main"><ul>${links(SECTIONS, url)}</ul></nav>
+<form class="find" data-search method="get" action="/search" role="search"><input type="search" name="q" maxlength="100" placeholder="Search ⌘K" aria-label="Search"></form>
 <nav class="account" aria-label="Account">${account}</nav></header>`;
 }
 
@@ -197,7 +199,7 @@ function pageDialect(accounts: PageAccounts): Dialect {
       // Refused before its cookies were read, from which a page is made.
       if ((request.cookies as object | null) === null) return reply.type('text/plain').send(error.message);
       const body = html`<h1>${ERROR_TITLES[status] ?? (status >= 500 ? 'Something went wrong' : 'The request could not be processed')}</h1>
-<p>${error.message}</p><p><a class="button" href="/profile">Go to profile</a></p>`;
+<p>${error.message}</p><p class="actions"><a class="button" href="/">Go to the overview</a><a class="button second" href="/search">Search</a></p>`;
       return sendPage(accounts, request, reply, { title: 'Error', body, layout: 'narrow', status });
     },
   };

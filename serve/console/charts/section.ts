@@ -18,6 +18,8 @@ export interface ChartSection {
   readonly lines: readonly Line[];
   readonly days: Days;
   readonly answer: SeriesAnswer;
+  /** Another drawing of the same values, above the chart. */
+  readonly before?: Html | null;
   /** What a visitor reads where nothing is drawn. */
   readonly empty: Html;
   readonly hasTable?: boolean;
@@ -28,7 +30,7 @@ export function chartSection(of: ChartSection): Html {
   const isEmpty = answer.series.every(({ values }) => values.every((value) => value === null));
   const names = seriesNames(answer.series);
   return html`<section class="chart" data-chart aria-label="${title}">
-${of.controls}
+${of.controls}${!isEmpty && of.before}
 <figure data-plot data-source="${seriesUrl(of.lines, answer, of.days)}" data-title="${title}">${
     isEmpty ? html`<p class="empty">${of.empty}</p>` : plot(answer, title)
   }</figure>

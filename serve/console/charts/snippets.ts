@@ -1,11 +1,12 @@
 import { type Html, html } from '../../pages/html.ts';
 
-/** Calls of the API, to copy. */
-export function snippets(url: string): Html {
+/** Calls of the API, and the frame of a chart where it has one, to copy. */
+export function snippets(url: string, frame?: string): Html {
   return html`<details class="snippets"><summary>The same by the API</summary>
 ${snippet('curl', `curl '${url}'`)}
 ${snippet('TypeScript', `const answer = await fetch('${url}');\nconst { start, per, series } = await answer.json();`)}
 ${snippet('Python', `import pandas as pd\n\nframe = pd.read_csv('${url}&format=csv')`)}
+${frame !== undefined && snippet('Embed', `<iframe src="${frame}" title="Chain Metrics" width="100%" height="480" loading="lazy"></iframe>`)}
 </details>`;
 }
 

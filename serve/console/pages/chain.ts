@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { HttpError } from '../../http/errors.ts';
 import type { ChainFacts } from '../../metrics/freshness.ts';
 import { type Html, html } from '../../pages/html.ts';
 import type { SeriesAnswer } from '../chart-state.ts';
@@ -19,7 +20,8 @@ export function serveChain(pages: FastifyInstance, sources: ConsolePages): void 
   pages.get<{ Params: { chain: string } }>('/chains/:chain', async (request, reply) => {
     const { registry, series, freshness } = sources;
     const known = registry.find(request.params.chain);
-    if (known === undefined) return reply.callNotFound();
+    if (known === undefined)
+      throw new HttpError('not_found', `No chain is called ${request.params.chain.slice(0, 100)}.`);
     if (known.name !== request.params.chain) return reply.redirect(`/chains/${known.name}`, 301);
     const { name: chain, relay_chain } = known;
     const id = `${relay_chain}/${chain}`;

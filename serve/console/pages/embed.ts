@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import { HttpError } from '../../http/errors.ts';
 import { html } from '../../pages/html.ts';
 import { chartStateOf } from '../chart-state.ts';
 import { chartSection } from '../charts/section.ts';
@@ -11,7 +12,8 @@ export function serveEmbed(pages: FastifyInstance, sources: ConsolePages): void 
   pages.get<{ Params: { metric: string } }>('/embed/:metric', async (request, reply) => {
     const { series, origin } = sources;
     const metric = drawnMetric(request.params.metric);
-    if (metric === undefined) return reply.callNotFound();
+    if (metric === undefined)
+      throw new HttpError('not_found', `There is no chart of ${request.params.metric.slice(0, 100)}.`);
     const query = queryOf(request);
     const column =
       metric.columns.find(({ name }) => name === query.get('column')) ?? (metric.columns[0] as DrawnColumn);

@@ -2,9 +2,11 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { METRIC_DOMAINS } from '../../../aggregate/metric.ts';
 import { shownOf, usdTwin } from '../../../infra/clickhouse/columns.ts';
 import type { Merge, Unit } from '../../../infra/clickhouse/units.ts';
+import { HttpError } from '../../http/errors.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { type ChartState, chartQuery, chartStateOf, DEFAULT_STATE } from '../chart-state.ts';
 import { chainPicker, choice, controls } from '../charts/controls.ts';
+import { heatmaps } from '../charts/heatmap.ts';
 import { chartSection, seriesUrl } from '../charts/section.ts';
 import { type Selection, select } from '../charts/selection.ts';
 import { downloads, snippets } from '../charts/snippets.ts';
@@ -16,7 +18,8 @@ import { type ShownMetric, shownMetric } from './shown-metrics.ts';
 export function serveMetricPage(pages: FastifyInstance, sources: ConsolePages): void {
   pages.get<{ Params: { metric: string } }>('/charts/:metric', async (request, reply) => {
     const shown = shownMetric(request.params.metric);
-    if (shown === undefined) return reply.callNotFound();
+    if (shown === undefined)
+      throw new HttpError('not_found', `No metric is called ${request.params.metric.slice(0, 100)}.`);
     const drawn = drawnMetric(shown.id);
     const { metric } = shown;
     const store = await storeOf(sources, request, reply);
@@ -73,10 +76,11 @@ function chartOf({ origin }: ConsolePages, selection: Shown, request: FastifyReq
     lines,
     days,
     answer,
+    before: metric.id.endsWith('-heatmap') && answer.per === 'day' ? heatmaps(answer) : null,
     empty: html`No chain has a value of ${column.shown.title.toLowerCase()} between ${days.from} and ${days.until}.`,
   })}
 <p class="hint">${sentence(column.meaning)} ${MERGED[column.shown.overTime]}</p>
-${lines.length > 0 && html`<div class="take">${downloads(source)}<p class="actions"><a class="button second small" href="/compare?${String(compare)}&${String(chartQuery(state))}">Compare</a><a class="button second small" href="/embed/${metric.id}${here === undefined ? '' : `?${here}`}">Embed</a></p></div>${snippets(origin() + source)}`}
+${lines.length > 0 && html`<div class="take">${downloads(source)}<p class="actions"><a class="button second small" href="/compare?${String(compare)}&${String(chartQuery(state))}">Compare</a><a class="button second small" href="/embed/${metric.id}${here === undefined ? '' : `?${here}`}">Embed</a></p></div>${snippets(origin() + source, `${origin()}/embed/${metric.id}${here === undefined ? '' : `?${here}`}`)}`}
 </div>`;
 }
 

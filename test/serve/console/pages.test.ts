@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildServer } from '../../../serve/compose-server.ts';
+import { heatmaps } from '../../../serve/console/charts/heatmap.ts';
 import { shownMetrics } from '../../../serve/console/pages/shown-metrics.ts';
 import { drawnMetrics } from '../../../serve/console/series/drawn.ts';
 import { ingestAndCompute, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
@@ -146,6 +147,47 @@ describe('the pages of the metrics', () => {
       expect(answer.body).not.toContain('<script>');
     },
   );
+
+  it('find chains, referenda and metrics by one search', async () => {
+    expect((await get('/search?q=asset hub polkadot')).body).toContain('href="/chains/asset-hub-polkadot"');
+    expect((await get('/search?q=%23123')).body).toContain('href="/governance/referenda/polkadot/123"');
+    expect((await get('/search?q=staking rewards')).body).toContain('href="/charts/daily-staking-rewards"');
+    expect((await get('/search?q=<script>')).body).toContain('Nothing has all of these words');
+  });
+
+  it('are a page for browsers and an error of the API for programs where nothing is', async () => {
+    const [page, error] = [await get('/nowhere', { accept: 'text/html,*/*;q=0.8' }), await get('/nowhere')];
+    expect([page.statusCode, error.statusCode]).toEqual([404, 404]);
+    expect(page.body).toContain('<h1>Page not found</h1>');
+    expect(error.json()).toMatchObject({ title: 'Not Found', detail: expect.stringContaining('/nowhere') });
+    expect((await get('/charts/daily-cats', { accept: 'text/html' })).body).toContain(
+      'No metric is called daily-cats',
+    );
+  });
+
+  it('draw heatmaps as calendars, where unknown is not zero', () => {
+    const values = [0, null, 1, 8];
+    const one = {
+      id: 'a',
+      title: 'Calls',
+      relay_chain: 'polkadot',
+      chain: 'x',
+      unit: 'count',
+      token: null,
+      gaps: [],
+    } as const;
+    const { text } = heatmaps({
+      ...{ per: 'day', start: '2026-01-01', periods: 4, provisional_from: null },
+      series: [{ ...one, values }],
+    });
+    expect([...text.matchAll(/<rect class="([^"]+)"/g)].map(([, level]) => level)).toEqual([
+      'level-0',
+      'unknown',
+      'level-1',
+      'level-4',
+    ]);
+    expect(text).toContain('X: 9 in 4 days, 8 on the busiest');
+  });
 
   it('may be framed only where they are made for it, and hold no script of their own', async () => {
     const [page, embedded] = [await get('/charts/daily-tps'), await get('/embed/daily-tps')];

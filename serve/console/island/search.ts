@@ -1,0 +1,66 @@
+/** Search from the keyboard on every page: ⌘K, Ctrl-K or / opens it. It shows what the page of the search shows. */
+
+const WAIT_MS = 120;
+
+const form = document.querySelector<HTMLFormElement>('form[data-search]');
+if (form) enhance(form);
+
+function enhance(form: HTMLFormElement): void {
+  const dialog = document.createElement('dialog');
+  dialog.className = 'search-dialog';
+  dialog.setAttribute('aria-label', 'Search');
+  const input = document.createElement('input');
+  input.type = 'search';
+  input.maxLength = 100;
+  input.placeholder = 'Metrics, chains, referenda, contracts';
+  input.setAttribute('aria-label', 'Search');
+  const found = document.createElement('ul');
+  found.className = 'found';
+  dialog.append(input, found);
+  document.body.append(dialog);
+
+  const open = () => {
+    if (dialog.open) return;
+    dialog.showModal();
+    input.select();
+  };
+  document.addEventListener('keydown', (event) => {
+    const isTyping = event.target instanceof Element && event.target.closest('input, textarea, select');
+    const isShortcut = event.key.toLowerCase() === 'k' && (event.metaKey || event.ctrlKey);
+    if (!isShortcut && !(event.key === '/' && !isTyping)) return;
+    event.preventDefault();
+    open();
+  });
+  form.addEventListener('focusin', (event) => {
+    if (event.target instanceof HTMLInputElement) open();
+  });
+  dialog.addEventListener('click', (event) => {
+    if (event.target === dialog) dialog.close();
+  });
+
+  let timer = 0;
+  let asked = new AbortController();
+  input.addEventListener('input', () => {
+    clearTimeout(timer);
+    timer = window.setTimeout(async () => {
+      asked.abort();
+      asked = new AbortController();
+      await show(input.value, found, asked.signal).catch(() => undefined);
+    }, WAIT_MS);
+  });
+  dialog.addEventListener('keydown', (event) => {
+    const links = [...found.querySelectorAll('a')];
+    const at = links.indexOf(document.activeElement as HTMLAnchorElement);
+    if (event.key === 'Enter' && document.activeElement === input) links[0]?.click();
+    if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+    event.preventDefault();
+    const next = links[at + (event.key === 'ArrowDown' ? 1 : -1)];
+    (next ?? input).focus();
+  });
+}
+
+async function show(words: string, found: HTMLUListElement, signal: AbortSignal): Promise<void> {
+  const answer = await fetch(`/search?${new URLSearchParams({ q: words })}`, { signal });
+  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  found.replaceChildren(...(page.querySelector('[data-found]')?.children ?? []));
+}

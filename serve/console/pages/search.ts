@@ -1,0 +1,79 @@
+import type { FastifyInstance } from 'fastify';
+import { METRIC_DOMAINS } from '../../../aggregate/metric.ts';
+import type { ChainFacts } from '../../metrics/freshness.ts';
+import { html } from '../../pages/html.ts';
+import { SECTIONS } from '../../pages/navigation.ts';
+import { type ConsolePages, queryOf, sendPublicPage } from '../console-pages.ts';
+import { chainName, relayName } from '../names.ts';
+import { isFound } from './metrics.ts';
+import { shownMetrics } from './shown-metrics.ts';
+
+const WORDS_CHARS_MAX = 100;
+const FOUND_MAX = 40;
+
+interface Found {
+  readonly href: string;
+  readonly title: string;
+  readonly kind: string;
+}
+
+/** Finds metrics, chains, contracts by address, referenda by number, and areas of the site. */
+export function serveSearch(pages: FastifyInstance, sources: ConsolePages): void {
+  pages.get('/search', async (request, reply) => {
+    const words = (queryOf(request).get('q') ?? '').slice(0, WORDS_CHARS_MAX).trim();
+    await sources.freshness.refresh();
+    const found = words === '' ? [] : find(words, sources.freshness.chains).slice(0, FOUND_MAX);
+    const body = html`<h1>Search</h1>
+<form class="search" method="get" action="/search" role="search"><label>Metrics, chains, referenda, contracts <input type="search" name="q" value="${words}" maxlength="${WORDS_CHARS_MAX}"></label><button>Search</button></form>
+${words !== '' && found.length === 0 && html`<p class="empty">Nothing has all of these words. <a href="/charts">See all metrics</a></p>`}
+<ul class="found" data-found>${found.map(({ href, title, kind }) => html`<li><a href="${href}">${title} <span>${kind}</span></a></li>`)}</ul>`;
+    return sendPublicPage(sources, request, reply, { title: 'Search', body });
+  });
+}
+
+function find(words: string, chains: readonly ChainFacts[]): Found[] {
+  const has = (text: string) =>
+    words
+      .toLowerCase()
+      .split(/\s+/)
+      .every((word) => text.toLowerCase().includes(word));
+  const number = /^#?(\d{1,9})$/.exec(words)?.[1];
+  return [
+    ...(number === undefined
+      ? []
+      : ['polkadot', 'kusama'].map((relay) => ({
+          href: `/governance/referenda/${relay}/${number}`,
+          title: `Referendum ${number} of ${relayName(relay)}`,
+          kind: 'Governance',
+        }))),
+    ...(/^[1-9A-HJ-NP-Za-km-z]{40,60}$|^0x[0-9a-fA-F]{40}$/.test(words)
+      ? [
+          {
+            href: `/contracts?${String(new URLSearchParams({ contract_address: words }))}`,
+            title: words,
+            kind: 'Contract',
+          },
+        ]
+      : []),
+    ...SECTIONS.filter(({ label }) => has(label)).map(({ href, label }) => ({
+      href,
+      title: label,
+      kind: 'Page',
+    })),
+    ...chains
+      .filter(({ relay_chain, chain }) => has(`${relay_chain} ${chainName(`${relay_chain}/${chain}`)}`))
+      .map(({ relay_chain, chain }) => ({
+        href: `/chains/${chain}`,
+        title: chainName(`${relay_chain}/${chain}`),
+        kind: 'Chain',
+      })),
+    ...shownMetrics
+      .filter((one) => isFound(one, words))
+      .sort((a, b) => Number(has(b.metric.title)) - Number(has(a.metric.title)))
+      .map(({ id, metric, endpoint }) => ({
+        href: `/charts/${id}`,
+        title: metric.title === endpoint.summary ? metric.title : `${metric.title}: ${endpoint.summary}`,
+        kind: METRIC_DOMAINS[metric.domain],
+      })),
+  ];
+}
