@@ -6,6 +6,10 @@ import { openApiTransforms } from './openapi-transform.ts';
 const DESCRIPTION =
   'Daily and monthly metrics of relay chains and the chains attached to them. Data are public; use of them requires attribution. They come as they are, without guarantee of accuracy, completeness or timeliness.';
 
+/** The page of the interface has no width for phones of its own. */
+const VIEWPORT =
+  "document.head.append(Object.assign(document.createElement('meta'), { name: 'viewport', content: 'width=device-width, initial-scale=1' }));";
+
 const DOCUMENT: NonNullable<FastifyDynamicSwaggerOptions['openapi']> = {
   openapi: '3.1.0',
   info: {
@@ -51,10 +55,12 @@ export async function serveDocs(app: FastifyInstance, notice: string | null): Pr
     staticCSP: true,
     // Without TLS the page would find none of its files; with it, all its addresses use TLS already.
     transformStaticCSP: (policy) => policy.replace(/ upgrade-insecure-requests;?/, ''),
-    uiConfig: { docExpansion: 'list', deepLinking: true, displayRequestDuration: true },
+    // Colours in an answer of some megabytes would stop the page for many seconds.
+    uiConfig: { docExpansion: 'list', deepLinking: true, displayRequestDuration: true, syntaxHighlight: false },
     theme: {
       title: 'Chain Metrics API',
       css: [{ filename: 'theme.css', content: '.swagger-ui .topbar { display: none }' }],
+      js: [{ filename: 'viewport.js', content: VIEWPORT }],
     },
   });
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());
