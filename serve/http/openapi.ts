@@ -56,7 +56,12 @@ export async function serveDocs(app: FastifyInstance, notice: string | null): Pr
     // Without TLS the page would find none of its files; with it, all its addresses use TLS already.
     transformStaticCSP: (policy) => policy.replace(/ upgrade-insecure-requests;?/, ''),
     // Colours in an answer of some megabytes would stop the page for many seconds.
-    uiConfig: { docExpansion: 'list', deepLinking: true, displayRequestDuration: true, syntaxHighlight: false },
+    uiConfig: {
+      docExpansion: 'list',
+      deepLinking: true,
+      displayRequestDuration: true,
+      syntaxHighlight: false,
+    },
     theme: {
       title: 'Chain Metrics API',
       css: [{ filename: 'theme.css', content: '.swagger-ui .topbar { display: none }' }],

@@ -1,6 +1,8 @@
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
+import { Negotiator } from '@fastify/accept-negotiator';
 import { build } from 'esbuild';
 import type { FastifyInstance } from 'fastify';
 
@@ -46,13 +48,21 @@ const bodies = [
   ...(await Promise.all(Object.entries(BUNDLES).map(([name, entry]) => bundle(name, entry)))).flat(),
 ];
 
+/** Compressed well, since it is done once: when the first client asks for it. */
+const CODERS = {
+  br: (body: Buffer) =>
+    brotliCompressSync(body, { params: { [constants.BROTLI_PARAM_SIZE_HINT]: body.length } }),
+  gzip: (body: Buffer) => gzipSync(body, { level: 9 }),
+  identity: (body: Buffer) => body,
+} as const;
+type AssetCoding = keyof typeof CODERS;
+const codings = new Negotiator<AssetCoding>({ supportedValues: ['br', 'gzip', 'identity'] });
+
 const assets = new Map(
   bodies.map(([name, body]) => {
     const type = TYPES[name.slice(name.lastIndexOf('.')) as keyof typeof TYPES];
-    return [
-      name,
-      { type, body: Buffer.from(body), version: hash('sha256', body, 'hex').slice(0, 12) },
-    ] as const;
+    const coded = new Map<AssetCoding, Buffer>([['identity', Buffer.from(body)]]);
+    return [name, { type, coded, version: hash('sha256', body, 'hex').slice(0, 12) }] as const;
   }),
 );
 
@@ -67,11 +77,17 @@ export function serveAssets(app: FastifyInstance): void {
     (request, reply) => {
       const asset = assets.get(request.params.name);
       if (asset === undefined || asset.version !== request.params.version) return reply.callNotFound();
+      const coding =
+        codings.negotiate(String(request.headers['accept-encoding'] ?? 'identity')) ?? 'identity';
+      const body = asset.coded.get(coding) ?? CODERS[coding](asset.coded.get('identity') as Buffer);
+      asset.coded.set(coding, body);
+      if (coding !== 'identity') reply.header('content-encoding', coding);
       return reply
         .type(asset.type)
         .header('cache-control', 'public, max-age=31536000, immutable')
+        .header('vary', 'Accept-Encoding')
         .header('x-content-type-options', 'nosniff')
-        .send(asset.body);
+        .send(body);
     },
   );
 }

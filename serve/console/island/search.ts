@@ -51,7 +51,11 @@ function enhance(form: HTMLFormElement): void {
   dialog.addEventListener('keydown', (event) => {
     const links = [...found.querySelectorAll('a')];
     const at = links.indexOf(document.activeElement as HTMLAnchorElement);
-    if (event.key === 'Enter' && document.activeElement === input) links[0]?.click();
+    if (event.key === 'Enter' && document.activeElement === input) {
+      // What is listed may still be of fewer letters.
+      const first = found.dataset.words === input.value ? links[0]?.href : undefined;
+      location.assign(first ?? `/search?${new URLSearchParams({ q: input.value })}`);
+    }
     if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
     event.preventDefault();
     const next = links[at + (event.key === 'ArrowDown' ? 1 : -1)];
@@ -62,5 +66,6 @@ function enhance(form: HTMLFormElement): void {
 async function show(words: string, found: HTMLUListElement, signal: AbortSignal): Promise<void> {
   const answer = await fetch(`/search?${new URLSearchParams({ q: words })}`, { signal });
   const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  found.dataset.words = words;
   found.replaceChildren(...(page.querySelector('[data-found]')?.children ?? []));
 }

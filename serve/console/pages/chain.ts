@@ -9,7 +9,7 @@ import { type ConsolePages, sendPublicPage, storeOf } from '../console-pages.ts'
 import { formatExact, formatShort } from '../format.ts';
 import { chainName, relayName } from '../names.ts';
 import { addDays } from '../periods.ts';
-import { drawnMetrics, type Line } from '../series/drawn.ts';
+import { drawnColumnOf, drawnMetrics, type Line } from '../series/drawn.ts';
 import { behind, momentOf } from './chains.ts';
 
 const DAYS = 90;
@@ -30,7 +30,7 @@ export function serveChain(pages: FastifyInstance, sources: ConsolePages): void 
     const facts = freshness.chains.find((one) => one.chain === chain && one.relay_chain === relay_chain);
     const lines = drawnMetrics
       .filter(({ endpoint }) => endpoint.relays.some((relay) => relay === relay_chain))
-      .map((metric): Line => ({ metric, column: metric.columns[0] as Line['column'], relay_chain, chain }));
+      .map((metric): Line => ({ metric, column: drawnColumnOf(metric, null), relay_chain, chain }));
     const [daily, monthly] = [
       lines.filter(({ metric }) => !metric.isMonthly),
       lines.filter(({ metric }) => metric.isMonthly),

@@ -5,7 +5,7 @@ import { chartStateOf } from '../chart-state.ts';
 import { chartSection } from '../charts/section.ts';
 import { select } from '../charts/selection.ts';
 import { type ConsolePages, queryOf, sendPublicPage, storeOf } from '../console-pages.ts';
-import { type DrawnColumn, drawnMetric } from '../series/drawn.ts';
+import { drawnColumnOf, drawnMetric } from '../series/drawn.ts';
 
 /** A chart alone, for a frame in a page of somebody else: the only pages that may be framed. */
 export function serveEmbed(pages: FastifyInstance, sources: ConsolePages): void {
@@ -15,8 +15,7 @@ export function serveEmbed(pages: FastifyInstance, sources: ConsolePages): void 
     if (metric === undefined)
       throw new HttpError('not_found', `There is no chart of ${request.params.metric.slice(0, 100)}.`);
     const query = queryOf(request);
-    const column =
-      metric.columns.find(({ name }) => name === query.get('column')) ?? (metric.columns[0] as DrawnColumn);
+    const column = drawnColumnOf(metric, query.get('column'));
     const store = await storeOf(sources, request, reply);
     const state = chartStateOf(query);
     const { lines, days, answer, ...chosen } = await select(series, store, {

@@ -11,7 +11,7 @@ import { chartSection, seriesUrl } from '../charts/section.ts';
 import { type Selection, select } from '../charts/selection.ts';
 import { downloads, snippets } from '../charts/snippets.ts';
 import { type ConsolePages, queryOf, sendPublicPage, storeOf } from '../console-pages.ts';
-import { type DrawnColumn, type DrawnMetric, drawnMetric, lineId } from '../series/drawn.ts';
+import { type DrawnColumn, type DrawnMetric, drawnColumnOf, drawnMetric, lineId } from '../series/drawn.ts';
 import { type ShownMetric, shownMetric } from './shown-metrics.ts';
 
 /** The page of a metric: its chart, the ways to take the values along, and its definition. */
@@ -50,8 +50,7 @@ async function selectionOf(
   const query = queryOf(request);
   // Chains have tokens of their own, which only their value in USD compares.
   const state = chartStateOf(query, { ...DEFAULT_STATE, money: 'usd' });
-  const asked = query.get('column');
-  const column = metric.columns.find(({ name }) => name === asked) ?? (metric.columns[0] as DrawnColumn);
+  const column = drawnColumnOf(metric, query.get('column'));
   const selection = await select(series, store, { metric, column, state, wanted: query.getAll('chain') });
   return { ...selection, state };
 }

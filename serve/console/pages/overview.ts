@@ -48,7 +48,7 @@ export function serveOverview(pages: FastifyInstance, sources: ConsolePages): vo
     const body = html`<h1>Exact metrics of Polkadot, Kusama and their chains</h1>
 <p class="lead">Computed from raw blocks, with every definition and every gap shown. <a href="/charts">All metrics</a> · <a href="/docs">API</a> · <a href="/profile/keys">get an API key</a></p>
 ${ECOSYSTEMS.map((of) => tilesOf(of, answer))}
-<div class="card"><h2><a href="/charts/${first.metric.id}">${first.metric.metric.title}</a></h2>
+<div class="card"><h2><a href="/charts/${first.metric.id}?${String(new URLSearchParams(columnOf(first.column)))}">${first.column.shown.title}</a></h2>
 ${chartSection({
   title: first.column.shown.title,
   controls: null,
