@@ -10,6 +10,7 @@ const TYPES = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.png': 'image/png',
 } as const;
 
 type AssetName = `${string}${keyof typeof TYPES}`;

@@ -89,6 +89,7 @@ export async function sendPage(
 <title>${title} · Chain Metrics</title>
 ${description && html`<meta name="description" content="${description}"><meta property="og:description" content="${description}">`}
 <meta property="og:title" content="${title}"><meta property="og:site_name" content="Chain Metrics">
+${isPublic && html`<meta property="og:image" content="${accounts.settings.PUBLIC_URL ?? ''}${assetUrl('preview.png')}"><meta name="twitter:card" content="summary_large_image">`}
 <link rel="icon" href="${assetUrl('icon.svg')}" type="image/svg+xml">
 <link rel="stylesheet" href="${assetUrl('style.css')}">
 ${script === 'chart.js' && html`<link rel="stylesheet" href="${assetUrl('chart.css')}">`}
