@@ -6,12 +6,14 @@ import { changeOf } from '../charts/change.ts';
 import { chartSection, lastOf } from '../charts/section.ts';
 import { select } from '../charts/selection.ts';
 import { sparkline } from '../charts/sparkline.ts';
-import { type ConsolePages, sendPublicPage, storeOf } from '../console-pages.ts';
+import { type ConsolePages, sendPublicPage } from '../console-pages.ts';
 import { formatExact, formatShort } from '../format.ts';
 import { chainName } from '../names.ts';
 import { addDays } from '../periods.ts';
+import type { RecordReader } from '../records/record-reader.ts';
 import { type DrawnColumn, type Line, lineOf } from '../series/drawn.ts';
 import { chainsTable } from './chains.ts';
+import { news } from './news.ts';
 
 /** What the first page shows of each ecosystem. */
 const TILES = [
@@ -35,15 +37,20 @@ const tiles: readonly Line[] = ECOSYSTEMS.flatMap((of) =>
 );
 
 /** The first page: what is going on, at a glance. */
-export function serveOverview(pages: FastifyInstance, sources: ConsolePages): void {
+export function serveOverview(
+  pages: FastifyInstance,
+  sources: ConsolePages & { readonly records: RecordReader },
+): void {
   pages.get('/', async (request, reply) => {
     const { series, freshness } = sources;
-    const store = await storeOf(sources, request, reply);
+    const reader = await sources.readers.open(request, reply);
+    const store = reader.store();
     const until = addDays(series.today, -1);
     const first = tiles[0] as Line;
-    const [answer, chart] = await Promise.all([
+    const [answer, chart, newest] = await Promise.all([
       series.read(store, tiles, 'day', { from: addDays(until, 1 - DAYS), until }),
       select(series, store, { ...first, state: DEFAULT_STATE, wanted: [] }),
+      news(sources, reader),
     ]);
     const body = html`<h1>Exact metrics of Polkadot, Kusama and their chains</h1>
 <p class="lead">Computed from raw blocks, with every definition and every gap shown. <a href="/charts">All metrics</a> · <a href="/docs">API</a> · <a href="/profile/keys">get an API key</a></p>
@@ -58,6 +65,7 @@ ${chartSection({
   empty: html`Nothing is computed yet. Load blocks with <code>chain-metrics ingest</code>, or follow a chain.`,
   hasTable: false,
 })}</div>
+${newest}
 <section class="card" aria-labelledby="chains"><h2 id="chains"><a href="/chains">Chains</a></h2>
 ${chainsTable(freshness.chains, series.now)}</section>`;
     return sendPublicPage(sources, request, reply, {
