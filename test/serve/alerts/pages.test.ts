@@ -208,7 +208,7 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     expect(await page.locator('.tabs .count').allInnerTexts()).toEqual(['25', '25', '0', '0', '0', '25']);
     expect(await page.locator('.severities .count').allInnerTexts()).toEqual(['5', '6', '4', '5', '5', '0']);
     await look('list');
-    await page.getByLabel('Search').fill('disk');
+    await page.getByPlaceholder('Title, description, service or tool').fill('disk');
     await clickButton('Apply filters');
     await page.getByRole('navigation', { name: 'Severity' }).getByRole('link', { name: 'critical' }).click();
     const titles = await page.locator('tbody th > a').allInnerTexts();
@@ -218,7 +218,7 @@ describe.runIf(isPossible)('the pages of alerts', () => {
     await clickButton('Apply filters');
     expect(await text('.empty')).toContain('No alerts match');
     await page.getByLabel('Integration').selectOption('');
-    await page.getByLabel('Search').fill('nothing is like this');
+    await page.getByPlaceholder('Title, description, service or tool').fill('nothing is like this');
     await clickButton('Apply filters');
     expect(await text('.empty')).toContain('No alerts match');
   });

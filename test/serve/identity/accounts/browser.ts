@@ -76,7 +76,8 @@ export function encoded(fields: Fields): string {
 /** The hidden fields of the form with the action, or else of the first form with a token. */
 export function hiddenFields(page: string, action: string): Record<string, string> {
   const forms = [...page.matchAll(/<form[^>]*action="([^"]*)"[^>]*>([\s\S]*?)<\/form>/g)];
-  const form = forms.find(([, to]) => plain(to ?? '') === action) ?? forms[0];
+  const withToken = forms.filter(([, , inner]) => inner?.includes('form_token'));
+  const form = forms.find(([, to]) => plain(to ?? '') === action) ?? withToken[0];
   const inputs = [...(form?.[2] ?? '').matchAll(/<input type="hidden" name="([^"]*)"(?: value="([^"]*)")?/g)];
   return Object.fromEntries(inputs.map(([, name = '', value = '']) => [name, plain(value)]));
 }
