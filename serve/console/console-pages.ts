@@ -1,5 +1,4 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { SystemStatus } from '../../aggregate/status/status.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import type { QueryStore, Readers } from '../http/readers.ts';
 import type { Freshness } from '../metrics/freshness.ts';
@@ -10,7 +9,6 @@ import type { SeriesReader } from './series/series.ts';
 /** What each page of the metrics is given. */
 export interface ConsolePages {
   readonly readers: Readers;
-  readonly status: () => Promise<SystemStatus>;
   readonly registry: Registry;
   readonly freshness: Freshness;
   readonly series: SeriesReader;
