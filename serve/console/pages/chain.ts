@@ -9,8 +9,9 @@ import { type ConsolePages, sendPublicPage, storeOf } from '../console-pages.ts'
 import { formatExact, formatShort } from '../format.ts';
 import { chainName, relayName } from '../names.ts';
 import { addDays } from '../periods.ts';
+import { moment } from '../records/cells.ts';
 import { drawnColumnOf, drawnMetrics, type Line } from '../series/drawn.ts';
-import { behind, momentOf } from './chains.ts';
+import { behind } from './chains.ts';
 
 const DAYS = 90;
 const GAPS_SHOWN = 50;
@@ -42,7 +43,7 @@ export function serveChain(pages: FastifyInstance, sources: ConsolePages): void 
     ]);
     const body = html`<p class="trail"><a href="/chains">Chains</a> › ${relayName(relay_chain)}</p>
 <h1>${chainName(id)}</h1>
-<dl class="facts"><div><dt>Token</dt><dd>${known.token} (${known.decimals} decimals)</dd></div>${known.para_id !== null && html`<div><dt>Para id</dt><dd>${known.para_id}</dd></div>`}<div><dt>Role</dt><dd>${known.role}</dd></div>${facts && html`<div><dt>Newest block</dt><dd>${momentOf(facts.newest)}</dd></div><div><dt>Behind</dt><dd>${behind(facts.newest, series.now)}</dd></div><div><dt>Stored since</dt><dd>${facts.days[0]}</dd></div>`}</dl>
+<dl class="chain-facts"><div><dt>Token</dt><dd>${known.token} (${known.decimals} decimals)</dd></div>${known.para_id !== null && html`<div><dt>Para id</dt><dd>${known.para_id}</dd></div>`}<div><dt>Role</dt><dd>${known.role}</dd></div>${facts && html`<div><dt>Newest block</dt><dd>${moment(new Date(facts.newest).toISOString())} UTC</dd></div><div><dt>Behind</dt><dd>${behind(facts.newest, series.now)}</dd></div><div><dt>Stored since</dt><dd>${facts.days[0]}</dd></div>`}</dl>
 ${facts === undefined ? html`<p class="empty">No block of ${chainName(id)} is stored yet.</p>` : html`${cards(daily, days, id)}${cards(monthly, months, id)}${gapsOf(facts)}`}`;
     return sendPublicPage(sources, request, reply, {
       title: chainName(id),

@@ -4,6 +4,7 @@ import { type Html, html } from '../../pages/html.ts';
 import { type ConsolePages, sendPublicPage } from '../console-pages.ts';
 import { formatShort } from '../format.ts';
 import { chainName, relayName } from '../names.ts';
+import { moment } from '../records/cells.ts';
 
 /** Every chain that has blocks, with how fresh and whole it is. */
 export function serveChainList(pages: FastifyInstance, sources: ConsolePages): void {
@@ -28,11 +29,11 @@ export function chainsTable(chains: readonly ChainFacts[], now: number): Html {
   const rows = [...chains].sort(
     (a, b) => relayOrder(a) - relayOrder(b) || b.newest - a.newest || a.chain.localeCompare(b.chain),
   );
-  return html`<div class="table"><table><thead><tr><th>Chain</th><th>Relay chain</th><th>From</th><th>Newest block</th><th class="number">Behind</th><th>Blocks</th></tr></thead>
+  return html`<div class="table"><table><thead><tr><th>Chain</th><th>Relay chain</th><th>From</th><th>Newest block, UTC</th><th class="number">Behind</th><th>Blocks</th></tr></thead>
 <tbody>${rows.map(
     ({ relay_chain, chain, days, newest, gaps }) =>
       html`<tr><td><a href="/chains/${chain}">${chainName(`${relay_chain}/${chain}`)}</a></td><td>${relayName(relay_chain)}</td><td>${days[0]}</td>
-<td>${momentOf(newest)}</td><td class="number">${behind(newest, now)}</td><td>${gaps.length === 0 ? html`<span class="chip good">complete</span>` : html`<a class="chip warn" href="/chains/${chain}#gaps">missing in ${gaps.length} places</a>`}</td></tr>`,
+<td>${moment(new Date(newest).toISOString())}</td><td class="number">${behind(newest, now)}</td><td>${gaps.length === 0 ? html`<span class="tag good">complete</span>` : html`<a class="tag warn" href="/chains/${chain}#gaps">missing in ${gaps.length} places</a>`}</td></tr>`,
   )}</tbody></table></div>`;
 }
 
@@ -42,8 +43,3 @@ const relayOrder = ({ relay_chain }: ChainFacts): number => RELAYS.indexOf(relay
 /** A clock that is behind the chain makes no negative age. */
 export const behind = (newest: number, now: number): string =>
   formatShort(Math.max(0, (now - newest) / 1000), 'seconds');
-
-export function momentOf(at: number): Html {
-  const text = new Date(at).toISOString();
-  return html`<time datetime="${text}">${text.slice(0, 16).replace('T', ' ')} UTC</time>`;
-}
