@@ -4,7 +4,8 @@ import { reasonOf } from './errors.ts';
 
 /** What the product stores in its directory; a directory that holds anything else is shared with somebody. */
 const OWN_NAMES = /^(store|log|spool|damaged|parts\.json(\.part)?|secrets\.key|control\.sock|lost\+found)$/;
-const FOR_OTHERS = 0o077;
+/** What a mode allows to others than the owner. */
+export const FOR_OTHERS = 0o077;
 const OWNER_ONLY = 0o700;
 
 /** The umask of the user, for files that are no part of the data directory. */

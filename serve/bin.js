@@ -7,13 +7,16 @@ import { existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { checkInstallation, NODE_MAJOR } from './doctor/installation.js';
 
-const NODE_MAJOR = 24;
 const main = join(dirname(fileURLToPath(import.meta.url)), 'main.ts');
 const isRightNode = Number(process.versions.node.split('.')[0]) >= NODE_MAJOR;
 
 const node = findNode();
-if (resolved('commander') === undefined) {
+const canRun = resolved('commander') !== undefined && node !== undefined;
+if (!canRun && process.argv[2] === 'doctor') {
+  sayWhatIsMissing();
+} else if (resolved('commander') === undefined) {
   process.stderr.write('chain-metrics: the packages that it needs are not installed; run `npm ci` first\n');
   process.exitCode = 1;
 } else if (node === undefined) {
@@ -35,6 +38,18 @@ function findNode() {
   const home = dirname(resolved('node/package.json') ?? '');
   const binary = join(home, 'bin', process.platform === 'win32' ? 'node.exe' : 'node');
   return existsSync(binary) ? binary : undefined;
+}
+
+/** What `doctor` says while nothing else of the program runs, in its forms for people and for machines. */
+function sayWhatIsMissing() {
+  const findings = checkInstallation();
+  const lines = findings.flatMap(({ check, state, text, remedy }) => [
+    `${state.padEnd(9)}${check.padEnd(10)}${text}`,
+    ...(remedy === null ? [] : [`${' '.repeat(19)}→ ${remedy}`]),
+  ]);
+  const isJson = process.argv.includes('--json');
+  process.stdout.write(`${isJson ? JSON.stringify({ findings }) : lines.join('\n')}\n`);
+  process.exitCode = 1;
 }
 
 /** The file of an installed package. */

@@ -1,15 +1,11 @@
-import { readFileSync } from 'node:fs';
 import { CommanderError } from 'commander';
 import { EXIT, explainFailure } from './cli/failure.ts';
 import { endWithParent } from './cli/parent.ts';
 import { buildProgram } from './cli/program.ts';
 import { guardStandardInput, wantsStandardInput } from './cli/standard-input.ts';
+import { VERSION } from './version.ts';
 
 // The entry of every process: the command line. Domains are imported by the commands that need them.
-
-const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
-  version: string;
-};
 
 /** Ends at once: chDB leaves threads behind that need no waiting. */
 function finish(exitCode: number): never {
@@ -24,7 +20,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) =>
 endWithParent();
 guardStandardInput(wantsStandardInput(process.argv.slice(2)));
 try {
-  await buildProgram(version, finish).parseAsync();
+  await buildProgram(VERSION, finish).parseAsync();
 } catch (error) {
   // Commander has printed its own errors already; its errors include help and version.
   if (error instanceof CommanderError) finish(error.exitCode === 0 ? EXIT.ok : EXIT.usage);

@@ -176,7 +176,9 @@ async function dropViewsOf(store: Store, table: string): Promise<void> {
 }
 
 /** The columns of every stored table and view. */
-export async function liveColumns(store: Store): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+export async function liveColumns(
+  store: Pick<Store, 'rows'>,
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const live = await store.rows<{ table: string; columns: readonly string[] }>(
     sql`SELECT table, groupArray(name) AS columns FROM system.columns WHERE database = ${DATABASE} GROUP BY table`,
   );
@@ -223,6 +225,32 @@ function definitions(schema: Schema): Map<string, string> {
 
 const drop = (store: Store, table: NamedTable) =>
   store.run(`DROP TABLE IF EXISTS ${DATABASE}.${table.name} SYNC`);
+
+/** How a store compares with the schema of this process. */
+export interface SchemaComparison {
+  /** `none`: there are no tables yet; `due`: a migration has something to do. */
+  readonly state: 'none' | 'newer' | 'due' | 'current';
+  readonly version: number;
+  /** Tables and views that a migration creates, again or for the first time, or gives columns. */
+  readonly changes: readonly string[];
+}
+
+/** Compares and changes nothing. */
+export async function compareSchema(store: Pick<Store, 'rows'>, schema: Schema): Promise<SchemaComparison> {
+  const live = await liveColumns(store);
+  if (!live.has(meta.name)) return { state: 'none', version: 0, changes: [] };
+  const known = await readMeta(store);
+  const version = Number(known.get('schema_version') ?? SCHEMA_VERSION);
+  if (version > SCHEMA_VERSION) return { state: 'newer', version, changes: [] };
+  const differing = [...definitions(schema)]
+    .filter(([fact, value]) => known.get(fact) !== value)
+    .map(([fact]) => fact.split(' ').at(-1) ?? fact);
+  const lacking = [...schema.tables, ...schema.derived]
+    .filter(({ name, columns }) => Object.keys(columns).some((column) => !live.get(name)?.has(column)))
+    .map(({ name }) => name);
+  const changes = [...new Set([...differing, ...lacking])];
+  return { state: changes.length === 0 ? 'current' : 'due', version, changes };
+}
 
 /** Differences between the live and the declared schema, as messages. */
 export async function schemaDrift(store: Store, schema: Schema): Promise<string[]> {

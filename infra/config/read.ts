@@ -1,5 +1,5 @@
 import { closeSync, openSync, readSync } from 'node:fs';
-import type { z } from 'zod';
+import { z } from 'zod';
 import { ProductError, reasonOf } from '../errors.ts';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -27,6 +27,19 @@ export function readSettings<Shape extends z.ZodRawShape>(
   const [issue] = read.error.issues;
   const name = String(issue?.path[0]);
   throw wrong(name, isSecretSetting(name) ? '…' : given[name], issue?.message);
+}
+
+/** Everything that is wrong with the settings of an environment, by their names. */
+export function settingFaults(settings: z.ZodObject, env: Environment): ReadonlyMap<string, string> {
+  const faults = new Map<string, string>();
+  for (const [name, schema] of Object.entries(settings.shape)) {
+    try {
+      readSettings(z.object({ [name]: schema }), env);
+    } catch (error) {
+      faults.set(name, reasonOf(error));
+    }
+  }
+  return faults;
 }
 
 function secretOf(name: string, env: Environment): string | undefined {

@@ -12,7 +12,7 @@ import type { KafkaClient, KafkaProducer, OutgoingMessage } from './kafka-client
 import { describeKafkaError, kafkaRefusal } from './kafka-refusal.ts';
 import { openKafkaClient } from './open-kafka-client.ts';
 import { type Committed, isConsumed, type PartitionEnds } from './partition-growth.ts';
-import { deadLettersOf, ensureTopic } from './topics.ts';
+import { deadLettersOf, ensureTopic, groupIdOf, topicNameOf } from './topics.ts';
 
 /** Bytes of one request to a broker: however they are spread over partitions, a batch stays below the topic's limit. */
 const REQUEST_BYTES = 4 * 2 ** 20;
@@ -268,11 +268,10 @@ export class DistributedLog implements Log {
   }
 
   #topicName(topic: string): string {
-    return `${this.#config.KAFKA_PREFIX}${topic}`;
+    return topicNameOf(topic, this.#config);
   }
 
-  /** All members of a consumer group must subscribe to the same topics, so each topic has groups of its own. */
   #groupId(topic: string, group: string): string {
-    return `${this.#config.KAFKA_PREFIX}${group}.${topic}`;
+    return groupIdOf(topic, group, this.#config);
   }
 }

@@ -33,7 +33,11 @@ const ATTEMPT_MS_MAX = 5000;
 const reconnectMs = (times: number) => Math.min(50 * 2 ** Math.min(times, 10), RECONNECT_MS_MAX);
 
 /** A client that connects when `connectRedis` is called. */
-export function newRedis(settings: RedisSettings, logger: Logger, options: RedisClientOptions): RedisClient {
+export function newRedis(
+  settings: RedisSettings,
+  logger: Pick<Logger, 'debug'>,
+  options: RedisClientOptions,
+): RedisClient {
   const redis = clientOf(settings, options);
   redis.on('error', (error) => logger.debug({ reason: reasonOf(error) }, 'Redis'));
   return redis;
@@ -99,18 +103,19 @@ export async function connectRedis(
   redis: RedisClient,
   settings: RedisSettings & Pick<InfraSettings, 'SERVICE_WAIT_SECONDS'>,
 ): Promise<void> {
-  const { REDIS_MODE, REDIS_NODES, REDIS_URL } = settings;
-  const setting =
-    REDIS_MODE === 'single' || REDIS_NODES === undefined
-      ? `REDIS_URL=${withoutSecret(REDIS_URL)}`
-      : `REDIS_NODES=${REDIS_NODES}`;
   await retryUntilReady(
-    setting,
+    redisAddress(settings),
     settings.SERVICE_WAIT_SECONDS,
     () => inTime(ATTEMPT_MS_MAX, connect(redis)),
     refusal,
   );
 }
+
+/** The setting that tells where Redis is, without a password. */
+export const redisAddress = ({ REDIS_MODE, REDIS_NODES, REDIS_URL }: RedisSettings): string =>
+  REDIS_MODE === 'single' || REDIS_NODES === undefined
+    ? `REDIS_URL=${withoutSecret(REDIS_URL)}`
+    : `REDIS_NODES=${REDIS_NODES}`;
 
 async function connect(redis: RedisClient): Promise<void> {
   if (redis.status === 'wait' || redis.status === 'end') await redis.connect();

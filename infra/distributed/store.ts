@@ -74,16 +74,10 @@ export class DistributedStore implements Store {
       `CLICKHOUSE_URL=${this.#config.CLICKHOUSE_URL}`,
       this.#config.SERVICE_WAIT_SECONDS,
       async () => {
-        const [server] = await this.rows<{ version: string }>(sql`SELECT version() AS version`);
-        if (isOlderThanNeeded(server?.version ?? '')) {
-          throw new ProductError(
-            'service_refused',
-            `CLICKHOUSE_URL: ClickHouse ${server?.version} is too old; ${VERSION_MIN.join('.')} or newer is needed`,
-          );
-        }
+        await requireVersion(this);
         await this.#makeDatabase();
       },
-      (error) => refusal(error, this.#config),
+      (error) => clickHouseRefusal(error, this.#config),
     );
   }
 
@@ -93,6 +87,16 @@ export class DistributedStore implements Store {
     const found = await this.rows(sql`SELECT name FROM system.databases WHERE name = ${database}`);
     // Other replicas may lack it. The engine is the default of the server, which is another one in the cloud.
     if (found.length === 0 || cluster) await this.run(`CREATE DATABASE IF NOT EXISTS ${database}`);
+  }
+
+  /** Whether the user has a right, such as `SELECT ON metrics.*`; null where the server does not say. */
+  async isGranted(right: string): Promise<boolean | null> {
+    try {
+      const { stream } = await this.#lanes.probes.exec({ query: `CHECK GRANT ${right}` });
+      return (await readAll(stream)).toString().trim() === '1';
+    } catch {
+      return null;
+    }
   }
 
   async rows<Row>(statement: Sql, options: QueryOptions = {}): Promise<Row[]> {
@@ -259,6 +263,16 @@ function* inChunks(lines: readonly Pieces[]): Generator<Buffer> {
   if (bytes > 0) yield Buffer.concat(pieces, bytes);
 }
 
+/** Throws `service_refused` when the server is too old. */
+export async function requireVersion(store: Pick<Store, 'rows'>): Promise<void> {
+  const [server] = await store.rows<{ version: string }>(sql`SELECT version() AS version`);
+  if (!isOlderThanNeeded(server?.version ?? '')) return;
+  throw new ProductError(
+    'service_refused',
+    `CLICKHOUSE_URL: ClickHouse ${server?.version} is too old; ${VERSION_MIN.join('.')} or newer is needed`,
+  );
+}
+
 function isOlderThanNeeded(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return major < VERSION_MIN[0] || (major === VERSION_MIN[0] && minor < VERSION_MIN[1]);
@@ -276,7 +290,10 @@ async function withStoreErrors<T>(
 }
 
 /** The errors that another attempt cannot heal. */
-function refusal(error: unknown, { CLICKHOUSE_DATABASE: database }: InfraSettings): ProductError | null {
+export function clickHouseRefusal(
+  error: unknown,
+  { CLICKHOUSE_DATABASE: database }: InfraSettings,
+): ProductError | null {
   if (error instanceof ProductError && error.code === 'service_refused') return error;
   const detail = error instanceof ProductError ? (error.detail ?? error.message) : reasonOf(error);
   if (

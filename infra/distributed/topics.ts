@@ -17,6 +17,15 @@ const METADATA_RETRY = { waitMs: 100, waitMsMax: 100, secondsMax: 2 };
 const TOPIC_EXISTS = /TOPIC_ALREADY_EXISTS|already exists/i;
 const NOT_AUTHORIZED = /(TOPIC|CLUSTER|GROUP)_AUTHORIZATION_FAILED|not authorized/i;
 
+type NameSettings = Pick<InfraSettings, 'KAFKA_PREFIX'>;
+
+export const topicNameOf = (topic: string, { KAFKA_PREFIX }: NameSettings): string =>
+  `${KAFKA_PREFIX}${topic}`;
+
+/** All members of a consumer group must subscribe to the same topics, so each topic has groups of its own. */
+export const groupIdOf = (topic: string, group: string, { KAFKA_PREFIX }: NameSettings): string =>
+  `${KAFKA_PREFIX}${group}.${topic}`;
+
 /** The dead letter topic of a topic. Its first partition is used alone, so that an offset identifies a message. */
 export const deadLettersOf = (topic: string): string => `${topic}.dlq`;
 
@@ -37,7 +46,7 @@ export async function ensureTopic(
   const existing = new Set(await client.admin.topics());
   const missing = wanted.filter(({ topic }) => !existing.has(topic));
   if (missing.length > 0) await create(client, missing, config);
-  for (const { topic } of wanted) await check(client, topic, config, logger);
+  for (const { topic } of wanted) await checkTopic(client, topic, config, logger);
 }
 
 async function create(
@@ -125,11 +134,12 @@ const RISKS: Readonly<
   },
 };
 
-async function check(
+/** Throws `service_refused` where the settings of a topic lose messages; what may lose some is logged. */
+export async function checkTopic(
   client: KafkaClient,
   topic: string,
   config: InfraSettings,
-  logger: Logger,
+  logger: Pick<Logger, 'warn'>,
 ): Promise<void> {
   await retry(async () => {
     if ((await client.admin.partitionsOf(topic)) === 0) throw new Error(`no partition of ${topic} is known`);

@@ -20,7 +20,7 @@ import {
 import { DATABASE, literal, type Sql } from '../clickhouse/sql.ts';
 import type { Table } from '../clickhouse/table.ts';
 import type { InfraSettings } from '../config/settings.ts';
-import { protectDataDirectory } from '../data-directory.ts';
+import { FOR_OTHERS, protectDataDirectory } from '../data-directory.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import {
   type Format,
@@ -104,9 +104,7 @@ export class EmbeddedStore implements Store {
       const warning = protectDataDirectory(config.DATA_DIR);
       mkdirSync(path, { recursive: true });
       accessSync(path, constants.W_OK);
-      session = new Session(path, {
-        connectionArgs: [`--max_server_memory_usage=${config.STORE_MEMORY_BYTES}`],
-      });
+      session = new Session(path, engineOptions(config));
       const store = new EmbeddedStore(config, session, warning === null ? [] : [warning], damage);
       await store.run(`CREATE DATABASE IF NOT EXISTS ${DATABASE} ENGINE = Atomic`);
       // Before the schema is applied: it would create a lost table again, without a row.
@@ -115,6 +113,25 @@ export class EmbeddedStore implements Store {
     } catch (error) {
       session?.close();
       throw openError(config, error);
+    }
+  }
+
+  /** Opens what is stored to read it, and closes it again. Nothing is made, migrated or set aside. */
+  static async look<Result>(
+    config: InfraSettings,
+    read: (store: Pick<Store, 'rows'>) => Promise<Result>,
+  ): Promise<Result> {
+    process.umask(FOR_OTHERS);
+    const path = storePath(config);
+    const session = new Session(path, engineOptions(config));
+    const client = createClient({ connection: createChdbConnection({ path }) as never } as never);
+    try {
+      const rows = async <Row>({ text }: Sql) =>
+        (await client.query({ query: limited(text, PROBE_SECONDS), format: 'JSONEachRow' })).json<Row>();
+      return await read({ rows });
+    } finally {
+      await client.close();
+      session.close();
     }
   }
 
@@ -231,6 +248,10 @@ export class EmbeddedStore implements Store {
 
 const inUse = (directory: string, by: string, reason?: string) =>
   new ProductError('store_in_use', `${directory} is in use by ${by}`, reason);
+
+const engineOptions = (config: InfraSettings) => ({
+  connectionArgs: [`--max_server_memory_usage=${config.STORE_MEMORY_BYTES}`],
+});
 
 function storePath(config: InfraSettings): string {
   return join(config.DATA_DIR, 'store');

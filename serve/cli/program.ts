@@ -6,6 +6,7 @@ import { applications, applicationsHelp } from './commands/applications.ts';
 import { backfill } from './commands/backfill.ts';
 import { check } from './commands/check.ts';
 import { deadLetters, deadLettersHelp } from './commands/dead-letters.ts';
+import { doctor } from './commands/doctor.ts';
 import { exportRows } from './commands/export.ts';
 import { follow } from './commands/follow.ts';
 import { gaps } from './commands/gaps.ts';
@@ -26,6 +27,7 @@ const COMMANDS: readonly CliCommand[] = [
   status,
   gaps,
   check,
+  doctor,
   exportRows,
   migrate,
   rebuild,

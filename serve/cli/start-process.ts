@@ -1,9 +1,10 @@
 import type { FastifyInstance } from 'fastify';
-import { ProductError, reasonOf } from '../../infra/errors.ts';
+import { ProductError } from '../../infra/errors.ts';
 import { openLogger } from '../../infra/logger.ts';
 import { startIngestRole } from '../../ingest/role.ts';
 import { createPipeline, type Pipeline } from '../compose.ts';
 import { buildOperatorServer, buildServer } from '../compose-server.ts';
+import { type ListenAddress, listenRefusal, operatorAddress, serverAddress } from '../http/listen-address.ts';
 import { listeningUrl } from '../http/public-url.ts';
 import { LocalClient } from '../operations/client.ts';
 import { openOperationSocket } from '../operations/socket-server.ts';
@@ -116,24 +117,10 @@ async function exitCodeOf({ schema }: Pipeline, stop: ProcessStop): Promise<numb
   return exitCode;
 }
 
-interface Address {
-  readonly host: { readonly name: string; readonly value: string };
-  readonly port: { readonly name: string; readonly value: number };
-}
-
 interface Listening {
   readonly app: FastifyInstance;
   readonly url: string;
 }
-
-const serverAddress = ({ HOST, PORT }: Config): Address => ({
-  host: { name: 'HOST', value: HOST },
-  port: { name: 'PORT', value: PORT },
-});
-const operatorAddress = ({ OPERATOR_HOST, OPERATOR_PORT }: Config): Address => ({
-  host: { name: 'OPERATOR_HOST', value: OPERATOR_HOST },
-  port: { name: 'OPERATOR_PORT', value: OPERATOR_PORT },
-});
 
 function welcome(url: string, { runtime }: Pipeline, version: string, isDemo: boolean): string {
   const lines: [label: string, value: string][] = [
@@ -161,22 +148,12 @@ function welcome(url: string, { runtime }: Pipeline, version: string, isDemo: bo
 }
 
 /** Listens and returns the address that a person can open. */
-async function listen(app: FastifyInstance, { host, port }: Address): Promise<Listening> {
+async function listen(app: FastifyInstance, address: ListenAddress): Promise<Listening> {
+  const { host, port } = address;
   try {
     await app.listen({ host: host.value, port: port.value });
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const [onHost, onPort] = [`${host.name}=${host.value}`, `${port.name}=${port.value}`];
-    const reasons: Record<string, string> = {
-      EADDRINUSE: `${onPort}: something else listens on it already; set ${port.name} to a free one, or to 0`,
-      EACCES: `${onPort}: this user may not listen on it; set ${port.name} to one above 1023`,
-      EADDRNOTAVAIL: `${onHost}: this machine does not have that address`,
-      ENOTFOUND: `${onHost}: no such host`,
-    };
-    throw new ProductError(
-      'setting_invalid',
-      reasons[code ?? ''] ?? `${onHost}, ${onPort}: ${reasonOf(error)}`,
-    );
+    throw new ProductError('setting_invalid', listenRefusal(address, error));
   }
   return { app, url: listeningUrl(app, { HOST: host.value, PORT: port.value }) };
 }

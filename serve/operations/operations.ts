@@ -13,6 +13,7 @@ import { missingHeights } from '../../ingest/sources/heights.ts';
 import { findChain } from '../../ingest/sources/open-source.ts';
 import { noteSkippedHeights, readSkippedHeights } from '../../ingest/sources/skipped-heights.ts';
 import type { Pipeline } from '../compose.ts';
+import { diagnoseProcess } from '../doctor/process.ts';
 import { handleUsersRequest, usersRequest } from '../identity/accounts/operator.ts';
 import { applicationsRequest, handleApplicationsRequest } from '../identity/oauth/application-requests.ts';
 import { exportRequest, exportStatement } from '../metrics/export.ts';
@@ -35,6 +36,12 @@ export const operations = {
 
   /** What was found damaged so far. */
   damage: operation()({ input: NOTHING, run: async ({ runtime }) => runtime.damage.list() }),
+
+  /** What the process that runs this finds wrong with itself and its store. */
+  diagnose: operation()({
+    input: NOTHING,
+    run: (pipeline) => diagnoseProcess(pipeline, process.env),
+  }),
 
   status: operation()({
     input: NOTHING,

@@ -2,8 +2,10 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, test } from 'vitest';
 import { sql } from '../../../infra/clickhouse/sql.ts';
+import { TABLE_RIGHTS } from '../../../infra/distributed/services-check.ts';
 import { DistributedStore } from '../../../infra/distributed/store.ts';
 import { readConfig } from '../../../serve/settings.ts';
+import { documentedRights } from '../../support/clickhouse/rights.ts';
 
 /** A server that answers nothing to everything, and keeps who asked. */
 async function askedBy(settings: Record<string, string>): Promise<Record<string, string>> {
@@ -41,4 +43,10 @@ test('the queries of the API are sent as the user who may only read, all others 
 
 test('one user does both where no other is set', async () => {
   expect(await askedBy(WRITER)).toEqual({ writer: 'writer:w', worker: 'writer:w', reader: 'writer:w' });
+});
+
+test('a doctor asks for the rights that infra/README.md grants', () => {
+  expect(documentedRights('chain_metrics').grants).toContain(
+    `GRANT ${TABLE_RIGHTS.join(', ')} ON chain_metrics.*`,
+  );
 });

@@ -7,7 +7,9 @@ import { systemClock } from '../../../infra/clock.ts';
 import { DistributedKeyValue } from '../../../infra/distributed/key-value.ts';
 import { DistributedLog } from '../../../infra/distributed/log.ts';
 import { DistributedQueue } from '../../../infra/distributed/queue.ts';
+import { checkClickHouse, checkKafka, checkRedis } from '../../../infra/distributed/services-check.ts';
 import { DistributedStore } from '../../../infra/distributed/store.ts';
+import { type Finding, fine } from '../../../infra/finding.ts';
 import type { LogRecord } from '../../../infra/ports.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { startClickHouse } from '../../support/services/clickhouse.ts';
@@ -302,3 +304,51 @@ function topicsOfKafka(client: string): void {
       });
   });
 }
+
+describe('the services, looked at from outside', () => {
+  const consumed = [{ topic: 'looked-at', group: 'load' }];
+  const stateOf = (findings: readonly Finding[]) => findings.map(({ check, state }) => `${check} ${state}`);
+  const same = (theirs: number, asked: number, answered: number) =>
+    fine('clock', String(theirs >= asked - 2000 && theirs <= answered + 2000));
+
+  test.each(['kafkajs', 'platformatic'])('answer, by %s before and after topics are made', async (client) => {
+    const settings = config({ KAFKA_CLIENT: client, KAFKA_PREFIX: `${prefix()}.` });
+    expect(await checkKafka(settings, consumed)).toEqual([
+      fine('kafka', `${settings.KAFKA_BROKERS} answers, and lets this user read its groups and send`),
+      expect.objectContaining({
+        state: 'ok',
+        text: expect.stringMatching(/the first start makes .*looked-at/),
+      }),
+    ]);
+    await (await DistributedLog.open(settings, silent, consumed)).close();
+    expect((await checkKafka(settings, consumed)).at(-1)?.text).toBe('1 topic with dead letters are there');
+  });
+
+  test('tell version, clock and rights', async () => {
+    const url = `redis://${redis.host}:${redis.port}`;
+    const [answers, time] = await checkRedis(config({ REDIS_URL: url }), same);
+    expect(answers).toMatchObject({ state: 'ok', text: expect.stringMatching(/version \d+\./) });
+    expect(time?.text).toBe('true');
+    const found = await checkClickHouse(config(), async () => [fine('store', 'looked at')]);
+    expect(stateOf(found)).toEqual(['clickhouse ok', 'store ok', 'clickhouse rights ok']);
+  });
+
+  test('that do not answer are told each, with the setting that names them', async () => {
+    const nowhere = config({
+      KAFKA_BROKERS: '127.0.0.1:1',
+      REDIS_URL: 'redis://127.0.0.1:1',
+      CLICKHOUSE_URL: 'http://127.0.0.1:1',
+      PROBE_SECONDS_MAX: '1',
+    });
+    const found = await Promise.all([
+      checkKafka(nowhere, consumed),
+      checkRedis(nowhere, same),
+      checkClickHouse(nowhere, async () => []),
+    ]);
+    expect(stateOf(found.flat())).toEqual(['kafka failed', 'redis failed', 'clickhouse failed']);
+    const texts = found.flat().map(({ text }) => text);
+    expect(texts[0]).toContain('KAFKA_BROKERS=127.0.0.1:1');
+    expect(texts[1]).toContain('REDIS_URL');
+    expect(texts[2]).toContain('CLICKHOUSE_URL=http://127.0.0.1:1');
+  });
+});

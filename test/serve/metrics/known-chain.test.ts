@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { nearestName } from '../../../infra/nearest-name.ts';
 import { loadRegistry } from '../../../ingest/chains/registry.ts';
 import { ParameterError } from '../../../serve/http/errors.ts';
-import { nearestName, requireKnownChain } from '../../../serve/metrics/known-chain.ts';
+import { requireKnownChain } from '../../../serve/metrics/known-chain.ts';
 
 const registry = loadRegistry();
 

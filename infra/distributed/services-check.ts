@@ -1,0 +1,201 @@
+import type { InfraSettings } from '../config/settings.ts';
+import { inTime } from '../coordination/in-time.ts';
+import { retry } from '../coordination/retry.ts';
+import { ProductError, reasonOf } from '../errors.ts';
+import { type Finding, failed, fine, warning } from '../finding.ts';
+import { type Logger, openLogger } from '../logger.ts';
+import type { ConsumedTopic } from '../ports.ts';
+import { plural } from '../words.ts';
+import type { KafkaClient } from './kafka-client.ts';
+import { describeKafkaError, kafkaRefusal } from './kafka-refusal.ts';
+import { openKafkaClient } from './open-kafka-client.ts';
+import { connectRedis, newRedis, type RedisClient, redisAddress } from './redis.ts';
+import { clickHouseRefusal, DistributedStore, requireVersion } from './store.ts';
+import { checkTopic, deadLettersOf, groupIdOf, topicNameOf } from './topics.ts';
+
+// What a doctor asks Kafka, Redis and ClickHouse. Each is asked for a short time, and nothing is made in any of them but
+// a key that expires.
+
+/** Clients try again by themselves meanwhile. */
+const KAFKA_MS_MAX = 15_000;
+const KAFKA_RETRY = { waitMs: 200, waitMsMax: 1000, secondsMax: 10 };
+const START_IT = 'start it, let this machine reach it, or correct the setting';
+/** What the user of ClickHouse needs on its database, as infra/README.md grants it. */
+export const TABLE_RIGHTS = [
+  'SELECT',
+  'INSERT',
+  'ALTER TABLE',
+  'TRUNCATE',
+  'CREATE TABLE',
+  'CREATE VIEW',
+  'DROP TABLE',
+  'DROP VIEW',
+  'CHECK',
+] as const;
+
+/** Whether ClickHouse answers, and its user may do what is needed; `examine` looks at a store that answers. */
+export async function checkClickHouse(
+  config: InfraSettings,
+  examine: (store: DistributedStore) => Promise<readonly Finding[]>,
+): Promise<Finding[]> {
+  const store = new DistributedStore(config);
+  const check = 'clickhouse';
+  try {
+    await requireVersion(store);
+    return [
+      fine(check, `${config.CLICKHOUSE_URL} answers`),
+      ...(await examine(store)),
+      await rightsOf(store, config),
+    ];
+  } catch (error) {
+    const refusal = clickHouseRefusal(error, config);
+    if (refusal) return [failed(check, refusal.message, 'grant what is missing, or correct the settings')];
+    return [failed(check, `CLICKHOUSE_URL=${config.CLICKHOUSE_URL}: ${detailOf(error)}`, START_IT)];
+  } finally {
+    await store.close();
+  }
+}
+
+async function rightsOf(store: DistributedStore, config: InfraSettings): Promise<Finding> {
+  const { CLICKHOUSE_USER: user, CLICKHOUSE_DATABASE: database } = config;
+  const check = 'clickhouse rights';
+  const isGranted = await Promise.all(
+    TABLE_RIGHTS.map((right) => store.isGranted(`${right} ON ${database}.*`)),
+  );
+  const lacking = TABLE_RIGHTS.filter((_, i) => isGranted[i] === false);
+  if (isGranted.includes(null)) return fine(check, 'the server does not tell the rights of its users');
+  if (lacking.length === 0) return fine(check, `${user} has all that are needed on ${database}`);
+  return failed(
+    check,
+    `${user} lacks ${lacking.join(', ')} on ${database}`,
+    `GRANT ${lacking.join(', ')} ON ${database}.* TO ${user}`,
+  );
+}
+
+/** Whether Redis answers and takes keys of the prefix; its version, what it does when it is full, and its clock. */
+export async function checkRedis(
+  config: InfraSettings,
+  compare: (theirs: number, asked: number, answered: number) => Finding,
+): Promise<Finding[]> {
+  const settings = { ...config, SERVICE_WAIT_SECONDS: config.PROBE_SECONDS_MAX };
+  let lastError = '';
+  const logger = {
+    debug: ({ reason }: { reason: string }) => {
+      lastError = reason;
+    },
+  } as Pick<Logger, 'debug'>;
+  const redis = newRedis(settings, logger, {
+    keyPrefix: `${config.REDIS_PREFIX}:`,
+    maxRetriesPerRequest: 1,
+    commandTimeout: config.REDIS_SECONDS_MAX * 1000,
+    socketTimeout: 2 * config.REDIS_SECONDS_MAX * 1000,
+  });
+  try {
+    await connectRedis(redis, settings);
+    await useKey(redis);
+    const asked = Date.now();
+    const [seconds, micros] = (await redis.time()) as unknown as [string, string];
+    const time = compare(Number(seconds) * 1000 + Math.floor(Number(micros) / 1000), asked, Date.now());
+    return [...describeRedis(await redis.info().catch(() => '')), time];
+  } catch (error) {
+    if (error instanceof ProductError && error.code === 'service_refused') {
+      return [failed('redis', error.message, 'correct REDIS_URL, or give its user all commands on its keys')];
+    }
+    const reason = lastError || detailOf(error);
+    return [failed('redis', `${redisAddress(config)}: ${reason}`, START_IT)];
+  } finally {
+    redis.disconnect();
+  }
+}
+
+const KEY_SECONDS = 5;
+
+/** Writes, reads and deletes a key, and runs a script: what jobs and locks do. */
+async function useKey(redis: RedisClient): Promise<void> {
+  const key = `doctor-${process.pid}`;
+  await redis.set(key, 'here', 'EX', KEY_SECONDS);
+  const read = await redis.eval("return redis.call('GET', KEYS[1])", 1, key);
+  await redis.del(key);
+  if (read !== 'here') throw new Error('a key that was written is not there when it is read');
+}
+
+function describeRedis(info: string): Finding[] {
+  const value = (name: string) => new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
+  const answers = fine('redis', `it answers and takes keys; version ${value('redis_version') ?? 'not told'}`);
+  const policy = value('maxmemory_policy');
+  if (policy === undefined || policy === 'noeviction' || value('maxmemory') === '0') return [answers];
+  const remedy = 'set maxmemory-policy to noeviction; jobs and locks must not be deleted';
+  return [answers, warning('redis', `it deletes keys when it is full (${policy})`, remedy)];
+}
+
+/** Whether Kafka answers, its topics keep what is sent to them, and its user may see its groups and send. */
+export async function checkKafka(
+  config: InfraSettings,
+  consumed: readonly ConsumedTopic[],
+): Promise<Finding[]> {
+  let client: KafkaClient | undefined;
+  try {
+    client = await openKafkaClient(config, openLogger({ LOG_LEVEL: 'silent' }));
+    return await inTime(KAFKA_MS_MAX, askKafka(client, config, consumed));
+  } catch (error) {
+    const refusal = error instanceof ProductError ? error : kafkaRefusal(describeKafkaError(error));
+    if (refusal) return [failed('kafka', refusal.message, 'correct the settings, the topic or the rights')];
+    return [failed('kafka', `KAFKA_BROKERS=${config.KAFKA_BROKERS}: ${detailOf(error)}`, START_IT)];
+  } finally {
+    await client?.admin.disconnect().catch(() => undefined);
+  }
+}
+
+async function askKafka(
+  client: KafkaClient,
+  config: InfraSettings,
+  consumed: readonly ConsumedTopic[],
+): Promise<Finding[]> {
+  await client.admin.connect();
+  // A broker that has just started knows its groups a moment later.
+  const isFinal = (error: unknown) => !client.isRetriable(error);
+  return retry(() => examineTopics(client, config, consumed), { ...KAFKA_RETRY, isFinal });
+}
+
+async function examineTopics(
+  client: KafkaClient,
+  config: InfraSettings,
+  consumed: readonly ConsumedTopic[],
+): Promise<Finding[]> {
+  const { admin } = client;
+  const existing = new Set(await admin.topics());
+  const wanted = consumed.map(({ topic }) => topicNameOf(topic, config));
+  const missing = wanted
+    .flatMap((topic) => [topic, deadLettersOf(topic)])
+    .filter((topic) => !existing.has(topic));
+  const risks: Finding[] = [];
+  for (const { topic, group } of consumed) {
+    const name = topicNameOf(topic, config);
+    if (!existing.has(name)) continue;
+    await checkTopic(client, name, config, loggerTo(risks));
+    await admin.committed(name, groupIdOf(topic, group, config));
+  }
+  const producer = client.producer();
+  await producer.connect();
+  await producer.disconnect();
+  return [
+    fine('kafka', `${config.KAFKA_BROKERS} answers, and lets this user read its groups and send`),
+    missing.length === 0
+      ? fine('kafka topics', `${plural(wanted.length, 'topic')} with dead letters are there`)
+      : fine('kafka topics', `the first start makes ${missing.join(', ')}, if its user may`),
+    ...risks,
+  ];
+}
+
+/** What a start would warn of. */
+function loggerTo(risks: Finding[]): Pick<Logger, 'warn'> {
+  const remedy = 'change the setting of the topic, or grant DescribeConfigs';
+  return {
+    warn: (fields: object, text?: string) =>
+      void risks.push(warning('kafka topics', `${text}: ${JSON.stringify(fields)}`, remedy)),
+  } as Pick<Logger, 'warn'>;
+}
+
+function detailOf(error: unknown): string {
+  return error instanceof ProductError ? `${error.message} ${error.detail ?? ''}`.trim() : reasonOf(error);
+}

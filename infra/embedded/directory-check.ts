@@ -1,0 +1,143 @@
+import { accessSync, constants, lstatSync, readdirSync, readFileSync, statfsSync, statSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { FOR_OTHERS } from '../data-directory.ts';
+import { reasonOf } from '../errors.ts';
+import { type Finding, failed, fine, warning } from '../finding.ts';
+import { bytes, number, plural } from '../words.ts';
+
+/** Entries that are counted to tell the size of a directory; what has more is told as "at least". */
+const ENTRIES_MAX = 200_000;
+/** Of the size of the data directory, what should be free: a merge writes its result before it deletes what it merged. */
+const FREE_SHARE = 0.25;
+/** Of the inodes of a file system, what should be free. */
+const INODES_FREE_SHARE = 0.05;
+const BLOCK_BYTES = 512;
+
+/** Looks at a data directory and its disk, whether or not a process has it open; changes nothing. */
+export function checkDirectory(
+  directory: string,
+  { DISK_FREE_BYTES_MIN }: { readonly DISK_FREE_BYTES_MIN: number },
+): Finding[] {
+  const found = statSync(directory, { throwIfNoEntry: false });
+  if (found === undefined) return [checkNewDirectory(directory)];
+  if (!found.isDirectory()) {
+    return [failed('directory', `${directory} is no directory`, 'set DATA_DIR to a directory')];
+  }
+  try {
+    const permissions = checkPermissions(directory, process.getuid?.() ?? 0);
+    const size = sizeOf(directory);
+    return [permissions, checkDisk(directory, DISK_FREE_BYTES_MIN, size), checkInodes(directory, size)];
+  } catch (error) {
+    return [failed('directory', `${directory} cannot be read: ${reasonOf(error)}`, giveRemedy(directory))];
+  }
+}
+
+function checkNewDirectory(directory: string): Finding {
+  let parent = dirname(directory);
+  while (!lstatSync(parent, { throwIfNoEntry: false })) parent = dirname(parent);
+  if (mayWrite(parent)) return fine('directory', `${directory} is not there yet; the first start makes it`);
+  return failed(
+    'directory',
+    `${directory} is not there, and this user may not make it in ${parent}`,
+    `make it as the owner of ${parent}, or set DATA_DIR to another directory`,
+  );
+}
+
+function checkPermissions(directory: string, uid: number): Finding {
+  const owners = [directory, ...namesIn(directory), ...namesIn(join(directory, 'store'))]
+    .filter((path) => !path.endsWith('lost+found'))
+    .flatMap((path) => lstatSync(path, { throwIfNoEntry: false })?.uid ?? []);
+  const other = owners.find((owner) => owner !== uid);
+  if (other !== undefined) {
+    const text = `some of ${directory} belongs to user ${other}, and this is user ${uid}`;
+    // Root may read everything, and what it makes the other user cannot read.
+    return uid === 0
+      ? warning('permissions', text, `run the program as user ${other}: ${giveRemedy(directory)}`)
+      : failed('permissions', text, giveRemedy(directory));
+  }
+  if (!mayWrite(directory))
+    return failed('permissions', `this user may not write in ${directory}`, giveRemedy(directory));
+  const open = [directory, join(directory, 'secrets.key')].find(
+    (path) => ((statSync(path, { throwIfNoEntry: false })?.mode ?? 0) & FOR_OTHERS) !== 0,
+  );
+  if (open === undefined)
+    return fine('permissions', `${directory} belongs to this user, who alone may read it`);
+  const text = `other users may read ${open}, and with it accounts and keys`;
+  return warning('permissions', text, `run \`chmod -R go= ${directory}\``);
+}
+
+const giveRemedy = (directory: string) =>
+  `give everything to the user who runs the server, with \`chown -R USER ${directory}\`, and run commands as that user`;
+
+export interface DirectorySize {
+  readonly bytes: number;
+  readonly entries: number;
+  /** Whether every entry was counted. */
+  readonly isWhole: boolean;
+}
+
+function checkDisk(directory: string, freeMin: number, size: DirectorySize): Finding {
+  const { bavail, bsize, blocks } = statfsSync(directory);
+  const free = bavail * bsize;
+  const text = `${atLeast(size)}${bytes(size.bytes)} stored; ${bytes(free)} of ${bytes(blocks * bsize)} are free`;
+  const remedy = 'make room on this disk, or move DATA_DIR to a larger one while the server is stopped';
+  if (free < freeMin)
+    return failed('disk', `${text}: less than DISK_FREE_BYTES_MIN, so nothing is taken in`, remedy);
+  if (free < size.bytes * FREE_SHARE)
+    return warning('disk', `${text}: tables that are merged need room for copies`, remedy);
+  return fine('disk', text);
+}
+
+function checkInodes(directory: string, size: DirectorySize): Finding {
+  const { ffree, files } = statfsSync(directory);
+  // Some file systems have as many as fit.
+  if (files === 0) return fine('inodes', 'this file system limits no number of files');
+  const text = `${atLeast(size)}${plural(size.entries, 'file')}; ${number(ffree)} of ${plural(files, 'inode')} are free`;
+  if (ffree >= files * INODES_FREE_SHARE && ffree >= size.entries * FREE_SHARE) return fine('inodes', text);
+  return warning('inodes', text, 'delete small files on this disk, or move DATA_DIR to another one');
+}
+
+const atLeast = ({ isWhole }: DirectorySize) => (isWhole ? '' : 'at least ');
+
+/** What a directory holds. What is deleted meanwhile is not counted. */
+export function sizeOf(directory: string): DirectorySize {
+  const waiting = [directory];
+  let [total, entries] = [0, 0];
+  for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+    for (const path of namesIn(next)) {
+      if (entries >= ENTRIES_MAX) return { bytes: total, entries, isWhole: false };
+      const found = lstatSync(path, { throwIfNoEntry: false });
+      entries++;
+      total += (found?.blocks ?? 0) * BLOCK_BYTES;
+      if (found?.isDirectory()) waiting.push(path);
+    }
+  }
+  return { bytes: total, entries, isWhole: true };
+}
+
+function namesIn(directory: string): string[] {
+  try {
+    return readdirSync(directory).map((name) => join(directory, name));
+  } catch {
+    return [];
+  }
+}
+
+function mayWrite(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK | constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The command line of a process, where the system shows it. */
+export function programOf(pid: number): string {
+  try {
+    const words = readFileSync(`/proc/${pid}/cmdline`, 'utf8').split('\0');
+    return words.slice(0, 4).join(' ').trim().slice(0, 120);
+  } catch {
+    return 'a program that this user may not see';
+  }
+}

@@ -1,0 +1,43 @@
+import type { Finding } from '../../../infra/finding.ts';
+import { command, jsonOption, print } from '../command.ts';
+import { EXIT } from '../failure.ts';
+import { plural } from '../words.ts';
+
+export const doctor = command<[], { json?: boolean }>({
+  name: 'doctor',
+  description: 'check the installation, settings, data directory and services, and say what to do',
+  args: jsonOption,
+  help: `It looks at what is installed, at the settings, the data directory and its disk, the store, clocks and ports; with
+PROFILE=distributed at Kafka, Redis and ClickHouse. While a server runs on the data directory, that one tells of its own
+settings and store. Nothing is changed. \`chain-metrics check\` reads all that is stored, which takes longer.
+
+Examples:
+  chain-metrics doctor
+  chain-metrics doctor --json | jq '.findings[] | select(.state != "ok")'
+
+Exit code 1 says that something failed; warnings alone are 0.`,
+  // It has to tell of wrong values, too.
+  needsConfig: false,
+  run: async ({ options, version }) => {
+    const { examine } = await import('../../doctor/doctor.ts');
+    const findings = await examine(process.env);
+    print({ version, findings }, options, () => textOf(findings));
+    return count(findings, 'failed') > 0 ? EXIT.failure : EXIT.ok;
+  },
+});
+
+const count = (findings: readonly Finding[], state: Finding['state']) =>
+  findings.filter((one) => one.state === state).length;
+
+const STATE_CHARACTERS = 'warning'.length;
+
+function textOf(findings: readonly Finding[]): string {
+  const width = Math.max(...findings.map(({ check }) => check.length));
+  const indent = ' '.repeat(STATE_CHARACTERS + 2 + width + 2);
+  const lines = findings.flatMap(({ check, state, text, remedy }) => [
+    `${state.padEnd(STATE_CHARACTERS)}  ${check.padEnd(width)}  ${text}`,
+    ...(remedy === null ? [] : [`${indent}→ ${remedy}`]),
+  ]);
+  const [warnings, failures] = [count(findings, 'warning'), count(findings, 'failed')];
+  return `${lines.join('\n')}\n\n${plural(findings.length, 'check')}: ${count(findings, 'ok')} ok, ${plural(warnings, 'warning')}, ${failures} failed\n`;
+}

@@ -1,0 +1,108 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { aggregateModule } from '../../aggregate/module.ts';
+import { systemClock } from '../../infra/clock.ts';
+import { settingFaults } from '../../infra/config/read.ts';
+import { inTime } from '../../infra/coordination/in-time.ts';
+import { DamageReport } from '../../infra/embedded/damage.ts';
+import { checkDirectory, programOf } from '../../infra/embedded/directory-check.ts';
+import { ownerOf } from '../../infra/embedded/owner.ts';
+import { reasonOf } from '../../infra/errors.ts';
+import { type Finding, failed, fine, warning } from '../../infra/finding.ts';
+import { ingestModule } from '../../ingest/module.ts';
+import { operatorAddress, serverAddress } from '../http/listen-address.ts';
+import { SocketClient } from '../operations/socket-client.ts';
+import { type Config, readConfig, settings } from '../settings.ts';
+import { VERSION } from '../version.ts';
+import { checkInstallation } from './installation.js';
+import { checkPort } from './port-check.ts';
+import { checkSettings } from './settings-check.ts';
+import { checkDamage, checkStore, compareClocks } from './store-check.ts';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const ANSWER_MS_MAX = 20_000;
+
+/** Everything that can be looked at from outside, and what a server tells that runs. Nothing is changed. */
+export async function examine(env: Environment): Promise<Finding[]> {
+  const config = usableConfig(env);
+  const installation = checkInstallation(config.PROFILE);
+  const findings =
+    config.PROFILE === 'distributed'
+      ? await examineServices(env, config)
+      : await examineDirectory(env, config);
+  return [...installation, ...findings];
+}
+
+/** The settings without those that are wrong, which have their defaults here. */
+function usableConfig(env: Environment): Config {
+  const faults = settingFaults(settings, env);
+  const isUsable = (name: string) => !faults.has(name.replace(/_FILE$/, '')) && !faults.has(name);
+  return readConfig(Object.fromEntries(Object.entries(env).filter(([name]) => isUsable(name))));
+}
+
+async function examineDirectory(env: Environment, config: Config): Promise<Finding[]> {
+  const { DATA_DIR } = config;
+  const owner = await ownerOf(DATA_DIR);
+  const server = await SocketClient.connect(DATA_DIR);
+  const directory = checkDirectory(DATA_DIR, config);
+  const port = await checkPort(serverAddress(config), owner);
+  if (server !== null) return [...(await askServer(server)), ...directory, port];
+  const own = checkSettings(env, config);
+  if (owner !== null) return [...own, ...directory, silentOwner(DATA_DIR, owner), port];
+  const process = fine('process', 'none has the data directory open');
+  const damage = checkDamage(new DamageReport(DATA_DIR).list());
+  const isBlocked = directory.some(({ state }) => state === 'failed');
+  const store = isBlocked ? [] : await lookAtStore(config);
+  return [...own, ...directory, process, ...store, ...damage, port];
+}
+
+async function askServer(server: SocketClient): Promise<Finding[]> {
+  try {
+    const { version, node, pid, findings } = await inTime(ANSWER_MS_MAX, server.call('diagnose', {}));
+    const text = `a server, process ${pid}, has the data directory open and answers; version ${version}, Node ${node}`;
+    const process =
+      version === VERSION
+        ? fine('process', text)
+        : warning('process', `${text}, and this command is of ${VERSION}`, 'restart the server');
+    return [process, ...findings];
+  } catch (error) {
+    const remedy = 'wait until it has started, or restart it: one of an earlier version knows no `doctor`';
+    return [failed('process', `a server has the data directory open: ${reasonOf(error)}`, remedy)];
+  }
+}
+
+const silentOwner = (directory: string, pid: number) =>
+  warning(
+    'process',
+    `process ${pid} (${programOf(pid)}) has ${directory} open and takes no commands`,
+    'a command ends by itself, and a server that starts answers soon; otherwise stop that process, and run this again',
+  );
+
+/** The engine is a library, which may be what is broken: it is loaded only here. */
+async function lookAtStore(config: Config): Promise<Finding[]> {
+  if (!existsSync(join(config.DATA_DIR, 'store'))) {
+    return [fine('store', 'nothing is stored yet; `chain-metrics start --demo` makes something to look at')];
+  }
+  try {
+    const { EmbeddedStore } = await import('../../infra/embedded/store.ts');
+    return await EmbeddedStore.look(config, (store) => checkStore(store, systemClock));
+  } catch (error) {
+    return [failed('store', `it cannot be opened: ${reasonOf(error)}`, 'restore the last backup')];
+  }
+}
+
+async function examineServices(env: Environment, config: Config): Promise<Finding[]> {
+  const { checkClickHouse, checkKafka, checkRedis } = await import(
+    '../../infra/distributed/services-check.ts'
+  );
+  const consumed = [...ingestModule.consumed, ...aggregateModule.consumed];
+  const found = await Promise.all([
+    checkKafka(config, consumed),
+    checkRedis(config, (theirs, asked, answered) => compareClocks('Redis', theirs, asked, answered)),
+    checkClickHouse(config, (store) => checkStore(store, systemClock)),
+    checkPort(serverAddress(config), null),
+    checkPort(operatorAddress(config), null),
+  ]);
+  return [...checkSettings(env, config), ...found.flat()];
+}

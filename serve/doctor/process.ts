@@ -1,0 +1,30 @@
+import type { Finding } from '../../infra/finding.ts';
+import type { Runtime } from '../../infra/ports.ts';
+import type { Config } from '../settings.ts';
+import { VERSION } from '../version.ts';
+import { checkSettings } from './settings-check.ts';
+import { checkDamage, checkStore } from './store-check.ts';
+
+/** What a process tells of itself that has opened the store. */
+export interface ProcessDiagnosis {
+  readonly version: string;
+  readonly node: string;
+  readonly pid: number;
+  readonly findings: readonly Finding[];
+}
+
+export async function diagnoseProcess(
+  { config, runtime }: { readonly config: Config; readonly runtime: Runtime },
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<ProcessDiagnosis> {
+  return {
+    version: VERSION,
+    node: process.versions.node,
+    pid: process.pid,
+    findings: [
+      ...checkSettings(env, config),
+      ...(await checkStore(runtime.store, runtime.clock)),
+      ...checkDamage(runtime.damage.list()),
+    ],
+  };
+}
