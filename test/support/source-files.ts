@@ -16,6 +16,8 @@ export interface SourceFile {
   readonly packages: readonly string[];
 }
 
+/** What the build of a client leaves. */
+const BUILT = /\/dist\//;
 const TYPE_IMPORTS = /\b(?:im|ex)port\s+type\b[^;]*;/g;
 const IMPORT = /(?:\bfrom\s*|\bimport\s*\(?\s*)(['"])([^'"\n]+)\1/g;
 
@@ -36,6 +38,7 @@ function filesUnder(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && /\.(tsx?|js)$/.test(entry.name))
     .map((entry) => relative(ROOT, join(entry.parentPath, entry.name)))
+    .filter((path) => !BUILT.test(path))
     .sort();
 }
 

@@ -3,15 +3,13 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import type { AddressInfo } from 'node:net';
-import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { DemoHistory, dayOf, firstDemoDay } from '../../../ingest/demo/history.ts';
-import { prepareDemo } from '../../../serve/cli/first-data.ts';
 import { buildServer } from '../../../serve/compose-server.ts';
 import { chainName } from '../../../serve/console/names.ts';
 import { launchBrowser } from '../../support/browser.ts';
+import { loadDemo } from '../../support/demo.ts';
 import { CHROMIUM, canRun } from '../../support/needed.ts';
 import { clockFrom, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 
@@ -33,15 +31,7 @@ beforeAll(async () => {
   if (!hasChromium) return;
   pipeline = await openTestPipeline(clockFrom(NOW));
   const { pipeline: parts } = pipeline;
-  await prepareDemo(parts);
-  const first = firstDemoDay(Date.parse(NOW));
-  const history = new DemoHistory({ firstDay: first, now: Date.parse(NOW), registry: parts.registry });
-  const lines = [...history.lines(dayOf(Date.parse(first) + LEFT_OUT_DAYS * 86_400_000))];
-  await parts.aggregator.pauseCompute(async () => {
-    await parts.ingest(Readable.from([Buffer.from(lines.join('\n'))]), { name: 'demo.ndjson' });
-    await parts.waitUntilLoaded();
-  });
-  await parts.aggregator.waitUntilComputed();
+  await loadDemo(parts, Date.parse(NOW), LEFT_OUT_DAYS);
   app = await buildServer(parts);
   origin = await app.listen({ host: '127.0.0.1', port: 0 });
   browser = await launchBrowser();

@@ -1,0 +1,58 @@
+import { readdirSync, readFileSync } from 'node:fs';
+
+/** The parts of an OpenAPI document that clients are made of. */
+export interface ApiDocument {
+  readonly paths: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, ApiSchema>> };
+}
+export interface ApiOperation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly tags: readonly string[];
+  readonly parameters?: readonly ApiParameter[];
+  readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, ApiContent>> }>>;
+}
+export interface ApiParameter {
+  readonly name: string;
+  readonly required?: boolean;
+  readonly description?: string;
+  readonly schema: ApiSchema;
+}
+export interface ApiContent {
+  readonly schema: ApiSchema;
+}
+export interface ApiSchema {
+  readonly $ref?: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly type?: string | readonly string[];
+  readonly format?: string;
+  readonly enum?: readonly string[];
+  readonly anyOf?: readonly ApiSchema[];
+  readonly items?: ApiSchema;
+  readonly properties?: Readonly<Record<string, ApiSchema>>;
+  readonly 'x-unit'?: string;
+}
+
+const AGREED = new URL('../../test/serve/http/openapi/', import.meta.url);
+
+/** The OpenAPI document of the API, of the files that a test holds the running server to. */
+export function agreedDocument(): ApiDocument {
+  const { paths, components, ...rest } = read('document');
+  return {
+    ...rest,
+    paths: Object.fromEntries(paths.map((path: string) => [path, read(`paths${path}`)])),
+    components: {
+      ...components,
+      schemas: Object.fromEntries(
+        readdirSync(new URL('schemas/', AGREED))
+          .map((file) => file.replace(SUFFIX, ''))
+          .sort()
+          .map((name) => [name, read(`schemas/${name}`)]),
+      ),
+    },
+  };
+}
+
+const SUFFIX = '.snapshot.json';
+const read = (name: string) => JSON.parse(readFileSync(new URL(`${name}${SUFFIX}`, AGREED), 'utf8'));

@@ -1,0 +1,53 @@
+/** Something that is wrong with a parameter. */
+export interface ApiIssue {
+  readonly type: string;
+  readonly loc: readonly string[];
+  readonly msg: string;
+}
+
+/** An answer of the server that is no success, with what the server says of it. */
+export class ApiError extends Error {
+  readonly status: number;
+  /** As `too_many_requests`, `invalid_parameters` or `invalid_token`. */
+  readonly code: string;
+  /** What is wrong with which parameters; empty unless these are at fault. */
+  readonly issues: readonly ApiIssue[];
+  /** Seconds after which the server asks to try again. */
+  readonly retryAfter: number | null;
+
+  constructor(response: Response, body: unknown) {
+    const fields = isObject(body) ? body : {};
+    const issues = Array.isArray(fields.detail) ? (fields.detail as ApiIssue[]) : [];
+    super(messageOf(fields, issues) ?? `The server answered ${response.status}.`);
+    this.name = 'ApiError';
+    this.status = response.status;
+    this.code = typeof fields.error === 'string' ? fields.error : (CODES[response.status] ?? 'error');
+    this.issues = issues;
+    const seconds = response.headers.get('retry-after') ?? '';
+    this.retryAfter = /^\d+$/.test(seconds) ? Number(seconds) : null;
+  }
+}
+
+/** The codes of answers that name none themselves. */
+const CODES: Readonly<Record<number, string>> = {
+  400: 'bad_request',
+  401: 'unauthorized',
+  403: 'forbidden',
+  404: 'not_found',
+  405: 'method_not_allowed',
+  409: 'conflict',
+  413: 'payload_too_large',
+  415: 'unsupported_media_type',
+  422: 'invalid_parameters',
+  429: 'too_many_requests',
+  500: 'internal',
+  503: 'unavailable',
+};
+
+function messageOf(fields: Record<string, unknown>, issues: readonly ApiIssue[]): string | undefined {
+  if (issues.length > 0) return issues.map(({ loc, msg }) => `${loc.slice(1).join('.')}: ${msg}`).join('; ');
+  return [fields.detail, fields.message, fields.error_description].find((text) => typeof text === 'string');
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null;

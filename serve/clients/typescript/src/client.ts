@@ -1,0 +1,32 @@
+import createFetchClient, { type Client } from 'openapi-fetch';
+import { DEFAULT_RETRY, type RetryPolicy, retrying, type SendRequest } from './retry.ts';
+import type { paths } from './schema.ts';
+
+export interface ClientOptions {
+  /** Address of the server, as `https://metrics.example.org`. */
+  readonly baseUrl: string;
+  /** API key or access token. Requests that set the header `Authorization` themselves keep theirs. */
+  readonly apiKey?: string;
+  readonly retry?: Partial<RetryPolicy>;
+  /** Sends the requests; the global `fetch` when absent. */
+  readonly fetch?: SendRequest;
+}
+
+/** `GET`, `POST`, `PUT` and `DELETE`, each typed by the path; see openapi-fetch. */
+export type ChainMetricsClient = Client<paths>;
+
+export function createClient({ baseUrl, apiKey, retry, fetch: send }: ClientOptions): ChainMetricsClient {
+  const client = createFetchClient<paths>({
+    baseUrl,
+    fetch: retrying(send ?? ((request) => fetch(request)), { ...DEFAULT_RETRY, ...retry }),
+  });
+  if (apiKey !== undefined) {
+    client.use({
+      onRequest: ({ request }) => {
+        if (!request.headers.has('authorization')) request.headers.set('authorization', `Bearer ${apiKey}`);
+        return request;
+      },
+    });
+  }
+  return client;
+}

@@ -1,0 +1,54 @@
+import { ApiError } from './api-error.ts';
+import type { ChainMetricsClient } from './client.ts';
+import type { paths } from './schema.ts';
+
+type GetOf<Path extends keyof paths> = paths[Path]['get'];
+type QueryOf<Operation> = Operation extends { parameters: { query?: infer Query } }
+  ? NonNullable<Query>
+  : never;
+type JsonOf<Operation> = Operation extends {
+  responses: { 200: { content: { 'application/json': infer Body } } };
+}
+  ? Body
+  : never;
+type IsPaged<Query> = [Query] extends [never] ? false : 'cursor' extends keyof Query ? true : false;
+
+/** Paths that answer rows, page by page. */
+export type MetricPath = {
+  [Path in keyof paths]: IsPaged<QueryOf<GetOf<Path>>> extends true ? Path : never;
+}[keyof paths];
+/** A row of a path. */
+export type MetricRow<Path extends MetricPath> =
+  JsonOf<GetOf<Path>> extends readonly (infer Row)[] ? Row : never;
+/** The parameters of a path; `limit` is the most rows of one page. */
+export type MetricQuery<Path extends MetricPath> = Omit<QueryOf<GetOf<Path>>, 'cursor' | 'format'>;
+
+type GetPage = (
+  path: string,
+  init: { params: { query: object }; signal: AbortSignal | null },
+) => Promise<{ data?: readonly unknown[]; error?: unknown; response: Response }>;
+
+/** All rows of a path, from all its pages. Throws an `ApiError` where the server answers no rows. */
+export async function* rows<Path extends MetricPath>(
+  client: ChainMetricsClient,
+  path: Path,
+  query: MetricQuery<Path>,
+  { signal = null }: { readonly signal?: AbortSignal | null } = {},
+): AsyncGenerator<MetricRow<Path>, void, undefined> {
+  // The types of a path that is not known yet depend on it; those of this function say what comes of it.
+  const getPage = client.GET as GetPage;
+  let cursor: string | null = null;
+  do {
+    const page = { ...query, ...(cursor !== null && { cursor }) };
+    const { data, error, response } = await getPage(path, { params: { query: page }, signal });
+    if (data === undefined) throw new ApiError(response, error);
+    yield* data as MetricRow<Path>[];
+    cursor = nextCursor(response);
+  } while (cursor !== null);
+}
+
+/** The cursor in the link to the next page (RFC 8288). */
+function nextCursor({ headers }: Response): string | null {
+  const link = /<([^>]*)>\s*;\s*rel="?next"?/.exec(headers.get('link') ?? '')?.[1];
+  return link === undefined ? null : new URL(link, 'http://server').searchParams.get('cursor');
+}

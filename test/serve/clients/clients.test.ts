@@ -1,0 +1,93 @@
+import { build } from 'esbuild';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { launchBrowser } from '../../support/browser.ts';
+import { CHROMIUM, canRun } from '../../support/needed.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
+import { ANONYMOUS_PER_MINUTE, MANY, MANY_ROWS, rowsOf, type ServedClients, serveClients } from './served.ts';
+import { compile, runProgram, typescriptProject } from './typescript.ts';
+
+const folder = temporaryDirectory();
+let served: ServedClients;
+/** What the programs are given. */
+let given: object;
+let expected: Record<string, object[]>;
+
+const ANONYMOUS_REQUESTS = ANONYMOUS_PER_MINUTE + 5;
+const SUM = (MANY_ROWS * (MANY_ROWS - 1)) / 2;
+
+beforeAll(async () => {
+  served = await serveClients();
+  const { origin, key, asked } = served;
+  expected = Object.fromEntries(
+    await Promise.all(asked.map(async (one) => [one.path, await rowsOf(served, one)] as const)),
+  );
+  const inPages = asked.map(({ path, query }) => ({
+    path,
+    query: { ...query, limit: Math.ceil((expected[path]?.length ?? 0) / 3) },
+  }));
+  given = { origin, key, asked: inPages, many: MANY, anonymousRequests: ANONYMOUS_REQUESTS };
+}, 300_000);
+afterAll(async () => {
+  await served?.close();
+  folder[Symbol.dispose]();
+});
+
+it('every path of a metric has rows for the clients', () => {
+  expect(Object.keys(expected)).toHaveLength(38);
+  expect(Object.values(expected).filter((rows) => rows.length === 0)).toEqual([]);
+});
+
+const ERRORS = [
+  {
+    status: 422,
+    code: 'invalid_parameters',
+    message: 'end_date: end_date is before start_date',
+    issues: [{ type: 'value_error', loc: ['query', 'end_date'] }],
+  },
+  { status: 401, code: 'unauthorized', message: expect.stringMatching(/key/), issues: [] },
+];
+
+describe('the TypeScript client, packed and installed in an empty project', () => {
+  let project: string;
+  beforeAll(async () => {
+    project = await typescriptProject(folder.path);
+  });
+
+  it('is typed by the path: parameters, rows and bodies', async () => {
+    expect(await compile(project)).toBe('');
+  });
+
+  it('gives the rows of every path and of a hundred thousand on ten pages, with a key', async () => {
+    const names = ['everyPath', 'manyRows', 'errors', 'bytes'];
+    const answers = await runProgram(project, names, given);
+    expect(answers.everyPath).toEqual(expected);
+    expect(answers.manyRows).toEqual([MANY_ROWS, SUM]);
+    expect(answers.errors).toMatchObject(ERRORS);
+    expect(answers.bytes).toEqual([...Buffer.from('PAR1')]);
+    expect(served.refusals()).toBe(0);
+  });
+
+  it('waits as long as a server asks that refuses it without a key', async () => {
+    const before = served.refusals();
+    const { anonymous } = await runProgram(project, ['anonymous'], given);
+    expect(anonymous).toEqual(Array(ANONYMOUS_REQUESTS).fill(200));
+    expect(served.refusals() - before).toBe(1);
+  });
+
+  it.runIf(canRun(CHROMIUM))('works in a page of another origin', async () => {
+    const { outputFiles } = await build({
+      entryPoints: [`${project}/program.ts`],
+      ...{ bundle: true, write: false, format: 'iife', globalName: 'program', platform: 'browser' },
+    });
+    const browser = await launchBrowser();
+    try {
+      const page = await browser.newPage();
+      await page.addScriptTag({ content: outputFiles[0]?.text ?? '' });
+      const call = `Promise.all([program.manyRows(given), program.errors(given), program.anonymous(given)])`;
+      const answers = await page.evaluate(`{ const given = ${JSON.stringify(given)}; ${call} }`);
+      expect(answers).toMatchObject([[MANY_ROWS, SUM], ERRORS, Array(ANONYMOUS_REQUESTS).fill(200)]);
+    } finally {
+      await browser.close();
+    }
+  });
+});

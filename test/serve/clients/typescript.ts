@@ -1,0 +1,78 @@
+import { execFile } from 'node:child_process';
+import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { ROOT } from '../../support/source-files.ts';
+
+const run = promisify(execFile);
+const PROGRAM = join(import.meta.dirname, 'programs/typescript.ts');
+
+/** What strict projects compile with, and no types of Node. */
+const OPTIONS = {
+  compilerOptions: {
+    target: 'es2022',
+    module: 'nodenext',
+    lib: ['es2022', 'dom', 'dom.iterable', 'dom.asynciterable'],
+    types: [],
+    noEmit: true,
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    exactOptionalPropertyTypes: true,
+    allowImportingTsExtensions: true,
+  },
+  include: ['*.ts'],
+};
+
+/**
+ * A project in an empty folder with the packed client, installed without a registry: openapi-fetch is taken from the
+ * packages of this repository.
+ */
+export async function typescriptProject(folder: string): Promise<string> {
+  const [source, project] = [join(folder, 'source'), join(folder, 'project')];
+  cpSync(join(ROOT, 'serve/clients/typescript'), source, { recursive: true });
+  symlinkSync(join(ROOT, 'node_modules'), join(source, 'node_modules'));
+  await run('npm', ['pack', '--silent', '--pack-destination', folder], { cwd: source });
+  const [packed = ''] = readdirSync(folder).filter((name) => name.endsWith('.tgz'));
+  mkdirSync(project);
+  writeFileSync(join(project, 'package.json'), '{ "private": true, "type": "module" }');
+  const local = ['openapi-fetch', 'openapi-typescript-helpers'].map((name) =>
+    join(ROOT, 'node_modules', name),
+  );
+  const flags = ['--offline', '--install-links', '--no-audit', '--no-fund', '--no-package-lock'];
+  await run('npm', ['install', ...flags, join(folder, packed), ...local], { cwd: project });
+  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(OPTIONS));
+  cpSync(PROGRAM, join(project, 'program.ts'));
+  return project;
+}
+
+/** What the compiler says of a project; empty when nothing. */
+export async function compile(project: string): Promise<string> {
+  const done = await run(join(ROOT, 'node_modules/.bin/tsc'), ['-p', project]).catch(
+    ({ stdout }: { stdout: string }) => ({ stdout }),
+  );
+  return done.stdout;
+}
+
+/** What functions of the program answer, in a process of its own. */
+export async function runProgram(
+  project: string,
+  names: readonly string[],
+  given: object,
+): Promise<Record<string, unknown>> {
+  const text = `const program = await import(process.argv[1]);
+    let given = '';
+    for await (const part of process.stdin) given += part;
+    const answers = {};
+    for (const name of ${JSON.stringify(names)}) answers[name] = await program[name](JSON.parse(given));
+    process.stdout.write(JSON.stringify(answers));`;
+  const running = run(
+    process.execPath,
+    ['--input-type=module', '--eval', text, join(project, 'program.ts')],
+    {
+      cwd: project,
+      maxBuffer: 64 * 2 ** 20,
+    },
+  );
+  running.child.stdin?.end(JSON.stringify(given));
+  return JSON.parse((await running).stdout);
+}

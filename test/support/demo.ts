@@ -1,0 +1,20 @@
+import { Readable } from 'node:stream';
+import { DemoHistory, dayOf, firstDemoDay } from '../../ingest/demo/history.ts';
+import { prepareDemo } from '../../serve/cli/first-data.ts';
+import type { Pipeline } from '../../serve/compose.ts';
+
+/**
+ * Loads the demo data that a server would make up at this time, and computes every metric. The first days are left
+ * out: a shorter history is computed sooner.
+ */
+export async function loadDemo(pipeline: Pipeline, now: number, daysLeftOut: number): Promise<void> {
+  await prepareDemo(pipeline);
+  const firstDay = firstDemoDay(now);
+  const history = new DemoHistory({ firstDay, now, registry: pipeline.registry });
+  const lines = [...history.lines(dayOf(Date.parse(firstDay) + daysLeftOut * 86_400_000))];
+  await pipeline.aggregator.pauseCompute(async () => {
+    await pipeline.ingest(Readable.from([Buffer.from(lines.join('\n'))]), { name: 'demo.ndjson' });
+    await pipeline.waitUntilLoaded();
+  });
+  await pipeline.aggregator.waitUntilComputed();
+}
