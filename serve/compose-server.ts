@@ -8,6 +8,7 @@ import { serveConsole } from './console/module.ts';
 import { RecordReader } from './console/records/record-reader.ts';
 import { serveSeries } from './console/series/route.ts';
 import { SeriesReader } from './console/series/series.ts';
+import { serveGuides } from './guides/routes.ts';
 import { createApp } from './http/app.ts';
 import { allowReading } from './http/cross-origin.ts';
 import { tellDemoData } from './http/demo-data.ts';
@@ -58,6 +59,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   });
   await serveIdentity(app, accounts);
   const series = new SeriesReader(sources);
+  await serveGuides(app, accounts, (pages) => limitAnonymous(pages, sources));
   await serveConsole(app, { ...sources, series, records: new RecordReader(sources) }, accounts);
   await serveAlerts(app, { runtime, accounts, pipeline: alerts, readers, settings: config, lateness });
   await app.register(async (api) => {

@@ -10,7 +10,7 @@ import { identitySettings } from './identity/settings.ts';
 
 /**
  * Every setting of the product, each declared by its domain: environment name, range, default and meaning. The help
- * text, the README's table and the check at the start read this object.
+ * text, the guide of settings and the check at the start read this object.
  */
 export const settings = z.object({
   ...httpSettings,

@@ -23,7 +23,7 @@ export function kafkaRefusal(reason: string): ProductError | null {
   if (/TOPIC_AUTHORIZATION|CLUSTER_AUTHORIZATION|GROUP_AUTHORIZATION|not authorized/i.test(reason)) {
     return new ProductError(
       'service_refused',
-      'KAFKA_USER: Kafka does not let this user do its work; README.md names the rights that it needs',
+      'KAFKA_USER: Kafka does not let this user do its work; the guide distributed (/docs/guides/distributed) names the rights that it needs',
       reason,
     );
   }

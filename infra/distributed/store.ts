@@ -308,7 +308,7 @@ export function clickHouseRefusal(
   if (/ACCESS_DENIED|READONLY/.test(`${detail} ${reasonOf(error)}`)) {
     return new ProductError(
       'service_refused',
-      `CLICKHOUSE_USER, CLICKHOUSE_DATABASE: ClickHouse does not let this user use or make the database ${database}; infra/README.md names the rights that it needs`,
+      `CLICKHOUSE_USER, CLICKHOUSE_DATABASE: ClickHouse does not let this user use or make the database ${database}; the guide distributed (/docs/guides/distributed) names the rights that it needs`,
       detail,
     );
   }

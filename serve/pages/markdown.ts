@@ -1,6 +1,7 @@
 import MarkdownIt from 'markdown-it';
 import { cut, visible } from '../../aggregate/alerts/formats/values.ts';
 import { Html, html } from './html.ts';
+import { writeAsPages } from './markdown-rules.ts';
 
 /** Longer texts are cut: a page is for people, and some texts take time that grows with the square of their length. */
 export const MARKDOWN_CHARACTERS_MAX = 30_000;
@@ -17,6 +18,7 @@ parser.linkify.set({ fuzzyLink: false, fuzzyEmail: false });
 // Other links would lead to this site, which the author of the text could pretend to be.
 parser.validateLink = (url) => /^(?:https?:\/\/|mailto:)/i.test(url.trim());
 
+writeAsPages(parser);
 const { rules } = parser.renderer;
 rules.link_open = (tokens, i, options, _env, renderer) => {
   tokens[i]?.attrSet('rel', REL);
@@ -28,21 +30,6 @@ rules.image = (tokens, i, _options, _env) => {
   return html`<a href="${tokens[i]?.attrGet('src')}" rel="${REL}">Image: ${content || 'no description'}</a>`
     .text;
 };
-/** Long lines scroll, also by the keyboard. */
-const block = (content = '') => html`<pre class="payload" tabindex="0"><code>${content}</code></pre>\n`.text;
-rules.fence = (tokens, i) => block(tokens[i]?.content);
-rules.code_block = (tokens, i) => block(tokens[i]?.content);
-rules.table_open = () => '<div class="table" role="region" aria-label="Table" tabindex="0"><table>\n';
-rules.table_close = () => '</table></div>\n';
-// Alignment comes as inline style, which the policy of pages forbids.
-for (const name of ['th_open', 'td_open'] as const) {
-  rules[name] = (tokens, i, options, _env, renderer) => {
-    const token = tokens[i];
-    const side = /text-align:(right|center)/.exec(String(token?.attrGet('style')))?.[1];
-    if (token) token.attrs = side === undefined ? null : [['class', side]];
-    return renderer.renderToken(tokens, i, options);
-  };
-}
 // The page has a first and second level of its own.
 for (const name of ['heading_open', 'heading_close'] as const) {
   rules[name] = (tokens, i, options, _env, renderer) => {

@@ -8,7 +8,7 @@ export const SECTIONS: readonly { readonly href: string; readonly label: string 
   { href: '/contracts', label: 'Contracts' },
   { href: '/explorer', label: 'Explorer' },
   { href: '/projects', label: 'Alerts' },
-  { href: '/docs', label: 'Docs' },
+  { href: '/docs/guides', label: 'Docs' },
   { href: '/status', label: 'Status' },
 ];
 

@@ -110,7 +110,7 @@ ${flash}
 ${body}
 </main>
 </div>
-${layout !== 'embedded' && html`<footer><a href="/docs">API documentation</a><a href="/status">Status</a></footer>`}
+${layout !== 'embedded' && html`<footer><a href="/docs/guides">Guides</a><a href="/docs">API reference</a><a href="/status">Status</a></footer>`}
 </body>
 </html>
 `.text;

@@ -137,7 +137,7 @@ describe('at the start', () => {
   });
 });
 
-describe('the users of infra/README.md', () => {
+describe('the users of ClickHouse that the guide makes', () => {
   async function answersOf(url: string, more: Record<string, string>): Promise<string[]> {
     const answers: string[] = [];
     for (const endpoint of ENDPOINTS) {

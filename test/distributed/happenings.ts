@@ -22,7 +22,7 @@ export interface Deployment {
 
 const AWAY_MS_MAX = 2500;
 const GUESTS = 3;
-/** As a liveness probe of infra/README.md gives a busy process. */
+/** As the liveness probe of the guide gives a busy process. */
 const PROBE_MS = 10_000;
 const ALIVE_MS_MAX = 60_000;
 /** Clocks of processes are wrong by as much, either way. */

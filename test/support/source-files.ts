@@ -21,6 +21,13 @@ const BUILT = /\/dist\//;
 const TYPE_IMPORTS = /\b(?:im|ex)port\s+type\b[^;]*;/g;
 const IMPORT = /(?:\bfrom\s*|\bimport\s*\(?\s*)(['"])([^'"\n]+)\1/g;
 
+/** The texts of this repository, from its first page to the guides. */
+export const documents = [
+  ...readdirSync(ROOT),
+  ...[...FOLDERS, 'test'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map((path) => join(folder, path)),
+  ),
+].filter((path) => path.endsWith('.md'));
 export const product = FOLDERS.flatMap(filesUnder).map(read);
 export const tests = filesUnder('test').map(read);
 const all = new Map([...product, ...tests].map((file) => [file.path, file]));

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { METRIC_DOMAINS } from '../../../aggregate/metric.ts';
+import { type Guide, readGuides } from '../../guides/guides.ts';
 import type { ChainFacts } from '../../metrics/freshness.ts';
 import { html } from '../../pages/html.ts';
 import { SECTIONS } from '../../pages/navigation.ts';
@@ -17,12 +18,13 @@ interface Found {
   readonly kind: string;
 }
 
-/** Finds metrics, chains, contracts by address, referenda by number, and areas of the site. */
+/** Finds metrics, chains, contracts by address, referenda by number, guides by their text, and areas of the site. */
 export function serveSearch(pages: FastifyInstance, sources: ConsolePages): void {
+  const guides = [...readGuides().values()].flat();
   pages.get('/search', async (request, reply) => {
     const words = (queryOf(request).get('q') ?? '').slice(0, WORDS_CHARS_MAX).trim();
     await sources.freshness.refresh();
-    const found = words === '' ? [] : find(words, sources.freshness.chains).slice(0, FOUND_MAX);
+    const found = words === '' ? [] : find(words, sources.freshness.chains, guides).slice(0, FOUND_MAX);
     const body = html`<h1>Search</h1>
 <form class="search" method="get" action="/search" role="search"><label>Metrics, chains, referenda, contracts <input type="search" name="q" value="${words}" maxlength="${WORDS_CHARS_MAX}"></label><button>Search</button></form>
 ${words !== '' && found.length === 0 && html`<p class="empty">Nothing has all of these words. <a href="/charts">See all metrics</a></p>`}
@@ -31,7 +33,7 @@ ${words !== '' && found.length === 0 && html`<p class="empty">Nothing has all of
   });
 }
 
-function find(words: string, chains: readonly ChainFacts[]): Found[] {
+function find(words: string, chains: readonly ChainFacts[], guides: readonly Guide[]): Found[] {
   const has = (text: string) =>
     words
       .toLowerCase()
@@ -75,5 +77,8 @@ function find(words: string, chains: readonly ChainFacts[]): Found[] {
         title: metric.title === endpoint.summary ? metric.title : `${metric.title}: ${endpoint.summary}`,
         kind: METRIC_DOMAINS[metric.domain],
       })),
+    ...guides
+      .filter(({ title, text }) => has(`${title} ${text}`))
+      .map(({ name, title }) => ({ href: `/docs/guides/${name}`, title, kind: 'Guide' })),
   ];
 }

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-const HANDBOOK = readFileSync(new URL('../../../infra/README.md', import.meta.url), 'utf8');
+const GUIDE = readFileSync(new URL('../../../serve/guides/texts/distributed.md', import.meta.url), 'utf8');
 
 /** What a user of ClickHouse may do, and within which limits. */
 export interface Rights {
@@ -11,9 +11,9 @@ export interface Rights {
   readonly quota: Readonly<Record<string, string>>;
 }
 
-/** The rights that the statements of infra/README.md give to a user. */
+/** The rights that the statements of the guide give to a user. */
 export function documentedRights(user: string): Rights {
-  const blocks = [...HANDBOOK.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, text = '']) => text);
+  const blocks = [...GUIDE.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, text = '']) => text);
   const statements = blocks.join('').replaceAll(/--.*$/gm, '').split(';');
   const of = (pattern: RegExp) =>
     statements.flatMap((statement) => pattern.exec(statement.replaceAll(/\s+/g, ' ').trim())?.[1] ?? []);

@@ -1,0 +1,51 @@
+import MarkdownIt from 'markdown-it';
+import { Html } from '../pages/html.ts';
+import { writeAsPages } from '../pages/markdown-rules.ts';
+
+export interface Heading {
+  readonly id: string;
+  readonly text: string;
+}
+
+/** A guide as HTML, and its sections. */
+export interface RenderedGuide {
+  readonly body: Html;
+  readonly headings: readonly Heading[];
+}
+
+const parser = new MarkdownIt({ html: false });
+writeAsPages(parser);
+
+/** Renders a text of this project. Links between its files become links between pages. */
+export function renderGuide(text: string): RenderedGuide {
+  const tokens = parser.parse(text, {});
+  const headings: Heading[] = [];
+  for (const [i, token] of tokens.entries()) {
+    for (const child of token.children ?? []) {
+      if (child.type === 'link_open') child.attrSet('href', pageOf(String(child.attrGet('href'))));
+    }
+    if (token.type !== 'heading_open') continue;
+    const heading = headingOf(tokens[i + 1]?.content ?? '');
+    token.attrSet('id', heading.id);
+    if (token.tag === 'h2') headings.push(heading);
+  }
+  return { body: new Html(parser.renderer.render(tokens, parser.options, {})), headings };
+}
+
+/** A heading has the address that hosts of repositories give it, so that links work in files and on pages. */
+function headingOf(content: string): Heading {
+  const text = content.replaceAll('`', '');
+  return {
+    text,
+    id: text
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  };
+}
+
+/** `api.md#paging` and `../../SECURITY.md` are files of the repository and pages of the service. */
+function pageOf(href: string): string {
+  const [, file, hash = ''] = /^(?:[^:#]*\/)?([\w-]+)\.md(#.*)?$/.exec(href) ?? [];
+  return file === undefined ? href : `/docs/guides/${file.toLowerCase()}${hash}`;
+}

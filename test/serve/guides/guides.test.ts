@@ -1,0 +1,78 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { metrics } from '../../../aggregate/metrics/index.ts';
+import { guideFile, readGuides } from '../../../serve/guides/guides.ts';
+import { renderGuide } from '../../../serve/guides/render.ts';
+import { settings } from '../../../serve/settings.ts';
+import { documents, ROOT } from '../../support/source-files.ts';
+
+const guides = [...readGuides().values()].flat();
+const textOf = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+const README_LINES_MAX = 150;
+
+describe('the guides', () => {
+  it('say in their first paragraph what they teach', () => {
+    for (const { name, title, summary } of guides) {
+      expect(title, name).not.toBe('');
+      expect(summary, name).toMatch(/^[A-Z`].*[.:]/);
+    }
+  });
+
+  it('name every setting, every path of a metric and every field', () => {
+    const text = new Map(guides.map((guide) => [guide.name, guide.text]));
+    const missing = [
+      ...Object.keys(settings.shape).filter((name) => !text.get('settings')?.includes(`| \`${name}\` |`)),
+      ...metrics.flatMap(({ endpoints, columns }) =>
+        [
+          ...endpoints.map(({ path }) => path),
+          ...(endpoints.length === 0 ? [] : Object.keys(columns)),
+        ].filter((name) => !text.get('metrics')?.includes(name)),
+      ),
+    ];
+    expect(missing).toEqual([]);
+  });
+
+  it('become pages whose sections have the addresses that hosts of repositories give them', () => {
+    const { body, headings } = renderGuide(
+      '## How fresh, how `whole`\n\n[one](api.md#order-and-pages) [two](../../../SECURITY.md) [three](https://example.org/a.md)\n\n<b>no markup</b>',
+    );
+    expect(headings).toEqual([{ id: 'how-fresh-how-whole', text: 'How fresh, how whole' }]);
+    expect(body.text).toContain('href="/docs/guides/api#order-and-pages"');
+    expect(body.text).toContain('href="/docs/guides/security"');
+    expect(body.text).toContain('href="https://example.org/a.md"');
+    expect(body.text).toContain('&lt;b&gt;no markup');
+  });
+});
+
+describe('the texts of the repository', () => {
+  it('link to files and sections that are there', () => {
+    const wrong = documents.flatMap((path) =>
+      [...textOf(path).matchAll(/\]\((?![a-z]+:|\/)([^)#\s]*)(?:#([^)\s]+))?\)/g)].flatMap(
+        ([link, to = '', hash]) => {
+          const file = to === '' ? path : join(dirname(path), to);
+          if (!existsSync(join(ROOT, file))) return isMadeGuide(file) ? [] : [`${path}: ${link}`];
+          if (hash === undefined || !file.endsWith('.md')) return [];
+          return idsOf(textOf(file)).includes(hash) ? [] : [`${path}: ${link}`];
+        },
+      ),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it('begin with a README that is short and lists every path of a metric', () => {
+    const readme = textOf('README.md');
+    expect(readme.split('\n').length).toBeLessThanOrEqual(README_LINES_MAX);
+    const paths = metrics.flatMap(({ endpoints }) => endpoints.map(({ path }) => path));
+    expect(paths.filter((path) => !readme.includes(`\`${path.replace('/api/', '')}\``))).toEqual([]);
+  });
+});
+
+const idsOf = (text: string): string[] =>
+  [...renderGuide(text).body.text.matchAll(/<h\d id="([^"]+)"/g)].map(([, id = '']) => id);
+
+/** Made of what the code declares: a page, but no file. */
+function isMadeGuide(file: string): boolean {
+  const name = /^serve\/guides\/texts\/([\w-]+)\.md$/.exec(file)?.[1];
+  return name !== undefined && guides.some((guide) => guide.name === name) && !existsSync(guideFile(name));
+}
