@@ -7,6 +7,7 @@ export interface Guide {
   /** The last part of its address. */
   readonly name: string;
   readonly title: string;
+  /** A sentence without markup. */
   readonly summary: string;
   /** What follows the title. */
   readonly text: string;
@@ -33,8 +34,11 @@ function readGuide(name: string): Guide {
   const [, title, text] = /^# (.+)\n+([\s\S]*)$/.exec(whole) ?? [];
   if (title === undefined || text === undefined)
     throw new Error(`the guide ${name} does not begin with a title`);
-  return { name, title, text, summary: text.split('\n', 1)[0] ?? '' };
+  return { name, title, text, summary: firstSentence(text) };
 }
+
+const firstSentence = (text: string): string =>
+  (/^[\s\S]*?[.](?=\s)/.exec(text)?.[0] ?? '').replaceAll('`', '').replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1');
 
 /** The model of security stands where hosts of repositories look for it. */
 export const guideFile = (name: string): URL =>

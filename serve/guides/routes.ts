@@ -34,9 +34,13 @@ export async function serveGuides(
           'not_found',
           'There is no guide at this address. All guides are at /docs/guides.',
         );
-      const description = guide.summary.replaceAll('`', '');
       const body = page(guide, renderOnce(guide), groups);
-      return sendPage(accounts, request, reply, { ...PUBLIC, title: guide.title, description, body });
+      return sendPage(accounts, request, reply, {
+        ...PUBLIC,
+        title: guide.title,
+        description: guide.summary,
+        body,
+      });
     });
   });
 }
@@ -49,7 +53,7 @@ const contents = (groups: Groups): Html => html`<h1>Guides</h1>
 <p class="lead">How to read, build on and run Chain Metrics. Every path, to try: <a href="/docs">API reference</a> · <a href="/openapi.json">OpenAPI document</a> · <a href="/charts">charts</a></p>
 <div class="guides">${[...groups].map(
   ([group, guides]) => html`<section class="card"><h2>${group}</h2>
-<ul>${guides.map(({ name, title, summary }) => html`<li><a href="${PATH}/${name}">${title}</a><p class="hint">${summary.replaceAll('`', '')}</p></li>`)}</ul></section>`,
+<ul>${guides.map(({ name, title, summary }) => html`<li><a href="${PATH}/${name}">${title}</a><p class="hint">${summary}</p></li>`)}</ul></section>`,
 )}</div>`;
 
 function page({ name, title }: Guide, { body, headings }: RenderedGuide, groups: Groups): Html {

@@ -1,9 +1,13 @@
-/** Search from the keyboard on every page: ⌘K, Ctrl-K or / opens it. It shows what the page of the search shows. */
+/**
+ * What every page runs. Search from the keyboard: ⌘K, Ctrl-K or / opens it, and it shows what the page of the search
+ * shows. On narrow screens the navigation scrolls, so that the open area is brought into sight.
+ */
 
 const WAIT_MS = 120;
 
 const form = document.querySelector<HTMLFormElement>('form[data-search]');
 if (form) enhance(form);
+document.querySelector('.top [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
 
 function enhance(form: HTMLFormElement): void {
   const dialog = document.createElement('dialog');
