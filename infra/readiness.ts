@@ -11,11 +11,13 @@ const MAX_AGE_MS = 1000;
 /**
  * Returns a check that throws when one of the needed services does not answer in time, or the disk of the store is full.
  * It waits behind no query of readers or of work, and a service that does not answer is asked one question at a time.
+ * `onAsked` is told of each of them whether it answered.
  */
 export function readinessOf(
   { store, keyValue, log }: Pick<Runtime, 'store' | 'keyValue' | 'log'>,
   settings: Pick<InfraSettings, 'DISK_FREE_BYTES_MIN' | 'PROBE_SECONDS_MAX'>,
   needed: ReadonlySet<Service>,
+  onAsked: (service: Service, answered: boolean) => void = () => {},
 ): () => Promise<void> {
   const checks: Record<Service, () => Promise<unknown>> = {
     store: async () => {
@@ -34,8 +36,11 @@ export function readinessOf(
     return async () => {
       try {
         await inTime(msMax, check());
+        onAsked(service, true);
       } catch (error) {
-        if (error instanceof ProductError && error.code === 'store_unwritable') throw error;
+        const isFull = error instanceof ProductError && error.code === 'store_unwritable';
+        onAsked(service, isFull);
+        if (isFull) throw error;
         throw new ProductError('service_unreachable', `${NAMES[service]} does not answer`, String(error));
       }
     };

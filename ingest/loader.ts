@@ -6,6 +6,7 @@ import { lowestOf } from '../infra/coordination/sequence.ts';
 import { ProductError, reasonOf } from '../infra/errors.ts';
 import type { KeyValue, Numbers, Runtime, StagedBatch } from '../infra/ports.ts';
 import type { Registry } from './chains/registry.ts';
+import { type LoadMeasures, loadMeasures } from './load-measures.ts';
 import { type DeadLetter, deadLetterOf, writeDeadLetters } from './log/dead-letters.ts';
 import { LOAD_GROUP, type Stream, TOPICS } from './log/topics.ts';
 import { type LandingLine, type PreparedBatch, prepareBatch } from './prepare-batch.ts';
@@ -40,7 +41,6 @@ export const isLoading = async (keyValue: KeyValue): Promise<boolean> =>
 export interface LoadCounters {
   messages: number;
   bytes: number;
-  batches: number;
   refused: number;
   failures: number;
 }
@@ -59,7 +59,7 @@ export class Loader {
   readonly #registry: Registry;
   readonly #numbers: Numbers;
   readonly #leaseMs: number;
-  readonly counters: LoadCounters = { messages: 0, bytes: 0, batches: 0, refused: 0, failures: 0 };
+  readonly counters: LoadCounters = { messages: 0, bytes: 0, refused: 0, failures: 0 };
   /** Batches of all streams are loaded one after the other. */
   readonly #batches = new Mutex();
   readonly #deadLetterBytes: number;
@@ -68,6 +68,7 @@ export class Loader {
   /** Hours that the load in progress replaces blocks of: a retry does not find them in the store any more. */
   readonly #replacedHours = new Map<string, ChainHour>();
   readonly #onLoaded: () => Promise<void>;
+  readonly #measures: LoadMeasures;
 
   constructor(options: {
     runtime: Runtime;
@@ -78,6 +79,7 @@ export class Loader {
     deadLetterBytes: number;
     /** Called after a batch is durable. */
     onLoaded: () => Promise<void>;
+    measures?: LoadMeasures;
   }) {
     this.#runtime = options.runtime;
     this.#registry = options.registry;
@@ -85,6 +87,7 @@ export class Loader {
     this.#leaseMs = options.leaseMs;
     this.#deadLetterBytes = options.deadLetterBytes;
     this.#onLoaded = options.onLoaded;
+    this.#measures = options.measures ?? loadMeasures();
   }
 
   /** Finishes the batches that a killed process had staged, then consumes the log. */
@@ -104,8 +107,10 @@ export class Loader {
 
   async #loadBatch(stream: Stream, batch: PreparedBatch): Promise<void> {
     try {
-      await this.#batches.run(() => this.#loadInOrder(stream, batch));
-      this.counters.batches++;
+      await this.#batches.run(() => {
+        const end = this.#measures.batchSeconds.startTimer();
+        return this.#loadInOrder(stream, batch).finally(end);
+      });
       this.counters.messages += batch.messages;
       this.counters.bytes += batch.bytes;
     } catch (error) {

@@ -7,6 +7,7 @@ import { readRegistry } from './chains/registry.ts';
 import type { IngestSettings } from './settings.ts';
 import { findChain, type SourceOptions } from './sources/open-source.ts';
 import { type IngestTarget, SourceFollower } from './sources/source-follower.ts';
+import { FollowedChain, type SourceMeasures } from './sources/source-measures.ts';
 
 const RETRY_MS = 5_000;
 const RETRY_MS_MAX = 60_000;
@@ -22,6 +23,7 @@ export interface IngestRoleOptions {
   };
   readonly keyValue: KeyValue;
   readonly log: FastifyBaseLogger;
+  readonly measures: SourceMeasures;
 }
 
 /**
@@ -29,9 +31,12 @@ export interface IngestRoleOptions {
  * waits; one that serves another chain is not followed, and the log says so.
  */
 export function startIngestRole(options: IngestRoleOptions): () => Promise<void> {
-  const { settings } = options;
+  const { settings, measures } = options;
   const registry = readRegistry(settings);
-  const sources = settings.FOLLOW.map(({ chain, url }) => ({ chain: findChain(registry, chain).name, url }));
+  const sources = settings.FOLLOW.map(({ chain: name, url }, index) => {
+    const { relay_chain, name: chain } = findChain(registry, name);
+    return { chain, url, followed: new FollowedChain(measures, { relay_chain, chain }, index) };
+  });
   const stop = new AbortController();
   const running = sources.map((source) => keepFollowing(source, options, stop.signal));
   return async () => {
@@ -41,13 +46,14 @@ export function startIngestRole(options: IngestRoleOptions): () => Promise<void>
 }
 
 async function keepFollowing(
-  source: SourceOptions,
+  { followed, ...source }: SourceOptions & { readonly followed: FollowedChain },
   { target, settings, keyValue, log: parent }: IngestRoleOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const log = parent.child(source);
   const options = {
     ...source,
+    followed,
     best: settings.FOLLOW_BEST,
     snapshots: settings.FOLLOW_SNAPSHOTS,
     pollMs: POLL_MS,
@@ -56,7 +62,7 @@ async function keepFollowing(
   for (let wait = RETRY_MS; !signal.aborted; wait = Math.min(wait * 2, RETRY_MS_MAX)) {
     let claim: ChainClaim | undefined;
     try {
-      claim = await claimChain(source.chain, keyValue, settings.LEASE_MS, signal);
+      claim = await claimChain(source.chain, keyValue, { leaseMs: settings.LEASE_MS, signal, followed });
       const { next, note } = claim;
       const progress = { onIngested: note, ...(next === null ? {} : { from: next }) };
       const follower = await SourceFollower.open({ ...options, ...progress }, settings, signal);
@@ -64,6 +70,7 @@ async function keepFollowing(
       await follower.run(target, (text) => log.info(text));
     } catch (error) {
       if (signal.aborted) return;
+      followed.failed();
       const isPermanent = error instanceof ProductError && error.code === 'usage';
       log.error(
         isPermanent ? {} : { err: error },
@@ -89,12 +96,12 @@ interface ChainClaim {
 async function claimChain(
   chain: string,
   keyValue: KeyValue,
-  leaseMs: number,
-  signal: AbortSignal,
+  { leaseMs, signal, followed }: { leaseMs: number; signal: AbortSignal; followed: FollowedChain },
 ): Promise<ChainClaim> {
   for (;;) {
     const lease = await Lease.acquire(keyValue, `follow/${chain}`, leaseMs, 1);
     if (!lease) {
+      followed.left();
       await setTimeout(CLAIM_POLL_MS, undefined, { signal });
       continue;
     }

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { readCoverage, readStatus } from '../aggregate/status/status.ts';
 import { recent } from '../infra/coordination/recent.ts';
-import { measureLateness } from './alerts/consequences/lateness.ts';
 import { serveAlerts } from './alerts/routes.ts';
 import type { Pipeline } from './compose.ts';
 import { serveConsole } from './console/module.ts';
@@ -16,12 +15,14 @@ import { serveHealth } from './http/health.ts';
 import { limitCounts } from './http/limit-counts.ts';
 import { serveDocs } from './http/openapi.ts';
 import { buildProbes } from './http/operator-app.ts';
-import { servePrometheusMetrics } from './http/prometheus-metrics.ts';
+import { type MetricSources, servePrometheusMetrics } from './http/prometheus-metrics.ts';
 import { limitAnonymous } from './http/rate-limit.ts';
 import { Readers } from './http/readers.ts';
 import { refuseOtherMethods } from './http/refusals.ts';
+import { measureRequests } from './http/request-measures.ts';
 import { authenticateCallers, hideAccessToken } from './identity/authentication.ts';
 import { serveIdentity } from './identity/routes.ts';
+import { allMeasures } from './measures.ts';
 import { AnswerCache } from './metrics/answers.ts';
 import { serveCatalogue } from './metrics/catalogue.ts';
 import { Freshness } from './metrics/freshness.ts';
@@ -29,7 +30,7 @@ import { serveMetrics } from './metrics/routes.ts';
 
 /** Registers the routes of all domains; the caller listens, or injects requests. */
 export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> {
-  const { config, runtime, registry, aggregator, loader, health } = pipeline;
+  const { config, runtime, measures, registry, aggregator, health } = pipeline;
   const keyValue = limitCounts(runtime, config);
   const readers = new Readers({ ...runtime, keyValue, settings: config });
   const { clock } = runtime;
@@ -39,29 +40,31 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   const sources = {
     ...runtime,
     ...{ keyValue, registry, aggregator, versions: aggregator, readers, status, coverage, settings: config },
-    answers: new AnswerCache({ clock, versions: aggregator, settings: config }),
+    answers: new AnswerCache({ clock, versions: aggregator, settings: config, measures: measures.answers }),
     freshness: new Freshness({ store: readers.shared, computation: aggregator }),
   };
   const accounts = pipeline.accounts();
   const alerts = await pipeline.alerts();
   const app = await createApp(config, hideAccessToken);
+  measureRequests(app, measures.requests);
   const demoNote = await tellDemoData(app, { ...runtime, aggregator });
   const refuseOthers = refuseOtherMethods(app);
   await serveDocs(app, demoNote);
   health.require(() => alerts.checkStoring());
   await serveHealth(app, health);
-  const lateness = measureLateness();
   await servePrometheusMetrics(app, {
-    ...sources,
-    loads: () => loader.counters,
+    ...metricSources(pipeline),
     alerts: () => alerts.figures,
-    measures: [lateness],
+    readersWaiting: () => readers.waiting,
   });
   await serveIdentity(app, accounts);
   const series = new SeriesReader(sources);
   await serveGuides(app, accounts, (pages) => limitAnonymous(pages, sources));
   await serveConsole(app, { ...sources, series, records: new RecordReader(sources) }, accounts);
-  await serveAlerts(app, { runtime, accounts, pipeline: alerts, readers, settings: config, lateness });
+  await serveAlerts(app, {
+    ...{ runtime, accounts, readers, pipeline: alerts },
+    ...{ settings: config, measures: measures.consequences },
+  });
   await app.register(async (api) => {
     await allowReading(api, EXPOSED);
     api.addHook('onRequest', (_request, reply, next) => {
@@ -80,13 +83,21 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
 }
 
 /** The server of probes; where no other one serves metrics for Prometheus, also of these. */
-export function buildOperatorServer(
-  { config, runtime, aggregator, loader, health }: Pipeline,
-  servesMetrics: boolean,
-): Promise<FastifyInstance> {
-  const sources = { ...runtime, aggregator, loads: () => loader.counters };
-  return buildProbes({ settings: config, health, ...(servesMetrics ? { sources } : {}) });
+export function buildOperatorServer(pipeline: Pipeline, servesMetrics: boolean): Promise<FastifyInstance> {
+  const { config, health, measures } = pipeline;
+  const metrics = { sources: metricSources(pipeline), requests: measures.requests };
+  return buildProbes({ settings: config, health, ...(servesMetrics ? { metrics } : {}) });
 }
+
+const metricSources = (pipeline: Pipeline): MetricSources => {
+  const { config, runtime, roles, measures, aggregator, loader, health } = pipeline;
+  return {
+    ...runtime,
+    ...{ roles, aggregator, health, settings: config },
+    loads: () => loader.counters,
+    measures: allMeasures(measures),
+  };
+};
 
 /** Public use of the data requires that its source is named. */
 const ATTRIBUTION = 'Chain Metrics';

@@ -7,6 +7,7 @@ import { computedWindows, laneWatermarks, watermarks } from '../aggregate/runner
 import { aggregatorLimits } from '../aggregate/settings.ts';
 import { sql } from '../infra/clickhouse/sql.ts';
 import { type Logger, openLogger } from '../infra/logger.ts';
+import { measuredRuntime } from '../infra/measured-ports.ts';
 import { openRuntime } from '../infra/open-runtime.ts';
 import type { Clock, Numbers, Runtime, Service, Store } from '../infra/ports.ts';
 import { readinessOf } from '../infra/readiness.ts';
@@ -18,7 +19,8 @@ import { ingestModule } from '../ingest/module.ts';
 import { dirtyDays } from '../ingest/raw/tables.ts';
 import type { Accounts } from './identity/accounts/accounts.ts';
 import { identityModule } from './identity/module.ts';
-import { ProcessHealth } from './process-health.ts';
+import { type ProcessMeasures, processMeasures } from './measures.ts';
+import { noteService, ProcessHealth } from './process-health.ts';
 import { ALL_ROLES, ALL_SERVICES, type ProcessRole } from './process-roles.ts';
 import type { Config } from './settings.ts';
 import { StoredSchema } from './stored-schema.ts';
@@ -29,6 +31,8 @@ import { StoredSchema } from './stored-schema.ts';
 export interface Pipeline {
   readonly config: Config;
   readonly runtime: Runtime;
+  readonly roles: ReadonlySet<ProcessRole>;
+  readonly measures: ProcessMeasures;
   readonly registry: Registry;
   readonly loader: Loader;
   readonly aggregator: Aggregator;
@@ -87,13 +91,16 @@ export async function createPipeline(
   }: PipelineOptions = {},
 ): Promise<Pipeline> {
   const registry = readRegistry(config);
-  const runtime = await openRuntime(config, [...ingestModule.consumed, ...aggregateModule.consumed], clock);
-  return construct({ config, runtime, registry, roles, needed, waits, logger });
+  const consumed = [...ingestModule.consumed, ...aggregateModule.consumed];
+  const measures = processMeasures();
+  const runtime = measuredRuntime(await openRuntime(config, consumed, clock), measures.ports);
+  return construct({ config, runtime, measures, registry, roles, needed, waits, logger });
 }
 
 interface Parts {
   readonly config: Config;
   readonly runtime: Runtime;
+  readonly measures: ProcessMeasures;
   readonly registry: Registry;
   readonly roles: ReadonlySet<ProcessRole>;
   readonly needed: ReadonlySet<Service>;
@@ -115,7 +122,7 @@ async function startRoles(
 }
 
 function construct(parts: Parts): Pipeline {
-  const { config, runtime, registry, roles, needed, waits, logger } = parts;
+  const { config, runtime, measures, registry, roles, needed, waits, logger } = parts;
   const { store, log, keyValue, clock } = runtime;
   const numbers = lateNumbers(() => runtime.openSequence(() => newestNumber(store)));
   const aggregator = new Aggregator({
@@ -123,6 +130,7 @@ function construct(parts: Parts): Pipeline {
     numbers,
     ...aggregatorLimits(config),
     logger,
+    measures: measures.computation,
   });
   const loader = new Loader({
     runtime,
@@ -131,19 +139,22 @@ function construct(parts: Parts): Pipeline {
     leaseMs: config.LEASE_MS,
     deadLetterBytes: config.DEAD_LETTER_BYTES_MAX,
     onLoaded: () => aggregator.requestRound(),
+    measures: measures.loads,
   });
   const waitUntilLoaded = async () => {
     for (const { topic, group } of ingestModule.consumed) await log.waitUntilConsumed(topic, group);
   };
   const schema = new StoredSchema({ runtime, config, roles, waits });
   const health = new ProcessHealth(
-    readinessOf(runtime, config, needed),
+    readinessOf(runtime, config, needed, noteService(measures.health)),
     () => runtime.damage.list().length > 0,
   );
   const alerts = once(() => AlertPipeline.start(runtime, config, roles.has('serve')));
   return {
     config,
     runtime,
+    roles,
+    measures,
     registry,
     loader,
     aggregator,
@@ -152,7 +163,7 @@ function construct(parts: Parts): Pipeline {
     start: async () => {
       await startRoles(parts, { loader, aggregator, schema });
     },
-    ingest: (source, options) => publish(runtime, registry, source, options, publishLimits(config, runtime)),
+    ingest: (source, options) => publish(runtime, registry, source, options, publishing(parts)),
     waitUntilLoaded,
     waitUntilComputed: async () => {
       await waitUntilLoaded();
@@ -163,7 +174,9 @@ function construct(parts: Parts): Pipeline {
       return aggregator.settled();
     },
     alerts,
-    accounts: once(() => identityModule.open({ store, keyValue, clock, settings: config })),
+    accounts: once(() =>
+      identityModule.open({ store, keyValue, clock, settings: config, measures: measures.identity }),
+    ),
     close: async () => {
       aggregator.stop();
       schema.stop();
@@ -174,7 +187,7 @@ function construct(parts: Parts): Pipeline {
 }
 
 /** A line must fit into one message of the log. */
-function publishLimits(config: Config, { log }: Runtime) {
+function publishing({ config, runtime: { log }, measures }: Parts) {
   const isMessageSmaller = log.messageBytesMax < config.LINE_BYTES_MAX;
   return {
     batchBytes: config.BATCH_BYTES,
@@ -182,6 +195,7 @@ function publishLimits(config: Config, { log }: Runtime) {
     lineSetting: isMessageSmaller ? 'KAFKA_MESSAGE_BYTES' : 'LINE_BYTES_MAX',
     messageBytes: log.messageBytesMax,
     deadLetterBytes: config.DEAD_LETTER_BYTES_MAX,
+    measures: measures.sources,
   };
 }
 

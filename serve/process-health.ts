@@ -1,6 +1,28 @@
+import { Gauge } from 'prom-client';
 import { ProductError } from '../infra/errors.ts';
+import type { Service } from '../infra/ports.ts';
 
 type Stage = 'starting' | 'started' | 'stopping';
+
+/** What the checks of a process measure. */
+export const healthMeasures = () => ({
+  services: new Gauge({
+    name: 'chain_metrics_service_up',
+    help: 'Whether a service that the process needs answered its newest check (store, log, key_value): 1 or 0.',
+    labelNames: ['service'],
+    registers: [],
+  }),
+});
+
+export type HealthMeasures = ReturnType<typeof healthMeasures>;
+
+const LABELS: Readonly<Record<Service, string>> = { store: 'store', log: 'log', keyValue: 'key_value' };
+
+/** Notes what the checks of services find. */
+export const noteService =
+  ({ services }: HealthMeasures) =>
+  (service: Service, answered: boolean): void =>
+    services.set({ service: LABELS[service] }, answered ? 1 : 0);
 
 /** What the probes of a process tell: it has started, and it can do the work of its roles. */
 export class ProcessHealth {

@@ -29,11 +29,15 @@ import type { AlertSettings } from './settings.ts';
 export type AlertPipelineSettings = AlertSettings & Pick<IngestSettings, 'DEAD_LETTER_BYTES_MAX'>;
 
 export interface AlertFigures {
+  /** Deliveries that the log has acknowledged for this process. */
+  readonly accepted: number;
   /** Items of deliveries, and actions, that this process has decided on, by outcome. */
   readonly outcomes: Readonly<Partial<Record<Outcome, number>>>;
   /** Events and alerts that were stored without a part that the store refuses. */
   readonly setAside: number;
   readonly deadLettersLost: number;
+  /** Whether the newest attempt to store events failed. */
+  readonly isWriterFailing: boolean;
   readonly cachedBytes: number;
   readonly pendingBytes: number;
   readonly oldestPendingSeconds: number;
@@ -55,6 +59,7 @@ export class AlertPipeline {
   readonly #processor: AlertProcessor;
   /** Bytes of the events of this process whose result is awaited. */
   #requestBytes = 0;
+  #accepted = 0;
   /** Called with errors that are retried or that cannot be returned to a caller. */
   onFailure: (error: unknown) => void = () => {};
 
@@ -121,9 +126,11 @@ export class AlertPipeline {
   /** What the operator watches. */
   get figures(): AlertFigures {
     return {
+      accepted: this.#accepted,
       outcomes: this.#processor.outcomes,
       setAside: this.#writer.setAside,
       deadLettersLost: this.#deadLetters.lost,
+      isWriterFailing: this.#writer.isFailing,
       cachedBytes: this.#processor.cachedBytes,
       pendingBytes: this.#requestBytes + this.#processor.pendingBytes,
       oldestPendingSeconds: this.#processor.oldestPendingMs / 1000,
@@ -215,7 +222,10 @@ export class AlertPipeline {
     const bytes = heldBytes(message.value.length, delivery?.items.length ?? 0);
     this.#requestBytes += bytes;
     try {
-      return await this.#results.request(head, delivery, () => this.#publisher.add(message));
+      return await this.#results.request(head, delivery, async () => {
+        await this.#publisher.add(message);
+        if (head.kind === 'delivery') this.#accepted++;
+      });
     } finally {
       this.#requestBytes -= bytes;
     }

@@ -8,6 +8,7 @@ import { materializedMetrics } from '../metrics/index.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import { type ChainAsOf, readChainsAsOf } from './as-of.ts';
 import { Changes } from './changes.ts';
+import { type ComputeMeasures, computeMeasures } from './compute-measures.ts';
 import {
   describeFailures,
   type FailedMetric,
@@ -53,6 +54,7 @@ export interface AggregatorOptions {
   readonly attempts: MetricAttempts;
   readonly logger: Pick<Logger, 'info' | 'error'>;
   readonly metrics?: readonly MaterializedMetric[];
+  readonly measures?: ComputeMeasures;
 }
 
 /**
@@ -83,7 +85,7 @@ export class Aggregator {
   #sweptAt = 0;
 
   constructor(options: AggregatorOptions) {
-    const { runtime, metrics = materializedMetrics } = options;
+    const { runtime, metrics = materializedMetrics, measures = computeMeasures() } = options;
     this.#options = options;
     this.#runtime = runtime;
     this.#metrics = metrics;
@@ -95,6 +97,7 @@ export class Aggregator {
     const executorOptions = {
       ...options,
       metrics,
+      measures,
       onComputed: (metric: string, version: bigint) => this.#versions.set(metric, version.toString()),
     };
     this.#executor = runtime.isShared
@@ -103,11 +106,13 @@ export class Aggregator {
     this.#rounds = new Rounds({
       ...options,
       metrics,
+      measures,
       executor: this.#executor,
       compute: (windows, lane) => this.#compute(windows, lane),
     });
     this.#laneRounds = new LaneRounds({
       ...options,
+      measures,
       rounds: this.#rounds,
       isPaused: () => this.isPaused,
       isAwaited: () => this.#waiters > 0,

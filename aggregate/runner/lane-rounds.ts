@@ -1,5 +1,6 @@
 import { type Lease, Locks } from '../../infra/coordination/lock.ts';
 import type { FailedJob, Runtime } from '../../infra/ports.ts';
+import type { ComputeMeasures } from './compute-measures.ts';
 import type { FailedMetric, MetricAttempts } from './failures.ts';
 import { LaneRest } from './lane-rest.ts';
 import { COMPUTE_LANES, type ComputeLane } from './lanes.ts';
@@ -31,6 +32,7 @@ export interface LaneRoundsOptions {
   /** Whether somebody waits until everything is computed. */
   readonly isAwaited: () => boolean;
   readonly onEnded: () => Promise<void>;
+  readonly measures: ComputeMeasures;
 }
 
 /** Runs the rounds that are requested, one of each lane at a time over all processes. */
@@ -117,6 +119,7 @@ export class LaneRounds {
         await this.request('backfill');
     } catch (error) {
       this.#failedLanes.add(lane);
+      if (!this.#isStopped) this.#options.measures.failedRounds.inc({ lane });
       throw error;
     } finally {
       await onEnded();

@@ -7,6 +7,7 @@ import { loadedUpTo } from '../../ingest/loader.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { readCalendar } from '../planner/calendar.ts';
 import { type DaysWithBlocks, EVERYTHING, type PlannedWindow } from '../planner/plan.ts';
+import type { ComputeMeasures } from './compute-measures.ts';
 import {
   countDirtyDays,
   type NumberedDirtyDay,
@@ -62,6 +63,7 @@ export interface RoundsOptions {
   readonly liveDays: number;
   readonly attempts: MetricAttempts;
   readonly logger: Pick<Logger, 'info' | 'error'>;
+  readonly measures: ComputeMeasures;
   /** Computes windows and shows the progress. */
   readonly compute: (windows: readonly PlannedWindow[], lane: ComputeLane) => Promise<ComputedRound>;
 }
@@ -80,6 +82,8 @@ interface RoundState {
   readonly stalledInOther: ReadonlySet<string>;
   readonly days: readonly NumberedDirtyDay[];
   readonly daysOfOther: DaysWithBlocks;
+  /** Called when its windows are planned. */
+  readonly endPlanning: () => void;
 }
 
 export interface RoundResult {
@@ -151,7 +155,8 @@ export class Rounds {
   }
 
   async #read(lane: ComputeLane): Promise<RoundState> {
-    const { runtime, numbers, metrics, liveDays } = this.#options;
+    const { runtime, numbers, metrics, liveDays, measures } = this.#options;
+    const endPlanning = measures.planSeconds.startTimer({ lane });
     const { store, keyValue, clock } = runtime;
     const loaded = await loadedUpTo(keyValue, await numbers.take(1));
     const { marks, failures } = await readLedger(store);
@@ -170,14 +175,16 @@ export class Rounds {
       marks: { live: marksOf('live'), backfill: marksOf('backfill') },
       pallets: this.#pallets,
     });
+    measures.dirtyDays.set({ lane }, days.length);
     const active = metrics.filter(({ name }) => !stalled[lane].has(name));
     const stalledInOther = stalled[otherLane(lane)];
-    return { lane, liveFrom, loaded, marks, failures, active, stalledInOther, days, daysOfOther };
+    const found = { days, daysOfOther, endPlanning };
+    return { lane, liveFrom, loaded, marks, failures, active, stalledInOther, ...found };
   }
 
   async #computeDays(state: RoundState, lease: Lease): Promise<typeof NOTHING> {
-    const { runtime, executor, metrics, compute } = this.#options;
-    const { lane, marks, active, days, daysOfOther } = state;
+    const { runtime, executor, metrics, compute, measures } = this.#options;
+    const { lane, marks, active, days, daysOfOther, endPlanning } = state;
     // Their tables are empty, whatever facts were folded before: a key-value store may outlive a table.
     await executor.forgetFolds(active.filter(({ name }) => !hasRows(marks.get(name))));
     const ofActive = active.map(({ name }) => marks.get(name) ?? NOT_COMPUTED);
@@ -190,6 +197,8 @@ export class Rounds {
       ...calendar,
       days: joined(calendar.days, daysOfOther, daysWithBlocks(days)),
     });
+    endPlanning();
+    measures.plannedWindows.inc({ lane }, windows.length);
     const { computed, failures } = await compute(windows, lane);
     // Where nothing can be computed the metrics are not at fault.
     const [first] = failures.values();

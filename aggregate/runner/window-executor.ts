@@ -6,6 +6,7 @@ import { relayOf } from '../../ingest/raw/canonical.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import { computeWindow, failureOf, ledgerEntry, readFacts, updateWindow } from './compute.ts';
+import type { ComputeMeasures } from './compute-measures.ts';
 import { type FailureTexts, type ReadsByMetric, readsOf, type WindowFailure } from './failures.ts';
 import { factsByRelay } from './fold-lines.ts';
 import type { ComputeLane } from './lanes.ts';
@@ -25,6 +26,7 @@ export interface WindowExecutorOptions {
   /** Time after which the lock of a process that died is free. */
   readonly leaseMs: number;
   readonly onComputed: (metric: string, version: bigint) => void;
+  readonly measures: ComputeMeasures;
 }
 
 /** What came of the windows of a round. */
@@ -94,6 +96,8 @@ export abstract class BaseExecutor {
   async #compute(window: PlannedWindow, lane: ComputeLane): Promise<LedgerEntry | null> {
     const metric = this.#metrics.get(window.metric);
     if (!metric) throw new ProductError('unknown_metric', `${window.metric} is a metric of another version`);
+    const { windowSeconds, failedWindows } = this.options.measures;
+    const end = windowSeconds.startTimer({ lane });
     try {
       if (hasEntities(metric)) return await this.#refold(metric, window);
       if (metric.keepsEqualRows) return await this.#update(metric, window);
@@ -101,7 +105,10 @@ export abstract class BaseExecutor {
         ? this.#foldChanged(metric, window, lane)
         : this.#replace(metric, window));
     } catch (error) {
+      failedWindows.inc({ metric: metric.name, lane });
       throw failureOf(metric, window, error);
+    } finally {
+      end();
     }
   }
 

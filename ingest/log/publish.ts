@@ -5,6 +5,7 @@ import type { Chain } from '../chains/chain.ts';
 import type { Registry } from '../chains/registry.ts';
 import { bareName, decompressed, readLines } from '../sources/lines.ts';
 import { PARQUET_BROKEN } from '../sources/parquet.ts';
+import { countRead, type SourceMeasures } from '../sources/source-measures.ts';
 import { type DeadLetter, deadLetterOf, ROW_BYTES, writeDeadLetters } from './dead-letters.ts';
 import { type Origin, type Read, readLine } from './envelope.ts';
 import { TOPICS } from './topics.ts';
@@ -35,6 +36,7 @@ export interface PublishLimits {
   /** A message holds more than its line, and may be longer. */
   readonly messageBytes: number;
   readonly deadLetterBytes: number;
+  readonly measures: SourceMeasures;
 }
 
 /** Reads one source line by line and puts blocks and snapshots on the log; what cannot be read becomes a dead letter. */
@@ -68,7 +70,11 @@ export async function publish(
       snapshots.length > 0 && runtime.log.publish(TOPICS.snapshots, snapshots),
       before,
     ];
-    const loading = Promise.all(parts).then(() => onProgress?.(soFar));
+    const read = { blocks: blocks.length, snapshots: snapshots.length, refused: refused.length };
+    const loading = Promise.all(parts).then(() => {
+      countRead(limits.measures, read);
+      onProgress?.(soFar);
+    });
     // A failure is thrown by a later flush; until then it must not count as unhandled.
     loading.catch(() => undefined);
     inProgress.push(loading);

@@ -1,5 +1,5 @@
 import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
-import type { QueryOptions, Store } from '../../infra/ports.ts';
+import type { Store } from '../../infra/ports.ts';
 import { blocks, refusedFacts } from '../raw/tables.ts';
 
 /** A fact that a decoder refused; its block is stored. */
@@ -23,14 +23,9 @@ const isOf = (run?: string): Sql => sql`rank IN (
     AND ${run === undefined ? sql`1` : sql`run = ${run}`})`;
 
 /** Counts refused facts, of all blocks or of those that a run loaded. */
-export async function countRefusedFacts(
-  store: Pick<Store, 'rows'>,
-  run?: string,
-  options: QueryOptions = {},
-): Promise<number> {
+export async function countRefusedFacts(store: Pick<Store, 'rows'>, run?: string): Promise<number> {
   const [row] = await store.rows<{ total: number }>(
     sql`SELECT count() AS total FROM ${refusedFacts} FINAL WHERE ${isOf(run)}`,
-    options,
   );
   return row?.total ?? 0;
 }

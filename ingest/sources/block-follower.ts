@@ -4,6 +4,7 @@ import { type FetchedHeight, fetchHeights, LINE_END } from './backfill.ts';
 import { BestBlocks } from './best-blocks.ts';
 import type { Sidecar } from './sidecar.ts';
 import type { UnservedHeight } from './skipped-heights.ts';
+import type { FollowedChain } from './source-measures.ts';
 
 export interface FollowOptions {
   readonly chain: { readonly relay_chain: string; readonly name: string };
@@ -25,6 +26,8 @@ export interface FollowOptions {
   readonly snapshotsAt?: (finalized: number) => Promise<Buffer[]>;
   /** Called once with the reason when the source stops answering, and with null when it answers again. */
   readonly onConnectionChange?: (reason: string | null) => void;
+  /** Is told of every look at the source. */
+  readonly followed?: Pick<FollowedChain, 'looked' | 'failed'>;
 }
 
 /** Limits of one batch of final blocks: its number of blocks, and the bytes after which it is closed. */
@@ -46,6 +49,7 @@ export async function* followBlocks(sidecar: Sidecar, options: FollowOptions): A
   while (!signal.aborted) {
     try {
       const finalized = await sidecar.head();
+      options.followed?.looked(finalized.number);
       if (next === undefined) {
         // Whatever dies before the first block is ingested, this is where it goes on.
         await options.onIngested?.(finalized.number);
@@ -70,6 +74,7 @@ export async function* followBlocks(sidecar: Sidecar, options: FollowOptions): A
       wait = pollMs;
     } catch (error) {
       if (signal.aborted) return;
+      options.followed?.failed();
       if (!isUnreachable) options.onConnectionChange?.(reasonOf(error));
       isUnreachable = true;
       wait = Math.min(Math.max(1, wait) * 2, RETRY_MS_MAX);

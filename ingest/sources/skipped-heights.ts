@@ -1,6 +1,6 @@
 import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
-import type { QueryOptions, Runtime, Store } from '../../infra/ports.ts';
+import type { Runtime, Store } from '../../infra/ports.ts';
 import { blocks, skippedHeights } from '../raw/tables.ts';
 
 /** A height that a source did not serve while it served others. */
@@ -55,12 +55,11 @@ export function readSkippedHeights(
 /** The number of skipped heights of each chain. */
 export function countSkippedHeights(
   store: Pick<Store, 'rows'>,
-  options: QueryOptions = {},
 ): Promise<(ChainOf & { readonly heights: number })[]> {
   const counts = sql`
     SELECT relay_chain, chain, count() AS heights FROM ${skippedHeights} FINAL
     WHERE (relay_chain, chain, number) NOT IN (${filled}) GROUP BY relay_chain, chain`;
-  return store.rows(counts, options);
+  return store.rows(counts);
 }
 
 /** The heights of a chain that missing ones are told apart from. */

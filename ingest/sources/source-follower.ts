@@ -8,6 +8,7 @@ import { openSource, type SourceOptions } from './open-source.ts';
 import type { SkippedHeight, UnservedHeight } from './skipped-heights.ts';
 import { refillSkipped } from './skipped-refill.ts';
 import { SnapshotCollector } from './snapshot-collector.ts';
+import type { FollowedChain } from './source-measures.ts';
 
 /** What a source follower needs of the process that loads: the pipeline itself, or a server that it calls. */
 export interface IngestTarget {
@@ -49,6 +50,7 @@ export interface SourceFollowerOptions extends SourceOptions {
   readonly treasury?: readonly string[];
   /** Wait before a request is tried again; it doubles with each further one. */
   readonly backoffMs?: number;
+  readonly followed?: FollowedChain;
 }
 
 /** Few, since the follower retries anyway. */
@@ -98,8 +100,10 @@ export class SourceFollower {
       pollMs,
       concurrency,
       onIngested,
+      followed,
     } = this.#options;
     const from = this.#options.from ?? (await nextHeight(target, chain));
+    if (from !== undefined) followed?.published(from);
     const collector = new SnapshotCollector(sidecar, {
       chain,
       registry,
@@ -121,7 +125,11 @@ export class SourceFollower {
       onConnectionChange: (reason) =>
         say(reason === null ? 'the source is back' : `${reason}; asking until it is back`),
       ...(from === undefined ? {} : { from }),
-      ...(onIngested ? { onIngested } : {}),
+      onIngested: async (next) => {
+        await onIngested?.(next);
+        followed?.published(next);
+      },
+      ...(followed ? { followed } : {}),
       ...(snapshots ? { snapshotsAt: (height) => collector.collect(height) } : {}),
     });
     say(`following ${chain.name} at ${url}${from === undefined ? '' : ` from ${from}`}`);

@@ -3,7 +3,7 @@ import type { AlertSettings } from '../../aggregate/alerts/settings.ts';
 import type { Clock, KeyValue, Store } from '../../infra/ports.ts';
 import type { Accounts } from '../identity/accounts/accounts.ts';
 import { Records } from '../records/records.ts';
-import type { Lateness } from './consequences/lateness.ts';
+import type { ConsequenceMeasures } from './consequences/consequence-measures.ts';
 import { ConsequenceProgress } from './consequences/progress.ts';
 import { HeartbeatStore } from './integrations/heartbeat-store.ts';
 import { Heartbeats } from './integrations/heartbeats.ts';
@@ -47,7 +47,7 @@ export interface AlertDomainDependencies {
   > &
     OutboxSettings;
   readonly publicUrl: () => string;
-  readonly lateness: Lateness;
+  readonly measures: ConsequenceMeasures;
 }
 
 /** The parts of the alert domain. Routes and pages take those that they use. */
@@ -85,7 +85,7 @@ const openRecords = (accounts: Accounts) => ({
 
 /** Constructs the parts once for a process; the schema must have been applied. */
 export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDomain {
-  const { runtime, accounts, pipeline, settings, publicUrl, lateness } = dependencies;
+  const { runtime, accounts, pipeline, settings, publicUrl, measures } = dependencies;
   const { store, keyValue, clock } = runtime;
   const { locks, seal } = accounts;
   const records = openRecords(accounts);
@@ -110,7 +110,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   });
   const reader = new AlertReader({ store, pipeline });
   const actions = new AlertActions({ pipeline, reader, members });
-  const shared = { store, clock, locks, pipeline, progress, lateness };
+  const shared = { store, clock, locks, pipeline, progress, measures };
   const incidentFollower = new IncidentFollower({ ...shared, records: records.incidents, projects });
   projects.beforeIncidentRules = (project) => incidentFollower.catchUp(project);
   const setAside = new SetAside({ store, clock, locks, progress });
@@ -118,7 +118,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   const oncallLinks = new OncallLinks({ records: records.integrations, setAside });
   const owned = { records: records.integrations, clock, locks, cache, oncallLinks, payloadSizes };
   const integrations = new Integrations(owned);
-  const sender = new WebhookSender({ store, clock, seal, users, allowsPrivate, publicUrl });
+  const sender = new WebhookSender({ store, clock, seal, users, allowsPrivate, publicUrl, measures });
   const targets = { cache, webhooks, oncallLinks, setAside, sender };
   return {
     actions,

@@ -12,6 +12,7 @@ import { serveIntegrations } from './api/integrations.ts';
 import { serveProjects } from './api/projects.ts';
 import { serveWebhooks } from './api/webhooks.ts';
 import { ConsequenceLoop } from './consequences/consequence-loop.ts';
+import type { TaskCounts } from './consequences/fair-schedule.ts';
 import { type AlertDomain, type AlertDomainDependencies, openAlertDomain } from './domain.ts';
 import { serveIntake } from './intake/intake.ts';
 import { serveAlertPages } from './pages/routes.ts';
@@ -62,19 +63,23 @@ const INCIDENT_PLACES = { concurrency: 4, projectConcurrency: 1 };
 
 function startBackgroundWork(
   app: FastifyInstance,
-  { pipeline, runtime, settings }: AlertServing,
+  { pipeline, runtime, settings, measures }: AlertServing,
   { heartbeats, incidentFollower, webhookOutbox }: AlertDomain,
 ): void {
   const logFailure = (text: string) => (error: unknown) => app.log.error({ err: error }, text);
   const { ALERT_WEBHOOK_RECEIVERS: receivers } = settings;
   const receiverPlaces = { concurrency: receivers, projectConcurrency: Math.ceil(receivers / 8) };
   const { clock } = runtime;
+  const showReceivers = ({ waiting, failing }: TaskCounts) => {
+    measures.receivers.set({ state: 'waiting' }, waiting);
+    measures.receivers.set({ state: 'failing' }, failing);
+  };
   const incidents = new ConsequenceLoop(
     { pipeline, clock, consumer: incidentFollower, ...INCIDENT_PLACES },
     logFailure('incidents cannot be updated'),
   );
   const webhooks = new ConsequenceLoop(
-    { pipeline, clock, consumer: webhookOutbox, ...receiverPlaces },
+    { pipeline, clock, consumer: webhookOutbox, ...receiverPlaces, onTasks: showReceivers },
     logFailure('webhooks cannot be sent'),
   );
   incidents.start();

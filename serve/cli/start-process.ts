@@ -74,6 +74,7 @@ export async function startProcess(options: StartOptions): Promise<number> {
           settings: config,
           keyValue: pipeline.runtime.keyValue,
           log: app.log,
+          measures: pipeline.measures.sources,
         }),
       );
     }

@@ -3,6 +3,11 @@ import type { AlertFigures } from '../../aggregate/alerts/pipeline.ts';
 
 /** Registers the metrics of the alert pipeline; the returned function sets them at each scrape. */
 export function alertMetrics(registers: Registry[], read: () => AlertFigures): () => void {
+  const accepted = new Counter({
+    name: 'chain_metrics_alert_deliveries_accepted_total',
+    help: 'Deliveries that this process has accepted: the log has them.',
+    registers,
+  });
   const outcomes = new Counter({
     name: 'chain_metrics_alert_outcomes_total',
     help: 'Alerts of deliveries, and actions of users, that this process has decided on, by outcome; unmatched is a resolve without an open alert.',
@@ -29,6 +34,11 @@ export function alertMetrics(registers: Registry[], read: () => AlertFigures): (
     help: 'About how many bytes the alerts and deliveries in memory take.',
     registers,
   });
+  const failing = new Gauge({
+    name: 'chain_metrics_alert_writer_failing',
+    help: 'Whether the newest attempt to store accepted alerts failed: 1 or 0.',
+    registers,
+  });
   const oldest = new Gauge({
     name: 'chain_metrics_alert_oldest_pending_seconds',
     help: 'Time for which the oldest accepted alert waits for the store; 0 when none waits.',
@@ -36,6 +46,8 @@ export function alertMetrics(registers: Registry[], read: () => AlertFigures): (
   });
   return () => {
     const figures = read();
+    accepted.reset();
+    accepted.inc(figures.accepted);
     outcomes.reset();
     for (const [outcome, count] of Object.entries(figures.outcomes)) outcomes.inc({ outcome }, count);
     setAside.reset();
@@ -44,6 +56,7 @@ export function alertMetrics(registers: Registry[], read: () => AlertFigures): (
     lost.inc(figures.deadLettersLost);
     cached.set(figures.cachedBytes);
     bytes.set(figures.pendingBytes);
+    failing.set(figures.isWriterFailing ? 1 : 0);
     oldest.set(figures.oldestPendingSeconds);
   };
 }

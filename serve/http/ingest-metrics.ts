@@ -1,14 +1,18 @@
-import { Gauge, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { sql } from '../../infra/clickhouse/sql.ts';
 import type { DamageList, Store } from '../../infra/ports.ts';
+import type { LoadCounters } from '../../ingest/loader.ts';
 import { countRefusedFacts } from '../../ingest/log/refused-facts.ts';
-import { countSkippedHeights } from '../../ingest/sources/skipped-heights.ts';
+import { deadLetters } from '../../ingest/raw/tables.ts';
 
-/** Gauges of what is missing or was refused; returns how they are read. */
-export function ingestMetrics(registers: Registry[], store: Store, damage: DamageList): () => Promise<void> {
-  const skipped = new Gauge({
-    name: 'chain_metrics_skipped_heights',
-    help: 'Missing heights of a chain that its sources did not serve.',
-    labelNames: ['relay_chain', 'chain'],
+/** Gauges of what was refused or damaged; returns how they are read. */
+export function ingestMetrics(
+  registers: Registry[],
+  damage: DamageList,
+): (store: Pick<Store, 'rows'>) => Promise<void> {
+  const letters = new Gauge({
+    name: 'chain_metrics_dead_letters',
+    help: 'Refused lines that are kept.',
     registers,
   });
   const refused = new Gauge({
@@ -21,11 +25,43 @@ export function ingestMetrics(registers: Registry[], store: Store, damage: Damag
     help: 'Faults that were found in stored data and that nobody has dealt with; `chain-metrics check` lists them.',
     registers,
   });
-  return async () => {
+  return async (store) => {
     damaged.set(damage.list().length);
-    refused.set(await countRefusedFacts(store, undefined, { lane: 'probes' }));
-    const counts = await countSkippedHeights(store, { lane: 'probes' });
-    skipped.reset();
-    for (const { relay_chain, chain, heights } of counts) skipped.set({ relay_chain, chain }, heights);
+    const [counted] = await store.rows<{ n: number }>(sql`SELECT count() AS n FROM ${deadLetters} FINAL`);
+    letters.set(counted?.n ?? 0);
+    refused.set(await countRefusedFacts(store));
+  };
+}
+
+/** Counters of what this process has loaded since its start; returns how they are read. */
+export function loadMetrics(registers: Registry[], read: () => Readonly<LoadCounters>): () => void {
+  const counters: Readonly<Record<keyof LoadCounters, Counter>> = {
+    messages: new Counter({
+      name: 'chain_metrics_load_messages_total',
+      help: 'Messages of the log that this process has loaded or refused.',
+      registers,
+    }),
+    bytes: new Counter({
+      name: 'chain_metrics_load_bytes_total',
+      help: 'Bytes of these messages.',
+      registers,
+    }),
+    refused: new Counter({
+      name: 'chain_metrics_load_refused_messages_total',
+      help: 'Messages that became dead letters.',
+      registers,
+    }),
+    failures: new Counter({
+      name: 'chain_metrics_load_errors_total',
+      help: 'Batches that failed and were delivered again.',
+      registers,
+    }),
+  };
+  return () => {
+    for (const [name, count] of Object.entries(read())) {
+      const counter = counters[name as keyof LoadCounters];
+      counter.reset();
+      counter.inc(count);
+    }
   };
 }

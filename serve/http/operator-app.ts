@@ -9,16 +9,17 @@ import { serveHealth } from './health.ts';
 import { refuseUnclearHost } from './host-header.ts';
 import { type MetricSources, servePrometheusMetrics } from './prometheus-metrics.ts';
 import { refuseOtherMethods, refusePath } from './refusals.ts';
+import { measureRequests, type RequestMeasures } from './request-measures.ts';
 
-/** A server of its own for probes: no caller of the API can keep them waiting. With sources also for Prometheus. */
+/** A server of its own for probes: no caller of the API can keep them waiting. With metrics also for Prometheus. */
 export async function buildProbes({
   settings,
   health,
-  sources,
+  metrics,
 }: {
   settings: ConnectionSettings & Parameters<typeof openLogger>[0];
   health: ProcessHealth;
-  sources?: MetricSources;
+  metrics?: { readonly sources: MetricSources; readonly requests: RequestMeasures };
 }): Promise<FastifyInstance> {
   const app = Fastify({
     ...arrivalLimits(settings),
@@ -31,9 +32,10 @@ export async function buildProbes({
   handleErrors(app, problemDialect);
   refuseUnclearHost(app);
   limitConnections(app, { ...settings, isProxy: () => false });
+  if (metrics) measureRequests(app, metrics.requests);
   const refuseOthers = refuseOtherMethods(app);
   await serveHealth(app, health);
-  if (sources) await servePrometheusMetrics(app, sources);
+  if (metrics) await servePrometheusMetrics(app, metrics.sources);
   refuseOthers();
   return app;
 }

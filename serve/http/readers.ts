@@ -83,6 +83,11 @@ export class Readers {
     });
   }
 
+  /** Queries that wait for their turn. */
+  get waiting(): number {
+    return this.#admission.waiting;
+  }
+
   /** For what is read once for all callers. */
   readonly shared: QueryStore = this.#as([EVERYBODY], NEVER, async () => undefined);
 

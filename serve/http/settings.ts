@@ -76,6 +76,11 @@ export const httpSettings = {
       'address on which every process of the distributed profile answers /health, and one without the role `serve` also /metrics',
     ),
   OPERATOR_PORT: whole(9464, 0, 65_535).describe('port for it; 0 picks a free one'),
+  REVISION: z
+    .string()
+    .regex(/^[\w.-]{1,64}$/, 'expected up to 64 letters, digits, dots, dashes and underscores')
+    .default('unknown')
+    .describe('commit that the program was built from, for `chain_metrics_build_info`'),
 };
 
 export type HttpSettings = z.output<z.ZodObject<typeof httpSettings>>;

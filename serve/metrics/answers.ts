@@ -12,6 +12,7 @@ import type { Clock, Format } from '../../infra/ports.ts';
 import { type ContentCoding, codingOf, compress } from '../http/content-codings.ts';
 import { payTogether, type QueryStore, type Reader } from '../http/readers.ts';
 import type { HttpSettings } from '../http/settings.ts';
+import { type AnswerMeasures, answerMeasures } from './answer-measures.ts';
 import { AnswersInFlight } from './answers-in-flight.ts';
 import { afterCursor, cursorOf, type OrderColumn, orderOf } from './cursor.ts';
 import { daysOfPage } from './page-bound.ts';
@@ -78,17 +79,21 @@ export class AnswerCache {
   readonly #inFlight: AnswersInFlight<Answer>;
   readonly #rendering = new SharedWork<Answer, Reader>();
   readonly #compressing = new SharedWork<Answer, Reader>();
+  readonly #measures: AnswerMeasures;
 
   constructor({
     clock,
     versions,
     settings,
+    measures = answerMeasures(),
   }: {
     clock: Clock;
     versions: TableVersions;
     settings: AnswerSettings;
+    measures?: AnswerMeasures;
   }) {
     this.#clock = clock;
+    this.#measures = measures;
     this.#versions = versions;
     this.#settings = settings;
     this.#inFlight = new AnswersInFlight(settings.ANSWER_BYTES_MAX);
@@ -104,6 +109,11 @@ export class AnswerCache {
     return answer !== undefined && answer.version === this.version(metric) ? answer : undefined;
   }
 
+  /** Counts a request that a cached answer was found for; those that are rendered count by themselves. */
+  countHit(): void {
+    this.#measures.lookups.inc({ result: 'hit' });
+  }
+
   /** Counts an answer until its reader has it or is gone. */
   hold(key: string, answer: Answer, caller: string, response: ServerResponse): void {
     this.#inFlight.hold(key, answer, caller, response);
@@ -112,10 +122,12 @@ export class AnswerCache {
   /** Renders and compresses an answer, once for all who ask for it at the same time. */
   async render(request: AnswerRequest, reader: Reader): Promise<Answer> {
     const { metric, key, format } = request;
-    const rendered = this.cached(key.rendered, metric) ?? (await this.#renderShared(request, reader));
+    const known = this.cached(key.rendered, metric);
+    this.#measures.lookups.inc({ result: known ? 'hit' : 'miss' });
+    const rendered = known ?? (await this.#renderShared(request, reader));
     const coding = codingOf(key.coding, format, rendered.body);
     if (coding === 'identity') {
-      if (key.coded !== key.rendered) this.#cache.set(key.coded, rendered);
+      if (key.coded !== key.rendered) this.#keep(key.coded, rendered);
       return rendered;
     }
     return this.#compressing.run(`${rendered.etag}\0${coding}`, reader, async (_, readers) => {
@@ -123,9 +135,14 @@ export class AnswerCache {
       const body = await compress(rendered.body, coding);
       await payTogether(readers, performance.now() - started);
       const answer = { ...rendered, body, coding, etag: etagOf(rendered.etag, coding) };
-      this.#cache.set(key.coded, answer);
+      this.#keep(key.coded, answer);
       return answer;
     });
+  }
+
+  #keep(key: string, answer: Answer): void {
+    this.#cache.set(key, answer);
+    this.#measures.bytes.set(this.#cache.calculatedSize);
   }
 
   #renderShared(request: AnswerRequest, reader: Reader): Promise<Answer> {
@@ -162,7 +179,7 @@ export class AnswerCache {
     const etag = etagOf(version, format, key.rendered);
     const answer: Answer = { body, type, coding: 'identity', version, next, query, etag };
     this.#inFlight.requireRoom(answer);
-    this.#cache.set(key.rendered, answer);
+    this.#keep(key.rendered, answer);
     return answer;
   }
 

@@ -45,6 +45,10 @@ export async function serveMetrics(
         answers.hold(coded, answer, countedCaller(request), reply.raw);
         return sendAnswer(request, reply, answer, headers);
       };
+      const sendCached = (request: FastifyRequest, reply: FastifyReply, key: AnswerKey, answer: Answer) => {
+        answers.countHit();
+        return send(request, reply, key, answer);
+      };
       route(
         app,
         {
@@ -54,7 +58,7 @@ export async function serveMetrics(
           onRequest: (request, reply, next) => {
             const key = answerKey(request);
             const cached = freshness.isCurrent ? answers.cached(key.coded, metric) : undefined;
-            if (cached) send(request, reply, key, cached);
+            if (cached) sendCached(request, reply, key, cached);
             else next();
           },
         },
@@ -69,7 +73,7 @@ export async function serveMetrics(
             if (!answers.cached(key.coded, metric)) throw error;
           });
           const cached = answers.cached(key.coded, metric);
-          if (cached) return send(request, reply, key, cached);
+          if (cached) return sendCached(request, reply, key, cached);
           const reader = await readers.open(request, reply);
           // Made before the rows are read, so that they claim nothing that the rows do not hold.
           const headers = headersOf(query);

@@ -119,6 +119,7 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   SWEEP_SECONDS: { byDefault: 5, good: [['1', 1]], bad: ['0'] },
   OPERATOR_HOST: { byDefault: '127.0.0.1', good: [['0.0.0.0', '0.0.0.0']], bad: [] },
   OPERATOR_PORT: { byDefault: 9464, good: [['0', 0]], bad: ['65536'] },
+  REVISION: { byDefault: 'unknown', good: [['0f29e2a', '0f29e2a'], ['v1.2.0-3', 'v1.2.0-3']], bad: ['two words', 'a'.repeat(65)] },
   ALERT_BODY_BYTES_MAX: { byDefault: 2 ** 20, good: [['1024', 1024], ['67108864', 2 ** 26]], bad: ['1023', '67108865'] },
   ALERT_DEPTH_MAX: { byDefault: 100, good: [['1', 1], ['1000', 1000]], bad: ['0', '1001'] },
   ALERT_TITLE_CHARACTERS: { byDefault: 200, good: [['10', 10]], bad: ['9', '10001'] },

@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 const PACKAGES: Readonly<Record<string, string>> = {
   '/usr/bin/chromium': 'chromium',
   '/usr/bin/prometheus': 'prometheus',
+  '/usr/bin/promtool': 'prometheus',
   '/usr/bin/prometheus-alertmanager': 'prometheus-alertmanager',
   '/usr/sbin/nginx': 'nginx-light',
   '/usr/sbin/fcgiwrap': 'fcgiwrap',

@@ -1,7 +1,7 @@
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { StoredEvent } from '../../../aggregate/alerts/processor/processor.ts';
 import type { Clock } from '../../../infra/ports.ts';
-import { FairSchedule, type TaskResult } from './fair-schedule.ts';
+import { FairSchedule, type TaskCounts, type TaskResult } from './fair-schedule.ts';
 
 export interface ConsumerTask {
   readonly project: number;
@@ -29,6 +29,7 @@ export interface ConsequenceLoopOptions {
   /** Tasks at the same time, of all projects and of one. */
   readonly concurrency: number;
   readonly projectConcurrency: number;
+  readonly onTasks?: (tasks: TaskCounts) => void;
 }
 
 const SWEEP_MS = 30_000;
@@ -45,7 +46,7 @@ export class ConsequenceLoop {
   #sweeping: Promise<void> | undefined;
 
   constructor(options: ConsequenceLoopOptions, onFailure: (error: unknown) => void) {
-    const { clock, consumer, concurrency, projectConcurrency } = options;
+    const { clock, consumer, concurrency, projectConcurrency, onTasks } = options;
     this.#options = options;
     this.#onFailure = onFailure;
     this.#schedule = new FairSchedule({
@@ -54,6 +55,7 @@ export class ConsequenceLoop {
       projectConcurrency,
       run: (project, name) => consumer.run(project, name),
       onFailure,
+      ...(onTasks ? { onTasks } : {}),
     });
   }
 

@@ -41,6 +41,13 @@ export interface FairScheduleOptions {
   readonly projectConcurrency: number;
   readonly run: (project: number, name: string) => Promise<TaskResult>;
   readonly onFailure: (error: unknown) => void;
+  /** Called when the tasks with something left to do, or those of them that fail, became more or fewer. */
+  readonly onTasks?: (tasks: TaskCounts) => void;
+}
+
+export interface TaskCounts {
+  readonly waiting: number;
+  readonly failing: number;
 }
 
 /** A wait that the clock may shorten is looked at again after this time. */
@@ -63,6 +70,8 @@ export class FairSchedule {
   /** Of projects by their numbers, and of their tasks. */
   readonly #used: UsedTime<number | string>;
   #costly = 0;
+  #waiting = 0;
+  #failing = 0;
   #timer: NodeJS.Timeout | undefined;
   #isStopped = false;
 
@@ -80,7 +89,9 @@ export class FairSchedule {
     const now = this.#options.clock.now();
     const tasks = this.#projects.get(project) ?? { tasks: new Map<string, Task>(), running: 0, costly: 0 };
     this.#projects.set(project, tasks);
-    const task = tasks.tasks.get(name) ?? newTask(name);
+    const known = tasks.tasks.get(name);
+    if (!known) this.#count(1, 0);
+    const task = known ?? newTask(name);
     tasks.tasks.set(name, task);
     task.hasNews = task.isRunning;
     task.notBeforeMs = notBeforeMs ?? task.notBeforeMs;
@@ -168,14 +179,28 @@ export class FairSchedule {
     of.costly -= costly;
     of.running--;
     task.isRunning = false;
-    task.isFailing = result.isFailing ?? false;
+    this.#countFailing(task, result.isFailing ?? false);
     task.notBeforeMs = task.isFailing ? (result.dueMs ?? 0) : 0;
     const againMs = task.hasNews ? Math.max(clock.now(), task.notBeforeMs) : Number.POSITIVE_INFINITY;
     task.hasNews = false;
     task.dueMs = Math.min(result.dueMs ?? Number.POSITIVE_INFINITY, againMs);
     if (task.dueMs < Number.POSITIVE_INFINITY) return;
     of.tasks.delete(task.name);
+    this.#countFailing(task, false);
+    this.#count(-1, 0);
     if (of.tasks.size === 0) this.#projects.delete(project);
+  }
+
+  #countFailing(task: Task, isFailing: boolean): void {
+    const more = Number(isFailing) - Number(task.isFailing);
+    task.isFailing = isFailing;
+    if (more !== 0) this.#count(-more, more);
+  }
+
+  #count(waiting: number, failing: number): void {
+    this.#waiting += waiting;
+    this.#failing += failing;
+    this.#options.onTasks?.({ waiting: this.#waiting, failing: this.#failing });
   }
 
   #setTimer(): void {

@@ -2,9 +2,9 @@ import type { AlertSettings } from '../../../aggregate/alerts/settings.ts';
 import type { Lease, Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
 import type { ConsumerTask, EventConsumer } from '../consequences/consequence-loop.ts';
+import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
 import { changesAfter, type DecidedChanges, projectsWithChanges } from '../consequences/event-history.ts';
 import type { TaskResult } from '../consequences/fair-schedule.ts';
-import type { Lateness } from '../consequences/lateness.ts';
 import type { ConsequenceProgress, Progress } from '../consequences/progress.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import type { AlertReader } from '../projects/alert-reader.ts';
@@ -38,7 +38,7 @@ interface WebhookOutboxDependencies {
   readonly progress: ConsequenceProgress;
   readonly setAside: SetAside;
   readonly sender: WebhookSender;
-  readonly lateness: Lateness;
+  readonly measures: ConsequenceMeasures;
   readonly settings: OutboxSettings;
 }
 
@@ -185,7 +185,7 @@ export class WebhookOutbox implements EventConsumer {
     { project, target, before, round, cut, isMore }: EndedRound,
     lease: Lease,
   ): Promise<TaskResult> {
-    const { clock, progress, setAside, sender, settings, lateness } = this.#deps;
+    const { clock, progress, setAside, sender, settings, measures } = this.#deps;
     const isBack = round.accepted.length > 0 && before.failures >= OUTAGE_FAILURES;
     const { waiting, done } = round.rows(cut.passedOver, isBack);
     await lease.ensure();
@@ -205,7 +205,7 @@ export class WebhookOutbox implements EventConsumer {
       await progress.save(before, { position, item, failures, retry_ms, ...newest });
     }
     for (const { at } of round.accepted) {
-      lateness.observe({ consequence: 'webhook' }, Math.max(0, now - at) / 1000);
+      measures.lateness.observe({ consequence: 'webhook' }, Math.max(0, now - at) / 1000);
     }
     if (isDown) return { dueMs: retry_ms, isFailing: true };
     if (round.hasLate) return { dueMs: now + ALERT_LATE_MS };

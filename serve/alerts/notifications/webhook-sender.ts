@@ -4,6 +4,7 @@ import { reasonOf } from '../../../infra/errors.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
 import { newLocator, type Seal } from '../../identity/accounts/secrets.ts';
 import { alertJson } from '../api/shapes.ts';
+import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
 import { type Webhook, webhookDeliveries } from '../projects/tables.ts';
 import type { UserLookup } from '../projects/users.ts';
 import type { OncallLink } from './oncall-link.ts';
@@ -68,6 +69,7 @@ interface WebhookSenderDependencies {
   /** Whether targets may have private addresses. */
   readonly allowsPrivate: boolean;
   readonly publicUrl: () => string;
+  readonly measures: ConsequenceMeasures;
 }
 
 /** Users by id. */
@@ -94,14 +96,16 @@ export class WebhookSender {
   readonly #users: UserLookup;
   readonly #allowsPrivate: boolean;
   readonly #publicUrl: () => string;
+  readonly #measures: ConsequenceMeasures;
 
-  constructor({ store, clock, seal, users, allowsPrivate, publicUrl }: WebhookSenderDependencies) {
-    this.#store = store;
-    this.#clock = clock;
-    this.#seal = seal;
-    this.#users = users;
-    this.#allowsPrivate = allowsPrivate;
-    this.#publicUrl = publicUrl;
+  constructor(dependencies: WebhookSenderDependencies) {
+    this.#store = dependencies.store;
+    this.#clock = dependencies.clock;
+    this.#seal = dependencies.seal;
+    this.#users = dependencies.users;
+    this.#allowsPrivate = dependencies.allowsPrivate;
+    this.#publicUrl = dependencies.publicUrl;
+    this.#measures = dependencies.measures;
   }
 
   /** Opens a target for events of some alerts. */
@@ -132,7 +136,9 @@ export class WebhookSender {
     } catch (error) {
       fault = reasonOf(error).slice(0, FAULT_CHARACTERS_MAX);
     }
-    return { at, status, fault, milliseconds: Math.round(performance.now() - started), retryAfterMs };
+    const ms = performance.now() - started;
+    this.#measures.attemptSeconds.observe({ result: fault === '' ? 'accepted' : 'failed' }, ms / 1000);
+    return { at, status, fault, milliseconds: Math.round(ms), retryAfterMs };
   }
 
   /** Stores attempts, in one statement. */

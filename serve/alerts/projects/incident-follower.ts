@@ -8,9 +8,9 @@ import { ProductError } from '../../../infra/errors.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
 import type { Records } from '../../records/records.ts';
 import type { ConsumerTask, EventConsumer } from '../consequences/consequence-loop.ts';
+import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
 import { changesAfter, type DecidedChange, projectsWithChanges } from '../consequences/event-history.ts';
 import type { TaskResult } from '../consequences/fair-schedule.ts';
-import type { Lateness } from '../consequences/lateness.ts';
 import type { ConsequenceProgress } from '../consequences/progress.ts';
 import {
   DESCRIPTION_CHARACTERS_MAX,
@@ -40,7 +40,7 @@ interface IncidentFollowerDependencies {
   readonly projects: Projects;
   readonly pipeline: AlertPipeline;
   readonly progress: ConsequenceProgress;
-  readonly lateness: Lateness;
+  readonly measures: ConsequenceMeasures;
 }
 
 /**
@@ -86,7 +86,7 @@ export class IncidentFollower implements EventConsumer {
   }
 
   async #round(number: number, lease: Lease): Promise<TaskResult> {
-    const { store, clock, progress, projects, lateness } = this.#deps;
+    const { store, clock, progress, projects, measures } = this.#deps;
     const before = (await progress.get(number, INCIDENTS)) ?? (await progress.skipHistory(number, INCIDENTS));
     const { changes, position, isFull } = await changesAfter(
       store,
@@ -103,7 +103,7 @@ export class IncidentFollower implements EventConsumer {
     await lease.ensure();
     await progress.save(before, { position });
     for (const { at } of relevant) {
-      lateness.observe({ consequence: 'incident' }, Math.max(0, clock.now() - at) / 1000);
+      measures.lateness.observe({ consequence: 'incident' }, Math.max(0, clock.now() - at) / 1000);
     }
     return { dueMs: isFull ? clock.now() : null };
   }

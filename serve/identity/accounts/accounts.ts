@@ -4,6 +4,7 @@ import type { Clock, KeyValue, Store } from '../../../infra/ports.ts';
 import { type RecordContext, Records } from '../../records/records.ts';
 import type { identitySettings } from '../settings.ts';
 import { AttemptLimits } from './attempts.ts';
+import { type IdentityMeasures, identityMeasures } from './identity-measures.ts';
 import { Seal } from './secrets.ts';
 import {
   type Application,
@@ -36,6 +37,7 @@ export interface Accounts extends RecordContext {
   readonly grants: Records<Grant>;
   /** When keys and tokens were last used. */
   readonly uses: Uses;
+  readonly measures: IdentityMeasures;
 }
 
 /** A request fails when another process holds the lock of a record for longer. */
@@ -50,11 +52,13 @@ export function openAccounts({
   keyValue,
   clock,
   settings,
+  measures = identityMeasures(),
 }: {
   store: Store;
   keyValue: KeyValue;
   clock: Clock;
   settings: IdentitySettings;
+  measures?: IdentityMeasures;
 }): Accounts {
   const context: RecordContext = { store, keyValue, clock, locks: new Locks(keyValue, RECORD_LOCKS) };
   const seal = Seal.open(settings);
@@ -62,7 +66,8 @@ export function openAccounts({
     ...context,
     settings,
     seal,
-    attempts: new AttemptLimits({ ...context, seal }, settings),
+    measures,
+    attempts: new AttemptLimits({ ...context, seal, measures }, settings),
     users: new Records(context, users),
     sessions: new Records(context, sessions),
     wallets: new Records(context, wallets),

@@ -1,6 +1,7 @@
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, KeyValue } from '../../../infra/ports.ts';
 import { HttpError } from '../../http/errors.ts';
+import { type AttemptedFactor, FACTORS, type IdentityMeasures } from './identity-measures.ts';
 import { hashSecret, type Seal } from './secrets.ts';
 
 const QUARTER_MS = 15 * 60_000;
@@ -90,17 +91,25 @@ export class AttemptLimits {
   readonly #seal: Seal;
   readonly #attempts: number;
   readonly #waitingMax: number;
+  readonly #measures: IdentityMeasures;
   readonly #running = new Map<string, number>();
   #total = 0;
 
   constructor(
-    { keyValue, clock, locks, seal }: { keyValue: KeyValue; clock: Clock; locks: Locks; seal: Seal },
+    {
+      keyValue,
+      clock,
+      locks,
+      seal,
+      measures,
+    }: { keyValue: KeyValue; clock: Clock; locks: Locks; seal: Seal; measures: IdentityMeasures },
     settings: { readonly SIGN_IN_ATTEMPTS: number; readonly SIGN_IN_WAITING_MAX: number },
   ) {
     this.#keyValue = keyValue;
     this.#clock = clock;
     this.#locks = locks;
     this.#seal = seal;
+    this.#measures = measures;
     this.#attempts = settings.SIGN_IN_ATTEMPTS;
     this.#waitingMax = settings.SIGN_IN_WAITING_MAX;
   }
@@ -109,15 +118,17 @@ export class AttemptLimits {
   async run<T>(attempt: Attempt, check: () => Promise<T | null>): Promise<T | null> {
     const account = keyOf(attempt.account);
     const isKnown = attempt.device !== null || (await this.#isKnownAddress(account, attempt.address));
-    return this.#inTurn(attempt, isKnown, () =>
-      this.#limit(this.#budgetsOf(attempt, account, isKnown), check),
+    return this.#counted(attempt.what, () =>
+      this.#inTurn(attempt, isKnown, () => this.#limit(this.#budgetsOf(attempt, account, isKnown), check)),
     );
   }
 
   /** Checks what cannot be guessed but costs work, by address alone. */
   runByAddress<T>(what: 'wallet', address: string, check: () => Promise<T | null>): Promise<T | null> {
-    return this.#inTurn({ address, device: null }, false, () =>
-      this.#limit(this.#budgets(`${what}/${address}`, BY_CALLER), check),
+    return this.#counted(what, () =>
+      this.#inTurn({ address, device: null }, false, () =>
+        this.#limit(this.#budgets(`${what}/${address}`, BY_CALLER), check),
+      ),
     );
   }
 
@@ -171,6 +182,18 @@ export class AttemptLimits {
       await Promise.all(budgets.map(({ key, windowMs }) => this.#keyValue.increment(key, 1, windowMs)));
     }
     return result;
+  }
+
+  async #counted<T>(what: AttemptedFactor, attempt: () => Promise<T | null>): Promise<T | null> {
+    try {
+      const verdict = await attempt();
+      this.#measures.attempts.inc({ factor: FACTORS[what], result: verdict === null ? 'wrong' : 'accepted' });
+      return verdict;
+    } catch (error) {
+      if (error instanceof AttemptRefused)
+        this.#measures.attempts.inc({ factor: FACTORS[what], result: 'refused' });
+      throw error;
+    }
   }
 
   /** Runs the attempts of one caller one after the other. Those who signed in before have as much room again. */

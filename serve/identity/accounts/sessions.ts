@@ -17,7 +17,7 @@ import type { Session, User } from './tables.ts';
 import { SECRET_LENGTH } from './tokens.ts';
 
 /** What sessions need of the identity domain. */
-export type SessionAccounts = Pick<Accounts, 'sessions' | 'users' | 'clock' | 'settings'>;
+export type SessionAccounts = Pick<Accounts, 'sessions' | 'users' | 'clock' | 'settings' | 'measures'>;
 
 export interface SignedIn {
   readonly user: User;
@@ -109,6 +109,7 @@ export async function startSession(
     agent: (request.headers['user-agent'] ?? '').slice(0, AGENT_CHARACTERS_MAX).toWellFormed(),
     expires_ms: now + lifetime,
   });
+  if (awaits === '') accounts.measures.signIns.inc();
   resolved.delete(request);
   reply.setCookie(sessionCookie(accounts), secret, {
     ...cookieRules(accounts),

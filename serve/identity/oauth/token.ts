@@ -21,6 +21,9 @@ export const GRANT_TYPES = Object.keys(GRANTS);
 
 /** RFC 6749 §3.2: the token endpoint. */
 export function serveToken(app: FastifyInstance, accounts: Accounts): void {
+  const { tokensIssued, tokensRefused } = accounts.measures;
+  for (const grant of GRANT_TYPES)
+    for (const counter of [tokensIssued, tokensRefused]) counter.inc({ grant }, 0);
   app.post('/oauth/token', async (request, reply) => {
     const form = bodyParameters(request);
     const type = required(form, 'grant_type');
@@ -31,6 +34,13 @@ export function serveToken(app: FastifyInstance, accounts: Accounts): void {
         `The grant_type must be one of ${GRANT_TYPES.join(', ')}.`,
       );
     }
-    return neverStored(reply).send(await handler(accounts, request, form));
+    try {
+      const issued = await handler(accounts, request, form);
+      tokensIssued.inc({ grant: type });
+      return neverStored(reply).send(issued);
+    } catch (error) {
+      tokensRefused.inc({ grant: type });
+      throw error;
+    }
   });
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { measureLateness } from '../../../serve/alerts/consequences/lateness.ts';
+import { consequenceMeasures } from '../../../serve/alerts/consequences/consequence-measures.ts';
 import { type AlertDomain, openAlertDomain } from '../../../serve/alerts/domain.ts';
 import { INCIDENTS } from '../../../serve/alerts/projects/incident-follower.ts';
 import type { Project } from '../../../serve/alerts/projects/tables.ts';
@@ -28,7 +28,7 @@ beforeAll(async () => {
     pipeline: await pipeline.alerts(),
     settings: pipeline.config,
     publicUrl: () => '',
-    lateness: measureLateness(),
+    measures: consequenceMeasures(),
   });
   const account = { username: 'ann', email: 'ann@example.org', password: null };
   ann = await createUser(pipeline.accounts(), account);

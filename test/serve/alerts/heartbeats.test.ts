@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { EmbeddedKeyValue } from '../../../infra/embedded/key-value.ts';
-import { measureLateness } from '../../../serve/alerts/consequences/lateness.ts';
+import { consequenceMeasures } from '../../../serve/alerts/consequences/consequence-measures.ts';
 import { type AlertDomain, openAlertDomain } from '../../../serve/alerts/domain.ts';
 import { type Person, Service, type Source } from './service.ts';
 
@@ -28,7 +28,7 @@ async function server(isFirst: boolean): Promise<AlertDomain> {
   const { config: settings, runtime } = service.pipeline;
   const keyValue = isFirst ? new EmbeddedKeyValue({ now: () => now }) : runtime.keyValue;
   const pipeline = await service.pipeline.alerts();
-  const options = { accounts, pipeline, settings, publicUrl: () => '', lateness: measureLateness() };
+  const options = { accounts, pipeline, settings, publicUrl: () => '', measures: consequenceMeasures() };
   return openAlertDomain({ ...options, runtime: { ...runtime, keyValue } });
 }
 

@@ -1,0 +1,133 @@
+import { Counter, Histogram } from 'prom-client';
+import { ProductError } from './errors.ts';
+import type { Lane, Log, Runtime, StagedBatch, Store } from './ports.ts';
+
+/** Times of work that may take from a millisecond to minutes. */
+export const WORK_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300];
+
+/** What the ports of a process measure. */
+export const portMeasures = () => ({
+  statementSeconds: new Histogram({
+    name: 'chain_metrics_store_statement_duration_seconds',
+    help: 'Time of the statements that the store ran or refused, by lane (work, readers, probes) and kind; a wait for a connection counts.',
+    labelNames: ['lane', 'kind'],
+    buckets: WORK_SECONDS,
+    registers: [],
+  }),
+  statementErrors: new Counter({
+    name: 'chain_metrics_store_errors_total',
+    help: 'Statements that failed, by lane and code of the error; those that nobody waits for any more do not count.',
+    labelNames: ['lane', 'code'],
+    registers: [],
+  }),
+  publishSeconds: new Histogram({
+    name: 'chain_metrics_log_publish_duration_seconds',
+    help: 'Time until the log acknowledged messages together, or refused them.',
+    labelNames: ['topic'],
+    buckets: WORK_SECONDS,
+    registers: [],
+  }),
+  published: new Counter({
+    name: 'chain_metrics_log_published_messages_total',
+    help: 'Messages that the log has acknowledged.',
+    labelNames: ['topic'],
+    registers: [],
+  }),
+  publishedBytes: new Counter({
+    name: 'chain_metrics_log_published_bytes_total',
+    help: 'Bytes of the values of these messages.',
+    labelNames: ['topic'],
+    registers: [],
+  }),
+  publishErrors: new Counter({
+    name: 'chain_metrics_log_publish_errors_total',
+    help: 'Attempts to publish that failed.',
+    labelNames: ['topic'],
+    registers: [],
+  }),
+});
+
+export type PortMeasures = ReturnType<typeof portMeasures>;
+
+/** The same ports, whose statements and messages are counted. */
+export const measuredRuntime = (runtime: Runtime, measures: PortMeasures): Runtime => ({
+  ...runtime,
+  store: measuredStore(runtime.store, measures),
+  log: measuredLog(runtime.log, measures),
+});
+
+function measuredStore(store: Store, { statementSeconds, statementErrors }: PortMeasures): Store {
+  const timed = async <T>(
+    kind: string,
+    work: () => Promise<T>,
+    lane: Lane = 'work',
+    signal?: AbortSignal,
+  ) => {
+    const began = performance.now();
+    try {
+      return await work();
+    } catch (error) {
+      if (!signal?.aborted) statementErrors.inc({ lane, code: codeOf(error) });
+      throw error;
+    } finally {
+      statementSeconds.observe({ lane, kind }, (performance.now() - began) / 1000);
+    }
+  };
+  const measuredBatch = (batch: StagedBatch): StagedBatch => ({
+    ...batch,
+    commit: (firstSequence) => timed('load', () => batch.commit(firstSequence)),
+  });
+  return {
+    rows: (statement, options) =>
+      timed('query', () => store.rows(statement, options), options?.lane, options?.signal),
+    bytes: (statement, format, options) =>
+      timed('query', () => store.bytes(statement, format, options), options?.lane, options?.signal),
+    stream: (statement, format) => timed('export', () => store.stream(statement, format)),
+    run: (statement) => timed('command', () => store.run(statement)),
+    insert: (table, rows) => timed('insert', () => store.insert(table, rows)),
+    insertLines: (table, columns, lines) => timed('insert', () => store.insertLines(table, columns, lines)),
+    stage: async (table, lines) => measuredBatch(await store.stage(table, lines)),
+    unfinished: async () => (await store.unfinished()).map(measuredBatch),
+    close: () => store.close(),
+  };
+}
+
+function measuredLog(
+  log: Log,
+  { publishSeconds, published, publishedBytes, publishErrors }: PortMeasures,
+): Log {
+  return {
+    publish: async (topic, messages) => {
+      const began = performance.now();
+      try {
+        await log.publish(topic, messages);
+        published.inc({ topic }, messages.length);
+        publishedBytes.inc(
+          { topic },
+          messages.reduce((sum, { value }) => sum + value.length, 0),
+        );
+      } catch (error) {
+        publishErrors.inc({ topic });
+        throw error;
+      } finally {
+        publishSeconds.observe({ topic }, (performance.now() - began) / 1000);
+      }
+    },
+    consume: (topic, group, handler) => log.consume(topic, group, handler),
+    subscribe: (topic, group, handler, prepare) => log.subscribe(topic, group, handler, prepare),
+    waitUntilConsumed: (topic, group) => log.waitUntilConsumed(topic, group),
+    get redelivers() {
+      return log.redelivers;
+    },
+    get messageBytesMax() {
+      return log.messageBytesMax;
+    },
+    deadLetter: (topic, messages) => log.deadLetter(topic, messages),
+    readDeadLetters: (topic, offsets) => log.readDeadLetters(topic, offsets),
+    lag: () => log.lag(),
+    check: () => log.check(),
+    close: () => log.close(),
+  };
+}
+
+const codeOf = (error: unknown): string => (error instanceof ProductError ? error.code : 'other');

@@ -1,0 +1,14 @@
+import { Histogram } from 'prom-client';
+import { WORK_SECONDS } from '../infra/measured-ports.ts';
+
+/** What the loader of a process measures. */
+export const loadMeasures = () => ({
+  batchSeconds: new Histogram({
+    name: 'chain_metrics_load_batch_duration_seconds',
+    help: 'Time to load one batch of messages, or to fail with it.',
+    buckets: WORK_SECONDS,
+    registers: [],
+  }),
+});
+
+export type LoadMeasures = ReturnType<typeof loadMeasures>;

@@ -1,0 +1,101 @@
+import { Counter, Gauge } from 'prom-client';
+import { LABELLED_CHAINS_MAX, type LabelledChain, OTHER_CHAINS } from '../chains/chain-labels.ts';
+import type { Stream } from '../log/topics.ts';
+
+const BY_CHAIN = ['relay_chain', 'chain'] as const;
+
+/** What the sources of a process measure. */
+export const sourceMeasures = () => ({
+  messages: new Counter({
+    name: 'chain_metrics_source_messages_total',
+    help: 'Blocks and snapshots that this process has read from sources and published.',
+    labelNames: ['stream'],
+    registers: [],
+  }),
+  refusedLines: new Counter({
+    name: 'chain_metrics_source_refused_lines_total',
+    help: 'Lines of sources that became dead letters.',
+    registers: [],
+  }),
+  up: new Gauge({
+    name: 'chain_metrics_source_up',
+    help: 'Whether the source of a chain that this process follows answers: 1 or 0.',
+    labelNames: BY_CHAIN,
+    registers: [],
+  }),
+  head: new Gauge({
+    name: 'chain_metrics_source_head_height',
+    help: 'Height of the newest finalized block of a followed source.',
+    labelNames: BY_CHAIN,
+    registers: [],
+  }),
+  lag: new Gauge({
+    name: 'chain_metrics_source_lag_blocks',
+    help: 'Finalized blocks of a followed source that are not published yet.',
+    labelNames: BY_CHAIN,
+    registers: [],
+  }),
+  errors: new Counter({
+    name: 'chain_metrics_source_errors_total',
+    help: 'Attempts to follow a source that failed.',
+    labelNames: BY_CHAIN,
+    registers: [],
+  }),
+});
+
+export type SourceMeasures = ReturnType<typeof sourceMeasures>;
+
+/** Counts what is published of a source. */
+export function countRead(
+  { messages, refusedLines }: SourceMeasures,
+  read: Readonly<Record<Stream, number>> & { readonly refused: number },
+): void {
+  messages.inc({ stream: 'blocks' }, read.blocks);
+  messages.inc({ stream: 'snapshots' }, read.snapshots);
+  refusedLines.inc(read.refused);
+}
+
+/** How far the source of a chain is followed. */
+export class FollowedChain {
+  readonly #measures: SourceMeasures;
+  readonly #labels: { relay_chain: string; chain: string };
+  #head: number | undefined;
+  #next: number | undefined;
+
+  constructor(measures: SourceMeasures, { relay_chain, chain }: LabelledChain, index: number) {
+    this.#measures = measures;
+    this.#labels = index < LABELLED_CHAINS_MAX ? { relay_chain, chain } : { ...OTHER_CHAINS };
+  }
+
+  /** The source answered with this finalized height. */
+  looked(head: number): void {
+    this.#head = head;
+    this.#measures.up.set(this.#labels, 1);
+    this.#measures.head.set(this.#labels, head);
+    this.#showLag();
+  }
+
+  failed(): void {
+    this.#measures.up.set(this.#labels, 0);
+    this.#measures.errors.inc(this.#labels);
+  }
+
+  /** Everything below this height is published. */
+  published(next: number): void {
+    this.#next = next;
+    this.#showLag();
+  }
+
+  /** Another process may follow it from now on. */
+  left(): void {
+    for (const gauge of [this.#measures.up, this.#measures.head, this.#measures.lag])
+      gauge.remove(this.#labels);
+    this.#head = undefined;
+    this.#next = undefined;
+  }
+
+  #showLag(): void {
+    if (this.#head === undefined || this.#next === undefined) return;
+    this.#measures.lag.set(this.#labels, Math.max(0, this.#head + 1 - this.#next));
+  }
+}

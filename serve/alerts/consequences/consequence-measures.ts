@@ -1,0 +1,32 @@
+import { Gauge, Histogram } from 'prom-client';
+
+/** What incidents, webhooks and on-call links measure. */
+export const consequenceMeasures = () => {
+  const measures = {
+    lateness: new Histogram({
+      name: 'chain_metrics_alert_consequence_lateness_seconds',
+      help: 'Seconds from the acceptance of an alert event to its incident, or to the answer of a receiver.',
+      labelNames: ['consequence'],
+      buckets: [0.1, 0.5, 1, 5, 15, 60, 300, 3600, 86_400],
+      registers: [],
+    }),
+    attemptSeconds: new Histogram({
+      name: 'chain_metrics_webhook_attempt_duration_seconds',
+      help: 'Time of requests to webhooks and on-call links, by result (accepted, failed).',
+      labelNames: ['result'],
+      buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30],
+      registers: [],
+    }),
+    receivers: new Gauge({
+      name: 'chain_metrics_webhook_receivers',
+      help: 'Webhooks and on-call links with something left to send, by state: waiting for their turn or being sent to, or failing.',
+      labelNames: ['state'],
+      registers: [],
+    }),
+  };
+  for (const result of ['accepted', 'failed']) measures.attemptSeconds.zero({ result });
+  for (const state of ['waiting', 'failing']) measures.receivers.set({ state }, 0);
+  return measures;
+};
+
+export type ConsequenceMeasures = ReturnType<typeof consequenceMeasures>;

@@ -1,0 +1,38 @@
+import type { FastifyInstance } from 'fastify';
+import { Counter, Histogram } from 'prom-client';
+
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+/** A method that no route has, and a path of no route: what callers write there is no label. */
+const OTHER = 'other';
+
+/** What the HTTP servers of a process measure. */
+export const requestMeasures = () => ({
+  seconds: new Histogram({
+    name: 'chain_metrics_http_request_duration_seconds',
+    help: 'Time to answer a request, by method, route and status; other methods, and paths of no route, are `other`.',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
+    registers: [],
+  }),
+  bytes: new Counter({
+    name: 'chain_metrics_http_response_bytes_total',
+    help: 'Bytes of the bodies of answers.',
+    registers: [],
+  }),
+});
+
+export type RequestMeasures = ReturnType<typeof requestMeasures>;
+
+/** Measures the requests of all scopes that are registered from now on. */
+export function measureRequests(app: FastifyInstance, { seconds, bytes }: RequestMeasures): void {
+  app.addHook('onResponse', (request, reply, next) => {
+    const labels = {
+      method: METHODS.has(request.method) ? request.method : OTHER,
+      route: request.routeOptions.url ?? OTHER,
+      status: String(reply.statusCode),
+    };
+    seconds.observe(labels, reply.elapsedTime / 1000);
+    bytes.inc(Number(reply.getHeader('content-length') ?? 0));
+    next();
+  });
+}

@@ -1,0 +1,39 @@
+import { Counter } from 'prom-client';
+
+/** The labels of what is attempted. */
+export const FACTORS = { password: 'password', 'second factor': 'second_factor', wallet: 'wallet' } as const;
+export type AttemptedFactor = keyof typeof FACTORS;
+
+/** What accounts and tokens measure. */
+export const identityMeasures = () => {
+  const measures = {
+    signIns: new Counter({
+      name: 'chain_metrics_sign_ins_total',
+      help: 'Sessions that began, after all factors that the account needs.',
+      registers: [],
+    }),
+    attempts: new Counter({
+      name: 'chain_metrics_sign_in_attempts_total',
+      help: 'Attempts at a password, second factor or wallet, by result: accepted, wrong, or refused because there were too many.',
+      labelNames: ['factor', 'result'],
+      registers: [],
+    }),
+    tokensIssued: new Counter({
+      name: 'chain_metrics_oauth_tokens_issued_total',
+      help: 'Answers of the token endpoint that gave tokens, by grant.',
+      labelNames: ['grant'],
+      registers: [],
+    }),
+    tokensRefused: new Counter({
+      name: 'chain_metrics_oauth_tokens_refused_total',
+      help: 'Requests of a grant that gave no tokens, for whatever reason.',
+      labelNames: ['grant'],
+      registers: [],
+    }),
+  };
+  for (const factor of Object.values(FACTORS))
+    for (const result of ['accepted', 'wrong', 'refused']) measures.attempts.inc({ factor, result }, 0);
+  return measures;
+};
+
+export type IdentityMeasures = ReturnType<typeof identityMeasures>;

@@ -1,0 +1,28 @@
+import type { Metric } from 'prom-client';
+import { computeMeasures } from '../aggregate/runner/compute-measures.ts';
+import { portMeasures } from '../infra/measured-ports.ts';
+import { loadMeasures } from '../ingest/load-measures.ts';
+import { sourceMeasures } from '../ingest/sources/source-measures.ts';
+import { consequenceMeasures } from './alerts/consequences/consequence-measures.ts';
+import { requestMeasures } from './http/request-measures.ts';
+import { identityMeasures } from './identity/accounts/identity-measures.ts';
+import { answerMeasures } from './metrics/answer-measures.ts';
+import { healthMeasures } from './process-health.ts';
+
+/** What the domains of a process measure themselves, by domain. */
+export const processMeasures = () => ({
+  ports: portMeasures(),
+  health: healthMeasures(),
+  sources: sourceMeasures(),
+  loads: loadMeasures(),
+  computation: computeMeasures(),
+  requests: requestMeasures(),
+  answers: answerMeasures(),
+  identity: identityMeasures(),
+  consequences: consequenceMeasures(),
+});
+
+export type ProcessMeasures = ReturnType<typeof processMeasures>;
+
+export const allMeasures = (measures: ProcessMeasures): Metric[] =>
+  Object.values(measures).flatMap((ofDomain) => Object.values<Metric>(ofDomain));
