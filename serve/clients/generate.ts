@@ -1,13 +1,17 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { agreedDocument } from './agreed-document.ts';
+import { pythonOf } from './python/generate.ts';
 import { typescriptOf } from './typescript/generate.ts';
 
 // Writes the files of the clients that are made of the OpenAPI document; with `--check` it fails where one is not as
 // it would be written.
 const isCheck = process.argv.includes('--check');
 const document = agreedDocument();
-const made: Record<string, string> = { 'typescript/src/schema.ts': await typescriptOf(document) };
+const made: Record<string, string> = {
+  'typescript/src/schema.ts': await typescriptOf(document),
+  'python/src/chain_metrics/metrics.py': pythonOf(document),
+};
 const old = Object.entries(made).filter(([file, text]) => {
   const url = new URL(file, import.meta.url);
   if (isCheck) return readFileSync(url, 'utf8') !== text;

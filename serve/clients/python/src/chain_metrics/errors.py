@@ -1,0 +1,96 @@
+"""What can go wrong, each with what the server says of it."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import requests
+
+
+class ChainMetricsError(Exception):
+    """Every error of this package."""
+
+
+class ConnectionFailed(ChainMetricsError):
+    """The server could not be reached, or did not answer in time."""
+
+
+class Issue(NamedTuple):
+    """Something that is wrong with a parameter."""
+
+    parameter: str
+    type: str
+    message: str
+
+
+class ApiError(ChainMetricsError):
+    """An answer of the server that is no success."""
+
+    def __init__(self, status: int, code: str, message: str, issues: list[Issue], retry_after: float | None) -> None:
+        super().__init__(message)
+        self.status = status
+        #: As `too_many_requests`, `invalid_parameters` or `invalid_token`.
+        self.code = code
+        self.message = message
+        #: What is wrong with which parameters; empty unless these are at fault.
+        self.issues = issues
+        #: Seconds after which the server asks to try again.
+        self.retry_after = retry_after
+
+
+class InvalidParameters(ApiError):
+    """422: the server does not take these parameters."""
+
+
+class Unauthorized(ApiError):
+    """401: the API key or access token is not valid."""
+
+
+class RateLimited(ApiError):
+    """429: more requests, or more work, than this caller may ask for."""
+
+
+class Unavailable(ApiError):
+    """503: the server is busy or a part of it is away."""
+
+
+_CLASSES = {401: Unauthorized, 422: InvalidParameters, 429: RateLimited, 503: Unavailable}
+#: The codes of answers that name none themselves.
+_CODES = {
+    400: "bad_request",
+    401: "unauthorized",
+    403: "forbidden",
+    404: "not_found",
+    405: "method_not_allowed",
+    422: "invalid_parameters",
+    429: "too_many_requests",
+    500: "internal",
+    503: "unavailable",
+}
+
+
+def error_of(response: requests.Response, retry_after: float | None) -> ApiError:
+    """The error that an answer stands for."""
+    status = response.status_code
+    fields = _fields(response)
+    detail = fields.get("detail")
+    issues = [
+        Issue(".".join(map(str, issue["loc"][1:])), issue["type"], issue["msg"])
+        for issue in (detail if isinstance(detail, list) else [])
+    ]
+    texts = (detail, fields.get("message"), fields.get("error_description"))
+    message = "; ".join(f"{issue.parameter}: {issue.message}" for issue in issues) or next(
+        (text for text in texts if isinstance(text, str)), f"The server answered {status}."
+    )
+    code = fields.get("error")
+    return _CLASSES.get(status, ApiError)(
+        status, code if isinstance(code, str) else _CODES.get(status, "error"), message, issues, retry_after
+    )
+
+
+def _fields(response: requests.Response) -> dict[str, Any]:
+    try:
+        body = response.json()
+    except ValueError:
+        return {}
+    return body if isinstance(body, dict) else {}
