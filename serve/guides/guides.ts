@@ -18,7 +18,7 @@ const CONTENTS: Readonly<Record<string, readonly string[]>> = {
   'Read the metrics': ['quick-start', 'api', 'metrics', 'how-it-works'],
   'Build on it': ['oauth', 'alerts'],
   'Load data': ['backfill'],
-  'Run it': ['command-line', 'settings', 'distributed', 'sizing', 'upgrades', 'security'],
+  'Run it': ['command-line', 'settings', 'distributed', 'kubernetes', 'sizing', 'upgrades', 'security'],
 };
 
 /** Guides that are made of what the code declares, so that they cannot fall behind it. */

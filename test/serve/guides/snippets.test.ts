@@ -18,6 +18,7 @@ import { aCode, challengeOf, party, verifierOf } from '../identity/oauth/flow.ts
 /** Blocks that are not run here, and what runs what they do. */
 const RUN_ELSEWHERE = {
   compose: 'test/soak/compose.ts',
+  helm: 'test/infra/helm.test.ts',
   services: 'test/distributed',
   settings: 'test/infra/distributed/kafka-access.test.ts',
   git: 'test/serve/identity/oauth/git.test.ts',

@@ -1,0 +1,77 @@
+{{- define "chain-metrics.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" }}
+{{- end }}
+
+{{- /* The beginning of the name of every object. 40 characters leave room for a role and a follower. */}}
+{{- define "chain-metrics.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 40 | trimSuffix "-" }}
+{{- else if contains (include "chain-metrics.name" .) .Release.Name }}
+{{- .Release.Name | trunc 40 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name (include "chain-metrics.name" .) | trunc 40 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+
+{{- /* What never changes of an object's labels. Arguments: root, and component where the object belongs to one. */}}
+{{- define "chain-metrics.selector" -}}
+app.kubernetes.io/name: {{ include "chain-metrics.name" .root }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+{{- with .component }}
+app.kubernetes.io/component: {{ . }}
+{{- end }}
+{{- end }}
+
+{{- define "chain-metrics.labels" -}}
+{{ include "chain-metrics.selector" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{- define "chain-metrics.image" -}}
+{{- with .Values.image -}}
+{{ .repository }}{{ if .digest }}@{{ .digest }}{{ else }}:{{ .tag | default $.Chart.AppVersion }}{{ end }}
+{{- end }}
+{{- end }}
+
+{{- define "chain-metrics.serviceAccount" -}}
+{{- .Values.serviceAccount.name | default (ternary (include "chain-metrics.fullname" .) "default" .Values.serviceAccount.create) }}
+{{- end }}
+
+{{- /* A value as the environment has it. Helm reads numbers of files as floats, and would write 33554432 as 3.3554432e+07. */}}
+{{- define "chain-metrics.text" -}}
+{{- if kindIs "float64" . }}{{ int64 . }}{{ else }}{{ . }}{{ end }}
+{{- end }}
+
+{{- /* The public address, by the Ingress. */}}
+{{- define "chain-metrics.publicUrl" -}}
+{{ ternary "https" "http" (ne .Values.ingress.tlsSecret "") }}://{{ .Values.ingress.host }}
+{{- end }}
+
+{{- /*
+The settings of a role, as YAML: those of the role before those of all roles, and before both what the chart decides.
+Arguments: root, own (the values of the role), decided.
+*/}}
+{{- define "chain-metrics.settings" -}}
+{{- $values := .root.Values }}
+{{- $settings := dict }}
+{{- if $values.ingress.enabled }}
+{{- $settings = dict "PUBLIC_URL" (include "chain-metrics.publicUrl" .root) "TRUST_PROXY" $values.ingress.trustProxy }}
+{{- end }}
+{{- $settings = mergeOverwrite $settings (deepCopy $values.settings) (deepCopy (default dict .own.settings)) }}
+{{- $settings = mergeOverwrite $settings (default dict .decided) }}
+{{- if $values.secrets.REDIS_URL }}{{ $settings = omit $settings "REDIS_URL" }}{{ end }}
+{{- toYaml $settings }}
+{{- end }}
+
+{{- /* The secrets of a component, as YAML: only servers use SECRETS_KEY. Arguments: root, component. */}}
+{{- define "chain-metrics.secrets" -}}
+{{- $secrets := dict }}
+{{- range $name, $of := .root.Values.secrets }}
+{{- if and $of (or (ne $name "SECRETS_KEY") (eq $.component "serve")) }}
+{{- $secrets = set $secrets $name (dict "name" $of.name "key" ($of.key | default $name)) }}
+{{- end }}
+{{- end }}
+{{- toYaml $secrets }}
+{{- end }}
