@@ -19,6 +19,7 @@ const DECIDED = [
   'MIGRATE_ON_START',
   'CHAINS_FILE',
   'FOLLOW',
+  'REVISION',
 ];
 
 describe('values.schema.json', () => {
