@@ -94,8 +94,11 @@ describe('the compose file', () => {
     expect(secrets.filter((secret) => !secret.includes(':?'))).toEqual([]);
   });
 
-  test('publishes only the API, by default only to its own machine', () => {
-    expect(compose.match(/ports:.*/g)).toHaveLength(1);
-    expect(compose).toContain(`ports: ["$\{BIND:-127.0.0.1}:$\{PORT:-3000}:3000"]`);
+  test('publishes only the API, by default only to its own machine, and the monitoring to that alone', () => {
+    expect(compose.match(/ports:.*/g)).toEqual([
+      `ports: ["$\{BIND:-127.0.0.1}:$\{PORT:-3000}:3000"]`,
+      `ports: ["127.0.0.1:$\{PROMETHEUS_PORT:-9090}:9090"]`,
+      `ports: ["127.0.0.1:$\{GRAFANA_PORT:-3001}:3000"]`,
+    ]);
   });
 });
