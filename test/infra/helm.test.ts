@@ -1,5 +1,7 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isSecretSetting } from '../../infra/config/read.ts';
 import { LOAD_GROUP, TOPICS } from '../../ingest/log/topics.ts';
@@ -17,6 +19,7 @@ import {
   type Rendering,
   runHelm,
 } from '../support/helm/chart.ts';
+import { REFUSED_VALUES } from '../support/helm/refused-values.ts';
 import { ROOT } from '../support/source-files.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -26,58 +29,6 @@ const SETS = ['default', 'guide', ...EXAMPLES];
 const SECRETS_FOLDER = '/etc/chain-metrics/secrets';
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 const dockerfile = read('infra/Dockerfile');
-
-/** Values that the chart refuses, and what the refusal says. */
-const WRONG: Record<string, { values: object; says: string }> = {
-  'a number as text': {
-    values: { load: { replicas: 'two' } },
-    says: "at '/load/replicas': got string, want integer",
-  },
-  'a role that does not exist': {
-    values: { worker: {} },
-    says: "additional properties 'worker' not allowed",
-  },
-  'a setting that does not exist': {
-    values: { settings: { KAFKA_BROKER: 'kafka:9092' } },
-    says: "at '/settings': additional properties 'KAFKA_BROKER' not allowed",
-  },
-  'a value that a setting does not accept': {
-    values: { settings: { KAFKA_SASL: 'PLAIN' } },
-    says: "at '/settings/KAFKA_SASL': value must be one of 'none', 'plain', 'scram-sha-256'",
-  },
-  'a setting that the chart decides': {
-    values: { serve: { settings: { PORT: 8080 } } },
-    says: "at '/serve/settings': additional properties 'PORT' not allowed",
-  },
-  'a password among the settings': {
-    values: { settings: { CLICKHOUSE_PASSWORD: 'x' } },
-    says: "at '/settings': additional properties 'CLICKHOUSE_PASSWORD' not allowed",
-  },
-  'a password in an address': {
-    values: { settings: { REDIS_URL: 'redis://:x@redis:6379' } },
-    says: "at '/settings/REDIS_URL': 'redis://:x@redis:6379' does not match pattern",
-  },
-  'a password instead of a Secret': {
-    values: { secrets: { KAFKA_PASSWORD: 'x' } },
-    says: "at '/secrets/KAFKA_PASSWORD': got string, want null or object",
-  },
-  'a missing setting': {
-    values: { settings: { STOP_SECONDS_MAX: null } },
-    says: "at '/settings': missing property 'STOP_SECONDS_MAX'",
-  },
-  'another way to scale': {
-    values: { work: { autoscaling: { by: 'lag' } } },
-    says: "at '/work/autoscaling/by': value must be one of 'none', 'cpu', 'queue'",
-  },
-  'a queue without Prometheus': {
-    values: { work: { autoscaling: { by: 'queue' } } },
-    says: 'work.autoscaling.prometheusUrl: the address of Prometheus is needed to scale by queue',
-  },
-  'a source without a chain': {
-    values: { ingest: { followers: { a: 'http://sidecar:8080' } } },
-    says: "at '/ingest/followers/a': 'http://sidecar:8080' does not match pattern",
-  },
-};
 
 /** Values that the chart accepts, for one test each. */
 const MORE = {
@@ -114,7 +65,7 @@ describe.runIf(canRunHelm())('the chart', () => {
       writeFileSync(file, values);
       return [name, { chart, values: file }] as const;
     };
-    const wrong = Object.entries(WRONG).map(([name, { values }]) => [name, values] as const);
+    const wrong = Object.entries(REFUSED_VALUES).map(([name, { values }]) => [name, values] as const);
     const renderings = {
       hooked: { chart: CHART },
       default: { chart },
@@ -158,7 +109,14 @@ describe.runIf(canRunHelm())('the chart', () => {
       ].sort(),
     );
     expect(kinds('monitoring')).toEqual(
-      [...always, 'HorizontalPodAutoscaler', 'NetworkPolicy', 'PodMonitor'].sort(),
+      [
+        ...always,
+        'ConfigMap',
+        'HorizontalPodAutoscaler',
+        'NetworkPolicy',
+        'PodMonitor',
+        'PrometheusRule',
+      ].sort(),
     );
   });
 
@@ -166,7 +124,7 @@ describe.runIf(canRunHelm())('the chart', () => {
     expect(rendered.invalid?.faults.join('\n')).toMatch(/Deployment .*-serve: (.*'root'|.*'privilege')/);
   });
 
-  test.each(Object.entries(WRONG))('refuses %s, and says so', (name, { says }) => {
+  test.each(Object.entries(REFUSED_VALUES))('refuses %s, and says so', (name, { says }) => {
     expect(rendered[name]?.error).toContain(says);
   });
 
@@ -318,6 +276,43 @@ describe.runIf(canRunHelm())('the chart', () => {
     const [queue] = named('production', 'ScaledObject', '-work').spec.triggers ?? [];
     const metric = /chain_metrics_\w+/.exec(queue?.metadata.query ?? '')?.[0];
     expect(read('serve/http/compute-metrics.ts')).toContain(`name: '${metric}'`);
+  });
+
+  test('hands over the alert rules and the dashboards as they are, and the name of the job that they ask for', () => {
+    const rules = named('monitoring', 'PrometheusRule', '-chain-metrics').spec.groups;
+    const alerts = (rules ?? []).flatMap((group) => group.rules.map(({ alert }) => alert ?? ''));
+    const written = [...read('infra/prometheus/alerts.yaml').matchAll(/- alert: (\w+)/g)].map(
+      ([, name]) => name,
+    );
+    expect(alerts.filter((name) => name !== '')).toEqual(written);
+    const { data = {} } = named('monitoring', 'ConfigMap', '-dashboards');
+    const folder = join(ROOT, 'infra/grafana/dashboards');
+    expect(Object.keys(data).sort()).toEqual(readdirSync(folder).sort());
+    for (const [name, text] of Object.entries(data)) {
+      expect(JSON.parse(text)).toEqual(JSON.parse(readFileSync(join(folder, name), 'utf8')));
+    }
+    const jobs = ['-serve', '-others'].map(
+      (name) => named('monitoring', 'PodMonitor', name).spec.podMetricsEndpoints?.[0],
+    );
+    for (const job of jobs)
+      expect(job?.relabelings).toEqual([{ targetLabel: 'job', replacement: 'chain-metrics' }]);
+    expect(read('infra/prometheus/alerts.yaml')).toContain('up{job="chain-metrics"}');
+  });
+
+  test('asks a server in `helm test`, and fails when that is not ready', async () => {
+    const { metadata, spec } = named('default', 'Service', '-chain-metrics');
+    const [, ...args] = podsOf(named('default', 'Pod', '-test-ready'))[0]?.containers[0].command ?? [];
+    expect(args.at(-1)).toBe(`http://${metadata.name}:${spec.ports?.[0]?.port}/health/ready`);
+    const health = new ProcessHealth(
+      async () => undefined,
+      () => false,
+    );
+    await using probes = await buildProbes({ settings: readConfig({ LOG_LEVEL: 'silent' }), health });
+    const url = await probes.listen({ port: 0 });
+    const ask = () => promisify(execFile)(process.execPath, [...args.slice(0, -1), `${url}/health/ready`]);
+    await expect(ask()).rejects.toMatchObject({ code: 1, stdout: expect.stringContaining('503') });
+    health.started();
+    await expect(ask()).resolves.toMatchObject({ stdout: '200 {"status":"ok"}\n' });
   });
 
   test('brings chains of its own to every process but the migration', () => {

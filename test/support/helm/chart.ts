@@ -64,7 +64,9 @@ export interface Rendered {
     readonly selector?: Labels & { readonly matchLabels?: Labels };
     readonly scaleTargetRef?: { readonly name: string };
     readonly triggers?: readonly { readonly type: string; readonly metadata: Labels }[];
-    readonly groups?: unknown;
+    readonly ports?: readonly { readonly port: number }[];
+    readonly groups?: readonly { readonly rules: readonly { readonly alert?: string }[] }[];
+    readonly podMetricsEndpoints?: readonly { readonly relabelings: unknown }[];
   };
   readonly data?: Labels;
 }

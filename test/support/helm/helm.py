@@ -61,7 +61,7 @@ def render(library, chart, values, versions):
     text, error = call(library.Template, options)
     if error:
         return {"error": error}
-    objects = [one for one in yaml.safe_load_all(text) if one]
+    objects = [one for one in yaml.load_all(text, Loader=yaml.CSafeLoader) if one]
     return {"objects": objects, "faults": [fault for one in objects for fault in faults_of(one, versions)]}
 
 
