@@ -117,7 +117,7 @@ function fetchHelm(): void {
  */
 export function chartWithoutHooks(folder: string): string {
   const copy = join(folder, 'chart');
-  cpSync(CHART, copy, { recursive: true, dereference: true });
+  cpSync(CHART, copy, { recursive: true });
   for (const name of ['migration.yaml', 'tests/ready.yaml']) {
     const file = join(copy, 'templates', name);
     writeFileSync(file, readFileSync(file, 'utf8').replace('helm.sh/hook:', 'hook:'));
@@ -129,9 +129,9 @@ export function chartWithoutHooks(folder: string): string {
 export async function runHelm<Name extends string>(
   renderings: Readonly<Record<Name, { readonly chart: string; readonly values?: string }>>,
 ): Promise<{ lint: string; rendered: Record<Name, Rendering> }> {
-  const child = spawn(join(PYTHON, 'bin/python'), [join(import.meta.dirname, 'helm.py')], {
-    stdio: ['pipe', 'pipe', 'inherit'],
-  });
+  const child = spawn(join(PYTHON, 'bin/python'), [join(import.meta.dirname, 'helm.py')]);
   child.stdin.end(JSON.stringify({ library: LIBRARY, lint: CHART, versions: KUBERNETES, renderings }));
-  return JSON.parse(await text(child.stdout));
+  const [result, said] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  if (result === '') throw new Error(`Helm did not run: ${said}`);
+  return JSON.parse(result);
 }
