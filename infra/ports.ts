@@ -60,6 +60,12 @@ export interface Clock {
 
 export type Format = 'JSON' | 'CSV' | 'NDJSON' | 'Parquet' | 'Arrow';
 
+/** What a streamed query may take; without limits as long as it takes, in the memory that all queries have. */
+export interface StreamLimits {
+  readonly secondsMax: number;
+  readonly memoryBytesMax: number;
+}
+
 /** Who waits for a query. Each has connections of its own, so that none waits behind the queries of another. */
 export type Lane = 'work' | 'readers' | 'probes';
 
@@ -75,8 +81,8 @@ export interface Store {
   rows<Row>(statement: Sql, options?: QueryOptions): Promise<Row[]>;
   /** The result in a format, rendered by ClickHouse. */
   bytes(statement: Sql, format: Format, options?: QueryOptions): Promise<Buffer>;
-  /** Streams a result of any size without a time limit; neither this process nor ClickHouse holds all of it in memory. */
-  stream(statement: Sql, format: Format): Promise<Readable>;
+  /** Streams a result of any size; neither this process nor ClickHouse holds all of it in memory. */
+  stream(statement: Sql, format: Format, limits?: StreamLimits): Promise<Readable>;
   run(statement: Sql | string): Promise<void>;
   /**
    * Inserts few rows into a table. They are durable when it returns. Throws `store_refused` when rows cannot be stored,

@@ -1,5 +1,5 @@
 import { ProductError } from '../errors.ts';
-import type { Format, Store } from '../ports.ts';
+import type { Format, Store, StreamLimits } from '../ports.ts';
 import { DATABASE, literal, type NamedTable, sql } from './sql.ts';
 
 // Formats and settings that both stores send with their statements.
@@ -75,8 +75,13 @@ export const limited = (text: string, secondsMax: number, settings: readonly str
   `${text} SETTINGS ${[`max_execution_time=${secondsMax}`, ...READ_SETTINGS, ...settings].join(', ')}`;
 
 /** A SELECT whose result is streamed. */
-export const unlimited = (text: string, settings: readonly string[]): string =>
-  `${text} SETTINGS ${[...STREAM_SETTINGS, ...settings].join(', ')}`;
+export const streamed = (text: string, settings: readonly string[], limits?: StreamLimits): string =>
+  `${text} SETTINGS ${[...STREAM_SETTINGS, ...settings, ...limitSettings(limits)].join(', ')}`;
+
+const limitSettings = (limits: StreamLimits | undefined): readonly string[] =>
+  limits === undefined
+    ? []
+    : [`max_execution_time=${limits.secondsMax}`, `max_memory_usage=${limits.memoryBytesMax}`];
 
 /** The INSERT that commits a staged batch: its lines are numbered from the sequence. */
 export const loadStatement = (

@@ -11,8 +11,8 @@ import {
   limited,
   loadStatement,
   PROBE_SECONDS,
+  streamed,
   structureOf,
-  unlimited,
 } from '../clickhouse/settings.ts';
 import { literal, type Sql, sql } from '../clickhouse/sql.ts';
 import type { Table } from '../clickhouse/table.ts';
@@ -27,6 +27,7 @@ import {
   readAll,
   type StagedBatch,
   type Store,
+  type StreamLimits,
 } from '../ports.ts';
 
 /** Earlier servers skip months before they have judged the versions of a block, and could count one that was replaced. */
@@ -117,9 +118,9 @@ export class DistributedStore implements Store {
     });
   }
 
-  async stream(statement: Sql, format: Format): Promise<Readable> {
+  async stream(statement: Sql, format: Format, limits?: StreamLimits): Promise<Readable> {
     const { name, settings } = FORMATS[format];
-    const query = `${unlimited(this.#named(statement.text), settings)} FORMAT ${name}`;
+    const query = `${streamed(this.#named(statement.text), settings, limits)} FORMAT ${name}`;
     return withStoreErrors(async () => (await this.#lanes.work.exec({ query })).stream);
   }
 

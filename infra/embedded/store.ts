@@ -14,8 +14,8 @@ import {
   limited,
   loadStatement,
   PROBE_SECONDS,
+  streamed,
   structureOf,
-  unlimited,
 } from '../clickhouse/settings.ts';
 import { DATABASE, literal, type Sql } from '../clickhouse/sql.ts';
 import type { Table } from '../clickhouse/table.ts';
@@ -30,6 +30,7 @@ import {
   readAll,
   type StagedBatch,
   type Store,
+  type StreamLimits,
 } from '../ports.ts';
 import { Connections } from './connections.ts';
 import { DamageReport } from './damage.ts';
@@ -154,11 +155,11 @@ export class EmbeddedStore implements Store {
   }
 
   /** chDB returns a result whole, except into a file. */
-  async stream(statement: Sql, format: Format): Promise<Readable> {
+  async stream(statement: Sql, format: Format, limits?: StreamLimits): Promise<Readable> {
     const { name, settings } = FORMATS[format];
     const file = this.#spool.temporaryFile();
     try {
-      const query = `${unlimited(statement.text, settings)} INTO OUTFILE ${literal(file)} FORMAT ${name}`;
+      const query = `${streamed(statement.text, settings, limits)} INTO OUTFILE ${literal(file)} FORMAT ${name}`;
       await this.#with((client) => client.command({ query }));
       return (await open(file)).createReadStream();
     } finally {

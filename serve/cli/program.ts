@@ -14,6 +14,7 @@ import { ingest } from './commands/ingest.ts';
 import { migrate } from './commands/migrate.ts';
 import { rebuild } from './commands/rebuild.ts';
 import { SECRET_FILES, settings } from './commands/settings.ts';
+import { sql } from './commands/sql.ts';
 import { start } from './commands/start.ts';
 import { status } from './commands/status.ts';
 import { users, usersHelp } from './commands/users.ts';
@@ -29,6 +30,7 @@ const COMMANDS: readonly CliCommand[] = [
   check,
   doctor,
   exportRows,
+  sql,
   migrate,
   rebuild,
   settings,

@@ -21,6 +21,7 @@ import { findMetrics } from '../metrics/metric-names.ts';
 import { check } from './check.ts';
 import { ingest } from './ingest.ts';
 import { type Operation, operation } from './operation.ts';
+import { runSql } from './sql.ts';
 
 const NOTHING = z.object({});
 const height = z.int().min(0);
@@ -129,6 +130,9 @@ export const operations = {
       return runtime.store.stream(statement, format);
     },
   }),
+
+  /** The rows of an operator's query over canonical rows, as a stream of bytes. */
+  sql: runSql,
 
   users: operation()({
     input: usersRequest,

@@ -1,17 +1,10 @@
-import { createWriteStream } from 'node:fs';
-import { chmod, rename, rm, writeFile } from 'node:fs/promises';
-import { extname } from 'node:path';
-import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { Option } from 'commander';
 import { FIRST_DAY } from '../../../infra/clickhouse/date-range.ts';
-import { userUmask } from '../../../infra/data-directory.ts';
-import { ProductError, reasonOf } from '../../../infra/errors.ts';
 import { RESPONSE_FORMATS } from '../../metrics/response-formats.ts';
 import { parseDay } from '../arguments.ts';
 import { command, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
-import { bytes } from '../words.ts';
+import { formatOf, putRows, refuseBinaryTerminal } from '../rows-output.ts';
 
 interface ExportOptions {
   readonly format?: string;
@@ -21,16 +14,6 @@ interface ExportOptions {
   readonly until?: string;
   readonly output?: string;
 }
-
-const BINARY = ['parquet', 'arrow'];
-const BY_ENDING: Readonly<Record<string, string>> = {
-  '.json': 'json',
-  '.ndjson': 'ndjson',
-  '.jsonl': 'ndjson',
-  '.csv': 'csv',
-  '.parquet': 'parquet',
-  '.arrow': 'arrow',
-};
 
 export const exportRows = command<[metric: string], ExportOptions>({
   name: 'export',
@@ -57,13 +40,8 @@ Examples:
   chain-metrics export DailyTps --relay-chain polkadot --from 2024-01-01 --until 2024-12-31 --output tps.parquet
   chain-metrics export explorer/recent-extrinsics --chain asset-hub-polkadot --format ndjson | jq .pallet`,
   run: async ({ args: [metric], options, config }) => {
-    const { output, relayChain, format = formatOf(output), ...rest } = options;
-    if (output === undefined && BINARY.includes(format) && process.stdout.isTTY) {
-      throw new ProductError(
-        'usage',
-        `${format} is not for a terminal: name a file with --output, or use a pipe`,
-      );
-    }
+    const { output, relayChain, format = formatOf(output) ?? 'csv', ...rest } = options;
+    refuseBinaryTerminal(format, output);
     const place = relayChain === undefined ? {} : { relay_chain: relayChain };
     const request = { metric, format, ...rest, ...place };
     // A wrong request fails before the store is opened.
@@ -71,40 +49,8 @@ Examples:
     const { readRegistry } = await import('../../../ingest/chains/registry.ts');
     exportStatement(request, readRegistry(config), FIRST_DAY);
     return withOperations(config, async (client) => {
-      const rows = await client.call('export', request);
-      if (output === undefined) await printRows(rows);
-      else process.stderr.write(`${output}: ${bytes(await save(rows, output))}\n`);
+      await putRows(await client.call('export', request), output);
       return EXIT.ok;
     });
   },
 });
-
-function formatOf(output: string | undefined): string {
-  return BY_ENDING[extname(output ?? '').toLowerCase()] ?? 'csv';
-}
-
-async function printRows(rows: Readable): Promise<void> {
-  for await (const piece of rows) {
-    await new Promise<void>((written) => process.stdout.write(piece, () => written()));
-  }
-}
-
-/** Mode of a new file, less what the user's umask takes away. */
-const FILE_MODE = 0o666;
-
-/** The file is there whole or, when anything fails, as it was before. */
-async function save(rows: Readable, output: string): Promise<number> {
-  const part = `${output}.part`;
-  try {
-    // What this process creates is its user's only; a file that is asked for by name is as the user creates files.
-    await writeFile(part, '');
-    await chmod(part, FILE_MODE & ~userUmask);
-    const file = createWriteStream(part);
-    await pipeline(rows, file);
-    await rename(part, output);
-    return file.bytesWritten;
-  } catch (error) {
-    await rm(part, { force: true }).catch(() => undefined);
-    throw new ProductError('usage', `${output} cannot be written: ${reasonOf(error)}`);
-  }
-}

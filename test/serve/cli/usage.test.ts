@@ -1,6 +1,7 @@
-import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
+import { guideFile } from '../../../serve/guides/guides.ts';
 import { settings } from '../../../serve/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { linesOf, run } from './program.ts';
@@ -22,6 +23,18 @@ describe('what needs no engine', () => {
     }
     expect(ingest.stdout).toContain('snapshot/1');
     expect(version.stdout).toMatch(/^\d+\.\d+\.\d+\n$/);
+  });
+
+  it('has every command in its guide', async () => {
+    const { stdout } = await run(['--help']);
+    const commands = [...stdout.slice(stdout.indexOf('Commands:')).matchAll(/^ {2}([a-z-]+)(?= )/gm)].map(
+      ([, name = '']) => name,
+    );
+    const guide = readFileSync(guideFile('command-line'), 'utf8');
+    expect(commands).toContain('ingest');
+    expect(
+      commands.filter((name) => !['help', 'chain-metrics'].includes(name) && !guide.includes(`| \`${name}`)),
+    ).toEqual([]);
   });
 
   it('lists every setting with what it is set to', async () => {

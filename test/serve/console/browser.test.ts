@@ -211,6 +211,9 @@ describe.runIf(hasChromium)('in Chromium, the pages of the metrics', () => {
     '/coretime',
     '/contracts',
     '/explorer',
+    '/docs/guides',
+    '/docs/guides/api',
+    '/docs/guides/metrics',
     '/nowhere',
   ];
   test.each(['light', 'dark'] as const)(

@@ -1,0 +1,64 @@
+import { createWriteStream } from 'node:fs';
+import { chmod, rename, rm, writeFile } from 'node:fs/promises';
+import { extname } from 'node:path';
+import type { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { userUmask } from '../../infra/data-directory.ts';
+import { ProductError, reasonOf } from '../../infra/errors.ts';
+import { bytes } from './words.ts';
+
+const BINARY = ['parquet', 'arrow'];
+const BY_ENDING: Readonly<Record<string, string>> = {
+  '.json': 'json',
+  '.ndjson': 'ndjson',
+  '.jsonl': 'ndjson',
+  '.csv': 'csv',
+  '.parquet': 'parquet',
+  '.arrow': 'arrow',
+};
+
+/** The format that the ending of a file names, if any. */
+export const formatOf = (output: string | undefined): string | undefined =>
+  BY_ENDING[extname(output ?? '').toLowerCase()];
+
+/** Throws where bytes that are no text would come to a terminal. */
+export function refuseBinaryTerminal(format: string, output: string | undefined): void {
+  if (output === undefined && BINARY.includes(format) && process.stdout.isTTY) {
+    throw new ProductError(
+      'usage',
+      `${format} is not for a terminal: name a file with --output, or use a pipe`,
+    );
+  }
+}
+
+/** Writes rows to a file, and says how many bytes they are, or to standard output. */
+export async function putRows(rows: Readable, output: string | undefined): Promise<void> {
+  if (output === undefined) await printRows(rows);
+  else process.stderr.write(`${output}: ${bytes(await save(rows, output))}\n`);
+}
+
+async function printRows(rows: Readable): Promise<void> {
+  for await (const piece of rows) {
+    await new Promise<void>((written) => process.stdout.write(piece, () => written()));
+  }
+}
+
+/** Mode of a new file, less what the user's umask takes away. */
+const FILE_MODE = 0o666;
+
+/** The file is there whole or, when anything fails, as it was before. */
+async function save(rows: Readable, output: string): Promise<number> {
+  const part = `${output}.part`;
+  try {
+    // What this process creates is its user's only; a file that is asked for by name is as the user creates files.
+    await writeFile(part, '');
+    await chmod(part, FILE_MODE & ~userUmask);
+    const file = createWriteStream(part);
+    await pipeline(rows, file);
+    await rename(part, output);
+    return file.bytesWritten;
+  } catch (error) {
+    await rm(part, { force: true }).catch(() => undefined);
+    throw new ProductError('usage', `${output} cannot be written: ${reasonOf(error)}`);
+  }
+}

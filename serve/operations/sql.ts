@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { FIRST_DAY } from '../../infra/clickhouse/date-range.ts';
+import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { ProductError } from '../../infra/errors.ts';
+import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
+import type { Pipeline } from '../compose.ts';
+import { relations } from '../metrics/relations.ts';
+import { RESPONSE_FORMATS } from '../metrics/response-formats.ts';
+import { operation } from './operation.ts';
+
+const QUERY_CHARACTERS_MAX = 100_000;
+const REASON_CHARACTERS_MAX = 600;
+/** The end of what `Date` and `DateTime64` both hold. */
+const AFTER_LAST_DAY = '2149-06-06';
+
+/** A query of an operator over the relations, of a range of days (`until` is inclusive) and of relay chains. */
+export const sqlRequest = z.object({
+  query: z.string().min(1).max(QUERY_CHARACTERS_MAX),
+  format: z.string(),
+  relay_chain: z.enum(RELAY_CHAINS).optional(),
+  from: z.iso.date().optional(),
+  until: z.iso.date().optional(),
+  seconds: z.int().min(1),
+});
+export type SqlRequest = z.output<typeof sqlRequest>;
+
+/**
+ * The statement that answers a query. The query stands in a subquery, so that it can be nothing but a SELECT, and its
+ * relations before it, so that it reads canonical rows only. Exported for tests.
+ */
+export function sqlStatement({ query, relay_chain, from = FIRST_DAY, until }: SqlRequest): Sql {
+  const relays = relay_chain === undefined ? [...RELAY_CHAINS] : [relay_chain];
+  const window = { relays, from, until: until === undefined ? AFTER_LAST_DAY : dayAfter(until) };
+  const named = [...relations.values()].filter(({ name }) => new RegExp(`\\b${name}\\b`).test(query));
+  const parts = named.map(({ name, select }) => sql`${ident(name)} AS (${select(window)})`);
+  const before = parts.length === 0 ? raw('') : sql`WITH ${join(parts)} `;
+  return sql`${before}SELECT * FROM (\n${raw(query.replace(/[;\s]+$/, ''))}\n)`;
+}
+
+/** Streams the rows of a query. */
+export const runSql = operation()({
+  input: sqlRequest,
+  run: async ({ runtime, config }: Pipeline, request) => {
+    const format = RESPONSE_FORMATS[request.format]?.format;
+    if (format === undefined) throw new ProductError('usage', `no format is called ${request.format}`);
+    const limits = { secondsMax: request.seconds, memoryBytesMax: Math.floor(config.STORE_MEMORY_BYTES / 2) };
+    try {
+      return await runtime.store.stream(sqlStatement(request), format, limits);
+    } catch (error) {
+      if (!(error instanceof ProductError) || error.code !== 'store_failed') throw error;
+      const reason = String(error.detail ?? error.message).slice(0, REASON_CHARACTERS_MAX);
+      throw new ProductError('usage', `ClickHouse does not run the query: ${reason}`);
+    }
+  },
+});
+
+const DAY_MS = 86_400_000;
+const dayAfter = (day: string): string => new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10);

@@ -1,0 +1,93 @@
+import { Readable } from 'node:stream';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { readAll } from '../../../infra/ports.ts';
+import { relations } from '../../../serve/metrics/relations.ts';
+import { runSql, type SqlRequest } from '../../../serve/operations/sql.ts';
+import { onBranch, recordedBlocks } from '../../ingest/sources/fake-sidecar.ts';
+import { ingestAndCompute, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
+
+let test: TestPipeline;
+const recorded = recordedBlocks('polkadot');
+const [height = 0] = recorded.keys();
+
+beforeAll(async () => {
+  test = await openTestPipeline();
+  const lost = onBranch(recorded.get(height) as string, 'aa');
+  const lines = [lost, ...recorded.values()].map((line) => ({ line, chain: 'polkadot' }));
+  await ingestAndCompute(test.pipeline, lines);
+});
+afterAll(() => test.close());
+
+async function answer(query: string, more: Partial<SqlRequest> = {}): Promise<string> {
+  const request = { query, format: 'ndjson', seconds: 60, ...more };
+  const context = {
+    onProgress: () => undefined,
+    signal: new AbortController().signal,
+    body: Readable.from([]),
+  };
+  return (await readAll(await runSql.run(test.pipeline, request, context))).toString('utf8');
+}
+
+const ask = async (...of: Parameters<typeof answer>): Promise<Record<string, unknown>[]> =>
+  (await answer(...of))
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line));
+
+describe('a query of an operator', () => {
+  it('sees each block that counts once, and nothing of one that lost its height', async () => {
+    const [row] = await ask('SELECT count() AS n, uniqExact(number) AS heights FROM blocks');
+    expect([row?.n, row?.heights].map(Number)).toEqual([recorded.size, recorded.size]);
+    const [hash] = await ask(`SELECT hash FROM blocks WHERE number = ${height}`);
+    expect(hash).toEqual({ hash: JSON.parse(recorded.get(height) as string).hash });
+    const [extrinsics] = await ask('SELECT sum(extrinsics) AS said FROM blocks');
+    const [found] = await ask('SELECT count() AS n FROM extrinsics');
+    expect(Number(found?.n)).toBe(Number(extrinsics?.said));
+  });
+
+  it('reads every table that is offered, with the columns that it is said to have', async () => {
+    for (const { name, columns } of relations.values()) {
+      const head = await answer(`SELECT * FROM ${name} LIMIT 0`, { format: 'csv' });
+      expect(head.trim(), name).toBe(
+        Object.keys(columns)
+          .map((column) => `"${column}"`)
+          .join(','),
+      );
+    }
+  });
+
+  it('joins tables, names its own, and keeps its order', async () => {
+    const rows = await ask(
+      `WITH busy AS (SELECT number, count() AS n FROM events GROUP BY number)
+      SELECT number FROM blocks JOIN busy USING (number) ORDER BY number DESC -- the newest first`,
+    );
+    const numbers = rows.map((row) => Number(row.number));
+    expect(numbers).toEqual([...numbers].sort((one, other) => other - one));
+    expect(numbers.length).toBeGreaterThan(1);
+  });
+
+  it('is of the days and relay chains that are asked for', async () => {
+    const days = 'SELECT DISTINCT toDate(time) AS day FROM blocks ORDER BY day';
+    const all = (await ask(days)).map(({ day }) => String(day));
+    const from = all[0] as string;
+    expect(await ask(days, { from, until: from })).toEqual([{ day: from }]);
+    expect(await ask(days, { relay_chain: 'kusama' })).toEqual([]);
+  });
+
+  it.each([
+    ['DROP TABLE blocks', /Syntax error/],
+    ['INSERT INTO blocks SELECT 1', /Syntax error/],
+    ['SELECT 1; DROP TABLE chain_metrics.blocks', /Syntax error/],
+    ['SELECT 1 FORMAT CSV', /Syntax error/],
+    ['SELECT nothing FROM blocks', /nothing/],
+    ['SELECT * FROM tokens_of_somebody', /tokens_of_somebody/],
+  ])('cannot be %s', async (query, says) => {
+    await expect(ask(query)).rejects.toMatchObject({ code: 'usage', message: expect.stringMatching(says) });
+    expect(Number((await ask('SELECT count() AS n FROM blocks'))[0]?.n)).toBe(recorded.size);
+  });
+
+  it('ends when its time is over', async () => {
+    const slow = ask('SELECT sum(cityHash64(number)) FROM numbers(1000000000000)', { seconds: 1 });
+    await expect(slow).rejects.toMatchObject({ code: 'store_timeout' });
+  });
+});
