@@ -9,7 +9,6 @@ import { buildProbes } from '../../serve/http/operator-app.ts';
 import { ProcessHealth } from '../../serve/process-health.ts';
 import { type Config, readConfig, settings } from '../../serve/settings.ts';
 import {
-  CHART,
   type Container,
   canRunHelm,
   chartWithoutHooks,
@@ -59,28 +58,31 @@ describe.runIf(canRunHelm())('the chart', () => {
       writeFileSync(join(folder.path, name), SECRETS[name] ?? 'secret\n');
     }
     const chart = chartWithoutHooks(folder.path);
-    mkdirSync(join(folder.path, 'values'));
-    const rendering = (name: string, values: string) => {
-      const file = join(folder.path, 'values', `${name.replaceAll(' ', '-')}.yaml`);
+    const [valuesFolder, packages] = ['values', 'packages'].map((name) => join(folder.path, name)) as [
+      string,
+      string,
+    ];
+    for (const path of [valuesFolder, packages]) mkdirSync(path);
+    const rendering = (name: string, values: string, of: { chart?: string } = { chart }) => {
+      const file = join(valuesFolder, `${name.replaceAll(' ', '-')}.yaml`);
       writeFileSync(file, values);
-      return [name, { chart, values: file }] as const;
+      return [name, { ...of, values: file }] as const;
     };
-    const wrong = Object.entries(REFUSED_VALUES).map(([name, { values }]) => [name, values] as const);
-    const renderings = {
-      hooked: { chart: CHART },
-      default: { chart },
-      ...Object.fromEntries([
-        ...EXAMPLES.map((name) => rendering(name, read(`infra/helm/examples/${name}.yaml`))),
-        rendering(
-          'guide',
-          /^```yaml\n([\s\S]*?)^```$/m.exec(read('serve/guides/texts/kubernetes.md'))?.[1] ?? '',
-        ),
-        ...[...Object.entries(MORE), ...wrong].map(([name, values]) =>
-          rendering(name, JSON.stringify(values)),
-        ),
-      ]),
-    };
-    ({ lint, rendered } = await runHelm(renderings));
+    const example = (name: string) => read(`infra/helm/examples/${name}.yaml`);
+    const refused = Object.entries(REFUSED_VALUES).map(([name, { values }]) => [name, values] as const);
+    const renderings = Object.fromEntries([
+      rendering('default', ''),
+      rendering(
+        'guide',
+        /^```yaml\n([\s\S]*?)^```$/m.exec(read('serve/guides/texts/kubernetes.md'))?.[1] ?? '',
+      ),
+      ...EXAMPLES.map((name) => rendering(name, example(name))),
+      ...[...Object.entries(MORE), ...refused].map(([name, values]) =>
+        rendering(name, JSON.stringify(values)),
+      ),
+      ...['production', 'monitoring'].map((name) => rendering(`package ${name}`, example(name), {})),
+    ]);
+    ({ lint, rendered } = await runHelm(packages, renderings));
   });
 
   test('has nothing that lint warns of', () => {
@@ -175,8 +177,9 @@ describe.runIf(canRunHelm())('the chart', () => {
     expect(job.metadata.annotations).toMatchObject({ hook: 'pre-install,pre-upgrade,pre-rollback' });
     expect(containerOf(job).args).toEqual(['migrate']);
     // Helm runs hooks itself: they are no part of what it installs.
-    expect(objectsOf('hooked').map(({ kind }) => kind)).not.toContain('Job');
-    expect(objectsOf('hooked').map(({ kind }) => kind)).not.toContain('Pod');
+    const installed = objectsOf('package production').map(({ kind }) => kind);
+    expect(installed).toContain('Deployment');
+    for (const kind of ['Job', 'Pod']) expect(installed).not.toContain(kind);
     const migrates = (set: string) =>
       deployments(set).map((one) => configOf(containerOf(one)).MIGRATE_ON_START);
     expect(new Set(SETS.flatMap(migrates))).toEqual(new Set([false]));
@@ -278,14 +281,14 @@ describe.runIf(canRunHelm())('the chart', () => {
     expect(read('serve/http/compute-metrics.ts')).toContain(`name: '${metric}'`);
   });
 
-  test('hands over the alert rules and the dashboards as they are, and the name of the job that they ask for', () => {
-    const rules = named('monitoring', 'PrometheusRule', '-chain-metrics').spec.groups;
+  test('hands over the alert rules and the dashboards as they are, in a package too, under the job that they ask for', () => {
+    const rules = named('package monitoring', 'PrometheusRule', '-chain-metrics').spec.groups;
     const alerts = (rules ?? []).flatMap((group) => group.rules.map(({ alert }) => alert ?? ''));
     const written = [...read('infra/prometheus/alerts.yaml').matchAll(/- alert: (\w+)/g)].map(
       ([, name]) => name,
     );
     expect(alerts.filter((name) => name !== '')).toEqual(written);
-    const { data = {} } = named('monitoring', 'ConfigMap', '-dashboards');
+    const { data = {} } = named('package monitoring', 'ConfigMap', '-dashboards');
     const folder = join(ROOT, 'infra/grafana/dashboards');
     expect(Object.keys(data).sort()).toEqual(readdirSync(folder).sort());
     for (const [name, text] of Object.entries(data)) {
@@ -313,6 +316,17 @@ describe.runIf(canRunHelm())('the chart', () => {
     await expect(ask()).rejects.toMatchObject({ code: 1, stdout: expect.stringContaining('503') });
     health.started();
     await expect(ask()).resolves.toMatchObject({ stdout: '200 {"status":"ok"}\n' });
+  });
+
+  test('tells after an installation where it answers, by names that are there', () => {
+    const notes = (name: string) => rendered[`package ${name}`]?.notes ?? '';
+    expect(notes('production')).toContain('https://metrics.example/');
+    const [, service] = /port-forward service\/(\S+) 3000:80/.exec(notes('monitoring')) ?? [];
+    expect(named('monitoring', 'Service', '-chain-metrics').metadata.name).toBe(service);
+    const [, server] = /exec deployment\/(\S+) -- chain-metrics status/.exec(notes('monitoring')) ?? [];
+    expect(named('monitoring', 'Deployment', '-serve').metadata.name).toBe(server);
+    expect(notes('monitoring')).toContain('No chain is followed');
+    expect(notes('production')).not.toContain('No chain is followed');
   });
 
   test('brings chains of its own to every process but the migration', () => {

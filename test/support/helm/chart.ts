@@ -21,7 +21,7 @@ const PYTHON_PACKAGES = [
 /** They are installed here once; `npm ci` empties the directory. */
 const PYTHON = join(ROOT, 'node_modules/.cache/helm-schemas-1');
 
-export const CHART = join(ROOT, 'infra/helm');
+const CHART = join(ROOT, 'infra/helm');
 /** The oldest version that the chart allows, and the newest whose schemas are known. */
 export const KUBERNETES = ['1.27', '1.37'];
 
@@ -76,6 +76,8 @@ export interface Rendering {
   /** What the schemas refuse. */
   readonly faults: readonly string[];
   readonly error?: string;
+  /** What a person reads after the installation of a package. */
+  readonly notes?: string;
 }
 
 /** Installs what runs Helm; false, said aloud, where that is impossible. */
@@ -125,12 +127,14 @@ export function chartWithoutHooks(folder: string): string {
   return copy;
 }
 
-/** Lints the chart, and renders charts with values: all of it by one process, since its start takes longest. */
-export async function runHelm<Name extends string>(
-  renderings: Readonly<Record<Name, { readonly chart: string; readonly values?: string }>>,
-): Promise<{ lint: string; rendered: Record<Name, Rendering> }> {
+/** Lints the chart, packages it and renders it with values: all by one process, since its start takes longest. */
+export async function runHelm(
+  packages: string,
+  renderings: Readonly<Record<string, { readonly chart?: string; readonly values: string }>>,
+): Promise<{ lint: string; rendered: Record<string, Rendering> }> {
   const child = spawn(join(PYTHON, 'bin/python'), [join(import.meta.dirname, 'helm.py')]);
-  child.stdin.end(JSON.stringify({ library: LIBRARY, lint: CHART, versions: KUBERNETES, renderings }));
+  const job = { library: LIBRARY, chart: CHART, packages, versions: KUBERNETES, renderings };
+  child.stdin.end(JSON.stringify(job));
   const [result, said] = await Promise.all([text(child.stdout), text(child.stderr)]);
   if (result === '') throw new Error(`Helm did not run: ${said}`);
   return JSON.parse(result);

@@ -1,13 +1,15 @@
 """Runs Helm, and holds what it renders against the schemas of Kubernetes, KEDA and Prometheus Operator.
 
-Reads a JSON object from standard input: `library`, the file of Helm's library; `lint`, the folder of a chart; `versions`
-of Kubernetes; `renderings` by name, each a folder of a chart and a file of values. Writes a JSON object: `lint`, and
-`rendered` by the same names: objects and their faults, or an error.
+Reads a JSON object from standard input: `library`, the file of Helm's library; `chart`, the folder of the chart to lint
+and to package into the folder `packages`; `versions` of Kubernetes; `renderings` by name, each a file of values and the
+folder of a chart, that package when absent. Writes a JSON object: `lint`, and `rendered` by the same names: objects and
+their faults, or an error, and of the package also the notes for people.
 """
 
 import ctypes
 import functools
 import json
+import pathlib
 import sys
 
 import yaml
@@ -32,6 +34,33 @@ class Lint(ctypes.Structure):
     _fields_ = [("path", TEXT), ("strict", NUMBER), ("quiet", NUMBER)]
 
 
+class Package(ctypes.Structure):
+    _fields_ = [
+        *((name, TEXT) for name in ("path", "destination")),
+        ("sign", NUMBER),
+        *((name, TEXT) for name in ("key", "keyring", "passphrase_file")),
+    ]
+
+
+class Install(ctypes.Structure):
+    _fields_ = [
+        ("name", TEXT),
+        ("generate_name", NUMBER),
+        *((name, TEXT) for name in ("name_template", "version", "chart", "namespace", "kube_version")),
+        *((name, NUMBER) for name in ("atomic", "create_namespace")),
+        ("description", TEXT),
+        *((name, NUMBER) for name in ("devel", "dependency_update", "disable_open_api_validation", "dry_run")),
+        ("dry_run_option", TEXT),
+        *((name, NUMBER) for name in ("skip_crds", "wait", "timeout")),
+        *((name, TEXT) for name in ("values", "set_files", "values_files", "kube_config", "kube_config_contents")),
+        *((name, TEXT) for name in ("cert_file", "key_file", "ca_file")),
+        *((name, NUMBER) for name in ("insecure_skip_tls_verify", "plain_http")),
+        ("keyring", TEXT),
+        *((name, NUMBER) for name in ("debug", "client_only")),
+        ("repository_config", TEXT),
+    ]
+
+
 class Template(ctypes.Structure):
     _fields_ = [
         *((name, TEXT) for name in ("name", "version", "chart", "namespace", "kube_version")),
@@ -51,21 +80,31 @@ def call(function, options):
 
 
 def render(library, chart, values, versions):
-    options = Template(
-        name=RELEASE.encode(),
-        chart=chart.encode(),
-        namespace=NAMESPACE.encode(),
-        kube_version=versions[-1].encode(),
-        values_files=values.encode() if values else None,
-    )
-    text, error = call(library.Template, options)
+    options = {
+        "name": RELEASE.encode(),
+        "chart": chart.encode(),
+        "namespace": NAMESPACE.encode(),
+        "kube_version": versions[-1].encode(),
+        "values_files": values.encode() if values else None,
+    }
+    text, error = call(library.Template, Template(**options))
     if error:
         return {"error": error}
     objects = [one for one in yaml.load_all(text, Loader=yaml.CSafeLoader) if one]
-    return {"objects": objects, "faults": [fault for one in objects for fault in faults_of(one, versions)]}
+    rendered = {"objects": objects, "faults": faults_of(objects, versions)}
+    if chart.endswith(".tgz"):
+        rendered["notes"], _ = call(library.Install, Install(**options, dry_run=1, dry_run_option=b"client", client_only=1))
+    return rendered
 
 
-def faults_of(one, versions):
+def faults_of(objects, versions):
+    return [fault for one in objects for fault in faults_in(json.dumps(one), tuple(versions))]
+
+
+# Most objects are the same with most values.
+@functools.cache
+def faults_in(text, versions):
+    one = json.loads(text)
     name = f"{one['kind']} {one['metadata']['name']}"
     try:
         models = MODELS.get(one["apiVersion"])
@@ -98,9 +137,12 @@ def main():
     library = ctypes.CDLL(job["library"])
     # Each is a file of a megabyte, which would be read again for every object.
     utils.schema_contents = functools.cache(utils.schema_contents)
-    lint, error = call(library.Lint, Lint(path=job["lint"].encode(), strict=1, quiet=1))
+    chart = job["chart"].encode()
+    lint, error = call(library.Lint, Lint(path=chart, strict=1, quiet=1))
+    call(library.Package, Package(path=chart, destination=job["packages"].encode()))
+    [package] = pathlib.Path(job["packages"]).glob("*.tgz")
     rendered = {
-        name: render(library, one["chart"], one.get("values"), job["versions"])
+        name: render(library, one.get("chart", str(package)), one["values"], job["versions"])
         for name, one in job["renderings"].items()
     }
     json.dump({"lint": lint + error, "rendered": rendered}, sys.stdout)

@@ -32,6 +32,10 @@ export const REFUSED_VALUES: Readonly<Record<string, { readonly values: object; 
     values: { secrets: { KAFKA_PASSWORD: 'x' } },
     says: "at '/secrets/KAFKA_PASSWORD': got string, want null or object",
   },
+  'servers without a key': {
+    values: { secrets: { SECRETS_KEY: null } },
+    says: "at '/secrets': missing property 'SECRETS_KEY'",
+  },
   'a missing setting': {
     values: { settings: { STOP_SECONDS_MAX: null } },
     says: "at '/settings': missing property 'STOP_SECONDS_MAX'",
