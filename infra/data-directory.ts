@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { reasonOf } from './errors.ts';
 
 /** What the product stores in its directory; a directory that holds anything else is shared with somebody. */
-const OWN_NAMES = /^(store|log|spool|damaged|parts\.json(\.part)?|secrets\.key|control\.sock|lost\+found)$/;
+const OWN_NAMES =
+  /^(store|log|spool|damaged|parts\.json(\.part)?|secrets\.key|control\.sock|backup\.part|restor(ed\.json|ing\.part)|lost\+found)$/;
 /** What a mode allows to others than the owner. */
 export const FOR_OTHERS = 0o077;
 const OWNER_ONLY = 0o700;

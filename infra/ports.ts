@@ -26,7 +26,25 @@ export interface Runtime {
   connect(needed: ReadonlySet<Service>, used?: ReadonlySet<Service>): Promise<void>;
   /** Opens the sequence of all processes; `newest` reads the highest number that is stored. */
   openSequence(newest: () => Promise<bigint>): Promise<Numbers>;
+  /** Everything that is stored, as it is at one moment; absent where services store it and make backups of their own. */
+  readonly snapshot?: () => Promise<DataSnapshot>;
   close(): Promise<void>;
+}
+
+/** A file of a snapshot: where it is now, and where it belongs in a data directory. */
+export interface DataSnapshotFile {
+  readonly from: string;
+  readonly to: string;
+  readonly bytes: number;
+}
+
+/** Everything that a data directory held at one moment. */
+export interface DataSnapshot {
+  readonly takenAt: Date;
+  /** For so long nothing was written to the store. */
+  readonly heldMs: number;
+  readonly files: readonly DataSnapshotFile[];
+  release(): void;
 }
 
 /** What a process may be unable to reach. Jobs live where keys do. */

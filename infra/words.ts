@@ -38,3 +38,11 @@ export function duration(seconds: number): string {
   }
   return parts.join(' ');
 }
+
+/** How long ago a time was, in its largest unit: `3 min ago`. */
+export function age(time: string | number, now: number): string {
+  const seconds = Math.floor((now - new Date(time).getTime()) / 1000);
+  if (seconds < 0) return `in ${age(now, now - seconds * 1000).replace(' ago', '')}`;
+  const [unit, size] = STEPS.find(([, size]) => seconds >= size) ?? ['s', 1];
+  return `${number(Math.floor(seconds / size))} ${unit} ago`;
+}

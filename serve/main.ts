@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander';
+import { paint, readColourOption } from './cli/colour.ts';
 import { EXIT, explainFailure } from './cli/failure.ts';
 import { endWithParent } from './cli/parent.ts';
 import { buildProgram } from './cli/program.ts';
@@ -18,6 +19,7 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) =>
 );
 
 endWithParent();
+readColourOption(process.argv.slice(2), process.env);
 guardStandardInput(wantsStandardInput(process.argv.slice(2)));
 try {
   await buildProgram(VERSION, finish).parseAsync();
@@ -25,6 +27,6 @@ try {
   // Commander has printed its own errors already; its errors include help and version.
   if (error instanceof CommanderError) finish(error.exitCode === 0 ? EXIT.ok : EXIT.usage);
   const { text, exitCode } = explainFailure(error);
-  process.stderr.write(`${text}\n`);
+  process.stderr.write(`${paint('bad', 'chain-metrics:', process.stderr)} ${text}\n`);
   finish(exitCode);
 }

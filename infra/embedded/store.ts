@@ -17,9 +17,10 @@ import {
   streamed,
   structureOf,
 } from '../clickhouse/settings.ts';
-import { DATABASE, literal, type Sql } from '../clickhouse/sql.ts';
+import { DATABASE, literal, type Sql, sql } from '../clickhouse/sql.ts';
 import type { Table } from '../clickhouse/table.ts';
 import type { InfraSettings } from '../config/settings.ts';
+import { Gate } from '../coordination/gate.ts';
 import { FOR_OTHERS, protectDataDirectory } from '../data-directory.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import {
@@ -66,6 +67,8 @@ export class EmbeddedStore implements Store {
   readonly #spool: Spool;
   readonly #parts: StoredParts;
   readonly #lanes: Readonly<Record<Lane | 'kills', Connections>>;
+  /** What writes passes it; a snapshot holds it. */
+  readonly #writes = new Gate();
   /** Names and types of columns by table. */
   readonly #structures = new Map<string, Promise<string>>();
   readonly warnings: readonly string[];
@@ -170,7 +173,7 @@ export class EmbeddedStore implements Store {
 
   async run(statement: Sql | string): Promise<void> {
     const query = typeof statement === 'string' ? statement : statement.text;
-    await this.#parts.during(query, () => this.#with((client) => client.command({ query })));
+    await this.#parts.during(query, () => this.#write((client) => client.command({ query })));
   }
 
   async insert(table: Table, rows: readonly Record<string, unknown>[]): Promise<void> {
@@ -180,7 +183,7 @@ export class EmbeddedStore implements Store {
 
   async insertLines(table: Table, columns: readonly string[], lines: string): Promise<void> {
     const query = `${insertHead(table, columns)}\n${lines}`;
-    await this.#with((client) => client.command({ query }), insertError);
+    await this.#write((client) => client.command({ query }), insertError);
   }
 
   async stage({ name: table }: Table, lines: readonly Pieces[]): Promise<StagedBatch> {
@@ -189,6 +192,25 @@ export class EmbeddedStore implements Store {
 
   async unfinished(): Promise<StagedBatch[]> {
     return (await this.#spool.unfinished()).map((file) => this.#staged(file));
+  }
+
+  /**
+   * Has the engine link all parts of all tables under a name while nothing writes, and calls back at that moment. Returns
+   * when that was and how long nothing could be written.
+   */
+  async freeze(name: string, meanwhile: () => void): Promise<{ takenAt: Date; heldMs: number }> {
+    const asked = performance.now();
+    return this.#writes.alone(async () => {
+      const tables = await this.rows<{ name: string }>(
+        sql`SELECT name FROM system.tables WHERE database = ${DATABASE} AND engine LIKE '%MergeTree'`,
+      );
+      for (const table of tables) {
+        const query = `ALTER TABLE ${DATABASE}.${table.name} FREEZE WITH NAME ${literal(name)}`;
+        await this.#with((client) => client.command({ query }));
+      }
+      meanwhile();
+      return { takenAt: new Date(), heldMs: performance.now() - asked };
+    });
   }
 
   async close(): Promise<void> {
@@ -206,7 +228,7 @@ export class EmbeddedStore implements Store {
         const query = loadStatement(table, firstSequence, source, [
           `max_memory_usage=${Math.floor(this.#config.STORE_MEMORY_BYTES * LOAD_MEMORY_SHARE)}`,
         ]);
-        await this.#with((client) => client.command({ query }), loadError);
+        await this.#write((client) => client.command({ query }), loadError);
       },
       discard: () => rm(file, { force: true }),
       setAside: async (reason) => this.#spool.setAside(spooled, reason),
@@ -231,6 +253,10 @@ export class EmbeddedStore implements Store {
         throw toError(error);
       }),
     );
+  }
+
+  #write<T>(use: (client: ClickHouseClient) => Promise<T>, toError = storeError): Promise<T> {
+    return this.#writes.pass(() => this.#with(use, toError));
   }
 
   #query<T>(

@@ -29,6 +29,10 @@ export function buildRegistry(input: readonly unknown[]): Registry {
   return { chains, find, relayOf: (name) => find(name)?.relay_chain };
 }
 
+/** Every name that a chain can be called by. */
+export const namesOf = ({ chains }: Pick<Registry, 'chains'>): string[] =>
+  chains.flatMap(({ name, aliases }) => [name, ...aliases]);
+
 function parseList(content: unknown, file: string | undefined): unknown[] {
   if (Array.isArray(content)) return content;
   throw new Error(`Chain registry ${file}: expected a JSON array of chains`);

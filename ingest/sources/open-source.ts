@@ -1,7 +1,7 @@
 import { ProductError } from '../../infra/errors.ts';
+import { didYouMean } from '../../infra/nearest-name.ts';
 import type { Chain } from '../chains/chain.ts';
-import type { Registry } from '../chains/registry.ts';
-import { readRegistry } from '../chains/registry.ts';
+import { namesOf, type Registry, readRegistry } from '../chains/registry.ts';
 import type { IngestSettings } from '../settings.ts';
 import { Sidecar, type SidecarLimits } from './sidecar.ts';
 
@@ -36,8 +36,9 @@ export async function openSource(
 export function findChain(registry: Registry, name: string): Chain {
   const chain = registry.find(name);
   if (chain) return chain;
+  const near = didYouMean(name, namesOf(registry));
   throw new ProductError(
     'unknown_chain',
-    `no chain is called ${name}; a chain of your own is added with CHAINS_FILE`,
+    `no chain is called ${name}${near && `: ${near}`}; a chain of your own is added with CHAINS_FILE`,
   );
 }

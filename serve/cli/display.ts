@@ -1,71 +1,123 @@
 import type { WriteStream } from 'node:tty';
 import progress from 'cli-progress';
+import { duration } from './words.ts';
 
-/** Reports the progress of a long operation. */
+/** Reports the progress of a long operation, stage by stage. */
 export interface Display {
-  /** `done` goes from 0 to 1; null when the total is unknown. */
-  show(stage: string, done: number | null, words: string): void;
-  /** Leaves what was shown last and goes on below it. */
+  show(stage: string, step: ProgressStep): void;
+  /** The stage that was shown last has ended; says what it has done. */
+  complete(words?: string): void;
+  /** Leaves what was shown last, whole or not, and goes on below it. */
   end(): void;
+}
+
+export interface ProgressStep {
+  /** From 0 to 1; null when the total is unknown. */
+  readonly done: number | null;
+  readonly words: string;
+  /** Of this stage; absent when it cannot be told. */
+  readonly secondsLeft?: number | undefined;
 }
 
 const LINE_EVERY_MS = 5000;
 const BAR_WIDTH = 24;
+/** What is shown of a stage that has not ended: what is done after the last step takes its time, too. */
+const UNFINISHED_MAX = 0.99;
 
 /** A bar for people, a line now and then for logs, nothing for programs. */
 export function openDisplay(stream: WriteStream, { silent = false } = {}): Display {
-  if (silent) return { show: () => undefined, end: () => undefined };
+  if (silent) return { show: () => undefined, complete: () => undefined, end: () => undefined };
   return stream.isTTY ? barOn(stream) : linesOn(stream);
+}
+
+interface Shown extends ProgressStep {
+  readonly stage: string;
 }
 
 function barOn(stream: WriteStream): Display {
   let bar: progress.SingleBar | null = null;
+  let last: Shown | null = null;
   const end = () => {
     bar?.stop();
     bar = null;
+    last = null;
   };
-  let shown = '';
+  const draw = (shown: Shown) => {
+    if (!bar) {
+      bar = new progress.SingleBar({
+        stream,
+        format: (_options, _params, payload) => barText(payload as Shown),
+        hideCursor: true,
+        linewrap: false,
+      });
+      bar.start(1, 0, shown);
+    }
+    bar.update(shown.done ?? 0, shown);
+  };
   return {
-    show: (stage, done, words) => {
-      if (stage !== shown) end();
-      shown = stage;
-      if (!bar) {
-        bar = new progress.SingleBar({
-          stream,
-          format: (_options, _params, payload) => barText(payload as Shown),
-          hideCursor: true,
-          linewrap: false,
-        });
-        bar.start(1, 0, { stage, done, words } satisfies Shown);
-      }
-      bar.update(done ?? 0, { stage, done, words } satisfies Shown);
+    show: (stage, step) => {
+      if (last !== null && stage !== last.stage) end();
+      last = { stage, ...unfinished(step) };
+      draw(last);
+    },
+    complete: (words) => {
+      if (last !== null) draw({ ...last, ...finished(last, words) });
+      end();
     },
     end,
   };
 }
 
-interface Shown {
-  readonly stage: string;
-  readonly done: number | null;
-  readonly words: string;
-}
-
-function barText({ stage, done, words }: Shown): string {
-  if (done === null) return `${stage}  ${words}`;
-  const full = Math.round(Math.min(1, done) * BAR_WIDTH);
+function barText({ stage, done, words, secondsLeft }: Shown): string {
+  const text = `${words}${leftWords(secondsLeft)}`;
+  if (done === null) return `${stage}  ${text}`;
+  const full = Math.round(done * BAR_WIDTH);
   const bar = `${'█'.repeat(full)}${'░'.repeat(BAR_WIDTH - full)}`;
-  return `${stage}  ${bar} ${String(Math.floor(Math.min(1, done) * 100)).padStart(3)} %  ${words}`;
+  return `${stage}  ${bar} ${String(percentOf(done)).padStart(3)} %  ${text}`;
 }
 
 function linesOn(stream: NodeJS.WritableStream): Display {
-  let last = Date.now();
-  return {
-    show: (stage, done, words) => {
-      if (Date.now() - last < LINE_EVERY_MS) return;
-      last = Date.now();
-      const percent = done === null ? '' : ` ${Math.floor(Math.min(1, done) * 100)} %`;
-      stream.write(`${stage}${percent}, ${words}\n`);
-    },
-    end: () => undefined,
+  let written = Date.now();
+  let last: (Shown & { readonly isWritten: boolean }) | null = null;
+  const write = ({ stage, done, words, secondsLeft }: Shown) => {
+    written = Date.now();
+    const percent = done === null ? '' : ` ${percentOf(done)} %`;
+    stream.write(`${stage}${percent}, ${words}${leftWords(secondsLeft)}\n`);
   };
+  return {
+    show: (stage, step) => {
+      const isDue = Date.now() - written >= LINE_EVERY_MS;
+      const wasWritten = last?.stage === stage && last.isWritten;
+      last = { stage, ...unfinished(step), isWritten: isDue || wasWritten };
+      if (isDue) write(last);
+    },
+    complete: (words) => {
+      // A stage that was over before anything was written of it needs no line.
+      if (last?.isWritten) write({ ...last, ...finished(last, words) });
+      last = null;
+    },
+    end: () => {
+      last = null;
+    },
+  };
+}
+
+const unfinished = ({ done, words, secondsLeft }: ProgressStep): ProgressStep => ({
+  done: done === null ? null : Math.min(UNFINISHED_MAX, done),
+  words,
+  secondsLeft: done !== null && done < 1 ? secondsLeft : undefined,
+});
+
+const finished = ({ done, words: before }: ProgressStep, words = before): ProgressStep => ({
+  done: done === null ? null : 1,
+  words,
+  secondsLeft: undefined,
+});
+
+const percentOf = (done: number) => Math.floor(done * 100);
+
+function leftWords(seconds: number | undefined): string {
+  if (seconds === undefined) return '';
+  const whole = Math.max(1, Math.round(seconds));
+  return `, ${whole < 10 ? `${whole} s` : duration(whole)} left`;
 }

@@ -14,7 +14,7 @@ const ADVICE: Partial<Record<ErrorCode, string>> = {
   input_missing: 'nothing was taken in',
 };
 
-/** One line that says what went wrong and what to do; the stack only on request. */
+/** What went wrong and what to do, in one line; the stack only on request. */
 export function explainFailure(error: unknown): { text: string; exitCode: number } {
   const wantsStack = process.env.LOG_LEVEL === 'debug';
   const stack = wantsStack && error instanceof Error ? `\n${error.stack}` : '';
@@ -22,12 +22,12 @@ export function explainFailure(error: unknown): { text: string; exitCode: number
     const advice = ADVICE[error.code];
     const detail = wantsStack && error.detail !== undefined ? `\n${error.detail}` : '';
     return {
-      text: `chain-metrics: ${error.message}${advice === undefined ? '' : `; ${advice}`}${detail}${stack}`,
+      text: `${error.message}${advice === undefined ? '' : `; ${advice}`}${detail}${stack}`,
       exitCode: USAGE.includes(error.code) ? EXIT.usage : EXIT.failure,
     };
   }
   const advice = wantsStack ? '' : '; LOG_LEVEL=debug shows where';
-  return { text: `chain-metrics: ${reasonOf(error)}${advice}${stack}`, exitCode: EXIT.failure };
+  return { text: `${reasonOf(error)}${advice}${stack}`, exitCode: EXIT.failure };
 }
 
 /**

@@ -89,7 +89,6 @@ export async function prepareDemo({
     const ready = loaded.then(async ({ blocks }) => {
       if (signal.aborted) return;
       const failed = await showComputation(client, display);
-      display.end();
       await writeDemoMark(store, { ...mark, loaded_until: new Date(now).toISOString() });
       say(`${failedWords(failed)}Demo data are ready: ${plural(blocks, 'block')}.\n`);
     });

@@ -4,9 +4,9 @@ import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { IngestSummary } from '../../ingest/log/publish.ts';
 import { type OperationClient, pausingCompute } from '../operations/client.ts';
 import { type IngestReport, REASONS_MAX } from '../operations/ingest.ts';
-import type { Display } from './display.ts';
+import type { Display, ProgressStep } from './display.ts';
 import type { Input } from './inputs.ts';
-import { bytes, duration, number, plural } from './words.ts';
+import { bytes, number, plural } from './words.ts';
 
 export interface RunReport extends IngestReport {
   readonly files: number;
@@ -25,7 +25,6 @@ export async function ingestInputs(
   const started = performance.now();
   const report = await loadInputs(client, inputs, chain, display);
   const failed_metrics = await showComputation(client, display);
-  display.end();
   const seconds = Math.round(performance.now() - started) / 1000;
   return { files: inputs.length, ...report, seconds, failed_metrics };
 }
@@ -41,6 +40,7 @@ export async function loadInputs(
   const pace = new Pace(inputs);
   await pausingCompute(client, async () => {
     for (const input of inputs) reports.push(await ingestOne(client, input, chain, pace, display));
+    display.complete();
   });
   return sum(reports);
 }
@@ -50,11 +50,15 @@ export async function showComputation(
   client: OperationClient,
   display: Display,
 ): Promise<readonly FailedMetric[]> {
+  let windows = 0;
   const onProgress = ({ done, total }: ComputeProgress) => {
+    windows = Math.max(windows, total);
     const words = total === 0 ? 'looking for what changed' : `${number(done)} of ${plural(total, 'window')}`;
-    display.show('computing metrics', total === 0 ? 0 : done / total, words);
+    display.show('computing metrics', { done: total === 0 ? 0 : done / total, words });
   };
-  return (await client.call('waitUntilComputed', {}, { onProgress })).failed_metrics;
+  const { failed_metrics } = await client.call('waitUntilComputed', {}, { onProgress });
+  display.complete(plural(windows, 'window'));
+  return failed_metrics;
 }
 
 /** A line for each metric that fails. */
@@ -78,7 +82,7 @@ async function ingestOne(
   const stream = input.open();
   const show = () => {
     pace.bytesOfFile = stream.bytesRead;
-    display.show('loading', pace.share(), pace.words(input.name));
+    display.show('loading', pace.step(input.name));
   };
   const refresh = setInterval(show, REFRESH_MS);
   try {
@@ -133,20 +137,24 @@ class Pace {
     this.#file++;
   }
 
-  share(): number | null {
+  step(name: string): ProgressStep {
+    const seconds = Math.max(0.001, (performance.now() - this.#started) / 1000);
+    const done = this.#share();
+    const secondsLeft = done === null || done === 0 ? undefined : (seconds / done) * (1 - done);
+    return { done, words: this.#words(name, seconds), secondsLeft };
+  }
+
+  #share(): number | null {
     return this.#total ? (this.#bytesBefore + this.bytesOfFile) / this.#total : null;
   }
 
-  words(name: string): string {
-    const seconds = Math.max(0.001, (performance.now() - this.#started) / 1000);
+  #words(name: string, seconds: number): string {
     const read = this.#bytesBefore + this.bytesOfFile;
     const blocks = this.#blocksBefore + this.#blocksOfFile;
-    const share = this.share();
     return [
       `${bytes(read)}${this.#total === null ? '' : ` of ${bytes(this.#total)}`}`,
       `${(read / 1e6 / seconds).toFixed(1)} MB/s`,
       `${number(blocks / seconds)} blocks/s`,
-      ...(share === null || share === 0 ? [] : [`${duration((seconds / share) * (1 - share))} left`]),
       this.#files === 1 ? name : `${name} (${number(this.#file)} of ${number(this.#files)})`,
     ].join(', ');
   }

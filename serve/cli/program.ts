@@ -1,10 +1,13 @@
 import { Command } from 'commander';
 import { readConfig } from '../settings.ts';
+import { NO_COLOUR, paint } from './colour.ts';
 import type { CliCommand } from './command.ts';
 import { alertsReplay } from './commands/alerts.ts';
 import { applications, applicationsHelp } from './commands/applications.ts';
 import { backfill } from './commands/backfill.ts';
+import { backup } from './commands/backup.ts';
 import { check } from './commands/check.ts';
+import { completion } from './commands/completion.ts';
 import { deadLetters, deadLettersHelp } from './commands/dead-letters.ts';
 import { doctor } from './commands/doctor.ts';
 import { exportRows } from './commands/export.ts';
@@ -13,6 +16,7 @@ import { gaps } from './commands/gaps.ts';
 import { ingest } from './commands/ingest.ts';
 import { migrate } from './commands/migrate.ts';
 import { rebuild } from './commands/rebuild.ts';
+import { restore } from './commands/restore.ts';
 import { SECRET_FILES, settings } from './commands/settings.ts';
 import { sql } from './commands/sql.ts';
 import { start } from './commands/start.ts';
@@ -29,11 +33,14 @@ const COMMANDS: readonly CliCommand[] = [
   gaps,
   check,
   doctor,
+  backup,
+  restore,
   exportRows,
   sql,
   migrate,
   rebuild,
   settings,
+  completion,
   ...users,
   ...applications,
   ...deadLetters,
@@ -69,6 +76,8 @@ export function buildProgram(version: string, finish: (exitCode: number) => neve
     .description('Raw Sidecar blocks in, exact chain metrics over HTTP out. One process, one data directory.')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'explain a command')
+    .option(NO_COLOUR, 'print without colours, as with NO_COLOR=1')
+    .configureHelp({ styleTitle: (title) => paint('heading', title) })
     .helpCommand('help [command]', 'explain a command')
     .showHelpAfterError('(`chain-metrics --help` explains the commands)')
     .exitOverride()
@@ -98,7 +107,7 @@ function add(
     // Commander passes the arguments, then the options, then the command itself.
     const [options, positional] = [given.at(-2), given.slice(0, -2)];
     const config = needsConfig ? readConfig() : null;
-    finish(await run({ args: positional, options, config, version } as never));
+    finish(await run({ args: positional, options, config, version, program } as never));
   });
 }
 

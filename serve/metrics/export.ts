@@ -3,8 +3,9 @@ import type { MetricEndpoint, Relay } from '../../aggregate/metric.ts';
 import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import type { Sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
+import { didYouMean } from '../../infra/nearest-name.ts';
 import type { Format } from '../../infra/ports.ts';
-import type { Registry } from '../../ingest/chains/registry.ts';
+import { namesOf, type Registry } from '../../ingest/chains/registry.ts';
 import { wholeAnswer } from './answers.ts';
 import { findEndpoint } from './metric-names.ts';
 import type { Query } from './parameters.ts';
@@ -63,7 +64,8 @@ function chainsOf(
   const found = name === undefined ? undefined : registry.find(name, relay_chain);
   if (name !== undefined && name !== ECOSYSTEM && found === undefined) {
     const of = relay_chain === undefined ? '' : ` of ${relay_chain}`;
-    throw new ProductError('unknown_chain', `no chain${of} is called ${name}`);
+    const near = didYouMean(name, namesOf(registry));
+    throw new ProductError('unknown_chain', `no chain${of} is called ${name}${near && `: ${near}`}`);
   }
   if (found !== undefined && !endpoint.relays.includes(found.relay_chain)) {
     throw usage(`--chain ${name}: ${metric} is of chains of ${endpoint.relays.join(', ')}`);

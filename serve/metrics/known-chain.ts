@@ -1,6 +1,6 @@
 import type { MetricEndpoint } from '../../aggregate/metric.ts';
 import { didYouMean } from '../../infra/nearest-name.ts';
-import type { Registry } from '../../ingest/chains/registry.ts';
+import { namesOf, type Registry } from '../../ingest/chains/registry.ts';
 import { ParameterError, type ParameterIssue } from '../http/errors.ts';
 
 // The API answers for a chain that it does not know with no rows, since a chain may be added any day. A person who reads
@@ -17,10 +17,7 @@ export function requireKnownChain(
   if (typeof name !== 'string' || name === ECOSYSTEM) return;
   const chain = registry.find(name);
   if (chain === undefined) {
-    const near = didYouMean(
-      name,
-      registry.chains.flatMap((one) => [one.name, ...one.aliases]),
-    );
+    const near = didYouMean(name, namesOf(registry));
     throw refused(name, `no chain is called that${near && `: ${near}`}`);
   }
   if (typeof relay_chain === 'string' && chain.relay_chain !== relay_chain) {

@@ -1,6 +1,7 @@
 import { type MaterializedMetric, type Metric, type MetricEndpoint, snake } from '../../aggregate/metric.ts';
 import { materializedMetrics, metrics } from '../../aggregate/metrics/index.ts';
 import { ProductError } from '../../infra/errors.ts';
+import { didYouMean } from '../../infra/nearest-name.ts';
 
 /** Metrics by record name, snake case, kebab case or path; all materialized ones when no name is given. */
 export function findMetrics(names: readonly string[]): readonly MaterializedMetric[] {
@@ -36,8 +37,10 @@ function isCalled(metric: Metric, name: string): boolean {
 }
 
 function unknown(name: string, among: readonly Metric[]): ProductError {
-  const known = among.map((metric) => metric.name.replaceAll('_', '-')).join(', ');
-  return new ProductError('unknown_metric', `no metric is called ${name}; there are ${known}`);
+  const known = among.map((metric) => metric.name.replaceAll('_', '-'));
+  const near = didYouMean(plain(name).replaceAll('_', '-'), known);
+  const others = near ? `: ${near}` : `; there are ${known.join(', ')}`;
+  return new ProductError('unknown_metric', `no metric is called ${name}${others}`);
 }
 
 /** `DailyFees`, `daily-fees`, `/api/daily-fees` and `daily_fees` are one name. */

@@ -18,6 +18,7 @@ import { handleUsersRequest, usersRequest } from '../identity/accounts/operator.
 import { applicationsRequest, handleApplicationsRequest } from '../identity/oauth/application-requests.ts';
 import { exportRequest, exportStatement } from '../metrics/export.ts';
 import { findMetrics } from '../metrics/metric-names.ts';
+import { backup } from './backup.ts';
 import { check } from './check.ts';
 import { ingest } from './ingest.ts';
 import { type Operation, operation } from './operation.ts';
@@ -34,6 +35,7 @@ const MISSING_RANGES_MAX = 10_000;
 export const operations = {
   ingest,
   check,
+  backup,
 
   /** What was found damaged so far. */
   damage: operation()({ input: NOTHING, run: async ({ runtime }) => runtime.damage.list() }),

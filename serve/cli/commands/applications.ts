@@ -4,6 +4,7 @@ import type {
   ListedApplication,
 } from '../../identity/oauth/application-requests.ts';
 import type { Config } from '../../settings.ts';
+import { headings } from '../colour.ts';
 import { command, jsonOption, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
 import { alignedTable } from '../words.ts';
@@ -75,5 +76,5 @@ function listOf(applications: readonly ListedApplication[]): string {
       .filter(Boolean)
       .join(', '),
   ]);
-  return alignedTable([['application ID', 'name', 'owner', 'since', ''], ...rows]);
+  return alignedTable([headings(['application ID', 'name', 'owner', 'since', '']), ...rows]);
 }

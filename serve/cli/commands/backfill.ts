@@ -7,7 +7,7 @@ import type { Sidecar } from '../../../ingest/sources/sidecar.ts';
 import { SKIPPED_REASON_CHARACTERS, type UnservedHeight } from '../../../ingest/sources/skipped-heights.ts';
 import { type OperationClient, pausingCompute } from '../../operations/client.ts';
 import { parseWhole, sourceOptions } from '../arguments.ts';
-import { command, withOperations } from '../command.ts';
+import { command, jsonOption, print, withOperations } from '../command.ts';
 import { type Display, openDisplay } from '../display.ts';
 import { EXIT } from '../failure.ts';
 import { failedWords, showComputation } from '../ingest-inputs.ts';
@@ -20,13 +20,14 @@ interface BackfillOptions extends SourceOptions {
   readonly to?: number;
   readonly concurrency: number;
   readonly dryRun?: boolean;
+  readonly json?: boolean;
 }
 
 export const backfill = command<[], BackfillOptions>({
   name: 'backfill',
   description: 'fetch the blocks that are missing from a Sidecar or polkadot-rest-api',
   args: (command) =>
-    sourceOptions(command)
+    jsonOption(sourceOptions(command))
       .option('--from <height>', 'first height', parseWhole, 0)
       .option('--to <height>', 'last height, up to the finalized head; that head when absent', parseWhole)
       .option('--dry-run', 'only tell what is missing'),
@@ -54,12 +55,12 @@ Exit code 3 says that something was refused or stays missing; \`chain-metrics ga
         `no heights from ${range.from} to ${range.to}; the finalized head is ${head}`,
       );
     }
-    const display = openDisplay(process.stderr);
+    const display = openDisplay(process.stderr, { silent: options.json === true });
     return withOperations(config, async (client) => {
       try {
         const missing = await client.call('missingHeights', range);
         if (options.dryRun) {
-          process.stdout.write(describePlan(missing, range));
+          print({ ...range, missing }, options, () => describePlan(missing, range));
           return EXIT.ok;
         }
         return await fill({ client, sidecar, range, display, stop, ...options }, countHeights(missing));
@@ -81,6 +82,7 @@ interface Work {
   readonly concurrency: number;
   readonly display: Display;
   readonly stop: AbortSignal;
+  readonly json?: boolean;
 }
 
 /** Blocks between two computations: metrics of what is there appear while a long backfill still runs. */
@@ -103,13 +105,37 @@ async function fill(work: Work, total: number): Promise<number> {
     missing = left;
   }
   display.end();
-  const still = countHeights(await client.call('missingHeights', range));
-  const words = `${plural(pace.blocks, 'block')} in ${duration((performance.now() - started) / 1000)}, metrics included`;
-  const lacking = still === 0 ? '' : `; ${plural(still, 'height')} still missing`;
-  process.stdout.write(`${words}; ${number(pace.refused)} refused${lacking}${await skippedWords(work)}\n`);
-  process.stdout.write(failedWords(pace.failed));
+  const report: BackfillReport = {
+    ...range,
+    blocks: pace.blocks,
+    refused: pace.refused,
+    missing: countHeights(await client.call('missingHeights', range)),
+    skipped: (await skippedWithin(work)).length,
+    seconds: Math.round(performance.now() - started) / 1000,
+    failed_metrics: pace.failed,
+  };
+  print(report, work, () => textOf(report));
   if (pace.failed.length > 0) return EXIT.failure;
-  return pace.refused > 0 || still > 0 ? EXIT.refused : EXIT.ok;
+  return pace.refused > 0 || report.missing > 0 ? EXIT.refused : EXIT.ok;
+}
+
+interface BackfillReport extends Range {
+  readonly blocks: number;
+  readonly refused: number;
+  /** Heights of the range that are still not stored, the skipped ones among them. */
+  readonly missing: number;
+  readonly skipped: number;
+  readonly seconds: number;
+  readonly failed_metrics: readonly FailedMetric[];
+}
+
+function textOf({ blocks, refused, missing, skipped, seconds, failed_metrics }: BackfillReport): string {
+  const lacking = missing === 0 ? '' : `; ${plural(missing, 'height')} still missing`;
+  const why = skipped === 0 ? '' : `, ${number(skipped)} skipped: \`chain-metrics gaps\` says why`;
+  return (
+    `${plural(blocks, 'block')} in ${duration(seconds)}, metrics included; ${number(refused)} refused${lacking}${why}\n` +
+    failedWords(failed_metrics)
+  );
 }
 
 /** Loads heights and computes what depends on them; false when it was told to stop. */
@@ -117,6 +143,7 @@ async function takeIn(work: Work, heights: Heights[], pace: Pace): Promise<boole
   const { report, fault } = await load(work, heights, pace);
   pace.refused += report.refused_lines + report.refused_facts;
   if (work.stop.aborted) return false;
+  if (pace.isWhole) work.display.complete();
   pace.failed = await showComputation(work.client, work.display);
   if (fault !== undefined) throw fault;
   return true;
@@ -133,11 +160,6 @@ function stopped(display: Display): number {
 async function skippedWithin({ client, range: { chain, from, to } }: Work): Promise<number[]> {
   const skipped = await client.call('skippedHeights', { chain });
   return skipped.map((height) => height.number).filter((height) => height >= from && height <= to);
-}
-
-async function skippedWords(work: Work): Promise<string> {
-  const skipped = (await skippedWithin(work)).length;
-  return skipped === 0 ? '' : `, ${number(skipped)} skipped: \`chain-metrics gaps\` says why`;
 }
 
 /** Heights of one call: its input has to fit into a header. */
@@ -190,14 +212,17 @@ class Pace {
     this.blocks++;
     this.#bytes += bytes;
     const seconds = Math.max(0.001, (performance.now() - this.#started) / 1000);
-    const share = this.blocks / this.#total;
+    const done = this.blocks / this.#total;
     const words = [
       `${number(this.blocks)} of ${plural(this.#total, 'block')}`,
       `${number(this.blocks / seconds)} blocks/s`,
       `${(this.#bytes / 1e6 / seconds).toFixed(1)} MB/s`,
-      `${duration((seconds / share) * (1 - share))} left`,
-    ];
-    this.#display.show('fetching', share, words.join(', '));
+    ].join(', ');
+    this.#display.show('fetching', { done, words, secondsLeft: (seconds / done) * (1 - done) });
+  }
+
+  get isWhole(): boolean {
+    return this.blocks >= this.#total;
   }
 }
 

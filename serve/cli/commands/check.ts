@@ -23,9 +23,15 @@ Exit code 1 says that something is damaged.`,
       const checked = await client.call(
         'check',
         {},
-        { onProgress: ({ done, total }) => display.show('checking', done / total, `${number(done)} parts`) },
+        {
+          onProgress: ({ done, total }) =>
+            display.show('checking', {
+              done: done / total,
+              words: `${number(done)} of ${plural(total, 'part')}`,
+            }),
+        },
       );
-      display.end();
+      display.complete(plural(checked.parts, 'part'));
       print(checked, options, () => {
         const read = `${plural(checked.tables, 'table')}, ${plural(checked.parts, 'part')} read: `;
         if (checked.damage.length === 0) return `${read}nothing is damaged.\n`;

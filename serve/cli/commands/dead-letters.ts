@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import type { DeadLetterRequest, DeadLetterResult } from '../../../ingest/log/dead-letter-requests.ts';
 import type { Config } from '../../settings.ts';
 import { parseWithin } from '../arguments.ts';
+import { headings } from '../colour.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
 import { alignedTable, number, plural } from '../words.ts';
@@ -101,7 +102,7 @@ const listFacts = ({ chain, limit = 20, json = false }: Options, config: Config)
         raw.slice(0, 80),
       ]);
       const more = `${number(facts.length)} of ${plural(total, 'refused fact')}${facts.length < total ? '; --limit shows more' : ''}`;
-      return `${alignedTable([['chain', 'height', 'fact', 'reason', 'refused'], ...rows], [1])}\n\n${more}\n`;
+      return `${alignedTable([headings(['chain', 'height', 'fact', 'reason', 'refused']), ...rows], [1])}\n\n${more}\n`;
     });
     return EXIT.ok;
   });
@@ -133,7 +134,7 @@ function textOf(request: DeadLetterRequest, answer: DeadLetterResult): string {
   ]);
   const more =
     total > letters.length ? `\n\n${number(letters.length)} of ${number(total)}; --limit shows more` : '';
-  return `${alignedTable([['id', 'refused (UTC)', 'origin', 'tries', 'bytes', 'reason'], ...rows], [3, 4])}${more}\n`;
+  return `${alignedTable([headings(['id', 'refused (UTC)', 'origin', 'tries', 'bytes', 'reason']), ...rows], [3, 4])}${more}\n`;
 }
 
 function shown(letter: DeadLetterResult['letters'][number]): string {

@@ -1,4 +1,5 @@
 import type { Finding } from '../../../infra/finding.ts';
+import { paint } from '../colour.ts';
 import { command, jsonOption, print } from '../command.ts';
 import { EXIT } from '../failure.ts';
 import { plural } from '../words.ts';
@@ -30,12 +31,13 @@ const count = (findings: readonly Finding[], state: Finding['state']) =>
   findings.filter((one) => one.state === state).length;
 
 const STATE_CHARACTERS = 'warning'.length;
+const STYLES = { ok: 'good', warning: 'caution', failed: 'bad' } as const;
 
 function textOf(findings: readonly Finding[]): string {
   const width = Math.max(...findings.map(({ check }) => check.length));
   const indent = ' '.repeat(STATE_CHARACTERS + 2 + width + 2);
   const lines = findings.flatMap(({ check, state, text, remedy }) => [
-    `${state.padEnd(STATE_CHARACTERS)}  ${check.padEnd(width)}  ${text}`,
+    `${paint(STYLES[state], state.padEnd(STATE_CHARACTERS))}  ${check.padEnd(width)}  ${text}`,
     ...(remedy === null ? [] : [`${indent}→ ${remedy}`]),
   ]);
   const [warnings, failures] = [count(findings, 'warning'), count(findings, 'failed')];

@@ -6,7 +6,7 @@ import { EXIT } from '../failure.ts';
 import { ingestTarget } from '../ingest-target.ts';
 import { stopOnSignal } from '../stop.ts';
 
-export const follow = command<[], SourceFollowerOptions>({
+export const follow = command<[], SourceFollowerOptions & { readonly json?: boolean }>({
   name: 'follow',
   description: 'ingest new blocks as they are finalized, until stopped',
   args: (command) =>
@@ -20,7 +20,8 @@ export const follow = command<[], SourceFollowerOptions>({
         'time between two looks at the head',
         parseWithin(10, 3_600_000),
         2000,
-      ),
+      )
+      .option('--json', 'print each event as a line of JSON'),
   help: `A service that goes away is asked again until it is back. With an empty data directory it begins at the finalized
 head; what lies before is for \`chain-metrics backfill\`. SIGTERM or Ctrl-C stops it; the same command goes on after
 the highest final block. While a server runs on the data directory, it does the loading.
@@ -34,6 +35,7 @@ Examples:
   chain-metrics follow --url http://127.0.0.1:8080 --chain coretime-polkadot --snapshots
   chain-metrics follow --url http://127.0.0.1:8080 --chain polkadot --best`,
   run: async ({ options, config }) => {
+    const say = options.json ? sayAsJson : sayAsText;
     const { SourceFollower } = await import('../../../ingest/sources/source-follower.ts');
     const follower = await SourceFollower.open(options, config, stopOnSignal());
     return withOperations(config, async (client) => {
@@ -49,6 +51,10 @@ Examples:
   },
 });
 
-function say(text: string): void {
+function sayAsText(text: string): void {
   process.stderr.write(`${new Date().toISOString()} ${text}\n`);
+}
+
+function sayAsJson(text: string): void {
+  process.stdout.write(`${JSON.stringify({ at: new Date().toISOString(), text })}\n`);
 }

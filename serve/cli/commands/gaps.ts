@@ -1,4 +1,5 @@
 import type { ChainCoverage } from '../../../aggregate/status/status.ts';
+import { headings } from '../colour.ts';
 import { command, print, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
 import { alignedTable, number, plural } from '../words.ts';
@@ -56,7 +57,7 @@ function describe(chains: readonly ChainCoverage[], wanted: string | undefined):
     number(chain.days_without_price.total),
     number(chain.untimed_blocks),
   ]);
-  const parts = [alignedTable([head, ...rows], [2, 3, 5, 6, 7]), ...chains.flatMap(gapsOf)];
+  const parts = [alignedTable([headings(head), ...rows], [2, 3, 5, 6, 7]), ...chains.flatMap(gapsOf)];
   if (parts.length === 1) parts.push('Nothing is missing.');
   return `${parts.join('\n\n')}\n`;
 }

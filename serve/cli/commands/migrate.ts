@@ -1,10 +1,11 @@
 import type { Service } from '../../../infra/ports.ts';
-import { command } from '../command.ts';
+import { command, jsonOption, print } from '../command.ts';
 import { EXIT } from '../failure.ts';
 
-export const migrate = command({
+export const migrate = command<[], { json?: boolean }>({
   name: 'migrate',
   description: 'migrate the schema of the store, and end',
+  args: jsonOption,
   help: `Where several processes share a store, run it as a job of its own before the processes of a new version start, with
 MIGRATE_ON_START=false for these: they wait, not ready, until it has ended. Several at once do no harm. Processes of
 another version that load or compute end first, and wait at their next start; servers go on.
@@ -14,14 +15,16 @@ Run by an older version it migrates back: that is how a rolling upgrade is undon
 Examples:
   chain-metrics migrate
   MIGRATE_ON_START=false chain-metrics start --role serve`,
-  run: async ({ config }) => {
+  run: async ({ options, config }) => {
     const { createPipeline } = await import('../../compose.ts');
     const pipeline = await createPipeline(config, { roles: new Set() });
     try {
       const services = new Set<Service>(['store', 'keyValue']);
       await pipeline.runtime.connect(services, services);
       const isMigrated = await pipeline.schema.migrate();
-      process.stdout.write(isMigrated ? 'The schema is migrated.\n' : 'The schema is current.\n');
+      print({ is_migrated: isMigrated }, options, () =>
+        isMigrated ? 'The schema is migrated.\n' : 'The schema is current.\n',
+      );
       return EXIT.ok;
     } finally {
       await pipeline.close();

@@ -41,11 +41,14 @@ Examples:
           {
             onProgress: ({ done, total }) => {
               if (total === 0) return;
-              display.show('rebuilding', done / total, `${number(done)} of ${plural(total, 'window')}`);
+              display.show('rebuilding', {
+                done: done / total,
+                words: `${number(done)} of ${plural(total, 'window')}`,
+              });
             },
           },
         );
-        display.end();
+        display.complete(plural(rebuilt.windows, 'window'));
         const seconds = Math.round(performance.now() - started) / 1000;
         const names = rebuilt.metrics.map((name) => name.replaceAll('_', '-')).join(', ');
         print(

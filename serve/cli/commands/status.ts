@@ -1,31 +1,70 @@
+import { statfsSync } from 'node:fs';
 import type { Missing } from '../../../aggregate/status/heights.ts';
 import type { SystemStatus } from '../../../aggregate/status/status.ts';
+import { sizeOf } from '../../../infra/embedded/directory-check.ts';
+import { type Restored, readRestored } from '../../../infra/embedded/restore.ts';
 import type { Damage } from '../../../infra/ports.ts';
-import { command, print, withOperations } from '../command.ts';
+import { headings, paint } from '../colour.ts';
+import { command, jsonOption, print, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
-import { alignedTable, duration, number, plural } from '../words.ts';
+import { age, alignedTable, bytes, duration, number, plural } from '../words.ts';
 
 export const status = command<[], { json?: boolean }>({
   name: 'status',
   description: 'show heights, holes and lag of every chain, what was refused and what is computed',
-  args: (command) => command.option('--json', 'print it as JSON'),
+  args: jsonOption,
   help: `Examples:
   chain-metrics status
   chain-metrics status --json | jq '.chains[] | {chain, lag_seconds}'`,
   run: ({ options, config }) =>
     withOperations(config, async (client) => {
       const [status, damage] = [await client.call('status', {}), await client.call('damage', {})];
-      print({ ...status, damage }, options, () => describe(status, damage, client.location));
+      const restored = readRestored(config.DATA_DIR);
+      const place = config.PROFILE === 'embedded' ? roomOf(config.DATA_DIR) : '';
+      print({ ...status, damage, restored }, options, () =>
+        describe({ status, damage, restored, place: `${client.location}${place}`, now: Date.now() }),
+      );
       return EXIT.ok;
     }),
 });
 
-function describe(status: SystemStatus, damage: readonly Damage[], place: string): string {
-  return `${[`data directory  ${place}`, ...demo(status), ...damaged(damage), chains(status), metrics(status), refused(status)].join('\n\n')}\n`;
+interface Shown {
+  readonly status: SystemStatus;
+  readonly damage: readonly Damage[];
+  readonly restored: Restored | null;
+  readonly place: string;
+  readonly now: number;
+}
+
+function describe({ status, damage, restored, place, now }: Shown): string {
+  const parts = [
+    `data directory  ${place}`,
+    ...demo(status),
+    ...(restored === null ? [] : [restoredText(restored, now)]),
+    ...damaged(damage),
+    chains(status, now),
+    metrics(status, now),
+    refused(status, now),
+  ];
+  return `${parts.join('\n\n')}\n`;
+}
+
+const restoredText = ({ taken_at, restored_at }: Restored, now: number) =>
+  `restored        ${age(restored_at, now)} from a backup, which holds what was accepted until ${taken_at}`;
+
+/** What a data directory takes, and what is left beside it; nothing where this process may not see it. */
+function roomOf(directory: string): string {
+  try {
+    const { bytes: size, isWhole } = sizeOf(directory);
+    const { bavail, bsize } = statfsSync(directory);
+    return `: ${isWhole ? '' : 'at least '}${bytes(size)}, ${bytes(bavail * bsize)} free`;
+  } catch {
+    return '';
+  }
 }
 
 const demo = ({ demo_data }: SystemStatus): string[] =>
-  demo_data ? ['DEMO DATA       made up, not measured'] : [];
+  demo_data ? [`${paint('caution', 'DEMO DATA')}       made up, not measured`] : [];
 
 const DAMAGE_SHOWN = 5;
 
@@ -35,14 +74,14 @@ function damaged(damage: readonly Damage[]): string[] {
   const more = damage.length - shown.length;
   return [
     [
-      `DAMAGED         ${plural(damage.length, 'fault')}; \`chain-metrics check\` says what to do`,
+      `${paint('bad', 'DAMAGED')}         ${plural(damage.length, 'fault')}; \`chain-metrics check\` says what to do`,
       ...shown,
       ...(more > 0 ? [`  … and ${plural(more, 'more fault')}`] : []),
     ].join('\n'),
   ];
 }
 
-function chains({ chains }: SystemStatus): string {
+function chains({ chains }: SystemStatus, now: number): string {
   if (chains.length === 0) return 'No blocks yet: `chain-metrics ingest PATH…` takes them in.';
   const rows = chains.map((chain) => [
     chain.relay_chain,
@@ -52,7 +91,7 @@ function chains({ chains }: SystemStatus): string {
     number(chain.highest_block),
     number(chain.missing_blocks.total),
     number(chain.skipped_heights),
-    chain.newest_block_at?.replace('T', ' ').slice(0, 19) ?? 'none',
+    chain.newest_block_at === null ? 'none' : age(chain.newest_block_at, now),
     chain.lag_seconds === null ? 'none' : duration(chain.lag_seconds),
     number(chain.untimed_blocks),
   ]);
@@ -64,15 +103,17 @@ function chains({ chains }: SystemStatus): string {
     'highest',
     'missing',
     'skipped',
-    'newest block (UTC)',
+    'newest block',
     'lag',
     'untimed',
   ];
   const holes = chains
     .filter((chain) => chain.missing_blocks.total > 0)
     .map((chain) => [`  ${chain.chain}`, ranges(chain.missing_blocks)]);
-  const table = alignedTable([head, ...rows], [2, 3, 4, 5, 6, 9]);
-  return holes.length === 0 ? table : `${table}\n\nmissing heights\n${alignedTable(holes)}`;
+  const table = alignedTable([headings(head), ...rows], [2, 3, 4, 5, 6, 9]);
+  return holes.length === 0
+    ? table
+    : `${table}\n\n${paint('heading', 'missing heights')}\n${alignedTable(holes)}`;
 }
 
 function ranges({ ranges, ranges_total }: Missing<number>): string {
@@ -83,18 +124,18 @@ function ranges({ ranges, ranges_total }: Missing<number>): string {
   return `${shown.join('; ')}${more > 0 ? `; and ${plural(more, 'range')} more` : ''}`;
 }
 
-function metrics({ metrics, computing }: SystemStatus): string {
+function metrics({ metrics, computing }: SystemStatus, now: number): string {
   const rows = metrics.map((metric) => [
     metric.metric.replaceAll('_', '-'),
     metric.version,
-    metric.computed_at?.replace('T', ' ').slice(0, 19) ?? 'never',
+    metric.computed_at === null ? 'never' : age(metric.computed_at, now),
     number(metric.windows),
     metric.pending_from === null
       ? ''
       : `${metric.pending_reason?.replaceAll('_', ' ')}, ${metric.pending_from} on`,
   ]);
   const lines = [
-    alignedTable([['metric', 'version', 'last computed (UTC)', 'windows', 'pending'], ...rows], [1, 3]),
+    alignedTable([headings(['metric', 'version', 'last computed', 'windows', 'pending']), ...rows], [1, 3]),
     '',
   ];
   if (computing.windows_total > 0) {
@@ -106,8 +147,9 @@ function metrics({ metrics, computing }: SystemStatus): string {
   lines.push(
     `waiting         ${plural(computing.touched_days_waiting, 'day')}, ${plural(computing.jobs_waiting, 'job')}${held}`,
   );
-  lines.push(...failing(metrics));
-  lines.push(`failed          ${plural(computing.failed.length, 'job')}`);
+  lines.push(...failing(metrics, now));
+  const failures = plural(computing.failed.length, 'job');
+  lines.push(`failed          ${computing.failed.length === 0 ? failures : paint('bad', failures)}`);
   for (const { id, attempts, reason } of computing.failed) {
     lines.push(`  ${id} after ${plural(attempts, 'try', 'tries')}: ${reason}`);
   }
@@ -115,26 +157,25 @@ function metrics({ metrics, computing }: SystemStatus): string {
 }
 
 /** The metrics that fail themselves; the table says which others wait for them. */
-function failing(metrics: SystemStatus['metrics']): string[] {
+function failing(metrics: SystemStatus['metrics'], now: number): string[] {
   const failures = metrics.flatMap(({ metric, failures }) => failures.filter((one) => one.metric === metric));
   return failures.flatMap((failure) => {
     const name = failure.metric.replaceAll('_', '-');
-    const at = (time: string) => time.replace('T', ' ').slice(0, 19);
     const next =
       failure.next_attempt_at === null
         ? `it waits for you: mend the cause, then \`chain-metrics rebuild ${name}\``
-        : `tried again at ${at(failure.next_attempt_at)} UTC`;
+        : `tried again ${age(failure.next_attempt_at, now)}`;
     return [
-      `FAILING         ${name} (${failure.lane}) since ${at(failure.failed_since)} UTC, ${plural(failure.attempts, 'attempt')}; ${next}`,
+      `${paint('bad', 'FAILING')}         ${name} (${failure.lane}), first ${age(failure.failed_since, now)}, ${plural(failure.attempts, 'attempt')}; ${next}`,
       `  ${failure.reason}`,
     ];
   });
 }
 
-function refused(status: SystemStatus): string {
+function refused(status: SystemStatus, now: number): string {
   const { dead_letters, refused_facts } = status;
   const latest = dead_letters.latest.map(({ received_at, file, line, reason }) => [
-    `  ${received_at.replace('T', ' ').slice(0, 19)}`,
+    `  ${age(received_at, now)}`,
     `${file}:${line}`,
     reason,
   ]);

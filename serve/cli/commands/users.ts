@@ -3,6 +3,7 @@ import type { Command } from 'commander';
 import { ProductError } from '../../../infra/errors.ts';
 import type { ListedUser, UsersRequest, UsersResult } from '../../identity/accounts/operator.ts';
 import type { Config } from '../../settings.ts';
+import { headings } from '../colour.ts';
 import { command, jsonOption, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
 import { PASSWORD_STDIN, standardInput } from '../standard-input.ts';
@@ -125,5 +126,5 @@ function listOf(users: readonly ListedUser[]): string {
       .filter(Boolean)
       .join(', '),
   ]);
-  return alignedTable([['id', 'name', 'e-mail', 'since', 'signed in', 'two-factor', ''], ...rows]);
+  return alignedTable([headings(['id', 'name', 'e-mail', 'since', 'signed in', 'two-factor', '']), ...rows]);
 }

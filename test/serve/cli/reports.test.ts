@@ -21,8 +21,10 @@ const block = (number: number, day: string | null) => {
 
 it('refuses to export what does not exist, or binary to a terminal', async () => {
   const wrong: [args: string[], says: RegExp][] = [
-    [['daily-feet'], /no metric is called daily-feet; there are .*daily-fees/],
+    [['daily-feet'], /no metric is called daily-feet: did you mean daily-fees\?$/m],
     [['chain-day'], /no metric is called chain-day/],
+    [['nothing-known'], /no metric is called nothing-known; there are .*daily-fees/],
+    [['daily-fees', '--chain', 'polkadt'], /no chain is called polkadt: did you mean polkadot\?/],
     [['explorer/network-stats'], /computed for one chain when it is read: name it with --chain/],
     [['daily-fees', '--chain', 'atlantis'], /no chain is called atlantis/],
     [

@@ -90,7 +90,7 @@ it('never adds the sample to what is there, and takes the place of a server that
   expect((await killed.end('SIGKILL')).signal).toBe('SIGKILL');
 
   expect((await run(['status'], { env: alone })).stdout).toMatch(
-    new RegExp(`^data directory +${alone.DATA_DIR}$`, 'm'),
+    new RegExp(`^data directory +${alone.DATA_DIR}: [\\d.]+ [kMG]B, [\\d.]+ [kMGT]B free$`, 'm'),
   );
   const next = await serve([], alone);
   expect((await run(['status'], { env: alone })).stdout).toContain('through the server that runs on it');

@@ -1,10 +1,11 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { guideFile } from '../../../serve/guides/guides.ts';
 import { settings } from '../../../serve/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { linesOf, run } from './program.ts';
+import { type Ended, linesOf, run } from './program.ts';
 
 const place = temporaryDirectory();
 const env = { DATA_DIR: join(place.path, 'data') };
@@ -44,6 +45,33 @@ describe('what needs no engine', () => {
     expect(stdout).toMatch(/^PORT +8123 +3000 /m);
   });
 
+  it('is in colour where it is asked for, and nowhere else', async () => {
+    const isColoured = ({ stdout, stderr }: Ended) =>
+      stripVTControlCharacters(stdout + stderr) !== stdout + stderr;
+    const plain = await Promise.all([
+      run(['settings'], { env }),
+      run(['settings', '--no-color'], { env: { ...env, FORCE_COLOR: '1' } }),
+      run(['--help'], { env }),
+      run(['status'], { env: { ...env, PORT: 'eighty' } }),
+    ]);
+    expect(plain.map(isColoured)).toEqual([false, false, false, false]);
+    const coloured = await Promise.all([
+      run(['settings'], { env: { ...env, FORCE_COLOR: '1' } }),
+      run(['status'], { env: { ...env, FORCE_COLOR: '1', PORT: 'eighty' } }),
+    ]);
+    expect(coloured.map(isColoured)).toEqual([true, true]);
+  });
+
+  it('tells machines what it tells people', async () => {
+    const { stdout } = await run(['settings', '--json'], {
+      env: { PORT: '8123', CLICKHOUSE_PASSWORD: 'hush' },
+    });
+    const listed = JSON.parse(stdout) as { name: string; set_to: string | null; default: string | null }[];
+    expect(listed.map(({ name }) => name)).toEqual(Object.keys(settings.shape));
+    expect(listed.find(({ name }) => name === 'PORT')).toMatchObject({ set_to: '8123', default: '3000' });
+    expect(stdout).not.toContain('hush');
+  });
+
   it('shows in which file a secret is, and no secret', async () => {
     const file = join(place.path, 'password');
     writeFileSync(file, 'hush\n');
@@ -59,11 +87,13 @@ describe('what needs no engine', () => {
 
   it('answers wrong usage with 2 and one line that says what is wrong', async () => {
     const wrong: [args: string[], says: RegExp, env?: Record<string, string>][] = [
-      [['ingets', 'x'], /unknown command 'ingets'/],
+      [['ingets', 'x'], /unknown command 'ingets'\n\(Did you mean ingest\?\)/],
+      [['users', 'lst'], /unknown command 'lst'\n\(Did you mean list\?\)/],
+      [['status', '--jsn'], /unknown option '--jsn'\n\(Did you mean --json\?\)/],
       [['ingest'], /missing required argument 'path'/],
       [['ingest', '-', '-'], /standard input \(-\) can be read only once/],
       [['start', '--port', '1'], /unknown option '--port'/],
-      [['rebuild', 'daily-feet'], /no metric is called daily-feet; there are .*daily-fees/],
+      [['rebuild', 'daily-feet'], /no metric is called daily-feet: did you mean daily-fees\?$/m],
       [['rebuild', 'explorer/network-stats'], /computed whenever it is read/],
       [['rebuild', '--from', '2024-02-30'], /--from.*2024-02-30.*YYYY-MM-DD/],
       [['rebuild', '--from', '2024-02-03', '--until', '2024-02-03'], /is not before --until/],

@@ -1,0 +1,203 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, normalize } from 'node:path';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import pMap from 'p-map';
+import { z } from 'zod';
+import { ProductError, reasonOf, unwritable } from '../errors.ts';
+import type { DataSnapshot } from '../ports.ts';
+
+/** The form of a backup: a manifest, a list of checksums, and a data directory. */
+const FORMAT = 1;
+const MANIFEST = 'manifest.json';
+/** As `sha256sum` writes and reads it. */
+const SUMS = 'files.sha256';
+const DATA = 'data';
+const FILES_AT_ONCE = 8;
+const MANIFEST_BYTES_MAX = 64 * 1024;
+const SUMS_BYTES_MAX = 512 * 2 ** 20;
+
+/** What a backup says of itself. */
+const manifestShape = z.object({
+  format: z.literal(FORMAT),
+  /** What was accepted until then is in it. */
+  taken_at: z.iso.datetime(),
+  product_version: z.string(),
+  schema_version: z.int(),
+  engine_version: z.string(),
+  /** Whether the key that encrypts secrets is in it, or was a setting, or there was none yet. */
+  secrets_key: z.enum(['included', 'setting', 'none']),
+  /** Faults of the data that were known. */
+  damage: z.int(),
+  /** For so long nothing was written. */
+  held_ms: z.number(),
+  files: z.int(),
+  bytes: z.int(),
+  /** Of the list of checksums. */
+  sums_sha256: z.string(),
+});
+export type BackupManifest = z.output<typeof manifestShape>;
+export type BackupFacts = Pick<
+  BackupManifest,
+  'product_version' | 'schema_version' | 'engine_version' | 'secrets_key' | 'damage'
+>;
+
+export interface CopyProgress {
+  readonly done: number;
+  readonly total: number;
+}
+type OnProgress = (progress: CopyProgress) => void;
+
+/** Writes a snapshot into a directory, which is a backup when its manifest is there: that is written last. */
+export async function writeBackup(
+  directory: string,
+  snapshot: DataSnapshot,
+  facts: BackupFacts,
+  { onProgress, signal }: { readonly onProgress: OnProgress; readonly signal: AbortSignal },
+): Promise<BackupManifest> {
+  await requireEmpty(directory, 'a backup is written into a directory of its own');
+  try {
+    const total = snapshot.files.reduce((sum, { bytes }) => sum + bytes, 0);
+    let done = 0;
+    const lines = await pMap(
+      snapshot.files,
+      async ({ from, to, bytes }) => {
+        signal.throwIfAborted();
+        const sum = await copyFile(from, join(directory, DATA, to));
+        done += bytes;
+        onProgress({ done, total });
+        return `${sum}  ${DATA}/${to}\n`;
+      },
+      { concurrency: FILES_AT_ONCE },
+    );
+    const sums = lines.sort().join('');
+    await writeFile(join(directory, SUMS), sums, { flush: true });
+    const manifest: BackupManifest = {
+      format: FORMAT,
+      taken_at: snapshot.takenAt.toISOString(),
+      ...facts,
+      held_ms: Math.round(snapshot.heldMs),
+      files: snapshot.files.length,
+      bytes: total,
+      sums_sha256: createHash('sha256').update(sums).digest('hex'),
+    };
+    await writeFile(join(directory, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
+    return manifest;
+  } catch (error) {
+    throw error instanceof ProductError || signal.aborted ? error : unwritable(reasonOf(error));
+  }
+}
+
+/** Throws `usage` unless a directory is empty or not there, and makes it. */
+export async function requireEmpty(
+  directory: string,
+  why: string,
+  besides: readonly string[] = ['lost+found'],
+): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 }).catch((error) => {
+    throw new ProductError('store_unwritable', `${directory} cannot be made: ${reasonOf(error)}`);
+  });
+  const [other] = (await readdir(directory)).filter((name) => !besides.includes(name));
+  if (other !== undefined) throw new ProductError('usage', `${directory} holds ${other}: ${why}`);
+}
+
+interface OpenedBackup {
+  readonly manifest: BackupManifest;
+  /** Checksums by the paths of files in the backup. */
+  readonly sums: ReadonlyMap<string, string>;
+}
+
+/** Reads what a backup says of itself, and checks each of its files. Throws `store_failed` at the first that is not as it was written. */
+export async function checkBackup(directory: string, onProgress: OnProgress): Promise<OpenedBackup> {
+  const manifest = await readManifest(directory);
+  const text = await readBounded(join(directory, SUMS), SUMS_BYTES_MAX);
+  if (createHash('sha256').update(text).digest('hex') !== manifest.sums_sha256) throw damaged(SUMS);
+  const sums = new Map(text.split('\n').filter(Boolean).map(readSum));
+  let done = 0;
+  await pMap(
+    sums,
+    async ([path, sum]) => {
+      const found = await sumOf(join(directory, path)).catch(() => null);
+      if (found !== sum) throw damaged(path);
+      onProgress({ done: ++done, total: sums.size });
+    },
+    { concurrency: FILES_AT_ONCE },
+  );
+  return { manifest, sums };
+}
+
+export async function readManifest(directory: string): Promise<BackupManifest> {
+  const text = await readBounded(join(directory, MANIFEST), MANIFEST_BYTES_MAX).catch(() => {
+    throw new ProductError(
+      'usage',
+      `${directory} is no backup, or one that was not finished: it has no ${MANIFEST}`,
+    );
+  });
+  try {
+    return manifestShape.parse(JSON.parse(text));
+  } catch {
+    throw new ProductError(
+      'store_failed',
+      `${MANIFEST} is not what this version writes: another one wrote it, or it is damaged`,
+    );
+  }
+}
+
+/** Copies the files of a checked backup to a directory. */
+export async function copyBackup(
+  directory: string,
+  { sums }: OpenedBackup,
+  to: string,
+  onProgress: OnProgress,
+): Promise<void> {
+  let done = 0;
+  await pMap(
+    sums,
+    async ([path, sum]) => {
+      const found = await copyFile(join(directory, path), join(to, path.slice(DATA.length + 1)));
+      if (found !== sum) throw damaged(path);
+      onProgress({ done: ++done, total: sums.size });
+    },
+    { concurrency: FILES_AT_ONCE },
+  );
+}
+
+/** A path outside of the data of the backup would be written anywhere. */
+function readSum(line: string): [path: string, sum: string] {
+  const [, sum = '', path = ''] = /^([0-9a-f]{64}) {2}(.+)$/.exec(line) ?? [];
+  if (normalize(path) !== path || !path.startsWith(`${DATA}/`)) throw damaged(SUMS);
+  return [path, sum];
+}
+
+async function copyFile(from: string, to: string): Promise<string> {
+  await mkdir(dirname(to), { recursive: true, mode: 0o700 });
+  return sumOf(from, to);
+}
+
+/** The checksum of a file, which is copied on the way where that is wanted. */
+async function sumOf(from: string, to?: string): Promise<string> {
+  const hash = createHash('sha256');
+  const seen = new Transform({
+    transform: (piece, _encoding, done) => {
+      hash.update(piece);
+      done(null, to === undefined ? undefined : piece);
+    },
+  });
+  const source = createReadStream(from, { highWaterMark: 2 ** 20 });
+  if (to === undefined) await pipeline(source, seen.resume());
+  else await pipeline(source, seen, createWriteStream(to, { mode: 0o600 }));
+  return hash.digest('hex');
+}
+
+async function readBounded(path: string, bytesMax: number): Promise<string> {
+  if ((await stat(path)).size > bytesMax) throw damaged(path);
+  return readFile(path, 'utf8');
+}
+
+const damaged = (path: string) =>
+  new ProductError(
+    'store_failed',
+    `the backup is damaged: ${path} is not as it was written; nothing was restored`,
+  );

@@ -1,0 +1,74 @@
+import { readFileSync } from 'node:fs';
+import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { SCHEMA_VERSION } from '../clickhouse/schema.ts';
+import { ProductError } from '../errors.ts';
+import {
+  type BackupManifest,
+  type CopyProgress,
+  checkBackup,
+  copyBackup,
+  readManifest,
+  requireEmpty,
+} from './backup.ts';
+import { ownerOf } from './owner.ts';
+
+/** What is restored is first written there, and moved to its place when it is whole. */
+const PARTIAL = 'restoring.part';
+const RESTORED = 'restored.json';
+
+/** Which backup a data directory was restored from. */
+export interface Restored {
+  readonly taken_at: string;
+  readonly restored_at: string;
+}
+
+/**
+ * Restores a backup into a data directory that is empty or not there. Every checksum is checked before anything is
+ * written; the directory has all of it in the end, or nothing.
+ */
+export async function restoreBackup(
+  backup: string,
+  directory: string,
+  onProgress: (stage: 'checking' | 'restoring', progress: CopyProgress) => void,
+): Promise<BackupManifest> {
+  const { schema_version: version, product_version: product } = await readManifest(backup);
+  if (version > SCHEMA_VERSION) {
+    throw new ProductError(
+      'store_newer',
+      `the backup is of a newer version (${product}, schema ${version}; this one knows ${SCHEMA_VERSION}): restore it with that version`,
+    );
+  }
+  const owner = await ownerOf(directory);
+  if (owner !== null) throw new ProductError('store_in_use', `${directory} is in use by process ${owner}`);
+  process.umask(0o077);
+  await requireEmpty(directory, 'a backup is restored into an empty directory only; set DATA_DIR to one', [
+    'lost+found',
+    PARTIAL,
+  ]);
+  const partial = join(directory, PARTIAL);
+  await rm(partial, { recursive: true, force: true });
+  try {
+    const opened = await checkBackup(backup, (progress) => onProgress('checking', progress));
+    await mkdir(partial);
+    await copyBackup(backup, opened, partial, (progress) => onProgress('restoring', progress));
+    const restored: Restored = {
+      taken_at: opened.manifest.taken_at,
+      restored_at: new Date().toISOString(),
+    };
+    await writeFile(join(partial, RESTORED), `${JSON.stringify(restored)}\n`, { flush: true });
+    for (const name of await readdir(partial)) await rename(join(partial, name), join(directory, name));
+    return opened.manifest;
+  } finally {
+    await rm(partial, { recursive: true, force: true });
+  }
+}
+
+/** Null for a directory that was not restored. */
+export function readRestored(directory: string): Restored | null {
+  try {
+    return JSON.parse(readFileSync(join(directory, RESTORED), 'utf8')) as Restored;
+  } catch {
+    return null;
+  }
+}

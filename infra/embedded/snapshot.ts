@@ -1,0 +1,74 @@
+import { constants, copyFileSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import type { DataSnapshot } from '../ports.ts';
+import type { EmbeddedStore } from './store.ts';
+
+/** Copies of the files that change, beside the data that they were copied from. */
+const COPIES = 'backup.part';
+const FROZEN = 'backup';
+/** What the engine writes into a frozen directory for itself. */
+const NOT_OF_TABLES = 'frozen_metadata.txt';
+const KEY = 'secrets.key';
+
+/**
+ * Takes a snapshot while the store is in use. For a moment no statement writes: parts of tables, which never change, are
+ * linked by the engine, and what changes is copied, the log, staged input, the key and definitions. The log and the staged
+ * input are as a kill would leave them, and the next process goes on from there.
+ */
+export async function takeSnapshot(store: EmbeddedStore, directory: string): Promise<DataSnapshot> {
+  const [copies, frozen] = [join(directory, COPIES), join(directory, 'store', 'shadow', FROZEN)];
+  const release = () => {
+    for (const path of [copies, frozen]) rmSync(path, { recursive: true, force: true });
+  };
+  release();
+  try {
+    const { takenAt, heldMs } = await store.freeze(FROZEN, () => copyChanging(directory, copies));
+    const parts = filesIn(join(frozen, 'store'))
+      .filter(({ path }) => !path.endsWith(NOT_OF_TABLES))
+      .map(({ path, bytes }) => ({
+        from: join(frozen, 'store', path),
+        to: join('store', 'store', path),
+        bytes,
+      }));
+    const others = filesIn(copies).map(({ path, bytes }) => ({ from: join(copies, path), to: path, bytes }));
+    return { takenAt, heldMs, files: [...parts, ...others], release };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/** In one step: nothing else of this process runs meanwhile. */
+function copyChanging(directory: string, to: string): void {
+  const tables = join('store', 'store');
+  const paths = [
+    ...filesIn(join(directory, 'store', 'metadata'), 1).map(({ path }) => join('store', 'metadata', path)),
+    // Definitions of tables, and beside the parts of a table what it says of itself.
+    ...filesIn(join(directory, tables), 3).map(({ path }) => join(tables, path)),
+    ...filesIn(join(directory, 'log')).map(({ path }) => join('log', path)),
+    ...filesIn(join(directory, 'spool'), 1).map(({ path }) => join('spool', path)),
+    ...[KEY, join('damaged', 'report.ndjson')].filter((path) => isFile(join(directory, path))),
+  ];
+  for (const path of paths.filter((one) => !one.endsWith('.part'))) {
+    mkdirSync(dirname(join(to, path)), { recursive: true });
+    copyFileSync(join(directory, path), join(to, path), constants.COPYFILE_FICLONE);
+  }
+}
+
+/** The files below a directory, links left out, to a depth. */
+export function filesIn(root: string, depth = Number.POSITIVE_INFINITY): { path: string; bytes: number }[] {
+  const found: { path: string; bytes: number }[] = [];
+  const walk = (path: string, left: number) => {
+    if (!lstatSync(join(root, path), { throwIfNoEntry: false })?.isDirectory()) return;
+    for (const entry of readdirSync(join(root, path), { withFileTypes: true })) {
+      const inner = join(path, entry.name);
+      if (entry.isDirectory() && left > 1) walk(inner, left - 1);
+      const size = entry.isFile() ? lstatSync(join(root, inner), { throwIfNoEntry: false })?.size : undefined;
+      if (size !== undefined) found.push({ path: inner, bytes: size });
+    }
+  };
+  walk('', depth);
+  return found;
+}
+
+const isFile = (path: string) => lstatSync(path, { throwIfNoEntry: false })?.isFile() === true;
