@@ -5,6 +5,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { isSecretSetting } from '../../infra/config/read.ts';
 import { LOAD_GROUP, TOPICS } from '../../ingest/log/topics.ts';
+import { checkSettings } from '../../serve/doctor/settings-check.ts';
 import { buildProbes } from '../../serve/http/operator-app.ts';
 import { ProcessHealth } from '../../serve/process-health.ts';
 import { type Config, readConfig, settings } from '../../serve/settings.ts';
@@ -158,6 +159,14 @@ describe.runIf(canRunHelm())('the chart', () => {
       TRUST_PROXY: ['uniquelocal'],
       KAFKA_TLS: true,
     });
+  });
+
+  test('gives a server of production nothing that `doctor` warns of', () => {
+    const container = containerOf(named('production', 'Deployment', '-serve'));
+    const env = { ...imageEnvironment(), ...environment(container) };
+    expect(checkSettings(env, readConfig(env))).toMatchObject([
+      { text: 'all are known and within their ranges' },
+    ]);
   });
 
   test('gives secrets as files, and the key of the servers to servers only', () => {
