@@ -16,9 +16,18 @@ export interface Guide {
 /** The guides by the reader they are for, in the order in which they are best read. */
 const CONTENTS: Readonly<Record<string, readonly string[]>> = {
   'Read the metrics': ['quick-start', 'api', 'metrics', 'how-it-works'],
-  'Build on it': ['oauth', 'alerts'],
+  'Build on it': ['typescript', 'python', 'oauth', 'alerts'],
   'Load data': ['backfill'],
-  'Run it': ['command-line', 'settings', 'distributed', 'kubernetes', 'sizing', 'upgrades', 'security'],
+  'Run it': [
+    'command-line',
+    'settings',
+    'distributed',
+    'kubernetes',
+    'sizing',
+    'monitoring',
+    'upgrades',
+    'security',
+  ],
 };
 
 /** Guides that are made of what the code declares, so that they cannot fall behind it. */
@@ -40,6 +49,13 @@ function readGuide(name: string): Guide {
 const firstSentence = (text: string): string =>
   (/^[\s\S]*?[.](?=\s)/.exec(text)?.[0] ?? '').replaceAll('`', '').replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1');
 
-/** The model of security stands where hosts of repositories look for it. */
+/** Guides that stand where those who look for them find them: hosts of repositories, registries of packages. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  security: 'SECURITY.md',
+  typescript: 'serve/clients/typescript/README.md',
+  python: 'serve/clients/python/README.md',
+};
+
+/** The file of a guide. */
 export const guideFile = (name: string): URL =>
-  new URL(name === 'security' ? '../../SECURITY.md' : `texts/${name}.md`, import.meta.url);
+  new URL(`../../${ELSEWHERE[name] ?? `serve/guides/texts/${name}.md`}`, import.meta.url);

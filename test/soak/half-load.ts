@@ -35,6 +35,8 @@ const settings = {
   ANONYMOUS_PER_MINUTE: '0',
   ANONYMOUS_PER_DAY: '0',
   ANONYMOUS_STORE_SECONDS: '0',
+  // Full within minutes, so that what grows after that is no cache.
+  ALERT_CACHE_BYTES: String(32 * MIB),
 };
 
 interface Target {

@@ -22,6 +22,8 @@ const RUN_ELSEWHERE = {
   services: 'test/distributed',
   settings: 'test/infra/distributed/kafka-access.test.ts',
   git: 'test/serve/identity/oauth/git.test.ts',
+  clients: 'test/serve/clients',
+  monitoring: 'test/infra/prometheus',
 } as const;
 
 const place = temporaryDirectory();
