@@ -8,6 +8,7 @@ import { ROOT } from '../source-files.ts';
 /** Helm itself is a library in a package of Maven Central; no package of Debian has it. */
 const HELM_VERSION = '0.0.21';
 const PLATFORM = `linux-${process.arch === 'x64' ? 'amd64' : process.arch}`;
+/** All that is installed stays here, also when `npm ci` empties its folder. */
 const { XDG_CACHE_HOME = join(homedir(), '.cache') } = process.env;
 const HELM = join(XDG_CACHE_HOME, 'chain-metrics', `helm-${HELM_VERSION}-${PLATFORM}`);
 const LIBRARY = join(HELM, `helm-${PLATFORM}.so`);
@@ -18,8 +19,7 @@ const PYTHON_PACKAGES = [
   'cloudcoil.models.keda==2.16.1.0',
   'cloudcoil.models.prometheus_operator==0.80.1.0',
 ];
-/** They are installed here once; `npm ci` empties the directory. */
-const PYTHON = join(ROOT, 'node_modules/.cache/helm-schemas-1');
+const PYTHON = join(XDG_CACHE_HOME, 'chain-metrics', 'helm-schemas-1');
 
 const CHART = join(ROOT, 'infra/helm');
 /** The oldest version that the chart allows, and the newest whose schemas are known. */
