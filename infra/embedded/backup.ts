@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { createReadStream, createWriteStream } from 'node:fs';
-import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join, normalize } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
@@ -86,6 +86,8 @@ export async function writeBackup(
     await writeFile(join(directory, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`, { flush: true });
     return manifest;
   } catch (error) {
+    // Part of a backup is none, and would keep the next one out of the directory.
+    for (const name of [DATA, SUMS]) await rm(join(directory, name), { recursive: true, force: true });
     throw error instanceof ProductError || signal.aborted ? error : unwritable(reasonOf(error));
   }
 }

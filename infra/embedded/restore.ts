@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs';
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { SCHEMA_VERSION } from '../clickhouse/schema.ts';
 import { ProductError } from '../errors.ts';
+import { isArchive, unpack } from './archive.ts';
 import {
   type BackupManifest,
   type CopyProgress,
@@ -32,13 +33,6 @@ export async function restoreBackup(
   directory: string,
   onProgress: (stage: 'checking' | 'restoring', progress: CopyProgress) => void,
 ): Promise<BackupManifest> {
-  const { schema_version: version, product_version: product } = await readManifest(backup);
-  if (version > SCHEMA_VERSION) {
-    throw new ProductError(
-      'store_newer',
-      `the backup is of a newer version (${product}, schema ${version}; this one knows ${SCHEMA_VERSION}): restore it with that version`,
-    );
-  }
   const owner = await ownerOf(directory);
   if (owner !== null) throw new ProductError('store_in_use', `${directory} is in use by process ${owner}`);
   process.umask(0o077);
@@ -49,19 +43,31 @@ export async function restoreBackup(
   const partial = join(directory, PARTIAL);
   await rm(partial, { recursive: true, force: true });
   try {
-    const opened = await checkBackup(backup, (progress) => onProgress('checking', progress));
-    await mkdir(partial);
-    await copyBackup(backup, opened, partial, (progress) => onProgress('restoring', progress));
+    const source = isArchive(backup) ? join(partial, 'unpacked') : backup;
+    if (isArchive(backup)) await unpack(backup, source);
+    await requireOlder(source);
+    const opened = await checkBackup(source, (progress) => onProgress('checking', progress));
+    const data = join(partial, 'data');
+    await copyBackup(source, opened, data, (progress) => onProgress('restoring', progress));
     const restored: Restored = {
       taken_at: opened.manifest.taken_at,
       restored_at: new Date().toISOString(),
     };
-    await writeFile(join(partial, RESTORED), `${JSON.stringify(restored)}\n`, { flush: true });
-    for (const name of await readdir(partial)) await rename(join(partial, name), join(directory, name));
+    await writeFile(join(data, RESTORED), `${JSON.stringify(restored)}\n`, { flush: true });
+    for (const name of await readdir(data)) await rename(join(data, name), join(directory, name));
     return opened.manifest;
   } finally {
     await rm(partial, { recursive: true, force: true });
   }
+}
+
+async function requireOlder(backup: string): Promise<void> {
+  const { schema_version: version, product_version: product } = await readManifest(backup);
+  if (version <= SCHEMA_VERSION) return;
+  throw new ProductError(
+    'store_newer',
+    `the backup is of a newer version (${product}, schema ${version}; this one knows ${SCHEMA_VERSION}): restore it with that version`,
+  );
 }
 
 /** Null for a directory that was not restored. */

@@ -8,7 +8,7 @@ import { DamageReport } from './damage.ts';
 import { EmbeddedKeyValue } from './key-value.ts';
 import { EmbeddedLog } from './log.ts';
 import { EmbeddedQueue } from './queue.ts';
-import { takeSnapshot } from './snapshot.ts';
+import { snapshotsOf } from './snapshot.ts';
 import { EmbeddedStore } from './store.ts';
 
 /** Opens the ports of the embedded profile: one process and one data directory, without services. */
@@ -32,7 +32,7 @@ export async function openEmbedded(config: InfraSettings, clock: Clock = systemC
     damage,
     connect: async () => undefined,
     openSequence: async (newest) => new Sequence(clock, await newest()),
-    snapshot: () => takeSnapshot(store, config.DATA_DIR),
+    snapshot: snapshotsOf(store, config.DATA_DIR),
     close: () => closePorts(ports),
   };
 }

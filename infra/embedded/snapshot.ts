@@ -1,5 +1,6 @@
 import { constants, copyFileSync, lstatSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { ProductError } from '../errors.ts';
 import type { DataSnapshot } from '../ports.ts';
 import type { EmbeddedStore } from './store.ts';
 
@@ -11,31 +12,45 @@ const NOT_OF_TABLES = 'frozen_metadata.txt';
 const KEY = 'secrets.key';
 
 /**
- * Takes a snapshot while the store is in use. For a moment no statement writes: parts of tables, which never change, are
- * linked by the engine, and what changes is copied, the log, staged input, the key and definitions. The log and the staged
- * input are as a kill would leave them, and the next process goes on from there.
+ * Takes snapshots of a data directory that is in use, one at a time. For a moment no statement writes: parts of tables,
+ * which never change, are linked by the engine, and what changes is copied, the log, staged input, the key and
+ * definitions. The log and the staged input are as a kill would leave them, and the next process goes on from there.
  */
-export async function takeSnapshot(store: EmbeddedStore, directory: string): Promise<DataSnapshot> {
+export function snapshotsOf(store: EmbeddedStore, directory: string): () => Promise<DataSnapshot> {
   const [copies, frozen] = [join(directory, COPIES), join(directory, 'store', 'shadow', FROZEN)];
-  const release = () => {
+  const clear = () => {
     for (const path of [copies, frozen]) rmSync(path, { recursive: true, force: true });
   };
-  release();
-  try {
-    const { takenAt, heldMs } = await store.freeze(FROZEN, () => copyChanging(directory, copies));
-    const parts = filesIn(join(frozen, 'store'))
-      .filter(({ path }) => !path.endsWith(NOT_OF_TABLES))
-      .map(({ path, bytes }) => ({
-        from: join(frozen, 'store', path),
-        to: join('store', 'store', path),
+  // Links that a killed process left keep parts alive that are merged since.
+  clear();
+  let isTaken = false;
+  const release = () => {
+    clear();
+    isTaken = false;
+  };
+  return async () => {
+    if (isTaken) throw new ProductError('usage', 'another backup is being written');
+    isTaken = true;
+    try {
+      const { takenAt, heldMs } = await store.freeze(FROZEN, () => copyChanging(directory, copies));
+      const parts = filesIn(join(frozen, 'store'))
+        .filter(({ path }) => !path.endsWith(NOT_OF_TABLES))
+        .map(({ path, bytes }) => ({
+          from: join(frozen, 'store', path),
+          to: join('store', 'store', path),
+          bytes,
+        }));
+      const others = filesIn(copies).map(({ path, bytes }) => ({
+        from: join(copies, path),
+        to: path,
         bytes,
       }));
-    const others = filesIn(copies).map(({ path, bytes }) => ({ from: join(copies, path), to: path, bytes }));
-    return { takenAt, heldMs, files: [...parts, ...others], release };
-  } catch (error) {
-    release();
-    throw error;
-  }
+      return { takenAt, heldMs, files: [...parts, ...others], release };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  };
 }
 
 /** In one step: nothing else of this process runs meanwhile. */
@@ -56,7 +71,7 @@ function copyChanging(directory: string, to: string): void {
 }
 
 /** The files below a directory, links left out, to a depth. */
-export function filesIn(root: string, depth = Number.POSITIVE_INFINITY): { path: string; bytes: number }[] {
+function filesIn(root: string, depth = Number.POSITIVE_INFINITY): { path: string; bytes: number }[] {
   const found: { path: string; bytes: number }[] = [];
   const walk = (path: string, left: number) => {
     if (!lstatSync(join(root, path), { throwIfNoEntry: false })?.isDirectory()) return;

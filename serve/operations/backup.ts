@@ -1,27 +1,33 @@
 import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { SCHEMA_VERSION } from '../../infra/clickhouse/schema.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
+import { isArchive, pack } from '../../infra/embedded/archive.ts';
 import { type CopyProgress, writeBackup } from '../../infra/embedded/backup.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { VERSION } from '../version.ts';
 import { operation } from './operation.ts';
 
-/** Writes a backup of the data directory into another one, while it is in use. */
+/** What an archive is packed from. */
+const partOf = (archive: string) => `${archive}.part`;
+
+/** Writes a backup of the data directory into another one or into an archive, while it is in use. */
 export const backup = operation<CopyProgress>()({
   /** An absolute path: the process that runs this may be in another directory. */
-  input: z.object({ directory: z.string().startsWith('/') }),
-  run: async ({ runtime, config }, { directory }, { onProgress, signal }) => {
+  input: z.object({ path: z.string().startsWith('/') }),
+  run: async ({ runtime, config }, { path }, { onProgress, signal }) => {
     if (runtime.snapshot === undefined) {
       throw new ProductError(
         'usage',
         'backup is for the embedded profile; ClickHouse makes its own, see `chain-metrics backup --help`',
       );
     }
-    const [engine] = await runtime.store.rows<{ version: string }>(sql`SELECT version() AS version`);
+    if (isArchive(path) && existsSync(path)) throw new ProductError('usage', `${path} is there already`);
     const snapshot = await runtime.snapshot();
     try {
+      const [engine] = await runtime.store.rows<{ version: string }>(sql`SELECT version() AS version`);
       const hasKey = existsSync(join(config.DATA_DIR, 'secrets.key'));
       const facts = {
         product_version: VERSION,
@@ -30,9 +36,13 @@ export const backup = operation<CopyProgress>()({
         secrets_key: config.SECRETS_KEY !== undefined ? 'setting' : hasKey ? 'included' : 'none',
         damage: runtime.damage.list().length,
       } as const;
-      return await writeBackup(directory, snapshot, facts, { onProgress, signal });
+      if (!isArchive(path)) return await writeBackup(path, snapshot, facts, { onProgress, signal });
+      const manifest = await writeBackup(partOf(path), snapshot, facts, { onProgress, signal });
+      await pack(partOf(path), path);
+      return manifest;
     } finally {
       snapshot.release();
+      if (isArchive(path)) await rm(partOf(path), { recursive: true, force: true });
     }
   },
 });

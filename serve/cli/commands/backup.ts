@@ -5,13 +5,15 @@ import { openDisplay } from '../display.ts';
 import { EXIT } from '../failure.ts';
 import { bytes, duration, plural } from '../words.ts';
 
-export const backup = command<[directory: string], { json?: boolean }>({
+export const backup = command<[path: string], { json?: boolean }>({
   name: 'backup',
   description: 'write a backup of the data directory, also while a server runs',
-  args: (command) => jsonOption(command.argument('<directory>', 'an empty or new directory')),
+  args: (command) =>
+    jsonOption(command.argument('<path>', 'an empty or new directory, or a new .tar, .tar.gz or .tar.zst')),
   help: `It holds everything that was accepted until the moment that it names: tables, alerts that are not processed yet, staged
 input, accounts and, unless SECRETS_KEY is a setting, the key of their secrets. For that moment writing is held; reading
-is not. Keep it as safe as the data directory. Every file has its checksum in files.sha256.
+is not. Keep it as safe as the data directory. Every file has its checksum in files.sha256. An archive is packed from a
+directory beside it, which needs the room of both.
 
 On the distributed profile ClickHouse holds all records, and makes its own backups:
   BACKUP DATABASE chain_metrics TO Disk('backups', 'NAME.zip')
@@ -21,17 +23,17 @@ later, and Redis holds nothing that cannot be made again.
 
 Examples:
   chain-metrics backup /backups/$(date +%F)
-  chain-metrics backup /backups/now && tar -C /backups -czf - now | ssh host 'cat > now.tar.gz'
+  chain-metrics backup /backups/$(date +%F).tar.zst
   DATA_DIR=/srv/new chain-metrics restore /backups/now`,
-  run: ({ args: [directory], options, config }) =>
+  run: ({ args: [given], options, config }) =>
     withOperations(config, async (client) => {
       const display = openDisplay(process.stderr, { silent: options.json === true });
-      const path = resolve(directory);
+      const path = resolve(given);
       const started = performance.now();
       try {
         const manifest = await client.call(
           'backup',
-          { directory: path },
+          { path },
           {
             onProgress: ({ done, total }) =>
               display.show('copying', {
@@ -42,7 +44,7 @@ Examples:
         );
         display.complete(bytes(manifest.bytes));
         const seconds = Math.round(performance.now() - started) / 1000;
-        print({ directory: path, ...manifest, seconds }, options, () => textOf(path, manifest, seconds));
+        print({ path, ...manifest, seconds }, options, () => textOf(path, manifest, seconds));
         return EXIT.ok;
       } finally {
         display.end();

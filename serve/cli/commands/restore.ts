@@ -9,7 +9,8 @@ import { age, bytes, number, plural } from '../words.ts';
 export const restore = command<[backup: string], { json?: boolean }>({
   name: 'restore',
   description: 'restore a backup into an empty data directory',
-  args: (command) => jsonOption(command.argument('<backup>', 'directory that `chain-metrics backup` wrote')),
+  args: (command) =>
+    jsonOption(command.argument('<backup>', 'directory or archive that `chain-metrics backup` wrote')),
   help: `Every checksum is checked before anything is written, and the data directory has all of the backup in the end or
 nothing. A backup of an older version is migrated by the next start; one of a newer version is refused. What was accepted
 after the backup is not in it: \`backfill\` fetches blocks again, \`ingest\` takes files again, and senders of alerts

@@ -13,9 +13,10 @@ import { Readable } from 'node:stream';
 import { afterAll, expect, it } from 'vitest';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { BackupManifest } from '../../../infra/embedded/backup.ts';
-import { restoreBackup } from '../../../infra/embedded/restore.ts';
+import { readRestored, restoreBackup } from '../../../infra/embedded/restore.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
 import { handleUsersRequest } from '../../../serve/identity/accounts/operator.ts';
+import { LocalClient } from '../../../serve/operations/client.ts';
 import { SocketClient } from '../../../serve/operations/socket-client.ts';
 import { madeBlock, madeExtrinsic } from '../../ingest/made.ts';
 import { contentOf, differences } from '../../support/content.ts';
@@ -102,6 +103,23 @@ it('restores exactly what was accepted until a backup under load', { timeout: 24
   });
   await clean.pipeline.waitUntilComputed();
   expect(differences(await contentOf(clean.pipeline), content)).toEqual([]);
+
+  const archive = join(place.path, 'backup.tar.gz');
+  const local = new LocalClient(clean.pipeline);
+  const both = await Promise.allSettled([
+    local.call('backup', { path: archive }),
+    local.call('backup', { path: join(place.path, 'second') }),
+  ]);
+  expect(both).toEqual([
+    expect.objectContaining({ status: 'fulfilled' }),
+    { status: 'rejected', reason: expect.objectContaining({ message: 'another backup is being written' }) },
+  ]);
+  expect(statSync(archive).mode & 0o077).toBe(0);
+  const unpacked = join(place.path, 'unpacked');
+  const { taken_at } = await restoreBackup(archive, unpacked, () => undefined);
+  expect(readRestored(unpacked)?.taken_at).toBe(taken_at);
+  expect(readdirSync(join(unpacked, 'store')).sort()).toEqual(['metadata', 'store']);
+  expect(readdirSync(place.path).filter((name) => /part|packing/.test(name))).toEqual([]);
 });
 
 it('keeps a backup from others, and lists every file with its checksum', () => {

@@ -224,32 +224,39 @@ it('works through a running server, and follow stops when it is told to', async 
   const fake = await fakeOf({ root: '/v1', documents });
   const server = await serve([], served);
   const half = first + 30;
-  const filled = await run(backfill(fake.url, '--from', String(first), '--to', String(half)), {
-    env: served,
+  const asJson = async (...more: string[]) =>
+    JSON.parse(
+      (await run(backfill(fake.url, '--from', String(first), '--json', ...more), { env: served })).stdout,
+    );
+  expect(await asJson('--to', String(half))).toMatchObject({
+    chain: 'polkadot',
+    blocks: 31,
+    refused: 0,
+    missing: 0,
+    skipped: 0,
+    failed_metrics: [],
   });
-  expect(filled).toMatchObject({ code: 0, stdout: expect.stringMatching(/^31 blocks in .*0 refused$/m) });
-  const dry = await run(backfill(fake.url, '--from', String(first), '--dry-run'), { env: served });
-  expect(linesOf(dry.stdout).slice(1)).toEqual([`  ${half + 1} to ${last}`]);
+  expect((await asJson('--dry-run')).missing).toEqual([{ from: half + 1, to: last }]);
 
   fake.asked.length = 0;
   const args = ['follow', '--url', fake.url, '--chain', 'polkadot-relay', '--poll-ms', '20'];
-  args.push('--snapshots', '--treasury', POT);
+  args.push('--json', '--snapshots', '--treasury', POT);
   const following = begin(args, { env: served });
   let said = '';
   const ended = new Promise((resolve) => following.once('close', (code, signal) => resolve(signal ?? code)));
-  following.stderr?.on('data', (piece) => {
+  following.stdout?.on('data', (piece) => {
     said += piece;
-    if (/ 1 snapshot\n/.test(said)) following.kill('SIGTERM');
+    if (/1 snapshot"}\n/.test(said)) following.kill('SIGTERM');
   });
   expect(await ended).toBe(0);
-  expect(linesOf(said)).toEqual([
+  expect(linesOf(said).map((line) => JSON.parse(line).text)).toEqual([
     expect.stringMatching(new RegExp(`following polkadot at \\S+ from ${half + 1}$`)),
-    expect.stringMatching(/ 35 blocks$/),
+    expect.stringMatching(/35 blocks$/),
     expect.stringMatching(/no validator_set snapshots from this source: .*progress\S* answered 404/),
     expect.stringMatching(/no staking_state snapshots from this source: .* which no route lists/),
     expect.stringMatching(/no issuance snapshots from this source: .*totalIssuance\S* answered 404/),
-    expect.stringMatching(/ 1 snapshot$/),
-    expect.stringMatching(/ stopped$/),
+    expect.stringMatching(/1 snapshot$/),
+    'stopped',
   ]);
   // The last one again for its time, at which the snapshot was taken.
   expect(fake.asked.toSorted((a, b) => a - b)).toEqual([...heightsIn([{ from: half + 1, to: last }]), last]);

@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process';
+import { mkdir, rename, rm } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { ProductError, reasonOf } from '../errors.ts';
+
+/** How `tar` packs a file, by its ending. */
+const PACKED: readonly (readonly [ending: RegExp, ...options: string[]])[] = [
+  [/\.tar$/],
+  [/\.(tar\.gz|tgz)$/, '--gzip'],
+  [/\.tar\.zst$/, '--zstd'],
+];
+const packingOf = (path: string) => PACKED.find(([ending]) => ending.test(path));
+
+/** Whether a path is that of an archive, by its ending. */
+export const isArchive = (path: string): boolean => packingOf(path) !== undefined;
+
+/** Packs a directory into an archive, which is there whole or not at all. */
+export async function pack(directory: string, file: string): Promise<void> {
+  const [, ...options] = packingOf(file) ?? [/$/];
+  const part = `${file}.packing`;
+  try {
+    await tar(['--create', ...options, '--file', part, '--directory', directory, '.']);
+    await rename(part, file);
+  } finally {
+    await rm(part, { force: true });
+  }
+}
+
+/** Unpacks an archive into a directory that it makes. */
+export async function unpack(file: string, directory: string): Promise<void> {
+  const [, ...options] = packingOf(file) ?? [/$/];
+  await mkdir(directory, { recursive: true });
+  await tar(['--extract', ...options, '--file', file, '--directory', directory, '--no-same-owner']);
+}
+
+async function tar(args: readonly string[]): Promise<void> {
+  const child = spawn('tar', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+  const said = text(child.stderr).catch(() => '');
+  const code = await new Promise<number | null>((resolve, reject) => {
+    child.once('error', (error) =>
+      reject(
+        new ProductError(
+          'usage',
+          `tar does not run (${reasonOf(error)}): name a directory in place of a file`,
+        ),
+      ),
+    );
+    child.once('close', resolve);
+  });
+  if (code === 0) return;
+  throw new ProductError('store_failed', `tar failed: ${(await said).split('\n')[0]?.slice(0, 200)}`);
+}
