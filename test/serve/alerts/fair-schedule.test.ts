@@ -1,6 +1,10 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { FairSchedule, type TaskResult } from '../../../serve/alerts/consequences/fair-schedule.ts';
+import {
+  FairSchedule,
+  type TaskCounts,
+  type TaskResult,
+} from '../../../serve/alerts/consequences/fair-schedule.ts';
 import { isRefusal, retryDelayMs } from '../../../serve/alerts/notifications/back-off.ts';
 import type { Notification } from '../../../serve/alerts/notifications/notification.ts';
 import { chainsToSend, cutAfter, sendChains } from '../../../serve/alerts/notifications/round.ts';
@@ -12,6 +16,7 @@ function scheduled(concurrency: number, projectConcurrency: number) {
   const started: string[] = [];
   const ends = new Map<string, (result: TaskResult) => void>();
   let now = 0;
+  let counts: TaskCounts = { waiting: 0, failing: 0 };
   const schedule = new FairSchedule({
     clock: { now: () => now },
     concurrency,
@@ -21,12 +26,15 @@ function scheduled(concurrency: number, projectConcurrency: number) {
       return new Promise((end) => ends.set(`${project} ${name}`, end));
     },
     onFailure: () => {},
+    onTasks: (tasks) => {
+      counts = tasks;
+    },
   });
   const end = async (task: string, result = DONE) => {
     ends.get(task)?.(result);
     await new Promise((later) => setImmediate(later));
   };
-  return { schedule, started, end, at: (ms: number) => (now = ms) };
+  return { schedule, started, end, at: (ms: number) => (now = ms), counts: () => counts };
 }
 
 test('projects take turns, and none has more than its places', async () => {
@@ -50,6 +58,19 @@ test('failing tasks get half of the places, and wait as long as they say whateve
   at(100);
   schedule.wake({ project: 5, name: 'x' });
   expect(started.slice(4)).toEqual(['1 x', '2 x', '5 x']);
+});
+
+test('tasks count while something is left to do, and as failing until they succeed', async () => {
+  const { schedule, end, at, counts } = scheduled(4, 4);
+  for (const name of ['a', 'b']) schedule.wake({ project: 1, name });
+  expect(counts()).toEqual({ waiting: 2, failing: 0 });
+  await end('1 a', { dueMs: 100, isFailing: true });
+  await end('1 b');
+  expect(counts()).toEqual({ waiting: 0, failing: 1 });
+  at(100);
+  schedule.wake({ project: 1, name: 'a' });
+  await end('1 a', { dueMs: 200 });
+  expect(counts()).toEqual({ waiting: 1, failing: 0 });
 });
 
 test('tasks that are slow get half of the places, all of them and those of a project', async () => {

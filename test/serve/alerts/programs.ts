@@ -109,12 +109,11 @@ export async function sendWebhook(alertmanager: Running, alerts: readonly object
 }
 
 /** A real Prometheus that scrapes two targets and fires an alert for each that is down. */
-export async function startPrometheus(
+export function startPrometheus(
   directory: string,
   alertmanager: Running,
   targets: readonly string[],
 ): Promise<Running> {
-  const port = await freePort();
   writeFileSync(
     join(directory, 'rules.yml'),
     `groups:
@@ -139,6 +138,12 @@ scrape_configs:
     static_configs: [{ targets: ${JSON.stringify(targets)} }]
 `,
   );
+  return runPrometheus(directory);
+}
+
+/** A real Prometheus with the file `prometheus.yml` of a directory. */
+export async function runPrometheus(directory: string): Promise<Running> {
+  const port = await freePort();
   return run(
     PROMETHEUS,
     [
