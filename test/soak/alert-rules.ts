@@ -29,7 +29,7 @@ const FASTER = Number(given);
 const SCRAPE_SECONDS = 10;
 const DISK = '700m';
 /** What a fault may take beyond the times of its rule: to be noticed, scraped and evaluated. */
-const NOTICE_MS = 45_000;
+const NOTICE_MS = 60_000;
 const QUIET_MS_MAX = 300_000;
 const began = Date.now();
 const say = (text: string) =>

@@ -7,6 +7,8 @@ export interface TaskResult {
   readonly dueMs: number | null;
   /** Whether it waits for something that is broken: such tasks never get all the places. */
   readonly isFailing?: boolean;
+  /** Whether it has failed and not succeeded since, also where it may run at once; as `isFailing` when absent. */
+  readonly isBroken?: boolean;
 }
 
 export interface WokenTask {
@@ -22,6 +24,7 @@ interface Task {
   notBeforeMs: number;
   isRunning: boolean;
   isFailing: boolean;
+  isBroken: boolean;
   /** Whether an event arrived while it ran. */
   hasNews: boolean;
 }
@@ -179,21 +182,22 @@ export class FairSchedule {
     of.costly -= costly;
     of.running--;
     task.isRunning = false;
-    this.#countFailing(task, result.isFailing ?? false);
+    task.isFailing = result.isFailing ?? false;
+    this.#countBroken(task, result.isBroken ?? task.isFailing);
     task.notBeforeMs = task.isFailing ? (result.dueMs ?? 0) : 0;
     const againMs = task.hasNews ? Math.max(clock.now(), task.notBeforeMs) : Number.POSITIVE_INFINITY;
     task.hasNews = false;
     task.dueMs = Math.min(result.dueMs ?? Number.POSITIVE_INFINITY, againMs);
     if (task.dueMs < Number.POSITIVE_INFINITY) return;
     of.tasks.delete(task.name);
-    this.#countFailing(task, false);
+    this.#countBroken(task, false);
     this.#count(-1, 0);
     if (of.tasks.size === 0) this.#projects.delete(project);
   }
 
-  #countFailing(task: Task, isFailing: boolean): void {
-    const more = Number(isFailing) - Number(task.isFailing);
-    task.isFailing = isFailing;
+  #countBroken(task: Task, isBroken: boolean): void {
+    const more = Number(isBroken) - Number(task.isBroken);
+    task.isBroken = isBroken;
     if (more !== 0) this.#count(-more, more);
   }
 
@@ -221,5 +225,6 @@ const newTask = (name: string): Task => ({
   notBeforeMs: 0,
   isRunning: false,
   isFailing: false,
+  isBroken: false,
   hasNews: false,
 });

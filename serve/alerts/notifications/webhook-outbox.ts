@@ -208,9 +208,10 @@ export class WebhookOutbox implements EventConsumer {
       measures.lateness.observe({ consequence: 'webhook' }, Math.max(0, now - at) / 1000);
     }
     if (isDown) return { dueMs: retry_ms, isFailing: true };
-    if (round.hasLate) return { dueMs: now + ALERT_LATE_MS };
+    const isBroken = failures > 0;
+    if (round.hasLate) return { dueMs: now + ALERT_LATE_MS, isBroken };
     // Also events that this target is not told of take it further.
-    return { dueMs: isMore && (isMoved || round.handled.size > 0) ? now : waiting.nextMs };
+    return { dueMs: isMore && (isMoved || round.handled.size > 0) ? now : waiting.nextMs, isBroken };
   }
 }
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { consequenceMeasures } from '../../../serve/alerts/consequences/consequence-measures.ts';
+import type { Progress } from '../../../serve/alerts/consequences/progress.ts';
 import { type AlertDomain, openAlertDomain } from '../../../serve/alerts/domain.ts';
 import { INCIDENTS } from '../../../serve/alerts/projects/incident-follower.ts';
 import type { Project } from '../../../serve/alerts/projects/tables.ts';
@@ -78,6 +79,25 @@ describe('rounds', () => {
     expect((await run()).dueMs).toBeNull();
     to.close();
     expect(to.requests).toHaveLength(1);
+  });
+
+  test('of a webhook say that its receiver fails, also while nothing is due, until it accepts a request', async () => {
+    const to = await Receiver.open(() => 503);
+    const failing = await domain.projects.create(ann, { name: 'Fails' });
+    const { webhook } = await domain.webhooks.create(failing, { url: to.url });
+    await deliver([firing()], failing);
+    const number = Number(failing.id);
+    const run = () => domain.webhookOutbox.run(number, webhook.id);
+    expect(await run()).toMatchObject({ isFailing: true });
+    const progress = (await domain.progress.get(number, webhook.id)) as Progress;
+    await domain.progress.save(progress, { retry_ms: 0 });
+    expect(await run()).toMatchObject({ isBroken: true });
+    expect(to.requests).toHaveLength(1);
+    to.answer = () => 200;
+    await domain.webhooks.change(failing, webhook.id, { name: 'mended' });
+    expect(await run()).toMatchObject({ isBroken: false });
+    to.close();
+    expect(to.accepted).toHaveLength(1);
   });
 
   test('of incidents miss no event while a sweep finds the projects of an older version', async () => {

@@ -69,7 +69,11 @@ test('tasks count while something is left to do, and as failing until they succe
   expect(counts()).toEqual({ waiting: 0, failing: 1 });
   at(100);
   schedule.wake({ project: 1, name: 'a' });
-  await end('1 a', { dueMs: 200 });
+  await end('1 a', { dueMs: 200, isBroken: true });
+  expect(counts()).toEqual({ waiting: 0, failing: 1 });
+  at(200);
+  schedule.wake({ project: 1, name: 'a' });
+  await end('1 a', { dueMs: 300 });
   expect(counts()).toEqual({ waiting: 1, failing: 0 });
 });
 
