@@ -16,6 +16,7 @@ import { limitCounts } from './http/limit-counts.ts';
 import { serveDocs } from './http/openapi.ts';
 import { buildProbes } from './http/operator-app.ts';
 import { type MetricSources, servePrometheusMetrics } from './http/prometheus-metrics.ts';
+import { publicUrl } from './http/public-url.ts';
 import { limitAnonymous } from './http/rate-limit.ts';
 import { Readers } from './http/readers.ts';
 import { refuseOtherMethods } from './http/refusals.ts';
@@ -49,7 +50,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   measureRequests(app, measures.requests);
   const demoNote = await tellDemoData(app, { ...runtime, aggregator });
   const refuseOthers = refuseOtherMethods(app);
-  await serveDocs(app, demoNote);
+  await serveDocs(app, demoNote, () => publicUrl(app, config));
   health.require(() => alerts.checkStoring());
   await serveHealth(app, health);
   await servePrometheusMetrics(app, {

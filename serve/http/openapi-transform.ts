@@ -1,6 +1,8 @@
 import type { FastifyDynamicSwaggerOptions } from '@fastify/swagger';
 import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
 import { z } from 'zod';
+import type { SampledOperation, SampledParameter } from './code-samples/call-parts.ts';
+import { type CodeSample, codeSamplesOf } from './code-samples/code-samples.ts';
 import { isInteger } from './parameter-issues.ts';
 import type { ResponseDescription } from './route.ts';
 
@@ -17,10 +19,15 @@ const zodToJsonConfig = {
     // The text of an integer in a query is described as the integer that it stands for.
     if (zodSchema instanceof z.ZodPipe && isInteger(zodSchema)) {
       const { $schema: _, ...number } = z.toJSONSchema(zodSchema.out as z.ZodType);
-      const { description, isText } = jsonSchema;
+      const { description, example, isText } = jsonSchema;
       for (const name of Object.keys(jsonSchema)) delete jsonSchema[name];
       const values = isText ? { anyOf: [{ type: 'string', pattern: '^\\d{1,15}$' }, number] } : number;
-      Object.assign(jsonSchema, values, description === undefined ? {} : { description });
+      Object.assign(
+        jsonSchema,
+        values,
+        description === undefined ? {} : { description },
+        example === undefined ? {} : { example },
+      );
     }
     // Every key of an enumeration is there, so each is a property.
     if (zodSchema instanceof z.ZodRecord && Array.isArray(jsonSchema.required)) {
@@ -41,15 +48,20 @@ interface Document {
   readonly paths: Record<string, Record<string, DocumentedOperation>>;
   readonly components: { readonly schemas: Record<string, unknown> };
 }
-interface DocumentedOperation {
+interface DocumentedOperation extends Omit<SampledOperation, 'parameters' | 'requestBody' | 'responses'> {
+  'x-codeSamples'?: readonly CodeSample[];
   readonly operationId?: string;
-  readonly requestBody?: { required: boolean };
+  readonly parameters?: (SampledParameter & { example?: unknown; readonly schema: { example?: unknown } })[];
+  readonly requestBody?: { required: boolean } & NonNullable<SampledOperation['requestBody']>;
   readonly responses: Responses;
 }
 type Responses = Record<string, { headers?: object; content?: Record<string, { example?: unknown }> }>;
 
-/** Turns the schemas of all routes into one document; both functions are for one server. */
-export function openApiTransforms(): { transform: Transform; transformObject: TransformObject } {
+/** Turns the schemas of all routes into one document with samples of calls to this origin; both functions are for one server. */
+export function openApiTransforms(origin: () => string): {
+  transform: Transform;
+  transformObject: TransformObject;
+} {
   const given = new Map<string, Record<string, ResponseDescription>>();
   const withOptionalBody = new Set<string>();
   return {
@@ -65,16 +77,31 @@ export function openApiTransforms(): { transform: Transform; transformObject: Tr
     },
     transformObject: (input) => {
       const document = withAllSchemas(input as never) as unknown as Document;
-      for (const operation of Object.values(document.paths).flatMap(Object.values<DocumentedOperation>)) {
+      for (const { path, method, operation } of operationsOf(document)) {
         const { operationId = '', requestBody, responses } = operation;
         if (requestBody) requestBody.required = !withOptionalBody.has(operationId);
         for (const [status, description] of Object.entries(given.get(operationId) ?? {})) {
           addHeadersAndExamples(responses, status.toUpperCase(), description);
         }
+        nameExamples(operation);
+        operation['x-codeSamples'] = codeSamplesOf(origin(), method, path, operation);
       }
       return withUsedSchemas(document) as never;
     },
   };
+}
+
+const operationsOf = ({ paths }: Document) =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+  );
+
+/** An example is of the parameter, not of its schema. */
+function nameExamples({ parameters = [] }: DocumentedOperation): void {
+  for (const parameter of parameters) {
+    const { example, ...schema } = parameter.schema;
+    if (example !== undefined) Object.assign(parameter, { schema, example });
+  }
 }
 
 /** What the type provider leaves out of an answer. */

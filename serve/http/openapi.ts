@@ -1,5 +1,6 @@
+import { readFileSync } from 'node:fs';
 import swagger, { type FastifyDynamicSwaggerOptions } from '@fastify/swagger';
-import swaggerUi from '@fastify/swagger-ui';
+import swaggerUi, { type FastifySwaggerUiOptions } from '@fastify/swagger-ui';
 import type { FastifyInstance } from 'fastify';
 import { openApiTransforms } from './openapi-transform.ts';
 
@@ -9,6 +10,22 @@ const DESCRIPTION =
 /** The page of the interface has no width for phones of its own. */
 const VIEWPORT =
   "document.head.append(Object.assign(document.createElement('meta'), { name: 'viewport', content: 'width=device-width, initial-scale=1' }));";
+
+const STYLES = `.swagger-ui .topbar { display: none }
+.swagger-ui .code-samples details { padding: 8px 20px }
+.swagger-ui .code-samples summary { cursor: pointer; font-family: sans-serif; font-size: 14px }
+.swagger-ui .code-samples pre { margin: 8px 0 0; overflow-x: auto; white-space: pre }`;
+
+/** Shows the samples of calls beside each operation. */
+const SAMPLES_PLUGIN = readFileSync(new URL('code-samples/samples-plugin.js', import.meta.url), 'utf8');
+/** They become text of a script of the page; the first is what the page itself adds where none are given. */
+const PLUGINS: Plugin[] = [
+  (system) => SwaggerUIBundle.plugins.DownloadUrl(system),
+  (system) => samplesPlugin(system),
+];
+type Plugin = NonNullable<NonNullable<FastifySwaggerUiOptions['uiConfig']>['plugins']>[number];
+declare const SwaggerUIBundle: { readonly plugins: { readonly DownloadUrl: Plugin } };
+declare const samplesPlugin: Plugin;
 
 const DOCUMENT: NonNullable<FastifyDynamicSwaggerOptions['openapi']> = {
   openapi: '3.1.0',
@@ -21,7 +38,7 @@ const DOCUMENT: NonNullable<FastifyDynamicSwaggerOptions['openapi']> = {
   servers: [{ url: '/', description: 'This server' }],
   components: {
     securitySchemes: {
-      key: { type: 'http', scheme: 'bearer', description: 'API key; lifts the rate limit' },
+      key: { type: 'http', scheme: 'bearer', description: 'API key or access token; lifts the rate limit' },
       integrationKey: { type: 'http', scheme: 'bearer', description: 'Key of an alert integration' },
       integrationKeyBasic: {
         type: 'http',
@@ -44,11 +61,15 @@ const DOCUMENT: NonNullable<FastifyDynamicSwaggerOptions['openapi']> = {
 };
 
 /** Serves the OpenAPI document, made from the schemas that validate the requests, and a page to try the routes on. A notice stands first. */
-export async function serveDocs(app: FastifyInstance, notice: string | null): Promise<void> {
+export async function serveDocs(
+  app: FastifyInstance,
+  notice: string | null,
+  origin: () => string,
+): Promise<void> {
   const description = notice === null ? DESCRIPTION : `**${notice}** ${DESCRIPTION}`;
   await app.register(swagger, {
     openapi: { ...DOCUMENT, info: { ...DOCUMENT.info, description } } as typeof DOCUMENT,
-    ...openApiTransforms(),
+    ...openApiTransforms(origin),
   });
   await app.register(swaggerUi, {
     routePrefix: '/docs',
@@ -61,11 +82,15 @@ export async function serveDocs(app: FastifyInstance, notice: string | null): Pr
       deepLinking: true,
       displayRequestDuration: true,
       syntaxHighlight: false,
+      plugins: PLUGINS,
     },
     theme: {
       title: 'Chain Metrics API',
-      css: [{ filename: 'theme.css', content: '.swagger-ui .topbar { display: none }' }],
-      js: [{ filename: 'viewport.js', content: VIEWPORT }],
+      css: [{ filename: 'theme.css', content: STYLES }],
+      js: [
+        { filename: 'viewport.js', content: VIEWPORT },
+        { filename: 'samples-plugin.js', content: SAMPLES_PLUGIN },
+      ],
     },
   });
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger());

@@ -1,12 +1,9 @@
 import { z } from 'zod';
 import type { Metric, MetricEndpoint } from '../../aggregate/metric.ts';
 import { metrics } from '../../aggregate/metrics/index.ts';
-import { readExamples } from '../http/examples.ts';
 import { problemResponse, validationResponse } from '../http/responses.ts';
 import type { MediaType, RouteDefinition } from '../http/route.ts';
-
-/** A row of each record. */
-const rows = readExamples(new URL('examples.ndjson', import.meta.url));
+import { exampleRow } from './record-examples.ts';
 
 const records = new Map(
   metrics.map((metric) => {
@@ -55,7 +52,7 @@ export function describeEndpoint(
 
 /** The same rows in every format. */
 function contentOf(metric: Metric): Record<string, MediaType> {
-  const row = (rows.get(metric.record)?.answer ?? {}) as Readonly<Record<string, unknown>>;
+  const row = exampleRow(metric.record);
   const record = records.get(metric.name) as z.ZodType;
   return {
     'application/json': { schema: z.array(record), example: [row] },

@@ -6,6 +6,7 @@ import type { Sql } from '../../infra/clickhouse/sql.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { ParameterError } from '../http/errors.ts';
 import { CURSOR_CHARS_MAX, directionOf, type OrderDirection, orderOf } from './cursor.ts';
+import { exampleValue } from './record-examples.ts';
 import { RESPONSE_FORMATS } from './response-formats.ts';
 
 export interface Parameter {
@@ -13,6 +14,8 @@ export interface Parameter {
   readonly schema: z.ZodType;
   readonly required: boolean;
   readonly doc: string;
+  /** Of a required one: a value that finds the example of the record. */
+  readonly example?: unknown;
 }
 
 const date = z.iso.date('not a day of the form YYYY-MM-DD');
@@ -75,7 +78,9 @@ export function parametersOf(metric: Metric, endpoint: MetricEndpoint, listRowsM
       doc: 'form of the answer, over the `Accept` header',
     },
   ];
-  return [...common, ...dates, ...filters, ...paging];
+  return [...common, ...dates, ...filters, ...paging].map((parameter) =>
+    parameter.required ? { ...parameter, example: exampleValue(metric.record, parameter.name) } : parameter,
+  );
 }
 
 function actsOn(endpoint: MetricEndpoint): string {
@@ -114,9 +119,15 @@ export function querySchema(parameters: readonly Parameter[]) {
   const names = parameters.map(({ name }) => name).join(', ');
   return z.strictObject(
     Object.fromEntries(
-      parameters.map(({ name, schema, required, doc }) => {
+      parameters.map(({ name, schema, required, doc, example }) => {
         const value = schema instanceof z.ZodArray ? z.preprocess(listOf, schema) : schema;
-        return [name, (required ? value : value.optional()).describe(doc)];
+        return [
+          name,
+          (required ? value : value.optional()).meta({
+            description: doc,
+            ...(example === undefined ? {} : { example }),
+          }),
+        ];
       }),
     ),
     {

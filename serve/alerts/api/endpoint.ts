@@ -142,7 +142,12 @@ function describe(
       ? {}
       : {
           params: z.object(
-            Object.fromEntries(names.map((name) => [name, params?.shape[name] ?? z.string()])),
+            Object.fromEntries(
+              names.map((name) => [
+                name,
+                ((params?.shape[name] ?? z.string()) as z.ZodType).meta({ example: NAMED[name] }),
+              ]),
+            ),
           ),
         }),
     ...(query === undefined ? {} : { query }),
@@ -158,6 +163,17 @@ function describe(
     },
   };
 }
+
+/** What the samples of calls name in their paths. */
+const NAMED: Readonly<Record<string, string | number>> = {
+  id: '1',
+  user_id: 2,
+  integration_id: '4f1c2a9be07d',
+  alert_iid: 42,
+  note_id: '9d2e5b7c',
+  incident_iid: 3,
+  hook_id: '5a8e1c3f',
+};
 
 const REFUSED = {
   description: 'Refused, with the reason',

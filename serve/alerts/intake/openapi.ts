@@ -49,6 +49,11 @@ const RESPONSES = {
   ),
 };
 
+const ENDPOINT = {
+  description: 'Id of the integration, as in its webhook URL',
+  example: '4f1c2a9be07d',
+};
+
 /** The intake's part of the OpenAPI document. */
 export function describeIntake({ path, summary, description, example }: IntakeEndpoint): object {
   return describeRoute({
@@ -58,7 +63,7 @@ export function describeIntake({ path, summary, description, example }: IntakeEn
     summary,
     description,
     security: [{ integrationKey: [] }, { integrationKeyBasic: [] }],
-    params: z.object({ endpoint: z.string().describe('Id of the integration, as in its webhook URL') }),
+    params: z.object({ endpoint: z.string().meta(ENDPOINT) }),
     headers: z.object({
       'idempotency-key': z
         .string()

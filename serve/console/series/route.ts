@@ -22,9 +22,11 @@ const query = z.strictObject({
       (value) => (value === undefined || Array.isArray(value) ? value : [value]),
       z.array(z.string().max(LINE_CHARS_MAX)).min(1).max(SERIES_MAX),
     )
-    .describe(
-      'a line, as `METRIC.COLUMN@RELAY/CHAIN`: the path of a metric without `/api/`, one of its columns, and a chain. Repeatable',
-    ),
+    .meta({
+      description:
+        'a line, as `METRIC.COLUMN@RELAY/CHAIN`: the path of a metric without `/api/`, one of its columns, and a chain. Repeatable',
+      example: ['daily-tps.transactions_per_second@polkadot/polkadot'],
+    }),
   start_date: date.optional().describe(`first day; ${DAYS_USUAL} days before the last one when omitted`),
   end_date: date.optional().describe('last day, inclusive; today when omitted'),
   per: z

@@ -12,6 +12,8 @@ interface Described {
   /** Of the form. */
   readonly request?: Readonly<Record<string, string>>;
   readonly answer: unknown;
+  /** Whether the caller is the bearer of a token. */
+  readonly needsToken?: true;
 }
 
 const CLIENT = {
@@ -24,6 +26,7 @@ const CLIENT_EXAMPLE = {
 };
 
 const USERINFO: Described = {
+  needsToken: true,
   summary: 'Who the user is (scope openid)',
   description:
     'The e-mail address is returned only with the scope email; `email_verified` tells whether an operator has confirmed it.',
@@ -64,6 +67,7 @@ const DESCRIBED: Readonly<Record<string, Described>> = {
     },
   },
   'GET /oauth/token/info': {
+    needsToken: true,
     summary: 'What an access token is worth',
     query: { access_token: 'the token, unless it comes in the Authorization header' },
     answer: {
@@ -102,6 +106,7 @@ const DESCRIBED: Readonly<Record<string, Described>> = {
   'GET /oauth/userinfo': USERINFO,
   'POST /oauth/userinfo': USERINFO,
   'GET /api/v4/user': {
+    needsToken: true,
     summary: 'The user behind a token (scope api or read_user)',
     description: 'The email is null until an operator has confirmed it, at the time of `confirmed_at`.',
     answer: {
@@ -150,7 +155,7 @@ export function describeEndpoints(app: FastifyInstance): void {
 }
 
 function schemaOf(method: 'GET' | 'POST', path: string, described: Described): object {
-  const { summary, description, query, form, required = [], request, answer } = described;
+  const { summary, description, query, form, required = [], request, answer, needsToken } = described;
   const fields = (named: Readonly<Record<string, string>>) =>
     z.object(
       Object.fromEntries(
@@ -166,6 +171,7 @@ function schemaOf(method: 'GET' | 'POST', path: string, described: Described): o
     tag: 'OAuth 2.0',
     summary,
     ...(description === undefined ? {} : { description }),
+    ...(needsToken ? { security: [{ key: [] }] } : {}),
     ...(query === undefined ? {} : { query: fields(query) }),
     ...(form === undefined
       ? {}

@@ -4,13 +4,22 @@ import { launchBrowser } from '../../support/browser.ts';
 import { CHROMIUM, canRun } from '../../support/needed.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { canRunPython, checkTypes, pythonProject, runPython } from './python.ts';
-import { ANONYMOUS_PER_MINUTE, MANY, MANY_ROWS, rowsOf, type ServedClients, serveClients } from './served.ts';
-import { compile, runProgram, typescriptProject } from './typescript.ts';
+import {
+  ANONYMOUS_PER_MINUTE,
+  type AskedPath,
+  MANY,
+  MANY_ROWS,
+  rowsOf,
+  type ServedClients,
+  samplesOf,
+  serveClients,
+} from './served.ts';
+import { addModules, compile, runProgram, typescriptProject } from './typescript.ts';
 
 const folder = temporaryDirectory();
 let served: ServedClients;
 /** What the programs are given. */
-let given: object;
+let given: Record<string, unknown> & { readonly asked: readonly AskedPath[] };
 let expected: Record<string, object[]>;
 
 const ANONYMOUS_REQUESTS = ANONYMOUS_PER_MINUTE + 5;
@@ -24,7 +33,7 @@ beforeAll(async () => {
   );
   const inPages = asked.map(({ path, query }) => ({
     path,
-    query: { ...query, limit: Math.ceil((expected[path]?.length ?? 0) / 3) },
+    query: { ...query, limit: String(Math.ceil((expected[path]?.length ?? 0) / 3)) },
   }));
   given = { origin, key, asked: inPages, many: MANY, anonymousRequests: ANONYMOUS_REQUESTS };
 }, 300_000);
@@ -54,7 +63,13 @@ describe('the TypeScript client, packed and installed in an empty project', () =
     project = await typescriptProject(folder.path);
   });
 
-  it('is typed by the path: parameters, rows and bodies', async () => {
+  it('is typed by the path: parameters, rows and bodies, those of all code samples too', async () => {
+    const samples = await samplesOf(served, 'TypeScript');
+    expect(samples.length).toBeGreaterThan(90);
+    addModules(
+      project,
+      samples.map(([, source]) => source),
+    );
     expect(await compile(project)).toBe('');
   });
 
@@ -75,22 +90,37 @@ describe('the TypeScript client, packed and installed in an empty project', () =
     expect(served.refusals()).toBeGreaterThan(before);
   });
 
-  it.runIf(canRun(CHROMIUM))('works in a page of another origin', async () => {
-    const { outputFiles } = await build({
-      entryPoints: [`${project}/program.ts`],
-      ...{ bundle: true, write: false, format: 'iife', globalName: 'program', platform: 'browser' },
-    });
-    const browser = await launchBrowser();
-    try {
-      const page = await browser.newPage();
-      await page.addScriptTag({ content: outputFiles[0]?.text ?? '' });
-      const call = `Promise.all([program.manyRows(given), program.errors(given), program.anonymous(given)])`;
-      const answers = await page.evaluate(`{ const given = ${JSON.stringify(given)}; ${call} }`);
-      expect(answers).toMatchObject([[MANY_ROWS, SUM], ERRORS, Array(ANONYMOUS_REQUESTS).fill(200)]);
-    } finally {
-      await browser.close();
-    }
-  });
+  it.runIf(canRun(CHROMIUM))(
+    'works in a page of another origin, and the reference shows its code samples',
+    async () => {
+      const { outputFiles } = await build({
+        entryPoints: [`${project}/program.ts`],
+        ...{ bundle: true, write: false, format: 'iife', globalName: 'program', platform: 'browser' },
+      });
+      const browser = await launchBrowser();
+      try {
+        const page = await browser.newPage();
+        await page.addScriptTag({ content: outputFiles[0]?.text ?? '' });
+        const call = `Promise.all([program.everyPath(given), program.errors(given), program.anonymous(given)])`;
+        const onePath = given.asked.filter(({ path }) => path === '/api/daily-tps');
+        const answers = await page.evaluate(
+          `{ const given = ${JSON.stringify({ ...given, asked: onePath })}; ${call} }`,
+        );
+        expect(answers).toMatchObject([
+          { '/api/daily-tps': expected['/api/daily-tps'] },
+          ERRORS,
+          Array(ANONYMOUS_REQUESTS).fill(200),
+        ]);
+        await page.goto(`${served.origin}/docs#/Metrics/daily-summary`);
+        const shown = page.locator('.code-samples');
+        await shown.getByText(`curl '${served.origin}/api/daily-summary?start_date=`).waitFor();
+        await shown.getByText('Python', { exact: true }).click();
+        await shown.getByText('client.rows("daily-summary", start_date="2025-07-14"').waitFor();
+      } finally {
+        await browser.close();
+      }
+    },
+  );
 });
 
 /** Without columns of lists and objects, whose fields Parquet holds in another form. */
@@ -114,7 +144,7 @@ describe.runIf(canRunPython())('the Python client, as a wheel in an empty enviro
 
   it('gives the rows of every path, in frames with the same values, and a hundred thousand on ten pages', async () => {
     const before = served.refusals();
-    const names = ['every_path', 'frames', 'libraries', 'many_rows', 'errors'];
+    const names = ['every_path', 'frames', 'libraries', 'many_rows'];
     const answers = await runPython(python, names, given);
     expect(answers.every_path).toEqual(expected);
     for (const [path, rows] of Object.entries(expected)) {
@@ -126,24 +156,35 @@ describe.runIf(canRunPython())('the Python client, as a wheel in an empty enviro
       schema: ['Date', 'Decimal(precision=38, scale=0)'],
       planck: [true, true, true],
     });
-    expect(answers.many_rows).toEqual([MANY_ROWS, SUM, MANY_ROWS, SUM]);
-    expect(answers.errors).toEqual([
-      [422, 'invalid_parameters', 'end_date: end_date is before start_date', ['end_date']],
-      [401, 'unauthorized', expect.stringMatching(/key/), []],
-      [404, 'not_found', expect.stringContaining('/api/nothing'), []],
-    ]);
+    expect(answers.many_rows).toEqual([MANY_ROWS, SUM]);
     expect(served.refusals()).toBe(before);
+  });
+
+  it('runs the code samples of every metric, and can read those of all operations', async () => {
+    const samples = (await samplesOf(served, 'Python')).map(([path, source]) => ({ path, source }));
+    const isRun = ({ path }: { path: string }) => path in expected;
+    const { code_samples } = await runPython(python, ['code_samples'], {
+      read: samples.map(({ source }) => source),
+      run: samples.filter(isRun).map(({ source }) => source),
+    });
+    expect(code_samples).toEqual([samples.length, 38]);
   });
 
   it('waits as long as a server asks that refuses it without a key, unless it may not wait', async () => {
     const before = served.refusals();
-    const { anonymous, limits } = await runPython(python, ['anonymous', 'limits'], given);
+    const names = ['anonymous', 'limits', 'errors'];
+    const { anonymous, limits, errors } = await runPython(python, names, given);
     expect(anonymous).toEqual(Array(ANONYMOUS_REQUESTS).fill(1));
     expect(limits).toEqual([
       [429, 'too_many_requests', 1],
       'not there',
       "no metric is named 'daily-tp'; did you mean 'daily-tps'?",
       "no library for data frames: 'numpy'; one of pandas, polars, pyarrow",
+    ]);
+    expect(errors).toEqual([
+      [422, 'invalid_parameters', 'end_date: end_date is before start_date', ['end_date']],
+      [401, 'unauthorized', expect.stringMatching(/key/), []],
+      [404, 'not_found', expect.stringContaining('/api/nothing'), []],
     ]);
     expect(served.refusals()).toBeGreaterThan(before + 1);
   });

@@ -41,7 +41,13 @@ export async function serveClients(): Promise<ServedClients> {
   let now = NOW;
   let refusals = 0;
   const directory = await readyDirectory();
-  const settings = { LOG_LEVEL: 'error', ANONYMOUS_PER_MINUTE: String(ANONYMOUS_PER_MINUTE) };
+  const settings = {
+    LOG_LEVEL: 'error',
+    ANONYMOUS_PER_MINUTE: String(ANONYMOUS_PER_MINUTE),
+    // A minute that does not pass on a slow machine has any number of them.
+    ANONYMOUS_STORE_SECONDS: '0',
+    KEY_STORE_SECONDS: '0',
+  };
   const pipeline = await openPipeline(readConfig({ DATA_DIR: directory.path, ...settings }), {
     clock: { now: () => now },
   });
@@ -101,6 +107,22 @@ async function askedPaths(app: FastifyInstance, key: string): Promise<AskedPath[
     path,
     query: given[path] ?? (parameters.start_date?.required ? dates : {}),
   }));
+}
+
+/** The code samples of every operation in one language, by its path. */
+export async function samplesOf({ app, key }: ServedClients, lang: string): Promise<[string, string][]> {
+  const answer = await app.inject({ url: '/openapi.json', headers: { authorization: `Bearer ${key}` } });
+  const { paths } = answer.json<{ paths: Record<string, Record<string, Sampled>> }>();
+  return Object.entries(paths).flatMap(([path, methods]) =>
+    Object.values(methods).flatMap((operation) =>
+      operation['x-codeSamples']
+        .filter((sample) => sample.lang === lang)
+        .map(({ source }): [string, string] => [path, source]),
+    ),
+  );
+}
+interface Sampled {
+  readonly 'x-codeSamples': readonly { readonly lang: string; readonly source: string }[];
 }
 
 /** The rows of a path, as the server answers them at once. */

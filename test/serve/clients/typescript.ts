@@ -20,7 +20,7 @@ const OPTIONS = {
     exactOptionalPropertyTypes: true,
     allowImportingTsExtensions: true,
   },
-  include: ['*.ts'],
+  include: ['**/*.ts'],
 };
 
 /**
@@ -43,6 +43,14 @@ export async function typescriptProject(folder: string): Promise<string> {
   writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(OPTIONS));
   cpSync(PROGRAM, join(project, 'program.ts'));
   return project;
+}
+
+/** Adds modules to a project. */
+export function addModules(project: string, sources: readonly string[]): void {
+  mkdirSync(join(project, 'samples'));
+  sources.forEach((source, i) => {
+    writeFileSync(join(project, `samples/${i}.ts`), source);
+  });
 }
 
 /** What the compiler says of a project; empty when nothing. */

@@ -1,0 +1,73 @@
+/** What a sample needs to know of an operation of the OpenAPI document. */
+export interface SampledOperation {
+  readonly parameters?: readonly SampledParameter[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly example?: unknown }>> };
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
+  readonly responses: Readonly<
+    Record<string, { readonly content?: Readonly<Record<string, unknown>> } | undefined>
+  >;
+}
+
+export interface SampledParameter {
+  readonly name: string;
+  readonly in: string;
+  readonly required?: boolean;
+  readonly example?: unknown;
+}
+
+/** A request that an operation answers, made of the examples of the document. */
+export interface CallParts {
+  readonly origin: string;
+  readonly method: string;
+  /** With the names of its parameters in braces. */
+  readonly path: string;
+  /** Values of these. */
+  readonly names: Readonly<Record<string, unknown>>;
+  readonly query: Readonly<Record<string, unknown>>;
+  readonly body: unknown;
+  readonly isForm: boolean;
+  /** What the caller must prove to be: a user with a token, an integration with its key, or nobody. */
+  readonly needs: 'token' | 'integration' | null;
+  /** How the answer is read. */
+  readonly answer: 'rows' | 'json' | 'text' | null;
+}
+
+export function partsOf(
+  origin: string,
+  method: string,
+  path: string,
+  { parameters = [], requestBody, security = [{}], responses }: SampledOperation,
+): CallParts {
+  const required = (place: string) =>
+    Object.fromEntries(
+      parameters
+        .filter((parameter) => parameter.in === place && parameter.required)
+        .map(({ name, example }) => [name, example]),
+    );
+  const [type, content] = Object.entries(requestBody?.content ?? {})[0] ?? [];
+  const schemes = security.flatMap(Object.keys);
+  const isOpen = security.length === 0 || security.some((one) => Object.keys(one).length === 0);
+  const answered = Object.keys(responses['200']?.content ?? responses['201']?.content ?? {});
+  return {
+    origin,
+    method: method.toUpperCase(),
+    path,
+    names: required('path'),
+    query: required('query'),
+    body: content?.example,
+    isForm: type === 'application/x-www-form-urlencoded',
+    needs: isOpen ? null : schemes.includes('integrationKey') ? 'integration' : 'token',
+    answer: parameters.some(({ name }) => name === 'cursor')
+      ? 'rows'
+      : answered.length === 0
+        ? null
+        : answered.includes('application/json')
+          ? 'json'
+          : 'text',
+  };
+}
+
+/** The path with its values. */
+export function filledPath({ path, names }: CallParts): string {
+  return path.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(names[name])));
+}

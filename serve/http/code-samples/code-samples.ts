@@ -1,0 +1,25 @@
+import { partsOf, type SampledOperation } from './call-parts.ts';
+import { curlSample } from './curl.ts';
+import { pythonSample } from './python.ts';
+import { typescriptSample } from './typescript.ts';
+
+/** A call of an operation in one language, in the form that readers of OpenAPI documents know. */
+export interface CodeSample {
+  readonly lang: string;
+  readonly label: string;
+  readonly source: string;
+}
+
+export function codeSamplesOf(
+  origin: string,
+  method: string,
+  path: string,
+  operation: SampledOperation,
+): CodeSample[] {
+  const parts = partsOf(origin, method, path, operation);
+  return [
+    { lang: 'Shell', label: 'curl', source: curlSample(parts) },
+    { lang: 'TypeScript', label: 'TypeScript', source: typescriptSample(parts) },
+    { lang: 'Python', label: 'Python', source: pythonSample(parts) },
+  ];
+}
