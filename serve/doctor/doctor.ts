@@ -88,7 +88,8 @@ async function lookAtStore(config: Config): Promise<Finding[]> {
     const { EmbeddedStore } = await import('../../infra/embedded/store.ts');
     return await EmbeddedStore.look(config, (store) => checkStore(store, systemClock));
   } catch (error) {
-    return [failed('store', `it cannot be opened: ${reasonOf(error)}`, 'restore the last backup')];
+    const remedy = 'end what has it open; if nothing has, restore the last backup into another directory';
+    return [failed('store', `it cannot be opened: ${reasonOf(error)}`, remedy)];
   }
 }
 

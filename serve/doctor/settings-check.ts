@@ -42,11 +42,14 @@ const read = new Set([...names, ...names.filter(isSecretSetting).map(secretFileS
 const plain = (name: string) => name.replaceAll(/[^A-Za-z0-9]/g, '').toUpperCase();
 const byPlainName = new Map(names.map((name) => [plain(name), name]));
 
+/** What Kubernetes tells every container of its services, such as one that is called chain-metrics. */
+const OF_KUBERNETES = /^tcp:\/\//;
+
 /** Variables that are meant for this program, by their names, and that it does not read. */
 function unread(env: Environment, { PROFILE }: Config): Danger[] {
   const given = Object.keys(env).filter((name) => env[name]);
   const unknown = given
-    .filter((name) => !read.has(name))
+    .filter((name) => !read.has(name) && !OF_KUBERNETES.test(env[name] ?? ''))
     .flatMap((name): Danger[] => {
       const meant = settingMeantBy(name);
       return meant === null

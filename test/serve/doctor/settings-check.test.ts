@@ -15,6 +15,7 @@ describe('the settings of a process', () => {
   it('are fine when all are known, within their ranges and safe together', () => {
     const fine = ['ok all are known and within their ranges'];
     expect(found({ HOME: '/root', PATH: '/bin', LOG_LEVEL: 'warn' })).toEqual(fine);
+    expect(found({ CHAIN_METRICS_PORT: 'tcp://10.0.0.1:3000' })).toEqual(fine);
     expect(found({ PUBLIC_URL: 'https://metrics.example', TRUST_PROXY: '1' })).toEqual(fine);
     expect(found({ HOST: '0.0.0.0', PUBLIC_URL: 'http://192.168.1.2:3000' })).toEqual(fine);
     expect(found({ PROFILE: 'distributed', SECRETS_KEY: KEY })).toEqual(fine);
