@@ -26,6 +26,7 @@ const CONTENTS: Readonly<Record<string, readonly string[]>> = {
     'sizing',
     'monitoring',
     'upgrades',
+    'backup',
     'security',
   ],
 };
