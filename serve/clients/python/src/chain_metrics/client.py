@@ -182,4 +182,4 @@ def _retry_after(response: requests.Response) -> float | None:
 
 def _back_off(tries: int) -> float:
     """Doubles with each try, and is random so that clients do not return all at once."""
-    return min(_WAIT_SECONDS_MAX, _FIRST_WAIT_SECONDS * 2 ** (tries - 1)) * random.uniform(0.5, 1.0)
+    return min(_WAIT_SECONDS_MAX, _FIRST_WAIT_SECONDS * 2.0 ** (tries - 1)) * random.uniform(0.5, 1.0)
