@@ -58,6 +58,7 @@ async function save(rows: Readable, output: string): Promise<number> {
     await rename(part, output);
     return file.bytesWritten;
   } catch (error) {
+    rows.destroy();
     await rm(part, { force: true }).catch(() => undefined);
     throw new ProductError('usage', `${output} cannot be written: ${reasonOf(error)}`);
   }

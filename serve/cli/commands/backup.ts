@@ -16,8 +16,8 @@ is not. Keep it as safe as the data directory. Every file has its checksum in fi
 directory beside it, which needs the room of both.
 
 On the distributed profile ClickHouse holds all records, and makes its own backups:
-  BACKUP DATABASE chain_metrics TO Disk('backups', 'NAME.zip')
-  RESTORE DATABASE chain_metrics FROM Disk('backups', 'NAME.zip')
+  BACKUP DATABASE chain_metrics TO File('/backups/NAME')
+  RESTORE DATABASE chain_metrics FROM File('/backups/NAME')
 Stop \`load\` and \`work\` processes for that time, since tables are copied one after the other. Kafka keeps what came
 later, and Redis holds nothing that cannot be made again.
 
