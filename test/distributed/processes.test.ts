@@ -49,7 +49,9 @@ describe('two load and two work processes at once', () => {
     const figures = await Promise.all(
       roles.slice(0, 2).map(async ({ url }) => (await fetch(`${url}/metrics`)).text()),
     );
-    const messages = figures.map((text) => Number(/loaded_total\{what="messages"\} (\d+)/.exec(text)?.[1]));
+    const messages = figures.map((text) =>
+      Number(/^chain_metrics_load_messages_total(?:\{[^}]*\})? (\d+)/m.exec(text)?.[1]),
+    );
     expect(messages.reduce((a, b) => a + b, 0)).toBeGreaterThanOrEqual(lines.length);
     expect(Math.min(...messages)).toBeGreaterThan(0);
     for (const text of figures)
