@@ -1,3 +1,4 @@
+import { inDateRange } from '../../infra/clickhouse/date-range.ts';
 import type { Period, SeriesAnswer } from './chart-state.ts';
 
 /** Days, weeks or months that follow each other. Weeks begin on Monday; all is UTC. */
@@ -18,10 +19,10 @@ const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10
 
 export const addDays = (day: string, days: number): string => dayOf(timeOf(day) + days * DAY_MS);
 
-/** The periods that hold the days from `from` to `until`, both inclusive. */
+/** The periods that hold the days from `from` to `until`, both inclusive, as far as the store has dates. */
 export function periodsOf(per: Period, from: string, until: string): Periods {
-  const start = periodStart(per, from);
-  return { per, start, count: Math.max(0, distance(per, start, until) + 1) };
+  const start = periodStart(per, inDateRange(from));
+  return { per, start, count: Math.max(0, distance(per, start, inDateRange(until)) + 1) };
 }
 
 /** First day of the period that a day belongs to. */

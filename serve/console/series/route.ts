@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { inDateRange } from '../../../infra/clickhouse/date-range.ts';
 import { UNITS } from '../../../infra/clickhouse/units.ts';
 import { sendCompressed } from '../../http/compressed.ts';
 import { ParameterError } from '../../http/errors.ts';
@@ -59,7 +60,7 @@ const answer = z
             'a value for each period: sum, mean, last, highest or lowest of its days, as the column says',
           ),
         gaps: z
-          .array(z.tuple([z.int(), z.int()]))
+          .array(z.array(z.int()).length(2))
           .describe('first and last period, by place, in which blocks are missing'),
       }),
     ),
@@ -95,8 +96,8 @@ export function serveSeries(
       request,
       reply,
     }) => {
-      const until = end_date ?? series.today;
-      const from = start_date ?? addDays(until, 1 - DAYS_USUAL);
+      const until = inDateRange(end_date ?? series.today);
+      const from = inDateRange(start_date ?? addDays(until, 1 - DAYS_USUAL));
       if (from > until) throw wrong('end_date', 'end_date is before start_date', until);
       if (addDays(from, DAYS_MAX) <= until) {
         throw wrong('start_date', `more than ${DAYS_MAX} days before end_date`, from);

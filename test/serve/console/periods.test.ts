@@ -22,6 +22,20 @@ describe('periods', () => {
     expect(periodsOf('week', '1969-12-30', '1969-12-30').start).toBe('1969-12-29');
   });
 
+  it('stay within the dates of the store', () => {
+    expect(periodsOf('month', '0020-02-29', '0020-03-29')).toEqual({
+      per: 'month',
+      start: '1970-01-01',
+      count: 1,
+    });
+    expect(periodsOf('day', '9999-12-30', '9999-12-31')).toEqual({
+      per: 'day',
+      start: '2149-06-06',
+      count: 1,
+    });
+    for (const per of PERIODS) expect(dayAt(periodsOf(per, '2149-06-01', '9999-12-31'), 1)).toMatch(/^2149-/);
+  });
+
   it('hold each of their days, and follow each other without a hole', () => {
     for (const per of PERIODS) {
       const periods = periodsOf(per, '2023-12-28', '2024-03-03');

@@ -4763,10 +4763,7 @@ export interface components {
                 /** @description a value for each period: sum, mean, last, highest or lowest of its days, as the column says */
                 values: (number | null)[];
                 /** @description first and last period, by place, in which blocks are missing */
-                gaps: [
-                    number,
-                    number
-                ][];
+                gaps: number[][];
             }[];
         };
         SystemStatus: {
