@@ -38,7 +38,8 @@ afterAll(async () => {
 
 const serving = () => (roles[4] as RoleProcess).url;
 
-describe('two load and two work processes at once', () => {
+// Six processes and three services on two cores, beside other tests.
+describe('two load and two work processes at once', { timeout: 240_000 }, () => {
   test('make the tables that one process makes', async () => {
     await ingestLines(operator, lines);
     await operator.waitUntilComputed();
