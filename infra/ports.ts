@@ -78,9 +78,8 @@ export interface Clock {
 
 export type Format = 'JSON' | 'CSV' | 'NDJSON' | 'Parquet' | 'Arrow';
 
-/** What a streamed query may take; without limits as long as it takes, in the memory that all queries have. */
+/** What a streamed query may take; without limits the memory that all queries have. */
 export interface StreamLimits {
-  readonly secondsMax: number;
   readonly memoryBytesMax: number;
 }
 

@@ -79,9 +79,7 @@ export const streamed = (text: string, settings: readonly string[], limits?: Str
   `${text} SETTINGS ${[...STREAM_SETTINGS, ...settings, ...limitSettings(limits)].join(', ')}`;
 
 const limitSettings = (limits: StreamLimits | undefined): readonly string[] =>
-  limits === undefined
-    ? []
-    : [`max_execution_time=${limits.secondsMax}`, `max_memory_usage=${limits.memoryBytesMax}`];
+  limits === undefined ? [] : [`max_memory_usage=${limits.memoryBytesMax}`];
 
 /** The INSERT that commits a staged batch: its lines are numbered from the sequence. */
 export const loadStatement = (

@@ -20,7 +20,6 @@ export const sqlRequest = z.object({
   relay_chain: z.enum(RELAY_CHAINS).optional(),
   from: z.iso.date().optional(),
   until: z.iso.date().optional(),
-  seconds: z.int().min(1),
 });
 export type SqlRequest = z.output<typeof sqlRequest>;
 
@@ -43,7 +42,7 @@ export const runSql = operation()({
   run: async ({ runtime, config }: Pipeline, request) => {
     const format = RESPONSE_FORMATS[request.format]?.format;
     if (format === undefined) throw new ProductError('usage', `no format is called ${request.format}`);
-    const limits = { secondsMax: request.seconds, memoryBytesMax: Math.floor(config.STORE_MEMORY_BYTES / 2) };
+    const limits = { memoryBytesMax: Math.floor(config.STORE_MEMORY_BYTES / 2) };
     try {
       return await runtime.store.stream(sqlStatement(request), format, limits);
     } catch (error) {

@@ -4,7 +4,7 @@ import { Option } from 'commander';
 import { ProductError } from '../../../infra/errors.ts';
 import { RELAY_CHAINS, type RelayChain } from '../../../ingest/chains/chain.ts';
 import { RESPONSE_FORMATS } from '../../metrics/response-formats.ts';
-import { parseDay, parseWhole } from '../arguments.ts';
+import { parseDay } from '../arguments.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
 import { formatOf, putRows, refuseBinaryTerminal } from '../rows-output.ts';
@@ -16,12 +16,10 @@ interface SqlOptions {
   readonly from?: string;
   readonly until?: string;
   readonly output?: string;
-  readonly seconds: number;
   readonly tables?: boolean;
   readonly json?: boolean;
 }
 
-const SECONDS_MAX = 60;
 /** A table for people: more rows are for a file. */
 const TABLE_ROWS_MAX = 1000;
 
@@ -44,7 +42,6 @@ export const sql = command<[query: string | undefined], SqlOptions>({
         .option('--from <date>', 'only rows from this day on, YYYY-MM-DD', parseDay)
         .option('--until <date>', 'only rows up to this day, inclusive, YYYY-MM-DD', parseDay)
         .option('--output <file>', 'file to write; it is there whole or not at all')
-        .option('--seconds <seconds>', 'longest time that the query may take', parseWhole, SECONDS_MAX)
         .option('--tables', 'list what can be queried, with columns and types'),
     ),
   help: `The tables hold canonical rows only: a block that lost its height is not seen, nor what belongs to it. Blocks
