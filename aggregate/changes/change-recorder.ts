@@ -1,0 +1,224 @@
+import { sql } from '../../infra/clickhouse/sql.ts';
+import { type Lease, Locks } from '../../infra/coordination/lock.ts';
+import { lowestOf, sequenceAt } from '../../infra/coordination/sequence.ts';
+import type { KeyValue, Numbers, Store } from '../../infra/ports.ts';
+import { daysOf, type Window } from '../../ingest/raw/canonical.ts';
+import type { MaterializedMetric } from '../metric.ts';
+import { COMPUTE_LANES, type ComputeLane } from '../runner/lanes.ts';
+import { readMarks } from '../runner/ledger.ts';
+import { TableWriters } from '../runner/table-writers.ts';
+import { type Comparison, recordChanges, suspectsOf } from './record.ts';
+import { isRecorded } from './slices.ts';
+import { changeRuns, metricChanges } from './tables.ts';
+
+export interface ChangeRecorderOptions {
+  readonly store: Store;
+  readonly keyValue: KeyValue;
+  readonly numbers: Numbers;
+  readonly leaseMs: number;
+  readonly isShared: boolean;
+  readonly metrics: readonly MaterializedMetric[];
+  /** Called when changes may have been recorded. */
+  readonly onRecorded: (version: bigint) => Promise<void>;
+}
+
+/** A run of a lane, before its changes are recorded. */
+interface Run {
+  readonly number: bigint;
+  /** Rows above this version may not be compared yet: those since the former run of the lane began, and late ones. */
+  readonly since: bigint;
+  /** By metric; absent where a run before this one was interrupted and may have written anything. */
+  readonly windows: ReadonlyMap<string, readonly Window[]> | undefined;
+}
+
+/** Numbers up to which changes may be told. */
+export interface ChangeProgress {
+  /** Every change up to it is visible, and no other one will be. */
+  readonly visible: bigint;
+  /** No change up to it comes later, also after clocks were set back: a higher number is stored. */
+  readonly passed: bigint;
+}
+
+const NOTHING_VISIBLE: ChangeProgress = { visible: 0n, passed: 0n };
+
+interface RunRow {
+  readonly scope: string;
+  readonly since: string;
+  readonly is_open: 0 | 1;
+  readonly version: string;
+}
+
+type StoredRun = Readonly<Record<keyof typeof changeRuns.columns, string | number>> & RunRow;
+
+/** The scope of the runs that also compare what earlier versions of the product have computed. */
+const FILLING: ComputeLane = 'backfill';
+
+/**
+ * Records which slices of the metrics a run has changed. That a run is open is stored before it computes: whatever
+ * interrupts it, the next run of its lane compares all rows that were written since. Changes are numbered when their
+ * rows are visible, by one process at a time.
+ */
+export class ChangeRecorder {
+  readonly #options: ChangeRecorderOptions;
+  readonly #metrics: readonly MaterializedMetric[];
+  readonly #writers: TableWriters;
+  readonly #locks: Locks;
+  readonly #runs = new Map<ComputeLane, Run>();
+  readonly #ends = new Set<Promise<void>>();
+  /** What is stored of runs, where no other process writes it. */
+  #known: Map<string, RunRow> | undefined;
+
+  constructor(options: ChangeRecorderOptions) {
+    this.#options = options;
+    this.#metrics = options.metrics.filter(isRecorded);
+    this.#writers = new TableWriters(options);
+    this.#locks = new Locks(options.keyValue, { ttlMs: options.leaseMs });
+  }
+
+  /** Runs work under the lock of a lane, and then records what its windows have changed. */
+  async during<T>(lane: ComputeLane, lease: Lease, work: () => Promise<T>): Promise<T> {
+    this.#runs.delete(lane);
+    const ended = Promise.withResolvers<void>();
+    this.#ends.add(ended.promise);
+    try {
+      const result = await work();
+      await this.#end(lane, lease);
+      return result;
+    } finally {
+      this.#ends.delete(ended.promise);
+      ended.resolve();
+    }
+  }
+
+  /** Resolves when the runs of this process are recorded that have computed something by now. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#ends);
+  }
+
+  /** Opens the run of a lane that computes these windows. */
+  async begin(lane: ComputeLane, windows: readonly (Window & { readonly metric: string })[]): Promise<void> {
+    const number = await this.#options.numbers.take(1);
+    const rows = await this.#readRows();
+    const former = await this.#leftOver(rows, lane);
+    const since = former ?? earlier(BigInt(rows.find(({ scope }) => scope === lane)?.since ?? number));
+    const open: StoredRun = { scope: lane, since: since.toString(), is_open: 1, version: number.toString() };
+    const isNew = !hasFilling(rows) && (await this.#leftOver(rows, FILLING)) === null;
+    await this.#write(isNew ? [NOTHING_TO_FILL, open] : [open]);
+    const byMetric = Map.groupBy(windows.map(daysOf), ({ metric }) => metric);
+    this.#runs.set(lane, { number, since, windows: former === null ? byMetric : undefined });
+  }
+
+  /** Whether a run was interrupted, or has not ended. */
+  async hasOpenRuns(): Promise<boolean> {
+    const rows = await this.#readRows();
+    const left = await Promise.all(COMPUTE_LANES.map((lane) => this.#leftOver(rows, lane)));
+    return left.some((since) => since !== null);
+  }
+
+  /** Reads what may be told of the changes. */
+  async progress(): Promise<ChangeProgress> {
+    const { numbers } = this.#options;
+    const visible = await this.#writers.visibleUpTo(await numbers.take(1), [metricChanges.name]);
+    const rows = await this.#readRows();
+    if (!isFilled(rows)) return NOTHING_VISIBLE;
+    const [stored = 0n] = rows.map(({ version }) => BigInt(version)).sort((a, b) => (a > b ? -1 : 1));
+    return { visible, passed: lowestOf([stored], visible) };
+  }
+
+  async #end(lane: ComputeLane, lease: Lease): Promise<void> {
+    const { store, numbers, onRecorded } = this.#options;
+    const rows = await this.#readRows();
+    const run = this.#runs.get(lane) ?? (await this.#interrupted(rows, lane));
+    if (run === null) return;
+    const refilled = await this.#refilled(rows);
+    await this.#locks.run(metricChanges.name, () =>
+      this.#writers.run(metricChanges.name, async (isRepeated) => {
+        const sequence = await numbers.take(1);
+        const unconfirmedFrom = run.windows === undefined || isRepeated ? run.since : null;
+        const comparisons = this.#comparisons(run, refilled);
+        await recordChanges(store, { comparisons, run: run.number, sequence, unconfirmedFrom });
+      }),
+    );
+    const version = await numbers.take(1);
+    // Who holds the lock after this process opens its run under a higher version.
+    await lease.ensure();
+    await this.#write(
+      [lane, ...refilled].map((scope) => ({
+        scope,
+        since: run.number.toString(),
+        is_open: 0,
+        version: version.toString(),
+      })),
+    );
+    this.#runs.delete(lane);
+    if (lane === FILLING || isFilled(rows)) await onRecorded(version);
+  }
+
+  #comparisons({ windows, since }: Run, refilled: readonly string[]): Comparison[] {
+    return this.#metrics.flatMap((metric): Comparison[] => {
+      if (refilled.includes(metric.name)) return [{ metric, suspects: { of: 'all' } }];
+      if (windows === undefined) return [{ metric, suspects: { of: 'version', since } }];
+      const own = windows.get(metric.name);
+      return own ? [{ metric, suspects: suspectsOf(metric, own, since) }] : [];
+    });
+  }
+
+  async #interrupted(rows: readonly RunRow[], lane: ComputeLane): Promise<Run | null> {
+    const since = await this.#leftOver(rows, lane);
+    return since === null ? null : { number: await this.#options.numbers.take(1), since, windows: undefined };
+  }
+
+  /** The version above which a run that did not end may have written rows; null when the last one ended. */
+  async #leftOver(rows: readonly RunRow[], lane: ComputeLane): Promise<bigint | null> {
+    const row = rows.find(({ scope }) => scope === lane);
+    if (row) return row.is_open ? BigInt(row.since) : null;
+    if (lane !== FILLING || (await readMarks(this.#options.store)).size === 0) return null;
+    return 0n;
+  }
+
+  /** Metrics that were emptied and are computed again, so that a slice without rows has lost them. */
+  async #refilled(rows: readonly RunRow[]): Promise<string[]> {
+    const emptied = this.#metrics.filter(({ name }) => rows.some((row) => row.scope === name && row.is_open));
+    if (emptied.length === 0) return [];
+    const marks = await readMarks(this.#options.store);
+    return emptied.map(({ name }) => name).filter((name) => (marks.get(name)?.all ?? 0n) > 0n);
+  }
+
+  async #readRows(): Promise<readonly RunRow[]> {
+    const { store, isShared } = this.#options;
+    if (isShared || !this.#known) {
+      const rows = await store.rows<RunRow>(
+        sql`SELECT scope, toString(run.since) AS since, is_open, toString(run.version) AS version
+          FROM ${changeRuns} AS run FINAL`,
+      );
+      this.#known = new Map(rows.map((row) => [row.scope, row]));
+    }
+    return [...this.#known.values()];
+  }
+
+  async #write(rows: readonly StoredRun[]): Promise<void> {
+    try {
+      await this.#options.store.insert(changeRuns, rows);
+    } catch (error) {
+      // It may be stored all the same.
+      this.#known = undefined;
+      throw error;
+    }
+    for (const row of rows) this.#known?.set(row.scope, row);
+  }
+}
+
+const hasFilling = (rows: readonly RunRow[]) => rows.some(({ scope }) => scope === FILLING);
+/** Of a store in which nothing was computed before: any run of the lane has a higher version. */
+const NOTHING_TO_FILL: StoredRun = { scope: FILLING, since: '1', is_open: 0, version: '1' };
+
+/** A window that was queued by a process that died is computed outside a run, and may take so long. */
+const LATE_MS = 3_600_000;
+const earlier = (number: bigint): bigint => {
+  const before = number - sequenceAt(LATE_MS);
+  return before > 1n ? before : 1n;
+};
+
+/** Whether what was computed before changes were recorded is compared. */
+const isFilled = (rows: readonly RunRow[]): boolean =>
+  rows.some(({ scope, since, is_open }) => scope === FILLING && (!is_open || since !== '0'));

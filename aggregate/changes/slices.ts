@@ -1,0 +1,58 @@
+import { clickhouseType } from '../../infra/clickhouse/columns.ts';
+import { ident, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import type { MaterializedMetric, Metric } from '../metric.ts';
+
+/**
+ * How the rows of a metric are divided into what changes together. A slice is of a relay chain and, where the key has
+ * it, of a chain.
+ */
+export interface Slicing {
+  /** The rows of a slice share its value, or its day where it is a time; null where nothing divides them further. */
+  readonly column: string | null;
+  readonly isByDay: boolean;
+  readonly isByChain: boolean;
+}
+
+/**
+ * Whether the changes of a metric are recorded. A view has no rows, and where another table decides which rows are
+ * served, an answer changes without a row of it.
+ */
+export const isRecorded = (metric: Metric): metric is MaterializedMetric =>
+  metric.materialized !== false &&
+  metric.endpoints.length > 0 &&
+  (metric.served?.(undefined).tables.size ?? 0) === 0;
+
+const CHAINS = ['relay_chain', 'chain'];
+
+export function slicingOf({ period, key, columns }: MaterializedMetric): Slicing {
+  const column = period ?? key.find((name) => !CHAINS.includes(name) && columns[name]) ?? null;
+  const type = column === null ? '' : clickhouseType(columns[column] as never);
+  return { column, isByDay: /^Date/.test(type), isByChain: key.includes('chain') };
+}
+
+/** The relay chain, chain and value of the slice of a row, as `metricChanges` has them. */
+export function sliceOfRow(metric: MaterializedMetric): Sql {
+  const { column, isByDay, isByChain } = slicingOf(metric);
+  const value =
+    column === null
+      ? sql`''`
+      : isByDay
+        ? sql`toString(toDate(${ident(column)}))`
+        : sql`toString(${ident(column)})`;
+  return sql`toString(relay_chain) AS of_relay, ${isByChain ? raw('toString(chain)') : sql`''`} AS of_chain, ${value} AS slice`;
+}
+
+/** The columns of the key by which the engine finds the rows of a slice. */
+export function sliceKeyOfRow(metric: MaterializedMetric): Sql {
+  const { column, isByDay, isByChain } = slicingOf(metric);
+  const value = column === null ? [] : [isByDay ? `toDate(${ident(column).text})` : ident(column).text];
+  return raw(['relay_chain', ...(isByChain ? ['chain'] : []), ...value].join(', '));
+}
+
+/** The same of a row of `metricChanges`. */
+export function sliceKeyOfChange(metric: MaterializedMetric): Sql {
+  const { column, isByDay, isByChain } = slicingOf(metric);
+  const type = column === null ? '' : clickhouseType(metric.columns[column] as never);
+  const value = column === null ? [] : [isByDay ? 'toDate(slice)' : `CAST(slice, '${type}')`];
+  return raw(['relay_chain', ...(isByChain ? ['chain'] : []), ...value].join(', '));
+}

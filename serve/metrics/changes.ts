@@ -1,0 +1,233 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import { changesAfter, endOfOpenDay, firstOpenDay, recordedMetrics } from '../../aggregate/changes/read.ts';
+import { slicingOf } from '../../aggregate/changes/slices.ts';
+import type { MaterializedMetric } from '../../aggregate/metric.ts';
+import { chainName, wholeNumber } from '../../aggregate/metrics/shared/filters.ts';
+import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
+import { join, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { timeOfSequence } from '../../infra/coordination/sequence.ts';
+import type { Clock } from '../../infra/ports.ts';
+import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
+import type { Registry } from '../../ingest/chains/registry.ts';
+import { ParameterError } from '../http/errors.ts';
+import type { Readers } from '../http/readers.ts';
+import { problemResponse, validationResponse } from '../http/responses.ts';
+import { route } from '../http/route.ts';
+import {
+  type ChangeCursor,
+  type ChangeKey,
+  changeCursorOf,
+  changesAt,
+  encodeChangeCursor,
+  firstOf,
+} from './change-cursor.ts';
+import { CURSOR_CHARS_MAX } from './cursor.ts';
+
+/** What the list of changes reads. */
+export interface ChangeSources {
+  readonly readers: Readers;
+  readonly clock: Clock;
+  readonly registry: Registry;
+  readonly aggregator: Pick<Aggregator, 'changeProgress'>;
+}
+
+/** Changes of one answer. */
+const LIMIT_DEFAULT = 1000;
+const LIMIT_MAX = 10_000;
+
+interface ChangeRow {
+  readonly metric: string;
+  readonly relay_chain: string;
+  readonly chain: string;
+  readonly slice: string;
+  readonly now_rows: string;
+  readonly last_run: string;
+  readonly at: string;
+}
+
+/** Serves what has changed in the rows of the metrics, in an order that only grows. */
+export async function serveChanges(app: FastifyInstance, sources: ChangeSources): Promise<void> {
+  const { readers, clock, registry, aggregator } = sources;
+  route(
+    app,
+    {
+      method: 'GET',
+      path: '/api/changes',
+      tag: 'About the data',
+      summary: 'Which days or keys of which metric have other rows than before, for pulls of what is new',
+      description: DESCRIPTION,
+      query: changesQuery,
+      responses: {
+        200: {
+          description: 'As of now',
+          content: { 'application/json': { schema: changesPage, example: EXAMPLE } },
+        },
+        401: problemResponse('The API key or access token is not valid'),
+        422: validationResponse,
+        429: problemResponse('More requests than an anonymous caller may send'),
+        503: problemResponse('The server is busy'),
+      },
+    },
+    async ({ query, request, reply }) => {
+      const from = startOf(query);
+      const reader = await readers.open(request, reply);
+      const { limit = LIMIT_DEFAULT } = query;
+      const { visible, passed } = await aggregator.changeProgress();
+      // Changes are numbered by the clock that is ahead of all: one that is behind would hide them for as long.
+      const now = Math.max(clock.now(), timeOfSequence(visible));
+      const ended = endOfOpenDay(now) - 1n;
+      const upTo = visible < ended ? visible : ended;
+      const chain = query.chain === undefined ? undefined : (registry.find(query.chain)?.name ?? query.chain);
+      const changes = changesAfter(
+        { after: firstOf(from), openDay: firstOpenDay(now) },
+        metricOf(query.metric),
+      );
+      const conditions = [
+        sql`position <= ${upTo}`,
+        ...afterKey(from),
+        ...(query.relay_chain === undefined ? [] : [sql`relay_chain = ${query.relay_chain}`]),
+        ...(chain === undefined ? [] : [sql`chain = ${chain}`]),
+      ];
+      const rows = await reader.store().rows<ChangeRow>(
+        sql`SELECT metric, relay_chain, chain, slice, toString(now_rows) AS now_rows, toString(last_run) AS last_run,
+            toString(position) AS at
+          FROM (${changes}) WHERE ${join(conditions, ' AND ')}
+          ORDER BY position, metric, relay_chain, chain, slice LIMIT ${limit + 1}`,
+      );
+      reply.header('cache-control', 'no-store');
+      // What a cursor knows it keeps.
+      const end = query.cursor !== undefined && from.position > passed ? from.position : passed;
+      return pageOf(rows, limit, end);
+    },
+  );
+}
+
+function startOf({ since, cursor }: z.output<typeof changesQuery>): ChangeCursor {
+  if (since !== undefined && cursor !== undefined)
+    throw new ParameterError([
+      {
+        type: 'value_error',
+        loc: ['query', 'since'],
+        msg: 'a cursor is where to go on already',
+        input: since,
+      },
+    ]);
+  if (cursor !== undefined) return changeCursorOf(cursor, 'cursor');
+  return since === undefined ? { position: 0n } : changesAt(since, 'since');
+}
+
+const afterKey = ({ position, key }: ChangeCursor): Sql[] =>
+  key === undefined
+    ? []
+    : [
+        sql`(position > ${position} OR (toString(metric), toString(relay_chain), toString(chain), slice) > (${join(
+          key.map((one) => sql`${one}`),
+        )}))`,
+      ];
+
+const keyOf = ({ metric, relay_chain, chain, slice }: ChangeRow): ChangeKey => [
+  metric,
+  relay_chain,
+  chain,
+  slice,
+];
+
+/** Without a next page the cursor is at the end of what is over, also for a moment that is yet to come. */
+function pageOf(rows: readonly ChangeRow[], limit: number, end: bigint) {
+  const hasMore = rows.length > limit;
+  const page = hasMore ? rows.slice(0, limit) : rows;
+  const last = page.at(-1);
+  const next = hasMore && last ? { position: BigInt(last.at), key: keyOf(last) } : { position: end };
+  return { changes: page.map(changeOf), cursor: encodeChangeCursor(next), has_more: hasMore };
+}
+
+function changeOf({ metric: name, relay_chain, chain, slice, now_rows, last_run, at }: ChangeRow) {
+  const metric = metricOf(name) as MaterializedMetric;
+  const { column, isByChain } = slicingOf(metric);
+  return {
+    metric: name,
+    paths: metric.endpoints.map(({ path }) => path),
+    relay_chain,
+    chain: isByChain ? chain : null,
+    column,
+    value: column === null ? null : slice,
+    rows: Number(now_rows),
+    changed_at: new Date(timeOfSequence(BigInt(at))).toISOString(),
+    run: last_run,
+  };
+}
+
+const byName = new Map(recordedMetrics.map((metric) => [metric.name, metric]));
+const metricOf = (name: string | undefined) => (name === undefined ? undefined : byName.get(name));
+
+const changesQuery = z.strictObject({
+  metric: z
+    .enum([...byName.keys()] as [string, ...string[]])
+    .optional()
+    .describe('metric by its name; all when omitted'),
+  relay_chain: z.enum(RELAY_CHAINS).optional().describe('relay chain; all when omitted'),
+  chain: chainName().optional().describe('chain by its name or an alias; all when omitted'),
+  since: z
+    .string()
+    .min(1)
+    .max(64)
+    .optional()
+    .describe(
+      'moment in ISO 8601 to begin at, on the clock of the server; from the first change on when omitted',
+    ),
+  cursor: z
+    .string()
+    .min(1)
+    .max(CURSOR_CHARS_MAX)
+    .optional()
+    .describe('where to go on: the `cursor` of the answer before, however long ago that was'),
+  limit: wholeNumber(1, LIMIT_MAX)
+    .optional()
+    .describe(`most changes of one answer, up to ${LIMIT_MAX}; ${LIMIT_DEFAULT} when omitted`),
+});
+
+const changesPage = z
+  .object({
+    changes: z.array(
+      z.object({
+        metric: z.string(),
+        paths: z.array(z.string()).describe('where its rows are served'),
+        relay_chain: z.string(),
+        chain: z.string().nullable().describe('null where its rows have no chain'),
+        column: z
+          .string()
+          .nullable()
+          .describe(
+            'the column whose value, or day where it is a time, the rows share; null where these are all rows',
+          ),
+        value: z.string().nullable().describe('that value as text'),
+        rows: z.int().describe('rows that there are now; 0 when they are gone'),
+        changed_at: z.iso.datetime().describe('when the change was recorded'),
+        run: z.string().describe('number of the run that computed them; numbers grow with time'),
+      }),
+    ),
+    cursor: z.string().describe('where to go on, at once or later'),
+    has_more: z.boolean().describe('whether more changes are there already'),
+  })
+  .meta({ id: 'ChangesPage' });
+
+const DESCRIPTION = `Rows that come together belong to a slice: those of a day, or of one value of the first column of the key, of a relay chain and, where the rows have one, of a chain. Each slice is listed once, at its last change; a computation that gives equal rows is no change. To keep a copy: read the list from your last cursor to its end, delete what it names, and insert what the paths answer with \`changed_since\` of that same cursor. A change may be listed twice and is never left out. Changes of metrics that are computed when they are read, and of contract transactions and calls, are not recorded.`;
+
+const EXAMPLE: z.output<typeof changesPage> = {
+  changes: [
+    {
+      metric: 'daily_tps',
+      paths: ['/api/daily-tps'],
+      relay_chain: 'polkadot',
+      chain: 'polkadot',
+      column: 'date',
+      value: '2025-07-14',
+      rows: 1,
+      changed_at: '2025-07-15T00:00:02.000Z',
+      run: '1837847347200000000',
+    },
+  ],
+  cursor: encodeChangeCursor({ position: 1_837_847_347_200_000_000n }),
+  has_more: false,
+};

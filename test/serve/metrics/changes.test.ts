@@ -1,0 +1,117 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { materializedMetrics } from '../../../aggregate/metrics/index.ts';
+import { EVERYTHING } from '../../../aggregate/planner/plan.ts';
+import type { Pipeline } from '../../../serve/compose.ts';
+import { buildServer } from '../../../serve/compose-server.ts';
+import { clockFrom, ingestAndCompute, openTestPipeline } from '../../support/pipeline.ts';
+import { madeBlock } from './made-blocks.ts';
+
+interface Page {
+  readonly changes: readonly Record<string, unknown>[];
+  readonly cursor: string;
+  readonly has_more: boolean;
+}
+
+let pipeline: Pipeline;
+let get: (url: string) => Promise<{ statusCode: number; body: never; etag: unknown }>;
+let close: () => Promise<void>;
+beforeAll(async () => {
+  const opened = await openTestPipeline(clockFrom('2023-02-02T12:00:00Z'));
+  ({ pipeline } = opened);
+  const app = await buildServer(pipeline);
+  get = async (url) => {
+    const answer = await app.inject(url);
+    return { statusCode: answer.statusCode, body: answer.json() as never, etag: answer.headers.etag };
+  };
+  close = async () => {
+    await app.close();
+    await opened.close();
+  };
+  await ingestAndCompute(pipeline, [block(100, '2023-01-10'), block(101, '2023-01-11')]);
+});
+afterAll(() => close());
+
+const block = (number: number, day: string) => ({
+  line: JSON.stringify(madeBlock(number, day)),
+  chain: 'polkadot',
+});
+const list = async (query: string): Promise<Page> => (await get(`/api/changes?${query}`)).body;
+const ofTps = ({ changes }: Page) => changes.map(({ value, rows }) => [value, rows]);
+const newest = async () => (await list('since=2099-01-01')).cursor;
+const TPS = 'metric=daily_tps&chain=polkadot';
+
+describe('the list of changes', () => {
+  test('names days and keys by their columns, with the run that changed them', async () => {
+    const { changes, has_more } = await list(`${TPS}&limit=1`);
+    expect(has_more).toBe(true);
+    expect(changes).toEqual([
+      {
+        metric: 'daily_tps',
+        paths: ['/api/daily-tps'],
+        relay_chain: 'polkadot',
+        chain: 'polkadot',
+        column: 'date',
+        value: '2023-01-10',
+        rows: 1,
+        changed_at: expect.stringMatching(/^2023-02-02T12:\d\d:\d\d\.\d{3}Z$/),
+        run: expect.stringMatching(/^\d{18,20}$/),
+      },
+    ]);
+  });
+
+  test('goes on after its last page, whatever page size, and is empty at its end', async () => {
+    const whole = await list('limit=10000');
+    const paged: unknown[] = [];
+    let page = await list('limit=3');
+    for (paged.push(...page.changes); page.has_more; paged.push(...page.changes))
+      page = await list(`limit=3&cursor=${page.cursor}`);
+    expect(paged).toEqual(whole.changes);
+    expect(await list(`cursor=${page.cursor}`)).toMatchObject({ changes: [], has_more: false });
+    expect(ofTps(await list('since=2099-01-01'))).toEqual([]);
+    expect(ofTps(await list(`${TPS}&since=2023-02-02T11:00:00%2B00:00`))).toHaveLength(2);
+  });
+
+  test('a computation that gives equal rows is no change', async () => {
+    const cursor = await newest();
+    await pipeline.aggregator.rebuild(materializedMetrics, EVERYTHING.from, EVERYTHING.until);
+    expect(await list(`cursor=${cursor}`)).toMatchObject({ changes: [], has_more: false });
+  });
+
+  test('a replaced block names the day that it left and the day that it came to; rows come with `changed_since`', async () => {
+    const cursor = await newest();
+    const url = `/api/daily-tps?chain=polkadot&changed_since=${cursor}`;
+    const before = await get(url);
+    expect(before.body).toEqual([]);
+    await ingestAndCompute(pipeline, [block(101, '2023-01-12')]);
+    expect(ofTps(await list(`${TPS}&cursor=${cursor}`)).toSorted()).toEqual([
+      ['2023-01-11', 0],
+      ['2023-01-12', 1],
+    ]);
+    const after = await get(url);
+    expect(after.body).toMatchObject([{ date: '2023-01-12' }]);
+    expect(after.etag).not.toBe(before.etag);
+    expect((await get(url)).etag).toBe(after.etag);
+    expect((await get(`/api/daily-tps?chain=polkadot&changed_since=${await newest()}`)).body).toEqual([]);
+    const whole = await get('/api/daily-tps?chain=polkadot');
+    expect((await get('/api/daily-tps?chain=polkadot&changed_since=2023-02-02')).body).toEqual(whole.body);
+  });
+});
+
+test.each([
+  '/api/changes?cursor=x',
+  '/api/changes?since=yesterday',
+  '/api/changes?since=2023-13-01',
+  '/api/changes?metric=daily-nothing',
+  '/api/changes?limit=10001',
+  `/api/changes?since=2023-01-01&cursor=${Buffer.from('["changes","1"]').toString('base64url')}`,
+  `/api/changes?cursor=${Buffer.from(`["changes","${2n ** 64n}"]`).toString('base64url')}`,
+  `/api/changes?cursor=${Buffer.from('["changes","1","a","b","c"]').toString('base64url')}`,
+  `/api/changes?cursor=${Buffer.from('["changes","1","a","b","c",4]').toString('base64url')}`,
+  '/api/daily-tps?changed_since=',
+  '/api/daily-tps?changed_since=1.5',
+  '/api/daily-tps?changed_since=WyJjaGFuZ2VzIiwiLTEiXQ',
+  '/api/explorer/network-stats?changed_since=2023-01-01',
+  '/api/contract-call-details?changed_since=2023-01-01',
+])('%s is refused with 422', async (url) => {
+  expect((await get(url)).statusCode).toBe(422);
+});
