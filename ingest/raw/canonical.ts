@@ -5,6 +5,8 @@ import { blocks, calls, events, extrinsics, replacedBlocks } from './tables.ts';
 export interface Window {
   /** At least one, sorted. */
   readonly relays: readonly string[];
+  /** One of their chains; all of them when absent. */
+  readonly chain?: string;
   readonly from: string;
   readonly until: string;
 }
@@ -35,8 +37,9 @@ export function daysOf<W extends Window>(window: W): W {
   return { ...window, from, until: next.toISOString().slice(0, DAY_CHARS) };
 }
 
-/** The condition that rows are of the window's relay chains. */
-export const ofRelays = ({ relays }: Pick<Window, 'relays'>): Sql => sql`relay_chain IN ${relays}`;
+/** The condition that rows are of the window's relay chains, and of its chain. */
+export const ofRelays = ({ relays, chain }: Pick<Window, 'relays' | 'chain'>): Sql =>
+  chain === undefined ? sql`relay_chain IN ${relays}` : sql`relay_chain IN ${relays} AND chain = ${chain}`;
 
 /** What a statement depends on that reads rows of a pallet only. */
 export const dependencyOn = (pallet: string) => `pallet ${pallet}`;

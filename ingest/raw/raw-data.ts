@@ -1,0 +1,236 @@
+import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import type { Table } from '../../infra/clickhouse/table.ts';
+import { DOMAINS } from '../decode/domain.ts';
+import { SNAPSHOT_KINDS } from '../decode/snapshot.ts';
+import {
+  canonicalBlocks,
+  canonicalCalls,
+  canonicalEvents,
+  canonicalExtrinsics,
+  ofRelays,
+  type Window,
+  within,
+} from './canonical.ts';
+import { blocks, calls, events, extrinsics, prices, snapshots } from './tables.ts';
+
+// What readers see of the raw tables: canonical rows, and columns that are documented and keep their meaning.
+
+/** What `dirty_days` names changes by. */
+export type DirtyStream = 'blocks' | 'snapshots' | 'prices';
+
+export interface RawColumn {
+  readonly doc: string;
+  /** ClickHouse type of the value that is read. */
+  readonly type: string;
+  /** SQL of that value over the stored column. */
+  readonly select: string;
+  /** Whether the text is a JSON object. */
+  readonly isObject: boolean;
+}
+
+export interface RawTable {
+  readonly name: string;
+  readonly doc: string;
+  readonly columns: Readonly<Record<string, RawColumn>>;
+  /** The columns that identify a row, in the order of rows of one chain and day behind the chain. */
+  readonly key: readonly string[];
+  /** The column that tells the day of a row. */
+  readonly moment: 'time' | 'as_of';
+  /** The streams that change its rows. */
+  readonly streams: readonly DirtyStream[];
+  /** Its canonical rows, with the columns as they are stored. */
+  readonly rows: (window: Window) => Sql;
+}
+
+/** How a stored value is read, where it is not read as it is. */
+type Reading = 'flag' | 'account' | 'object' | 'present';
+type Declared = string | readonly [reading: Reading, doc: string];
+
+interface Definition<T extends Table> extends Omit<RawTable, 'name' | 'columns' | 'key'> {
+  readonly key: readonly (keyof T['columns'] & string)[];
+  /** Columns that are left out order the versions of a row, of which one is read. */
+  readonly columns: Readonly<Partial<Record<keyof T['columns'] & string, Declared>>>;
+}
+
+function rawTable<T extends Table>({ name, columns: stored }: T, definition: Definition<T>): RawTable {
+  const columns = Object.entries<Declared | undefined>(definition.columns).map(([column, declared = '']) => {
+    const type = (stored[column] as string).replace(/ CODEC\(.*\)$/, '');
+    const [reading, doc] = typeof declared === 'string' ? [undefined, declared] : declared;
+    const isObject = reading === 'object';
+    return [
+      column,
+      { doc, isObject, ...(reading ? READINGS[reading](column, type) : { type, select: column }) },
+    ];
+  });
+  return { ...definition, name, columns: Object.fromEntries(columns) };
+}
+
+const READINGS: Readonly<
+  Record<Reading, (column: string, type: string) => Pick<RawColumn, 'type' | 'select'>>
+> = {
+  flag: (column) => ({ type: 'Nullable(Bool)', select: `CAST(${column}, 'Nullable(Bool)')` }),
+  account: (column) => ({
+    type: 'Nullable(String)',
+    select: `if(${column} = '', NULL, concat('0x', lower(hex(${column}))))`,
+  }),
+  object: (column, type) => ({ type, select: column }),
+  present: (column, type) => ({
+    type: type.replace(/^Nullable\((.*)\)$/, '$1'),
+    select: `assumeNotNull(${column})`,
+  }),
+};
+
+const RELAY_CHAIN = 'relay chain of the chain; `solo` for a chain that has none';
+const CHAIN = 'chain, by its name in the registry';
+const NUMBER = 'height of the block';
+const TIME = 'time of the block';
+const PALLET = 'pallet, in lower camel case and under its present name';
+
+export const rawBlocks = rawTable(blocks, {
+  doc: 'One row per block: of every height the version that counts.',
+  key: ['relay_chain', 'chain', 'number'],
+  moment: 'time',
+  streams: ['blocks'],
+  rows: canonicalBlocks,
+  columns: {
+    relay_chain: RELAY_CHAIN,
+    chain: CHAIN,
+    number: 'height',
+    hash: 'hash of the block, in lower-case hex with 0x',
+    parent_hash: 'hash of the block below',
+    time: ['present', 'time that the block sets by `timestamp.set`'],
+    author: 'author as the source writes it; empty where it names none',
+    finalized: 'whether the source called it finalized',
+    extrinsics: 'number of its extrinsics',
+    events: 'number of its events, of all phases',
+    source: 'where it was read: the name of a file or the address of a service',
+    received_at: 'when it was read',
+  },
+});
+
+export const rawExtrinsics = rawTable(extrinsics, {
+  doc: 'One row per extrinsic of a block, inherents included.',
+  key: ['relay_chain', 'chain', 'number', 'extrinsic_index'],
+  moment: 'time',
+  streams: ['blocks'],
+  rows: canonicalExtrinsics,
+  columns: {
+    relay_chain: RELAY_CHAIN,
+    chain: CHAIN,
+    number: NUMBER,
+    extrinsic_index: 'position in the block, from 0',
+    time: TIME,
+    hash: 'hash of the extrinsic, in lower-case hex with 0x',
+    pallet: PALLET,
+    call: 'call, in lower camel case',
+    pallet_written: 'pallet as the block names it',
+    signed: 'whether it has a signature',
+    signer: 'address of the signer as the source writes it; empty where it is not signed',
+    signer_key: [
+      'account',
+      'public key of the signer, or its 20 bytes, in hex with 0x; null where it is not signed or no address',
+    ],
+    success: ['flag', 'whether it was dispatched without an error; null where the source does not say'],
+    succeeded: [
+      'flag',
+      'the same, and for Ethereum transactions also whether the EVM or the contract did what it was asked',
+    ],
+    ethereum: 'whether it carries an Ethereum transaction, which has no signature of the chain',
+    ethereum_from: ['account', 'sender of that transaction, 20 bytes in hex with 0x'],
+    ethereum_to: ['account', 'receiver of that transaction; null where it creates a contract'],
+    fee: 'fee in planck, the tip included, 0 where it is not signed; null where it cannot be told',
+    tip: 'tip in planck',
+    domain: `what it is about: ${DOMAINS.join(', ')}`,
+    args: ['object', 'arguments by their names; empty for inherents, whose domain is Consensus'],
+  },
+});
+
+export const rawEvents = rawTable(events, {
+  doc: 'One row per event, numbered over the whole block.',
+  key: ['relay_chain', 'chain', 'number', 'event_index'],
+  moment: 'time',
+  streams: ['blocks'],
+  rows: canonicalEvents,
+  columns: {
+    relay_chain: RELAY_CHAIN,
+    chain: CHAIN,
+    number: NUMBER,
+    event_index: 'position in the block, from 0: initialization, extrinsics in their order, finalization',
+    time: TIME,
+    phase: '`initialization`, `extrinsic` or `finalization`',
+    extrinsic_index: 'extrinsic that caused it; null in other phases',
+    pallet: PALLET,
+    event: 'event, in upper camel case',
+    data: 'its values in their order, texts as they are and all others as JSON; of `paraInclusion` the para and its core only',
+    account: [
+      'account',
+      'account that a known event is about: public key, or 20 bytes, in hex with 0x; else null',
+    ],
+    counterparty: ['account', 'the other account, such as the receiver of a transfer; else null'],
+    amount: 'amount of a known event, in planck of its asset; else null',
+    refused: 'why a known event could not be decoded; else empty',
+  },
+});
+
+export const rawCalls = rawTable(calls, {
+  doc: 'One row per call that ran in the pallets that metrics read facts from, calls within batches, proxies and multisigs included.',
+  key: ['relay_chain', 'chain', 'number', 'extrinsic_index', 'position'],
+  moment: 'time',
+  streams: ['blocks'],
+  rows: canonicalCalls,
+  columns: {
+    relay_chain: RELAY_CHAIN,
+    chain: CHAIN,
+    number: NUMBER,
+    extrinsic_index: 'extrinsic that it ran in',
+    position: 'order of execution in the extrinsic; 0 is the call of the extrinsic itself',
+    path: 'where it stands in the arguments of the extrinsic; empty for the call of the extrinsic itself',
+    time: TIME,
+    pallet: PALLET,
+    call: 'call, in lower camel case',
+    actor: ['account', 'account that it acted for, in hex with 0x; null for root'],
+    args: ['object', 'arguments by their names'],
+  },
+});
+
+const ofMoments = (window: Window) => sql`${ofRelays(window)} AND ${within(window, raw('as_of'))}`;
+
+export const rawSnapshots = rawTable(snapshots, {
+  doc: 'State of a chain that no event reports, at a moment: one row per chain, kind, moment and, for prices, symbol.',
+  key: ['relay_chain', 'chain', 'kind', 'as_of', 'symbol'],
+  moment: 'as_of',
+  streams: ['snapshots', 'prices'],
+  rows: (window) => sql`(SELECT * FROM ${snapshots} FINAL WHERE ${ofMoments(window)})`,
+  columns: {
+    relay_chain: RELAY_CHAIN,
+    chain: CHAIN,
+    kind: `kind of state: ${SNAPSHOT_KINDS.map((kind) => `\`${kind}\``).join(', ')}`,
+    as_of: 'the moment',
+    symbol: 'token, of prices; else empty',
+    block_number: 'height that it was read at; null for prices and locked value',
+    payload: ['object', 'the state: fields by the kind, amounts as decimal strings in the smallest unit'],
+  },
+});
+
+export const rawPrices = rawTable(prices, {
+  doc: 'Prices in USD: one row per token and moment, also in `snapshots`.',
+  key: ['relay_chain', 'chain', 'symbol', 'as_of'],
+  moment: 'as_of',
+  streams: ['prices'],
+  rows: (window) => sql`(SELECT * FROM ${prices} FINAL WHERE ${ofMoments(window)})`,
+  columns: {
+    relay_chain: RELAY_CHAIN,
+    chain: CHAIN,
+    symbol: 'token',
+    as_of: 'the moment',
+    usd_scaled: 'USD of one whole token, times 10^30',
+  },
+});
+
+/** Every raw table that is read from outside, by its name. */
+export const rawData: ReadonlyMap<string, RawTable> = new Map(
+  [rawBlocks, rawExtrinsics, rawEvents, rawCalls, rawSnapshots, rawPrices].map((table) => [
+    table.name,
+    table,
+  ]),
+);

@@ -1,0 +1,69 @@
+import { z } from 'zod';
+import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
+import { sql } from '../../infra/clickhouse/sql.ts';
+import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
+import { type DirtyStream, rawData } from '../../ingest/raw/raw-data.ts';
+import { ANY_PALLET, dirtyDays } from '../../ingest/raw/tables.ts';
+import { findChain } from '../../ingest/sources/open-source.ts';
+import type { Pipeline } from '../compose.ts';
+import { partitionStatement } from '../raw-export/partition.ts';
+import { operation } from './operation.ts';
+
+const days = { from: z.iso.date().default(FIRST_DAY), until: z.iso.date().default(LAST_DAY) };
+/** Of the engine's memory, what one file may take: two are written at once, beside all other work. */
+const MEMORY_SHARE = 0.25;
+const table = z.enum([...rawData.keys()] as [string, ...string[]]);
+const place = { relay_chain: z.enum(RELAY_CHAINS), chain: z.string() };
+
+/** A day that has raw rows of a stream, or had some, and the number of its newest change. */
+export interface ChangedDay {
+  readonly date: string;
+  readonly stream: DirtyStream;
+  readonly changed: string;
+}
+
+/** The dirty days of all changes, whatever they changed. */
+const changes = ({ from, until }: { readonly from: string; readonly until: string }) =>
+  sql`${dirtyDays} AS dirty WHERE pallet IN ('', ${ANY_PALLET}) AND dirty.day >= ${from} AND dirty.day <= ${until}`;
+
+export const rawOperations = {
+  /** The chains that have raw rows of these days, of those that are named or of all. */
+  rawChains: operation()({
+    input: z.object({ chains: z.array(z.string()), ...days }),
+    run: async ({ runtime, registry }: Pipeline, { chains, ...range }) => {
+      const names = chains.map((name) => findChain(registry, name).name);
+      const found = await runtime.store.rows<z.output<z.ZodObject<typeof place>>>(
+        sql`SELECT DISTINCT relay_chain, chain FROM ${changes(range)} ORDER BY relay_chain, chain`,
+      );
+      return found.filter(({ chain }) => names.length === 0 || names.includes(chain));
+    },
+  }),
+
+  /**
+   * The days of a chain, and the number up to which every change is in the store: what loads meanwhile has a higher
+   * one, so a day that is read after this and whose newest change is not higher is whole.
+   */
+  rawDays: operation()({
+    input: z.object({ ...place, ...days }),
+    run: async (pipeline: Pipeline, { relay_chain, chain, ...range }) => {
+      const loaded = String(await pipeline.loadedUpTo());
+      const found = await pipeline.runtime.store.rows<ChangedDay>(
+        sql`SELECT toString(dirty.day) AS date, stream, toString(max(dirty.sequence)) AS changed
+          FROM ${changes(range)} AND relay_chain = ${relay_chain} AND chain = ${chain}
+          GROUP BY date, stream ORDER BY date, stream`,
+      );
+      return { loaded, days: found };
+    },
+  }),
+
+  /** The rows of a table of one chain and day as a stream of Parquet. */
+  rawRows: operation()({
+    isStream: true,
+    input: z.object({ table, ...place, date: z.iso.date() }),
+    run: async ({ runtime, config }: Pipeline, { table, ...partition }) => {
+      const of = rawData.get(table) as NonNullable<ReturnType<typeof rawData.get>>;
+      const limits = { memoryBytesMax: Math.floor(config.STORE_MEMORY_BYTES * MEMORY_SHARE) };
+      return runtime.store.stream(partitionStatement(of, partition), 'Parquet', limits);
+    },
+  }),
+} as const;

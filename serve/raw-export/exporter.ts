@@ -1,0 +1,178 @@
+import { createHash } from 'node:crypto';
+import { createWriteStream } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { Transform } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
+import pMap from 'p-map';
+import { Mutex } from '../../infra/coordination/lock.ts';
+import { type RawTable, rawData } from '../../ingest/raw/raw-data.ts';
+import type { OperationClient } from '../operations/client.ts';
+import type { ChangedDay } from '../operations/raw.ts';
+import { Manifest, type WrittenPartition } from './manifest.ts';
+import { folderOf, layoutOf, pathOf, type RawPartition } from './partition.ts';
+import type { ExportTarget, FinishedFile } from './target.ts';
+
+/** Files that are read from the store while others are written. */
+const FILES_AT_ONCE = 2;
+
+export interface RawExportOptions {
+  readonly client: OperationClient;
+  readonly target: ExportTarget;
+  /** Names of raw tables. */
+  readonly tables: readonly string[];
+  /** Names or aliases of chains; all when empty. */
+  readonly chains: readonly string[];
+  /** Both days are inclusive. */
+  readonly days: { readonly from?: string; readonly until?: string };
+  readonly onProgress: (progress: RawExportProgress) => void;
+}
+
+export interface RawExportReport {
+  readonly tables: Readonly<Record<string, TableReport>>;
+  /** Rows and bytes of what was written. */
+  readonly rows: number;
+  readonly bytes: number;
+}
+/** Counts of files. */
+interface TableReport {
+  written: number;
+  unchanged: number;
+  /** Days whose rows have all gone since. */
+  removed: number;
+}
+
+export interface RawExportProgress {
+  readonly chain: string;
+  readonly date: string;
+  readonly done: number;
+  readonly total: number;
+  readonly bytes: number;
+}
+
+/** A table of one chain and day, as the store says that it has changed. */
+interface DuePartition extends RawPartition {
+  readonly table: RawTable;
+  readonly changed: string;
+  readonly loaded: string;
+}
+
+/** Writes every partition that is missing in a target, or has changed since it was written there. */
+export async function exportRaw(options: RawExportOptions): Promise<RawExportReport> {
+  const { target, tables, onProgress } = options;
+  const months = await readMonths(options);
+  const total = months.reduce((sum, month) => sum + month.length, 0);
+  const reports = Object.fromEntries(
+    tables.map((name): [string, TableReport] => [name, { written: 0, unchanged: 0, removed: 0 }]),
+  );
+  let [done, rows, bytes] = [0, 0, 0];
+  let tags: { readonly chain: string; readonly of: ReadonlyMap<string, string> } | undefined;
+  for (const month of months) {
+    const [{ relay_chain, chain, date }] = month as [DuePartition];
+    if (tags?.chain !== chain) tags = { chain, of: await tagsOf(target, tables, chain) };
+    const present = tags.of;
+    const manifest = await Manifest.read(target, { relay_chain, chain, month: date.slice(0, 7) });
+    const noting = new Mutex();
+    await pMap(
+      month,
+      async (due) => {
+        const before = manifest.find(due.table.name, due.date);
+        const report = reports[due.table.name] as TableReport;
+        if (before !== undefined && isCurrent(before, due, present)) {
+          if (before.file !== null) report.unchanged++;
+        } else {
+          const written = await write(options, due);
+          await noting.run(() => manifest.add(written));
+          rows += written.file?.rows ?? 0;
+          bytes += written.file?.bytes ?? 0;
+          if (written.file !== null) report.written++;
+          else if (before?.file != null) report.removed++;
+        }
+        onProgress({ chain, date: due.date, done: ++done, total, bytes });
+      },
+      { concurrency: FILES_AT_ONCE },
+    );
+  }
+  return { tables: reports, rows, bytes };
+}
+
+/** The partitions that the store has, by chain and month. */
+async function readMonths({ client, tables, chains, days }: RawExportOptions): Promise<DuePartition[][]> {
+  const places = await client.call('rawChains', { chains: [...chains], ...days });
+  const months: DuePartition[][] = [];
+  for (const place of places) {
+    const { loaded, days: changed } = await client.call('rawDays', { ...place, ...days });
+    const due = [...Map.groupBy(changed, ({ date }) => date)].flatMap(([date, streams]) =>
+      tables.flatMap((name): DuePartition[] => {
+        const table = rawData.get(name) as RawTable;
+        const newest = newestOf(streams.filter(({ stream }) => table.streams.includes(stream)));
+        return newest === null ? [] : [{ ...place, date, table, changed: newest, loaded }];
+      }),
+    );
+    months.push(...Map.groupBy(due, ({ date }) => date.slice(0, 7)).values());
+  }
+  return months;
+}
+
+const newestOf = (days: readonly ChangedDay[]): string | null =>
+  days.reduce<string | null>(
+    (newest, { changed }) => (newest === null || BigInt(changed) > BigInt(newest) ? changed : newest),
+    null,
+  );
+
+async function tagsOf(
+  target: ExportTarget,
+  tables: readonly string[],
+  chain: string,
+): Promise<ReadonlyMap<string, string>> {
+  const found = await Promise.all(tables.map((table) => target.tags(folderOf(table, chain))));
+  return new Map(found.flatMap((tags) => [...tags]));
+}
+
+/** Whether what was written is still there, and holds every change. */
+function isCurrent(
+  { file, changed, loaded, layout }: WrittenPartition,
+  due: DuePartition,
+  tags: ReadonlyMap<string, string>,
+): boolean {
+  const isThere = file === null || tags.get(file.path) === file.tag;
+  const isWhole = BigInt(changed) <= BigInt(loaded);
+  return isThere && isWhole && changed === due.changed && layout === layoutOf(due.table);
+}
+
+async function write({ client, target }: RawExportOptions, due: DuePartition): Promise<WrittenPartition> {
+  const { table, relay_chain, chain, date, changed, loaded } = due;
+  const path = pathOf(table.name, due);
+  const saved = await save(
+    await client.call('rawRows', { table: table.name, relay_chain, chain, date }),
+    target.temporaryFile(),
+  );
+  const written = { table: table.name, date, changed, loaded, layout: layoutOf(table) };
+  if (saved.rows === 0) {
+    await target.remove(path);
+    await rm(saved.path);
+    return { ...written, file: null };
+  }
+  const { rows, bytes, sha256 } = saved;
+  const tag = await target.put(saved, path);
+  return { ...written, file: { path, rows, bytes, sha256, tag } };
+}
+
+async function save(rows: NodeJS.ReadableStream, path: string): Promise<FinishedFile & { rows: number }> {
+  const hash = createHash('sha256');
+  const seen = new Transform({
+    transform: (piece, _encoding, done) => {
+      hash.update(piece);
+      done(null, piece);
+    },
+  });
+  const file = createWriteStream(path, { flush: true });
+  try {
+    await pipeline(rows, seen, file);
+    const { num_rows } = await parquetMetadataAsync(await asyncBufferFromFile(path));
+    return { path, rows: Number(num_rows), bytes: file.bytesWritten, sha256: hash.digest('hex') };
+  } catch (error) {
+    await rm(path, { force: true });
+    throw error;
+  }
+}

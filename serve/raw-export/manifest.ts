@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import { ProductError } from '../../infra/errors.ts';
+import type { ExportTarget } from './target.ts';
+
+const FORMAT = 1;
+const sequence = z.string().regex(/^\d{1,20}$/);
+
+const writtenShape = z.object({
+  table: z.string(),
+  date: z.iso.date(),
+  /** Null where the day has no rows, and so no file. */
+  file: z
+    .object({ path: z.string(), rows: z.int(), bytes: z.int(), sha256: z.string(), tag: z.string() })
+    .nullable(),
+  /** Number of the newest change of the day that was in the store. */
+  changed: sequence,
+  /** The number up to which all changes were in the store. */
+  loaded: sequence,
+  /** What files of the table looked like. */
+  layout: z.string(),
+});
+/** What was written of a table and day. Its tag is what the target says of the file: another tag is another file. */
+export type WrittenPartition = z.output<typeof writtenShape>;
+
+const manifestShape = z.object({
+  format: z.literal(FORMAT),
+  relay_chain: z.string(),
+  chain: z.string(),
+  month: z.string(),
+  partitions: z.array(writtenShape),
+});
+
+/** The partitions that a manifest is about: so few that it can be written again with each of them. */
+export interface ChainMonth {
+  readonly relay_chain: string;
+  readonly chain: string;
+  readonly month: string;
+}
+
+/** Tools that read the data skip names with `_`. */
+const pathOfManifest = ({ chain, month }: ChainMonth) => `_manifest/chain=${chain}/${month}.json`;
+
+/** What was written of a chain and month. */
+export class Manifest {
+  readonly #target: ExportTarget;
+  readonly #of: ChainMonth;
+  readonly #written: Map<string, WrittenPartition>;
+
+  private constructor(target: ExportTarget, of: ChainMonth, written: readonly WrittenPartition[]) {
+    this.#target = target;
+    this.#of = of;
+    this.#written = new Map(written.map((one) => [keyOf(one), one]));
+  }
+
+  static async read(target: ExportTarget, of: ChainMonth): Promise<Manifest> {
+    const path = pathOfManifest(of);
+    const text = await target.read(path);
+    if (text === null) return new Manifest(target, of, []);
+    try {
+      return new Manifest(target, of, manifestShape.parse(JSON.parse(text.toString('utf8'))).partitions);
+    } catch {
+      throw new ProductError(
+        'usage',
+        `${path} in ${target.location} is not what this version writes: delete it, and all files of its month are written again`,
+      );
+    }
+  }
+
+  find(table: string, date: string): WrittenPartition | undefined {
+    return this.#written.get(keyOf({ table, date }));
+  }
+
+  async add(written: WrittenPartition): Promise<void> {
+    this.#written.set(keyOf(written), written);
+    const partitions = [...this.#written.values()].sort((one, other) => (keyOf(one) < keyOf(other) ? -1 : 1));
+    const content = { format: FORMAT, ...this.#of, partitions };
+    await this.#target.write(pathOfManifest(this.#of), `${JSON.stringify(content, null, 1)}\n`);
+  }
+}
+
+const keyOf = ({ table, date }: Pick<WrittenPartition, 'table' | 'date'>) => `${date} ${table}`;
