@@ -1,7 +1,8 @@
 import { setTimeout } from 'node:timers/promises';
 import { reasonOf } from '../../infra/errors.ts';
-import { type FetchedHeight, fetchHeights, LINE_END } from './backfill.ts';
+import { fetchHeights } from './backfill.ts';
 import { BestBlocks } from './best-blocks.ts';
+import { portions } from './portions.ts';
 import type { Sidecar } from './sidecar.ts';
 import type { UnservedHeight } from './skipped-heights.ts';
 import type { FollowedChain } from './source-measures.ts';
@@ -15,6 +16,8 @@ export interface FollowOptions {
   readonly pollMs: number;
   readonly concurrency: number;
   readonly signal: AbortSignal;
+  /** Milliseconds without an answer after which it throws, so that another source can be asked; for ever when absent. */
+  readonly awayMsMax?: number;
   /** Called with heights that the source does not serve while it serves others, before it is followed past them. */
   readonly onUnserved: (heights: readonly UnservedHeight[]) => Promise<void>;
   /**
@@ -45,7 +48,7 @@ export async function* followBlocks(sidecar: Sidecar, options: FollowOptions): A
   const best = options.best ? new BestBlocks(sidecar, options.chain) : null;
   let next = options.from;
   let wait = pollMs;
-  let isUnreachable = false;
+  let awaySince: number | null = null;
   while (!signal.aborted) {
     try {
       const finalized = await sidecar.head();
@@ -58,7 +61,7 @@ export async function* followBlocks(sidecar: Sidecar, options: FollowOptions): A
       while (next <= finalized.number && !signal.aborted) {
         const to = Math.min(next + BLOCKS_AT_ONCE - 1, finalized.number);
         const fetched = fetchHeights(sidecar, [{ from: next, to }], options.concurrency);
-        for await (const { lines, unserved, last } of portions(fetched)) {
+        for await (const { lines, unserved, last } of portions(fetched, { bytesMax: BYTES_AT_ONCE })) {
           if (unserved.length > 0) await options.onUnserved(unserved);
           next = last + 1;
           if (lines.length > 0) yield lines;
@@ -69,52 +72,17 @@ export async function* followBlocks(sidecar: Sidecar, options: FollowOptions): A
       if (news.length > 0) yield news;
       const more = (await options.snapshotsAt?.(finalized.number)) ?? [];
       if (more.length > 0) yield more;
-      if (isUnreachable) options.onConnectionChange?.(null);
-      isUnreachable = false;
+      if (awaySince !== null) options.onConnectionChange?.(null);
+      awaySince = null;
       wait = pollMs;
     } catch (error) {
       if (signal.aborted) return;
       options.followed?.failed();
-      if (!isUnreachable) options.onConnectionChange?.(reasonOf(error));
-      isUnreachable = true;
+      if (awaySince === null) options.onConnectionChange?.(reasonOf(error));
+      awaySince ??= performance.now();
+      if (performance.now() - awaySince >= (options.awayMsMax ?? Number.POSITIVE_INFINITY)) throw error;
       wait = Math.min(Math.max(1, wait) * 2, RETRY_MS_MAX);
     }
     await setTimeout(wait, undefined, { signal }).catch(() => undefined);
   }
-}
-
-/** Consecutive heights up to `last`. */
-interface Portion {
-  readonly lines: Buffer[];
-  readonly unserved: UnservedHeight[];
-  last: number;
-}
-
-/** Batches of heights. A block is never split, however large it is; what came before a failure is given first. */
-async function* portions(fetched: AsyncIterable<FetchedHeight>): AsyncGenerator<Portion> {
-  const empty = (): Portion => ({ lines: [], unserved: [], last: -1 });
-  let portion = empty();
-  let bytes = 0;
-  let failure: { readonly error: unknown } | undefined;
-  const heights = fetched[Symbol.asyncIterator]();
-  for (;;) {
-    const height = await heights.next().catch((error: unknown) => {
-      failure = { error };
-      return { done: true, value: undefined } as const;
-    });
-    if (height.done) break;
-    portion.last = height.value.number;
-    if ('reason' in height.value) {
-      portion.unserved.push(height.value);
-      continue;
-    }
-    portion.lines.push(height.value.line, LINE_END);
-    bytes += height.value.line.length;
-    if (bytes < BYTES_AT_ONCE) continue;
-    yield portion;
-    portion = empty();
-    bytes = 0;
-  }
-  if (portion.last >= 0) yield portion;
-  if (failure) throw failure.error;
 }

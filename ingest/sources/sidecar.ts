@@ -1,22 +1,13 @@
-import pRetry, { AbortError } from 'p-retry';
 import { z } from 'zod';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
-import { parseExact } from '../decode/json.ts';
+import { type HttpLimits, HttpSource, parsed } from './http-source.ts';
 
 /** Where the blocks' routes are: Sidecar serves them at the root, its successor under `/v1`. */
 const ROOTS = ['', '/v1'] as const;
 
-export interface SidecarLimits {
-  readonly attempts: number;
+export interface SidecarLimits extends HttpLimits {
   /** Attempts to fetch one block, which may be the only thing that fails. */
   readonly blockAttempts: number;
-  /** Wait before the second try; it doubles with each further one. */
-  readonly backoffMs: number;
-  readonly timeoutMs: number;
-  /** Of an answer, decompressed. */
-  readonly bodyBytes: number;
-  /** Ends what is under way. */
-  readonly signal?: AbortSignal;
 }
 
 const USUAL: SidecarLimits = {
@@ -44,13 +35,13 @@ export class Sidecar {
   readonly url: string;
   /** Name of its runtime, such as `polkadot` or `statemint`. */
   readonly specName: string;
-  readonly #root: string;
+  readonly #http: HttpSource;
   readonly #limits: SidecarLimits;
 
-  private constructor(url: string, root: string, limits: SidecarLimits, specName = '') {
+  private constructor(url: string, root: string, limits: SidecarLimits, specName: string) {
     this.url = url;
     this.specName = specName;
-    this.#root = root;
+    this.#http = new HttpSource(`${url}${root}`, limits);
     this.#limits = limits;
   }
 
@@ -58,12 +49,14 @@ export class Sidecar {
   static async connect(address: string, given: Partial<SidecarLimits> = {}): Promise<Sidecar> {
     const limits = { ...USUAL, ...given };
     const url = address.replace(/\/+$/, '');
+    const attempts = Math.min(ATTEMPTS_TO_CONNECT, limits.attempts);
     const failures: unknown[] = [];
     for (const root of ROOTS) {
-      const attempts = Math.min(ATTEMPTS_TO_CONNECT, limits.attempts);
-      const asking = new Sidecar(url, root, { ...limits, attempts });
       try {
-        const { specName } = await asking.read('/runtime/spec', spec);
+        const { specName } = await new HttpSource(`${url}${root}`, { ...limits, attempts }).read(
+          '/runtime/spec',
+          spec,
+        );
         return new Sidecar(url, root, limits, specName);
       } catch (error) {
         failures.push(error);
@@ -89,101 +82,17 @@ export class Sidecar {
       if (!isBlock(bytes, id)) throw new Error('answered something else than that block');
       return onOneLine(bytes);
     };
-    return this.#get(`/blocks/${id}`, take, Math.min(this.#limits.attempts, this.#limits.blockAttempts));
+    return this.#http.get(`/blocks/${id}`, take, Math.min(this.#limits.attempts, this.#limits.blockAttempts));
   }
 
   /** A document of another route. */
   read<T>(path: string, schema: z.ZodType<T>): Promise<T> {
-    return this.#get(path, (bytes) => {
-      const read = schema.safeParse(parsed(bytes));
-      if (read.success) return read.data;
-      const [issue] = read.error.issues;
-      const place = issue?.path.join('.') || 'document';
-      throw new Error(`answered something else than expected: ${place}: ${issue?.message}`);
-    });
+    return this.#http.read(path, schema);
   }
-
-  #get<T>(path: string, take: (bytes: Buffer) => T, attempts = this.#limits.attempts): Promise<T> {
-    const { backoffMs, signal } = this.#limits;
-    return pRetry(() => this.#once(path, take), {
-      retries: attempts - 1,
-      minTimeout: backoffMs,
-      factor: 2,
-      randomize: true,
-      ...(signal === undefined ? {} : { signal }),
-    });
-  }
-
-  async #once<T>(path: string, take: (bytes: Buffer) => T): Promise<T> {
-    const url = `${this.url}${this.#root}${path}`;
-    const { answer, bytes } = await this.#fetch(url);
-    if (!answer.ok) {
-      const said = bytes.toString('utf8', 0, SAID_BYTES).replace(/\s+/g, ' ').trim();
-      const error = new ProductError('source_failed', `${url} answered ${answer.status}: ${said}`);
-      throw isFinal(answer.status) ? new AbortError(error) : error;
-    }
-    try {
-      return take(bytes);
-    } catch (error) {
-      throw new ProductError('source_failed', `${url} ${reasonOf(error)}`);
-    }
-  }
-
-  async #fetch(url: string): Promise<{ answer: Response; bytes: Buffer }> {
-    const timeout = AbortSignal.timeout(this.#limits.timeoutMs);
-    const { signal } = this.#limits;
-    try {
-      const answer = await fetch(url, {
-        signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
-      });
-      return { answer, bytes: await bodyOf(answer, this.#limits.bodyBytes) };
-    } catch (error) {
-      signal?.throwIfAborted();
-      if (error instanceof TooLong) {
-        throw new AbortError(new ProductError('source_failed', `${url} answered ${error.message}`));
-      }
-      const reason = timeout.aborted
-        ? `did not answer within ${this.#limits.timeoutMs / 1000} s`
-        : `cannot be reached: ${networkReason(error)}`;
-      throw new ProductError('source_unreachable', `${url} ${reason}`);
-    }
-  }
-}
-
-class TooLong extends Error {}
-
-async function bodyOf({ body }: Response, bytesMax: number): Promise<Buffer> {
-  const pieces: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const piece of body ?? []) {
-    bytes += piece.length;
-    if (bytes > bytesMax) throw new TooLong(`more than ${bytesMax} bytes (LINE_BYTES_MAX)`);
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces, bytes);
-}
-
-const SAID_BYTES = 200;
-
-/** What the service refuses now it will refuse again; what it could not do it may do later. */
-const isFinal = (status: number) => status >= 400 && status < 500 && status !== 429 && status !== 408;
-
-/** What lies behind `fetch failed`; where several addresses were tried, only a code tells it. */
-function networkReason(error: unknown): string {
-  const { cause = error } = error as { cause?: unknown };
-  return reasonOf(cause) || String((cause as { code?: string }).code);
 }
 
 const isUnreachable = (error: unknown) =>
   error instanceof ProductError && error.code === 'source_unreachable';
-
-function parsed(bytes: Buffer): unknown {
-  try {
-    return parseExact(bytes.toString('utf8'));
-  } catch {
-    throw new Error('answered no JSON');
-  }
-}
 
 /** The beginning of a block tells its height; only one that is laid out otherwise has to be parsed. */
 function isBlock(bytes: Buffer, id: number | string): boolean {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { parseSnapshot, type SnapshotKind } from '../decode/snapshot.ts';
 import { LINE_END } from './backfill.ts';
+import { timeOf } from './block-time.ts';
 import type { Sidecar } from './sidecar.ts';
 import { KINDS, type SnapshotMoment, type Subject } from './snapshot-kinds.ts';
 
@@ -69,23 +70,12 @@ export class SnapshotCollector {
     return Buffer.from(JSON.stringify(document));
   }
 
-  /** The chain's own time of a block. */
   async #timeOf(height: number): Promise<number> {
-    const { extrinsics } = await this.#sidecar.read(`/blocks/${height}`, timedBlock);
-    const time = extrinsics.find(
-      ({ method }) => method.pallet === 'timestamp' && method.method === 'set',
-    )?.args;
-    const read = z.object({ now: z.coerce.number().int().positive() }).safeParse(time);
-    if (read.success) return read.data.now;
+    const time = timeOf(await this.#sidecar.block(height));
+    if (time !== null) return time;
     throw new ProductError('source_failed', `block ${height} has no time: no snapshots of it are taken`);
   }
 }
-
-const timedBlock = z.object({
-  extrinsics: z.array(
-    z.object({ method: z.object({ pallet: z.string(), method: z.string() }), args: z.unknown().optional() }),
-  ),
-});
 
 const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);
 

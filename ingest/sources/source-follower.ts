@@ -1,8 +1,10 @@
 import { Readable } from 'node:stream';
+import { NO_TRACER, type Tracer } from '../../infra/tracing/tracer.ts';
 import { plural } from '../../infra/words.ts';
 import type { Chain } from '../chains/chain.ts';
 import type { IngestSettings } from '../settings.ts';
 import { BLOCKS_AT_ONCE, followBlocks } from './block-follower.ts';
+import { FollowTrace } from './follow-trace.ts';
 import type { Heights } from './heights.ts';
 import { openSource, type SourceOptions } from './open-source.ts';
 import type { SkippedHeight, UnservedHeight } from './skipped-heights.ts';
@@ -51,6 +53,9 @@ export interface SourceFollowerOptions extends SourceOptions {
   /** Wait before a request is tried again; it doubles with each further one. */
   readonly backoffMs?: number;
   readonly followed?: FollowedChain;
+  readonly tracer?: Tracer;
+  /** Milliseconds without an answer after which another source is to be asked. */
+  readonly awayMsMax?: number;
 }
 
 /** Few, since the follower retries anyway. */
@@ -101,6 +106,8 @@ export class SourceFollower {
       concurrency,
       onIngested,
       followed,
+      tracer = NO_TRACER,
+      awayMsMax,
     } = this.#options;
     const from = this.#options.from ?? (await nextHeight(target, chain));
     if (from !== undefined) followed?.published(from);
@@ -110,6 +117,7 @@ export class SourceFollower {
       treasury,
       onUnavailable: (kind, reason) => say(`no ${kind} snapshots from this source: ${reason}`),
     });
+    const trace = new FollowTrace(tracer, chain.name);
     const batches = followBlocks(sidecar, {
       chain,
       best,
@@ -125,11 +133,18 @@ export class SourceFollower {
       onConnectionChange: (reason) =>
         say(reason === null ? 'the source is back' : `${reason}; asking until it is back`),
       ...(from === undefined ? {} : { from }),
+      ...(awayMsMax === undefined ? {} : { awayMsMax }),
       onIngested: async (next) => {
         await onIngested?.(next);
         followed?.published(next);
       },
-      ...(followed ? { followed } : {}),
+      followed: {
+        looked: (head) => {
+          followed?.looked(head);
+          trace.begin();
+        },
+        failed: () => followed?.failed(),
+      },
       ...(snapshots ? { snapshotsAt: (height) => collector.collect(height) } : {}),
     });
     say(`following ${chain.name} at ${url}${from === undefined ? '' : ` from ${from}`}`);
@@ -143,7 +158,7 @@ export class SourceFollower {
     try {
       for await (const lines of batches) {
         const source = { name: sidecar.url, bytes: Readable.from(lines), chain: chain.name };
-        say(wordsOf(await target.ingest(source)));
+        say(wordsOf(await trace.ingest(() => target.ingest(source))));
       }
     } finally {
       ended.abort();

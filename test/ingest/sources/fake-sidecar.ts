@@ -14,7 +14,7 @@ interface Block {
 
 export interface FakeOptions {
   readonly specName?: string;
-  /** `/v1` for the successor. */
+  /** `/v1` for the successor, which also refuses in its own way. */
   readonly root?: string;
   /** Answers of other routes by path, as they were recorded. */
   readonly documents?: Readonly<Record<string, unknown>>;
@@ -64,7 +64,11 @@ export class FakeSidecar {
       const { id } = params as { id: string };
       if (!id.startsWith('0x')) this.asked.push(Number(id));
       const text = id.startsWith('0x') ? this.#byHash.get(id) : this.#texts.get(Number(id));
-      if (text === undefined) return reply.code(404).send({ code: 404, message: `Block ${id} not found` });
+      if (text === undefined) {
+        return root === ''
+          ? reply.code(404).send({ code: 404, message: `Block ${id} not found` })
+          : reply.code(400).send({ error: 'Block resolution failed' });
+      }
       return reply.type('application/json').send(this.isPretty ? pretty(text) : text);
     });
     this.#app.get('/*', async ({ url }, reply) => {

@@ -24,6 +24,8 @@ describe('finding the service', () => {
     expect(sidecar.specName).toBe('statemint');
     expect((await sidecar.block(first)).toString()).toBe(recorded.get(first));
     expect(await sidecar.head()).toMatchObject({ number: heights.at(-1) });
+    // The public addresses of the successor are given with their prefix.
+    expect((await Sidecar.connect(`${url}${root}/`, QUICK)).specName).toBe('statemint');
   });
 
   it('says in one line what is wrong with the address', async () => {
@@ -58,9 +60,12 @@ describe('a request', () => {
     },
   );
 
-  it('is not made again when the service refuses it', async () => {
-    const sidecar = await Sidecar.connect((await serveFake()).url, QUICK);
-    await expect(sidecar.block(7)).rejects.toThrow(/\/blocks\/7 answered 404: .*Block 7 not found/);
+  it.each([
+    ['', /\/blocks\/7 answered 404: .*Block 7 not found/],
+    ['/v1', /\/v1\/blocks\/7 answered 400: .*Block resolution failed/],
+  ])('is not made again when the service under "%s" refuses it', async (root, says) => {
+    const sidecar = await Sidecar.connect((await serveFake({ root })).url, QUICK);
+    await expect(sidecar.block(7)).rejects.toThrow(says);
     expect(fake.asked).toEqual([7]);
   });
 

@@ -1,0 +1,119 @@
+import { ProductError, reasonOf } from '../../infra/errors.ts';
+import type { Chain } from '../chains/chain.ts';
+import type { Registry } from '../chains/registry.ts';
+import { timeOf } from './block-time.ts';
+import type { Heights } from './heights.ts';
+import type { Input } from './input-files.ts';
+import { bareName, decompressed, readLines } from './lines.ts';
+
+/** Lines of an archive that are not stored yet, in the order of the file. */
+export interface ArchivePortion {
+  readonly name: string;
+  /** The number that the first line has in the file. */
+  readonly firstLine: number;
+  readonly lines: Buffer[];
+  blocks: number;
+  bytes: number;
+}
+
+export interface ArchiveLimits {
+  readonly lineBytes: number;
+  readonly bytesMax: number;
+  readonly msMax: number;
+}
+
+/** Which blocks of an archive are wanted. */
+export interface Wanted {
+  /** Heights of a range that are not stored. */
+  missing(range: Heights): Promise<readonly Heights[]>;
+  readonly heights: Heights;
+  /** Milliseconds, the second of them exclusive. */
+  readonly times?: { readonly from: number; readonly until: number } | undefined;
+}
+
+/** So many heights have no more ranges between them than one question for missing ones answers. */
+const HEIGHTS_PER_QUESTION = 20_000;
+const HEIGHT = /^\s*\{\s*"number"\s*:\s*"?(\d{1,15})\b/;
+const HEAD_BYTES = 256;
+const LINES_APART_MAX = 1000;
+const NEWLINE = '\n';
+
+/** A file that is named after another chain would fill this one with its blocks. */
+export function requireNameOf(chain: Chain, registry: Registry, { name }: Input): void {
+  const named = registry.find(bareName(name));
+  if (named === undefined || named === chain) return;
+  throw new ProductError(
+    'usage',
+    `${name} is named after ${named.name}, not ${chain.name}: rename it, or give it to that chain`,
+  );
+}
+
+/**
+ * What an archive holds that the store lacks. Bare blocks are passed over by their height; what is not a bare block is
+ * passed on, since only loading can tell what it is.
+ */
+export async function* missingOf(
+  input: Input,
+  stream: ReturnType<Input['open']>,
+  wanted: Wanted,
+  limits: ArchiveLimits,
+): AsyncGenerator<ArchivePortion> {
+  const isWanted = chooser(wanted);
+  let portion: ArchivePortion | null = null;
+  let [last, began] = [0, 0];
+  try {
+    for await (const { number, bytes, tooLong } of readLines(
+      decompressed(input.name, stream, limits.lineBytes),
+      limits.lineBytes,
+    )) {
+      const height = heightOf(bytes);
+      if (height !== null && !(await isWanted(height, bytes))) continue;
+      if (portion && (number - last > LINES_APART_MAX || isFull(portion, began, limits))) {
+        yield portion;
+        portion = null;
+      }
+      if (portion === null) {
+        portion = { name: input.name, firstLine: number, lines: [], blocks: 0, bytes: 0 };
+        began = performance.now();
+      } else portion.lines.push(Buffer.from(NEWLINE.repeat(number - last)));
+      // One byte more than the limit, so that the loader refuses it by its length.
+      portion.lines.push(tooLong ? Buffer.concat([bytes, Buffer.from(' ')]) : bytes);
+      portion.bytes += bytes.length;
+      if (height !== null) portion.blocks++;
+      last = number;
+    }
+  } catch (error) {
+    if (portion) yield portion;
+    throw error instanceof ProductError
+      ? error
+      : new ProductError('source_failed', `${input.name} cannot be read to its end: ${reasonOf(error)}`);
+  }
+  if (portion) yield portion;
+}
+
+const isFull = ({ bytes }: ArchivePortion, began: number, { bytesMax, msMax }: ArchiveLimits) =>
+  bytes >= bytesMax || performance.now() - began >= msMax;
+
+/** The height of a bare block that is laid out as Sidecar does. */
+function heightOf(line: Buffer): number | null {
+  const [, height] = HEIGHT.exec(line.toString('latin1', 0, HEAD_BYTES)) ?? [];
+  return height === undefined ? null : Number(height);
+}
+
+function chooser({ missing, heights, times }: Wanted): (height: number, line: Buffer) => Promise<boolean> {
+  let known: { readonly range: Heights; readonly missing: readonly Heights[] } | null = null;
+  return async (height, line) => {
+    if (height < heights.from || height > heights.to) return false;
+    if (known === null || !isWithin(height, known.range)) {
+      const from = height - (height % HEIGHTS_PER_QUESTION);
+      const range = { from, to: from + HEIGHTS_PER_QUESTION - 1 };
+      known = { range, missing: await missing(range) };
+    }
+    if (!known.missing.some((range) => isWithin(height, range))) return false;
+    if (times === undefined) return true;
+    const time = timeOf(line);
+    return time === null || (time >= times.from && time < times.until);
+  };
+}
+
+const isWithin = (height: number, { from, to }: Heights) => height >= from && height <= to;

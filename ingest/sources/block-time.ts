@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { ProductError } from '../../infra/errors.ts';
+import { parseExact } from '../decode/json.ts';
+import type { BlockSource } from './backfill.ts';
+
+const timedBlock = z.object({
+  extrinsics: z.array(
+    z.object({ method: z.object({ pallet: z.string(), method: z.string() }), args: z.unknown().optional() }),
+  ),
+});
+const setTime = z.object({ now: z.coerce.number().int().positive() });
+
+/** The chain's own time of a block in milliseconds; null when the line is no block, or one without a time. */
+export function timeOf(line: Buffer): number | null {
+  const block = timedBlock.safeParse(parsedOrNull(line));
+  if (!block.success) return null;
+  const time = block.data.extrinsics.find(
+    ({ method }) => method.pallet === 'timestamp' && method.method === 'set',
+  );
+  const read = setTime.safeParse(time?.args);
+  return read.success ? read.data.now : null;
+}
+
+function parsedOrNull(line: Buffer): unknown {
+  try {
+    return parseExact(line.toString('utf8'));
+  } catch {
+    return null;
+  }
+}
+
+/** The first height at or after a time, up to `head`; `head + 1` when there is none. The first block has no time. */
+export async function firstHeightSince(source: BlockSource, head: number, time: number): Promise<number> {
+  let [low, high] = [0, head + 1];
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2);
+    const found = timeOf(await source.block(middle));
+    if (found === null && middle > 0) {
+      throw new ProductError('source_failed', `block ${middle} has no time: name heights, not days`);
+    }
+    if ((found ?? 0) < time) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** An end of a range: a height, or a time in milliseconds. The upper one of times is exclusive. */
+export type Edge = { readonly height: number } | { readonly time: number };
+
+/** The heights between two edges, up to the finalized head of a source. Throws `usage` when there are none. */
+export async function heightsBetween(
+  source: BlockSource,
+  from: Edge,
+  to: Edge | undefined,
+): Promise<{ from: number; to: number }> {
+  const { number: head } = await source.head();
+  const since = (edge: Edge) => ('height' in edge ? edge.height : firstHeightSince(source, head, edge.time));
+  const first = await since(from);
+  // Blocks that are not finalized may still be replaced: they are for `follow`.
+  const last = to === undefined ? head : Math.min(head, (await since(to)) - ('height' in to ? 0 : 1));
+  if (first <= last) return { from: first, to: last };
+  throw new ProductError('usage', `no heights from ${first} to ${last}; the finalized head is ${head}`);
+}
+
+/** The times of a range of which an edge is one. */
+export function timesBetween(
+  from: Edge,
+  to: Edge | undefined,
+): { readonly from: number; readonly until: number } | undefined {
+  const isTimed = 'time' in from || (to !== undefined && 'time' in to);
+  if (!isTimed) return undefined;
+  return {
+    from: 'time' in from ? from.time : 0,
+    until: to !== undefined && 'time' in to ? to.time : Number.POSITIVE_INFINITY,
+  };
+}

@@ -1,0 +1,264 @@
+import { setTimeout } from 'node:timers/promises';
+import { ProductError } from '../../infra/errors.ts';
+import type { Chain } from '../chains/chain.ts';
+import type { Registry } from '../chains/registry.ts';
+import type { IngestSettings } from '../settings.ts';
+import { missingOf, requireNameOf } from './archive.ts';
+import { type BlockSource, type FetchedHeight, fetchHeights } from './backfill.ts';
+import { type Edge, heightsBetween, timesBetween } from './block-time.ts';
+import { download } from './download.ts';
+import type { FairShare, ShareMember } from './fair-share.ts';
+import type { Feed, LoadPortion, SourceFault, SourceProgress } from './feed.ts';
+import { countHeights, type Heights, rangesOf } from './heights.ts';
+import { type Input, inputsAt } from './input-files.ts';
+import { openSource } from './open-source.ts';
+import { oneAhead, portions } from './portions.ts';
+import type { Sidecar } from './sidecar.ts';
+import type { SkippedHeight, UnservedHeight } from './skipped-heights.ts';
+import type { StoredDays } from './values/value-feed.ts';
+
+/** Where blocks come from: a service, or an archive by its path or address. */
+export type BlocksFrom = Service | { readonly archive: string };
+
+interface Service {
+  readonly url: string;
+  readonly concurrency: number;
+  readonly force?: boolean | undefined;
+}
+
+/** A chain, the heights that are wanted of it, and its sources: each is asked for what those before it did not give. */
+export interface ChainPlan {
+  readonly chain: Chain;
+  readonly from: Edge;
+  /** The finalized head of a service when absent. */
+  readonly to?: Edge | undefined;
+  readonly sources: readonly BlocksFrom[];
+}
+
+/** What sources need of the process that loads. */
+export interface BackfillTarget {
+  /** Heights of an inclusive range that are not stored. */
+  missing(
+    range: Heights & { readonly chain: string; readonly withoutSkipped?: boolean },
+  ): Promise<readonly Heights[]>;
+  skipped(chain: string): Promise<readonly SkippedHeight[]>;
+  noteSkipped(chain: string, heights: readonly UnservedHeight[]): Promise<void>;
+  storedDays: StoredDays;
+}
+
+export interface BackfillSurroundings {
+  readonly registry: Registry;
+  readonly config: IngestSettings;
+  readonly share: FairShare;
+  /** Bytes after which what was fetched is loaded. */
+  readonly portionBytes: number;
+  readonly signal: AbortSignal;
+}
+
+const PORTION_MS_MAX = 5000;
+const DOWNLOAD_ATTEMPTS = 3;
+const DOWNLOAD_WAIT_MS = 1000;
+/** An archive may go on for ever. */
+const HIGHEST = Number.MAX_SAFE_INTEGER - 1;
+
+/** Brings the missing blocks of one chain, source by source. */
+export class ChainBackfill implements Feed {
+  readonly unit = 'block';
+  readonly plan: ChainPlan;
+  readonly faults: SourceFault[] = [];
+  /** The range of heights, as far as it is known. */
+  range: Heights | null;
+  progress: SourceProgress | null = null;
+  hasFailed = false;
+  /** Blocks that were got. */
+  got = 0;
+  readonly #around: BackfillSurroundings;
+  readonly #member: ShareMember;
+  /** The service that was asked last. */
+  #connected: { readonly url: string; readonly sidecar: Sidecar } | null = null;
+
+  constructor(plan: ChainPlan, around: BackfillSurroundings) {
+    this.plan = plan;
+    this.#around = around;
+    this.#member = around.share.join();
+    const { from, to } = plan;
+    this.range =
+      to !== undefined && 'height' in from && 'height' in to ? { from: from.height, to: to.height } : null;
+  }
+
+  /** What is to be loaded, a portion at a time: the next is asked for when the last one is stored. */
+  async *portions(target: BackfillTarget): AsyncGenerator<LoadPortion> {
+    try {
+      for (const source of this.plan.sources) {
+        if (this.range && (await this.missing(target)).length === 0) return;
+        yield* this.#from(source, target);
+        if (this.#around.signal.aborted) return;
+      }
+    } finally {
+      this.progress = null;
+      this.#member.leave();
+    }
+  }
+
+  /** Heights of the range that are not stored, those that were skipped among them. */
+  async missing(target: BackfillTarget): Promise<readonly Heights[]> {
+    const { range, plan } = this;
+    return range === null ? [] : target.missing({ ...range, chain: plan.chain.name, withoutSkipped: false });
+  }
+
+  /** Heights of the range that the sources did not serve. */
+  async skipped(target: BackfillTarget): Promise<readonly number[]> {
+    const { range, plan } = this;
+    if (range === null) return [];
+    const skipped = await target.skipped(plan.chain.name);
+    return skipped.map(({ number }) => number).filter((number) => number >= range.from && number <= range.to);
+  }
+
+  /** Asks the first service that answers for the range. */
+  async findRange(): Promise<void> {
+    for (const source of this.plan.sources) {
+      if (!('url' in source)) continue;
+      try {
+        return void (await this.#connect(source));
+      } catch (error) {
+        this.#note(source.url, error);
+      }
+    }
+  }
+
+  async *#from(source: BlocksFrom, target: BackfillTarget): AsyncGenerator<LoadPortion> {
+    const name = 'url' in source ? source.url : source.archive;
+    this.hasFailed = false;
+    try {
+      if ('url' in source) yield* this.#fromService(source, target);
+      else yield* this.#fromArchive(source.archive, target);
+    } catch (error) {
+      if (!this.#around.signal.aborted) this.#note(name, error);
+    }
+  }
+
+  /** A source may fail; what is wrong with this process or its store ends everything. */
+  #note(source: string, error: unknown): void {
+    if (!(error instanceof ProductError) || error.code.startsWith('store_')) throw error;
+    this.faults.push({ source, error });
+    this.hasFailed = true;
+  }
+
+  async #connect({ url, force = false }: Service): Promise<Sidecar> {
+    if (this.#connected?.url === url) return this.#connected.sidecar;
+    const { config, signal } = this.#around;
+    const { chain, from, to } = this.plan;
+    this.#begin('connecting', url, null);
+    const { sidecar } = await openSource({ url, chain: chain.name, force }, config, { signal });
+    this.range = await heightsBetween(sidecar, from, to);
+    this.#connected = { url, sidecar };
+    return sidecar;
+  }
+
+  async *#fromService(source: Service, target: BackfillTarget): AsyncGenerator<LoadPortion> {
+    const sidecar = await this.#connect(source);
+    const { name: chain } = this.plan.chain;
+    const unknown = () => target.missing({ ...(this.range as Heights), chain, withoutSkipped: true });
+    const { concurrency } = source;
+    this.#begin('fetching', source.url, countHeights(await this.missing(target)));
+    // Heights that were not got before come first.
+    const skipped = await this.skipped(target);
+    if (skipped.length > 0) yield* this.#fetch(sidecar, { ranges: rangesOf(skipped), concurrency, target });
+    for (let missing = await unknown(); missing.length > 0; ) {
+      yield* this.#fetch(sidecar, { ranges: missing, concurrency, target });
+      const left = await unknown();
+      // What the source gives and the store does not keep as final stays missing; asking again would never end.
+      if (countHeights(left) >= countHeights(missing)) return;
+      missing = left;
+    }
+  }
+
+  async *#fetch(
+    sidecar: Sidecar,
+    {
+      ranges,
+      concurrency,
+      target,
+    }: {
+      readonly ranges: readonly Heights[];
+      readonly concurrency: number;
+      readonly target: BackfillTarget;
+    },
+  ): AsyncGenerator<LoadPortion> {
+    const { portionBytes } = this.#around;
+    const shared: BlockSource = {
+      head: () => sidecar.head(),
+      block: (number) => this.#member.ask(() => sidecar.block(number)),
+    };
+    const fetched = this.#counted(fetchHeights(shared, ranges, concurrency));
+    const limits = { bytesMax: portionBytes, msMax: PORTION_MS_MAX };
+    for await (const { lines, unserved, bytes } of oneAhead(portions(fetched, limits))) {
+      if (unserved.length > 0) await target.noteSkipped(this.plan.chain.name, unserved);
+      if (lines.length > 0) yield { name: sidecar.url, lines, bytes };
+      this.#member.release(bytes);
+    }
+  }
+
+  async *#counted(fetched: AsyncIterable<FetchedHeight>): AsyncGenerator<FetchedHeight> {
+    for await (const height of fetched) {
+      if (this.progress) this.progress.done++;
+      if ('line' in height) this.got++;
+      yield height;
+    }
+  }
+
+  async *#fromArchive(archive: string, target: BackfillTarget): AsyncGenerator<LoadPortion> {
+    const { registry, signal } = this.#around;
+    this.#begin('connecting', archive, null);
+    const isAddress = /^https?:/.test(archive);
+    const inputs = isAddress ? [download(archive, signal)] : await inputsAt(archive);
+    for (const input of inputs) requireNameOf(this.plan.chain, registry, input);
+    for (const input of inputs) {
+      for (let attempt = 1; ; attempt++) {
+        try {
+          yield* this.#read(input, target);
+          break;
+        } catch (error) {
+          if (!isAddress || attempt === DOWNLOAD_ATTEMPTS || signal.aborted) throw error;
+          // What is stored by now is passed over.
+          await setTimeout(DOWNLOAD_WAIT_MS * 2 ** attempt * (0.5 + Math.random()), undefined, { signal });
+        }
+      }
+    }
+  }
+
+  async *#read(input: Input, target: BackfillTarget): AsyncGenerator<LoadPortion> {
+    const { config, portionBytes, signal } = this.#around;
+    const { chain, from, to } = this.plan;
+    const stream = input.open();
+    const progress = this.#begin('reading', input.name, input.size);
+    const wanted = {
+      heights: {
+        from: 'height' in from ? from.height : 0,
+        to: to !== undefined && 'height' in to ? to.height : HIGHEST,
+      },
+      times: timesBetween(from, to),
+      missing: (range: Heights) => target.missing({ ...range, chain: chain.name, withoutSkipped: false }),
+    };
+    const limits = { lineBytes: config.LINE_BYTES_MAX, bytesMax: portionBytes, msMax: PORTION_MS_MAX };
+    const refresh = setInterval(() => {
+      progress.done = stream.bytesRead;
+    }, 200);
+    try {
+      const archived = missingOf(input, stream, wanted, limits);
+      for await (const { name, firstLine, lines, blocks, bytes } of oneAhead(archived)) {
+        this.got += blocks;
+        yield { name, lines, bytes, firstLine };
+        if (signal.aborted) return;
+      }
+    } finally {
+      clearInterval(refresh);
+      stream.destroy();
+    }
+  }
+
+  #begin(stage: SourceProgress['stage'], source: string, total: number | null): SourceProgress {
+    this.progress = { stage, source, began: performance.now(), done: 0, total };
+    return this.progress;
+  }
+}

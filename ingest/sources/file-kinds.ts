@@ -1,0 +1,17 @@
+import { z } from 'zod';
+
+// What several parts of a file of sources hold.
+
+export const isAddress = (text: string): boolean => /^https?:/.test(text);
+
+/** Addresses are told in messages and logs. */
+export const address = z
+  .string()
+  .refine((text) => isAddress(text) && URL.canParse(text), 'is no address such as http://127.0.0.1:8080')
+  .refine(
+    (text) => !URL.canParse(text) || new URL(text).username === '',
+    'must not hold a name or password: it is shown in messages',
+  );
+
+/** Reads something that a place of the file names; what it throws is told with that place. */
+export type InPlace = <T>(place: readonly PropertyKey[], read: () => T) => T;

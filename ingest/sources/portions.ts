@@ -1,0 +1,72 @@
+import { type FetchedHeight, LINE_END } from './backfill.ts';
+import type { UnservedHeight } from './skipped-heights.ts';
+
+/** Consecutive fetched heights up to `last`. */
+export interface Portion {
+  readonly lines: Buffer[];
+  readonly unserved: UnservedHeight[];
+  last: number;
+  blocks: number;
+  bytes: number;
+}
+
+const emptyPortion = (): Portion => ({ lines: [], unserved: [], last: -1, blocks: 0, bytes: 0 });
+
+/**
+ * Batches of heights, each closed after so many bytes or so much time. A block is never split, however large it is; what
+ * came before a failure is given first.
+ */
+export async function* portions(
+  fetched: AsyncIterable<FetchedHeight>,
+  { bytesMax, msMax = Number.POSITIVE_INFINITY }: { readonly bytesMax: number; readonly msMax?: number },
+): AsyncGenerator<Portion> {
+  let portion = emptyPortion();
+  let began = performance.now();
+  let failure: { readonly error: unknown } | undefined;
+  const heights = fetched[Symbol.asyncIterator]();
+  for (;;) {
+    const height = await heights.next().catch((error: unknown) => {
+      failure = { error };
+      return { done: true, value: undefined } as const;
+    });
+    if (height.done) break;
+    add(portion, height.value);
+    if (portion.bytes < bytesMax && performance.now() - began < msMax) continue;
+    yield portion;
+    portion = emptyPortion();
+    began = performance.now();
+  }
+  if (portion.last >= 0) yield portion;
+  if (failure) throw failure.error;
+}
+
+function add(portion: Portion, height: FetchedHeight): void {
+  portion.last = height.number;
+  if ('reason' in height) {
+    portion.unserved.push(height);
+    return;
+  }
+  portion.lines.push(height.line, LINE_END);
+  portion.blocks++;
+  portion.bytes += height.line.length;
+}
+
+/** Makes the next value while the last one is used. */
+export async function* oneAhead<Value>(values: AsyncGenerator<Value>): AsyncGenerator<Value> {
+  const ask = () => {
+    const next = values.next();
+    // It is thrown when it is awaited; until then it must not count as unhandled.
+    next.catch(() => undefined);
+    return next;
+  };
+  try {
+    for (let next = ask(); ; ) {
+      const { done, value } = await next;
+      if (done) return;
+      next = ask();
+      yield value;
+    }
+  } finally {
+    values.return(undefined).catch(() => undefined);
+  }
+}

@@ -1,0 +1,121 @@
+import { dirname, resolve } from 'node:path';
+import { z } from 'zod';
+import type { Registry } from '../chains/registry.ts';
+import type { Edge } from './block-time.ts';
+import type { ChainPlan } from './chain-backfill.ts';
+import { address, isAddress } from './file-kinds.ts';
+import { findChain } from './open-source.ts';
+import { PlacedYaml } from './placed-yaml.ts';
+import type { ValuePlan } from './values/value-feed.ts';
+import { FEED_KEYS, feedsShape, valuePlansOf } from './values/value-plans.ts';
+
+/** What a file of sources names. */
+export interface Sources {
+  /** Requests at a time over all chains. */
+  readonly concurrency: number;
+  readonly chains: readonly ChainPlan[];
+  /** Feeds of prices and of locked value; those of one kind in the order in which they are asked. */
+  readonly values: readonly ValuePlan[];
+}
+
+const CHAINS_MAX = 100;
+const SOURCES_MAX = 16;
+const CONCURRENCY = 8;
+const CONCURRENCY_MAX = 256;
+const CONCURRENCY_OF_ALL = 32;
+const DAY_MS = 86_400_000;
+
+const concurrency = z.int().min(1).max(CONCURRENCY_MAX);
+const edge = z.custom<number | string>(
+  (given) => z.int().min(0).safeParse(given).success || z.iso.date().safeParse(given).success,
+  'is neither a height nor a day such as 2024-01-31',
+);
+
+const source = z
+  .strictObject({
+    url: address.optional(),
+    archive: z.string().min(1).optional(),
+    concurrency: concurrency.optional(),
+    force: z.boolean().optional(),
+  })
+  .refine(
+    ({ url, archive }) => (url === undefined) !== (archive === undefined),
+    'needs either url (a Sidecar or polkadot-rest-api) or archive (a file, directory or address)',
+  )
+  .refine(
+    ({ archive }) => archive === undefined || !isAddress(archive) || address.safeParse(archive).success,
+    'must not hold a name or password: it is shown in messages',
+  );
+const chain = z.strictObject({
+  chain: z.string(),
+  from: edge.optional(),
+  to: edge.optional(),
+  sources: z.array(source).min(1, 'names no source').max(SOURCES_MAX),
+});
+const file = z
+  .strictObject({
+    concurrency: concurrency.default(CONCURRENCY_OF_ALL),
+    chains: z.array(chain).max(CHAINS_MAX).default([]),
+    prices: feedsShape.optional(),
+    tvl: feedsShape.optional(),
+  })
+  .refine(
+    ({ chains, prices, tvl }) => chains.length > 0 || prices !== undefined || tvl !== undefined,
+    'names neither chains nor prices nor tvl',
+  );
+const KEYS = [...[file, chain, source].flatMap(({ shape }) => Object.keys(shape)), ...FEED_KEYS];
+
+/** Reads a file of sources, YAML or JSON. Throws `usage` with the line of what is wrong. */
+export function readSourcesFile(
+  path: string,
+  registry: Registry,
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Sources {
+  const yaml = new PlacedYaml(path);
+  const { concurrency, chains, prices, tvl } = yaml.parse(file, KEYS);
+  const directory = dirname(path);
+  const around = (key: string) => ({
+    ...{ registry, directory, env },
+    inPlace: <T>(place: readonly PropertyKey[], read: () => T) => yaml.inPlace([key, ...place], read),
+  });
+  const plans = chains.map((given, i) => planOf(given, { yaml, registry, directory, i }));
+  plans.forEach(({ chain }, i) => {
+    const first = plans.findIndex((other) => other.chain === chain);
+    if (first < i) throw yaml.wrong(['chains', i, 'chain'], `is ${chain.name} again: give each chain once`);
+  });
+  return {
+    concurrency,
+    chains: plans,
+    values: [
+      ...valuePlansOf('price', prices ?? [], around('prices')),
+      ...valuePlansOf('tvl', tvl ?? [], around('tvl')),
+    ],
+  };
+}
+
+function planOf(
+  { chain: name, from = 0, to, sources }: z.output<typeof chain>,
+  { yaml, registry, directory, i }: { yaml: PlacedYaml; registry: Registry; directory: string; i: number },
+): ChainPlan {
+  const edges = { from: edgeOf(from, 0), to: to === undefined ? undefined : edgeOf(to, DAY_MS) };
+  if (isEmpty(edges)) throw yaml.wrong(['chains', i, 'from'], 'is above to');
+  return {
+    chain: yaml.inPlace(['chains', i, 'chain'], () => findChain(registry, name)),
+    ...edges,
+    sources: sources.map(({ url, archive = '', concurrency = CONCURRENCY, force }) =>
+      url === undefined
+        ? { archive: isAddress(archive) ? archive : resolve(directory, archive) }
+        : { url, concurrency, force },
+    ),
+  };
+}
+
+function isEmpty({ from, to }: Pick<ChainPlan, 'from' | 'to'>): boolean {
+  if (to === undefined) return false;
+  if ('height' in from && 'height' in to) return from.height > to.height;
+  return 'time' in from && 'time' in to && from.time >= to.time;
+}
+
+/** A day stands for its beginning, as an upper edge for its end. */
+const edgeOf = (given: number | string, dayMs: number): Edge =>
+  typeof given === 'number' ? { height: given } : { time: Date.parse(given) + dayMs };

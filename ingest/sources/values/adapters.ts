@@ -1,0 +1,12 @@
+import type { ValueAdapter, ValueKind } from './adapter.ts';
+import { coingecko } from './coingecko.ts';
+import { defillama } from './defillama.ts';
+
+const ADAPTERS: readonly ValueAdapter[] = [coingecko, defillama];
+
+/** The names of the feeds that have a kind of value. */
+export const adaptersOf = (kind: ValueKind): string[] =>
+  ADAPTERS.filter(({ routes }) => routes[kind] !== undefined).map(({ name }) => name);
+
+export const adapterOf = (name: string): ValueAdapter | undefined =>
+  ADAPTERS.find((adapter) => adapter.name === name);

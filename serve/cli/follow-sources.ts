@@ -1,0 +1,88 @@
+import { Readable } from 'node:stream';
+import { setTimeout } from 'node:timers/promises';
+import { ProductError, reasonOf } from '../../infra/errors.ts';
+import type { ChainPlan } from '../../ingest/sources/chain-backfill.ts';
+import { SourceFollower, type SourceFollowerOptions } from '../../ingest/sources/source-follower.ts';
+import type { Sources } from '../../ingest/sources/sources-file.ts';
+import type { ValueBackfill } from '../../ingest/sources/values/value-backfill.ts';
+import type { OperationClient } from '../operations/client.ts';
+import type { Config } from '../settings.ts';
+import { backfillTarget, openFeeds } from './backfill-feeds.ts';
+import { ingestTarget } from './ingest-target.ts';
+import { plural } from './words.ts';
+
+/** What holds for all chains that are followed. */
+export type FollowAll = Pick<SourceFollowerOptions, 'best' | 'snapshots' | 'treasury' | 'pollMs'>;
+
+interface Surroundings {
+  readonly client: OperationClient;
+  readonly config: Config;
+  readonly options: FollowAll;
+  readonly stop: AbortSignal;
+  readonly say: (text: string) => void;
+}
+
+/** A source that gave nothing for so long is left where there is another. */
+const AWAY_MS_MAX = 60_000;
+const RETRY_MS = 5_000;
+const RETRY_MS_MAX = 60_000;
+/** Between two looks at what feeds of values lack: they have a new day once a day. */
+const VALUES_MS = 3_600_000;
+
+/** Follows the chains of a file side by side, and fetches values of days when these have ended, until it is stopped. */
+export async function followSources(sources: Sources, around: Surroundings): Promise<void> {
+  const { chains, values } = sources;
+  const feeds = await openFeeds({ ...sources, chains: [], values }, around.config, around.stop);
+  await Promise.all([
+    ...chains.map((plan) => followChain(plan, around)),
+    ...feeds.values.map((feed) => followValues(feed, around)),
+  ]);
+}
+
+async function followChain({ chain, sources }: ChainPlan, around: Surroundings): Promise<void> {
+  const { client, config, options, stop } = around;
+  const say = (text: string) => around.say(`${chain.name}: ${text}`);
+  let services = sources.filter((source) => 'url' in source);
+  if (services.length === 0) say('not followed, since no service is among its sources');
+  for (let [turn, wait] = [0, RETRY_MS]; services.length > 0 && !stop.aborted; turn++) {
+    const service = services[turn % services.length] as (typeof services)[number];
+    const { url, concurrency, force = false } = service;
+    const awayMsMax = services.length > 1 ? { awayMsMax: AWAY_MS_MAX } : {};
+    const given = { ...options, ...awayMsMax, url, concurrency, force, chain: chain.name };
+    try {
+      const follower = await SourceFollower.open(given, config, stop);
+      wait = RETRY_MS;
+      await follower.run(ingestTarget(client), say);
+      return;
+    } catch (error) {
+      if (stop.aborted) return;
+      if (!isOfSource(error)) throw error;
+      const isPermanent = error.code === 'usage';
+      say(`${isPermanent ? 'not followed' : 'left'}: ${reasonOf(error)}`);
+      if (isPermanent) services = services.filter((other) => other !== service);
+      // Each of them is asked once before any is waited for.
+      else if (turn % services.length === services.length - 1) {
+        await setTimeout(wait, undefined, { signal: stop }).catch(() => undefined);
+        wait = Math.min(wait * 2, RETRY_MS_MAX);
+      }
+    }
+  }
+}
+
+/** Not of this process or of its store. */
+const isOfSource = (error: unknown): error is ProductError =>
+  error instanceof ProductError && !error.code.startsWith('store_');
+
+async function followValues(values: ValueBackfill, { client, stop, say }: Surroundings): Promise<void> {
+  const { storedDays } = backfillTarget(client);
+  while (!stop.aborted) {
+    for await (const { name, lines } of values.portions(storedDays)) {
+      const body = Readable.from(lines, { objectMode: false });
+      const { snapshots, refused_lines } = await client.call('ingest', { name }, { body });
+      const refused = refused_lines === 0 ? '' : `, ${refused_lines} refused`;
+      say(`${values.kind}: ${plural(snapshots, 'day')}${refused}`);
+    }
+    for (const { source, error } of values.faults.splice(0)) say(`${source}: ${reasonOf(error)}`);
+    await setTimeout(VALUES_MS, undefined, { signal: stop }).catch(() => undefined);
+  }
+}
