@@ -28,6 +28,12 @@ export const storeOf = async (
 export const queryOf = ({ url }: FastifyRequest): URLSearchParams =>
   new URLSearchParams(url.split('?', 2)[1] ?? '');
 
+/** The parameters of an address with their question mark; empty where there are none. */
+export function searchOf({ url }: FastifyRequest): string {
+  const search = url.split('?', 2)[1];
+  return search === undefined ? '' : `?${search}`;
+}
+
 /** Sends a page of public data. */
 export const sendPublicPage = (
   { accounts }: ConsolePages,

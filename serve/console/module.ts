@@ -19,6 +19,7 @@ import { serveMetricPage } from './pages/metric.ts';
 import { serveMetricList } from './pages/metrics.ts';
 import { serveOverview } from './pages/overview.ts';
 import { serveSearch } from './pages/search.ts';
+import { servePreviews } from './preview/routes.ts';
 import type { RecordReader } from './records/record-reader.ts';
 import { serveRecords } from './records/routes.ts';
 import type { SeriesReader } from './series/series.ts';
@@ -54,6 +55,7 @@ export async function serveConsole(
     serveChain(pages, given);
     serveCompare(pages, given);
     serveEmbed(pages, given);
+    servePreviews(pages, given);
     serveSearch(pages, given);
     serveRecords(pages, given);
     serveStatus(pages, given);

@@ -16,7 +16,7 @@ const TYPES = {
 type AssetName = `${string}${keyof typeof TYPES}`;
 
 /** Files that are sent as they are. */
-const FILES: readonly AssetName[] = ['wallet.js', 'copy.js', 'explorer.js', 'icon.svg'];
+const FILES: readonly AssetName[] = ['wallet.js', 'copy.js', 'explorer.js', 'icon.svg', 'preview.png'];
 /** Files that are bundled with what they import when the server starts: the first of each, below `serve/`. */
 const BUNDLES = {
   'style.css': 'pages/assets/style.css',
@@ -68,7 +68,11 @@ const assets = new Map(
 );
 
 /** The URL contains a hash of the content, so that browsers can cache it forever. */
-export const assetUrl = (name: AssetName): string => `/assets/${assets.get(name)?.version}/${name}`;
+export function assetUrl(name: AssetName): string {
+  const asset = assets.get(name);
+  if (asset === undefined) throw new Error(`no asset is called ${name}`);
+  return `/assets/${asset.version}/${name}`;
+}
 
 /** Serves the style sheets, scripts and icon of the pages. */
 export function serveAssets(app: FastifyInstance): void {

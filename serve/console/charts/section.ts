@@ -20,17 +20,19 @@ export interface ChartSection {
   readonly answer: SeriesAnswer;
   /** Another drawing of the same values, above the chart. */
   readonly before?: Html | null;
+  /** What the address asks for and is not drawn, in sentences. */
+  readonly unknown?: readonly string[];
   /** What a visitor reads where nothing is drawn. */
   readonly empty: Html;
   readonly hasTable?: boolean;
 }
 
 export function chartSection(of: ChartSection): Html {
-  const { title, answer, hasTable = true } = of;
+  const { title, answer, hasTable = true, unknown = [] } = of;
   const isEmpty = answer.series.every(({ values }) => values.every((value) => value === null));
   const names = seriesNames(answer.series);
   return html`<section class="chart" data-chart aria-label="${title}">
-${of.controls}${!isEmpty && of.before}
+${of.controls}${unknown.length > 0 && html`<p class="note warn">${unknown.join(' ')}</p>`}${!isEmpty && of.before}
 <figure data-plot data-source="${seriesUrl(of.lines, answer, of.days)}" data-title="${title}">${
     isEmpty ? html`<p class="empty">${of.empty}</p>` : plot(answer, title)
   }</figure>

@@ -1,3 +1,4 @@
+import { didYouMean } from '../../../infra/nearest-name.ts';
 import type { QueryStore } from '../../http/readers.ts';
 import { type ChartState, type Money, SERIES_MAX, type SeriesAnswer } from '../chart-state.ts';
 import { addDays } from '../periods.ts';
@@ -18,11 +19,13 @@ export interface Selection {
   /** Every chain that has rows. */
   readonly chains: readonly ChainId[];
   readonly chosen: readonly ChainId[];
+  /** What the address names that is no chain with rows, in sentences. */
+  readonly unknown: readonly string[];
   readonly lines: readonly Line[];
   readonly answer: SeriesAnswer;
 }
 
-/** Reads the lines of a metric that an address names; of chains without rows it draws none. */
+/** Reads the lines of a metric that an address names; of what is no chain with rows it draws none, and says so. */
 export async function select(
   series: SeriesReader,
   store: QueryStore,
@@ -42,7 +45,9 @@ export async function select(
     chains.map(({ first }) => first),
   );
   const ids = chains.map(({ relay_chain, chain }): ChainId => `${relay_chain}/${chain}`);
-  const wanted = ids.filter((id) => of.wanted.includes(id)).slice(0, SERIES_MAX);
+  const isNamed = (id: ChainId, name: string) => id === name || id.endsWith(`/${name}`);
+  const wanted = ids.filter((id) => of.wanted.some((name) => isNamed(id, name))).slice(0, SERIES_MAX);
+  const unknown = [...new Set(of.wanted)].filter((name) => !ids.some((id) => isNamed(id, name)));
   const lineOf = (id: ChainId): Line => {
     const [relay_chain = '', chain = ''] = id.split('/');
     return { metric, column, relay_chain, chain };
@@ -54,8 +59,16 @@ export async function select(
   const drawn = new Map(answer.series.map((one) => [one.id, one]));
   return {
     ...{ metric, column, days, chains: ids, chosen: largest, lines },
+    unknown: unknown.slice(0, SERIES_MAX).map((name) => notDrawn(name, ids)),
     answer: { ...answer, series: lines.flatMap((line) => drawn.get(lineId(line)) ?? []) },
   };
+}
+
+const NAME_CHARS_SHOWN = 60;
+
+function notDrawn(name: string, ids: readonly ChainId[]): string {
+  const near = didYouMean(name, name.includes('/') ? ids : ids.map((id) => id.split('/')[1] as string));
+  return `There are no rows of a chain called ${name.slice(0, NAME_CHARS_SHOWN)}.${near && ` D${near.slice(1)}`}`;
 }
 
 /** The twin of a column in USD, where there is one and it is wanted. */

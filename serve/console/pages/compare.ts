@@ -1,11 +1,12 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { QueryStore } from '../../http/readers.ts';
 import { html } from '../../pages/html.ts';
 import { chartStateOf, SERIES_MAX } from '../chart-state.ts';
 import { controls } from '../charts/controls.ts';
 import { chartSection, seriesUrl } from '../charts/section.ts';
 import { daysOf } from '../charts/selection.ts';
 import { downloads, snippets } from '../charts/snippets.ts';
-import { type ConsolePages, queryOf, sendPublicPage, storeOf } from '../console-pages.ts';
+import { type ConsolePages, queryOf, searchOf, sendPublicPage, storeOf } from '../console-pages.ts';
 import { chainName } from '../names.ts';
 import { drawnMetrics, type Line, lineId, lineOf } from '../series/drawn.ts';
 
@@ -15,29 +16,38 @@ const USUAL = [
   'daily-tps.num_transactions_combined@kusama/ecosystem',
 ];
 
+/** What the address of the page, or of its picture, compares. */
+export async function comparisonOf(
+  { series, freshness }: Pick<ConsolePages, 'series' | 'freshness'>,
+  request: FastifyRequest,
+  store: QueryStore,
+) {
+  const query = queryOf(request);
+  const state = chartStateOf(query);
+  const [metric, chain] = [query.get('metric') ?? '', query.get('of') ?? ''];
+  const added = metric !== '' && chain !== '' ? [`${metric}@${chain}`] : [];
+  const given = [...query.getAll('series').filter((id) => id !== query.get('remove')), ...added];
+  const asked = [...new Set(query.has('series') || added.length > 0 ? given : USUAL)];
+  const lines = asked
+    .map(lineOf)
+    .filter((line): line is Line => typeof line !== 'string')
+    .slice(0, SERIES_MAX);
+  const wrong = asked.filter((id) => typeof lineOf(id) === 'string');
+  await freshness.refresh();
+  const days = daysOf(
+    state,
+    series,
+    freshness.chains.map((one) => one.days[0]),
+  );
+  return { state, lines, wrong, days, answer: await series.read(store, lines, state.per, days) };
+}
+
 /** Lines of any metrics and chains in one chart; of two units, each has an axis. */
 export function serveCompare(pages: FastifyInstance, sources: ConsolePages): void {
   pages.get('/compare', async (request, reply) => {
-    const { series, origin, freshness } = sources;
-    const query = queryOf(request);
-    const state = chartStateOf(query);
-    const [metric, chain] = [query.get('metric') ?? '', query.get('of') ?? ''];
-    const added = metric !== '' && chain !== '' ? [`${metric}@${chain}`] : [];
-    const given = [...query.getAll('series').filter((id) => id !== query.get('remove')), ...added];
-    const asked = [...new Set(query.has('series') || added.length > 0 ? given : USUAL)];
-    const lines = asked
-      .map(lineOf)
-      .filter((line): line is Line => typeof line !== 'string')
-      .slice(0, SERIES_MAX);
-    const wrong = asked.filter((id) => typeof lineOf(id) === 'string');
+    const { origin, freshness } = sources;
     const store = await storeOf(sources, request, reply);
-    await freshness.refresh();
-    const days = daysOf(
-      state,
-      series,
-      freshness.chains.map((one) => one.days[0]),
-    );
-    const answer = await series.read(store, lines, state.per, days);
+    const { state, lines, wrong, days, answer } = await comparisonOf(sources, request, store);
     const units = new Set(answer.series.map(({ unit, token }) => `${unit} ${token ?? ''}`));
     const chains = freshness.chains.map((one) => `${one.relay_chain}/${one.chain}`);
     const relays = [...new Set(freshness.chains.map(({ relay_chain }) => relay_chain))];
@@ -75,6 +85,7 @@ ${lines.length > 0 && html`<div class="take">${downloads(source)}</div>${snippet
     return sendPublicPage(sources, request, reply, {
       title: 'Compare',
       description: 'Metrics of Polkadot, Kusama and their chains in one chart.',
+      preview: `/compare/preview.png${searchOf(request)}`,
       body,
       script: 'chart.js',
     });

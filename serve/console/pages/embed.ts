@@ -4,7 +4,7 @@ import { html } from '../../pages/html.ts';
 import { chartStateOf } from '../chart-state.ts';
 import { chartSection } from '../charts/section.ts';
 import { select } from '../charts/selection.ts';
-import { type ConsolePages, queryOf, sendPublicPage, storeOf } from '../console-pages.ts';
+import { type ConsolePages, queryOf, searchOf, sendPublicPage, storeOf } from '../console-pages.ts';
 import { drawnColumnOf, drawnMetric } from '../series/drawn.ts';
 
 /** A chart alone, for a frame in a page of somebody else: the only pages that may be framed. */
@@ -18,17 +18,16 @@ export function serveEmbed(pages: FastifyInstance, sources: ConsolePages): void 
     const column = drawnColumnOf(metric, query.get('column'));
     const store = await storeOf(sources, request, reply);
     const state = chartStateOf(query);
-    const { lines, days, answer, ...chosen } = await select(series, store, {
+    const { lines, days, answer, unknown, ...chosen } = await select(series, store, {
       metric,
       column,
       state,
       wanted: query.getAll('chain'),
     });
     const { title } = chosen.column.shown;
-    const search = request.url.split('?', 2)[1];
-    const page = `${origin()}/charts/${metric.id}${search === undefined ? '' : `?${search}`}`;
+    const page = `${origin()}/charts/${metric.id}${searchOf(request)}`;
     const body = html`<h1><a href="${page}" target="_blank" rel="noopener">${title}</a></h1>
-${chartSection({ title, controls: null, lines, days, answer, empty: html`No value in these days.`, hasTable: false })}
+${chartSection({ title, controls: null, lines, days, answer, unknown, empty: html`No value in these days.`, hasTable: false })}
 <p class="hint">Source: <a href="${page}" target="_blank" rel="noopener">Chain Metrics</a></p>`;
     return sendPublicPage(sources, request, reply, { title, body, script: 'chart.js', layout: 'embedded' });
   });

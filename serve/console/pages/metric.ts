@@ -10,7 +10,7 @@ import { heatmaps } from '../charts/heatmap.ts';
 import { chartSection, seriesUrl } from '../charts/section.ts';
 import { type Selection, select } from '../charts/selection.ts';
 import { downloads, snippets } from '../charts/snippets.ts';
-import { type ConsolePages, queryOf, sendPublicPage, storeOf } from '../console-pages.ts';
+import { type ConsolePages, queryOf, searchOf, sendPublicPage, storeOf } from '../console-pages.ts';
 import { type DrawnColumn, type DrawnMetric, drawnColumnOf, drawnMetric, lineId } from '../series/drawn.ts';
 import { type ShownMetric, shownMetric } from './shown-metrics.ts';
 
@@ -31,6 +31,7 @@ ${definition(shown)}`;
     return sendPublicPage(sources, request, reply, {
       title: metric.title,
       description: firstSentence(metric.doc),
+      ...(drawn && { preview: `/charts/${drawn.id}/preview.png${searchOf(request)}` }),
       body,
       script: 'chart.js',
     });
@@ -41,8 +42,9 @@ interface Shown extends Selection {
   readonly state: ChartState;
 }
 
-async function selectionOf(
-  { series }: ConsolePages,
+/** What the address of a page, or of its picture, shows of a metric. */
+export async function selectionOf(
+  { series }: Pick<ConsolePages, 'series'>,
   request: FastifyRequest,
   metric: DrawnMetric,
   store: Parameters<typeof select>[1],
@@ -56,11 +58,11 @@ async function selectionOf(
 }
 
 function chartOf({ origin }: ConsolePages, selection: Shown, request: FastifyRequest): Html {
-  const { metric, column, chains, chosen, state, days, lines, answer } = selection;
+  const { metric, column, chains, chosen, unknown, state, days, lines, answer } = selection;
   const first = html`${choice('column', 'Show', optionsOf(metric, column), baseOf(metric, column).name)}${chainPicker(chains, chosen)}`;
   const source = seriesUrl(lines, answer, days);
   const compare = new URLSearchParams(lines.map((line): [string, string] => ['series', lineId(line)]));
-  const here = request.url.split('?', 2)[1];
+  const embed = `/embed/${metric.id}${searchOf(request)}`;
   return html`<div class="card">${chartSection({
     title: column.shown.title,
     controls: controls({
@@ -75,11 +77,12 @@ function chartOf({ origin }: ConsolePages, selection: Shown, request: FastifyReq
     lines,
     days,
     answer,
+    unknown,
     before: metric.id.endsWith('-heatmap') && answer.per === 'day' ? heatmaps(answer) : null,
     empty: html`No chain has a value of ${column.shown.title.toLowerCase()} between ${days.from} and ${days.until}.`,
   })}
 <p class="hint">${sentence(column.meaning)} ${MERGED[column.shown.overTime]}</p>
-${lines.length > 0 && html`<div class="take">${downloads(source)}<p class="actions"><a class="button second small" href="/compare?${String(compare)}&${String(chartQuery(state))}">Compare</a><a class="button second small" href="/embed/${metric.id}${here === undefined ? '' : `?${here}`}">Embed</a></p></div>${snippets(origin() + source, `${origin()}/embed/${metric.id}${here === undefined ? '' : `?${here}`}`)}`}
+${lines.length > 0 && html`<div class="take">${downloads(source)}<p class="actions"><a class="button second small" href="/compare?${String(compare)}&${String(chartQuery(state))}">Compare</a><a class="button second small" href="${embed}">Embed</a></p></div>${snippets(origin() + source, origin() + embed)}`}
 </div>`;
 }
 

@@ -70,6 +70,7 @@ function statementOf(lines: readonly Line[], { periods, today }: Over): Sql {
     end: addDays(dayAt(periods, periods.count), -1),
     conditions: [sql`concat(relay_chain, '/', chain) IN ${[...new Set(lines.map(chainOf))]}`],
     order: undefined,
+    changedSince: undefined,
     limit: undefined,
     cursor: undefined,
     format: undefined,

@@ -216,12 +216,27 @@ describe.runIf(hasChromium)('in Chromium, the pages of the metrics', () => {
     '/docs/guides/metrics',
     '/nowhere',
   ];
+  /** Lists of records, whose links lead to a page of each kind of thing. */
+  const LISTS = ['/governance', '/governance/bounties', '/coretime', '/coretime/regions', '/contracts'];
+  const detailPages = async (): Promise<string[]> => {
+    const bodies = await Promise.all(LISTS.map(async (path) => (await app.inject(path)).body));
+    const links = bodies.flatMap((body) => [
+      ...body.matchAll(/href="(\/(?:governance\/\w+|coretime\/\w+|contracts)(?:\/[\w-]+){2,})"/g),
+    ]);
+    const kinds = Map.groupBy(
+      links.map(([, path = '']) => path),
+      (path) => /^\/contracts|^\/\w+\/\w+/.exec(path)?.[0],
+    );
+    return [...kinds.values()].map(([path = '']) => path);
+  };
   test.each(['light', 'dark'] as const)(
     'have no serious finding of axe in %s, and fit a phone',
     async (colorScheme) => {
       const [other, phone] = await fresh({ colorScheme, viewport: { width: 390, height: 844 } });
       const findings: string[] = [];
-      for (const path of PAGES) {
+      const details = await detailPages();
+      expect(details).toHaveLength(5);
+      for (const path of [...PAGES, ...details]) {
         await phone.goto(origin + path);
         if (await phone.locator('[data-plot]').count()) await drawn(phone);
         if (Number(await overflow(phone)) > 0) findings.push(`${path}: wider than a phone`);

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildServer } from '../../../serve/compose-server.ts';
@@ -117,6 +118,44 @@ describe('the pages of the metrics', () => {
     expect(body).toContain('<circle ');
     expect(body).toMatch(/<th scope="row">\d{4}-\d\d-01<\/th><td class="number">[\d,]+<\/td>/);
     expect(body).toContain('data-source="/api/series?series=daily-summary.num_events%40polkadot%2Fpolkadot');
+  });
+
+  it.each(['/charts/daily-tps', '/embed/daily-tps'])(
+    '%s names the chain that it does not draw',
+    async (path) => {
+      const { body } = await get(`${path}?chain=polkadot&chain=polkadot/polkadt&range=all`);
+      expect(body).toContain('daily-tps.transactions_per_second%40polkadot%2Fpolkadot&');
+      expect(body).toContain('no rows of a chain called polkadot/polkadt. Did you mean polkadot/polkadot?');
+      expect((await get(`${path}?chain=polkadot/polkadot`)).body).not.toContain('no rows of a chain');
+    },
+  );
+
+  it('have a picture beside their links that shows what their address shows', async () => {
+    const pictureOf = async (path: string) => {
+      const [, url = ''] = /<meta property="og:image" content="([^"]+)"/.exec((await get(path)).body) ?? [];
+      const answer = await get(url.replaceAll('&#38;', '&'));
+      expect(answer.headers['content-type'], url).toBe('image/png');
+      expect(answer.rawPayload.subarray(1, 4).toString()).toBe('PNG');
+      expect([16, 20].map((at) => answer.rawPayload.readUInt32BE(at))).toEqual([1200, 630]);
+      return hash('sha256', answer.rawPayload);
+    };
+    const pictures = await Promise.all(
+      [
+        '/',
+        '/charts/daily-tps?range=all',
+        '/charts/daily-tps?range=all&column=num_blocks&chain=polkadot',
+        '/charts/daily-summary?range=all&column=num_events&chain=polkadot&chain=<script>&per=month',
+        '/compare?range=all&series=daily-tps.num_blocks@polkadot/polkadot',
+      ].map(pictureOf),
+    );
+    expect(new Set(pictures).size).toBe(5);
+    // Nothing is drawn of days without values.
+    const empty = await get('/charts/daily-tps/preview.png?from=1990-01-01&until=1990-01-02');
+    expect(
+      await pictureOf('/charts/daily-tps?from=1990-01-01&until=1990-01-02').catch(() => null),
+    ).toBeNull();
+    expect(empty.headers.location).toMatch(/^\/assets\/\w+\/preview\.png$/);
+    expect((await get('/charts/cats/preview.png')).statusCode).toBe(404);
   });
 
   it('show a chain with what is known of it, by its name or an alias', async () => {
