@@ -42,8 +42,8 @@ const project = (name: Group) => ({
     name,
     include: [...groups[name]],
     exclude,
-    // Files that do not need the engine share a process.
-    isolate: name !== 'unit',
+    // Files take turns in a process, which costs them less than one each; those on services are left alone in theirs.
+    isolate: name === 'services',
     setupFiles: name === 'services' ? ['test/support/services/images-ready.ts'] : [],
   },
 });

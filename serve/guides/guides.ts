@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { metricsGuide } from './metrics-guide.ts';
+import { rawTablesGuide } from './raw-tables-guide.ts';
 import { settingsGuide } from './settings-guide.ts';
 
 /** A document for people who use or run the service, in Markdown. Its first line is its title, the next paragraph says what it teaches. */
@@ -16,7 +17,7 @@ export interface Guide {
 /** The guides by the reader they are for, in the order in which they are best read. */
 const CONTENTS: Readonly<Record<string, readonly string[]>> = {
   'Read the metrics': ['quick-start', 'api', 'metrics', 'how-it-works'],
-  'Build on it': ['typescript', 'python', 'oauth', 'alerts'],
+  'Build on it': ['typescript', 'python', 'oauth', 'alerts', 'raw-data', 'raw-tables'],
   'Load data': ['backfill'],
   'Run it': [
     'command-line',
@@ -32,7 +33,11 @@ const CONTENTS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /** Guides that are made of what the code declares, so that they cannot fall behind it. */
-const MADE: Readonly<Record<string, () => string>> = { metrics: metricsGuide, settings: settingsGuide };
+const MADE: Readonly<Record<string, () => string>> = {
+  metrics: metricsGuide,
+  'raw-tables': rawTablesGuide,
+  settings: settingsGuide,
+};
 
 /** Reads all guides from their files, grouped by reader. */
 export function readGuides(): ReadonlyMap<string, readonly Guide[]> {

@@ -4,22 +4,24 @@ import { aggregateSettings } from '../../aggregate/settings.ts';
 import { isSecretSetting } from '../../infra/config/read.ts';
 import { infraSettings } from '../../infra/config/settings.ts';
 import { distributedSettings } from '../../infra/distributed/settings.ts';
+import { tracingSettings } from '../../infra/tracing/settings.ts';
 import { ingestSettings } from '../../ingest/settings.ts';
 import { httpSettings } from '../http/settings.ts';
 import { identitySettings } from '../identity/settings.ts';
 
 type Shape = Readonly<Record<string, z.ZodType>>;
 
-const withoutDistributed = Object.fromEntries(
-  Object.entries(infraSettings).filter(([name]) => !(name in distributedSettings)),
+const ofEveryProcess = Object.fromEntries(
+  Object.entries(infraSettings).filter(([name]) => !(name in distributedSettings || name in tracingSettings)),
 );
 
 const GROUPS: readonly (readonly [title: string, settings: Shape])[] = [
   ['Serving', httpSettings],
-  ['The process and its store', withoutDistributed],
+  ['The process and its store', ofEveryProcess],
   ['Loading', ingestSettings],
   ['Accounts and OAuth', identitySettings],
   ['Alerts', alertSettings],
+  ['Traces, by the names of OpenTelemetry', tracingSettings],
   ['Only with `PROFILE=distributed`', { ...distributedSettings, ...aggregateSettings }],
 ];
 

@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import { changeRuns } from '../../aggregate/changes/tables.ts';
 import { readFailedMetrics } from '../../aggregate/runner/failures.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import { Random } from '../../ingest/demo/random.ts';
@@ -10,6 +11,7 @@ import { FakeSidecar, recordedBlocks } from '../ingest/sources/fake-sidecar.ts';
 import type { InputLine } from '../reference/input.ts';
 import { contentOf, differences } from '../support/content.ts';
 import { joinPipeline } from '../support/distributed.ts';
+import { Mirror } from '../support/mirror.ts';
 import { ingestLines } from '../support/pipeline.ts';
 import { startServices } from '../support/services/index.ts';
 import { contentOfCleanRun, everythingRecorded } from './clean-run.ts';
@@ -36,6 +38,8 @@ const FOLLOWED = 'polkadot';
 /** Everything has been taken in and computed so long after the last fault. */
 const SETTLED_MS_MAX = 180_000;
 const FOLLOWED_POLL_MS = 200;
+/** A server that waits for a service is left. */
+const READ_MS_MAX = 2000;
 
 export interface ChaosOptions {
   readonly seed: number;
@@ -75,6 +79,7 @@ export async function live({
     METRIC_RETRY_SECONDS_MAX: '2',
     FOLLOW: `${FOLLOWED}=${source.url}`,
     FOLLOW_SNAPSHOTS: 'false',
+    ...{ ANONYMOUS_PER_MINUTE: '0', ANONYMOUS_PER_DAY: '0', ANONYMOUS_STORE_SECONDS: '0' },
   });
   const [first = 0, last = 0] = [Math.min(...chain.keys()), Math.max(...chain.keys())];
   source.finalized = first;
@@ -84,6 +89,7 @@ export async function live({
   const producer = await joinPipeline(environment, 'ingest');
   const roles = PROCESS_ROLES.map((name, i) => ({ name, process: processes[i] as RoleProcess }));
   const deployment: Deployment = { services, environment, roles, producer };
+  const copy = new Mirror();
   const report = { done: {} as Record<string, number>, faults: [] as string[] };
   try {
     const feeding = feed(producer, lines, random);
@@ -98,15 +104,38 @@ export async function live({
       await happen(deployment, random);
       report.done[what] = (report.done[what] ?? 0) + 1;
       onStep?.(report);
+      // Where it meets what is away it stays as it was.
+      await copy.follow(reading(deployment, READ_MS_MAX)).catch(() => undefined);
     }
     source.finalized = last;
     await Promise.race([caughtUp(deployment, feeding, followed.length, random), tooLate(deployment)]);
     report.faults.push(...differences(await contentOf(producer), expected));
+    await until('every change is recorded', () => isRecorded(producer), SETTLED_MS_MAX);
+    const read = reading(deployment, SETTLED_MS_MAX);
+    await copy.follow(read);
+    report.faults.push(...(await copy.differences(read)).filter(isOfAnyClock));
   } finally {
     await Promise.all(deployment.roles.map(({ process }) => process.kill()));
     await producer.close();
   }
   return report;
+}
+
+const reading =
+  ({ roles }: Deployment, msMax: number) =>
+  async (url: string) => {
+    const server = roles.find(({ name }) => name === 'serve')?.process.url;
+    const answer = await fetch(`${server}${url}`, { signal: AbortSignal.timeout(msMax) });
+    if (!answer.ok) throw new Error(`${url}: ${answer.status}`);
+    return answer.json();
+  };
+
+/** Its rates of the running day depend on the clock of the server. */
+const isOfAnyClock = (difference: string) => !difference.startsWith('/api/daily-tps ');
+
+async function isRecorded({ runtime }: Pipeline): Promise<boolean> {
+  const open = await runtime.store.rows(sql`SELECT scope FROM ${changeRuns} FINAL WHERE is_open`);
+  return open.length === 0;
 }
 
 async function caughtUp(

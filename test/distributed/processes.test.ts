@@ -4,9 +4,13 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import { blocks, deadLetters } from '../../ingest/raw/tables.ts';
 import type { Pipeline } from '../../serve/compose.ts';
+import { createKey } from '../../serve/identity/accounts/keys.ts';
+import { createUser } from '../../serve/identity/accounts/users.ts';
 import { pause, until } from '../infra/ports/opened.ts';
+import { type CollectedSpan, Collector } from '../support/collector.ts';
 import { contentOf, differences } from '../support/content.ts';
 import { joinPipeline } from '../support/distributed.ts';
+import { guideBlocks } from '../support/guide-blocks.ts';
 import { ingestLines } from '../support/pipeline.ts';
 import { type Services, startServices } from '../support/services/index.ts';
 import { isInstalled } from '../support/services/service.ts';
@@ -15,17 +19,22 @@ import { type RoleProcess, startRole } from './roles.ts';
 
 // Every third line says as much of sharing the work, in less time.
 const lines = everythingRecorded().filter((_, i) => i % 3 === 0);
+const [START = '', KCAT = ''] = guideBlocks('distributed', 'services');
 let services: Services;
 let environment: Record<string, string>;
 const roles: RoleProcess[] = [];
 let operator: Pipeline;
+let collector: Collector;
 
 beforeAll(async () => {
   services = await startServices();
-  environment = services.environment({ LOG_LEVEL: 'warn' });
+  collector = await Collector.open();
+  const traces = { ...collector.settings, OTEL_BSP_SCHEDULE_DELAY: '500', OTEL_BSP_MAX_QUEUE_SIZE: '100000' };
+  // On a machine that does other work an answer of Redis may take longer than operators would wait.
+  environment = services.environment({ LOG_LEVEL: 'warn', REDIS_SECONDS_MAX: '30', ...traces });
   roles.push(
     ...(await Promise.all(
-      ['load', 'load', 'work', 'work', 'serve'].map((role) => startRole(role, environment)),
+      ['load', 'load', 'work', 'work', 'serve', 'serve'].map((role) => startRole(role, environment)),
     )),
   );
   operator = await joinPipeline(environment, 'ingest');
@@ -34,11 +43,12 @@ afterAll(async () => {
   await operator.close();
   await Promise.all(roles.map((role) => role.kill()));
   await services.close();
+  await collector.close();
 });
 
 const serving = () => (roles[4] as RoleProcess).url;
 
-// Six processes and three services on two cores, beside other tests.
+// Seven processes and three services on two cores, beside other tests.
 describe('two load and two work processes at once', { timeout: 240_000 }, () => {
   test('make the tables that one process makes', async () => {
     await ingestLines(operator, lines);
@@ -67,6 +77,12 @@ describe('two load and two work processes at once', { timeout: 240_000 }, () => 
   });
 });
 
+test('each process was started as the guide says', () => {
+  const commands = roles.map(({ child }) => `chain-metrics ${child.spawnargs.slice(2).join(' ')}`);
+  const shown = [...START.matchAll(/^PROFILE=distributed (.+?) *(?:#.*)?$/gm)].map(([, command]) => command);
+  expect([...new Set(commands)]).toEqual(shown);
+});
+
 describe('a foreign producer', () => {
   test('writes envelopes with kcat, and they are served', async () => {
     if (!(await isInstalled('kcat'))) throw new Error('kcat is not installed: apt-get install kcat');
@@ -79,16 +95,12 @@ describe('a foreign producer', () => {
         chain: 'polkadot',
         payload: { ...payload, number: String(number) },
       });
-    const kcat = spawn('kcat', [
-      '-P',
-      '-b',
-      environment.KAFKA_BROKERS as string,
-      '-t',
-      'chain.blocks.v1',
-      '-k',
-      'any',
-    ]);
-    kcat.stdin.end(`${[90_000_001, 90_000_002].map(envelope).join('\n')}\n`);
+    const traceparent = `00-${PRODUCER.trace}-${PRODUCER.span}-01`;
+    const command = KCAT.replace('localhost:9092', environment.KAFKA_BROKERS as string)
+      .replace(/'\{.*\}'/, '"$ENVELOPES"')
+      .replace('kcat -P', `kcat -P -H traceparent=${traceparent}`);
+    const ENVELOPES = [90_000_001, 90_000_002].map(envelope).join('\n');
+    const kcat = spawn('bash', ['-c', command], { env: { ...process.env, ENVELOPES } });
     expect((await once(kcat, 'exit'))[0]).toBe(0);
     const stored = () =>
       operator.runtime.store.rows(
@@ -103,6 +115,19 @@ describe('a foreign producer', () => {
       return (await answer.text()).includes('"num_blocks":2');
     };
     await until('it is served', served, 30_000);
+  });
+
+  test('has its trace continued by those that load and compute', async () => {
+    const inTrace = (name: string) =>
+      collector.find(`${name} in the trace`, (span) => span.trace === PRODUCER.trace && span.name === name);
+    const load = await inTrace('process chain.blocks.v1');
+    expect(load).toMatchObject({
+      parent: PRODUCER.span,
+      attributes: { 'messaging.system': 'kafka', 'chain_metrics.chain': 'polkadot' },
+    });
+    const round = await inTrace('compute round');
+    const window = await inTrace('compute daily_tps');
+    expect([load, round, window].map(rolesOf)).toEqual(['load', 'work', 'work']);
   });
 
   test('what is no envelope becomes a dead letter with its reason, and the rest goes on', async () => {
@@ -127,9 +152,55 @@ describe('a foreign producer', () => {
   });
 });
 
+/** A program of others that traces what it produces. */
+const PRODUCER = { trace: '4bf92f3577b34da6a3ce929d0e0e4736', span: '00f067aa0ba902b7' };
+const rolesOf = ({ resource }: CollectedSpan) => (resource['chain_metrics.roles'] as string[]).join();
+const processOf = ({ resource }: CollectedSpan) => resource['service.instance.id'];
+
+describe('an alert', { timeout: 240_000 }, () => {
+  test('that one server takes and another decides on is one trace, up to its row', async () => {
+    const accounts = operator.accounts();
+    const user = await createUser(accounts, { username: 'ann', email: 'ann@example.org', password: null });
+    const { text: token } = await createKey(accounts, user, 'personal', {
+      name: 'test',
+      scopes: ['api'],
+      expires_ms: 0,
+    });
+    const post = async (url: string, key: string, body: object, more = {}) => {
+      const headers = { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...more };
+      const answer = await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+      return (await answer.json()) as { id: string; url: string; authorization_key: string };
+    };
+    const projects = `${serving()}/api/v4/projects`;
+    const { id } = await post(projects, token, { name: 'Watch' });
+    const source = await post(`${projects}/${id}/integrations`, token, { type: 'HTTP', name: 'Tool' });
+    const { pathname } = new URL(source.url);
+    const senders = roles.slice(4).map(({ url }, i) => ({ url, trace: `${i}`.padStart(32, 'd') }));
+    for (const { url, trace } of senders) {
+      const traceparent = `00-${trace}-${PRODUCER.span}-01`;
+      await post(`${url}${pathname}`, source.authorization_key, { title: `of ${url}` }, { traceparent });
+    }
+    const deciders = new Set<unknown>();
+    const takers = new Set<unknown>();
+    for (const { trace } of senders) {
+      const find = (name: string) =>
+        collector.find(name, (span) => span.trace === trace && span.name.startsWith(name));
+      const row = await find('insert alert_events');
+      const decision = await find('process alerts.v1');
+      const request = await find('POST /');
+      expect(decision.parent).toBe(request.id);
+      expect(processOf(row)).toBe(processOf(decision));
+      deciders.add(processOf(decision));
+      takers.add(processOf(request));
+    }
+    // A project is decided on by one of them.
+    expect([deciders.size, takers.size]).toEqual([1, 2]);
+  });
+});
+
 describe('a graceful stop', () => {
   test('drains, commits and ends with 0 within its time', async () => {
     const codes = await Promise.all(roles.splice(0).map((role) => role.kill('SIGTERM')));
-    expect(codes).toEqual([0, 0, 0, 0, 0]);
+    expect(codes).toEqual([0, 0, 0, 0, 0, 0]);
   });
 });

@@ -7,7 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { openPipeline } from '../../serve/compose.ts';
+import { openPipeline, type Pipeline } from '../../serve/compose.ts';
 import { buildServer } from '../../serve/compose-server.ts';
 import type { ProcessRole } from '../../serve/process-roles.ts';
 import { readConfig } from '../../serve/settings.ts';
@@ -15,6 +15,7 @@ import { History } from '../generator/history.ts';
 import { ANSWERS, type Answer } from '../reference/answers.ts';
 import { type Input, type InputLine, readLines } from '../reference/input.ts';
 import { difference } from '../support/compared.ts';
+import { Mirror } from '../support/mirror.ts';
 import type { Row } from '../support/served.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 
@@ -46,7 +47,11 @@ async function loadInChild(into: string, some: readonly InputLine[], moment: str
   );
 }
 
-beforeAll(() => loadInChild(computed, lines.slice(0, half), ''));
+let mirror: Mirror;
+beforeAll(async () => {
+  await loadInChild(computed, lines.slice(0, half), '');
+  mirror = await withServer(computed, ['serve'], (app) => Mirror.pull(reading(app)));
+});
 afterAll(() => directory[Symbol.dispose]());
 
 interface Claimed {
@@ -98,26 +103,29 @@ async function falseClaims(
 async function withServer<T>(
   path: string,
   roles: readonly ProcessRole[] | undefined,
-  use: (app: FastifyInstance) => Promise<T>,
+  use: (app: FastifyInstance, pipeline: Pipeline) => Promise<T>,
 ): Promise<T> {
   const config = readConfig({ DATA_DIR: path, ANONYMOUS_PER_MINUTE: '0', ANONYMOUS_PER_DAY: '0' });
   const pipeline = await openPipeline(config, roles ? { roles: new Set(roles) } : {});
   const app = await buildServer(pipeline);
   try {
-    return await use(app);
+    return await use(app, pipeline);
   } finally {
     await app.close();
     await pipeline.close();
   }
 }
 
+const reading = (app: FastifyInstance) => async (url: string) => (await app.inject({ url })).json();
+
 /** The tables before whose writing the process ends, and whether something waits to be computed then. */
 it.each([
   ['loaded', true],
   ['daily_tps', true],
   ['computed_chains', false],
+  ['metric_changes', false],
 ])(
-  'after a kill at "%s" answers claim only what their rows hold, before, while and after the rest is computed',
+  'after a kill at "%s" answers claim only what their rows hold, before, while and after the rest is computed; a copy that pulls what changed is equal then',
   async (moment, isPending) => {
     const path = join(directory.path, moment);
     cpSync(computed, path, { recursive: true, verbatimSymlinks: true });
@@ -129,7 +137,7 @@ it.each([
       // The process takes requests and says what is pending.
       expect((await app.inject({ url: '/health/ready' })).statusCode).toBe(200);
     });
-    await withServer(path, undefined, async (app) => {
+    await withServer(path, undefined, async (app, { runtime }) => {
       for (let isPendingYet = true; isPendingYet; ) {
         const { wrong, pending } = await falseClaims(app, LEVELS);
         expect(wrong).toEqual([]);
@@ -137,6 +145,10 @@ it.each([
         await pause(100);
       }
       expect((await falseClaims(app, ANSWERS)).wrong).toEqual([]);
+      for (const queue of ['compute', 'backfill']) await runtime.queue.idle(queue);
+      const copy = mirror.copy();
+      expect((await copy.follow(reading(app))).length).toBeGreaterThan(0);
+      expect(await copy.differences(reading(app))).toEqual([]);
     });
   },
 );

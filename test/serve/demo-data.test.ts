@@ -128,6 +128,8 @@ describe('demo data', () => {
       expect(page.headers['x-demo-data'], path).toBe('true');
       if (page.statusCode === 200) expect(page.body, path).toContain('Demo data: made up, not measured.');
     }
+    const picture = await get('/charts/daily-tps/preview.png');
+    expect([picture.headers['content-type'], picture.headers['x-demo-data']]).toEqual(['image/png', 'true']);
     expect((await get('/openapi.json')).json().info.description).toContain('made up, not measured');
     const api = await app.inject({ url: '/api/status', headers: { origin: 'https://elsewhere.example' } });
     expect(api.headers['access-control-expose-headers']).toContain('X-Demo-Data');

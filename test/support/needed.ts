@@ -12,6 +12,12 @@ const PACKAGES: Readonly<Record<string, string>> = {
   '/usr/sbin/fcgiwrap': 'fcgiwrap',
 };
 
+/** A runtime that is no package of Debian's. */
+export const DENO = '/usr/local/bin/deno';
+const INSTALLS: Readonly<Record<string, string>> = {
+  [DENO]: 'npm install --global --prefix /usr/local deno',
+};
+
 /** A browser that tests can drive. */
 export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 
@@ -22,7 +28,7 @@ export const CHROMIUM = process.env.CHROMIUM ?? '/usr/bin/chromium';
 export function canRun(...programs: readonly string[]): boolean {
   const missing = programs.filter((path) => !existsSync(path));
   if (missing.length === 0 || process.env.CI) return true;
-  const packages = missing.map((path) => PACKAGES[path] ?? path);
-  console.warn(`NOT RUN without ${missing.join(', ')}: apt-get install ${packages.join(' ')}`);
+  const ways = missing.map((path) => INSTALLS[path] ?? `apt-get install ${PACKAGES[path] ?? path}`);
+  console.warn(`NOT RUN without ${missing.join(', ')}: ${ways.join('; ')}`);
   return false;
 }

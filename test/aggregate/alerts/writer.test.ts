@@ -9,6 +9,7 @@ import { emptyState, type ProjectState } from '../../../aggregate/alerts/reducer
 import { reduceEvent } from '../../../aggregate/alerts/reducer/reduce.ts';
 import { ProductError } from '../../../infra/errors.ts';
 import type { Store } from '../../../infra/ports.ts';
+import { NO_TRACER } from '../../../infra/tracing/tracer.ts';
 import { DeadLetterQueue } from '../../../ingest/log/dead-letter-queue.ts';
 import { readConfig } from '../../../serve/settings.ts';
 
@@ -59,7 +60,7 @@ beforeEach(() => {
   const onFailure = (error: unknown) => failures.push(error);
   const asStore = store as unknown as Store;
   deadLetters = new DeadLetterQueue({ store: asStore, clock: Date, bytesMax: 1000, onFailure });
-  writer = new AlertWriter({ store: asStore, deadLetters, onFailure });
+  writer = new AlertWriter({ store: asStore, tracer: NO_TRACER, deadLetters, onFailure });
 });
 
 /** The write of an event that creates an alert. */

@@ -1,9 +1,13 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import kafkajs from 'kafkajs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DistributedLog } from '../../../infra/distributed/log.ts';
 import type { Message } from '../../../infra/ports.ts';
 import { readConfig } from '../../../serve/settings.ts';
+import { guideBlocks } from '../../support/guide-blocks.ts';
 import { type SecureKafka, startSecureKafka } from '../../support/services/secure-kafka.ts';
+import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { pause, until } from '../ports/opened.ts';
 
 const TOPIC = 'chain.blocks.v1';
@@ -13,21 +17,48 @@ let kafka: SecureKafka;
 beforeAll(async () => {
   kafka = await startSecureKafka();
 });
-afterAll(() => kafka?.[Symbol.asyncDispose]());
+afterAll(async () => {
+  await kafka?.[Symbol.asyncDispose]();
+  folder[Symbol.dispose]();
+});
 
 const warnings: unknown[] = [];
 const logger = { debug() {}, info() {}, warn: (facts: unknown) => void warnings.push(facts), error() {} };
+/** The settings that the guide shows, line by line. */
+const shown = guideBlocks('distributed', 'settings')
+  .flatMap((code) => code.trim().split('\n'))
+  .map((line) =>
+    Object.fromEntries([...line.matchAll(/([A-Z_]+)=(\S+)/g)].map(([, name, value]) => [name, value])),
+  );
+const [TLS = {}, CERTIFICATE = {}, SCRAM = {}, OAUTH = {}] = shown as Record<string, string>[];
+
+/** With the files of these tests in the place of those that the guide names. */
+function ofGuide(settings: Readonly<Record<string, string>>): Record<string, string> {
+  const files: Record<string, string> = {
+    '/kafka/ca.crt': kafka.ca,
+    '/kafka/user.crt': kafka.cert,
+    '/kafka/user.key': kafka.key,
+    '/kafka/password': fileOf('right'),
+    '/kafka/secret': fileOf('p+ss'),
+    'https://id.example/token': kafka.tokens.url,
+    'client-id': 'loader',
+  };
+  return Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, files[value] ?? value]));
+}
+const folder = temporaryDirectory();
+function fileOf(secret: string): string {
+  const path = join(folder.path, secret);
+  writeFileSync(path, secret);
+  return path;
+}
+
 const open = (settings: Record<string, string>) =>
   DistributedLog.open(
-    readConfig({ KAFKA_TLS: 'true', KAFKA_TLS_CA_FILE: kafka.ca, SERVICE_WAIT_SECONDS: '20', ...settings }),
+    readConfig({ ...ofGuide(TLS), SERVICE_WAIT_SECONDS: '20', ...settings }),
     logger,
     CONSUMED,
   );
-const mtls = () => ({
-  KAFKA_BROKERS: kafka.mtls,
-  KAFKA_TLS_CERT_FILE: kafka.cert,
-  KAFKA_TLS_KEY_FILE: kafka.key,
-});
+const mtls = () => ({ KAFKA_BROKERS: kafka.mtls, ...ofGuide(CERTIFICATE) });
 
 async function administer(work: (admin: kafkajs.Admin) => Promise<unknown>): Promise<void> {
   const admin = new kafkajs.Kafka({ brokers: [kafka.admin], logLevel: kafkajs.logLevel.NOTHING }).admin();
@@ -118,14 +149,9 @@ describe.each(clients)('signing in over TLS, by %s', (KAFKA_CLIENT) => {
 
   test('with SCRAM-SHA-512', async () => {
     await grant('User:alice');
-    const user = {
-      KAFKA_CLIENT,
-      KAFKA_BROKERS: kafka.scram,
-      KAFKA_SASL: 'scram-sha-512',
-      KAFKA_USER: 'alice',
-    };
-    await expect(open({ ...user, KAFKA_PASSWORD: 'wrong' })).rejects.toThrow(/KAFKA_PASSWORD/);
-    const log = await open({ ...user, KAFKA_PASSWORD: 'right' });
+    const user = { KAFKA_CLIENT, KAFKA_BROKERS: kafka.scram, ...ofGuide(SCRAM) };
+    await expect(open({ ...user, KAFKA_PASSWORD_FILE: fileOf('wrong') })).rejects.toThrow(/KAFKA_PASSWORD/);
+    const log = await open(user);
     await exchange(log, `by password, ${KAFKA_CLIENT}`);
     await log.close();
   });
@@ -133,16 +159,12 @@ describe.each(clients)('signing in over TLS, by %s', (KAFKA_CLIENT) => {
   test('with tokens of the client credentials grant, which are renewed', async () => {
     await grant('User:loader');
     const client = {
-      KAFKA_CLIENT,
-      KAFKA_BROKERS: kafka.oauth,
-      KAFKA_SASL: 'oauthbearer',
-      KAFKA_OAUTH_URL: kafka.tokens.url,
-      KAFKA_OAUTH_SCOPE: 'kafka',
-      KAFKA_USER: 'loader',
+      ...{ KAFKA_CLIENT, KAFKA_BROKERS: kafka.oauth, KAFKA_OAUTH_SCOPE: 'kafka' },
+      ...ofGuide(OAUTH),
     };
-    await expect(open({ ...client, KAFKA_PASSWORD: 'wrong' })).rejects.toThrow(/KAFKA_PASSWORD/);
+    await expect(open({ ...client, KAFKA_PASSWORD_FILE: fileOf('wrong') })).rejects.toThrow(/KAFKA_PASSWORD/);
     const atFirst = kafka.tokens.count();
-    const log = await open({ ...client, KAFKA_PASSWORD: 'p+ss' });
+    const log = await open(client);
     await exchange(log, `by token, ${KAFKA_CLIENT}`);
     const before = kafka.tokens.count();
     expect(before).toBeGreaterThan(atFirst);

@@ -136,9 +136,10 @@ export function keyValueContract(name: string, open: () => Promise<OpenedKeyValu
 
       test('the counter expires by its first addition; later ones do not prolong it', async () => {
         await keys.increment('window', 1, TTL_MS);
-        await opened.pass(TTL_MS * 0.7);
+        // A wait that is too long on a busy machine still ends before the counter does.
+        await opened.pass(TTL_MS * 0.3);
         expect(await keys.increment('window', 1, TTL_MS)).toBe(2);
-        await opened.pass(TTL_MS * 0.7);
+        await opened.pass(TTL_MS * 0.8);
         expect(await keys.increment('window', 1, TTL_MS)).toBe(1);
       });
 

@@ -2,7 +2,8 @@ import { Readable } from 'node:stream';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { type DeadLetterRequest, handleDeadLetterRequest } from '../../../ingest/log/dead-letter-requests.ts';
-import { blocks } from '../../../ingest/raw/tables.ts';
+import { DeadLetterRetention } from '../../../ingest/log/dead-letter-retention.ts';
+import { blocks, deadLetters } from '../../../ingest/raw/tables.ts';
 import { emptyPipeline, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { recordedLines } from '../../support/recordings.ts';
 
@@ -111,5 +112,24 @@ describe('dead letters', () => {
     [{ action: 'retry', ids: ['xyz!'] }, /4 to 32 hexadecimal/],
   ] as [DeadLetterRequest, RegExp][])('%j says what is wrong', async (given, text) => {
     await expect(order(given)).rejects.toThrow(text);
+  });
+
+  test('are deleted whole days after they were refused last, dropped ones too, by one process at a time', async () => {
+    const { runtime } = opened.pipeline;
+    await take('unknown.ndjson', 'garbage', 'dropped');
+    const [dropped] = (await order({ action: 'list' })).letters.filter(({ line }) => line === 2);
+    await order({ action: 'drop', ids: [dropped?.id ?? ''] });
+    const daysLater = (days: number) => {
+      const clock = { now: () => Date.now() + days * 86_400_000 };
+      const logger = { info: () => undefined, warn: () => undefined };
+      return new DeadLetterRetention({ runtime: { ...runtime, clock }, days: 30, leaseMs: 60_000, logger });
+    };
+    const rows = () => runtime.store.rows(sql`SELECT id FROM ${deadLetters}`);
+    expect(await daysLater(30).deleteOld()).toBe(0);
+    expect((await order({ action: 'list' })).total).toBe(1);
+    const both = [daysLater(31), daysLater(31)].map((retention) => retention.deleteOld());
+    expect((await Promise.all(both)).toSorted()).toEqual([0, 2]);
+    expect(await rows()).toEqual([]);
+    expect(await daysLater(31).deleteOld()).toBe(0);
   });
 });

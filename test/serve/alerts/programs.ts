@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { prometheusIntegration } from '../../../serve/alerts/integrations/prometheus.ts';
+import { snippetsOf } from '../../../serve/alerts/integrations/snippets.ts';
 import { pause, until } from '../../infra/ports/opened.ts';
 
 export const ALERTMANAGER = '/usr/bin/prometheus-alertmanager';
@@ -58,29 +60,19 @@ export interface AlertmanagerOptions {
   readonly cluster?: { readonly port: number; readonly peer: number };
 }
 
-/** A real Alertmanager with short intervals, which sends everything to our webhook. */
-export async function startAlertmanager(name: string, options: AlertmanagerOptions): Promise<Running> {
-  const port = await freePort();
-  const file = join(options.directory, `${name}.yml`);
-  writeFileSync(
-    file,
-    `route:
-  receiver: ours
-  group_by: [alertname]
-  group_wait: 200ms
+const SHORT_INTERVALS = `  group_wait: 200ms
   group_interval: 1s
   repeat_interval: 3s
-receivers:
-  - name: ours
-    webhook_configs:
-      - url: ${options.webhook}
-        send_resolved: true
-        http_config:
-          authorization:
-            credentials: ${options.key}
-`,
-  );
-  const { cluster } = options;
+`;
+
+/** A real Alertmanager with the configuration that people are shown, and short intervals. */
+export async function startAlertmanager(name: string, options: AlertmanagerOptions): Promise<Running> {
+  const port = await freePort();
+  const { cluster, webhook, key } = options;
+  const file = join(options.directory, `${name}.yml`);
+  const [snippet] = snippetsOf({ id: '', generic: '', prometheus: webhook, key }, prometheusIntegration);
+  const grouping = /^ {2}group_by: .*\n/m;
+  writeFileSync(file, snippet?.text.replace(grouping, (line) => `${line}${SHORT_INTERVALS}`) ?? '');
   const args = [
     `--config.file=${file}`,
     `--storage.path=${join(options.directory, name)}`,

@@ -4,6 +4,8 @@ import { createServer, type Server } from 'node:http';
 export interface ReceivedRequest {
   readonly event: string;
   readonly delivery: string;
+  /** '' where nothing is traced. */
+  readonly traceparent: string;
   // biome-ignore lint/suspicious/noExplicitAny: what was sent is checked field by field
   readonly alert: any;
 }
@@ -26,8 +28,9 @@ export class Receiver {
       request.on('data', (chunk) => chunks.push(chunk));
       request.on('end', () => {
         const header = (name: string) => String(request.headers[`x-chain-metrics-${name}`] ?? '');
+        const traceparent = String(request.headers.traceparent ?? '');
         const alert = JSON.parse(Buffer.concat(chunks).toString()).object_attributes;
-        const received = { event: header('event'), delivery: header('delivery'), alert };
+        const received = { event: header('event'), delivery: header('delivery'), traceparent, alert };
         this.requests.push(received);
         const status = this.answer(received);
         if (status === null) return;

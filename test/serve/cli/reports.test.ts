@@ -1,12 +1,13 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, expect, it } from 'vitest';
 import type { ChainCoverage } from '../../../aggregate/status/status.ts';
 import { exportRows } from '../../../serve/cli/commands/export.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { madeBlock, madeExtrinsic } from '../../ingest/made.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
-import { linesOf, run, serve } from './program.ts';
+import { begin, linesOf, run, serve } from './program.ts';
 
 const place = temporaryDirectory();
 afterAll(() => place[Symbol.dispose]());
@@ -97,6 +98,7 @@ it('exports what the API answers, through a server and alone, and lists the gaps
     rendered.set(metric, Buffer.from(answer));
   }
   const gaps = await run(['gaps', '--chain', 'polkadot-relay', '--json'], { env });
+  await exportsRawTables();
   expect((await server.end('SIGTERM')).code).toBe(0);
 
   const file = join(place.path, 'fees.csv');
@@ -121,3 +123,35 @@ it('exports what the API answers, through a server and alone, and lists the gaps
   const none = await run(['gaps', '--chain', 'kusama'], { env });
   expect(none.stdout).toMatch(/^No blocks of kusama yet: .*ingest/);
 });
+
+/** Through the server that runs: killed in the middle, once more, and then there is nothing to do. */
+async function exportsRawTables(): Promise<void> {
+  const query = 'SELECT max(number) AS highest FROM blocks';
+  expect((await run(['sql', '--format', 'ndjson', query], { env })).stdout).toBe('{"highest":9}\n');
+  const raw = join(place.path, 'raw');
+  const filesIn = () =>
+    existsSync(raw)
+      ? readdirSync(raw, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.parquet'))
+      : [];
+  const killed = begin(['export-raw', '--to', raw], { env });
+  while (filesIn().length === 0) await setTimeout(1);
+  killed.kill('SIGKILL');
+  const before = filesIn().length;
+  const written = JSON.parse((await run(['export-raw', '--to', raw, '--json'], { env })).stdout);
+  // A file that was moved to its place, but not noted before the kill, is written again.
+  expect(written.tables.blocks.written + written.tables.blocks.unchanged).toBe(3);
+  expect(written.tables.blocks.unchanged).toBeGreaterThanOrEqual(Math.min(3, before) - 2);
+  expect(filesIn().sort()).toEqual(
+    ['blocks', 'extrinsics'].flatMap((table) =>
+      ['01', '02', '05'].map((day) => `${table}/chain=polkadot/date=2024-03-${day}/part-0.parquet`),
+    ),
+  );
+  const again = await run(['export-raw', '--to', raw], { env });
+  expect(again).toMatchObject({ code: 0, stderr: '' });
+  expect(again.stdout).toMatch(/raw: 0 files written \(0 rows, 0 B\), 6 unchanged, in /);
+  const wrong = await run(['export-raw', 'metrics', '--to', raw], { env });
+  expect(wrong).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/blocks, extrinsics, events, calls/),
+  });
+}

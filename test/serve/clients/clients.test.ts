@@ -1,7 +1,7 @@
 import { build } from 'esbuild';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { launchBrowser } from '../../support/browser.ts';
-import { CHROMIUM, canRun } from '../../support/needed.ts';
+import { CHROMIUM, canRun, DENO } from '../../support/needed.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { canRunPython, checkTypes, pythonProject, runPython } from './python.ts';
 import {
@@ -81,6 +81,12 @@ describe('the TypeScript client, packed and installed in an empty project', () =
     expect(answers.errors).toMatchObject(ERRORS);
     expect(answers.bytes).toEqual([...Buffer.from('PAR1')]);
     expect(served.refusals()).toBe(0);
+  });
+
+  it.runIf(canRun(DENO))('does the same in Deno', async () => {
+    const { everyPath, errors } = await runProgram(project, ['everyPath', 'errors'], given, 'deno');
+    expect(everyPath).toEqual(expected);
+    expect(errors).toMatchObject(ERRORS);
   });
 
   it('waits as long as a server asks that refuses it without a key', async () => {

@@ -1,12 +1,13 @@
-import { execFile, execFileSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
+import { cpSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { canInstall, keptPython } from '../../support/python.ts';
 import { ROOT } from '../../support/source-files.ts';
 
 const run = promisify(execFile);
-/** Packages are installed here once; `npm ci` empties the directory. */
-const KEPT = join(ROOT, 'node_modules/.cache/python-client');
+const NAME = 'python-client';
+const KEPT = keptPython(NAME);
 const PACKAGES = [
   'requests==2.34.2',
   'pandas==3.1.1',
@@ -18,37 +19,21 @@ const PACKAGES = [
 const PROGRAMS = join(import.meta.dirname, 'programs');
 const PIP = ['-m', 'pip', '--disable-pip-version-check'];
 
-/** Installs what the client stands on; false, said aloud, where that is impossible. */
-export function canRunPython(): boolean {
-  try {
-    if (existsSync(join(KEPT, 'installed'))) return true;
-    mkdirSync(KEPT, { recursive: true });
-    execFileSync('python3', ['-m', 'venv', KEPT], { stdio: 'pipe' });
-    execFileSync(join(KEPT, 'bin/python'), [...PIP, 'install', '-q', '--no-compile', ...PACKAGES], {
-      stdio: 'pipe',
-    });
-    mkdirSync(join(KEPT, 'installed'));
-    return true;
-  } catch (error) {
-    if (process.env.CI) throw error;
-    console.warn(`NOT RUN without python3-venv and ${PACKAGES.join(', ')} of PyPI: ${error}`);
-    return false;
-  }
-}
+/** Whether what the client stands on could be installed. */
+export const canRunPython = (): boolean => canInstall(NAME, PACKAGES);
 
 /** The Python of an environment in which nothing but the built wheel and what it needs is installed. */
 export async function pythonProject(folder: string): Promise<string> {
   const [source, project] = [join(folder, 'source'), join(folder, 'project')];
   const python = join(project, 'bin/python');
-  const kept = join(KEPT, 'bin/python');
   cpSync(join(ROOT, 'serve/clients/python'), source, { recursive: true });
   const wheel = [...PIP, 'wheel', '-q', '--no-deps', '--no-build-isolation', '-w', folder, source];
-  await Promise.all([run(kept, wheel), run('python3', ['-m', 'venv', '--without-pip', project])]);
+  await Promise.all([run(KEPT, wheel), run('python3', ['-m', 'venv', '--without-pip', project])]);
   const [packed = ''] = readdirSync(folder).filter((name) => name.endsWith('.whl'));
   const [site = ''] = (await run(python, ['-c', SITE])).stdout.split('\n');
-  const [shared = ''] = (await run(kept, ['-c', SITE])).stdout.split('\n');
+  const [shared = ''] = (await run(KEPT, ['-c', SITE])).stdout.split('\n');
   writeFileSync(join(site, 'shared.pth'), `${shared}\n`);
-  await run(kept, [
+  await run(KEPT, [
     ...PIP,
     'install',
     '-q',
@@ -67,7 +52,7 @@ const SITE = "import sysconfig; print(sysconfig.get_path('purelib'))";
 export async function checkTypes(python: string, folder: string): Promise<string> {
   const flags = ['--strict', '--no-error-summary', '--cache-dir', join(folder, 'mypy')];
   const mypy = ['-m', 'mypy', '--python-executable', python, ...flags, join(PROGRAMS, 'typed.py')];
-  const done = await run(join(KEPT, 'bin/python'), mypy).catch(({ stdout }: { stdout: string }) => ({
+  const done = await run(KEPT, mypy).catch(({ stdout }: { stdout: string }) => ({
     stdout,
   }));
   return done.stdout;

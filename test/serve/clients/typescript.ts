@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { cpSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { DENO } from '../../support/needed.ts';
 import { ROOT } from '../../support/source-files.ts';
 
 const run = promisify(execFile);
@@ -42,6 +43,7 @@ export async function typescriptProject(folder: string): Promise<string> {
   await run('npm', ['install', ...flags, join(folder, packed), ...local], { cwd: project });
   writeFileSync(join(project, 'tsconfig.json'), JSON.stringify(OPTIONS));
   cpSync(PROGRAM, join(project, 'program.ts'));
+  writeFileSync(join(project, 'runner.js'), RUNNER);
   return project;
 }
 
@@ -61,26 +63,35 @@ export async function compile(project: string): Promise<string> {
   return done.stdout;
 }
 
+/** Calls functions of a module with what it reads: its arguments are the module and their names. */
+const RUNNER = `import process from 'node:process';
+const [module, ...names] = process.argv.slice(2);
+const program = await import(module);
+let given = '';
+for await (const part of process.stdin) given += part;
+const answers = {};
+for (const name of names) answers[name] = await program[name](JSON.parse(given));
+process.stdout.write(JSON.stringify(answers));
+`;
+
+/** What runs the program. */
+const RUNTIMES = {
+  node: [process.execPath],
+  deno: [DENO, 'run', '--quiet', '--no-lock', '--allow-net', '--allow-read'],
+} as const;
+
 /** What functions of the program answer, in a process of its own. */
 export async function runProgram(
   project: string,
   names: readonly string[],
   given: object,
+  runtime: keyof typeof RUNTIMES = 'node',
 ): Promise<Record<string, unknown>> {
-  const text = `const program = await import(process.argv[1]);
-    let given = '';
-    for await (const part of process.stdin) given += part;
-    const answers = {};
-    for (const name of ${JSON.stringify(names)}) answers[name] = await program[name](JSON.parse(given));
-    process.stdout.write(JSON.stringify(answers));`;
-  const running = run(
-    process.execPath,
-    ['--input-type=module', '--eval', text, join(project, 'program.ts')],
-    {
-      cwd: project,
-      maxBuffer: 64 * 2 ** 20,
-    },
-  );
+  const [program, ...flags] = RUNTIMES[runtime];
+  const running = run(program, [...flags, 'runner.js', join(project, 'program.ts'), ...names], {
+    cwd: project,
+    maxBuffer: 64 * 2 ** 20,
+  });
   running.child.stdin?.end(JSON.stringify(given));
   return JSON.parse((await running).stdout);
 }

@@ -2,6 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { metrics } from '../../../aggregate/metrics/index.ts';
+import { prometheusIntegration } from '../../../serve/alerts/integrations/prometheus.ts';
+import { addressesOf, snippetsOf } from '../../../serve/alerts/integrations/snippets.ts';
 import { guideFile, readGuides } from '../../../serve/guides/guides.ts';
 import { renderGuide } from '../../../serve/guides/render.ts';
 import { settings } from '../../../serve/settings.ts';
@@ -31,6 +33,14 @@ describe('the guides', () => {
       ),
     ];
     expect(missing).toEqual([]);
+  });
+
+  it('show the configurations of senders that the page of an integration shows', () => {
+    const access = addressesOf('http://localhost:3000', { id: 'INTEGRATION' });
+    const shown = snippetsOf({ ...access, key: 'INTEGRATION_KEY' }, prometheusIntegration);
+    const text = guides.find(({ name }) => name === 'alerts')?.text ?? '';
+    const blocks = [...text.matchAll(/^```yaml\n([\s\S]*?)^```$/gm)].map(([, block]) => block);
+    expect(blocks).toEqual(shown.filter(({ name }) => name !== 'curl').map((snippet) => snippet.text));
   });
 
   it('become pages whose sections have the addresses that hosts of repositories give them', () => {

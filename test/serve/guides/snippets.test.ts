@@ -8,6 +8,7 @@ import { readGuides } from '../../../serve/guides/guides.ts';
 import { createKey } from '../../../serve/identity/accounts/keys.ts';
 import { FakeSidecar, recordedBlocks } from '../../ingest/sources/fake-sidecar.ts';
 import { folderOf } from '../../support/fixtures.ts';
+import { blocksOf } from '../../support/guide-blocks.ts';
 import { ingestAndCompute } from '../../support/pipeline.ts';
 import { recordedLines } from '../../support/recordings.ts';
 import { ROOT } from '../../support/source-files.ts';
@@ -15,15 +16,16 @@ import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { aKey, openWorld, type World } from '../identity/accounts/world.ts';
 import { aCode, challengeOf, party, verifierOf } from '../identity/oauth/flow.ts';
 
-/** Blocks that are not run here, and what runs what they do. */
+/** Blocks that are not run here, and what runs them or what they do. */
 const RUN_ELSEWHERE = {
   compose: 'test/soak/compose.ts',
   helm: 'test/infra/helm.test.ts',
-  services: 'test/distributed',
+  services: 'test/distributed/processes.test.ts',
   settings: 'test/infra/distributed/kafka-access.test.ts',
   git: 'test/serve/identity/oauth/git.test.ts',
   clients: 'test/serve/clients',
   monitoring: 'test/infra/prometheus',
+  tracing: 'test/serve/tracing.test.ts',
 } as const;
 
 const place = temporaryDirectory();
@@ -32,15 +34,6 @@ let world: World;
 let url: string;
 let sidecar: FakeSidecar;
 let environment: Record<string, string>;
-
-interface Block {
-  readonly kind: string;
-  readonly code: string;
-}
-const blocksOf = (markdown: string, language: string): Block[] =>
-  [...markdown.matchAll(/^```(\w+) ?(\w*)\n([\s\S]*?)^```$/gm)].flatMap(([, name, kind = '', code = '']) =>
-    name === language ? [{ kind, code }] : [],
-  );
 
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const guides = [...readGuides().values()].flat();

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { expect, test } from 'vitest';
-import { type Endpoint, OURS_EVERYWHERE } from './endpoints.ts';
+import { type Endpoint, OURS_EVERYWHERE, WITHOUT_CHANGES } from './endpoints.ts';
 
 export type Row = Readonly<Record<string, unknown>>;
 export const ALICE = '15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5';
@@ -87,6 +87,7 @@ export const allNames = (endpoint: Endpoint) => [
   ...Object.keys(endpoint.parameters),
   ...(endpoint.ours ?? []),
   ...OURS_EVERYWHERE,
+  ...(WITHOUT_CHANGES.includes(endpoint.path) ? [] : ['changed_since']),
 ];
 /** A test of what not every path has. */
 export function testWhere(applies: unknown, title: string, body: () => Promise<void>): void {

@@ -34,8 +34,16 @@ export interface Endpoint {
 
 /** Parameters of ours on every path. */
 export const OURS_EVERYWHERE = ['order', 'limit', 'cursor', 'format'];
+/** Paths without `changed_since`. */
+export const WITHOUT_CHANGES = [
+  '/api/explorer/network-stats',
+  '/api/explorer/recent-extrinsics',
+  '/api/contract-transactions-search',
+  '/api/contract-call-details',
+];
 /** Paths of ours beyond the described ones. */
 export const OUR_PATHS = [
+  '/api/changes',
   '/api/metrics',
   '/api/series',
   '/api/status',

@@ -1,5 +1,5 @@
-// What a user of the TypeScript client writes. It runs in Node and in a browser, and is compiled without the types of
-// either runtime.
+// What a user of the TypeScript client writes. It runs in Node, Deno and a browser, and is compiled without the types of
+// any of them.
 import { ApiError, createClient, type MetricPath, type MetricRow, rows } from 'chain-metrics-client';
 
 interface Given {

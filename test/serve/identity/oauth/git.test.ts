@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { revokeGrant } from '../../../../serve/identity/accounts/grants.ts';
 import { createKey } from '../../../../serve/identity/accounts/keys.ts';
 import type { User } from '../../../../serve/identity/accounts/tables.ts';
+import { guideBlocks } from '../../../support/guide-blocks.ts';
 import { canRun } from '../../../support/needed.ts';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { aUser, openWorld, type World } from '../accounts/world.ts';
@@ -27,6 +28,7 @@ const ENV = {
 const run = promisify(execFile);
 const git = (args: string[], cwd = home) => run('git', args, { cwd, env: ENV });
 
+const [CLONE] = guideBlocks('oauth', 'git');
 const hasNginx = canRun(NGINX, FCGIWRAP);
 
 let world: World;
@@ -63,7 +65,9 @@ async function tokenWith(...scopes: string[]): Promise<{ text: string; id: strin
 
 async function clone(token: string, name = 'oauth2'): Promise<string> {
   const to = join(home, `clone-${++clones}`);
-  await git(['clone', '-q', `${front.url.replace('//', `//${name}:${token}@`)}/project.git`, to]);
+  const address = front.url.replace('//', `//${name}:${token}@`);
+  const command = CLONE?.trim().replace('https://oauth2:cmp_…@git.example', address);
+  await run('sh', ['-c', `${command} ${to} -q`], { cwd: home, env: ENV });
   return to;
 }
 
