@@ -1,11 +1,25 @@
 import { type Logger as Pino, pino } from 'pino';
 import type { InfraSettings } from './config/settings.ts';
+import { NO_TRACER, type Span, type Tracer } from './tracing/tracer.ts';
 
-/** The log of a process: JSON lines on standard output. */
+/** The log of a process: JSON lines on standard output. Those of traced work name their trace. */
 export type Logger = Pick<Pino, 'debug' | 'info' | 'warn' | 'error'>;
 
-export const openLogger = ({ LOG_LEVEL }: Pick<InfraSettings, 'LOG_LEVEL'>): Pino =>
-  pino({ level: LOG_LEVEL, serializers: { err: withoutRequest } });
+export const openLogger = (
+  { LOG_LEVEL }: Pick<InfraSettings, 'LOG_LEVEL'>,
+  tracer: Tracer = NO_TRACER,
+): Pino =>
+  pino({
+    level: LOG_LEVEL,
+    serializers: { err: withoutRequest },
+    ...(tracer.isOn ? { mixin: () => idsOf(tracer.active) } : {}),
+  });
+
+/** By the names that OpenTelemetry gives them in logs. */
+function idsOf(span: Span | undefined): object {
+  const [, trace_id, span_id] = span?.traceparent?.split('-') ?? [];
+  return trace_id === undefined ? {} : { trace_id, span_id };
+}
 
 /**
  * Errors without what was sent, which may hold credentials: Node attaches the bytes of a malformed request, and the

@@ -1,6 +1,7 @@
 import { Counter, Histogram } from 'prom-client';
 import { ProductError } from './errors.ts';
 import type { Lane, Log, Runtime, StagedBatch, Store } from './ports.ts';
+import type { Tracer } from './tracing/tracer.ts';
 
 /** Times of work that may take from a millisecond to minutes. */
 export const WORK_SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60, 300];
@@ -49,23 +50,25 @@ export const portMeasures = () => ({
 
 export type PortMeasures = ReturnType<typeof portMeasures>;
 
-/** The same ports, whose statements and messages are counted. */
+/** The same ports, whose statements and messages are counted; statements are also spans of what is traced. */
 export const measuredRuntime = (runtime: Runtime, measures: PortMeasures): Runtime => ({
   ...runtime,
-  store: measuredStore(runtime.store, measures),
+  store: measuredStore(runtime, measures),
   log: measuredLog(runtime.log, measures),
 });
 
-function measuredStore(store: Store, { statementSeconds, statementErrors }: PortMeasures): Store {
+function measuredStore(
+  { store, tracer }: Pick<Runtime, 'store' | 'tracer'>,
+  { statementSeconds, statementErrors }: PortMeasures,
+): Store {
   const timed = async <T>(
     kind: string,
     work: () => Promise<T>,
-    lane: Lane = 'work',
-    signal?: AbortSignal,
+    { lane = 'work', signal, table }: MeasuredStatement = {},
   ) => {
     const began = performance.now();
     try {
-      return await work();
+      return await (tracer.active?.isRecording ? asSpan(tracer, kind, table, work) : work());
     } catch (error) {
       if (!signal?.aborted) statementErrors.inc({ lane, code: codeOf(error) });
       throw error;
@@ -75,21 +78,44 @@ function measuredStore(store: Store, { statementSeconds, statementErrors }: Port
   };
   const measuredBatch = (batch: StagedBatch): StagedBatch => ({
     ...batch,
-    commit: (firstSequence) => timed('load', () => batch.commit(firstSequence)),
+    commit: (firstSequence) => timed('load', () => batch.commit(firstSequence), batch),
   });
   return {
-    rows: (statement, options) =>
-      timed('query', () => store.rows(statement, options), options?.lane, options?.signal),
+    rows: (statement, options) => timed('query', () => store.rows(statement, options), options),
     bytes: (statement, format, options) =>
-      timed('query', () => store.bytes(statement, format, options), options?.lane, options?.signal),
-    stream: (statement, format) => timed('export', () => store.stream(statement, format)),
+      timed('query', () => store.bytes(statement, format, options), options),
+    stream: (statement, format, limits) => timed('export', () => store.stream(statement, format, limits)),
     run: (statement) => timed('command', () => store.run(statement)),
-    insert: (table, rows) => timed('insert', () => store.insert(table, rows)),
-    insertLines: (table, columns, lines) => timed('insert', () => store.insertLines(table, columns, lines)),
+    insert: (table, rows) => timed('insert', () => store.insert(table, rows), { table: table.name }),
+    insertLines: (table, columns, lines) =>
+      timed('insert', () => store.insertLines(table, columns, lines), { table: table.name }),
     stage: async (table, lines) => measuredBatch(await store.stage(table, lines)),
     unfinished: async () => (await store.unfinished()).map(measuredBatch),
     close: () => store.close(),
   };
+}
+
+/** What is known of a statement. */
+interface MeasuredStatement {
+  readonly lane?: Lane;
+  readonly signal?: AbortSignal;
+  /** That it writes to. */
+  readonly table?: string;
+}
+
+/** Without its text, which may hold what somebody asked for. */
+function asSpan<T>(
+  tracer: Tracer,
+  kind: string,
+  table: string | undefined,
+  work: () => Promise<T>,
+): Promise<T> {
+  const attributes = {
+    'db.system.name': 'clickhouse',
+    'db.operation.name': kind,
+    ...(table === undefined ? {} : { 'db.collection.name': table }),
+  };
+  return tracer.span(table ? `${kind} ${table}` : kind, { kind: 'client', attributes }, work);
 }
 
 function measuredLog(

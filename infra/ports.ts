@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Sql } from './clickhouse/sql.ts';
 import type { Table } from './clickhouse/table.ts';
+import type { Traceparent, Tracer } from './tracing/tracer.ts';
 
 /**
  * The five ports are the only place where the profiles differ: all code above them is the same. One suite of contract
@@ -12,6 +13,7 @@ export interface Runtime {
   readonly queue: Queue;
   readonly keyValue: KeyValue;
   readonly clock: Clock;
+  readonly tracer: Tracer;
   /** Whether other processes may work on the same store at the same time. */
   readonly isShared: boolean;
   /** The data directory or the address of the store, for messages. */
@@ -138,6 +140,8 @@ export interface Message {
   readonly value: Buffer;
   /** Why the log gives only the beginning of the value. */
   readonly refused?: string;
+  /** Of what published it, in the header that brokers carry too. A consumed topic of a data directory does not store it. */
+  readonly traceparent?: Traceparent;
 }
 
 /** A message at its offset. Offsets of a partition grow by one; messages of one key share a partition. */

@@ -7,6 +7,7 @@ import { ProductError, reasonOf } from '../infra/errors.ts';
 import type { KeyValue, Numbers, Runtime, StagedBatch } from '../infra/ports.ts';
 import type { Registry } from './chains/registry.ts';
 import { type LoadMeasures, loadMeasures } from './load-measures.ts';
+import { loadTraced } from './load-trace.ts';
 import { type DeadLetter, deadLetterOf, writeDeadLetters } from './log/dead-letters.ts';
 import { LOAD_GROUP, type Stream, TOPICS } from './log/topics.ts';
 import { type LandingLine, type PreparedBatch, prepareBatch } from './prepare-batch.ts';
@@ -109,7 +110,7 @@ export class Loader {
     try {
       await this.#batches.run(() => {
         const end = this.#measures.batchSeconds.startTimer();
-        return this.#loadInOrder(stream, batch).finally(end);
+        return loadTraced(this.#runtime, stream, batch, () => this.#loadInOrder(stream, batch)).finally(end);
       });
       this.counters.messages += batch.messages;
       this.counters.bytes += batch.bytes;

@@ -1,4 +1,6 @@
 import type { Message, Pieces } from '../infra/ports.ts';
+import { causesOf } from '../infra/tracing/messages.ts';
+import type { Traceparent } from '../infra/tracing/tracer.ts';
 import type { Registry } from './chains/registry.ts';
 import { parseExact } from './decode/json.ts';
 import { recordOf } from './decode/names.ts';
@@ -34,6 +36,8 @@ export interface PreparedBatch {
   readonly deadLetters: readonly DeadLetter[];
   readonly messages: number;
   readonly bytes: number;
+  /** The spans that published them, each once. */
+  readonly causes: readonly Traceparent[];
 }
 
 type Prepared = LandingLine | { refused: DeadLetter };
@@ -56,6 +60,7 @@ export function prepareBatch(
     deadLetters: prepared.flatMap((line) => ('refused' in line ? [line.refused] : [])),
     messages: messages.length,
     bytes: messages.reduce((sum, message) => sum + sizeOf(message), 0),
+    causes: causesOf(messages),
   };
 }
 

@@ -3,6 +3,7 @@ import type { FastifyBaseLogger } from 'fastify';
 import { Lease } from '../infra/coordination/lock.ts';
 import { ProductError, reasonOf } from '../infra/errors.ts';
 import type { KeyValue } from '../infra/ports.ts';
+import type { Tracer } from '../infra/tracing/tracer.ts';
 import { readRegistry } from './chains/registry.ts';
 import type { IngestSettings } from './settings.ts';
 import { findChain, type SourceOptions } from './sources/open-source.ts';
@@ -22,6 +23,7 @@ export interface IngestRoleOptions {
     readonly LEASE_MS: number;
   };
   readonly keyValue: KeyValue;
+  readonly tracer: Tracer;
   readonly log: FastifyBaseLogger;
   readonly measures: SourceMeasures;
 }
@@ -47,13 +49,14 @@ export function startIngestRole(options: IngestRoleOptions): () => Promise<void>
 
 async function keepFollowing(
   { followed, ...source }: SourceOptions & { readonly followed: FollowedChain },
-  { target, settings, keyValue, log: parent }: IngestRoleOptions,
+  { target, settings, keyValue, tracer, log: parent }: IngestRoleOptions,
   signal: AbortSignal,
 ): Promise<void> {
   const log = parent.child(source);
   const options = {
     ...source,
     followed,
+    tracer,
     best: settings.FOLLOW_BEST,
     snapshots: settings.FOLLOW_SNAPSHOTS,
     pollMs: POLL_MS,

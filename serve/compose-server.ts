@@ -21,11 +21,13 @@ import { limitAnonymous } from './http/rate-limit.ts';
 import { Readers } from './http/readers.ts';
 import { refuseOtherMethods } from './http/refusals.ts';
 import { measureRequests } from './http/request-measures.ts';
+import { traceRequests } from './http/trace-requests.ts';
 import { authenticateCallers, hideAccessToken } from './identity/authentication.ts';
 import { serveIdentity } from './identity/routes.ts';
 import { allMeasures } from './measures.ts';
 import { AnswerCache } from './metrics/answers.ts';
 import { serveCatalogue } from './metrics/catalogue.ts';
+import { serveChanges } from './metrics/changes.ts';
 import { Freshness } from './metrics/freshness.ts';
 import { serveMetrics } from './metrics/routes.ts';
 
@@ -46,7 +48,8 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   };
   const accounts = pipeline.accounts();
   const alerts = await pipeline.alerts();
-  const app = await createApp(config, hideAccessToken);
+  const app = await createApp(config, hideAccessToken, runtime.tracer);
+  traceRequests(app, runtime.tracer);
   measureRequests(app, measures.requests);
   const demoNote = await tellDemoData(app, { ...runtime, aggregator });
   const refuseOthers = refuseOtherMethods(app);
@@ -77,6 +80,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
     await limitAnonymous(api, sources);
     await serveMetrics(api, sources);
     await serveCatalogue(api, sources);
+    await serveChanges(api, sources);
     serveSeries(api, { readers, series });
   });
   refuseOthers();

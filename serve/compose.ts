@@ -1,5 +1,6 @@
 import type { Readable } from 'node:stream';
 import { AlertPipeline } from '../aggregate/alerts/pipeline.ts';
+import { changeRuns, metricChanges } from '../aggregate/changes/tables.ts';
 import { aggregateModule } from '../aggregate/module.ts';
 import { Aggregator } from '../aggregate/runner/aggregator.ts';
 import type { FailedMetric } from '../aggregate/runner/failures.ts';
@@ -11,9 +12,12 @@ import { measuredRuntime } from '../infra/measured-ports.ts';
 import { openRuntime } from '../infra/open-runtime.ts';
 import type { Clock, Numbers, Runtime, Service, Store } from '../infra/ports.ts';
 import { readinessOf } from '../infra/readiness.ts';
+import { openTracer } from '../infra/tracing/open-tracer.ts';
+import type { Tracer } from '../infra/tracing/tracer.ts';
 import { type Registry, readRegistry } from '../ingest/chains/registry.ts';
 import { writeRegistry } from '../ingest/chains/registry-table.ts';
-import { Loader } from '../ingest/loader.ts';
+import { Loader, loadedUpTo } from '../ingest/loader.ts';
+import { DeadLetterRetention } from '../ingest/log/dead-letter-retention.ts';
 import { type IngestOptions, type IngestSummary, publish } from '../ingest/log/publish.ts';
 import { ingestModule } from '../ingest/module.ts';
 import { dirtyDays } from '../ingest/raw/tables.ts';
@@ -24,6 +28,7 @@ import { noteService, ProcessHealth } from './process-health.ts';
 import { ALL_ROLES, ALL_SERVICES, type ProcessRole } from './process-roles.ts';
 import type { Config } from './settings.ts';
 import { StoredSchema } from './stored-schema.ts';
+import { VERSION } from './version.ts';
 
 // The composition root of a process: every domain is constructed here, and only here, for a profile and a set of roles.
 
@@ -44,6 +49,8 @@ export interface Pipeline {
   ingest(source: Readable, options: IngestOptions): Promise<IngestSummary>;
   /** Resolves when everything that was published before is in the raw tables. */
   waitUntilLoaded(): Promise<void>;
+  /** The number below which every change of raw rows is in the store; a change that is not has a higher one. */
+  loadedUpTo(): Promise<bigint>;
   /** Resolves when everything that was published before is loaded and computed; throws where metrics fail. */
   waitUntilComputed(): Promise<void>;
   /** The same, but returns the metrics that fail. */
@@ -64,6 +71,8 @@ export interface PipelineOptions {
   readonly waits?: boolean;
   /** Of a process that runs on; a command says what happened itself. */
   readonly logger?: Logger;
+  /** That of the settings when absent. It is closed with the pipeline. */
+  readonly tracer?: Tracer;
 }
 
 /** A process that has started. */
@@ -88,12 +97,17 @@ export async function createPipeline(
     needed = ALL_SERVICES,
     waits = false,
     logger = openLogger({ LOG_LEVEL: 'silent' }),
+    tracer: given,
   }: PipelineOptions = {},
 ): Promise<Pipeline> {
   const registry = readRegistry(config);
   const consumed = [...ingestModule.consumed, ...aggregateModule.consumed];
   const measures = processMeasures();
-  const runtime = measuredRuntime(await openRuntime(config, consumed, clock), measures.ports);
+  const tracer = given ?? (await openTracer(config, { version: VERSION, roles: [...roles] }, logger));
+  const runtime = measuredRuntime(
+    { ...(await openRuntime(config, consumed, clock)), tracer },
+    measures.ports,
+  );
   return construct({ config, runtime, measures, registry, roles, needed, waits, logger });
 }
 
@@ -141,6 +155,7 @@ function construct(parts: Parts): Pipeline {
     onLoaded: () => aggregator.requestRound(),
     measures: measures.loads,
   });
+  const retention = retentionOf(parts);
   const waitUntilLoaded = async () => {
     for (const { topic, group } of ingestModule.consumed) await log.waitUntilConsumed(topic, group);
   };
@@ -162,9 +177,11 @@ function construct(parts: Parts): Pipeline {
     schema,
     start: async () => {
       await startRoles(parts, { loader, aggregator, schema });
+      if (roles.has('load')) retention.start();
     },
     ingest: (source, options) => publish(runtime, registry, source, options, publishing(parts)),
     waitUntilLoaded,
+    loadedUpTo: async () => loadedUpTo(keyValue, await numbers.take(1)),
     waitUntilComputed: async () => {
       await waitUntilLoaded();
       await aggregator.waitUntilComputed();
@@ -179,12 +196,22 @@ function construct(parts: Parts): Pipeline {
     ),
     close: async () => {
       aggregator.stop();
+      retention.stop();
       schema.stop();
       await (await alerts.made)?.stop();
       await runtime.close();
+      await runtime.tracer.close();
     },
   };
 }
+
+const retentionOf = ({ config, runtime, logger }: Parts) =>
+  new DeadLetterRetention({
+    runtime,
+    days: config.RETENTION_DEAD_LETTERS_DAYS,
+    leaseMs: config.LEASE_MS,
+    logger,
+  });
 
 /** A line must fit into one message of the log. */
 function publishing({ config, runtime: { log }, measures }: Parts) {
@@ -209,7 +236,8 @@ function lateNumbers(open: () => Promise<Numbers>): Numbers {
 async function newestNumber(store: Store): Promise<bigint> {
   const [row] = await store.rows<{ newest: string }>(
     sql`SELECT toString(greatest((SELECT max(sequence) FROM ${dirtyDays}), (SELECT max(version) FROM ${computedWindows}),
-      (SELECT max(sequence) FROM ${watermarks}), (SELECT max(sequence) FROM ${laneWatermarks}))) AS newest`,
+      (SELECT max(sequence) FROM ${watermarks}), (SELECT max(sequence) FROM ${laneWatermarks}),
+      (SELECT max(version) FROM ${changeRuns}), (SELECT max(sequence) FROM ${metricChanges}))) AS newest`,
   );
   return BigInt(row?.newest ?? 0);
 }

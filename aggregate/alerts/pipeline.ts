@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { Runtime } from '../../infra/ports.ts';
+import { messagingAttributes } from '../../infra/tracing/messages.ts';
+import type { SpanOptions } from '../../infra/tracing/tracer.ts';
 import { DeadLetterQueue } from '../../ingest/log/dead-letter-queue.ts';
 import type { Redelivered } from '../../ingest/log/dead-letter-retry.ts';
 import type { IngestSettings } from '../../ingest/settings.ts';
@@ -57,6 +59,7 @@ export class AlertPipeline {
   readonly #publisher: LogPublisher;
   readonly #results: ResultChannel;
   readonly #processor: AlertProcessor;
+  readonly #sending: SpanOptions;
   /** Bytes of the events of this process whose result is awaited. */
   #requestBytes = 0;
   #accepted = 0;
@@ -64,7 +67,7 @@ export class AlertPipeline {
   onFailure: (error: unknown) => void = () => {};
 
   private constructor(runtime: Runtime, settings: AlertPipelineSettings) {
-    const { store, log, keyValue, clock } = runtime;
+    const { store, log, keyValue, clock, tracer } = runtime;
     const onFailure = (error: unknown) => this.onFailure(error);
     this.#runtime = runtime;
     this.#pendingBytesMax = settings.ALERT_PENDING_BYTES_MAX;
@@ -72,7 +75,7 @@ export class AlertPipeline {
     this.#pendingMsMax = settings.ALERT_PENDING_SECONDS_MAX * 1000;
     const bytesMax = settings.DEAD_LETTER_BYTES_MAX;
     this.#deadLetters = new DeadLetterQueue({ store, clock, bytesMax, onFailure });
-    this.#writer = new AlertWriter({ store, deadLetters: this.#deadLetters, onFailure });
+    this.#writer = new AlertWriter({ store, tracer, deadLetters: this.#deadLetters, onFailure });
     this.#publisher = new LogPublisher(
       (messages) => log.publish(ALERTS_TOPIC, messages),
       settings.ALERT_LOG_SECONDS_MAX * 1000,
@@ -80,8 +83,11 @@ export class AlertPipeline {
     );
     const waitSecondsMax = settings.ALERT_ANSWER_SECONDS_MAX;
     this.#results = new ResultChannel({ keyValue, store, waitSecondsMax, onFailure });
+    const attributes = messagingAttributes(runtime, 'send', ALERTS_TOPIC, 1);
+    this.#sending = { kind: 'producer', attributes };
     this.#processor = new AlertProcessor({
       store,
+      tracer,
       writer: this.#writer,
       results: this.#results,
       parser: new EventParser(this.#rules, onFailure),
@@ -105,7 +111,10 @@ export class AlertPipeline {
     const pipeline = new AlertPipeline(runtime, settings);
     if (!processes) return pipeline;
     await pipeline.#processor.start();
-    await runtime.log.consume(ALERTS_TOPIC, ALERTS_GROUP, (batch) => pipeline.#processor.process(batch));
+    await runtime.log.consume(ALERTS_TOPIC, ALERTS_GROUP, (batch) =>
+      // Each event follows from the request that sent it, and none from the one that was there first.
+      runtime.tracer.apart(() => pipeline.#processor.process(batch)),
+    );
     return pipeline;
   }
 
@@ -223,7 +232,9 @@ export class AlertPipeline {
     this.#requestBytes += bytes;
     try {
       return await this.#results.request(head, delivery, async () => {
-        await this.#publisher.add(message);
+        await this.#runtime.tracer.span(`send ${ALERTS_TOPIC}`, this.#sending, () =>
+          this.#publisher.add(message),
+        );
         if (head.kind === 'delivery') this.#accepted++;
       });
     } finally {
@@ -236,6 +247,9 @@ export class AlertPipeline {
   }
 
   #stamp() {
-    return { id: randomUUID(), from: this.#results.processId, at: this.#runtime.clock.now() };
+    const { clock, tracer } = this.#runtime;
+    const stamp = { id: randomUUID(), from: this.#results.processId, at: clock.now() };
+    const { traceparent } = tracer.active ?? {};
+    return traceparent === undefined ? stamp : { ...stamp, traceparent };
   }
 }

@@ -2,7 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { ProductError } from '../../infra/errors.ts';
 import type { Logger } from '../../infra/logger.ts';
 import type { FailedJob, Numbers, Runtime, Store } from '../../infra/ports.ts';
+import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import { loadedUpTo } from '../../ingest/loader.ts';
+import { type ChangeProgress, ChangeRecorder } from '../changes/change-recorder.ts';
+import { metricChanges } from '../changes/tables.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { materializedMetrics } from '../metrics/index.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
@@ -22,7 +25,7 @@ import { COMPUTE_LANES, type ComputeLane, firstLiveDay } from './lanes.ts';
 import { type PendingByMetric, readPending } from './pending.ts';
 import { QueuedExecutor } from './queued-executor.ts';
 import { Rounds } from './rounds.ts';
-import { MetricVersions } from './versions.ts';
+import { MetricVersions, publishVersion } from './versions.ts';
 import { type ComputedRound, STOPPED, type WindowExecutor } from './window-executor.ts';
 
 /** Windows of the rounds and rebuilds that run; both are 0 when none runs. */
@@ -75,6 +78,7 @@ export class Aggregator {
   readonly #rounds: Rounds;
   readonly #versions: MetricVersions;
   readonly #changes: Changes;
+  readonly #recorder: ChangeRecorder;
   readonly #laneRounds: LaneRounds;
   readonly #timers: NodeJS.Timeout[] = [];
   readonly #progress = new Map<ComputeLane, ComputeProgress>();
@@ -89,16 +93,23 @@ export class Aggregator {
     this.#options = options;
     this.#runtime = runtime;
     this.#metrics = metrics;
-    this.#versions = new MetricVersions(
-      runtime,
-      metrics.map(({ name }) => name),
-    );
+    this.#versions = new MetricVersions(runtime, [...metrics.map(({ name }) => name), metricChanges.name]);
     this.#changes = new Changes(runtime);
+    this.#recorder = new ChangeRecorder({
+      ...options,
+      ...runtime,
+      metrics,
+      onRecorded: async (version) => {
+        this.#versions.set(metricChanges.name, version.toString());
+        await publishVersion(runtime.keyValue, metricChanges.name, version.toString());
+      },
+    });
     const executorOptions = {
       ...options,
       metrics,
       measures,
-      onComputed: (metric: string, version: bigint) => this.#versions.set(metric, version.toString()),
+      onComputed: (metric: string, version: bigint) =>
+        this.#versions.set(metric, version.toString(), runtime.tracer.active?.traceparent),
     };
     this.#executor = runtime.isShared
       ? new QueuedExecutor(executorOptions)
@@ -114,6 +125,7 @@ export class Aggregator {
       ...options,
       measures,
       rounds: this.#rounds,
+      changes: this.#recorder,
       isPaused: () => this.isPaused,
       isAwaited: () => this.#waiters > 0,
       onEnded: () => this.#changes.publish(),
@@ -127,6 +139,7 @@ export class Aggregator {
     await this.#laneRounds.start();
     this.#pollShared(this.#options.sweepMs, () => this.#sweep());
     await this.requestRound();
+    if (await this.#recorder.hasOpenRuns()) await this.#laneRounds.request('backfill');
   }
 
   /** Reads the versions of all metrics, and follows those of other processes unless `isContinuous` is false. */
@@ -162,11 +175,13 @@ export class Aggregator {
     if (failures.length > 0) throw new ProductError('metrics_failed', describeFailures(failures));
   }
 
-  /** As `waitUntilComputed`, but returns the metrics that fail. */
+  /** As `waitUntilComputed`, but returns the metrics that fail. What this process has computed is recorded then. */
   async settled(): Promise<readonly FailedMetric[]> {
     this.#waiters++;
     try {
-      return await this.#settled();
+      const failures = await this.#settled();
+      await this.#recorder.settled();
+      return failures;
     } finally {
       this.#waiters--;
     }
@@ -261,9 +276,19 @@ export class Aggregator {
     };
   }
 
+  /** Reads what may be told of the changes of metrics. */
+  changeProgress(): Promise<ChangeProgress> {
+    return this.#recorder.progress();
+  }
+
   /** Changes with every computation of a window of the metric. */
   version(metric: string): string {
     return this.#versions.of(metric);
+  }
+
+  /** The span that computed this version, in whatever process. */
+  traceOf(metric: string): Traceparent | undefined {
+    return this.#versions.traceOf(metric);
   }
 
   get progress(): ComputeProgress {
@@ -293,6 +318,7 @@ export class Aggregator {
     if ((await this.#laneRounds.failed()).length > 0 && now - this.#sweptAt < SWEEP_FAILED_MS) return;
     this.#sweptAt = now;
     if (await this.#rounds.hasDirtyDays()) await this.requestRound();
+    if (await this.#recorder.hasOpenRuns()) await this.#laneRounds.request(...COMPUTE_LANES);
   }
 
   async #compute(windows: readonly PlannedWindow[], lane: ComputeLane): Promise<ComputedRound> {
@@ -304,6 +330,7 @@ export class Aggregator {
       show();
     };
     try {
+      if (windows.length > 0) await this.#recorder.begin(lane, windows);
       return await this.#executor.run(windows, { lane, onDone, isStopped: () => this.#isStopped });
     } finally {
       this.#progress.delete(lane);

@@ -1,10 +1,13 @@
 import { type Lease, Locks } from '../../infra/coordination/lock.ts';
 import type { FailedJob, Runtime } from '../../infra/ports.ts';
+import type { Traceparent } from '../../infra/tracing/tracer.ts';
+import type { ChangeRecorder } from '../changes/change-recorder.ts';
 import type { ComputeMeasures } from './compute-measures.ts';
 import type { FailedMetric, MetricAttempts } from './failures.ts';
 import { LaneRest } from './lane-rest.ts';
 import { COMPUTE_LANES, type ComputeLane } from './lanes.ts';
-import { LOCK_LOST, type Rounds } from './rounds.ts';
+import { RoundCauses } from './round-causes.ts';
+import { LOCK_LOST, type RoundResult, type Rounds } from './rounds.ts';
 import { STOPPED } from './window-executor.ts';
 
 /**
@@ -23,6 +26,7 @@ const REST_OF_ROUND: Readonly<Record<ComputeLane, number>> = { live: 1, backfill
 export interface LaneRoundsOptions {
   readonly runtime: Runtime;
   readonly rounds: Rounds;
+  readonly changes: ChangeRecorder;
   readonly leaseMs: number;
   readonly attempts: MetricAttempts;
   /** The longest wait for loads that follow one another. */
@@ -42,6 +46,7 @@ export class LaneRounds {
   /** Rounds of a lane never run side by side, nor does a rebuild beside the backfill lane. */
   readonly #locks: Locks;
   readonly #rests: Readonly<Record<ComputeLane, LaneRest>>;
+  readonly #causes: RoundCauses;
   /** The lanes whose last attempt of a round failed. */
   readonly #failedLanes = new Set<ComputeLane>();
   #nextAttempt: NodeJS.Timeout | undefined;
@@ -50,6 +55,7 @@ export class LaneRounds {
   constructor(options: LaneRoundsOptions) {
     this.#options = options;
     const { keyValue } = options.runtime;
+    this.#causes = new RoundCauses(options.runtime);
     this.#locks = new Locks(keyValue, { ttlMs: options.leaseMs });
     const { isPaused, isAwaited, roundWaitMsMax: waitMsMax } = options;
     const isOver = () => isAwaited() || this.#isStopped;
@@ -70,6 +76,7 @@ export class LaneRounds {
 
   async request(...lanes: readonly ComputeLane[]): Promise<void> {
     const { queue } = this.#options.runtime;
+    await this.#causes.note(lanes);
     for (const lane of lanes) await queue.add(ROUND_QUEUES[lane], { id: ROUND_JOB, data: null, priority: 1 });
   }
 
@@ -94,29 +101,20 @@ export class LaneRounds {
   /** Runs a round of a lane or a rebuild, one at a time over all processes. */
   async exclusively<T>(lane: ComputeLane, work: (round: Lease) => Promise<T>): Promise<T> {
     return this.#locks.run(ROUND_LOCKS[lane], async (lease) => {
-      const result = await work(lease);
+      const result = await this.#options.changes.during(lane, lease, () => work(lease));
       if (!(await lease.isHeld())) throw new Error(LOCK_LOST);
       return result;
     });
   }
 
   async #run(lane: ComputeLane): Promise<void> {
-    const { runtime, rounds, isPaused, isAwaited, onEnded } = this.#options;
-    const rest = this.#rests[lane];
-    await rest.wait();
+    const { runtime, isPaused, isAwaited, onEnded } = this.#options;
+    await this.#rests[lane].wait();
     if (this.#isStopped) throw new Error(STOPPED);
     // The end of the pause requests a round. Another process knows of no pause, and may have requested this one.
     if (lane === 'backfill' && !runtime.isShared && isPaused() && !isAwaited()) return;
     try {
-      const round = await this.exclusively(lane, (lease) => rest.after(() => rounds.run(lane, lease)));
-      const { computedUpTo, otherDirtyAt, failures } = round;
-      this.#failedLanes.delete(lane);
-      await this.#tell(computedUpTo);
-      this.#planAttempt(failures);
-      const { backfill } = this.#rests;
-      const mayRequest = !isPaused() || isAwaited();
-      if (lane === 'live' && otherDirtyAt !== null && mayRequest && !backfill.finds(otherDirtyAt))
-        await this.request('backfill');
+      await this.#runAfter(lane, await this.#causes.take(lane));
     } catch (error) {
       this.#failedLanes.add(lane);
       if (!this.#isStopped) this.#options.measures.failedRounds.inc({ lane });
@@ -124,6 +122,32 @@ export class LaneRounds {
     } finally {
       await onEnded();
     }
+  }
+
+  /** Runs a round that follows from the loads before it. */
+  async #runAfter(lane: ComputeLane, causes: readonly Traceparent[]): Promise<void> {
+    const rest = this.#rests[lane];
+    const run = (lease: Lease) => rest.after(() => this.#options.rounds.run(lane, lease, causes));
+    try {
+      const round = await this.exclusively(lane, run);
+      if (lane === 'live' && round.otherDirtyAt !== null) await this.#causes.keep('backfill', causes);
+      await this.#follow(lane, round);
+    } catch (error) {
+      await this.#causes.keep(lane, causes);
+      throw error;
+    }
+  }
+
+  /** Does what follows from a round. */
+  async #follow(lane: ComputeLane, { computedUpTo, otherDirtyAt, failures }: RoundResult): Promise<void> {
+    const { isPaused, isAwaited } = this.#options;
+    this.#failedLanes.delete(lane);
+    await this.#tell(computedUpTo);
+    this.#planAttempt(failures);
+    const { backfill } = this.#rests;
+    const mayRequest = !isPaused() || isAwaited();
+    if (lane === 'live' && otherDirtyAt !== null && mayRequest && !backfill.finds(otherDirtyAt))
+      await this.request('backfill');
   }
 
   /** The other lane may have told of later loads. */

@@ -2,6 +2,7 @@ import { sql } from '../../infra/clickhouse/sql.ts';
 import { type Table, table } from '../../infra/clickhouse/table.ts';
 import type { Store } from '../../infra/ports.ts';
 import { canonicalBlocks } from '../../ingest/raw/canonical.ts';
+import { changeRuns, metricChanges } from '../changes/tables.ts';
 import { EVERYTHING } from '../planner/plan.ts';
 import { type FailedMetric, failedMetrics } from './failures.ts';
 import { type ComputeLane, type Marks, NOT_COMPUTED } from './lanes.ts';
@@ -138,22 +139,30 @@ export const ledgerTables = [
   computedChains,
   laggingChains,
   failedMetrics,
+  metricChanges,
+  changeRuns,
 ];
 
-/** The newest version of every metric's table, from which its ETag is made. */
+/** The newest version of every metric's table, from which its ETag is made; of the changes when they are complete. */
 export async function readVersions(store: Store): Promise<Map<string, string>> {
   const rows = await store.rows<{ metric: string; version: string }>(
-    sql`SELECT metric, toString(max(entry.version)) AS version FROM ${computedWindows} AS entry GROUP BY metric`,
+    sql`SELECT metric, toString(max(entry.version)) AS version FROM ${computedWindows} AS entry GROUP BY metric
+      UNION ALL
+      SELECT ${metricChanges.name}, toString(max(run.version)) FROM ${changeRuns} AS run FINAL
+      HAVING countIf(scope = 'backfill' AND (NOT is_open OR since > 0)) > 0`,
   );
   return new Map(rows.map((row) => [row.metric, row.version]));
 }
 
 /**
  * Resets the watermark of a metric whose rows were deleted: the next round computes its whole history, also where it
- * had failed.
+ * had failed. Slices that have no rows then have changed.
  */
 export async function resetWatermark(store: Store, metric: string): Promise<void> {
   await deleteWatermark(store, metric);
+  await store.run(sql`INSERT INTO ${changeRuns} (scope, since, is_open, version)
+    SELECT DISTINCT metric, 0, 1, (SELECT max(run.version) + 1 FROM ${changeRuns} AS run WHERE scope = ${metric})
+    FROM ${metricChanges} WHERE metric = ${metric}`);
   await store.insert(watermarks, [{ metric, sequence: 0 }]);
 }
 

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import type { Job } from '../../infra/ports.ts';
+import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import { type FailureTexts, textsOf } from './failures.ts';
 import type { ComputeLane } from './lanes.ts';
@@ -26,6 +28,8 @@ interface QueuedWindow {
   readonly window: PlannedWindow;
   /** The round that waits for it. */
   readonly run: string;
+  /** Of the round, where it is traced. */
+  readonly traceparent?: Traceparent;
 }
 
 interface Outcome {
@@ -49,15 +53,15 @@ export class QueuedExecutor extends BaseExecutor implements WindowExecutor {
   }
 
   /** Computes a window and records what came of it; a window that fails is tried again by a later round. */
-  async #process({ window, run }: QueuedWindow, lane: ComputeLane): Promise<void> {
+  async #process({ window, run, traceparent }: QueuedWindow, lane: ComputeLane): Promise<void> {
     const { store, keyValue } = this.options.runtime;
     const id = idOf(window);
     let failure: FailureTexts | undefined;
     try {
-      const entry = await this.computeAlone(window, lane);
+      const entry = await this.computeAlone(window, lane, traceparent);
       if (entry) {
         await store.insert(computedWindows, [entry]);
-        await publishVersion(keyValue, window.metric, String(entry.version));
+        await publishVersion(keyValue, window.metric, String(entry.version), traceparent);
       }
     } catch (error) {
       failure = textsOf(error);
@@ -70,9 +74,16 @@ export class QueuedExecutor extends BaseExecutor implements WindowExecutor {
     windows: readonly PlannedWindow[],
     { lane, onDone, isStopped }: RoundOptions,
   ): Promise<ComputedRound> {
-    const { queue } = this.options.runtime;
+    const { queue, tracer } = this.options.runtime;
     const name = QUEUES[lane];
     const run = randomUUID();
+    const { traceparent } = tracer.active ?? {};
+    const traced = traceparent === undefined ? {} : { traceparent };
+    const jobOf = (window: PlannedWindow): Job<QueuedWindow> => ({
+      id: idOf(window),
+      data: { window, run, ...traced },
+      priority: 1,
+    });
     const schedule = this.schedule(windows);
     const queued = new Map<string, PlannedWindow>();
     let computed = 0;
@@ -81,7 +92,7 @@ export class QueuedExecutor extends BaseExecutor implements WindowExecutor {
       if (isStopped()) throw new Error(STOPPED);
       for (let window = next(schedule, queued); window; window = next(schedule, queued)) {
         queued.set(idOf(window), window);
-        await queue.add<QueuedWindow>(name, { id: idOf(window), data: { window, run }, priority: 1 });
+        await queue.add(name, jobOf(window));
       }
       if (!idle.isAwaited) idle.follow(queue.idle(name));
       await pause(POLL_MS);
@@ -95,8 +106,7 @@ export class QueuedExecutor extends BaseExecutor implements WindowExecutor {
         } else onDone(1 + schedule.failed(window, failure));
       }
       if (!wasIdle) continue;
-      for (const [id, window] of queued)
-        await queue.add<QueuedWindow>(name, { id, data: { window, run }, priority: 1 });
+      for (const window of queued.values()) await queue.add(name, jobOf(window));
       idle = new Idle();
     }
     return { computed, failures: schedule.failures };

@@ -3,6 +3,7 @@ import type { Lease } from '../../infra/coordination/lock.ts';
 import { lowestOf } from '../../infra/coordination/sequence.ts';
 import type { Logger } from '../../infra/logger.ts';
 import type { Numbers, Runtime } from '../../infra/ports.ts';
+import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import { loadedUpTo } from '../../ingest/loader.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { readCalendar } from '../planner/calendar.ts';
@@ -109,12 +110,16 @@ export class Rounds {
     this.#pallets = palletsOf(options.metrics);
   }
 
-  async run(lane: ComputeLane, lease: Lease): Promise<RoundResult> {
-    const { store } = this.#options.runtime;
+  /** `causes` are the spans that it follows from. */
+  async run(lane: ComputeLane, lease: Lease, causes: readonly Traceparent[] = []): Promise<RoundResult> {
+    const { store, tracer } = this.#options.runtime;
     const state = await this.#read(lane);
     const readAt = performance.now();
     const { days, daysOfOther, active, loaded } = state;
-    const { failures, newest } = days.length > 0 ? await this.#computeDays(state, lease) : NOTHING;
+    const attributes = { 'chain_metrics.lane': lane, 'chain_metrics.dirty_days': days.length };
+    const compute = () => this.#computeDays(state, lease);
+    const { failures, newest } =
+      days.length > 0 ? await tracer.span('compute round', { causes, attributes }, compute) : NOTHING;
     // In this order: whatever a kill leaves undone, no answer claims blocks that its rows lack.
     const recorded = await this.#recordFailures(state, failures);
     const without = withReaders(failures.keys(), this.#reads);

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ProductError } from '../../infra/errors.ts';
 import type { Numbers, Runtime } from '../../infra/ports.ts';
+import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import { relayOf } from '../../ingest/raw/canonical.ts';
 import type { MaterializedMetric } from '../metric.ts';
@@ -87,9 +88,33 @@ export abstract class BaseExecutor {
   }
 
   /** Computes a window when it is the turn of its lane and no other window that overlaps it is being computed. */
-  protected async computeAlone(window: PlannedWindow, lane: ComputeLane): Promise<LedgerEntry | null> {
+  protected async computeAlone(
+    window: PlannedWindow,
+    lane: ComputeLane,
+    round?: Traceparent,
+  ): Promise<LedgerEntry | null> {
     if (lane === 'backfill') await this.precedence.turn();
-    return this.#locks.run(window, () => this.#compute(window, lane));
+    return this.#locks.run(window, () => this.#computeTraced(window, lane, round));
+  }
+
+  /** As a span of its round, which is the active one in the process that planned it. */
+  #computeTraced(
+    window: PlannedWindow,
+    lane: ComputeLane,
+    round: Traceparent | undefined,
+  ): Promise<LedgerEntry | null> {
+    const { tracer } = this.options.runtime;
+    if (!tracer.isOn) return this.#compute(window, lane);
+    const { metric, relays, from, until } = window;
+    const attributes = {
+      'chain_metrics.metric': metric,
+      'chain_metrics.lane': lane,
+      'chain_metrics.relay_chains': relays.join(' '),
+      'chain_metrics.from': from,
+      'chain_metrics.until': until,
+    };
+    const options = { attributes, ...(round === undefined ? {} : { causes: [round] }) };
+    return tracer.span(`compute ${metric}`, options, () => this.#compute(window, lane));
   }
 
   /** Computes one window; null when its facts are those of the last time. */

@@ -42,7 +42,8 @@ export const FORMATS: Record<Format, { name: string; settings: string[] }> = {
   NDJSON: { name: 'JSONEachRow', settings: [] },
   // An unknown value is an empty field, so that readers infer the type of the others; an empty text is `""`.
   CSV: { name: 'CSVWithNames', settings: ["format_csv_null_representation=''"] },
-  Parquet: { name: 'Parquet', settings: [] },
+  // A row group is held in memory until it is complete, and those of several threads at once.
+  Parquet: { name: 'Parquet', settings: ['output_format_parquet_row_group_size_bytes=33554432'] },
   Arrow: { name: 'ArrowStream', settings: [] },
 };
 

@@ -5,7 +5,8 @@ import { ProductError, reasonOf } from '../errors.ts';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Settings whose value is a secret: their values are never shown or logged, and can be in a file. */
-export const isSecretSetting = (name: string): boolean => /_(PASSWORD|KEY|SECRET)$|^REDIS_URL$/.test(name);
+export const isSecretSetting = (name: string): boolean =>
+  /_(PASSWORD|KEY|SECRET|HEADERS)$|^REDIS_URL$/.test(name);
 
 /** The setting that names the file with a secret, as container platforms mount it. */
 export const secretFileSetting = (name: string): string => `${name}_FILE`;

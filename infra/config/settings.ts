@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { distributedSettings } from '../distributed/settings.ts';
+import { tracingSettings } from '../tracing/settings.ts';
 import { whole, yesNo } from './kinds.ts';
 
 /** Settings of the ports: the profile, the store, the log and the queue. */
@@ -30,6 +31,7 @@ export const infraSettings = {
   ),
   BATCH_BYTES: whole(32 * 2 ** 20, 1024).describe('bytes of input that one statement loads'),
   JOB_ATTEMPTS: whole(5, 1, 100).describe('attempts of a computation before it counts as failed'),
+  ...tracingSettings,
   ...distributedSettings,
 };
 

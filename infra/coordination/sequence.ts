@@ -6,6 +6,9 @@ export const LINE_BITS = 20n;
 /** The lowest number that is allocated at a time. */
 export const sequenceAt = (ms: number): bigint => BigInt(ms) << LINE_BITS;
 
+/** When a number was allocated, in milliseconds since the epoch. */
+export const timeOfSequence = (sequence: bigint): number => Number(sequence >> LINE_BITS);
+
 /**
  * Allocates increasing numbers, which give the order of what was read or computed. The milliseconds are in the upper
  * bits, so that the numbers also increase over restarts. They never decrease, even when the clock does.

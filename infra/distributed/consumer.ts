@@ -167,7 +167,7 @@ export class GroupMember {
   *#chunks({ partition, records }: FetchedBatch, until: number): Generator<LogRecord[]> {
     let chunk: LogRecord[] = [];
     let bytes = 0;
-    for (const { key, value, offset, cut } of records) {
+    for (const { key, value, offset, cut, traceparent } of records) {
       if (offset > until) break;
       const size = value?.length ?? 0;
       if (
@@ -184,6 +184,7 @@ export class GroupMember {
         partition,
         offset,
         ...(cut === undefined ? {} : { refused: cut }),
+        ...(traceparent === undefined ? {} : { traceparent }),
       });
       bytes += size;
     }

@@ -77,6 +77,8 @@ export interface FetchedRecord {
   readonly offset: number;
   /** Why there is only the beginning of the value. */
   readonly cut?: string;
+  /** The header of that name, as anybody may have written it. */
+  readonly traceparent?: string;
 }
 
 export interface FetchedBatch {

@@ -93,7 +93,9 @@ export class DistributedLog implements Log {
   async publish(topic: string, messages: readonly Message[]): Promise<void> {
     await this.#ensure(topic);
     // The bytes of a value may be made when they are asked for: here, and once.
-    const made = messages.map(({ key, value }) => ({ key, value }));
+    const made = messages.map(({ key, value, traceparent }) =>
+      traceparent === undefined ? { key, value } : { key, value, headers: { traceparent } },
+    );
     const byProducer = Map.groupBy(made, ({ key }) => crc32(key) % PRODUCERS);
     await Promise.all(
       [...byProducer].map(([producer, some]) =>

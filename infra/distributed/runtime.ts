@@ -6,6 +6,7 @@ import { SharedSequence } from '../coordination/sequence.ts';
 import { reasonOf } from '../errors.ts';
 import { type Logger, openLogger } from '../logger.ts';
 import type { Clock, ConsumedTopic, Runtime, Service } from '../ports.ts';
+import { NO_TRACER } from '../tracing/tracer.ts';
 import { DistributedKeyValue } from './key-value.ts';
 import { LateLog } from './late-log.ts';
 import { DistributedLog } from './log.ts';
@@ -64,6 +65,7 @@ export function openDistributed(
   return {
     ...ports,
     clock,
+    tracer: NO_TRACER,
     isShared: true,
     warnings: [],
     // Kafka and ClickHouse look after their own files.

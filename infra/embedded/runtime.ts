@@ -4,6 +4,7 @@ import { closePorts } from '../close-ports.ts';
 import type { InfraSettings } from '../config/settings.ts';
 import { Sequence } from '../coordination/sequence.ts';
 import type { Clock, Runtime } from '../ports.ts';
+import { NO_TRACER } from '../tracing/tracer.ts';
 import { DamageReport } from './damage.ts';
 import { EmbeddedKeyValue } from './key-value.ts';
 import { EmbeddedLog } from './log.ts';
@@ -26,6 +27,7 @@ export async function openEmbedded(config: InfraSettings, clock: Clock = systemC
   return {
     ...ports,
     clock,
+    tracer: NO_TRACER,
     isShared: false,
     location: config.DATA_DIR,
     warnings: store.warnings,

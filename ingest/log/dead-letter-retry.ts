@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { inParts, sql } from '../../infra/clickhouse/sql.ts';
 import { partsOf } from '../../infra/parts.ts';
 import type { Message, Runtime } from '../../infra/ports.ts';
+import { publishTraced } from '../../infra/tracing/messages.ts';
 import type { Registry } from '../chains/registry.ts';
 import { deadLetters } from '../raw/tables.ts';
 import { bareName } from '../sources/lines.ts';
@@ -126,7 +127,7 @@ async function retryLines(
     }
   }
   for (const [stream, some] of Object.entries(messages) as [Stream, Message[]][]) {
-    if (some.length > 0) await runtime.log.publish(TOPICS[stream], some);
+    if (some.length > 0) await publishTraced(runtime, TOPICS[stream], some);
   }
   await forgetDeadLetters(runtime, published);
   return [...outcomes, ...(await loadedOutcomes(dependencies, published))];

@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { reasonOf } from '../../infra/errors.ts';
 import type { Message, Runtime } from '../../infra/ports.ts';
+import { publishTraced } from '../../infra/tracing/messages.ts';
 import type { Chain } from '../chains/chain.ts';
 import type { Registry } from '../chains/registry.ts';
 import { bareName, decompressed, readLines } from '../sources/lines.ts';
@@ -15,6 +16,8 @@ export interface IngestOptions {
   readonly name: string;
   /** Chain of bare blocks, over the file's name. */
   readonly chain?: string;
+  /** The number that the first line has in its file, where its lines were unpacked before. */
+  readonly firstLine?: number;
   /** Name of this run, by which its result is reported. */
   readonly run?: string;
   /** Called with what is durable so far, batch by batch. */
@@ -44,7 +47,7 @@ export async function publish(
   runtime: Runtime,
   registry: Registry,
   bytes: Readable,
-  { name, chain: chainName, run = '', onProgress }: IngestOptions,
+  { name, chain: chainName, firstLine, run = '', onProgress }: IngestOptions,
   limits: PublishLimits,
 ): Promise<IngestSummary> {
   const chain = registry.find(chainName ?? bareName(name));
@@ -66,8 +69,8 @@ export async function publish(
     // Published before anything is awaited: batches stay in the order of their lines.
     const parts = [
       writeDeadLetters(runtime.store, refused, runtime.clock.now(), limits.deadLetterBytes, runtime.log),
-      blocks.length > 0 && runtime.log.publish(TOPICS.blocks, blocks),
-      snapshots.length > 0 && runtime.log.publish(TOPICS.snapshots, snapshots),
+      blocks.length > 0 && publishTraced(runtime, TOPICS.blocks, blocks),
+      snapshots.length > 0 && publishTraced(runtime, TOPICS.snapshots, snapshots),
       before,
     ];
     const read = { blocks: blocks.length, snapshots: snapshots.length, refused: refused.length };
@@ -87,10 +90,10 @@ export async function publish(
 
   let last = 0;
   try {
-    for await (const line of readLines(decompressed(name, bytes, limits.lineBytes), limits.lineBytes)) {
-      last = line.number;
+    for await (const line of readLines(unpack(bytes, { name, firstLine }, limits), limits.lineBytes)) {
+      last = line.number + (firstLine ?? 1) - 1;
       summary.lines++;
-      const origin: Origin = { source: 'import', origin: name, line: line.number, run };
+      const origin: Origin = { source: 'import', origin: name, line: last, run };
       const read = line.tooLong
         ? tooLong(limits.lineBytes, limits)
         : withinMessage(readLine(line.bytes, chain, registry, origin), limits);
@@ -118,6 +121,12 @@ export async function publish(
 }
 
 const IN_PROGRESS_MAX = 2;
+
+const unpack = (
+  bytes: Readable,
+  { name, firstLine }: { name: string; firstLine: number | undefined },
+  { lineBytes }: PublishLimits,
+) => (firstLine === undefined ? decompressed(name, bytes, lineBytes) : bytes);
 
 const tooLong = (bytes: number, { lineSetting }: PublishLimits) => ({
   refused: `longer than ${bytes} bytes (${lineSetting})`,

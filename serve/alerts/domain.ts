@@ -1,6 +1,7 @@
 import type { AlertPipeline } from '../../aggregate/alerts/pipeline.ts';
 import type { AlertSettings } from '../../aggregate/alerts/settings.ts';
 import type { Clock, KeyValue, Store } from '../../infra/ports.ts';
+import type { Tracer } from '../../infra/tracing/tracer.ts';
 import type { Accounts } from '../identity/accounts/accounts.ts';
 import { Records } from '../records/records.ts';
 import type { ConsequenceMeasures } from './consequences/consequence-measures.ts';
@@ -33,6 +34,7 @@ export interface AlertDomainDependencies {
     readonly store: Store;
     readonly keyValue: KeyValue;
     readonly clock: Clock;
+    readonly tracer: Tracer;
   };
   readonly accounts: Accounts;
   readonly pipeline: AlertPipeline;
@@ -86,7 +88,7 @@ const openRecords = (accounts: Accounts) => ({
 /** Constructs the parts once for a process; the schema must have been applied. */
 export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDomain {
   const { runtime, accounts, pipeline, settings, publicUrl, measures } = dependencies;
-  const { store, keyValue, clock } = runtime;
+  const { store, keyValue, clock, tracer } = runtime;
   const { locks, seal } = accounts;
   const records = openRecords(accounts);
   const payloadBytesMax = settings.ALERT_BODY_BYTES_MAX;
@@ -110,7 +112,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   });
   const reader = new AlertReader({ store, pipeline });
   const actions = new AlertActions({ pipeline, reader, members });
-  const shared = { store, clock, locks, pipeline, progress, measures };
+  const shared = { store, clock, tracer, locks, pipeline, progress, measures };
   const incidentFollower = new IncidentFollower({ ...shared, records: records.incidents, projects });
   projects.beforeIncidentRules = (project) => incidentFollower.catchUp(project);
   const setAside = new SetAside({ store, clock, locks, progress });
@@ -118,7 +120,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
   const oncallLinks = new OncallLinks({ records: records.integrations, setAside });
   const owned = { records: records.integrations, clock, locks, cache, oncallLinks, payloadSizes };
   const integrations = new Integrations(owned);
-  const sender = new WebhookSender({ store, clock, seal, users, allowsPrivate, publicUrl, measures });
+  const sender = new WebhookSender({ ...shared, seal, users, allowsPrivate, publicUrl });
   const targets = { cache, webhooks, oncallLinks, setAside, sender };
   return {
     actions,

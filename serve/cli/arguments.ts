@@ -1,4 +1,4 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import { type Command, InvalidArgumentError, Option } from 'commander';
 
 // Parsers of arguments and options; each throws what commander reports as a wrong value.
 
@@ -33,7 +33,19 @@ export function parseUrl(text: string): string {
 /** The options of every command that fetches from a service. */
 export const sourceOptions = (command: Command) =>
   command
-    .requiredOption('--url <url>', 'address of a Sidecar or polkadot-rest-api', parseUrl)
-    .requiredOption('--chain <name>', 'chain that it serves, by its name or an alias')
+    .option('--url <url>', 'address of a Sidecar or polkadot-rest-api', parseUrl)
+    .option('--chain <name>', 'chain that it serves, by its name or an alias')
     .option('--concurrency <number>', 'blocks that are fetched at a time', parseWithin(1, 256), 8)
     .option('--force', 'take the blocks although the service names its runtime after another chain');
+
+/** The option that stands for those of `sourceOptions` and some others: a file says what they say. */
+export const sourcesOption = (command: Command, others: readonly string[]) =>
+  command.addOption(
+    new Option('--sources <file>', 'file of chains and their sources, YAML or JSON').conflicts([
+      ...['url', 'chain', 'concurrency', 'force'],
+      ...others,
+    ]),
+  );
+
+/** What is said where neither of the two is given. */
+export const NEITHER = 'give --url and --chain, or --sources with a file';

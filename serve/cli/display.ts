@@ -19,7 +19,7 @@ export interface ProgressStep {
   readonly secondsLeft?: number | undefined;
 }
 
-const LINE_EVERY_MS = 5000;
+export const LINE_EVERY_MS = 5000;
 const BAR_WIDTH = 24;
 /** What is shown of a stage that has not ended: what is done after the last step takes its time, too. */
 const UNFINISHED_MAX = 0.99;
@@ -30,23 +30,23 @@ export function openDisplay(stream: WriteStream, { silent = false } = {}): Displ
   return stream.isTTY ? barOn(stream) : linesOn(stream);
 }
 
-interface Shown extends ProgressStep {
+export interface ShownStep extends ProgressStep {
   readonly stage: string;
 }
 
 function barOn(stream: WriteStream): Display {
   let bar: progress.SingleBar | null = null;
-  let last: Shown | null = null;
+  let last: ShownStep | null = null;
   const end = () => {
     bar?.stop();
     bar = null;
     last = null;
   };
-  const draw = (shown: Shown) => {
+  const draw = (shown: ShownStep) => {
     if (!bar) {
       bar = new progress.SingleBar({
         stream,
-        format: (_options, _params, payload) => barText(payload as Shown),
+        format: (_options, _params, payload) => barText(payload as ShownStep),
         hideCursor: true,
         linewrap: false,
       });
@@ -68,7 +68,7 @@ function barOn(stream: WriteStream): Display {
   };
 }
 
-function barText({ stage, done, words, secondsLeft }: Shown): string {
+export function barText({ stage, done, words, secondsLeft }: ShownStep): string {
   const text = `${words}${leftWords(secondsLeft)}`;
   if (done === null) return `${stage}  ${text}`;
   const full = Math.round(done * BAR_WIDTH);
@@ -76,17 +76,18 @@ function barText({ stage, done, words, secondsLeft }: Shown): string {
   return `${stage}  ${bar} ${String(percentOf(done)).padStart(3)} %  ${text}`;
 }
 
-function linesOn(stream: NodeJS.WritableStream): Display {
+/** A line now and then; several displays on one stream write the less often. */
+export function linesOn(stream: NodeJS.WritableStream, everyMs = LINE_EVERY_MS): Display {
   let written = Date.now();
-  let last: (Shown & { readonly isWritten: boolean }) | null = null;
-  const write = ({ stage, done, words, secondsLeft }: Shown) => {
+  let last: (ShownStep & { readonly isWritten: boolean }) | null = null;
+  const write = ({ stage, done, words, secondsLeft }: ShownStep) => {
     written = Date.now();
     const percent = done === null ? '' : ` ${percentOf(done)} %`;
     stream.write(`${stage}${percent}, ${words}${leftWords(secondsLeft)}\n`);
   };
   return {
     show: (stage, step) => {
-      const isDue = Date.now() - written >= LINE_EVERY_MS;
+      const isDue = Date.now() - written >= everyMs;
       const wasWritten = last?.stage === stage && last.isWritten;
       last = { stage, ...unfinished(step), isWritten: isDue || wasWritten };
       if (isDue) write(last);
@@ -102,13 +103,13 @@ function linesOn(stream: NodeJS.WritableStream): Display {
   };
 }
 
-const unfinished = ({ done, words, secondsLeft }: ProgressStep): ProgressStep => ({
+export const unfinished = ({ done, words, secondsLeft }: ProgressStep): ProgressStep => ({
   done: done === null ? null : Math.min(UNFINISHED_MAX, done),
   words,
   secondsLeft: done !== null && done < 1 ? secondsLeft : undefined,
 });
 
-const finished = ({ done, words: before }: ProgressStep, words = before): ProgressStep => ({
+export const finished = ({ done, words: before }: ProgressStep, words = before): ProgressStep => ({
   done: done === null ? null : 1,
   words,
   secondsLeft: undefined,

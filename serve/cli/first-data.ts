@@ -7,12 +7,13 @@ import { type DemoMark, readDemoMark, writeDemoMark } from '../../ingest/demo/ma
 import { LineStream } from '../../ingest/demo/stream.ts';
 import { isEmpty } from '../../ingest/raw/is-empty.ts';
 import { blocks, deadLetters, snapshots } from '../../ingest/raw/tables.ts';
+import type { Input } from '../../ingest/sources/input-files.ts';
 import { decompressed, readLines } from '../../ingest/sources/lines.ts';
 import type { Pipeline } from '../compose.ts';
 import type { OperationClient } from '../operations/client.ts';
 import { openDisplay } from './display.ts';
 import { failedWords, ingestInputs, loadInputs, showComputation } from './ingest-inputs.ts';
-import { findInputs, type Input } from './inputs.ts';
+import { findInputs } from './inputs.ts';
 import { plural } from './words.ts';
 
 /** What a start can load first: recorded blocks, or these and a made-up history beside them. */

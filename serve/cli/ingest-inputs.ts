@@ -2,10 +2,10 @@ import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
 import type { FailedMetric } from '../../aggregate/runner/failures.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { IngestSummary } from '../../ingest/log/publish.ts';
+import type { Input } from '../../ingest/sources/input-files.ts';
 import { type OperationClient, pausingCompute } from '../operations/client.ts';
 import { type IngestReport, REASONS_MAX } from '../operations/ingest.ts';
 import type { Display, ProgressStep } from './display.ts';
-import type { Input } from './inputs.ts';
 import { bytes, number, plural } from './words.ts';
 
 export interface RunReport extends IngestReport {

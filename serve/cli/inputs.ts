@@ -1,20 +1,8 @@
-import { constants, createReadStream, type Stats } from 'node:fs';
-import { access, readdir, stat } from 'node:fs/promises';
-import { join } from 'node:path';
-import type { Readable } from 'node:stream';
-import { ProductError, reasonOf } from '../../infra/errors.ts';
+import { ProductError } from '../../infra/errors.ts';
+import { type Input, inputsAt } from '../../ingest/sources/input-files.ts';
 import { STANDARD_INPUT, standardInput } from './standard-input.ts';
 
-/** Something to read: a file, or standard input. */
-export interface Input {
-  readonly name: string;
-  /** Bytes as they lie there; null for what has no size. */
-  readonly size: number | null;
-  readonly open: () => Readable & { readonly bytesRead: number };
-}
-
 const STANDARD: Input = { name: 'standard input', size: null, open: standardInput };
-const INPUT_FILE = /\.(ndjson|jsonl|json)(\.gz|\.zst)?$|\.parquet$/;
 
 /** Everything that the paths mean, in order. All of them are looked at before anything is read. */
 export async function findInputs(paths: readonly string[]): Promise<Input[]> {
@@ -24,48 +12,4 @@ export async function findInputs(paths: readonly string[]): Promise<Input[]> {
   const inputs: Input[] = [];
   for (const path of paths) inputs.push(...(path === STANDARD_INPUT ? [STANDARD] : await inputsAt(path)));
   return inputs;
-}
-
-async function inputsAt(path: string): Promise<Input[]> {
-  const found = await lookAt(path);
-  if (!found.isDirectory()) return [await fileInput(path, found)];
-  const names = await readdir(path, { recursive: true }).catch((error) => {
-    throw new ProductError('input_unreadable', `${path} cannot be read: ${reasonOf(error)}`);
-  });
-  const inputs: Input[] = [];
-  for (const name of names.filter((name) => INPUT_FILE.test(name)).sort()) {
-    const file = join(path, name);
-    const facts = await lookAt(file);
-    if (facts.isFile()) inputs.push(await fileInput(file, facts));
-  }
-  if (inputs.length === 0) {
-    throw new ProductError(
-      'input_missing',
-      `${path} holds no input: files end in .ndjson, .jsonl or .json, with .gz or .zst when they are packed, or in .parquet`,
-    );
-  }
-  return inputs;
-}
-
-async function lookAt(path: string): Promise<Stats> {
-  try {
-    return await stat(path);
-  } catch (error) {
-    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-    throw new ProductError(
-      isMissing ? 'input_missing' : 'input_unreadable',
-      isMissing ? `${path} does not exist` : `${path} cannot be read: ${reasonOf(error)}`,
-    );
-  }
-}
-
-async function fileInput(path: string, facts: Stats): Promise<Input> {
-  await access(path, constants.R_OK).catch(() => {
-    throw new ProductError('input_unreadable', `${path} may not be read by this user`);
-  });
-  return {
-    name: path,
-    size: facts.isFile() ? facts.size : null,
-    open: () => createReadStream(path, { highWaterMark: 1024 * 1024 }),
-  };
 }

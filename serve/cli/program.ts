@@ -11,6 +11,7 @@ import { completion } from './commands/completion.ts';
 import { deadLetters, deadLettersHelp } from './commands/dead-letters.ts';
 import { doctor } from './commands/doctor.ts';
 import { exportRows } from './commands/export.ts';
+import { exportRaw } from './commands/export-raw.ts';
 import { follow } from './commands/follow.ts';
 import { gaps } from './commands/gaps.ts';
 import { ingest } from './commands/ingest.ts';
@@ -36,6 +37,7 @@ const COMMANDS: readonly CliCommand[] = [
   backup,
   restore,
   exportRows,
+  exportRaw,
   sql,
   migrate,
   rebuild,

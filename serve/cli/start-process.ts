@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { ProductError } from '../../infra/errors.ts';
 import { openLogger } from '../../infra/logger.ts';
+import { openTracer } from '../../infra/tracing/open-tracer.ts';
 import { startIngestRole } from '../../ingest/role.ts';
 import { createPipeline, type Pipeline } from '../compose.ts';
 import { buildOperatorServer, buildServer } from '../compose-server.ts';
@@ -33,9 +34,10 @@ export async function startProcess(options: StartOptions): Promise<number> {
     // On a terminal the welcome says what a person needs; the lines of the log are for machines.
     const quiet = process.stdout.isTTY && process.env.LOG_LEVEL === undefined;
     const config: Config = quiet ? { ...options.config, LOG_LEVEL: 'warn' } : options.config;
-    const logger = openLogger(config);
+    const tracer = await openTracer(config, { version, roles: [...roles] }, openLogger(config));
+    const logger = openLogger(config, tracer);
     const needed = servicesOf(roles);
-    const pipeline = await createPipeline(config, { roles, needed, waits: true, logger });
+    const pipeline = await createPipeline(config, { roles, needed, waits: true, logger, tracer });
     const { health } = pipeline;
     stop.first(() => pipeline.close());
     stop.health = health;
@@ -73,6 +75,7 @@ export async function startProcess(options: StartOptions): Promise<number> {
           target: ingestTarget(client),
           settings: config,
           keyValue: pipeline.runtime.keyValue,
+          tracer,
           log: app.log,
           measures: pipeline.measures.sources,
         }),

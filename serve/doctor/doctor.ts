@@ -14,6 +14,7 @@ import { operatorAddress, serverAddress } from '../http/listen-address.ts';
 import { SocketClient } from '../operations/socket-client.ts';
 import { type Config, readConfig, settings } from '../settings.ts';
 import { VERSION } from '../version.ts';
+import { checkCollector } from './collector-check.ts';
 import { checkInstallation } from './installation.js';
 import { checkPort } from './port-check.ts';
 import { checkSettings } from './settings-check.ts';
@@ -48,7 +49,7 @@ async function examineDirectory(env: Environment, config: Config): Promise<Findi
   const directory = checkDirectory(DATA_DIR, config);
   const port = await checkPort(serverAddress(config), owner);
   if (server !== null) return [...(await askServer(server)), ...directory, port];
-  const own = checkSettings(env, config);
+  const own = [...checkSettings(env, config), ...(await checkCollector(config))];
   if (owner !== null) return [...own, ...directory, silentOwner(DATA_DIR, owner), port];
   const process = fine('process', 'none has the data directory open');
   const damage = checkDamage(new DamageReport(DATA_DIR).list());
@@ -104,6 +105,7 @@ async function examineServices(env: Environment, config: Config): Promise<Findin
     checkClickHouse(config, (store) => checkStore(store, systemClock)),
     checkPort(serverAddress(config), null),
     checkPort(operatorAddress(config), null),
+    checkCollector(config),
   ]);
   return [...checkSettings(env, config), ...found.flat()];
 }

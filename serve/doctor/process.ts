@@ -2,6 +2,7 @@ import type { Finding } from '../../infra/finding.ts';
 import type { Runtime } from '../../infra/ports.ts';
 import type { Config } from '../settings.ts';
 import { VERSION } from '../version.ts';
+import { checkCollector } from './collector-check.ts';
 import { checkSettings } from './settings-check.ts';
 import { checkDamage, checkStore } from './store-check.ts';
 
@@ -25,6 +26,7 @@ export async function diagnoseProcess(
       ...checkSettings(env, config),
       ...(await checkStore(runtime.store, runtime.clock)),
       ...checkDamage(runtime.damage.list()),
+      ...(await checkCollector(config)),
     ],
   };
 }

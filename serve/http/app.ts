@@ -4,6 +4,7 @@ import Fastify, { type FastifyInstance, LogController } from 'fastify';
 import { validatorCompiler } from 'fastify-type-provider-zod';
 import type { InfraSettings } from '../../infra/config/settings.ts';
 import { openLogger } from '../../infra/logger.ts';
+import type { Tracer } from '../../infra/tracing/tracer.ts';
 import { proxyTrust } from './client-address.ts';
 import { arrivalLimits, type ConnectionSettings, limitConnections } from './connections.ts';
 import { problemDialect } from './dialects.ts';
@@ -31,11 +32,12 @@ const BUSY = Object.assign(new Error('Service Unavailable'), { statusCode: 503 }
 export async function createApp(
   settings: ConnectionSettings & Pick<HttpSettings, 'TRUST_PROXY'> & Pick<InfraSettings, 'LOG_LEVEL'>,
   rewriteUrl: (request: IncomingMessage) => string,
+  tracer?: Tracer,
 ): Promise<FastifyInstance> {
   const trust = proxyTrust(settings.TRUST_PROXY);
   const { requestTimeout, http } = arrivalLimits(settings);
   const app = Fastify({
-    loggerInstance: openLogger(settings),
+    loggerInstance: openLogger(settings, tracer),
     trustProxy: trust,
     bodyLimit: BODY_BYTES_MAX,
     keepAliveTimeout: KEEP_ALIVE_MS,

@@ -1,14 +1,17 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import { LRUCache } from 'lru-cache';
+import { firstOpenDay, hasChanged } from '../../aggregate/changes/read.ts';
+import { isRecorded } from '../../aggregate/changes/slices.ts';
+import { metricChanges } from '../../aggregate/changes/tables.ts';
 import type { Metric, MetricEndpoint } from '../../aggregate/metric.ts';
-import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
 import { isoDayOf } from '../../aggregate/metrics/shared/facts.ts';
 import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
 import { type Column, pointedAt, rendered, type Shape } from '../../infra/clickhouse/columns.ts';
 import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { SharedWork } from '../../infra/coordination/shared-work.ts';
 import type { Clock, Format } from '../../infra/ports.ts';
+import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import { type ContentCoding, codingOf, compress } from '../http/content-codings.ts';
 import { payTogether, type QueryStore, type Reader } from '../http/readers.ts';
 import type { HttpSettings } from '../http/settings.ts';
@@ -19,6 +22,7 @@ import { daysOfPage } from './page-bound.ts';
 import { cutPage, isCut, pointerTo } from './page-cut.ts';
 import type { Query } from './parameters.ts';
 import { RESPONSE_FORMATS } from './response-formats.ts';
+import { tablesOf } from './tables-of.ts';
 
 /** A finished answer: its bytes, and the headers that do not depend on the time of the request. */
 export interface Answer {
@@ -34,6 +38,9 @@ export interface Answer {
 
 /** Says with which computation a table was written last. */
 export type TableVersions = Pick<Aggregator, 'version'>;
+
+/** And in which trace. */
+type TracedVersions = Pick<Aggregator, 'version' | 'traceOf'>;
 
 export type AnswerSettings = Pick<
   HttpSettings,
@@ -56,24 +63,10 @@ export interface AnswerRequest {
   readonly format: string;
 }
 
-const tables = new Map<Metric, readonly string[]>();
-
-/** The tables that the answers of a metric are read from; for a view also that of chain days, which tells of all loads. */
-export function tablesOf(metric: Metric): readonly string[] {
-  const known = tables.get(metric);
-  if (known) return known;
-  const read =
-    metric.materialized === false
-      ? [chainDay.name, ...metric.select({ relay_chain: 'polkadot', chain: 'polkadot' }).tables]
-      : [metric.name, ...(metric.served?.(undefined).tables ?? [])];
-  tables.set(metric, read);
-  return read;
-}
-
 /** Answers metric queries from the store, and caches the finished bytes until their table changes. */
 export class AnswerCache {
   readonly #clock: Clock;
-  readonly #versions: TableVersions;
+  readonly #versions: TracedVersions;
   readonly #settings: AnswerSettings;
   readonly #cache: LRUCache<string, Answer>;
   readonly #inFlight: AnswersInFlight<Answer>;
@@ -88,7 +81,7 @@ export class AnswerCache {
     measures = answerMeasures(),
   }: {
     clock: Clock;
-    versions: TableVersions;
+    versions: TracedVersions;
     settings: AnswerSettings;
     measures?: AnswerMeasures;
   }) {
@@ -106,12 +99,17 @@ export class AnswerCache {
   /** The answer that is cached or being sent to another reader, unless its table has been written since. */
   cached(key: string, metric: Metric): Answer | undefined {
     const answer = this.#cache.get(key) ?? this.#inFlight.find(key);
-    return answer !== undefined && answer.version === this.version(metric) ? answer : undefined;
+    return answer !== undefined && answer.version === this.version(metric, answer.query) ? answer : undefined;
   }
 
   /** Counts a request that a cached answer was found for; those that are rendered count by themselves. */
   countHit(): void {
     this.#measures.lookups.inc({ result: 'hit' });
+  }
+
+  /** The spans that computed the newest rows of an answer. */
+  causesOf(metric: Metric): (Traceparent | undefined)[] {
+    return tablesOf(metric).map((table) => this.#versions.traceOf(table));
   }
 
   /** Counts an answer until its reader has it or is gone. */
@@ -147,7 +145,7 @@ export class AnswerCache {
 
   #renderShared(request: AnswerRequest, reader: Reader): Promise<Answer> {
     const { metric, format, query } = request;
-    const version = this.version(metric);
+    const version = this.version(metric, query);
     const key = `${version}\0${format}\0${request.key.rendered}`;
     const mayQuery = (callers: Iterable<string>) => this.#inFlight.requireReading(callers, query.limit);
     const rendered = this.#rendering.run(key, reader, (signal, readers) =>
@@ -163,7 +161,9 @@ export class AnswerCache {
     const after = query.cursor === undefined ? sql`1` : afterCursor(endpoint.path, order, query.cursor);
     const { LIST_ROWS_MAX, SERIES_ROWS_MAX } = this.#settings;
     const limit = query.limit ?? (endpoint.isLimited ? LIST_ROWS_MAX : SERIES_ROWS_MAX);
-    const chosenOf = (chosen: Query) => sql`FROM ${rowsOf(metric, endpoint, chosen)} AS rows WHERE ${after}`;
+    const changed = this.#changedRows(metric, query);
+    const chosenOf = (chosen: Query) =>
+      sql`FROM ${rowsOf(metric, endpoint, chosen, changed)} AS rows WHERE ${after}`;
     const asked = { metric, endpoint, query, order, chosen: chosenOf(query), limit };
     const days = await daysOfPage(store, asked);
     const chosen = days === null ? asked.chosen : chosenOf({ ...query, conditions: [days] });
@@ -183,9 +183,18 @@ export class AnswerCache {
     return answer;
   }
 
+  /** All rows while it is not known yet which have changed. */
+  #changedRows(metric: Metric, { changedSince: after }: Query): readonly Sql[] {
+    if (after === undefined || !isRecorded(metric)) return [];
+    if (this.#versions.version(metricChanges.name) === '0') return [];
+    return [hasChanged(metric, { after, openDay: firstOpenDay(this.#clock.now()) })];
+  }
+
   /** Versions of the tables that an answer is read from. A running day ends without a computation. */
-  version(metric: Metric): string {
+  version(metric: Metric, { changedSince }: Pick<Query, 'changedSince'>): string {
     const versions = tablesOf(metric).map((table) => this.#versions.version(table));
+    if (changedSince !== undefined)
+      versions.push(this.#versions.version(metricChanges.name), firstOpenDay(this.#clock.now()));
     return (metric.whileDayRuns ? [...versions, isoDayOf(this.#clock.now())] : versions).join('-');
   }
 }
@@ -283,13 +292,18 @@ function orderByOf(order: readonly OrderColumn[]): Sql {
   return join(order.map(({ column, descending }) => raw(`rows.${column}${descending ? ' DESC' : ''}`)));
 }
 
-function rowsOf(metric: Metric, endpoint: MetricEndpoint, query: Query): Sql {
+function rowsOf(
+  metric: Metric,
+  endpoint: MetricEndpoint,
+  query: Query,
+  conditions: readonly Sql[] = [],
+): Sql {
   const { relay_chain = '', chain = '' } = query;
   const from =
     metric.materialized === false
       ? sql`(${metric.select({ relay_chain, chain })})`
       : sql`${metric.table} FINAL`;
-  return sql`(SELECT *${whileDayRuns(metric, query.today)} FROM ${from} WHERE ${join(conditionsOf(metric, endpoint, query), ' AND ')})`;
+  return sql`(SELECT *${whileDayRuns(metric, query.today)} FROM ${from} WHERE ${join([...conditionsOf(metric, endpoint, query), ...conditions], ' AND ')})`;
 }
 
 /** The values that rows of today have until the day is over. */

@@ -42,12 +42,12 @@ function typeOf(metric: Metric, column: string): string {
 
 /** The cursor of the page after the row with this key. */
 export function cursorOf(path: string, order: readonly OrderColumn[], key: readonly unknown[]): string {
-  return encode([originOf(path, order), ...key]);
+  return encodeCursor([originOf(path, order), ...key]);
 }
 
 /** Selects the rows after a cursor, in the order of the answer. A keyset neither skips nor repeats rows. */
 export function afterCursor(path: string, order: readonly OrderColumn[], cursor: string): Sql {
-  const [origin, ...key] = decode(cursor);
+  const [origin, ...key] = decodeCursor(cursor);
   const isOfPath = origin === originOf(path, order) && key.length === order.length;
   if (!isOfPath || !order.every(({ type }, i) => isValueOf(type, key[i]))) {
     throw new ParameterError([
@@ -67,13 +67,14 @@ export function afterCursor(path: string, order: readonly OrderColumn[], cursor:
   }, sql`0`);
 }
 
-const encode = (values: readonly unknown[]) => Buffer.from(JSON.stringify(values)).toString('base64url');
+export const encodeCursor = (values: readonly unknown[]) =>
+  Buffer.from(JSON.stringify(values)).toString('base64url');
 
 /** The values of a cursor as it was encoded; none of any other text. */
-function decode(cursor: string): unknown[] {
+export function decodeCursor(cursor: string): unknown[] {
   try {
     const values: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
-    return Array.isArray(values) && encode(values) === cursor ? values : [];
+    return Array.isArray(values) && encodeCursor(values) === cursor ? values : [];
   } catch {
     return [];
   }

@@ -43,6 +43,7 @@ export function exportStatement(
     ...daysOf(request, endpoint),
     conditions: [],
     order: undefined,
+    changedSince: undefined,
     limit: undefined,
     cursor: undefined,
     format: request.format,

@@ -5,8 +5,8 @@ import type { ChainAsOf } from '../../aggregate/runner/as-of.ts';
 import { PENDING_REASONS, type Pending, type PendingByMetric } from '../../aggregate/runner/pending.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { QueryStore } from '../http/readers.ts';
-import { tablesOf } from './answers.ts';
 import type { Query } from './parameters.ts';
+import { tablesOf } from './tables-of.ts';
 
 /** A chain that has blocks with a timestamp. */
 export interface ChainFacts {

@@ -29,8 +29,8 @@ export async function daysOfPage(
 ): Promise<Sql | null> {
   // Few rows match a filter: to look for the end of their page would read as much as the page.
   const [first] = order;
-  if (metric.materialized === false || !endpoint.isLimited || query.conditions.length > 0 || !first)
-    return null;
+  const isFiltered = query.conditions.length > 0 || query.changedSince !== undefined;
+  if (metric.materialized === false || !endpoint.isLimited || isFiltered || !first) return null;
   const { column, descending } = first;
   const isByDay = column === metric.key[0] && column === endpoint.dates?.column;
   const leavesKey = order.some((one, i) => one.descending || one.column !== metric.key[i]);

@@ -1,10 +1,12 @@
 import { z } from 'zod';
-import type { Metric, MetricEndpoint } from '../../aggregate/metric.ts';
+import { isRecorded, slicingOf } from '../../aggregate/changes/slices.ts';
+import type { MaterializedMetric, Metric, MetricEndpoint } from '../../aggregate/metric.ts';
 import { chainName, wholeNumber } from '../../aggregate/metrics/shared/filters.ts';
 import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import type { Sql } from '../../infra/clickhouse/sql.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { ParameterError } from '../http/errors.ts';
+import { changedSinceOf } from './change-cursor.ts';
 import { CURSOR_CHARS_MAX, directionOf, type OrderDirection, orderOf } from './cursor.ts';
 import { exampleValue } from './record-examples.ts';
 import { RESPONSE_FORMATS } from './response-formats.ts';
@@ -78,9 +80,29 @@ export function parametersOf(metric: Metric, endpoint: MetricEndpoint, listRowsM
       doc: 'form of the answer, over the `Accept` header',
     },
   ];
-  return [...common, ...dates, ...filters, ...paging].map((parameter) =>
+  return [...common, ...dates, ...filters, ...changedSince(metric), ...paging].map((parameter) =>
     parameter.required ? { ...parameter, example: exampleValue(metric.record, parameter.name) } : parameter,
   );
+}
+
+function changedSince(metric: Metric): Parameter[] {
+  if (!isRecorded(metric)) return [];
+  return [
+    {
+      name: 'changed_since',
+      schema: z.string().min(1).max(CURSOR_CHARS_MAX),
+      required: false,
+      doc: `only rows of ${slicesOf(metric)} that changed after then, all of their rows: a cursor of \`/api/changes\`, or a moment in ISO 8601. What has no rows any more is in \`/api/changes\` only`,
+    },
+  ];
+}
+
+/** What `/api/changes` lists of a metric. */
+function slicesOf(metric: MaterializedMetric): string {
+  const { column, isByDay, isByChain } = slicingOf(metric);
+  const of = isByChain ? 'chains' : 'relay chains';
+  if (column === null) return of;
+  return isByDay ? `days (by \`${column}\`) and ${of}` : `values of \`${column}\` and ${of}`;
 }
 
 function actsOn(endpoint: MetricEndpoint): string {
@@ -107,6 +129,8 @@ export interface Query {
   readonly end: string;
   readonly conditions: readonly Sql[];
   readonly order: OrderDirection | undefined;
+  /** The number above which slices have changed whose rows are asked for. */
+  readonly changedSince: bigint | undefined;
   readonly limit: number | undefined;
   readonly cursor: string | undefined;
   /** The UTC day that is not over yet. */
@@ -174,6 +198,8 @@ export function queryOf(
       values[name] === undefined ? [] : [condition(values[name] as never)],
     ),
     order: values.order as OrderDirection | undefined,
+    changedSince:
+      values.changed_since === undefined ? undefined : changedSinceOf(values.changed_since as string),
     limit: values.limit as number | undefined,
     cursor: values.cursor as string | undefined,
     format: values.format as string | undefined,

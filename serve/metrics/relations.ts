@@ -1,17 +1,8 @@
 import type { Metric } from '../../aggregate/metric.ts';
 import { metrics } from '../../aggregate/metrics/index.ts';
 import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
-import type { Table } from '../../infra/clickhouse/table.ts';
-import {
-  canonicalBlocks,
-  canonicalCalls,
-  canonicalEvents,
-  canonicalExtrinsics,
-  ofRelays,
-  type Window,
-  within,
-} from '../../ingest/raw/canonical.ts';
-import { blocks, calls, events, extrinsics, prices, snapshots } from '../../ingest/raw/tables.ts';
+import { ofRelays, type Window } from '../../ingest/raw/canonical.ts';
+import { type RawTable, rawData } from '../../ingest/raw/raw-data.ts';
 
 /** What a query of an operator may read by this name: canonical rows of a raw table, or the rows of a metric. */
 export interface Relation {
@@ -22,34 +13,20 @@ export interface Relation {
   readonly select: (window: Window) => Sql;
 }
 
-/** Columns by which versions are ordered: every row of a relation is the one that counts. */
-const INTERNAL = new Set(['rank', 'is_deleted', 'run', 'version']);
-
-const moment = (window: Window, column: string) =>
-  sql`${ofRelays(window)} AND ${within(window, raw(column))}`;
-
-const fromRaw: readonly (readonly [table: Table, rows: (window: Window) => Sql])[] = [
-  [blocks, (window) => canonicalBlocks(window)],
-  [extrinsics, (window) => canonicalExtrinsics(window)],
-  [events, (window) => canonicalEvents(window)],
-  [calls, (window) => canonicalCalls(window)],
-  [snapshots, (window) => sql`(SELECT * FROM ${snapshots} FINAL WHERE ${moment(window, 'as_of')})`],
-  [prices, (window) => sql`(SELECT * FROM ${prices} FINAL WHERE ${moment(window, 'as_of')})`],
-];
-
 /** Every relation by its name. */
 export const relations: ReadonlyMap<string, Relation> = new Map(
-  [...fromRaw.map(([table, rows]) => rawRelation(table, rows)), ...metrics.flatMap(metricRelation)].map(
-    (relation) => [relation.name, relation],
-  ),
+  [...[...rawData.values()].map(rawRelation), ...metrics.flatMap(metricRelation)].map((relation) => [
+    relation.name,
+    relation,
+  ]),
 );
 
-function rawRelation({ name, doc, columns }: Table, rows: (window: Window) => Sql): Relation {
-  const served = Object.fromEntries(Object.entries(columns).filter(([column]) => !INTERNAL.has(column)));
+function rawRelation({ name, doc, columns, rows }: RawTable): Relation {
+  const read = Object.entries(columns).map(([column, { select }]) => sql`${raw(select)} AS ${ident(column)}`);
   return {
     ...{ name, doc },
-    columns: served,
-    select: (window) => sql`SELECT ${join(Object.keys(served).map(ident))} FROM ${rows(window)}`,
+    columns: Object.fromEntries(Object.entries(columns).map(([column, { type }]) => [column, type])),
+    select: (window) => sql`SELECT ${join(read)} FROM ${rows(window)}`,
   };
 }
 

@@ -3,6 +3,7 @@ import { metrics } from '../../aggregate/metrics/index.ts';
 import { isoDayOf } from '../../aggregate/metrics/shared/facts.ts';
 import { inTime } from '../../infra/coordination/in-time.ts';
 import type { Clock } from '../../infra/ports.ts';
+import type { Tracer } from '../../infra/tracing/tracer.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { acceptedCoding } from '../http/content-codings.ts';
 import { countedCaller, type Readers } from '../http/readers.ts';
@@ -20,6 +21,7 @@ const REFRESH_MS_MAX = 2000;
 export interface MetricsApi {
   readonly readers: Readers;
   readonly clock: Clock;
+  readonly tracer: Tracer;
   readonly registry: Registry;
   readonly answers: AnswerCache;
   readonly freshness: Freshness;
@@ -29,7 +31,7 @@ export interface MetricsApi {
 /** One generic route: every endpoint of every metric becomes a path, and nothing is written for it by hand. */
 export async function serveMetrics(
   app: FastifyInstance,
-  { readers, clock, registry, answers, freshness, settings }: MetricsApi,
+  { readers, clock, tracer, registry, answers, freshness, settings }: MetricsApi,
 ): Promise<void> {
   for (const metric of metrics) {
     for (const endpoint of metric.endpoints) {
@@ -43,6 +45,7 @@ export async function serveMetrics(
         headers = headersOf(answer.query),
       ) => {
         answers.hold(coded, answer, countedCaller(request), reply.raw);
+        tracer.active?.link(answers.causesOf(metric));
         return sendAnswer(request, reply, answer, headers);
       };
       const sendCached = (request: FastifyRequest, reply: FastifyReply, key: AnswerKey, answer: Answer) => {

@@ -22,9 +22,16 @@ export const REASONS_MAX = 100;
 
 /** Loads the body of the call; the metrics that depend on it are computed afterwards. */
 export const ingest = operation<IngestSummary>()({
-  /** `name` is the path of the source; `chain` that of its bare blocks, when the name does not tell. */
-  input: z.object({ name: z.string(), chain: z.string().optional() }),
-  async run(pipeline, { name, chain }, { body, onProgress }): Promise<IngestReport> {
+  /**
+   * `name` is the path of the source; `chain` that of its bare blocks, when the name does not tell; `firstLine` as
+   * publishing takes it.
+   */
+  input: z.object({
+    name: z.string(),
+    chain: z.string().optional(),
+    firstLine: z.int().min(1).optional(),
+  }),
+  async run(pipeline, { name, chain, firstLine }, { body, onProgress }): Promise<IngestReport> {
     if (chain !== undefined) findChain(pipeline.registry, chain);
     const run = randomUUID();
     const summary = await pipeline.ingest(body, {
@@ -32,6 +39,7 @@ export const ingest = operation<IngestSummary>()({
       run,
       onProgress,
       ...(chain === undefined ? {} : { chain }),
+      ...(firstLine === undefined ? {} : { firstLine }),
     });
     // Some lines are refused only when they are loaded.
     await pipeline.waitUntilLoaded();

@@ -17,6 +17,8 @@ export interface CallContext<Progress> {
  */
 export interface Operation<Input extends z.ZodType, Progress, Result> {
   readonly input: Input;
+  /** Whether the result is a stream of bytes; such an operation reports no progress. */
+  readonly isStream?: true;
   run(pipeline: Pipeline, input: z.output<Input>, context: CallContext<Progress>): Promise<Result>;
 }
 

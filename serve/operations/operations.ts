@@ -12,6 +12,7 @@ import { countRefusedFacts, listRefusedFacts } from '../../ingest/log/refused-fa
 import { missingHeights } from '../../ingest/sources/heights.ts';
 import { findChain } from '../../ingest/sources/open-source.ts';
 import { noteSkippedHeights, readSkippedHeights } from '../../ingest/sources/skipped-heights.ts';
+import { storedDays } from '../../ingest/sources/values/stored-days.ts';
 import type { Pipeline } from '../compose.ts';
 import { diagnoseProcess } from '../doctor/process.ts';
 import { handleUsersRequest, usersRequest } from '../identity/accounts/operator.ts';
@@ -22,6 +23,7 @@ import { backup } from './backup.ts';
 import { check } from './check.ts';
 import { ingest } from './ingest.ts';
 import { type Operation, operation } from './operation.ts';
+import { rawOperations } from './raw.ts';
 import { runSql } from './sql.ts';
 
 const NOTHING = z.object({});
@@ -93,6 +95,19 @@ export const operations = {
     },
   }),
 
+  /** Days of a range that have a value of a series of prices or of locked value. */
+  storedDays: operation()({
+    input: z.object({
+      kind: z.enum(['price', 'tvl']),
+      relay_chain: z.string(),
+      chain: z.string(),
+      symbol: z.string(),
+      from: z.iso.date(),
+      to: z.iso.date(),
+    }),
+    run: ({ runtime }, request) => storedDays(runtime.store, request),
+  }),
+
   /** Pauses computation until the caller hangs up: days that many files change are computed once. */
   pauseCompute: operation<object>()({
     input: NOTHING,
@@ -126,6 +141,7 @@ export const operations = {
 
   /** All rows of a metric, as a stream of bytes in the format of the request. */
   export: operation()({
+    isStream: true,
     input: exportRequest,
     run: async ({ runtime, registry }, request) => {
       const { statement, format } = exportStatement(request, registry, isoDayOf(runtime.clock.now()));
@@ -135,6 +151,8 @@ export const operations = {
 
   /** The rows of an operator's query over canonical rows, as a stream of bytes. */
   sql: runSql,
+
+  ...rawOperations,
 
   users: operation()({
     input: usersRequest,

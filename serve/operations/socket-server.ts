@@ -8,6 +8,7 @@ import Fastify, {
 } from 'fastify';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { OperationClient } from './client.ts';
+import type { Operation } from './operation.ts';
 import { type OperationName, operations } from './operations.ts';
 import { socketPaths } from './socket-path.ts';
 import { INPUT_HEADER, toWire, type WireLine } from './wire.ts';
@@ -87,7 +88,8 @@ async function answer(
     onProgress: (progress: unknown) => write({ progress }),
     signal: hungUp.signal,
   });
-  if (name === 'export') {
+  const { isStream }: Pick<Operation<never, never, unknown>, 'isStream'> = operations[name];
+  if (isStream) {
     try {
       return reply.type('application/octet-stream').send(await call);
     } catch (error) {

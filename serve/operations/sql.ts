@@ -38,6 +38,7 @@ export function sqlStatement({ query, relay_chain, from = FIRST_DAY, until }: Sq
 
 /** Streams the rows of a query. */
 export const runSql = operation()({
+  isStream: true,
   input: sqlRequest,
   run: async ({ runtime, config }: Pipeline, request) => {
     const format = RESPONSE_FORMATS[request.format]?.format;

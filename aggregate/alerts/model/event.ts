@@ -1,3 +1,4 @@
+import type { Traceparent } from '../../../infra/tracing/tracer.ts';
 import type { AlertItem, AlertStatus } from './alert.ts';
 import type { Mapping } from './mapping.ts';
 import type { EventRules } from './rules.ts';
@@ -17,6 +18,8 @@ interface Head {
   readonly at: number;
   /** Process that waits for the result. */
   readonly from: string;
+  /** Of the work that accepted it, where that is traced. */
+  readonly traceparent?: Traceparent;
 }
 
 /** How a request arrived; its body follows as it was sent. */
@@ -41,7 +44,10 @@ export interface DeliveryHead extends Head {
 }
 
 /** A delivery before it is accepted. */
-export type DeliveryRequest = Omit<DeliveryHead, 'id' | 'from' | 'at' | 'kind' | 'rules' | 'items'>;
+export type DeliveryRequest = Omit<
+  DeliveryHead,
+  'id' | 'from' | 'at' | 'traceparent' | 'kind' | 'rules' | 'items'
+>;
 
 /** A user's action on an alert. */
 export interface ActionHead extends Head {
@@ -56,7 +62,7 @@ export interface ActionHead extends Head {
 }
 
 /** An action before it is accepted. */
-export type ActionRequest = Omit<ActionHead, 'id' | 'from' | 'at' | 'kind'>;
+export type ActionRequest = Omit<ActionHead, 'id' | 'from' | 'at' | 'traceparent' | 'kind'>;
 
 /** An order to reduce all events of a project again by other rules, in the same order of the topic. */
 export interface ReplayHead extends Head {

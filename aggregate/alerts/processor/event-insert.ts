@@ -1,5 +1,6 @@
 import { jsonLines } from '../../../infra/clickhouse/settings.ts';
 import type { LogRecord } from '../../../infra/ports.ts';
+import type { Span } from '../../../infra/tracing/tracer.ts';
 import type { DeadLetter } from '../../../ingest/log/dead-letters.ts';
 import type { ParsedEvent } from '../formats/delivery.ts';
 import { ALERTS_TOPIC, type EventHead, encodedHead, encodeHead } from '../model/event.ts';
@@ -20,6 +21,8 @@ export interface ReducedEvent extends ParsedEvent {
   readonly body: Buffer;
   readonly record: LogRecord;
   readonly reduction: Reduction;
+  /** Until it is durable; absent where nothing is traced. */
+  readonly span?: Span;
 }
 
 export function eventInsert({ head, delivery, record, body, reduction }: ReducedEvent): EventInsert {

@@ -1,11 +1,13 @@
 import { reasonOf } from '../../../infra/errors.ts';
 import { partsOf } from '../../../infra/parts.ts';
 import type { Ack, LogRecord, Store } from '../../../infra/ports.ts';
+import type { Tracer } from '../../../infra/tracing/tracer.ts';
 import type { DeadLetterQueue } from '../../../ingest/log/dead-letter-queue.ts';
 import { refusalOf } from '../formats/delivery.ts';
 import type { Alert, Outcome } from '../model/alert.ts';
-import { decodeEvent, type EventHead, type ReplayHead } from '../model/event.ts';
+import { ALERTS_TOPIC, decodeEvent, type EventHead, type ReplayHead } from '../model/event.ts';
 import type { GroupingRules } from '../model/rules.ts';
+import type { Reduction } from '../reducer/reduce.ts';
 import { deliveryLetter, eventInsert, type ReducedEvent } from './event-insert.ts';
 import type { EventParser } from './parser.ts';
 import { type DecodedEvent, ProjectStateCache } from './project-state-cache.ts';
@@ -29,6 +31,7 @@ interface DecodedReplay {
 
 export interface AlertProcessorOptions {
   readonly store: Store;
+  readonly tracer: Tracer;
   readonly writer: AlertWriter;
   readonly results: ResultChannel;
   readonly parser: EventParser;
@@ -143,7 +146,10 @@ export class AlertProcessor {
   /** Nothing may fail between the first reduction and the return: the log would deliver reduced events again. */
   async #processEvents(decoded: readonly DecodedEvent[]): Promise<Ack> {
     const { fresh, lagging } = await this.#states.load(decoded);
-    const reduced = fresh.map((event): ReducedEvent => ({ ...event, reduction: this.#states.reduce(event) }));
+    const reduced = fresh.map((event): ReducedEvent => {
+      const reduction = this.#states.reduce(event);
+      return { ...event, reduction, ...this.#traced(event.head, reduction) };
+    });
     this.#advanceOffsets(decoded);
     this.#record(reduced);
     // The log has the deliveries already, so their senders need not wait for the tables.
@@ -155,6 +161,22 @@ export class AlertProcessor {
     });
     durable.catch(() => undefined);
     return { durable };
+  }
+
+  /** What becomes of an event, as a span that follows from the request that it came with. */
+  #traced({ traceparent }: EventHead, { position, outcomes }: Reduction): Pick<ReducedEvent, 'span'> {
+    const { tracer } = this.#options;
+    if (!tracer.isOn) return {};
+    const attributes = {
+      'messaging.operation.name': 'process',
+      'messaging.operation.type': 'process',
+      'messaging.destination.name': ALERTS_TOPIC,
+      'chain_metrics.alert.position': position,
+      'chain_metrics.alert.items': outcomes.length,
+      'chain_metrics.alert.created': outcomes.filter((outcome) => outcome === 'created').length,
+    };
+    const options = { kind: 'consumer', causes: [traceparent], attributes } as const;
+    return { span: tracer.start(`process ${ALERTS_TOPIC}`, options) };
   }
 
   /** Counts outcomes, and keeps what was refused. */
@@ -190,8 +212,13 @@ export class AlertProcessor {
         events: reduced.map(eventInsert),
         changed: [...lagging, ...reduced.flatMap(({ reduction }) => reduction.changed)],
         isUrgent: reduced.some(({ head }) => head.kind === 'action'),
+        causes: reduced.flatMap(({ span }) => span?.traceparent ?? []),
       });
+    } catch (error) {
+      for (const { span } of reduced) span?.fail(error);
+      throw error;
     } finally {
+      for (const { span } of reduced) span?.end();
       this.#pendingBytes -= bytes;
     }
     for (const { head, reduction } of reduced) this.#states.markDurable(head.project, reduction.position);

@@ -3,6 +3,7 @@ import { retry } from '../../../infra/coordination/retry.ts';
 import { ProductError, reasonOf } from '../../../infra/errors.ts';
 import { partsOf } from '../../../infra/parts.ts';
 import type { Store } from '../../../infra/ports.ts';
+import type { Traceparent, Tracer } from '../../../infra/tracing/tracer.ts';
 import type { DeadLetterQueue } from '../../../ingest/log/dead-letter-queue.ts';
 import { type Alert, alertBytes, withoutTexts } from '../model/alert.ts';
 import { alertEvents, alerts } from '../model/tables.ts';
@@ -14,6 +15,8 @@ export interface AlertWrite {
   readonly changed: readonly Alert[];
   /** Whether a user waits for it. */
   readonly isUrgent: boolean;
+  /** The spans of the events. */
+  readonly causes?: readonly Traceparent[];
 }
 
 const EVENTS_PER_INSERT = 20_000;
@@ -29,6 +32,7 @@ const EXHAUSTED_SECONDS_MAX = 3;
 
 export interface AlertWriterOptions {
   readonly store: Store;
+  readonly tracer: Tracer;
   readonly deadLetters: DeadLetterQueue;
   /** Called with the error before a write is repeated, and when something is set aside. */
   readonly onFailure: (error: unknown) => void;
@@ -49,7 +53,7 @@ interface Rows<Row> {
  */
 export class AlertWriter {
   readonly #options: AlertWriterOptions;
-  readonly #batcher = new Batcher<AlertWrite>((writes) => this.#writeUntilDurable(writes), {
+  readonly #batcher = new Batcher<AlertWrite>((writes) => this.#writeTraced(writes), {
     limits: [
       { max: EVENTS_PER_INSERT, of: ({ events }) => events.length },
       { max: BYTES_PER_INSERT, of: ({ events }) => events.reduce((sum, event) => sum + sizeOf(event), 0) },
@@ -109,6 +113,14 @@ export class AlertWriter {
   async stop(): Promise<void> {
     this.#isStopped = true;
     await this.#batcher.drain();
+  }
+
+  /** As a span that follows from all events that are written together. */
+  #writeTraced(writes: readonly AlertWrite[]): Promise<[]> {
+    const { tracer } = this.#options;
+    const write = () => this.#writeUntilDurable(writes);
+    const causes = writes.flatMap((of) => of.causes ?? []);
+    return causes.length === 0 ? tracer.apart(write) : tracer.span('write alerts', { causes }, write);
   }
 
   async #writeUntilDurable(writes: readonly AlertWrite[]): Promise<[]> {

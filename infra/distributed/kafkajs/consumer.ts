@@ -112,6 +112,7 @@ const batchOf = ({ batch, ...payload }: EachBatchPayload): FetchedBatch => ({
     value,
     offset: Number(offset),
     ...(headers?.[CUT_HEADER] === undefined ? {} : { cut: String(headers[CUT_HEADER]) }),
+    ...(headers?.traceparent === undefined ? {} : { traceparent: String(headers.traceparent) }),
   })),
   heartbeat: payload.heartbeat,
   isCurrent: () => payload.isRunning() && !payload.isStale(),

@@ -91,12 +91,21 @@ function* recordsOf(bytes: Buffer, base: number): Generator<FetchedRecord> {
     const key = reader.bytes();
     const value = reader.bytes();
     let cut: string | undefined;
+    let traceparent: string | undefined;
     for (let headers = reader.integer(); headers > 0; headers--) {
       const [name, text] = [reader.bytes(), reader.bytes()];
-      if (name?.toString() === CUT_HEADER) cut = text?.toString() ?? '';
+      const header = name?.toString();
+      if (header === CUT_HEADER) cut = text?.toString() ?? '';
+      else if (header === 'traceparent') traceparent = text?.toString();
     }
     reader.at = end;
-    yield { key, value, offset, ...(cut === undefined ? {} : { cut }) };
+    yield {
+      key,
+      value,
+      offset,
+      ...(cut === undefined ? {} : { cut }),
+      ...(traceparent === undefined ? {} : { traceparent }),
+    };
   }
 }
 

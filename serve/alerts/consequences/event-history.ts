@@ -1,6 +1,7 @@
 import { alertEvents } from '../../../aggregate/alerts/model/tables.ts';
 import { join, sql } from '../../../infra/clickhouse/sql.ts';
-import type { Store } from '../../../infra/ports.ts';
+import type { Runtime, Store } from '../../../infra/ports.ts';
+import type { Traceparent } from '../../../infra/tracing/tracer.ts';
 
 // What was decided, in its order. What follows from it is derived from here, never from what a process remembers.
 
@@ -100,6 +101,21 @@ export async function projectsWithChanges(
     for (const { project } of rows) found.push(project);
   }
   return found;
+}
+
+/** The spans that accepted the events at some positions, where these are traced. */
+export async function tracesOf(
+  { store, tracer }: Pick<Runtime, 'store' | 'tracer'>,
+  project: number,
+  changes: readonly Pick<DecidedChange, 'position'>[],
+): Promise<ReadonlyMap<number, Traceparent>> {
+  if (!tracer.isOn || changes.length === 0) return new Map();
+  const positions = [...new Set(changes.map(({ position }) => position))];
+  const rows = await store.rows<{ position: number; traceparent: string }>(
+    sql`SELECT position, JSONExtractString(head, 'traceparent') AS traceparent FROM ${alertEvents} FINAL
+      WHERE project = ${project} AND position IN ${positions} AND traceparent != ''`,
+  );
+  return new Map(rows.map(({ position, traceparent }) => [position, traceparent]));
 }
 
 /** The newest position of a project. */

@@ -1,9 +1,15 @@
 import type { AlertSettings } from '../../../aggregate/alerts/settings.ts';
 import type { Lease, Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
+import type { Tracer } from '../../../infra/tracing/tracer.ts';
 import type { ConsumerTask, EventConsumer } from '../consequences/consequence-loop.ts';
 import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
-import { changesAfter, type DecidedChanges, projectsWithChanges } from '../consequences/event-history.ts';
+import {
+  changesAfter,
+  type DecidedChanges,
+  projectsWithChanges,
+  tracesOf,
+} from '../consequences/event-history.ts';
 import type { TaskResult } from '../consequences/fair-schedule.ts';
 import type { ConsequenceProgress, Progress } from '../consequences/progress.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
@@ -30,6 +36,7 @@ export type OutboxSettings = Pick<
 interface WebhookOutboxDependencies {
   readonly store: Store;
   readonly clock: Clock;
+  readonly tracer: Tracer;
   readonly locks: Locks;
   readonly reader: AlertReader;
   readonly cache: IntegrationCache;
@@ -157,6 +164,7 @@ export class WebhookOutbox implements EventConsumer {
     if (chains.length === 0) return !isProbe || round.fresh.length === round.handled.size;
     const iids = [...new Set(chains.flat().map(({ iid }) => iid))];
     const alerts = await reader.findAll(round.project, iids);
+    const traces = await tracesOf(this.#deps, round.project, chains.flat());
     const open = await sender.open(target, alerts.values());
     this.#open.add(open);
     try {
@@ -170,7 +178,8 @@ export class WebhookOutbox implements EventConsumer {
           if (round.isLate(notification, alert)) return null;
           if (alert === undefined) return round.skip(notification);
           const delivery = deliveryIdOf(round.project, notification);
-          const result = await sender.send(open, { event: notification.name, alert, delivery });
+          const causes = [traces.get(notification.position)];
+          const result = await sender.send(open, { event: notification.name, alert, delivery, causes });
           return this.#isStopped && result.status === 0 ? null : round.add(notification, result);
         },
       });

@@ -2,6 +2,7 @@ import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { reasonOf } from '../../../infra/errors.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
+import type { SpanOptions, Tracer } from '../../../infra/tracing/tracer.ts';
 import { newLocator, type Seal } from '../../identity/accounts/secrets.ts';
 import { alertJson } from '../api/shapes.ts';
 import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
@@ -39,6 +40,8 @@ export interface WebhookEvent {
   readonly alert: Alert;
   /** The same for every attempt to send this event. */
   readonly delivery: string;
+  /** The span that accepted it. */
+  readonly causes?: SpanOptions['causes'];
 }
 
 export interface AttemptResult {
@@ -64,6 +67,7 @@ const FAULT_CHARACTERS_MAX = 300;
 interface WebhookSenderDependencies {
   readonly store: Store;
   readonly clock: Clock;
+  readonly tracer: Tracer;
   readonly seal: Seal;
   readonly users: UserLookup;
   /** Whether targets may have private addresses. */
@@ -92,6 +96,7 @@ export interface SendResult extends AttemptResult {
 export class WebhookSender {
   readonly #store: Store;
   readonly #clock: Clock;
+  readonly #tracer: Tracer;
   readonly #seal: Seal;
   readonly #users: UserLookup;
   readonly #allowsPrivate: boolean;
@@ -101,6 +106,7 @@ export class WebhookSender {
   constructor(dependencies: WebhookSenderDependencies) {
     this.#store = dependencies.store;
     this.#clock = dependencies.clock;
+    this.#tracer = dependencies.tracer;
     this.#seal = dependencies.seal;
     this.#users = dependencies.users;
     this.#allowsPrivate = dependencies.allowsPrivate;
@@ -116,7 +122,23 @@ export class WebhookSender {
   }
 
   /** Makes one attempt. Failures of the target are part of the result and never thrown. */
-  async send({ target, connections, users }: OpenTarget, notice: WebhookEvent): Promise<SendResult> {
+  send(open: OpenTarget, notice: WebhookEvent): Promise<SendResult> {
+    const { event, causes } = notice;
+    const attributes = {
+      'http.request.method': 'POST',
+      'chain_metrics.webhook': open.target.id,
+      'chain_metrics.event': event,
+    };
+    const options = { kind: 'client', attributes, ...(causes ? { causes } : {}) } as const;
+    return this.#tracer.span('POST webhook', options, async (span) => {
+      const result = await this.#attempt(open, notice);
+      if (result.status > 0) span.set({ 'http.response.status_code': result.status });
+      if (result.fault !== '') span.fail(result.status > 0 ? String(result.status) : 'no answer');
+      return result;
+    });
+  }
+
+  async #attempt({ target, connections, users }: OpenTarget, notice: WebhookEvent): Promise<SendResult> {
     const { event, alert, delivery } = notice;
     const at = this.#clock.now();
     const started = performance.now();
@@ -129,6 +151,7 @@ export class WebhookSender {
       const headers = {
         'x-chain-metrics-event': event,
         'x-chain-metrics-delivery': delivery,
+        ...this.#tracer.headers,
         ...this.#signature(target, at, body),
       };
       ({ status, retryAfterMs } = await post(connections, { headers, body }));

@@ -6,10 +6,16 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Lease, Locks } from '../../../infra/coordination/lock.ts';
 import { ProductError } from '../../../infra/errors.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
+import type { Tracer } from '../../../infra/tracing/tracer.ts';
 import type { Records } from '../../records/records.ts';
 import type { ConsumerTask, EventConsumer } from '../consequences/consequence-loop.ts';
 import type { ConsequenceMeasures } from '../consequences/consequence-measures.ts';
-import { changesAfter, type DecidedChange, projectsWithChanges } from '../consequences/event-history.ts';
+import {
+  changesAfter,
+  type DecidedChange,
+  projectsWithChanges,
+  tracesOf,
+} from '../consequences/event-history.ts';
 import type { TaskResult } from '../consequences/fair-schedule.ts';
 import type { ConsequenceProgress } from '../consequences/progress.ts';
 import {
@@ -35,6 +41,7 @@ const CATCH_UP_MS_MAX = 10_000;
 interface IncidentFollowerDependencies {
   readonly store: Store;
   readonly clock: Clock;
+  readonly tracer: Tracer;
   readonly locks: Locks;
   readonly records: Records<Incident>;
   readonly projects: Projects;
@@ -97,7 +104,7 @@ export class IncidentFollower implements EventConsumer {
     if (position === before.position) return { dueMs: null };
     const project = await projects.find(String(number));
     const relevant = changes.filter(({ name }) => name !== 'acknowledged');
-    if (project !== null && relevant.length > 0 && !(await this.#apply(project, relevant, lease))) {
+    if (project !== null && relevant.length > 0 && !(await this.#applyTraced(project, relevant, lease))) {
       return { dueMs: clock.now() + ALERT_LATE_MS };
     }
     await lease.ensure();
@@ -106,6 +113,15 @@ export class IncidentFollower implements EventConsumer {
       measures.lateness.observe({ consequence: 'incident' }, Math.max(0, clock.now() - at) / 1000);
     }
     return { dueMs: isFull ? clock.now() : null };
+  }
+
+  /** As a span that follows from the requests that changed the alerts. */
+  async #applyTraced(project: Project, changes: readonly DecidedChange[], lease: Lease): Promise<boolean> {
+    const { tracer } = this.#deps;
+    const apply = () => this.#apply(project, changes, lease);
+    if (!tracer.isOn) return apply();
+    const traces = await tracesOf(this.#deps, Number(project.id), changes);
+    return tracer.span('update incidents', { causes: [...traces.values()] }, apply);
   }
 
   /** False when the alerts of some events are not stored yet. */

@@ -1,33 +1,45 @@
-import { Readable } from 'node:stream';
-import type { FailedMetric } from '../../../aggregate/runner/failures.ts';
-import { ProductError } from '../../../infra/errors.ts';
-import { countHeights, firstHeights, type Heights, rangesOf } from '../../../ingest/sources/heights.ts';
-import type { SourceOptions } from '../../../ingest/sources/open-source.ts';
-import type { Sidecar } from '../../../ingest/sources/sidecar.ts';
-import { SKIPPED_REASON_CHARACTERS, type UnservedHeight } from '../../../ingest/sources/skipped-heights.ts';
-import { type OperationClient, pausingCompute } from '../../operations/client.ts';
-import { parseWhole, sourceOptions } from '../arguments.ts';
+import { ProductError, reasonOf } from '../../../infra/errors.ts';
+import { readRegistry } from '../../../ingest/chains/registry.ts';
+import type { ChainBackfill } from '../../../ingest/sources/chain-backfill.ts';
+import type { Sources } from '../../../ingest/sources/sources-file.ts';
+import type { OperationClient } from '../../operations/client.ts';
+import type { Config } from '../../settings.ts';
+import { NEITHER, parseWhole, sourceOptions, sourcesOption } from '../arguments.ts';
+import { backfillTarget, type Feeds, openFeeds } from '../backfill-feeds.ts';
+import {
+  describePlan,
+  exitCodeOf,
+  reportOfChain,
+  reportOfValues,
+  type SourcesReport,
+  textOfAll,
+  textOfOne,
+  valueTable,
+} from '../backfill-report.ts';
+import { FeedLoad, loadInRounds, METRICS } from '../backfill-rounds.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
-import { type Display, openDisplay } from '../display.ts';
 import { EXIT } from '../failure.ts';
-import { failedWords, showComputation } from '../ingest-inputs.ts';
+import { openDisplays } from '../several-displays.ts';
 import { stopOnSignal } from '../stop.ts';
-import { duration, number, plural } from '../words.ts';
 
-interface BackfillOptions extends SourceOptions {
+interface BackfillOptions {
+  readonly url?: string;
+  readonly chain?: string;
+  readonly sources?: string;
   readonly from: number;
   /** The finalized head of the source when absent. */
   readonly to?: number;
   readonly concurrency: number;
+  readonly force?: boolean;
   readonly dryRun?: boolean;
   readonly json?: boolean;
 }
 
 export const backfill = command<[], BackfillOptions>({
   name: 'backfill',
-  description: 'fetch the blocks that are missing from a Sidecar or polkadot-rest-api',
+  description: 'fetch the blocks that are missing, of one chain from a service or of several from a file',
   args: (command) =>
-    jsonOption(sourceOptions(command))
+    jsonOption(sourcesOption(sourceOptions(command), ['from', 'to']))
       .option('--from <height>', 'first height', parseWhole, 0)
       .option('--to <height>', 'last height, up to the finalized head; that head when absent', parseWhole)
       .option('--dry-run', 'only tell what is missing'),
@@ -37,201 +49,163 @@ stays away, what was fetched is kept and the command ends. A height that fails w
 skipped: \`gaps\` shows it with its reason, and the next run begins with it. While a server runs on the data directory, it does the
 loading.
 
+A file of sources names chains, each with its heights or days and its sources, in YAML or JSON. Chains are loaded side
+by side; of one chain each source is asked for what those before it did not give:
+
+  chains:
+    - chain: polkadot
+      from: 2024-01-01
+      to: 2024-01-31
+      sources:
+        - archive: ./polkadot.ndjson.zst
+        - url: http://127.0.0.1:8080
+    - chain: kusama
+      from: 21000000
+      sources:
+        - url: http://127.0.0.1:8081
+          concurrency: 16
+
 Examples:
   chain-metrics backfill --url http://127.0.0.1:8080 --chain polkadot --dry-run
   chain-metrics backfill --url http://127.0.0.1:8080 --chain asset-hub-polkadot --from 11000000 --to 11050000
+  chain-metrics backfill --sources sources.yaml
 
-Exit code 3 says that something was refused or stays missing; \`chain-metrics gaps\` shows the heights.`,
+Exit code 3 says that something was refused or stays missing; \`chain-metrics gaps\` shows the heights. Code 1 says that
+a source failed and no other gave the rest.`,
   run: async ({ options, config }) => {
-    const { openSource } = await import('../../../ingest/sources/open-source.ts');
+    const sources = await sourcesOf(options, config);
     const stop = stopOnSignal();
-    const { sidecar, chain } = await openSource(options, config, { signal: stop });
-    const head = (await sidecar.head()).number;
-    // Blocks that are not finalized may still be replaced: they are for `follow`.
-    const range = { chain: chain.name, from: options.from, to: Math.min(options.to ?? head, head) };
-    if (range.from > range.to) {
-      throw new ProductError(
-        'usage',
-        `no heights from ${range.from} to ${range.to}; the finalized head is ${head}`,
-      );
+    const feeds = await openFeeds(sources, config, stop);
+    const [one] = feeds.chains;
+    if (options.sources === undefined && one) {
+      await one.findRange();
+      throwFault(one);
     }
-    const display = openDisplay(process.stderr, { silent: options.json === true });
-    return withOperations(config, async (client) => {
-      try {
-        const missing = await client.call('missingHeights', range);
-        if (options.dryRun) {
-          print({ ...range, missing }, options, () => describePlan(missing, range));
-          return EXIT.ok;
-        }
-        return await fill({ client, sidecar, range, display, stop, ...options }, countHeights(missing));
-      } finally {
-        display.end();
-      }
+    return withOperations(config, (client) => {
+      const work = { client, feeds, stop, options };
+      return options.dryRun ? tellPlan(work) : fill(work);
     });
   },
 });
 
-interface Range extends Heights {
-  readonly chain: string;
+/** Where there is no other source, what is wrong with it is the result. */
+function throwFault({ faults: [fault] }: ChainBackfill): void {
+  if (fault) throw fault.error;
+}
+
+/** The chains of the file, or the one of the options. */
+async function sourcesOf(options: BackfillOptions, config: Config): Promise<Sources> {
+  const registry = readRegistry(config);
+  if (options.sources !== undefined) {
+    const { readSourcesFile } = await import('../../../ingest/sources/sources-file.ts');
+    return readSourcesFile(options.sources, registry);
+  }
+  const { url, chain: name, concurrency, force, from, to } = options;
+  if (url === undefined || name === undefined) {
+    throw new ProductError('usage', NEITHER);
+  }
+  const { findChain } = await import('../../../ingest/sources/open-source.ts');
+  const chain = findChain(registry, name);
+  return {
+    concurrency,
+    chains: [
+      {
+        chain,
+        from: { height: from },
+        to: to === undefined ? undefined : { height: to },
+        sources: [{ url, concurrency, force }],
+      },
+    ],
+    values: [],
+  };
 }
 
 interface Work {
   readonly client: OperationClient;
-  readonly sidecar: Sidecar;
-  readonly range: Range;
-  readonly concurrency: number;
-  readonly display: Display;
+  readonly feeds: Feeds;
   readonly stop: AbortSignal;
-  readonly json?: boolean;
+  readonly options: BackfillOptions;
 }
 
-/** Blocks between two computations: metrics of what is there appear while a long backfill still runs. */
-const BLOCKS_BETWEEN_COMPUTATIONS = 50_000;
-
-async function fill(work: Work, total: number): Promise<number> {
-  const { client, range, display } = work;
-  const pace = new Pace(total, display);
-  const started = performance.now();
-  const unknown = () => client.call('missingHeights', { ...range, withoutSkipped: true });
-  // Heights that earlier runs did not get come first.
-  const skipped = await skippedWithin(work);
-  if (skipped.length > 0 && !(await takeIn(work, rangesOf(skipped), pace))) return stopped(display);
-  for (let missing = await unknown(); missing.length > 0; ) {
-    if (!(await takeIn(work, firstHeights(missing, BLOCKS_BETWEEN_COMPUTATIONS), pace)))
-      return stopped(display);
-    const left = await unknown();
-    // What the source gives and the store does not keep as final stays missing; asking again would never end.
-    if (countHeights(left) >= countHeights(missing)) break;
-    missing = left;
-  }
-  display.end();
-  const report: BackfillReport = {
-    ...range,
-    blocks: pace.blocks,
-    refused: pace.refused,
-    missing: countHeights(await client.call('missingHeights', range)),
-    skipped: (await skippedWithin(work)).length,
-    seconds: Math.round(performance.now() - started) / 1000,
-    failed_metrics: pace.failed,
-  };
-  print(report, work, () => textOf(report));
-  if (pace.failed.length > 0) return EXIT.failure;
-  return pace.refused > 0 || report.missing > 0 ? EXIT.refused : EXIT.ok;
-}
-
-interface BackfillReport extends Range {
-  readonly blocks: number;
-  readonly refused: number;
-  /** Heights of the range that are still not stored, the skipped ones among them. */
-  readonly missing: number;
-  readonly skipped: number;
-  readonly seconds: number;
-  readonly failed_metrics: readonly FailedMetric[];
-}
-
-function textOf({ blocks, refused, missing, skipped, seconds, failed_metrics }: BackfillReport): string {
-  const lacking = missing === 0 ? '' : `; ${plural(missing, 'height')} still missing`;
-  const why = skipped === 0 ? '' : `, ${number(skipped)} skipped: \`chain-metrics gaps\` says why`;
-  return (
-    `${plural(blocks, 'block')} in ${duration(seconds)}, metrics included; ${number(refused)} refused${lacking}${why}\n` +
-    failedWords(failed_metrics)
+async function tellPlan({ client, feeds: { chains, values }, options }: Work): Promise<number> {
+  const target = backfillTarget(client);
+  const plans = await Promise.all(
+    chains.map(async (chain) => {
+      if (options.sources !== undefined) await chain.findRange();
+      const { range, faults, plan } = chain;
+      const [fault] = faults;
+      const failure = fault && range === null ? { failure: reasonOf(fault.error) } : {};
+      return { chain: plan.chain.name, ...range, missing: await chain.missing(target), ...failure };
+    }),
   );
+  const textOf = ({ chain, from, to, missing, failure }: (typeof plans)[number]) =>
+    from === undefined || to === undefined
+      ? `${chain}: ${failure ?? 'its archives are read for what is missing'}\n`
+      : describePlan(missing, { chain, from, to });
+  const { values: lacking } = await reportOfValues(values, target);
+  const result = options.sources === undefined ? plans[0] : { chains: plans, values: lacking };
+  print(result, options, () => `${plans.map(textOf).join('')}${valueTable(lacking)}`);
+  return plans.some(({ failure }) => failure !== undefined) ? EXIT.failure : EXIT.ok;
 }
 
-/** Loads heights and computes what depends on them; false when it was told to stop. */
-async function takeIn(work: Work, heights: Heights[], pace: Pace): Promise<boolean> {
-  const { report, fault } = await load(work, heights, pace);
-  pace.refused += report.refused_lines + report.refused_facts;
-  if (work.stop.aborted) return false;
-  if (pace.isWhole) work.display.complete();
-  pace.failed = await showComputation(work.client, work.display);
-  if (fault !== undefined) throw fault;
-  return true;
+async function fill({ client, feeds: { chains, values }, stop, options }: Work): Promise<number> {
+  const started = performance.now();
+  const target = backfillTarget(client);
+  const names = [...chains.map(({ plan }) => plan.chain.name), ...values.map(({ kind }) => kind)];
+  const displays = openDisplays(process.stderr, options.sources === undefined ? names : [METRICS, ...names], {
+    silent: options.json === true,
+  });
+  const around = (name: string) => ({
+    client,
+    display: displays.of(name),
+    tellsFailure: options.sources !== undefined,
+  });
+  const ofChains = chains.map((chain) => {
+    const { name } = chain.plan.chain;
+    return {
+      chain,
+      load: new FeedLoad(chain, { ...around(name), chain: name, portions: chain.portions(target) }),
+    };
+  });
+  const ofValues = values.map(
+    (value) => new FeedLoad(value, { ...around(value.kind), portions: value.portions(target.storedDays) }),
+  );
+  try {
+    const loads = [...ofChains.map(({ load }) => load), ...ofValues];
+    const failed_metrics = await loadInRounds({ client, loads, displays, stop });
+    displays.end();
+    if (failed_metrics === null) return stopped();
+    const report: SourcesReport = {
+      chains: await Promise.all(
+        ofChains.map(({ chain, load }) => reportOfChain(chain, load.refused, target)),
+      ),
+      ...(await reportOfValues(values, target)),
+      refused_values: ofValues.reduce((sum, { refused }) => sum + refused, 0),
+      seconds: Math.round(performance.now() - started) / 1000,
+      failed_metrics,
+    };
+    return tell(report, chains, options);
+  } finally {
+    displays.end();
+  }
 }
 
-function stopped(display: Display): number {
-  display.end();
+function tell(report: SourcesReport, [only]: readonly ChainBackfill[], options: BackfillOptions): number {
+  if (options.sources !== undefined) {
+    print(report, options, () => textOfAll(report));
+    return exitCodeOf(report);
+  }
+  throwFault(only as ChainBackfill);
+  const { chains, seconds, failed_metrics } = report;
+  const { failures: _, ...chain } = chains[0] as SourcesReport['chains'][number];
+  const one = { ...chain, seconds, failed_metrics };
+  print(one, options, () => textOfOne(one));
+  return exitCodeOf(report);
+}
+
+function stopped(): number {
   process.stderr.write(
     'chain-metrics: stopped; what was loaded stays, and the same command goes on with the rest\n',
   );
   return EXIT.failure;
-}
-
-async function skippedWithin({ client, range: { chain, from, to } }: Work): Promise<number[]> {
-  const skipped = await client.call('skippedHeights', { chain });
-  return skipped.map((height) => height.number).filter((height) => height >= from && height <= to);
-}
-
-/** Heights of one call: its input has to fit into a header. */
-const NOTED_AT_ONCE = 500;
-
-/**
- * Loads what can be fetched. A source that fails half way ends the lines, not the load: what came is kept. What it does
- * not serve while it serves the rest is skipped.
- */
-async function load({ client, sidecar, range, concurrency }: Work, heights: Heights[], pace: Pace) {
-  const failed: { fault?: unknown } = {};
-  const unserved: UnservedHeight[] = [];
-  const onUnserved = ({ number, reason }: UnservedHeight) =>
-    void unserved.push({ number, reason: reason.slice(0, SKIPPED_REASON_CHARACTERS) });
-  const lines = async function* () {
-    try {
-      const { blockLines } = await import('../../../ingest/sources/backfill.ts');
-      yield* blockLines(sidecar, heights, concurrency, (bytes) => pace.add(bytes), onUnserved);
-    } catch (error) {
-      failed.fault = error;
-    }
-  };
-  const input = { name: sidecar.url, chain: range.chain };
-  const body = Readable.from(lines());
-  const report = await pausingCompute(client, () => client.call('ingest', input, { body }));
-  for (let i = 0; i < unserved.length; i += NOTED_AT_ONCE) {
-    const part = unserved.slice(i, i + NOTED_AT_ONCE);
-    await client.call('noteSkippedHeights', { chain: range.chain, heights: part });
-  }
-  return { report, fault: failed.fault };
-}
-
-/** What was done so far, and how fast. */
-class Pace {
-  readonly #started = performance.now();
-  readonly #total: number;
-  readonly #display: Display;
-  blocks = 0;
-  refused = 0;
-  /** Metrics that failed in the last computation. */
-  failed: readonly FailedMetric[] = [];
-  #bytes = 0;
-
-  constructor(total: number, display: Display) {
-    this.#total = total;
-    this.#display = display;
-  }
-
-  add(bytes: number): void {
-    this.blocks++;
-    this.#bytes += bytes;
-    const seconds = Math.max(0.001, (performance.now() - this.#started) / 1000);
-    const done = this.blocks / this.#total;
-    const words = [
-      `${number(this.blocks)} of ${plural(this.#total, 'block')}`,
-      `${number(this.blocks / seconds)} blocks/s`,
-      `${(this.#bytes / 1e6 / seconds).toFixed(1)} MB/s`,
-    ].join(', ');
-    this.#display.show('fetching', { done, words, secondsLeft: (seconds / done) * (1 - done) });
-  }
-
-  get isWhole(): boolean {
-    return this.blocks >= this.#total;
-  }
-}
-
-const RANGES_SHOWN = 20;
-
-function describePlan(missing: readonly Heights[], { chain, from, to }: Range): string {
-  const shown = missing.slice(0, RANGES_SHOWN).map((range) => `  ${range.from} to ${range.to}`);
-  const more =
-    missing.length > RANGES_SHOWN ? [`  … and ${plural(missing.length - RANGES_SHOWN, 'range')} more`] : [];
-  const total = `${plural(countHeights(missing), 'block')} of ${chain} missing between ${from} and ${to}`;
-  return `${[`${total}${missing.length > 0 ? ', in this order:' : ''}`, ...shown, ...more].join('\n')}\n`;
 }

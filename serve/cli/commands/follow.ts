@@ -1,16 +1,26 @@
-import { reasonOf } from '../../../infra/errors.ts';
+import { ProductError, reasonOf } from '../../../infra/errors.ts';
+import { readRegistry } from '../../../ingest/chains/registry.ts';
 import type { SourceFollowerOptions } from '../../../ingest/sources/source-follower.ts';
-import { parseWhole, parseWithin, sourceOptions } from '../arguments.ts';
+import type { OperationClient } from '../../operations/client.ts';
+import type { Config } from '../../settings.ts';
+import { NEITHER, parseWhole, parseWithin, sourceOptions, sourcesOption } from '../arguments.ts';
 import { command, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
 import { ingestTarget } from '../ingest-target.ts';
 import { stopOnSignal } from '../stop.ts';
 
-export const follow = command<[], SourceFollowerOptions & { readonly json?: boolean }>({
+interface GivenOptions extends Omit<SourceFollowerOptions, 'url' | 'chain'> {
+  readonly url?: string;
+  readonly chain?: string;
+  readonly sources?: string;
+  readonly json?: boolean;
+}
+
+export const follow = command<[], GivenOptions>({
   name: 'follow',
-  description: 'ingest new blocks as they are finalized, until stopped',
+  description: 'ingest new blocks as they are finalized, of one chain or of all of a file, until stopped',
   args: (command) =>
-    sourceOptions(command)
+    sourcesOption(sourceOptions(command), ['from'])
       .option('--from <height>', 'first height; after the highest final one when absent', parseWhole)
       .option('--best', 'also blocks that are not final yet; reorganisations replace them')
       .option('--snapshots', 'also the state of the chain, once a UTC day')
@@ -30,17 +40,20 @@ Snapshots are of what the service gives at the finalized head: validator_set whe
 asset hubs (less what the registry's parachains hold there), coretime_config of coretime chains, treasury_balance of
 the accounts that you name. A kind that it cannot give whole is not sent; it says at the start which and why.
 
+With a file of sources (\`chain-metrics help backfill\`) all its chains are followed side by side; when a source of a
+chain stays away, the next one is asked. Prices and locked value come when a day has ended.
+
 Examples:
   chain-metrics follow --url http://127.0.0.1:8080 --chain polkadot
   chain-metrics follow --url http://127.0.0.1:8080 --chain coretime-polkadot --snapshots
-  chain-metrics follow --url http://127.0.0.1:8080 --chain polkadot --best`,
+  chain-metrics follow --url http://127.0.0.1:8080 --chain polkadot --best
+  chain-metrics follow --sources sources.yaml`,
   run: async ({ options, config }) => {
     const say = options.json ? sayAsJson : sayAsText;
-    const { SourceFollower } = await import('../../../ingest/sources/source-follower.ts');
-    const follower = await SourceFollower.open(options, config, stopOnSignal());
+    const run = await followerOf(options, config, say);
     return withOperations(config, async (client) => {
       try {
-        await follower.run(ingestTarget(client), say);
+        await run(client);
         say('stopped');
         return EXIT.ok;
       } catch (error) {
@@ -50,6 +63,27 @@ Examples:
     });
   },
 });
+
+type Say = (text: string) => void;
+
+/** What follows, once the options, the file and a single service have been found to be right. */
+async function followerOf(
+  { sources: file, url, chain, ...options }: GivenOptions,
+  config: Config,
+  say: Say,
+): Promise<(client: OperationClient) => Promise<void>> {
+  const stop = stopOnSignal();
+  if (file !== undefined) {
+    const { readSourcesFile } = await import('../../../ingest/sources/sources-file.ts');
+    const { followSources } = await import('../follow-sources.ts');
+    const sources = readSourcesFile(file, readRegistry(config));
+    return (client) => followSources(sources, { client, config, options, stop, say });
+  }
+  if (url === undefined || chain === undefined) throw new ProductError('usage', NEITHER);
+  const { SourceFollower } = await import('../../../ingest/sources/source-follower.ts');
+  const follower = await SourceFollower.open({ ...options, url, chain }, config, stop);
+  return (client) => follower.run(ingestTarget(client), say);
+}
 
 function sayAsText(text: string): void {
   process.stderr.write(`${new Date().toISOString()} ${text}\n`);

@@ -39,7 +39,7 @@ export function pythonOf({ paths, components }: ApiDocument): string {
 
 /** A path that answers rows page by page. */
 function pagedMetric(path: string, operation: ApiOperation | undefined): PagedMetric[] {
-  if (!operation?.parameters?.some(({ name }) => name === 'cursor')) return [];
+  if (!operation?.tags.includes('Metrics')) return [];
   const items = operation.responses['200']?.content?.['application/json']?.schema.items;
   const record = items?.$ref?.split('/').at(-1);
   if (record === undefined) throw new Error(`${path} has no named record`);

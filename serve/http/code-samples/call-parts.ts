@@ -57,13 +57,15 @@ export function partsOf(
     body: content?.example,
     isForm: type === 'application/x-www-form-urlencoded',
     needs: isOpen ? null : schemes.includes('integrationKey') ? 'integration' : 'token',
-    answer: parameters.some(({ name }) => name === 'cursor')
-      ? 'rows'
-      : answered.length === 0
-        ? null
-        : answered.includes('application/json')
-          ? 'json'
-          : 'text',
+    // What has pages and is no table, such as the list of changes, is one document.
+    answer:
+      parameters.some(({ name }) => name === 'cursor') && answered.includes('text/csv')
+        ? 'rows'
+        : answered.length === 0
+          ? null
+          : answered.includes('application/json')
+            ? 'json'
+            : 'text',
   };
 }
 

@@ -15,7 +15,11 @@ type IsPaged<Query> = [Query] extends [never] ? false : 'cursor' extends keyof Q
 
 /** Paths that answer rows, page by page. */
 export type MetricPath = {
-  [Path in keyof paths]: IsPaged<QueryOf<GetOf<Path>>> extends true ? Path : never;
+  [Path in keyof paths]: IsPaged<QueryOf<GetOf<Path>>> extends true
+    ? JsonOf<GetOf<Path>> extends readonly unknown[]
+      ? Path
+      : never
+    : never;
 }[keyof paths];
 /** A row of a path. */
 export type MetricRow<Path extends MetricPath> =

@@ -1667,6 +1667,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Which days or keys of which metric have other rows than before, for pulls of what is new
+         * @description Rows that come together belong to a slice: those of a day, or of one value of the first column of the key, of a relay chain and, where the rows have one, of a chain. Each slice is listed once, at its last change; a computation that gives equal rows is no change. To keep a copy: read the list from your last cursor to its end, delete what it names, and insert what the paths answer with `changed_since` of that same cursor. A change may be listed twice and is never left out. Changes of metrics that are computed when they are read, and of contract transactions and calls, are not recorded.
+         */
+        get: operations["getApiChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/series": {
         parameters: {
             query?: never;
@@ -1828,6 +1848,33 @@ export interface components {
                     tries: number;
                 }[];
             };
+        };
+        ChangesPage: {
+            changes: {
+                metric: string;
+                /** @description where its rows are served */
+                paths: string[];
+                relay_chain: string;
+                /** @description null where its rows have no chain */
+                chain: string | null;
+                /** @description the column whose value, or day where it is a time, the rows share; null where these are all rows */
+                column: string | null;
+                /** @description that value as text */
+                value: string | null;
+                /** @description rows that there are now; 0 when they are gone */
+                rows: number;
+                /**
+                 * Format: date-time
+                 * @description when the change was recorded
+                 */
+                changed_at: string;
+                /** @description number of the run that computed them; numbers grow with time */
+                run: string;
+            }[];
+            /** @description where to go on, at once or later */
+            cursor: string;
+            /** @description whether more changes are there already */
+            has_more: boolean;
         };
         /**
          * CodeInfo
@@ -7222,6 +7269,8 @@ export interface operations {
                 start_date?: string;
                 /** @description last day, inclusive, by `date` */
                 end_date?: string;
+                /** @description only rows of days (by `date`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -7329,6 +7378,8 @@ export interface operations {
                 start_date?: string;
                 /** @description last day, inclusive, by `date` */
                 end_date?: string;
+                /** @description only rows of days (by `date`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -7436,6 +7487,8 @@ export interface operations {
                 start_date?: string;
                 /** @description last day, inclusive, by `date` */
                 end_date?: string;
+                /** @description only rows of days (by `date`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -7543,6 +7596,8 @@ export interface operations {
                 start_date: string;
                 /** @description last day, inclusive, by `date` */
                 end_date: string;
+                /** @description only rows of days (by `date`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -7650,6 +7705,8 @@ export interface operations {
                 start_date?: string;
                 /** @description last day, inclusive, by `month` */
                 end_date?: string;
+                /** @description only rows of days (by `month`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `month`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -7755,6 +7812,8 @@ export interface operations {
                 start_date?: string;
                 /** @description last day, inclusive, by `date` */
                 end_date?: string;
+                /** @description only rows of days (by `date`) and relay chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -7862,6 +7921,8 @@ export interface operations {
                 end_date?: string;
                 /** @description first timeslice of a sale or region */
                 region_begin?: number;
+                /** @description only rows of values of `region_begin` and relay chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -7965,6 +8026,8 @@ export interface operations {
                 relay_chain?: "polkadot" | "kusama" | "solo";
                 /** @description first timeslice of a sale or region */
                 region_begin?: number;
+                /** @description only rows of values of `region_begin` and relay chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -8076,6 +8139,8 @@ export interface operations {
                 who?: string;
                 /** @description bulk, or renewal */
                 purchase_type?: "bulk" | "renewal";
+                /** @description only rows of days (by `timestamp`) and relay chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -8185,6 +8250,8 @@ export interface operations {
                 region_begin?: number;
                 /** @description account that paid, in any SS58 spelling */
                 who?: string;
+                /** @description only rows of days (by `timestamp`) and relay chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -8288,6 +8355,8 @@ export interface operations {
                 relay_chain?: "polkadot" | "kusama" | "solo";
                 /** @description account that paid, in any SS58 spelling */
                 who?: string;
+                /** @description only rows of values of `who` and relay chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -8389,6 +8458,8 @@ export interface operations {
             query?: {
                 /** @description relay chain; all when omitted */
                 relay_chain?: "polkadot" | "kusama" | "solo";
+                /** @description only rows of relay chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -8498,6 +8569,8 @@ export interface operations {
                 r_mask?: string;
                 /** @description account that owns it, in any SS58 spelling */
                 owner?: string;
+                /** @description only rows of values of `region_begin` and relay chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -8611,6 +8684,8 @@ export interface operations {
                 r_core?: number;
                 /** @description mask of the core’s parts, 20 hex digits */
                 r_mask?: string;
+                /** @description only rows of days (by `timestamp`) and relay chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `timestamp`, by which the rows are ordered first; the other columns of the order turn with it. `desc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -8718,6 +8793,8 @@ export interface operations {
                 r_core: number;
                 /** @description mask of the core’s parts, 20 hex digits */
                 r_mask?: string;
+                /** @description only rows of days (by `timestamp`) and relay chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `timestamp`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -9035,6 +9112,8 @@ export interface operations {
                 start_date: string;
                 /** @description last day, inclusive, by `date` */
                 end_date: string;
+                /** @description only rows of days (by `date`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -9142,6 +9221,8 @@ export interface operations {
                 end_date: string;
                 /** @description accounts, in any SS58 spelling */
                 accounts?: string[];
+                /** @description only rows of days (by `date`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -9249,6 +9330,8 @@ export interface operations {
                 start_date?: string;
                 /** @description last day, inclusive, by `month` */
                 end_date?: string;
+                /** @description only rows of days (by `month`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `month`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -9356,6 +9439,8 @@ export interface operations {
                 start_date: string;
                 /** @description last day, inclusive, by `month` */
                 end_date: string;
+                /** @description only rows of days (by `month`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `month`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -9463,6 +9548,8 @@ export interface operations {
                 start_date?: string;
                 /** @description last day, inclusive, by `month` */
                 end_date?: string;
+                /** @description only rows of days (by `month`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `month`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -9566,6 +9653,8 @@ export interface operations {
                 start_date?: string;
                 /** @description last day, inclusive, by `date` */
                 end_date?: string;
+                /** @description only rows of days (by `date`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -9673,6 +9762,8 @@ export interface operations {
                 start_date: string;
                 /** @description last day, inclusive, by `date` */
                 end_date: string;
+                /** @description only rows of days (by `date`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -9780,6 +9871,8 @@ export interface operations {
                 start_date: string;
                 /** @description last day, inclusive, by `date` */
                 end_date: string;
+                /** @description only rows of days (by `date`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -9887,6 +9980,8 @@ export interface operations {
                 start_date?: string;
                 /** @description last day, inclusive, by `start_date` */
                 end_date?: string;
+                /** @description only rows of values of `referendum_index` and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `referendum_index`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -9990,6 +10085,8 @@ export interface operations {
                 referendum_index?: string | number;
                 /** @description account that voted or delegated, in any SS58 spelling or as H160 */
                 voter?: string;
+                /** @description only rows of values of `referendum_index` and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -10097,6 +10194,8 @@ export interface operations {
                 start_date?: string;
                 /** @description last day, inclusive, by `month` */
                 end_date?: string;
+                /** @description only rows of days (by `month`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `month`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -10204,6 +10303,8 @@ export interface operations {
                 start_date?: string;
                 /** @description last day, inclusive, by `month` */
                 end_date?: string;
+                /** @description only rows of days (by `month`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `month`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -10305,6 +10406,8 @@ export interface operations {
             query?: {
                 /** @description id of the bounty */
                 parent_bounty_id?: string | number;
+                /** @description only rows of values of `parent_bounty_id` and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -10412,6 +10515,8 @@ export interface operations {
                 end_date?: string;
                 /** @description id of the parent bounty */
                 parent_bounty_id?: string | number;
+                /** @description only rows of values of `parent_bounty_id` and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -10515,6 +10620,8 @@ export interface operations {
                 start_date?: string;
                 /** @description last day, inclusive, by `date` */
                 end_date?: string;
+                /** @description only rows of days (by `date`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -10618,6 +10725,8 @@ export interface operations {
                 start_date?: string;
                 /** @description last day, inclusive, by `date` */
                 end_date?: string;
+                /** @description only rows of days (by `date`) and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `date`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -10723,6 +10832,8 @@ export interface operations {
                 end_date?: string;
                 /** @description addresses of contracts, H160 */
                 addresses: string[];
+                /** @description only rows of values of `contract_address` and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `block_number`, by which the rows are ordered first; the other columns of the order turn with it. `desc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -11030,6 +11141,8 @@ export interface operations {
             query: {
                 /** @description owners, in any SS58 spelling */
                 addresses: string[];
+                /** @description only rows of values of `code_hash` and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -11135,6 +11248,8 @@ export interface operations {
                 contract_address?: string;
                 /** @description owner of the code, in any SS58 spelling */
                 owner?: string;
+                /** @description only rows of values of `contract_address` and chains that changed after then, all of their rows: a cursor of `/api/changes`, or a moment in ISO 8601. What has no rows any more is in `/api/changes` only */
+                changed_since?: string;
                 /** @description direction of `relay_chain`, by which the rows are ordered first; the other columns of the order turn with it. `asc` when omitted */
                 order?: "asc" | "desc";
                 /** @description most rows of one answer, up to 10000; the rest follows by `Link: rel="next"` */
@@ -11346,6 +11461,75 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["ChainCoverage"][];
+                };
+            };
+            /** @description The API key or access token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description Everything that is wrong with the parameters */
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ValidationError"];
+                };
+            };
+            /** @description More requests than an anonymous caller may send */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description The server is busy */
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    getApiChanges: {
+        parameters: {
+            query?: {
+                /** @description metric by its name; all when omitted */
+                metric?: "daily_uptime" | "daily_tps" | "daily_fees" | "daily_summary" | "monthly_unique_accounts" | "coretime_utilization" | "coretime_sale" | "coretime_sale_metrics" | "coretime_purchase" | "coretime_renewal" | "coretime_account_spend" | "coretime_total_burn" | "coretime_region" | "coretime_region_event" | "daily_staking_participation" | "daily_staking_rewards" | "monthly_active_validators" | "monthly_percent_staked" | "monthly_treasury_balances" | "defi_tvl" | "daily_coin_a" | "daily_coin_b" | "gov_referendum_result" | "gov_voter_history" | "monthly_gov_participation" | "monthly_gov_tokens" | "gov_parent_bounty_summary" | "gov_child_bounty" | "contracts_deployed_heatmap" | "contract_calls_heatmap" | "contract_instance" | "code_info" | "contract_with_code_info";
+                /** @description relay chain; all when omitted */
+                relay_chain?: "polkadot" | "kusama" | "westend" | "solo";
+                /** @description chain by its name or an alias; all when omitted */
+                chain?: string;
+                /** @description moment in ISO 8601 to begin at, on the clock of the server; from the first change on when omitted */
+                since?: string;
+                /** @description where to go on: the `cursor` of the answer before, however long ago that was */
+                cursor?: string;
+                /** @description most changes of one answer, up to 10000; 1000 when omitted */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As of now */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ChangesPage"];
                 };
             };
             /** @description The API key or access token is not valid */

@@ -1345,6 +1345,7 @@ class Rows(Protocol):
         chain: str | None = ...,
         start_date: Day | None = ...,
         end_date: Day | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[DailyUptime]:
@@ -1360,6 +1361,7 @@ class Rows(Protocol):
         chain: str | None = ...,
         start_date: Day | None = ...,
         end_date: Day | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[DailyTps]:
@@ -1375,6 +1377,7 @@ class Rows(Protocol):
         chain: str | None = ...,
         start_date: Day | None = ...,
         end_date: Day | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[DailyFees]:
@@ -1390,6 +1393,7 @@ class Rows(Protocol):
         end_date: Day,
         relay_chain: Literal["polkadot", "kusama", "solo"] | None = ...,
         chain: str | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[DailySummary]:
@@ -1405,6 +1409,7 @@ class Rows(Protocol):
         chain: str | None = ...,
         start_date: Day | None = ...,
         end_date: Day | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[MonthlyUniqueAccounts]:
@@ -1419,6 +1424,7 @@ class Rows(Protocol):
         relay_chain: Literal["polkadot", "kusama"] | None = ...,
         start_date: Day | None = ...,
         end_date: Day | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[CoretimeUtilization]:
@@ -1434,6 +1440,7 @@ class Rows(Protocol):
         start_date: Day | None = ...,
         end_date: Day | None = ...,
         region_begin: int | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[CoretimeSale]:
@@ -1447,6 +1454,7 @@ class Rows(Protocol):
         *,
         relay_chain: Literal["polkadot", "kusama", "solo"] | None = ...,
         region_begin: int | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[CoretimeSaleMetrics]:
@@ -1464,6 +1472,7 @@ class Rows(Protocol):
         region_begin: int | None = ...,
         who: str | None = ...,
         purchase_type: Literal["bulk", "renewal"] | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[CoretimePurchase]:
@@ -1480,6 +1489,7 @@ class Rows(Protocol):
         end_date: Day | None = ...,
         region_begin: int | None = ...,
         who: str | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[CoretimeRenewal]:
@@ -1493,6 +1503,7 @@ class Rows(Protocol):
         *,
         relay_chain: Literal["polkadot", "kusama", "solo"] | None = ...,
         who: str | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[CoretimeAccountSpend]:
@@ -1505,6 +1516,7 @@ class Rows(Protocol):
         metric: Literal["coretime-total-burn", "/api/coretime-total-burn"],
         *,
         relay_chain: Literal["polkadot", "kusama", "solo"] | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[CoretimeTotalBurn]:
@@ -1521,6 +1533,7 @@ class Rows(Protocol):
         r_core: int | None = ...,
         r_mask: str | None = ...,
         owner: str | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[CoretimeRegion]:
@@ -1539,6 +1552,7 @@ class Rows(Protocol):
         region_begin: int | None = ...,
         r_core: int | None = ...,
         r_mask: str | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[CoretimeRegionEvent]:
@@ -1554,6 +1568,7 @@ class Rows(Protocol):
         r_core: int,
         relay_chain: Literal["polkadot", "kusama", "solo"] | None = ...,
         r_mask: str | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[CoretimeRegionEvent]:
@@ -1597,6 +1612,7 @@ class Rows(Protocol):
         end_date: Day,
         relay_chain: Literal["polkadot"] | None = ...,
         chain: str | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[DailyStakingParticipation]:
@@ -1612,6 +1628,7 @@ class Rows(Protocol):
         end_date: Day,
         chain: str | None = ...,
         accounts: Sequence[str] | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[DailyStakingRewards]:
@@ -1627,6 +1644,7 @@ class Rows(Protocol):
         chain: str | None = ...,
         start_date: Day | None = ...,
         end_date: Day | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[MonthlyActiveValidators]:
@@ -1642,6 +1660,7 @@ class Rows(Protocol):
         end_date: Day,
         relay_chain: Literal["polkadot"] | None = ...,
         chain: str | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[MonthlyPercentStaked]:
@@ -1657,6 +1676,7 @@ class Rows(Protocol):
         chain: str | None = ...,
         start_date: Day | None = ...,
         end_date: Day | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[MonthlyTreasuryBalances]:
@@ -1670,6 +1690,7 @@ class Rows(Protocol):
         *,
         start_date: Day | None = ...,
         end_date: Day | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[DefiTvl]:
@@ -1685,6 +1706,7 @@ class Rows(Protocol):
         end_date: Day,
         relay_chain: Literal["polkadot"] | None = ...,
         chain: str | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[DailyCoinA]:
@@ -1700,6 +1722,7 @@ class Rows(Protocol):
         end_date: Day,
         relay_chain: Literal["polkadot"] | None = ...,
         chain: str | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[DailyCoinB]:
@@ -1715,6 +1738,7 @@ class Rows(Protocol):
         chain: str | None = ...,
         start_date: Day | None = ...,
         end_date: Day | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[GovReferendumResult]:
@@ -1728,6 +1752,7 @@ class Rows(Protocol):
         *,
         referendum_index: str | int | None = ...,
         voter: str | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[GovVoterHistory]:
@@ -1743,6 +1768,7 @@ class Rows(Protocol):
         chain: str | None = ...,
         start_date: Day | None = ...,
         end_date: Day | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[MonthlyGovParticipation]:
@@ -1758,6 +1784,7 @@ class Rows(Protocol):
         chain: str | None = ...,
         start_date: Day | None = ...,
         end_date: Day | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[MonthlyGovTokens]:
@@ -1770,6 +1797,7 @@ class Rows(Protocol):
         metric: Literal["gov-parent-bounty-summary", "/api/gov-parent-bounty-summary"],
         *,
         parent_bounty_id: str | int | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[GovParentBountySummary]:
@@ -1785,6 +1813,7 @@ class Rows(Protocol):
         start_date: Day | None = ...,
         end_date: Day | None = ...,
         parent_bounty_id: str | int | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[GovChildBounty]:
@@ -1798,6 +1827,7 @@ class Rows(Protocol):
         *,
         start_date: Day | None = ...,
         end_date: Day | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[ContractsDeployedHeatmap]:
@@ -1811,6 +1841,7 @@ class Rows(Protocol):
         *,
         start_date: Day | None = ...,
         end_date: Day | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[ContractCallsHeatmap]:
@@ -1825,6 +1856,7 @@ class Rows(Protocol):
         addresses: Sequence[str],
         start_date: Day | None = ...,
         end_date: Day | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[ContractInstance]:
@@ -1863,6 +1895,7 @@ class Rows(Protocol):
         metric: Literal["code-by-owner", "/api/code-by-owner"],
         *,
         addresses: Sequence[str],
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[CodeInfo]:
@@ -1877,6 +1910,7 @@ class Rows(Protocol):
         relay_chain: Literal["polkadot", "kusama", "solo", "westend"] | None = ...,
         contract_address: str | None = ...,
         owner: str | None = ...,
+        changed_since: str | None = ...,
         order: Literal["asc", "desc"] | None = ...,
         limit: int | None = ...,
     ) -> Iterator[ContractWithCodeInfo]:

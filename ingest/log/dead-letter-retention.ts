@@ -1,0 +1,89 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { inParts, sql } from '../../infra/clickhouse/sql.ts';
+import { Locks } from '../../infra/coordination/lock.ts';
+import { reasonOf } from '../../infra/errors.ts';
+import type { Logger } from '../../infra/logger.ts';
+import type { Runtime } from '../../infra/ports.ts';
+import { deadLetters } from '../raw/tables.ts';
+
+const DAY_MS = 86_400_000;
+/** Time between two looks; what is deleted ends with a day, so the others find nothing. */
+const LOOK_MS = 3_600_000;
+/** A command that ends soon deletes nothing. */
+const FIRST_LOOK_MS = 60_000;
+/** Letters of one deletion, and the pause before the next: a deletion writes the parts of its letters again. */
+const LETTERS_MAX = 10_000;
+const PAUSE_MS = 1000;
+
+export interface DeadLetterRetentionOptions {
+  readonly runtime: Pick<Runtime, 'store' | 'keyValue' | 'clock'>;
+  /** Days that a letter is kept after its last refusal; 0 for ever. */
+  readonly days: number;
+  readonly leaseMs: number;
+  readonly logger: Pick<Logger, 'info' | 'warn'>;
+}
+
+/** Deletes dead letters that were refused last before so many whole days, in one process at a time. */
+export class DeadLetterRetention {
+  readonly #options: DeadLetterRetentionOptions;
+  readonly #locks: Locks;
+  readonly #timers: NodeJS.Timeout[] = [];
+  #isStopped = false;
+
+  constructor(options: DeadLetterRetentionOptions) {
+    this.#options = options;
+    this.#locks = new Locks(options.runtime.keyValue, { ttlMs: options.leaseMs });
+  }
+
+  start(): void {
+    const { days, logger } = this.#options;
+    if (days === 0) return;
+    const look = () =>
+      void this.deleteOld().catch((error) =>
+        logger.warn(
+          { reason: reasonOf(error) },
+          'old dead letters were not deleted; the next try is in an hour',
+        ),
+      );
+    this.#timers.push(setTimeout(look, FIRST_LOOK_MS).unref(), setInterval(look, LOOK_MS).unref());
+  }
+
+  stop(): void {
+    this.#isStopped = true;
+    for (const timer of this.#timers) clearTimeout(timer);
+  }
+
+  /** Returns how many letters were deleted, those included that an operator had dropped or retried. */
+  async deleteOld(): Promise<number> {
+    const { runtime, days, logger } = this.#options;
+    const today = Math.floor(runtime.clock.now() / DAY_MS) * DAY_MS;
+    const before = new Date(today - days * DAY_MS).toISOString();
+    const deleted = await this.#locks.tryRun('dead-letter-retention', async (lease) => {
+      for (let total = 0; ; await pause(PAUSE_MS)) {
+        await lease.ensure();
+        const count = await this.#deleteSome(before);
+        total += count;
+        if (count < LETTERS_MAX || this.#isStopped) return total;
+      }
+    });
+    if (deleted) logger.info({ letters: deleted, before }, 'old dead letters were deleted');
+    return deleted ?? 0;
+  }
+
+  /**
+   * All rows of a letter go together: without its tombstone a dropped one would be back. By ids, since replicas take no
+   * deletion with a query in it.
+   */
+  async #deleteSome(before: string): Promise<number> {
+    const { store } = this.#options.runtime;
+    const old = await store.rows<{ id: string }>(
+      sql`SELECT id FROM ${deadLetters} AS letter GROUP BY id
+        HAVING max(letter.received_at) < parseDateTime64BestEffort(${before}, 3, 'UTC')
+          AND max(letter.version) < toUnixTimestamp64Milli(parseDateTime64BestEffort(${before}, 3, 'UTC'))
+        LIMIT ${LETTERS_MAX}`,
+    );
+    for (const ids of inParts(old.map(({ id }) => id)))
+      await store.run(sql`ALTER TABLE ${deadLetters} DELETE WHERE id IN ${ids} SETTINGS mutations_sync = 1`);
+    return old.length;
+  }
+}
