@@ -4,8 +4,8 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join, normalize } from 'node:path';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import pMap from 'p-map';
 import { z } from 'zod';
+import { settledMap } from '../coordination/settled-map.ts';
 import { ProductError, reasonOf, unwritable } from '../errors.ts';
 import type { DataSnapshot } from '../ports.ts';
 
@@ -61,7 +61,7 @@ export async function writeBackup(
   try {
     const total = snapshot.files.reduce((sum, { bytes }) => sum + bytes, 0);
     let done = 0;
-    const lines = await pMap(
+    const lines = await settledMap(
       snapshot.files,
       async ({ from, to, bytes }) => {
         signal.throwIfAborted();
@@ -70,7 +70,7 @@ export async function writeBackup(
         onProgress({ done, total });
         return `${sum}  ${DATA}/${to}\n`;
       },
-      { concurrency: FILES_AT_ONCE },
+      FILES_AT_ONCE,
     );
     const sums = lines.sort().join('');
     await writeFile(join(directory, SUMS), sums, { flush: true });
@@ -118,14 +118,14 @@ export async function checkBackup(directory: string, onProgress: OnProgress): Pr
   if (createHash('sha256').update(text).digest('hex') !== manifest.sums_sha256) throw damaged(SUMS);
   const sums = new Map(text.split('\n').filter(Boolean).map(readSum));
   let done = 0;
-  await pMap(
+  await settledMap(
     sums,
     async ([path, sum]) => {
       const found = await sumOf(join(directory, path)).catch(() => null);
       if (found !== sum) throw damaged(path);
       onProgress({ done: ++done, total: sums.size });
     },
-    { concurrency: FILES_AT_ONCE },
+    FILES_AT_ONCE,
   );
   return { manifest, sums };
 }
@@ -155,14 +155,14 @@ export async function copyBackup(
   onProgress: OnProgress,
 ): Promise<void> {
   let done = 0;
-  await pMap(
+  await settledMap(
     sums,
     async ([path, sum]) => {
       const found = await copyFile(join(directory, path), join(to, path.slice(DATA.length + 1)));
       if (found !== sum) throw damaged(path);
       onProgress({ done: ++done, total: sums.size });
     },
-    { concurrency: FILES_AT_ONCE },
+    FILES_AT_ONCE,
   );
 }
 

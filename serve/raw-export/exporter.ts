@@ -4,8 +4,8 @@ import { rm } from 'node:fs/promises';
 import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
-import pMap from 'p-map';
 import { Mutex } from '../../infra/coordination/lock.ts';
+import { settledMap } from '../../infra/coordination/settled-map.ts';
 import { type RawTable, rawData } from '../../ingest/raw/raw-data.ts';
 import type { OperationClient } from '../operations/client.ts';
 import type { ChangedDay } from '../operations/raw.ts';
@@ -73,7 +73,7 @@ export async function exportRaw(options: RawExportOptions): Promise<RawExportRep
     const present = tags.of;
     const manifest = await Manifest.read(target, { relay_chain, chain, month: date.slice(0, 7) });
     const noting = new Mutex();
-    await pMap(
+    await settledMap(
       month,
       async (due) => {
         const before = manifest.find(due.table.name, due.date);
@@ -90,7 +90,7 @@ export async function exportRaw(options: RawExportOptions): Promise<RawExportRep
         }
         onProgress({ chain, date: due.date, done: ++done, total, bytes });
       },
-      { concurrency: FILES_AT_ONCE },
+      FILES_AT_ONCE,
     );
   }
   return { tables: reports, rows, bytes };
