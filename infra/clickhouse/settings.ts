@@ -1,5 +1,5 @@
 import { ProductError } from '../errors.ts';
-import type { Format, Store, StreamLimits } from '../ports.ts';
+import type { Format, QueryOptions, Store, StreamLimits } from '../ports.ts';
 import { DATABASE, literal, type NamedTable, sql } from './sql.ts';
 
 // Formats and settings that both stores send with their statements.
@@ -70,6 +70,18 @@ function jsonLine(row: Readonly<Record<string, unknown>>): string {
 
 /** Longest time of a query that tells whether the store answers, and of one that cancels another. */
 export const PROBE_SECONDS = 10;
+
+/**
+ * After each block of rows the query of a heavy reader waits while those of other readers run, but no longer than this
+ * many milliseconds: it comes to an end beside any number of them.
+ */
+const HEAVY_WAIT_MS = 100;
+const READER_SETTINGS = {
+  light: ['priority=1'],
+  heavy: ['priority=2', `low_priority_query_wait_time_ms=${HEAVY_WAIT_MS}`],
+};
+export const readerSettings = ({ lane, isHeavy }: QueryOptions): readonly string[] =>
+  lane === 'readers' ? READER_SETTINGS[isHeavy ? 'heavy' : 'light'] : [];
 
 /** A SELECT whose result is returned whole. */
 export const limited = (text: string, secondsMax: number, settings: readonly string[] = []): string =>

@@ -64,13 +64,14 @@ export class Admission {
     return this.#waiting.size;
   }
 
-  async run<T>(callers: Callers, signal: AbortSignal, work: () => Promise<T>): Promise<T> {
+  /** Tells the work whether it has the place of a heavy caller. */
+  async run<T>(callers: Callers, signal: AbortSignal, work: (isHeavy: boolean) => Promise<T>): Promise<T> {
     signal.throwIfAborted();
     const first = this.#bestOf(callers);
     const place = first === undefined ? await this.#wait(callers, signal) : this.#begin(first);
     const began = this.#now();
     try {
-      return await work();
+      return await work(place.isHeavy);
     } finally {
       this.#charge(callers, place, this.#now() - began);
       this.#end(place);

@@ -11,6 +11,7 @@ import {
   limited,
   loadStatement,
   PROBE_SECONDS,
+  readerSettings,
   streamed,
   structureOf,
 } from '../clickhouse/settings.ts';
@@ -183,16 +184,18 @@ export class DistributedStore implements Store {
   }
 
   #query<T>(
-    { lane = 'work', signal }: QueryOptions,
+    options: QueryOptions,
     use: (client: ClickHouseClient, settings: readonly string[]) => Promise<T>,
   ): Promise<T> {
+    const { lane = 'work', signal } = options;
+    const place = readerSettings(options);
     const { CLICKHOUSE_CLUSTER: cluster } = this.#config;
     const kill = (condition: string) =>
       this.#lanes.kills.command({
         query: killStatement(condition, cluster ? ` ON CLUSTER ${literal(cluster)}` : ''),
       });
     return withStoreErrors(
-      () => cancellable(signal, (settings) => use(this.#lanes[lane], settings), kill),
+      () => cancellable(signal, (settings) => use(this.#lanes[lane], [...settings, ...place]), kill),
       (error) => (signal?.aborted ? error : storeError(error)),
     );
   }

@@ -1,5 +1,6 @@
 import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs';
 import { open, readFile, rm } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
@@ -14,6 +15,7 @@ import {
   limited,
   loadStatement,
   PROBE_SECONDS,
+  readerSettings,
   streamed,
   structureOf,
 } from '../clickhouse/settings.ts';
@@ -69,6 +71,8 @@ export class EmbeddedStore implements Store {
   readonly #lanes: Readonly<Record<Lane | 'kills', Connections>>;
   /** What writes passes it; a snapshot holds it. */
   readonly #writes = new Gate();
+  /** A heavy reader's part of the processors, of which the engine would give it all. */
+  readonly #heavyThreads: number;
   /** Names and types of columns by table. */
   readonly #structures = new Map<string, Promise<string>>();
   readonly warnings: readonly string[];
@@ -81,6 +85,7 @@ export class EmbeddedStore implements Store {
   ) {
     this.warnings = warnings;
     this.#config = config;
+    this.#heavyThreads = Math.max(1, Math.floor(availableParallelism() / config.READER_CONNECTIONS));
     this.#session = session;
     this.#spool = new Spool(config.DATA_DIR, config.STORE_FSYNC, damage);
     this.#parts = new StoredParts(this, config.DATA_DIR, damage);
@@ -260,13 +265,18 @@ export class EmbeddedStore implements Store {
   }
 
   #query<T>(
-    { lane = 'work', signal }: QueryOptions,
+    options: QueryOptions,
     use: (client: ClickHouseClient, settings: readonly string[]) => Promise<T>,
   ): Promise<T> {
+    const { lane = 'work', signal } = options;
+    const place = [
+      ...readerSettings(options),
+      ...(options.isHeavy ? [`max_threads=${this.#heavyThreads}`] : []),
+    ];
     const kill = (condition: string) =>
       this.#lanes.kills.use((client) => client.command({ query: killStatement(condition) }));
     return this.#lanes[lane].use((client) =>
-      cancellable(signal, (settings) => use(client, settings), kill).catch((error) => {
+      cancellable(signal, (settings) => use(client, [...settings, ...place]), kill).catch((error) => {
         throw signal?.aborted ? error : storeError(error);
       }),
     );

@@ -143,11 +143,11 @@ export class Readers {
     mayQuery: (callers: Callers) => void = () => undefined,
   ): QueryStore {
     const run = <T>(query: (options: QueryOptions) => Promise<T>) =>
-      this.#admission.run(callers, signal, async () => {
+      this.#admission.run(callers, signal, async (isHeavy) => {
         mayQuery(callers);
         const started = performance.now();
         try {
-          return await query({ lane: 'readers', signal });
+          return await query({ lane: 'readers', signal, isHeavy });
         } finally {
           await pay(performance.now() - started);
         }

@@ -51,6 +51,17 @@ describe('admission', () => {
     expect(names().slice(6)).toEqual(['c again']);
   });
 
+  test('work knows whether its caller is a heavy one', async () => {
+    let now = 0;
+    const admission = new Admission(LIMITS, () => now);
+    const ask = () =>
+      admission.run(['a'], STAYS, async (isHeavy) => {
+        now += 600;
+        return isHeavy;
+      });
+    expect([await ask(), await ask(), await ask()]).toEqual([false, false, true]);
+  });
+
   /** An admission whose callers have used some time, which passes when the test says so. */
   async function usedBefore(limits: Partial<AdmissionLimits>, used: Readonly<Record<string, number>>) {
     let now = 0;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { type Format, readAll, type Store } from '../../../infra/ports.ts';
+import { type Format, type QueryOptions, readAll, type Store } from '../../../infra/ports.ts';
 import type { Opened } from './opened.ts';
 import { lines, MAX_128, things, useStore } from './store-tables.ts';
 import { type StoreDifferences, storeWritesContract } from './store-writes.contract.ts';
@@ -239,6 +239,14 @@ export function storeContract(
         expect(await used.store.rows(sql`SELECT 1 AS one`)).toEqual([{ one: 1 }]);
         leave.abort();
         expect(await Promise.all(long)).toEqual(long.map(() => 'ended'));
+      });
+
+      test('a query of a heavy reader lets those of other readers go first', async () => {
+        const priority = sql`SELECT toUInt8(getSetting('priority')) AS priority`;
+        const given = async (options: QueryOptions) => (await used.store.rows(priority, options))[0];
+        expect(await given({ lane: 'readers', isHeavy: false })).toEqual({ priority: 1 });
+        expect(await given({ lane: 'readers', isHeavy: true })).toEqual({ priority: 2 });
+        expect(await given({})).toEqual({ priority: 0 });
       });
 
       test('a query whose signal is aborted ends, in the engine too', async () => {
