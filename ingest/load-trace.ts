@@ -2,7 +2,7 @@ import type { Runtime } from '../infra/ports.ts';
 import { messagingAttributes } from '../infra/tracing/messages.ts';
 import type { SpanAttributes } from '../infra/tracing/tracer.ts';
 import { type Stream, TOPICS } from './log/topics.ts';
-import type { LandingLine, PreparedBatch } from './prepare-batch.ts';
+import type { PreparedBatch, ReadMessage } from './prepare-batch.ts';
 
 /** Loads a batch as a span that follows from what published its messages. */
 export function loadTraced(
@@ -22,7 +22,7 @@ export function loadTraced(
 }
 
 /** By which the trace of a block is found, where the blocks are of one chain. */
-function blockAttributes(stream: Stream, lines: readonly LandingLine[]): SpanAttributes {
+function blockAttributes(stream: Stream, lines: readonly ReadMessage[]): SpanAttributes {
   const [chain, ...others] = new Set(lines.map(({ head }) => head.chain));
   if (chain === undefined || others.length > 0) return {};
   if (stream !== 'blocks') return { 'chain_metrics.chain': chain };

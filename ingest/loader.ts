@@ -6,18 +6,19 @@ import { lowestOf } from '../infra/coordination/sequence.ts';
 import { ProductError, reasonOf } from '../infra/errors.ts';
 import type { KeyValue, Numbers, Runtime, StagedBatch } from '../infra/ports.ts';
 import type { Registry } from './chains/registry.ts';
+import { apartFromRepeated, changedLines } from './changed-lines.ts';
 import { type LoadMeasures, loadMeasures } from './load-measures.ts';
 import { loadTraced } from './load-trace.ts';
 import { type DeadLetter, deadLetterOf, writeDeadLetters } from './log/dead-letters.ts';
 import { LOAD_GROUP, type Stream, TOPICS } from './log/topics.ts';
-import { type LandingLine, type PreparedBatch, prepareBatch } from './prepare-batch.ts';
+import { type LandingLine, type PreparedBatch, prepareBatch, type ReadMessage } from './prepare-batch.ts';
 import { encodeDueAddresses } from './raw/address-encodings.ts';
 import { blocksIn } from './raw/block-landing.ts';
 import { readLandingHead } from './raw/landing-lines.ts';
+import { type LoadedBlock, noteLoaded, noteReadAgain, readStoredHeights } from './raw/loaded-blocks.ts';
 import { removePartlyStored } from './raw/partly-stored.ts';
-import { type ChainHour, noteReplacedBlocks, storedBefore } from './raw/replaced-hours.ts';
-import { ANY_PALLET, dirtyDays, dirtyHours } from './raw/tables.ts';
 import { snapshotsIn } from './raw/views/snapshots.ts';
+import { ReplacedMarks } from './replaced-marks.ts';
 
 /** Key of the leases of all loads that are in progress. */
 const LOADING = 'loading';
@@ -48,6 +49,15 @@ export interface LoadCounters {
 
 const LANDING_TABLES = { blocks: blocksIn, snapshots: snapshotsIn } as const;
 const STREAMS = Object.keys(LANDING_TABLES) as Stream[];
+/** What is known before lines are committed. */
+interface Attempt {
+  /** Whether blocks of their heights may be stored. */
+  readonly areStored: boolean;
+  /** The first sequences of earlier commits of these lines, which failed and may have stored some of them. */
+  readonly tried: readonly bigint[];
+}
+const UNKNOWN: Attempt = { areStored: true, tried: [] };
+
 /** Waits before a line is tried again that the store cannot load, and does not refuse either. */
 const SUSPECT_WAITS_MS = [500, 2000];
 
@@ -66,8 +76,11 @@ export class Loader {
   readonly #deadLetterBytes: number;
   /** Staged batches whose commit failed: finished before anything newer, so that sequences keep the log's order. */
   readonly #unfinished: StagedBatch[] = [];
-  /** Hours that the load in progress replaces blocks of: a retry does not find them in the store any more. */
-  readonly #replacedHours = new Map<string, ChainHour>();
+  readonly #replaced: ReplacedMarks;
+  /** Blocks that the load in progress has committed. */
+  readonly #committed: LoadedBlock[] = [];
+  /** Whether most blocks of the last batch were stored already, as those of the next will be. */
+  #isRepeating = false;
   readonly #onLoaded: () => Promise<void>;
   readonly #measures: LoadMeasures;
 
@@ -88,6 +101,7 @@ export class Loader {
     this.#leaseMs = options.leaseMs;
     this.#deadLetterBytes = options.deadLetterBytes;
     this.#onLoaded = options.onLoaded;
+    this.#replaced = new ReplacedMarks(options.runtime, options.numbers);
     this.#measures = options.measures ?? loadMeasures();
   }
 
@@ -100,7 +114,7 @@ export class Loader {
           TOPICS[stream],
           LOAD_GROUP,
           (batch: PreparedBatch) => this.#loadBatch(stream, batch),
-          (messages) => prepareBatch(stream, messages, this.#registry),
+          (messages) => prepareBatch(stream, messages, this.#registry, this.#isRepeating),
         ),
       ),
     );
@@ -125,11 +139,36 @@ export class Loader {
       await this.#finish(batch);
     }
     await this.#writeDeadLetters(deadLetters);
+    if (stream !== 'blocks') return this.#load(stream, lines);
+    for (const some of apartFromRepeated(lines)) await this.#loadChanged(some);
+  }
+
+  /** Loads the blocks whose heights do not hold the same content already. */
+  async #loadChanged(lines: readonly ReadMessage[]): Promise<void> {
+    const { store } = this.#runtime;
+    const { areAny, contents } = await readStoredHeights(store, headsOf(lines));
+    const changed = new Set(changedLines(lines, contents));
+    const same = lines.filter((line) => !changed.has(line));
+    this.#isRepeating = same.length > changed.size;
+    await noteReadAgain(store, headsOf(same));
+    await this.#load('blocks', [...changed], { areStored: areAny, tried: [] });
+  }
+
+  async #load(stream: Stream, read: readonly ReadMessage[], attempt = UNKNOWN): Promise<void> {
+    const { store } = this.#runtime;
+    const landings = read.map((line) => line.landing());
+    const lines = landings.flatMap((line) => ('refused' in line ? [] : [line]));
+    await this.#writeDeadLetters(landings.flatMap((line) => ('refused' in line ? [line.refused] : [])));
+    if (lines.length === 0) return;
+    this.#committed.length = 0;
+    let known = attempt;
     await this.#underLease(async () => {
-      for (const some of stream === 'blocks' ? apartFromRepeated(lines) : [lines])
-        if (some.length > 0) await this.#stageAndCommit(stream, some);
-      await encodeDueAddresses(this.#runtime.store);
+      await this.#stageAndCommit(stream, lines, known);
+      await encodeDueAddresses(store);
+      known = UNKNOWN;
     });
+    // Without the note they are loaded once more when they come again: their load has not failed.
+    await noteLoaded(store, this.#committed).catch(() => undefined);
     await this.#onLoaded();
   }
 
@@ -138,14 +177,14 @@ export class Loader {
    * before it ends. When the lease was lost, the same lines are loaded once more under newer sequence numbers.
    */
   async #underLease(load: () => Promise<void>): Promise<void> {
-    this.#replacedHours.clear();
+    this.#replaced.clear();
     for (;;) {
       const floor = await this.#numbers.take(1);
       const member = `${floor}|${randomUUID()}`;
       const { keyValue } = this.#runtime;
       const lease = (await Lease.acquire(keyValue, LOADING, this.#leaseMs, 0, member)) as Lease;
       try {
-        await this.#markDirty([...this.#replacedHours.values()]);
+        await this.#replaced.repeat();
         await load();
       } catch (error) {
         await lease.release().catch(() => undefined);
@@ -155,18 +194,13 @@ export class Loader {
     }
   }
 
-  /** `tried` are the first sequences of earlier commits of these lines, which failed and may have stored some of them. */
-  async #stageAndCommit(
-    stream: Stream,
-    lines: readonly LandingLine[],
-    tried: readonly bigint[] = [],
-  ): Promise<void> {
+  async #stageAndCommit(stream: Stream, lines: readonly LandingLine[], attempt: Attempt): Promise<void> {
     const staged = await this.#runtime.store.stage(
       LANDING_TABLES[stream],
       lines.map((line) => line.bytes),
     );
     try {
-      await this.#commit(stream, lines, staged, tried);
+      await this.#commit(stream, lines, staged, attempt);
     } catch (error) {
       // A log that redelivers brings the batch again; a later commit of this copy would overwrite newer rows.
       if (this.#runtime.log.redelivers) await staged.discard();
@@ -180,17 +214,18 @@ export class Loader {
     stream: Stream,
     lines: readonly LandingLine[],
     staged: StagedBatch,
-    tried: readonly bigint[],
+    { areStored, tried }: Attempt,
   ): Promise<void> {
-    let mayReplace = false;
+    const isOfBlocks = stream === 'blocks';
     let sequence: bigint | undefined;
     try {
-      if (stream === 'blocks') mayReplace = await this.#markReplacedHours(lines);
+      if (isOfBlocks && areStored) await this.#replaced.before(headsOf(lines));
       sequence = await this.#numbers.take((lines.at(-1)?.index ?? 0) + 1);
       await staged.commit(sequence);
+      for (const line of lines) this.#noteCommitted(line, sequence);
     } catch (error) {
       if (sequence === undefined || !mayBlameLines(error)) throw error;
-      const failed = [...tried, sequence];
+      const failed = { areStored: true, tried: [...tried, sequence] };
       if (error.code === 'store_refused' && lines.some((line) => line.normalised)) {
         return this.#commitNormalised(stream, lines, failed);
       }
@@ -199,9 +234,9 @@ export class Loader {
         await this.#stageAndCommit(stream, lines.slice(0, half), failed);
         return this.#stageAndCommit(stream, lines.slice(half), failed);
       }
-      if (!(await this.#loadOrSetAside(stream, lines[0] as LandingLine, staged, error, failed))) return;
+      if (!(await this.#loadOrSetAside(stream, lines[0] as LandingLine, staged, error, failed.tried))) return;
     }
-    if (mayReplace) await this.#markReplaced(await noteReplacedBlocks(this.#runtime.store, headsOf(lines)));
+    if (isOfBlocks && (areStored || this.#runtime.isShared)) await this.#replaced.after(headsOf(lines));
   }
 
   /**
@@ -234,18 +269,14 @@ export class Loader {
     const landing = LANDING_TABLES[stream];
     if (error.code !== 'store_refused') await store.run(sql`INSERT INTO ${landing} SELECT * FROM ${landing}`);
     const at = sequences.map((first) => first + BigInt(line.index));
-    await this.#markDirty(await removePartlyStored(store, stream, line.head, at));
+    await this.#replaced.add(await removePartlyStored(store, stream, line.head, at));
     const reason = `${error.message}: ${error.detail ?? ''}`;
     await this.#writeDeadLetters([deadLetterOf(TOPICS[stream], line.head, reason, line.original)]);
     return false;
   }
 
   /** Parses every line of a refused batch: lines that are no blocks become dead letters, the others are normalised. */
-  async #commitNormalised(
-    stream: Stream,
-    lines: readonly LandingLine[],
-    tried: readonly bigint[],
-  ): Promise<void> {
+  async #commitNormalised(stream: Stream, lines: readonly LandingLine[], attempt: Attempt): Promise<void> {
     const deadLetters: DeadLetter[] = [];
     const normalised: LandingLine[] = [];
     for (const { normalised: normalise, ...line } of lines) {
@@ -255,46 +286,12 @@ export class Loader {
       } else normalised.push({ ...line, bytes });
     }
     await this.#writeDeadLetters(deadLetters);
-    if (normalised.length > 0) await this.#stageAndCommit(stream, normalised, tried);
+    if (normalised.length > 0) await this.#stageAndCommit(stream, normalised, attempt);
   }
 
-  /**
-   * Marks hours that lose a block because its height is loaded again, before a merge can remove the old row. Returns
-   * whether any version may be replaced: another process may store the same heights at this moment.
-   */
-  async #markReplacedHours(lines: readonly LandingLine[]): Promise<boolean> {
-    const { isAny, hours } = await storedBefore(this.#runtime.store, headsOf(lines));
-    await this.#markReplaced(hours);
-    return isAny || this.#runtime.isShared;
-  }
-
-  /** Marks the hours that this load has not marked yet. */
-  async #markReplaced(hours: readonly ChainHour[]): Promise<void> {
-    const unmarked = new Map(hours.map((hour) => [JSON.stringify(hour), hour]));
-    for (const key of this.#replacedHours.keys()) unmarked.delete(key);
-    for (const [key, hour] of unmarked) this.#replacedHours.set(key, hour);
-    await this.#markDirty([...unmarked.values()]);
-  }
-
-  async #markDirty(hours: readonly ChainHour[]): Promise<void> {
-    if (hours.length === 0) return;
-    const { store } = this.#runtime;
-    const sequence = String(await this.#numbers.take(1));
-    const days = new Map(
-      hours.map(({ hour, ...chain }) => {
-        const day = { ...chain, day: hour.slice(0, DAY_CHARS) };
-        return [JSON.stringify(day), day];
-      }),
-    );
-    const mark = { pallet: ANY_PALLET, sequence };
-    await store.insert(
-      dirtyHours,
-      hours.map((hour) => ({ ...mark, ...hour })),
-    );
-    await store.insert(
-      dirtyDays,
-      [...days.values()].map((day) => ({ stream: 'blocks', ...mark, ...day })),
-    );
+  /** A line that an earlier process staged does not tell its content. */
+  #noteCommitted({ index, head, content }: LandingLine, first: bigint): void {
+    if (content !== undefined) this.#committed.push({ ...head, sequence: first + BigInt(index), content });
   }
 
   async #finish(batch: StagedBatch): Promise<void> {
@@ -311,7 +308,7 @@ export class Loader {
         // Nothing of a damaged file is loaded: what is wrong in one line may be wrong in another, and look right.
         return batch.setAside(reasonOf(error));
       }
-      if (lines.length > 0) await this.#underLease(() => this.#stageAndCommit(stream, lines));
+      if (lines.length > 0) await this.#underLease(() => this.#stageAndCommit(stream, lines, UNKNOWN));
     }
     await batch.discard();
   }
@@ -323,23 +320,8 @@ export class Loader {
   }
 }
 
-const DAY_CHARS = 'YYYY-MM-DD'.length;
-
-const headsOf = (lines: readonly LandingLine[]) => lines.map(({ head }) => head);
-
-/**
- * The lines with the first block of each height, then the others. A statement becomes visible in parts: what is computed
- * meanwhile of the first block of a height is told as replaced only when that block is stored before the second.
- */
-function apartFromRepeated(lines: readonly LandingLine[]): (readonly LandingLine[])[] {
-  const heights = new Set<string>();
-  const isRepeated = ({ head }: LandingLine) => {
-    const height = `${head.relay_chain} ${head.chain} ${head.number}`;
-    return heights.size === heights.add(height).size;
-  };
-  const repeated = new Set(lines.filter(isRepeated));
-  return repeated.size === 0 ? [lines] : [lines.filter((line) => !repeated.has(line)), [...repeated]];
-}
+const headsOf = <Line extends Pick<ReadMessage, 'head'>>(lines: readonly Line[]) =>
+  lines.map(({ head }) => head);
 
 /** Whether lines may be the cause that a load failed: the store refuses them, or cannot load so much or such a thing. */
 const mayBlameLines = (error: unknown): error is ProductError =>

@@ -17,7 +17,7 @@ import {
 } from './log/envelope.ts';
 import { refusalOf } from './log/refusal.ts';
 import { type Stream, TOPICS } from './log/topics.ts';
-import { blockLine, snapshotLine } from './raw/landing-lines.ts';
+import { blockLine, contentHash, snapshotLine } from './raw/landing-lines.ts';
 
 /** A line of a landing table. */
 export interface LandingLine {
@@ -26,13 +26,23 @@ export interface LandingLine {
   readonly bytes: Pieces;
   readonly head: Pick<BlockHead, 'relay_chain' | 'chain' | 'number'> & Origin;
   readonly original: Buffer;
+  /** The hash of a block's content; absent where the line is not of this process. */
+  readonly content?: bigint;
   /** The same block in the layout of the landing table, for when the store refuses the source's own layout. */
   readonly normalised?: () => Pieces | { refused: string };
 }
 
-/** Messages of the log as lines of a landing table. */
+type Landing = LandingLine | { readonly refused: DeadLetter };
+
+/** A message that is read. To decode it takes most of the time, and is in vain where its block is stored already. */
+export interface ReadMessage extends Pick<LandingLine, 'head' | 'content'> {
+  /** Decodes it, at the first call. */
+  readonly landing: () => Landing;
+}
+
+/** What is read of messages of the log. */
 export interface PreparedBatch {
-  readonly lines: readonly LandingLine[];
+  readonly lines: readonly ReadMessage[];
   readonly deadLetters: readonly DeadLetter[];
   readonly messages: number;
   readonly bytes: number;
@@ -40,23 +50,29 @@ export interface PreparedBatch {
   readonly causes: readonly Traceparent[];
 }
 
-type Prepared = LandingLine | { refused: DeadLetter };
+type Prepared = ReadMessage | { readonly refused: DeadLetter };
 
-/** Decodes messages of the log; done for the next batch while the one before is loaded. */
+/**
+ * Reads messages of the log, and decodes them unless that is likely to be in vain; done for the next batch while the one
+ * before is loaded.
+ */
 export function prepareBatch(
   stream: Stream,
   messages: readonly Message[],
   registry: Registry,
+  isLikelyStored = false,
 ): PreparedBatch {
-  const prepare = orRefused(stream, stream === 'blocks' ? prepareBlock : prepareSnapshot);
+  const prepare = stream === 'blocks' ? prepareBlock : prepareSnapshot;
   const prepared = messages.map((message, index) => {
     const { refused } = message;
-    if (refused === undefined) return prepare(message, index, registry);
+    if (refused === undefined) return orRefused(stream, message, () => prepare(message, index, registry));
     const origin = readOrigin(undefined, TOPICS[stream]);
     return { refused: deadLetterOf(TOPICS[stream], origin, refused, message.value) };
   });
+  const lines = prepared.flatMap((line) => ('refused' in line ? [] : [line]));
+  if (!isLikelyStored) for (const line of lines) line.landing();
   return {
-    lines: prepared.flatMap((line) => ('refused' in line ? [] : [line])),
+    lines,
     deadLetters: prepared.flatMap((line) => ('refused' in line ? [line.refused] : [])),
     messages: messages.length,
     bytes: messages.reduce((sum, message) => sum + sizeOf(message), 0),
@@ -66,30 +82,31 @@ export function prepareBatch(
 
 const sizeOf = (message: Message) => (message instanceof BlockEnvelope ? message.size : message.value.length);
 
-type Prepare = (message: Message, index: number, registry: Registry) => Prepared;
-
 /** What one message holds must not keep the others of its batch from being loaded. */
-const orRefused =
-  (stream: Stream, prepare: Prepare): Prepare =>
-  (message, index, registry) => {
-    try {
-      return prepare(message, index, registry);
-    } catch (error) {
-      const origin = readOrigin(undefined, TOPICS[stream]);
-      return { refused: deadLetterOf(TOPICS[stream], origin, refusalOf(error), message.value) };
-    }
-  };
+function orRefused<Result>(stream: Stream, message: Message, read: () => Result) {
+  try {
+    return read();
+  } catch (error) {
+    const origin = readOrigin(undefined, TOPICS[stream]);
+    return { refused: deadLetterOf(TOPICS[stream], origin, refusalOf(error), message.value) };
+  }
+}
 
 function prepareBlock(message: Message, index: number, registry: Registry): Prepared {
   const split = message instanceof BlockEnvelope ? message : blockIn(message.value, registry);
   if ('refused' in split) return split;
-  const { head, payload } = split;
-  const chain = registry.find(head.chain, head.relay_chain);
+  const { payload } = split;
+  const chain = registry.find(split.head.chain, split.head.relay_chain);
   if (!chain)
-    return { refused: deadLetterOf(TOPICS.blocks, head, `chain: unknown ${head.chain}`, message.value) };
-  return {
+    return {
+      refused: deadLetterOf(TOPICS.blocks, split.head, `chain: unknown ${split.head.chain}`, message.value),
+    };
+  const head = { ...split.head, relay_chain: chain.relay_chain, chain: chain.name };
+  const content = contentHash(head, chain, payload);
+  const decode = (): LandingLine => ({
     index,
     head,
+    content,
     original: payload,
     bytes: blockLine(index, head, chain, payload),
     normalised: () => {
@@ -104,7 +121,9 @@ function prepareBlock(message: Message, index: number, registry: Registry): Prep
         return { refused: error instanceof SyntaxError ? NO_JSON : refusalOf(error) };
       }
     },
-  };
+  });
+  let landing: Landing | undefined;
+  return { head, content, landing: () => (landing ??= orRefused('blocks', message, decode)) };
 }
 
 const blockIn = (value: Buffer, registry: Registry) =>
@@ -113,7 +132,8 @@ const blockIn = (value: Buffer, registry: Registry) =>
 function prepareSnapshot({ value }: Message, index: number, registry: Registry): Prepared {
   const line = snapshotLine(index, value, registry);
   if ('refused' in line) return { refused: deadLetterOf(TOPICS.snapshots, line.origin, line.refused, value) };
-  return { index, head: { ...line.head, number: '0', ...line.origin }, original: value, bytes: line.bytes };
+  const head = { ...line.head, number: '0', ...line.origin };
+  return { head, landing: () => ({ index, head, original: value, bytes: line.bytes }) };
 }
 
 /** An envelope that another program published on the log. */

@@ -173,6 +173,7 @@ export class StoredSchema {
       report: (text) => void process.stderr.write(`${text}\n`),
     });
     await ingestModule.recordDecoders(store, clock.now());
+    await ingestModule.forgetAfterDamage(this.#runtime);
   }
 
   async #waitForOthers(): Promise<void> {

@@ -1,6 +1,6 @@
 import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
-import { blocks, refusedFacts } from '../raw/tables.ts';
+import { blocks, loadedBlocks, refusedFacts } from '../raw/tables.ts';
 
 /** A fact that a decoder refused; its block is stored. */
 export interface RefusedFact {
@@ -16,13 +16,18 @@ export interface RefusedFact {
 
 const RAW_CHARACTERS = 300;
 
-/** Of blocks that are canonical or, where a run is named, that this run loaded; those of replaced blocks do not count. */
+const hasRefused = sql`(relay_chain, chain, number) IN (SELECT relay_chain, chain, number FROM ${refusedFacts})`;
+
+/** Blocks that a run loaded, or found to be loaded already. */
+const isReadBy = (run: string): Sql => sql`(run = ${run} OR (relay_chain, chain, number) IN (
+  SELECT relay_chain, chain, number FROM ${loadedBlocks} WHERE ${hasRefused} AND run = ${run}))`;
+
+/** Of blocks that are canonical and, where a run is named, that this run read; those of replaced blocks do not count. */
 const isOf = (run?: string): Sql => sql`rank IN (
   SELECT rank FROM ${blocks} FINAL
-  WHERE (relay_chain, chain, number) IN (SELECT relay_chain, chain, number FROM ${refusedFacts})
-    AND ${run === undefined ? sql`1` : sql`run = ${run}`})`;
+  WHERE ${hasRefused} AND ${run === undefined ? sql`1` : isReadBy(run)})`;
 
-/** Counts refused facts, of all blocks or of those that a run loaded. */
+/** Counts refused facts, of all blocks or of those that a run read. */
 export async function countRefusedFacts(store: Pick<Store, 'rows'>, run?: string): Promise<number> {
   const [row] = await store.rows<{ total: number }>(
     sql`SELECT count() AS total FROM ${refusedFacts} FINAL WHERE ${isOf(run)}`,

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Chain } from '../chains/chain.ts';
 import type { Registry } from '../chains/registry.ts';
 import { type DecodedBlock, decodeBlock, decodeExtrinsics } from '../decode/calls.ts';
@@ -9,9 +10,24 @@ import { parseSnapshot } from '../decode/snapshot.ts';
 import { type BlockHead, NO_JSON, NO_OBJECT, type Origin, readOrigin } from '../log/envelope.ts';
 import { refusalOf } from '../log/refusal.ts';
 import { TOPICS } from '../log/topics.ts';
+import { DECODER_VERSIONS } from './decoders.ts';
 import { NO_PREFIX } from './views/parse-sql.ts';
 
 const CLOSE = Buffer.from('}');
+const CONTENT_HEX_CHARS = 32;
+
+const prefixOf = (chain: Chain) => (chain.accounts === 'ss58' ? chain.ss58_prefix : NO_PREFIX);
+
+/** A hash of all that decides the rows of a block, but for where and when it was read. */
+export function contentHash(
+  { version = '', is_deleted = 0 }: Pick<BlockHead, 'version' | 'is_deleted'>,
+  chain: Chain,
+  payload: Buffer,
+): bigint {
+  const beside = JSON.stringify([DECODER_VERSIONS.blocks, prefixOf(chain), version, is_deleted]);
+  const hash = createHash('sha256').update(beside).update(payload).digest('hex');
+  return BigInt(`0x${hash.slice(0, CONTENT_HEX_CHARS)}`);
+}
 
 /**
  * A block as a line of its landing table: the payload's own bytes behind the columns that SQL cannot compute. Of a
@@ -22,7 +38,7 @@ export function blockLine(index: number, head: BlockHead, chain: Chain, payload:
     sequence: index,
     relay_chain: chain.relay_chain,
     chain: chain.name,
-    prefix: chain.accounts === 'ss58' ? chain.ss58_prefix : NO_PREFIX,
+    prefix: prefixOf(chain),
     version: head.version ?? '',
     is_deleted: head.is_deleted ?? 0,
     source: head.source,

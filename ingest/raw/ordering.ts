@@ -74,6 +74,9 @@ export function snapshotRankSql(columns: { version: string; sequence: string }):
 const sequenceSql = (kind: Ranked, rank: string) =>
   `toUInt64(bitAnd(${rank}, ${(1n << SEQUENCE_BITS[kind]) - 1n}))`;
 
+/** Whether the content of a block is final, of its rank. */
+export const isFinalSql = (rank: string) => `bitShiftRight(${rank}, ${FINALIZED_BIT}) = 1`;
+
 /** The sequence in the rank of a block, and of everything that is stored with it. */
 export const blockSequenceSql = (rank: string) => sequenceSql('block', rank);
 export const snapshotSequenceSql = (rank: string) => sequenceSql('snapshot', rank);

@@ -1,7 +1,7 @@
-import { literal, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
-import type { BlockHead } from '../log/envelope.ts';
 import { hourSql } from './canonical.ts';
+import { type Head, inPieces, isOneOf } from './heights.ts';
 import { blocks, replacedBlocks } from './tables.ts';
 
 /** An hour of a chain, as `YYYY-MM-DD HH:00:00`. */
@@ -11,30 +11,17 @@ export interface ChainHour {
   readonly hour: string;
 }
 
-type Head = Pick<BlockHead, 'relay_chain' | 'chain' | 'number'>;
-
-/** A condition that selects one chain, and the heights of it that will be loaded. */
-type Heights = readonly [chain: string, heights: readonly bigint[]];
-
-const HEIGHTS_PER_QUERY = 10_000;
-
-/** What is stored of the heights that will be loaded. */
-export interface StoredBefore {
-  /** False where no height between the lowest and the highest of a chain is stored. */
-  readonly isAny: boolean;
-  /** The hours of the blocks that hold these heights. */
-  readonly hours: readonly ChainHour[];
-}
-
-export async function storedBefore(store: Store, heads: readonly Head[]): Promise<StoredBefore> {
+/** The hours of the blocks that hold these heights. */
+export async function hoursHeldBy(store: Store, heads: readonly Head[]): Promise<ChainHour[]> {
   const hours: ChainHour[] = [];
-  let isAny = false;
   for (const chains of inPieces(heads)) {
-    if (!(await areAnyStored(store, chains))) continue;
-    isAny = true;
-    hours.push(...(await hoursOf(store, chains)));
+    const held = await store.rows<ChainHour>(sql`
+      SELECT relay_chain, chain, ${hourTextSql('assumeNotNull(time)')} AS hour
+      FROM ${blocks} FINAL WHERE ${isOneOf(chains)} AND isNotNull(time)
+      GROUP BY ALL`);
+    hours.push(...held);
   }
-  return { isAny, hours };
+  return hours;
 }
 
 interface ReplacedBlock extends ChainHour {
@@ -52,7 +39,7 @@ interface ReplacedBlock extends ChainHour {
  */
 export async function noteReplacedBlocks(store: Store, heads: readonly Head[]): Promise<ChainHour[]> {
   const replaced: ReplacedBlock[] = [];
-  for (const chains of inPieces(heads)) replaced.push(...(await replacedOf(store, chains)));
+  for (const chains of inPieces(heads)) replaced.push(...(await replacedOf(store, isOneOf(chains))));
   await store.insert(
     replacedBlocks,
     replaced
@@ -69,43 +56,8 @@ export const noteAllReplacedBlocks = (store: Store): Promise<void> =>
   store.run(sql`INSERT INTO ${replacedBlocks} (relay_chain, chain, number, time, rank)
     SELECT relay_chain, chain, number, time, rank FROM (${replacedAmong(raw('1'))}) WHERE isOfOtherMonth`);
 
-function* inPieces(heads: readonly Head[]): Generator<Heights[]> {
-  for (let i = 0; i < heads.length; i += HEIGHTS_PER_QUERY) {
-    yield byChain(heads.slice(i, i + HEIGHTS_PER_QUERY));
-  }
-}
-
-function byChain(heads: readonly Head[]): Heights[] {
-  const chains = Map.groupBy(
-    heads,
-    (head) => `relay_chain = ${literal(head.relay_chain)} AND chain = ${literal(head.chain)}`,
-  );
-  return [...chains].map(([chain, some]) => [chain, some.map(({ number }) => BigInt(number))]);
-}
-
-/** Most loads bring new heights: a query by the ends of their range takes a tenth of the time of one by each height. */
-async function areAnyStored(store: Store, chains: readonly Heights[]): Promise<boolean> {
-  const ranges = chains.map(
-    ([chain, heights]) =>
-      `(${chain} AND number BETWEEN ${heights.reduce(smaller)} AND ${heights.reduce(larger)})`,
-  );
-  const some = await store.rows(sql`SELECT 1 FROM ${blocks} WHERE ${raw(ranges.join(' OR '))} LIMIT 1`);
-  return some.length > 0;
-}
-
-const isOneOf = (chains: readonly Heights[]) =>
-  raw(
-    `(${chains.map(([chain, heights]) => `(${chain} AND number IN (${heights.join(', ')}))`).join(' OR ')})`,
-  );
-
 /** The text of the hour of a time. */
 export const hourTextSql = (time: string): Sql => sql`toString(toDateTime64(${hourSql(time)}, 0, 'UTC'))`;
-
-const hoursOf = (store: Store, chains: readonly Heights[]): Promise<ChainHour[]> =>
-  store.rows<ChainHour>(sql`
-    SELECT relay_chain, chain, ${hourTextSql('assumeNotNull(time)')} AS hour
-    FROM ${blocks} FINAL WHERE ${isOneOf(chains)} AND isNotNull(time)
-    GROUP BY ALL`);
 
 /** Versions that lost their height to one of another time; one without a timestamp has the epoch. */
 const replacedAmong = (heights: Sql): Sql => sql`
@@ -119,11 +71,8 @@ const replacedAmong = (heights: Sql): Sql => sql`
   ) ARRAY JOIN versions AS version
   WHERE ifNull(version.1 != held_at, isNull(version.1) != isNull(held_at))`;
 
-const replacedOf = (store: Store, chains: readonly Heights[]): Promise<ReplacedBlock[]> =>
+const replacedOf = (store: Store, heights: Sql): Promise<ReplacedBlock[]> =>
   store.rows<ReplacedBlock>(sql`
     SELECT relay_chain, chain, toString(number) AS number, toString(time) AS time, ${hourTextSql('replaced.time')} AS hour,
       toString(rank) AS rank, isTimed, isOfOtherMonth
-    FROM (${replacedAmong(isOneOf(chains))}) AS replaced`);
-
-const smaller = (a: bigint, b: bigint) => (a < b ? a : b);
-const larger = (a: bigint, b: bigint) => (a > b ? a : b);
+    FROM (${replacedAmong(heights)}) AS replaced`);

@@ -45,6 +45,24 @@ export const blocks = table({
   ],
 });
 
+export const loadedBlocks = table({
+  name: 'loaded_blocks',
+  doc: 'Versions of blocks of which every row of every table is known to be stored: the same content is not loaded again.',
+  columns: {
+    relay_chain: name,
+    chain: name,
+    number: 'UInt64 CODEC(Delta, ZSTD)',
+    // Of the load; the version that holds the height has it in its rank.
+    sequence: 'UInt64 CODEC(Delta, ZSTD)',
+    // A hash of all that decides the rows of the block.
+    content: 'UInt128 CODEC(NONE)',
+    // The run that read it again, where facts of it are refused, for the report of that run.
+    run: 'String CODEC(ZSTD)',
+  },
+  engine: 'ReplacingMergeTree(sequence)',
+  orderBy: ['relay_chain', 'chain', 'number'],
+});
+
 export const replacedBlocks = table({
   name: 'replaced_blocks',
   doc: 'Versions of blocks whose height a version of another month holds, so that a month is read without the others.',
@@ -307,6 +325,7 @@ export const chains = table({
 
 export const rawTables = [
   blocks,
+  loadedBlocks,
   replacedBlocks,
   extrinsics,
   events,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { DATABASE, ident, sql } from '../../infra/clickhouse/sql.ts';
 import { reasonOf } from '../../infra/errors.ts';
 import type { Damage } from '../../infra/ports.ts';
+import { ingestModule } from '../../ingest/module.ts';
 import { operation } from './operation.ts';
 
 export interface CheckProgress {
@@ -19,7 +20,8 @@ export interface CheckResult {
 /** Reads every part of every table and compares it with its checksums. */
 export const check = operation<CheckProgress>()({
   input: z.object({}),
-  run: async ({ runtime: { store, damage } }, _input, { onProgress, signal }): Promise<CheckResult> => {
+  run: async ({ runtime }, _input, { onProgress, signal }): Promise<CheckResult> => {
+    const { store, damage } = runtime;
     const parts = await store.rows<{ table: string; name: string; rows: number }>(sql`
       SELECT table, name, rows FROM system.parts WHERE database = ${DATABASE} AND active ORDER BY table, name`);
     for (const [done, { table, name, rows }] of parts.entries()) {
@@ -38,6 +40,7 @@ export const check = operation<CheckProgress>()({
         advice: 'restore the data directory from a backup, or load the blocks of the part into a new one',
       });
     }
+    await ingestModule.forgetAfterDamage(runtime);
     return {
       tables: new Set(parts.map(({ table }) => table)).size,
       parts: parts.length,

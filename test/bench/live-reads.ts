@@ -11,7 +11,7 @@ import {
   canonicalExtrinsics,
   type Window,
 } from '../../ingest/raw/canonical.ts';
-import { storedBefore } from '../../ingest/raw/replaced-hours.ts';
+import { readStoredHeights } from '../../ingest/raw/loaded-blocks.ts';
 import { openPipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { writeHistory } from '../support/made-history.ts';
@@ -34,7 +34,7 @@ const reads: Record<string, (store: Store) => Promise<unknown>> = {
   events: (store) => counted(store, canonicalEvents(HOUR)),
   calls: (store) => counted(store, canonicalCalls(HOUR)),
   'heights of a load': (store) =>
-    storedBefore(
+    readStoredHeights(
       store,
       CHAINS.slice(0, 24).map((chain) => ({ relay_chain: 'polkadot', chain, number: '900000000' })),
     ),

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Table, View } from '../../infra/clickhouse/table.ts';
 import { canonicalBlocks } from '../../ingest/raw/canonical.ts';
-import { blocks, calls, events, extrinsics, refusedFacts } from '../../ingest/raw/tables.ts';
+import { blocks, calls, events, extrinsics, loadedBlocks, refusedFacts } from '../../ingest/raw/tables.ts';
 import { blockViews } from '../../ingest/raw/views/blocks.ts';
 import { eventsToCheck } from '../../ingest/raw/views/nested-amounts.ts';
 import { recordedLines } from '../support/recordings.ts';
@@ -123,6 +123,60 @@ describe('versions of one height', () => {
     expect(await canonical(extrinsics, 'centrifuge')).toEqual([]);
     await ingesting.take('any.ndjson', [envelope({ payload: at('b') })]);
     expect(await oneHash('centrifuge')).toEqual([hash('b')]);
+  });
+});
+
+describe('a block that comes again', () => {
+  const at = (digit: string, more: object = {}) =>
+    madeBlock(7, [madeExtrinsic('a.b')], { hash: hash(digit), ...more });
+  const ranks = async () =>
+    (
+      await rows<{ rank: string }>(
+        sql`SELECT toString(rank) AS rank FROM ${blocks} WHERE chain = 'bifrost' ORDER BY rank`,
+      )
+    ).map(({ rank }) => rank);
+  const take = (...lines: object[]) => ingesting.take('bifrost.ndjson', lines);
+  /** How many versions lines add; the last one that does so holds the height. */
+  const added = async (...lines: object[]) => {
+    const before = await ranks();
+    await take(...lines);
+    return (await ranks()).filter((rank) => !before.includes(rank)).length;
+  };
+
+  test('is not loaded twice, within one source and over several', async () => {
+    expect(await added(at('a'), at('a'))).toBe(1);
+    expect(await added(at('a'), at('a'))).toBe(0);
+    expect(await added(at('a'), at('b'), at('b'))).toBe(1);
+    expect((await canonical(blocks, 'bifrost')).map(({ hash: one }) => one)).toEqual([hash('b')]);
+  });
+
+  test('is loaded after another one, in the same source and later', async () => {
+    expect(await added(at('b'), at('a'), at('b'))).toBeGreaterThan(0);
+    expect((await canonical(blocks, 'bifrost')).map(({ hash: one }) => one)).toEqual([hash('b')]);
+    expect(await added(at('a'))).toBe(1);
+    expect(await added(at('b'))).toBe(1);
+  });
+
+  test('is loaded where its load did not come to its end', async () => {
+    await ingesting.pipeline.runtime.store.run(sql`TRUNCATE TABLE ${loadedBlocks}`);
+    expect(await added(at('b'))).toBe(1);
+    expect(await added(at('b'))).toBe(0);
+  });
+
+  test('is loaded under another version, and where it is not final', async () => {
+    const envelope = (version: string) => ({
+      schema: 'block/1',
+      chain: 'bifrost',
+      version,
+      payload: at('c'),
+    });
+    const high = 2n ** 63n + 2n ** 60n;
+    expect(await added(envelope(String(high)))).toBe(1);
+    expect(await added(envelope(String(high)))).toBe(0);
+    expect(await added(envelope(String(high + 1n)))).toBe(1);
+    const best = madeBlock(8, [], { finalized: false });
+    expect(await added(best)).toBe(1);
+    expect(await added(best)).toBe(1);
   });
 });
 

@@ -16,10 +16,25 @@ function prepared(messages: readonly Pick<Envelope, 'key' | 'value'>[]) {
   return {
     deadLetters,
     bytes,
-    lines: lines.map(({ bytes, head: { relay_chain, chain, number, ...from }, original }) => {
-      const { source, origin, line, run } = from;
+    lines: lines.map((line) => {
+      const landing = line.landing();
+      if ('refused' in landing) throw new Error(landing.refused.reason);
+      const { bytes, head, original, content } = landing;
+      const { relay_chain, chain, number, ...from } = head;
+      const { source, origin, line: at, run } = from;
       const text = Buffer.concat([bytes].flat()).toString();
-      return { relay_chain, chain, number, source, origin, line, run, text, original: String(original) };
+      return {
+        relay_chain,
+        chain,
+        number,
+        source,
+        origin,
+        at,
+        run,
+        text,
+        content,
+        original: String(original),
+      };
     }),
   };
 }

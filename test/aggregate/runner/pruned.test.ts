@@ -35,12 +35,12 @@ beforeAll(async () => {
 });
 afterAll(() => close());
 
-const block = (number: number) => ({
+const block = (number: number, amount = '1') => ({
   line: JSON.stringify(
     madeBlock(number, [
       madeExtrinsic('balances.transferKeepAlive', {
         signature: { signer: { id: ALICE } },
-        events: [madeEvent('balances.Transfer', ALICE, ALICE, '1')],
+        events: [madeEvent('balances.Transfer', ALICE, ALICE, amount)],
       }),
     ]),
   ),
@@ -89,8 +89,10 @@ test('every statement of a live round, of the load and of the status reads few r
   await ingestLines(pipeline, [block(LIVE + 1)]);
   await pipeline.aggregator.waitUntilComputed();
   // A replaced block: what was stored of its height is looked up.
-  await ingestLines(pipeline, [block(LIVE + 1)]);
+  await ingestLines(pipeline, [block(LIVE + 1, '2')]);
   await pipeline.aggregator.waitUntilComputed();
+  // The same again: what was loaded of its height is looked up.
+  await ingestLines(pipeline, [block(LIVE + 1, '2')]);
   await readStatus(pipeline.runtime, pipeline.aggregator);
   await readCoverage(store, pipeline.registry);
   stop();

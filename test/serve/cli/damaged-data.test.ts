@@ -52,6 +52,9 @@ interface Status {
 const statusOf = async (DATA_DIR: string): Promise<Status> =>
   JSON.parse((await run(['status', '--json'], { env: { DATA_DIR } })).stdout);
 
+const rowsOf = async (DATA_DIR: string) =>
+  (await run(['sql', 'SELECT count(), sum(cityHash64(args)) FROM extrinsics'], { env: { DATA_DIR } })).stdout;
+
 it('a directory that is whole is not damaged, whatever ended the process before', async () => {
   const { DATA_DIR } = await filled('killed', 'blocks');
   const server = await serve([], { DATA_DIR });
@@ -99,6 +102,9 @@ it.each([
     expect((await run(['check'], { env: { DATA_DIR } })).code).toBe(1);
     rmSync(join(DATA_DIR, 'damaged'), { recursive: true });
     expect((await statusOf(DATA_DIR)).damage).toEqual([]);
+    // The same blocks again bring the rows back, also after the operator has removed the report.
+    expect((await run(['ingest', KUSAMA], { env: { DATA_DIR } })).code).toBe(0);
+    expect(await rowsOf(DATA_DIR)).toEqual(await rowsOf(WHOLE));
   },
 );
 

@@ -34,6 +34,8 @@ it('a clean file reports no refused fact and ends with 0, whatever was refused b
   // An odd version sets the bit of the rank that stands right above the sequence.
   const refused = [withRefusedFact(kusama[0] as string, '1'), withRefusedFact(kusama[1] as string, '2')];
   expect(await ingest('refused.ndjson', refused)).toEqual({ code: 3, refused_facts: 2 });
+  // What is stored already is told as well, where a source repeats it.
+  expect(await ingest('refused.ndjson', refused)).toEqual({ code: 3, refused_facts: 2 });
   expect(await ingest('clean-1.ndjson', [kusama[2] as string])).toEqual({ code: 0, refused_facts: 0 });
   expect(await ingest('clean-2.ndjson', [kusama[3] as string])).toEqual({ code: 0, refused_facts: 0 });
 });

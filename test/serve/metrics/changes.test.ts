@@ -1,9 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { changeRuns } from '../../../aggregate/changes/tables.ts';
 import { materializedMetrics } from '../../../aggregate/metrics/index.ts';
 import { EVERYTHING } from '../../../aggregate/planner/plan.ts';
+import { computedWindows } from '../../../aggregate/runner/ledger.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { dirtyDays } from '../../../ingest/raw/tables.ts';
 import type { Pipeline } from '../../../serve/compose.ts';
 import { buildServer } from '../../../serve/compose-server.ts';
 import { clockFrom, ingestAndCompute, openTestPipeline } from '../../support/pipeline.ts';
+import { countStatements } from '../../support/statements.ts';
 import { madeBlock } from './made-blocks.ts';
 
 interface Page {
@@ -94,6 +99,39 @@ describe('the list of changes', () => {
     expect((await get(`/api/daily-tps?chain=polkadot&changed_since=${await newest()}`)).body).toEqual([]);
     const whole = await get('/api/daily-tps?chain=polkadot');
     expect((await get('/api/daily-tps?chain=polkadot&changed_since=2023-02-02')).body).toEqual(whole.body);
+  });
+
+  test('a block that is stored already is no change, and no work; one that replaced it is, and so is a return to it', async () => {
+    const { store } = pipeline.runtime;
+    const written = () =>
+      store.rows(sql`SELECT (SELECT count() FROM ${computedWindows}) AS windows,
+        (SELECT count() FROM ${changeRuns}) AS runs, (SELECT count() FROM ${dirtyDays}) AS days`);
+    const cursor = await newest();
+    const before = await written();
+    const statements: string[] = [];
+    const counted = countStatements(store, (text) => statements.push(text));
+    // The second comes twice in a source.
+    const same = [block(100, '2023-01-10'), block(101, '2023-01-12')];
+    await ingestAndCompute(pipeline, [...same, ...same.slice(1)]);
+    counted.stop();
+    // What is stored of the heights, refused facts of them, and the first and the repeated apart; a round that finds nothing.
+    expect(statements.length, statements.join('\n\n')).toBeLessThanOrEqual(2 * 3 + 4);
+    expect(await written()).toEqual(before);
+    expect((await list(`cursor=${cursor}`)).changes).toEqual([]);
+
+    for (const [from, to] of [
+      ['2023-01-12', '2023-01-13'],
+      ['2023-01-13', '2023-01-12'],
+    ] as const) {
+      const since = await newest();
+      await ingestAndCompute(pipeline, [block(101, to)]);
+      expect(ofTps(await list(`${TPS}&cursor=${since}`)).toSorted()).toEqual(
+        [
+          [from, 0],
+          [to, 1],
+        ].toSorted(),
+      );
+    }
   });
 });
 

@@ -1,0 +1,74 @@
+import { raw, sql } from '../../infra/clickhouse/sql.ts';
+import type { Runtime, Store } from '../../infra/ports.ts';
+import type { BlockHead } from '../log/envelope.ts';
+import { areAnyStored, type Head, heightKey, inPieces, isOneOf } from './heights.ts';
+import { blockSequenceSql, isFinalSql } from './ordering.ts';
+import { blocks, loadedBlocks, refusedFacts } from './tables.ts';
+
+/**
+ * A block that was loaded into every table, and still holds its height, changes nothing when it comes again. That is
+ * noted only after its load has ended: one that was interrupted, or whose note was lost, is loaded once more.
+ */
+export interface LoadedBlock extends Head {
+  readonly sequence: bigint;
+  readonly content: bigint;
+}
+
+/** What is stored of the heights that will be loaded. */
+export interface StoredHeights {
+  /** False where no height between the lowest and the highest of a chain is stored. */
+  readonly areAny: boolean;
+  /** By `heightKey`, the content of those whose block is wholly stored. */
+  readonly contents: ReadonlyMap<string, bigint>;
+}
+
+export async function readStoredHeights(store: Store, heads: readonly Head[]): Promise<StoredHeights> {
+  const contents = new Map<string, bigint>();
+  let areAny = false;
+  for (const chains of inPieces(heads)) {
+    if (!(await areAnyStored(store, chains))) continue;
+    areAny = true;
+    // Of a block that is not final, the time of reading decides against others: it is loaded again.
+    const whole = await store.rows<Head & { readonly content: string }>(sql`
+      SELECT relay_chain, chain, toString(number) AS number, toString(content) AS content
+      FROM ${loadedBlocks} WHERE (relay_chain, chain, number, sequence) IN (
+        SELECT relay_chain, chain, number, ${raw(blockSequenceSql('max(rank)'))} FROM ${blocks}
+        WHERE ${isOneOf(chains)} GROUP BY relay_chain, chain, number HAVING ${raw(isFinalSql('max(rank)'))}
+        SETTINGS optimize_aggregation_in_order = 1)`);
+    for (const { content, ...head } of whole) contents.set(heightKey(head), BigInt(content));
+  }
+  return { areAny, contents };
+}
+
+/** Notes blocks whose load has ended in all tables. */
+export const noteLoaded = (store: Store, loaded: readonly LoadedBlock[]): Promise<void> =>
+  store.insert(
+    loadedBlocks,
+    loaded.map(({ relay_chain, chain, number, sequence, content }) => ({
+      relay_chain,
+      chain,
+      number,
+      sequence: String(sequence),
+      content: String(content),
+    })),
+  );
+
+/** Has a run report the refused facts of blocks that it read again. */
+export async function noteReadAgain(store: Store, heads: readonly BlockHead[]): Promise<void> {
+  for (const [run, some] of Map.groupBy(heads, (head) => head.run ?? '')) {
+    if (run === '') continue;
+    for (const chains of inPieces(some)) {
+      await store.run(sql`INSERT INTO ${loadedBlocks} (relay_chain, chain, number, sequence, content, run)
+        SELECT relay_chain, chain, number, sequence, content, ${run} FROM ${loadedBlocks} FINAL
+        WHERE (relay_chain, chain, number) IN (
+          SELECT relay_chain, chain, number FROM ${refusedFacts} WHERE ${isOneOf(chains)})`);
+    }
+  }
+}
+
+/** Forgets all of them once rows were lost: that a block was loaded says no more that its rows are there. */
+export async function forgetAfterDamage({ store, damage }: Pick<Runtime, 'store' | 'damage'>): Promise<void> {
+  if (damage.list().some(({ part }) => part === 'store')) {
+    await store.run(sql`TRUNCATE TABLE ${loadedBlocks}`);
+  }
+}

@@ -1,0 +1,67 @@
+import type { Numbers, Runtime } from '../infra/ports.ts';
+import type { Head } from './raw/heights.ts';
+import { type ChainHour, hoursHeldBy, noteReplacedBlocks } from './raw/replaced-hours.ts';
+import { ANY_PALLET, dirtyDays, dirtyHours } from './raw/tables.ts';
+
+const DAY_CHARS = 'YYYY-MM-DD'.length;
+
+/** Marks as dirty the hours that lose a block because another one takes its height. */
+export class ReplacedMarks {
+  readonly #runtime: Pick<Runtime, 'store'>;
+  readonly #numbers: Numbers;
+  /** Those of the load in progress: a retry does not find them in the store any more. */
+  readonly #marked = new Map<string, ChainHour>();
+
+  constructor(runtime: Pick<Runtime, 'store'>, numbers: Numbers) {
+    this.#runtime = runtime;
+    this.#numbers = numbers;
+  }
+
+  /** A load begins. */
+  clear(): void {
+    this.#marked.clear();
+  }
+
+  /** Marks all of the load once more. */
+  repeat(): Promise<void> {
+    return this.add([...this.#marked.values()]);
+  }
+
+  /** Marks the hours of the blocks that hold these heights, before a merge can remove their rows. */
+  async before(heads: readonly Head[]): Promise<void> {
+    await this.#addNew(await hoursHeldBy(this.#runtime.store, heads));
+  }
+
+  /** Marks what only the load shows: another process may have stored the same heights at the same moment. */
+  async after(heads: readonly Head[]): Promise<void> {
+    await this.#addNew(await noteReplacedBlocks(this.#runtime.store, heads));
+  }
+
+  async add(hours: readonly ChainHour[]): Promise<void> {
+    if (hours.length === 0) return;
+    const { store } = this.#runtime;
+    const sequence = String(await this.#numbers.take(1));
+    const days = new Map(
+      hours.map(({ hour, ...chain }) => {
+        const day = { ...chain, day: hour.slice(0, DAY_CHARS) };
+        return [JSON.stringify(day), day];
+      }),
+    );
+    const mark = { pallet: ANY_PALLET, sequence };
+    await store.insert(
+      dirtyHours,
+      hours.map((hour) => ({ ...mark, ...hour })),
+    );
+    await store.insert(
+      dirtyDays,
+      [...days.values()].map((day) => ({ stream: 'blocks', ...mark, ...day })),
+    );
+  }
+
+  async #addNew(hours: readonly ChainHour[]): Promise<void> {
+    const unmarked = new Map(hours.map((hour) => [JSON.stringify(hour), hour]));
+    for (const key of this.#marked.keys()) unmarked.delete(key);
+    for (const [key, hour] of unmarked) this.#marked.set(key, hour);
+    await this.add([...unmarked.values()]);
+  }
+}
