@@ -18,7 +18,13 @@ import { type Registry, readRegistry } from '../ingest/chains/registry.ts';
 import { writeRegistry } from '../ingest/chains/registry-table.ts';
 import { Loader, loadedUpTo } from '../ingest/loader.ts';
 import { DeadLetterRetention } from '../ingest/log/dead-letter-retention.ts';
-import { type IngestOptions, type IngestSummary, publish } from '../ingest/log/publish.ts';
+import {
+  type IngestOptions,
+  type IngestSummary,
+  type OpenSource,
+  publish,
+  type RunOptions,
+} from '../ingest/log/publish.ts';
 import { ingestModule } from '../ingest/module.ts';
 import { dirtyDays } from '../ingest/raw/tables.ts';
 import type { Accounts } from './identity/accounts/accounts.ts';
@@ -47,6 +53,8 @@ export interface Pipeline {
   start(): Promise<void>;
   /** Publishes one source to the log; returns when every line is durable, loaded or not. */
   ingest(source: Readable, options: IngestOptions): Promise<IngestSummary>;
+  /** The same for several sources, of which small ones are loaded together. */
+  ingestAll(sources: readonly OpenSource[], options: RunOptions): Promise<IngestSummary>;
   /** Resolves when everything that was published before is in the raw tables. */
   waitUntilLoaded(): Promise<void>;
   /** The number below which every change of raw rows is in the store; a change that is not has a higher one. */
@@ -179,7 +187,7 @@ function construct(parts: Parts): Pipeline {
       await startRoles(parts, { loader, aggregator, schema });
       if (roles.has('load')) retention.start();
     },
-    ingest: (source, options) => publish(runtime, registry, source, options, publishing(parts)),
+    ...ingesting(parts),
     waitUntilLoaded,
     loadedUpTo: async () => loadedUpTo(keyValue, await numbers.take(1)),
     waitUntilComputed: async () => {
@@ -212,6 +220,16 @@ const retentionOf = ({ config, runtime, logger }: Parts) =>
     leaseMs: config.LEASE_MS,
     logger,
   });
+
+function ingesting(parts: Parts): Pick<Pipeline, 'ingest' | 'ingestAll'> {
+  const limits = publishing(parts);
+  const ingestAll: Pipeline['ingestAll'] = (sources, options) =>
+    publish(parts.runtime, parts.registry, sources, options, limits);
+  return {
+    ingestAll,
+    ingest: (bytes, { run, onProgress, ...source }) => ingestAll([{ ...source, bytes }], { run, onProgress }),
+  };
+}
 
 /** A line must fit into one message of the log. */
 function publishing({ config, runtime: { log }, measures }: Parts) {

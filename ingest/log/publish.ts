@@ -8,20 +8,30 @@ import { bareName, decompressed, readLines } from '../sources/lines.ts';
 import { PARQUET_BROKEN } from '../sources/parquet.ts';
 import { countRead, type SourceMeasures } from '../sources/source-measures.ts';
 import { type DeadLetter, deadLetterOf, ROW_BYTES, writeDeadLetters } from './dead-letters.ts';
-import { type Origin, type Read, readLine } from './envelope.ts';
+import { type Envelope, type Origin, type Read, readLine } from './envelope.ts';
 import { TOPICS } from './topics.ts';
 
-export interface IngestOptions {
+/** A file, or what stands for one. */
+export interface IngestSource {
   /** File name: its extensions name the compression, the rest names the chain of bare blocks. */
   readonly name: string;
   /** Chain of bare blocks, over the file's name. */
   readonly chain?: string;
   /** The number that the first line has in its file, where its lines were unpacked before. */
   readonly firstLine?: number;
+}
+
+export interface RunOptions {
   /** Name of this run, by which its result is reported. */
-  readonly run?: string;
+  readonly run?: string | undefined;
   /** Called with what is durable so far, batch by batch. */
-  readonly onProgress?: (soFar: IngestSummary) => void;
+  readonly onProgress?: ((soFar: IngestSummary) => void) | undefined;
+}
+
+export interface IngestOptions extends IngestSource, RunOptions {}
+
+export interface OpenSource extends IngestSource {
+  readonly bytes: Readable;
 }
 
 export interface IngestSummary {
@@ -42,30 +52,102 @@ export interface PublishLimits {
   readonly measures: SourceMeasures;
 }
 
-/** Reads one source line by line and puts blocks and snapshots on the log; what cannot be read becomes a dead letter. */
+/**
+ * Reads sources line by line, one after the other, and puts blocks and snapshots on the log; what cannot be read becomes a
+ * dead letter. Small sources share a batch.
+ */
 export async function publish(
   runtime: Runtime,
   registry: Registry,
-  bytes: Readable,
-  { name, chain: chainName, firstLine, run = '', onProgress }: IngestOptions,
+  sources: readonly OpenSource[],
+  options: RunOptions,
   limits: PublishLimits,
 ): Promise<IngestSummary> {
-  const chain = registry.find(chainName ?? bareName(name));
-  const summary: IngestSummary = { lines: 0, blocks: 0, snapshots: 0, refused_lines: 0 };
-  const pending = { blocks: [] as Message[], snapshots: [] as Message[] };
-  const deadLetters: DeadLetter[] = [];
-  let pendingBytes = 0;
+  const batches = new Batches(runtime, options, limits);
+  try {
+    for (const source of sources) await readSource(batches, registry, source, options.run ?? '', limits);
+    await batches.flush();
+  } catch (error) {
+    await batches.settle();
+    throw error;
+  }
+  await batches.done();
+  return batches.summary;
+}
 
-  // While one batch is loaded, the next one is prepared and a third one is read.
-  const inProgress: Promise<void>[] = [];
-  const flush = async () => {
-    if (inProgress.length >= IN_PROGRESS_MAX) await inProgress.shift();
-    const blocks = pending.blocks.splice(0);
-    const snapshots = pending.snapshots.splice(0);
-    const refused = deadLetters.splice(0);
-    const soFar = { ...summary };
-    pendingBytes = 0;
-    const before = inProgress.at(-1);
+async function readSource(
+  batches: Batches,
+  registry: Registry,
+  { bytes, name, chain: chainName, firstLine }: OpenSource,
+  run: string,
+  limits: PublishLimits,
+): Promise<void> {
+  const chain = registry.find(chainName ?? bareName(name));
+  const originOf = (line: number): Origin => ({ source: 'import', origin: name, line, run });
+  let last = 0;
+  try {
+    for await (const line of readLines(unpack(bytes, { name, firstLine }, limits), limits.lineBytes)) {
+      last = line.number + (firstLine ?? 1) - 1;
+      const origin = originOf(last);
+      const read = line.tooLong
+        ? tooLong(limits.lineBytes, limits)
+        : withinMessage(readLine(line.bytes, chain, registry, origin), limits);
+      batches.summary.lines++;
+      if ('refused' in read) {
+        batches.refuse(origin, explain(read.refused, chain, chainName ?? bareName(name)), line.bytes);
+      } else batches.add(read);
+      if (batches.isFull) await batches.flush();
+    }
+  } catch (error) {
+    // Only the archive itself fails here with a code of zlib; everything else is not the input's fault.
+    if (!isArchiveError(error)) throw error;
+    const reason = `the archive is truncated or corrupt: ${reasonOf(error)}`;
+    batches.refuse(originOf(last + 1), reason, Buffer.alloc(0));
+  }
+}
+
+/** What was read is published in batches: while one is loaded, the next one is prepared and a third one is read. */
+class Batches {
+  readonly summary: IngestSummary = { lines: 0, blocks: 0, snapshots: 0, refused_lines: 0 };
+  readonly #runtime: Runtime;
+  readonly #options: RunOptions;
+  readonly #limits: PublishLimits;
+  readonly #pending = { blocks: [] as Message[], snapshots: [] as Message[] };
+  readonly #deadLetters: DeadLetter[] = [];
+  readonly #inProgress: Promise<void>[] = [];
+  #pendingBytes = 0;
+
+  constructor(runtime: Runtime, options: RunOptions, limits: PublishLimits) {
+    this.#runtime = runtime;
+    this.#options = options;
+    this.#limits = limits;
+  }
+
+  get isFull(): boolean {
+    return this.#pendingBytes >= this.#limits.batchBytes;
+  }
+
+  add(read: Envelope): void {
+    this.summary[read.topic]++;
+    this.#pending[read.topic].push(read);
+    this.#pendingBytes += read.size;
+  }
+
+  refuse(origin: Origin, reason: string, line: Buffer): void {
+    this.summary.refused_lines++;
+    this.#deadLetters.push(deadLetterOf(TOPICS.blocks, origin, reason, line));
+    this.#pendingBytes += line.length + ROW_BYTES;
+  }
+
+  async flush(): Promise<void> {
+    const [runtime, limits] = [this.#runtime, this.#limits];
+    if (this.#inProgress.length >= IN_PROGRESS_MAX) await this.#inProgress.shift();
+    const blocks = this.#pending.blocks.splice(0);
+    const snapshots = this.#pending.snapshots.splice(0);
+    const refused = this.#deadLetters.splice(0);
+    const soFar = { ...this.summary };
+    this.#pendingBytes = 0;
+    const before = this.#inProgress.at(-1);
     // Published before anything is awaited: batches stay in the order of their lines.
     const parts = [
       writeDeadLetters(runtime.store, refused, runtime.clock.now(), limits.deadLetterBytes, runtime.log),
@@ -76,48 +158,22 @@ export async function publish(
     const read = { blocks: blocks.length, snapshots: snapshots.length, refused: refused.length };
     const loading = Promise.all(parts).then(() => {
       countRead(limits.measures, read);
-      onProgress?.(soFar);
+      this.#options.onProgress?.(soFar);
     });
     // A failure is thrown by a later flush; until then it must not count as unhandled.
     loading.catch(() => undefined);
-    inProgress.push(loading);
-  };
-  const refuse = (origin: Origin, reason: string, line: Buffer) => {
-    summary.refused_lines++;
-    deadLetters.push(deadLetterOf(TOPICS.blocks, origin, reason, line));
-    pendingBytes += line.length + ROW_BYTES;
-  };
-
-  let last = 0;
-  try {
-    for await (const line of readLines(unpack(bytes, { name, firstLine }, limits), limits.lineBytes)) {
-      last = line.number + (firstLine ?? 1) - 1;
-      summary.lines++;
-      const origin: Origin = { source: 'import', origin: name, line: last, run };
-      const read = line.tooLong
-        ? tooLong(limits.lineBytes, limits)
-        : withinMessage(readLine(line.bytes, chain, registry, origin), limits);
-      if ('refused' in read) {
-        refuse(origin, explain(read.refused, chain, chainName ?? bareName(name)), line.bytes);
-      } else {
-        summary[read.topic]++;
-        pending[read.topic].push(read);
-        pendingBytes += read.size;
-      }
-      if (pendingBytes >= limits.batchBytes) await flush();
-    }
-  } catch (error) {
-    // Only the archive itself fails here with a code of zlib; everything else is not the input's fault.
-    if (!isArchiveError(error)) {
-      await Promise.allSettled(inProgress);
-      throw error;
-    }
-    const origin = { source: 'import', origin: name, line: last + 1, run };
-    refuse(origin, `the archive is truncated or corrupt: ${reasonOf(error)}`, Buffer.alloc(0));
+    this.#inProgress.push(loading);
   }
-  await flush();
-  await inProgress.at(-1);
-  return summary;
+
+  /** Resolves when all of it is loaded. */
+  async done(): Promise<void> {
+    await this.#inProgress.at(-1);
+  }
+
+  /** Resolves when nothing is in progress, however it ends. */
+  async settle(): Promise<void> {
+    await Promise.allSettled(this.#inProgress);
+  }
 }
 
 const IN_PROGRESS_MAX = 2;

@@ -1,10 +1,12 @@
+import { Readable } from 'node:stream';
 import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
 import type { FailedMetric } from '../../aggregate/runner/failures.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
+import { readAll } from '../../infra/ports.ts';
 import type { IngestSummary } from '../../ingest/log/publish.ts';
 import type { Input } from '../../ingest/sources/input-files.ts';
 import { type OperationClient, pausingCompute } from '../operations/client.ts';
-import { type IngestReport, REASONS_MAX } from '../operations/ingest.ts';
+import { FILES_BYTES_MAX, type IngestReport, REASONS_MAX } from '../operations/ingest.ts';
 import type { Display, ProgressStep } from './display.ts';
 import { bytes, number, plural } from './words.ts';
 
@@ -39,7 +41,16 @@ export async function loadInputs(
   const reports: IngestReport[] = [];
   const pace = new Pace(inputs);
   await pausingCompute(client, async () => {
-    for (const input of inputs) reports.push(await ingestOne(client, input, chain, pace, display));
+    for (const group of groups(inputs)) {
+      const [input, ...others] = group;
+      if (input === undefined) continue;
+      const isAlone = others.length === 0;
+      const report = await (isAlone
+        ? ingestOne(client, input, chain, pace, display)
+        : ingestGroup(client, group, chain, pace, display));
+      pace.filesDone(group.length, report);
+      reports.push(report);
+    }
     display.complete();
   });
   return sum(reports);
@@ -92,18 +103,75 @@ async function ingestOne(
       { body: stream, onProgress: (soFar) => pace.loaded(soFar) },
     );
     show();
-    pace.fileDone(report);
     return report;
   } catch (error) {
-    const { code, syscall } = error as NodeJS.ErrnoException;
-    if (syscall !== 'read' && syscall !== 'open') throw error;
-    throw new ProductError(
-      'store_failed',
-      `${input.name} cannot be read to its end (${code}): ${reasonOf(error)}`,
-    );
+    throw asUnreadable(error, input);
   } finally {
     clearInterval(refresh);
   }
+}
+
+/** A load costs as much as some megabytes of blocks, however small it is: small files share one. */
+const SMALL_FILE_BYTES = 2 * 2 ** 20;
+const GROUP_FILES_MAX = 1000;
+/** Files that grow meanwhile fit as well. */
+const GROUP_BYTES_MAX = FILES_BYTES_MAX / 2;
+
+/** Small files that follow one another, and each other input by itself. */
+function* groups(inputs: readonly Input[]): Generator<readonly Input[]> {
+  let group: Input[] = [];
+  let bytes = 0;
+  for (const input of inputs) {
+    const size = input.size ?? Number.POSITIVE_INFINITY;
+    const isFull = bytes + size > GROUP_BYTES_MAX || group.length === GROUP_FILES_MAX;
+    if (size > SMALL_FILE_BYTES || isFull) {
+      yield group;
+      group = [];
+      bytes = 0;
+    }
+    if (size > SMALL_FILE_BYTES) yield [input];
+    else {
+      group.push(input);
+      bytes += size;
+    }
+  }
+  yield group;
+}
+
+async function ingestGroup(
+  client: OperationClient,
+  inputs: readonly Input[],
+  chain: string | undefined,
+  pace: Pace,
+  display: Display,
+): Promise<IngestReport> {
+  const contents: Buffer[] = [];
+  for (const input of inputs) {
+    const content = await readAll(input.open()).catch((error) => {
+      throw asUnreadable(error, input);
+    });
+    contents.push(content);
+    pace.bytesOfFile += content.length;
+    display.show('loading', pace.step(input.name));
+  }
+  const files = inputs.map(({ name }, i) => ({ name, bytes: contents[i]?.length ?? 0 }));
+  return client.call(
+    'ingestFiles',
+    { files, ...(chain === undefined ? {} : { chain }) },
+    {
+      body: Readable.from(contents.filter(({ length }) => length > 0)),
+      onProgress: (soFar) => pace.loaded(soFar),
+    },
+  );
+}
+
+function asUnreadable(error: unknown, input: Input): unknown {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (syscall !== 'read' && syscall !== 'open') return error;
+  return new ProductError(
+    'store_failed',
+    `${input.name} cannot be read to its end (${code}): ${reasonOf(error)}`,
+  );
 }
 
 /** The rate of loading, and the time that is left. */
@@ -129,12 +197,12 @@ class Pace {
     this.#blocksOfFile = blocks;
   }
 
-  fileDone({ blocks }: IngestReport): void {
+  filesDone(files: number, { blocks }: IngestReport): void {
     this.#bytesBefore += this.bytesOfFile;
     this.#blocksBefore += blocks;
     this.bytesOfFile = 0;
     this.#blocksOfFile = 0;
-    this.#file++;
+    this.#file += files;
   }
 
   step(name: string): ProgressStep {

@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
+import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { sql } from '../../infra/clickhouse/sql.ts';
-import type { Store } from '../../infra/ports.ts';
-import type { IngestSummary } from '../../ingest/log/publish.ts';
+import { ProductError } from '../../infra/errors.ts';
+import { readAll, type Store } from '../../infra/ports.ts';
+import type { IngestSummary, OpenSource } from '../../ingest/log/publish.ts';
 import { countRefusedFacts } from '../../ingest/log/refused-facts.ts';
 import { TOPICS } from '../../ingest/log/topics.ts';
 import { deadLetters } from '../../ingest/raw/tables.ts';
 import { findChain } from '../../ingest/sources/open-source.ts';
+import type { Pipeline } from '../compose.ts';
 import { operation } from './operation.ts';
 
 /** The result of ingesting one source. Blocks and snapshots are those that were stored. */
@@ -32,20 +35,51 @@ export const ingest = operation<IngestSummary>()({
     firstLine: z.int().min(1).optional(),
   }),
   async run(pipeline, { name, chain, firstLine }, { body, onProgress }): Promise<IngestReport> {
-    if (chain !== undefined) findChain(pipeline.registry, chain);
-    const run = randomUUID();
-    const summary = await pipeline.ingest(body, {
-      name,
-      run,
-      onProgress,
-      ...(chain === undefined ? {} : { chain }),
-      ...(firstLine === undefined ? {} : { firstLine }),
-    });
-    // Some lines are refused only when they are loaded.
-    await pipeline.waitUntilLoaded();
-    return reportOf(pipeline.runtime.store, run, summary);
+    const source = { name, bytes: body, ...(firstLine === undefined ? {} : { firstLine }) };
+    return load(pipeline, [source], chain, onProgress);
   },
 });
+
+/** Bytes of files that come in one body: it is held in memory. */
+export const FILES_BYTES_MAX = 32 * 2 ** 20;
+
+/** Loads small files, which the body holds one after the other. */
+export const ingestFiles = operation<IngestSummary>()({
+  input: z.object({
+    files: z
+      .array(z.object({ name: z.string(), bytes: z.int().min(0) }))
+      .refine((files) => total(files) <= FILES_BYTES_MAX, `more than ${FILES_BYTES_MAX} bytes`),
+    chain: z.string().optional(),
+  }),
+  async run(pipeline, { files, chain }, { body, onProgress }): Promise<IngestReport> {
+    const all = await readAll(body);
+    if (all.length !== total(files)) throw new ProductError('usage', 'files: not as long as the body');
+    let end = 0;
+    const sources = files.map(({ name, bytes }) => {
+      end += bytes;
+      return { name, bytes: Readable.from([all.subarray(end - bytes, end)]) };
+    });
+    return load(pipeline, sources, chain, onProgress);
+  },
+});
+
+const total = (files: readonly { readonly bytes: number }[]) =>
+  files.reduce((sum, { bytes }) => sum + bytes, 0);
+
+async function load(
+  pipeline: Pipeline,
+  sources: readonly OpenSource[],
+  chain: string | undefined,
+  onProgress: (soFar: IngestSummary) => void,
+): Promise<IngestReport> {
+  if (chain !== undefined) findChain(pipeline.registry, chain);
+  const run = randomUUID();
+  const named = chain === undefined ? sources : sources.map((source) => ({ ...source, chain }));
+  const summary = await pipeline.ingestAll(named, { run, onProgress });
+  // Some lines are refused only when they are loaded.
+  await pipeline.waitUntilLoaded();
+  return reportOf(pipeline.runtime.store, run, summary);
+}
 
 /** Lines that were refused by the loader have been counted as blocks or snapshots before: the store corrects that. */
 async function reportOf(store: Store, run: string, summary: IngestSummary): Promise<IngestReport> {

@@ -21,7 +21,7 @@ import { exportRequest, exportStatement } from '../metrics/export.ts';
 import { findMetrics } from '../metrics/metric-names.ts';
 import { backup } from './backup.ts';
 import { check } from './check.ts';
-import { ingest } from './ingest.ts';
+import { ingest, ingestFiles } from './ingest.ts';
 import { type Operation, operation } from './operation.ts';
 import { rawOperations } from './raw.ts';
 import { runSql } from './sql.ts';
@@ -36,6 +36,7 @@ const MISSING_RANGES_MAX = 10_000;
 /** Every operation of an operator, by its name. A command calls them; `client.ts` says where they run. */
 export const operations = {
   ingest,
+  ingestFiles,
   check,
   backup,
 

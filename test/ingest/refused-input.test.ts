@@ -54,6 +54,36 @@ describe('input that cannot be taken in', () => {
     expect(tooLong?.bytes).toBe(long.slice(0, 200));
   });
 
+  test('does not keep other small files from being loaded with it, in their order', async () => {
+    const packed = gzipSync(JSON.stringify(madeBlock(1)));
+    const file = (name: string, bytes: Buffer) => ({ name, chain: 'karura', bytes: Readable.from([bytes]) });
+    const line = (digit: string) => Buffer.from(JSON.stringify(madeBlock(2, [], { hash: hash(digit) })));
+    const sources = [
+      file('1.json', line('a')),
+      file('2.json.gz', packed.subarray(0, packed.length - 9)),
+      file('3.json', Buffer.from('{')),
+      file('4.json', line('b')),
+      file('5.json.gz', packed),
+    ];
+    const progress: unknown[] = [];
+    const summary = await ingesting.pipeline.ingestAll(sources, {
+      onProgress: (soFar) => progress.push(soFar),
+    });
+    expect(summary).toEqual({ lines: 4, blocks: 3, snapshots: 0, refused_lines: 2 });
+    expect(progress).toEqual([summary]);
+    const stored = await rows(
+      sql`SELECT number, hash FROM ${blocks} FINAL WHERE chain = 'karura' ORDER BY number`,
+    );
+    expect(stored).toEqual([
+      { number: 1, hash: expect.any(String) },
+      { number: 2, hash: hash('b') },
+    ]);
+    expect((await ingesting.letters('2.json.gz')).map(({ reason }) => reason)).toEqual([
+      expect.stringContaining('truncated'),
+    ]);
+    expect(await ingesting.letters('3.json')).toMatchObject([{ line: 1, reason: 'not JSON' }]);
+  });
+
   test('refused twice from the same place is one letter; from another place another', async () => {
     for (let i = 0; i < 2; i++) await ingesting.take('twice.ndjson', ['{']);
     await ingesting.take('twice-more.ndjson', ['{']);
