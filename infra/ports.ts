@@ -91,8 +91,8 @@ export type Lane = 'work' | 'readers' | 'probes';
 export interface QueryOptions {
   /** `work` when absent. */
   readonly lane?: Lane;
-  /** Of readers: whether the caller asks much, so that its query lets those of others go first. */
-  readonly isHeavy?: boolean;
+  /** Of readers: lets the queries of other readers go first. */
+  readonly letsOthersFirst?: boolean;
   /** Cancels the query, which then rejects with the reason of the signal. */
   readonly signal?: AbortSignal;
 }

@@ -72,16 +72,17 @@ function jsonLine(row: Readonly<Record<string, unknown>>): string {
 export const PROBE_SECONDS = 10;
 
 /**
- * After each block of rows the query of a heavy reader waits while those of other readers run, but no longer than this
+ * A query that lets others go first waits after each block of rows while others of readers run, but no longer than this
  * many milliseconds: it comes to an end beside any number of them.
  */
-const HEAVY_WAIT_MS = 100;
-const READER_SETTINGS = {
-  light: ['priority=1'],
-  heavy: ['priority=2', `low_priority_query_wait_time_ms=${HEAVY_WAIT_MS}`],
-};
-export const readerSettings = ({ lane, isHeavy }: QueryOptions): readonly string[] =>
-  lane === 'readers' ? READER_SETTINGS[isHeavy ? 'heavy' : 'light'] : [];
+const WAIT_FOR_OTHERS_MS = 100;
+const FIRST = ['priority=1'];
+const AFTER_OTHERS = ['priority=2', `low_priority_query_wait_time_ms=${WAIT_FOR_OTHERS_MS}`];
+
+export function readerSettings({ lane, letsOthersFirst }: QueryOptions): readonly string[] {
+  if (lane !== 'readers') return [];
+  return letsOthersFirst ? AFTER_OTHERS : FIRST;
+}
 
 /** A SELECT whose result is returned whole. */
 export const limited = (text: string, secondsMax: number, settings: readonly string[] = []): string =>

@@ -18,6 +18,8 @@ export const EVERYBODY = 'everybody';
 interface Place {
   readonly caller: string;
   readonly isHeavy: boolean;
+  /** Heavy callers do, and any caller with all but the first of what it has at once. */
+  readonly letsOthersFirst: boolean;
 }
 
 interface Waiting {
@@ -31,9 +33,11 @@ interface Next {
   readonly caller: string;
 }
 
-/** The time for which the use of a caller counts, and the use from which on it is a heavy one. */
-const WINDOW_MS = 60_000;
+/** The time in which half of a caller's use is forgotten, and the use from which on it is a heavy one. */
+const HALF_LIFE_MS = 15_000;
 const HEAVY_MS = 1000;
+/** Callers whose use is below are forgotten. */
+const FORGOTTEN_MS = 1;
 
 /**
  * Bounds the work that callers wait for. A place that becomes free goes to the caller that has used the least time, and
@@ -49,29 +53,34 @@ export class Admission {
   readonly #waiting = new Set<Waiting>();
   /** What waits, by the caller that asked for it. */
   readonly #waitingOf = new Map<string, number>();
-  /** Milliseconds of work in this window, by caller. */
+  /** Milliseconds of work by caller, of which less counts with time. */
   readonly #used = new Map<string, number>();
-  #windowEnds = 0;
+  #forgottenAt: number;
   #runningCount = 0;
   #heavyCount = 0;
 
   constructor(limits: AdmissionLimits, now = () => performance.now()) {
     this.#limits = limits;
     this.#now = now;
+    this.#forgottenAt = now();
   }
 
   get waiting(): number {
     return this.#waiting.size;
   }
 
-  /** Tells the work whether it has the place of a heavy caller. */
-  async run<T>(callers: Callers, signal: AbortSignal, work: (isHeavy: boolean) => Promise<T>): Promise<T> {
+  /** Tells the work whether it should let the work of others go first. */
+  async run<T>(
+    callers: Callers,
+    signal: AbortSignal,
+    work: (letsOthersFirst: boolean) => Promise<T>,
+  ): Promise<T> {
     signal.throwIfAborted();
     const first = this.#bestOf(callers);
     const place = first === undefined ? await this.#wait(callers, signal) : this.#begin(first);
     const began = this.#now();
     try {
-      return await work(place.isHeavy);
+      return await work(place.letsOthersFirst);
     } finally {
       this.#charge(callers, place, this.#now() - began);
       this.#end(place);
@@ -85,11 +94,19 @@ export class Admission {
 
   #usedBy(caller: string): number {
     if (caller === EVERYBODY) return -1;
-    if (this.#now() >= this.#windowEnds) {
-      this.#used.clear();
-      this.#windowEnds = this.#now() + WINDOW_MS;
-    }
+    this.#forget();
     return this.#used.get(caller) ?? 0;
+  }
+
+  #forget(): void {
+    const halvings = Math.floor((this.#now() - this.#forgottenAt) / HALF_LIFE_MS);
+    if (halvings < 1) return;
+    this.#forgottenAt += halvings * HALF_LIFE_MS;
+    for (const [caller, ms] of this.#used) {
+      const left = ms * 0.5 ** halvings;
+      if (left < FORGOTTEN_MS) this.#used.delete(caller);
+      else this.#used.set(caller, left);
+    }
   }
 
   #mayRun(caller: string): boolean {
@@ -125,10 +142,11 @@ export class Admission {
 
   #begin(caller: string): Place {
     const isHeavy = this.#usedBy(caller) >= HEAVY_MS;
+    const letsOthersFirst = isHeavy || (caller !== EVERYBODY && this.#running.has(caller));
     this.#runningCount++;
     if (isHeavy) this.#heavyCount++;
     count(this.#running, caller, 1);
-    return { caller, isHeavy };
+    return { caller, isHeavy, letsOthersFirst };
   }
 
   #charge(callers: Callers, { caller }: Place, ms: number): void {

@@ -71,8 +71,8 @@ export class EmbeddedStore implements Store {
   readonly #lanes: Readonly<Record<Lane | 'kills', Connections>>;
   /** What writes passes it; a snapshot holds it. */
   readonly #writes = new Gate();
-  /** A heavy reader's part of the processors, of which the engine would give it all. */
-  readonly #heavyThreads: number;
+  /** One place's part of the processors, of which the engine would give a query all. */
+  readonly #threadsOfPlace: number;
   /** Names and types of columns by table. */
   readonly #structures = new Map<string, Promise<string>>();
   readonly warnings: readonly string[];
@@ -85,7 +85,7 @@ export class EmbeddedStore implements Store {
   ) {
     this.warnings = warnings;
     this.#config = config;
-    this.#heavyThreads = Math.max(1, Math.floor(availableParallelism() / config.READER_CONNECTIONS));
+    this.#threadsOfPlace = Math.max(1, Math.floor(availableParallelism() / config.READER_CONNECTIONS));
     this.#session = session;
     this.#spool = new Spool(config.DATA_DIR, config.STORE_FSYNC, damage);
     this.#parts = new StoredParts(this, config.DATA_DIR, damage);
@@ -271,7 +271,7 @@ export class EmbeddedStore implements Store {
     const { lane = 'work', signal } = options;
     const place = [
       ...readerSettings(options),
-      ...(options.isHeavy ? [`max_threads=${this.#heavyThreads}`] : []),
+      ...(options.letsOthersFirst ? [`max_threads=${this.#threadsOfPlace}`] : []),
     ];
     const kill = (condition: string) =>
       this.#lanes.kills.use((client) => client.command({ query: killStatement(condition) }));

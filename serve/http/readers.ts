@@ -143,11 +143,11 @@ export class Readers {
     mayQuery: (callers: Callers) => void = () => undefined,
   ): QueryStore {
     const run = <T>(query: (options: QueryOptions) => Promise<T>) =>
-      this.#admission.run(callers, signal, async (isHeavy) => {
+      this.#admission.run(callers, signal, async (letsOthersFirst) => {
         mayQuery(callers);
         const started = performance.now();
         try {
-          return await query({ lane: 'readers', signal, isHeavy });
+          return await query({ lane: 'readers', signal, letsOthersFirst });
         } finally {
           await pay(performance.now() - started);
         }

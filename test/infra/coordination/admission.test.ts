@@ -51,15 +51,21 @@ describe('admission', () => {
     expect(names().slice(6)).toEqual(['c again']);
   });
 
-  test('work knows whether its caller is a heavy one', async () => {
+  test('work of a heavy caller, and all but the first that a caller has at once, lets others go first', async () => {
     let now = 0;
-    const admission = new Admission(LIMITS, () => now);
-    const ask = () =>
-      admission.run(['a'], STAYS, async (isHeavy) => {
-        now += 600;
-        return isHeavy;
+    const admission = new Admission({ ...LIMITS, runningMax: 4 }, () => now);
+    const ask = (caller: string) =>
+      admission.run([caller], STAYS, async (letsOthersFirst) => {
+        now += 300;
+        return letsOthersFirst;
       });
-    expect([await ask(), await ask(), await ask()]).toEqual([false, false, true]);
+    const together = (caller: string) => Promise.all([ask(caller), ask(caller)]);
+    expect(await together('a')).toEqual([false, true]);
+    expect(await together('a')).toEqual([false, true]);
+    expect(await ask('a')).toBe(true);
+    expect(await ask(EVERYBODY)).toBe(false);
+    now += 60_000;
+    expect(await ask('a')).toBe(false);
   });
 
   /** An admission whose callers have used some time, which passes when the test says so. */
