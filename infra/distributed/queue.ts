@@ -46,11 +46,16 @@ export class DistributedQueue implements Queue {
   }
 
   async add<D>(queue: string, job: Job<D>): Promise<void> {
+    // One after the other on the connection, and both are waited for, also when the other fails.
+    const forgotten = this.#options.redis.hdel(this.#failures(queue), job.id);
+    await Promise.all([forgotten, this.#put(queue, job)]);
+  }
+
+  async #put<D>(queue: string, job: Job<D>): Promise<void> {
     const { redis, prefix } = this.#options;
     const { bull } = this.#open(queue);
     const data: Data = { id: job.id, data: job.data };
     const jobId = randomUUID();
-    const deleted = redis.hdel(this.#failures(queue), job.id);
     for (;;) {
       const { id } = await bull.add(queue, data, {
         jobId,
@@ -59,12 +64,11 @@ export class DistributedQueue implements Queue {
       });
       // Another id is the one of an earlier job. If that runs, BullMQ keeps these data until it ends.
       if (id === undefined || id === jobId || (await redis.exists(`${prefix}:${queue}:dn:${job.id}`)) === 1)
-        break;
+        return;
       // If it waits, it gets the data.
       const earlier = await bull.getJob(id);
-      if (earlier && (await isUpdated(earlier, data, job.priority))) break;
+      if (earlier && (await isUpdated(earlier, data, job.priority))) return;
     }
-    await deleted;
   }
 
   async process<D>(queue: string, concurrency: number, handler: (data: D) => Promise<void>): Promise<void> {
