@@ -9,8 +9,8 @@ export type Head = Pick<BlockHead, 'relay_chain' | 'chain' | 'number'>;
 /** A condition that selects one chain, and heights of it. */
 export type HeightsOfChain = readonly [chain: string, heights: readonly bigint[]];
 
-/** A statement that lists them twice fits into what ClickHouse parses of it. */
-const HEIGHTS_PER_QUERY = 5000;
+/** A statement that lists them three times fits into what ClickHouse parses of it. */
+const HEIGHTS_PER_QUERY = 3500;
 
 /** Apart from all other heights of all chains. */
 export const heightKey = ({ relay_chain, chain, number }: Head): string =>
@@ -36,15 +36,23 @@ export const isOneOf = (chains: readonly HeightsOfChain[]): Sql =>
     `(${chains.map(([chain, heights]) => `(${chain} AND number IN (${heights.join(', ')}))`).join(' OR ')})`,
   );
 
-/** Most loads bring new heights: a query by the ends of their range takes a tenth of the time of one by each height. */
+export const childrenOf = (chains: readonly HeightsOfChain[]): HeightsOfChain[] =>
+  chains.map(([chain, heights]) => [chain, heights.map(childOf)]);
+
+/**
+ * Whether any height from the lowest of a chain to the child of the highest is stored. Most loads bring new heights: a
+ * query by the ends of their range takes a tenth of the time of one by each height.
+ */
 export async function areAnyStored(store: Store, chains: readonly HeightsOfChain[]): Promise<boolean> {
   const ranges = chains.map(
     ([chain, heights]) =>
-      `(${chain} AND number BETWEEN ${heights.reduce(smaller)} AND ${heights.reduce(larger)})`,
+      `(${chain} AND number BETWEEN ${heights.reduce(smaller)} AND ${childOf(heights.reduce(larger))})`,
   );
   const some = await store.rows(sql`SELECT 1 FROM ${blocks} WHERE ${raw(ranges.join(' OR '))} LIMIT 1`);
   return some.length > 0;
 }
 
+const HEIGHT_MAX = 2n ** 64n - 1n;
+const childOf = (height: bigint) => (height < HEIGHT_MAX ? height + 1n : height);
 const smaller = (a: bigint, b: bigint) => (a < b ? a : b);
 const larger = (a: bigint, b: bigint) => (a > b ? a : b);

@@ -16,7 +16,7 @@ export interface LoadedBlock extends Head {
 
 /** What is stored of the heights that will be loaded. */
 export interface StoredHeights {
-  /** False where no height between the lowest and the highest of a chain is stored. */
+  /** False where no height from the lowest of a chain to the child of the highest is stored. */
   readonly areAny: boolean;
   /** By `heightKey`, the content of those whose block is wholly stored. */
   readonly contents: ReadonlyMap<string, bigint>;

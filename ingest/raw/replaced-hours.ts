@@ -1,7 +1,7 @@
 import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
 import { hourSql } from './canonical.ts';
-import { type Head, inPieces, isOneOf } from './heights.ts';
+import { childrenOf, type Head, type HeightsOfChain, inPieces, isOneOf } from './heights.ts';
 import { blocks, replacedBlocks } from './tables.ts';
 
 /** An hour of a chain, as `YYYY-MM-DD HH:00:00`. */
@@ -34,12 +34,13 @@ interface ReplacedBlock extends ChainHour {
 
 /**
  * Notes the stored versions of these heights that a version of another month has replaced, and returns the hours of all
- * versions that one of another time has. Called after every load that may replace a version: those in two months are
- * never merged, so of loaders that store the same height at once the last one finds both.
+ * versions that one of another time has, and of misdated children. Called after every load that may replace a version or
+ * comes after children: versions in two months are never merged, so of loaders that store the same height at once the
+ * last one finds both.
  */
 export async function noteReplacedBlocks(store: Store, heads: readonly Head[]): Promise<ChainHour[]> {
   const replaced: ReplacedBlock[] = [];
-  for (const chains of inPieces(heads)) replaced.push(...(await replacedOf(store, isOneOf(chains))));
+  for (const chains of inPieces(heads)) replaced.push(...(await replacedOf(store, chains)));
   await store.insert(
     replacedBlocks,
     replaced
@@ -71,8 +72,20 @@ const replacedAmong = (heights: Sql): Sql => sql`
   ) ARRAY JOIN versions AS version
   WHERE ifNull(version.1 != held_at, isNull(version.1) != isNull(held_at))`;
 
-const replacedOf = (store: Store, heights: Sql): Promise<ReplacedBlock[]> =>
+/**
+ * Children that are dated before the hour of their parent, or after a day that has blocks too: a parent that comes late
+ * changes the gap before them, and the hours that its own invalidates do not hold them.
+ */
+const misdatedChildren = (chains: readonly HeightsOfChain[]): Sql => sql`
+  SELECT relay_chain, chain, number, child.time AS time, rank, 1 AS isTimed, 0 AS isOfOtherMonth
+  FROM (SELECT relay_chain, chain, number, toUInt64(number - 1) AS height, assumeNotNull(stored.time) AS time, rank
+    FROM ${blocks} AS stored WHERE ${isOneOf(childrenOf(chains))} AND isNotNull(stored.time)) AS child
+  INNER JOIN (SELECT relay_chain, chain, number AS height, assumeNotNull(stored.time) AS time
+    FROM ${blocks} AS stored WHERE ${isOneOf(chains)} AND isNotNull(stored.time)) AS parent USING (relay_chain, chain, height)
+  WHERE child.time < ${hourSql('parent.time')} OR toDate(child.time) > toDate(parent.time) + 1`;
+
+const replacedOf = (store: Store, chains: readonly HeightsOfChain[]): Promise<ReplacedBlock[]> =>
   store.rows<ReplacedBlock>(sql`
-    SELECT relay_chain, chain, toString(number) AS number, toString(time) AS time, ${hourTextSql('replaced.time')} AS hour,
+    SELECT relay_chain, chain, toString(number) AS number, toString(time) AS time, ${hourTextSql('found.time')} AS hour,
       toString(rank) AS rank, isTimed, isOfOtherMonth
-    FROM (${replacedAmong(heights)}) AS replaced`);
+    FROM (${replacedAmong(isOneOf(chains))} UNION ALL ${misdatedChildren(chains)}) AS found`);

@@ -37,10 +37,17 @@ async function loadAndCompute(pipeline: Pipeline, lines: readonly InputLine[]): 
 }
 
 /** A block of a chain, whose parent is the one of the height before. */
-const blockAt = (number: number, time: number): InputLine => ({
+const blockAt = (number: number, time: number, chain = 'kusama'): InputLine => ({
   line: JSON.stringify(shapeBlock({ number, time: new Date(time).toISOString() })),
-  chain: 'kusama',
+  chain,
 });
+
+/** Late parents, each after its child in time or days before it. */
+const MISDATED: readonly { readonly parent: number; readonly child: number }[] = [
+  { parent: 2 * HOUR_MS, child: 0 },
+  { parent: 30 * HOUR_MS, child: HOUR_MS },
+  { parent: 3 * HOUR_MS, child: 54 * HOUR_MS },
+];
 
 async function contentAtOnce(lines: readonly InputLine[]): Promise<Content> {
   await using opened = await openTestPipeline();
@@ -79,12 +86,16 @@ it('a gap between two blocks is that of one load, whatever hours and days are be
   // Minutes, an hour, a night and two days apart; the fifth is late, and stands first on another day.
   const times = [FIRST, FIRST + 60_000, FIRST + HOUR_MS, FIRST + 9 * HOUR_MS, last - HOUR_MS, last];
   const lines = times.map((time, index) => blockAt(index + 100, time));
-  const expected = await contentAtOnce(lines);
+  const children = MISDATED.map(({ child }, index) => blockAt(10 * index + 1, FIRST + child, 'statemine'));
+  const parents = MISDATED.map(({ parent }, index) => blockAt(10 * index, FIRST + parent, 'statemine'));
+  const expected = await contentAtOnce([...lines, ...children, ...parents]);
   await using opened = await openTestPipeline();
   const { pipeline } = opened;
   for (const line of [0, 1, 2, 3, 5, 4].flatMap((index) => lines[index] ?? [])) {
     if (line === lines[4]) await loadAndCompute(pipeline, [blockAt(104, FIRST + 3 * HOUR_MS)]);
     await loadAndCompute(pipeline, [line]);
   }
+  await loadAndCompute(pipeline, children);
+  for (const parent of parents) await loadAndCompute(pipeline, [parent]);
   expect(differences(await contentOf(pipeline), expected)).toEqual([]);
 });
