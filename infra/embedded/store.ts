@@ -51,7 +51,7 @@ const LOAD_MEMORY_SHARE = 0.75;
  * no statement is planned. To compile an expression costs as much as dozens of runs of it over a day of blocks: it is
  * worth that only for what runs again and again.
  */
-const CONNECTION_SETTINGS = [
+export const CONNECTION_SETTINGS = [
   "local_filesystem_read_method = 'pread'",
   'use_statistics = 0',
   'min_count_to_compile_expression = 50',
