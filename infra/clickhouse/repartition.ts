@@ -17,19 +17,26 @@ export interface Rewriting {
 /** How the tables are stored that are declared with partitions. */
 export interface Layout {
   readonly unpartitioned: readonly Partitioned[];
+  /** Tables with larger granules than declared. */
+  readonly coarse: readonly Partitioned[];
   /** Temporary tables of those that are rewritten. */
   readonly leftOver: readonly Table[];
 }
 
 export async function readLayout(store: Store, tables: readonly Table[]): Promise<Layout> {
-  const live = await store.rows<{ name: string; isWhole: number }>(
-    sql`SELECT name, partition_key = '' AS isWhole FROM system.tables
+  const live = await store.rows<{ name: string; isWhole: number; definition: string }>(
+    sql`SELECT name, partition_key = '' AS isWhole, engine_full AS definition FROM system.tables
       WHERE database = ${DATABASE} AND engine LIKE '%MergeTree'`,
   );
+  const settings = new Map(live.map(({ name, definition }) => [name, definition]));
   const isWhole = new Map(live.map((table) => [table.name, Boolean(table.isWhole)]));
   const declared = tables.filter((table): table is Partitioned => table.partitionBy !== undefined);
   return {
     unpartitioned: declared.filter(({ name }) => isWhole.get(name)),
+    coarse: declared.filter(
+      ({ name, settings: [granularity = ''] }) =>
+        isWhole.get(name) === false && !settings.get(name)?.includes(granularity),
+    ),
     leftOver: declared
       .filter(({ name }) => isWhole.get(name) === false)
       .flatMap(temporaryTables)
@@ -43,7 +50,7 @@ export async function readLayout(store: Store, tables: readonly Table[]): Promis
  * moment the next start goes on. The former table is read until then and needs its space until the end.
  */
 export async function repartition(store: Store, table: Partitioned, rewriting: Rewriting): Promise<void> {
-  const { tableSettings, prepare, dropViewsOf, report } = rewriting;
+  const { tableSettings, prepare, report } = rewriting;
   const [next, piece] = temporaryTables(table);
   for (const one of [next, piece]) await store.run(createTable(one, tableSettings));
   const partitions = await store.rows<{ id: string }>(
@@ -64,9 +71,29 @@ export async function repartition(store: Store, table: Partitioned, rewriting: R
     done.add(id);
   }
   await prepare(table);
+  await replace(store, table, next, rewriting);
+  await store.run(`DROP TABLE ${DATABASE}.${piece.name} SYNC`);
+}
+
+/**
+ * Gives a table its declared granules: the parts are linked into a new one, which takes the place of the former one in
+ * one step. They keep their granules until they are merged; new ones have the declared ones.
+ */
+export async function refine(store: Store, table: Table, rewriting: Rewriting): Promise<void> {
+  const [next] = temporaryTables(table);
+  await store.run(createTable(next, rewriting.tableSettings));
+  const partitions = await store.rows<{ id: string }>(
+    sql`SELECT DISTINCT partition_id AS id FROM system.parts WHERE database = ${DATABASE} AND table = ${table.name} AND active`,
+  );
+  for (const { id } of partitions)
+    await store.run(sql`ALTER TABLE ${next} REPLACE PARTITION ID ${id} FROM ${table}`);
+  await replace(store, table, next, rewriting);
+}
+
+async function replace(store: Store, table: Table, next: Table, { dropViewsOf }: Rewriting): Promise<void> {
   await dropViewsOf(table.name);
   await store.run(`EXCHANGE TABLES ${DATABASE}.${table.name} AND ${DATABASE}.${next.name}`);
-  for (const { name } of [next, piece]) await store.run(`DROP TABLE ${DATABASE}.${name} SYNC`);
+  await store.run(`DROP TABLE ${DATABASE}.${next.name} SYNC`);
 }
 
 /** The table in the making, which is the former one in the end, and one partition of it. */

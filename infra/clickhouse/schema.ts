@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto';
 import { ProductError, reasonOf } from '../errors.ts';
 import type { Store } from '../ports.ts';
-import { type Layout, readLayout, repartition, temporaryTables } from './repartition.ts';
+import {
+  type Layout,
+  type Rewriting,
+  readLayout,
+  refine,
+  repartition,
+  temporaryTables,
+} from './repartition.ts';
 import { DATABASE, type NamedTable, sql } from './sql.ts';
 import { createTable, createView, type Table, table, type View } from './table.ts';
 
@@ -101,29 +108,31 @@ export async function applySchema(
 }
 
 /**
- * Rewrites the tables that earlier versions stored in one partition. The store has the present version from the first
+ * Rewrites the tables that earlier versions stored in one partition or in larger granules. The store has the present version from the first
  * of them on: the former program would not see what is replaced across months. A table that cannot be rewritten is read
  * as it is, and the next start tries again.
  */
 async function rewrite(
   store: Store,
   { beforePartitions }: Schema,
-  { unpartitioned, leftOver }: Layout,
+  { unpartitioned, coarse, leftOver }: Layout,
   { tableSettings, report }: Required<Pick<SchemaOptions, 'tableSettings' | 'report'>>,
 ): Promise<boolean> {
   for (const table of leftOver) await drop(store, table);
-  if (unpartitioned.length === 0) return false;
-  await store.insert(meta, [{ name: 'schema_version', value: String(SCHEMA_VERSION) }]);
-  for (const table of unpartitioned) {
+  if (unpartitioned.length + coarse.length === 0) return false;
+  if (unpartitioned.length > 0)
+    await store.insert(meta, [{ name: 'schema_version', value: String(SCHEMA_VERSION) }]);
+  const rewriting: Rewriting = {
+    tableSettings,
+    prepare: async (table) => beforePartitions?.(store, table),
+    dropViewsOf: (name) => dropViewsOf(store, name),
+    report,
+  };
+  for (const table of [...unpartitioned, ...coarse]) {
     try {
-      await repartition(store, table, {
-        tableSettings,
-        prepare: async () => beforePartitions?.(store, table),
-        dropViewsOf: (name) => dropViewsOf(store, name),
-        report,
-      });
+      await (coarse.includes(table) ? refine : repartition)(store, table, rewriting);
     } catch (error) {
-      report(`${table.name} stays in one partition until the next start: ${reasonOf(error)}`);
+      report(`${table.name} is stored as before until the next start: ${reasonOf(error)}`);
       for (const temporary of temporaryTables(table)) await drop(store, temporary);
     }
   }

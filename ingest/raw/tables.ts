@@ -12,6 +12,11 @@ import { RANK } from './ordering.ts';
 const time = "DateTime64(3, 'UTC')";
 const name = 'LowCardinality(String)';
 const byMonth = 'toYYYYMM(time)';
+/** An hour of many chains reads a granule at least of each of them, and of each kind of its events. */
+const byTime = {
+  indexes: ['INDEX by_time time TYPE minmax GRANULARITY 1'],
+  settings: ['index_granularity = 1024'],
+};
 
 export const blocks = table({
   name: 'blocks',
@@ -43,6 +48,8 @@ export const blocks = table({
     'INDEX by_time time TYPE minmax GRANULARITY 1',
     'INDEX by_number number TYPE minmax GRANULARITY 1',
   ],
+  // FINAL may need the granules beside those of an hour.
+  settings: ['index_granularity = 256'],
 });
 
 export const loadedBlocks = table({
@@ -105,7 +112,7 @@ export const extrinsics = table({
   engine: 'ReplacingMergeTree(rank)',
   partitionBy: byMonth,
   orderBy: ['relay_chain', 'chain', 'number', 'extrinsic_index'],
-  indexes: ['INDEX by_time time TYPE minmax GRANULARITY 1'],
+  ...byTime,
 });
 
 export const events = table({
@@ -132,7 +139,7 @@ export const events = table({
   engine: 'ReplacingMergeTree(rank)',
   partitionBy: byMonth,
   orderBy: ['relay_chain', 'chain', 'pallet', 'event', 'number', 'event_index'],
-  indexes: ['INDEX by_time time TYPE minmax GRANULARITY 1'],
+  ...byTime,
 });
 
 export const calls = table({
@@ -157,7 +164,7 @@ export const calls = table({
   engine: 'ReplacingMergeTree(rank)',
   partitionBy: byMonth,
   orderBy: ['relay_chain', 'chain', 'pallet', 'call', 'number', 'extrinsic_index', 'position'],
-  indexes: ['INDEX by_time time TYPE minmax GRANULARITY 1'],
+  ...byTime,
 });
 
 export const refusedFacts = table({

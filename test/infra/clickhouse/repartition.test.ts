@@ -86,6 +86,21 @@ test('its rows stand in the partition of their month, and its views fill it', as
   await expectRewritten();
 });
 
+test('smaller granules are those of its new parts, and it keeps its rows', async () => {
+  const finer = { ...byMonth, settings: ['index_granularity = 1024'] };
+  const told: string[] = [];
+  const options = { mayRewrite: true, report: (text: string) => void told.push(text) };
+  await applySchema(store, schemaOf(byMonth), options);
+  for (let start = 0; start < 2; start++) await applySchema(store, schemaOf(finer), options);
+  expect(told).toHaveLength(PARTITIONS.length);
+  expect(
+    await store.rows(
+      sql`SELECT extract(engine_full, 'index_granularity = [0-9]+') AS granules FROM system.tables WHERE name = 'facts'`,
+    ),
+  ).toEqual([{ granules: finer.settings[0] }]);
+  await expectRewritten();
+});
+
 test('it stays as it is, and open to the former version, where other processes may write', async () => {
   await applySchema(store, schemaOf(byMonth));
   expect(await rows()).toEqual(ROWS);
