@@ -48,6 +48,7 @@ import { dailyStakingParticipation } from './staking/daily-staking-participation
 import { dailyStakingRewards } from './staking/daily-staking-rewards.ts';
 import { monthlyActiveValidators } from './staking/monthly-active-validators.ts';
 import { monthlyPercentStaked } from './staking/monthly-percent-staked.ts';
+import { stakingRewardHour } from './staking/staking-reward-hour.ts';
 
 /** Every metric. The planner derives the order of computation from the tables that each reads. */
 export const metrics: readonly Metric[] = [
@@ -74,6 +75,7 @@ export const metrics: readonly Metric[] = [
   explorerNetworkStats,
   recentExtrinsic,
   dailyStakingParticipation,
+  stakingRewardHour,
   dailyStakingRewards,
   monthlyActiveValidators,
   monthlyPercentStaked,

@@ -1,25 +1,27 @@
 import { count, day as date, name, real, text } from '../../../infra/clickhouse/columns.ts';
-import { raw, sql } from '../../../infra/clickhouse/sql.ts';
-import { canonicalEvents, ofPallets } from '../../../ingest/raw/canonical.ts';
+import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { daysOf, hasHours, ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
 import { addressEncodings } from '../../../ingest/raw/tables.ts';
-import { addressSql, prefixSql } from '../../../ingest/raw/views/parse-sql.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { nativeSql, usdExactSql, usdSql } from '../shared/amounts.ts';
 import { accountKey, anyOf } from '../shared/filters.ts';
 import { sumColumns } from '../shared/native-amounts.ts';
 import { dateSql, pricesOf, registryOf } from '../shared/sql.ts';
-
-const isWanted = sql`${ofPallets('staking', 'nominationPools')} AND refused = '' AND (pallet, event) IN (('staking', 'Rewarded'), ('staking', 'Slashed'),
-  ('staking', 'PayoutStarted'), ('nominationPools', 'PaidOut'))`;
-
-/** The payee in an event; a reward with `None` is not paid. */
-const isUnpaid = raw(`length(data) = 3 AND match(data[2], '(?i)^([{] *")?none')`);
+import { stakingRewardHour } from './staking-reward-hour.ts';
 
 /** The address as the source encoded it; encoded again when the source used the prefix of another network. */
 const address = raw(`multiIf(
     length(key) = 20, concat('0x', lower(hex(key))),
-    written_here != '', written_here,
+    written != '', written,
     encoded.address)`);
+
+/** Accounts of the hours of a window; tombstones too, of accounts that none of its blocks pays any more. */
+const isOfHours = (window: Window): Sql =>
+  hasHours(window)
+    ? sql`(relay_chain, chain, account_key) IN (
+        SELECT relay_chain, chain, concat('0x', lower(hex(account))) FROM ${stakingRewardHour.table}
+        WHERE ${ofRelays(window)} AND hour >= ${window.from} AND hour < ${window.until})`
+    : sql`1`;
 
 export const dailyStakingRewards = metric({
   record: 'DailyStakingRewards',
@@ -59,38 +61,32 @@ export const dailyStakingRewards = metric({
   internal: { account_key: 'String' },
   key: ['date', 'relay_chain', 'chain', 'account_key'],
   order: ['date', 'relay_chain', 'chain', 'account'],
-  materialized: 'daily',
+  materialized: 'hourly',
+  unitesHours: isOfHours,
   period: 'date',
   invalidationScope: 'day',
   lookbackDays: 1,
   keepsRows: true,
   select: (window) => {
-    const events = sql`
-      SELECT relay_chain, chain, toDate(time) AS date, account AS key, ${raw(addressSql('data[1]'))} AS written,
-        toUInt256(ifNull(amount, 0)) AS planck,
-        multiIf(pallet = 'nominationPools', 'pool', event != 'Rewarded', toString(event), ${isUnpaid}, 'nobody', 'stash') AS kind,
-        anyLast(if(event = 'PayoutStarted', toUInt64OrNull(data[1]), NULL)) OVER (
-          PARTITION BY rank, phase, extrinsic_index ORDER BY event_index
-          ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS era
-      FROM ${canonicalEvents(window, isWanted)}`;
+    const days = daysOf(window);
     const accounts = sql`
-      SELECT relay_chain, chain, date, key, decimals, token, prefix,
-        anyIf(written, ${raw(prefixSql('written'))} = prefix) AS written_here,
-        sumIf(planck, kind = 'stash') AS of_stash, sumIf(planck, kind = 'pool') AS of_pools,
-        sumIf(planck, kind = 'Slashed') AS slashes, countIf(kind IN ('stash', 'pool')) AS num_payouts,
-        minIf(era, kind = 'stash') AS era_min, maxIf(era, kind = 'stash') AS era_max
-      FROM (${events}) AS paid
-      INNER JOIN ${registryOf(window)} AS registry USING (relay_chain, chain)
-      GROUP BY relay_chain, chain, date, key, decimals, token, prefix HAVING num_payouts > 0`;
+      SELECT relay_chain, chain, toDate(hour) AS date, account AS key, concat('0x', lower(hex(key))) AS account_key,
+        sum(hours.of_stash) AS of_stash, sum(hours.of_pools) AS of_pools, sum(hours.slashes) AS slashes,
+        sum(hours.num_payouts) AS num_payouts, min(hours.era_min) AS era_min, max(hours.era_max) AS era_max,
+        anyIf(written_here, written_here != '') AS written
+      FROM ${stakingRewardHour.table} AS hours FINAL
+      WHERE ${ofRelays(window)} AND hour >= ${days.from} AND hour < ${days.until} AND ${isOfHours(window)}
+      GROUP BY relay_chain, chain, date, account HAVING num_payouts > 0`;
     return sql`
-      SELECT relay_chain, chain, date, ${address} AS account, concat('0x', lower(hex(key))) AS account_key,
+      SELECT relay_chain, chain, date, ${address} AS account, account_key,
         ${nativeSql('of_stash + of_pools', 'decimals')} AS reward, of_stash + of_pools AS reward_planck,
         ${nativeSql('of_stash', 'decimals')} AS staking_reward, of_stash AS staking_reward_planck,
         ${nativeSql('of_pools', 'decimals')} AS pool_reward, of_pools AS pool_reward_planck,
         ${usdSql(usdExactSql('(of_stash + of_pools)', 'decimals', 'price'))} AS reward_usd,
         num_payouts, era_min, era_max, ${nativeSql('slashes', 'decimals')} AS slashed, slashes AS slashed_planck
       FROM (${accounts}) AS accounts
-      LEFT JOIN ${pricesOf(dateSql(window.from), dateSql(window.until))} AS prices USING (token, date)
+      INNER JOIN ${registryOf(window)} AS registry USING (relay_chain, chain)
+      LEFT JOIN ${pricesOf(dateSql(days.from), dateSql(days.until))} AS prices USING (token, date)
       LEFT JOIN (SELECT key, prefix, any(address) AS address FROM ${addressEncodings} GROUP BY key, prefix) AS encoded
         USING (key, prefix)`;
   },
