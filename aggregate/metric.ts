@@ -115,8 +115,8 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
    */
   readonly foldsRelays?: true;
   /**
-   * Set where rows are of days and windows of hours: the condition of the rows of its days that the hours of a window
-   * can change.
+   * Set where the period of a row does not tell whether the hours of a window can change it, or is not what the table is
+   * sorted by: the condition of the rows of its days that they can change.
    */
   readonly unitesHours?: (window: Window) => Sql;
   /** Blocks that are only added take no row away: what else takes one away is a block that was replaced. */
@@ -130,6 +130,7 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
   readonly keepsEqualRows?: boolean;
   /** Skip indexes of the table. */
   readonly indexes?: readonly string[];
+  readonly tableSettings?: readonly string[];
   /** Set where only entities that have changed are computed. The window is the whole history. */
   readonly entities?: Entities;
   readonly table: Table;
@@ -208,6 +209,7 @@ export function metric<const C extends Columns>(
       engine: 'ReplacingMergeTree(version, is_deleted)',
       orderBy: key,
       indexes: [...(keepsEqualRows || entities ? [BY_VERSION] : []), ...(erased.indexes ?? [])],
+      settings: erased.tableSettings ?? [],
     }),
   };
 }

@@ -1,5 +1,7 @@
 import type { MaterializedMetric, Metric, ViewMetric } from '../metric.ts';
+import { accountChange } from './activity/account-change.ts';
 import { accountDay } from './activity/account-day.ts';
+import { accountHistory } from './activity/account-history.ts';
 import { accountHour } from './activity/account-hour.ts';
 import { chainDay } from './activity/chain-day.ts';
 import { chainHour } from './activity/chain-hour.ts';
@@ -56,6 +58,8 @@ export const metrics: readonly Metric[] = [
   chainDay,
   accountHour,
   accountDay,
+  accountHistory,
+  accountChange,
   uptimeHour,
   dailyUptime,
   dailyTps,

@@ -16,8 +16,8 @@ const isOfHours = (window: Window): Sql =>
     : sql`1`;
 
 /**
- * One row per account and day with any activity. Distinct counts over days, months or chains are unions of these
- * rows by key; a 20-byte and a 32-byte key are never the same account.
+ * One row per account and day with any activity. Distinct counts over chains are unions of these rows by key; a
+ * 20-byte and a 32-byte key are never the same account.
  */
 export const accountDay = metric({
   record: 'AccountDay',

@@ -16,6 +16,10 @@ export const ROLE = {
   endsDead: 128,
 } as const;
 
+/** The condition that an account has any of these roles. */
+export const hasRole = (...roles: readonly number[]) =>
+  raw(`bitAnd(roles, ${roles.reduce((all, role) => all | role, 0)}) != 0`);
+
 const HOUR = sql`${hourSql('time')} AS hour`;
 /** Parts of an extrinsic: an account and its role in it, 0 for none. */
 const IN_EXTRINSIC = raw(`arrayJoin([

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { accountHistory } from '../../../aggregate/metrics/activity/account-history.ts';
+import { ROLE } from '../../../aggregate/metrics/activity/account-hour.ts';
 import { readCoverage, readStatus } from '../../../aggregate/status/status.ts';
 import { type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
@@ -9,7 +11,7 @@ import { writeHistory } from '../../support/made-history.ts';
 import { ingestLines, openTestPipeline } from '../../support/pipeline.ts';
 import { countStatements } from '../../support/statements.ts';
 
-// Over a history of years, a live round reads the parts of its own month only.
+// Over a history of years, a live round reads the parts of its own month only, and of a busy day its own hours.
 
 const HISTORY = {
   blocks: 4000,
@@ -19,6 +21,15 @@ const HISTORY = {
   days: 1200,
 };
 const LIVE = 100_000;
+/** A day with far more rows than a granule has, whose last hour is live. */
+const BUSY = {
+  blocks: 200_000,
+  chains: ['kusama'],
+  relay_chain: 'kusama',
+  from: '2026-01-05',
+  days: 1,
+};
+const ACCOUNTS = 200_000;
 /** Far more than the rows of the live blocks and of the small tables, far less than those of the history. */
 const ROWS_MAX = 1000;
 
@@ -28,6 +39,7 @@ const statements: string[] = [];
 beforeAll(async () => {
   ({ pipeline, close } = await openTestPipeline());
   await writeHistory(pipeline.runtime.store, HISTORY);
+  await writeAccounts(pipeline.runtime.store);
   // The first round reads nothing that a later one would not, but its readers have no cached answer yet.
   await ingestLines(pipeline, [block(LIVE)]);
   await pipeline.aggregator.waitUntilComputed();
@@ -35,17 +47,26 @@ beforeAll(async () => {
 });
 afterAll(() => close());
 
-const block = (number: number, amount = '1') => ({
-  line: JSON.stringify(
+/** Accounts of a year that no later block names. */
+const writeAccounts = (store: Store) =>
+  store.run(sql`INSERT INTO ${accountHistory.table} (relay_chain, chain, hour, roles, account, life_block, life_event, version)
+    SELECT 'polkadot', 'polkadot', toDateTime64('2023-01-01', 3, 'UTC') + toIntervalHour(number % 8760),
+      ${ROLE.created | ROLE.endsAlive}, concat(sipHash128(number), sipHash128(number + 1)), number, 1, 1
+    FROM numbers(${ACCOUNTS})`);
+
+/** Blocks are six seconds apart unless their time is told. */
+const block = (number: number, amount = '1', chain = 'polkadot', time?: string) => {
+  const line = JSON.stringify(
     madeBlock(number, [
       madeExtrinsic('balances.transferKeepAlive', {
         signature: { signer: { id: ALICE } },
         events: [madeEvent('balances.Transfer', ALICE, ALICE, amount)],
       }),
     ]),
-  ),
-  chain: 'polkadot',
-});
+  );
+  const moved = time === undefined ? line : line.replace(/"now":"\d+"/, `"now":"${Date.parse(time)}"`);
+  return { line: moved, chain };
+};
 
 /** Keeps the text of every statement that reads. */
 function record(store: Store): () => void {
@@ -71,11 +92,11 @@ async function statementsOf(store: Store, work: () => Promise<void>): Promise<nu
 }
 
 /** Statements that read more rows than that, cut to what tells them apart. */
-async function readingMore(store: Store, texts: readonly string[]): Promise<string[]> {
+async function readingMore(store: Store, texts: readonly string[], rowsMax = ROWS_MAX): Promise<string[]> {
   const tooMany: string[] = [];
   for (const text of texts) {
     const [, select = text, settings] = /^([\s\S]*?)(?:\s+SETTINGS ([^)]*))?$/.exec(text) ?? [];
-    const limited = `${select} SETTINGS ${settings ? `${settings}, ` : ''}max_rows_to_read = ${ROWS_MAX} FORMAT Null`;
+    const limited = `${select} SETTINGS ${settings ? `${settings}, ` : ''}max_rows_to_read = ${rowsMax} FORMAT Null`;
     await store.run(limited).catch((error) => {
       tooMany.push(`${(error as { detail?: string }).detail?.slice(0, 200)}\n${text}`);
     });
@@ -102,6 +123,24 @@ test('every statement of a live round, of the load and of the status reads few r
   expect(await readingMore(store, [ofAllMonths])).toHaveLength(1);
 });
 
+test('no statement of a live hour reads the rest of a busy day', async () => {
+  const { store } = pipeline.runtime;
+  await writeHistory(store, BUSY);
+  const round = async (number: number) => {
+    await ingestLines(pipeline, [block(number, '1', 'kusama', `${BUSY.from}T23:30:00Z`)]);
+    await pipeline.aggregator.waitUntilComputed();
+  };
+  // The first one has no hours before it.
+  await round(BUSY.blocks);
+  statements.length = 0;
+  const stop = record(store);
+  await round(BUSY.blocks + 1);
+  stop();
+  expect(await readingMore(store, statements, BUSY.blocks)).toEqual([]);
+  const ofTheDay = sql`SELECT 1 WHERE 1 IN (SELECT number FROM ${blocks} WHERE relay_chain = 'kusama')`.text;
+  expect(await readingMore(store, [ofTheDay], BUSY.blocks)).toHaveLength(1);
+});
+
 test('a round of one block takes few statements, and nothing new takes one empty round', async () => {
   const { runtime, aggregator } = pipeline;
   const { store } = runtime;
@@ -113,5 +152,5 @@ test('a round of one block takes few statements, and nothing new takes one empty
     await aggregator.pauseCompute(() => ingestLines(pipeline, [block(LIVE + 2)]));
     await settle();
   };
-  expect(await statementsOf(store, loadAndCompute)).toBeLessThanOrEqual(36);
+  expect(await statementsOf(store, loadAndCompute)).toBeLessThanOrEqual(38);
 });
