@@ -48,6 +48,9 @@ async function lookAt(path: string): Promise<Stats> {
   }
 }
 
+/** A buffer of the largest size for each of many small files costs more than to read them. */
+const readBytes = ({ size }: Stats) => Math.min(2 ** 20, Math.max(2 ** 12, size + 1));
+
 async function fileInput(path: string, facts: Stats): Promise<Input> {
   await access(path, constants.R_OK).catch(() => {
     throw new ProductError('input_unreadable', `${path} may not be read by this user`);
@@ -55,6 +58,6 @@ async function fileInput(path: string, facts: Stats): Promise<Input> {
   return {
     name: path,
     size: facts.isFile() ? facts.size : null,
-    open: () => createReadStream(path, { highWaterMark: 1024 * 1024 }),
+    open: () => createReadStream(path, { highWaterMark: readBytes(facts) }),
   };
 }
