@@ -112,7 +112,7 @@ async function ingestOne(
 }
 
 /** A load costs as much as some megabytes of blocks, however small it is: small files share one. */
-const SMALL_FILE_BYTES = 2 * 2 ** 20;
+const SMALL_FILE_BYTES = 8 * 2 ** 20;
 const GROUP_FILES_MAX = 1000;
 /** Files that grow meanwhile fit as well. */
 const GROUP_BYTES_MAX = FILES_BYTES_MAX / 2;
