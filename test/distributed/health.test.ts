@@ -268,7 +268,7 @@ describe('a migration by another version', () => {
 describe('a graceful stop', () => {
   test('is not ready first, answers for a while, and ends within its time', async () => {
     const PORT = String(await freePort());
-    const server = await Watched.start('serve', { PORT, STOP_DELAY_SECONDS: '3' });
+    const server = await Watched.start('serve', { PORT, STOP_DELAY_SECONDS: '8' });
     await server.becomes(200);
     const ended = server.process.kill('SIGTERM');
     await server.becomes(503);
