@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { meta, readMeta } from '../../infra/clickhouse/schema.ts';
+import { ProductError } from '../../infra/errors.ts';
 import type { Store } from '../../infra/ports.ts';
 
 /** That a store holds demo data: it is kept with the data, so that no later start can take them for measured ones. */
@@ -20,3 +21,10 @@ export async function readDemoMark(store: Pick<Store, 'rows'>): Promise<DemoMark
 
 export const writeDemoMark = (store: Pick<Store, 'insert'>, mark: DemoMark): Promise<void> =>
   store.insert(meta, [{ name: NAME, value: JSON.stringify(mark) }]);
+
+/** What is said where measured blocks, or values, are to be loaded beside made-up ones. */
+export const demoRefusal = (location: string): ProductError =>
+  new ProductError(
+    'usage',
+    `${location} holds demo data, which are made up and never mixed with measured ones; set DATA_DIR to another directory`,
+  );

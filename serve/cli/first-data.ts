@@ -26,7 +26,7 @@ const FRESH_MS = 3_600_000;
 type Say = (text: string) => void;
 
 export async function loadSample({ runtime }: Pipeline, client: OperationClient, say: Say): Promise<void> {
-  if (!(await isEmpty(runtime.store))) {
+  if ((await readDemoMark(runtime.store)) !== null || !(await isEmpty(runtime.store))) {
     say(`${runtime.location} holds data already: the sample is not loaded.\n`);
     return;
   }
@@ -84,7 +84,7 @@ export async function prepareDemo({
     const display = openDisplay(process.stderr);
     const load = async () => {
       const recorded = until === null ? await findInputs([SAMPLE]) : [];
-      return loadInputs(client, [...recorded, made], undefined, display);
+      return loadInputs(client, [...recorded, made], { demo: true }, display);
     };
     const loaded = load();
     const ready = loaded.then(async ({ blocks }) => {

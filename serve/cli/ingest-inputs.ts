@@ -25,17 +25,24 @@ export async function ingestInputs(
   display: Display,
 ): Promise<RunReport> {
   const started = performance.now();
-  const report = await loadInputs(client, inputs, chain, display);
+  const report = await loadInputs(client, inputs, { chain }, display);
   const failed_metrics = await showComputation(client, display);
   const seconds = Math.round(performance.now() - started) / 1000;
   return { files: inputs.length, ...report, seconds, failed_metrics };
+}
+
+export interface InputsOf {
+  /** Of bare blocks, over the names of the files. */
+  readonly chain?: string | undefined;
+  /** Whether they are the demo data. */
+  readonly demo?: boolean;
 }
 
 /** Loads all inputs, of which nothing has to be computed when it returns. */
 export async function loadInputs(
   client: OperationClient,
   inputs: readonly Input[],
-  chain: string | undefined,
+  of: InputsOf,
   display: Display,
 ): Promise<IngestReport> {
   const reports: IngestReport[] = [];
@@ -46,8 +53,8 @@ export async function loadInputs(
       if (input === undefined) continue;
       const isAlone = others.length === 0;
       const report = await (isAlone
-        ? ingestOne(client, input, chain, pace, display)
-        : ingestGroup(client, group, chain, pace, display));
+        ? ingestOne(client, input, of, pace, display)
+        : ingestGroup(client, group, of, pace, display));
       pace.filesDone(group.length, report);
       reports.push(report);
     }
@@ -86,7 +93,7 @@ const REFRESH_MS = 100;
 async function ingestOne(
   client: OperationClient,
   input: Input,
-  chain: string | undefined,
+  { chain, demo = false }: InputsOf,
   pace: Pace,
   display: Display,
 ): Promise<IngestReport> {
@@ -99,7 +106,7 @@ async function ingestOne(
   try {
     const report = await client.call(
       'ingest',
-      { name: input.name, ...(chain === undefined ? {} : { chain }) },
+      { name: input.name, demo, ...(chain === undefined ? {} : { chain }) },
       { body: stream, onProgress: (soFar) => pace.loaded(soFar) },
     );
     show();
@@ -141,7 +148,7 @@ function* groups(inputs: readonly Input[]): Generator<readonly Input[]> {
 async function ingestGroup(
   client: OperationClient,
   inputs: readonly Input[],
-  chain: string | undefined,
+  { chain, demo = false }: InputsOf,
   pace: Pace,
   display: Display,
 ): Promise<IngestReport> {
@@ -157,7 +164,7 @@ async function ingestGroup(
   const files = inputs.map(({ name }, i) => ({ name, bytes: contents[i]?.length ?? 0 }));
   return client.call(
     'ingestFiles',
-    { files, ...(chain === undefined ? {} : { chain }) },
+    { files, demo, ...(chain === undefined ? {} : { chain }) },
     {
       body: Readable.from(contents.filter(({ length }) => length > 0)),
       onProgress: (soFar) => pace.loaded(soFar),

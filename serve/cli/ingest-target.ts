@@ -1,3 +1,4 @@
+import { demoRefusal } from '../../ingest/demo/mark.ts';
 import type { IngestTarget } from '../../ingest/sources/source-follower.ts';
 import type { OperationClient } from '../operations/client.ts';
 
@@ -10,3 +11,9 @@ export const ingestTarget = (client: OperationClient): IngestTarget => ({
   noteSkipped: async (chain, heights) =>
     void (await client.call('noteSkippedHeights', { chain, heights: [...heights] })),
 });
+
+/** Throws where a store of demo data would refuse what is fetched: before the first block is. */
+export async function refuseDemo(client: OperationClient): Promise<void> {
+  const { demo_data } = await client.call('status', {});
+  if (demo_data) throw demoRefusal(client.location);
+}

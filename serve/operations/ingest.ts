@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { readAll, type Store } from '../../infra/ports.ts';
+import { demoRefusal, readDemoMark } from '../../ingest/demo/mark.ts';
 import type { IngestSummary, OpenSource } from '../../ingest/log/publish.ts';
 import { countRefusedFacts } from '../../ingest/log/refused-facts.ts';
 import { TOPICS } from '../../ingest/log/topics.ts';
@@ -23,20 +24,23 @@ export interface IngestReport extends IngestSummary {
 /** Kinds of reasons in one report; further ones are counted. */
 export const REASONS_MAX = 100;
 
+const demo = z.boolean().default(false);
+
 /** Loads the body of the call; the metrics that depend on it are computed afterwards. */
 export const ingest = operation<IngestSummary>()({
   /**
    * `name` is the path of the source; `chain` that of its bare blocks, when the name does not tell; `firstLine` as
-   * publishing takes it.
+   * publishing takes it; `demo` says that this is part of the demo data.
    */
   input: z.object({
     name: z.string(),
     chain: z.string().optional(),
     firstLine: z.int().min(1).optional(),
+    demo,
   }),
-  async run(pipeline, { name, chain, firstLine }, { body, onProgress }): Promise<IngestReport> {
+  async run(pipeline, { name, firstLine, ...of }, { body, onProgress }): Promise<IngestReport> {
     const source = { name, bytes: body, ...(firstLine === undefined ? {} : { firstLine }) };
-    return load(pipeline, [source], chain, onProgress);
+    return load(pipeline, [source], of, onProgress);
   },
 });
 
@@ -50,8 +54,9 @@ export const ingestFiles = operation<IngestSummary>()({
       .array(z.object({ name: z.string(), bytes: z.int().min(0) }))
       .refine((files) => total(files) <= FILES_BYTES_MAX, `more than ${FILES_BYTES_MAX} bytes`),
     chain: z.string().optional(),
+    demo,
   }),
-  async run(pipeline, { files, chain }, { body, onProgress }): Promise<IngestReport> {
+  async run(pipeline, { files, ...of }, { body, onProgress }): Promise<IngestReport> {
     const all = await readAll(body);
     if (all.length !== total(files)) throw new ProductError('usage', 'files: not as long as the body');
     let end = 0;
@@ -59,7 +64,7 @@ export const ingestFiles = operation<IngestSummary>()({
       end += bytes;
       return { name, bytes: Readable.from([all.subarray(end - bytes, end)]) };
     });
-    return load(pipeline, sources, chain, onProgress);
+    return load(pipeline, sources, of, onProgress);
   },
 });
 
@@ -69,9 +74,12 @@ const total = (files: readonly { readonly bytes: number }[]) =>
 async function load(
   pipeline: Pipeline,
   sources: readonly OpenSource[],
-  chain: string | undefined,
+  { chain, demo }: { readonly chain?: string | undefined; readonly demo: boolean },
   onProgress: (soFar: IngestSummary) => void,
 ): Promise<IngestReport> {
+  const { isShared, store, location } = pipeline.runtime;
+  // Shared stores never hold demo data, and their log takes blocks while they do not answer.
+  if (!demo && !isShared && (await readDemoMark(store)) !== null) throw demoRefusal(location);
   if (chain !== undefined) findChain(pipeline.registry, chain);
   const run = randomUUID();
   const named = chain === undefined ? sources : sources.map((source) => ({ ...source, chain }));

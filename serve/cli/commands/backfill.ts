@@ -19,6 +19,7 @@ import {
 import { FeedLoad, loadInRounds, METRICS } from '../backfill-rounds.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
+import { refuseDemo } from '../ingest-target.ts';
 import { openDisplays } from '../several-displays.ts';
 import { stopOnSignal } from '../stop.ts';
 
@@ -149,6 +150,7 @@ async function tellPlan({ client, feeds: { chains, values }, options }: Work): P
 }
 
 async function fill({ client, feeds: { chains, values }, stop, options }: Work): Promise<number> {
+  await refuseDemo(client);
   const started = performance.now();
   const target = backfillTarget(client);
   const names = [...chains.map(({ plan }) => plan.chain.name), ...values.map(({ kind }) => kind)];

@@ -6,7 +6,7 @@ import type { Config } from '../../settings.ts';
 import { NEITHER, parseWhole, parseWithin, sourceOptions, sourcesOption } from '../arguments.ts';
 import { command, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
-import { ingestTarget } from '../ingest-target.ts';
+import { ingestTarget, refuseDemo } from '../ingest-target.ts';
 import { stopOnSignal } from '../stop.ts';
 
 interface GivenOptions extends Omit<SourceFollowerOptions, 'url' | 'chain'> {
@@ -53,6 +53,7 @@ Examples:
     const run = await followerOf(options, config, say);
     return withOperations(config, async (client) => {
       try {
+        await refuseDemo(client);
         await run(client);
         say('stopped');
         return EXIT.ok;

@@ -30,7 +30,7 @@ export const start = command<[], { sample?: boolean; demo?: boolean; role?: read
   PROFILE=distributed chain-metrics start --role load work
 
 Demo data are marked in the data directory for good: every page and answer says that they are made up, and a start with
---demo adds the days since the last one. They are never added to other data than the sample.
+--demo adds the days since the last one. They are never added to other data than the sample, nor others to them.
 
 With PROFILE=distributed the work is shared by as many processes as you start: \`ingest\` follows sources, \`load\` turns
 the log into raw tables, \`work\` computes metrics, \`serve\` answers. Each is ready when Kafka, Redis and ClickHouse are.

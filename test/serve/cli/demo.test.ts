@@ -1,5 +1,8 @@
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { afterAll, expect, it } from 'vitest';
+import { folderOf } from '../../support/fixtures.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { run, serve } from './program.ts';
 
@@ -17,6 +20,22 @@ it('serves at once while demo data are made, and knows them after a kill, also w
     await server.end('SIGKILL');
   }
   expect((await run(['status'], { env })).stdout).toContain('made up, not measured');
+  const archive = fileURLToPath(new URL('asset-hub-westend.ndjson.gz', folderOf('blocks')));
+  const sources = join(place.path, 'sources.json');
+  await writeFile(
+    sources,
+    JSON.stringify({ chains: [{ chain: 'asset-hub-westend', sources: [{ archive }] }] }),
+  );
+  for (const args of [
+    ['ingest', archive],
+    ...['backfill', 'follow'].map((name) => [name, '--sources', sources]),
+  ]) {
+    const refused = await run(args, { env });
+    expect(refused.stderr, args[0]).toContain(
+      'made up and never mixed with measured ones; set DATA_DIR to another',
+    );
+    expect(refused.code, args[0]).toBe(2);
+  }
   const loading = await serve(['--demo'], env);
   expect(await loading.end('SIGTERM')).toEqual({ code: 0, signal: null });
 });
