@@ -5,6 +5,7 @@ import { dateTicks } from '../date-ticks.ts';
 import { type Drawing, extentOf } from '../drawing.ts';
 import { formatTicks } from '../format.ts';
 import { type Colours, colourOf } from './colours.ts';
+import { lonePlaces, pathBuilder } from './paths.ts';
 
 export interface PlotEvents {
   /** The period at the crosshair. */
@@ -30,23 +31,39 @@ const TIME_STEPS = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 5000].map((days) => days * 86_400),
 ];
 
-export function plot(element: HTMLElement, drawing: Drawing, colours: Colours, events: PlotEvents): uPlot {
-  const { times, series } = drawing;
+/** A canvas, and what it shows. */
+export interface Plot {
+  readonly u: uPlot;
+  /** Draws something else on it; false where that needs other axes or series, and so another canvas. */
+  readonly show: (drawing: Drawing) => boolean;
+}
+
+/** What is drawn now. A canvas is kept while its axes and series stay, since making one takes as long as drawing on it. */
+interface Now {
+  drawing: Drawing;
+  paths: uPlot.Series.PathBuilder;
+}
+
+export function plot(element: HTMLElement, first: Drawing, colours: Colours, events: PlotEvents): Plot {
+  const now: Now = { drawing: first, paths: pathBuilder(first) };
   const options: uPlot.Options = {
     ...sizeOf(element),
-    padding: [12, drawing.axes.length > 1 ? 4 : 22, 0, 4],
+    padding: [12, first.axes.length > 1 ? 4 : 22, 0, 4],
     legend: { show: false },
     focus: { alpha: 0.25 },
     cursor: {
       y: false,
       // The crosshair stands on a period, not between two.
-      move: (u, left, top) => [left < 0 ? left : u.valToPos(times[u.posToIdx(left)] ?? 0, 'x'), top],
+      move: (u, left, top) => [
+        left < 0 ? left : u.valToPos(now.drawing.times[u.posToIdx(left)] ?? 0, 'x'),
+        top,
+      ],
       drag: { x: true, y: false, setScale: false, dist: DRAG_PX },
       points: {
         size: 8,
         width: 2,
         stroke: () => colours.card,
-        fill: (_, i) => strokeOf(drawing, colours, i),
+        fill: (_, i) => strokeOf(first, colours, i),
       },
       bind: {
         dblclick: () => () => {
@@ -55,22 +72,41 @@ export function plot(element: HTMLElement, drawing: Drawing, colours: Colours, e
         },
       },
     },
-    scales: { x: { time: false, range: timeRange }, ...scalesOf(drawing) },
-    axes: [dateAxis(drawing, colours), ...drawing.axes.map((_, i) => valueAxis(drawing, i, colours))],
-    series: [{}, ...series.map((_, i) => lineOf(drawing, i, colours))],
-    bands: drawing.style === 'lines' ? [] : series.slice(1).map((_, i) => ({ series: [i + 2, i + 1] })),
+    scales: { x: { time: false, range: timeRange }, ...scalesOf(now) },
+    axes: [dateAxis(first, colours), ...first.axes.map((_, i) => valueAxis(first, i, colours))],
+    series: [{}, ...first.series.map((_, i) => lineOf(now, i, colours))],
     hooks: {
-      drawClear: [(u) => shadeGaps(u, drawing, colours)],
-      drawSeries: [(u, i) => dashRest(u, i, drawing, colours)],
-      draw: [(u) => veilRest(u, drawing, colours)],
+      drawClear: [(u) => shadeGaps(u, now.drawing, colours)],
+      drawSeries: [(u, i) => dashRest(u, i, now.drawing, colours)],
+      draw: [(u) => veilRest(u, now.drawing, colours)],
       setCursor: [(u) => events.onCursor(u.cursor.idx ?? null)],
       setSelect: [(u) => brushed(u, events)],
     },
   };
-  // It reads the arrays and never writes to them.
-  const data = [times, ...series.map(({ heights }) => heights)] as unknown as uPlot.AlignedData;
-  return new uPlot(options, data, element);
+  const u = new uPlot(options, dataOf(first), element);
+  return {
+    u,
+    show: (drawing) => {
+      if (shapeOf(drawing) !== shapeOf(now.drawing)) return false;
+      now.drawing = drawing;
+      now.paths = pathBuilder(drawing);
+      for (const one of u.series) one.width = lineWidth(drawing);
+      u.setData(dataOf(drawing));
+      return true;
+    },
+  };
 }
+
+// It reads the arrays and never writes to them.
+const dataOf = ({ times, series }: Drawing) =>
+  [times, ...series.map(({ heights }) => heights)] as unknown as uPlot.AlignedData;
+
+/** What of a drawing cannot change without another canvas. */
+const shapeOf = ({ per, times, axes, series, isLogarithmic }: Drawing): string =>
+  JSON.stringify([
+    ...[per, times[0], times.length, isLogarithmic, axes.map(({ unit }) => unit)],
+    series.map(({ place, axis }) => [place, axis]),
+  ]);
 
 export const sizeOf = (element: HTMLElement) => ({
   width: Math.max(160, element.clientWidth),
@@ -87,9 +123,10 @@ function timeRange(_: uPlot, from: number | null, until: number | null): uPlot.R
   return from === until ? [from - DAY_MS, until + DAY_MS] : [from, until];
 }
 
-function scalesOf({ axes, style, isLogarithmic }: Drawing): uPlot.Scales {
+function scalesOf(now: Now): uPlot.Scales {
+  const { axes, isLogarithmic } = now.drawing;
   const range = (_: uPlot, low: number | null, high: number | null): uPlot.Range.MinMax =>
-    low === null || high === null ? [0, 1] : [...extentOf(low, high, style)];
+    low === null || high === null ? [0, 1] : [...extentOf(low, high, now.drawing.style)];
   return Object.fromEntries(
     axes.map((_, i) => [scaleOf(i), isLogarithmic ? { distr: 3 as const, range: decades } : { range }]),
   );
@@ -146,34 +183,43 @@ function valueAxis({ axes, isLogarithmic }: Drawing, i: number, { quiet, line, f
 /** The widest label decides how much room an axis takes. */
 function widthOf(u: uPlot, labels: readonly (string | null)[] | null, font: string): number {
   if (labels === null) return 40;
-  u.ctx.save();
-  u.ctx.font = font;
-  const widths = labels.map((label) => u.ctx.measureText(label ?? '').width / devicePixelRatio);
-  u.ctx.restore();
+  const widths = labels.map((label) => textWidth(u, label ?? '', font) / devicePixelRatio);
   return Math.ceil(Math.max(18, ...widths)) + 12;
 }
 
-function lineOf(drawing: Drawing, i: number, colours: Colours): uPlot.Series {
-  const { place, axis } = drawing.series[i] as Drawing['series'][number];
+/** Labels are the same ones at most drawings, and measuring takes longer than to draw them. */
+const knownWidths = new Map<string, number>();
+const KNOWN_WIDTHS_MAX = 1000;
+
+function textWidth({ ctx }: uPlot, text: string, font: string): number {
+  const key = `${font} ${text}`;
+  const known = knownWidths.get(key);
+  if (known !== undefined) return known;
+  ctx.save();
+  ctx.font = font;
+  const { width } = ctx.measureText(text);
+  ctx.restore();
+  if (knownWidths.size >= KNOWN_WIDTHS_MAX) knownWidths.clear();
+  knownWidths.set(key, width);
+  return width;
+}
+
+function lineOf(now: Now, i: number, colours: Colours): uPlot.Series {
+  const { place, axis } = now.drawing.series[i] as Drawing['series'][number];
   const stroke = colourOf(colours.series, place);
-  const isLine = drawing.style === 'lines';
-  const linear = uPlot.paths.linear?.() as uPlot.Series.PathBuilder;
+  const lone = (at: number) => lonePlaces(now.drawing.series[at - 1]?.heights ?? [], overUntil(now.drawing));
   return {
-    scale: scaleOf(axis),
-    stroke,
-    width: isLine ? 2 : 1,
-    points: { fill: stroke, size: 5 },
-    ...(isLine
-      ? {
-          // The rest of the line is dashed.
-          paths: (u, at, from, until) => {
-            const last = Math.min(until, drawing.provisional - 1);
-            return last < from ? null : linear(u, at, from, last);
-          },
-        }
-      : { fill: colourOf(colours.areas, place), paths: linear }),
+    ...{ scale: scaleOf(axis), stroke, fill: colourOf(colours.areas, place), width: lineWidth(now.drawing) },
+    points: { fill: stroke, size: 5, filter: (_, at, show) => (show ? null : lone(at)) },
+    paths: (...given) => now.paths(...given),
   };
 }
+
+/** Lines are drawn in another way from where they are not over. */
+const overUntil = ({ style, provisional, times }: Drawing): number =>
+  style === 'lines' ? provisional : times.length;
+
+const lineWidth = ({ style }: Drawing): number => (style === 'lines' ? 2 : 1);
 
 /** The part of a line that is not over. */
 function dashRest(u: uPlot, at: number, drawing: Drawing, colours: Colours): void {

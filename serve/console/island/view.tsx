@@ -5,10 +5,10 @@ import type uPlot from 'uplot';
 import { type Drawing, periodName } from '../drawing.ts';
 import { formatShort, unitOf } from '../format.ts';
 import { summaryOf, toldUnit } from '../summary.ts';
-import { colours } from './colours.ts';
+import { type Colours, colours } from './colours.ts';
 import { fileName, imageOf } from './image.ts';
 import { type ChartModel, isMissing, valuesAt } from './model.ts';
-import { plot, sizeOf } from './plot.ts';
+import { type Plot, plot, sizeOf } from './plot.ts';
 
 const NARROW_PX = 520;
 
@@ -80,22 +80,26 @@ function Words({ model }: Shown) {
 
 /** Draws again when a choice or a colour changes, and fits the canvas to its place. Returns what ends that. */
 function keepDrawn(element: HTMLElement, model: ChartModel, built: PlotRef): () => void {
+  let shown: { readonly plot: Plot; readonly theme: Colours } | undefined;
   const endDrawing = effect(() => {
     const [drawing, theme] = [model.drawing.value, colours.value];
+    if (shown?.theme === theme && shown.plot.show(drawing)) return;
     built.current?.destroy();
     untracked(() => {
       model.cursor.value = null;
-      built.current = plot(element, drawing, theme, {
+      const made = plot(element, drawing, theme, {
         onCursor: (place) => {
           model.cursor.value = place;
         },
         onBrush: (from, until) => {
-          const [min, max] = [drawing.times[from] ?? 0, drawing.times[until] ?? 0];
-          built.current?.setScale('x', { min, max });
+          const { times } = model.drawing.peek();
+          built.current?.setScale('x', { min: times[from] ?? 0, max: times[until] ?? 0 });
           model.actions.zoom(from, until);
         },
         onReset: model.actions.reset,
       });
+      shown = { plot: made, theme };
+      built.current = made.u;
     });
   });
   // Without controls a zoom is nothing but another scale.
