@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { type Column, type Columns, clickhouseType } from '../infra/clickhouse/columns.ts';
+import { type Column, type Columns, clickhouseType, isName } from '../infra/clickhouse/columns.ts';
 import type { Sql } from '../infra/clickhouse/sql.ts';
 import { type Table, table } from '../infra/clickhouse/table.ts';
 import type { Window } from '../ingest/raw/canonical.ts';
@@ -74,6 +74,8 @@ interface Definition<C extends Columns> {
   readonly title: string;
   readonly domain: MetricDomain;
   readonly doc: string;
+  /** Why rows of days or months are not drawn as lines, in sentences for visitors. */
+  readonly undrawn?: string;
   readonly columns: C;
   /** SQL of columns that have another value in rows of the day that is not over yet. */
   readonly whileDayRuns?: Readonly<Record<string, string>>;
@@ -139,9 +141,16 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
 
 const IN_TIME = new Set(['date', 'month', 'relay_chain', 'chain']);
 
-/** Whether a metric has one row for each chain and day or month, so that its numbers can be drawn over time. */
-export const isSeries = ({ key }: Metric): boolean =>
-  key.every((name) => IN_TIME.has(name)) && (key.includes('date') || key.includes('month'));
+/** The columns that tell apart the rows of a chain and day or month, as kinds of votes; most metrics have none. */
+export const lineParts = ({ key }: Metric): readonly string[] => key.filter((name) => !IN_TIME.has(name));
+
+/**
+ * Whether a metric has one row for each chain and day or month, or a row for each of a few parts of it, so that its
+ * numbers can be drawn over time.
+ */
+export const isSeries = (metric: Metric): boolean =>
+  (metric.key.includes('date') || metric.key.includes('month')) &&
+  lineParts(metric).every((name) => isName(metric.columns[name]));
 
 /** Whether the windows of a metric have one relay chain each. */
 export const isOfOneRelay = ({ fold, foldsRelays, entities }: MaterializedMetric): boolean =>

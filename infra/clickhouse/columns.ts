@@ -13,6 +13,7 @@ interface ColumnFacts {
   readonly nested?: NestedTypes;
   /** Absent from columns without a title, which only other metrics read. */
   readonly shown: Shown | undefined;
+  readonly total: string | undefined;
 }
 
 export interface NestedTypes {
@@ -39,6 +40,10 @@ interface Values {
   /** All values, where there are no others. */
   readonly values?: readonly string[];
 }
+interface Names extends Omit<Options, 'nullable'>, Values {
+  /** The name in rows that are of all others together. */
+  readonly total?: string;
+}
 /** How a number is shown, where it differs from others of its unit. */
 export type NumberOptions = Options & Partial<Pick<Shown, 'overTime' | 'overChains' | 'isDrawn'>>;
 interface Measured<U extends Unit> {
@@ -48,17 +53,18 @@ interface Measured<U extends Unit> {
 interface Kind extends Pick<ColumnFacts, 'render' | 'nested'> {
   readonly type: string;
   readonly unit: Unit | null;
+  readonly total?: string | undefined;
 }
 
 function column(schema: z.ZodType, doc: string, options: NumberOptions, kind: Kind): Column {
-  const { type, unit, ...facts } = kind;
+  const { type, unit, total, ...facts } = kind;
   const { nullable = false } = options;
   const shown = shownAs(unit, options);
   const described = (nullable ? schema.nullable() : schema).meta({
     description: doc,
     ...(shown && publicMeta(shown)),
   });
-  columnFacts.add(described, { ...facts, clickhouse: nullable ? `Nullable(${type})` : type, shown });
+  columnFacts.add(described, { ...facts, clickhouse: nullable ? `Nullable(${type})` : type, shown, total });
   return described;
 }
 
@@ -79,8 +85,9 @@ const publicMeta = ({ title, unit, overTime, overChains }: Shown) => ({
 const textOf = ({ values }: Values) => (values === undefined ? z.string() : z.enum(values));
 
 /** A name with few distinct values, such as a chain. */
-export const name = (doc: string, options: Omit<Options, 'nullable'> & Values = {}) =>
-  column(textOf(options), doc, options, { type: 'LowCardinality(String)', unit: null });
+export const name = (doc: string, options: Names = {}) =>
+  column(textOf(options), doc, options, { type: NAME, unit: null, total: options.total });
+const NAME = 'LowCardinality(String)';
 /** A UTC calendar day, `YYYY-MM-DD`. */
 export const day = (doc: string, options: Options = {}) =>
   column(z.iso.date(), doc, options, { type: 'Date', unit: null });
@@ -124,6 +131,13 @@ export function usdTwin(columns: Columns, name: string): string | undefined {
   const isPair = native && usd && shownOf(native).unit === 'native' && shownOf(usd).unit === 'usd';
   return isPair ? twin : undefined;
 }
+
+/** Whether a column has few distinct values, and is served. */
+export const isName = (column: Column | undefined): boolean =>
+  column !== undefined && clickhouseType(column) === NAME;
+
+/** The name in rows that are of all others together, where a column has one. */
+export const totalOf = (column: Column): string | undefined => factsOf(column).total;
 
 /** The ClickHouse type of a column. */
 export function clickhouseType(column: Column): string {

@@ -99,11 +99,13 @@ export interface SeriesAnswer {
 }
 
 export interface SeriesData {
-  /** `METRIC.COLUMN@RELAY/CHAIN`, as `daily-tps.num_blocks@polkadot/moonbeam`. */
+  /** `METRIC.COLUMN@RELAY/CHAIN`, as `daily-tps.num_blocks@polkadot/moonbeam`; `:PART` follows where it has parts. */
   readonly id: string;
   readonly title: string;
   readonly relay_chain: string;
   readonly chain: string;
+  /** What tells the lines of a chain apart, as the kind of a vote; most metrics have one line and no parts. */
+  readonly parts: readonly string[];
   readonly unit: Unit;
   /** Symbol of the native token, where the unit is that. */
   readonly token: string | null;

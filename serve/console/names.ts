@@ -12,11 +12,25 @@ export function chainName(id: string): string {
   return chain === 'ecosystem' ? `All of ${relayName(relay)}` : titled(chain);
 }
 
-/** What tells the series of one chart apart: their chains, and what they show where that differs. */
+/** The parts of a series as visitors read them, without characters that are not seen. */
+export const partName = (parts: readonly string[]): string =>
+  parts
+    .join(' ')
+    .replace(/[\p{Cc}\p{Cf}]/gu, '')
+    .slice(0, PART_CHARS_MAX);
+
+const PART_CHARS_MAX = 60;
+
+/** What a line is of: a chain, or a part of one. */
+export function lineName({ relay_chain, chain, parts }: LineOf): string {
+  const name = chainName(`${relay_chain}/${chain}`);
+  return parts.length === 0 ? name : `${partName(parts)}, ${name}`;
+}
+
+type LineOf = Pick<SeriesData, 'relay_chain' | 'chain' | 'parts'>;
+
+/** What tells the series of one chart apart: their parts, their chains, and what they show where that differs. */
 export function seriesNames(series: readonly SeriesData[]): string[] {
   const isOne = new Set(series.map(({ title }) => title)).size <= 1;
-  return series.map(({ title, relay_chain, chain }) => {
-    const name = chainName(`${relay_chain}/${chain}`);
-    return isOne ? name : `${title}, ${name}`;
-  });
+  return series.map((one) => (isOne ? lineName(one) : `${one.title}, ${lineName(one)}`));
 }

@@ -14,7 +14,7 @@ export const monthlyTreasuryBalances = metric({
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain of the snapshot', { title: 'Chain' }),
     month: date('last day of the month', { title: 'Month' }),
-    asset: name(`symbol of the asset, or \`${TOTAL}\``, { title: 'Asset' }),
+    asset: name(`symbol of the asset, or \`${TOTAL}\``, { title: 'Asset', total: TOTAL }),
     balance_token: real(`balance in the asset’s own unit; null on the \`${TOTAL}\` row`, {
       title: 'Balance',
       unit: 'number',

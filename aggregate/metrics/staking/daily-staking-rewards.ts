@@ -28,6 +28,8 @@ export const dailyStakingRewards = metric({
   title: 'Staking rewards',
   domain: 'staking',
   doc: 'What staking paid to an account on a UTC day: rewards of stashes, wherever they were sent, and payouts of nomination pools to their members. A pool’s payouts come out of what its own stash was rewarded: totals of a chain are sums of `staking_reward` alone. Rewards that go nowhere are left out, and slashes are not netted.',
+  undrawn:
+    'Each of its rows is of one account on one day. Lines of all accounts would be thousands, and a line of their sum would count twice what pools pay to their members.',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
     chain: name('chain of the payouts', { title: 'Chain' }),

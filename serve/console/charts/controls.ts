@@ -7,7 +7,7 @@ import {
   type Range,
   SERIES_MAX,
 } from '../chart-state.ts';
-import { chainName, relayName } from '../names.ts';
+import { chainName, partName, relayName } from '../names.ts';
 import type { Days } from '../series/series.ts';
 import type { ChainId } from './selection.ts';
 
@@ -59,19 +59,36 @@ ${hasUsd && html`<fieldset class="segments"><legend>Money</legend>${radio('money
 }
 
 /** The menu of chains, by relay chain. */
-export function chainPicker(chains: readonly ChainId[], chosen: readonly ChainId[], name = 'chain'): Html {
+export function chainPicker(chains: readonly ChainId[], chosen: readonly string[]): Html {
   const groups = Map.groupBy(chains, (id) => id.split('/')[0] ?? '');
-  return html`<details class="menu chains" data-picker><summary>Chains <b>${chosen.length}</b></summary><div class="menu-body">
-<p class="hint">Up to ${SERIES_MAX} of ${chains.length}.</p>
-<label data-filter hidden>Search <input type="search" autocomplete="off"></label>
-${[...groups].map(
-  ([relay, ids]) =>
-    html`<fieldset><legend>${relayName(relay)}</legend>${ids.map(
-      (id) =>
-        html`<label class="choice"><input type="checkbox" name="${name}" value="${id}"${chosen.includes(id) && html` checked`}>${chainName(id)}</label>`,
-    )}</fieldset>`,
-)}</div></details>`;
+  return picker(
+    'Chains',
+    chosen.length,
+    chains.length,
+    [...groups].map(
+      ([relay, ids]) =>
+        html`<fieldset><legend>${relayName(relay)}</legend>${ids.map((id) => choiceOf('chain', id, chainName(id), chosen))}</fieldset>`,
+    ),
+  );
 }
+
+/** The menu of the parts of a chain that have lines of their own. */
+export const partPicker = (title: string, parts: readonly string[], chosen: readonly string[]): Html =>
+  picker(
+    title,
+    chosen.length,
+    parts.length,
+    html`<fieldset>${parts.map((part) => choiceOf('part', part, partName(part.split('/')), chosen))}</fieldset>`,
+  );
+
+const picker = (title: string, chosen: number, all: number, choices: Html | readonly Html[]): Html =>
+  html`<details class="menu chains" data-picker><summary>${title} <b>${chosen}</b></summary><div class="menu-body">
+<p class="hint">Up to ${SERIES_MAX} lines; there are ${all}.</p>
+<label data-filter hidden>Search <input type="search" autocomplete="off"></label>
+${choices}</div></details>`;
+
+const choiceOf = (name: string, value: string, label: string, chosen: readonly string[]): Html =>
+  html`<label class="choice"><input type="checkbox" name="${name}" value="${value}"${chosen.includes(value) && html` checked`}>${label}</label>`;
 
 /** A menu of one choice. */
 export function choice(

@@ -2,6 +2,7 @@ import { type ScaleLinear, scaleLinear } from 'd3-scale';
 import { type Html, html } from '../../pages/html.ts';
 import type { SeriesAnswer, SeriesData } from '../chart-state.ts';
 import { formatExact, formatTicks, unitOf } from '../format.ts';
+import { lineName } from '../names.ts';
 import { dayAt, periodsIn } from '../periods.ts';
 
 /** A chart as SVG, for readers without a script. */
@@ -77,7 +78,10 @@ function line(of: SeriesData, index: number, answer: SeriesAnswer, x: Scale, y: 
   const dots =
     answer.periods <= DOTS_MAX ? stretches.flat() : stretches.filter((part) => part.length === 1).flat();
   return html`<g class="line-${index}">${stretches.map((part) => html`<path d="${path(part)}"/>`)}${dots.map(
-    ({ place, value }) => html`<circle cx="${px(x(place))}" cy="${px(y(value))}" r="2.5"><title>${of.chain}
+    ({
+      place,
+      value,
+    }) => html`<circle cx="${px(x(place))}" cy="${px(y(value))}" r="2.5"><title>${lineName(of)}
 ${dayAt(periodsIn(answer), place)}: ${formatExact(value, of.unit, of.token)}</title></circle>`,
   )}</g>`;
 }

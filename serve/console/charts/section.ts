@@ -22,13 +22,15 @@ export interface ChartSection {
   readonly before?: Html | null;
   /** What the address asks for and is not drawn, in sentences. */
   readonly unknown?: readonly string[];
+  /** How much of what could be drawn is not, in a sentence. */
+  readonly left?: string | null;
   /** What a visitor reads where nothing is drawn. */
   readonly empty: Html;
   readonly hasTable?: boolean;
 }
 
 export function chartSection(of: ChartSection): Html {
-  const { title, answer, hasTable = true, unknown = [] } = of;
+  const { title, answer, hasTable = true, unknown = [], left = null } = of;
   const isEmpty = answer.series.every(({ values }) => values.every((value) => value === null));
   const names = seriesNames(answer.series);
   return html`<section class="chart" data-chart aria-label="${title}">
@@ -40,7 +42,7 @@ ${of.controls}${unknown.length > 0 && html`<p class="note warn">${unknown.join('
     (one, i) =>
       html`<li class="line-${i}" data-series="${one.id}">${names[i]} <b>${formatShort(lastOf(one.values), one.unit, one.token)}</b></li>`,
   )}</ul>
-${notes(answer)}
+${notes(answer, left)}
 ${hasTable && !isEmpty && table(answer, names)}
 </section>`;
 }
@@ -58,14 +60,14 @@ export const lastOf = (values: readonly (number | null)[]): number | null =>
   values.findLast((value) => value !== null) ?? null;
 
 /** What is missing and what may still change, in words. */
-function notes(answer: SeriesAnswer): Html | null {
+function notes(answer: SeriesAnswer, left: string | null): Html | null {
   const incomplete = answer.series
     .filter(({ gaps }) => gaps.length > 0)
     .map(({ relay_chain, chain }) => chainName(`${relay_chain}/${chain}`));
   const names = [...new Set(incomplete)];
   const isProvisional = answer.provisional_from !== null;
-  if (names.length === 0 && !isProvisional) return null;
-  return html`<p class="hint">${names.length > 0 && html`Blocks are missing in the shaded ${answer.per}s of ${names.join(', ')} (<a href="/status">status</a>). `}${isProvisional && `The ${answer.per} that is not over (${answer.provisional_from}) is dashed: it still changes.`}</p>`;
+  if (names.length === 0 && !isProvisional && left === null) return null;
+  return html`<p class="hint">${left !== null && `${left} `}${names.length > 0 && html`Blocks are missing in the shaded ${answer.per}s of ${names.join(', ')} (<a href="/status">status</a>). `}${isProvisional && `The ${answer.per} that is not over (${answer.provisional_from}) is dashed: it still changes.`}</p>`;
 }
 
 function table(answer: SeriesAnswer, names: readonly string[]): Html {

@@ -1,3 +1,4 @@
+import { type Column, totalOf } from '../../../infra/clickhouse/columns.ts';
 import { didYouMean } from '../../../infra/nearest-name.ts';
 import type { QueryStore } from '../../http/readers.ts';
 import { type ChartState, type Money, SERIES_MAX, type SeriesAnswer } from '../chart-state.ts';
@@ -11,21 +12,34 @@ const LINES_USUAL = 6;
 /** A chain of a metric, `RELAY/CHAIN`. */
 export type ChainId = `${string}/${string}`;
 
+/** What an address names: chains, with their relay chain or without, and parts of them. */
+export interface Named {
+  readonly chains: readonly string[];
+  readonly parts: readonly string[];
+}
+
+export const namedIn = (query: URLSearchParams): Named => ({
+  chains: query.getAll('chain'),
+  parts: query.getAll('part'),
+});
+
 /** What a chart of a metric shows. */
 export interface Selection {
   readonly metric: DrawnMetric;
   readonly column: DrawnColumn;
   readonly days: Days;
-  /** Every chain that has rows. */
+  /** Every chain that has rows, and every part of one. */
   readonly chains: readonly ChainId[];
-  readonly chosen: readonly ChainId[];
-  /** What the address names that is no chain with rows, in sentences. */
+  readonly parts: readonly string[];
+  readonly chosen: Named;
+  /** What the address names that has no rows, and what of the rest is not drawn, in sentences. */
   readonly unknown: readonly string[];
+  readonly left: string | null;
   readonly lines: readonly Line[];
   readonly answer: SeriesAnswer;
 }
 
-/** Reads the lines of a metric that an address names; of what is no chain with rows it draws none, and says so. */
+/** Reads the lines of a metric that an address names; of what has no rows it draws none, and says so. */
 export async function select(
   series: SeriesReader,
   store: QueryStore,
@@ -33,42 +47,75 @@ export async function select(
     readonly metric: DrawnMetric;
     readonly column: DrawnColumn;
     readonly state: ChartState;
-    readonly wanted: readonly string[];
+    readonly named: Named;
   },
 ): Promise<Selection> {
-  const { metric, state } = of;
+  const { metric, state, named } = of;
   const column = inMoney(metric, of.column, state.money);
-  const chains = await series.chainsOf(store, metric);
+  const known = await series.linesOf(store, metric);
   const days = daysOf(
     state,
     series,
-    chains.map(({ first }) => first),
+    known.map(({ first }) => first),
   );
-  const ids = chains.map(({ relay_chain, chain }): ChainId => `${relay_chain}/${chain}`);
-  const isNamed = (id: ChainId, name: string) => id === name || id.endsWith(`/${name}`);
-  const wanted = ids.filter((id) => of.wanted.some((name) => isNamed(id, name))).slice(0, SERIES_MAX);
-  const unknown = [...new Set(of.wanted)].filter((name) => !ids.some((id) => isNamed(id, name)));
-  const lineOf = (id: ChainId): Line => {
-    const [relay_chain = '', chain = ''] = id.split('/');
-    return { metric, column, relay_chain, chain };
+  const all = known.map(
+    ({ relay_chain, chain, parts }): Line => ({ metric, column, relay_chain, chain, parts }),
+  );
+  const chains = unique(all.map(chainOf));
+  const parts = unique(all.map(partOf)).filter((part) => part !== '');
+  const isChain = (id: ChainId) => (name: string) => id === name || id.endsWith(`/${name}`);
+  const wanted = {
+    chains: chains.filter((id) => named.chains.some(isChain(id))),
+    parts: parts.filter((part) => named.parts.includes(part)),
   };
-  const asked = (wanted.length > 0 ? wanted : ids).map(lineOf);
+  const isChosen = wanted.chains.length + wanted.parts.length > 0;
+  const asked = all.filter(
+    (line) =>
+      (wanted.chains.length === 0 || wanted.chains.includes(chainOf(line))) &&
+      (wanted.parts.length === 0 ? !isTotal(line) : wanted.parts.includes(partOf(line))),
+  );
   const answer = await series.read(store, asked, state.per, days);
-  const largest = wanted.length > 0 ? wanted : largestOf(answer, ids);
-  const lines = largest.map(lineOf);
+  const isFew = isChosen && asked.length <= SERIES_MAX;
+  const candidates = isFew ? asked : largestFirst(answer, asked, isChosen);
+  const lines = isFew ? asked : candidates.slice(0, isChosen ? SERIES_MAX : LINES_USUAL);
   const drawn = new Map(answer.series.map((one) => [one.id, one]));
   return {
-    ...{ metric, column, days, chains: ids, chosen: largest, lines },
-    unknown: unknown.slice(0, SERIES_MAX).map((name) => notDrawn(name, ids)),
+    ...{ metric, column, days, chains, parts, lines },
+    chosen: { chains: unique(lines.map(chainOf)), parts: unique(lines.map(partOf)) },
+    unknown: [
+      ...missing(named.chains, chains, isChain).map((name) => notDrawn('chain', name, chains)),
+      ...missing(named.parts, parts, (part) => (name) => part === name).map((name) =>
+        notDrawn('part', name, parts),
+      ),
+    ].slice(0, SERIES_MAX),
+    left:
+      candidates.length > lines.length
+        ? `The ${lines.length} largest of ${candidates.length} are drawn.`
+        : null,
     answer: { ...answer, series: lines.flatMap((line) => drawn.get(lineId(line)) ?? []) },
   };
 }
 
+const unique = <T>(values: readonly T[]): readonly T[] => [...new Set(values)];
+const chainOf = ({ relay_chain, chain }: Line): ChainId => `${relay_chain}/${chain}`;
+const partOf = ({ parts }: Line): string => parts.join('/');
+
+/** Whether a line is of all other parts of its chain together: it stands beside them only when asked for. */
+const isTotal = ({ metric, parts }: Line): boolean =>
+  metric.parts.some((name, i) => totalOf(metric.metric.columns[name] as Column) === parts[i]);
+
+const missing = <T extends string>(
+  names: readonly string[],
+  known: readonly T[],
+  isNamed: (one: T) => (name: string) => boolean,
+) => unique(names).filter((name) => !known.some((one) => isNamed(one)(name)));
+
 const NAME_CHARS_SHOWN = 60;
 
-function notDrawn(name: string, ids: readonly ChainId[]): string {
-  const near = didYouMean(name, name.includes('/') ? ids : ids.map((id) => id.split('/')[1] as string));
-  return `There are no rows of a chain called ${name.slice(0, NAME_CHARS_SHOWN)}.${near && ` D${near.slice(1)}`}`;
+function notDrawn(kind: string, name: string, known: readonly string[]): string {
+  const isWhole = kind === 'part' || name.includes('/');
+  const near = didYouMean(name, isWhole ? known : known.map((id) => id.split('/')[1] as string));
+  return `There are no rows of a ${kind} called ${name.slice(0, NAME_CHARS_SHOWN)}.${near && ` D${near.slice(1)}`}`;
 }
 
 /** The twin of a column in USD, where there is one and it is wanted. */
@@ -89,17 +136,16 @@ export function daysOf({ range }: ChartState, { today }: SeriesReader, firstDays
   return { from: from < earliest ? earliest : from > today ? today : from, until: today };
 }
 
-/** Chains with the largest sums; the ecosystem is the sum of its chains and stands beside them only when asked for. */
-function largestOf({ series }: SeriesAnswer, ids: readonly ChainId[]): ChainId[] {
-  const sums = series.map(({ values, chain }, i) => ({
-    id: ids[i] as ChainId,
-    chain,
-    sum: values.reduce<number>((sum, value) => sum + (value ?? 0), 0),
-    isEmpty: values.every((value) => value === null),
-  }));
-  return sums
-    .filter(({ chain, isEmpty }) => chain !== 'ecosystem' && !isEmpty)
+/** Lines with values by their sums; the ecosystem, the sum of its chains, stands beside them only when asked for. */
+function largestFirst({ series }: SeriesAnswer, lines: readonly Line[], isChosen: boolean): readonly Line[] {
+  return series
+    .map(({ values, chain }, i) => ({
+      line: lines[i] as Line,
+      chain,
+      sum: values.reduce<number>((sum, value) => sum + (value ?? 0), 0),
+      isEmpty: values.every((value) => value === null),
+    }))
+    .filter(({ chain, isEmpty }) => (isChosen || chain !== 'ecosystem') && !isEmpty)
     .sort((one, other) => other.sum - one.sum)
-    .slice(0, LINES_USUAL)
-    .map(({ id }) => id);
+    .map(({ line }) => line);
 }

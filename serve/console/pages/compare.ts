@@ -7,7 +7,7 @@ import { chartSection, seriesUrl } from '../charts/section.ts';
 import { daysOf } from '../charts/selection.ts';
 import { downloads, snippets } from '../charts/snippets.ts';
 import { type ConsolePages, queryOf, searchOf, sendPublicPage, storeOf } from '../console-pages.ts';
-import { chainName } from '../names.ts';
+import { chainName, lineName } from '../names.ts';
 import { drawnMetrics, type Line, lineId, lineOf } from '../series/drawn.ts';
 
 /** What is compared when an address names nothing. */
@@ -15,6 +15,9 @@ const USUAL = [
   'daily-tps.num_transactions_combined@polkadot/ecosystem',
   'daily-tps.num_transactions_combined@kusama/ecosystem',
 ];
+
+/** Lines of parts are brought along from the page of their metric, where these can be chosen. */
+const wholeChains = drawnMetrics.filter(({ parts }) => parts.length === 0);
 
 /** What the address of the page, or of its picture, compares. */
 export async function comparisonOf(
@@ -66,11 +69,11 @@ ${wrong.length > 0 && html`<p class="note warn">Not drawn, since there is no suc
         hasUsd: false,
         first: html`<fieldset class="series"><legend>Series</legend>${lines.map(
           (line) =>
-            html`<label class="choice"><input type="checkbox" name="series" value="${lineId(line)}" checked>${line.column.shown.title}, ${chainName(`${line.relay_chain}/${line.chain}`)}</label>`,
+            html`<label class="choice"><input type="checkbox" name="series" value="${lineId(line)}" checked>${line.column.shown.title}, ${lineName(line)}</label>`,
         )}</fieldset>
 ${
   lines.length < SERIES_MAX &&
-  html`<fieldset class="add"><legend>Add a series</legend><label class="select">Metric <select name="metric"><option value="">–</option>${drawnMetrics.map(
+  html`<fieldset class="add"><legend>Add a series</legend><label class="select">Metric <select name="metric"><option value="">–</option>${wholeChains.map(
     ({ id, metric: { title }, columns }) =>
       html`<optgroup label="${title}">${columns.map(({ name, shown }) => html`<option value="${`${id}.${name}`}">${shown.title}</option>`)}</optgroup>`,
   )}</select></label><label class="select">Chain <select name="of"><option value="">–</option>${[...relays.map((relay) => `${relay}/ecosystem`), ...chains].map((id) => html`<option value="${id}">${chainName(id)}</option>`)}</select></label></fieldset>`

@@ -3,7 +3,7 @@ import { HttpError } from '../../http/errors.ts';
 import { html } from '../../pages/html.ts';
 import { chartStateOf } from '../chart-state.ts';
 import { chartSection } from '../charts/section.ts';
-import { select } from '../charts/selection.ts';
+import { namedIn, select } from '../charts/selection.ts';
 import { type ConsolePages, queryOf, searchOf, sendPublicPage, storeOf } from '../console-pages.ts';
 import { drawnColumnOf, drawnMetric } from '../series/drawn.ts';
 
@@ -22,7 +22,7 @@ export function serveEmbed(pages: FastifyInstance, sources: ConsolePages): void 
       metric,
       column,
       state,
-      wanted: query.getAll('chain'),
+      named: namedIn(query),
     });
     const { title } = chosen.column.shown;
     const page = `${origin()}/charts/${metric.id}${searchOf(request)}`;

@@ -1,14 +1,14 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { METRIC_DOMAINS } from '../../../aggregate/metric.ts';
-import { shownOf, usdTwin } from '../../../infra/clickhouse/columns.ts';
+import { type Column, shownOf, usdTwin } from '../../../infra/clickhouse/columns.ts';
 import type { Merge, Unit } from '../../../infra/clickhouse/units.ts';
 import { HttpError } from '../../http/errors.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { type ChartState, chartQuery, chartStateOf, DEFAULT_STATE } from '../chart-state.ts';
-import { chainPicker, choice, controls } from '../charts/controls.ts';
+import { chainPicker, choice, controls, partPicker } from '../charts/controls.ts';
 import { heatmaps } from '../charts/heatmap.ts';
 import { chartSection, seriesUrl } from '../charts/section.ts';
-import { type Selection, select } from '../charts/selection.ts';
+import { namedIn, type Selection, select } from '../charts/selection.ts';
 import { downloads, snippets } from '../charts/snippets.ts';
 import { type ConsolePages, queryOf, searchOf, sendPublicPage, storeOf } from '../console-pages.ts';
 import { type DrawnColumn, type DrawnMetric, drawnColumnOf, drawnMetric, lineId } from '../series/drawn.ts';
@@ -53,13 +53,13 @@ export async function selectionOf(
   // Chains have tokens of their own, which only their value in USD compares.
   const state = chartStateOf(query, { ...DEFAULT_STATE, money: 'usd' });
   const column = drawnColumnOf(metric, query.get('column'));
-  const selection = await select(series, store, { metric, column, state, wanted: query.getAll('chain') });
+  const selection = await select(series, store, { metric, column, state, named: namedIn(query) });
   return { ...selection, state };
 }
 
 function chartOf({ origin }: ConsolePages, selection: Shown, request: FastifyRequest): Html {
-  const { metric, column, chains, chosen, unknown, state, days, lines, answer } = selection;
-  const first = html`${choice('column', 'Show', optionsOf(metric, column), baseOf(metric, column).name)}${chainPicker(chains, chosen)}`;
+  const { metric, column, chains, parts, chosen, unknown, left, state, days, lines, answer } = selection;
+  const first = html`${choice('column', 'Show', optionsOf(metric, column), baseOf(metric, column).name)}${chainPicker(chains, chosen.chains)}${parts.length > 0 && partPicker(titleOf(metric), parts, chosen.parts)}`;
   const source = seriesUrl(lines, answer, days);
   const compare = new URLSearchParams(lines.map((line): [string, string] => ['series', lineId(line)]));
   const embed = `/embed/${metric.id}${searchOf(request)}`;
@@ -70,7 +70,7 @@ function chartOf({ origin }: ConsolePages, selection: Shown, request: FastifyReq
       state,
       days,
       isDaily: !metric.isMonthly,
-      canStack: column.shown.overChains === 'sum',
+      canStack: column.shown.overChains === 'sum' || isOneToken(metric, column),
       hasUsd: usdTwin(metric.metric.columns, baseOf(metric, column).name) !== undefined,
       first,
     }),
@@ -78,12 +78,23 @@ function chartOf({ origin }: ConsolePages, selection: Shown, request: FastifyReq
     days,
     answer,
     unknown,
+    left,
     before: metric.id.endsWith('-heatmap') && answer.per === 'day' ? heatmaps(answer) : null,
     empty: html`No chain has a value of ${column.shown.title.toLowerCase()} between ${days.from} and ${days.until}.`,
   })}
-<p class="hint">${sentence(column.meaning)} ${MERGED[column.shown.overTime]}</p>
+<p class="hint">${sentence(column.meaning)} ${!metric.isMonthly && MERGED[column.shown.overTime]}</p>
 ${lines.length > 0 && html`<div class="take">${downloads(source)}<p class="actions"><a class="button second small" href="/compare?${String(compare)}&${String(chartQuery(state))}">Compare</a><a class="button second small" href="${embed}">Embed</a></p></div>${snippets(origin() + source, origin() + embed)}`}
 </div>`;
+}
+
+/** Tokens of different chains do not add up, those of the parts of one do. */
+const isOneToken = ({ parts }: DrawnMetric, { shown }: DrawnColumn): boolean =>
+  parts.length > 0 && shown.unit === 'native';
+
+/** What tells the lines of a chain apart: `Kind of vote, side`. */
+function titleOf({ parts, metric }: DrawnMetric): string {
+  const titles = parts.map((name) => shownOf(metric.columns[name] as Column).title);
+  return titles.map((title, i) => (i === 0 ? title : title.toLowerCase())).join(', ');
 }
 
 /** A column, or the one in native tokens whose twin in USD it is. */
@@ -107,9 +118,9 @@ const MERGED: Readonly<Record<Merge, string>> = {
   none: 'Days do not add up; a week or month shows the mean of its days.',
 };
 
-function withoutChart({ endpoint, records }: ShownMetric): Html {
+function withoutChart({ metric, endpoint, records }: ShownMetric): Html {
   const api = html`<a href="${endpoint.path}?limit=100"><code>${endpoint.path}</code></a>`;
-  return html`<div class="card"><p>This metric is a list, not a line over time. ${records === undefined ? html`Its rows: ${api}.` : html`<a class="button" href="${records}">Open the list</a> or read it by the API: ${api}.`}</p></div>`;
+  return html`<div class="card"><p>${metric.undrawn ?? 'This metric is a list, not a line over time.'} ${records === undefined ? html`Its rows: ${api}.` : html`<a class="button" href="${records}">Open the list</a> or read it by the API: ${api}.`}</p></div>`;
 }
 
 const UNIT_NAMES: Readonly<Record<Unit, string>> = {
@@ -137,7 +148,7 @@ function definition({ metric, endpoint, sources }: ShownMetric): Html {
     const { title, unit } = shownOf(column);
     return html`<tr><td><b>${title}</b><br><code>${name}</code></td><td>${unit === null ? '–' : UNIT_NAMES[unit]}</td><td>${withCode(column.description ?? '')}</td></tr>`;
   })}</tbody></table></div>
-<p class="hint">Computed from ${sources.join(', ')}. API: <a href="/docs#/Metrics/${endpoint.path.replace('/api/', '').replaceAll('/', '-')}"><code>GET ${endpoint.path}</code></a>.</p></section>`;
+<p class="hint">Computed from ${sources.join(', ')}. Columns for programs: <a href="/api/metrics/${endpoint.path.replace('/api/', '').replaceAll('/', '-')}/schema">Table Schema</a>. API: <a href="/docs#/Metrics/${endpoint.path.replace('/api/', '').replaceAll('/', '-')}"><code>GET ${endpoint.path}</code></a>.</p></section>`;
 }
 
 /** Text in which names stand between backticks. */

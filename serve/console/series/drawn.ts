@@ -1,9 +1,14 @@
-import { isSeries, type MaterializedMetric, type MetricEndpoint } from '../../../aggregate/metric.ts';
+import {
+  isSeries,
+  lineParts,
+  type MaterializedMetric,
+  type MetricEndpoint,
+} from '../../../aggregate/metric.ts';
 import { materializedMetrics } from '../../../aggregate/metrics/index.ts';
 import { type Column, shownOf } from '../../../infra/clickhouse/columns.ts';
 import type { Shown, Unit } from '../../../infra/clickhouse/units.ts';
 
-/** A path of a metric with one row for each chain and day or month. */
+/** A path of a metric with lines over days or months: one for each chain, or one for each part of it. */
 export interface DrawnMetric {
   /** The path without `/api/`, which names the metric in addresses. */
   readonly id: string;
@@ -12,6 +17,8 @@ export interface DrawnMetric {
   /** The column with the day of a row, or the last day of its month. */
   readonly dayColumn: string;
   readonly isMonthly: boolean;
+  /** The columns that tell the lines of a chain apart. */
+  readonly parts: readonly string[];
   readonly columns: readonly DrawnColumn[];
 }
 
@@ -31,7 +38,8 @@ function drawn(metric: MaterializedMetric, endpoint: MetricEndpoint): DrawnMetri
   const columns = Object.entries(metric.columns).flatMap(([name, column]) => drawnColumn(name, column));
   if (!dayColumn || columns.length === 0) return [];
   const id = endpoint.path.replace('/api/', '');
-  return [{ id, metric, endpoint, dayColumn, isMonthly: metric.materialized === 'monthly', columns }];
+  const isMonthly = metric.key.includes('month');
+  return [{ id, metric, endpoint, dayColumn, isMonthly, parts: lineParts(metric), columns }];
 }
 
 function drawnColumn(name: string, column: Column): DrawnColumn[] {
@@ -54,25 +62,29 @@ const byId = new Map(drawnMetrics.map((metric) => [metric.id, metric]));
 
 export const drawnMetric = (id: string): DrawnMetric | undefined => byId.get(id);
 
-/** One line of a chart: a column of a metric for one chain. */
+/** One line of a chart: a column of a metric for one chain, or for a part of it. */
 export interface Line {
   readonly metric: DrawnMetric;
   readonly column: DrawnColumn;
   readonly relay_chain: string;
   readonly chain: string;
+  /** The values of the columns that tell the lines of the chain apart. */
+  readonly parts: readonly string[];
 }
 
-/** `METRIC.COLUMN@RELAY/CHAIN` */
-export const lineId = ({ metric, column, relay_chain, chain }: Line): string =>
-  `${metric.id}.${column.name}@${relay_chain}/${chain}`;
+/** `METRIC.COLUMN@RELAY/CHAIN`, and `:PART` where a chain has several lines; further parts follow after `/`. */
+export function lineId({ metric, column, relay_chain, chain, parts }: Line): string {
+  const ofChain = `${metric.id}.${column.name}@${relay_chain}/${chain}`;
+  return parts.length === 0 ? ofChain : `${ofChain}:${parts.map(encodeURIComponent).join('/')}`;
+}
 
 /** Longest text that can name a line. */
 export const LINE_CHARS_MAX = 300;
-const LINE = /^([a-z0-9-]+)\.([a-z0-9_]+)@([a-z]+)\/([a-z0-9_-]+)$/;
+const LINE = /^([a-z0-9-]+)\.([a-z0-9_]+)@([a-z]+)\/([a-z0-9_-]+)(?::(.+))?$/;
 
 /** The line of an id; or what is wrong with it, in words for the caller. */
 export function lineOf(id: string): Line | string {
-  const [, metricId = '', columnName = '', relay_chain = '', chain = ''] =
+  const [, metricId = '', columnName = '', relay_chain = '', chain = '', part] =
     LINE.exec(id.slice(0, LINE_CHARS_MAX + 1)) ?? [];
   if (metricId === '') return 'not of the form METRIC.COLUMN@RELAY/CHAIN';
   const metric = drawnMetric(metricId);
@@ -84,5 +96,17 @@ export function lineOf(id: string): Line | string {
   if (!metric.endpoint.relays.some((relay) => relay === relay_chain)) {
     return `${metricId} is of ${metric.endpoint.relays.join(', ')}`;
   }
-  return { metric, column, relay_chain, chain };
+  const parts = part?.split('/').map(decoded) ?? [];
+  if (parts.length === metric.parts.length) return { metric, column, relay_chain, chain, parts };
+  const form = ['METRIC.COLUMN@RELAY/CHAIN', metric.parts.join('/').toUpperCase()];
+  return `not of the form ${form.filter((text) => text !== '').join(':')}, as the lines of ${metricId}`;
+}
+
+/** What is not encoded as in an address stands for itself. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }

@@ -24,20 +24,19 @@ interface Over {
 export async function readSeries(store: QueryStore, lines: readonly Line[], over: Over): Promise<LineValues> {
   const columns = columnsOf(lines);
   const rows = await store.rows<ReadRow>(statementOf(lines, over));
-  const byChain = Map.groupBy(rows, ({ relay_chain, chain }) => `${relay_chain}/${chain}`);
+  const byKey = Map.groupBy(rows, ({ line }) => line);
   return new Map(
     lines.map((line) => {
       const filled = new Array<number | null>(over.periods.count).fill(null);
       const column = `value_${columns.indexOf(line.column)}` as const;
-      for (const row of byChain.get(chainOf(line)) ?? []) filled[row.place] = row[column] ?? null;
+      for (const row of byKey.get(keyOf(line)) ?? []) filled[row.place] = row[column] ?? null;
       return [lineId(line), filled];
     }),
   );
 }
 
 type ReadRow = {
-  readonly relay_chain: string;
-  readonly chain: string;
+  readonly line: string;
   readonly place: number;
 } & Readonly<Record<`value_${number}`, number | null>>;
 
@@ -46,29 +45,32 @@ export function rowsStatement(lines: readonly Line[], over: Over): Sql {
   const { per, start } = over.periods;
   const parts = statementsOf(lines).flatMap((some) =>
     columnsOf(some).map((column, i) => {
-      const wanted = some.filter((line) => line.column === column).map(chainOf);
+      const wanted = some.filter((line) => line.column === column).map(keyOf);
       return sql`SELECT date_add(${UNITS[per]}, place, toDate(${start})) AS date, ${some[0]?.metric.id ?? ''} AS metric,
-          ${column.name} AS column, relay_chain, chain, ${column.shown.unit} AS unit, ${ident(`value_${i}`)} AS value
-        FROM (${statementOf(some, over)}) WHERE concat(relay_chain, '/', chain) IN ${wanted}`;
+          ${column.name} AS column, ${column.shown.title} AS title, relay_chain, chain, part, ${column.shown.unit} AS unit, ${ident(`value_${i}`)} AS value
+        FROM (${statementOf(some, over)}) WHERE line IN ${wanted}`;
     }),
   );
-  return sql`SELECT * FROM (${join(parts, ' UNION ALL ')}) ORDER BY metric, column, relay_chain, chain, date`;
+  return sql`SELECT * FROM (${join(parts, ' UNION ALL ')}) ORDER BY metric, column, relay_chain, chain, part, date`;
 }
 
 const columnsOf = (lines: readonly Line[]) => [...new Set(lines.map(({ column }) => column))];
 
-/** `value_0`, `value_1` and so on of the columns, by chain and place of the period. */
+/** `value_0`, `value_1` and so on of the columns, by line and place of the period. */
 function statementOf(lines: readonly Line[], { periods, today }: Over): Sql {
   const [first] = lines;
   if (first === undefined) throw new Error('a statement without a line');
-  const { metric, endpoint, dayColumn } = first.metric;
+  const { metric, endpoint, dayColumn, parts } = first.metric;
   const query: Query = {
     relay_chain: undefined,
     chain: metric.served ? first.chain : undefined,
     isDated: true,
     start: periods.start,
     end: addDays(dayAt(periods, periods.count), -1),
-    conditions: [sql`concat(relay_chain, '/', chain) IN ${[...new Set(lines.map(chainOf))]}`],
+    conditions: [
+      sql`concat(relay_chain, '/', chain) IN ${[...new Set(lines.map(chainOf))]}`,
+      ...partsIn(lines),
+    ],
     order: undefined,
     changedSince: undefined,
     limit: undefined,
@@ -79,11 +81,23 @@ function statementOf(lines: readonly Line[], { periods, today }: Over): Sql {
   const values = columnsOf(lines).map(
     ({ name, shown }, i) => sql`${merged(shown.overTime, name, dayColumn)} AS ${ident(`value_${i}`)}`,
   );
-  return sql`SELECT relay_chain, chain, ${placeSql(periods, dayColumn)} AS place, ${join(values)}
-    FROM (${wholeAnswer(metric, endpoint, query, 'CSV')}) GROUP BY relay_chain, chain, place`;
+  return sql`SELECT relay_chain, chain, arrayStringConcat(${partsSql(parts)}, '/') AS part, concat(relay_chain, '/', chain, '/', part) AS line,
+      ${placeSql(periods, dayColumn)} AS place, ${join(values)}
+    FROM (${wholeAnswer(metric, endpoint, query, 'CSV')}) GROUP BY relay_chain, chain, part, place`;
 }
 
 const chainOf = ({ relay_chain, chain }: Line): string => `${relay_chain}/${chain}`;
+const keyOf = (line: Line): string => [chainOf(line), line.parts.join('/')].join('/');
+
+/** What tells the lines of a chain apart; empty where it has one line. */
+export const partsSql = (names: readonly string[]): Sql =>
+  sql`[${join(names.map((name) => sql`toString(${ident(name)})`))}]::Array(String)`;
+
+/** Of a chain with lines of many parts only those that are wanted are read. */
+const partsIn = (lines: readonly Line[]): Sql[] =>
+  (lines[0]?.metric.parts ?? []).map(
+    (name, i) => sql`${ident(name)} IN ${[...new Set(lines.map(({ parts }) => parts[i] ?? ''))]}`,
+  );
 
 const UNITS = { day: raw('DAY'), week: raw('WEEK'), month: raw('MONTH') } as const;
 

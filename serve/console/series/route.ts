@@ -25,7 +25,7 @@ const query = z.strictObject({
     )
     .meta({
       description:
-        'a line, as `METRIC.COLUMN@RELAY/CHAIN`: the path of a metric without `/api/`, one of its columns, and a chain. Repeatable',
+        'a line, as `METRIC.COLUMN@RELAY/CHAIN`: the path of a metric without `/api/`, one of its columns, and a chain. Of a metric with several rows for a chain and month the columns that tell them apart follow, as in `monthly-gov-tokens.capital@polkadot/polkadot:direct/aye`. Repeatable',
       example: ['daily-tps.transactions_per_second@polkadot/polkadot'],
     }),
   start_date: date.optional().describe(`first day; ${DAYS_USUAL} days before the last one when omitted`),
@@ -52,6 +52,7 @@ const answer = z
         title: z.string(),
         relay_chain: z.string(),
         chain: z.string(),
+        parts: z.array(z.string()).describe('what tells the lines of a chain apart; empty where it has one'),
         unit: z.enum(UNITS),
         token: z.string().nullable().describe('symbol of the native token, where that is the unit'),
         values: z
@@ -136,12 +137,12 @@ const FILES = {
   'text/csv': {
     schema: z.string(),
     example:
-      '"date","metric","column","relay_chain","chain","unit","value"\n"2025-07-12","daily-tps","num_transactions_combined","polkadot","polkadot","count",25013\n',
+      '"date","metric","column","title","relay_chain","chain","part","unit","value"\n"2025-07-12","daily-tps","num_transactions_combined","Transactions","polkadot","polkadot","","count",25013\n',
   },
   'application/x-ndjson': {
     schema: z.string(),
     example:
-      '{"date":"2025-07-12","metric":"daily-tps","column":"num_transactions_combined","relay_chain":"polkadot","chain":"polkadot","unit":"count","value":25013}\n',
+      '{"date":"2025-07-12","metric":"daily-tps","column":"num_transactions_combined","title":"Transactions","relay_chain":"polkadot","chain":"polkadot","part":"","unit":"count","value":25013}\n',
   },
   'application/vnd.apache.parquet': binary,
   'application/vnd.apache.arrow.stream': binary,
@@ -158,6 +159,7 @@ const EXAMPLE: z.output<typeof answer> = {
       title: 'Transactions',
       relay_chain: 'polkadot',
       chain: 'polkadot',
+      parts: [],
       unit: 'count',
       token: null,
       values: [25_013, null, 11_840],

@@ -11,7 +11,7 @@ import { tablesOf } from '../../metrics/tables-of.ts';
 import type { Period, SeriesAnswer, SeriesData } from '../chart-state.ts';
 import { addDays, dayAt, type Periods, periodsOf, placeOf } from '../periods.ts';
 import { type DrawnMetric, type Line, lineId } from './drawn.ts';
-import { readSeries, rowsStatement, statementsOf } from './read-series.ts';
+import { partsSql, readSeries, rowsStatement, statementsOf } from './read-series.ts';
 
 /** Days from the first to the last, both inclusive. */
 export interface Days {
@@ -28,15 +28,18 @@ export interface SeriesSources {
 
 const NUMBER_BYTES = 8;
 /** More than there are metrics. */
-const CHAIN_LISTS_MAX = 100;
+const LINE_LISTS_MAX = 100;
+/** Lines of a metric that a chart can choose from: a hundred chains with some parts each. */
+const LINES_MAX = 1000;
 const CACHE_BYTES = 16 * 1024 * 1024;
 /** Longest range: about twenty years. */
 export const DAYS_MAX = 7320;
 
-/** A chain that a metric has rows of. */
-export interface MetricChain {
+/** A chain that a metric has rows of, or a part of it that has a line of its own. */
+export interface MetricLine {
   readonly relay_chain: string;
   readonly chain: string;
+  readonly parts: readonly string[];
   /** Day of its first row. */
   readonly first: string;
 }
@@ -49,7 +52,7 @@ export class SeriesReader {
     sizeCalculation: (values, key) => values.length * NUMBER_BYTES + key.length + 100,
   });
 
-  readonly #chains = new LRUCache<string, readonly MetricChain[]>({ max: CHAIN_LISTS_MAX });
+  readonly #lines = new LRUCache<string, readonly MetricLine[]>({ max: LINE_LISTS_MAX });
 
   constructor(sources: SeriesSources) {
     this.#sources = sources;
@@ -77,11 +80,11 @@ export class SeriesReader {
       ...{ per: periods.per, start: periods.start, periods: periods.count },
       provisional_from: provisional >= 0 && provisional < periods.count ? dayAt(periods, provisional) : null,
       series: lines.map((line): SeriesData => {
-        const { column, relay_chain, chain } = line;
+        const { column, relay_chain, chain, parts } = line;
         const { unit, title } = column.shown;
         const token = unit === 'native' ? (registry.find(chain, relay_chain)?.token ?? null) : null;
         return {
-          ...{ id: lineId(line), title, relay_chain, chain, unit, token },
+          ...{ id: lineId(line), title, relay_chain, chain, parts, unit, token },
           values: values.get(lineId(line)) ?? [],
           gaps: gapsOf(freshness.chains, line, periods),
         };
@@ -89,18 +92,21 @@ export class SeriesReader {
     };
   }
 
-  /** The chains that a metric has rows of, with the day of their first row; the ecosystem last. */
-  async chainsOf(store: QueryStore, { metric, dayColumn }: DrawnMetric): Promise<readonly MetricChain[]> {
+  /** The lines that a metric has rows of, with the day of their first row; the ecosystem last. */
+  async linesOf(
+    store: QueryStore,
+    { metric, dayColumn, parts }: DrawnMetric,
+  ): Promise<readonly MetricLine[]> {
     const key = `${metric.name} ${this.#sources.versions.version(metric.name)}`;
-    const known = this.#chains.get(key);
+    const known = this.#lines.get(key);
     if (known) return known;
-    const chains = await store.rows<MetricChain>(
-      sql`SELECT relay_chain, chain, toString(min(toDate(${ident(dayColumn)}))) AS first FROM ${metric.table} FINAL
-        WHERE relay_chain IN ${SERVED_RELAYS} GROUP BY relay_chain, chain
-        ORDER BY chain = 'ecosystem', indexOf(${SERVED_RELAYS}, relay_chain), chain`,
+    const lines = await store.rows<MetricLine>(
+      sql`SELECT relay_chain, chain, ${partsSql(parts)} AS parts, toString(min(toDate(${ident(dayColumn)}))) AS first
+        FROM ${metric.table} FINAL WHERE relay_chain IN ${SERVED_RELAYS} GROUP BY relay_chain, chain, parts
+        ORDER BY chain = 'ecosystem', indexOf(${SERVED_RELAYS}, relay_chain), chain, parts LIMIT ${LINES_MAX}`,
     );
-    this.#chains.set(key, chains);
-    return chains;
+    this.#lines.set(key, lines);
+    return lines;
   }
 
   /** The same values as a file, one row for each. */

@@ -51,6 +51,14 @@ describe('a metric', () => {
   });
 });
 
+test('rows of days and months are drawn, or their metric says why not', () => {
+  const ofPeriods = served.filter(({ key }) => key.includes('date') || key.includes('month'));
+  expect(ofPeriods.filter((metric) => isSeries(metric) === (metric.undrawn !== undefined))).toEqual([]);
+  expect(ofPeriods.filter(({ undrawn }) => undrawn !== undefined).map(({ name }) => name)).toEqual([
+    'daily_staking_rewards',
+  ]);
+});
+
 describe('a served column', () => {
   test('has a title in a few words that begins with a capital letter', () => {
     expect(namesOf(everyColumn.filter(({ shown }) => !/^[A-Z].{1,49}$/.test(shown.title)))).toEqual([]);

@@ -107,7 +107,7 @@ describe.runIf(hasChromium)('in Chromium, the pages of the metrics', () => {
     const [head, ...lines] = (await app.inject(href ?? '')).body.trim().split('\n');
     const source = new URL((await page.locator('[data-plot]').getAttribute('data-source')) ?? '', origin)
       .searchParams;
-    expect(head).toBe('"date","metric","column","relay_chain","chain","unit","value"');
+    expect(head).toBe('"date","metric","column","title","relay_chain","chain","part","unit","value"');
     expect(chosen).toHaveLength(2);
     for (const of of chosen) {
       const [relay_chain, chain] = of.split('/');
@@ -118,7 +118,7 @@ describe.runIf(hasChromium)('in Chromium, the pages of the metrics', () => {
       const mine = lines
         .filter((line) => line.includes(`"${chain}"`))
         .map((line) => line.replaceAll('"', '').split(','));
-      expect(mine.map(([date, , , , , , value]) => [date, Number(value)])).toEqual(
+      expect(mine.map(([date, , , , , , , , value]) => [date, Number(value)])).toEqual(
         rows.map((row: Record<string, unknown>) => [row.date, row.num_transactions_combined]),
       );
       expect(rows.length).toBeGreaterThan(20);

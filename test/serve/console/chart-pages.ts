@@ -29,6 +29,7 @@ export function series(
     title: 'Blocks',
     relay_chain: 'polkadot',
     chain,
+    parts: [],
     unit: 'count',
     token: null,
     values,

@@ -16,6 +16,7 @@ function series(values: SeriesData['values'], more: Partial<SeriesData> = {}): S
     title: chain,
     relay_chain: 'polkadot',
     chain,
+    parts: [],
     unit: 'count',
     token: null,
     values,

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { buildServer } from '../../../serve/compose-server.ts';
 import { heatmaps } from '../../../serve/console/charts/heatmap.ts';
 import { shownMetrics } from '../../../serve/console/pages/shown-metrics.ts';
-import { drawnMetrics } from '../../../serve/console/series/drawn.ts';
+import { drawnMetrics, lineId } from '../../../serve/console/series/drawn.ts';
 import { ingestAndCompute, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { recordedLines } from '../../support/recordings.ts';
 
@@ -12,9 +12,31 @@ let pipeline: TestPipeline;
 let app: FastifyInstance;
 const get = (url: string, headers: Record<string, string> = {}) => app.inject({ url, headers });
 
+const HOSTILE = '<img src=x onerror=alert(1)>\u202e\u0007/\'"';
+const ASSETS = [HOSTILE, ...Array.from({ length: 12 }, (_, i) => `COIN${i}`)];
+
+/** What a treasury holds: 13 assets, the first of them the most. */
+function treasury() {
+  const stated = (kind: string, payload: object) => ({
+    line: JSON.stringify({
+      ...{ schema: 'snapshot/1', kind, relay_chain: 'polkadot', chain: 'polkadot' },
+      ...{ as_of: '2025-06-30T12:00:00.000Z', payload },
+    }),
+    chain: 'polkadot',
+  });
+  const balances = ASSETS.map((asset, i) => ({
+    ...{ account: '0x6d6f646c70792f74727372790000000000000000', asset },
+    ...{ decimals: 2, amount: String(10_000 - i * 100) },
+  }));
+  return [
+    stated('treasury_balance', { balances }),
+    ...ASSETS.map((symbol) => stated('price', { symbol, usd: 2 })),
+  ];
+}
+
 beforeAll(async () => {
   pipeline = await openTestPipeline();
-  await ingestAndCompute(pipeline.pipeline, recordedLines('runtime'));
+  await ingestAndCompute(pipeline.pipeline, [...recordedLines('runtime'), ...treasury()]);
   app = await buildServer(pipeline.pipeline);
 });
 afterAll(async () => {
@@ -27,19 +49,22 @@ type Row = Readonly<Record<string, string | number | null>>;
 describe('the lines of a chart', () => {
   it.each(drawnMetrics.map((metric) => [metric.id, metric] as const))(
     'have the values that /api/%s answers',
-    async (id, { dayColumn, columns, isMonthly }) => {
+    async (id, metric) => {
+      const { dayColumn, columns, isMonthly } = metric;
       const rows: Row[] = (await get(`/api/${id}?start_date=2019-01-01&end_date=2026-12-31`)).json();
-      for (const { relay_chain, chain, [dayColumn]: day } of rows.slice(0, 3)) {
-        const row = rows.find(
-          (one) => one[dayColumn] === day && one.chain === chain && one.relay_chain === relay_chain,
+      for (const row of rows.slice(0, 3)) {
+        const { relay_chain, chain, [dayColumn]: day } = row;
+        const parts = metric.parts.map((name) => String(row[name]));
+        const line = { metric, relay_chain: String(relay_chain), chain: String(chain), parts };
+        const query = new URLSearchParams(
+          columns.slice(0, 10).map((column): [string, string] => ['series', lineId({ ...line, column })]),
         );
-        const ids = columns.slice(0, 10).map(({ name }) => `series=${id}.${name}@${relay_chain}/${chain}`);
-        const answer = await get(`/api/series?${ids.join('&')}&start_date=${day}&end_date=${day}`);
+        const answer = await get(`/api/series?${query}&start_date=${day}&end_date=${day}`);
         expect(answer.statusCode, answer.body).toBe(200);
         const { series, start, periods } = answer.json();
         expect([start, periods]).toEqual([isMonthly ? `${String(day).slice(0, 7)}-01` : day, 1]);
         expect(series.map(({ values }: { values: unknown }) => values)).toEqual(
-          columns.slice(0, 10).map(({ name }) => [row?.[name] ?? null]),
+          columns.slice(0, 10).map(({ name }) => [row[name] ?? null]),
         );
       }
     },
@@ -78,6 +103,8 @@ describe('the lines of a chart', () => {
     ['no series', ''],
     ['a series of another form', 'series=daily-tps'],
     ['an unknown metric', 'series=daily-cats.num@polkadot/polkadot'],
+    ['a line without its part', 'series=monthly-gov-tokens.capital@polkadot/polkadot'],
+    ['a part of a whole chain', 'series=daily-tps.num_blocks@polkadot/polkadot:aye'],
     ['a column without a chart', 'series=daily-summary.first_block@polkadot/polkadot'],
     ['eleven series', 'series=daily-tps.num_blocks@polkadot/polkadot&'.repeat(11)],
     [
@@ -120,6 +147,38 @@ describe('the pages of the metrics', () => {
     expect(body).toContain('data-source="/api/series?series=daily-summary.num_events%40polkadot%2Fpolkadot');
   });
 
+  it('draw the largest parts of a chain, tell how many there are, and draw those that are chosen', async () => {
+    const path = '/charts/monthly-treasury-balances?range=all&column=balance_usd';
+    const usual = (await get(path)).body;
+    expect(usual).toContain('The 6 largest of 13 are drawn.');
+    expect(usual).toContain('<summary>Asset <b>6</b></summary>');
+    expect(usual).toContain('>Stacked<');
+    expect(usual).toContain('<td class="number">$200</td>');
+    expect(usual.replaceAll(/ value="[^"]*"/g, '').match(/\p{Cf}|<img (?!src="\/assets)/gu)).toBeNull();
+    expect(usual).not.toMatch(/data-series="[^"]*:total"/);
+    const query = new URLSearchParams({ chain: 'polkadot' });
+    for (const part of [HOSTILE, 'total', 'COIN99']) query.append('part', part);
+    const { body } = await get(`${path}&${query}`);
+    expect(body.match(/data-series="/g)).toHaveLength(2);
+    expect(body).toMatch(/data-series="[^"]*:total"><?[^<]*total, Polkadot/);
+    expect(body).toContain('There are no rows of a part called COIN99.');
+    const [, source = ''] = /data-source="([^"]+)"/.exec(body) ?? [];
+    const { series } = (await get(source.replaceAll('&#38;', '&'))).json();
+    const firsts = series.map(({ parts, values }: { parts: string[]; values: unknown[] }) => [
+      parts,
+      values[0],
+    ]);
+    expect(firsts).toEqual([
+      [[HOSTILE], 200],
+      [['total'], 2444],
+    ]);
+    expect((await get(`${path.replace('?', '/preview.png?')}`)).headers['content-type']).toBe('image/png');
+  });
+
+  it('say why a metric of accounts has no lines', async () => {
+    expect((await get('/charts/daily-staking-rewards')).body).toContain('count twice what pools pay');
+  });
+
   it.each(['/charts/daily-tps', '/embed/daily-tps'])(
     '%s names the chain that it does not draw',
     async (path) => {
@@ -129,6 +188,16 @@ describe('the pages of the metrics', () => {
       expect((await get(`${path}?chain=polkadot/polkadot`)).body).not.toContain('no rows of a chain');
     },
   );
+
+  it('are empty by the API for a chain that nobody knows, which a header says', async () => {
+    const { headers, body } = await get('/api/daily-tps?chain=polkadt');
+    expect([headers['x-unknown-chain'], JSON.parse(body)]).toEqual([
+      'no chain is called that: did you mean polkadot?',
+      [],
+    ]);
+    for (const query of ['', '?chain=polkadot', '?chain=statemint', '?chain=ecosystem'])
+      expect((await get(`/api/daily-tps${query}`)).headers).not.toHaveProperty('x-unknown-chain');
+  });
 
   it('have a picture beside their links that shows what their address shows', async () => {
     const pictureOf = async (path: string) => {
@@ -211,6 +280,7 @@ describe('the pages of the metrics', () => {
       title: 'Calls',
       relay_chain: 'polkadot',
       chain: 'x',
+      parts: [],
       unit: 'count',
       token: null,
       gaps: [],
