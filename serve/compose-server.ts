@@ -30,6 +30,7 @@ import { serveCatalogue } from './metrics/catalogue.ts';
 import { serveChanges } from './metrics/changes.ts';
 import { Freshness } from './metrics/freshness.ts';
 import { serveMetrics } from './metrics/routes.ts';
+import { serveTableSchemas } from './metrics/table-schema.ts';
 
 /** Registers the routes of all domains; the caller listens, or injects requests. */
 export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> {
@@ -80,6 +81,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
     await limitAnonymous(api, sources);
     await serveMetrics(api, sources);
     await serveCatalogue(api, sources);
+    serveTableSchemas(api);
     await serveChanges(api, sources);
     serveSeries(api, { readers, series });
   });
@@ -123,4 +125,5 @@ const EXPOSED = [
   'X-Pending-Reason',
   'X-Provisional-From',
   'X-Truncated',
+  'X-Unknown-Chain',
 ];

@@ -76,6 +76,7 @@ const ANSWER_HEADERS = {
   ETag: 'changes whenever the rows may have changed',
   Link: 'the next page, when the answer is cut',
   'X-Truncated': 'true when the answer is cut',
+  'X-Unknown-Chain': 'that no chain is called as asked for, and the nearest name; absent when it is known',
   'X-Data-As-Of': 'time of the newest block behind the answer',
   'X-Data-Lag-Seconds': 'seconds since then',
   'X-Coverage':

@@ -3,8 +3,8 @@ import { didYouMean } from '../../infra/nearest-name.ts';
 import { namesOf, type Registry } from '../../ingest/chains/registry.ts';
 import { ParameterError, type ParameterIssue } from '../http/errors.ts';
 
-// The API answers for a chain that it does not know with no rows, since a chain may be added any day. A person who reads
-// an empty page would take a slip of the pen for a missing chain.
+// The API answers for a chain that it does not know with no rows, since a chain may be added any day, and says so in a
+// header. A person who reads an empty page would take a slip of the pen for a missing chain: pages refuse it.
 
 /** What sums over the chains of a relay chain are filed under. */
 const ECOSYSTEM = 'ecosystem';
@@ -30,6 +30,16 @@ export function requireKnownChain(
       `${chain.name} is a chain of ${chain.relay_chain}: these rows are of ${relays.join(', ')}`,
     );
   }
+}
+
+/** What an answer says of a chain that nobody knows. */
+export function unknownChainHeader(
+  { chain }: { readonly chain: string | undefined },
+  registry: Registry,
+): Readonly<Record<string, string>> {
+  if (chain === undefined || chain === ECOSYSTEM || registry.find(chain) !== undefined) return {};
+  const near = didYouMean(chain, namesOf(registry));
+  return { 'x-unknown-chain': `no chain is called that${near && `: ${near}`}` };
 }
 
 function refused(input: string, msg: string): ParameterError {

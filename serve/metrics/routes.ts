@@ -11,6 +11,7 @@ import { route } from '../http/route.ts';
 import type { Answer, AnswerCache, AnswerKey, AnswerSettings } from './answers.ts';
 import { describeEndpoint } from './describe.ts';
 import type { Freshness } from './freshness.ts';
+import { unknownChainHeader } from './known-chain.ts';
 import { parametersOf, type Query, queryOf, querySchema } from './parameters.ts';
 import { acceptedFormat } from './response-formats.ts';
 
@@ -36,7 +37,10 @@ export async function serveMetrics(
   for (const metric of metrics) {
     for (const endpoint of metric.endpoints) {
       const parameters = parametersOf(metric, endpoint, settings.LIST_ROWS_MAX);
-      const headersOf = (query: Query) => freshness.headers(metric, query, clock.now());
+      const headersOf = (query: Query) => ({
+        ...freshness.headers(metric, query, clock.now()),
+        ...unknownChainHeader(query, registry),
+      });
       const send = (
         request: FastifyRequest,
         reply: FastifyReply,

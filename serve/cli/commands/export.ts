@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { Option } from 'commander';
 import { FIRST_DAY } from '../../../infra/clickhouse/date-range.ts';
 import { RESPONSE_FORMATS } from '../../metrics/response-formats.ts';
@@ -13,6 +14,7 @@ interface ExportOptions {
   readonly from?: string;
   readonly until?: string;
   readonly output?: string;
+  readonly schema?: boolean;
 }
 
 export const exportRows = command<[metric: string], ExportOptions>({
@@ -30,7 +32,8 @@ export const exportRows = command<[metric: string], ExportOptions>({
       .option('--chain <name>', 'only that chain, by its name or an alias')
       .option('--from <date>', 'first day, YYYY-MM-DD', parseDay)
       .option('--until <date>', 'last day, inclusive, YYYY-MM-DD', parseDay)
-      .option('--output <file>', 'file to write; it is there whole or not at all'),
+      .option('--output <file>', 'file to write; it is there whole or not at all')
+      .option('--schema', 'instead of rows what each column means, as a Frictionless Table Schema'),
   help: `Rows and columns are those of the HTTP API, in the order of its answers, without its pages. Named by its path a
 metric comes as that path serves it. Metrics that are computed when they are read need --chain. While a server runs
 on the data directory, it renders the rows.
@@ -38,9 +41,14 @@ on the data directory, it renders the rows.
 Examples:
   chain-metrics export daily-fees > daily-fees.csv
   chain-metrics export DailyTps --relay-chain polkadot --from 2024-01-01 --until 2024-12-31 --output tps.parquet
+  chain-metrics export daily-fees --schema --output daily-fees.schema.json
   chain-metrics export explorer/recent-extrinsics --chain asset-hub-polkadot --format ndjson | jq .pallet`,
   run: async ({ args: [metric], options, config }) => {
-    const { output, relayChain, format = formatOf(output) ?? 'csv', ...rest } = options;
+    const { output, relayChain, format = formatOf(output) ?? 'csv', schema = false, ...rest } = options;
+    if (schema) {
+      await putRows(Readable.from([await schemaOf(metric)]), output);
+      return EXIT.ok;
+    }
     refuseBinaryTerminal(format, output);
     const place = relayChain === undefined ? {} : { relay_chain: relayChain };
     const request = { metric, format, ...rest, ...place };
@@ -54,3 +62,11 @@ Examples:
     });
   },
 });
+
+async function schemaOf(name: string): Promise<string> {
+  const [{ findEndpoint }, { tableSchemaOf }] = await Promise.all([
+    import('../../metrics/metric-names.ts'),
+    import('../../metrics/table-schema.ts'),
+  ]);
+  return `${JSON.stringify(tableSchemaOf(findEndpoint(name).metric), null, 2)}\n`;
+}

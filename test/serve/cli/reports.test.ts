@@ -107,6 +107,8 @@ it('exports what the API answers, through a server and alone, and lists the gaps
   const parquet = join(place.path, 'fees.parquet');
   await run(['export', 'daily-fees', '--output', parquet], { env });
   expect(readFileSync(parquet).subarray(0, 4).toString()).toBe('PAR1');
+  const schema = JSON.parse((await run(['export', 'daily-fees', '--schema'], { env })).stdout);
+  expect(schema.fields[0]).toMatchObject({ name: 'relay_chain', title: 'Relay chain' });
   const nowhere = await run(['export', 'daily-fees', '--output', '/nowhere/fees.csv'], { env });
   expect(linesOf(nowhere.stderr)).toEqual([expect.stringMatching(/\/nowhere\/fees.csv cannot be written/)]);
 

@@ -185,6 +185,28 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('and the schema of files name the columns of every metric alike', async () => {
+    for (const { path, fields } of (await app.inject('/api/metrics')).json()) {
+      const name = path.replace('/api/', '').replaceAll('/', '-');
+      const schema = (await app.inject(`/api/metrics/${name}/schema`)).json();
+      expect(schema.fields, path).toMatchObject(
+        fields.map(({ name, title, meaning, unit, nullable }: Record<string, unknown>) => ({
+          ...{ name, title, description: meaning, unit, constraints: { required: !nullable } },
+        })),
+      );
+    }
+    const { primaryKey } = (await app.inject('/api/metrics/monthly-gov-participation/schema')).json();
+    expect(primaryKey).toEqual(['month', 'relay_chain', 'chain', 'vote_type']);
+    const { fields, ...rewards } = (await app.inject('/api/metrics/daily-staking-rewards/schema')).json();
+    expect(rewards).not.toHaveProperty('primaryKey');
+    const types = new Map(fields.map(({ name, type }: { name: string; type: string }) => [name, type]));
+    expect(['date', 'account', 'reward', 'reward_planck', 'era_min'].map((name) => types.get(name))).toEqual([
+      ...['date', 'string', 'number', 'string', 'integer'],
+    ]);
+    const unknown = await app.inject('/api/metrics/daily-fess/schema');
+    expect([unknown.statusCode, unknown.body]).toEqual([404, expect.stringContaining('daily-fees')]);
+  });
+
   it.each(ENDPOINTS)('names the record of $path', ({ record }) => {
     expect(source).toContain(record);
   });

@@ -45,6 +45,7 @@ export const WITHOUT_CHANGES = [
 export const OUR_PATHS = [
   '/api/changes',
   '/api/metrics',
+  '/api/metrics/{metric}/schema',
   '/api/series',
   '/api/status',
   '/api/coverage',

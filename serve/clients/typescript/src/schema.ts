@@ -1667,6 +1667,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/metrics/{metric}/schema": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The columns of a metric, for those who load its files: a Frictionless Table Schema */
+        get: operations["getApiMetricsMetricSchema"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/changes": {
         parameters: {
             query?: never;
@@ -4803,6 +4820,8 @@ export interface components {
                 title: string;
                 relay_chain: string;
                 chain: string;
+                /** @description what tells the lines of a chain apart; empty where it has one */
+                parts: string[];
                 /** @enum {string} */
                 unit: "count" | "native" | "planck" | "usd" | "ratio" | "percent" | "seconds" | "bytes" | "per_second" | "height" | "identifier" | "weight" | "number";
                 /** @description symbol of the native token, where that is the unit */
@@ -4895,6 +4914,31 @@ export interface components {
                     attempts: number;
                 }[];
             };
+        };
+        TableSchema: {
+            /** @constant */
+            $schema: "https://datapackage.org/profiles/2.0/tableschema.json";
+            title: string;
+            description: string;
+            fields: {
+                name: string;
+                /** @enum {string} */
+                type: "string" | "integer" | "number" | "boolean" | "date" | "datetime" | "array" | "object" | "any";
+                title: string;
+                description: string;
+                constraints: {
+                    /** @description false where a value may be null */
+                    required: boolean;
+                };
+                /** @description as `/api/metrics` explains it */
+                unit: ("count" | "native" | "planck" | "usd" | "ratio" | "percent" | "seconds" | "bytes" | "per_second" | "height" | "identifier" | "weight" | "number") | null;
+                /** @enum {string} */
+                over_time: "sum" | "mean" | "last" | "max" | "min" | "none";
+                /** @enum {string} */
+                over_chains: "sum" | "mean" | "last" | "max" | "min" | "none";
+            }[];
+            /** @description absent where columns that are not served tell rows apart */
+            primaryKey?: string[];
         };
         User: {
             id: number;
@@ -7295,6 +7339,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -7404,6 +7450,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -7513,6 +7561,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -7622,6 +7672,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -7731,6 +7783,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -7838,6 +7892,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -7947,6 +8003,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -8052,6 +8110,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -8165,6 +8225,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -8276,6 +8338,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -8381,6 +8445,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -8484,6 +8550,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -8595,6 +8663,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -8710,6 +8780,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -8819,6 +8891,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -8922,6 +8996,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -9029,6 +9105,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -9138,6 +9216,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -9247,6 +9327,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -9356,6 +9438,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -9465,6 +9549,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -9574,6 +9660,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -9679,6 +9767,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -9788,6 +9878,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -9897,6 +9989,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -10006,6 +10100,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -10111,6 +10207,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -10220,6 +10318,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -10329,6 +10429,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -10432,6 +10534,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -10541,6 +10645,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -10646,6 +10752,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -10751,6 +10859,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -10858,6 +10968,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -10963,6 +11075,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -11064,6 +11178,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -11167,6 +11283,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -11274,6 +11392,8 @@ export interface operations {
                     Link?: string;
                     /** @description true when the answer is cut */
                     "X-Truncated"?: string;
+                    /** @description that no chain is called as asked for, and the nearest name; absent when it is known */
+                    "X-Unknown-Chain"?: string;
                     /** @description time of the newest block behind the answer */
                     "X-Data-As-Of"?: string;
                     /** @description seconds since then */
@@ -11501,6 +11621,56 @@ export interface operations {
             };
         };
     };
+    getApiMetricsMetricSchema: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description a metric by its name or path */
+                metric: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The same for every format */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TableSchema"];
+                };
+            };
+            /** @description The API key or access token is not valid */
+            401: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description No metric has this name */
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            /** @description More requests than an anonymous caller may send */
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
     getApiChanges: {
         parameters: {
             query?: {
@@ -11573,7 +11743,7 @@ export interface operations {
     getApiSeries: {
         parameters: {
             query: {
-                /** @description a line, as `METRIC.COLUMN@RELAY/CHAIN`: the path of a metric without `/api/`, one of its columns, and a chain. Repeatable */
+                /** @description a line, as `METRIC.COLUMN@RELAY/CHAIN`: the path of a metric without `/api/`, one of its columns, and a chain. Of a metric with several rows for a chain and month the columns that tell them apart follow, as in `monthly-gov-tokens.capital@polkadot/polkadot:direct/aye`. Repeatable */
                 series: string[];
                 /** @description first day; 90 days before the last one when omitted */
                 start_date?: string;

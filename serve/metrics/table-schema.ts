@@ -1,0 +1,102 @@
+import type { FastifyInstance } from 'fastify';
+import { z } from 'zod';
+import type { Metric } from '../../aggregate/metric.ts';
+import { type Column, shownOf } from '../../infra/clickhouse/columns.ts';
+import { MERGES, UNITS } from '../../infra/clickhouse/units.ts';
+import { problemResponse } from '../http/responses.ts';
+import { route } from '../http/route.ts';
+import { findEndpoint } from './metric-names.ts';
+
+const TYPES = [
+  'string',
+  'integer',
+  'number',
+  'boolean',
+  'date',
+  'datetime',
+  'array',
+  'object',
+  'any',
+] as const;
+
+const shape = z
+  .object({
+    $schema: z.literal('https://datapackage.org/profiles/2.0/tableschema.json'),
+    title: z.string(),
+    description: z.string(),
+    fields: z.array(
+      z.object({
+        name: z.string(),
+        type: z.enum(TYPES),
+        title: z.string(),
+        description: z.string(),
+        constraints: z.object({ required: z.boolean().describe('false where a value may be null') }),
+        unit: z.enum(UNITS).nullable().describe('as `/api/metrics` explains it'),
+        over_time: z.enum(MERGES),
+        over_chains: z.enum(MERGES),
+      }),
+    ),
+    primaryKey: z
+      .array(z.string())
+      .optional()
+      .describe('absent where columns that are not served tell rows apart'),
+  })
+  .meta({ id: 'TableSchema' });
+
+/**
+ * The columns of the files of a metric as a Frictionless Table Schema: Parquet and Arrow hold names and types, and have
+ * no place for what a column means.
+ */
+export function tableSchemaOf({ title, doc, columns, key }: Metric): z.output<typeof shape> {
+  return {
+    $schema: 'https://datapackage.org/profiles/2.0/tableschema.json',
+    title,
+    description: doc,
+    fields: Object.entries(columns).map(([name, column]) => {
+      const { title, unit, overTime, overChains } = shownOf(column);
+      return {
+        ...{ name, type: typeOf(column), title, description: column.description ?? '' },
+        constraints: { required: !column.safeParse(null).success },
+        ...{ unit, over_time: overTime, over_chains: overChains },
+      };
+    }),
+    ...(key.every((name) => name in columns) && { primaryKey: [...key] }),
+  };
+}
+
+/** The type of a value in JSON, whether or not it may be null. */
+function typeOf(column: Column): (typeof TYPES)[number] {
+  const { anyOf, ...whole } = z.toJSONSchema(column);
+  const { type, format } = anyOf?.find((one) => one.type !== 'null') ?? whole;
+  if (format === 'date') return 'date';
+  if (format === 'date-time') return 'datetime';
+  return TYPES.find((one) => one === type) ?? 'any';
+}
+
+/** Serves the schema of each metric, by any of its names. */
+export function serveTableSchemas(app: FastifyInstance): void {
+  route(
+    app,
+    {
+      method: 'GET',
+      path: '/api/metrics/:metric/schema',
+      tag: 'About the data',
+      summary: 'The columns of a metric, for those who load its files: a Frictionless Table Schema',
+      params: z.object({
+        metric: z.string().meta({ description: 'a metric by its name or path', example: 'daily-fees' }),
+      }),
+      responses: {
+        200: {
+          description: 'The same for every format',
+          content: {
+            'application/json': { schema: shape, example: tableSchemaOf(findEndpoint('daily-tps').metric) },
+          },
+        },
+        401: problemResponse('The API key or access token is not valid'),
+        404: problemResponse('No metric has this name'),
+        429: problemResponse('More requests than an anonymous caller may send'),
+      },
+    },
+    ({ params: { metric } }) => tableSchemaOf(findEndpoint(metric).metric),
+  );
+}
