@@ -148,7 +148,7 @@ function ranges(of: {
     .slice(0, RANGES_MAX)
     .map(({ from, to }) => (from === to ? text(from) : `${text(from)} – ${text(to)}`));
   const left = of.ranges_total - shown.length;
-  return html`<b>${count(of.total)}</b>: ${shown.join(', ')}${left > 0 && `, and ${count(left)} more ranges`}`;
+  return html`<span class="ranges"><b>${count(of.total)}</b>: ${shown.join(', ')}${left > 0 && `, and ${count(left)} more ranges`}</span>`;
 }
 
 function computations({ metrics: computed, computing }: SystemStatus, isOperator: boolean): Html {

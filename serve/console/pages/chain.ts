@@ -10,7 +10,13 @@ import { formatExact, formatShort } from '../format.ts';
 import { chainName, relayName } from '../names.ts';
 import { addDays } from '../periods.ts';
 import { moment } from '../records/cells.ts';
-import { drawnColumnOf, drawnMetrics, type Line } from '../series/drawn.ts';
+import {
+  type DrawnColumn,
+  type DrawnMetric,
+  drawnColumnOf,
+  drawnMetrics,
+  type Line,
+} from '../series/drawn.ts';
 import { behind } from './chains.ts';
 
 const DAYS = 90;
@@ -31,7 +37,10 @@ export function serveChain(pages: FastifyInstance, sources: ConsolePages): void 
     const facts = freshness.chains.find((one) => one.chain === chain && one.relay_chain === relay_chain);
     const lines = drawnMetrics
       .filter(({ endpoint }) => endpoint.relays.some((relay) => relay === relay_chain))
-      .map((metric): Line => ({ metric, column: drawnColumnOf(metric, null), relay_chain, chain }));
+      .filter(({ parts }) => parts.length === 0)
+      .map(
+        (metric): Line => ({ metric, column: drawnColumnOf(metric, null), relay_chain, chain, parts: [] }),
+      );
     const [daily, monthly] = [
       lines.filter(({ metric }) => !metric.isMonthly),
       lines.filter(({ metric }) => metric.isMonthly),
@@ -64,8 +73,12 @@ function cards(lines: readonly Line[], { series, per }: SeriesAnswer, id: string
       line: { metric, column },
       last,
     }) => html`<li><a class="tile" href="/charts/${metric.id}?${String(new URLSearchParams({ chain: id }))}">
-<span>${metric.metric.title}: ${column.shown.title.toLowerCase()}</span><strong title="${formatExact(last, one.unit, one.token)}">${formatShort(last, one.unit, one.token)}</strong>${sparkline(one.values)}</a></li>`,
+<span>${titleOf(metric, column)}</span><strong title="${formatExact(last, one.unit, one.token)}">${formatShort(last, one.unit, one.token)}</strong>${sparkline(one.values)}</a></li>`,
   )}</ul>`;
+}
+
+function titleOf({ metric: { title } }: DrawnMetric, { shown }: DrawnColumn): string {
+  return title === shown.title ? title : `${title}: ${shown.title.toLowerCase()}`;
 }
 
 function gapsOf({ gaps, chain, relay_chain }: ChainFacts): Html {

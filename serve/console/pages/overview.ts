@@ -49,7 +49,7 @@ export function serveOverview(
     const first = tiles[0] as Line;
     const [answer, chart, newest] = await Promise.all([
       series.read(store, tiles, 'day', { from: addDays(until, 1 - DAYS), until }),
-      select(series, store, { ...first, state: DEFAULT_STATE, wanted: [] }),
+      select(series, store, { ...first, state: DEFAULT_STATE, named: { chains: [], parts: [] } }),
       news(sources, reader),
     ]);
     const body = html`<h1>Exact metrics of Polkadot, Kusama and their chains</h1>
@@ -104,6 +104,6 @@ const columnOf = ({ name }: DrawnColumn): Record<string, string> => ({
 function change(value: number | null, label: string): Html {
   if (value === null) return html`<span class="change">${label} –</span>`;
   const kind = value < 0 ? 'down' : 'up';
-  const text = formatShort(Math.abs(value), 'ratio');
+  const text = formatShort(Number(Math.abs(value).toPrecision(2)), 'ratio');
   return html`<span class="change ${kind}">${label} <span aria-hidden="true">${value < 0 ? '▼' : '▲'}</span><span class="unseen">${value < 0 ? 'down' : 'up'}</span> ${text}</span>`;
 }
