@@ -212,9 +212,10 @@ function stacked(series: readonly Values[]): readonly Values[] {
 }
 
 function sharesOf(series: readonly Values[]): readonly Values[] {
-  const sums = (series[0] ?? []).map((_, i) =>
-    series.reduce((sum, values) => sum + Math.max(0, values[i] ?? 0), 0),
-  );
+  const sums = new Float64Array(series[0]?.length ?? 0);
+  for (const values of series) {
+    for (let i = 0; i < sums.length; i++) sums[i] = (sums[i] as number) + Math.max(0, values[i] ?? 0);
+  }
   return series.map((values) =>
     values.map((value, i) => {
       const sum = sums[i] ?? 0;

@@ -19,7 +19,7 @@
 import cookie from '@fastify/cookie';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { sendCompressed } from '../http/compressed.ts';
-import { type Dialect, HttpError, handleErrors } from '../http/errors.ts';
+import { type Dialect, HttpError, handleErrors, RETRY_SOON } from '../http/errors.ts';
 import { acceptForms } from '../http/form.ts';
 import { SignInNeeded, sessionOf } from '../identity/accounts/sessions.ts';
 import { assetUrl } from './assets.ts';
@@ -190,7 +190,21 @@ const ERROR_TITLES: Readonly<Record<number, string>> = {
   403: 'Access denied',
   404: 'Page not found',
   429: 'Too many requests',
+  503: 'The server is busy',
 };
+
+const BUSY = new HttpError(
+  'unavailable',
+  'The server has more to do than it can. Reload the page in some seconds.',
+  RETRY_SOON,
+);
+
+const bareError = (title: string, text: string): string =>
+  html`<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark"><title>${title} · Chain Metrics</title></head>
+<body><main><h1>${title}</h1><p>${text}</p></main></body></html>
+`.text;
 
 /** Errors as pages; a visitor who is not signed in is sent to the sign-in page. */
 function pageDialect(accounts: PageAccounts): Dialect {
@@ -201,16 +215,21 @@ function pageDialect(accounts: PageAccounts): Dialect {
   return {
     explains: [],
     failure,
-    translate: (error: Error & { statusCode?: number }) => (error.statusCode === 503 ? failure : undefined),
+    translate: (error: Error & { statusCode?: number }) => (error.statusCode === 503 ? BUSY : undefined),
     send: (error, request, reply) => {
       if (error instanceof SignInNeeded) {
         const next = request.method === 'GET' ? request.url : '/profile';
         return seeOther(reply, `/sign-in?next=${encodeURIComponent(next)}`);
       }
       const { status } = error;
+      const title =
+        ERROR_TITLES[status] ??
+        (status >= 500 ? 'Something went wrong' : 'The request could not be processed');
       // Refused before its cookies were read, from which a page is made.
-      if ((request.cookies as object | null) === null) return reply.type('text/plain').send(error.message);
-      const body = html`<h1>${ERROR_TITLES[status] ?? (status >= 500 ? 'Something went wrong' : 'The request could not be processed')}</h1>
+      if ((request.cookies as object | null) === null) {
+        return reply.type('text/html; charset=utf-8').send(bareError(title, error.message));
+      }
+      const body = html`<h1>${title}</h1>
 <p>${error.message}</p><p class="actions"><a class="button" href="/">Go to the overview</a><a class="button second" href="/search">Search</a></p>`;
       return sendPage(accounts, request, reply, { title: 'Error', body, layout: 'narrow', status });
     },

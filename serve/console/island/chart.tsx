@@ -50,6 +50,8 @@ const withoutHash = (href: string): string => href.split('#', 1)[0] ?? href;
 let shown: (() => void)[] = [];
 let request = new AbortController();
 let shownAddress = withoutHash(location.href);
+/** An address that is about to be written. */
+let unwritten: (() => void) | null = null;
 /** The range before the first zoom. */
 let before: ReturnType<typeof stateOf>['range'] | null = null;
 
@@ -112,6 +114,7 @@ function modelOf(loaded: Loaded, title: string, controls: Controls | null): Char
     const next = new Set(model.hidden.value);
     if (!next.delete(id)) next.add(id);
     model.hidden.value = next;
+    writeAddress();
     if (controls) {
       history.replaceState(null, '', addressHiding(next));
       shownAddress = withoutHash(location.href);
@@ -144,15 +147,33 @@ function modelOf(loaded: Loaded, title: string, controls: Controls | null): Char
   return model;
 }
 
+/** Writes an address when the picture is there, since that takes as long as half of the drawing. */
+function afterPaint(write: () => void): void {
+  writeAddress();
+  unwritten = write;
+  requestAnimationFrame(() => setTimeout(writeAddress));
+}
+
+function writeAddress(): void {
+  const write = unwritten;
+  unwritten = null;
+  write?.();
+}
+
 function redraw(controls: Controls, model: ChartModel): void {
   model.state.value = stateOf(controls);
-  history.pushState(null, '', addressOf(controls, model.hidden.value));
-  shownAddress = withoutHash(location.href);
+  const address = addressOf(controls, model.hidden.value);
+  afterPaint(() => {
+    history.pushState(null, '', address);
+    shownAddress = withoutHash(location.href);
+  });
   say(['The chart was drawn again.', ...model.drawing.value.notes].join(' '));
 }
 
 /** Exchanges the charts for those of an address. What goes wrong is left to the browser, which shows it. */
 async function show(address: URL, isBack = false): Promise<void> {
+  if (isBack) unwritten = null;
+  writeAddress();
   request.abort();
   request = new AbortController();
   const { signal } = request;

@@ -47,10 +47,13 @@ function areaPaths(drawing: Drawing, pixelsOf: PixelsOf): uPlot.Series.PathBuild
     const [heights, floor] = [drawing.series[at - 1]?.heights ?? [], drawing.series[at - 2]?.heights];
     const pixels = pixelsOf(u, at);
     const tops = pixels.stretchesOf(heights, from, until);
-    const [stroke, fill] = [new Path2D(), new Path2D()];
+    const stroke = new Path2D();
+    for (const top of tops) trace(stroke, top);
+    // Copying a path takes less time than tracing it again.
+    const isWhole = tops.length === 1;
+    const fill = isWhole ? new Path2D(stroke) : new Path2D();
     for (const top of tops) {
-      trace(stroke, top);
-      trace(fill, top);
+      if (!isWhole) trace(fill, top);
       const isSame = (other: Stretch) => other.from === top.from && other.until === top.until;
       if (floor === undefined) traceBack(fill, pixels.ground(top));
       else traceBack(fill, below.find(isSame) ?? pixels.stretch(floor, top.from, top.until));

@@ -73,7 +73,7 @@ export function plot(element: HTMLElement, first: Drawing, colours: Colours, eve
       },
     },
     scales: { x: { time: false, range: timeRange }, ...scalesOf(now) },
-    axes: [dateAxis(first, colours), ...first.axes.map((_, i) => valueAxis(first, i, colours))],
+    axes: [dateAxis(first, colours), ...first.axes.map((_, i) => valueAxis(now, i, colours))],
     series: [{}, ...first.series.map((_, i) => lineOf(now, i, colours))],
     hooks: {
       drawClear: [(u) => shadeGaps(u, now.drawing, colours)],
@@ -104,7 +104,7 @@ const dataOf = ({ times, series }: Drawing) =>
 /** What of a drawing cannot change without another canvas. */
 const shapeOf = ({ per, times, axes, series, isLogarithmic }: Drawing): string =>
   JSON.stringify([
-    ...[per, times[0], times.length, isLogarithmic, axes.map(({ unit }) => unit)],
+    ...[per, times[0], times.length, isLogarithmic, axes.map(({ unit }) => unit === 'seconds')],
     series.map(({ place, axis }) => [place, axis]),
   ]);
 
@@ -159,8 +159,8 @@ function ticksOf(u: uPlot, from: number, until: number, per: Period) {
   return dateTicks(from, until, width, per);
 }
 
-function valueAxis({ axes, isLogarithmic }: Drawing, i: number, { quiet, line, font }: Colours): uPlot.Axis {
-  const unit = axes[i]?.unit ?? 'count';
+function valueAxis(now: Now, i: number, { quiet, line, font }: Colours): uPlot.Axis {
+  const unit = () => now.drawing.axes[i]?.unit ?? 'count';
   return {
     scale: scaleOf(i),
     side: i === 0 ? 3 : 1,
@@ -170,11 +170,11 @@ function valueAxis({ axes, isLogarithmic }: Drawing, i: number, { quiet, line, f
     ticks: { show: false },
     gap: 8,
     space: GRID_PX,
-    ...(unit === 'seconds' && !isLogarithmic ? { incrs: TIME_STEPS } : {}),
+    ...(unit() === 'seconds' && !now.drawing.isLogarithmic ? { incrs: TIME_STEPS } : {}),
     size: (u, labels) => widthOf(u, labels, `${FONT_PX * devicePixelRatio}px ${font}`),
     values: (_, splits: (number | null)[]) => {
       const known = splits.filter((one) => one !== null);
-      const labels = formatTicks(known, unit);
+      const labels = formatTicks(known, unit());
       return splits.map((one) => (one === null ? '' : (labels[known.indexOf(one)] ?? '')));
     },
   };

@@ -1,6 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { createApp } from '../../../serve/http/app.ts';
+import type { PageAccounts } from '../../../serve/pages/forms.ts';
+import { servePages } from '../../../serve/pages/page.ts';
 import { readConfig } from '../../../serve/settings.ts';
 
 /** Takes the event loop as a long computation does, without the computation. */
@@ -11,11 +13,19 @@ async function block(): Promise<void> {
 
 test('a start that took the event loop is no load; what takes it later is, and is told with Retry-After', async () => {
   const app = await createApp(readConfig({ LOG_LEVEL: 'silent' }), (request) => request.url ?? '/');
+  await servePages(app, {} as PageAccounts, async (pages) => {
+    pages.get('/page', () => 'made of what is stored');
+  });
   await block();
   expect(app.isUnderPressure()).toBe(true);
   expect((await app.inject('/')).statusCode).toBe(404);
   for (let i = 0; i < 3 || !app.isUnderPressure(); i++) await block();
   const { statusCode, headers } = await app.inject('/');
   expect([statusCode, headers['retry-after']]).toEqual([503, '5']);
+  const page = await app.inject('/page');
+  expect([page.statusCode, page.headers['retry-after']]).toEqual([503, '5']);
+  expect(page.body).toMatch(
+    /<html lang="en">[\s\S]*<title>The server is busy[\s\S]*Reload the page in some seconds/,
+  );
   await app.close();
 });
