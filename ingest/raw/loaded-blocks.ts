@@ -28,10 +28,11 @@ export async function readStoredHeights(store: Store, heads: readonly Head[]): P
   for (const chains of inPieces(heads)) {
     if (!(await areAnyStored(store, chains))) continue;
     areAny = true;
+    // The heights are named twice: by the inner list alone the engine reads all of a chain.
     // Of a block that is not final, the time of reading decides against others: it is loaded again.
     const whole = await store.rows<Head & { readonly content: string }>(sql`
       SELECT relay_chain, chain, toString(number) AS number, toString(content) AS content
-      FROM ${loadedBlocks} WHERE (relay_chain, chain, number, sequence) IN (
+      FROM ${loadedBlocks} WHERE ${isOneOf(chains)} AND (relay_chain, chain, number, sequence) IN (
         SELECT relay_chain, chain, number, ${raw(blockSequenceSql('max(rank)'))} FROM ${blocks}
         WHERE ${isOneOf(chains)} GROUP BY relay_chain, chain, number HAVING ${raw(isFinalSql('max(rank)'))}
         SETTINGS optimize_aggregation_in_order = 1)`);
@@ -60,7 +61,7 @@ export async function noteReadAgain(store: Store, heads: readonly BlockHead[]): 
     for (const chains of inPieces(some)) {
       await store.run(sql`INSERT INTO ${loadedBlocks} (relay_chain, chain, number, sequence, content, run)
         SELECT relay_chain, chain, number, sequence, content, ${run} FROM ${loadedBlocks} FINAL
-        WHERE (relay_chain, chain, number) IN (
+        WHERE ${isOneOf(chains)} AND (relay_chain, chain, number) IN (
           SELECT relay_chain, chain, number FROM ${refusedFacts} WHERE ${isOneOf(chains)})`);
     }
   }
