@@ -12,7 +12,8 @@ import { FollowedChain, type SourceMeasures } from './sources/source-measures.ts
 
 const RETRY_MS = 5_000;
 const RETRY_MS_MAX = 60_000;
-const POLL_MS = 2000;
+/** Between two looks at the head of a source. */
+export const POLL_MS = 2000;
 const CLAIM_POLL_MS = 1000;
 const CONCURRENCY = 8;
 

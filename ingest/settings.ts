@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { whole, yesNo } from '../infra/config/kinds.ts';
+import { retentionDays, whole, yesNo } from '../infra/config/kinds.ts';
 
 const followedSource = z
   .string()
@@ -33,7 +33,7 @@ export const ingestSettings = {
   ),
   LINE_BYTES_MAX: whole(64 * 2 ** 20, 1024).describe('longest line of an input file'),
   DEAD_LETTER_BYTES_MAX: whole(64 * 1024).describe('bytes of a refused line that are stored with its reason'),
-  RETENTION_DEAD_LETTERS_DAYS: whole(0, 0, 36_500).describe(
+  RETENTION_DEAD_LETTERS_DAYS: retentionDays(1).describe(
     'whole days after which a dead letter that was not refused again is deleted; 0 keeps all',
   ),
 };

@@ -12,9 +12,11 @@ import {
   type ActionRequest,
   ALERTS_GROUP,
   ALERTS_TOPIC,
+  type DeletionHead,
   type DeliveryRequest,
   type EventHead,
   encodeEvent,
+  type OrderHead,
   type ReplayHead,
 } from './model/event.ts';
 import { type EventRules, eventRules, groupingRules } from './model/rules.ts';
@@ -207,13 +209,21 @@ export class AlertPipeline {
     for (const project of projects.length > 0 ? projects : await projectsWithEvents(this.#runtime.store)) {
       const rules = this.#rules;
       const head: ReplayHead = { kind: 'replay', project, dry_run: dryRun, rules, ...this.#stamp() };
-      const { replayed } = await this.#request(head);
-      if (!replayed || 'fault' in replayed) {
-        throw new ProductError('store_failed', `project ${project} was not replayed`, replayed?.fault);
-      }
+      const { replayed, fault } = await this.#request(head);
+      if (!replayed) throw new ProductError('store_failed', `project ${project} was not replayed: ${fault}`);
       results.push(replayed);
     }
     return results;
+  }
+
+  /**
+   * Deletes events of a project that were accepted before a time, up to a position that nothing follows from any more;
+   * returns how many. Ordered like a replay. Throws `store_failed`.
+   */
+  async deleteEvents(which: Pick<DeletionHead, 'project' | 'before' | 'until'>): Promise<number> {
+    const { deleted, fault } = await this.#request({ kind: 'deletion', ...which, ...this.#stamp() });
+    if (deleted !== undefined) return deleted;
+    throw new ProductError('store_failed', `events of project ${which.project} were not deleted: ${fault}`);
   }
 
   /** Writes what was processed. The log delivers again to the next process what is not stored now. */
@@ -223,7 +233,7 @@ export class AlertPipeline {
   }
 
   async #request(
-    head: EventHead | ReplayHead,
+    head: EventHead | OrderHead,
     body: Buffer = Buffer.alloc(0),
     delivery: ParsedDelivery | null = null,
   ): Promise<EventResult> {

@@ -1,5 +1,9 @@
 import { z } from 'zod';
-import { whole, yesNo } from '../../infra/config/kinds.ts';
+import { retentionDays, whole, yesNo } from '../../infra/config/kinds.ts';
+
+const IDEMPOTENCY_HOURS_MAX = 168;
+/** An event is looked up for as long as a retry of it may come. */
+export const ALERT_EVENTS_DAYS_MIN = IDEMPOTENCY_HOURS_MAX / 24 + 1;
 
 /** Settings of alerts: what is accepted, how it is grouped, and how it is delivered. */
 export const alertSettings = {
@@ -17,7 +21,9 @@ export const alertSettings = {
   ALERT_RETRY_WINDOW_SECONDS: whole(60, 0, 86_400).describe(
     'time in which a repeated delivery counts as a retry and not as an event',
   ),
-  ALERT_IDEMPOTENCY_HOURS: whole(24, 0, 168).describe('time for which an Idempotency-Key is stored'),
+  ALERT_IDEMPOTENCY_HOURS: whole(24, 0, IDEMPOTENCY_HOURS_MAX).describe(
+    'time for which an Idempotency-Key is stored',
+  ),
   ALERT_CACHE_BYTES: whole(256 * 2 ** 20, 0).describe(
     'memory for the unresolved alerts and recent deliveries of all projects; what does not fit is read from the store',
   ),
@@ -51,6 +57,9 @@ export const alertSettings = {
   ),
   ALERT_USER_LOOKUPS_PER_HOUR: whole(100, 1).describe(
     'users that a caller may look up in an hour to add them to a project',
+  ),
+  RETENTION_ALERT_EVENTS_DAYS: retentionDays(ALERT_EVENTS_DAYS_MIN).describe(
+    `whole days after which what was sent or done to an alert that is resolved is deleted, at least ${ALERT_EVENTS_DAYS_MIN}; the alerts stay, and cannot be replayed any more; 0 keeps all`,
   ),
   ALERT_PLAN: z
     .enum(['free', 'premium'])

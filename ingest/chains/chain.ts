@@ -32,6 +32,12 @@ export const chainShape = z
     treasury: since,
     valid_from: day.nullable().default(null),
     valid_to: day.nullable().default(null),
+    /** Hash of the first block, which a source has to name; not looked at where absent. */
+    genesis: z
+      .string()
+      .regex(/^0x[0-9a-f]{64}$/, '0x and 64 lowercase hexadecimal digits')
+      .nullable()
+      .default(null),
   })
   // A chain that never prints SS58 may have registered a larger one.
   .refine(

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { IngestSettings } from '../settings.ts';
 import { type Chain, chainShape, type RelayChain } from './chain.ts';
+import { GENESIS } from './genesis.ts';
 import { CHAINS } from './table.ts';
 
 export type Registry = {
@@ -15,7 +16,8 @@ export type Registry = {
 /** The built-in chains, and those of `extraFile`: a JSON array of the same shape. */
 export function loadRegistry(extraFile?: string): Registry {
   const extra: unknown = extraFile === undefined ? [] : JSON.parse(readFileSync(extraFile, 'utf8'));
-  return buildRegistry([...CHAINS, ...parseList(extra, extraFile)]);
+  const known = CHAINS.map((chain) => ({ ...chain, genesis: GENESIS[chain.name] ?? null }));
+  return buildRegistry([...known, ...parseList(extra, extraFile)]);
 }
 
 export function buildRegistry(input: readonly unknown[]): Registry {

@@ -30,7 +30,18 @@ export async function openSource(
       `${url} serves the runtime ${sidecar.specName} (${which}), not ${chain.name}; --force takes its blocks for those of ${chain.name}`,
     );
   }
+  if (chain.genesis !== null && !force) await requireGenesis(sidecar, chain, chain.genesis);
   return { sidecar, chain, registry };
+}
+
+/** Test networks and forks run the runtimes of other chains. */
+async function requireGenesis(sidecar: Sidecar, { name }: Chain, expected: string): Promise<void> {
+  const genesis = await sidecar.genesis();
+  if (genesis === null || genesis === expected) return;
+  throw new ProductError(
+    'usage',
+    `${sidecar.url} serves a network that begins with the block ${genesis}, and ${name} begins with ${expected}; --force takes its blocks for those of ${name}`,
+  );
 }
 
 export function findChain(registry: Registry, name: string): Chain {

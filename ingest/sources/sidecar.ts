@@ -22,6 +22,7 @@ const ATTEMPTS_TO_CONNECT = 2;
 
 const height = z.union([z.string(), z.number()]).transform(Number).pipe(z.int().min(0));
 const spec = z.object({ specName: z.string() });
+const material = z.object({ genesisHash: z.string() });
 const headBlock = z.object({ number: height, hash: z.string() });
 
 /** How a block begins, as Sidecar lays it out. */
@@ -68,6 +69,17 @@ export class Sidecar {
       'source_unreachable',
       `${address} answers neither as Sidecar nor as polkadot-rest-api: ${reasonOf(failures[0])}`,
     );
+  }
+
+  /** Hash of the first block of its network; null where it does not say. */
+  async genesis(): Promise<string | null> {
+    try {
+      const take = (bytes: Buffer) => material.parse(parsed(bytes)).genesisHash.toLowerCase();
+      return await this.#http.get('/transaction/material?noMeta=true', take, ATTEMPTS_TO_CONNECT);
+    } catch (error) {
+      if (error instanceof ProductError && error.code === 'source_failed') return null;
+      throw error;
+    }
   }
 
   /** Height and hash of the newest block. */

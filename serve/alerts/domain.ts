@@ -5,6 +5,7 @@ import type { Tracer } from '../../infra/tracing/tracer.ts';
 import type { Accounts } from '../identity/accounts/accounts.ts';
 import { Records } from '../records/records.ts';
 import type { ConsequenceMeasures } from './consequences/consequence-measures.ts';
+import { EventRetention } from './consequences/event-retention.ts';
 import { ConsequenceProgress } from './consequences/progress.ts';
 import { HeartbeatStore } from './integrations/heartbeat-store.ts';
 import { Heartbeats } from './integrations/heartbeats.ts';
@@ -46,6 +47,7 @@ export interface AlertDomainDependencies {
     | 'ALERT_PRIVATE_TARGETS'
     | 'ALERT_SAMPLE_BYTES_MAX'
     | 'ALERT_USER_LOOKUPS_PER_HOUR'
+    | 'RETENTION_ALERT_EVENTS_DAYS'
   > &
     OutboxSettings;
   readonly publicUrl: () => string;
@@ -57,6 +59,7 @@ export interface AlertDomain {
   readonly actions: AlertActions;
   readonly analytics: AlertAnalytics;
   readonly cache: IntegrationCache;
+  readonly eventRetention: EventRetention;
   readonly heartbeats: Heartbeats;
   readonly incidents: Incidents;
   readonly incidentFollower: IncidentFollower;
@@ -126,6 +129,7 @@ export function openAlertDomain(dependencies: AlertDomainDependencies): AlertDom
     actions,
     analytics: new AlertAnalytics({ store, pipeline }),
     cache,
+    eventRetention: new EventRetention({ ...shared, cache, days: settings.RETENTION_ALERT_EVENTS_DAYS }),
     heartbeats: new Heartbeats({ ...shared, keyValue, cache, store: new HeartbeatStore({ store, clock }) }),
     incidents: new Incidents({ store, clock, locks, records: records.incidents, actions, reader }),
     incidentFollower,

@@ -64,7 +64,7 @@ const INCIDENT_PLACES = { concurrency: 4, projectConcurrency: 1 };
 function startBackgroundWork(
   app: FastifyInstance,
   { pipeline, runtime, settings, measures }: AlertServing,
-  { heartbeats, incidentFollower, webhookOutbox }: AlertDomain,
+  { eventRetention, heartbeats, incidentFollower, webhookOutbox }: AlertDomain,
 ): void {
   const logFailure = (text: string) => (error: unknown) => app.log.error({ err: error }, text);
   const { ALERT_WEBHOOK_RECEIVERS: receivers } = settings;
@@ -85,8 +85,13 @@ function startBackgroundWork(
   incidents.start();
   webhooks.start();
   heartbeats.start(logFailure('heartbeats cannot be checked'));
+  eventRetention.start(
+    (events) => events > 0 && app.log.info({ events }, 'old alert events were deleted'),
+    logFailure('old alert events were not deleted; the next try is in an hour'),
+  );
   app.addHook('onClose', async () => {
     heartbeats.stop();
+    eventRetention.stop();
     webhookOutbox.stop();
     await Promise.all([incidents.stop(), webhooks.stop()]);
   });

@@ -39,6 +39,29 @@ export async function followSources(sources: Sources, around: Surroundings): Pro
   ]);
 }
 
+/** The same for as long as the process runs, and returns how to stop: what fails in the store is tried again. */
+export function keepFollowingSources(
+  sources: Sources,
+  around: Omit<Surroundings, 'stop'>,
+): () => Promise<void> {
+  const stop = new AbortController();
+  const following = (async () => {
+    while (!stop.signal.aborted) {
+      try {
+        await followSources(sources, { ...around, stop: stop.signal });
+        return;
+      } catch (error) {
+        if (!stop.signal.aborted) around.say(`following stopped: ${reasonOf(error)}`);
+        await setTimeout(RETRY_MS_MAX, undefined, { signal: stop.signal }).catch(() => undefined);
+      }
+    }
+  })();
+  return async () => {
+    stop.abort();
+    await following;
+  };
+}
+
 async function followChain({ chain, sources }: ChainPlan, around: Surroundings): Promise<void> {
   const { client, config, options, stop } = around;
   const say = (text: string) => around.say(`${chain.name}: ${text}`);

@@ -2,7 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { ProductError } from '../../infra/errors.ts';
 import { openLogger } from '../../infra/logger.ts';
 import { openTracer } from '../../infra/tracing/open-tracer.ts';
-import { startIngestRole } from '../../ingest/role.ts';
+import { POLL_MS, startIngestRole } from '../../ingest/role.ts';
+import type { Sources } from '../../ingest/sources/sources-file.ts';
 import { createPipeline, type Pipeline } from '../compose.ts';
 import { buildOperatorServer, buildServer } from '../compose-server.ts';
 import { type ListenAddress, listenRefusal, operatorAddress, serverAddress } from '../http/listen-address.ts';
@@ -13,6 +14,7 @@ import { type ProcessRole, servicesOf } from '../process-roles.ts';
 import type { Config } from '../settings.ts';
 import { EXIT } from './failure.ts';
 import { type DemoLoad, type FirstData, loadSample, prepareDemo } from './first-data.ts';
+import { keepFollowingSources } from './follow-sources.ts';
 import { ingestTarget } from './ingest-target.ts';
 import { ProcessStop } from './process-stop.ts';
 
@@ -21,6 +23,8 @@ export interface StartOptions {
   readonly roles: ReadonlySet<ProcessRole>;
   /** What an empty store gets first; nothing when absent. */
   readonly firstData?: FirstData | undefined;
+  /** Followed beside those of the settings. */
+  readonly sources?: Sources | undefined;
   readonly version: string;
 }
 
@@ -80,6 +84,12 @@ export async function startProcess(options: StartOptions): Promise<number> {
           measures: pipeline.measures.sources,
         }),
       );
+    }
+    if (options.sources) {
+      const { FOLLOW_BEST: best, FOLLOW_SNAPSHOTS: snapshots } = config;
+      const following = { best, snapshots, pollMs: POLL_MS };
+      const told = { client, config, options: following, say: (text: string) => app.log.info(text) };
+      stop.first(keepFollowingSources(options.sources, told));
     }
     say(
       isServer

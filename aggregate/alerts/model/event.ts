@@ -71,16 +71,26 @@ export interface ReplayHead extends Head {
   readonly rules: EventRules;
 }
 
+/** An order to delete events that were accepted before a time, up to a position that nothing follows from any more. */
+export interface DeletionHead extends Head {
+  readonly kind: 'deletion';
+  readonly before: number;
+  readonly until: number;
+}
+
+/** What the process that owns a project does for it in its place among the events. */
+export type OrderHead = ReplayHead | DeletionHead;
+
 const NEWLINE = 0x0a;
 
 /** The head as one line of JSON, and the body behind it. */
-export function encodeEvent(head: EventHead | ReplayHead, body: Buffer = Buffer.alloc(0)): Buffer {
+export function encodeEvent(head: EventHead | OrderHead, body: Buffer = Buffer.alloc(0)): Buffer {
   return Buffer.concat([Buffer.from(`${encodeHead(head)}\n`), body]);
 }
 
-export function decodeEvent(bytes: Buffer): { head: EventHead | ReplayHead; body: Buffer } {
+export function decodeEvent(bytes: Buffer): { head: EventHead | OrderHead; body: Buffer } {
   return {
-    head: decodeHead<EventHead | ReplayHead>(encodedHead(bytes)),
+    head: decodeHead<EventHead | OrderHead>(encodedHead(bytes)),
     body: bytes.subarray(bytes.indexOf(NEWLINE) + 1),
   };
 }
@@ -89,13 +99,13 @@ export function decodeEvent(bytes: Buffer): { head: EventHead | ReplayHead; body
 export const encodedHead = (bytes: Buffer): string => bytes.toString('utf8', 0, bytes.indexOf(NEWLINE));
 
 /** The stored JSON names the endpoint `door`. */
-export function encodeHead(head: EventHead | ReplayHead): string {
+export function encodeHead(head: EventHead | OrderHead): string {
   if (head.kind !== 'delivery') return JSON.stringify(head);
   const { endpoint: door, ...rest } = head;
   return JSON.stringify({ ...rest, door });
 }
 
-export function decodeHead<Kind extends EventHead | ReplayHead = EventHead>(json: string): Kind {
+export function decodeHead<Kind extends EventHead | OrderHead = EventHead>(json: string): Kind {
   const { door, ...rest } = JSON.parse(json) as Kind & { readonly door?: DeliveryHead['endpoint'] };
   return (door === undefined ? rest : { ...rest, endpoint: door }) as unknown as Kind;
 }

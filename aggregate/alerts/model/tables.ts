@@ -75,4 +75,15 @@ export const alerts = table({
   settings: ['index_granularity = 1024'],
 });
 
-export const alertTables: readonly Table[] = [alertEvents, alerts];
+export const deletedEvents = table({
+  name: 'alert_events_deleted',
+  doc: 'Projects of which older events than this are not all stored any more, nor counted again when the log repeats them.',
+  columns: {
+    project: 'UInt64',
+    before_ms: 'Int64',
+  },
+  engine: 'ReplacingMergeTree(before_ms)',
+  orderBy: ['project'],
+});
+
+export const alertTables: readonly Table[] = [alertEvents, alerts, deletedEvents];

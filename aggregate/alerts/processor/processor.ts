@@ -5,14 +5,15 @@ import type { Tracer } from '../../../infra/tracing/tracer.ts';
 import type { DeadLetterQueue } from '../../../ingest/log/dead-letter-queue.ts';
 import { refusalOf } from '../formats/delivery.ts';
 import type { Alert, Outcome } from '../model/alert.ts';
-import { ALERTS_TOPIC, decodeEvent, type EventHead, type ReplayHead } from '../model/event.ts';
+import { ALERTS_TOPIC, decodeEvent, type EventHead, type OrderHead } from '../model/event.ts';
 import type { GroupingRules } from '../model/rules.ts';
 import type { Reduction } from '../reducer/reduce.ts';
+import { deleteOldEvents } from './deletion.ts';
 import { deliveryLetter, eventInsert, type ReducedEvent } from './event-insert.ts';
 import type { EventParser } from './parser.ts';
 import { type DecodedEvent, ProjectStateCache } from './project-state-cache.ts';
 import { replayProject } from './replay.ts';
-import type { ResultChannel } from './result-channel.ts';
+import type { EventResult, ResultChannel } from './result-channel.ts';
 import { laggingProjects } from './stored-state.ts';
 import type { AlertWriter } from './writer.ts';
 
@@ -24,8 +25,8 @@ export interface StoredEvent {
   readonly changed: readonly Alert[];
 }
 
-interface DecodedReplay {
-  readonly order: ReplayHead;
+interface DecodedOrder {
+  readonly order: OrderHead;
   readonly record: LogRecord;
 }
 
@@ -70,7 +71,7 @@ export class AlertProcessor {
   readonly #received = new Set<{ at: number }>();
   /** When a batch came that could not be processed so far, and when it was last tried. */
   #failing: { since: number; triedAt: number } | undefined;
-  #isReplaying = false;
+  #isAtOrder = false;
   #pendingBytes = 0;
   #outcomes: Partial<Record<Outcome, number>> = {};
 
@@ -96,7 +97,7 @@ export class AlertProcessor {
 
   /** Milliseconds for which the oldest event waits that came from the log and is not durable yet. */
   get oldestPendingMs(): number {
-    if (this.#isReplaying) return 0;
+    if (this.#isAtOrder) return 0;
     const now = performance.now();
     const times = [...this.#received].map(({ at }) => at);
     return now - Math.min(now, this.#failingSince ?? now, ...times);
@@ -121,8 +122,8 @@ export class AlertProcessor {
       const durable: Promise<void>[] = [];
       for (const records of partsOf(batch, PART_BYTES, ({ value }) => value.length)) {
         if (this.#pendingBytes > this.#options.pendingBytesMax) await this.#options.writer.flush();
-        for (const part of splitAtReplays(records.map((record) => this.#decode(record)))) {
-          if ('order' in part) await this.#replay(part);
+        for (const part of splitAtOrders(records.map((record) => this.#decode(record)))) {
+          if ('order' in part) await this.#carryOut(part);
           else durable.push((await this.#processEvents(part)).durable);
         }
       }
@@ -191,9 +192,9 @@ export class AlertProcessor {
     }
   }
 
-  #decode(record: LogRecord): DecodedEvent | DecodedReplay {
+  #decode(record: LogRecord): DecodedEvent | DecodedOrder {
     const { head, body } = decodeEvent(record.value);
-    if (head.kind === 'replay') return { order: head, record };
+    if (head.kind === 'replay' || head.kind === 'deletion') return { order: head, record };
     const { results, parser } = this.#options;
     const pending = results.pendingDelivery(head.id);
     return { ...(pending ? { head, delivery: pending } : parser.parse(head, body)), body, record };
@@ -244,17 +245,26 @@ export class AlertProcessor {
     for (const subscriber of this.#subscribers) subscriber(stored);
   }
 
-  /** Carries out a replay while nothing waits to be written; a failure is the result of the order. */
-  async #replay({ order, record }: DecodedReplay): Promise<void> {
+  /** Carries out an order while nothing waits to be written; a failure is its result. */
+  async #carryOut({ order, record }: DecodedOrder): Promise<void> {
     await this.#options.writer.flush();
-    this.#isReplaying = true;
-    const replayed = await replayProject(this.#options, order).catch((error) => ({ fault: reasonOf(error) }));
-    this.#isReplaying = false;
+    this.#isAtOrder = true;
+    const result = await this.#resultOf(order);
+    this.#isAtOrder = false;
     // The events behind the order had to wait for it.
     for (const received of this.#received) received.at = performance.now();
-    this.#options.results.publish(order, { outcomes: [], created: [], replayed });
+    this.#options.results.publish(order, { outcomes: [], created: [], ...result });
     this.#states.clear();
     this.#advanceOffsets([{ record }]);
+  }
+
+  async #resultOf(order: OrderHead): Promise<Pick<EventResult, 'replayed' | 'deleted' | 'fault'>> {
+    try {
+      if (order.kind === 'replay') return { replayed: await replayProject(this.#options, order) };
+      return { deleted: await deleteOldEvents(this.#options.store, order) };
+    } catch (error) {
+      return { fault: reasonOf(error) };
+    }
   }
 
   #advanceOffsets(processed: readonly { readonly record: LogRecord }[]): void {
@@ -283,10 +293,10 @@ export class AlertProcessor {
   }
 }
 
-/** The runs of events between replay orders, which are processed in their place of the order. */
-function* splitAtReplays(
-  batch: readonly (DecodedEvent | DecodedReplay)[],
-): Generator<readonly DecodedEvent[] | DecodedReplay> {
+/** The runs of events between orders, which are processed in their place of the order. */
+function* splitAtOrders(
+  batch: readonly (DecodedEvent | DecodedOrder)[],
+): Generator<readonly DecodedEvent[] | DecodedOrder> {
   let events: DecodedEvent[] = [];
   for (const decoded of batch) {
     if (!('order' in decoded)) {

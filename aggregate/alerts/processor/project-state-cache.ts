@@ -50,6 +50,8 @@ interface CachedState {
   /** Position up to which the state was loaded, and the last offset of each partition up to it. */
   readonly loadedPosition: number;
   readonly lastOffsets: ReadonlyMap<number, number>;
+  /** Events that were accepted before it may have been deleted after they were stored. */
+  readonly deletedBefore: number;
 }
 
 /** Of a state without alerts and deliveries, and of the id of an event. */
@@ -135,13 +137,17 @@ export class ProjectStateCache {
 
   /** The log delivers some events twice after a kill, a takeover or a failure. */
   async #withoutStored(cached: CachedState, events: readonly DecodedEvent[]): Promise<DecodedEvent[]> {
-    const { state, loadedPosition, lastOffsets } = cached;
+    const { state, loadedPosition, lastOffsets, deletedBefore } = cached;
     const known = new Set<string>();
     for (const [partition, of] of Map.groupBy(events, ({ record }) => record.partition)) {
       const [from, until] = [of[0]?.record.offset ?? 0, of.at(-1)?.record.offset ?? 0];
       if (from > (lastOffsets.get(partition) ?? -1)) continue;
       // Offsets prove nothing by themselves: a log that was created again counts from the beginning.
       const range = { partition, from, until };
+      for (const { head, record } of of) {
+        if (head.at < deletedBefore && record.offset <= (lastOffsets.get(partition) ?? -1))
+          known.add(head.id);
+      }
       for (const id of await idsBetween(this.#options.store, state.project, loadedPosition, range)) {
         known.add(id);
       }
@@ -220,22 +226,22 @@ export class ProjectStateCache {
     const { store, parser, rules } = this.#options;
     const { eventPosition } = progress;
     const { state, ...has } = await loadState(store, project, progress, rules, share);
-    const { ids, lastOffsets } = await newestEvents(store, project, eventPosition);
+    const { ids, ...stored } = await newestEvents(store, project, eventPosition);
     const cached: CachedState = {
       state,
       ...has,
       usedAt: ++this.#uses,
       durablePosition: state.position,
       loadedPosition: eventPosition,
-      lastOffsets,
+      ...stored,
     };
     for (const id of ids) addEventId(state, id);
     const lagging = new Map<number, Alert>();
-    for await (const stored of eventsAfter(store, project, state.position, eventPosition)) {
-      const event = parser.parse(stored.head, stored.body);
+    for await (const row of eventsAfter(store, project, state.position, eventPosition)) {
+      const event = parser.parse(row.head, row.body);
       await this.#loadAlerts(cached, [event]);
       await this.#loadCounted(cached, [event]);
-      const { changed } = this.#reduce(state, event, numbersIn(stored));
+      const { changed } = this.#reduce(state, event, numbersIn(row));
       for (const alert of changed) lagging.set(alert.iid, alert);
     }
     return { cached, lagging: [...lagging.values()] };

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { DATABASE, raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { ProductError } from '../../../infra/errors.ts';
 import { partsOf } from '../../../infra/parts.ts';
 import type { Store } from '../../../infra/ports.ts';
 import { type Alert, alertBytes } from '../model/alert.ts';
@@ -69,7 +70,8 @@ export interface ReplayDependencies {
 
 /**
  * Reduces all events of a project again, by the rules of the order. No other process may write to the project
- * meanwhile. Without `dry_run` the alerts are replaced, and the outcomes and rules of the events with them.
+ * meanwhile. Without `dry_run` the alerts are replaced, and the outcomes and rules of the events with them. Throws when
+ * events were deleted: their alerts would be lost.
  */
 export async function replayProject(
   { store, parser, rules }: ReplayDependencies,
@@ -83,6 +85,11 @@ export async function replayProject(
     groupingRulesOf(ordered, rules),
   );
   for await (const event of eventsAfter(store, project, 0, eventPosition)) replay.reduce(event);
+  const missing = eventPosition - replay.reductions.size;
+  if (missing > 0) {
+    const reason = `${missing} of its ${eventPosition} events were deleted (RETENTION_ALERT_EVENTS_DAYS)`;
+    throw new ProductError('input_missing', reason);
+  }
   const stored = await store.rows<ComparedAlert>(
     sql`SELECT ${raw(['iid', ...COMPARED].join(', '))} FROM ${alerts} FINAL WHERE project = ${project}`,
   );

@@ -4,7 +4,7 @@ import { ProductError } from '../../../infra/errors.ts';
 import type { KeyValue, Store } from '../../../infra/ports.ts';
 import type { ParsedDelivery } from '../formats/delivery.ts';
 import type { Outcome } from '../model/alert.ts';
-import type { EventHead, ReplayHead } from '../model/event.ts';
+import type { EventHead, OrderHead } from '../model/event.ts';
 import { type CreatedAlert, createdBy } from '../reducer/reduce.ts';
 import type { ReplayResult } from './replay.ts';
 import { outcomesOf, type StoredOutcome } from './stored-state.ts';
@@ -13,11 +13,13 @@ import { outcomesOf, type StoredOutcome } from './stored-state.ts';
 export interface EventResult {
   readonly outcomes: readonly Outcome[];
   readonly created: readonly CreatedAlert[];
-  /** Of a replay order: its result, or the reason why it failed. */
-  readonly replayed?: ReplayResult | { readonly fault: string };
+  /** Of an order: its result, or the reason why it failed. */
+  readonly replayed?: ReplayResult;
+  readonly deleted?: number;
+  readonly fault?: string;
 }
 
-type Head = EventHead | ReplayHead;
+type Head = EventHead | OrderHead;
 
 export interface ResultChannelOptions {
   readonly keyValue: KeyValue;
@@ -35,8 +37,8 @@ const POLL_MS_MAX = 250;
 /** After this the tables are queried too: the deciding process may have died, or Redis may have lost the result. */
 const STORED_RESULT_MS = 1000;
 const BETWEEN_QUERIES_MS = 500;
-/** A replay reads all events of a project. */
-const REPLAY_SECONDS_MAX = 600;
+/** An order reads all events of a project. */
+const ORDER_SECONDS_MAX = 600;
 
 interface PendingRequest {
   readonly head: Head;
@@ -60,7 +62,7 @@ export class ResultChannel {
 
   /**
    * Publishes an event of this process and waits for its result. Throws what `publish` throws; `service_unreachable`
-   * or `store_failed` when the result of a delivery with an idempotency key, of an action or of a replay is late.
+   * or `store_failed` when the result of a delivery with an idempotency key, of an action or of an order is late.
    */
   async request(
     head: Head,
@@ -100,7 +102,8 @@ export class ResultChannel {
   /** Looks for the result of another process until the request is answered or its time is over. */
   async #poll(request: PendingRequest): Promise<void> {
     const { head, result, storedAt } = request;
-    const seconds = head.kind === 'replay' ? REPLAY_SECONDS_MAX : this.#options.waitSecondsMax;
+    const isEvent = head.kind === 'delivery' || head.kind === 'action';
+    const seconds = isEvent ? this.#options.waitSecondsMax : ORDER_SECONDS_MAX;
     const deadline = storedAt + seconds * 1000;
     for (let wait = POLL_MS; this.#pending.has(head.id); wait = Math.min(wait * 1.2, POLL_MS_MAX)) {
       if (performance.now() > deadline) return endLate(request);

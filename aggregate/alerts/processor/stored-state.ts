@@ -3,7 +3,7 @@ import type { Store } from '../../../infra/ports.ts';
 import { type Alert, alertBytes, type Outcome } from '../model/alert.ts';
 import { NAMED_PREFIX } from '../model/retry-key.ts';
 import type { GroupingRules } from '../model/rules.ts';
-import { alertEvents, alerts } from '../model/tables.ts';
+import { alertEvents, alerts, deletedEvents } from '../model/tables.ts';
 import {
   CLOCK_SKEW_MS,
   emptyState,
@@ -100,7 +100,7 @@ function putAll(state: ProjectState, found: Alert[], isAll: boolean): boolean {
 const OPEN_MAX = 1_000_000;
 
 /** Outcomes that change an alert; events without any of them need not be reduced again. */
-const CHANGING_OUTCOMES: readonly Outcome[] = ['created', 'grouped', 'resolved', 'changed'];
+export const CHANGING_OUTCOMES: readonly Outcome[] = ['created', 'grouped', 'resolved', 'changed'];
 
 async function areAlertsCurrent(store: Store, project: number, alertPosition: number): Promise<boolean> {
   const rows = await store.rows(
@@ -121,13 +121,16 @@ async function loadWindows(store: Store, state: ProjectState, rules: GroupingRul
   state.namedWindowMs = Math.max(rules.namedWindowMs, row?.named ?? 0);
 }
 
-/** Ids of the newest events of a project up to a position, oldest first, and the last offset of each partition. */
+/**
+ * Ids of the newest events of a project up to a position, oldest first, the last offset of each partition, and the time
+ * before which events may be deleted.
+ */
 export async function newestEvents(
   store: Store,
   project: number,
   position: number,
-): Promise<{ ids: string[]; lastOffsets: Map<number, number> }> {
-  const [ids, offsets] = await Promise.all([
+): Promise<{ ids: string[]; lastOffsets: Map<number, number>; deletedBefore: number }> {
+  const [ids, offsets, [deleted]] = await Promise.all([
     store.rows<{ id: string }>(
       sql`SELECT id FROM ${alertEvents} FINAL WHERE project = ${project}
         AND position > ${position - IDS_MAX} AND position <= ${position} ORDER BY position`,
@@ -136,10 +139,14 @@ export async function newestEvents(
       sql`SELECT log_partition, max(log_offset) AS last FROM ${alertEvents}
         WHERE project = ${project} AND position <= ${position} GROUP BY log_partition`,
     ),
+    store.rows<{ before: number }>(
+      sql`SELECT max(before_ms) AS before FROM ${deletedEvents} WHERE project = ${project}`,
+    ),
   ]);
   return {
     ids: ids.map(({ id }) => id),
     lastOffsets: new Map(offsets.map(({ log_partition, last }) => [log_partition, last])),
+    deletedBefore: deleted?.before ?? 0,
   };
 }
 

@@ -1,10 +1,19 @@
 import { Option } from 'commander';
 import { ProductError } from '../../../infra/errors.ts';
+import { readRegistry } from '../../../ingest/chains/registry.ts';
+import type { Sources } from '../../../ingest/sources/sources-file.ts';
 import { PROCESS_ROLES, type ProcessRole } from '../../process-roles.ts';
 import type { Config } from '../../settings.ts';
 import { command } from '../command.ts';
 
-export const start = command<[], { sample?: boolean; demo?: boolean; role?: readonly string[] }>({
+interface GivenOptions {
+  readonly sample?: boolean;
+  readonly demo?: boolean;
+  readonly sources?: string;
+  readonly role?: readonly string[];
+}
+
+export const start = command<[], GivenOptions>({
   name: 'start',
   description: 'serve the metrics of the data directory over HTTP',
   args: (command) =>
@@ -17,6 +26,12 @@ export const start = command<[], { sample?: boolean; demo?: boolean; role?: read
         ).conflicts('sample'),
       )
       .addOption(
+        new Option(
+          '--sources <file>',
+          'follow the chains of a file of sources, as `follow --sources` does',
+        ).conflicts(['sample', 'demo']),
+      )
+      .addOption(
         new Option('--role <role...>', 'roles of this process, where several share the work').choices([
           ...PROCESS_ROLES,
           'all',
@@ -26,23 +41,40 @@ export const start = command<[], { sample?: boolean; demo?: boolean; role?: read
   chain-metrics start
   chain-metrics start --demo                   something to look at, at once
   chain-metrics start --sample                 the same with recorded blocks only
+  chain-metrics start --sources sources.yaml   with new blocks of many chains, prices and locked value
   HOST=0.0.0.0 PORT=8080 chain-metrics start   for other machines too
   PROFILE=distributed chain-metrics start --role load work
 
 Demo data are marked in the data directory for good: every page and answer says that they are made up, and a start with
 --demo adds the days since the last one. They are never added to other data than the sample, nor others to them.
 
+A file of sources (\`chain-metrics help backfill\`) is followed beside the chains of FOLLOW, with FOLLOW_BEST and
+FOLLOW_SNAPSHOTS. Of several processes give it to one.
+
 With PROFILE=distributed the work is shared by as many processes as you start: \`ingest\` follows sources, \`load\` turns
 the log into raw tables, \`work\` computes metrics, \`serve\` answers. Each is ready when Kafka, Redis and ClickHouse are.
 
 SIGTERM or Ctrl-C stops it; what was acknowledged is kept even by kill -9.`,
-  run: async ({ options: { sample = false, demo = false, role = ['all'] }, config, version }) => {
+  run: async ({
+    options: { sample = false, demo = false, sources: file, role = ['all'] },
+    config,
+    version,
+  }) => {
     const roles = rolesOf(role, config);
+    const sources = file === undefined ? undefined : await sourcesOf(file, roles, config);
     const firstData = demo ? 'demo' : sample ? 'sample' : undefined;
     const { startProcess } = await import('../start-process.ts');
-    return startProcess({ config, roles, firstData, version });
+    return startProcess({ config, roles, firstData, sources, version });
   },
 });
+
+/** Read before anything is started: a wrong file ends the command at once. */
+async function sourcesOf(file: string, roles: ReadonlySet<ProcessRole>, config: Config): Promise<Sources> {
+  if (!roles.has('ingest'))
+    throw new ProductError('usage', '--sources: only the role ingest follows sources');
+  const { readSourcesFile } = await import('../../../ingest/sources/sources-file.ts');
+  return readSourcesFile(file, readRegistry(config));
+}
 
 /** The roles that the options name. One process of the embedded profile has the store for itself, so it has all roles. */
 function rolesOf(names: readonly string[], { PROFILE }: Config): ReadonlySet<ProcessRole> {

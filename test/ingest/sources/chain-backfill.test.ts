@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
+import { GENESIS } from '../../../ingest/chains/genesis.ts';
 import { loadRegistry } from '../../../ingest/chains/registry.ts';
 import {
   type BackfillTarget,
@@ -126,12 +127,18 @@ describe('the sources of a chain', () => {
   });
 
   it('that serve another chain are refused, and the next one is asked', async () => {
-    const [other, own] = [await fakeOf({ specName: 'kusama' }), await fakeOf()];
-    const backfill = backfillOf([at(other.url), at(own.url)]);
+    const beginningWith = (genesisHash: string) =>
+      fakeOf({ documents: { '/transaction/material': { genesisHash } } });
+    const other = await fakeOf({ specName: 'kusama' });
+    const [fork, own] = [await beginningWith('0x0'), await beginningWith(GENESIS.polkadot as string)];
+    const backfill = backfillOf([at(other.url), at(fork.url), at(own.url)]);
     expect((await run(backfill)).stored.size).toBe(heights.length);
-    expect(other.asked).toEqual([]);
+    expect([...other.asked, ...fork.asked]).toEqual([]);
     expect(faultsOf(backfill)).toEqual([
       expect.stringMatching(/serves the runtime kusama \(kusama\), not polkadot/),
+      expect.stringMatching(
+        /serves a network that begins with the block 0x0, and polkadot begins with 0x91b1/,
+      ),
     ]);
   });
 

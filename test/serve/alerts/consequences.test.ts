@@ -1,5 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { decodeHead } from '../../../aggregate/alerts/model/event.ts';
+import { eventRules, groupingRules } from '../../../aggregate/alerts/model/rules.ts';
+import { alertEvents, alerts, deletedEvents } from '../../../aggregate/alerts/model/tables.ts';
+import { EventParser } from '../../../aggregate/alerts/processor/parser.ts';
+import { ProjectStateCache } from '../../../aggregate/alerts/processor/project-state-cache.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
 import { consequenceMeasures } from '../../../serve/alerts/consequences/consequence-measures.ts';
+import { EventRetention } from '../../../serve/alerts/consequences/event-retention.ts';
 import type { Progress } from '../../../serve/alerts/consequences/progress.ts';
 import { type AlertDomain, openAlertDomain } from '../../../serve/alerts/domain.ts';
 import { INCIDENTS } from '../../../serve/alerts/projects/incident-follower.ts';
@@ -124,5 +131,112 @@ describe('rounds', () => {
       size: 20,
     });
     expect(total).toBe(1);
+  });
+});
+
+describe('old events', () => {
+  interface Stored {
+    readonly position: number;
+    readonly head: string;
+    readonly log_partition: number;
+    readonly log_offset: number;
+  }
+  const storedOf = (number: number) =>
+    pipeline.runtime.store.rows<Stored>(
+      sql`SELECT position, head, log_partition, log_offset FROM ${alertEvents} FINAL
+        WHERE project = ${number} ORDER BY position`,
+    );
+  const positionsOf = async (number: number) => (await storedOf(number)).map(({ position }) => position);
+  const alertsOf = (number: number) =>
+    pipeline.runtime.store.rows(sql`SELECT * FROM ${alerts} FINAL WHERE project = ${number} ORDER BY iid`);
+  const deleteAfter = async (days: number) =>
+    new EventRetention({
+      ...{ ...domain, store: pipeline.runtime.store, locks: pipeline.accounts().locks, days: 8 },
+      ...{ pipeline: await pipeline.alerts(), clock: { now: () => Date.now() + days * 86_400_000 } },
+    }).deleteOld();
+  const followIncidents = async (number: number) => {
+    while ((await domain.incidentFollower.run(number)).dueMs !== null);
+  };
+  const resolved = (item: object) => ({ ...item, status: 'resolved', endsAt: '2026-11-21T04:00:00Z' });
+
+  /** The ids of events that the log delivers and that would be counted. */
+  async function countedAgain(events: readonly Stored[]): Promise<string[]> {
+    const { store } = pipeline.runtime;
+    const cache = new ProjectStateCache({
+      store,
+      parser: new EventParser(eventRules(pipeline.config), () => undefined),
+      rules: groupingRules(pipeline.config),
+      cacheBytes: 1e6,
+    });
+    const delivered = events.map(({ head, log_partition: partition, log_offset: offset }) => ({
+      head: decodeHead(head),
+      delivery: null,
+      body: Buffer.alloc(0),
+      record: { topic: '', key: '', value: Buffer.alloc(0), partition, offset },
+    }));
+    const { fresh } = await cache.load(delivered as never);
+    return fresh.map(({ head }) => head.id);
+  }
+
+  test('are deleted when nothing follows from them any more; alerts, their numbers and open ones stay', async () => {
+    const to = await Receiver.open(() => 503);
+    const kept = await domain.projects.create(ann, { name: 'Kept' });
+    const number = Number(kept.id);
+    const { webhook } = await domain.webhooks.create(kept, { url: to.url });
+    const [first, open, last] = ['first', 'open', 'last'].map((fingerprint) => firing({ fingerprint }));
+    for (const item of [first, resolved(first as object), open, last, resolved(last as object), first])
+      await deliver([item as object], kept);
+    await (await pipeline.alerts()).applyAction({
+      ...{ project: number, iid: 2, by: '3', change: { status: 'acknowledged' } },
+    });
+    await deliver([resolved(first as object)], kept);
+    const before = { events: await storedOf(number), alerts: await alertsOf(number) };
+    expect(before.events).toHaveLength(8);
+
+    expect(await deleteAfter(7)).toBe(0);
+    await followIncidents(number);
+    await deleteAfter(9);
+    expect(await positionsOf(number)).toHaveLength(8);
+
+    to.answer = () => 200;
+    await domain.webhooks.change(kept, webhook.id, { name: 'mended' });
+    while ((await domain.webhookOutbox.run(number, webhook.id)).dueMs !== null);
+    to.close();
+    expect(to.accepted).toHaveLength(7);
+    await deleteAfter(9);
+    expect(await positionsOf(number)).toHaveLength(8);
+    expect(await deleteAfter(10)).toBeGreaterThan(0);
+    expect(await positionsOf(number)).toEqual([3, 7, 8]);
+    expect(await alertsOf(number)).toEqual(before.alerts);
+    expect(await countedAgain(before.events)).toEqual([]);
+    const [newest] = before.events.slice(-1) as [Stored];
+    const fresh = { ...newest, head: JSON.stringify({ ...JSON.parse(newest.head), id: 'fresh' }) };
+    expect(await countedAgain([{ ...fresh, log_offset: newest.log_offset + 1 }])).toEqual(['fresh']);
+
+    const order = { projects: [number], dryRun: true };
+    await expect((await pipeline.alerts()).replay(order)).rejects.toThrow('5 of its 8 events were deleted');
+    await deliver([open as object, last as object], kept);
+    expect(await positionsOf(number)).toEqual([3, 7, 8, 9]);
+    expect(await alertsOf(number)).toMatchObject([
+      { iid: 1, status: 'resolved' },
+      { iid: 2, status: 'acknowledged', events: 2 },
+      { iid: 3, status: 'resolved' },
+      { iid: 4, status: 'resolved' },
+      { iid: 5, status: 'triggered' },
+    ]);
+  });
+
+  test('of which a killed process has deleted none yet are deleted by the next one', async () => {
+    const killed = await domain.projects.create(ann, { name: 'Killed' });
+    const number = Number(killed.id);
+    for (const item of [firing(), resolved(firing()), firing()]) await deliver([item], killed);
+    await followIncidents(number);
+    const bound = Math.floor(Date.now() / 86_400_000 + 1) * 86_400_000;
+    await pipeline.runtime.store.insert(deletedEvents, [{ project: number, before_ms: bound }]);
+    expect(await countedAgain(await storedOf(number))).toEqual([]);
+    await deleteAfter(9);
+    expect(await positionsOf(number)).toEqual([1, 2, 3]);
+    await deleteAfter(10);
+    expect(await positionsOf(number)).toEqual([3]);
   });
 });

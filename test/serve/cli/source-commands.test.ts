@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import { missingHeights } from '../../../ingest/sources/heights.ts';
@@ -270,16 +270,25 @@ it('works through a running server, and follow stops when it is told to', async 
 
 it('start follows the sources that the settings name, beside serving', async () => {
   const [polkadot, other] = [await fakeOf(), await fakeOf({ specName: 'paseo' })];
+  const fork = await fakeOf({
+    specName: 'westend',
+    documents: { '/transaction/material': { genesisHash: '0x1' } },
+  });
+  const sources = join(place.path, 'sources.json');
+  writeFileSync(sources, JSON.stringify({ chains: [{ chain: 'westend', sources: [{ url: fork.url }] }] }));
   const at = directory('followed');
   await withEngine(at, (pipeline) =>
     ingestLines(pipeline, [{ line: recorded.get(first) as string, chain: 'polkadot' }]),
   );
   const FOLLOW = `polkadot-relay=${polkadot.url}, kusama=${other.url}`;
-  const server = await serve([], { ...at, FOLLOW, FOLLOW_SNAPSHOTS: 'false' });
+  const server = await serve(['--sources', sources], { ...at, FOLLOW, FOLLOW_SNAPSHOTS: 'false' });
   await expect
     .poll(() => server.logged(), { timeout: 60_000 })
     .toMatch(/following polkadot at \S+ from \d+[\s\S]*"1 block"/);
   expect(server.logged()).toMatch(/not followed: \S+ serves the runtime paseo/);
+  expect(server.logged()).toMatch(
+    /westend: not followed: \S+ serves a network that begins with the block 0x1/,
+  );
   expect((await server.end('SIGTERM')).code).toBe(0);
   expect(differences(await contentAt(at), plain)).toEqual([]);
 });
@@ -290,4 +299,7 @@ it('start refuses to follow a chain that nobody knows', async () => {
   });
   expect(linesOf(stderr).at(-1)).toMatch(/no chain is called atlantis/);
   expect(code).toBe(2);
+  const wrong = await run(['start', '--sources', 'none.yaml'], { env: directory('refused') });
+  expect(linesOf(wrong.stderr).at(-1)).toMatch(/none.yaml/);
+  expect(wrong.code).toBe(2);
 });

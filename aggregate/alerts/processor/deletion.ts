@@ -1,0 +1,55 @@
+import { inParts, sql } from '../../../infra/clickhouse/sql.ts';
+import type { Store } from '../../../infra/ports.ts';
+import type { DeletionHead } from '../model/event.ts';
+import { alertEvents, alerts, deletedEvents } from '../model/tables.ts';
+import { CHANGING_OUTCOMES, storedProgressOf } from './stored-state.ts';
+
+/** Events that are looked up at once. */
+const EVENTS_MAX = 100_000;
+
+/**
+ * Deletes old events of a project and returns how many. The bound is stored first: after a kill the log may repeat what
+ * is deleted, and must not count it again. No other process may write to the project meanwhile.
+ */
+export async function deleteOldEvents(
+  store: Store,
+  { project, before, until }: Pick<DeletionHead, 'project' | 'before' | 'until'>,
+): Promise<number> {
+  await store.insert(deletedEvents, [{ project, before_ms: before }]);
+  const kept = [...(await positionsToKeep(store, project)), 0];
+  const { eventPosition, alertPosition } = await storedProgressOf(store, project);
+  for (let total = 0; ; ) {
+    const old = await store.rows<{ position: number }>(
+      sql`SELECT DISTINCT position FROM ${alertEvents}
+        WHERE project = ${project} AND position <= ${Math.min(until, eventPosition)} AND at < ${before}
+          AND (position <= ${alertPosition} OR NOT hasAny(outcomes, ${CHANGING_OUTCOMES}))
+          AND position NOT IN ${kept}
+          AND position NOT IN (SELECT position FROM ${alertEvents} ARRAY JOIN iids AS iid
+            WHERE project = ${project} AND at < ${before}
+              AND iid IN (SELECT iid FROM ${alerts} WHERE project = ${project}
+                GROUP BY iid HAVING argMax(status, position) != 'resolved'))
+        ORDER BY position LIMIT ${EVENTS_MAX}`,
+    );
+    // Lightweight: other projects are in the same parts, which need not be written again.
+    for (const positions of inParts(old.map(({ position }) => position)))
+      await store.run(
+        sql`DELETE FROM ${alertEvents} WHERE project = ${project} AND position IN ${positions}`,
+      );
+    total += old.length;
+    if (old.length < EVENTS_MAX) return total;
+  }
+}
+
+/**
+ * The newest event, the newest one of each partition of the log, and one with the highest number that an alert had:
+ * the next event is numbered, recognized and answered after them.
+ */
+async function positionsToKeep(store: Store, project: number): Promise<number[]> {
+  const rows = await store.rows<{ position: number }>(
+    sql`SELECT max(position) AS position FROM ${alertEvents} WHERE project = ${project}
+      UNION ALL SELECT argMax(position, log_offset) FROM ${alertEvents} WHERE project = ${project}
+        GROUP BY log_partition
+      UNION ALL SELECT argMax(position, last_iid) FROM ${alertEvents} WHERE project = ${project}`,
+  );
+  return rows.map(({ position }) => position);
+}

@@ -1,0 +1,78 @@
+import { alertEvents, deletedEvents } from '../../../aggregate/alerts/model/tables.ts';
+import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import type { Locks } from '../../../infra/coordination/lock.ts';
+import type { Clock, Store } from '../../../infra/ports.ts';
+import type { IntegrationCache } from '../integrations/integration-cache.ts';
+import { INCIDENTS } from '../projects/incident-follower.ts';
+import type { ConsequenceProgress } from './progress.ts';
+
+const DAY_MS = 86_400_000;
+/** Time between two looks; what is deleted ends with a day, so the others find nothing. */
+const LOOK_MS = 3_600_000;
+
+interface EventRetentionDependencies {
+  readonly store: Store;
+  readonly clock: Clock;
+  readonly locks: Locks;
+  readonly pipeline: AlertPipeline;
+  readonly progress: ConsequenceProgress;
+  readonly cache: IntegrationCache;
+  /** Days that events are kept; 0 for ever. */
+  readonly days: number;
+}
+
+/** Orders that old events are deleted which nothing follows from any more: their incidents and webhooks are done. */
+export class EventRetention {
+  readonly #deps: EventRetentionDependencies;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(dependencies: EventRetentionDependencies) {
+    this.#deps = dependencies;
+  }
+
+  start(onDeleted: (events: number) => void, onFailure: (error: unknown) => void): void {
+    if (this.#deps.days === 0) return;
+    const look = () => void this.deleteOld().then(onDeleted).catch(onFailure);
+    this.#timer = setInterval(look, LOOK_MS).unref();
+    look();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  /** Returns how many events were deleted. */
+  async deleteOld(): Promise<number> {
+    const { clock, locks, pipeline, days } = this.#deps;
+    const before = (Math.floor(clock.now() / DAY_MS) - days) * DAY_MS;
+    const deleted = await locks.tryRun('alert-event-retention', async (lease) => {
+      let total = 0;
+      for (const project of await this.#projectsWithOld(before)) {
+        await lease.ensure();
+        const until = await this.#doneUntil(project);
+        if (until > 0) total += await pipeline.deleteEvents({ project, before, until });
+      }
+      return total;
+    });
+    return deleted ?? 0;
+  }
+
+  /** Those of which nothing was deleted up to that time: some events are kept, and found each time. */
+  async #projectsWithOld(before: number): Promise<number[]> {
+    const rows = await this.#deps.store.rows<{ project: number }>(
+      sql`SELECT DISTINCT project FROM ${alertEvents} WHERE at < ${before}
+        AND project NOT IN (SELECT project FROM ${deletedEvents} WHERE before_ms >= ${before}) ORDER BY project`,
+    );
+    return rows.map(({ project }) => project);
+  }
+
+  /** The position up to which everything was done that follows from the events of a project. */
+  async #doneUntil(project: number): Promise<number> {
+    const { progress, cache } = this.#deps;
+    const of = new Map((await progress.list(project)).map(({ target, position }) => [target, position]));
+    // A target without a position begins with what happens from then on.
+    const targets = (await cache.targetsOf(project)).filter((target) => of.has(target));
+    return Math.min(...[INCIDENTS, ...targets].map((target) => of.get(target) ?? 0));
+  }
+}
