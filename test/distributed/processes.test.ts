@@ -1,11 +1,14 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { sql } from '../../infra/clickhouse/sql.ts';
-import { blocks, deadLetters } from '../../ingest/raw/tables.ts';
+import { raw, sql } from '../../infra/clickhouse/sql.ts';
+import { blocks, deadLetters, extrinsics } from '../../ingest/raw/tables.ts';
 import type { Pipeline } from '../../serve/compose.ts';
 import { createKey } from '../../serve/identity/accounts/keys.ts';
 import { createUser } from '../../serve/identity/accounts/users.ts';
+import { LocalClient } from '../../serve/operations/client.ts';
+import { DirectoryTarget } from '../../serve/raw-export/directory-target.ts';
+import { exportRaw } from '../../serve/raw-export/exporter.ts';
 import { pause, until } from '../infra/ports/opened.ts';
 import { type CollectedSpan, Collector } from '../support/collector.ts';
 import { contentOf, differences } from '../support/content.ts';
@@ -14,6 +17,7 @@ import { guideBlocks } from '../support/guide-blocks.ts';
 import { ingestLines } from '../support/pipeline.ts';
 import { type Services, startServices } from '../support/services/index.ts';
 import { isInstalled } from '../support/services/service.ts';
+import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { contentOfCleanRun, everythingRecorded } from './clean-run.ts';
 import { type RoleProcess, startRole } from './roles.ts';
 
@@ -75,6 +79,36 @@ describe('two load and two work processes at once', { timeout: 240_000 }, () => 
     await operator.waitUntilComputed();
     expect(differences(await contentOf(operator), before)).toEqual([]);
   });
+});
+
+test('raw tables are exported from the server as they are stored', async () => {
+  using place = temporaryDirectory();
+  const options = {
+    client: new LocalClient(operator),
+    chains: ['polkadot'],
+    days: {},
+    onProgress: () => undefined,
+  };
+  const tables = ['blocks', 'extrinsics'];
+  const write = async () => {
+    const target = await DirectoryTarget.open(place.path);
+    try {
+      return await exportRaw({ ...options, target, tables });
+    } finally {
+      await target.close();
+    }
+  };
+  const rowsOf = async (table: typeof blocks | typeof extrinsics) => {
+    const [row] = await operator.runtime.store.rows<{ rows: number }>(
+      sql`SELECT uniqExact(${raw(table === blocks ? 'number' : '(number, extrinsic_index)')}) AS rows FROM ${table}
+        WHERE relay_chain = 'polkadot' AND chain = 'polkadot' AND toYear(time) > 1970`,
+    );
+    return row?.rows ?? 0;
+  };
+  const { rows, tables: first } = await write();
+  expect(rows).toBe((await rowsOf(blocks)) + (await rowsOf(extrinsics)));
+  expect(first.blocks?.written).toBeGreaterThan(0);
+  expect((await write()).tables).toMatchObject({ blocks: { written: 0, unchanged: first.blocks?.written } });
 });
 
 test('each process was started as the guide says', () => {
