@@ -14,6 +14,7 @@ import { LOAD_GROUP, type Stream, TOPICS } from './log/topics.ts';
 import { type LandingLine, type PreparedBatch, prepareBatch, type ReadMessage } from './prepare-batch.ts';
 import { encodeDueAddresses } from './raw/address-encodings.ts';
 import { blocksIn } from './raw/block-landing.ts';
+import { ClosedDays } from './raw/closed-days.ts';
 import { readLandingHead } from './raw/landing-lines.ts';
 import { type LoadedBlock, noteLoaded, noteReadAgain, readStoredHeights } from './raw/loaded-blocks.ts';
 import { removePartlyStored } from './raw/partly-stored.ts';
@@ -74,6 +75,7 @@ export class Loader {
   /** Batches of all streams are loaded one after the other. */
   readonly #batches = new Mutex();
   readonly #deadLetterBytes: number;
+  readonly #closedDays: ClosedDays;
   /** Staged batches whose commit failed: finished before anything newer, so that sequences keep the log's order. */
   readonly #unfinished: StagedBatch[] = [];
   readonly #replaced: ReplacedMarks;
@@ -96,6 +98,7 @@ export class Loader {
     measures?: LoadMeasures;
   }) {
     this.#runtime = options.runtime;
+    this.#closedDays = new ClosedDays(options.runtime.store);
     this.#registry = options.registry;
     this.#numbers = options.numbers;
     this.#leaseMs = options.leaseMs;
@@ -157,8 +160,9 @@ export class Loader {
   async #load(stream: Stream, read: readonly ReadMessage[], attempt = UNKNOWN): Promise<void> {
     const { store } = this.#runtime;
     const landings = read.map((line) => line.landing());
-    const lines = landings.flatMap((line) => ('refused' in line ? [] : [line]));
+    const decoded = landings.flatMap((line) => ('refused' in line ? [] : [line]));
     await this.#writeDeadLetters(landings.flatMap((line) => ('refused' in line ? [line.refused] : [])));
+    const lines = await this.#withoutClosed(stream, decoded);
     if (lines.length === 0) return;
     this.#committed.length = 0;
     let known = attempt;
@@ -308,9 +312,17 @@ export class Loader {
         // Nothing of a damaged file is loaded: what is wrong in one line may be wrong in another, and look right.
         return batch.setAside(reasonOf(error));
       }
-      if (lines.length > 0) await this.#underLease(() => this.#stageAndCommit(stream, lines, UNKNOWN));
+      const open = await this.#withoutClosed(stream, lines);
+      if (open.length > 0) await this.#underLease(() => this.#stageAndCommit(stream, open, UNKNOWN));
     }
     await batch.discard();
+  }
+
+  async #withoutClosed(stream: Stream, lines: readonly LandingLine[]): Promise<readonly LandingLine[]> {
+    if (stream !== 'blocks') return lines;
+    const { open, refused } = await this.#closedDays.split(lines);
+    await this.#writeDeadLetters(refused);
+    return open;
   }
 
   #writeDeadLetters(deadLetters: readonly DeadLetter[]): Promise<void> {

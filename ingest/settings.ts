@@ -9,6 +9,9 @@ const followedSource = z
     return { chain: text.slice(0, at), url: text.slice(at + 1) };
   });
 
+/** Blocks may come so late. */
+export const RAW_DAYS_MIN = 31;
+
 /** Settings of the sources, of loading and of dead letters. */
 export const ingestSettings = {
   CHAINS_FILE: z.string().optional().describe('JSON file with chains to add to the registry'),
@@ -33,6 +36,9 @@ export const ingestSettings = {
   ),
   LINE_BYTES_MAX: whole(64 * 2 ** 20, 1024).describe('longest line of an input file'),
   DEAD_LETTER_BYTES_MAX: whole(64 * 1024).describe('bytes of a refused line that are stored with its reason'),
+  RETENTION_RAW_DAYS: retentionDays(RAW_DAYS_MIN).describe(
+    `whole days after which raw rows of extrinsics, events and calls are deleted that only counts of hours are made of, whole months at a time, at least ${RAW_DAYS_MIN}; later blocks of these months are refused; 0 keeps all`,
+  ),
   RETENTION_DEAD_LETTERS_DAYS: retentionDays(1).describe(
     'whole days after which a dead letter that was not refused again is deleted; 0 keeps all',
   ),

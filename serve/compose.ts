@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 import { AlertPipeline } from '../aggregate/alerts/pipeline.ts';
 import { changeRuns, metricChanges } from '../aggregate/changes/tables.ts';
 import { aggregateModule } from '../aggregate/module.ts';
+import { RawRetention } from '../aggregate/retention/raw-retention.ts';
 import { Aggregator } from '../aggregate/runner/aggregator.ts';
 import type { FailedMetric } from '../aggregate/runner/failures.ts';
 import { computedWindows, laneWatermarks, watermarks } from '../aggregate/runner/ledger.ts';
@@ -163,7 +164,7 @@ function construct(parts: Parts): Pipeline {
     onLoaded: () => aggregator.requestRound(),
     measures: measures.loads,
   });
-  const retention = retentionOf(parts);
+  const retentions = retentionsOf(parts);
   const waitUntilLoaded = async () => {
     for (const { topic, group } of ingestModule.consumed) await log.waitUntilConsumed(topic, group);
   };
@@ -185,7 +186,7 @@ function construct(parts: Parts): Pipeline {
     schema,
     start: async () => {
       await startRoles(parts, { loader, aggregator, schema });
-      if (roles.has('load')) retention.start();
+      if (roles.has('load')) for (const one of retentions) one.start();
     },
     ...ingesting(parts),
     waitUntilLoaded,
@@ -204,7 +205,7 @@ function construct(parts: Parts): Pipeline {
     ),
     close: async () => {
       aggregator.stop();
-      retention.stop();
+      for (const one of retentions) one.stop();
       schema.stop();
       await (await alerts.made)?.stop();
       await runtime.close();
@@ -213,13 +214,13 @@ function construct(parts: Parts): Pipeline {
   };
 }
 
-const retentionOf = ({ config, runtime, logger }: Parts) =>
-  new DeadLetterRetention({
-    runtime,
-    days: config.RETENTION_DEAD_LETTERS_DAYS,
-    leaseMs: config.LEASE_MS,
-    logger,
-  });
+function retentionsOf({ config, runtime, logger }: Parts) {
+  const shared = { runtime, logger, leaseMs: config.LEASE_MS };
+  return [
+    new DeadLetterRetention({ ...shared, days: config.RETENTION_DEAD_LETTERS_DAYS }),
+    new RawRetention({ ...shared, days: config.RETENTION_RAW_DAYS }),
+  ];
+}
 
 function ingesting(parts: Parts): Pick<Pipeline, 'ingest' | 'ingestAll'> {
   const limits = publishing(parts);

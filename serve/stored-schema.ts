@@ -35,6 +35,7 @@ export const schema: Schema = {
   derived: aggregateModule.derivedTables,
   views: ingestModule.views,
   beforePartitions: (store, table) => ingestModule.beforePartitions(store, table),
+  irreplaceable: (store, table) => aggregateModule.irreplaceableRows(store, table.name),
   forget: (store, table) => aggregateModule.resetDerivedTable(store, table.name),
   retired: aggregateModule.retiredTables,
   retire: (store, table) => aggregateModule.retireTable(store, table),

@@ -1,5 +1,6 @@
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
+import { readRetention } from '../../ingest/raw/retention.ts';
 import { blocks, dirtyDays } from '../../ingest/raw/tables.ts';
 import { chainDay } from '../metrics/activity/chain-day.ts';
 import type { PlanInput } from './plan.ts';
@@ -9,7 +10,7 @@ const DAYS_MAX = 92;
 const BLOCKS_MAX = 500_000;
 
 /** The part of a plan's input that is read from the store, besides the dirty days. */
-export type Calendar = Pick<PlanInput, 'days' | 'snapshotDays' | 'daysMax'>;
+export type Calendar = Pick<PlanInput, 'days' | 'snapshotDays' | 'daysMax' | 'frozenBefore'>;
 interface CalendarRow {
   readonly what: 'blocks' | 'snapshots' | 'size';
   readonly key: string;
@@ -18,7 +19,7 @@ interface CalendarRow {
   readonly size: readonly [blocks: number, days: number];
 }
 
-/** Reads the days with data with one statement, and estimates how many of them one window may have. */
+/** Reads the days with data, and estimates how many of them one window may have. */
 export async function readCalendar(store: Pick<Store, 'rows'>): Promise<Calendar> {
   const days = sql`arrayMap(d -> toString(d), groupArray(day)) AS days, [0, 0] AS size`;
   // Without FINAL, a height that was loaded twice counts twice until its rows are merged: an estimate is enough.
@@ -35,5 +36,6 @@ export async function readCalendar(store: Pick<Store, 'rows'>): Promise<Calendar
   const [stored = 0, storedDays = 0] = rows.find(({ what }) => what === 'size')?.size ?? [];
   const blocksADay = Math.max(1, stored / Math.max(1, storedDays));
   const daysMax = Math.min(DAYS_MAX, Math.max(1, Math.floor(BLOCKS_MAX / blocksADay)));
-  return { days: daysOf('blocks'), snapshotDays: daysOf('snapshots'), daysMax };
+  const { frozen } = await readRetention(store);
+  return { frozenBefore: frozen.before, days: daysOf('blocks'), snapshotDays: daysOf('snapshots'), daysMax };
 }

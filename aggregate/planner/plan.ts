@@ -1,4 +1,5 @@
 import { dependencyOn, type Window } from '../../ingest/raw/canonical.ts';
+import { DELETABLE } from '../../ingest/raw/retention.ts';
 import { ANY_PALLET } from '../../ingest/raw/tables.ts';
 import {
   dependencies,
@@ -43,6 +44,8 @@ export interface PlanInput {
   readonly relays: readonly string[];
   /** Days with data in one window at most. */
   readonly daysMax: number;
+  /** Rows of earlier days that were computed of all raw rows stay as they are, since these may be deleted. */
+  readonly frozenBefore?: string;
 }
 
 /** Hours as numbers since the epoch, both inclusive. */
@@ -153,12 +156,16 @@ function wholeDays([a, b]: Range): Range {
 
 /** The windows of a metric: a statement covers all relay chains that it can. */
 function windowsOf(
-  { metric, level }: Leveled,
+  { metric, level, reads }: Leveled,
   relays: readonly RelayDays[],
   input: PlanInput,
 ): PlannedWindow[] {
+  const { frozenBefore } = input;
+  const first = frozenBefore && readsAllRows(reads) ? dayNumber(frozenBefore) * DAY_HOURS : 0;
   const invalid = relays.flatMap((days) =>
-    (days.ranges.get(metric.name) ?? []).map((range) => ({ days, range })),
+    (days.ranges.get(metric.name) ?? [])
+      .filter(([, b]) => b >= first)
+      .map(([a, b]) => ({ days, range: [Math.max(a, first), b] as const })),
   );
   const groups = Map.groupBy(invalid, ({ days, range }) =>
     [isOfOneRelay(metric) ? days.relay : '', ...(metric.materialized === 'whole' ? [] : range)].join(),
@@ -229,6 +236,10 @@ function invalidates({ pallet }: DirtyDay, reads: ReadonlySet<string>, tables: r
   if (tables.some((table) => reads.has(table))) return true;
   return pallet === ANY_PALLET && palletsIn(reads).length > 0;
 }
+
+/** Whether a metric reads raw rows of other than named pallets: these may be deleted, and its rows outlive them. */
+export const readsAllRows = (reads: ReadonlySet<string>): boolean =>
+  DELETABLE.some(({ name }) => reads.has(name));
 
 /** The pallets by which a metric depends on blocks, where it reads only facts of these pallets. */
 export const palletsIn = (reads: ReadonlySet<string>): string[] =>

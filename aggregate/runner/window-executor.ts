@@ -4,8 +4,9 @@ import type { Numbers, Runtime } from '../../infra/ports.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import { relayOf } from '../../ingest/raw/canonical.ts';
-import type { MaterializedMetric } from '../metric.ts';
-import type { PlannedWindow } from '../planner/plan.ts';
+import { readRetention } from '../../ingest/raw/retention.ts';
+import { dependencies, type MaterializedMetric } from '../metric.ts';
+import { type PlannedWindow, readsAllRows } from '../planner/plan.ts';
 import { computeWindow, failureOf, ledgerEntry, readFacts, updateWindow } from './compute.ts';
 import type { ComputeMeasures } from './compute-measures.ts';
 import { type FailureTexts, type ReadsByMetric, readsOf, type WindowFailure } from './failures.ts';
@@ -64,6 +65,8 @@ export abstract class BaseExecutor {
   readonly #writers: TableWriters;
   readonly #reads: ReadsByMetric;
   readonly #locks: WindowLocks;
+  /** Metrics whose rows outlive the raw rows that they are made of. */
+  readonly #outliving: ReadonlySet<string>;
   protected readonly precedence = new Precedence();
   /** Facts that several folds of a round read with the same statement, and how many of the folds still need them. */
   readonly #sharedFacts = new Map<string, { readers: number; facts?: Promise<Buffer> }>();
@@ -73,6 +76,9 @@ export abstract class BaseExecutor {
     this.#writers = new TableWriters({ ...options, keyValue: options.runtime.keyValue });
     this.#metrics = new Map(options.metrics.map((metric) => [metric.name, metric]));
     this.#reads = readsOf(options.metrics);
+    this.#outliving = new Set(
+      options.metrics.filter((one) => readsAllRows(dependencies(one))).map(({ name }) => name),
+    );
     this.#locks = new WindowLocks(options.runtime.keyValue, options.leaseMs);
   }
 
@@ -128,7 +134,7 @@ export abstract class BaseExecutor {
       if (metric.keepsEqualRows) return await this.#update(metric, window);
       return await (isWholeFold(metric)
         ? this.#foldChanged(metric, window, lane)
-        : this.#replace(metric, window));
+        : this.#replaceOpen(metric, window));
     } catch (error) {
       failedWindows.inc({ metric: metric.name, lane });
       throw failureOf(metric, window, error);
@@ -211,6 +217,14 @@ export abstract class BaseExecutor {
     });
     this.options.onComputed(metric.name, version);
     return ledgerEntry(metric, window, version, started, runtime.clock.now);
+  }
+
+  /** The days of a window that are not frozen: a plan may be older than that, and raw rows of the others may be gone. */
+  async #replaceOpen(metric: MaterializedMetric, window: PlannedWindow): Promise<LedgerEntry | null> {
+    if (!this.#outliving.has(metric.name)) return this.#replace(metric, window);
+    const { before } = (await readRetention(this.options.runtime.store)).frozen;
+    if (window.until <= before) return null;
+    return this.#replace(metric, window.from < before ? { ...window, from: before } : window);
   }
 
   /** The version is taken right before the facts are read: a higher version never has older facts. */

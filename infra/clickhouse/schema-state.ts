@@ -1,5 +1,6 @@
 import type { Store } from '../ports.ts';
-import { fingerprint, liveColumns, meta, readMeta, SCHEMA_VERSION, type Schema } from './schema.ts';
+import { liveColumns } from './live-columns.ts';
+import { fingerprint, meta, readMeta, SCHEMA_VERSION, type Schema } from './schema.ts';
 import { sql } from './sql.ts';
 import { createTable, createView } from './table.ts';
 

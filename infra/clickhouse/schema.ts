@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ProductError, reasonOf } from '../errors.ts';
 import type { Store } from '../ports.ts';
+import { liveColumns } from './live-columns.ts';
 import {
   type Layout,
   type Rewriting,
@@ -9,7 +10,8 @@ import {
   repartition,
   temporaryTables,
 } from './repartition.ts';
-import { DATABASE, type NamedTable, sql } from './sql.ts';
+import { createWithRows } from './replaced-table.ts';
+import { DATABASE, type NamedTable, type Sql, sql } from './sql.ts';
 import { createTable, createView, type Table, table, type View } from './table.ts';
 
 /** Version of the stored data, raised when older data must be migrated. A store of a newer version is not opened. */
@@ -30,6 +32,8 @@ export interface Schema {
   readonly views: readonly View[];
   /** Tables whose rows can be computed again: they are dropped and created when their definition changes. */
   readonly derived: readonly Table[];
+  /** Of a derived table, the condition of the rows that cannot be computed again; null where all can. */
+  readonly irreplaceable?: (store: Store, table: Table) => Promise<Sql | null>;
   /** Called when a derived table was dropped, so that its rows are computed again. */
   readonly forget?: (store: Store, table: Table) => Promise<void>;
   /** Derived tables of earlier versions that nothing computes or reads any more. */
@@ -76,8 +80,11 @@ export async function applySchema(
   };
   for (const view of schema.views) if (changed(view, 'view')) await drop(store, view);
   await dropFormerViews(store, schema, known);
-  for (const table of [...schema.tables, ...schema.derived])
-    if (changed(table, 'table')) await drop(store, table);
+  for (const table of schema.tables) if (changed(table, 'table')) await drop(store, table);
+  for (const table of schema.derived.filter((one) => changed(one, 'table'))) {
+    const rows = (await schema.irreplaceable?.(store, table)) ?? null;
+    await (rows === null ? drop(store, table) : createWithRows(store, table, rows, tableSettings));
+  }
   const live = await liveColumns(store);
   const create = async (table: NamedTable, statement: string, isLive = live.has(table.name)) => {
     if (isCluster || !isLive) await store.run(statement);
@@ -182,16 +189,6 @@ async function dropViewsOf(store: Store, table: string): Promise<void> {
       AND match(create_table_query, ${`\\.${table}\\b`})`,
   );
   for (const view of views) await drop(store, view);
-}
-
-/** The columns of every stored table and view. */
-export async function liveColumns(
-  store: Pick<Store, 'rows'>,
-): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
-  const live = await store.rows<{ table: string; columns: readonly string[] }>(
-    sql`SELECT table, groupArray(name) AS columns FROM system.columns WHERE database = ${DATABASE} GROUP BY table`,
-  );
-  return new Map(live.map(({ table, columns }) => [table, new Set(columns)]));
 }
 
 /** Adds the columns that a table lacked; its older rows get the default value of the type. */

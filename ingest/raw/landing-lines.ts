@@ -48,8 +48,15 @@ export function blockLine(index: number, head: BlockHead, chain: Chain, payload:
   return [Buffer.from(`${JSON.stringify(row).slice(0, -1)},"payload":`), payload, CLOSE];
 }
 
+const FIRST = Buffer.from('{"sequence":');
 const PAYLOAD = Buffer.from(',"payload":{');
 const HEIGHT = /^"number":"?(\d+)/;
+
+/** The block of a line of the landing table; a block itself is returned as it is. */
+export function payloadOf(line: Buffer): Buffer {
+  const at = line.subarray(0, FIRST.length).equals(FIRST) ? line.indexOf(PAYLOAD) : -1;
+  return at < 0 ? line : line.subarray(at + PAYLOAD.length - 1, -1);
+}
 
 /** Identity of a line that an earlier process staged; its payload may be invalid JSON. */
 export function readLandingHead(line: Buffer): {

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyBaseLogger, FastifyInstance } from 'fastify';
 import { ProductError } from '../../infra/errors.ts';
 import { openLogger } from '../../infra/logger.ts';
 import { openTracer } from '../../infra/tracing/open-tracer.ts';
@@ -73,24 +73,8 @@ export async function startProcess(options: StartOptions): Promise<number> {
       if (socket) stop.first(() => socket.close());
     }
     if (firstData === 'sample') await loadSample(pipeline, client, say);
-    if (roles.has('ingest')) {
-      stop.first(
-        startIngestRole({
-          target: ingestTarget(client),
-          settings: config,
-          keyValue: pipeline.runtime.keyValue,
-          tracer,
-          log: app.log,
-          measures: pipeline.measures.sources,
-        }),
-      );
-    }
-    if (options.sources) {
-      const { FOLLOW_BEST: best, FOLLOW_SNAPSHOTS: snapshots } = config;
-      const following = { best, snapshots, pollMs: POLL_MS };
-      const told = { client, config, options: following, say: (text: string) => app.log.info(text) };
-      stop.first(keepFollowingSources(options.sources, told));
-    }
+    if (roles.has('ingest')) stop.first(follow(pipeline, client, app.log));
+    if (options.sources) stop.first(followFile(options.sources, config, client, app.log));
     say(
       isServer
         ? welcome(url, pipeline, version, loadDemo !== null)
@@ -104,6 +88,22 @@ export async function startProcess(options: StartOptions): Promise<number> {
     if (stop.isAsked) return EXIT.ok;
     throw error;
   }
+}
+
+/** Follows the chains of the settings. */
+const follow = ({ config, runtime, measures }: Pipeline, client: LocalClient, log: FastifyBaseLogger) =>
+  startIngestRole({
+    ...runtime,
+    target: ingestTarget(client),
+    settings: config,
+    log,
+    measures: measures.sources,
+  });
+
+function followFile(sources: Sources, config: Config, client: LocalClient, log: FastifyBaseLogger) {
+  const { FOLLOW_BEST: best, FOLLOW_SNAPSHOTS: snapshots } = config;
+  const options = { best, snapshots, pollMs: POLL_MS };
+  return keepFollowingSources(sources, { client, config, options, say: (text) => log.info(text) });
 }
 
 /** Loads beside serving. A stop waits for the batches that are being loaded; a failure stops nothing else. */

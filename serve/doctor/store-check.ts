@@ -1,9 +1,11 @@
 import { compareSchema, meta } from '../../infra/clickhouse/schema.ts';
-import { DATABASE, sql } from '../../infra/clickhouse/sql.ts';
+import { DATABASE, type NamedTable, sql } from '../../infra/clickhouse/sql.ts';
 import { reasonOf } from '../../infra/errors.ts';
 import { type Finding, failed, fine, warning } from '../../infra/finding.ts';
 import type { Clock, Damage, Store } from '../../infra/ports.ts';
 import { duration, plural } from '../../infra/words.ts';
+import { readRetention } from '../../ingest/raw/retention.ts';
+import { rawRetention } from '../../ingest/raw/tables.ts';
 import { schema } from '../stored-schema.ts';
 
 /** Clocks that differ by less are the same. */
@@ -14,7 +16,8 @@ const DAMAGE_MAX = 5;
 /** What an open store tells: the version of the engine, its schema against that of this version, and its clock. */
 export async function checkStore(store: Pick<Store, 'rows'>, clock: Clock): Promise<Finding[]> {
   try {
-    return [await checkVersion(store), await checkSchema(store), await checkClock(store, clock)];
+    const found = [await checkVersion(store), await checkSchema(store), await checkClock(store, clock)];
+    return [...found, ...(await checkRetention(store))];
   } catch (error) {
     return [failed('store', `it does not answer: ${reasonOf(error)}`, 'look at the log of the server')];
   }
@@ -57,12 +60,30 @@ async function checkClock(store: Pick<Store, 'rows'>, clock: Clock): Promise<Fin
   );
 }
 
+/** How far raw rows are deleted, where some are. */
+async function checkRetention(store: Pick<Store, 'rows'>): Promise<Finding[]> {
+  if (!(await hasTable(store, rawRetention))) return [];
+  const { closed, frozen, deleted } = await readRetention(store);
+  if (closed.at === 0) return [];
+  const rows = deleted.before < frozen.before ? 'are being deleted' : 'are deleted';
+  return [
+    fine(
+      'retention',
+      `blocks before ${closed.before} are refused; raw rows before ${frozen.before} ${rows}, metrics of them stay`,
+    ),
+  ];
+}
+
+async function hasTable(store: Pick<Store, 'rows'>, { name }: NamedTable): Promise<boolean> {
+  const found = await store.rows(
+    sql`SELECT name FROM system.tables WHERE database = ${DATABASE} AND name = ${name}`,
+  );
+  return found.length > 0;
+}
+
 /** When facts about the store were last written to it. */
 async function lastWritten(store: Pick<Store, 'rows'>): Promise<number> {
-  const found = await store.rows<{ name: string }>(
-    sql`SELECT name FROM system.tables WHERE database = ${DATABASE} AND name = ${meta.name}`,
-  );
-  if (found.length === 0) return 0;
+  if (!(await hasTable(store, meta))) return 0;
   const [row] = await store.rows<{ ms: string }>(
     sql`SELECT toString(toUnixTimestamp64Milli(max(at))) AS ms FROM ${meta}`,
   );

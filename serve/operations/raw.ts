@@ -3,6 +3,7 @@ import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import { type DirtyStream, rawData } from '../../ingest/raw/raw-data.ts';
+import { readRetention } from '../../ingest/raw/retention.ts';
 import { ANY_PALLET, dirtyDays } from '../../ingest/raw/tables.ts';
 import { findChain } from '../../ingest/sources/open-source.ts';
 import type { Pipeline } from '../compose.ts';
@@ -41,7 +42,8 @@ export const rawOperations = {
 
   /**
    * The days of a chain, and the number up to which every change is in the store: what loads meanwhile has a higher
-   * one, so a day that is read after this and whose newest change is not higher is whole.
+   * one, so a day that is read after this and whose newest change is not higher is whole. Of days before `deletable`
+   * raw rows may be deleted.
    */
   rawDays: operation()({
     input: z.object({ ...place, ...days }),
@@ -52,7 +54,8 @@ export const rawOperations = {
           FROM ${changes(range)} AND relay_chain = ${relay_chain} AND chain = ${chain}
           GROUP BY date, stream ORDER BY date, stream`,
       );
-      return { loaded, days: found };
+      const { frozen } = await readRetention(pipeline.runtime.store);
+      return { loaded, deletable: frozen.before, days: found };
     },
   }),
 

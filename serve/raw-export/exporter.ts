@@ -7,6 +7,7 @@ import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { Mutex } from '../../infra/coordination/lock.ts';
 import { settledMap } from '../../infra/coordination/settled-map.ts';
 import { type RawTable, rawData } from '../../ingest/raw/raw-data.ts';
+import { DELETABLE } from '../../ingest/raw/retention.ts';
 import type { OperationClient } from '../operations/client.ts';
 import type { ChangedDay } from '../operations/raw.ts';
 import { Manifest, type WrittenPartition } from './manifest.ts';
@@ -96,23 +97,28 @@ export async function exportRaw(options: RawExportOptions): Promise<RawExportRep
   return { tables: reports, rows, bytes };
 }
 
-/** The partitions that the store has, by chain and month. */
+/** The partitions that the store has, by chain and month. Those that may lack rows stay as they were written before. */
 async function readMonths({ client, tables, chains, days }: RawExportOptions): Promise<DuePartition[][]> {
   const places = await client.call('rawChains', { chains: [...chains], ...days });
   const months: DuePartition[][] = [];
   for (const place of places) {
-    const { loaded, days: changed } = await client.call('rawDays', { ...place, ...days });
+    const { loaded, deletable, days: changed } = await client.call('rawDays', { ...place, ...days });
+    const mayLack = (table: string, date: string) => date < deletable && isDeletable(table);
     const due = [...Map.groupBy(changed, ({ date }) => date)].flatMap(([date, streams]) =>
       tables.flatMap((name): DuePartition[] => {
         const table = rawData.get(name) as RawTable;
         const newest = newestOf(streams.filter(({ stream }) => table.streams.includes(stream)));
-        return newest === null ? [] : [{ ...place, date, table, changed: newest, loaded }];
+        return newest === null || mayLack(name, date)
+          ? []
+          : [{ ...place, date, table, changed: newest, loaded }];
       }),
     );
     months.push(...Map.groupBy(due, ({ date }) => date.slice(0, 7)).values());
   }
   return months;
 }
+
+const isDeletable = (table: string) => DELETABLE.some(({ name }) => name === table);
 
 const newestOf = (days: readonly ChangedDay[]): string | null =>
   days.reduce<string | null>(

@@ -69,6 +69,7 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   LINE_BYTES_MAX: { byDefault: 64 * 2 ** 20, good: [['1024', 1024]], bad: ['1023'] },
   DEAD_LETTER_BYTES_MAX: { byDefault: 64 * 1024, good: [['0', 0]], bad: ['-1'] },
   RETENTION_DEAD_LETTERS_DAYS: { byDefault: 0, good: [['1', 1], ['36500', 36_500]], bad: ['-1', '0.5', '36501'] },
+  RETENTION_RAW_DAYS: { byDefault: 0, good: [['31', 31], ['36500', 36_500]], bad: ['-1', '30', '36501'] },
   RETENTION_ALERT_EVENTS_DAYS: { byDefault: 0, good: [['8', 8], ['36500', 36_500]], bad: ['-1', '7', '36501'] },
   OTEL_TRACES_EXPORTER: { byDefault: undefined, good: [['otlp', 'otlp'], ['none', 'none']], bad: ['jaeger', 'otlp,console'] },
   OTEL_SDK_DISABLED: { byDefault: false, good: [['true', true]], bad: ['yes'] },

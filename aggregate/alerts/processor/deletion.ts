@@ -16,7 +16,7 @@ export async function deleteOldEvents(
   { project, before, until }: Pick<DeletionHead, 'project' | 'before' | 'until'>,
 ): Promise<number> {
   await store.insert(deletedEvents, [{ project, before_ms: before }]);
-  const kept = [...(await positionsToKeep(store, project)), 0];
+  const kept = await positionsToKeep(store, project);
   const { eventPosition, alertPosition } = await storedProgressOf(store, project);
   for (let total = 0; ; ) {
     const old = await store.rows<{ position: number }>(
@@ -49,7 +49,7 @@ async function positionsToKeep(store: Store, project: number): Promise<number[]>
     sql`SELECT max(position) AS position FROM ${alertEvents} WHERE project = ${project}
       UNION ALL SELECT argMax(position, log_offset) FROM ${alertEvents} WHERE project = ${project}
         GROUP BY log_partition
-      UNION ALL SELECT argMax(position, last_iid) FROM ${alertEvents} WHERE project = ${project}`,
+      UNION ALL SELECT argMax(position, last_iid) FROM ${alertEvents} WHERE project = ${project} AND last_iid > 0`,
   );
   return rows.map(({ position }) => position);
 }

@@ -95,6 +95,23 @@ describe('the days of a metric that a dirty day invalidates', () => {
     expect(planned([daily], [dirty('2026-03-04', 'polkadot', 'snapshots')])).toEqual([]);
   });
 
+  it('none that is frozen, where the metric reads raw rows that may be deleted', () => {
+    const all = metricOf('All', [{ name: 'events' }]);
+    const some = pickyMetricOf('Some', ofPallets('broker'));
+    const of = (...days: readonly string[]) =>
+      planned(
+        [all, daily, some],
+        days.map((day) => ({ ...dirty(day), pallet: ANY_PALLET })),
+        { frozenBefore: '2026-03-04', streams: { blocks: [blocks.name, 'events'] } },
+      );
+    expect(of('2026-03-03')).toEqual(['daily 2026-03-03..2026-03-04', 'some 2026-03-03..2026-03-04']);
+    expect(of('2026-03-03', '2026-03-04')).toEqual([
+      'all 2026-03-04..2026-03-05',
+      'daily 2026-03-03..2026-03-05',
+      'some 2026-03-03..2026-03-05',
+    ]);
+  });
+
   it('none, where it reads a pallet that no new block of the day has', () => {
     const broker = pickyMetricOf('Broker', ofPallets('broker'));
     const of = (pallet: string) => planned([broker], [{ ...dirty('2026-03-04'), pallet }]);

@@ -1,11 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import {
-  applySchema,
-  liveColumns,
-  SCHEMA_VERSION,
-  type Schema,
-  schemaDrift,
-} from '../../../infra/clickhouse/schema.ts';
+import { liveColumns } from '../../../infra/clickhouse/live-columns.ts';
+import { applySchema, SCHEMA_VERSION, type Schema, schemaDrift } from '../../../infra/clickhouse/schema.ts';
 import { DATABASE, sql } from '../../../infra/clickhouse/sql.ts';
 import {
   createTable,

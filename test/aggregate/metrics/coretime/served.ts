@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { sql } from '../../../../infra/clickhouse/sql.ts';
 import { blocks, refusedFacts } from '../../../../ingest/raw/tables.ts';
+import type { Pipeline } from '../../../../serve/compose.ts';
 import { buildServer } from '../../../../serve/compose-server.ts';
 import type { InputLine } from '../../../reference/input.ts';
 import { type ShapedBlock, type ShapedEvent, shapeBlock } from '../../../reference/shaped.ts';
@@ -9,6 +10,7 @@ import { emptyPipeline, ingestAndCompute, openTestPipeline } from '../../../supp
 /** A server for the test: it ingests lines and requests rows. */
 export interface Served {
   readonly app: FastifyInstance;
+  readonly pipeline: Pipeline;
   ingest(...lines: readonly InputLine[]): Promise<void>;
   rows(url: string): Promise<Record<string, unknown>[]>;
   /** Some fields of each row, in this order. */
@@ -38,6 +40,7 @@ export async function openServed(): Promise<Served> {
     get app() {
       return app;
     },
+    pipeline,
     ingest: (...lines) => ingestAndCompute(pipeline, lines),
     rows,
     fields: async (url, ...names) => (await rows(url)).map((row) => names.map((name) => row[name])),

@@ -1,0 +1,106 @@
+import { DATABASE, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { createTable, type Table } from '../../infra/clickhouse/table.ts';
+import type { Store } from '../../infra/ports.ts';
+import { DELETABLE } from '../../ingest/raw/retention.ts';
+import { calls, events, extrinsics } from '../../ingest/raw/tables.ts';
+import { dependencies, type MaterializedMetric } from '../metric.ts';
+import { chainDay } from '../metrics/activity/chain-day.ts';
+import { palletsIn } from '../planner/plan.ts';
+
+/** Blocks without a timestamp have the epoch, and no day. */
+const WITHOUT_TIME = '197001';
+const HOURS_OF_VIEWS = 24;
+
+/** A partition of one of the tables. */
+interface Month {
+  readonly table: Table;
+  readonly id: string;
+}
+
+/**
+ * Deletes the raw rows of months before a day that no metric reads any more: a metric of named pallets may look at its
+ * whole history, with all rows of the extrinsics that hold one of them; views look at the last day of a chain. A month
+ * is replaced in one step by its other rows, so that a repetition after a kill ends in the same. Returns the rows that
+ * were deleted.
+ */
+export async function deleteRawRows(
+  store: Store,
+  metrics: readonly MaterializedMetric[],
+  { from, before }: { readonly from: string; readonly before: string },
+  ensure: () => Promise<void>,
+): Promise<number> {
+  const pallets = [...new Set(metrics.flatMap((metric) => palletsIn(dependencies(metric))))].sort();
+  let deleted = 0;
+  for (const month of await monthsBetween(store, from, before)) {
+    await ensure();
+    deleted += await rewriteMonth(store, month, await keptIn(store, month, pallets));
+  }
+  return deleted;
+}
+
+async function monthsBetween(store: Store, from: string, before: string): Promise<Month[]> {
+  const [first, end] = [from, before].map((day) => day.slice(0, 7).replace('-', '')) as [string, string];
+  const rows = await store.rows<{ name: string; id: string }>(
+    sql`SELECT DISTINCT table AS name, partition_id AS id FROM system.parts
+      WHERE database = ${DATABASE} AND active AND table IN ${DELETABLE.map(({ name }) => name)}
+        AND length(id) = 6 AND id != ${WITHOUT_TIME} AND id >= ${first} AND id < ${end} ORDER BY id, name`,
+  );
+  return rows.map(({ name, id }) => ({ id, table: DELETABLE.find((one) => one.name === name) as Table }));
+}
+
+/** The condition of the rows that stay. */
+async function keptIn(store: Store, { table, id }: Month, pallets: readonly string[]): Promise<Sql> {
+  const theirs = sql`_partition_id = ${id} AND pallet IN ${pallets}`;
+  const places = sql`SELECT relay_chain, chain, number, extrinsic_index FROM ${extrinsics} WHERE ${theirs}
+    UNION DISTINCT SELECT relay_chain, chain, number, extrinsic_index FROM ${calls} WHERE ${theirs}
+    UNION DISTINCT SELECT relay_chain, chain, number, assumeNotNull(extrinsic_index) FROM ${events}
+      WHERE ${theirs} AND isNotNull(extrinsic_index)`;
+  const index = table === events ? sql`assumeNotNull(extrinsic_index)` : sql`extrinsic_index`;
+  const isThere = table === events ? sql`isNotNull(extrinsic_index) AND` : sql``;
+  return join(
+    [
+      sql`pallet IN ${pallets}`,
+      sql`(${isThere} (relay_chain, chain, number, ${index}) IN (${places}))`,
+      ...(table === extrinsics ? await lastDaysIn(store, id) : []),
+    ],
+    ' OR ',
+  );
+}
+
+/** Chains that ended in a month or before have their last day there. */
+async function lastDaysIn(store: Store, id: string): Promise<Sql[]> {
+  const rows = await store.rows<{ relay_chain: string; chain: string; since: string }>(
+    sql`SELECT relay_chain, chain, toString(max(last_time) - INTERVAL ${HOURS_OF_VIEWS} HOUR) AS since
+      FROM ${chainDay.table} FINAL GROUP BY relay_chain, chain HAVING toYYYYMM(toDateTime64(since, 3, 'UTC')) <= ${Number(id)}`,
+  );
+  return rows.map(
+    ({ relay_chain, chain, since }) =>
+      sql`(relay_chain = ${relay_chain} AND chain = ${chain} AND time > toDateTime64(${since}, 3, 'UTC'))`,
+  );
+}
+
+async function rewriteMonth(store: Store, { table, id }: Month, kept: Sql): Promise<number> {
+  const piece: Table = { ...table, name: `${table.name}_kept` };
+  const drop = () => store.run(`DROP TABLE IF EXISTS ${DATABASE}.${piece.name} SYNC`);
+  const count = async (of: Table) => {
+    const [row] = await store.rows<{ rows: number }>(
+      sql`SELECT count() AS rows FROM ${of} WHERE _partition_id = ${id}`,
+    );
+    return row?.rows ?? 0;
+  };
+  await drop();
+  await store.run(createTable(piece));
+  // By their names: a store of an earlier version has them in another order.
+  const columns = join(Object.keys(table.columns).map((column) => raw(column)));
+  await store.run(
+    sql`INSERT INTO ${piece} (${columns}) SELECT ${columns} FROM ${table} WHERE _partition_id = ${id} AND (${kept})`,
+  );
+  const [before, after] = [await count(table), await count(piece)];
+  await store.run(
+    after > 0
+      ? sql`ALTER TABLE ${table} REPLACE PARTITION ID ${id} FROM ${piece}`
+      : sql`ALTER TABLE ${table} DROP PARTITION ID ${id}`,
+  );
+  await drop();
+  return before - after;
+}

@@ -1,0 +1,30 @@
+import type { Store } from '../ports.ts';
+import { liveColumns } from './live-columns.ts';
+import { DATABASE, join, raw, type Sql, sql } from './sql.ts';
+import { createTable, type Table } from './table.ts';
+
+/**
+ * Creates a table again by its present definition, with those of its rows that nothing can make again. They are in a
+ * table of their own meanwhile, so that after a kill the next start goes on.
+ */
+export async function createWithRows(
+  store: Store,
+  table: Table,
+  rows: Sql,
+  tableSettings: readonly string[],
+): Promise<void> {
+  const former: Table = { ...table, name: `${table.name}_former` };
+  const isBegun = (await liveColumns(store)).has(former.name);
+  const drop = ({ name }: Table) => store.run(`DROP TABLE IF EXISTS ${DATABASE}.${name} SYNC`);
+  if (isBegun) await drop(table);
+  else await store.run(`RENAME TABLE ${DATABASE}.${table.name} TO ${DATABASE}.${former.name}`);
+  await store.run(createTable(table, tableSettings));
+  const stored = (await liveColumns(store)).get(former.name);
+  const columns = join(
+    Object.keys(table.columns)
+      .filter((column) => stored?.has(column))
+      .map((column) => raw(column)),
+  );
+  await store.run(sql`INSERT INTO ${table} (${columns}) SELECT ${columns} FROM ${former} WHERE ${rows}`);
+  await drop(former);
+}

@@ -1,0 +1,74 @@
+import { sql } from '../../infra/clickhouse/sql.ts';
+import type { Store } from '../../infra/ports.ts';
+import { type DeadLetter, deadLetterOf } from '../log/dead-letters.ts';
+import type { BlockHead, Origin } from '../log/envelope.ts';
+import { TOPICS } from '../log/topics.ts';
+import { timeOf } from '../sources/block-time.ts';
+import { payloadOf } from './landing-lines.ts';
+import { readRetention } from './retention.ts';
+import { blocks } from './tables.ts';
+
+/** A block that is to be loaded. */
+interface Arrived {
+  readonly head: Pick<BlockHead, 'relay_chain' | 'chain' | 'number'> & Origin;
+  readonly original: Buffer;
+}
+
+const NOW = Buffer.from('"now":');
+const DIGITS = /^\s*"?(\d{1,16})/;
+const DIGITS_BYTES = 24;
+
+/** Finds blocks of days whose raw rows are deleted, or about to be: counted alone they would replace what was counted. */
+export class ClosedDays {
+  readonly #store: Pick<Store, 'rows'>;
+  #before = '';
+  /** The highest block of each chain of these days. */
+  #heights: ReadonlyMap<string, bigint> = new Map();
+
+  constructor(store: Pick<Store, 'rows'>) {
+    this.#store = store;
+  }
+
+  /** The blocks of other days, and those of closed ones as dead letters. */
+  async split<Block extends Arrived>(
+    arrived: readonly Block[],
+  ): Promise<{ readonly open: readonly Block[]; readonly refused: readonly DeadLetter[] }> {
+    const { closed } = await readRetention(this.#store);
+    if (closed.at === 0) return { open: arrived, refused: [] };
+    if (closed.before !== this.#before) await this.#readHeights(closed.before);
+    const time = Date.parse(closed.before);
+    const reason = `older than ${closed.before}: raw rows of these days are deleted (RETENTION_RAW_DAYS)`;
+    const open: Block[] = [];
+    const refused: DeadLetter[] = [];
+    for (const block of arrived) {
+      const { head, original } = block;
+      const isOld =
+        BigInt(head.number) <= (this.#heights.get(keyOf(head)) ?? -1n) || isBefore(original, time);
+      if (isOld) refused.push(deadLetterOf(TOPICS.blocks, head, reason, original));
+      else open.push(block);
+    }
+    return { open, refused };
+  }
+
+  async #readHeights(before: string): Promise<void> {
+    const rows = await this.#store.rows<{ relay_chain: string; chain: string; height: string }>(
+      sql`SELECT relay_chain, chain, toString(max(number)) AS height FROM ${blocks}
+        WHERE time < toDateTime64(${before}, 3, 'UTC') GROUP BY relay_chain, chain`,
+    );
+    this.#heights = new Map(rows.map((row) => [keyOf(row), BigInt(row.height)]));
+    this.#before = before;
+  }
+}
+
+const keyOf = ({ relay_chain, chain }: Pick<BlockHead, 'relay_chain' | 'chain'>) => `${relay_chain}/${chain}`;
+
+/** Only a block that names such a time somewhere has to be parsed. */
+function isBefore(original: Buffer, time: number): boolean {
+  for (let at = original.indexOf(NOW); at >= 0; at = original.indexOf(NOW, at + 1)) {
+    const start = at + NOW.length;
+    const [, digits] = DIGITS.exec(original.toString('latin1', start, start + DIGITS_BYTES)) ?? [];
+    if (digits !== undefined && Number(digits) < time)
+      return (timeOf(payloadOf(original)) ?? Number.POSITIVE_INFINITY) < time;
+  }
+  return false;
+}
