@@ -14,7 +14,9 @@ export async function createWithRows(
   tableSettings: readonly string[],
 ): Promise<void> {
   const former: Table = { ...table, name: `${table.name}_former` };
-  const isBegun = (await liveColumns(store)).has(former.name);
+  const live = await liveColumns(store);
+  const isBegun = live.has(former.name);
+  if (!isBegun && !live.has(table.name)) return;
   const drop = ({ name }: Table) => store.run(`DROP TABLE IF EXISTS ${DATABASE}.${name} SYNC`);
   if (isBegun) await drop(table);
   else await store.run(`RENAME TABLE ${DATABASE}.${table.name} TO ${DATABASE}.${former.name}`);
