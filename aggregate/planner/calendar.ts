@@ -1,7 +1,7 @@
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
-import { readRetention } from '../../ingest/raw/retention.ts';
-import { blocks, dirtyDays } from '../../ingest/raw/tables.ts';
+import type { RetentionStage } from '../../ingest/raw/retention.ts';
+import { blocks, dirtyDays, rawRetention } from '../../ingest/raw/tables.ts';
 import { chainDay } from '../metrics/activity/chain-day.ts';
 import type { PlanInput } from './plan.ts';
 
@@ -12,14 +12,14 @@ const BLOCKS_MAX = 500_000;
 /** The part of a plan's input that is read from the store, besides the dirty days. */
 export type Calendar = Pick<PlanInput, 'days' | 'snapshotDays' | 'daysMax' | 'frozenBefore'>;
 interface CalendarRow {
-  readonly what: 'blocks' | 'snapshots' | 'size';
+  readonly what: 'blocks' | 'snapshots' | 'size' | RetentionStage;
   readonly key: string;
   readonly days: readonly string[];
   /** How many blocks and days are stored. */
   readonly size: readonly [blocks: number, days: number];
 }
 
-/** Reads the days with data, and estimates how many of them one window may have. */
+/** Reads the days with data with one statement, and estimates how many of them one window may have. */
 export async function readCalendar(store: Pick<Store, 'rows'>): Promise<Calendar> {
   const days = sql`arrayMap(d -> toString(d), groupArray(day)) AS days, [0, 0] AS size`;
   // Without FINAL, a height that was loaded twice counts twice until its rows are merged: an estimate is enough.
@@ -29,13 +29,15 @@ export async function readCalendar(store: Pick<Store, 'rows'>): Promise<Calendar
       UNION ALL SELECT 'snapshots', relay_chain AS key, ${days}
         FROM (SELECT DISTINCT relay_chain, day FROM ${dirtyDays} WHERE stream = 'snapshots' AND pallet = '') GROUP BY key
       UNION ALL SELECT 'size', '', [], [(SELECT count() FROM ${blocks}),
-        (SELECT uniqExact(relay_chain, day) FROM ${dirtyDays} WHERE stream = 'blocks' AND pallet = '')]`,
+        (SELECT uniqExact(relay_chain, day) FROM ${dirtyDays} WHERE stream = 'blocks' AND pallet = '')]
+      UNION ALL SELECT stage, '', [toString(max(before))], [0, 0] FROM ${rawRetention} GROUP BY stage`,
   );
   const daysOf = (what: CalendarRow['what']) =>
     new Map(rows.filter((row) => row.what === what).map(({ key, days: own }) => [key, own]));
   const [stored = 0, storedDays = 0] = rows.find(({ what }) => what === 'size')?.size ?? [];
   const blocksADay = Math.max(1, stored / Math.max(1, storedDays));
   const daysMax = Math.min(DAYS_MAX, Math.max(1, Math.floor(BLOCKS_MAX / blocksADay)));
-  const { frozen } = await readRetention(store);
-  return { frozenBefore: frozen.before, days: daysOf('blocks'), snapshotDays: daysOf('snapshots'), daysMax };
+  const [frozenBefore] = rows.find(({ what }) => what === 'frozen')?.days ?? [];
+  const calendar = { days: daysOf('blocks'), snapshotDays: daysOf('snapshots'), daysMax };
+  return frozenBefore === undefined ? calendar : { ...calendar, frozenBefore };
 }

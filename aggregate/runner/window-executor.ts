@@ -4,7 +4,7 @@ import type { Numbers, Runtime } from '../../infra/ports.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import { relayOf } from '../../ingest/raw/canonical.ts';
-import { readRetention } from '../../ingest/raw/retention.ts';
+import { RetentionReader } from '../../ingest/raw/retention.ts';
 import { dependencies, type MaterializedMetric } from '../metric.ts';
 import { type PlannedWindow, readsAllRows } from '../planner/plan.ts';
 import { computeWindow, failureOf, ledgerEntry, readFacts, updateWindow } from './compute.ts';
@@ -67,6 +67,7 @@ export abstract class BaseExecutor {
   readonly #locks: WindowLocks;
   /** Metrics whose rows outlive the raw rows that they are made of. */
   readonly #outliving: ReadonlySet<string>;
+  readonly #retention: RetentionReader;
   protected readonly precedence = new Precedence();
   /** Facts that several folds of a round read with the same statement, and how many of the folds still need them. */
   readonly #sharedFacts = new Map<string, { readers: number; facts?: Promise<Buffer> }>();
@@ -79,6 +80,7 @@ export abstract class BaseExecutor {
     this.#outliving = new Set(
       options.metrics.filter((one) => readsAllRows(dependencies(one))).map(({ name }) => name),
     );
+    this.#retention = new RetentionReader(options.runtime.store);
     this.#locks = new WindowLocks(options.runtime.keyValue, options.leaseMs);
   }
 
@@ -222,7 +224,7 @@ export abstract class BaseExecutor {
   /** The days of a window that are not frozen: a plan may be older than that, and raw rows of the others may be gone. */
   async #replaceOpen(metric: MaterializedMetric, window: PlannedWindow): Promise<LedgerEntry | null> {
     if (!this.#outliving.has(metric.name)) return this.#replace(metric, window);
-    const { before } = (await readRetention(this.options.runtime.store)).frozen;
+    const before = (await this.#retention.read())?.frozen.before ?? '';
     if (window.until <= before) return null;
     return this.#replace(metric, window.from < before ? { ...window, from: before } : window);
   }

@@ -5,7 +5,7 @@ import type { BlockHead, Origin } from '../log/envelope.ts';
 import { TOPICS } from '../log/topics.ts';
 import { timeOf } from '../sources/block-time.ts';
 import { payloadOf } from './landing-lines.ts';
-import { readRetention } from './retention.ts';
+import { RetentionReader } from './retention.ts';
 import { blocks } from './tables.ts';
 
 /** A block that is to be loaded. */
@@ -21,20 +21,22 @@ const DIGITS_BYTES = 24;
 /** Finds blocks of days whose raw rows are deleted, or about to be: counted alone they would replace what was counted. */
 export class ClosedDays {
   readonly #store: Pick<Store, 'rows'>;
+  readonly #retention: RetentionReader;
   #before = '';
   /** The highest block of each chain of these days. */
   #heights: ReadonlyMap<string, bigint> = new Map();
 
   constructor(store: Pick<Store, 'rows'>) {
     this.#store = store;
+    this.#retention = new RetentionReader(store);
   }
 
   /** The blocks of other days, and those of closed ones as dead letters. */
   async split<Block extends Arrived>(
     arrived: readonly Block[],
   ): Promise<{ readonly open: readonly Block[]; readonly refused: readonly DeadLetter[] }> {
-    const { closed } = await readRetention(this.#store);
-    if (closed.at === 0) return { open: arrived, refused: [] };
+    const closed = (await this.#retention.read())?.closed;
+    if (closed === undefined) return { open: arrived, refused: [] };
     if (closed.before !== this.#before) await this.#readHeights(closed.before);
     const time = Date.parse(closed.before);
     const reason = `older than ${closed.before}: raw rows of these days are deleted (RETENTION_RAW_DAYS)`;

@@ -23,15 +23,37 @@ export interface RetentionBound {
 /** Before all days. */
 const NONE: RetentionBound = { before: '1970-01-01', at: 0 };
 
-export async function readRetention(
-  store: Pick<Store, 'rows'>,
-): Promise<Readonly<Record<RetentionStage, RetentionBound>>> {
+export type Retention = Readonly<Record<RetentionStage, RetentionBound>>;
+
+export async function readRetention(store: Pick<Store, 'rows'>): Promise<Retention> {
   const rows = await store.rows<RetentionBound & { readonly stage: RetentionStage }>(
     sql`SELECT stage, toString(bound.before) AS before, toUnixTimestamp64Milli(bound.at) AS at
       FROM ${rawRetention} AS bound FINAL`,
   );
   const reached = Object.fromEntries(rows.map(({ stage, before, at }) => [stage, { before, at }]));
   return { closed: NONE, frozen: NONE, deleted: NONE, ...reached };
+}
+
+/** Most stores delete nothing, and are asked so often only. It is short beside the time between two stages. */
+const NONE_MS = 60_000;
+
+/** Reads the stages for those who need them often. */
+export class RetentionReader {
+  readonly #store: Pick<Store, 'rows'>;
+  #noneUntil = 0;
+
+  constructor(store: Pick<Store, 'rows'>) {
+    this.#store = store;
+  }
+
+  /** Null where no stage was reached, or the first one within the last minute. */
+  async read(): Promise<Retention | null> {
+    if (performance.now() < this.#noneUntil) return null;
+    const retention = await readRetention(this.#store);
+    if (retention.closed.at > 0) return retention;
+    this.#noneUntil = performance.now() + NONE_MS;
+    return null;
+  }
 }
 
 export const noteRetention = (
