@@ -4,6 +4,7 @@ import { LOAD_GROUP, TOPICS } from './log/topics.ts';
 import { decoders, recordDecoders } from './raw/decoders.ts';
 import { forgetAfterDamage } from './raw/loaded-blocks.ts';
 import { noteAllReplacedBlocks } from './raw/replaced-hours.ts';
+import { rawRetention } from './raw/retention.ts';
 import { blocks, rawTables } from './raw/tables.ts';
 import { blockLandingTables, blockViews } from './raw/views/blocks.ts';
 import { snapshotsIn, snapshotViews } from './raw/views/snapshots.ts';
@@ -12,7 +13,7 @@ import { ingestSettings } from './settings.ts';
 /** What this area brings to the product. */
 export const ingestModule = {
   settings: ingestSettings,
-  tables: [...rawTables, decoders],
+  tables: [...rawTables, rawRetention, decoders],
   landingTables: [...blockLandingTables, snapshotsIn],
   /** Views that turn rows of the landing tables into rows of the raw tables. */
   views: [...blockViews, ...snapshotViews],

@@ -1,7 +1,7 @@
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
-import type { RetentionStage } from '../../ingest/raw/retention.ts';
-import { blocks, dirtyDays, rawRetention } from '../../ingest/raw/tables.ts';
+import { type RetentionStage, rawRetention } from '../../ingest/raw/retention.ts';
+import { blocks, dirtyDays } from '../../ingest/raw/tables.ts';
 import { chainDay } from '../metrics/activity/chain-day.ts';
 import type { PlanInput } from './plan.ts';
 

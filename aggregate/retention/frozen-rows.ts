@@ -1,8 +1,7 @@
 import { liveColumns } from '../../infra/clickhouse/live-columns.ts';
 import { ident, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
-import { readRetention } from '../../ingest/raw/retention.ts';
-import { rawRetention } from '../../ingest/raw/tables.ts';
+import { rawRetention, readRetention } from '../../ingest/raw/retention.ts';
 import { dependencies } from '../metric.ts';
 import { materializedMetrics } from '../metrics/index.ts';
 import { readsAllRows } from '../planner/plan.ts';

@@ -1,6 +1,15 @@
 import { sql } from '../../infra/clickhouse/sql.ts';
+import { table } from '../../infra/clickhouse/table.ts';
 import type { Store } from '../../infra/ports.ts';
-import { calls, events, extrinsics, rawRetention } from './tables.ts';
+import { calls, events, extrinsics } from './tables.ts';
+
+export const rawRetention = table({
+  name: 'raw_retention',
+  doc: 'How far the deletion of raw rows is, by stage. The days only grow.',
+  columns: { stage: 'LowCardinality(String)', before: 'Date', at: "DateTime64(3, 'UTC')" },
+  engine: 'ReplacingMergeTree(before)',
+  orderBy: ['stage'],
+});
 
 /** The tables of which old rows may be deleted. Blocks, snapshots and prices stay. */
 export const DELETABLE = [extrinsics, events, calls] as const;

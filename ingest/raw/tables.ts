@@ -330,14 +330,6 @@ export const chains = table({
   orderBy: ['relay_chain', 'chain'],
 });
 
-export const rawRetention = table({
-  name: 'raw_retention',
-  doc: 'How far the deletion of raw rows is, in stages (see `retention.ts`). Their days only grow.',
-  columns: { stage: name, before: 'Date', at: time },
-  engine: 'ReplacingMergeTree(before)',
-  orderBy: ['stage'],
-});
-
 export const rawTables = [
   blocks,
   loadedBlocks,
@@ -355,5 +347,4 @@ export const rawTables = [
   addressEncodingsDue,
   addressEncodings,
   chains,
-  rawRetention,
 ];

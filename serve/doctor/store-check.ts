@@ -4,8 +4,7 @@ import { reasonOf } from '../../infra/errors.ts';
 import { type Finding, failed, fine, warning } from '../../infra/finding.ts';
 import type { Clock, Damage, Store } from '../../infra/ports.ts';
 import { duration, plural } from '../../infra/words.ts';
-import { readRetention } from '../../ingest/raw/retention.ts';
-import { rawRetention } from '../../ingest/raw/tables.ts';
+import { rawRetention, readRetention } from '../../ingest/raw/retention.ts';
 import { schema } from '../stored-schema.ts';
 
 /** Clocks that differ by less are the same. */
