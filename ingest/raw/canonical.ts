@@ -83,10 +83,24 @@ const ofItsMonths = ({ from, until }: Window) =>
 const monthOf = (moment: string) => moment.slice(0, 7).replace('-', '');
 
 /**
+ * The heights that any version of a block in these hours has; all for days. Under FINAL the engine reads whatever may
+ * hold a newer version, and beside small parts that is most of a month: only heights tell it what cannot.
+ */
+const heightsOf = (window: Window): Sql =>
+  hasHours(window)
+    ? sql`(relay_chain, chain, number) IN (SELECT relay_chain, chain, number FROM ${blocks}
+      WHERE ${ofRelays(window)} AND ${within(window)})`
+    : raw('1');
+
+/**
  * The canonical blocks of a window, one per height. FINAL judges the versions within a month, also those outside of the
  * window; versions that lost their height to one of another month are in `replaced_blocks`.
  */
-export function canonicalBlocks(window: Window, columns: '*' | 'rank' = '*', ofHeights = raw('1')): Sql {
+export function canonicalBlocks(
+  window: Window,
+  columns: '*' | 'rank' = '*',
+  ofHeights = heightsOf(window),
+): Sql {
   return sql`(SELECT ${raw(columns)} FROM ${blocks} FINAL
     WHERE ${ofItsMonths(window)} AND ${ofRelays(window)} AND ${within(window)} AND ${ofHeights} AND rank NOT IN (
       SELECT rank FROM ${replacedBlocks} WHERE ${ofRelays(window)} AND ${within(window)}))`;
