@@ -21,6 +21,8 @@ afterAll(() => ingesting.close());
 const rows = <Row = Record<string, unknown>>(statement: Sql) => rowsOf<Row>(ingesting, statement);
 const canonical = (table: Table, chain: string, from = 0) => canonicalRows(ingesting, table, chain, from);
 const heights = (chain: string) => heightsOf(ingesting, chain);
+/** What is stored is then loaded again when it comes again. */
+const forgetLoaded = () => ingesting.pipeline.runtime.store.run(sql`TRUNCATE TABLE ${loadedBlocks}`);
 const everything = async (chain: string) => ({
   blocks: await canonical(blocks, chain),
   extrinsics: await canonical(extrinsics, chain),
@@ -55,6 +57,7 @@ describe('one block in many layouts', () => {
       ['polkadot.ndjson.gz', gzipSync(bytes)],
       ['polkadot.ndjson.zst', zstdCompressSync(bytes)],
     ] as const) {
+      await forgetLoaded();
       const summary = await ingesting.pipeline.ingest(Readable.from([packed]), { name });
       expect(summary).toEqual({ lines: lines.length, blocks: lines.length, snapshots: 0, refused_lines: 0 });
       expect(await everything('polkadot')).toEqual(expected);
@@ -158,7 +161,7 @@ describe('a block that comes again', () => {
   });
 
   test('is loaded where its load did not come to its end', async () => {
-    await ingesting.pipeline.runtime.store.run(sql`TRUNCATE TABLE ${loadedBlocks}`);
+    await forgetLoaded();
     expect(await added(at('b'))).toBe(1);
     expect(await added(at('b'))).toBe(0);
   });
