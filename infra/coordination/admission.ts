@@ -33,9 +33,9 @@ interface Next {
   readonly caller: string;
 }
 
-/** The time in which half of a caller's use is forgotten, and the use from which on it is a heavy one. */
+/** The time in which half of a caller's use is forgotten, and the use from which on it is heavy: a fifth of one place, for long. */
 const HALF_LIFE_MS = 15_000;
-const HEAVY_MS = 1000;
+const HEAVY_MS = 4000;
 /** Callers whose use is below are forgotten. */
 const FORGOTTEN_MS = 1;
 
