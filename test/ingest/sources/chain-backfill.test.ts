@@ -131,15 +131,18 @@ describe('the sources of a chain', () => {
       fakeOf({ documents: { '/transaction/material': { genesisHash } } });
     const other = await fakeOf({ specName: 'kusama' });
     const [fork, own] = [await beginningWith('0x0'), await beginningWith(GENESIS.polkadot as string)];
-    const backfill = backfillOf([at(other.url), at(fork.url), at(own.url)]);
+    const [shortFork, short] = [await beginningWith('0x91b1…0000'), await beginningWith('0x91b1…90c3')];
+    const backfill = backfillOf([other, fork, shortFork, own].map(({ url }) => at(url)));
     expect((await run(backfill)).stored.size).toBe(heights.length);
-    expect([...other.asked, ...fork.asked]).toEqual([]);
+    expect([...other.asked, ...fork.asked, ...shortFork.asked]).toEqual([]);
     expect(faultsOf(backfill)).toEqual([
       expect.stringMatching(/serves the runtime kusama \(kusama\), not polkadot/),
       expect.stringMatching(
         /serves a network that begins with the block 0x0, and polkadot begins with 0x91b1/,
       ),
+      expect.stringMatching(/serves a network that begins with the block 0x91b1…0000/),
     ]);
+    expect((await run(backfillOf([at(short.url)]))).stored.size).toBe(heights.length);
   });
 
   it('that die in the middle give what they gave', async () => {
