@@ -1,4 +1,6 @@
 const RENAME = /^\s*RENAME TABLE\s/i;
+/** Replicas tell each other of these. Another one might carry them out before it has the rows that they take. */
+const OF_PARTITION = /^\s*ALTER TABLE\s+\S+\s+(?:REPLACE|DROP)\s+PARTITION\s/i;
 
 /**
  * Rewrites DDL for a cluster: it runs ON CLUSTER, and MergeTree engines become replicated ones. Other statements are
@@ -8,7 +10,7 @@ export function onCluster(statement: string, cluster: string): string {
   const ddl =
     /^(\s*(?:CREATE|DROP)\s+(?:DATABASE|TABLE|MATERIALIZED VIEW)(?:\s+IF (?:NOT )?EXISTS)?\s+|\s*TRUNCATE TABLE\s+|\s*ALTER TABLE\s+)([\w.`]+)/i;
   if (RENAME.test(statement)) return `${statement} ON CLUSTER ${cluster}`;
-  if (!ddl.test(statement)) return statement;
+  if (!ddl.test(statement) || OF_PARTITION.test(statement)) return statement;
   const onEvery = statement.replace(ddl, (_all, verb, name) => `${verb}${name} ON CLUSTER ${cluster}`);
   return onEvery.replace(/(\bENGINE\s*=\s*)((?:[A-Z]\w*)?MergeTree\b)/, '$1Replicated$2');
 }

@@ -45,6 +45,10 @@ describe('definitions on a cluster', () => {
       'ALTER TABLE chain_metrics.dead_letters RENAME COLUMN IF EXISTS place TO log_offset',
       'ALTER TABLE chain_metrics.dead_letters ON CLUSTER c RENAME COLUMN IF EXISTS place TO log_offset',
     ],
+    [
+      "ALTER TABLE chain_metrics.events REPLACE PARTITION ID '202401' FROM chain_metrics.events_kept",
+      "ALTER TABLE chain_metrics.events REPLACE PARTITION ID '202401' FROM chain_metrics.events_kept",
+    ],
     ["INSERT INTO t SELECT 'DROP TABLE x'", "INSERT INTO t SELECT 'DROP TABLE x'"],
     ['SELECT 1', 'SELECT 1'],
   ])('%s', (statement, expected) => {
