@@ -33,7 +33,7 @@ export async function deleteRawRows(
   let deleted = 0;
   for (const month of await monthsBetween(store, from, before)) {
     await ensure();
-    deleted += await rewriteMonth(store, month, await keptIn(store, month, pallets));
+    deleted += await rewriteMonth(store, month, await keptIn(store, month, pallets), ensure);
   }
   return deleted;
 }
@@ -79,7 +79,12 @@ async function lastDaysIn(store: Store, id: string): Promise<Sql[]> {
   );
 }
 
-async function rewriteMonth(store: Store, { table, id }: Month, kept: Sql): Promise<number> {
+async function rewriteMonth(
+  store: Store,
+  { table, id }: Month,
+  kept: Sql,
+  ensure: () => Promise<void>,
+): Promise<number> {
   const piece: Table = { ...table, name: `${table.name}_kept` };
   const drop = () => store.run(`DROP TABLE IF EXISTS ${DATABASE}.${piece.name} SYNC`);
   const count = async (of: Table) => {
@@ -96,6 +101,8 @@ async function rewriteMonth(store: Store, { table, id }: Month, kept: Sql): Prom
     sql`INSERT INTO ${piece} (${columns}) SELECT ${columns} FROM ${table} WHERE _partition_id = ${id} AND (${kept})`,
   );
   const [before, after] = [await count(table), await count(piece)];
+  // Who took over meanwhile makes the kept rows anew: half of them must not replace the month.
+  await ensure();
   await store.run(
     after > 0
       ? sql`ALTER TABLE ${table} REPLACE PARTITION ID ${id} FROM ${piece}`
