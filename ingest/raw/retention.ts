@@ -13,6 +13,7 @@ export const rawRetention = table({
 
 /** The tables of which old rows may be deleted. Blocks, snapshots and prices stay. */
 export const DELETABLE = [extrinsics, events, calls] as const;
+export const isDeletable = (table: string): boolean => DELETABLE.some(({ name }) => name === table);
 
 /**
  * The stages of a deletion, one after the other with time between them:

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
+import { ProductError } from '../../infra/errors.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import { type DirtyStream, rawData } from '../../ingest/raw/raw-data.ts';
-import { readRetention } from '../../ingest/raw/retention.ts';
+import { isDeletable, readRetention } from '../../ingest/raw/retention.ts';
 import { ANY_PALLET, dirtyDays } from '../../ingest/raw/tables.ts';
 import { findChain } from '../../ingest/sources/open-source.ts';
 import type { Pipeline } from '../compose.ts';
@@ -59,12 +60,20 @@ export const rawOperations = {
     },
   }),
 
-  /** The rows of a table of one chain and day as a stream of Parquet. */
+  /**
+   * The rows of a table of one chain and day as a stream of Parquet. Throws `input_missing` when some may be deleted:
+   * an export takes hours, and would replace a whole file by what is left.
+   */
   rawRows: operation()({
     isStream: true,
     input: z.object({ table, ...place, date: z.iso.date() }),
     run: async ({ runtime, config }: Pipeline, { table, ...partition }) => {
       const of = rawData.get(table) as NonNullable<ReturnType<typeof rawData.get>>;
+      const { frozen } = await readRetention(runtime.store);
+      if (partition.date < frozen.before && isDeletable(table)) {
+        const reason = `rows of ${table} before ${frozen.before} are being deleted (RETENTION_RAW_DAYS); run it again for the others`;
+        throw new ProductError('input_missing', reason);
+      }
       const limits = { memoryBytesMax: Math.floor(config.STORE_MEMORY_BYTES * MEMORY_SHARE) };
       return runtime.store.stream(partitionStatement(of, partition), 'Parquet', limits);
     },

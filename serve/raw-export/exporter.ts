@@ -7,7 +7,7 @@ import { asyncBufferFromFile, parquetMetadataAsync } from 'hyparquet';
 import { Mutex } from '../../infra/coordination/lock.ts';
 import { settledMap } from '../../infra/coordination/settled-map.ts';
 import { type RawTable, rawData } from '../../ingest/raw/raw-data.ts';
-import { DELETABLE } from '../../ingest/raw/retention.ts';
+import { isDeletable } from '../../ingest/raw/retention.ts';
 import type { OperationClient } from '../operations/client.ts';
 import type { ChangedDay } from '../operations/raw.ts';
 import { Manifest, type WrittenPartition } from './manifest.ts';
@@ -117,8 +117,6 @@ async function readMonths({ client, tables, chains, days }: RawExportOptions): P
   }
   return months;
 }
-
-const isDeletable = (table: string) => DELETABLE.some(({ name }) => name === table);
 
 const newestOf = (days: readonly ChangedDay[]): string | null =>
   days.reduce<string | null>(
