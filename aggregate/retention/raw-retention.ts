@@ -6,6 +6,7 @@ import type { Runtime } from '../../infra/ports.ts';
 import { noteRetention, readRetention } from '../../ingest/raw/retention.ts';
 import { dirtyDays } from '../../ingest/raw/tables.ts';
 import type { MaterializedMetric } from '../metric.ts';
+import { chainDay } from '../metrics/activity/chain-day.ts';
 import { materializedMetrics } from '../metrics/index.ts';
 import { palletsOf } from '../runner/dirty-days.ts';
 import { isMissingInAny, NOT_COMPUTED } from '../runner/lanes.ts';
@@ -81,12 +82,20 @@ export class RawRetention {
       await noteRetention(store, 'frozen', { before: closed.before, at });
       return 0;
     }
-    const before = monthOf(at - days * DAY_MS);
+    // A clock that was ahead for a moment must not close the days to come: no stage is taken back.
+    const before = monthOf(Math.min(at - days * DAY_MS, await this.#newestBlockAt()));
     if (before <= closed.before) return 0;
     await ensure();
     await noteRetention(store, 'closed', { before, at });
     logger.info({ before }, 'blocks of earlier days are refused from now on; their raw rows will be deleted');
     return 0;
+  }
+
+  async #newestBlockAt(): Promise<number> {
+    const [row] = await this.#options.runtime.store.rows<{ at: number }>(
+      sql`SELECT toUnixTimestamp64Milli(max(last_time)) AS at FROM ${chainDay.table} FINAL`,
+    );
+    return row?.at ?? 0;
   }
 
   /** Whether every metric has computed everything that was loaded of the days before this one. */

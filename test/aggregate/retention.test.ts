@@ -113,6 +113,8 @@ it(
     expect(deleted).toBeGreaterThan(rows / 4);
     expect(await rowsBefore()).toBe(rows - deleted);
     expect(await at.next()).toBe(0);
+    await retention('2029-01-01T00:00:00Z').next();
+    expect((await readRetention(store)).closed.before).toBe(BOUND);
     const again = { from: '1970-01-01', before: BOUND };
     expect(await deleteRawRows(store, materializedMetrics, again, async () => undefined)).toBe(0);
     expect(await same()).toEqual([]);
