@@ -47,10 +47,13 @@ export function keepFollowingSources(
   const stop = new AbortController();
   const following = (async () => {
     while (!stop.signal.aborted) {
+      const attempt = new AbortController();
       try {
-        await followSources(sources, { ...around, stop: stop.signal });
+        await followSources(sources, { ...around, stop: AbortSignal.any([stop.signal, attempt.signal]) });
         return;
       } catch (error) {
+        // What has not failed begins again with the rest: it would be followed twice.
+        attempt.abort();
         if (!stop.signal.aborted) around.say(`following stopped: ${reasonOf(error)}`);
         await setTimeout(RETRY_MS_MAX, undefined, { signal: stop.signal }).catch(() => undefined);
       }
