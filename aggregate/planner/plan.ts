@@ -115,6 +115,10 @@ function invalidRanges(
 ): Range[] {
   const { byChain, all, ranges } = days;
   const [, end] = hoursOfDays(last, last);
+  // Hours that begin while the round runs may be computed beside it, of rows that it has not changed yet: no later
+  // round of theirs would compute them again, as it does with a day that goes on.
+  const isOpen = metric.materialized === 'hourly' && metric.invalidationScope === 'onward';
+  const lookback = (metric.lookbackDays - 1) * DAY_HOURS;
   const own = days.dirty
     .filter((day) => invalidates(day, reads, streams[day.stream] ?? []))
     .flatMap(({ pallet, day, chain, hours }): Range[] => {
@@ -137,7 +141,7 @@ function invalidRanges(
           .map(([a, b]): Range => (metric.invalidationScope === 'onward' ? [a, end] : [a, b]));
   // After the last day with data there are no rows to invalidate.
   const invalid = [...own, ...inherited]
-    .map(([a, b]): Range => [a, Math.min(b + (metric.lookbackDays - 1) * DAY_HOURS, end)])
+    .map(([a, b]): Range => [a, isOpen ? LAST_HOUR : Math.min(b + lookback, end)])
     .filter(([a, b]) => a <= b);
   return merge(invalid.map(WIDENED[metric.materialized]), all);
 }
@@ -195,6 +199,7 @@ function daysMaxOf({ materialized, daysMax }: MaterializedMetric, relays: number
 
 /** The window of a metric over the whole history: every value of the type `Date`. */
 export const EVERYTHING = { from: '1970-01-01', until: '2149-06-06' } as const;
+const LAST_HOUR = dayNumber(EVERYTHING.until) * DAY_HOURS - 1;
 
 interface Leveled {
   readonly metric: MaterializedMetric;

@@ -309,6 +309,22 @@ describe('the hours of a metric that a dirty day invalidates', () => {
     ]);
   });
 
+  it('have no end with the scope onward: later ones may be computed beside them', () => {
+    const summing = metricOf('Summing', [hourly.table], {
+      materialized: 'hourly',
+      invalidationScope: 'onward',
+    });
+    const monthly = metricOf('Monthly', [summing.table], {
+      materialized: 'monthly',
+      invalidationScope: 'onward',
+    });
+    expect(planned([hourly, summing, monthly], [inHours('2026-03-31', 5)])).toEqual([
+      'hourly 2026-03-31 05:00:00..2026-03-31 06:00:00',
+      `summing 2026-03-31 05:00:00..${EVERYTHING.until}`,
+      'monthly 2026-03-01..2026-04-01',
+    ]);
+  });
+
   it('are those of the metrics that it reads, where rows of days unite hours', () => {
     const united = metricOf('United', [hourly.table], { materialized: 'hourly' });
     const replaced = { ...inHours('2026-03-02', 7), pallet: ANY_PALLET };
