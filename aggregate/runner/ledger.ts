@@ -1,4 +1,4 @@
-import { sql } from '../../infra/clickhouse/sql.ts';
+import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import { type Table, table } from '../../infra/clickhouse/table.ts';
 import type { Store } from '../../infra/ports.ts';
 import { canonicalBlocks } from '../../ingest/raw/canonical.ts';
@@ -185,16 +185,20 @@ export interface ComputedChain {
   readonly as_of: string;
 }
 
-/** The newest stored block of each chain of these relay chains, among those from then on. */
+/** The newest stored block of each chain of these relay chains, among those from then on, which may be few or years. */
 export async function readNewestBlocks(
   store: Store,
   relays: Iterable<string>,
   from: string,
+  areFew: boolean,
 ): Promise<readonly ComputedChain[]> {
   const sorted = [...relays].sort();
   if (sorted.length === 0) return [];
+  const window = { ...EVERYTHING, relays: sorted, from };
+  // To name the heights of years takes gigabytes.
+  const found = areFew ? canonicalBlocks(window) : canonicalBlocks(window, '*', raw('1'));
   return store.rows<ComputedChain>(
     sql`SELECT relay_chain, chain, max(assumeNotNull(time)) AS as_of
-      FROM ${canonicalBlocks({ ...EVERYTHING, relays: sorted, from })} GROUP BY relay_chain, chain`,
+      FROM ${found} GROUP BY relay_chain, chain`,
   );
 }

@@ -222,6 +222,7 @@ export class Rounds {
       this.#options.runtime.store,
       new Set(withBlocks.map(({ relay_chain }) => relay_chain)),
       from,
+      lane === 'live',
     );
     return newest.filter(({ as_of }) => as_of.slice(0, 10) >= liveFrom === (lane === 'live'));
   }
