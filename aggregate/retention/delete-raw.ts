@@ -101,7 +101,7 @@ async function rewriteMonth(
     sql`INSERT INTO ${piece} (${columns}) SELECT ${columns} FROM ${table} WHERE _partition_id = ${id} AND (${kept})`,
   );
   const [before, after] = [await count(table), await count(piece)];
-  // Who took over meanwhile makes the kept rows anew: half of them must not replace the month.
+  // Who took over meanwhile makes the kept rows again: half of them must not replace the month.
   await ensure();
   await store.run(
     after > 0

@@ -49,7 +49,8 @@ async function lookAt(path: string): Promise<Stats> {
 }
 
 /** A buffer of the largest size for each of many small files costs more than to read them. */
-const readBytes = ({ size }: Stats) => Math.min(2 ** 20, Math.max(2 ** 12, size + 1));
+const readBytes = (facts: Stats) =>
+  facts.isFile() ? Math.min(2 ** 20, Math.max(2 ** 12, facts.size + 1)) : 2 ** 20;
 
 async function fileInput(path: string, facts: Stats): Promise<Input> {
   await access(path, constants.R_OK).catch(() => {

@@ -123,18 +123,23 @@ const SMALL_FILE_BYTES = 8 * 2 ** 20;
 const GROUP_FILES_MAX = 1000;
 /** Files that grow meanwhile fit as well. */
 const GROUP_BYTES_MAX = FILES_BYTES_MAX / 2;
+/** The names of a group are sent to a running server in one header. */
+const GROUP_NAMES_BYTES_MAX = 512 * 2 ** 10;
 
 /** Small files that follow one another, and each other input by itself. */
 function* groups(inputs: readonly Input[]): Generator<readonly Input[]> {
   let group: Input[] = [];
-  let bytes = 0;
+  let [bytes, nameBytes] = [0, 0];
   for (const input of inputs) {
     const size = input.size ?? Number.POSITIVE_INFINITY;
-    const isFull = bytes + size > GROUP_BYTES_MAX || group.length === GROUP_FILES_MAX;
+    nameBytes += encodeURIComponent(input.name).length;
+    const isFull =
+      bytes + size > GROUP_BYTES_MAX || nameBytes > GROUP_NAMES_BYTES_MAX || group.length === GROUP_FILES_MAX;
     if (size > SMALL_FILE_BYTES || isFull) {
       yield group;
       group = [];
       bytes = 0;
+      nameBytes = encodeURIComponent(input.name).length;
     }
     if (size > SMALL_FILE_BYTES) yield [input];
     else {

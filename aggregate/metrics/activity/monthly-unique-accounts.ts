@@ -39,11 +39,12 @@ export const monthlyUniqueAccounts: MaterializedMetric = metric({
   invalidationScope: 'onward',
   lookbackDays: 1,
   keepsRows: true,
-  // All months from the first that changes on are one window: the row before it is the sum of everything earlier.
+  // All months from the first that changes on are one window: the row before it is the sum of everything earlier. Until
+  // that row is there, as after an upgrade, more accounts may have gone in a month than are known.
   select: (window) => sql`
     SELECT relay_chain, chain_name AS chain, month,
-      ifNull(existed, 0) + sum(existing) OVER (PARTITION BY relay_chain, chain_name ORDER BY month
-        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS number_of_unique_addresses,
+      greatest(ifNull(existed, 0) + sum(existing) OVER (PARTITION BY relay_chain, chain_name ORDER BY month
+        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW), 0) AS number_of_unique_addresses,
       active AS number_of_active_addresses, created AS number_of_new_addresses
     FROM (
       SELECT DISTINCT relay_chain, arrayJoin(${withEcosystem}) AS chain_name, toLastDayOfMonth(date) AS month

@@ -1,87 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { type MaterializedMetric, metric } from '../../../aggregate/metric.ts';
-import { byLevel, type DirtyDay, EVERYTHING, type PlanInput, plan } from '../../../aggregate/planner/plan.ts';
-import { day, name } from '../../../infra/clickhouse/columns.ts';
-import { join, type NamedTable, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
-import { canonicalEvents, ofPallets } from '../../../ingest/raw/canonical.ts';
+import { byLevel, type DirtyDay, EVERYTHING } from '../../../aggregate/planner/plan.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { ofPallets } from '../../../ingest/raw/canonical.ts';
 import { ANY_PALLET } from '../../../ingest/raw/tables.ts';
-
-const blocks: NamedTable = { name: 'blocks' };
-const prices: NamedTable = { name: 'prices' };
-
-type Traits = Partial<
-  Pick<
-    MaterializedMetric,
-    'materialized' | 'invalidationScope' | 'lookbackDays' | 'daysMax' | 'fold' | 'foldsRelays' | 'keepsRows'
-  >
->;
-
-function metricOf(record: string, reads: readonly NamedTable[], traits: Traits = {}): MaterializedMetric {
-  return metric({
-    record,
-    title: 'Metrics for the planner',
-    domain: 'activity',
-    doc: 'a metric for the planner',
-    columns: { date: day('day'), relay_chain: name('relay chain'), chain: name('chain') },
-    key: ['date', 'relay_chain', 'chain'],
-    materialized: 'daily',
-    period: 'date',
-    invalidationScope: 'day',
-    lookbackDays: 1,
-    select: () => sql`SELECT 1 FROM ${join(reads.map((table) => sql`${table}`))}`,
-    endpoints: [],
-    ...traits,
-  });
-}
-
-/** A metric of events under a condition. */
-const pickyMetricOf = (record: string, where: Sql): MaterializedMetric => ({
-  ...metricOf(record, []),
-  select: (window) => canonicalEvents(window, where),
-});
-
-const dirty = (day: string, chain = 'polkadot', stream = 'blocks', relay_chain = 'polkadot'): DirtyDay => ({
-  stream,
-  pallet: '',
-  relay_chain,
-  chain,
-  day,
-});
-
-/** Blocks from the 1st to the 10th of March and on its last day. */
-const MARCH = [
-  ...Array.from({ length: 10 }, (_, index) => `2026-03-${String(index + 1).padStart(2, '0')}`),
-  '2026-03-31',
-];
-
-function windowsOf(
-  metrics: readonly MaterializedMetric[],
-  days: readonly DirtyDay[],
-  more: Partial<PlanInput> = {},
-) {
-  return plan({
-    dirtyDays: days,
-    metrics,
-    streams: { blocks: [blocks.name], prices: [prices.name] },
-    days: new Map([['polkadot/polkadot', MARCH]]),
-    snapshotDays: new Map(),
-    relays: ['polkadot', 'kusama'],
-    daysMax: 100,
-    ...more,
-  });
-}
-
-/** A plan as text: metric, relay chains unless it is polkadot alone, first day and the day after the last. */
-function planned(
-  metrics: readonly MaterializedMetric[],
-  days: readonly DirtyDay[],
-  more: Partial<PlanInput> = {},
-) {
-  return windowsOf(metrics, days, more).map(({ metric, relays, from, until }) => {
-    const relay = relays.join('+') === 'polkadot' ? '' : `${relays.join('+')} `;
-    return `${metric} ${relay}${from}..${until}`;
-  });
-}
+import { blocks, dirty, MARCH, metricOf, pickyMetricOf, planned, prices, windowsOf } from './planned.ts';
 
 describe('the days of a metric that a dirty day invalidates', () => {
   const daily = metricOf('Daily', [blocks]);
@@ -263,76 +185,6 @@ describe('metrics that read metrics', () => {
   it('may read their own earlier rows', () => {
     expect(byLevel([metricOf('Itself', [blocks, { name: 'itself' }])]).map(({ level }) => level)).toEqual([
       0,
-    ]);
-  });
-});
-
-describe('the hours of a metric that a dirty day invalidates', () => {
-  const hourly = metricOf('Hourly', [blocks], { materialized: 'hourly' });
-  const inHours = (day: string, ...hours: number[]): DirtyDay => ({ ...dirty(day), hours });
-
-  it('are those that changed, joined where they adjoin', () => {
-    expect(planned([hourly], [inHours('2026-03-04', 5, 17, 6)])).toEqual([
-      'hourly 2026-03-04 05:00:00..2026-03-04 07:00:00',
-      'hourly 2026-03-04 17:00:00..2026-03-04 18:00:00',
-    ]);
-    expect(planned([hourly], [inHours('2026-03-04', 23), inHours('2026-03-05', 0)])).toEqual([
-      'hourly 2026-03-04 23:00:00..2026-03-05 01:00:00',
-    ]);
-  });
-
-  it('are all of the day where its hours are not known, and for metrics of days', () => {
-    const daily = metricOf('Daily', [hourly.table]);
-    expect(planned([hourly], [inHours('2026-03-04', 5), dirty('2026-03-04', 'moonbeam')])).toEqual([
-      'hourly 2026-03-04..2026-03-05',
-    ]);
-    expect(planned([hourly, daily], [inHours('2026-03-04', 5)])).toEqual([
-      'hourly 2026-03-04 05:00:00..2026-03-04 06:00:00',
-      'daily 2026-03-04..2026-03-05',
-    ]);
-  });
-
-  it('begin with the hour and have the next day with blocks, with the scope neighbours', () => {
-    const neighbourly = metricOf('Neighbourly', [blocks], {
-      materialized: 'hourly',
-      invalidationScope: 'neighbours',
-    });
-    expect(planned([neighbourly], [inHours('2026-03-04', 5)])).toEqual([
-      'neighbourly 2026-03-04 05:00:00..2026-03-06',
-    ]);
-    expect(planned([neighbourly], [inHours('2026-03-31', 5)])).toEqual([
-      'neighbourly 2026-03-11..2026-04-01',
-    ]);
-    // The day may have lost all of its blocks.
-    expect(planned([neighbourly], [{ ...inHours('2026-03-04', 5), pallet: ANY_PALLET }])).toEqual([
-      'neighbourly 2026-03-04..2026-03-06',
-    ]);
-  });
-
-  it('have no end with the scope onward: later ones may be computed beside them', () => {
-    const summing = metricOf('Summing', [hourly.table], {
-      materialized: 'hourly',
-      invalidationScope: 'onward',
-    });
-    const monthly = metricOf('Monthly', [summing.table], {
-      materialized: 'monthly',
-      invalidationScope: 'onward',
-    });
-    expect(planned([hourly, summing, monthly], [inHours('2026-03-31', 5)])).toEqual([
-      'hourly 2026-03-31 05:00:00..2026-03-31 06:00:00',
-      `summing 2026-03-31 05:00:00..${EVERYTHING.until}`,
-      'monthly 2026-03-01..2026-04-01',
-    ]);
-  });
-
-  it('are those of the metrics that it reads, where rows of days unite hours', () => {
-    const united = metricOf('United', [hourly.table], { materialized: 'hourly' });
-    const replaced = { ...inHours('2026-03-02', 7), pallet: ANY_PALLET };
-    expect(planned([hourly, united], [inHours('2026-03-04', 5), replaced])).toEqual([
-      'hourly 2026-03-02 07:00:00..2026-03-02 08:00:00',
-      'hourly 2026-03-04 05:00:00..2026-03-04 06:00:00',
-      'united 2026-03-02 07:00:00..2026-03-02 08:00:00',
-      'united 2026-03-04 05:00:00..2026-03-04 06:00:00',
     ]);
   });
 });

@@ -56,7 +56,7 @@ describe('admission', () => {
     const admission = new Admission({ ...LIMITS, runningMax: 4 }, () => now);
     const ask = (caller: string) =>
       admission.run([caller], STAYS, async (letsOthersFirst) => {
-        now += 300;
+        now += 1200;
         return letsOthersFirst;
       });
     const together = (caller: string) => Promise.all([ask(caller), ask(caller)]);
@@ -109,7 +109,7 @@ describe('admission', () => {
   });
 
   test('work that waits for the place of a heavy caller begins when a light one joins', async () => {
-    const { admission, begun, run } = await usedBefore({}, { a: 2000, b: 2000 });
+    const { admission, begun, run } = await usedBefore({}, { a: 5000, b: 5000 });
     const first = run('a');
     const callers = new Set(['b']);
     let hasBegun = false;

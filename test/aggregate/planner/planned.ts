@@ -1,0 +1,90 @@
+import { type MaterializedMetric, metric } from '../../../aggregate/metric.ts';
+import { type DirtyDay, type PlanInput, plan } from '../../../aggregate/planner/plan.ts';
+import { day, name } from '../../../infra/clickhouse/columns.ts';
+import { join, type NamedTable, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { canonicalEvents } from '../../../ingest/raw/canonical.ts';
+export const blocks: NamedTable = { name: 'blocks' };
+export const prices: NamedTable = { name: 'prices' };
+
+export type Traits = Partial<
+  Pick<
+    MaterializedMetric,
+    'materialized' | 'invalidationScope' | 'lookbackDays' | 'daysMax' | 'fold' | 'foldsRelays' | 'keepsRows'
+  >
+>;
+
+export function metricOf(
+  record: string,
+  reads: readonly NamedTable[],
+  traits: Traits = {},
+): MaterializedMetric {
+  return metric({
+    record,
+    title: 'Metrics for the planner',
+    domain: 'activity',
+    doc: 'a metric for the planner',
+    columns: { date: day('day'), relay_chain: name('relay chain'), chain: name('chain') },
+    key: ['date', 'relay_chain', 'chain'],
+    materialized: 'daily',
+    period: 'date',
+    invalidationScope: 'day',
+    lookbackDays: 1,
+    select: () => sql`SELECT 1 FROM ${join(reads.map((table) => sql`${table}`))}`,
+    endpoints: [],
+    ...traits,
+  });
+}
+
+/** A metric of events under a condition. */
+export const pickyMetricOf = (record: string, where: Sql): MaterializedMetric => ({
+  ...metricOf(record, []),
+  select: (window) => canonicalEvents(window, where),
+});
+
+export const dirty = (
+  day: string,
+  chain = 'polkadot',
+  stream = 'blocks',
+  relay_chain = 'polkadot',
+): DirtyDay => ({
+  stream,
+  pallet: '',
+  relay_chain,
+  chain,
+  day,
+});
+
+/** Blocks from the 1st to the 10th of March and on its last day. */
+export const MARCH = [
+  ...Array.from({ length: 10 }, (_, index) => `2026-03-${String(index + 1).padStart(2, '0')}`),
+  '2026-03-31',
+];
+
+export function windowsOf(
+  metrics: readonly MaterializedMetric[],
+  days: readonly DirtyDay[],
+  more: Partial<PlanInput> = {},
+) {
+  return plan({
+    dirtyDays: days,
+    metrics,
+    streams: { blocks: [blocks.name], prices: [prices.name] },
+    days: new Map([['polkadot/polkadot', MARCH]]),
+    snapshotDays: new Map(),
+    relays: ['polkadot', 'kusama'],
+    daysMax: 100,
+    ...more,
+  });
+}
+
+/** A plan as text: metric, relay chains unless it is polkadot alone, first day and the day after the last. */
+export function planned(
+  metrics: readonly MaterializedMetric[],
+  days: readonly DirtyDay[],
+  more: Partial<PlanInput> = {},
+) {
+  return windowsOf(metrics, days, more).map(({ metric, relays, from, until }) => {
+    const relay = relays.join('+') === 'polkadot' ? '' : `${relays.join('+')} `;
+    return `${metric} ${relay}${from}..${until}`;
+  });
+}
