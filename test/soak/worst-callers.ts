@@ -1,8 +1,7 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
-import { connect, type Socket } from 'node:net';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -14,19 +13,20 @@ import { openPipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { freePort } from '../support/services/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
+import { badCallers, day } from './bad-callers.ts';
 
 // `npx node test/soak/worst-callers.ts [seconds] [addresses]`: a server at its default settings with one caller that
 // behaves, and beside it, one kind after the other, a caller that does not, from one or many addresses. Memory must be
 // bounded, and the one that behaves must notice little.
 const seconds = Number(process.argv[2] ?? 60);
 const REWARDS = 2_000_000;
-const addresses = Number(process.argv[3] ?? 1);
+const addresses = process.argv[3] ?? '1';
 /** Largest ratio of the p99 beside bad callers to that of a quiet server, and most memory above that of a quiet one. */
 const SLOWER_MAX = 3;
 const GROWTH_BYTES_MAX = 1024 * 2 ** 20;
 const MIB = 2 ** 20;
 const BIN = fileURLToPath(new URL('../../serve/bin.js', import.meta.url));
-const ALL_REWARDS = '/api/daily-staking-rewards?start_date=2024-01-01&end_date=2099-01-01';
+const BAD_CALLERS = fileURLToPath(new URL('bad-callers.ts', import.meta.url));
 
 const directory = temporaryDirectory();
 
@@ -61,75 +61,6 @@ async function startServer(port: number): Promise<ChildProcess> {
 
 const rssOf = ({ pid }: ChildProcess) =>
   Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
-
-/** Loopback has many addresses: the server sees as many callers. */
-const addressOf = (n: number) => `127.0.0.${2 + (n % addresses)}`;
-
-/** Calls until it is told to stop. */
-type Caller = (port: number, stop: AbortSignal) => Promise<void>;
-
-function open(port: number, n: number, text: string): Socket {
-  const socket = connect({ port, host: '127.0.0.1', localAddress: addressOf(n) });
-  socket.on('error', () => undefined);
-  socket.write(text);
-  return socket;
-}
-
-const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: test\r\n\r\n`;
-const day = (n: number) => new Date(Date.UTC(2023, 0, 1 + (n % 300))).toISOString().slice(0, 10);
-
-/** Keeps so many connections; each that the server closes is opened again. */
-const keeping =
-  (count: number, begin: (port: number, n: number) => Socket): Caller =>
-  async (port, stop) => {
-    let n = 0;
-    const sockets = new Set<Socket>();
-    while (!stop.aborted) {
-      while (sockets.size < count) {
-        const socket = begin(port, n++);
-        sockets.add(socket);
-        socket.once('close', () => sockets.delete(socket));
-      }
-      await pause(200);
-    }
-    for (const socket of sockets) socket.destroy();
-  };
-
-const WORST: Readonly<Record<string, Caller>> = {
-  'readers that take nothing': keeping(40, (port, n) =>
-    open(port, n, get(`/api/daily-summary?start_date=${day(n)}&end_date=2099-12-31`)).pause(),
-  ),
-  'readers that hang up': async (port, stop) => {
-    for (let n = 0; !stop.aborted; n++) {
-      const socket = open(port, n, get(`${ALL_REWARDS}&limit=${1 + (n % 10_000)}`));
-      setTimeout(() => socket.destroy(), 50);
-      await pause(10);
-    }
-  },
-  'dear questions': keeping(30, (port, n) =>
-    open(
-      port,
-      n,
-      get(
-        `${ALL_REWARDS}&accounts=15oF4uVJwmo4TdGW7VfQxNLavjCXviqxT9S1MgbjMNHr6Sp5&limit=${1 + (n % 10_000)}`,
-      ),
-    )
-      .resume()
-      .once('data', function (this: Socket) {
-        this.end();
-      }),
-  ),
-  'bodies without an end': keeping(900, (port, n) => {
-    const socket = open(
-      port,
-      n,
-      'POST /oauth/token HTTP/1.1\r\nhost: test\r\ncontent-type: application/x-www-form-urlencoded\r\ncontent-length: 100000\r\n\r\n',
-    );
-    const drip = setInterval(() => socket.write('a'), 5000);
-    socket.resume().once('close', () => clearInterval(drip));
-    return socket;
-  }),
-};
 
 interface Measured {
   readonly p99: number;
@@ -186,12 +117,12 @@ try {
     );
   const quiet = await measure(port, server, 0);
   show('quiet', quiet);
-  for (const [i, [name, caller]] of Object.entries(WORST).entries()) {
-    const stop = new AbortController();
-    const calling = caller(port, stop.signal);
+  for (const [i, name] of Object.keys(badCallers).entries()) {
+    // In a process of its own: what it takes to be a bad caller is no part of what the other one waits.
+    const caller = fork(BAD_CALLERS, [name, String(port), addresses]);
     const beside = await measure(port, server, (i + 1) * 100_000 + 7);
-    stop.abort();
-    await calling;
+    caller.kill('SIGKILL');
+    await once(caller, 'exit');
     show(name, beside);
     if (beside.p99 > quiet.p99 * SLOWER_MAX)
       faults.push(`${name}: ${(beside.p99 / quiet.p99).toFixed(1)} times slower`);
