@@ -164,7 +164,7 @@ function construct(parts: Parts): Pipeline {
     onLoaded: () => aggregator.requestRound(),
     measures: measures.loads,
   });
-  const retentions = retentionsOf(parts);
+  const retentions = retentionsOf(parts, aggregator);
   const waitUntilLoaded = async () => {
     for (const { topic, group } of ingestModule.consumed) await log.waitUntilConsumed(topic, group);
   };
@@ -214,11 +214,15 @@ function construct(parts: Parts): Pipeline {
   };
 }
 
-function retentionsOf({ config, runtime, logger }: Parts) {
+function retentionsOf({ config, runtime, logger }: Parts, aggregator: Aggregator) {
   const shared = { runtime, logger, leaseMs: config.LEASE_MS };
   return [
     new DeadLetterRetention({ ...shared, days: config.RETENTION_DEAD_LETTERS_DAYS }),
-    new RawRetention({ ...shared, days: config.RETENTION_RAW_DAYS }),
+    new RawRetention({
+      ...shared,
+      days: config.RETENTION_RAW_DAYS,
+      isLoading: () => aggregator.isPaused,
+    }),
   ];
 }
 

@@ -95,10 +95,11 @@ async function rewriteMonth(
   };
   await drop();
   await store.run(createTable(piece));
-  // By their names: a store of an earlier version has them in another order.
+  // By their names: a store of an earlier version has them in another order. Each once: an engine that was killed while
+  // it replaced the month may have the kept rows beside all of them.
   const columns = join(Object.keys(table.columns).map((column) => raw(column)));
   await store.run(
-    sql`INSERT INTO ${piece} (${columns}) SELECT ${columns} FROM ${table} WHERE _partition_id = ${id} AND (${kept})`,
+    sql`INSERT INTO ${piece} (${columns}) SELECT ${columns} FROM ${table} FINAL WHERE _partition_id = ${id} AND (${kept})`,
   );
   const [before, after] = [await count(table), await count(piece)];
   // Who took over meanwhile makes the kept rows again: half of them must not replace the month.

@@ -1,5 +1,7 @@
 import { sql } from '../../infra/clickhouse/sql.ts';
+import { Hourly } from '../../infra/coordination/hourly.ts';
 import { Locks } from '../../infra/coordination/lock.ts';
+import { timeOfSequence } from '../../infra/coordination/sequence.ts';
 import { reasonOf } from '../../infra/errors.ts';
 import type { Logger } from '../../infra/logger.ts';
 import type { Runtime } from '../../infra/ports.ts';
@@ -14,12 +16,10 @@ import { readLedger } from '../runner/ledger.ts';
 import { deleteRawRows } from './delete-raw.ts';
 
 const DAY_MS = 86_400_000;
-/** Time between two looks. */
-const LOOK_MS = 3_600_000;
-/** A command that ends soon deletes nothing. */
-const FIRST_LOOK_MS = 60_000;
 /** Longer than a load, or the computation of a window, that began before a stage. */
 const STAGE_MS = 3_600_000;
+/** A backfill that fails is begun again within this time, at the latest. */
+const QUIET_MS = DAY_MS;
 
 export interface RawRetentionOptions {
   readonly runtime: Pick<Runtime, 'store' | 'keyValue' | 'clock'>;
@@ -29,31 +29,31 @@ export interface RawRetentionOptions {
   readonly logger: Pick<Logger, 'info' | 'warn'>;
   readonly metrics?: readonly MaterializedMetric[];
   readonly stageMs?: number;
+  /** Whether a bulk load runs in this process. */
+  readonly isLoading?: () => boolean;
 }
 
 /** Deletes raw rows of old months in stages, in one process at a time; what was computed of them stays. */
 export class RawRetention {
   readonly #options: Required<RawRetentionOptions>;
   readonly #locks: Locks;
-  readonly #timers: NodeJS.Timeout[] = [];
+  readonly #hourly: Hourly;
 
   constructor(options: RawRetentionOptions) {
-    this.#options = { metrics: materializedMetrics, stageMs: STAGE_MS, ...options };
+    this.#options = { metrics: materializedMetrics, stageMs: STAGE_MS, isLoading: () => false, ...options };
     this.#locks = new Locks(options.runtime.keyValue, { ttlMs: options.leaseMs });
+    this.#hourly = new Hourly(
+      () => this.next(),
+      (error) => options.logger.warn({ reason: reasonOf(error) }, 'old raw rows were not deleted'),
+    );
   }
 
   start(): void {
-    const { days, logger } = this.#options;
-    if (days === 0) return;
-    const look = () =>
-      void this.next().catch((error) =>
-        logger.warn({ reason: reasonOf(error) }, 'old raw rows were not deleted; the next try is in an hour'),
-      );
-    this.#timers.push(setTimeout(look, FIRST_LOOK_MS).unref(), setInterval(look, LOOK_MS).unref());
+    if (this.#options.days > 0) this.#hourly.start();
   }
 
   stop(): void {
-    for (const timer of this.#timers) clearTimeout(timer);
+    this.#hourly.stop();
   }
 
   /** Takes the next stage where it is due; returns the rows that were deleted. */
@@ -82,9 +82,10 @@ export class RawRetention {
       await noteRetention(store, 'frozen', { before: closed.before, at });
       return 0;
     }
+    const old = at - days * DAY_MS;
     // A clock that was ahead for a moment must not close the days to come: no stage is taken back.
-    const before = monthOf(Math.min(at - days * DAY_MS, await this.#newestBlockAt()));
-    if (before <= closed.before) return 0;
+    const before = monthOf(Math.min(old, await this.#newestBlockAt()));
+    if (before <= closed.before || !(await this.#isFilled(closed.before, before, { old, at }))) return 0;
     await ensure();
     await noteRetention(store, 'closed', { before, at });
     logger.info({ before }, 'blocks of earlier days are refused from now on; their raw rows will be deleted');
@@ -96,6 +97,24 @@ export class RawRetention {
       sql`SELECT toUnixTimestamp64Milli(max(last_time)) AS at FROM ${chainDay.table} FINAL`,
     );
     return row?.at ?? 0;
+  }
+
+  /**
+   * Whether there are blocks of these days, and nothing is being added to days that are old enough: the first of a
+   * backfill of years would otherwise close the days of the rest, also of chains that are behind it.
+   */
+  async #isFilled(
+    from: string,
+    before: string,
+    { old, at }: { readonly old: number; readonly at: number },
+  ): Promise<boolean> {
+    if (this.#options.isLoading()) return false;
+    const [row] = await this.#options.runtime.store.rows<{ newest: string; days: number }>(
+      sql`SELECT toString(max(dirty.sequence)) AS newest, uniqExactIf(dirty.day, dirty.day >= ${from} AND dirty.day < ${before}) AS days
+        FROM ${dirtyDays} AS dirty WHERE stream = 'blocks' AND toYear(dirty.day) > 1970 AND dirty.day < ${monthOf(old)}`,
+    );
+    const isQuiet = at - timeOfSequence(BigInt(row?.newest ?? 0)) >= QUIET_MS;
+    return (row?.days ?? 0) > 0 && isQuiet && this.#isComputed(before);
   }
 
   /** Whether every metric has computed everything that was loaded of the days before this one. */

@@ -5,6 +5,7 @@ import type { Registry } from '../../ingest/chains/registry.ts';
 import { readDemoMark } from '../../ingest/demo/mark.ts';
 import { countRefusedFacts } from '../../ingest/log/refused-facts.ts';
 import { readOutdatedSnapshots } from '../../ingest/raw/decoders.ts';
+import { type Retention, readRetention } from '../../ingest/raw/retention.ts';
 import { chains, deadLetters, prices } from '../../ingest/raw/tables.ts';
 import {
   countSkippedHeights,
@@ -46,6 +47,13 @@ export interface SystemStatus {
   readonly refused_facts: number;
   /** Snapshots and prices that an earlier version decoded otherwise or may have. */
   readonly outdated_snapshots: number;
+  /** Null where no raw rows are deleted. */
+  readonly retention: {
+    /** Blocks of earlier days are refused. */
+    readonly blocks_from: string | null;
+    /** Raw rows of earlier days are deleted, or about to be. */
+    readonly raw_rows_from: string | null;
+  };
   readonly metrics: readonly {
     metric: string;
     version: string;
@@ -102,6 +110,7 @@ export async function readStatus(
     latest,
     refused_facts,
     outdated_snapshots,
+    retention,
     metrics,
     daysWaiting,
     jobs,
@@ -116,6 +125,7 @@ export async function readStatus(
     ),
     countRefusedFacts(store),
     readOutdatedSnapshots(store),
+    readRetention(store),
     readMetricVersions(store, aggregator),
     readDaysWaiting(store),
     aggregator.jobs(),
@@ -139,6 +149,7 @@ export async function readStatus(
     },
     refused_facts,
     outdated_snapshots,
+    retention: boundsOf(retention),
     metrics,
     computing: {
       held: isPaused,
@@ -150,6 +161,11 @@ export async function readStatus(
     },
   };
 }
+
+const boundsOf = ({ closed, frozen }: Retention): SystemStatus['retention'] => ({
+  blocks_from: closed.at === 0 ? null : closed.before,
+  raw_rows_from: frozen.at === 0 ? null : frozen.before,
+});
 
 /** Reads the missing heights, days and prices of every chain. */
 export async function readCoverage(

@@ -35,7 +35,7 @@ interface DetachedPart {
 
 const RECORD_MS = 60_000;
 /** Statements that take away parts. */
-const REMOVES = /^\s*(?:ALTER|DROP|TRUNCATE|RENAME|EXCHANGE)\b/i;
+const REMOVES = /^\s*(?:ALTER|DELETE|DROP|TRUNCATE|RENAME|EXCHANGE)\b/i;
 /** Reasons for which the engine detaches a part that it cannot read. */
 const BROKEN = /^broken/;
 

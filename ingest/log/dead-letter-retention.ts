@@ -1,5 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { inParts, sql } from '../../infra/clickhouse/sql.ts';
+import { Hourly } from '../../infra/coordination/hourly.ts';
 import { Locks } from '../../infra/coordination/lock.ts';
 import { reasonOf } from '../../infra/errors.ts';
 import type { Logger } from '../../infra/logger.ts';
@@ -7,10 +8,6 @@ import type { Runtime } from '../../infra/ports.ts';
 import { deadLetters } from '../raw/tables.ts';
 
 const DAY_MS = 86_400_000;
-/** Time between two looks; what is deleted ends with a day, so the others find nothing. */
-const LOOK_MS = 3_600_000;
-/** A command that ends soon deletes nothing. */
-const FIRST_LOOK_MS = 60_000;
 /** Letters of one deletion, and the pause before the next: a deletion writes the parts of its letters again. */
 const LETTERS_MAX = 10_000;
 const PAUSE_MS = 1000;
@@ -27,30 +24,26 @@ export interface DeadLetterRetentionOptions {
 export class DeadLetterRetention {
   readonly #options: DeadLetterRetentionOptions;
   readonly #locks: Locks;
-  readonly #timers: NodeJS.Timeout[] = [];
+  /** What is deleted ends with a day, so most looks find nothing. */
+  readonly #hourly: Hourly;
   #isStopped = false;
 
   constructor(options: DeadLetterRetentionOptions) {
     this.#options = options;
     this.#locks = new Locks(options.runtime.keyValue, { ttlMs: options.leaseMs });
+    this.#hourly = new Hourly(
+      () => this.deleteOld(),
+      (error) => options.logger.warn({ reason: reasonOf(error) }, 'old dead letters were not deleted'),
+    );
   }
 
   start(): void {
-    const { days, logger } = this.#options;
-    if (days === 0) return;
-    const look = () =>
-      void this.deleteOld().catch((error) =>
-        logger.warn(
-          { reason: reasonOf(error) },
-          'old dead letters were not deleted; the next try is in an hour',
-        ),
-      );
-    this.#timers.push(setTimeout(look, FIRST_LOOK_MS).unref(), setInterval(look, LOOK_MS).unref());
+    if (this.#options.days > 0) this.#hourly.start();
   }
 
   stop(): void {
     this.#isStopped = true;
-    for (const timer of this.#timers) clearTimeout(timer);
+    this.#hourly.stop();
   }
 
   /** Returns how many letters were deleted, those included that an operator had dropped or retried. */

@@ -10,6 +10,8 @@ export interface DeadLetter extends Origin {
   readonly topic: string;
   readonly reason: string;
   readonly bytes: Buffer;
+  /** Bytes that are kept of one that need not be whole: it would be refused again. */
+  readonly keptBytes?: number;
 }
 
 export function deadLetterOf(topic: string, origin: Origin, reason: string, bytes: Buffer): DeadLetter {
@@ -26,8 +28,8 @@ const REASON_CHARS_MAX = 500;
 const ORIGIN_CHARS_MAX = 1000;
 
 /**
- * Stores refused input with its reason, origin and first bytes, and publishes all of it on the log's topic of dead
- * letters where there is one. A line that is refused again updates its dead letter and counts one more attempt.
+ * Stores refused input with its reason, origin and first bytes. The log's topic of dead letters, where there is one,
+ * gets all of what may be tried again. A line that is refused again updates its dead letter and counts one more attempt.
  */
 export async function writeDeadLetters(
   store: Store,
@@ -36,17 +38,16 @@ export async function writeDeadLetters(
   bytesMax: number,
   log?: Log,
 ): Promise<void> {
-  for (const part of partsOf(
-    letters,
-    PART_BYTES,
-    (letter) => Math.min(letter.bytes.length, bytesMax) + ROW_BYTES,
-  )) {
+  for (const part of partsOf(letters, PART_BYTES, (letter) => keptOf(letter, bytesMax).length + ROW_BYTES)) {
     const rows = part.map((letter) => deadLetterRow(letter, now, bytesMax));
     const attempts = await attemptsAt(store, rows);
     const offsets = log ? await publishDeadLetters(log, part, rows, attempts) : [];
     await insertDeadLetters(store, rows, attempts, offsets);
   }
 }
+
+const keptOf = ({ bytes, keptBytes }: DeadLetter, bytesMax: number): Buffer =>
+  bytes.subarray(0, Math.min(keptBytes ?? bytesMax, bytesMax));
 
 /** A row of `dead_letters` without what the store and the log know about it. */
 export type DeadLetterRow = ReturnType<typeof deadLetterRow>;
@@ -57,7 +58,7 @@ export const deadLetterRow = (letter: DeadLetter, now: number, bytesMax: number)
   origin: letter.origin.slice(0, ORIGIN_CHARS_MAX),
   line: letter.line,
   reason: letter.reason.slice(0, REASON_CHARS_MAX),
-  bytes: letter.bytes.subarray(0, bytesMax).toString('utf8'),
+  bytes: keptOf(letter, bytesMax).toString('utf8'),
   size: letter.bytes.length,
   received_at: new Date(now).toISOString(),
   version: now,
@@ -97,7 +98,8 @@ async function publishDeadLetters(
   attempts: readonly number[],
 ): Promise<(string | null)[]> {
   const offsets: (string | null)[] = letters.map(() => null);
-  for (const [topic, indexes] of Map.groupBy(letters.keys(), (i) => (letters[i] as DeadLetter).topic)) {
+  const whole = letters.keys().filter((i) => letters[i]?.keptBytes === undefined);
+  for (const [topic, indexes] of Map.groupBy(whole, (i) => (letters[i] as DeadLetter).topic)) {
     const published = await log.deadLetter(
       topic,
       indexes.map((i) => {

@@ -17,6 +17,8 @@ interface Arrived {
 const NOW = Buffer.from('"now":');
 const DIGITS = /^\s*"?(\d{1,16})/;
 const DIGITS_BYTES = 24;
+/** So much tells which block it is. Years of them may come, and come again with each run. */
+const KEPT_BYTES = 512;
 
 /** Finds blocks of days whose raw rows are deleted, or about to be: counted alone they would replace what was counted. */
 export class ClosedDays {
@@ -46,7 +48,8 @@ export class ClosedDays {
       const { head, original } = block;
       const isOld =
         BigInt(head.number) <= (this.#heights.get(keyOf(head)) ?? -1n) || isBefore(original, time);
-      if (isOld) refused.push(deadLetterOf(TOPICS.blocks, head, reason, original));
+      if (isOld)
+        refused.push({ ...deadLetterOf(TOPICS.blocks, head, reason, original), keptBytes: KEPT_BYTES });
       else open.push(block);
     }
     return { open, refused };

@@ -180,14 +180,14 @@ ${failed.length > 0 && tableOf('Failed computations', ['Computation', '#Attempts
 
 const REASON_CHARS_MAX = 1000;
 
-function refused({ dead_letters, refused_facts, outdated_snapshots }: SystemStatus): Html {
+function refused({ dead_letters, refused_facts, outdated_snapshots, retention }: SystemStatus): Html {
   const rows = dead_letters.latest.map(({ received_at, file, line, reason }) => [
     moment(received_at),
     html`<bdi>${plainText(file)}</bdi>`,
     count(line),
     html`<bdi>${plainText(reason)}</bdi>`,
   ]);
-  return html`<p>${count(dead_letters.total)} lines were set aside as dead letters, ${count(refused_facts)} facts within blocks could not be read, and ${count(outdated_snapshots)} snapshots were read by an earlier version.</p>
+  return html`<p>${count(dead_letters.total)} lines were set aside as dead letters, ${count(refused_facts)} facts within blocks could not be read, and ${count(outdated_snapshots)} snapshots were read by an earlier version.${retention.blocks_from !== null && ` Blocks before ${retention.blocks_from} are refused: raw rows of these days are deleted.`}</p>
 ${tableOf('The newest dead letters', ['Received (UTC)', 'File', '#Line', 'Reason'], rows, 'No line was refused.')}`;
 }
 

@@ -84,6 +84,13 @@ export const statusSchema = z
     }),
     refused_facts: z.int(),
     outdated_snapshots: z.int().describe('snapshots and prices of which the same is true'),
+    retention: z.object({
+      blocks_from: z.iso.date().nullable().describe('blocks of earlier days are refused; null when none are'),
+      raw_rows_from: z.iso
+        .date()
+        .nullable()
+        .describe('raw rows of earlier days are deleted, metrics of them stay; null when none are'),
+    }),
     metrics: z.array(
       z.object({
         metric: z.string(),
@@ -175,6 +182,7 @@ export const STATUS_EXAMPLE: z.output<typeof statusSchema> = {
   dead_letters: { total: 0, latest: [] },
   refused_facts: 0,
   outdated_snapshots: 0,
+  retention: { blocks_from: null, raw_rows_from: null },
   metrics: [
     {
       metric: 'daily_tps',

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { materializedMetrics } from '../../aggregate/metrics/index.ts';
 import { deleteRawRows } from '../../aggregate/retention/delete-raw.ts';
-import { RawRetention } from '../../aggregate/retention/raw-retention.ts';
+import { RawRetention, type RawRetentionOptions } from '../../aggregate/retention/raw-retention.ts';
+import { readStatus } from '../../aggregate/status/status.ts';
 import { meta } from '../../infra/clickhouse/schema.ts';
 import { DATABASE, raw, sql } from '../../infra/clickhouse/sql.ts';
 import { createTable } from '../../infra/clickhouse/table.ts';
@@ -41,18 +42,27 @@ afterAll(() => served.close());
 const withoutLarge = (content: Content): Content =>
   new Map([...content].filter(([name]) => !LARGE.includes(name)));
 
-const retention = (now: string, stageMs = 0) =>
-  new RawRetention({
-    runtime: { ...pipeline.runtime, clock: { now: () => Date.parse(now) } },
-    days: 31,
+const DAY_MS = 86_400_000;
+
+/** Deletes what is older than a day, so many days after everything was loaded. */
+const retention = (
+  old: string,
+  { later = 2, ...more }: { later?: number } & Partial<RawRetentionOptions> = {},
+) => {
+  const now = Date.now() + later * DAY_MS;
+  return new RawRetention({
+    runtime: { ...pipeline.runtime, clock: { now: () => now } },
+    days: (now - Date.parse(old)) / DAY_MS,
     leaseMs: 60_000,
     logger: { info: () => undefined, warn: () => undefined },
-    stageMs,
+    stageMs: 0,
+    ...more,
   });
+};
 
 const lettersOf = () =>
-  pipeline.runtime.store.rows<{ reason: string; line: number }>(
-    sql`SELECT reason, line FROM ${deadLetters} FINAL ORDER BY line`,
+  pipeline.runtime.store.rows<{ reason: string; line: number; kept: number; size: number }>(
+    sql`SELECT reason, line, length(bytes) AS kept, toUInt32(size) AS size FROM ${deadLetters} FINAL ORDER BY line`,
   );
 
 const payloadIn = ({ line }: InputLine) => {
@@ -73,18 +83,19 @@ it(
     const mirror = await Mirror.pull(served.rows);
     const before = withoutLarge(await contentOf(pipeline));
     const same = async () => differencesOf(withoutLarge(await contentOf(pipeline)), before);
-    const at = retention('2024-02-15T00:00:00Z');
+    const at = retention('2024-01-15');
 
-    expect(await retention('2024-01-30T00:00:00Z').next()).toBe(0);
-    expect((await readRetention(store)).closed.before).toBe('2023-12-01');
+    // Not the days that a load may add to yet, nor any where there is nothing to delete.
+    for (const waiting of [
+      retention('2024-01-15', { later: 0.9 }),
+      retention('2024-01-15', { isLoading: () => true }),
+      retention('2023-12-30'),
+    ])
+      await waiting.next();
+    expect((await readRetention(store)).closed.before).toBe('2020-01-01');
     expect(await at.next()).toBe(0);
-    expect((await readRetention(store)).frozen.before).toBe('2023-12-01');
-    await at.next();
-    await at.next();
-    expect(await readRetention(store)).toMatchObject({
-      closed: { before: BOUND },
-      frozen: { before: '2023-12-01' },
-    });
+    const closed = { closed: { before: BOUND }, frozen: { before: '2020-01-01' } };
+    expect(await readRetention(store)).toMatchObject(closed);
 
     // Another block of a height, and one of a day that is closed; the same block again changes nothing.
     const old = lines.filter((line) => timeIn(line) > 0 && timeIn(line) < Date.parse(BOUND));
@@ -99,11 +110,12 @@ it(
     expect(letters.map(({ reason }) => reason)).toEqual(
       others.map(() => `older than ${BOUND}: raw rows of these days are deleted (RETENTION_RAW_DAYS)`),
     );
+    expect(letters.every(({ kept, size }) => kept <= 512 && size > kept)).toBe(true);
     expect(await same()).toEqual([]);
 
     // Nothing goes before its time, nor while something is not computed.
-    expect(await retention('2024-02-15T00:59:00Z', 3_600_000).next()).toBe(0);
-    expect((await readRetention(store)).frozen.before).toBe('2023-12-01');
+    expect(await retention('2024-01-15', { stageMs: 3_600_000 }).next()).toBe(0);
+    expect(await readRetention(store)).toMatchObject(closed);
     await at.next();
     expect((await readRetention(store)).frozen.before).toBe(BOUND);
     // What a killed process leaves.
@@ -113,7 +125,7 @@ it(
     expect(deleted).toBeGreaterThan(rows / 4);
     expect(await rowsBefore()).toBe(rows - deleted);
     expect(await at.next()).toBe(0);
-    await retention('2029-01-01T00:00:00Z').next();
+    await retention('2028-12-01').next();
     expect((await readRetention(store)).closed.before).toBe(BOUND);
     const again = { from: '1970-01-01', before: BOUND };
     expect(await deleteRawRows(store, materializedMetrics, again, async () => undefined)).toBe(0);
@@ -127,6 +139,9 @@ it(
     expect(await checkStore(store, pipeline.runtime.clock)).toContainEqual(
       expect.objectContaining({ check: 'retention', state: 'ok', text: expect.stringContaining(BOUND) }),
     );
+
+    const { retention: bounds } = await readStatus(pipeline.runtime, pipeline.aggregator);
+    expect(bounds).toEqual({ blocks_from: BOUND, raw_rows_from: BOUND });
 
     await pipeline.aggregator.rebuild(materializedMetrics, '2020-01-01', '2025-01-01');
     expect(await same()).toEqual([]);

@@ -1,6 +1,7 @@
 import { alertEvents, deletedEvents } from '../../../aggregate/alerts/model/tables.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
+import { Hourly } from '../../../infra/coordination/hourly.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
@@ -8,8 +9,6 @@ import { INCIDENTS } from '../projects/incident-follower.ts';
 import type { ConsequenceProgress } from './progress.ts';
 
 const DAY_MS = 86_400_000;
-/** Time between two looks; what is deleted ends with a day, so the others find nothing. */
-const LOOK_MS = 3_600_000;
 
 interface EventRetentionDependencies {
   readonly store: Store;
@@ -25,7 +24,7 @@ interface EventRetentionDependencies {
 /** Orders that old events are deleted which nothing follows from any more: their incidents and webhooks are done. */
 export class EventRetention {
   readonly #deps: EventRetentionDependencies;
-  #timer: NodeJS.Timeout | undefined;
+  #hourly: Hourly | undefined;
 
   constructor(dependencies: EventRetentionDependencies) {
     this.#deps = dependencies;
@@ -33,13 +32,12 @@ export class EventRetention {
 
   start(onDeleted: (events: number) => void, onFailure: (error: unknown) => void): void {
     if (this.#deps.days === 0) return;
-    const look = () => void this.deleteOld().then(onDeleted).catch(onFailure);
-    this.#timer = setInterval(look, LOOK_MS).unref();
-    look();
+    this.#hourly = new Hourly(() => this.deleteOld().then(onDeleted), onFailure);
+    this.#hourly.start();
   }
 
   stop(): void {
-    clearInterval(this.#timer);
+    this.#hourly?.stop();
   }
 
   /** Returns how many events were deleted. */

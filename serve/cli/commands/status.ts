@@ -183,8 +183,15 @@ function refused(status: SystemStatus, now: number): string {
     `dead letters    ${number(dead_letters.total)}${latest.length > 0 ? ', the latest:' : ''}`,
     ...(latest.length > 0 ? [alignedTable(latest)] : []),
     `refused facts   ${number(refused_facts)}`,
+    ...deleted(status),
     ...outdated(status),
   ].join('\n');
+}
+
+function deleted({ retention: { blocks_from, raw_rows_from } }: SystemStatus): string[] {
+  if (blocks_from === null) return [];
+  const rows = raw_rows_from === null ? 'none are deleted yet' : `from ${raw_rows_from} on`;
+  return [`raw rows        ${rows}; blocks before ${blocks_from} are refused`];
 }
 
 function outdated({ chains, outdated_snapshots }: SystemStatus): string[] {

@@ -4871,6 +4871,12 @@ export interface components {
             refused_facts: number;
             /** @description snapshots and prices of which the same is true */
             outdated_snapshots: number;
+            retention: {
+                /** @description blocks of earlier days are refused; null when none are */
+                blocks_from: string | null;
+                /** @description raw rows of earlier days are deleted, metrics of them stay; null when none are */
+                raw_rows_from: string | null;
+            };
             metrics: {
                 metric: string;
                 version: string;
