@@ -59,6 +59,7 @@ async function keepFollowing(
     followed,
     tracer,
     best: settings.FOLLOW_BEST,
+    force: settings.FOLLOW_FORCE,
     snapshots: settings.FOLLOW_SNAPSHOTS,
     pollMs: POLL_MS,
     concurrency: CONCURRENCY,

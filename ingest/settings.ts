@@ -27,6 +27,9 @@ export const ingestSettings = {
     .pipe(z.array(followedSource))
     .describe('sources whose new blocks `start` ingests, as CHAIN=URL of a Sidecar, separated by commas'),
   FOLLOW_BEST: yesNo('false').describe('with FOLLOW: also blocks that are not finalized'),
+  FOLLOW_FORCE: yesNo('false').describe(
+    'with FOLLOW: take the blocks although a service names its runtime after another chain, or its network begins with another block',
+  ),
   FOLLOW_SNAPSHOTS: yesNo('true').describe('with FOLLOW: also the state of the chains, once a UTC day'),
   SKIPPED_RETRY_SECONDS: whole(60, 1, 86_400).describe(
     'wait before a height that a source did not serve is tried again; it doubles with each try, up to a day',

@@ -70,6 +70,8 @@ export class ChainBackfill implements Feed {
   range: Heights | null;
   progress: SourceProgress | null = null;
   hasFailed = false;
+  /** Why it is not known of which network services are that gave blocks all the same. */
+  readonly unchecked: string[] = [];
   /** Blocks that were got. */
   got = 0;
   readonly #around: BackfillSurroundings;
@@ -149,7 +151,8 @@ export class ChainBackfill implements Feed {
     const { config, signal } = this.#around;
     const { chain, from, to } = this.plan;
     this.#begin('connecting', url, null);
-    const { sidecar } = await openSource({ url, chain: chain.name, force }, config, { signal });
+    const { sidecar, unchecked } = await openSource({ url, chain: chain.name, force }, config, { signal });
+    if (unchecked !== null) this.unchecked.push(unchecked);
     this.range = await heightsBetween(sidecar, from, to);
     this.#connected = { url, sidecar };
     return sidecar;

@@ -17,6 +17,9 @@ export interface HttpLimits {
   readonly pace?: () => Promise<void>;
 }
 
+/** How long one answer is waited for. */
+type Patience = Pick<HttpLimits, 'attempts' | 'timeoutMs'>;
+
 /** A service that names a longer wait is not waited for. */
 const RETRY_AFTER_MS_MAX = 120_000;
 const SAID_BYTES = 200;
@@ -46,9 +49,9 @@ export class HttpSource {
   }
 
   /** What `take` makes of the bytes of an answer; it throws when they are not what was asked for. */
-  get<T>(path: string, take: (bytes: Buffer) => T, attempts = this.#limits.attempts): Promise<T> {
-    const { backoffMs, signal } = this.#limits;
-    return pRetry(() => this.#once(path, take), {
+  get<T>(path: string, take: (bytes: Buffer) => T, given: Partial<Patience> = {}): Promise<T> {
+    const { backoffMs, signal, attempts, timeoutMs } = { ...this.#limits, ...given };
+    return pRetry(() => this.#once(path, take, timeoutMs), {
       retries: attempts - 1,
       minTimeout: backoffMs,
       factor: 2,
@@ -61,10 +64,10 @@ export class HttpSource {
     });
   }
 
-  async #once<T>(path: string, take: (bytes: Buffer) => T): Promise<T> {
+  async #once<T>(path: string, take: (bytes: Buffer) => T, timeoutMs: number): Promise<T> {
     const url = `${this.#root}${path}`;
     await this.#limits.pace?.();
-    const { answer, bytes } = await this.#fetch(url);
+    const { answer, bytes } = await this.#fetch(url, timeoutMs);
     if (!answer.ok) throw failureOf(answer, `${url} answered ${answer.status}: ${beginningOf(bytes)}`);
     try {
       return take(bytes);
@@ -73,8 +76,8 @@ export class HttpSource {
     }
   }
 
-  async #fetch(url: string): Promise<{ answer: Response; bytes: Buffer }> {
-    const { timeoutMs, bodyBytes, signal } = this.#limits;
+  async #fetch(url: string, timeoutMs: number): Promise<{ answer: Response; bytes: Buffer }> {
+    const { bodyBytes, signal } = this.#limits;
     const timeout = AbortSignal.timeout(timeoutMs);
     const hasHeaders = Object.keys(this.#headers).length > 0;
     try {

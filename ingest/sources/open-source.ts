@@ -13,12 +13,20 @@ export interface SourceOptions {
   readonly force?: boolean;
 }
 
+export interface OpenedSource {
+  readonly sidecar: Sidecar;
+  readonly chain: Chain;
+  readonly registry: Registry;
+  /** Why it is not known of which network it is; null where that is known, or nobody asked. */
+  readonly unchecked: string | null;
+}
+
 /** Connects to a service, and makes sure that it serves the chain: blocks of another one would be hard to get out. */
 export async function openSource(
   { url, chain: name, force = false }: SourceOptions,
   config: IngestSettings,
   limits: Partial<SidecarLimits> = {},
-): Promise<{ sidecar: Sidecar; chain: Chain; registry: Registry }> {
+): Promise<OpenedSource> {
   const registry = readRegistry(config);
   const chain = findChain(registry, name);
   const sidecar = await Sidecar.connect(url, { bodyBytes: config.LINE_BYTES_MAX, ...limits });
@@ -27,20 +35,29 @@ export async function openSource(
     const which = served === undefined ? 'no chain of the registry' : served.name;
     throw new ProductError(
       'usage',
-      `${url} serves the runtime ${sidecar.specName} (${which}), not ${chain.name}; --force takes its blocks for those of ${chain.name}`,
+      `${url} serves the runtime ${sidecar.specName} (${which}), not ${chain.name}; ${FORCE} takes its blocks for those of ${chain.name}`,
     );
   }
-  if (chain.genesis !== null && !force) await requireGenesis(sidecar, chain, chain.genesis);
-  return { sidecar, chain, registry };
+  const { genesis } = chain;
+  const unchecked = genesis === null || force ? null : await requireGenesis(sidecar, chain, genesis);
+  return { sidecar, chain, registry, unchecked };
 }
 
-/** Test networks and forks run the runtimes of other chains. */
-async function requireGenesis(sidecar: Sidecar, { name }: Chain, expected: string): Promise<void> {
+/** How the options of a command, a file of sources and the settings say it. */
+const FORCE = '--force (`force: true` in a file of sources, FOLLOW_FORCE beside FOLLOW)';
+
+/**
+ * Test networks and forks run the runtimes of other chains. A service that does not tell where its network begins is
+ * taken at its runtime's word; returns why it does not.
+ */
+async function requireGenesis(sidecar: Sidecar, { name }: Chain, expected: string): Promise<string | null> {
   const genesis = await sidecar.genesis();
-  if (genesis === null || agrees(genesis, expected)) return;
+  if ('untold' in genesis)
+    return `not checked whether its network begins with the block of ${name}: ${genesis.untold}`;
+  if (agrees(genesis.hash, expected)) return null;
   throw new ProductError(
     'usage',
-    `${sidecar.url} serves a network that begins with the block ${genesis}, and ${name} begins with ${expected}; --force takes its blocks for those of ${name}`,
+    `${sidecar.url} serves a network that begins with the block ${genesis.hash}, and ${name} begins with ${expected}; ${FORCE} takes its blocks for those of ${name}`,
   );
 }
 

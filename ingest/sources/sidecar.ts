@@ -19,6 +19,8 @@ const USUAL: SidecarLimits = {
 };
 /** A wrong address fails at once; only temporary failures are retried. */
 const ATTEMPTS_TO_CONNECT = 2;
+/** A proxy may hang on the one route that tells the first block. */
+const GENESIS_MS_MAX = 5000;
 
 const height = z.union([z.string(), z.number()]).transform(Number).pipe(z.int().min(0));
 const spec = z.object({ specName: z.string() });
@@ -71,13 +73,17 @@ export class Sidecar {
     );
   }
 
-  /** Hash of the first block of its network; null where it does not say. */
-  async genesis(): Promise<string | null> {
+  /** Hash of the first block of its network, or why it does not tell. */
+  async genesis(): Promise<{ readonly hash: string } | { readonly untold: string }> {
+    const take = (bytes: Buffer) => material.parse(parsed(bytes)).genesisHash.toLowerCase();
+    const timeoutMs = Math.min(this.#limits.timeoutMs, GENESIS_MS_MAX);
+    const attempts = Math.min(this.#limits.attempts, ATTEMPTS_TO_CONNECT);
     try {
-      const take = (bytes: Buffer) => material.parse(parsed(bytes)).genesisHash.toLowerCase();
-      return await this.#http.get('/transaction/material?noMeta=true', take, ATTEMPTS_TO_CONNECT);
+      return {
+        hash: await this.#http.get('/transaction/material?noMeta=true', take, { attempts, timeoutMs }),
+      };
     } catch (error) {
-      if (error instanceof ProductError && error.code === 'source_failed') return null;
+      if (error instanceof ProductError) return { untold: reasonOf(error) };
       throw error;
     }
   }
@@ -94,7 +100,8 @@ export class Sidecar {
       if (!isBlock(bytes, id)) throw new Error('answered something else than that block');
       return onOneLine(bytes);
     };
-    return this.#http.get(`/blocks/${id}`, take, Math.min(this.#limits.attempts, this.#limits.blockAttempts));
+    const attempts = Math.min(this.#limits.attempts, this.#limits.blockAttempts);
+    return this.#http.get(`/blocks/${id}`, take, { attempts });
   }
 
   /** A document of another route. */

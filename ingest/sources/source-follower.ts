@@ -6,7 +6,7 @@ import type { IngestSettings } from '../settings.ts';
 import { BLOCKS_AT_ONCE, followBlocks } from './block-follower.ts';
 import { FollowTrace } from './follow-trace.ts';
 import type { Heights } from './heights.ts';
-import { openSource, type SourceOptions } from './open-source.ts';
+import { type OpenedSource, openSource, type SourceOptions } from './open-source.ts';
 import type { SkippedHeight, UnservedHeight } from './skipped-heights.ts';
 import { refillSkipped } from './skipped-refill.ts';
 import { SnapshotCollector } from './snapshot-collector.ts';
@@ -63,13 +63,13 @@ const ATTEMPTS = 3;
 
 /** Ingests new blocks of a source as they come, until the signal aborts. */
 export class SourceFollower {
-  readonly #source: Awaited<ReturnType<typeof openSource>>;
+  readonly #source: OpenedSource;
   readonly #options: SourceFollowerOptions;
   readonly #retrySeconds: number;
   readonly #signal: AbortSignal;
 
   private constructor(
-    source: Awaited<ReturnType<typeof openSource>>,
+    source: OpenedSource,
     options: SourceFollowerOptions,
     retrySeconds: number,
     signal: AbortSignal,
@@ -101,7 +101,6 @@ export class SourceFollower {
       best = false,
       snapshots = false,
       treasury = [],
-      url,
       pollMs,
       concurrency,
       onIngested,
@@ -147,7 +146,7 @@ export class SourceFollower {
       },
       ...(snapshots ? { snapshotsAt: (height) => collector.collect(height) } : {}),
     });
-    say(`following ${chain.name} at ${url}${from === undefined ? '' : ` from ${from}`}`);
+    this.#sayWhat(from, say);
     const ended = new AbortController();
     const refilling = refillSkipped(sidecar, target, {
       chain: chain.name,
@@ -164,6 +163,12 @@ export class SourceFollower {
       ended.abort();
       await refilling;
     }
+  }
+
+  #sayWhat(from: number | undefined, say: (text: string) => void): void {
+    const { chain, unchecked } = this.#source;
+    say(`following ${chain.name} at ${this.#options.url}${from === undefined ? '' : ` from ${from}`}`);
+    if (unchecked !== null) say(unchecked);
   }
 }
 

@@ -36,7 +36,10 @@ export const sourceOptions = (command: Command) =>
     .option('--url <url>', 'address of a Sidecar or polkadot-rest-api', parseUrl)
     .option('--chain <name>', 'chain that it serves, by its name or an alias')
     .option('--concurrency <number>', 'blocks that are fetched at a time', parseWithin(1, 256), 8)
-    .option('--force', 'take the blocks although the service names its runtime after another chain');
+    .option(
+      '--force',
+      'take the blocks although the service names its runtime after another chain, or its network begins with another block',
+    );
 
 /** The option that stands for those of `sourceOptions` and some others: a file says what they say. */
 export const sourcesOption = (command: Command, others: readonly string[]) =>

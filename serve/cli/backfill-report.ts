@@ -18,6 +18,8 @@ export interface ChainReport {
   /** Heights of the range that are still not stored, the skipped ones among them. */
   readonly missing: number | null;
   readonly skipped: number;
+  /** Why it is not known of which network services are that gave blocks. */
+  readonly unchecked: readonly string[];
 }
 
 export interface SourceFailure {
@@ -74,7 +76,7 @@ export async function reportOfChain(
   refused: number,
   target: BackfillTarget,
 ): Promise<SourcesReport['chains'][number]> {
-  const { plan, range, got, faults } = chain;
+  const { plan, range, got, faults, unchecked } = chain;
   return {
     chain: plan.chain.name,
     from: range?.from ?? null,
@@ -83,6 +85,7 @@ export async function reportOfChain(
     refused,
     missing: range === null ? null : countHeights(await chain.missing(target)),
     skipped: (await chain.skipped(target)).length,
+    unchecked,
     failures: failuresOf(faults),
   };
 }
@@ -108,6 +111,7 @@ export function textOfOne({
   refused,
   missing,
   skipped,
+  unchecked,
   seconds,
   failed_metrics,
 }: BackfillReport): string {
@@ -115,6 +119,7 @@ export function textOfOne({
   const why = skipped === 0 ? '' : `, ${number(skipped)} skipped: \`chain-metrics gaps\` says why`;
   return (
     `${plural(blocks, 'block')} in ${duration(seconds)}, metrics included; ${number(refused)} refused${lacking}${why}\n` +
+    unchecked.map((text) => `${text}\n`).join('') +
     failedWords(failed_metrics)
   );
 }
@@ -122,6 +127,7 @@ export function textOfOne({
 export function textOfAll(report: SourcesReport): string {
   const { chains, values, seconds, failed_metrics, refused_values } = report;
   const failures = [
+    ...chains.flatMap(({ chain, unchecked }) => unchecked.map((text) => `${chain}: ${text}\n`)),
     ...chains.flatMap(({ chain, failures }) => failures.map(({ reason }) => `${chain}: ${reason}\n`)),
     ...report.failures.map(({ source, reason }) => `${source}: ${reason}\n`),
   ];

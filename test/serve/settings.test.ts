@@ -19,6 +19,7 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
     bad: ['polkadot', 'polkadot=a:1', '=http://a', 'polkadot=http://a,kusama'],
   },
   FOLLOW_BEST: { byDefault: false, good: [['true', true]], bad: ['yes'] },
+  FOLLOW_FORCE: { byDefault: false, good: [['true', true]], bad: ['force'] },
   FOLLOW_SNAPSHOTS: { byDefault: true, good: [['false', false]], bad: ['no'] },
   LOG_LEVEL: { byDefault: 'info', good: [['silent', 'silent'], ['debug', 'debug']], bad: ['verbose', 'INFO'] },
   ANONYMOUS_PER_MINUTE: { byDefault: 600, good: [['0', 0], ['1', 1]], bad: ['-1', 'many', 'Infinity'] },

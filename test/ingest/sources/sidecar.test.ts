@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
 import { blockLines } from '../../../ingest/sources/backfill.ts';
+import { openSource } from '../../../ingest/sources/open-source.ts';
 import { Sidecar } from '../../../ingest/sources/sidecar.ts';
+import { readConfig } from '../../../serve/settings.ts';
 import { type FakeOptions, FakeSidecar, type Fault, recordedBlocks } from './fake-sidecar.ts';
 
 const recorded = recordedBlocks('polkadot');
@@ -26,6 +28,17 @@ describe('finding the service', () => {
     expect(await sidecar.head()).toMatchObject({ number: heights.at(-1) });
     // The public addresses of the successor are given with their prefix.
     expect((await Sidecar.connect(`${url}${root}/`, QUICK)).specName).toBe('statemint');
+  });
+
+  it('takes the blocks of a service that does not tell its network, and says so', async () => {
+    const { url } = await serveFake();
+    fake.fail(/material/, 'silent', 2);
+    const open = () => openSource({ url, chain: 'polkadot' }, readConfig({}), { ...QUICK, timeoutMs: 50 });
+    const says = 'not checked whether its network begins with the block of polkadot: ';
+    expect((await open()).unchecked).toMatch(
+      new RegExp(`^${says}.*material\\S+ did not answer within 0.05 s`),
+    );
+    expect((await open()).unchecked).toMatch(new RegExp(`^${says}.*material\\S+ answered 404`));
   });
 
   it('says in one line what is wrong with the address', async () => {

@@ -172,6 +172,7 @@ it('passes heights that the source cannot serve, shows them, and begins the next
         `^${recorded.size - 2} blocks in .*; 0 refused; 2 heights still missing, 2 skipped: \`chain-metrics gaps\``,
       ),
     ),
+    expect.stringMatching(/^not checked whether its network/),
   ]);
   expect(code).toBe(3);
   expect(heightsIn(await missingAt(at))).toEqual([unknown, broken]);
@@ -251,6 +252,7 @@ it('works through a running server, and follow stops when it is told to', async 
   expect(await ended).toBe(0);
   expect(linesOf(said).map((line) => JSON.parse(line).text)).toEqual([
     expect.stringMatching(new RegExp(`following polkadot at \\S+ from ${half + 1}$`)),
+    expect.stringMatching(/^not checked whether its network begins .*answered 404/),
     expect.stringMatching(/35 blocks$/),
     expect.stringMatching(/no validator_set snapshots from this source: .*progress\S* answered 404/),
     expect.stringMatching(/no staking_state snapshots from this source: .* which no route lists/),

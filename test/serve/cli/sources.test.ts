@@ -111,6 +111,8 @@ it('loads several chains beside one whose source is dead, is killed, goes on, an
     missing(chains.hub, rangeOf(blocksOf.hub).from, rangeOf(blocksOf.hub).to),
     expect.stringMatching(/^value +of +feed +days missing$/),
     expect.stringMatching(/^price +DOT +coingecko +1$/),
+    expect.stringMatching(/^polkadot: not checked whether its network/),
+    expect.stringMatching(/^asset-hub-polkadot: not checked whether its network/),
     expect.stringMatching(/^coretime-polkadot: http:\/\/127.0.0.1:9 answers neither .* cannot be reached/),
     expect.stringMatching(/gaps.* say what is missing and why$/),
     expect.stringMatching(/^in .*, metrics included$/),
