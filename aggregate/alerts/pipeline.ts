@@ -202,7 +202,8 @@ export class AlertPipeline {
 
   /**
    * Reduces all events of projects again, by the settings of this process. The order is published like an event, so
-   * the process that owns the project carries it out and processes nothing else meanwhile. Throws `store_failed`.
+   * the process that owns the project carries it out and processes nothing else meanwhile. A project that is refused
+   * keeps none of the others from it.
    */
   async replay({ projects, dryRun }: ReplayOrder): Promise<ReplayResult[]> {
     const results: ReplayResult[] = [];
@@ -210,8 +211,15 @@ export class AlertPipeline {
       const rules = this.#rules;
       const head: ReplayHead = { kind: 'replay', project, dry_run: dryRun, rules, ...this.#stamp() };
       const { replayed, fault } = await this.#request(head);
-      if (!replayed) throw new ProductError('store_failed', `project ${project} was not replayed: ${fault}`);
-      results.push(replayed);
+      const refused = {
+        project,
+        refused: fault ?? 'no result came',
+        events: 0,
+        alerts: 0,
+        differing: 0,
+        differences: [],
+      };
+      results.push(replayed ?? refused);
     }
     return results;
   }

@@ -274,9 +274,9 @@ async function unlikeTheLog({ runtime: { log, store } }: Pipeline): Promise<stri
 /** The servers find nothing to change when they decide on everything anew. */
 async function unlikeAReplay(operator: Pipeline): Promise<string[]> {
   const replayed = await (await operator.alerts()).replay({ projects: [], dryRun: true });
-  return replayed.flatMap(({ project, differing, differences }) =>
-    differing === 0
+  return replayed.flatMap(({ project, refused, differing, differences }) =>
+    differing === 0 && refused === null
       ? []
-      : [`project ${project}: a replay differs in ${differing}: ${JSON.stringify(differences)}`],
+      : [`project ${project}: a replay differs in ${differing}: ${refused ?? JSON.stringify(differences)}`],
   );
 }

@@ -29,6 +29,8 @@ export interface AlertDifference {
 
 export interface ReplayResult {
   readonly project: number;
+  /** Why it stays as it is; null when it was replayed. */
+  readonly refused: string | null;
   readonly events: number;
   readonly alerts: number;
   /** Number of alerts that differ, and the first of them. */
@@ -97,6 +99,7 @@ export async function replayProject(
   if (!dryRun && differences.length > 0) await rewrite(store, project, replay, ordered);
   return {
     project,
+    refused: null,
     events: replay.reductions.size,
     alerts: replay.alerts.size,
     differing: differences.length,

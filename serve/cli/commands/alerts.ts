@@ -28,6 +28,8 @@ payloads in another way. What people did to an alert stays with it. While a serv
 the work by its own settings; on the distributed profile the servers do it by the settings of this command. New alerts
 of a project wait until its turn is over.
 
+A project of which events were deleted (RETENTION_ALERT_EVENTS_DAYS) is refused; exit code 3 says that one was.
+
 Examples:
   chain-metrics alerts replay --dry-run
   ALERT_RETRY_WINDOW_SECONDS=300 chain-metrics alerts replay --dry-run --project 7
@@ -36,15 +38,17 @@ Examples:
     withOperations(config, async (client) => {
       const replayed = await client.call('replayAlerts', { projects: project, dryRun });
       print(replayed, { json }, () => textOf(replayed, dryRun));
-      return EXIT.ok;
+      return replayed.some(({ refused }) => refused !== null) ? EXIT.refused : EXIT.ok;
     }),
 });
 
 function textOf(replayed: readonly ReplayResult[], dryRun: boolean): string {
   if (replayed.length === 0) return 'No project has taken in alerts yet.\n';
   const verb = dryRun ? 'would change' : 'changed';
-  const lines = replayed.flatMap(({ project, events, alerts, differing, differences }) => [
-    `project ${project}: ${plural(events, 'event')}, ${plural(alerts, 'alert')}, ${differing === 0 ? 'nothing' : plural(differing, 'alert')} ${verb}`,
+  const lines = replayed.flatMap(({ project, refused, events, alerts, differing, differences }) => [
+    refused === null
+      ? `project ${project}: ${plural(events, 'event')}, ${plural(alerts, 'alert')}, ${differing === 0 ? 'nothing' : plural(differing, 'alert')} ${verb}`
+      : `project ${project}: refused, ${refused}`,
     ...differences.map(lineOf),
     ...(differing > differences.length ? [`  … and ${differing - differences.length} more`] : []),
   ]);

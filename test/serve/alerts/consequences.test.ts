@@ -213,8 +213,13 @@ describe('old events', () => {
     const fresh = { ...newest, head: JSON.stringify({ ...JSON.parse(newest.head), id: 'fresh' }) };
     expect(await countedAgain([{ ...fresh, log_offset: newest.log_offset + 1 }])).toEqual(['fresh']);
 
-    const order = { projects: [number], dryRun: true };
-    await expect((await pipeline.alerts()).replay(order)).rejects.toThrow('5 of its 8 events were deleted');
+    const other = await domain.projects.create(ann, { name: 'Whole' });
+    await deliver([firing()], other);
+    const order = { projects: [number, Number(other.id)], dryRun: true };
+    expect(await (await pipeline.alerts()).replay(order)).toMatchObject([
+      { project: number, refused: expect.stringContaining('5 of its 8 events were deleted') },
+      { project: Number(other.id), refused: null, events: 1, differing: 0 },
+    ]);
     await deliver([{ ...open, startsAt: '2026-11-22T00:00:00Z' }, firing({ fingerprint: 'newest' })], kept);
     expect(await positionsOf(number)).toEqual([3, 7, 8, 9]);
     expect(await alertsOf(number)).toMatchObject([
