@@ -31,23 +31,26 @@ export function logContract(name: string, open: () => Promise<Opened<Log>>): voi
       return seen;
     }
 
-    test('delivers keys and bytes unchanged', async () => {
+    test('delivers keys, bytes and places in traces unchanged', async () => {
       const seen: Message[] = [];
+      const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
       await log.subscribe('bytes', 'group', async (batch) => void seen.push(...batch));
       const value = Buffer.from([0, 1, 0x0a, 0x0d, 0x7f, 0x80, 0xfe, 0xff, 0xc3, 0x28]);
       await log.publish('bytes', [
-        { key: 'polkadot/polkadot/1', value },
+        { key: 'polkadot/polkadot/1', value, traceparent },
         { key: '', value: Buffer.alloc(0) },
         new LateMessage(),
       ]);
       await until('all have arrived', () => seen.length === 3);
       // Messages of different keys have no order.
-      const arrived = new Map(seen.map(({ key, value }) => [key, value.toString('hex')]));
+      const arrived = new Map(
+        seen.map(({ key, value, traceparent }) => [key, [value.toString('hex'), traceparent]]),
+      );
       expect(arrived).toEqual(
         new Map([
-          ['polkadot/polkadot/1', '00010a0d7f80feffc328'],
-          ['', ''],
-          ['late', Buffer.from('made').toString('hex')],
+          ['polkadot/polkadot/1', ['00010a0d7f80feffc328', traceparent]],
+          ['', ['', undefined]],
+          ['late', [Buffer.from('made').toString('hex'), undefined]],
         ]),
       );
     });
