@@ -36,7 +36,8 @@ export async function recordChanges(store: Store, recording: Recording): Promise
 
 function statement({ comparisons, run, sequence, unconfirmedFrom }: Recording): Sql {
   const isUnconfirmed = unconfirmedFrom === null ? sql`0` : sql`run >= ${unconfirmedFrom}`;
-  const parts = comparisons.flatMap((one) => [present(one), ...written(one), recorded(one, isUnconfirmed)]);
+  const parts = comparisons.flatMap((one) => [present(one), ...written(one)]);
+  parts.push(recorded(comparisons, isUnconfirmed));
   return sql`INSERT INTO ${metricChanges} (metric, relay_chain, chain, slice, row_count, digest, run, sequence)
     SELECT metric, of_relay, of_chain, slice, sumIf(of_rows, NOT is_record) AS now_rows, sumIf(of_hash, NOT is_record) AS now_hash,
       ${run}, ${sequence}
@@ -70,12 +71,22 @@ function written({ metric, suspects }: Comparison): Sql[] {
 }
 
 /** What is unconfirmed counts as a number of rows that no slice has. */
-function recorded({ metric, suspects }: Comparison, isUnconfirmed: Sql): Sql {
-  const inDays = suspects.of === 'days' ? inWindows(suspects.windows, sql`slice`) : sql`1`;
+function recorded(comparisons: readonly Comparison[], isUnconfirmed: Sql): Sql {
+  const bySlices = Map.groupBy(comparisons, ({ suspects }) => suspectSlices(suspects).text);
+  const ofThese = [...bySlices.values()].map((some) => {
+    const [{ suspects }] = some as [Comparison];
+    return sql`(metric IN ${some.map(({ metric }) => metric.name)} AND ${suspectSlices(suspects)})`;
+  });
+  const byVersion = comparisons.filter(({ suspects }) => suspects.of === 'version');
+  const isSuspect =
+    byVersion.length > 0 ? sql`metric NOT IN ${byVersion.map(({ metric }) => metric.name)}` : sql`1`;
   return sql`SELECT toString(metric), toString(relay_chain), toString(chain), slice, if(${isUnconfirmed}, -1, row_count),
-      digest, ${suspects.of === 'version' ? 0 : 1}, 1
-    FROM ${metricChanges} FINAL WHERE metric = ${metric.name} AND ${inDays}`;
+      digest, ${isSuspect}, 1
+    FROM ${metricChanges} FINAL WHERE ${join(ofThese, ' OR ')}`;
 }
+
+const suspectSlices = (suspects: Suspects): Sql =>
+  suspects.of === 'days' ? inWindows(suspects.windows, sql`slice`) : sql`1`;
 
 /** A text of a day compares like the day. */
 const inWindows = (windows: readonly Window[], day: Sql): Sql =>

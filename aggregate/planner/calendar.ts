@@ -8,9 +8,11 @@ import type { PlanInput } from './plan.ts';
 const DAYS_MAX = 92;
 /** Blocks that one statement may read: their ranks take a few tens of megabytes. */
 const BLOCKS_MAX = 500_000;
+/** Blocks that a statement reads in about the time in which the engine plans it. */
+const VALID_BLOCKS_MAX = 2000;
 
 /** The part of a plan's input that is read from the store, besides the dirty days. */
-export type Calendar = Pick<PlanInput, 'days' | 'snapshotDays' | 'daysMax' | 'frozenBefore'>;
+export type Calendar = Pick<PlanInput, 'days' | 'snapshotDays' | 'daysMax' | 'validDaysMax' | 'frozenBefore'>;
 interface CalendarRow {
   readonly what: 'blocks' | 'snapshots' | 'size' | RetentionStage;
   readonly key: string;
@@ -38,6 +40,7 @@ export async function readCalendar(store: Pick<Store, 'rows'>): Promise<Calendar
   const blocksADay = Math.max(1, stored / Math.max(1, storedDays));
   const daysMax = Math.min(DAYS_MAX, Math.max(1, Math.floor(BLOCKS_MAX / blocksADay)));
   const [frozenBefore] = rows.find(({ what }) => what === 'frozen')?.days ?? [];
-  const calendar = { days: daysOf('blocks'), snapshotDays: daysOf('snapshots'), daysMax };
+  const validDaysMax = Math.floor(VALID_BLOCKS_MAX / blocksADay);
+  const calendar = { days: daysOf('blocks'), snapshotDays: daysOf('snapshots'), daysMax, validDaysMax };
   return frozenBefore === undefined ? calendar : { ...calendar, frozenBefore };
 }

@@ -8,6 +8,18 @@ import {
   type MaterializedMetric,
   type WindowSize,
 } from '../metric.ts';
+import {
+  DAY_HOURS,
+  dayNumber,
+  dayOfHour,
+  daysIn,
+  hoursOfDays,
+  merge,
+  type Range,
+  textOfHour,
+  wholeDays,
+  wholeMonths,
+} from './ranges.ts';
 
 /** A day of a chain whose raw data changed in `stream`; `pallet` narrows the change to the facts of one pallet. */
 export interface DirtyDay {
@@ -44,28 +56,11 @@ export interface PlanInput {
   readonly relays: readonly string[];
   /** Days with data in one window at most. */
   readonly daysMax: number;
+  /** Valid days with data that windows are joined over: to compute them again costs less than a statement. */
+  readonly validDaysMax: number;
   /** Rows of earlier days that were computed of all raw rows stay as they are, since these may be deleted. */
   readonly frozenBefore?: string;
 }
-
-/** Hours as numbers since the epoch, both inclusive. */
-type Range = readonly [first: number, last: number];
-const DAY_HOURS = 24;
-const HOUR_MS = 3_600_000;
-const DAY_MS = DAY_HOURS * HOUR_MS;
-/** Days as numbers since the epoch. */
-const dayNumber = (day: string): number => Date.parse(`${day}T00:00:00Z`) / DAY_MS;
-/** The start of an hour: a day where it is midnight. */
-function textOfHour(hour: number): string {
-  const text = new Date(hour * HOUR_MS).toISOString();
-  return hour % DAY_HOURS === 0 ? text.slice(0, 10) : `${text.slice(0, 10)} ${text.slice(11, 19)}`;
-}
-const dayOfHour = (hour: number) => Math.floor(hour / DAY_HOURS);
-/** The hours of days, the last one included. */
-const hoursOfDays = (first: number, last: number): Range => [
-  first * DAY_HOURS,
-  last * DAY_HOURS + DAY_HOURS - 1,
-];
 
 /** What the plan of a relay chain is made of. */
 interface RelayDays {
@@ -111,7 +106,7 @@ function invalidRanges(
   { metric, reads }: Leveled,
   days: RelayDays,
   last: number,
-  { streams }: PlanInput,
+  { streams, validDaysMax }: PlanInput,
 ): Range[] {
   const { byChain, all, ranges } = days;
   const [, end] = hoursOfDays(last, last);
@@ -143,7 +138,7 @@ function invalidRanges(
   const invalid = [...own, ...inherited]
     .map(([a, b]): Range => [a, isOpen ? LAST_HOUR : Math.min(b + lookback, end)])
     .filter(([a, b]) => a <= b);
-  return merge(invalid.map(WIDENED[metric.materialized]), all);
+  return merge(invalid.map(WIDENED[metric.materialized]), all, validDaysMax);
 }
 
 /** The ranges of which a metric can be computed. */
@@ -153,10 +148,6 @@ const WIDENED: Readonly<Record<WindowSize, (range: Range) => Range>> = {
   whole: wholeDays,
   monthly: wholeMonths,
 };
-
-function wholeDays([a, b]: Range): Range {
-  return hoursOfDays(dayOfHour(a), dayOfHour(b));
-}
 
 /** The windows of a metric: a statement covers all relay chains that it can. */
 function windowsOf(
@@ -169,14 +160,10 @@ function windowsOf(
   const invalid = relays.flatMap((days) =>
     (days.ranges.get(metric.name) ?? [])
       .filter(([, b]) => b >= first)
-      .map(([a, b]) => ({ days, range: [Math.max(a, first), b] as const })),
+      .map(([a, b]): Invalid => ({ days, range: [Math.max(a, first), b] })),
   );
-  const groups = Map.groupBy(invalid, ({ days, range }) =>
-    [isOfOneRelay(metric) ? days.relay : '', ...(metric.materialized === 'whole' ? [] : range)].join(),
-  );
-  return [...groups.values()].flatMap((group) => {
-    const [{ range }] = group as [(typeof group)[number]];
-    const together = [...new Set(group.map(({ days }) => days))];
+  return joined(metric, invalid, input.validDaysMax).flatMap(({ range, invalid: parts }) => {
+    const together = [...new Set(parts.map(({ days }) => days))];
     const window = {
       metric: metric.name,
       relays: together.map(({ relay }) => relay).sort(),
@@ -184,7 +171,7 @@ function windowsOf(
       mayLoseRows: !metric.keepsRows || together.some(({ mayLoseRows }) => mayLoseRows),
     };
     if (metric.materialized === 'whole') return [{ ...window, ...EVERYTHING }];
-    return split(range, together, daysMaxOf(metric, together.length, input)).map(([from, until]) => ({
+    return split(range, together, daysMaxOf(metric, input)).map(([from, until]) => ({
       ...window,
       from: textOfHour(from),
       until: textOfHour(until + 1),
@@ -192,9 +179,48 @@ function windowsOf(
   });
 }
 
-function daysMaxOf({ materialized, daysMax }: MaterializedMetric, relays: number, input: PlanInput): number {
+interface Invalid {
+  readonly days: RelayDays;
+  readonly range: Range;
+}
+
+/** What one window covers, before it is split. */
+interface Joined {
+  readonly range: Range;
+  readonly invalid: readonly Invalid[];
+}
+
+/**
+ * Joins ranges of different relay chains where the window of all of them has few data that are valid: one statement
+ * costs less than two, and days without data cost nothing.
+ */
+function joined(
+  metric: MaterializedMetric,
+  invalid: readonly Invalid[],
+  validDaysMax: number,
+): readonly Joined[] {
+  const ofOneRelay = isOfOneRelay(metric);
+  const windows: Joined[] = [];
+  for (const one of invalid.toSorted((x, y) => x.range[0] - y.range[0] || x.range[1] - y.range[1])) {
+    const open = ofOneRelay ? undefined : windows.at(-1);
+    const range: Range = open ? [open.range[0], Math.max(open.range[1], one.range[1])] : one.range;
+    const parts = [...(open?.invalid ?? []), one];
+    const valid = parts.reduce((days, part) => days + validDaysOf(part, range), 0);
+    const isJoined = metric.materialized === 'whole' || valid <= validDaysMax;
+    if (open && isJoined) windows.pop();
+    windows.push(open && isJoined ? { range, invalid: parts } : { range: one.range, invalid: [one] });
+  }
+  return windows;
+}
+
+/** Days of the relay chain with data in a range, besides those of the invalid part. */
+const validDaysOf = ({ days: { all }, range: [first, last] }: Invalid, [a, b]: Range): number =>
+  daysIn([a, first - 1], all) + daysIn([last + 1, b], all);
+
+/** Days with data, of one relay chain each, that one window may have. */
+function daysMaxOf({ materialized, daysMax }: MaterializedMetric, input: PlanInput): number {
   if (materialized === 'monthly') return Number.POSITIVE_INFINITY;
-  return Math.max(1, Math.floor(Math.min(daysMax ?? input.daysMax, input.daysMax) / relays));
+  return Math.min(daysMax ?? input.daysMax, input.daysMax);
 }
 
 /** The window of a metric over the whole history: every value of the type `Date`. */
@@ -281,45 +307,21 @@ function inScope(
   return [before === undefined ? day : before + 1, after ?? day];
 }
 
-function wholeMonths([a, b]: Range): Range {
-  const first = new Date(a * HOUR_MS);
-  const last = new Date(b * HOUR_MS);
-  return hoursOfDays(
-    Date.UTC(first.getUTCFullYear(), first.getUTCMonth(), 1) / DAY_MS,
-    Date.UTC(last.getUTCFullYear(), last.getUTCMonth() + 1, 0) / DAY_MS,
-  );
-}
-
-/** Joins ranges that overlap, adjoin, or have no day with data between them: one statement costs less than two. */
-function merge(ranges: readonly Range[], days: readonly number[]): Range[] {
-  const merged: [number, number][] = [];
-  for (const [a, b] of [...ranges].sort((x, y) => x[0] - y[0] || x[1] - y[1])) {
-    const open = merged.at(-1);
-    if (open && (a <= open[1] + 1 || !anyBetween(days, dayOfHour(open[1] + 1) - 1, dayOfHour(a - 1) + 1)))
-      open[1] = Math.max(open[1], b);
-    else merged.push([a, b]);
-  }
-  return merged;
-}
-
-function anyBetween(sorted: readonly number[], after: number, before: number): boolean {
-  let low = 0;
-  let high = sorted.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((sorted[middle] as number) > after) high = middle;
-    else low = middle + 1;
-  }
-  return low < sorted.length && (sorted[low] as number) < before;
-}
-
-/** Splits a range into ranges of at most `daysMax` days with data; days without data cost nothing. */
+/**
+ * Splits a range into ranges of at most `daysMax` days with data, those of each relay chain counted, or of one day. Days
+ * without data cost nothing.
+ */
 function split([a, b]: Range, relays: readonly RelayDays[], daysMax: number): Range[] {
-  const days = relays.length === 1 ? (relays[0] as RelayDays).all : relays.flatMap(({ all }) => all);
-  const inside = [...new Set(days)]
-    .filter((day) => day >= dayOfHour(a) && day <= dayOfHour(b))
-    .sort((x, y) => x - y);
-  const starts = inside.filter((_, i) => i > 0 && i % daysMax === 0).map((day) => day * DAY_HOURS);
+  const inside = relays.flatMap(({ all }) => all).filter((day) => day >= dayOfHour(a) && day <= dayOfHour(b));
+  const starts: number[] = [];
+  let days = 0;
+  for (const [day, own] of [...Map.groupBy(inside, Number)].sort(([x], [y]) => x - y)) {
+    if (days > 0 && days + own.length > daysMax) {
+      starts.push(day * DAY_HOURS);
+      days = 0;
+    }
+    days += own.length;
+  }
   return [a, ...starts].map(
     (from, i): Range => [from, starts[i] === undefined ? b : (starts[i] as number) - 1],
   );

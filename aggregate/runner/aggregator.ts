@@ -197,10 +197,15 @@ export class Aggregator {
     const rounds = this.#laneRounds;
     // It requests a round of the other lane where there is anything to compute.
     await rounds.request('live');
+    const triedAgain = new Set<ComputeLane>();
     for (let requestedAt = performance.now(); ; await pause(COMPUTED_POLL_MS)) {
       if ((await rounds.computedUpTo()) >= upTo) return readFailedMetrics(store);
-      const [failure] = await rounds.failed();
-      if (failure) throw new Error(`failed after ${failure.attempts} attempts: ${failure.reason}`);
+      for (const { lane, attempts, reason } of await rounds.failed()) {
+        // The first failure may be of attempts from before the call, when a service was away.
+        if (triedAgain.has(lane)) throw new Error(`failed after ${attempts} attempts: ${reason}`);
+        triedAgain.add(lane);
+        await rounds.request(lane);
+      }
       if (this.#isStopped) throw new Error(STOPPED);
       if (performance.now() - requestedAt > REQUEST_RETRY_MS) {
         requestedAt = performance.now();

@@ -23,6 +23,10 @@ const COMPUTED_UP_TO = 'computed_up_to';
 /** The longest wait for loads, by the time of the last round: the live lane waits beside a bulk load only. */
 const REST_OF_ROUND: Readonly<Record<ComputeLane, number>> = { live: 1, backfill: 4 };
 
+export interface FailedRound extends FailedJob {
+  readonly lane: ComputeLane;
+}
+
 export interface LaneRoundsOptions {
   readonly runtime: Runtime;
   readonly rounds: Rounds;
@@ -86,10 +90,13 @@ export class LaneRounds {
   }
 
   /** Rounds that have failed for good. */
-  async failed(): Promise<FailedJob[]> {
+  async failed(): Promise<FailedRound[]> {
     const { queue } = this.#options.runtime;
-    // A queue that does not answer tells of no failure, and what is loaded is pending all the same.
-    const failed = this.queues.map((name) => queue.failed(name).catch(() => []));
+    const failed = COMPUTE_LANES.map(async (lane) => {
+      // A queue that does not answer tells of no failure, and what is loaded is pending all the same.
+      const jobs = await queue.failed(ROUND_QUEUES[lane]).catch(() => []);
+      return jobs.map((job) => ({ ...job, lane }));
+    });
     return (await Promise.all(failed)).flat();
   }
 

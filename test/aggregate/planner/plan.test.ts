@@ -227,6 +227,15 @@ describe('one window', () => {
     ]);
   });
 
+  it('has the valid days between others, where these are few', () => {
+    const some = ['2026-03-02', '2026-03-05', '2026-03-09'].map((day) => dirty(day));
+    expect(planned([daily], some, { validDaysMax: 2 })).toEqual([
+      'daily 2026-03-02..2026-03-06',
+      'daily 2026-03-09..2026-03-10',
+    ]);
+    expect(planned([daily], some, { validDaysMax: 3 })).toEqual(['daily 2026-03-02..2026-03-10']);
+  });
+
   it('has at most daysMax days with data; days without data do not count', () => {
     expect(planned([daily], everyDay, { daysMax: 5 })).toEqual([
       'daily 2026-03-01..2026-03-06',
@@ -244,6 +253,38 @@ describe('one window', () => {
     expect(planned([daily], both, { days, daysMax: 3 })).toEqual([
       'daily kusama+polkadot 2026-03-01..2026-03-02',
       'daily kusama+polkadot 2026-03-02..2026-03-03',
+    ]);
+  });
+
+  it('has the relay chains of other days, unless these have data on its days that are valid', () => {
+    const days = (kusama: readonly string[]) =>
+      new Map([
+        ['polkadot/polkadot', MARCH],
+        ['kusama/kusama', kusama],
+      ]);
+    const ofKusama = (...on: readonly string[]) => on.map((day) => dirty(day, 'kusama', 'blocks', 'kusama'));
+    const first = ['2026-03-04', '2026-03-05', '2026-03-06'].map((day) => dirty(day));
+    const of = (kusama: readonly string[], ...dirtyDays: readonly string[]) =>
+      planned([daily], [...first, ...ofKusama(...dirtyDays)], { days: days(kusama) });
+    expect(of(['2026-03-05'], '2026-03-05')).toEqual(['daily kusama+polkadot 2026-03-04..2026-03-07']);
+    expect(of([], '2026-03-12')).toEqual([
+      'daily 2026-03-04..2026-03-07',
+      'daily kusama 2026-03-12..2026-03-13',
+    ]);
+    expect(of(['2026-03-04'], '2026-03-05')).toEqual([
+      'daily 2026-03-04..2026-03-07',
+      'daily kusama 2026-03-05..2026-03-06',
+    ]);
+    expect(
+      planned([daily], [...first, ...ofKusama('2026-03-05')], {
+        days: days(['2026-03-04']),
+        validDaysMax: 1,
+      }),
+    ).toEqual(['daily kusama+polkadot 2026-03-04..2026-03-07']);
+    const bounded = { days: days(['2026-03-06']), daysMax: 3 };
+    expect(planned([daily], [...first, ...ofKusama('2026-03-06')], bounded)).toEqual([
+      'daily kusama+polkadot 2026-03-04..2026-03-06',
+      'daily kusama+polkadot 2026-03-06..2026-03-07',
     ]);
   });
 

@@ -73,6 +73,7 @@ export function windowsOf(
     snapshotDays: new Map(),
     relays: ['polkadot', 'kusama'],
     daysMax: 100,
+    validDaysMax: 0,
     ...more,
   });
 }

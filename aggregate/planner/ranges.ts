@@ -1,0 +1,57 @@
+/** Hours as numbers since the epoch, both inclusive. */
+export type Range = readonly [first: number, last: number];
+export const DAY_HOURS = 24;
+const HOUR_MS = 3_600_000;
+const DAY_MS = DAY_HOURS * HOUR_MS;
+/** Days as numbers since the epoch. */
+export const dayNumber = (day: string): number => Date.parse(`${day}T00:00:00Z`) / DAY_MS;
+/** The start of an hour: a day where it is midnight. */
+export function textOfHour(hour: number): string {
+  const text = new Date(hour * HOUR_MS).toISOString();
+  return hour % DAY_HOURS === 0 ? text.slice(0, 10) : `${text.slice(0, 10)} ${text.slice(11, 19)}`;
+}
+export const dayOfHour = (hour: number) => Math.floor(hour / DAY_HOURS);
+/** The hours of days, the last one included. */
+export const hoursOfDays = (first: number, last: number): Range => [
+  first * DAY_HOURS,
+  last * DAY_HOURS + DAY_HOURS - 1,
+];
+
+export function wholeDays([a, b]: Range): Range {
+  return hoursOfDays(dayOfHour(a), dayOfHour(b));
+}
+
+export function wholeMonths([a, b]: Range): Range {
+  const first = new Date(a * HOUR_MS);
+  const last = new Date(b * HOUR_MS);
+  return hoursOfDays(
+    Date.UTC(first.getUTCFullYear(), first.getUTCMonth(), 1) / DAY_MS,
+    Date.UTC(last.getUTCFullYear(), last.getUTCMonth() + 1, 0) / DAY_MS,
+  );
+}
+
+/** Joins ranges that have at most so many days with data between them. */
+export function merge(ranges: readonly Range[], days: readonly number[], between: number): Range[] {
+  const merged: [number, number][] = [];
+  for (const [a, b] of [...ranges].sort((x, y) => x[0] - y[0] || x[1] - y[1])) {
+    const open = merged.at(-1);
+    if (open && daysIn([open[1] + 1, a - 1], days) <= between) open[1] = Math.max(open[1], b);
+    else merged.push([a, b]);
+  }
+  return merged;
+}
+
+/** How many of these days, sorted, have hours of the range. */
+export const daysIn = ([a, b]: Range, days: readonly number[]): number =>
+  a > b ? 0 : countBefore(days, dayOfHour(b) + 1) - countBefore(days, dayOfHour(a));
+
+function countBefore(sorted: readonly number[], day: number): number {
+  let low = 0;
+  let high = sorted.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((sorted[middle] as number) >= day) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
