@@ -1,19 +1,15 @@
 /**
- * Lines and areas in whole pixels of the canvas. Of all points in one column of pixels those are kept at which a line
- * enters and leaves it, and its lowest and highest: the picture is the same, and a long line has few points.
+ * Lines and areas in whole pixels of the canvas. Of all points in one column of pixels the lowest and the highest are
+ * kept, in their order: the picture is the same, and a long line has few points.
  */
 import type uPlot from 'uplot';
 import type { Drawing, Values } from '../drawing.ts';
 
-/** A line without a gap, from one place to another: `x, y, x, y` and so on. */
-interface Stretch {
-  readonly from: number;
-  readonly until: number;
-  readonly points: Int32Array;
-}
+/** A line without a gap: `x, y, x, y` and so on. */
+type Stretch = Int32Array;
 
 /** Points of a column, with two coordinates each. */
-const COORDINATES_MAX = 8;
+const COORDINATES_MAX = 4;
 /** Far outside of any canvas: lines that leave it end there. */
 const FAR_PX = 1e7;
 
@@ -40,26 +36,31 @@ function linePaths(drawing: Drawing, pixelsOf: PixelsOf): uPlot.Series.PathBuild
   };
 }
 
-/** Areas between lines that lie on each other, the lowest on zero. Each is built after the one below it. */
+/**
+ * Areas between lines that lie on each other, the lowest on zero. Each is the area below its own line without the one
+ * below the line before it: neighbours run in opposite directions, so that what both enclose counts as outside. So
+ * every line is traced once.
+ */
 function areaPaths(drawing: Drawing, pixelsOf: PixelsOf): uPlot.Series.PathBuilder {
-  let below: readonly Stretch[] = [];
+  let below = new Path2D();
   return (u, at, from, until) => {
-    const [heights, floor] = [drawing.series[at - 1]?.heights ?? [], drawing.series[at - 2]?.heights];
     const pixels = pixelsOf(u, at);
-    const tops = pixels.stretchesOf(heights, from, until);
     const stroke = new Path2D();
-    for (const top of tops) trace(stroke, top);
-    // Copying a path takes less time than tracing it again.
-    const isWhole = tops.length === 1;
-    const fill = isWhole ? new Path2D(stroke) : new Path2D();
-    for (const top of tops) {
-      if (!isWhole) trace(fill, top);
-      const isSame = (other: Stretch) => other.from === top.from && other.until === top.until;
-      if (floor === undefined) traceBack(fill, pixels.ground(top));
-      else traceBack(fill, below.find(isSame) ?? pixels.stretch(floor, top.from, top.until));
-      fill.closePath();
+    const ground = new Path2D();
+    const isBack = at % 2 === 0;
+    for (const stretch of pixels.stretchesOf(drawing.series[at - 1]?.heights ?? [], from, until)) {
+      const line = new Path2D();
+      const ends = [stretch.at(-2) as number, stretch[0] as number];
+      if (isBack) traceBack(line, stretch);
+      else trace(line, stretch);
+      stroke.addPath(line);
+      for (const x of isBack ? ends.reverse() : ends) line.lineTo(x, pixels.zero);
+      line.closePath();
+      ground.addPath(line);
     }
-    below = tops;
+    const fill = new Path2D(ground);
+    if (at > 1) fill.addPath(below);
+    below = ground;
     return { stroke, fill };
   };
 }
@@ -98,45 +99,41 @@ class Pixels {
       : (value) => clamped(top + (1 - (value - low) / (high - low)) * height);
   }
 
+  /** Where zero lies. */
+  get zero(): number {
+    return this.#row(0);
+  }
+
   stretchesOf(values: Values, from: number, until: number): Stretch[] {
     const found: Stretch[] = [];
     for (let i = from; i <= until; i++) {
       if ((values[i] ?? null) === null) continue;
       const first = i;
       while (i < until && (values[i + 1] ?? null) !== null) i++;
-      found.push(this.stretch(values, first, i));
+      found.push(this.#stretch(values, first, i));
     }
     return found;
   }
 
-  /** What has no value lies on zero. */
-  stretch(values: Values, from: number, until: number): Stretch {
+  #stretch(values: Values, from: number, until: number): Stretch {
     const [columns, row, points] = [this.#columns, this.#row, this.#scratch];
     let length = 0;
     for (let i = from; i <= until; ) {
       const column = columns[i] as number;
-      const first = row(values[i] ?? 0);
-      let [low, high, last] = [first, first, first];
+      const first = row(values[i] as number);
+      let [low, high, isLowLast] = [first, first, false];
       for (i++; i <= until && columns[i] === column; i++) {
-        last = row(values[i] ?? 0);
-        if (last < low) low = last;
-        else if (last > high) high = last;
+        const next = row(values[i] as number);
+        if (next < low) [low, isLowLast] = [next, true];
+        else if (next > high) [high, isLowLast] = [next, false];
       }
       points[length++] = column;
-      points[length++] = first;
-      for (const next of low === high ? [] : [low, high, last]) {
-        if (next === points[length - 1]) continue;
-        points[length++] = column;
-        points[length++] = next;
-      }
+      points[length++] = isLowLast ? high : low;
+      if (low === high) continue;
+      points[length++] = column;
+      points[length++] = isLowLast ? low : high;
     }
-    return { from, until, points: points.slice(0, length) };
-  }
-
-  /** Zero below a stretch. */
-  ground({ from, until, points }: Stretch): Stretch {
-    const zero = this.#row(0);
-    return { from, until, points: Int32Array.of(points[0] as number, zero, points.at(-2) as number, zero) };
+    return points.slice(0, length);
   }
 }
 
@@ -164,11 +161,12 @@ function rangeOf(u: uPlot, scale: string): readonly [number, number] {
 
 const clamped = (pixels: number): number => Math.round(Math.max(-FAR_PX, Math.min(FAR_PX, pixels)));
 
-function trace(path: Path2D, { points }: Stretch): void {
+function trace(path: Path2D, points: Stretch): void {
   path.moveTo(points[0] as number, points[1] as number);
   for (let i = 2; i < points.length; i += 2) path.lineTo(points[i] as number, points[i + 1] as number);
 }
 
-function traceBack(path: Path2D, { points }: Stretch): void {
-  for (let i = points.length - 2; i >= 0; i -= 2) path.lineTo(points[i] as number, points[i + 1] as number);
+function traceBack(path: Path2D, points: Stretch): void {
+  path.moveTo(points.at(-2) as number, points.at(-1) as number);
+  for (let i = points.length - 4; i >= 0; i -= 2) path.lineTo(points[i] as number, points[i + 1] as number);
 }
