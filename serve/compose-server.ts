@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { readCoverage, readStatus } from '../aggregate/status/status.ts';
+import { meta } from '../infra/clickhouse/schema.ts';
+import { UnchangedRows } from '../infra/clickhouse/unchanged-rows.ts';
 import { recent } from '../infra/coordination/recent.ts';
 import { serveAlerts } from './alerts/routes.ts';
 import type { Pipeline } from './compose.ts';
@@ -31,6 +33,7 @@ import { serveChanges } from './metrics/changes.ts';
 import { Freshness } from './metrics/freshness.ts';
 import { serveMetrics } from './metrics/routes.ts';
 import { serveTableSchemas } from './metrics/table-schema.ts';
+import { schema } from './stored-schema.ts';
 
 /** Registers the routes of all domains; the caller listens, or injects requests. */
 export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> {
@@ -38,9 +41,17 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   const keyValue = limitCounts(runtime, config);
   const readers = new Readers({ ...runtime, keyValue, settings: config });
   const { clock } = runtime;
-  const status = recent(0, () => readStatus({ store: readers.shared, clock }, aggregator));
+  // Both take many statements, of which most read tables that nobody wrote to since the last time.
+  const unchanged = new UnchangedRows(readers.shared, [meta, ...schema.tables, ...schema.derived]);
+  const status = recent(0, async () => {
+    await unchanged.refresh();
+    return readStatus({ store: unchanged, clock }, aggregator);
+  });
   // Read whole and once for all who ask at the same time, since it scans every block.
-  const coverage = recent(0, () => readCoverage(readers.shared, registry));
+  const coverage = recent(0, async () => {
+    await unchanged.refresh();
+    return readCoverage(unchanged, registry);
+  });
   const sources = {
     ...runtime,
     ...{ keyValue, registry, aggregator, versions: aggregator, readers, status, coverage, settings: config },

@@ -1,22 +1,30 @@
 /**
  * Lines and areas in whole pixels of the canvas. Of all points in one column of pixels the lowest and the highest are
- * kept, in their order: the picture is the same, and a long line has few points.
+ * kept, in their order: the picture is the same, and a long line has few points. Browsers take ten times longer to
+ * stroke a thick line of many corners than to fill its outline, so where columns have several points that is filled.
  */
 import type uPlot from 'uplot';
 import type { Drawing, Values } from '../drawing.ts';
 
-/** A line without a gap: `x, y, x, y` and so on. */
-type Stretch = Int32Array;
+/** A line without a gap. */
+interface Stretch {
+  /** Of each column its place, and its lowest and highest row in the order of the line. */
+  readonly columns: Int32Array;
+  /** Whether a column holds several points. */
+  readonly isDense: boolean;
+}
 
-/** Points of a column, with two coordinates each. */
-const COORDINATES_MAX = 4;
+/** Numbers that stand for a column. */
+const COLUMN = 3;
+/** Half of the width of a line. */
+const HALF_PX = 1;
 /** Far outside of any canvas: lines that leave it end there. */
 const FAR_PX = 1e7;
 
 /** What builds the paths of the series of a drawing, in their order; they share the columns of its times. */
 export function pathBuilder(drawing: Drawing): uPlot.Series.PathBuilder {
   const columns = sharedColumns(drawing);
-  const scratch = new Int32Array(drawing.times.length * COORDINATES_MAX);
+  const scratch = new Int32Array(drawing.times.length * COLUMN);
   const { isLogarithmic } = drawing;
   const pixelsOf = (u: uPlot, at: number) =>
     new Pixels(u, { scale: u.series[at]?.scale ?? '', isLogarithmic, columns: columns(u), scratch });
@@ -29,10 +37,13 @@ type PixelsOf = (u: uPlot, at: number) => Pixels;
 function linePaths(drawing: Drawing, pixelsOf: PixelsOf): uPlot.Series.PathBuilder {
   return (u, at, from, until) => {
     const { heights = [] } = drawing.series[at - 1] ?? {};
-    const stroke = new Path2D();
+    const [stroke, fill] = [new Path2D(), new Path2D()];
     const over = pixelsOf(u, at).stretchesOf(heights, from, Math.min(until, drawing.provisional - 1));
-    for (const stretch of over) trace(stroke, stretch);
-    return { stroke };
+    for (const { columns, isDense } of over) {
+      if (isDense) outline(fill, columns, HALF_PX * devicePixelRatio);
+      else trace(stroke, columns);
+    }
+    return { stroke, fill };
   };
 }
 
@@ -45,18 +56,12 @@ function areaPaths(drawing: Drawing, pixelsOf: PixelsOf): uPlot.Series.PathBuild
   let below = new Path2D();
   return (u, at, from, until) => {
     const pixels = pixelsOf(u, at);
-    const stroke = new Path2D();
-    const ground = new Path2D();
-    const isBack = at % 2 === 0;
-    for (const stretch of pixels.stretchesOf(drawing.series[at - 1]?.heights ?? [], from, until)) {
-      const line = new Path2D();
-      const ends = [stretch.at(-2) as number, stretch[0] as number];
-      if (isBack) traceBack(line, stretch);
-      else trace(line, stretch);
-      stroke.addPath(line);
-      for (const x of isBack ? ends.reverse() : ends) line.lineTo(x, pixels.zero);
-      line.closePath();
-      ground.addPath(line);
+    const [stroke, ground] = [new Path2D(), new Path2D()];
+    const { heights = [] } = drawing.series[at - 1] ?? {};
+    for (const { columns, isDense } of pixels.stretchesOf(heights, from, until)) {
+      // Of many points the edges would hide the areas.
+      if (!isDense) trace(stroke, columns);
+      enclose(ground, columns, pixels.zero, at % 2 === 0);
     }
     const fill = new Path2D(ground);
     if (at > 1) fill.addPath(below);
@@ -116,7 +121,7 @@ class Pixels {
   }
 
   #stretch(values: Values, from: number, until: number): Stretch {
-    const [columns, row, points] = [this.#columns, this.#row, this.#scratch];
+    const [columns, row, found] = [this.#columns, this.#row, this.#scratch];
     let length = 0;
     for (let i = from; i <= until; ) {
       const column = columns[i] as number;
@@ -127,13 +132,11 @@ class Pixels {
         if (next < low) [low, isLowLast] = [next, true];
         else if (next > high) [high, isLowLast] = [next, false];
       }
-      points[length++] = column;
-      points[length++] = isLowLast ? high : low;
-      if (low === high) continue;
-      points[length++] = column;
-      points[length++] = isLowLast ? low : high;
+      found[length++] = column;
+      found[length++] = isLowLast ? high : low;
+      found[length++] = isLowLast ? low : high;
     }
-    return points.slice(0, length);
+    return { columns: found.slice(0, length), isDense: length < (until - from + 1) * COLUMN };
   }
 }
 
@@ -161,12 +164,37 @@ function rangeOf(u: uPlot, scale: string): readonly [number, number] {
 
 const clamped = (pixels: number): number => Math.round(Math.max(-FAR_PX, Math.min(FAR_PX, pixels)));
 
-function trace(path: Path2D, points: Stretch): void {
-  path.moveTo(points[0] as number, points[1] as number);
-  for (let i = 2; i < points.length; i += 2) path.lineTo(points[i] as number, points[i + 1] as number);
+function trace(path: Path2D, columns: Int32Array): void {
+  for (let i = 0; i < columns.length; i += COLUMN) {
+    const [x, first, last] = [columns[i] as number, columns[i + 1] as number, columns[i + 2] as number];
+    if (i === 0) path.moveTo(x, first);
+    else path.lineTo(x, first);
+    if (last !== first) path.lineTo(x, last);
+  }
 }
 
-function traceBack(path: Path2D, points: Stretch): void {
-  path.moveTo(points.at(-2) as number, points.at(-1) as number);
-  for (let i = points.length - 4; i >= 0; i -= 2) path.lineTo(points[i] as number, points[i + 1] as number);
+/** The outline of a thick line: along its upper edge, and back along the lower one. */
+function outline(path: Path2D, columns: Int32Array, half: number): void {
+  // A column reaches to where the line left the one before it.
+  const edge = (i: number, pick: (a: number, b: number, c: number) => number) =>
+    pick(columns[i + 1] as number, columns[i + 2] as number, columns[Math.max(2, i - 1)] as number);
+  path.moveTo((columns[0] as number) - half, edge(0, Math.min) - half);
+  for (let i = 0; i < columns.length; i += COLUMN)
+    path.lineTo(columns[i] as number, edge(i, Math.min) - half);
+  for (let i = columns.length - COLUMN; i >= 0; i -= COLUMN)
+    path.lineTo(columns[i] as number, edge(i, Math.max) + half);
+  path.closePath();
+}
+
+/** The area between zero and the highest points of a line, in one direction or the other. */
+function enclose(path: Path2D, columns: Int32Array, zero: number, isBack: boolean): void {
+  const ends = [columns[0] as number, columns.at(-COLUMN) as number];
+  const [begin, end] = (isBack ? ends.reverse() : ends) as [number, number];
+  path.moveTo(begin, zero);
+  for (let n = 0; n < columns.length; n += COLUMN) {
+    const i = isBack ? columns.length - COLUMN - n : n;
+    path.lineTo(columns[i] as number, Math.min(columns[i + 1] as number, columns[i + 2] as number));
+  }
+  path.lineTo(end, zero);
+  path.closePath();
 }

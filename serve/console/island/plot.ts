@@ -209,7 +209,9 @@ function lineOf(now: Now, i: number, colours: Colours): uPlot.Series {
   const stroke = colourOf(colours.series, place);
   const lone = (at: number) => lonePlaces(now.drawing.series[at - 1]?.heights ?? [], overUntil(now.drawing));
   return {
-    ...{ scale: scaleOf(axis), stroke, fill: colourOf(colours.areas, place), width: lineWidth(now.drawing) },
+    ...{ scale: scaleOf(axis), stroke, width: lineWidth(now.drawing) },
+    // Of lines the outline is filled.
+    fill: () => (now.drawing.style === 'lines' ? stroke : colourOf(colours.areas, place)),
     points: { fill: stroke, size: 5, filter: (_, at, show) => (show ? null : lone(at)) },
     paths: (...given) => now.paths(...given),
   };

@@ -6,6 +6,7 @@ import { HttpError } from '../../http/errors.ts';
 import { type Html, html } from '../../pages/html.ts';
 import { type ChartState, chartQuery, chartStateOf, DEFAULT_STATE } from '../chart-state.ts';
 import { chainPicker, choice, controls, partPicker } from '../charts/controls.ts';
+import { grafanaDashboard } from '../charts/grafana.ts';
 import { heatmaps } from '../charts/heatmap.ts';
 import { chartSection, seriesUrl } from '../charts/section.ts';
 import { namedIn, type Selection, select } from '../charts/selection.ts';
@@ -35,6 +36,14 @@ ${definition(shown)}`;
       body,
       script: 'chart.js',
     });
+  });
+  pages.get<{ Params: { metric: string } }>('/charts/:metric/grafana.json', async (request, reply) => {
+    const metric = drawnMetric(request.params.metric);
+    if (metric === undefined) return reply.callNotFound();
+    const { lines } = await selectionOf(sources, request, metric, await storeOf(sources, request, reply));
+    return reply
+      .header('content-disposition', `attachment; filename="${metric.id.replaceAll('/', '-')}-grafana.json"`)
+      .send(grafanaDashboard(metric, lines, sources.origin()));
   });
 }
 
@@ -83,7 +92,7 @@ function chartOf({ origin }: ConsolePages, selection: Shown, request: FastifyReq
     empty: html`No chain has a value of ${column.shown.title.toLowerCase()} between ${days.from} and ${days.until}.`,
   })}
 <p class="hint">${sentence(column.meaning)} ${!metric.isMonthly && MERGED[column.shown.overTime]}</p>
-${lines.length > 0 && html`<div class="take">${downloads(source)}<p class="actions"><a class="button second small" href="/compare?${String(compare)}&${String(chartQuery(state))}">Compare</a><a class="button second small" href="${embed}">Embed</a></p></div>${snippets(origin() + source, origin() + embed)}`}
+${lines.length > 0 && html`<div class="take">${downloads(source)}<p class="actions"><a class="button second small" href="/compare?${String(compare)}&${String(chartQuery(state))}">Compare</a><a class="button second small" href="${embed}">Embed</a><a class="button second small" href="${`/charts/${metric.id}/grafana.json${searchOf(request)}`}" download>Grafana dashboard</a></p></div>${snippets(origin() + source, origin() + embed)}`}
 </div>`;
 }
 

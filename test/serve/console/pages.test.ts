@@ -227,6 +227,23 @@ describe('the pages of the metrics', () => {
     expect((await get('/charts/cats/preview.png')).statusCode).toBe(404);
   });
 
+  it('are a dashboard for Grafana too: each column in its unit, each chain by its own address', async () => {
+    const path = '/charts/daily-fees';
+    const [, href = ''] =
+      /href="([^"]*grafana.json[^"]*)"/.exec((await get(`${path}?chain=polkadot`)).body) ?? [];
+    const { panels } = (await get(href.replaceAll('&#38;', '&'))).json();
+    const titles = drawnMetrics
+      .find(({ id }) => id === 'daily-fees')
+      ?.columns.map(({ shown }) => shown.title);
+    expect(panels.map(({ title }: { title: string }) => title)).toEqual(titles);
+    const usd = panels.find(({ title }: { title: string }) => title === 'Fees in USD');
+    expect(usd.fieldConfig.defaults.unit).toBe('currencyUSD');
+    const url = usd.targets[0].url.replace(/\$\{__(from|to):date:YYYY-MM-DD\}/g, '2025-07-14');
+    const answer = await get(url.slice(url.indexOf('/api/')));
+    expect([answer.statusCode, answer.body.split('\n')[0]]).toEqual([200, expect.stringContaining('"date"')]);
+    expect((await get('/charts/daily-cats/grafana.json')).statusCode).toBe(404);
+  });
+
   it('show a chain with what is known of it, by its name or an alias', async () => {
     expect((await get('/chains')).body).toContain('href="/chains/polkadot"');
     expect((await get('/chains/polkadot')).body).toContain('DOT (10 decimals)');
