@@ -15,12 +15,13 @@ const [origin = 'http://127.0.0.1:3000', directory = 'test/output/screens', only
 mkdirSync(directory, { recursive: true });
 const browser = await launchBrowser();
 const { public: open, own, context } = await everyPage(browser, origin);
-const page = await context.newPage();
+const [visitor, member] = [await browser.newPage(), await context.newPage()];
 for (const width of [1440, 390]) {
   for (const colorScheme of ['light', 'dark'] as const) {
-    await page.setViewportSize({ width, height: 900 });
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     for (const path of [...open, ...own].filter((one) => one.includes(only))) {
+      const page = own.includes(path) ? member : visitor;
+      await page.setViewportSize({ width, height: 900 });
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
       await page.goto(origin + path, { waitUntil: 'networkidle' });
       const name = path.replaceAll(/[^\w]+/g, '-').slice(0, 60) || '-';
       const height = Math.min(

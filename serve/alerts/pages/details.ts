@@ -93,7 +93,7 @@ async function alertBody(
 <p>${severityTag(alert)} ${statusTag(alert)} <span class="under">${alert.events} ${alert.events === 1 ? 'event' : 'events'}, last seen ${ago(alert.seen_ms, now)}</span></p></div>
 ${statusButtons(base, token, alert)}</div>
 <div class="columns"><div>
-${alert.description && html`<section class="card"><h2>Description</h2><p class="prose">${alert.description}</p></section>`}
+${alert.description && html`<section class="card"><h2>Description</h2>${markdown(alert.description)}</section>`}
 <section class="card"><h2>Details</h2>${facts(alert, integration)}</section>
 ${alert.incident_markdown && html`<section class="card"><h2>Notes of the source</h2>${markdown(alert.incident_markdown)}</section>`}
 ${others.length > 0 && html`<section class="card"><h2>Other annotations</h2><dl class="facts">${others.map(([name, value]) => html`<dt>${name}</dt><dd>${typeof value === 'string' ? value : JSON.stringify(value)}</dd>`)}</dl></section>`}

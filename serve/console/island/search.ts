@@ -7,7 +7,8 @@ const WAIT_MS = 120;
 
 const form = document.querySelector<HTMLFormElement>('form[data-search]');
 if (form) enhance(form);
-document.querySelector('.top [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' });
+for (const open of document.querySelectorAll(':is(.top, .side, .tabs) [aria-current]'))
+  open.scrollIntoView({ block: 'nearest', inline: 'center' });
 
 function enhance(form: HTMLFormElement): void {
   const dialog = document.createElement('dialog');

@@ -33,7 +33,7 @@ export function chainsTable(chains: readonly ChainFacts[], now: number): Html {
 <tbody>${rows.map(
     ({ relay_chain, chain, days, newest, gaps }) =>
       html`<tr><td><a href="/chains/${chain}">${chainName(`${relay_chain}/${chain}`)}</a></td><td>${relayName(relay_chain)}</td><td>${days[0]}</td>
-<td>${moment(new Date(newest).toISOString())}</td><td class="number">${behind(newest, now)}</td><td>${gaps.length === 0 ? html`<span class="tag good">complete</span>` : html`<a class="tag warn" href="/chains/${chain}#gaps">missing in ${gaps.length} places</a>`}</td></tr>`,
+<td>${moment(new Date(newest).toISOString())}</td><td class="number">${behind(newest, now)}</td><td>${gaps.length === 0 ? html`<span class="tag good">complete</span>` : html`<a class="tag warn" href="/chains/${chain}#gaps">missing in ${gaps.length} ${gaps.length === 1 ? 'place' : 'places'}</a>`}</td></tr>`,
   )}</tbody></table></div>`;
 }
 

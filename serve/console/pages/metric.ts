@@ -91,7 +91,7 @@ function chartOf({ origin }: ConsolePages, selection: Shown, request: FastifyReq
     before: metric.id.endsWith('-heatmap') && answer.per === 'day' ? heatmaps(answer) : null,
     empty: html`No chain has a value of ${column.shown.title.toLowerCase()} between ${days.from} and ${days.until}.`,
   })}
-<p class="hint">${sentence(column.meaning)} ${!metric.isMonthly && MERGED[column.shown.overTime]}</p>
+<p class="hint">${sentence(withTitles(column.meaning, metric))} ${!metric.isMonthly && MERGED[column.shown.overTime]}</p>
 ${lines.length > 0 && html`<div class="take">${downloads(source)}<p class="actions"><a class="button second small" href="/compare?${String(compare)}&${String(chartQuery(state))}">Compare</a><a class="button second small" href="${embed}">Embed</a><a class="button second small" href="${`/charts/${metric.id}/grafana.json${searchOf(request)}`}" download>Grafana dashboard</a></p></div>${snippets(origin() + source, origin() + embed)}`}
 </div>`;
 }
@@ -163,6 +163,15 @@ function definition({ metric, endpoint, sources }: ShownMetric): Html {
 /** Text in which names stand between backticks. */
 const withCode = (text: string): Html[] =>
   text.split('`').map((part, i) => (i % 2 === 1 ? html`<code>${part}</code>` : html`${part}`));
+
+/** Text in which columns are called by their titles. */
+const withTitles = (text: string, { metric: { columns } }: DrawnMetric): string =>
+  text.replaceAll(/\b[a-z]+(?:_[a-z0-9]+)+\b/g, (name) => {
+    const column = columns[name];
+    if (column === undefined) return name;
+    const { title } = shownOf(column);
+    return `${title.charAt(0).toLowerCase()}${title.slice(1)}`;
+  });
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 

@@ -1,5 +1,9 @@
 import { dependencies, type Metric, type MetricEndpoint } from '../../../aggregate/metric.ts';
 import { materializedMetrics, metrics } from '../../../aggregate/metrics/index.ts';
+import { contracts } from '../records/contracts.ts';
+import { coretime } from '../records/coretime.ts';
+import { extrinsics } from '../records/explorer/explorer.ts';
+import { governance } from '../records/governance.ts';
 
 /** A path of the API as a page shows it. */
 export interface ShownMetric {
@@ -15,13 +19,23 @@ export interface ShownMetric {
 
 const tables = new Map(materializedMetrics.map((metric) => [metric.name, metric]));
 
+const lists = new Map(
+  [...governance.pages, ...coretime.pages, ...contracts.pages, extrinsics].map(
+    ({ source, path }) => [source.endpoint.path, path] as const,
+  ),
+);
+
 export const shownMetrics: readonly ShownMetric[] = metrics.flatMap((metric) =>
-  metric.endpoints.map((endpoint) => ({
-    id: endpoint.path.replace('/api/', '').replaceAll('/', '-'),
-    metric,
-    endpoint,
-    sources: [...rawTablesOf(metric)].sort(),
-  })),
+  metric.endpoints.map((endpoint) => {
+    const records = lists.get(endpoint.path);
+    return {
+      id: endpoint.path.replace('/api/', '').replaceAll('/', '-'),
+      metric,
+      endpoint,
+      sources: [...rawTablesOf(metric)].sort(),
+      ...(records !== undefined && { records }),
+    };
+  }),
 );
 
 export const shownMetric = (id: string): ShownMetric | undefined => shownMetrics.find((one) => one.id === id);

@@ -3,9 +3,9 @@ import { type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { table } from '../../../infra/clickhouse/table.ts';
 import { UnchangedRows } from '../../../infra/clickhouse/unchanged-rows.ts';
 
-const [cats, dogs] = ['cats', 'dogs'].map((name) =>
-  table({ name, doc: '', columns: { id: 'UInt8' }, engine: 'MergeTree', orderBy: ['id'] }),
-) as [ReturnType<typeof table>, ReturnType<typeof table>];
+const tableOf = (name: string) =>
+  table({ name, doc: '', columns: { id: 'UInt8' }, engine: 'MergeTree', orderBy: ['id'] });
+const [cats, dogs] = [tableOf('cats'), tableOf('dogs')];
 const view = { ...cats, name: 'seen', engine: 'View' };
 
 /** A store that counts: each reading has the next number. */
