@@ -11,7 +11,9 @@ const DESCRIPTION =
 const VIEWPORT =
   "document.head.append(Object.assign(document.createElement('meta'), { name: 'viewport', content: 'width=device-width, initial-scale=1' }));";
 
+/** Long answers are not broken into lines: hyphens and breaks in some megabytes would stop the page for seconds. */
 const STYLES = `.swagger-ui .topbar { display: none }
+.swagger-ui .highlight-code .microlight { white-space: pre; hyphens: none; word-break: normal; overflow-wrap: normal }
 .swagger-ui .code-samples details { padding: 8px 20px }
 .swagger-ui .code-samples summary { cursor: pointer; font-family: sans-serif; font-size: 14px }
 .swagger-ui .code-samples pre { margin: 8px 0 0; overflow-x: auto; white-space: pre }`;
