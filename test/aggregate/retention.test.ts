@@ -75,7 +75,7 @@ it(
   'every answer stays when raw rows of old months go, also after a rebuild, another recipe and a later price',
   async () => {
     const { store } = pipeline.runtime;
-    const { lines } = new History(SEED);
+    const { lines } = new History(SEED, { blocks: 150 });
     // Where a stage was reached, every process looks each time.
     for (const stage of ['closed', 'frozen', 'deleted'] as const)
       await noteRetention(store, stage, { before: '2020-01-01', at: 1 });

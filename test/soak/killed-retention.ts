@@ -23,7 +23,7 @@ store.run = (statement) => {
 const retention = new RawRetention({
   runtime: { ...runtime, clock: { now: () => now } },
   days: (now - Date.parse(before)) / DAY_MS,
-  leaseMs: 1000,
+  leaseMs: 60_000,
   logger: { info: () => undefined, warn: () => undefined },
   stageMs: 0,
 });

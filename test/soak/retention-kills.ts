@@ -21,7 +21,11 @@ const CHILD = fileURLToPath(new URL('killed-retention.ts', import.meta.url));
 const LARGE = ['extrinsics', 'events', 'calls'];
 /** A life has about so many words. */
 const MOST_WORDS = 16;
+/** So many of them replace a month, which takes a few milliseconds. */
+const REPLACES = /^ALTER/;
+const MOST_REPLACES = 2;
 const LONGEST_DELAY_MS = 40;
+const LONGEST_REPLACE_MS = 10;
 
 const random = new Random(Number(seed));
 const { lines } = new History(Number(seed));
@@ -50,18 +54,30 @@ async function withPipeline<T>(
   }
 }
 
-/** One process; returns its last word before it was killed, which is `done` where it was left alone. */
-async function live(path: string, wordsMax: number): Promise<string> {
+interface Strike {
+  readonly at: RegExp;
+  readonly wordsBefore: number;
+  readonly msMax: number;
+}
+
+const anyStrike = (): Strike =>
+  random.chance(0.5)
+    ? { at: REPLACES, wordsBefore: random.whole(0, MOST_REPLACES), msMax: LONGEST_REPLACE_MS }
+    : { at: /./, wordsBefore: random.whole(0, MOST_WORDS), msMax: LONGEST_DELAY_MS };
+
+/** One process; returns its last word before it was killed, which is `done` where it had nothing left to do. */
+async function live(path: string, strike?: Strike): Promise<string> {
   const child = spawn(process.execPath, [CHILD, path, before], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, UV_THREADPOOL_SIZE: '16', TZ: 'UTC' },
   });
   let last = 'starting';
-  let words = 0;
+  let left = strike?.wordsBefore ?? Number.POSITIVE_INFINITY;
   createInterface({ input: child.stdout }).on('line', (word) => {
     last = word;
     if (word === 'done') child.kill('SIGKILL');
-    else if (words++ === wordsMax) setTimeout(() => child.kill('SIGKILL'), random.whole(0, LONGEST_DELAY_MS));
+    else if (strike?.at.test(word) && left-- === 0)
+      setTimeout(() => child.kill('SIGKILL'), random.whole(0, strike.msMax));
   });
   const [code] = await once(child, 'close');
   if (code !== null) throw new Error(`the process ended with ${code}`);
@@ -78,7 +94,7 @@ const copy = (name: string) => {
   return path;
 };
 const alone = copy('alone');
-await live(alone, Number.POSITIVE_INFINITY);
+await live(alone);
 const expected = await withPipeline(alone, contentOf);
 const faults = differences(metricsOf(expected), metricsOf(original));
 const rowsOf = (content: Content) => LARGE.map((name) => content.get(name)?.length);
@@ -88,7 +104,7 @@ const during: Record<string, number> = {};
 for (let killed = 0, stores = 0; killed < Number(kills) && faults.length === 0; stores++) {
   const path = copy(String(stores));
   for (let last = ''; last !== 'done'; killed++) {
-    last = await live(path, random.whole(0, MOST_WORDS));
+    last = await live(path, anyStrike());
     during[last] = (during[last] ?? 0) + 1;
   }
   const isLast = killed >= Number(kills);

@@ -287,7 +287,7 @@ it('start follows the sources that the settings name, beside serving', async () 
   await expect
     .poll(() => server.logged(), { timeout: 60_000 })
     .toMatch(/following polkadot at \S+ from \d+[\s\S]*"1 block"/);
-  expect(server.logged()).toMatch(/not followed: \S+ serves the runtime paseo/);
+  expect(server.logged()).toMatch(/not followed: \S+ serves the runtime paseo .*FOLLOW_FORCE/);
   expect(server.logged()).toMatch(
     /westend: not followed: \S+ serves a network that begins with the block 0x1/,
   );
