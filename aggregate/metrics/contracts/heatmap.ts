@@ -16,36 +16,32 @@ export const heatmapColumns = (title: string, doc: string) => ({
 /** Counts by day and asset hub, from a SELECT of `relay_chain`, `chain`, `date` and `num`. */
 export const heatmap = (window: Window, counts: Sql): Sql => sql`
   SELECT relay_chain, chain, date, num AS count
-  FROM (SELECT DISTINCT relay_chain, chain, date FROM ${runs(window)}) AS days
+  FROM (${days(window)}) AS days
   LEFT JOIN (${counts}) AS counts USING (relay_chain, chain, date)
-  WHERE num > 0 OR (relay_chain, chain, date) NOT IN (${incompleteDays(window)})`;
-
-const runs = (window: Window) =>
-  sql`(SELECT relay_chain, chain, date, first_block, last_block FROM ${storedRun.table} FINAL WHERE ${ofRelays(window)})`;
+  WHERE num > 0 OR is_complete`;
 
 /**
- * Days next to missing blocks: a run of heights begins or ends on the day, and the height before or after it is not
- * stored, though lower and higher ones are.
+ * Days with blocks. On a complete one, each run of heights that begins or ends on the day adjoins the one before or after
+ * it, if there is any. A block without a time is of no day, and it is stored.
  */
-function incompleteDays(window: Window): Sql {
-  const edges = sql`
-    SELECT relay_chain, chain, date, last_block + 1 AS beside FROM ${runs(window)}
-    UNION ALL SELECT relay_chain, chain, date, first_block - 1 AS beside FROM ${runs(window)} WHERE first_block > 0`;
-  const isHub = sql`(relay_chain, chain) IN (SELECT relay_chain, chain FROM ${runs(window)})`;
-  const untimed = sql`
-    SELECT relay_chain, chain, number FROM ${blocks} FINAL
+function days(window: Window): Sql {
+  const runs = sql`SELECT relay_chain, chain, toNullable(date) AS day_of, first_block, last_block
+    FROM ${storedRun.table} FINAL WHERE ${ofRelays(window)}`;
+  const untimed = sql`SELECT relay_chain, chain, NULL AS day_of, number AS first_block, number AS last_block
+    FROM ${blocks} FINAL
     WHERE isNull(time) AND (relay_chain, chain, number) IN (
-      SELECT relay_chain, chain, number FROM ${blocks} WHERE ${isHub} AND isNull(time))`;
-  const bounds = sql`
-    SELECT relay_chain, chain, min(least_of) AS lowest, max(most_of) AS highest
-    FROM (
-      SELECT relay_chain, chain, first_block AS least_of, last_block AS most_of FROM ${runs(window)}
-      UNION ALL SELECT relay_chain, chain, number AS least_of, number AS most_of FROM (${untimed}))
-    GROUP BY relay_chain, chain`;
+      SELECT relay_chain, chain, number FROM ${blocks}
+      WHERE isNull(time) AND (relay_chain, chain) IN (
+        SELECT relay_chain, chain FROM ${storedRun.table} WHERE ${ofRelays(window)}))`;
   return sql`
-    SELECT edges.relay_chain, edges.chain, date FROM (${edges}) AS edges INNER JOIN (${bounds}) AS bounds USING (relay_chain, chain)
-    WHERE beside BETWEEN lowest AND highest AND (edges.relay_chain, edges.chain, beside) NOT IN (
-      SELECT relay_chain, chain, number FROM ${blocks} FINAL
-      WHERE ${isHub} AND (relay_chain, chain, number) IN (
-        SELECT relay_chain, chain, toUInt64(beside) FROM (${edges})))`;
+    SELECT relay_chain, chain, assumeNotNull(day_of) AS date,
+      min(ifNull(block_before + 1 = first_block, 1) AND ifNull(block_after = last_block + 1, 1)) AS is_complete
+    FROM (
+      SELECT relay_chain, chain, day_of, first_block, last_block,
+        lagInFrame(toNullable(last_block)) OVER by_height AS block_before,
+        leadInFrame(toNullable(first_block)) OVER by_height AS block_after
+      FROM (${runs} UNION ALL ${untimed})
+      WINDOW by_height AS (PARTITION BY relay_chain, chain ORDER BY first_block
+        ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING))
+    WHERE isNotNull(day_of) GROUP BY relay_chain, chain, date`;
 }
