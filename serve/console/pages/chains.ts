@@ -13,7 +13,7 @@ export function serveChainList(pages: FastifyInstance, sources: ConsolePages): v
     await freshness.refresh();
     const body = html`<h1>Chains</h1>
 <p class="lead">Every chain whose blocks are stored, how far they reach, and where some are missing.</p>
-<section class="card">${chainsTable(freshness.chains, series.now)}</section>`;
+${chainsTable(freshness.chains, series.now)}`;
     return sendPublicPage(sources, request, reply, {
       title: 'Chains',
       description: 'Every chain whose blocks are stored, how far they reach, and where some are missing.',
@@ -29,7 +29,7 @@ export function chainsTable(chains: readonly ChainFacts[], now: number): Html {
   const rows = [...chains].sort(
     (a, b) => relayOrder(a) - relayOrder(b) || b.newest - a.newest || a.chain.localeCompare(b.chain),
   );
-  return html`<div class="table"><table><thead><tr><th>Chain</th><th>Relay chain</th><th>From</th><th>Newest block, UTC</th><th class="number">Behind</th><th>Blocks</th></tr></thead>
+  return html`<div class="table records"><table><thead><tr><th>Chain</th><th>Relay chain</th><th>From</th><th>Newest block, UTC</th><th class="number">Behind</th><th>Blocks</th></tr></thead>
 <tbody>${rows.map(
     ({ relay_chain, chain, days, newest, gaps }) =>
       html`<tr><td><a href="/chains/${chain}">${chainName(`${relay_chain}/${chain}`)}</a></td><td>${relayName(relay_chain)}</td><td>${days[0]}</td>

@@ -129,7 +129,8 @@ const MERGED: Readonly<Record<Merge, string>> = {
 
 function withoutChart({ metric, endpoint, records }: ShownMetric): Html {
   const api = html`<a href="${endpoint.path}?limit=100"><code>${endpoint.path}</code></a>`;
-  return html`<div class="card"><p>${metric.undrawn ?? 'This metric is a list, not a line over time.'} ${records === undefined ? html`Its rows: ${api}.` : html`<a class="button" href="${records}">Open the list</a> or read it by the API: ${api}.`}</p></div>`;
+  return html`<div class="card"><p>${metric.undrawn ?? 'This metric is a list, not a line over time.'} Its rows by the API: ${api}.</p>
+${records !== undefined && html`<p class="actions"><a class="button" href="${records}">Open the list</a></p>`}</div>`;
 }
 
 const UNIT_NAMES: Readonly<Record<Unit, string>> = {

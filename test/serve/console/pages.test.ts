@@ -175,8 +175,10 @@ describe('the pages of the metrics', () => {
     expect((await get(`${path.replace('?', '/preview.png?')}`)).headers['content-type']).toBe('image/png');
   });
 
-  it('say why a metric of accounts has no lines', async () => {
+  it('say why a metric has no lines, and lead to its list', async () => {
     expect((await get('/charts/daily-staking-rewards')).body).toContain('count twice what pools pay');
+    const list = (await get('/charts/coretime-sales')).body;
+    expect(list).toContain('href="/coretime">Open the list</a>');
   });
 
   it.each(['/charts/daily-tps', '/embed/daily-tps'])(
