@@ -200,15 +200,18 @@ function joined(
   validDaysMax: number,
 ): readonly Joined[] {
   const ofOneRelay = isOfOneRelay(metric);
+  if (metric.materialized === 'whole') {
+    const groups = Map.groupBy(invalid, ({ days }) => (ofOneRelay ? days.relay : ''));
+    return [...groups.values()].map((group) => ({ range: (group[0] as Invalid).range, invalid: group }));
+  }
   const windows: Joined[] = [];
   for (const one of invalid.toSorted((x, y) => x.range[0] - y.range[0] || x.range[1] - y.range[1])) {
     const open = ofOneRelay ? undefined : windows.at(-1);
     const range: Range = open ? [open.range[0], Math.max(open.range[1], one.range[1])] : one.range;
     const parts = [...(open?.invalid ?? []), one];
-    const valid = parts.reduce((days, part) => days + validDaysOf(part, range), 0);
-    const isJoined = metric.materialized === 'whole' || valid <= validDaysMax;
-    if (open && isJoined) windows.pop();
-    windows.push(open && isJoined ? { range, invalid: parts } : { range: one.range, invalid: [one] });
+    const isJoined = open && parts.reduce((days, part) => days + validDaysOf(part, range), 0) <= validDaysMax;
+    if (isJoined) windows.pop();
+    windows.push(isJoined ? { range, invalid: parts } : { range: one.range, invalid: [one] });
   }
   return windows;
 }

@@ -90,6 +90,10 @@ describe('the days of a metric that a dirty day invalidates', () => {
     expect(planned([whole], [dirty('2026-03-04'), dirty('2026-03-31')])).toEqual([
       `whole ${EVERYTHING.from}..${EVERYTHING.until}`,
     ]);
+    const folded = metricOf('Folded', [blocks], { materialized: 'whole', fold: () => [] });
+    expect(planned([folded], [dirty('2026-03-04'), dirty('2026-03-31')])).toEqual([
+      `folded ${EVERYTHING.from}..${EVERYTHING.until}`,
+    ]);
     expect(planned([whole], [dirty('2026-03-04', 'polkadot', 'prices')])).toEqual([]);
   });
 });
