@@ -11,8 +11,8 @@ import {
 import {
   DAY_HOURS,
   dayNumber,
-  dayOfHour,
   daysIn,
+  daysWithin,
   hoursOfDays,
   merge,
   type Range,
@@ -315,7 +315,7 @@ function inScope(
  * without data cost nothing.
  */
 function split([a, b]: Range, relays: readonly RelayDays[], daysMax: number): Range[] {
-  const inside = relays.flatMap(({ all }) => all).filter((day) => day >= dayOfHour(a) && day <= dayOfHour(b));
+  const inside = relays.flatMap(({ all }) => daysWithin([a, b], all));
   const starts: number[] = [];
   let days = 0;
   for (const [day, own] of [...Map.groupBy(inside, Number)].sort(([x], [y]) => x - y)) {

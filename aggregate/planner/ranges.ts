@@ -10,7 +10,7 @@ export function textOfHour(hour: number): string {
   const text = new Date(hour * HOUR_MS).toISOString();
   return hour % DAY_HOURS === 0 ? text.slice(0, 10) : `${text.slice(0, 10)} ${text.slice(11, 19)}`;
 }
-export const dayOfHour = (hour: number) => Math.floor(hour / DAY_HOURS);
+const dayOfHour = (hour: number) => Math.floor(hour / DAY_HOURS);
 /** The hours of days, the last one included. */
 export const hoursOfDays = (first: number, last: number): Range => [
   first * DAY_HOURS,
@@ -41,9 +41,17 @@ export function merge(ranges: readonly Range[], days: readonly number[], between
   return merged;
 }
 
-/** How many of these days, sorted, have hours of the range. */
-export const daysIn = ([a, b]: Range, days: readonly number[]): number =>
-  a > b ? 0 : countBefore(days, dayOfHour(b) + 1) - countBefore(days, dayOfHour(a));
+/** Those of these days, sorted, that have hours of the range. */
+export const daysWithin = (range: Range, days: readonly number[]): readonly number[] =>
+  days.slice(...placesOf(range, days));
+
+export function daysIn(range: Range, days: readonly number[]): number {
+  const [first, end] = placesOf(range, days);
+  return end - first;
+}
+
+const placesOf = ([a, b]: Range, days: readonly number[]): [first: number, end: number] =>
+  a > b ? [0, 0] : [countBefore(days, dayOfHour(a)), countBefore(days, dayOfHour(b) + 1)];
 
 function countBefore(sorted: readonly number[], day: number): number {
   let low = 0;
