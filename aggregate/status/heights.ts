@@ -135,7 +135,7 @@ async function scanAll(store: Pick<Store, 'rows'>): Promise<ChainHeights[]> {
 }
 
 function scan(store: Pick<Store, 'rows'>, partition: Sql, where: Sql): Promise<ScannedRow[]> {
-  return store.rows<ScannedRow>(sql`
+  const statement = sql`
     SELECT partition, relay_chain, chain, count() AS blocks, min(number) AS lowest_block, max(number) AS highest_block,
       max(time) AS newest_block_at, countIf(isNull(time)) AS untimed_blocks, countIf(is_outdated) AS outdated_blocks,
       highest_block - lowest_block + 1 - blocks AS total, countIf(number > previous + 1) AS ranges_total,
@@ -145,7 +145,9 @@ function scan(store: Pick<Store, 'rows'>, partition: Sql, where: Sql): Promise<S
         lagInFrame(number, 1, number) OVER (
           PARTITION BY partition, relay_chain, chain ORDER BY number ROWS BETWEEN 1 PRECEDING AND CURRENT ROW) AS previous
       FROM ${blocks} FINAL WHERE ${where}
-    ) GROUP BY partition, relay_chain, chain ORDER BY relay_chain, chain, partition`);
+    ) GROUP BY partition, relay_chain, chain ORDER BY relay_chain, chain, partition`;
+  // Of no table: rows that the store keeps may be of a moment before the parts that were read here.
+  return store.rows<ScannedRow>(raw(statement.text));
 }
 
 const chainHeights = ({ partition: _, total, ranges_total, ranges, ...chain }: ScannedRow): ChainHeights => ({

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
+import { readHeights } from '../../../aggregate/status/heights.ts';
 import { type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { table } from '../../../infra/clickhouse/table.ts';
 import { UnchangedRows } from '../../../infra/clickhouse/unchanged-rows.ts';
+import { decoders } from '../../../ingest/raw/decoders.ts';
+import { blocks, replacedBlocks } from '../../../ingest/raw/tables.ts';
 
 const tableOf = (name: string) =>
   table({ name, doc: '', columns: { id: 'UInt8' }, engine: 'MergeTree', orderBy: ['id'] });
@@ -49,4 +52,21 @@ test('keeps nothing before it has looked, of views, of no table, and of what fai
   await expect(unchanged.rows(sql`${cats}`)).rejects.toThrow('broken');
   state.isBroken = false;
   expect(await unchanged.rows(sql`${cats}`)).toEqual([7]);
+});
+
+test('tells the heights of blocks that were written after it has looked, and goes on with them', async () => {
+  const state = { parts: 'a', highest: 1 };
+  const rows = async ({ text }: Sql): Promise<never[]> =>
+    (text.includes('system.parts')
+      ? [{ table: blocks.name, partition: '202611', parts: state.parts }]
+      : [{ partition: '202611', highest_block: state.highest, ranges: [] }]) as never[];
+  const unchanged = new UnchangedRows({ rows }, [blocks, replacedBlocks, decoders]);
+  const highest = async () => (await readHeights(unchanged)).map(({ highest_block }) => highest_block);
+  await unchanged.refresh();
+  expect(await highest()).toEqual([1]);
+  await unchanged.refresh();
+  Object.assign(state, { parts: 'b', highest: 2 });
+  expect(await highest()).toEqual([2]);
+  await unchanged.refresh();
+  expect(await highest()).toEqual([2]);
 });
