@@ -13,9 +13,9 @@ import {
   dayNumber,
   daysIn,
   daysWithin,
+  type HourRange,
   hoursOfDays,
   merge,
-  type Range,
   textOfHour,
   wholeDays,
   wholeMonths,
@@ -73,7 +73,7 @@ interface RelayDays {
   /** Whether a stored block was replaced, or days are computed again whatever has changed: rows may have gone. */
   readonly mayLoseRows: boolean;
   /** Invalid ranges of the metrics that are planned so far. */
-  readonly ranges: Map<string, readonly Range[]>;
+  readonly ranges: Map<string, readonly HourRange[]>;
 }
 
 /**
@@ -107,7 +107,7 @@ function invalidRanges(
   days: RelayDays,
   last: number,
   { streams, validDaysMax }: PlanInput,
-): Range[] {
+): HourRange[] {
   const { byChain, all, ranges } = days;
   const [, end] = hoursOfDays(last, last);
   // Hours that begin while the round runs may be computed beside it, of rows that it has not changed yet: no later
@@ -116,13 +116,13 @@ function invalidRanges(
   const lookback = (metric.lookbackDays - 1) * DAY_HOURS;
   const own = days.dirty
     .filter((day) => invalidates(day, reads, streams[day.stream] ?? []))
-    .flatMap(({ pallet, day, chain, hours }): Range[] => {
+    .flatMap(({ pallet, day, chain, hours }): HourRange[] => {
       const number = dayNumber(day);
       const [first, to] = inScope(metric.invalidationScope, number, byChain.get(chain) ?? all, last);
       const [begin, end] = hoursOfDays(first, to);
       if (metric.materialized !== 'hourly' || !hours) return [[begin, end]];
       const changed = hours.map((hour) => number * DAY_HOURS + hour);
-      if (metric.invalidationScope === 'day') return changed.map((hour): Range => [hour, hour]);
+      if (metric.invalidationScope === 'day') return changed.map((hour): HourRange => [hour, hour]);
       // Before the hour only empty days change, and one that has lost its blocks, whose row is that of its first hour.
       const isEmptied = pallet === ANY_PALLET;
       return [[first < number || isEmptied ? begin : Math.min(...changed), end]];
@@ -133,16 +133,16 @@ function invalidRanges(
       ? []
       : [...reads]
           .flatMap((table) => ranges.get(table) ?? [])
-          .map(([a, b]): Range => (metric.invalidationScope === 'onward' ? [a, end] : [a, b]));
+          .map(([a, b]): HourRange => (metric.invalidationScope === 'onward' ? [a, end] : [a, b]));
   // After the last day with data there are no rows to invalidate.
   const invalid = [...own, ...inherited]
-    .map(([a, b]): Range => [a, isOpen ? LAST_HOUR : Math.min(b + lookback, end)])
+    .map(([a, b]): HourRange => [a, isOpen ? LAST_HOUR : Math.min(b + lookback, end)])
     .filter(([a, b]) => a <= b);
   return merge(invalid.map(WIDENED[metric.materialized]), all, validDaysMax);
 }
 
 /** The ranges of which a metric can be computed. */
-const WIDENED: Readonly<Record<WindowSize, (range: Range) => Range>> = {
+const WIDENED: Readonly<Record<WindowSize, (range: HourRange) => HourRange>> = {
   hourly: (range) => range,
   daily: wholeDays,
   whole: wholeDays,
@@ -181,12 +181,12 @@ function windowsOf(
 
 interface Invalid {
   readonly days: RelayDays;
-  readonly range: Range;
+  readonly range: HourRange;
 }
 
 /** What one window covers, before it is split. */
 interface Joined {
-  readonly range: Range;
+  readonly range: HourRange;
   readonly invalid: readonly Invalid[];
 }
 
@@ -207,7 +207,7 @@ function joined(
   const windows: Joined[] = [];
   for (const one of invalid.toSorted((x, y) => x.range[0] - y.range[0] || x.range[1] - y.range[1])) {
     const open = ofOneRelay ? undefined : windows.at(-1);
-    const range: Range = open ? [open.range[0], Math.max(open.range[1], one.range[1])] : one.range;
+    const range: HourRange = open ? [open.range[0], Math.max(open.range[1], one.range[1])] : one.range;
     const parts = [...(open?.invalid ?? []), one];
     const isJoined = open && parts.reduce((days, part) => days + validDaysOf(part, range), 0) <= validDaysMax;
     if (isJoined) windows.pop();
@@ -217,7 +217,7 @@ function joined(
 }
 
 /** Days of the relay chain with data in a range, besides those of the invalid part. */
-const validDaysOf = ({ days: { all }, range: [first, last] }: Invalid, [a, b]: Range): number =>
+const validDaysOf = ({ days: { all }, range: [first, last] }: Invalid, [a, b]: HourRange): number =>
   daysIn([a, first - 1], all) + daysIn([last + 1, b], all);
 
 /** Days with data, of one relay chain each, that one window may have. */
@@ -314,7 +314,7 @@ function inScope(
  * Splits a range into ranges of at most `daysMax` days with data, those of each relay chain counted, or of one day. Days
  * without data cost nothing.
  */
-function split([a, b]: Range, relays: readonly RelayDays[], daysMax: number): Range[] {
+function split([a, b]: HourRange, relays: readonly RelayDays[], daysMax: number): HourRange[] {
   const inside = relays.flatMap(({ all }) => daysWithin([a, b], all));
   const starts: number[] = [];
   let days = 0;
@@ -326,6 +326,6 @@ function split([a, b]: Range, relays: readonly RelayDays[], daysMax: number): Ra
     days += own.length;
   }
   return [a, ...starts].map(
-    (from, i): Range => [from, starts[i] === undefined ? b : (starts[i] as number) - 1],
+    (from, i): HourRange => [from, starts[i] === undefined ? b : (starts[i] as number) - 1],
   );
 }

@@ -1,5 +1,5 @@
 /** Hours as numbers since the epoch, both inclusive. */
-export type Range = readonly [first: number, last: number];
+export type HourRange = readonly [first: number, last: number];
 export const DAY_HOURS = 24;
 const HOUR_MS = 3_600_000;
 const DAY_MS = DAY_HOURS * HOUR_MS;
@@ -12,16 +12,16 @@ export function textOfHour(hour: number): string {
 }
 const dayOfHour = (hour: number) => Math.floor(hour / DAY_HOURS);
 /** The hours of days, the last one included. */
-export const hoursOfDays = (first: number, last: number): Range => [
+export const hoursOfDays = (first: number, last: number): HourRange => [
   first * DAY_HOURS,
   last * DAY_HOURS + DAY_HOURS - 1,
 ];
 
-export function wholeDays([a, b]: Range): Range {
+export function wholeDays([a, b]: HourRange): HourRange {
   return hoursOfDays(dayOfHour(a), dayOfHour(b));
 }
 
-export function wholeMonths([a, b]: Range): Range {
+export function wholeMonths([a, b]: HourRange): HourRange {
   const first = new Date(a * HOUR_MS);
   const last = new Date(b * HOUR_MS);
   return hoursOfDays(
@@ -31,7 +31,7 @@ export function wholeMonths([a, b]: Range): Range {
 }
 
 /** Joins ranges that have at most so many days with data between them. */
-export function merge(ranges: readonly Range[], days: readonly number[], between: number): Range[] {
+export function merge(ranges: readonly HourRange[], days: readonly number[], between: number): HourRange[] {
   const merged: [number, number][] = [];
   for (const [a, b] of [...ranges].sort((x, y) => x[0] - y[0] || x[1] - y[1])) {
     const open = merged.at(-1);
@@ -42,15 +42,15 @@ export function merge(ranges: readonly Range[], days: readonly number[], between
 }
 
 /** Those of these days, sorted, that have hours of the range. */
-export const daysWithin = (range: Range, days: readonly number[]): readonly number[] =>
+export const daysWithin = (range: HourRange, days: readonly number[]): readonly number[] =>
   days.slice(...placesOf(range, days));
 
-export function daysIn(range: Range, days: readonly number[]): number {
+export function daysIn(range: HourRange, days: readonly number[]): number {
   const [first, end] = placesOf(range, days);
   return end - first;
 }
 
-const placesOf = ([a, b]: Range, days: readonly number[]): [first: number, end: number] =>
+const placesOf = ([a, b]: HourRange, days: readonly number[]): [first: number, end: number] =>
   a > b ? [0, 0] : [countBefore(days, dayOfHour(a)), countBefore(days, dayOfHour(b) + 1)];
 
 function countBefore(sorted: readonly number[], day: number): number {
