@@ -1,5 +1,5 @@
 import type { Server } from 'node:http';
-import type { Socket } from 'node:net';
+import { BlockList, type Socket, type SocketAddress } from 'node:net';
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { countedPeer } from './client-address.ts';
@@ -41,14 +41,12 @@ export function limitConnections(
   server.maxConnections = CONNECTIONS_MAX;
   // An idle connection gives way to a new one.
   server.on('drop', () => server.closeIdleConnections());
+  const isFull = (peer: string) =>
+    (byAddress.get(countedPeer(peer)) ?? 0) >= CONNECTIONS_PER_ADDRESS && !isProxy(peer);
+  if (CONNECTIONS_PER_ADDRESS > 0) Object.assign(server, { blockList: new FullAddresses(isFull) });
   server.on('connection', (socket: Socket) => {
-    const peer = socket.remoteAddress ?? '';
-    const address = countedPeer(peer);
-    const ofAddress = (byAddress.get(address) ?? 0) + 1;
-    if (CONNECTIONS_PER_ADDRESS > 0 && ofAddress > CONNECTIONS_PER_ADDRESS && !isProxy(peer)) {
-      return void socket.destroy();
-    }
-    byAddress.set(address, ofAddress);
+    const address = countedPeer(socket.remoteAddress ?? '');
+    byAddress.set(address, (byAddress.get(address) ?? 0) + 1);
     open.set(socket, { sent: 0, at: Date.now() });
     socket.once('close', () => {
       open.delete(socket);
@@ -65,6 +63,20 @@ export function limitConnections(
   }, CHECK_MS).unref();
   app.addHook('onClose', async () => clearInterval(check));
   app.addHook('onSend', (_request, reply, payload, next) => next(null, inParts(payload, reply)));
+}
+
+/** Node asks it before it makes a socket: who opens connections without end costs the others little. */
+class FullAddresses extends BlockList {
+  readonly #isFull: (address: string) => boolean;
+
+  constructor(isFull: (address: string) => boolean) {
+    super();
+    this.#isFull = isFull;
+  }
+
+  override check(address: SocketAddress | string): boolean {
+    return this.#isFull(typeof address === 'string' ? address : address.address);
+  }
 }
 
 /** Whether a reader took neither all that was written nor one part of it within the time. */
