@@ -5,7 +5,7 @@ import { publishTraced } from '../../infra/tracing/messages.ts';
 import type { Chain } from '../chains/chain.ts';
 import type { Registry } from '../chains/registry.ts';
 import { bareName, decompressed, readLines } from '../sources/lines.ts';
-import { PARQUET_BROKEN } from '../sources/parquet.ts';
+import { PARQUET_BROKEN } from '../sources/parquet-broken.ts';
 import { countRead, type SourceMeasures } from '../sources/source-measures.ts';
 import { type DeadLetter, deadLetterOf, ROW_BYTES, writeDeadLetters } from './dead-letters.ts';
 import { type Envelope, type Origin, type Read, readLine } from './envelope.ts';

@@ -1,7 +1,6 @@
 import { basename } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip, createZstdDecompress, type ZstdDecompress } from 'node:zlib';
-import { parquetLines } from './parquet.ts';
 
 const NEWLINE = 0x0a;
 const RETURN = 0x0d;
@@ -15,11 +14,17 @@ export interface SourceLine {
 
 /** The lines of a file by the ending of its name: gzip, zstd, Parquet or plain. */
 export function decompressed(name: string, bytes: Readable, lineBytes: number): Readable {
-  if (name.endsWith('.parquet')) return Readable.from(parquetLines(bytes, lineBytes), { objectMode: false });
+  if (name.endsWith('.parquet')) return Readable.from(unpackParquet(bytes, lineBytes), { objectMode: false });
   if (name.endsWith('.zst')) return Readable.from(unpackZstd(bytes), { objectMode: false });
   if (!name.endsWith('.gz')) return bytes;
   // What ends one of the two ends the other, and the reader hears of it from the last.
   return pipeline(bytes, createGunzip(), () => undefined);
+}
+
+/** Its decoders are loaded with the first such file. */
+async function* unpackParquet(bytes: Readable, lineBytes: number): AsyncGenerator<Buffer> {
+  const { parquetLines } = await import('./parquet.ts');
+  yield* parquetLines(bytes, lineBytes);
 }
 
 /** Files that were packed one after another hold several frames; Node's own stream ends after the first. */

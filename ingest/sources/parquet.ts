@@ -8,9 +8,7 @@ import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import { type AsyncBuffer, type FileMetaData, parquetMetadataAsync, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { reasonOf } from '../../infra/errors.ts';
-
-/** Error code of a Parquet file that cannot be read. */
-export const PARQUET_BROKEN = 'PARQUET_BROKEN';
+import { PARQUET_BROKEN } from './parquet-broken.ts';
 
 /** Rows are decoded in parts of about so many bytes: a row is a whole block and a file may hold a year of them. */
 const PART_BYTES = 32 * 2 ** 20;

@@ -5,8 +5,10 @@ import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { readAll } from '../../infra/ports.ts';
 import type { IngestSummary } from '../../ingest/log/publish.ts';
 import type { Input } from '../../ingest/sources/input-files.ts';
-import { type OperationClient, pausingCompute } from '../operations/client.ts';
-import { FILES_BYTES_MAX, type IngestReport, REASONS_MAX } from '../operations/ingest.ts';
+import type { OperationClient } from '../operations/client.ts';
+import type { IngestReport } from '../operations/ingest.ts';
+import { FILES_BYTES_MAX, REASONS_MAX } from '../operations/ingest-limits.ts';
+import { pausingCompute } from '../operations/pausing.ts';
 import type { Display, ProgressStep } from './display.ts';
 import { bytes, number, plural } from './words.ts';
 

@@ -59,21 +59,3 @@ const NEVER = new AbortController().signal;
 function wrongInput({ issues: [issue] }: z.ZodError): ProductError {
   return new ProductError('usage', `${issue?.path.join('.')}: ${issue?.message}`);
 }
-
-/** Pauses computation while the work runs. */
-export async function pausingCompute<Result>(
-  client: OperationClient,
-  work: () => Promise<Result>,
-): Promise<Result> {
-  const hangUp = new AbortController();
-  const paused = Promise.withResolvers<void>();
-  const call = client.call('pauseCompute', {}, { onProgress: () => paused.resolve(), signal: hangUp.signal });
-  call.catch((error) => paused.reject(error));
-  await paused.promise;
-  try {
-    return await work();
-  } finally {
-    hangUp.abort();
-    await call.catch(() => undefined);
-  }
-}

@@ -11,6 +11,7 @@ import { TOPICS } from '../../ingest/log/topics.ts';
 import { deadLetters } from '../../ingest/raw/tables.ts';
 import { findChain } from '../../ingest/sources/open-source.ts';
 import type { Pipeline } from '../compose.ts';
+import { FILES_BYTES_MAX, REASONS_MAX } from './ingest-limits.ts';
 import { operation } from './operation.ts';
 
 /** The result of ingesting one source. Blocks and snapshots are those that were stored. */
@@ -20,9 +21,6 @@ export interface IngestReport extends IngestSummary {
   /** Why lines were refused, the most frequent reasons first; rare ones of many are left out. */
   readonly reasons: readonly { readonly reason: string; readonly lines: number }[];
 }
-
-/** Kinds of reasons in one report; further ones are counted. */
-export const REASONS_MAX = 100;
 
 const demo = z.boolean().default(false);
 
@@ -43,9 +41,6 @@ export const ingest = operation<IngestSummary>()({
     return load(pipeline, [source], of, onProgress);
   },
 });
-
-/** Bytes of files that come in one body: it is held in memory. */
-export const FILES_BYTES_MAX = 32 * 2 ** 20;
 
 /** Loads small files, which the body holds one after the other. */
 export const ingestFiles = operation<IngestSummary>()({

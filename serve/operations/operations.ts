@@ -15,7 +15,7 @@ import { noteSkippedHeights, readSkippedHeights } from '../../ingest/sources/ski
 import { storedDays } from '../../ingest/sources/values/stored-days.ts';
 import type { Pipeline } from '../compose.ts';
 import { diagnoseProcess } from '../doctor/process.ts';
-import { handleUsersRequest, usersRequest } from '../identity/accounts/operator.ts';
+import { usersRequest } from '../identity/accounts/users-request.ts';
 import { applicationsRequest, handleApplicationsRequest } from '../identity/oauth/application-requests.ts';
 import { exportRequest, exportStatement } from '../metrics/export.ts';
 import { findMetrics } from '../metrics/metric-names.ts';
@@ -157,7 +157,11 @@ export const operations = {
 
   users: operation()({
     input: usersRequest,
-    run: async (pipeline, order) => handleUsersRequest(pipeline.accounts(), order),
+    run: async (pipeline, order) => {
+      // With what checks passwords and signatures of wallets, which no other operation needs.
+      const { handleUsersRequest } = await import('../identity/accounts/operator.ts');
+      return handleUsersRequest(pipeline.accounts(), order);
+    },
   }),
 
   applications: operation()({

@@ -1,7 +1,8 @@
 import { text } from 'node:stream/consumers';
 import type { Command } from 'commander';
 import { ProductError } from '../../../infra/errors.ts';
-import type { ListedUser, UsersRequest, UsersResult } from '../../identity/accounts/operator.ts';
+import type { ListedUser, UsersResult } from '../../identity/accounts/operator.ts';
+import type { UsersRequest } from '../../identity/accounts/users-request.ts';
 import type { Config } from '../../settings.ts';
 import { headings } from '../colour.ts';
 import { command, jsonOption, withOperations } from '../command.ts';

@@ -1,5 +1,4 @@
 import { randomInt } from 'node:crypto';
-import { z } from 'zod';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../../infra/errors.ts';
 import type { Accounts } from './accounts.ts';
@@ -8,25 +7,7 @@ import { setPassword } from './password-change.ts';
 import type { User } from './tables.ts';
 import { disableTwoFactor } from './two-factor.ts';
 import { changeUser, createUser, findUser, signOutEverywhere } from './users.ts';
-
-/** A request of an operator about accounts. */
-export const usersRequest = z.discriminatedUnion('action', [
-  z.object({ action: z.literal('list') }),
-  z.object({
-    action: z.literal('create'),
-    username: z.string(),
-    email: z.string(),
-    password: z.string().nullable(),
-    is_operator: z.boolean(),
-  }),
-  z.object({ action: z.literal('reset-password'), username: z.string(), password: z.string().nullable() }),
-  z.object({ action: z.literal('confirm-email'), username: z.string() }),
-  z.object({ action: z.literal('reset-two-factor'), username: z.string() }),
-  z.object({ action: z.literal('lock'), username: z.string() }),
-  z.object({ action: z.literal('unlock'), username: z.string() }),
-  z.object({ action: z.literal('sign-out'), username: z.string() }),
-]);
-export type UsersRequest = z.output<typeof usersRequest>;
+import type { UsersRequest } from './users-request.ts';
 
 /** An account as an operator sees it: no secret, and no hash of one. */
 export interface ListedUser {
