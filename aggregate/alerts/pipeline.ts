@@ -211,15 +211,9 @@ export class AlertPipeline {
       const rules = this.#rules;
       const head: ReplayHead = { kind: 'replay', project, dry_run: dryRun, rules, ...this.#stamp() };
       const { replayed, fault } = await this.#request(head);
-      const refused = {
-        project,
-        refused: fault ?? 'no result came',
-        events: 0,
-        alerts: 0,
-        differing: 0,
-        differences: [],
-      };
-      results.push(replayed ?? refused);
+      const nothing = { project, events: 0, alerts: 0, differing: 0, differences: [] };
+      const refused = replayed ? null : (fault ?? 'no result came');
+      results.push({ ...(replayed ?? nothing), refused });
     }
     return results;
   }

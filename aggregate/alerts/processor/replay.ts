@@ -27,15 +27,19 @@ export interface AlertDifference {
   readonly replayed: Readonly<Partial<Alert>> | null;
 }
 
-export interface ReplayResult {
+/** What the owner of a project tells of its replay. */
+export interface Replayed {
   readonly project: number;
-  /** Why it stays as it is; null when it was replayed. */
-  readonly refused: string | null;
   readonly events: number;
   readonly alerts: number;
   /** Number of alerts that differ, and the first of them. */
   readonly differing: number;
   readonly differences: readonly AlertDifference[];
+}
+
+export interface ReplayResult extends Replayed {
+  /** Why it was not replayed; null when it was. */
+  readonly refused: string | null;
 }
 
 const DIFFERENCES_MAX = 20;
@@ -78,7 +82,7 @@ export interface ReplayDependencies {
 export async function replayProject(
   { store, parser, rules }: ReplayDependencies,
   { project, rules: ordered, dry_run: dryRun }: ReplayHead,
-): Promise<ReplayResult> {
+): Promise<Replayed> {
   const { eventPosition, lastIid } = await storedProgressOf(store, project);
   const replay = new Replay(
     { ...emptyState(project), lastIid },
@@ -99,7 +103,6 @@ export async function replayProject(
   if (!dryRun && differences.length > 0) await rewrite(store, project, replay, ordered);
   return {
     project,
-    refused: null,
     events: replay.reductions.size,
     alerts: replay.alerts.size,
     differing: differences.length,

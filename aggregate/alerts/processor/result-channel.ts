@@ -6,7 +6,7 @@ import type { ParsedDelivery } from '../formats/delivery.ts';
 import type { Outcome } from '../model/alert.ts';
 import type { EventHead, OrderHead } from '../model/event.ts';
 import { type CreatedAlert, createdBy } from '../reducer/reduce.ts';
-import type { ReplayResult } from './replay.ts';
+import type { Replayed } from './replay.ts';
 import { outcomesOf, type StoredOutcome } from './stored-state.ts';
 
 /** What an event did, for the process that accepted it. */
@@ -14,7 +14,7 @@ export interface EventResult {
   readonly outcomes: readonly Outcome[];
   readonly created: readonly CreatedAlert[];
   /** Of an order: its result, or the reason why it failed. */
-  readonly replayed?: ReplayResult;
+  readonly replayed?: Replayed;
   readonly deleted?: number;
   readonly fault?: string;
 }
