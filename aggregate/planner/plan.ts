@@ -54,7 +54,7 @@ export interface PlanInput {
   /** Days with snapshots by relay chain. */
   readonly snapshotDays: ReadonlyMap<string, readonly string[]>;
   readonly relays: readonly string[];
-  /** Days with data in one window at most. */
+  /** Days with data in one window at most, those of each relay chain counted. */
   readonly daysMax: number;
   /** Valid days with data that windows are joined over: to compute them again costs less than a statement. */
   readonly validDaysMax: number;

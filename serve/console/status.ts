@@ -187,7 +187,7 @@ function refused({ dead_letters, refused_facts, outdated_snapshots, retention }:
     count(line),
     html`<bdi>${plainText(reason)}</bdi>`,
   ]);
-  return html`<p>${count(dead_letters.total)} lines were set aside as dead letters, ${count(refused_facts)} facts within blocks could not be read, and ${count(outdated_snapshots)} snapshots were read by an earlier version.${retention.blocks_from !== null && ` Blocks before ${retention.blocks_from} are refused: raw rows of these days are deleted.`}</p>
+  return html`<p>${count(dead_letters.total)} lines were set aside as dead letters, ${count(refused_facts)} facts within blocks could not be read, and ${count(outdated_snapshots)} snapshots were read by an earlier version.${retention.blocks_from !== null && ` Blocks before ${retention.blocks_from} are refused: raw rows of these days are deleted, or about to be.`}</p>
 ${tableOf('The newest dead letters', ['Received (UTC)', 'File', '#Line', 'Reason'], rows, 'No line was refused.')}`;
 }
 

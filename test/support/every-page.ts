@@ -5,11 +5,11 @@ import { governance } from '../../serve/console/records/governance.ts';
 import { firing, prometheusBody } from '../serve/alerts/made.ts';
 
 const LISTS = [governance, coretime, contracts].flatMap(({ pages }) => pages.map(({ path }) => path));
-const PUBLIC = [
+/** Without the lists of records and what they lead to. */
+export const CONSOLE_PAGES = [
   '/',
   '/charts',
   '/charts/daily-fees',
-  '/charts/daily-tps?range=all',
   '/charts/contract-calls-heatmap',
   '/charts/coretime-sales',
   '/chains',
@@ -18,15 +18,13 @@ const PUBLIC = [
   '/embed/daily-tps',
   '/search?q=fees',
   '/status',
-  ...LISTS,
   '/explorer',
   '/docs/guides',
   '/docs/guides/api',
   '/docs/guides/metrics',
   '/nowhere',
-  '/sign-in',
-  '/sign-up',
 ];
+const PUBLIC = [...CONSOLE_PAGES, '/charts/daily-tps?range=all', ...LISTS, '/sign-in', '/sign-up'];
 const PROFILE = [
   '',
   '/keys',
@@ -49,8 +47,11 @@ const PROJECT = [
   '/settings',
   '/settings/delete',
 ];
-const DETAIL = /href="(\/(?:governance\/\w+|coretime\/\w+|contracts)(?:\/[\w-]+){2,})"/;
+const DETAIL = /href="(\/(?:governance\/\w+|coretime\/\w+|contracts)(?:\/[\w-]+){2,})"/g;
 const HOUR_MS = 3_600_000;
+
+/** Where a list of records leads to. */
+export const recordsOn = (body: string): string[] => [...body.matchAll(DETAIL)].map(([, path = '']) => path);
 
 export interface EveryPage {
   readonly public: readonly string[];
@@ -63,7 +64,7 @@ export interface EveryPage {
 export async function everyPage(browser: Browser, origin: string): Promise<EveryPage> {
   const bodies = await Promise.all(LISTS.map(async (path) => (await fetch(origin + path)).text()));
   // Pages of single things are those that the lists lead to.
-  const details = bodies.flatMap((body) => DETAIL.exec(body)?.[1] ?? []);
+  const details = bodies.flatMap((body) => recordsOn(body).slice(0, 1));
   const context = await browser.newContext();
   const page = await context.newPage();
   const go = (path: string) => page.goto(origin + path);

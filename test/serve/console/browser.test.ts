@@ -10,6 +10,7 @@ import { buildServer } from '../../../serve/compose-server.ts';
 import { chainName } from '../../../serve/console/names.ts';
 import { launchBrowser } from '../../support/browser.ts';
 import { loadDemo } from '../../support/demo.ts';
+import { CONSOLE_PAGES, recordsOn } from '../../support/every-page.ts';
 import { CHROMIUM, canRun } from '../../support/needed.ts';
 import { clockFrom, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 
@@ -195,36 +196,13 @@ describe.runIf(hasChromium)('in Chromium, the pages of the metrics', () => {
     await other.close();
   });
 
-  const PAGES = [
-    '/',
-    '/charts',
-    '/charts/daily-fees',
-    '/charts/contract-calls-heatmap',
-    '/charts/coretime-sales',
-    '/chains',
-    '/chains/polkadot',
-    '/compare',
-    '/embed/daily-tps',
-    '/search?q=fees',
-    '/status',
-    '/governance',
-    '/coretime',
-    '/contracts',
-    '/explorer',
-    '/docs/guides',
-    '/docs/guides/api',
-    '/docs/guides/metrics',
-    '/nowhere',
-  ];
+  const PAGES = [...CONSOLE_PAGES, '/governance', '/coretime', '/contracts'];
   /** Lists of records, whose links lead to a page of each kind of thing. */
   const LISTS = ['/governance', '/governance/bounties', '/coretime', '/coretime/regions', '/contracts'];
   const detailPages = async (): Promise<string[]> => {
     const bodies = await Promise.all(LISTS.map(async (path) => (await app.inject(path)).body));
-    const links = bodies.flatMap((body) => [
-      ...body.matchAll(/href="(\/(?:governance\/\w+|coretime\/\w+|contracts)(?:\/[\w-]+){2,})"/g),
-    ]);
     const kinds = Map.groupBy(
-      links.map(([, path = '']) => path),
+      bodies.flatMap(recordsOn),
       (path) => /^\/contracts|^\/\w+\/\w+/.exec(path)?.[0],
     );
     return [...kinds.values()].map(([path = '']) => path);
