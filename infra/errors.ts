@@ -10,6 +10,7 @@ export type ErrorCode =
   | 'store_unwritable'
   | 'store_failed'
   | 'store_busy'
+  | 'store_memory'
   | 'store_timeout'
   | 'store_refused'
   | 'store_exhausted'

@@ -49,6 +49,13 @@ export async function updateWindow(
   await insertRows(store, metric, window, version, { stored: { rows: stored, areKept: !isForced } });
 }
 
+/** Where the ledger says that a window is. */
+export const ledgerPlace = (window: Window) => ({
+  relay_chain: window.relays.join(' '),
+  from_day: daysOf(window).from,
+  until_day: daysOf(window).until,
+});
+
 export const ledgerEntry = (
   metric: MaterializedMetric,
   window: Window,
@@ -57,9 +64,7 @@ export const ledgerEntry = (
   now: () => number,
 ): LedgerEntry => ({
   metric: metric.name,
-  relay_chain: window.relays.join(' '),
-  from_day: daysOf(window).from,
-  until_day: daysOf(window).until,
+  ...ledgerPlace(window),
   version: version.toString(),
   computed_at: new Date(now()).toISOString(),
   milliseconds: Math.max(0, now() - started),

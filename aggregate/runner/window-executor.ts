@@ -7,7 +7,7 @@ import { relayOf } from '../../ingest/raw/canonical.ts';
 import { RetentionReader } from '../../ingest/raw/retention.ts';
 import { dependencies, type MaterializedMetric } from '../metric.ts';
 import { type PlannedWindow, readsAllRows } from '../planner/plan.ts';
-import { computeWindow, failureOf, ledgerEntry, readFacts, updateWindow } from './compute.ts';
+import { computeWindow, failureOf, ledgerEntry, ledgerPlace, readFacts, updateWindow } from './compute.ts';
 import type { ComputeMeasures } from './compute-measures.ts';
 import { type FailureTexts, type ReadsByMetric, readsOf, type WindowFailure } from './failures.ts';
 import { factsByRelay } from './fold-lines.ts';
@@ -18,6 +18,7 @@ import { type EntityMetric, forgetEntities, refold } from './refold.ts';
 import { Schedule } from './schedule.ts';
 import { TableWriters } from './table-writers.ts';
 import { WindowLocks } from './window-locks.ts';
+import { partsOf } from './window-parts.ts';
 
 export interface WindowExecutorOptions {
   readonly runtime: Runtime;
@@ -132,17 +133,42 @@ export abstract class BaseExecutor {
     const { windowSeconds, failedWindows } = this.options.measures;
     const end = windowSeconds.startTimer({ lane });
     try {
-      if (hasEntities(metric)) return await this.#refold(metric, window);
-      if (metric.keepsEqualRows) return await this.#update(metric, window);
-      return await (isWholeFold(metric)
-        ? this.#foldChanged(metric, window, lane)
-        : this.#replaceOpen(metric, window));
+      return await this.#computeFitting(metric, window, lane);
     } catch (error) {
       failedWindows.inc({ metric: metric.name, lane });
       throw failureOf(metric, window, error);
     } finally {
       end();
     }
+  }
+
+  /** A window that needs more memory than the store has is computed in parts, and these in theirs. */
+  async #computeFitting(
+    metric: MaterializedMetric,
+    window: PlannedWindow,
+    lane: ComputeLane,
+  ): Promise<LedgerEntry | null> {
+    const { store, clock } = this.options.runtime;
+    const started = clock.now();
+    try {
+      return await this.#computeWhole(metric, window, lane);
+    } catch (error) {
+      const parts = isTooLarge(error) ? await partsOf(store, metric, window) : [];
+      if (parts.length < 2) throw error;
+      let last: LedgerEntry | null = null;
+      for (const part of parts) last = (await this.#computeFitting(metric, part, lane)) ?? last;
+      return last && { ...last, ...ledgerPlace(window), milliseconds: Math.max(0, clock.now() - started) };
+    }
+  }
+
+  async #computeWhole(
+    metric: MaterializedMetric,
+    window: PlannedWindow,
+    lane: ComputeLane,
+  ): Promise<LedgerEntry | null> {
+    if (hasEntities(metric)) return this.#refold(metric, window);
+    if (metric.keepsEqualRows) return this.#update(metric, window);
+    return isWholeFold(metric) ? this.#foldChanged(metric, window, lane) : this.#replaceOpen(metric, window);
   }
 
   /**
@@ -239,6 +265,8 @@ export abstract class BaseExecutor {
   }
 }
 
+const isTooLarge = (error: unknown) =>
+  error instanceof ProductError && (error.code === 'store_memory' || error.code === 'store_exhausted');
 const hasEntities = (metric: MaterializedMetric): metric is EntityMetric => metric.entities !== undefined;
 const isWholeFold = (metric: MaterializedMetric) =>
   metric.materialized === 'whole' && metric.fold !== undefined && !hasEntities(metric);

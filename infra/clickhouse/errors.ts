@@ -79,7 +79,7 @@ export function storeError(error: unknown): ProductError {
     );
   }
   if (type === 'MEMORY_LIMIT_EXCEEDED') {
-    return new ProductError('store_busy', 'the store has too little memory at this moment', reason);
+    return new ProductError('store_memory', 'the store has too little memory at this moment', reason);
   }
   if (type === 'QUOTA_EXCEEDED' || type === 'TOO_MANY_SIMULTANEOUS_QUERIES') {
     return new ProductError('store_busy', 'the store takes no more queries at this moment', reason);

@@ -128,7 +128,12 @@ export function handleErrors(app: FastifyInstance, dialect: Dialect): void {
 }
 
 /** Failures of the store that end by themselves or when the operator acts: every API says 503, and when to try again. */
-const PASSING: ReadonlySet<ErrorCode> = new Set(['store_busy', 'store_timeout', 'store_unwritable']);
+const PASSING: ReadonlySet<ErrorCode> = new Set([
+  'store_busy',
+  'store_memory',
+  'store_timeout',
+  'store_unwritable',
+]);
 
 function publicError(
   error: FastifyError | Error,

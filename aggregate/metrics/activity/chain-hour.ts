@@ -55,8 +55,8 @@ const blockCounts = (window: Window): Sql => sql`
     min(assumeNotNull(time)) AS first_time, max(assumeNotNull(time)) AS last_time,
     sum(extrinsics) AS num_extrinsics, sum(events) AS num_events,
     arraySort(groupArray(number)) AS heights,
-    arrayMap(run -> (run[1], run[-1]), arraySplit((height, i) -> i > 1 AND height != heights[i - 1] + 1,
-      heights, arrayEnumerate(heights))) AS runs
+    arrayMap(run -> (run[1], run[-1]), arraySplit((height, step) -> step != 1,
+      heights, arrayDifference(heights))) AS runs
   FROM ${canonicalBlocks(window)} GROUP BY relay_chain, chain, hour`;
 
 const transactionCounts = (window: Window): Sql => sql`
@@ -65,7 +65,7 @@ const transactionCounts = (window: Window): Sql => sql`
     sum(toUInt256(ifNull(fee, 0))) AS fees, sum(toUInt256(tip)) AS tips,
     countIf(fee > 0) AS num_fee_paying, countIf(isNull(fee)) AS fee_unknown,
     sumMap([toUInt8(toMinute(time, 'UTC'))], [toUInt64(1)]) AS by_minute,
-    arrayMap(minute -> by_minute.2[indexOf(by_minute.1, minute)], range(${MINUTES})) AS minutes
+    arrayReduce('groupArrayInsertAt(0, ${MINUTES})', by_minute.2, by_minute.1) AS minutes
   FROM ${canonicalExtrinsics(window, sql`(signed OR ethereum)`)} GROUP BY relay_chain, chain, hour`;
 
 /** Counts of events by their names in the block. */

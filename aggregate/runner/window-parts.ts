@@ -1,0 +1,61 @@
+import { sql } from '../../infra/clickhouse/sql.ts';
+import type { Store } from '../../infra/ports.ts';
+import { ofRelays, within } from '../../ingest/raw/canonical.ts';
+import { blocks } from '../../ingest/raw/tables.ts';
+import type { MaterializedMetric, WindowSize } from '../metric.ts';
+import type { PlannedWindow } from '../planner/plan.ts';
+import { DAY_HOURS, textOfHour } from '../planner/ranges.ts';
+
+/** Into so many parts, by their blocks, a window is split that needs too much memory. */
+const PARTS = 4;
+/** Hours of the smallest window of a metric; others are not split. */
+const UNIT_HOURS: Partial<Record<WindowSize, number>> = { hourly: 1, daily: DAY_HOURS };
+
+interface HourSize {
+  readonly relay_chain: string;
+  /** Hours since the epoch. */
+  readonly hour: number;
+  readonly size: number;
+}
+
+/**
+ * Parts of a window that hold about the same number of blocks, in the order of time and each of one relay chain; one or
+ * none where it cannot be split.
+ */
+export async function partsOf(
+  store: Pick<Store, 'rows'>,
+  { materialized }: MaterializedMetric,
+  window: PlannedWindow,
+): Promise<readonly PlannedWindow[]> {
+  const unit = UNIT_HOURS[materialized];
+  if (unit === undefined) return [];
+  const sizes = await store.rows<HourSize>(
+    sql`SELECT relay_chain, intDiv(toUnixTimestamp64Milli(assumeNotNull(time)), 3600000) AS hour, count() AS size
+      FROM ${blocks} WHERE ${ofRelays(window)} AND ${within(window)}
+      GROUP BY relay_chain, hour ORDER BY relay_chain, hour`,
+  );
+  const sizeMax = sizes.reduce((sum, { size }) => sum + size, 0) / PARTS;
+  return window.relays.flatMap((relay) => {
+    const own = sizes.filter(({ relay_chain }) => relay_chain === relay);
+    const bounds = [window.from, ...startsOf(own, unit, sizeMax).map(textOfHour), window.until];
+    return bounds
+      .slice(1)
+      .map((until, i) => ({ ...window, relays: [relay], from: bounds[i] as string, until }));
+  });
+}
+
+/** The hours at which parts begin, but for the first of them. */
+function startsOf(hours: readonly HourSize[], unit: number, sizeMax: number): number[] {
+  const units = Map.groupBy(hours, ({ hour }) => Math.floor(hour / unit) * unit);
+  const starts: number[] = [];
+  let open = 0;
+  for (const [start, own] of units) {
+    const size = own.reduce((sum, one) => sum + one.size, 0);
+    if (open > 0 && open + size > sizeMax) {
+      starts.push(start);
+      open = 0;
+    }
+    open += size;
+  }
+  return starts;
+}
