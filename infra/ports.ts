@@ -140,6 +140,8 @@ export interface StagedBatch {
 export interface Message {
   readonly key: string;
   readonly value: Buffer;
+  /** Bytes of the value, where it is made when it is asked for. */
+  readonly size?: number;
   /** Why the log gives only the beginning of the value. */
   readonly refused?: string;
   /** Of what published it, in the header that brokers carry too. A consumed topic of a data directory does not store it. */

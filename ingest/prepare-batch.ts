@@ -1,3 +1,4 @@
+import { sizeOf } from '../infra/message-size.ts';
 import type { Message, Pieces } from '../infra/ports.ts';
 import { causesOf } from '../infra/tracing/messages.ts';
 import type { Traceparent } from '../infra/tracing/tracer.ts';
@@ -79,8 +80,6 @@ export function prepareBatch(
     causes: causesOf(messages),
   };
 }
-
-const sizeOf = (message: Message) => (message instanceof BlockEnvelope ? message.size : message.value.length);
 
 /** What one message holds must not keep the others of its batch from being loaded. */
 function orRefused<Result>(stream: Stream, message: Message, read: () => Result) {

@@ -1,9 +1,57 @@
 import { join } from 'node:path';
+import { sizeOf } from '../message-size.ts';
 import type { Ack, DeadLetterMessage, Lag, Log, LogRecord, Message } from '../ports.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 
 /** Prepares a batch at once and returns the handling, which runs when the earlier batches are handled. */
 type Subscriber = (batch: readonly Message[]) => () => Promise<void>;
+
+/** Publishers that wait for an earlier batch share one, up to so many bytes: a load of one block costs as much as of many. */
+const SHARED_BYTES_MAX = 8 * 2 ** 20;
+
+/** Messages that are handled together. */
+class Batch {
+  readonly #subscribers: readonly Subscriber[];
+  readonly #messages: Message[] = [];
+  #bytes = 0;
+  #prepared: Promise<PromiseSettledResult<() => Promise<void>>[]> | undefined;
+
+  constructor(subscribers: readonly Subscriber[]) {
+    this.#subscribers = subscribers;
+  }
+
+  add(messages: readonly Message[], bytes: number): void {
+    this.#messages.push(...messages);
+    this.#bytes += bytes;
+  }
+
+  hasRoomFor = (bytes: number): boolean => this.#bytes + bytes <= SHARED_BYTES_MAX;
+
+  /** Nothing is added afterwards. */
+  prepare(): void {
+    this.#prepared ??= Promise.allSettled(this.#subscribers.map(async (prepare) => prepare(this.#messages)));
+  }
+
+  /** A group that fails does not stop the others; the publishers get the first failure. */
+  async handle(): Promise<void> {
+    this.prepare();
+    const outcomes = await Promise.allSettled(
+      ((await this.#prepared) ?? []).map(async (handling) => {
+        if (handling.status === 'rejected') throw handling.reason;
+        await handling.value();
+      }),
+    );
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+  }
+}
+
+/** The batches of a topic. */
+interface Delivery {
+  /** Resolves when the last of them is handled. */
+  last: Promise<unknown>;
+  /** The last one, while later publishers may share it. */
+  open?: { readonly batch: Batch; readonly handled: Promise<void> };
+}
 
 /**
  * Passes every batch to the subscribers in this process, one batch of a topic at a time, and returns when they have
@@ -13,8 +61,8 @@ export class EmbeddedLog implements Log {
   readonly #options: JournalOptions | undefined;
   readonly #journals = new Map<string, Journal>();
   readonly #subscribers = new Map<string, Map<string, Subscriber>>();
-  /** The last batch of each topic. */
-  readonly #last = new Map<string, Promise<unknown>>();
+  /** Of the topics that have batches which are not handled. */
+  readonly #deliveries = new Map<string, Delivery>();
 
   /** Without options no topic can be consumed. */
   constructor(options?: JournalOptions) {
@@ -25,24 +73,43 @@ export class EmbeddedLog implements Log {
     const journal = this.#journals.get(topic);
     if (journal) return journal.append(messages);
     const subscribers = [...(this.#subscribers.get(topic)?.values() ?? [])];
-    const prepared = Promise.allSettled(subscribers.map(async (subscriber) => subscriber(messages)));
-    const before = this.#last.get(topic) ?? Promise.resolve();
-    const handled = before.then(async () => {
-      if (subscribers.length === 0)
-        throw new Error(`nothing subscribes to ${topic}: the batch would be lost`);
-      // A group that fails does not stop the others; the publisher gets the first failure.
-      const outcomes = await Promise.allSettled(
-        (await prepared).map(async (handling) => {
-          if (handling.status === 'rejected') throw handling.reason;
-          await handling.value();
-        }),
-      );
-      for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+    if (subscribers.length === 0)
+      return Promise.reject(new Error(`nothing subscribes to ${topic}: the batch would be lost`));
+    const bytes = messages.reduce((sum, message) => sum + sizeOf(message), 0);
+    const delivery = this.#deliveries.get(topic);
+    const open = delivery?.open;
+    if (open?.batch.hasRoomFor(bytes)) {
+      open.batch.add(messages, bytes);
+      return open.handled;
+    }
+    open?.batch.prepare();
+    return this.#deliver(topic, delivery, new Batch(subscribers), messages, bytes);
+  }
+
+  #deliver(
+    topic: string,
+    before: Delivery | undefined,
+    batch: Batch,
+    messages: readonly Message[],
+    bytes: number,
+  ): Promise<void> {
+    const mayShare = before !== undefined && batch.hasRoomFor(bytes);
+    batch.add(messages, bytes);
+    // While an earlier batch is handled, this one is prepared.
+    if (!mayShare) batch.prepare();
+    const handled = (before?.last ?? Promise.resolve()).then(() => {
+      if (delivery.open?.batch === batch) delete delivery.open;
+      return batch.handle();
     });
-    this.#last.set(
-      topic,
-      handled.catch(() => undefined),
-    );
+    const delivery: Delivery = {
+      last: handled
+        .catch(() => undefined)
+        .then(() => {
+          if (this.#deliveries.get(topic) === delivery) this.#deliveries.delete(topic);
+        }),
+      ...(mayShare ? { open: { batch, handled } } : {}),
+    };
+    this.#deliveries.set(topic, delivery);
     return handled;
   }
 
@@ -73,7 +140,7 @@ export class EmbeddedLog implements Log {
 
   /** Only publishers of a consumed topic return before their messages are handled. */
   async waitUntilConsumed(topic: string): Promise<void> {
-    await this.#last.get(topic);
+    await this.#deliveries.get(topic)?.last;
     await this.#journals.get(topic)?.waitUntilCommitted();
   }
 
@@ -96,7 +163,7 @@ export class EmbeddedLog implements Log {
 
   async close(): Promise<void> {
     await Promise.all([...this.#journals.values()].map((journal) => journal.close()));
-    await Promise.all(this.#last.values());
+    await Promise.all([...this.#deliveries.values()].map(({ last }) => last));
     this.#subscribers.clear();
   }
 }

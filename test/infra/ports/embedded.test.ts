@@ -12,6 +12,7 @@ import { EmbeddedQueue } from '../../../infra/embedded/queue.ts';
 import { openEmbedded } from '../../../infra/embedded/runtime.ts';
 import { EmbeddedStore } from '../../../infra/embedded/store.ts';
 import { ProductError } from '../../../infra/errors.ts';
+import type { Message } from '../../../infra/ports.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { clockContract } from './clock.contract.ts';
 import { keyValueContract } from './key-value.contract.ts';
@@ -95,6 +96,59 @@ describe('embedded log: delivery', () => {
     ]);
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
     expect((outcomes[0] as PromiseRejectedResult).reason.message).toBe('the disk is full');
+    await log.close();
+  });
+
+  test('publishers that wait share a batch, up to some megabytes and in their order', async () => {
+    const log = new EmbeddedLog();
+    const prepared: string[] = [];
+    const handled: string[] = [];
+    const keysOf = (batch: readonly Message[]) => batch.map(({ key }) => key).join(' ');
+    await log.subscribe(
+      'topic',
+      'load',
+      async (batch: string) => {
+        await pause(5);
+        handled.push(batch);
+      },
+      (batch) => {
+        prepared.push(keysOf(batch));
+        return keysOf(batch);
+      },
+    );
+    const large = Buffer.alloc(9 * 2 ** 20);
+    const value = Buffer.from('value');
+    const publish = (key: string, bytes = value) => log.publish('topic', [{ key, value: bytes }]);
+    const published = [
+      publish('a'),
+      publish('b'),
+      publish('c'),
+      publish('d', large),
+      publish('e'),
+      publish('f'),
+    ];
+    // What is alone, or what nothing more is added to, is prepared while the one before is handled.
+    expect(prepared).toEqual(['a', 'b c', 'd']);
+    await Promise.all(published);
+    expect(handled).toEqual(['a', 'b c', 'd', 'e f']);
+    await publish('g');
+    expect(handled.at(-1)).toBe('g');
+    await log.close();
+  });
+
+  test('all publishers of a batch get its failure, and those of the next one do not', async () => {
+    const log = new EmbeddedLog();
+    await log.subscribe('topic', 'load', async (batch: readonly Message[]) => {
+      await pause(1);
+      if (batch.length > 1) throw new Error('the disk is full');
+    });
+    const published = [1, 2, 3].map(() => log.publish('topic', [message]));
+    expect((await Promise.allSettled(published)).map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'rejected',
+    ]);
+    await log.publish('topic', [message]);
     await log.close();
   });
 
