@@ -1,5 +1,6 @@
 import { Counter, Histogram } from 'prom-client';
 import { ProductError } from './errors.ts';
+import { sizeOf } from './message-size.ts';
 import type { Lane, Log, Runtime, StagedBatch, Store } from './ports.ts';
 import type { Tracer } from './tracing/tracer.ts';
 
@@ -130,7 +131,7 @@ function measuredLog(
         published.inc({ topic }, messages.length);
         publishedBytes.inc(
           { topic },
-          messages.reduce((sum, { value }) => sum + value.length, 0),
+          messages.reduce((sum, message) => sum + sizeOf(message), 0),
         );
       } catch (error) {
         publishErrors.inc({ topic });

@@ -153,10 +153,13 @@ export abstract class BaseExecutor {
     try {
       return await this.#computeWhole(metric, window, lane);
     } catch (error) {
-      const parts = isTooLarge(error) ? await partsOf(store, metric, window) : [];
+      const parts = isTooLarge(error) ? await partsOf(store, metric, window).catch(() => []) : [];
       if (parts.length < 2) throw error;
       let last: LedgerEntry | null = null;
-      for (const part of parts) last = (await this.#computeFitting(metric, part, lane)) ?? last;
+      for (const part of parts) {
+        if (lane === 'backfill') await this.precedence.turn();
+        last = (await this.#computeFitting(metric, part, lane)) ?? last;
+      }
       return last && { ...last, ...ledgerPlace(window), milliseconds: Math.max(0, clock.now() - started) };
     }
   }

@@ -1,6 +1,6 @@
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
-import { ofRelays, within } from '../../ingest/raw/canonical.ts';
+import { isOfOneDay, ofRelays, type Window, within } from '../../ingest/raw/canonical.ts';
 import { blocks } from '../../ingest/raw/tables.ts';
 import type { MaterializedMetric, WindowSize } from '../metric.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
@@ -10,6 +10,12 @@ import { DAY_HOURS, textOfHour } from '../planner/ranges.ts';
 const PARTS = 4;
 /** Hours of the smallest window of a metric; others are not split. */
 const UNIT_HOURS: Partial<Record<WindowSize, number>> = { hourly: 1, daily: DAY_HOURS };
+
+/** Days come first: a window of whole days replaces all rows of its days, whatever made them. */
+const unitOf = (materialized: WindowSize, window: Window): number | undefined => {
+  const least = UNIT_HOURS[materialized];
+  return least === undefined || isOfOneDay(window) ? least : DAY_HOURS;
+};
 
 interface HourSize {
   readonly relay_chain: string;
@@ -27,7 +33,7 @@ export async function partsOf(
   { materialized }: MaterializedMetric,
   window: PlannedWindow,
 ): Promise<readonly PlannedWindow[]> {
-  const unit = UNIT_HOURS[materialized];
+  const unit = unitOf(materialized, window);
   if (unit === undefined) return [];
   const sizes = await store.rows<HourSize>(
     sql`SELECT relay_chain, intDiv(toUnixTimestamp64Milli(assumeNotNull(time)), 3600000) AS hour, count() AS size

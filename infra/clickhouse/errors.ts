@@ -78,7 +78,7 @@ export function storeError(error: unknown): ProductError {
       reason,
     );
   }
-  if (type === 'MEMORY_LIMIT_EXCEEDED') {
+  if (type === 'MEMORY_LIMIT_EXCEEDED' || type === 'CANNOT_ALLOCATE_MEMORY') {
     return new ProductError('store_memory', 'the store has too little memory at this moment', reason);
   }
   if (type === 'QUOTA_EXCEEDED' || type === 'TOO_MANY_SIMULTANEOUS_QUERIES') {

@@ -6,7 +6,11 @@ import { Journal, type JournalOptions } from './journal.ts';
 /** Prepares a batch at once and returns the handling, which runs when the earlier batches are handled. */
 type Subscriber = (batch: readonly Message[]) => () => Promise<void>;
 
-/** Publishers that wait for an earlier batch share one, up to so many bytes: a load of one block costs as much as of many. */
+/**
+ * Publishers of few bytes that wait for an earlier batch share one: a load of one block costs as much as of many. What
+ * is larger is prepared while the one before is handled.
+ */
+const FEW_BYTES_MAX = 2 ** 20;
 const SHARED_BYTES_MAX = 8 * 2 ** 20;
 
 /** Messages that are handled together. */
@@ -21,11 +25,15 @@ class Batch {
   }
 
   add(messages: readonly Message[], bytes: number): void {
-    this.#messages.push(...messages);
+    if (this.#prepared) throw new Error('a batch that is prepared takes no more messages');
+    // A call with an argument for each would exceed the stack.
+    for (const message of messages) this.#messages.push(message);
     this.#bytes += bytes;
   }
 
-  hasRoomFor = (bytes: number): boolean => this.#bytes + bytes <= SHARED_BYTES_MAX;
+  hasRoomFor(bytes: number): boolean {
+    return bytes <= FEW_BYTES_MAX && this.#bytes + bytes <= SHARED_BYTES_MAX && !this.#prepared;
+  }
 
   /** Nothing is added afterwards. */
   prepare(): void {

@@ -37,6 +37,12 @@ export function daysOf<W extends Window>(window: W): W {
   return { ...window, from, until: next.toISOString().slice(0, DAY_CHARS) };
 }
 
+/** Whether all of a window is of one day. */
+export function isOfOneDay(window: Window): boolean {
+  const { from, until } = daysOf(window);
+  return Date.parse(until) - Date.parse(from) === DAY_MS;
+}
+
 /** The condition that rows are of the window's relay chains, and of its chain. */
 export const ofRelays = ({ relays, chain }: Pick<Window, 'relays' | 'chain'>): Sql =>
   chain === undefined ? sql`relay_chain IN ${relays}` : sql`relay_chain IN ${relays} AND chain = ${chain}`;

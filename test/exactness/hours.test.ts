@@ -99,3 +99,22 @@ it('a gap between two blocks is that of one load, whatever hours and days are be
   for (const parent of parents) await loadAndCompute(pipeline, [parent]);
   expect(differences(await contentOf(pipeline), expected)).toEqual([]);
 });
+
+it('days without blocks keep their rows beside a window that begins within an earlier day', {
+  timeout: 120_000,
+}, async () => {
+  const at = (hours: number) => FIRST + hours * HOUR_MS;
+  // Of the first chain two neighbours stand days apart; the second has blocks on days between them.
+  const first = [
+    ...[blockAt(100, at(0)), blockAt(101, at(100))],
+    ...[blockAt(100, at(26), 'karura'), blockAt(102, at(74), 'karura')],
+    ...[blockAt(100, at(72), 'moonriver'), blockAt(101, at(72.5), 'moonriver')],
+  ];
+  // A window that may have lost rows, since a block of it was replaced.
+  const later = [blockAt(101, at(27), 'karura'), blockAt(101, at(72.6), 'moonriver')];
+  const expected = await contentAtOnce([...first, ...later]);
+  await using opened = await openTestPipeline();
+  await loadAndCompute(opened.pipeline, first);
+  await loadAndCompute(opened.pipeline, later);
+  expect(differences(await contentOf(opened.pipeline), expected)).toEqual([]);
+});

@@ -1,6 +1,13 @@
 import { count, name, real, timestamp } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
-import { canonicalBlocks, daysOf, hasHours, hourSql, ofRelays } from '../../../ingest/raw/canonical.ts';
+import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import {
+  canonicalBlocks,
+  daysOf,
+  hasHours,
+  hourSql,
+  isOfOneDay,
+  ofRelays,
+} from '../../../ingest/raw/canonical.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
 import { metric } from '../../metric.ts';
 import { chainDay } from './chain-day.ts';
@@ -32,12 +39,14 @@ export const uptimeHour = metric({
   select: (window) => {
     // The blocks of the window, their parents, and the blocks before and after empty days at the edges of the window.
     const days = daysOf(window);
+    // Within a day, empty days begin at a later midnight, and the block before them may be of its first hours.
+    const isWithinDay = hasHours({ ...window, until: days.until });
     const before = sql`
       UNION ALL SELECT relay_chain, chain, argMax(last_block, date) FROM ${chainDay.table} FINAL
-        WHERE ${ofRelays(window)} AND date < ${days.from} GROUP BY relay_chain, chain`;
+        WHERE ${ofRelays(window)} AND date ${raw(isWithinDay ? '<=' : '<')} ${days.from} GROUP BY relay_chain, chain`;
     const heights = sql`
       SELECT relay_chain, chain, arrayJoin([number, toUInt64(greatest(number, 1) - 1)]) FROM ${canonicalBlocks(window)}
-      ${hasHours({ ...window, until: days.until }) ? sql`` : before}
+      ${isWithinDay && isOfOneDay(window) ? sql`` : before}
       UNION ALL SELECT relay_chain, chain, argMin(first_block, date) FROM ${chainDay.table} FINAL
         WHERE ${ofRelays(window)} AND date >= ${days.until} GROUP BY relay_chain, chain`;
     const pairs = sql`

@@ -73,20 +73,20 @@ test('a window that needs more memory than the engine has is computed in parts',
 }, 60_000);
 
 test.each([
-  ['hours', 'chain_hour'],
-  ['days', 'chain_day'],
-])('parts are made of whole %s, hold few blocks each and cover the window', async (_, name) => {
-  const metric = materializedMetrics.find((one) => one.name === name) as MaterializedMetric;
-  const parts = await partsOf(pipeline.runtime.store, metric, WINDOW);
+  ['days where it has several', WINDOW.from, WINDOW.until, 3],
+  ['hours of a day', '2026-03-03', '2026-03-04', 4],
+])('parts are made of whole %s, hold few blocks each and cover the window', async (_, from, until, count) => {
+  const window = { ...WINDOW, from, until };
+  const parts = await partsOf(pipeline.runtime.store, chainHour as MaterializedMetric, window);
   expect(parts.filter(({ relays }) => relays.includes('kusama'))).toEqual([
-    { ...WINDOW, relays: ['kusama'] },
+    { ...window, relays: ['kusama'] },
   ]);
   const own = parts.filter(({ relays }) => relays.includes('polkadot'));
-  expect(own.length).toBe(name === 'chain_hour' ? 4 : 3);
-  expect([own[0]?.from, ...own.map(({ until }) => until)]).toEqual([
-    WINDOW.from,
-    ...own.slice(1).map(({ from }) => from),
-    WINDOW.until,
+  expect(own.length).toBe(count);
+  expect([own[0]?.from, ...own.map((part) => part.until)]).toEqual([
+    from,
+    ...own.slice(1).map((part) => part.from),
+    until,
   ]);
 });
 

@@ -136,6 +136,22 @@ describe('embedded log: delivery', () => {
     await log.close();
   });
 
+  test('a batch may have more messages than a call has arguments', async () => {
+    const log = new EmbeddedLog();
+    let count = 0;
+    await log.subscribe('topic', 'load', async (batch: readonly Message[]) => {
+      count += batch.length;
+    });
+    const many = Array.from({ length: 300_000 }, () => message);
+    await Promise.all([
+      log.publish('topic', many),
+      log.publish('topic', [message]),
+      log.publish('topic', many),
+    ]);
+    expect(count).toBe(600_001);
+    await log.close();
+  });
+
   test('all publishers of a batch get its failure, and those of the next one do not', async () => {
     const log = new EmbeddedLog();
     await log.subscribe('topic', 'load', async (batch: readonly Message[]) => {
