@@ -42,7 +42,8 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   const readers = new Readers({ ...runtime, keyValue, settings: config });
   const { clock } = runtime;
   // Both take many statements, of which most read tables that nobody wrote to since the last time.
-  const unchanged = new UnchangedRows(readers.shared, [meta, ...schema.tables, ...schema.derived]);
+  const unchangedRows = () => new UnchangedRows(readers.shared, [meta, ...schema.tables, ...schema.derived]);
+  const unchanged = unchangedRows();
   const status = recent(0, async () => {
     await unchanged.refresh();
     return readStatus({ store: unchanged, clock }, aggregator);
@@ -56,7 +57,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
     ...runtime,
     ...{ keyValue, registry, aggregator, versions: aggregator, readers, status, coverage, settings: config },
     answers: new AnswerCache({ clock, versions: aggregator, settings: config, measures: measures.answers }),
-    freshness: new Freshness({ store: readers.shared, computation: aggregator }),
+    freshness: new Freshness({ store: unchangedRows(), computation: aggregator }),
   };
   const accounts = pipeline.accounts();
   const alerts = await pipeline.alerts();

@@ -21,26 +21,43 @@ interface CalendarRow {
   readonly size: readonly [blocks: number, days: number];
 }
 
+/** Which days have data. */
+export type DaysWithData = Pick<Calendar, 'days' | 'snapshotDays' | 'frozenBefore'>;
+
+const days = sql`arrayMap(d -> toString(d), groupArray(day)) AS days, [0, 0] AS size`;
+const ofBlocks = sql`SELECT 'blocks' AS what, concat(relay_chain, '/', chain) AS key, ${days}
+  FROM (SELECT relay_chain, chain, date AS day FROM ${chainDay.table} FINAL) GROUP BY key`;
+const ofSnapshots = sql`SELECT 'snapshots' AS what, relay_chain AS key, ${days}
+  FROM (SELECT DISTINCT relay_chain, day FROM ${dirtyDays} WHERE stream = 'snapshots' AND pallet = '') GROUP BY key`;
+const ofRetention = sql`SELECT stage AS what, '' AS key, [toString(max(before))] AS days, [0, 0] AS size
+  FROM ${rawRetention} GROUP BY stage`;
+
 /** Reads the days with data with one statement, and estimates how many of them one window may have. */
 export async function readCalendar(store: Pick<Store, 'rows'>): Promise<Calendar> {
-  const days = sql`arrayMap(d -> toString(d), groupArray(day)) AS days, [0, 0] AS size`;
   // Without FINAL, a height that was loaded twice counts twice until its rows are merged: an estimate is enough.
   const rows = await store.rows<CalendarRow>(
-    sql`SELECT 'blocks' AS what, concat(relay_chain, '/', chain) AS key, ${days}
-        FROM (SELECT relay_chain, chain, date AS day FROM ${chainDay.table} FINAL) GROUP BY key
-      UNION ALL SELECT 'snapshots', relay_chain AS key, ${days}
-        FROM (SELECT DISTINCT relay_chain, day FROM ${dirtyDays} WHERE stream = 'snapshots' AND pallet = '') GROUP BY key
+    sql`${ofBlocks} UNION ALL ${ofSnapshots} UNION ALL ${ofRetention}
       UNION ALL SELECT 'size', '', [], [(SELECT count() FROM ${blocks}),
-        (SELECT uniqExact(relay_chain, day) FROM ${dirtyDays} WHERE stream = 'blocks' AND pallet = '')]
-      UNION ALL SELECT stage, '', [toString(max(before))], [0, 0] FROM ${rawRetention} GROUP BY stage`,
+        (SELECT uniqExact(relay_chain, day) FROM ${dirtyDays} WHERE stream = 'blocks' AND pallet = '')]`,
   );
-  const daysOf = (what: CalendarRow['what']) =>
-    new Map(rows.filter((row) => row.what === what).map(({ key, days: own }) => [key, own]));
   const [stored = 0, storedDays = 0] = rows.find(({ what }) => what === 'size')?.size ?? [];
   const blocksADay = Math.max(1, stored / Math.max(1, storedDays));
   const daysMax = Math.min(DAYS_MAX, Math.max(1, Math.floor(BLOCKS_MAX / blocksADay)));
-  const [frozenBefore] = rows.find(({ what }) => what === 'frozen')?.days ?? [];
   const validDaysMax = Math.floor(VALID_BLOCKS_MAX / blocksADay);
-  const calendar = { days: daysOf('blocks'), snapshotDays: daysOf('snapshots'), daysMax, validDaysMax };
-  return frozenBefore === undefined ? calendar : { ...calendar, frozenBefore };
+  return { ...daysOfRows(rows), daysMax, validDaysMax };
+}
+
+/** Reads the days alone, with a statement for those that change with loads and one for those that change with rounds. */
+export async function readDaysWithData(store: Pick<Store, 'rows'>): Promise<DaysWithData> {
+  const computed = await store.rows<CalendarRow>(sql`${ofBlocks} UNION ALL ${ofRetention}`);
+  const loaded = await store.rows<CalendarRow>(ofSnapshots);
+  return daysOfRows([...computed, ...loaded]);
+}
+
+function daysOfRows(rows: readonly CalendarRow[]): DaysWithData {
+  const daysOf = (what: CalendarRow['what']) =>
+    new Map(rows.filter((row) => row.what === what).map(({ key, days: own }) => [key, own]));
+  const [frozenBefore] = rows.find(({ what }) => what === 'frozen')?.days ?? [];
+  const known = { days: daysOf('blocks'), snapshotDays: daysOf('snapshots') };
+  return frozenBefore === undefined ? known : { ...known, frozenBefore };
 }

@@ -1,7 +1,7 @@
 import type { Store } from '../../infra/ports.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { MaterializedMetric } from '../metric.ts';
-import { type Calendar, readCalendar } from '../planner/calendar.ts';
+import { type Calendar, type DaysWithData, readDaysWithData } from '../planner/calendar.ts';
 import { type DirtyDay, type PlannedWindow, plan } from '../planner/plan.ts';
 import { type NumberedDirtyDay, palletsOf, readEndsOfDirtyDays, STREAM_TABLES } from './dirty-days.ts';
 import { type NumberedDirtyHours, withHours } from './dirty-hours.ts';
@@ -29,6 +29,9 @@ export interface Pending {
   readonly hasRows: boolean;
 }
 
+/** Of the windows only their ends count. */
+const WHOLE_WINDOWS = { daysMax: Number.POSITIVE_INFINITY, validDaysMax: 0 };
+
 /** What is pending by metric; metrics whose rows hold everything that is loaded are not in it. */
 export type PendingByMetric = ReadonlyMap<string, readonly Pending[]>;
 
@@ -51,16 +54,16 @@ export async function readPending(
   const marks = await readMarks(store);
   const reads = readsOf(metrics);
   const pending = new Map<string, Pending[]>();
-  let calendar: Calendar | undefined;
+  let calendar: DaysWithData | undefined;
   for (const group of byMarks(metrics, marks)) {
     const scope = { liveFrom, marks: [group.marks], pallets: palletsOf(group.metrics) };
     const ends = await readEndsOfDirtyDays(store, scope);
     for (const lane of COMPUTE_LANES) {
       const days = ends[lane];
       if (days.length === 0) continue;
-      calendar ??= await readCalendar(store);
+      calendar ??= await readDaysWithData(store);
       // A metric is invalidated by the windows of those that it reads, so the plan is one of all metrics.
-      const windows = planDays(metrics, days, calendar);
+      const windows = planDays(metrics, days, { ...calendar, ...WHOLE_WINDOWS });
       const stalled = stalledIn(lane, failures, reads);
       const hasRows = hasRowsOf(group.marks, lane);
       for (const { name } of group.metrics) {

@@ -21,5 +21,6 @@ export async function encodeDueAddresses(store: Store): Promise<void> {
         `(unhex(${literal(account.slice(2))}), ${prefix}, ${literal(encodeAddress(account, prefix))})`,
     );
     await store.run(`INSERT INTO ${sql`${addressEncodings}`.text} VALUES ${encoded.join(', ')}`);
+    if (due.length < KEYS_AT_ONCE) return;
   }
 }

@@ -4,7 +4,7 @@ import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
 import type { ChainAsOf } from '../../aggregate/runner/as-of.ts';
 import { PENDING_REASONS, type Pending, type PendingByMetric } from '../../aggregate/runner/pending.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
-import type { QueryStore } from '../http/readers.ts';
+import type { UnchangedRows } from '../../infra/clickhouse/unchanged-rows.ts';
 import type { Query } from './parameters.ts';
 import { tablesOf } from './tables-of.ts';
 
@@ -36,7 +36,7 @@ interface MadeHeaders {
  * read before the rows of an answer, so that it claims nothing that they do not hold.
  */
 export class Freshness {
-  readonly #store: QueryStore;
+  readonly #store: UnchangedRows;
   readonly #computation: Computation;
   #changes = '';
   #pending: PendingByMetric = new Map();
@@ -44,7 +44,8 @@ export class Freshness {
   #reading: Promise<void> | null = null;
   #made = new WeakMap<Query, MadeHeaders>();
 
-  constructor({ store, computation }: { store: QueryStore; computation: Computation }) {
+  /** The rows are this object's own: a refresh that began before a change would tell of the parts before it. */
+  constructor({ store, computation }: { store: UnchangedRows; computation: Computation }) {
     this.#store = store;
     this.#computation = computation;
   }
@@ -112,6 +113,7 @@ export class Freshness {
   }
 
   async #read(changes: string): Promise<void> {
+    await this.#store.refresh();
     const chains = await readChainFacts(this.#store, await this.#computation.chainsAsOf(this.#store));
     const pending = await this.#computation.pending(this.#store);
     this.#chains = chains;
@@ -150,7 +152,7 @@ function pendingHeaders(pending: readonly Pending[]): Record<string, string> {
 }
 
 async function readChainFacts(
-  store: QueryStore,
+  store: Pick<UnchangedRows, 'rows'>,
   computed: readonly ChainAsOf[],
 ): Promise<readonly ChainFacts[]> {
   const chains = await store.rows<Omit<ChainFacts, 'computed'>>(sql`
