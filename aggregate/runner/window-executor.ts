@@ -156,10 +156,7 @@ export abstract class BaseExecutor {
       const parts = isTooLarge(error) ? await partsOf(store, metric, window).catch(() => []) : [];
       if (parts.length < 2) throw error;
       let last: LedgerEntry | null = null;
-      for (const part of parts) {
-        if (lane === 'backfill') await this.precedence.turn();
-        last = (await this.#computeFitting(metric, part, lane)) ?? last;
-      }
+      for (const part of parts) last = (await this.#computeFitting(metric, part, lane)) ?? last;
       return last && { ...last, ...ledgerPlace(window), milliseconds: Math.max(0, clock.now() - started) };
     }
   }

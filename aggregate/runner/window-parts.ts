@@ -43,11 +43,21 @@ export async function partsOf(
   const sizeMax = sizes.reduce((sum, { size }) => sum + size, 0) / PARTS;
   return window.relays.flatMap((relay) => {
     const own = sizes.filter(({ relay_chain }) => relay_chain === relay);
-    const bounds = [window.from, ...startsOf(own, unit, sizeMax).map(textOfHour), window.until];
+    const starts = startsOf(own, unit, sizeMax);
+    if (starts.length === 0 && UNIT_HOURS[materialized] !== unit) starts.push(...edgesOf(own));
+    const inside = starts.map(textOfHour).filter((start) => start > window.from && start < window.until);
+    const bounds = [window.from, ...inside, window.until];
     return bounds
       .slice(1)
       .map((until, i) => ({ ...window, relays: [relay], from: bounds[i] as string, until }));
   });
+}
+
+/** The first hour of the only day that has blocks, and of the day after it: by itself, the day can be split by its hours. */
+function edgesOf([first]: readonly HourSize[]): number[] {
+  if (first === undefined) return [];
+  const start = Math.floor(first.hour / DAY_HOURS) * DAY_HOURS;
+  return [start, start + DAY_HOURS];
 }
 
 /** The hours at which parts begin, but for the first of them. */

@@ -35,11 +35,14 @@ export class UnchangedRows implements Rows {
   }
 
   readonly refresh = recent(0, async () => {
-    const rows = await this.#store.rows<{ table: string; parts: string }>(
-      sql`SELECT table, toString(groupBitXor(cityHash64(name))) AS parts FROM system.parts
+    // A table that is made again has parts of the same names elsewhere. Who may not look at the parts keeps nothing.
+    const rows = await this.#store
+      .rows<{ table: string; parts: string }>(
+        sql`SELECT table, toString(groupBitXor(cityHash64(path))) AS parts FROM system.parts
         WHERE database = ${DATABASE} AND active GROUP BY table`,
-    );
-    this.#parts = new Map(rows.map(({ table, parts }) => [table, parts]));
+      )
+      .catch(() => null);
+    this.#parts = rows && new Map(rows.map(({ table, parts }) => [table, parts]));
   });
 
   rows<Row>(statement: Sql): Promise<Row[]> {
@@ -49,7 +52,9 @@ export class UnchangedRows implements Rows {
     if (known?.parts === parts) return known.rows as Promise<Row[]>;
     const rows = this.#store.rows<Row>(statement);
     this.#kept.set(statement.text, { parts, rows });
-    rows.catch(() => this.#kept.delete(statement.text));
+    rows.catch(() => {
+      if (this.#kept.peek(statement.text)?.rows === rows) this.#kept.delete(statement.text);
+    });
     return rows;
   }
 

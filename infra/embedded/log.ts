@@ -25,7 +25,6 @@ class Batch {
   }
 
   add(messages: readonly Message[], bytes: number): void {
-    if (this.#prepared) throw new Error('a batch that is prepared takes no more messages');
     // A call with an argument for each would exceed the stack.
     for (const message of messages) this.#messages.push(message);
     this.#bytes += bytes;

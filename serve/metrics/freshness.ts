@@ -114,7 +114,10 @@ export class Freshness {
 
   async #read(changes: string): Promise<void> {
     await this.#store.refresh();
-    const chains = await readChainFacts(this.#store, await this.#computation.chainsAsOf(this.#store));
+    const computed = await this.#computation.chainsAsOf(this.#store);
+    // What was computed up to then is told of the rows as they are now, and not of those kept before.
+    await this.#store.refresh();
+    const chains = await readChainFacts(this.#store, computed);
     const pending = await this.#computation.pending(this.#store);
     this.#chains = chains;
     this.#pending = pending;

@@ -90,6 +90,20 @@ test.each([
   ]);
 });
 
+test('a window that is longer than the only day with blocks ends in parts that are hours', async () => {
+  const { store } = pipeline.runtime;
+  const window = { ...WINDOW, relays: ['polkadot'], from: '2026-03-04 05:00:00', until: '2149-06-06' };
+  const boundsOf = (parts: readonly { from: string; until: string }[]) =>
+    parts.map((part) => [part.from, part.until]);
+  const days = await partsOf(store, chainHour as MaterializedMetric, window);
+  expect(boundsOf(days)).toEqual([
+    ['2026-03-04 05:00:00', '2026-03-05'],
+    ['2026-03-05', '2149-06-06'],
+  ]);
+  const hours = await partsOf(store, chainHour as MaterializedMetric, days[0] ?? WINDOW);
+  expect(hours.length).toBeGreaterThan(2);
+});
+
 test('what cannot be split has no parts', async () => {
   const { store } = pipeline.runtime;
   const of = (materialized: string) =>

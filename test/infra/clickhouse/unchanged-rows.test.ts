@@ -14,8 +14,9 @@ const view = { ...cats, name: 'seen', engine: 'View' };
 /** A store that counts: each reading has the next number. */
 function counting() {
   const parts = new Map<string, string>();
-  const state = { parts, read: 0, isBroken: false };
+  const state = { parts, read: 0, isBroken: false, hidesParts: false };
   const rows = async ({ text }: Sql): Promise<never[]> => {
+    if (text.includes('system.parts') && state.hidesParts) throw new Error('not allowed');
     if (text.includes('system.parts'))
       return [...parts].map(([name, hash]) => ({ table: name, parts: hash })) as never[];
     if (state.isBroken) throw new Error('broken');
@@ -38,6 +39,15 @@ test('reads a statement again when parts of its tables came or went, and not for
   state.parts.delete('dogs');
   await unchanged.refresh();
   expect(await both()).toEqual([[1], [4]]);
+});
+
+test('keeps nothing where it may not look at the parts', async () => {
+  const { state, unchanged } = counting();
+  await unchanged.refresh();
+  expect([await unchanged.rows(sql`${cats}`), await unchanged.rows(sql`${cats}`)]).toEqual([[1], [1]]);
+  state.hidesParts = true;
+  await unchanged.refresh();
+  expect([await unchanged.rows(sql`${cats}`), await unchanged.rows(sql`${cats}`)]).toEqual([[2], [3]]);
 });
 
 test('keeps nothing before it has looked, of views, of no table, and of what failed', async () => {
