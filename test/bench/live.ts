@@ -15,7 +15,7 @@ import { buildServer } from '../../serve/compose-server.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { startRole } from '../distributed/roles.ts';
 import { joinPipeline } from '../support/distributed.ts';
-import { recordedLines } from '../support/recordings.ts';
+import { isTimed, recordedBlockAt, recordedLines } from '../support/recordings.ts';
 import { startServices } from '../support/services/index.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { BENCH_SETTINGS } from './history.ts';
@@ -87,20 +87,16 @@ const liveOf = (pipeline: Pipeline): Pick<Live, 'feed' | 'chains'> => ({
     .slice(0, chainCount),
 });
 
-const NOW = /"now":\s*"?\d{13}"?/;
 const templates = recordedLines('blocks')
   .map(({ line }) => line)
-  .filter((line) => NOW.test(line));
-const hash = (chain: number, of: number) => `0x${(chain * 1e9 + of).toString(16).padStart(64, '0')}`;
+  .filter(isTimed);
 
-function blockOf(chain: number, height: number): string {
-  const template = templates[(chain * 31 + height * 7) % templates.length] as string;
-  return template
-    .replace(/^\{"number":"?\d+"?/, `{"number":"${height}"`)
-    .replace(/"hash":"0x[0-9a-f]{64}"/i, `"hash":"${hash(chain, height)}"`)
-    .replace(/"parentHash":"0x[0-9a-f]{64}"/i, `"parentHash":"${hash(chain, height - 1)}"`)
-    .replace(NOW, `"now":"${Date.now()}"`);
-}
+const blockOf = (chain: number, height: number): string =>
+  recordedBlockAt(templates[(chain * 31 + height * 7) % templates.length] as string, {
+    height,
+    time: Date.now(),
+    hash: (of) => `0x${(chain * 1e9 + of).toString(16).padStart(64, '0')}`,
+  });
 
 const live = await (values.distributed ? distributed() : embedded());
 const key = (relay: unknown, chain: unknown) => `${relay}/${chain}`;

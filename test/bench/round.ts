@@ -16,7 +16,7 @@ import { blocks, calls, dirtyDays, dirtyHours, events, extrinsics } from '../../
 import { openPipeline, type Pipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
 import { ingestLines } from '../support/pipeline.ts';
-import { recordedLines } from '../support/recordings.ts';
+import { recordedBlockAt, recordedLines } from '../support/recordings.ts';
 import { countStatements } from '../support/statements.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { BENCH_SETTINGS } from './history.ts';
@@ -123,12 +123,9 @@ async function newBlocks(
     const { line } = recorded[(i * 23) % recorded.length] as { line: string };
     const chain = chains[(i * 2 + (round % 2)) % CHAINS]?.name;
     const height = 950_000_000 + round * 100 + i;
+    const time = LAST_MS + round * 6000 + i;
     const hash = (of: number) => `0x${of.toString(16).padStart(64, '0')}`;
-    const payload = line
-      .replace(/^\{"number":"?\d+"?/, `{"number":"${height}"`)
-      .replace(/"hash":"0x[0-9a-f]{64}"/i, `"hash":"${hash(height)}"`)
-      .replace(/"parentHash":"0x[0-9a-f]{64}"/i, `"parentHash":"${hash(height - 1)}"`)
-      .replace(/"now":\s*"?\d{13}"?/, `"now":"${LAST_MS + round * 6000 + i}"`);
+    const payload = recordedBlockAt(line, { height, time, hash });
     return `{"schema":"block/1","chain":"${chain}","payload":${payload}}`;
   });
   const statements: string[] = [];

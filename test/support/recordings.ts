@@ -17,3 +17,19 @@ export function recordedLines(folder: 'blocks' | 'runtime'): InputLine[] {
       .map((line) => ({ line, chain }));
   });
 }
+
+const NOW = /"now":\s*"?\d{13}"?/;
+
+/** Whether a recorded block tells its time. */
+export const isTimed = (line: string): boolean => NOW.test(line);
+
+/** A recorded block at another height and time, `time` in milliseconds; `hash` gives those of a height and of its parent. */
+export const recordedBlockAt = (
+  line: string,
+  { height, time, hash }: { height: number; time: number; hash: (height: number) => string },
+): string =>
+  line
+    .replace(/^\{"number":"?\d+"?/, `{"number":"${height}"`)
+    .replace(/"hash":"0x[0-9a-f]{64}"/i, `"hash":"${hash(height)}"`)
+    .replace(/"parentHash":"0x[0-9a-f]{64}"/i, `"parentHash":"${hash(height - 1)}"`)
+    .replace(NOW, `"now":"${time}"`);
