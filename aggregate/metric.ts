@@ -117,6 +117,11 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
    */
   readonly foldsRelays?: true;
   /**
+   * The kinds of facts that the fold reads, where it shares its statement with metrics that need others too: what is new
+   * of those does not compute this one. The facts of `foldsRelays` name their kind after their relay chain.
+   */
+  readonly kinds?: readonly string[];
+  /**
    * Set where the period of a row does not tell whether the hours of a window can change it, or is not what the table is
    * sorted by: the condition of the rows of its days that they can change.
    */

@@ -68,6 +68,25 @@ export function factsByRelay(bytes: Uint8Array): Map<string, Uint8Array> {
   return byRelay;
 }
 
+const KIND = Buffer.from(',"kind":"');
+
+/** The facts of these kinds: every line names its kind after its relay chain. */
+export function factsOfKinds(facts: Buffer, kinds: readonly string[]): Buffer {
+  const wanted = new Set(kinds);
+  const kept: Buffer[] = [];
+  for (let from = 0; from < facts.length; ) {
+    const keyAt = facts.indexOf(KIND, from);
+    if (keyAt < 0) throw new Error('a fact has no kind');
+    const kindAt = keyAt + KIND.length;
+    const kind = facts.toString('utf8', kindAt, facts.indexOf('"', kindAt));
+    const end = facts.indexOf(NEWLINE, kindAt);
+    const until = end < 0 ? facts.length : end + 1;
+    if (wanted.has(kind)) kept.push(facts.subarray(from, until));
+    from = until;
+  }
+  return Buffer.concat(kept);
+}
+
 function endOfRelay(facts: Buffer, from: number, begin: Buffer): number {
   let at = from;
   while (at < facts.length && facts.subarray(at, at + begin.length).equals(begin)) {

@@ -3,19 +3,20 @@ import { ProductError } from '../../infra/errors.ts';
 import type { Numbers, Runtime } from '../../infra/ports.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
-import { relayOf } from '../../ingest/raw/canonical.ts';
+import { relayOf, type Window } from '../../ingest/raw/canonical.ts';
 import { RetentionReader } from '../../ingest/raw/retention.ts';
 import { dependencies, type MaterializedMetric } from '../metric.ts';
 import { type PlannedWindow, readsAllRows } from '../planner/plan.ts';
 import { computeWindow, failureOf, ledgerEntry, ledgerPlace, readFacts, updateWindow } from './compute.ts';
 import type { ComputeMeasures } from './compute-measures.ts';
 import { type FailureTexts, type ReadsByMetric, readsOf, type WindowFailure } from './failures.ts';
-import { factsByRelay } from './fold-lines.ts';
+import { factsByRelay, factsOfKinds } from './fold-lines.ts';
 import type { ComputeLane } from './lanes.ts';
 import type { LedgerEntry } from './ledger.ts';
 import { Precedence } from './precedence.ts';
 import { type EntityMetric, forgetEntities, refold } from './refold.ts';
 import { Schedule } from './schedule.ts';
+import { SharedFacts } from './shared-facts.ts';
 import { TableWriters } from './table-writers.ts';
 import { WindowLocks } from './window-locks.ts';
 import { partsOf } from './window-parts.ts';
@@ -70,8 +71,7 @@ export abstract class BaseExecutor {
   readonly #outliving: ReadonlySet<string>;
   readonly #retention: RetentionReader;
   protected readonly precedence = new Precedence();
-  /** Facts that several folds of a round read with the same statement, and how many of the folds still need them. */
-  readonly #sharedFacts = new Map<string, { readers: number; facts?: Promise<Buffer> }>();
+  readonly #sharedFacts = new SharedFacts();
 
   constructor(options: WindowExecutorOptions) {
     this.options = options;
@@ -168,21 +168,17 @@ export abstract class BaseExecutor {
   ): Promise<LedgerEntry | null> {
     if (hasEntities(metric)) return this.#refold(metric, window);
     if (metric.keepsEqualRows) return this.#update(metric, window);
-    return isWholeFold(metric) ? this.#foldChanged(metric, window, lane) : this.#replaceOpen(metric, window);
+    if (isWholeFold(metric)) return this.#foldChanged(metric, window, lane);
+    return this.#replaceOpen(metric, window, lane);
   }
 
-  /**
-   * Lets the folds of a round that read the same facts read them once. Facts that the other lane read before this round
-   * began are no longer shared: this round may know of newer ones, and its rows must not be replaced by older ones.
-   */
+  /** Lets the folds of these windows, those of a round, share what they read. */
   protected shareFacts(windows: readonly PlannedWindow[], lane: ComputeLane): void {
-    this.#sharedFacts.clear();
-    for (const window of windows) {
+    const statements = windows.flatMap((window) => {
       const metric = this.#metrics.get(window.metric);
-      if (!metric || !isWholeFold(metric)) continue;
-      const key = `${lane} ${metric.select(window).text}`;
-      this.#sharedFacts.set(key, { readers: (this.#sharedFacts.get(key)?.readers ?? 0) + 1 });
-    }
+      return metric && foldsFacts(metric) ? [factsKey(metric, window, lane)] : [];
+    });
+    this.#sharedFacts.begin(statements);
   }
 
   /** A fold over the whole history runs only when its facts differ from those of its last run, in whatever process. */
@@ -205,24 +201,17 @@ export abstract class BaseExecutor {
     // When the replacement is interrupted, the table holds neither the old rows nor all of the new ones.
     for (const { key } of changed) await keyValue.delete(key);
     const relays = changed.map(({ relay }) => relay);
-    const entry = await this.#replace(
-      metric,
-      { ...window, relays },
-      Buffer.concat(changed.map(({ own }) => own)),
-    );
+    const own = Buffer.concat(changed.map((one) => one.own));
+    const entry = await this.#replace(metric, { ...window, relays }, async () => own);
     for (const { key, fingerprint } of changed) await keyValue.set(key, fingerprint);
     return entry;
   }
 
+  /** The facts of a fold, without those that only others need which share the statement. */
   async #readFacts(metric: MaterializedMetric, window: PlannedWindow, lane: ComputeLane): Promise<Buffer> {
     const read = () => readFacts(this.options.runtime.store, metric, window);
-    const key = `${lane} ${metric.select(window).text}`;
-    const shared = this.#sharedFacts.get(key);
-    if (!shared) return read();
-    shared.facts ??= read();
-    // The facts may be large: they are freed with their last reader.
-    if (--shared.readers === 0) this.#sharedFacts.delete(key);
-    return shared.facts;
+    const facts = await this.#sharedFacts.read(factsKey(metric, window, lane), read);
+    return metric.kinds ? factsOfKinds(facts, metric.kinds) : facts;
   }
 
   async #refold(metric: EntityMetric, window: PlannedWindow): Promise<LedgerEntry | null> {
@@ -248,17 +237,27 @@ export abstract class BaseExecutor {
   }
 
   /** The days of a window that are not frozen: a plan may be older than that, and raw rows of the others may be gone. */
-  async #replaceOpen(metric: MaterializedMetric, window: PlannedWindow): Promise<LedgerEntry | null> {
-    if (!this.#outliving.has(metric.name)) return this.#replace(metric, window);
-    const before = (await this.#retention.read())?.frozen.before ?? '';
+  async #replaceOpen(
+    metric: MaterializedMetric,
+    window: PlannedWindow,
+    lane: ComputeLane,
+  ): Promise<LedgerEntry | null> {
+    const isOutliving = this.#outliving.has(metric.name);
+    const before = (isOutliving && (await this.#retention.read())?.frozen.before) || '';
     if (window.until <= before) return null;
-    return this.#replace(metric, window.from < before ? { ...window, from: before } : window);
+    const open = window.from < before ? { ...window, from: before } : window;
+    return this.#replace(metric, open, metric.fold && (() => this.#readFacts(metric, open, lane)));
   }
 
   /** The version is taken right before the facts are read: a higher version never has older facts. */
-  async #replace(metric: MaterializedMetric, window: PlannedWindow, facts?: Buffer): Promise<LedgerEntry> {
+  async #replace(
+    metric: MaterializedMetric,
+    window: PlannedWindow,
+    readFacts?: () => Promise<Buffer>,
+  ): Promise<LedgerEntry> {
     const { runtime, numbers, onComputed } = this.options;
     const version = await numbers.take(1);
+    const facts = await readFacts?.();
     const entry = await computeWindow(runtime.store, metric, window, version, runtime.clock.now, facts);
     onComputed(metric.name, version);
     return entry;
@@ -270,5 +269,10 @@ const isTooLarge = (error: unknown) =>
 const hasEntities = (metric: MaterializedMetric): metric is EntityMetric => metric.entities !== undefined;
 const isWholeFold = (metric: MaterializedMetric) =>
   metric.materialized === 'whole' && metric.fold !== undefined && !hasEntities(metric);
+/** Whether windows of the metric fold facts that they read, without comparing the rows with the stored ones. */
+const foldsFacts = (metric: MaterializedMetric) =>
+  metric.fold !== undefined && !hasEntities(metric) && !metric.keepsEqualRows;
+const factsKey = (metric: MaterializedMetric, window: Window, lane: ComputeLane) =>
+  `${lane} ${metric.select(window).text}`;
 const NO_FACTS = new Uint8Array();
 const fingerprintKey = (metric: string, relayChain: string) => `folded/${metric}/${relayChain}`;

@@ -5,7 +5,7 @@ import { metric, SERVED_RELAYS } from '../../metric.ts';
 import { amounts, sumColumns } from '../shared/native-amounts.ts';
 import { accountFilter } from './coretime-filters.ts';
 import { brokerEvents, type CoretimeFact, type Happened, oldestFirst } from './folds/coretime-facts.ts';
-import { paymentsIn, spent } from './folds/coretime-sales.ts';
+import { paymentsIn, SALE_EVENTS, spent } from './folds/coretime-sales.ts';
 
 export const coretimeAccountSpend = metric({
   record: 'CoretimeAccountSpend',
@@ -31,7 +31,7 @@ export const coretimeAccountSpend = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  select: (window) => oldestFirst(brokerEvents(window, ['Purchased', 'Renewed'])),
+  select: (window) => oldestFirst(brokerEvents(window, SALE_EVENTS)),
   foldsRelays: true,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) =>
     [...Map.groupBy(paymentsIn(facts), ({ event }) => event.who).values()].map((payments) => ({

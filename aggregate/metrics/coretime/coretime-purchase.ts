@@ -7,14 +7,7 @@ import { usd, usdExact } from '../shared/amounts.ts';
 import { extrinsicId } from '../shared/facts.ts';
 import { amountColumns, amounts } from '../shared/native-amounts.ts';
 import { accountFilter, regionBegin } from './coretime-filters.ts';
-import {
-  brokerEventsWithin,
-  type CoretimeFact,
-  dayPrices,
-  type Happened,
-  oldestFirst,
-  priceBook,
-} from './folds/coretime-facts.ts';
+import { type CoretimeFact, type Happened, paymentFacts, priceBook } from './folds/coretime-facts.ts';
 import { paymentsIn } from './folds/coretime-sales.ts';
 
 const PURCHASE_TYPES = ['bulk', 'renewal'] as const;
@@ -61,7 +54,7 @@ export const coretimePurchase = metric({
   invalidationScope: 'day',
   lookbackDays: 1,
   keepsRows: true,
-  select: (window) => oldestFirst(brokerEventsWithin(window, ['Purchased', 'Renewed']), dayPrices(window)),
+  select: paymentFacts,
   foldsRelays: true,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const priceOf = priceBook(facts);

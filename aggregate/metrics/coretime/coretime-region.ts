@@ -3,12 +3,10 @@ import { count, name, nested, text, timestamp } from '../../../infra/clickhouse/
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { encodeAddress } from '../../../ingest/chains/address.ts';
 import type { RegionId } from '../../../ingest/decode/broker.ts';
-import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
-import { chainDay } from '../activity/chain-day.ts';
 import { amountColumns, amounts } from '../shared/native-amounts.ts';
 import { accountFilter, core, mask, regionBegin } from './coretime-filters.ts';
-import { brokerEvents, type CoretimeFact, oldestFirst, otherFacts } from './folds/coretime-facts.ts';
+import type { CoretimeFact } from './folds/coretime-facts.ts';
 import {
   bitsOf,
   REGION_EVENTS,
@@ -16,8 +14,8 @@ import {
   type Region,
   regionsOf,
   statusAt,
-  TIMESLICE_BLOCKS,
 } from './folds/coretime-regions.ts';
+import { presentFacts } from './folds/present-facts.ts';
 
 /** A region in the notation of the records. */
 export const REGION_TYPE = 'Tuple(region_begin UInt32, r_core UInt32, r_mask String)';
@@ -93,20 +91,11 @@ export const coretimeRegion = metric({
   period: null,
   invalidationScope: 'day',
   lookbackDays: 1,
-  select: (window) =>
-    oldestFirst(
-      brokerEvents(window, REGION_EVENTS),
-      otherFacts(
-        'newest block',
-        // The first of its timeslice: regions end with timeslices, so that the other blocks change none.
-        sql`relay_chain, chain, toDateTime64(0, 3, 'UTC') AS time,
-          intDiv(max(last_block), ${TIMESLICE_BLOCKS}) * ${TIMESLICE_BLOCKS} AS number, CAST([], 'Array(String)') AS data`,
-        sql`${chainDay.table} FINAL WHERE ${ofRelays(window)} AND chain = relay_chain GROUP BY relay_chain, chain`,
-      ),
-    ),
+  select: presentFacts,
+  kinds: [...REGION_EVENTS, 'timeslice'],
   foldsRelays: true,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
-    const newest = facts.find(({ kind }) => kind === 'newest block')?.number ?? null;
+    const newest = facts.find(({ kind }) => kind === 'timeslice')?.number ?? null;
     return regionsOf(facts).map((region) => ({ relay_chain, ...regionRow(region, newest) }));
   },
   endpoints: [

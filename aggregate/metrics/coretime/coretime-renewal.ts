@@ -9,13 +9,11 @@ import { extrinsicId } from '../shared/facts.ts';
 import { amountColumns, amounts } from '../shared/native-amounts.ts';
 import { accountFilter, regionBegin } from './coretime-filters.ts';
 import {
-  brokerEventsWithin,
   type CoretimeFact,
-  dayPrices,
   type Happened,
   happenedIn,
   isKind,
-  oldestFirst,
+  paymentFacts,
   priceBook,
 } from './folds/coretime-facts.ts';
 
@@ -90,7 +88,7 @@ export const coretimeRenewal = metric({
   invalidationScope: 'day',
   lookbackDays: 1,
   keepsRows: true,
-  select: (window) => oldestFirst(brokerEventsWithin(window, ['Renewed']), dayPrices(window)),
+  select: paymentFacts,
   foldsRelays: true,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const priceOf = priceBook(facts);

@@ -1,19 +1,9 @@
 import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
-import { sql } from '../../../infra/clickhouse/sql.ts';
-import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
-import { chainDay } from '../activity/chain-day.ts';
 import { amounts, sumColumns } from '../shared/native-amounts.ts';
-import {
-  brokerEvents,
-  type CoretimeFact,
-  happenedIn,
-  isKind,
-  oldestFirst,
-  otherFacts,
-  sellers,
-} from './folds/coretime-facts.ts';
+import { type CoretimeFact, happenedIn, isKind } from './folds/coretime-facts.ts';
 import { paymentsIn, SALE_EVENTS, spent } from './folds/coretime-sales.ts';
+import { presentFacts } from './folds/present-facts.ts';
 
 export const coretimeTotalBurn = metric({
   record: 'CoretimeTotalBurn',
@@ -40,16 +30,8 @@ export const coretimeTotalBurn = metric({
   invalidationScope: 'day',
   lookbackDays: 1,
   keepsRows: true,
-  select: (window) =>
-    oldestFirst(
-      brokerEvents(window, SALE_EVENTS),
-      otherFacts(
-        'newest block',
-        sql`relay_chain, chain, max(last_time) AS time, max(last_block) AS number, CAST([], 'Array(String)') AS data`,
-        sql`${chainDay.table} FINAL WHERE ${ofRelays(window)}
-          AND (relay_chain, chain) IN (SELECT relay_chain, chain FROM ${sellers(window)}) GROUP BY relay_chain, chain`,
-      ),
-    ),
+  select: presentFacts,
+  kinds: [...SALE_EVENTS, 'newest block'],
   foldsRelays: true,
   fold: (facts: readonly CoretimeFact[], { relay_chain }) => {
     const happened = happenedIn(facts);

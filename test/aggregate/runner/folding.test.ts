@@ -3,8 +3,9 @@ import { coretimeAccountSpend } from '../../../aggregate/metrics/coretime/coreti
 import { govVoterHistory } from '../../../aggregate/metrics/governance/gov-voter-history.ts';
 import { voteStep } from '../../../aggregate/metrics/governance/vote-step.ts';
 import { EVERYTHING } from '../../../aggregate/planner/plan.ts';
-import { factsByRelay, foldLines } from '../../../aggregate/runner/fold-lines.ts';
+import { factsByRelay, factsOfKinds, foldLines } from '../../../aggregate/runner/fold-lines.ts';
 import { foldInPieces, INLINE_FOLD_BYTES_MAX } from '../../../aggregate/runner/folding.ts';
+import { SharedFacts } from '../../../aggregate/runner/shared-facts.ts';
 
 const WINDOW = { relays: ['polkadot'], ...EVERYTHING };
 const VERSION = '7';
@@ -107,6 +108,66 @@ describe('a fold of several relay chains', () => {
     expect([...factsByRelay(facts).keys()]).toEqual(['kusama', 'polkadot']);
     expect(Buffer.concat([...factsByRelay(facts).values()])).toEqual(facts);
     expect(() => factsByRelay(Buffer.from('{"kind":"Purchased"}\n'))).toThrow('no relay chain');
+  });
+
+  it('has those of its kinds alone', () => {
+    const renewed = Buffer.from(facts.toString().replaceAll('Purchased', 'Renewed'));
+    const all = Buffer.concat([facts, renewed, facts]);
+    expect(factsOfKinds(all, ['Renewed', 'timeslice'])).toEqual(renewed);
+    expect(factsOfKinds(all, ['Renewed', 'Purchased'])).toEqual(all);
+    expect(() => factsOfKinds(Buffer.from('{"relay_chain":"polkadot"}\n'), [])).toThrow('no kind');
+  });
+});
+
+describe('folds with the same facts', () => {
+  const read = (text: string) => {
+    const reads = { count: 0 };
+    const facts = async () => {
+      reads.count++;
+      return Buffer.from(text);
+    };
+    return { reads, facts };
+  };
+
+  it('read them once a round, also one after the other', async () => {
+    const { reads, facts } = read('a');
+    const shared = new SharedFacts();
+    shared.begin(['one', 'one', 'one']);
+    await Promise.all([shared.read('one', facts), shared.read('one', facts)]);
+    expect((await shared.read('one', facts)).toString()).toBe('a');
+    expect(reads.count).toBe(1);
+    await shared.read('one', facts);
+    expect(reads.count).toBe(2);
+  });
+
+  it('read them again in the next round', async () => {
+    const { reads, facts } = read('a');
+    const shared = new SharedFacts();
+    shared.begin(['one', 'one']);
+    await shared.read('one', facts);
+    shared.begin(['one']);
+    await shared.read('one', facts);
+    expect(reads.count).toBe(2);
+  });
+
+  it('read more than is kept each for itself', async () => {
+    const { reads, facts } = read('four');
+    const shared = new SharedFacts(4);
+    shared.begin(['one', 'one', 'other', 'other']);
+    await shared.read('one', facts);
+    await shared.read('other', facts);
+    await shared.read('other', facts);
+    expect(reads.count).toBe(3);
+    await shared.read('one', facts);
+    expect(reads.count).toBe(3);
+  });
+
+  it('do not fail with the one that reads them first', async () => {
+    const { facts } = read('a');
+    const shared = new SharedFacts();
+    shared.begin(['one', 'one']);
+    await expect(shared.read('one', () => Promise.reject(new Error('away')))).rejects.toThrow('away');
+    expect((await shared.read('one', facts)).toString()).toBe('a');
   });
 });
 

@@ -64,7 +64,7 @@ export const otherFacts = (kind: string, columns: Sql, from: Sql): Sql =>
     NULL AS extrinsic_index, data FROM (SELECT ${columns} FROM ${from})`;
 
 /** The price of the token on each day of a window, as the decimal text of USD * 10^30. */
-export const dayPrices = (window: Window): Sql => {
+const dayPrices = (window: Window): Sql => {
   const { from, until } = daysOf(window);
   return otherFacts(
     'price',
@@ -72,6 +72,10 @@ export const dayPrices = (window: Window): Sql => {
     sql`${sellers(window)} AS sellers INNER JOIN ${pricesOf(sql`${from}`, sql`${until}`)} AS prices USING (token)`,
   );
 };
+
+/** What was paid in a window. All metrics of it read the same, so that a round reads it once. */
+export const paymentFacts = (window: Window): Sql =>
+  oldestFirst(brokerEventsWithin(window, ['Purchased', 'Renewed']), dayPrices(window));
 
 /** The `coretime_config` snapshots. */
 export const coretimeConfigs = (of: OfRelays): Sql =>
