@@ -29,7 +29,7 @@ export const infraSettings = {
   STORE_FSYNC: yesNo('false').describe(
     'force every write to the disk before it is acknowledged (power loss, not only kill -9)',
   ),
-  BATCH_BYTES: whole(32 * 2 ** 20, 1024).describe('bytes of input that one statement loads'),
+  BATCH_BYTES: whole(64 * 2 ** 20, 1024).describe('bytes of input that one statement loads'),
   JOB_ATTEMPTS: whole(5, 1, 100).describe('attempts of a computation before it counts as failed'),
   ...tracingSettings,
   ...distributedSettings,

@@ -34,6 +34,9 @@ export interface OpenSource extends IngestSource {
   readonly bytes: Readable;
 }
 
+/** They are opened one after the other. */
+export type Sources = Iterable<OpenSource> | AsyncIterable<OpenSource>;
+
 export interface IngestSummary {
   lines: number;
   blocks: number;
@@ -59,13 +62,14 @@ export interface PublishLimits {
 export async function publish(
   runtime: Runtime,
   registry: Registry,
-  sources: readonly OpenSource[],
+  sources: Sources,
   options: RunOptions,
   limits: PublishLimits,
 ): Promise<IngestSummary> {
   const batches = new Batches(runtime, options, limits);
   try {
-    for (const source of sources) await readSource(batches, registry, source, options.run ?? '', limits);
+    for await (const source of sources)
+      await readSource(batches, registry, source, options.run ?? '', limits);
     await batches.flush();
   } catch (error) {
     await batches.settle();
@@ -116,6 +120,8 @@ class Batches {
   readonly #deadLetters: DeadLetter[] = [];
   readonly #inProgress: Promise<void>[] = [];
   #pendingBytes = 0;
+  /** Batches that are being loaded. */
+  #loading = 0;
 
   constructor(runtime: Runtime, options: RunOptions, limits: PublishLimits) {
     this.#runtime = runtime;
@@ -123,8 +129,10 @@ class Batches {
     this.#limits = limits;
   }
 
+  /** Nothing waits for more while the store is idle. */
   get isFull(): boolean {
-    return this.#pendingBytes >= this.#limits.batchBytes;
+    const { batchBytes } = this.#limits;
+    return this.#pendingBytes >= (this.#loading > 0 ? batchBytes : Math.min(batchBytes, FIRST_BATCH_BYTES));
   }
 
   add(read: Envelope): void {
@@ -160,8 +168,9 @@ class Batches {
       countRead(limits.measures, read);
       this.#options.onProgress?.(soFar);
     });
+    this.#loading++;
     // A failure is thrown by a later flush; until then it must not count as unhandled.
-    loading.catch(() => undefined);
+    loading.catch(() => undefined).finally(() => this.#loading--);
     this.#inProgress.push(loading);
   }
 
@@ -177,6 +186,8 @@ class Batches {
 }
 
 const IN_PROGRESS_MAX = 2;
+/** What takes about as long to load as the next batch takes to be read. */
+const FIRST_BATCH_BYTES = 8 * 2 ** 20;
 
 const unpack = (
   bytes: Readable,

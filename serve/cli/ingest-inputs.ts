@@ -2,12 +2,12 @@ import { Readable } from 'node:stream';
 import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
 import type { FailedMetric } from '../../aggregate/runner/failures.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
-import { readAll } from '../../infra/ports.ts';
 import type { IngestSummary } from '../../ingest/log/publish.ts';
 import type { Input } from '../../ingest/sources/input-files.ts';
 import type { OperationClient } from '../operations/client.ts';
+import { type FileToSend, packFiles } from '../operations/files-body.ts';
 import type { IngestReport } from '../operations/ingest.ts';
-import { FILES_BYTES_MAX, REASONS_MAX } from '../operations/ingest-limits.ts';
+
 import { pausingCompute } from '../operations/pausing.ts';
 import type { Display, ProgressStep } from './display.ts';
 import { bytes, number, plural } from './words.ts';
@@ -44,25 +44,29 @@ export interface InputsOf {
 export async function loadInputs(
   client: OperationClient,
   inputs: readonly Input[],
-  of: InputsOf,
+  { chain, demo = false }: InputsOf,
   display: Display,
 ): Promise<IngestReport> {
-  const reports: IngestReport[] = [];
   const pace = new Pace(inputs);
-  await pausingCompute(client, async () => {
-    for (const group of groups(inputs)) {
-      const [input, ...others] = group;
-      if (input === undefined) continue;
-      const isAlone = others.length === 0;
-      const report = await (isAlone
-        ? ingestOne(client, input, of, pace, display)
-        : ingestGroup(client, group, of, pace, display));
-      pace.filesDone(group.length, report);
-      reports.push(report);
+  return pausingCompute(client, async () => {
+    const refresh = setInterval(() => display.show('loading', pace.step()), REFRESH_MS);
+    const files = inputs.map((input) => pace.watched(input));
+    try {
+      const report = await client.call(
+        'ingestFiles',
+        { demo, ...(chain === undefined ? {} : { chain }) },
+        {
+          body: Readable.from(packFiles(files), { objectMode: false }),
+          onProgress: (soFar) => pace.loaded(soFar),
+        },
+      );
+      display.show('loading', pace.step());
+      display.complete();
+      return report;
+    } finally {
+      clearInterval(refresh);
     }
-    display.complete();
   });
-  return sum(reports);
 }
 
 /** Waits until everything is computed, and shows the progress; returns the metrics that fail. */
@@ -92,93 +96,6 @@ export const failedWords = (failures: readonly FailedMetric[]): string =>
 
 const REFRESH_MS = 100;
 
-async function ingestOne(
-  client: OperationClient,
-  input: Input,
-  { chain, demo = false }: InputsOf,
-  pace: Pace,
-  display: Display,
-): Promise<IngestReport> {
-  const stream = input.open();
-  const show = () => {
-    pace.bytesOfFile = stream.bytesRead;
-    display.show('loading', pace.step(input.name));
-  };
-  const refresh = setInterval(show, REFRESH_MS);
-  try {
-    const report = await client.call(
-      'ingest',
-      { name: input.name, demo, ...(chain === undefined ? {} : { chain }) },
-      { body: stream, onProgress: (soFar) => pace.loaded(soFar) },
-    );
-    show();
-    return report;
-  } catch (error) {
-    throw asUnreadable(error, input);
-  } finally {
-    clearInterval(refresh);
-  }
-}
-
-/** A load costs as much as some megabytes of blocks, however small it is: small files share one. */
-const SMALL_FILE_BYTES = 8 * 2 ** 20;
-const GROUP_FILES_MAX = 1000;
-/** Files that grow meanwhile fit as well. */
-const GROUP_BYTES_MAX = FILES_BYTES_MAX / 2;
-/** The names of a group are sent to a running server in one header. */
-const GROUP_NAMES_BYTES_MAX = 512 * 2 ** 10;
-
-/** Small files that follow one another, and each other input by itself. */
-function* groups(inputs: readonly Input[]): Generator<readonly Input[]> {
-  let group: Input[] = [];
-  let [bytes, nameBytes] = [0, 0];
-  for (const input of inputs) {
-    const size = input.size ?? Number.POSITIVE_INFINITY;
-    nameBytes += encodeURIComponent(input.name).length;
-    const isFull =
-      bytes + size > GROUP_BYTES_MAX || nameBytes > GROUP_NAMES_BYTES_MAX || group.length === GROUP_FILES_MAX;
-    if (size > SMALL_FILE_BYTES || isFull) {
-      yield group;
-      group = [];
-      bytes = 0;
-      nameBytes = encodeURIComponent(input.name).length;
-    }
-    if (size > SMALL_FILE_BYTES) yield [input];
-    else {
-      group.push(input);
-      bytes += size;
-    }
-  }
-  yield group;
-}
-
-async function ingestGroup(
-  client: OperationClient,
-  inputs: readonly Input[],
-  { chain, demo = false }: InputsOf,
-  pace: Pace,
-  display: Display,
-): Promise<IngestReport> {
-  const contents: Buffer[] = [];
-  for (const input of inputs) {
-    const content = await readAll(input.open()).catch((error) => {
-      throw asUnreadable(error, input);
-    });
-    contents.push(content);
-    pace.bytesOfFile += content.length;
-    display.show('loading', pace.step(input.name));
-  }
-  const files = inputs.map(({ name }, i) => ({ name, bytes: contents[i]?.length ?? 0 }));
-  return client.call(
-    'ingestFiles',
-    { files, demo, ...(chain === undefined ? {} : { chain }) },
-    {
-      body: Readable.from(contents.filter(({ length }) => length > 0)),
-      onProgress: (soFar) => pace.loaded(soFar),
-    },
-  );
-}
-
 function asUnreadable(error: unknown, input: Input): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (syscall !== 'read' && syscall !== 'open') return error;
@@ -190,14 +107,15 @@ function asUnreadable(error: unknown, input: Input): unknown {
 
 /** The rate of loading, and the time that is left. */
 class Pace {
-  bytesOfFile = 0;
   readonly #started = performance.now();
   readonly #total: number | null;
   readonly #files: number;
   #bytesBefore = 0;
-  #blocksBefore = 0;
-  #blocksOfFile = 0;
-  #file = 1;
+  #blocks = 0;
+  #file = 0;
+  /** The file that is read. */
+  #name = '';
+  #open: { readonly bytesRead: number } = { bytesRead: 0 };
 
   constructor(inputs: readonly Input[]) {
     this.#files = inputs.length;
@@ -207,59 +125,46 @@ class Pace {
     );
   }
 
+  watched(input: Input): FileToSend {
+    const pace = this;
+    return {
+      name: input.name,
+      async *pieces() {
+        pace.#bytesBefore += pace.#open.bytesRead;
+        pace.#file++;
+        pace.#name = input.name;
+        const stream = input.open();
+        pace.#open = stream;
+        try {
+          for await (const piece of stream) yield Buffer.isBuffer(piece) ? piece : Buffer.from(piece);
+        } catch (error) {
+          throw asUnreadable(error, input);
+        }
+      },
+    };
+  }
+
   loaded({ blocks }: IngestSummary): void {
-    this.#blocksOfFile = blocks;
+    this.#blocks = blocks;
   }
 
-  filesDone(files: number, { blocks }: IngestReport): void {
-    this.#bytesBefore += this.bytesOfFile;
-    this.#blocksBefore += blocks;
-    this.bytesOfFile = 0;
-    this.#blocksOfFile = 0;
-    this.#file += files;
-  }
-
-  step(name: string): ProgressStep {
+  step(): ProgressStep {
     const seconds = Math.max(0.001, (performance.now() - this.#started) / 1000);
-    const done = this.#share();
+    const done = this.#total ? this.#read / this.#total : null;
     const secondsLeft = done === null || done === 0 ? undefined : (seconds / done) * (1 - done);
-    return { done, words: this.#words(name, seconds), secondsLeft };
+    return { done, words: this.#words(seconds), secondsLeft };
   }
 
-  #share(): number | null {
-    return this.#total ? (this.#bytesBefore + this.bytesOfFile) / this.#total : null;
+  get #read(): number {
+    return this.#bytesBefore + this.#open.bytesRead;
   }
 
-  #words(name: string, seconds: number): string {
-    const read = this.#bytesBefore + this.bytesOfFile;
-    const blocks = this.#blocksBefore + this.#blocksOfFile;
+  #words(seconds: number): string {
     return [
-      `${bytes(read)}${this.#total === null ? '' : ` of ${bytes(this.#total)}`}`,
-      `${(read / 1e6 / seconds).toFixed(1)} MB/s`,
-      `${number(blocks / seconds)} blocks/s`,
-      this.#files === 1 ? name : `${name} (${number(this.#file)} of ${number(this.#files)})`,
+      `${bytes(this.#read)}${this.#total === null ? '' : ` of ${bytes(this.#total)}`}`,
+      `${(this.#read / 1e6 / seconds).toFixed(1)} MB/s`,
+      `${number(this.#blocks / seconds)} blocks/s`,
+      this.#files === 1 ? this.#name : `${this.#name} (${number(this.#file)} of ${number(this.#files)})`,
     ].join(', ');
   }
-}
-
-function sum(reports: readonly IngestReport[]): IngestReport {
-  const reasons = new Map<string, number>();
-  for (const { reason, lines } of reports.flatMap((report) => report.reasons)) {
-    reasons.set(reason, (reasons.get(reason) ?? 0) + lines);
-  }
-  const total = (count: (report: IngestReport) => number) =>
-    reports.reduce((all, report) => all + count(report), 0);
-  return {
-    lines: total((report) => report.lines),
-    blocks: total((report) => report.blocks),
-    snapshots: total((report) => report.snapshots),
-    refused_lines: total((report) => report.refused_lines),
-    refused_facts: total((report) => report.refused_facts),
-    // Reasons that several files have are one; of a file with very many, the rest counts by itself.
-    reasons_total: reasons.size + total((report) => report.reasons_total - report.reasons.length),
-    reasons: [...reasons]
-      .map(([reason, lines]) => ({ reason, lines }))
-      .sort((a, b) => b.lines - a.lines)
-      .slice(0, REASONS_MAX),
-  };
 }

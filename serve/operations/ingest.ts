@@ -1,20 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { sql } from '../../infra/clickhouse/sql.ts';
-import { ProductError } from '../../infra/errors.ts';
-import { readAll, type Store } from '../../infra/ports.ts';
+import type { Store } from '../../infra/ports.ts';
 import { demoRefusal, readDemoMark } from '../../ingest/demo/mark.ts';
-import type { IngestSummary, OpenSource } from '../../ingest/log/publish.ts';
+import type { IngestSummary, OpenSource, Sources } from '../../ingest/log/publish.ts';
 import { countRefusedFacts } from '../../ingest/log/refused-facts.ts';
 import { TOPICS } from '../../ingest/log/topics.ts';
 import { deadLetters } from '../../ingest/raw/tables.ts';
 import { findChain } from '../../ingest/sources/open-source.ts';
 import type { Pipeline } from '../compose.ts';
-import { FILES_BYTES_MAX, REASONS_MAX } from './ingest-limits.ts';
+import { unpackFiles } from './files-body.ts';
 import { operation } from './operation.ts';
 
-/** The result of ingesting one source. Blocks and snapshots are those that were stored. */
+/** Kinds of reasons in one report; further ones are counted. */
+const REASONS_MAX = 100;
+
+/** The result of ingesting sources. Blocks and snapshots are those that were stored. */
 export interface IngestReport extends IngestSummary {
   readonly refused_facts: number;
   readonly reasons_total: number;
@@ -42,33 +43,17 @@ export const ingest = operation<IngestSummary>()({
   },
 });
 
-/** Loads small files, which the body holds one after the other. */
+/** Loads files, which the body holds one after the other; `chain` is that of the bare blocks of all of them. */
 export const ingestFiles = operation<IngestSummary>()({
-  input: z.object({
-    files: z
-      .array(z.object({ name: z.string(), bytes: z.int().min(0) }))
-      .refine((files) => total(files) <= FILES_BYTES_MAX, `more than ${FILES_BYTES_MAX} bytes`),
-    chain: z.string().optional(),
-    demo,
-  }),
-  async run(pipeline, { files, ...of }, { body, onProgress }): Promise<IngestReport> {
-    const all = await readAll(body);
-    if (all.length !== total(files)) throw new ProductError('usage', 'files: not as long as the body');
-    let end = 0;
-    const sources = files.map(({ name, bytes }) => {
-      end += bytes;
-      return { name, bytes: Readable.from([all.subarray(end - bytes, end)]) };
-    });
-    return load(pipeline, sources, of, onProgress);
+  input: z.object({ chain: z.string().optional(), demo }),
+  async run(pipeline, of, { body, onProgress }): Promise<IngestReport> {
+    return load(pipeline, unpackFiles(body), of, onProgress);
   },
 });
 
-const total = (files: readonly { readonly bytes: number }[]) =>
-  files.reduce((sum, { bytes }) => sum + bytes, 0);
-
 async function load(
   pipeline: Pipeline,
-  sources: readonly OpenSource[],
+  sources: Sources,
   { chain, demo }: { readonly chain?: string | undefined; readonly demo: boolean },
   onProgress: (soFar: IngestSummary) => void,
 ): Promise<IngestReport> {
@@ -77,11 +62,14 @@ async function load(
   if (!demo && !isShared && (await readDemoMark(store)) !== null) throw demoRefusal(location);
   if (chain !== undefined) findChain(pipeline.registry, chain);
   const run = randomUUID();
-  const named = chain === undefined ? sources : sources.map((source) => ({ ...source, chain }));
-  const summary = await pipeline.ingestAll(named, { run, onProgress });
+  const summary = await pipeline.ingestAll(ofChain(sources, chain), { run, onProgress });
   // Some lines are refused only when they are loaded.
   await pipeline.waitUntilLoaded();
   return reportOf(pipeline.runtime.store, run, summary);
+}
+
+async function* ofChain(sources: Sources, chain: string | undefined): AsyncGenerator<OpenSource> {
+  for await (const source of sources) yield chain === undefined ? source : { ...source, chain };
 }
 
 /** Lines that were refused by the loader have been counted as blocks or snapshots before: the store corrects that. */

@@ -8,7 +8,8 @@ import { LOAD_SETTINGS } from '../../infra/clickhouse/settings.ts';
 import { DATABASE, literal } from '../../infra/clickhouse/sql.ts';
 import { createView } from '../../infra/clickhouse/table.ts';
 import { sequenceAt } from '../../infra/coordination/sequence.ts';
-import type { StagedBatch } from '../../infra/ports.ts';
+import { partsOf } from '../../infra/parts.ts';
+import type { Pieces, StagedBatch } from '../../infra/ports.ts';
 import { readLine, splitEnvelope } from '../../ingest/log/envelope.ts';
 import { blocksIn } from '../../ingest/raw/block-landing.ts';
 import { blockLine } from '../../ingest/raw/landing-lines.ts';
@@ -60,14 +61,15 @@ async function freshPipeline(): Promise<Pipeline> {
 }
 
 async function ingestAll(): Promise<number> {
-  const { aggregator, ...rest } = {
-    aggregator: (await freshPipeline()).aggregator,
-    pipeline: pipeline as Pipeline,
-  };
+  const { aggregator, ingestAll } = await freshPipeline();
+  // As the command reads them.
   const load = () =>
     milliseconds(() =>
       aggregator.pauseCompute(async () => {
-        for (const file of files) await rest.pipeline.ingest(opened(file), { name: file.name });
+        await ingestAll(
+          files.map((file) => ({ name: file.name, bytes: opened(file) })),
+          {},
+        );
       }),
     );
   parts.load = await load();
@@ -97,7 +99,7 @@ async function costs(): Promise<string[]> {
   const { runtime, registry, config } = await freshPipeline();
   const { store } = runtime;
   const taken = { lines: 0, envelopes: 0, decoding: 0, staging: 0 };
-  const batches: StagedBatch[] = [];
+  const rows: { readonly landing: Pieces; readonly bytes: number }[] = [];
   for (const file of files) {
     const chain = registry.find(bareName(file.name));
     if (!chain) throw new Error(`unknown chain: ${file.name}`);
@@ -105,29 +107,33 @@ async function costs(): Promise<string[]> {
     taken.lines += await milliseconds(async () => {
       for await (const { bytes } of readLines(opened(file), config.LINE_BYTES_MAX)) lines.push(bytes);
     });
-    for (let from = 0; from < lines.length; ) {
-      let bytes = 0;
-      let until = from;
-      while (until < lines.length && bytes < config.BATCH_BYTES) bytes += (lines[until++] as Buffer).length;
-      const batch = lines.slice(from, until);
-      const origin = { source: 'import', origin: file.name, line: 0 };
-      let heads: ReturnType<typeof splitEnvelope>[] = [];
-      taken.envelopes += await milliseconds(async () => {
-        heads = batch.map((line) => {
-          const read = readLine(line, chain, registry, origin);
-          return 'refused' in read ? null : splitEnvelope(read.value);
-        });
+    const origin = { source: 'import', origin: file.name, line: 0 };
+    let heads: ReturnType<typeof splitEnvelope>[] = [];
+    taken.envelopes += await milliseconds(async () => {
+      heads = lines.map((line) => {
+        const read = readLine(line, chain, registry, origin);
+        return 'refused' in read ? null : splitEnvelope(read.value);
       });
-      let rows: (readonly Buffer[])[] = [];
-      taken.decoding += await milliseconds(async () => {
-        rows = heads.flatMap((split, i) => (split ? [blockLine(i, split.head, chain, split.payload)] : []));
-      });
-      taken.staging += await milliseconds(async () => {
-        batches.push(await store.stage(blocksIn, rows));
-      });
-      from = until;
-    }
+    });
+    taken.decoding += await milliseconds(async () => {
+      for (const split of heads) {
+        if (split === null) continue;
+        const landing = blockLine(rows.length, split.head, chain, split.payload);
+        rows.push({ landing, bytes: split.payload.length });
+      }
+    });
   }
+  const batches: StagedBatch[] = [];
+  taken.staging = await milliseconds(async () => {
+    for (const some of partsOf(rows, config.BATCH_BYTES, ({ bytes }) => bytes)) {
+      batches.push(
+        await store.stage(
+          blocksIn,
+          some.map(({ landing }) => landing),
+        ),
+      );
+    }
+  });
   const load = () =>
     milliseconds(async () => {
       for (const batch of batches) await batch.commit(sequenceAt(Date.now()));

@@ -64,7 +64,7 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   STORE_MEMORY_BYTES: { byDefault: 2 ** 31, good: [['268435456', 2 ** 28]], bad: ['268435455'] },
   DISK_FREE_BYTES_MIN: { byDefault: 64 * 2 ** 20, good: [['0', 0]], bad: ['-1'] },
   STORE_FSYNC: { byDefault: false, good: [['true', true], ['false', false]], bad: ['on'] },
-  BATCH_BYTES: { byDefault: 32 * 2 ** 20, good: [['1024', 1024]], bad: ['1023'] },
+  BATCH_BYTES: { byDefault: 64 * 2 ** 20, good: [['1024', 1024]], bad: ['1023'] },
   SKIPPED_RETRY_SECONDS: { byDefault: 60, good: [['1', 1], ['86400', 86_400]], bad: ['0', '86401'] },
   SKIPPED_HEIGHTS_MAX: { byDefault: 10_000, good: [['1', 1]], bad: ['0'] },
   LINE_BYTES_MAX: { byDefault: 64 * 2 ** 20, good: [['1024', 1024]], bad: ['1023'] },
