@@ -4,8 +4,8 @@ import { lowestOf, sequenceAt } from '../../infra/coordination/sequence.ts';
 import type { KeyValue, Numbers, Store } from '../../infra/ports.ts';
 import { daysOf, type Window } from '../../ingest/raw/canonical.ts';
 import type { MaterializedMetric } from '../metric.ts';
+import type { KnownLedger } from '../runner/known-ledger.ts';
 import { COMPUTE_LANES, type ComputeLane } from '../runner/lanes.ts';
-import { readMarks } from '../runner/ledger.ts';
 import { TableWriters } from '../runner/table-writers.ts';
 import { type Comparison, recordChanges, suspectsOf } from './record.ts';
 import { isRecorded } from './slices.ts';
@@ -18,6 +18,7 @@ export interface ChangeRecorderOptions {
   readonly leaseMs: number;
   readonly isShared: boolean;
   readonly metrics: readonly MaterializedMetric[];
+  readonly ledger: KnownLedger;
   /** Called when changes may have been recorded. */
   readonly onRecorded: (version: bigint) => Promise<void>;
 }
@@ -172,7 +173,7 @@ export class ChangeRecorder {
   async #leftOver(rows: readonly RunRow[], lane: ComputeLane): Promise<bigint | null> {
     const row = rows.find(({ scope }) => scope === lane);
     if (row) return row.is_open ? BigInt(row.since) : null;
-    if (lane !== FILLING || (await readMarks(this.#options.store)).size === 0) return null;
+    if (lane !== FILLING || (await this.#options.ledger.read()).marks.size === 0) return null;
     return 0n;
   }
 
@@ -180,7 +181,7 @@ export class ChangeRecorder {
   async #refilled(rows: readonly RunRow[]): Promise<string[]> {
     const emptied = this.#metrics.filter(({ name }) => rows.some((row) => row.scope === name && row.is_open));
     if (emptied.length === 0) return [];
-    const marks = await readMarks(this.#options.store);
+    const { marks } = await this.#options.ledger.read();
     return emptied.map(({ name }) => name).filter((name) => (marks.get(name)?.all ?? 0n) > 0n);
   }
 

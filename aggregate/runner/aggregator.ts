@@ -20,6 +20,7 @@ import {
   tryAtOnce,
 } from './failures.ts';
 import { InProcessExecutor } from './in-process-executor.ts';
+import { KnownLedger } from './known-ledger.ts';
 import { LaneRounds } from './lane-rounds.ts';
 import { COMPUTE_LANES, type ComputeLane, firstLiveDay } from './lanes.ts';
 import { type PendingByMetric, readPending } from './pending.ts';
@@ -76,6 +77,7 @@ export class Aggregator {
   readonly #metrics: readonly MaterializedMetric[];
   readonly #executor: WindowExecutor;
   readonly #rounds: Rounds;
+  readonly #ledger: KnownLedger;
   readonly #versions: MetricVersions;
   readonly #changes: Changes;
   readonly #recorder: ChangeRecorder;
@@ -95,10 +97,12 @@ export class Aggregator {
     this.#metrics = metrics;
     this.#versions = new MetricVersions(runtime, [...metrics.map(({ name }) => name), metricChanges.name]);
     this.#changes = new Changes(runtime);
+    this.#ledger = new KnownLedger(runtime);
     this.#recorder = new ChangeRecorder({
       ...options,
       ...runtime,
       metrics,
+      ledger: this.#ledger,
       onRecorded: async (version) => {
         this.#versions.set(metricChanges.name, version.toString());
         await publishVersion(runtime.keyValue, metricChanges.name, version.toString());
@@ -118,6 +122,7 @@ export class Aggregator {
       ...options,
       metrics,
       measures,
+      ledger: this.#ledger,
       executor: this.#executor,
       compute: (windows, lane) => this.#compute(windows, lane),
     });
@@ -151,6 +156,7 @@ export class Aggregator {
 
   /** Requests a round after a load. */
   async requestRound(): Promise<void> {
+    this.#ledger.forget();
     await this.#changes.publish();
     await this.#laneRounds.request('live');
   }
@@ -231,7 +237,7 @@ export class Aggregator {
     });
     const failed = (await readFailedMetrics(store)).filter(({ metric }) => names.has(metric));
     if (failed.length > 0) {
-      await tryAtOnce({ store, numbers: this.#options.numbers }, failed);
+      await this.#ledger.write(() => tryAtOnce({ store, numbers: this.#options.numbers }, failed));
       const again = (await this.settled()).filter(({ metric }) => names.has(metric));
       if (again.length > 0) throw new ProductError('metrics_failed', describeFailures(again));
     }

@@ -77,7 +77,7 @@ export const laggingChains = table({
 /** Per metric, up to which load it is computed and where it fails. */
 export interface Ledger {
   /** Metrics that were never computed are not in it. */
-  readonly marks: Map<string, Marks>;
+  readonly marks: ReadonlyMap<string, Marks>;
   readonly failures: readonly FailedMetric[];
 }
 

@@ -30,6 +30,7 @@ import {
   withReaders,
   writeFailedMetrics,
 } from './failures.ts';
+import type { KnownLedger } from './known-ledger.ts';
 import {
   byMarks,
   type ComputeLane,
@@ -45,8 +46,6 @@ import {
   computedChains,
   laggingChains,
   laneWatermarks,
-  readLedger,
-  readMarks,
   readNewestBlocks,
   watermarks,
 } from './ledger.ts';
@@ -59,6 +58,7 @@ export interface RoundsOptions {
   readonly runtime: Runtime;
   readonly numbers: Numbers;
   readonly metrics: readonly MaterializedMetric[];
+  readonly ledger: KnownLedger;
   readonly executor: WindowExecutor;
   /** Days that the live lane computes, the running one included. */
   readonly liveDays: number;
@@ -142,9 +142,9 @@ export class Rounds {
 
   /** Whether a round would find something. */
   async hasDirtyDays(): Promise<boolean> {
-    const { runtime, metrics } = this.#options;
+    const { runtime, metrics, ledger } = this.#options;
     const now = runtime.clock.now();
-    const { marks, failures } = await readLedger(runtime.store);
+    const { marks, failures } = await ledger.read();
     const without = this.#readersOf(failures.filter((failure) => !isDue(failure, now)));
     const active = metrics.filter(({ name }) => !without.has(name));
     const lacking = byMarks(active, marks).map((group) => group.marks);
@@ -160,11 +160,11 @@ export class Rounds {
   }
 
   async #read(lane: ComputeLane): Promise<RoundState> {
-    const { runtime, numbers, metrics, liveDays, measures } = this.#options;
+    const { runtime, numbers, metrics, ledger, liveDays, measures } = this.#options;
     const endPlanning = measures.planSeconds.startTimer({ lane });
     const { store, keyValue, clock } = runtime;
     const loaded = await loadedUpTo(keyValue, await numbers.take(1));
-    const { marks, failures } = await readLedger(store);
+    const { marks, failures } = await ledger.read();
     const now = clock.now();
     const liveFrom = firstLiveDay(now, liveDays);
     const stalledOf = (of: ComputeLane) =>
@@ -232,7 +232,7 @@ export class Rounds {
     failed: ReadonlyMap<string, WindowFailure & FailureTexts>,
   ): Promise<readonly FailedMetric[]> {
     if (failed.size === 0) return [];
-    const { runtime, attempts, logger } = this.#options;
+    const { runtime, numbers, ledger, attempts, logger } = this.#options;
     const now = runtime.clock.now();
     const records = [...failed].map(([metric, { detail: _detail, ...failure }]) => {
       const known = failures.find((one) => one.metric === metric && one.lane === lane);
@@ -243,7 +243,7 @@ export class Rounds {
     if (lagging.length > 0)
       await runtime.store.run(sql`INSERT INTO ${laggingChains} (metric, relay_chain, chain, as_of, sequence)
         SELECT arrayJoin(${lagging}), relay_chain, chain, as_of, ${loaded} FROM ${computedChains} FINAL`);
-    await writeFailedMetrics({ store: runtime.store, numbers: this.#options.numbers }, records);
+    await ledger.write(() => writeFailedMetrics({ store: runtime.store, numbers }, records));
     for (const record of records) {
       const advice =
         record.next_attempt_at === null
@@ -260,10 +260,11 @@ export class Rounds {
     done: readonly MaterializedMetric[],
     recorded: readonly FailedMetric[],
   ): Promise<readonly FailedMetric[]> {
-    const { runtime, numbers, logger } = this.#options;
+    const { runtime, numbers, ledger, logger } = this.#options;
     const names = new Set(done.map(({ name }) => name));
     const ended = failures.filter((failure) => failure.lane === lane && names.has(failure.metric));
-    await writeFailedMetrics({ store: runtime.store, numbers }, ended, true);
+    if (ended.length > 0)
+      await ledger.write(() => writeFailedMetrics({ store: runtime.store, numbers }, ended, true));
     for (const { metric } of ended) logger.info({ metric, lane }, 'the metric is computed again');
     return failures.filter(
       (failure) =>
@@ -277,27 +278,25 @@ export class Rounds {
     { lane, liveFrom, loaded, marks, daysOfOther, stalledInOther }: RoundState,
     done: readonly MaterializedMetric[],
   ): Promise<ReadonlyMap<string, Marks>> {
-    const { store } = this.#options.runtime;
+    const { runtime, ledger } = this.#options;
+    const { store } = runtime;
     const sequence = loaded.toString();
     const isAll = ({ name }: MaterializedMetric) => daysOfOther.size === 0 && !stalledInOther.has(name);
     const ofAll = done.filter(isAll).map(({ name }) => ({ metric: name, sequence }));
     const ofLane = done.filter((metric) => !isAll(metric));
-    await store.insert(watermarks, ofAll);
+    await ledger.write(() => store.insert(watermarks, ofAll));
     if (ofLane.length === 0) return marks;
-    await store.insert(
-      laneWatermarks,
-      ofLane.map(({ name }) => ({ metric: name, lane, live_from: liveFrom, sequence })),
-    );
+    const inLane = ofLane.map(({ name }) => ({ metric: name, lane, live_from: liveFrom, sequence }));
+    await ledger.write(() => store.insert(laneWatermarks, inLane));
     // The other lane may have moved its own meanwhile: whichever lane reads last finds both.
-    const moved = await readMarks(store);
+    const moved = new Map((await ledger.read()).marks);
     const proven = ofLane.flatMap(({ name }) => {
       const upTo = provenForAll(moved.get(name) ?? NOT_COMPUTED);
       return upTo === undefined ? [] : [{ name, upTo }];
     });
-    await store.insert(
-      watermarks,
-      proven.map(({ name, upTo }) => ({ metric: name, sequence: upTo.toString() })),
-    );
+    if (proven.length === 0) return moved;
+    const ofProven = proven.map(({ name, upTo }) => ({ metric: name, sequence: upTo.toString() }));
+    await ledger.write(() => store.insert(watermarks, ofProven));
     for (const { name, upTo } of proven) moved.set(name, { ...(moved.get(name) as Marks), all: upTo });
     return moved;
   }

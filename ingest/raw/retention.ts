@@ -1,5 +1,6 @@
 import { sql } from '../../infra/clickhouse/sql.ts';
 import { table } from '../../infra/clickhouse/table.ts';
+import { recent } from '../../infra/coordination/recent.ts';
 import type { Store } from '../../infra/ports.ts';
 import { calls, events, extrinsics } from './tables.ts';
 
@@ -58,12 +59,15 @@ export class RetentionReader {
 
   /** Null where no stage was reached, or the first one within the last minute. */
   async read(): Promise<Retention | null> {
-    if (performance.now() < this.#noneUntil) return null;
+    return performance.now() < this.#noneUntil ? null : this.#read();
+  }
+
+  readonly #read = recent(0, async () => {
     const retention = await readRetention(this.#store);
     if (retention.closed.at > 0) return retention;
     this.#noneUntil = performance.now() + NONE_MS;
     return null;
-  }
+  });
 }
 
 export const noteRetention = (

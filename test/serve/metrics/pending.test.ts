@@ -36,7 +36,9 @@ it('an answer tells why loaded data are not in its rows, from the first load to 
       reason: 'never_computed',
     });
     // The figures of a scrape are kept for a second.
-    await expect.poll(metrics).toMatch(/chain_metrics_pending_metrics\{reason="never_computed"\} [1-9]/);
+    await expect
+      .poll(metrics, { timeout: 10_000 })
+      .toMatch(/chain_metrics_pending_metrics\{reason="never_computed"\} [1-9]/);
   });
   await aggregator.waitUntilComputed();
   const first = await told('/api/daily-tps');
