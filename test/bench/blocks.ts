@@ -27,10 +27,7 @@ const NOW = /"now":\s*"?\d{13}"?/;
  * has a height, hash and time of its own and names the copy before it as its parent: a chain without gaps.
  */
 export async function writeBlockFiles(directory: string, megabytes: number): Promise<BlockFile[]> {
-  const chains = Map.groupBy(
-    [...recordedLines('blocks'), ...recordedLines('runtime')],
-    ({ chain }) => chain ?? '',
-  );
+  const chains = recordedChains();
   const recordedBytes = [...chains.values()].flat().reduce((sum, { line }) => sum + line.length, 0);
   const rounds = Math.max(1, Math.ceil((megabytes * 1e6) / recordedBytes));
   const files: BlockFile[] = [];
@@ -41,6 +38,20 @@ export async function writeBlockFiles(directory: string, megabytes: number): Pro
   }
   return files;
 }
+
+/** The same for one chain. */
+export function writeBlockFile(path: string, chain: string, megabytes: number): Promise<BlockFile> {
+  const lines = recordedChains().get(chain) ?? [];
+  const recordedBytes = lines.reduce((sum, { line }) => sum + line.length, 0);
+  return writeChain(
+    path,
+    lines.flatMap(({ line }) => templateOf(line)),
+    Math.ceil((megabytes * 1e6) / recordedBytes),
+  );
+}
+
+const recordedChains = () =>
+  Map.groupBy([...recordedLines('blocks'), ...recordedLines('runtime')], ({ chain }) => chain ?? '');
 
 function templateOf(line: string): Template[] {
   const head = HEAD.exec(line);
