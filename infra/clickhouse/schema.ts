@@ -12,7 +12,15 @@ import {
 } from './repartition.ts';
 import { createWithRows } from './replaced-table.ts';
 import { DATABASE, type NamedTable, type Sql, sql } from './sql.ts';
-import { createTable, createView, type Table, table, type View } from './table.ts';
+import {
+  bareType,
+  createTable,
+  createView,
+  createViewWithColumns,
+  type Table,
+  table,
+  type View,
+} from './table.ts';
 
 /** Version of the stored data, raised when older data must be migrated. A store of a newer version is not opened. */
 export const SCHEMA_VERSION = 3;
@@ -104,7 +112,7 @@ export async function applySchema(
   const isRewritten = mayRewrite && (await rewrite(store, schema, layout, { tableSettings, report }));
   const after = isRewritten ? await readLayout(store, schema.tables) : layout;
   for (const view of schema.views) {
-    await create(view, createView(view), live.has(view.name) && !isRewritten);
+    await create(view, createViewWithColumns(view), live.has(view.name) && !isRewritten);
   }
   if (after.unpartitioned.length > 0) facts.set('schema_version', String(UNPARTITIONED_VERSION));
   const news = [...facts].filter(([name, value]) => known.get(name) !== value);
@@ -277,5 +285,4 @@ export async function readMeta(store: Pick<Store, 'rows'>): Promise<Map<string, 
 }
 
 export const fingerprint = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16);
-const bareType = (type: string) => type.replace(/ (CODEC|DEFAULT|MATERIALIZED).*$/, '');
 const squeeze = (text: string) => text.replaceAll(/[\s`]+/g, '');

@@ -72,6 +72,17 @@ export function createTable(table: Table, settings: readonly string[] = []): str
   return `CREATE TABLE IF NOT EXISTS ${DATABASE}.${table.name} (\n${body}\n) ENGINE = ${table.engine}${partition}${order}${ttl}${tuned}`;
 }
 
-export function createView(view: View): string {
-  return `CREATE MATERIALIZED VIEW IF NOT EXISTS ${DATABASE}.${view.name} TO ${DATABASE}.${view.to.name} AS ${view.select.text}`;
+/** The definition of a view, by which versions tell theirs apart. */
+export const createView = (view: View): string => createViewOf(view, '');
+
+/** The same with the columns of its table: the engine would analyse the SELECT to find them, at twice the time. */
+export function createViewWithColumns(view: View): string {
+  const columns = Object.entries(view.to.columns).map(([name, type]) => `${name} ${bareType(type)}`);
+  return createViewOf(view, ` (${columns.join(', ')})`);
 }
+
+const createViewOf = ({ name, to, select }: View, columns: string) =>
+  `CREATE MATERIALIZED VIEW IF NOT EXISTS ${DATABASE}.${name} TO ${DATABASE}.${to.name}${columns} AS ${select.text}`;
+
+/** A type without what else defines its column. */
+export const bareType = (type: string): string => type.replace(/ (CODEC|DEFAULT|MATERIALIZED).*$/, '');

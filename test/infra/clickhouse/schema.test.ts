@@ -5,6 +5,7 @@ import { DATABASE, sql } from '../../../infra/clickhouse/sql.ts';
 import {
   createTable,
   createView,
+  createViewWithColumns,
   landingTable,
   type Table,
   table,
@@ -45,8 +46,14 @@ SETTINGS fsync_after_insert = 1`,
   });
 
   test('a view inserts its SELECT into its table', () => {
-    expect(createView(view('fees_rows', feesIn, fees, sql`SELECT day FROM ${feesIn}`))).toBe(
-      `CREATE MATERIALIZED VIEW IF NOT EXISTS ${DATABASE}.fees_rows TO ${DATABASE}.fees AS SELECT day FROM ${DATABASE}.fees_in`,
+    const rows = view('fees_rows', feesIn, fees, sql`SELECT day FROM ${feesIn}`);
+    const [head, select] = [
+      `CREATE MATERIALIZED VIEW IF NOT EXISTS ${DATABASE}.fees_rows TO ${DATABASE}.fees`,
+      `AS SELECT day FROM ${DATABASE}.fees_in`,
+    ];
+    expect(createView(rows)).toBe(`${head} ${select}`);
+    expect(createViewWithColumns(rows)).toBe(
+      `${head} (day Date, chain LowCardinality(String), fee UInt128) ${select}`,
     );
   });
 });
