@@ -24,13 +24,15 @@ export interface Layout {
 }
 
 export async function readLayout(store: Store, tables: readonly Table[]): Promise<Layout> {
+  const declared = tables.filter((table): table is Partitioned => table.partitionBy !== undefined);
+  if (declared.length === 0) return { unpartitioned: [], coarse: [], leftOver: [] };
+  const names = [...declared, ...declared.flatMap(temporaryTables)].map(({ name }) => name);
   const live = await store.rows<{ name: string; isWhole: number; definition: string }>(
     sql`SELECT name, partition_key = '' AS isWhole, engine_full AS definition FROM system.tables
-      WHERE database = ${DATABASE} AND engine LIKE '%MergeTree'`,
+      WHERE database = ${DATABASE} AND name IN ${names}`,
   );
   const settings = new Map(live.map(({ name, definition }) => [name, definition]));
   const isWhole = new Map(live.map((table) => [table.name, Boolean(table.isWhole)]));
-  const declared = tables.filter((table): table is Partitioned => table.partitionBy !== undefined);
   return {
     unpartitioned: declared.filter(({ name }) => isWhole.get(name)),
     coarse: declared.filter(

@@ -130,20 +130,25 @@ export class StoredParts {
   }
 
   async #read(): Promise<StoredTable[]> {
+    // The definition of a table tells of its TTL too, but each takes the engine longer to write than all parts.
     const [tables, parts] = await Promise.all([
-      this.#store.rows<{ table: string; uuid: string; expires: number }>(sql`
-        SELECT name AS table, toString(uuid) AS uuid, engine_full LIKE '% TTL %' AS expires FROM system.tables
+      this.#store.rows<{ table: string; uuid: string }>(sql`
+        SELECT name AS table, toString(uuid) AS uuid FROM system.tables
         WHERE database = ${DATABASE} AND engine LIKE '%MergeTree'`),
-      this.#store.rows<Part & { table: string }>(sql`
-        SELECT table, name, partition_id AS partition, rows, min_block_number AS min, max_block_number AS max FROM system.parts
-        WHERE database = ${DATABASE} AND active`),
+      this.#store.rows<Part & { table: string; expires: number }>(sql`
+        SELECT table, name, partition_id AS partition, rows, min_block_number AS min, max_block_number AS max,
+          delete_ttl_info_max > 0 AS expires
+        FROM system.parts WHERE database = ${DATABASE} AND active`),
     ]);
-    return tables.map(({ table, uuid, expires }) => ({
-      table,
-      uuid,
-      expires: Boolean(expires),
-      parts: parts.filter((part) => part.table === table).map(({ table: _table, ...part }) => part),
-    }));
+    return tables.map(({ table, uuid }) => {
+      const own = parts.filter((part) => part.table === table);
+      return {
+        table,
+        uuid,
+        expires: own.some(({ expires }) => expires),
+        parts: own.map(({ table: _table, expires: _expires, ...part }) => part),
+      };
+    });
   }
 
   async #detached(): Promise<DetachedPart[]> {
