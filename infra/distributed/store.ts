@@ -242,12 +242,13 @@ const CANCEL_SECONDS = 10;
  * What is acknowledged is on most replicas. Inserts into one table run side by side: two views of a load feed `calls`,
  * and without parallel quorums the second would be refused. Reads are consistent because all go to one replica, which
  * has whatever it acknowledged. Rows have a key and a version, so equal inserts are intended and the server must not
- * deduplicate them.
+ * deduplicate them; since 26.2 it passes `insert_deduplicate` over.
  */
 const REPLICATED = {
   insert_quorum: 'auto',
   insert_quorum_parallel: 1,
-  insert_deduplicate: 0,
+  deduplicate_insert: 'disable',
+  deduplicate_insert_select: 'disable',
 } as const;
 
 /** Joins lines into few large chunks: a write to the socket costs the same for one line as for a thousand. */
