@@ -10,16 +10,19 @@ const { XDG_CACHE_HOME = join(homedir(), '.cache') } = process.env;
 const POM = fileURLToPath(new URL('./kafka-pom.xml', import.meta.url));
 const run = promisify(execFile);
 
-/** The folder of Kafka's own jars, fetched once by Maven. */
-export async function kafkaLibraries(): Promise<string> {
-  const folder = join(XDG_CACHE_HOME, 'chain-metrics', 'kafka-4.1.0');
+/** The folder of Kafka's own jars. */
+export const kafkaLibraries = () => jars('kafka-4.1.0', POM);
+
+/** A folder with the jars of a POM, fetched once by Maven; the name says their version. */
+export async function jars(name: string, pom: string): Promise<string> {
+  const folder = join(XDG_CACHE_HOME, 'chain-metrics', name);
   if (existsSync(folder)) return folder;
   for (const program of ['java', 'mvn']) {
     if (!(await isInstalled(program))) throw new Error(`${program} is not installed`);
   }
   const part = `${folder}.${process.pid}.part`;
   mkdirSync(part, { recursive: true });
-  await run('mvn', ['-q', '-B', '-f', POM, 'dependency:copy-dependencies', `-DoutputDirectory=${part}`]);
+  await run('mvn', ['-q', '-B', '-f', pom, 'dependency:copy-dependencies', `-DoutputDirectory=${part}`]);
   // Another process may have been quicker.
   if (existsSync(folder)) rmSync(part, { recursive: true });
   else renameSync(part, folder);

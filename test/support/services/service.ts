@@ -48,6 +48,8 @@ export interface ProcessOptions {
   readonly answers: () => Promise<unknown>;
   /** Forgets what it kept. */
   readonly remove: () => void;
+  /** Where a start takes longer than that of most services. */
+  readonly startMsMax?: number;
 }
 
 const START_MS_MAX = 60_000;
@@ -82,7 +84,7 @@ export async function processService(options: ProcessOptions): Promise<Service> 
       });
     }
     child = started;
-    const deadline = Date.now() + START_MS_MAX;
+    const deadline = Date.now() + (options.startMsMax ?? START_MS_MAX);
     for (;;) {
       if (started.exitCode !== null) throw new Error(`${options.command} ended at its start: ${said}`);
       if (
