@@ -1,7 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { raw, sql } from '../../infra/clickhouse/sql.ts';
+import type { SystemStatus } from '../../aggregate/status/status.ts';
+import { DATABASE, raw, sql } from '../../infra/clickhouse/sql.ts';
 import { blocks, deadLetters, extrinsics } from '../../ingest/raw/tables.ts';
 import type { Pipeline } from '../../serve/compose.ts';
 import { createKey } from '../../serve/identity/accounts/keys.ts';
@@ -15,6 +16,7 @@ import { contentOf, differences } from '../support/content.ts';
 import { joinPipeline } from '../support/distributed.ts';
 import { guideBlocks } from '../support/guide-blocks.ts';
 import { ingestLines } from '../support/pipeline.ts';
+import { recordedBlockAt } from '../support/recordings.ts';
 import { type Services, startServices } from '../support/services/index.ts';
 import { isInstalled } from '../support/services/service.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
@@ -78,6 +80,54 @@ describe('two load and two work processes at once', { timeout: 240_000 }, () => 
     await ingestLines(operator, lines);
     await operator.waitUntilComputed();
     expect(differences(await contentOf(operator), before)).toEqual([]);
+  });
+});
+
+describe('a metric whose table is renamed', { timeout: 120_000 }, () => {
+  const DAYS = [Date.UTC(2029, 0, 1), Date.UTC(2029, 0, 2)] as const;
+  const rename = (from: string, to: string) =>
+    operator.runtime.store.run(`RENAME TABLE ${DATABASE}.${from} TO ${DATABASE}.${to}`);
+  const blockOf = (time: number) => {
+    const { line } = lines.find(({ chain }) => chain === 'polkadot') as { line: string };
+    const hash = (of: number) => `0x${of.toString(16).padStart(64, '0')}`;
+    const height = 80_000_000 + DAYS.indexOf(time);
+    return [{ chain: 'polkadot', line: recordedBlockAt(line, { height, time, hash }) }];
+  };
+  const read = async (path: string) => {
+    const answer = await fetch(`${serving()}${path}`);
+    return { headers: answer.headers, text: await answer.text() };
+  };
+  const answer = async (path: string) =>
+    (await read(`/api/${path}?relay_chain=polkadot&chain=polkadot`)).headers;
+  const isAsOf = (path: string, time: number) =>
+    until(
+      `${path} is as of ${time}`,
+      async () => (await answer(path)).get('x-data-as-of') === new Date(time).toISOString(),
+      60_000,
+    );
+  const PATHS = ['daily-uptime', 'daily-fees'] as const;
+
+  test('stands still and is told while the others stay fresh, and catches up with its table', async () => {
+    await ingestLines(operator, blockOf(DAYS[0]));
+    for (const path of PATHS) await isAsOf(path, DAYS[0]);
+    await rename('uptime_hour', 'hidden');
+    await ingestLines(operator, blockOf(DAYS[1]));
+    await isAsOf('daily-fees', DAYS[1]);
+    const isTold = async () => (await answer('daily-uptime')).get('x-pending-reason') === 'failed';
+    await until('the answers tell it', isTold, 60_000);
+    await isAsOf('daily-uptime', DAYS[0]);
+    expect((await read('/metrics')).text).toMatch(
+      /^chain_metrics_failed_metric_seconds\{metric="uptime_hour",lane="live"\} [\d.]+$/m,
+    );
+    const { metrics } = JSON.parse((await read('/api/status')).text) as SystemStatus;
+    expect(metrics.find(({ metric }) => metric === 'daily_uptime')).toMatchObject({
+      pending_from: '2029-01-02',
+      pending_reason: 'failed',
+      failures: [{ metric: 'uptime_hour', lane: 'live', relay_chains: ['polkadot'], from_day: '2029-01-02' }],
+    });
+    await rename('hidden', 'uptime_hour');
+    await isAsOf('daily-uptime', DAYS[1]);
+    expect((await answer('daily-uptime')).get('x-pending-reason')).toBeNull();
   });
 });
 
