@@ -30,6 +30,8 @@ interface Run {
   readonly since: bigint;
   /** By metric; absent where a run before this one was interrupted and may have written anything. */
   readonly windows: ReadonlyMap<string, readonly Window[]> | undefined;
+  /** The metrics of which this process may have written rows since it began. */
+  readonly written: Set<string>;
 }
 
 /** Numbers up to which changes may be told. */
@@ -106,7 +108,13 @@ export class ChangeRecorder {
     const isNew = !hasFilling(rows) && (await this.#leftOver(rows, FILLING)) === null;
     await this.#write(isNew ? [NOTHING_TO_FILL, open] : [open]);
     const byMetric = Map.groupBy(windows.map(daysOf), ({ metric }) => metric);
-    this.#runs.set(lane, { number, since, windows: former === null ? byMetric : undefined });
+    const ofRun = former === null ? byMetric : undefined;
+    this.#runs.set(lane, { number, since, windows: ofRun, written: new Set() });
+  }
+
+  /** A window of the metric writes rows, in whichever lane. */
+  noteWriting(metric: string): void {
+    for (const { written } of this.#runs.values()) written.add(metric);
   }
 
   /** Whether a run was interrupted, or has not ended. */
@@ -155,18 +163,24 @@ export class ChangeRecorder {
     if (lane === FILLING || isFilled(rows)) await onRecorded(version);
   }
 
-  #comparisons({ windows, since }: Run, refilled: readonly string[]): Comparison[] {
+  /** What may have changed: a fold writes nothing where its facts are those of the last time. */
+  #comparisons({ windows, since, written }: Run, refilled: readonly string[]): Comparison[] {
+    const { isShared } = this.#options;
     return this.#metrics.flatMap((metric): Comparison[] => {
       if (refilled.includes(metric.name)) return [{ metric, suspects: { of: 'all' } }];
       if (windows === undefined) return [{ metric, suspects: { of: 'version', since } }];
       const own = windows.get(metric.name);
-      return own ? [{ metric, suspects: suspectsOf(metric, own, since) }] : [];
+      return own && (isShared || written.has(metric.name))
+        ? [{ metric, suspects: suspectsOf(metric, own, since) }]
+        : [];
     });
   }
 
   async #interrupted(rows: readonly RunRow[], lane: ComputeLane): Promise<Run | null> {
     const since = await this.#leftOver(rows, lane);
-    return since === null ? null : { number: await this.#options.numbers.take(1), since, windows: undefined };
+    return since === null
+      ? null
+      : { number: await this.#options.numbers.take(1), since, windows: undefined, written: new Set() };
   }
 
   /** The version above which a run that did not end may have written rows; null when the last one ended. */

@@ -108,16 +108,15 @@ export class Aggregator {
         await publishVersion(runtime.keyValue, metricChanges.name, version.toString());
       },
     });
-    const executorOptions = {
+    const execution = {
       ...options,
       metrics,
       measures,
+      onWriting: (metric: string) => this.#recorder.noteWriting(metric),
       onComputed: (metric: string, version: bigint) =>
         this.#versions.set(metric, version.toString(), runtime.tracer.active?.traceparent),
     };
-    this.#executor = runtime.isShared
-      ? new QueuedExecutor(executorOptions)
-      : new InProcessExecutor(executorOptions);
+    this.#executor = runtime.isShared ? new QueuedExecutor(execution) : new InProcessExecutor(execution);
     this.#rounds = new Rounds({
       ...options,
       metrics,

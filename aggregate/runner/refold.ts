@@ -41,6 +41,7 @@ export interface RefoldOptions {
   readonly store: Store;
   readonly numbers: Numbers;
   readonly writers: TableWriters;
+  readonly onWriting: (metric: string) => void;
 }
 
 /**
@@ -53,13 +54,14 @@ export async function refold(
   metric: EntityMetric,
   window: Window,
 ): Promise<bigint | null> {
-  const { store, numbers, writers } = options;
+  const { store, numbers, writers, onWriting } = options;
   const relay_chain = relayOf(window);
   const before = await readProgress(store, metric, relay_chain);
   const computed = await writers.run(metric.name, async () => {
     const version = await numbers.take(1);
     const upTo = await writers.visibleUpTo(version, dependencies(metric));
     const pieces = await readChanged(store, metric, relay_chain, before.upTo);
+    if (pieces.length > 0) onWriting(metric.name);
     for (const piece of pieces) await replaceEntities(store, metric, window, version, piece);
     return { version, upTo, isChanged: pieces.length > 0 };
   });

@@ -29,6 +29,8 @@ export interface WindowExecutorOptions {
   readonly concurrency: number;
   /** Time after which the lock of a process that died is free. */
   readonly leaseMs: number;
+  /** Called before rows of a metric are written. */
+  readonly onWriting: (metric: string) => void;
   readonly onComputed: (metric: string, version: bigint) => void;
   readonly measures: ComputeMeasures;
 }
@@ -215,10 +217,10 @@ export abstract class BaseExecutor {
   }
 
   async #refold(metric: EntityMetric, window: PlannedWindow): Promise<LedgerEntry | null> {
-    const { runtime, numbers, onComputed } = this.options;
+    const { runtime, numbers, onWriting, onComputed } = this.options;
     const { store, clock } = runtime;
     const started = clock.now();
-    const version = await refold({ store, numbers, writers: this.#writers }, metric, window);
+    const version = await refold({ store, numbers, writers: this.#writers, onWriting }, metric, window);
     if (version === null) return null;
     onComputed(metric.name, version);
     return ledgerEntry(metric, window, version, started, clock.now);
@@ -229,6 +231,7 @@ export abstract class BaseExecutor {
     const started = runtime.clock.now();
     const version = await this.#writers.run(metric.name, async (isRepeated) => {
       const taken = await numbers.take(1);
+      this.options.onWriting(metric.name);
       await updateWindow(runtime.store, metric, window, taken, isRepeated);
       return taken;
     });
@@ -255,9 +258,10 @@ export abstract class BaseExecutor {
     window: PlannedWindow,
     readFacts?: () => Promise<Buffer>,
   ): Promise<LedgerEntry> {
-    const { runtime, numbers, onComputed } = this.options;
+    const { runtime, numbers, onWriting, onComputed } = this.options;
     const version = await numbers.take(1);
     const facts = await readFacts?.();
+    onWriting(metric.name);
     const entry = await computeWindow(runtime.store, metric, window, version, runtime.clock.now, facts);
     onComputed(metric.name, version);
     return entry;

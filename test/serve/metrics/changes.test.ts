@@ -87,7 +87,15 @@ describe('the list of changes', () => {
     const url = `/api/daily-tps?chain=polkadot&changed_since=${cursor}`;
     const before = await get(url);
     expect(before.body).toEqual([]);
+    const recordings: string[] = [];
+    const counted = countStatements(pipeline.runtime.store, (text) => {
+      if (text.startsWith('INSERT INTO chain_metrics.metric_changes')) recordings.push(text);
+    });
     await ingestAndCompute(pipeline, [block(101, '2023-01-12')]);
+    counted.stop();
+    // A fold whose facts are those of the last time is not compared.
+    expect(recordings.join()).toContain("'daily_tps'");
+    expect(recordings.join()).not.toContain("'coretime_sale'");
     expect(ofTps(await list(`${TPS}&cursor=${cursor}`)).toSorted()).toEqual([
       ['2023-01-11', 0],
       ['2023-01-12', 1],
