@@ -110,8 +110,8 @@ export interface Store {
    * `store_exhausted` when they are too large to be stored together.
    */
   insert(table: Table, rows: readonly Record<string, unknown>[]): Promise<void>;
-  /** Inserts rows that are JSON lines already. */
-  insertLines(table: Table, columns: readonly string[], lines: string): Promise<void>;
+  /** Inserts rows that are JSON lines already: as one text, or each as its bytes without the line end. */
+  insertLines(table: Table, columns: readonly string[], lines: string | readonly Pieces[]): Promise<void>;
   /** Stores a batch of JSON lines until it is committed or discarded. The next process finds it after a kill. */
   stage(table: Table, lines: readonly Pieces[]): Promise<StagedBatch>;
   /** Staged batches that are not discarded yet, oldest first. */

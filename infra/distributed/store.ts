@@ -138,8 +138,13 @@ export class DistributedStore implements Store {
     await this.insertLines(table, Object.keys(rows[0] as object), jsonLines(rows));
   }
 
-  async insertLines(table: Table, columns: readonly string[], lines: string): Promise<void> {
-    await withStoreErrors(() => this.#send(insertHead(table, columns), [Buffer.from(lines)]), insertError);
+  async insertLines(
+    table: Table,
+    columns: readonly string[],
+    lines: string | readonly Pieces[],
+  ): Promise<void> {
+    const chunks = typeof lines === 'string' ? [Buffer.from(lines)] : inChunks(lines);
+    await withStoreErrors(() => this.#send(insertHead(table, columns), chunks), insertError);
   }
 
   async stage({ name: table }: Table, lines: readonly Pieces[]): Promise<StagedBatch> {

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, statSync, writevSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs';
 import { readFile, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { reasonOf, unwritable } from '../errors.ts';
 import type { Pieces } from '../ports.ts';
 import type { DamageReport } from './damage.ts';
+import { writeAll } from './write-all.ts';
 
 /** A staged batch on disk. */
 export interface SpooledFile {
@@ -35,6 +36,15 @@ export class Spool {
   /** A file that the next process deletes. */
   temporaryFile(): string {
     return join(this.#directory, `${randomUUID()}.part`);
+  }
+
+  /** Writes a file that need not outlive the process. */
+  fill(file: string, pieces: readonly Buffer[]): void {
+    try {
+      withFile(file, (descriptor) => writeAll(descriptor, pieces));
+    } catch (error) {
+      throw unwritable(reasonOf(error));
+    }
   }
 
   async write(table: string, lines: readonly Pieces[]): Promise<SpooledFile> {
@@ -81,30 +91,25 @@ export class Spool {
 
 const hex = (sum: number) => sum.toString(16).padStart(8, '0');
 
+/** Lines with their ends. */
+export const piecesOf = (lines: readonly Pieces[]): Buffer[] =>
+  lines.flatMap((line) => (Buffer.isBuffer(line) ? [line, NEWLINE] : [...line, NEWLINE]));
+
 /** Returns the checksum of what it wrote. */
 function writeLines(file: string, lines: readonly Pieces[], fsync: boolean): number {
-  const descriptor = openSync(file, 'w');
-  try {
-    const pieces = lines.flatMap((line) => (Buffer.isBuffer(line) ? [line, NEWLINE] : [...line, NEWLINE]));
-    // The kernel accepts at most 1,024 buffers a call.
-    for (let i = 0; i < pieces.length; i += 1024) writeAll(descriptor, pieces.slice(i, i + 1024));
+  const pieces = piecesOf(lines);
+  withFile(file, (descriptor) => {
+    writeAll(descriptor, pieces);
     if (fsync) fsyncSync(descriptor);
-    return pieces.reduce((sum, piece) => crc32(piece, sum), 0);
-  } finally {
-    closeSync(descriptor);
-  }
+  });
+  return pieces.reduce((sum, piece) => crc32(piece, sum), 0);
 }
 
-function writeAll(descriptor: number, pieces: Buffer[]): void {
-  let left = pieces;
-  while (left.length > 0) {
-    let written = writevSync(descriptor, left);
-    let whole = 0;
-    while (whole < left.length && written >= (left[whole] as Buffer).length) {
-      written -= (left[whole] as Buffer).length;
-      whole++;
-    }
-    left = left.slice(whole);
-    if (written > 0 && left[0]) left[0] = left[0].subarray(written);
+function withFile(file: string, write: (descriptor: number) => void): void {
+  const descriptor = openSync(file, 'w');
+  try {
+    write(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 }

@@ -10,6 +10,7 @@ import { cancellable, killStatement } from '../clickhouse/cancel.ts';
 import { insertError, loadError, storeError } from '../clickhouse/errors.ts';
 import {
   FORMATS,
+  insertFrom,
   insertHead,
   jsonLines,
   limited,
@@ -39,11 +40,14 @@ import { Connections } from './connections.ts';
 import { DamageReport } from './damage.ts';
 import { splitLines } from './lines.ts';
 import { ownerOf } from './owner.ts';
-import { Spool, type SpooledFile } from './spool.ts';
+import { piecesOf, Spool, type SpooledFile } from './spool.ts';
 import { StoredParts } from './stored-parts.ts';
 
 /** Of the engine's memory, what one load may take: a load that needs more is not told from one among many otherwise. */
 const LOAD_MEMORY_SHARE = 0.75;
+
+/** The engine reads longer lines from a file in half the time that it takes for those of a statement. */
+const FILE_BYTES_MIN = 64 * 1024;
 
 /**
  * What every connection is told once. Without the first two a statement over many small parts spends a fifth of its
@@ -186,9 +190,28 @@ export class EmbeddedStore implements Store {
     await this.insertLines(table, Object.keys(rows[0] as object), jsonLines(rows));
   }
 
-  async insertLines(table: Table, columns: readonly string[], lines: string): Promise<void> {
-    const query = `${insertHead(table, columns)}\n${lines}`;
+  async insertLines(
+    table: Table,
+    columns: readonly string[],
+    lines: string | readonly Pieces[],
+  ): Promise<void> {
+    const pieces = typeof lines === 'string' ? [Buffer.from(lines)] : piecesOf(lines);
+    const bytes = pieces.reduce((sum, { length }) => sum + length, 0);
+    if (bytes >= FILE_BYTES_MIN) return this.#insertByFile(table, columns, pieces);
+    const query = `${insertHead(table, columns)}\n${Buffer.concat(pieces)}`;
     await this.#write((client) => client.command({ query }), insertError);
+  }
+
+  async #insertByFile({ name }: Table, columns: readonly string[], pieces: readonly Buffer[]): Promise<void> {
+    const file = this.#spool.temporaryFile();
+    try {
+      this.#spool.fill(file, pieces);
+      const source = `file(${literal(file)}, 'JSONEachRow', ${await this.#structure(name)})`;
+      const query = insertFrom({ name }, columns, source);
+      await this.#write((client) => client.command({ query }), insertError);
+    } finally {
+      await rm(file, { force: true });
+    }
   }
 
   async stage({ name: table }: Table, lines: readonly Pieces[]): Promise<StagedBatch> {

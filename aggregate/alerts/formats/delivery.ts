@@ -18,8 +18,8 @@ export class BodyError extends Error {
 }
 
 export interface ParsedDelivery {
-  /** The body as text. */
-  readonly text: string;
+  /** Whether its body is known to be valid JSON; one that the store refused is not. */
+  readonly isJson: boolean;
   /** In the order of the body; null where an item was refused. */
   readonly items: readonly (AlertItem | null)[];
   readonly refused: readonly { readonly item: number; readonly reason: string }[];
@@ -47,7 +47,7 @@ export function parseDelivery(head: DeliveryRequest, body: Buffer, rules: Parsin
       mapping: head.mapping,
       groupsByPayload: head.groups_by_payload,
     });
-    return { text, items: [{ ...item, retryKey: retryKeysOf(head, text)(0, '') }], refused: [] };
+    return { isJson: true, items: [{ ...item, retryKey: retryKeysOf(head, text)(0, '') }], refused: [] };
   }
   const read = readPrometheus(payload, head.integration, rules, retryKeysOf(head, text));
   const items = read.map(({ item }) => item ?? null);
@@ -55,7 +55,7 @@ export function parseDelivery(head: DeliveryRequest, body: Buffer, rules: Parsin
   if (refused.length > 0 && refused.length === items.length) {
     throw new BodyError(422, `No alert can be taken. ${reasonsIn(refused)}.`);
   }
-  return { text, items, refused };
+  return { isJson: true, items, refused };
 }
 
 const reasonsIn = (refused: ParsedDelivery['refused']): string =>
@@ -86,9 +86,13 @@ function parseBody(body: Buffer, { depth }: ParsingRules): { text: string; paylo
 function textOfBody(body: Buffer): string {
   if (isAscii(body)) return body.toString('latin1');
   if (!isUtf8(body)) throw new BodyError(400, 'The body is not UTF-8.');
-  const text = body.toString('utf8');
-  return text.startsWith('\ufeff') ? text.slice(1) : text;
+  return withoutMark(body).toString('utf8');
 }
+
+const MARK = Buffer.from('\ufeff');
+
+export const withoutMark = (body: Buffer): Buffer =>
+  body[0] === MARK[0] && body.subarray(0, MARK.length).equals(MARK) ? body.subarray(MARK.length) : body;
 
 /**
  * An idempotency key takes precedence. It counts together with the body: a key that is reused for another body by

@@ -1,8 +1,8 @@
-import { jsonLines } from '../../../infra/clickhouse/settings.ts';
-import type { LogRecord } from '../../../infra/ports.ts';
+import { jsonLine } from '../../../infra/clickhouse/settings.ts';
+import type { LogRecord, Pieces } from '../../../infra/ports.ts';
 import type { Span } from '../../../infra/tracing/tracer.ts';
 import type { DeadLetter } from '../../../ingest/log/dead-letters.ts';
-import type { ParsedEvent } from '../formats/delivery.ts';
+import { type ParsedEvent, withoutMark } from '../formats/delivery.ts';
 import { ALERTS_TOPIC, type EventHead, encodedHead, encodeHead } from '../model/event.ts';
 import type { Reduction } from '../reducer/reduce.ts';
 
@@ -10,7 +10,7 @@ import type { Reduction } from '../reducer/reduce.ts';
 export interface EventInsert {
   readonly head: EventHead;
   readonly columns: Readonly<Record<string, unknown>>;
-  readonly body: string;
+  readonly body: Buffer;
   /** Whether the body is known to be valid JSON. */
   readonly isJson: boolean;
   readonly items: NonNullable<ParsedEvent['delivery']>['items'];
@@ -26,7 +26,6 @@ export interface ReducedEvent extends ParsedEvent {
 }
 
 export function eventInsert({ head, delivery, record, body, reduction }: ReducedEvent): EventInsert {
-  const text = delivery?.text ?? '';
   const columns = {
     project: head.project,
     position: reduction.position,
@@ -41,7 +40,7 @@ export function eventInsert({ head, delivery, record, body, reduction }: Reduced
     log_offset: record.offset,
   };
   const items = delivery?.items ?? [];
-  return { head, columns, body: text || body.toString('utf8'), isJson: text !== '', items };
+  return { head, columns, body: withoutMark(body), isJson: delivery?.isJson ?? false, items };
 }
 
 /**
@@ -50,7 +49,7 @@ export function eventInsert({ head, delivery, record, body, reduction }: Reduced
  */
 export function replacementsOf(event: EventInsert): EventInsert[] {
   const { head, columns, items } = event;
-  const emptied = { ...event, body: '', isJson: false };
+  const emptied = { ...event, body: Buffer.alloc(0), isJson: false };
   const { id, project, at, from } = head;
   const bare: EventHead =
     head.kind === 'action'
@@ -99,13 +98,14 @@ export const columnsOf = ({ columns }: EventInsert): string[] => [...Object.keys
  * JSON lines of events. A body that is a JSON object on one line is inserted without quotes, and the engine stores its
  * text unchanged in the string column: to quote it would cost more than everything else.
  */
-export function linesOf(events: readonly EventInsert[]): string {
-  return events
-    .map(({ columns, body, isJson }) => {
-      const isOneLine = body.startsWith('{') && body.endsWith('}') && !body.includes('\n');
-      return isJson && isOneLine
-        ? `${jsonLines([columns]).slice(0, -2)},"body":${body}}\n`
-        : jsonLines([{ ...columns, body }]);
-    })
-    .join('');
-}
+export const linesOf = (events: readonly EventInsert[]): Pieces[] =>
+  events.map(({ columns, body, isJson }) => {
+    const isOneLine = body[0] === OPENING && body.at(-1) === CLOSING && !body.includes(LINE_END);
+    if (!isJson || !isOneLine) return Buffer.from(jsonLine({ ...columns, body: body.toString('utf8') }));
+    return [Buffer.from(`${jsonLine(columns).slice(0, -1)},"body":`), body, END];
+  });
+
+const OPENING = 0x7b;
+const CLOSING = 0x7d;
+const LINE_END = 0x0a;
+const END = Buffer.from('}');

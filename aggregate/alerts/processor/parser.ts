@@ -20,12 +20,12 @@ export class EventParser {
    */
   parse(head: EventHead, body: Buffer, rules?: EventRules): ParsedEvent {
     if (head.kind === 'action') return { head, delivery: null };
-    if (head.items) return { head, delivery: { text: '', items: head.items, refused: [] } };
+    if (head.items) return { head, delivery: { isJson: false, items: head.items, refused: [] } };
     try {
       return { head, delivery: parseDelivery(head, body, rules ?? { ...this.#rules, ...head.rules }) };
     } catch (error) {
       this.#onFailure(error);
-      return { head, delivery: { text: '', items: [], refused: [{ item: 0, reason: reasonOf(error) }] } };
+      return { head, delivery: { isJson: false, items: [], refused: [{ item: 0, reason: reasonOf(error) }] } };
     }
   }
 }

@@ -205,7 +205,7 @@ export class AlertWriter {
     const { id, project, kind } = event.head;
     this.#report(`the body of the ${kind} ${id} of project ${project}`, error);
     const reason = `the store refuses the body: ${reasonOf(error)}`;
-    this.#options.deadLetters.add(deliveryLetter(event.head, reason, Buffer.from(event.body)));
+    this.#options.deadLetters.add(deliveryLetter(event.head, reason, event.body));
   }
 
   #report(what: string, error: unknown): void {
@@ -227,7 +227,7 @@ function newestOf(changed: readonly Alert[]): Alert[] {
   return [...projects.values()].flatMap((alerts) => [...alerts.values()]);
 }
 
-/** Characters of its row, about. */
+/** Bytes of its row, about. */
 const sizeOf = ({ columns, body, items }: EventInsert): number =>
   body.length + String(columns.head).length + 200 * items.length + 500;
 

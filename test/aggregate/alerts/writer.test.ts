@@ -8,7 +8,7 @@ import { AlertWriter } from '../../../aggregate/alerts/processor/writer.ts';
 import { emptyState, type ProjectState } from '../../../aggregate/alerts/reducer/project-state.ts';
 import { reduceEvent } from '../../../aggregate/alerts/reducer/reduce.ts';
 import { ProductError } from '../../../infra/errors.ts';
-import type { Store } from '../../../infra/ports.ts';
+import type { Pieces, Store } from '../../../infra/ports.ts';
 import { NO_TRACER } from '../../../infra/tracing/tracer.ts';
 import { DeadLetterQueue } from '../../../ingest/log/dead-letter-queue.ts';
 import { readConfig } from '../../../serve/settings.ts';
@@ -24,19 +24,21 @@ class RefusingStore {
   statements = 0;
   refuses: (lines: string, table: string) => ProductError | null = () => null;
 
-  async insertLines({ name }: { name: string }, _columns: readonly string[], lines: string): Promise<void> {
+  insertLines(table: { name: string }, _columns: readonly string[], lines: readonly Pieces[]): Promise<void> {
+    const text = lines.map((line) => (Buffer.isBuffer(line) ? line : Buffer.concat(line))).join('\n');
+    return this.#take(table, text);
+  }
+
+  async #take({ name }: { name: string }, lines: string): Promise<void> {
     this.statements++;
     const error = this.refuses(lines, name);
     if (error) throw error;
-    const rows = lines
-      .trimEnd()
-      .split('\n')
-      .map((line) => JSON.parse(line) as Row);
+    const rows = lines.split('\n').map((line) => JSON.parse(line) as Row);
     this.tables.set(name, [...(this.tables.get(name) ?? []), ...rows]);
   }
 
   insert(table: { name: string }, rows: readonly Row[]): Promise<void> {
-    return this.insertLines(table, [], rows.map((row) => JSON.stringify(row)).join('\n'));
+    return this.#take(table, rows.map((row) => JSON.stringify(row)).join('\n'));
   }
 
   async rows(): Promise<Row[]> {
