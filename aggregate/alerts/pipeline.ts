@@ -243,7 +243,7 @@ export class AlertPipeline {
     const bytes = heldBytes(message.value.length, delivery?.items.length ?? 0);
     this.#requestBytes += bytes;
     try {
-      return await this.#results.request(head, delivery, async () => {
+      return await this.#results.request({ head, delivery, encoded: message.value }, async () => {
         await this.#runtime.tracer.span(`send ${ALERTS_TOPIC}`, this.#sending, () =>
           this.#publisher.add(message),
         );

@@ -36,7 +36,7 @@ export interface SegmentContent {
 
 export function recordBytes({ key, value }: Message, offset: number): [Buffer, Buffer, Buffer] {
   const name = Buffer.from(key);
-  const header = Buffer.alloc(HEADER_BYTES);
+  const header = Buffer.allocUnsafe(HEADER_BYTES);
   MARK.copy(header);
   header.writeUInt32LE(name.length, 4);
   header.writeUInt32LE(value.length, 8);

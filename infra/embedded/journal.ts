@@ -9,7 +9,6 @@ import {
   renameSync,
   rmSync,
   writeFileSync,
-  writeSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -27,6 +26,7 @@ import {
   recordBytes,
   type SegmentContent,
 } from './journal-records.ts';
+import { writeAll } from './write-all.ts';
 
 export interface JournalOptions {
   readonly directory: string;
@@ -132,8 +132,7 @@ export class Journal {
 
   async #write(messages: readonly Message[]): Promise<[]> {
     try {
-      const bytes = messages.flatMap((message, i) => recordBytes(message, this.#nextOffset + i));
-      await this.#append(Buffer.concat(bytes));
+      await this.#append(messages.flatMap((message, i) => recordBytes(message, this.#nextOffset + i)));
     } catch (error) {
       throw unwritable(reasonOf(error));
     }
@@ -146,20 +145,17 @@ export class Journal {
     return [];
   }
 
-  async #append(bytes: Buffer): Promise<void> {
+  async #append(pieces: readonly Buffer[]): Promise<void> {
     if (this.#fileBytes >= this.#options.segmentBytes) this.#startSegment();
     try {
-      let written = 0;
-      while (written < bytes.length) {
-        written += writeSync(this.#file, bytes, written, bytes.length - written, this.#fileBytes + written);
-      }
+      writeAll(this.#file, pieces, this.#fileBytes);
       if (this.#options.fsync) await this.#options.sync(this.#file);
     } catch (error) {
       // Offsets are counted by position, so that nothing of a rejected append may stay.
       ftruncateSync(this.#file, this.#fileBytes);
       throw error;
     }
-    this.#fileBytes += bytes.length;
+    this.#fileBytes += pieces.reduce((sum, { length }) => sum + length, 0);
   }
 
   #startSegment(): void {

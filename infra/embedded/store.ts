@@ -1,5 +1,5 @@
 import { accessSync, constants, mkdirSync, readFileSync } from 'node:fs';
-import { open, readFile, rm } from 'node:fs/promises';
+import { open, readFile, rm, unlink } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
@@ -46,8 +46,8 @@ import { StoredParts } from './stored-parts.ts';
 /** Of the engine's memory, what one load may take: a load that needs more is not told from one among many otherwise. */
 const LOAD_MEMORY_SHARE = 0.75;
 
-/** The engine reads longer lines from a file in half the time that it takes for those of a statement. */
-const FILE_BYTES_MIN = 64 * 1024;
+/** More lines are read from a file in half the time that it takes to read them from a statement. */
+const FILE_BYTES_MIN = 256 * 1024;
 
 /**
  * What every connection is told once. Without the first two a statement over many small parts spends a fifth of its
@@ -210,7 +210,8 @@ export class EmbeddedStore implements Store {
       const query = insertFrom({ name }, columns, source);
       await this.#write((client) => client.command({ query }), insertError);
     } finally {
-      await rm(file, { force: true });
+      // The next process deletes what is left.
+      await unlink(file).catch(() => undefined);
     }
   }
 

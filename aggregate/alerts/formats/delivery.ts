@@ -6,7 +6,7 @@ import { namedRetryKey } from '../model/retry-key.ts';
 import type { ParsingRules } from '../model/rules.ts';
 import { readGeneric } from './generic.ts';
 import { missingAttributes, readPrometheus } from './prometheus.ts';
-import { depthOf, isObject, sha256 } from './values.ts';
+import { isObject, sha256, shapeOf } from './values.ts';
 
 /** A body from which no alert can be parsed, with the HTTP status that says why. */
 export class BodyError extends Error {
@@ -73,10 +73,11 @@ export function refusalOf({ items, refused }: Pick<ParsedDelivery, 'items' | 're
 }
 
 function parseBody(body: Buffer, { depth }: ParsingRules): { text: string; payload: unknown } {
-  if (depthOf(body) > depth) throw new BodyError(422, `The body is nested deeper than ${depth} levels.`);
+  const shape = shapeOf(body);
+  if (shape.depth > depth) throw new BodyError(422, `The body is nested deeper than ${depth} levels.`);
   const text = textOfBody(body);
   try {
-    return { text, payload: parseExact(text) };
+    return { text, payload: shape.mayBeRounded ? parseExact(text) : JSON.parse(text) };
   } catch {
     throw new BodyError(400, 'The body is not JSON.');
   }

@@ -58,8 +58,16 @@ export function readPrometheus(
   retryKeyOf: (index: number, derived: string) => string,
 ): ReadItem[] {
   const tool = TOOLS[String(body.version)] ?? '';
-  const group = sha256(textOf(body.groupKey)).slice(0, 16);
-  const delivery = { tool, group, integration, limits, retryKeyOf };
+  const group = groups.of(textOf(body.groupKey), () => sha256(textOf(body.groupKey)).slice(0, 16));
+  const { titleCharacters, descriptionCharacters, markdownCharacters } = limits;
+  const scope = JSON.stringify([
+    tool,
+    integration,
+    titleCharacters,
+    descriptionCharacters,
+    markdownCharacters,
+  ]);
+  const delivery = { tool, group, integration, limits, scope, retryKeyOf };
   return (body.alerts as unknown[]).map((item, index) => readItem(item, index, delivery));
 }
 
@@ -68,33 +76,55 @@ interface DeliveryContext {
   readonly group: string;
   readonly integration: string;
   readonly limits: PayloadLimits;
+  /** All that contents are read by, beside the item. */
+  readonly scope: string;
   readonly retryKeyOf: (index: number, derived: string) => string;
 }
 
+/** What an item says, whenever it says it. */
+type Content = Omit<AlertItem, 'retryKey' | 'startedMs' | 'endedMs'>;
+
+const NO_TITLE = 'title: annotations/title, annotations/summary or labels/alertname is required';
+
 function readItem(item: unknown, index: number, delivery: DeliveryContext): ReadItem {
-  const { tool, group, integration, limits } = delivery;
   if (!isObject(item)) return { refused: 'expected an object' };
-  const annotations = get(item, 'annotations');
-  const labels = get(item, 'labels');
-  const title = firstText(get(annotations, 'title'), get(annotations, 'summary'), get(labels, 'alertname'));
-  if (title === '') {
-    return { refused: 'title: annotations/title, annotations/summary or labels/alertname is required' };
-  }
+  const content = contentOf(item, delivery);
+  if (content === null) return { refused: NO_TITLE };
   const starts = get(item, 'startsAt');
   const startedMs = timeOf(starts);
   if (typeof starts !== 'string' || (startedMs === null && !/^0001-/.test(starts))) {
     return { refused: 'startsAt: a date-time is required' };
   }
-  const recovers = textOf(get(item, 'status')).toLowerCase() === 'resolved';
-  const fingerprint = fingerprintOf(item, labels, title, integration);
+  const { recovers, fingerprint } = content;
+  const derived = `${delivery.group}|${fingerprint}|${recovers ? 'resolved' : 'firing'}|${startedMs ?? 0}`;
   return {
     item: {
-      recovers,
-      fingerprint,
-      retryKey: delivery.retryKeyOf(
-        index,
-        `${group}|${fingerprint}|${recovers ? 'resolved' : 'firing'}|${startedMs ?? 0}`,
-      ),
+      ...content,
+      retryKey: delivery.retryKeyOf(index, derived),
+      startedMs: startedMs ?? 0,
+      endedMs: recovers ? (timeOf(get(item, 'endsAt')) ?? 0) : 0,
+    },
+  };
+}
+
+/** A source sends what it has to say of an alert again and again; every delivery of a group has the same key. */
+const contents = new Memo<Content | null>(2000);
+const groups = new Memo<string>(1000);
+
+/** What an item says; null when it has no title. */
+function contentOf(item: JsonObject, { tool, integration, limits, scope }: DeliveryContext): Content | null {
+  const annotations = get(item, 'annotations');
+  const labels = get(item, 'labels');
+  const url = firstText(get(item, 'generatorURL'), get(item, 'generatorUrl'));
+  const status = get(item, 'status');
+  const given = get(item, 'fingerprint');
+  const said = `${scope}${JSON.stringify([status, given, url, labels, annotations])}`;
+  return contents.of(said, () => {
+    const title = firstText(get(annotations, 'title'), get(annotations, 'summary'), get(labels, 'alertname'));
+    if (title === '') return null;
+    return {
+      recovers: textOf(status).toLowerCase() === 'resolved',
+      fingerprint: fingerprintOf(textOf(given), labels, title, integration),
       title: lineOf(title, limits.titleCharacters) || DEFAULT_TITLE,
       description: cut(textOf(get(annotations, 'description')), limits.descriptionCharacters),
       severity: prometheusSeverity(get(labels, 'severity')),
@@ -102,7 +132,7 @@ function readItem(item: unknown, index: number, delivery: DeliveryContext): Read
       tool,
       hosts: [],
       environment: lineOf(get(labels, 'platform_environment_name'), TEXT_LIMITS.environment),
-      query: queryOf(firstText(get(item, 'generatorURL'), get(item, 'generatorUrl'))),
+      query: queryOf(url),
       runbook: lineOf(
         firstText(get(annotations, 'runbook'), get(annotations, 'runbook_url')),
         TEXT_LIMITS.runbook,
@@ -113,10 +143,8 @@ function readItem(item: unknown, index: number, delivery: DeliveryContext): Read
         limits.markdownCharacters,
       ),
       labels: labelsOf(labels),
-      startedMs: startedMs ?? 0,
-      endedMs: recovers ? (timeOf(get(item, 'endsAt')) ?? 0) : 0,
-    },
-  };
+    };
+  });
 }
 
 /** Shown as fields of the alert. */
@@ -141,8 +169,7 @@ function labelsOf(labels: unknown): string[] {
 const SHORT_HASH = /^[0-9a-f]{16}$/;
 
 /** Scoped to the integration: targets of two Prometheus servers may have the same labels. */
-function fingerprintOf(item: JsonObject, labels: unknown, title: string, integration: string): string {
-  const given = textOf(get(item, 'fingerprint'));
+function fingerprintOf(given: string, labels: unknown, title: string, integration: string): string {
   if (SHORT_HASH.test(given)) return `${integration}:${given}`;
   if (given !== '') return sha256(`prometheus\n${integration}\n${given}`);
   const named = isObject(labels) && Object.keys(labels).length > 0 ? canonical(labels) : `title\n${title}`;

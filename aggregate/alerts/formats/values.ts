@@ -43,8 +43,12 @@ const LINE_SPACE = /[\t\n\v\f\r\u0085\u2028\u2029]/g;
 /** Without characters that are not seen and change how others are. */
 export const visible = (text: string): string => text.replace(HIDDEN, '');
 
+/** What `oneLine` replaces; most texts have none of it. */
+const NOT_ON_LINE = new RegExp(`${HIDDEN.source}|${LINE_SPACE.source}`);
+
 /** A text that is shown on one line. */
-export const oneLine = (text: string): string => visible(text).replace(LINE_SPACE, ' ');
+export const oneLine = (text: string): string =>
+  NOT_ON_LINE.test(text) ? visible(text).replace(LINE_SPACE, ' ') : text;
 
 const ELLIPSIS = '...';
 
@@ -113,23 +117,47 @@ const NOTHING: ReadonlySet<string> = new Set();
 
 export const sha256 = (text: string): string => hash('sha256', text.toWellFormed(), 'hex');
 
-/** The nesting depth of lists and objects in JSON, counted without parsing it. */
-export function depthOf(bytes: Buffer): number {
+/** What has to be known of JSON before it is parsed. */
+export interface JsonShape {
+  /** The nesting depth of lists and objects. */
+  readonly depth: number;
+  /** Whether a number has an exponent, or more digits than every double can hold. */
+  readonly mayBeRounded: boolean;
+}
+
+/** Looks at JSON without parsing it. */
+export function shapeOf(bytes: Buffer): JsonShape {
   let depth = 0;
   let deepest = 0;
+  let digits = 0;
+  let mayBeRounded = false;
   let inText = false;
   for (let i = 0; i < bytes.length; i++) {
-    const byte = bytes[i];
+    const byte = bytes[i] as number;
     if (inText) {
       if (byte === BACKSLASH) i++;
       else if (byte === QUOTE) inText = false;
-    } else if (byte === QUOTE) inText = true;
-    else if (byte === 0x5b || byte === 0x7b) {
-      depth++;
-      if (depth > deepest) deepest = depth;
-    } else if (byte === 0x5d || byte === 0x7d) depth--;
+    } else if (byte === QUOTE) {
+      inText = true;
+      digits = 0;
+    } else if ((byte >= 0x30 && byte <= 0x39) || byte === POINT) {
+      digits++;
+      if (digits > DIGITS_HELD) mayBeRounded = true;
+    } else {
+      if (digits > 0 && (byte | LOWER_CASE) === LETTER_E) mayBeRounded = true;
+      digits = 0;
+      if (byte === 0x5b || byte === 0x7b) {
+        depth++;
+        if (depth > deepest) deepest = depth;
+      } else if (byte === 0x5d || byte === 0x7d) depth--;
+    }
   }
-  return deepest;
+  return { depth: deepest, mayBeRounded };
 }
 const BACKSLASH = 0x5c;
 const QUOTE = 0x22;
+const POINT = 0x2e;
+const LETTER_E = 0x65;
+const LOWER_CASE = 0x20;
+/** A double holds every number of so many digits. */
+const DIGITS_HELD = 15;

@@ -6,9 +6,11 @@ import { type ParsedEvent, withoutMark } from '../formats/delivery.ts';
 import { ALERTS_TOPIC, type EventHead, encodedHead, encodeHead } from '../model/event.ts';
 import type { Reduction } from '../reducer/reduce.ts';
 
-/** A row of `alert_events`; the body is separate from the other columns. */
+/** A row of `alert_events`; its head and its body are separate from the other columns. */
 export interface EventInsert {
   readonly head: EventHead;
+  /** JSON on one line. */
+  readonly headJson: Buffer;
   readonly columns: Readonly<Record<string, unknown>>;
   readonly body: Buffer;
   /** Whether the body is known to be valid JSON. */
@@ -32,7 +34,6 @@ export function eventInsert({ head, delivery, record, body, reduction }: Reduced
     id: head.id,
     kind: head.kind,
     at: head.at,
-    head: encodedHead(record.value),
     outcomes: reduction.outcomes,
     iids: reduction.iids,
     retry_keys: reduction.retryKeys,
@@ -40,7 +41,8 @@ export function eventInsert({ head, delivery, record, body, reduction }: Reduced
     log_offset: record.offset,
   };
   const items = delivery?.items ?? [];
-  return { head, columns, body: withoutMark(body), isJson: delivery?.isJson ?? false, items };
+  const headJson = encodedHead(record.value);
+  return { head, headJson, columns, body: withoutMark(body), isJson: delivery?.isJson ?? false, items };
 }
 
 /**
@@ -58,9 +60,13 @@ export function replacementsOf(event: EventInsert): EventInsert[] {
   return [
     ...(event.isJson ? [{ ...event, isJson: false }] : []),
     ...(head.kind === 'delivery'
-      ? [{ ...emptied, columns: { ...columns, head: encodeHead({ ...head, items }) } }]
+      ? [{ ...emptied, headJson: Buffer.from(encodeHead({ ...head, items })) }]
       : []),
-    { ...emptied, columns: { ...columns, head: encodeHead(bare), outcomes: [], iids: [], retry_keys: [] } },
+    {
+      ...emptied,
+      headJson: Buffer.from(encodeHead(bare)),
+      columns: { ...columns, outcomes: [], iids: [], retry_keys: [] },
+    },
   ];
 }
 
@@ -92,20 +98,21 @@ export function deliveryIn(origin: string): { project: number; id: string } | nu
   return project === undefined || id === undefined ? null : { project: Number(project), id };
 }
 
-export const columnsOf = ({ columns }: EventInsert): string[] => [...Object.keys(columns), 'body'];
+export const columnsOf = ({ columns }: EventInsert): string[] => [...Object.keys(columns), 'head', 'body'];
 
 /**
- * JSON lines of events. A body that is a JSON object on one line is inserted without quotes, and the engine stores its
- * text unchanged in the string column: to quote it would cost more than everything else.
+ * JSON lines of events. A head, and a body that is a JSON object on one line, are inserted without quotes, and the engine
+ * stores their text unchanged in the string columns: to quote them would cost more than everything else.
  */
 export const linesOf = (events: readonly EventInsert[]): Pieces[] =>
-  events.map(({ columns, body, isJson }) => {
+  events.map(({ headJson, columns, body, isJson }) => {
     const isOneLine = body[0] === OPENING && body.at(-1) === CLOSING && !body.includes(LINE_END);
-    if (!isJson || !isOneLine) return Buffer.from(jsonLine({ ...columns, body: body.toString('utf8') }));
-    return [Buffer.from(`${jsonLine(columns).slice(0, -1)},"body":`), body, END];
+    const text = isJson && isOneLine ? body : Buffer.from(JSON.stringify(body.toString('utf8')));
+    return [Buffer.from(`${jsonLine(columns).slice(0, -1)},"head":`), headJson, BODY, text, END];
   });
 
 const OPENING = 0x7b;
 const CLOSING = 0x7d;
 const LINE_END = 0x0a;
+const BODY = Buffer.from(',"body":');
 const END = Buffer.from('}');

@@ -25,7 +25,10 @@ export class EventParser {
       return { head, delivery: parseDelivery(head, body, rules ?? { ...this.#rules, ...head.rules }) };
     } catch (error) {
       this.#onFailure(error);
-      return { head, delivery: { isJson: false, items: [], refused: [{ item: 0, reason: reasonOf(error) }] } };
+      return {
+        head,
+        delivery: { isJson: false, items: [], refused: [{ item: 0, reason: reasonOf(error) }] },
+      };
     }
   }
 }

@@ -5,7 +5,7 @@ import type { Tracer } from '../../../infra/tracing/tracer.ts';
 import type { DeadLetterQueue } from '../../../ingest/log/dead-letter-queue.ts';
 import { refusalOf } from '../formats/delivery.ts';
 import type { Alert, Outcome } from '../model/alert.ts';
-import { ALERTS_TOPIC, decodeEvent, type EventHead, type OrderHead } from '../model/event.ts';
+import { ALERTS_TOPIC, decodeEvent, type EventHead, encodedBody, type OrderHead } from '../model/event.ts';
 import type { GroupingRules } from '../model/rules.ts';
 import type { Reduction } from '../reducer/reduce.ts';
 import { deleteOldEvents } from './deletion.ts';
@@ -99,8 +99,10 @@ export class AlertProcessor {
   get oldestPendingMs(): number {
     if (this.#isAtOrder) return 0;
     const now = performance.now();
-    const times = [...this.#received].map(({ at }) => at);
-    return now - Math.min(now, this.#failingSince ?? now, ...times);
+    let oldest = this.#failingSince ?? now;
+    // Every request asks, and hundreds of batches may wait.
+    for (const { at } of this.#received) if (at < oldest) oldest = at;
+    return now - oldest;
   }
 
   /** About how many bytes the states of projects take. */
@@ -193,11 +195,12 @@ export class AlertProcessor {
   }
 
   #decode(record: LogRecord): DecodedEvent | DecodedOrder {
-    const { head, body } = decodeEvent(record.value);
-    if (head.kind === 'replay' || head.kind === 'deletion') return { order: head, record };
     const { results, parser } = this.#options;
-    const pending = results.pendingDelivery(head.id);
-    return { ...(pending ? { head, delivery: pending } : parser.parse(head, body)), body, record };
+    const own = results.pendingEvent(record.value);
+    const { head, body } = own ? { ...own, body: encodedBody(record.value) } : decodeEvent(record.value);
+    if (head.kind === 'replay' || head.kind === 'deletion') return { order: head, record };
+    const delivery = own?.delivery ?? results.pendingDelivery(head.id);
+    return { ...(delivery ? { head, delivery } : parser.parse(head, body)), body, record };
   }
 
   async #persist(reduced: readonly ReducedEvent[], lagging: readonly Alert[]): Promise<void> {

@@ -40,9 +40,14 @@ const BETWEEN_QUERIES_MS = 500;
 /** An order reads all events of a project. */
 const ORDER_SECONDS_MAX = 600;
 
-interface PendingRequest {
+/** An event as it goes to the log; `delivery` is its parsed body. */
+interface PublishedEvent {
   readonly head: Head;
   readonly delivery: ParsedDelivery | null;
+  readonly encoded: Buffer;
+}
+
+interface PendingRequest extends Omit<PublishedEvent, 'encoded'> {
   readonly result: PromiseWithResolvers<EventResult>;
   /** When the log had stored the event, by `performance.now()`; infinite before. */
   storedAt: number;
@@ -54,6 +59,8 @@ export class ResultChannel {
   readonly processId = randomUUID();
   readonly #options: ResultChannelOptions;
   readonly #pending = new Map<string, PendingRequest>();
+  /** The same by the bytes that were published: a log in this process delivers them as they are. */
+  readonly #byBytes = new Map<Buffer, PendingRequest>();
   #querying: Promise<void> | undefined;
 
   constructor(options: ResultChannelOptions) {
@@ -65,13 +72,13 @@ export class ResultChannel {
    * or `store_failed` when the result of a delivery with an idempotency key, of an action or of an order is late.
    */
   async request(
-    head: Head,
-    delivery: ParsedDelivery | null,
+    { head, delivery, encoded }: PublishedEvent,
     publish: () => Promise<void>,
   ): Promise<EventResult> {
     const result = Promise.withResolvers<EventResult>();
     const request: PendingRequest = { head, delivery, result, storedAt: Number.POSITIVE_INFINITY };
     this.#pending.set(head.id, request);
+    this.#byBytes.set(encoded, request);
     let polling: NodeJS.Timeout | undefined;
     try {
       await publish();
@@ -81,7 +88,13 @@ export class ResultChannel {
     } finally {
       clearTimeout(polling);
       this.#pending.delete(head.id);
+      this.#byBytes.delete(encoded);
     }
+  }
+
+  /** The event that these very bytes encode, if its request is pending in this process. */
+  pendingEvent(encoded: Buffer): Pick<PublishedEvent, 'head' | 'delivery'> | undefined {
+    return this.#byBytes.get(encoded);
   }
 
   /** The parsed body of an event whose request is pending in this process, so that it is not parsed twice. */

@@ -228,8 +228,8 @@ function newestOf(changed: readonly Alert[]): Alert[] {
 }
 
 /** Bytes of its row, about. */
-const sizeOf = ({ columns, body, items }: EventInsert): number =>
-  body.length + String(columns.head).length + 200 * items.length + 500;
+const sizeOf = ({ headJson, body, items }: EventInsert): number =>
+  body.length + headJson.length + 200 * items.length + 500;
 
 const isExhausted = (error: unknown): boolean =>
   error instanceof ProductError && error.code === 'store_exhausted';

@@ -1,5 +1,5 @@
 import { fieldsOf, type SampleField, valueAt } from '../../../aggregate/alerts/formats/mapping.ts';
-import { depthOf, isObject } from '../../../aggregate/alerts/formats/values.ts';
+import { isObject, shapeOf } from '../../../aggregate/alerts/formats/values.ts';
 import { MAPPED_FIELDS, type Mapping } from '../../../aggregate/alerts/model/mapping.ts';
 import { RequestRefused } from '../projects/access.ts';
 import type { Project } from '../projects/tables.ts';
@@ -26,7 +26,7 @@ export function requireSize(sample: string, { bytesMax }: PayloadSizes): void {
 }
 
 export function parseSample(sample: string, { depthMax }: Pick<PayloadSizes, 'depthMax'>): unknown {
-  if (depthOf(Buffer.from(sample)) > depthMax)
+  if (shapeOf(Buffer.from(sample)).depth > depthMax)
     throw refused(`The sample payload is nested deeper than ${depthMax} levels.`);
   let payload: unknown;
   try {

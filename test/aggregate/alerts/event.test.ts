@@ -42,7 +42,7 @@ describe('an encoded event', () => {
 
   test('stores the endpoint as `door`, as earlier versions did', () => {
     const { endpoint, ...rest } = HEAD;
-    const stored = encodedHead(encodeEvent(HEAD));
+    const stored = encodedHead(encodeEvent(HEAD)).toString();
     expect(JSON.parse(stored)).toEqual({ ...rest, door: endpoint });
     expect(decodeHead(stored)).toEqual(HEAD);
   });
