@@ -103,7 +103,8 @@ export const countedBytes = (retryKey: string): number => COUNTED_BYTES + retryK
 export function putCounted(state: ProjectState, retryKey: string, delivery: CountedDelivery): void {
   const counted = countedBy(state, retryKey);
   const before = counted.get(retryKey);
-  if (!counted.delete(retryKey)) state.bytes += countedBytes(retryKey);
+  if (before === undefined) state.bytes += countedBytes(retryKey);
+  else counted.delete(retryKey);
   counted.set(retryKey, before !== undefined && before.at > delivery.at ? before : delivery);
 }
 

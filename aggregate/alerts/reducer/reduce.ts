@@ -62,6 +62,8 @@ function reduceDelivery(
   const iids: number[] = [];
   const retryKeys: string[] = [];
   const changed: Alert[] = [];
+  // All items of a delivery are counted alike.
+  let lastCounted = '';
   items.forEach((item, index) => {
     if (item === null) {
       outcomes.push('refused');
@@ -79,7 +81,7 @@ function reduceDelivery(
     const { outcome, alert, counted } = decideItem(open, before, occurrence, nextIid, rules);
     if (retryKey !== '' && counted !== null) {
       putCounted(state, retryKey, counted);
-      evictCounted(state, retryKey, at);
+      lastCounted = retryKey;
     }
     putAlert(state, alert);
     outcomes.push(outcome);
@@ -89,6 +91,7 @@ function reduceDelivery(
     retryKeys.push(counted === null ? '' : retryKey);
     if (alert) changed.push(alert);
   });
+  if (lastCounted !== '') evictCounted(state, lastCounted, head.at);
   return { position, outcomes, iids, retryKeys, changed, created: createdBy(items, outcomes, iids) };
 }
 
