@@ -17,15 +17,21 @@ export function gate(): { readonly opened: Promise<void>; open(): void } {
   return { opened, open: () => open() };
 }
 
+const LOOK_MS_MIN = 2;
+const LOOK_MS_MAX = 100;
+/** Of the time waited so far: who waits longer looks less often, since a look may cost more than what it waits for. */
+const LOOK_SHARE = 0.1;
+
 /** Waits until a condition holds; after the time limit the test fails with its description. */
 export async function until(
   description: string,
   holds: () => boolean | Promise<boolean>,
   waitMsMax = 10_000,
 ): Promise<void> {
-  const deadline = Date.now() + waitMsMax;
+  const begun = Date.now();
   while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`timed out before ${description}`);
-    await pause(2);
+    const waitedMs = Date.now() - begun;
+    if (waitedMs > waitMsMax) throw new Error(`timed out before ${description}`);
+    await pause(Math.min(LOOK_MS_MAX, Math.max(LOOK_MS_MIN, waitedMs * LOOK_SHARE)));
   }
 }
