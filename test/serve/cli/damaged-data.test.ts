@@ -9,11 +9,12 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { openPipelineAt } from '../../support/pipeline.ts';
+import { EmbeddedStore } from '../../../infra/embedded/store.ts';
+import { readConfig } from '../../../serve/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { run, serve } from './program.ts';
 
@@ -23,20 +24,25 @@ const KUSAMA = fileURLToPath(new URL('../../../ingest/sample/kusama.ndjson.gz', 
 
 /** Filled once; every test has a copy. */
 const WHOLE = join(place.path, 'whole');
+/** In it, the directories of the parts of the extrinsics. */
+let parts: readonly string[];
+let wholeRows: string;
 beforeAll(async () => {
   expect((await run(['ingest', KUSAMA], { env: { DATA_DIR: WHOLE } })).code).toBe(0);
+  wholeRows = await rowsOf(WHOLE);
+  const store = await EmbeddedStore.open(readConfig({ DATA_DIR: WHOLE }));
+  const found = await store.rows<{ path: string }>(
+    sql`SELECT path FROM system.parts WHERE active AND table = 'extrinsics' AND rows > 0 ORDER BY rows DESC`,
+  );
+  await store.close();
+  parts = found.map(({ path }) => relative(WHOLE, path));
 });
 
-/** A data directory with blocks, and the directories of the parts of a table. */
-async function filled(name: string, table: string): Promise<{ DATA_DIR: string; parts: string[] }> {
+/** A data directory with blocks, and the directories of the parts of its extrinsics. */
+function filled(name: string): { DATA_DIR: string; parts: string[] } {
   const DATA_DIR = join(place.path, name);
   cpSync(WHOLE, DATA_DIR, { recursive: true, verbatimSymlinks: true });
-  const pipeline = await openPipelineAt(DATA_DIR);
-  const parts = await pipeline.runtime.store.rows<{ path: string }>(
-    sql`SELECT path FROM system.parts WHERE active AND table = ${table} AND rows > 0 ORDER BY rows DESC`,
-  );
-  await pipeline.close();
-  return { DATA_DIR, parts: parts.map(({ path }) => path) };
+  return { DATA_DIR, parts: parts.map((part) => join(DATA_DIR, part)) };
 }
 
 /** The files of a part that hold its columns, largest first. */
@@ -56,7 +62,7 @@ const rowsOf = async (DATA_DIR: string) =>
   (await run(['sql', 'SELECT count(), sum(cityHash64(args)) FROM extrinsics'], { env: { DATA_DIR } })).stdout;
 
 it('a directory that is whole is not damaged, whatever ended the process before', async () => {
-  const { DATA_DIR } = await filled('killed', 'blocks');
+  const { DATA_DIR } = filled('killed');
   const server = await serve([], { DATA_DIR });
   expect(await (await fetch(`${server.url}/health/ready`)).json()).toEqual({ status: 'ok' });
   await server.end('SIGKILL');
@@ -77,7 +83,7 @@ it.each([
 ])(
   'a part of a table that is %s is told at the start, by status, ready and metrics',
   async (kind, harm, lost) => {
-    const { DATA_DIR, parts } = await filled(kind, 'extrinsics');
+    const { DATA_DIR, parts } = filled(kind);
     for (const part of parts) harm(part);
     const server = await serve([], { DATA_DIR });
     const ready = await fetch(`${server.url}/health/ready`);
@@ -104,12 +110,12 @@ it.each([
     expect((await statusOf(DATA_DIR)).damage).toEqual([]);
     // The same blocks again bring the rows back, also after the operator has removed the report.
     expect((await run(['ingest', KUSAMA], { env: { DATA_DIR } })).code).toBe(0);
-    expect(await rowsOf(DATA_DIR)).toEqual(await rowsOf(WHOLE));
+    expect(await rowsOf(DATA_DIR)).toEqual(wholeRows);
   },
 );
 
 it('check finds a byte that changed within a part', async () => {
-  const { DATA_DIR, parts } = await filled('flipped', 'extrinsics');
+  const { DATA_DIR, parts } = filled('flipped');
   const file = columnFiles(parts[0] as string)[0] as string;
   const bytes = readFileSync(file);
   bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] as number) ^ 1;
@@ -121,7 +127,7 @@ it('check finds a byte that changed within a part', async () => {
 });
 
 it('staged input that is damaged is set aside and told, and every command runs', async () => {
-  const { DATA_DIR } = await filled('spooled', 'blocks');
+  const { DATA_DIR } = filled('spooled');
   const spool = join(DATA_DIR, 'spool');
   mkdirSync(spool, { recursive: true });
   const names = [
