@@ -24,7 +24,10 @@ const BOTH_LANES_EVERY = 5;
 
 const recorded = [...recordedLines('blocks'), ...recordedLines('runtime')];
 
-/** Each relay chain alone; the largest in parts drawn by lot, with and without the neighbours of a block. */
+/**
+ * Each relay chain alone; the largest in parts drawn by lot, with and without the neighbours of a block. The lot is drawn
+ * anew when everything was sent: orders of the same part share a clean run.
+ */
 const PARTS = [
   { relay: 'polkadot', share: 0.2 },
   { relay: 'polkadot', share: 0.2 },
@@ -35,13 +38,13 @@ const PARTS = [
 ];
 
 function linesOf(seed: number): { name: string; lines: readonly InputLine[] } {
-  const index = seed % PARTS.length;
-  const { relay, share } = PARTS[index] as (typeof PARTS)[number];
-  const lot = new Random(index);
+  const { relay, share } = PARTS[seed % PARTS.length] as (typeof PARTS)[number];
+  const draw = Math.floor((seed - 1) / EVERYTHING_EVERY);
+  const lot = new Random(draw);
   const isEverything = seed % EVERYTHING_EVERY === 0;
   const isIn = ({ chain = '' }: InputLine) => findChain(chain)?.relay === relay && lot.chance(share);
   const blocks = isEverything ? recorded : recorded.filter(isIn);
-  const name = isEverything ? 'everything' : `${share} of ${relay}, part ${index}`;
+  const name = isEverything ? 'everything' : `${share} of ${relay}, draw ${draw}`;
   return { name, lines: [...blocks, ...pricesBeside(blocks)] };
 }
 

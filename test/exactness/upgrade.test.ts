@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -11,6 +10,7 @@ import { sql } from '../../infra/clickhouse/sql.ts';
 import { EmbeddedStore } from '../../infra/embedded/store.ts';
 import type { Pipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
+import { until } from '../infra/ports/opened.ts';
 import { run, serve } from '../serve/cli/program.ts';
 import { contentOf, differences } from '../support/content.ts';
 import { ingestAndCompute, openPipelineAt, openTestPipeline } from '../support/pipeline.ts';
@@ -28,12 +28,12 @@ interface Recorded {
   readonly alerts: readonly object[];
 }
 
+const PATIENT_MS = 120_000;
 const FIXTURES = fileURLToPath(new URL('../fixtures/data-directories/', import.meta.url));
 
 /** Metrics whose recipes have changed are computed again after the start. */
-async function computed(status: () => Promise<SystemStatus>): Promise<void> {
-  while ((await status()).computing.touched_days_waiting > 0) await pause(50);
-}
+const computed = (status: () => Promise<SystemStatus>): Promise<void> =>
+  until('all is computed', async () => (await status()).computing.touched_days_waiting === 0, PATIENT_MS);
 
 describe('a data directory of schema version 1', () => {
   const recorded: Recorded = JSON.parse(readFileSync(`${FIXTURES}1.json`, 'utf8'));
