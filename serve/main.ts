@@ -1,8 +1,7 @@
-import { CommanderError } from 'commander';
-import { paint, readColourOption } from './cli/colour.ts';
-import { EXIT, explainFailure } from './cli/failure.ts';
+import { readColourOption } from './cli/colour.ts';
+import { EXIT } from './cli/failure.ts';
 import { endWithParent } from './cli/parent.ts';
-import { buildProgram } from './cli/program.ts';
+import { runProgram } from './cli/program.ts';
 import { guardStandardInput, wantsStandardInput } from './cli/standard-input.ts';
 import { VERSION } from './version.ts';
 
@@ -21,12 +20,4 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) =>
 endWithParent();
 readColourOption(process.argv.slice(2), process.env);
 guardStandardInput(wantsStandardInput(process.argv.slice(2)));
-try {
-  await buildProgram(VERSION, finish).parseAsync();
-} catch (error) {
-  // Commander has printed its own errors already; its errors include help and version.
-  if (error instanceof CommanderError) finish(error.exitCode === 0 ? EXIT.ok : EXIT.usage);
-  const { text, exitCode } = explainFailure(error);
-  process.stderr.write(`${paint('bad', 'chain-metrics:', process.stderr)} ${text}\n`);
-  finish(exitCode);
-}
+await runProgram(process.argv.slice(2), VERSION, finish);

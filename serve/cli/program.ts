@@ -1,4 +1,4 @@
-import { Command } from 'commander';
+import { Command, CommanderError } from 'commander';
 import { readConfig } from '../settings.ts';
 import { NO_COLOUR, paint } from './colour.ts';
 import type { CliCommand } from './command.ts';
@@ -23,6 +23,7 @@ import { sql } from './commands/sql.ts';
 import { start } from './commands/start.ts';
 import { status } from './commands/status.ts';
 import { users, usersHelp } from './commands/users.ts';
+import { EXIT, explainFailure } from './failure.ts';
 
 /** Every command, in the order of the help. A new one is a file under `commands/` and a name here. */
 const COMMANDS: readonly CliCommand[] = [
@@ -73,7 +74,7 @@ Exit codes:
   0 done   1 failure   2 wrong usage or setting   3 done, but some input was refused`;
 
 /** The command line as commander knows it; `finish` ends the process with the exit code of a command. */
-export function buildProgram(version: string, finish: (exitCode: number) => never): Command {
+function buildProgram(version: string, finish: (exitCode: number) => never): Command {
   const program = new Command('chain-metrics')
     .description('Raw Sidecar blocks in, exact chain metrics over HTTP out. One process, one data directory.')
     .version(version, '-V, --version', 'print the version')
@@ -87,6 +88,23 @@ export function buildProgram(version: string, finish: (exitCode: number) => neve
   const groups = new Map<string, Command>();
   for (const command of COMMANDS) add(program, groups, command, { version, finish });
   return program;
+}
+
+/** Runs what the words of a command line ask for, and ends with its exit code. */
+export async function runProgram(
+  args: readonly string[],
+  version: string,
+  finish: (exitCode: number) => never,
+): Promise<void> {
+  try {
+    await buildProgram(version, finish).parseAsync(args, { from: 'user' });
+  } catch (error) {
+    // Commander has printed its own errors already; its errors include help and version.
+    if (error instanceof CommanderError) return finish(error.exitCode === 0 ? EXIT.ok : EXIT.usage);
+    const { text, exitCode } = explainFailure(error);
+    process.stderr.write(`${paint('bad', 'chain-metrics:', process.stderr)} ${text}\n`);
+    finish(exitCode);
+  }
 }
 
 interface Surroundings {

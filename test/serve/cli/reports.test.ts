@@ -8,6 +8,7 @@ import { readConfig } from '../../../serve/settings.ts';
 import { madeBlock, madeExtrinsic } from '../../ingest/made.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { begin, linesOf, run, serve } from './program.ts';
+import { refusal } from './refusal.ts';
 
 const place = temporaryDirectory();
 afterAll(() => place[Symbol.dispose]());
@@ -41,12 +42,11 @@ it('refuses to export what does not exist, or binary to a terminal', async () =>
     [['daily-fees', '--from', '2024-01-02', '--until', '2024-01-01'], /--until 2024-01-01 is before --from/],
     [['daily-fees', '--format', 'xml'], /Allowed choices are json, csv, ndjson, parquet, arrow\./],
   ];
-  const answers = await Promise.all(wrong.map(([args]) => run(['export', ...args], { env })));
-  answers.forEach(({ code, stderr }, i) => {
-    const [args, says] = wrong[i] as (typeof wrong)[number];
+  for (const [args, says] of wrong) {
+    const { code, stderr } = await refusal(['export', ...args], env);
     expect(stderr, args.join(' ')).toMatch(says);
     expect(code, args.join(' ')).toBe(2);
-  });
+  }
   const output = join(place.path, 'schema.json');
   await exportRows.run({
     args: ['daily-fees'],

@@ -12,6 +12,7 @@ import { type Content, contentOf, differences } from '../../support/content.ts';
 import { ingestAndCompute, ingestLines, openPipelineAt } from '../../support/pipeline.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { begin, linesOf, run, serve } from './program.ts';
+import { refusal } from './refusal.ts';
 
 const recorded = recordedBlocks('polkadot');
 const first = Math.min(...recorded.keys());
@@ -102,12 +103,11 @@ it('says in one line what is wrong with an address, a chain or a range', async (
     [backfill(polkadot.url, '--concurrency', '0'), /--concurrency.*It is not between 1 and 256/, 2],
   ];
   const env = directory('untouched');
-  const answers = await Promise.all(wrong.map(([args]) => run(args, { env })));
-  answers.forEach(({ code, stderr }, i) => {
-    const [args, says, expected] = wrong[i] as (typeof wrong)[number];
+  for (const [args, says, expected] of wrong) {
+    const { code, stderr } = await refusal(args, env);
     expect(linesOf(stderr)[0], args.join(' ')).toMatch(says);
     expect(code, args.join(' ')).toBe(expected);
-  });
+  }
 });
 
 it('fills holes first, is killed and stopped, goes on with the rest and ends as a plain ingest', async () => {
