@@ -28,7 +28,7 @@ export class InProcessExecutor extends BaseExecutor implements WindowExecutor {
     { lane, onDone, isStopped }: RoundOptions,
   ): Promise<ComputedRound> {
     const { store } = this.options.runtime;
-    this.shareFacts(windows, lane);
+    this.shareReads(windows, lane);
     const schedule = this.schedule(windows);
     const entries: LedgerEntry[] = [];
     const running = new Set<Promise<void>>();

@@ -36,12 +36,14 @@ interface Progress {
   readonly upTo: bigint;
   readonly registry: string;
 }
+export type ProgressOf = (metric: string, relayChain: string) => Progress;
 
 export interface RefoldOptions {
   readonly store: Store;
   readonly numbers: Numbers;
   readonly writers: TableWriters;
   readonly onWriting: (metric: string) => void;
+  readonly progressOf: ProgressOf;
 }
 
 /**
@@ -54,9 +56,9 @@ export async function refold(
   metric: EntityMetric,
   window: Window,
 ): Promise<bigint | null> {
-  const { store, numbers, writers, onWriting } = options;
+  const { store, numbers, writers, onWriting, progressOf } = options;
   const relay_chain = relayOf(window);
-  const before = await readProgress(store, metric, relay_chain);
+  const before = progressOf(metric.name, relay_chain);
   const computed = await writers.run(metric.name, async () => {
     const version = await numbers.take(1);
     const upTo = await writers.visibleUpTo(version, dependencies(metric));
@@ -90,20 +92,22 @@ export async function forgetEntities(
   );
 }
 
-/** Another registry changes all entities. */
-async function readProgress(
-  store: Store,
-  { name }: MaterializedMetric,
-  relayChain: string,
-): Promise<Progress> {
-  const rows = await store.rows<{ up_to: string; stored: string; registry: string }>(
-    sql`SELECT toString(argMax(up_to, folded.version)) AS up_to, argMax(folded.registry, folded.version) AS stored,
-        (SELECT hex(groupBitXor(sipHash64(chain, token, decimals, prefix))) FROM ${chains} FINAL
-          WHERE relay_chain = ${relayChain}) AS registry
-      FROM ${foldedEntities} AS folded WHERE metric = ${name} AND relay_chain = ${relayChain}`,
+/** Reads how far the entities of all metrics are computed. Another registry changes all entities of a relay chain. */
+export async function readProgress(store: Store): Promise<ProgressOf> {
+  const rows = await store.rows<{ metric: string; relay_chain: string; up_to: string; registry: string }>(
+    sql`SELECT toString(metric) AS metric, relay_chain, toString(argMax(up_to, folded.version)) AS up_to,
+        argMax(folded.registry, folded.version) AS registry
+      FROM ${foldedEntities} AS folded GROUP BY metric, relay_chain
+      UNION ALL
+      SELECT '', relay_chain, '', hex(groupBitXor(sipHash64(chain, token, decimals, prefix)))
+      FROM ${chains} FINAL GROUP BY relay_chain`,
   );
-  const [{ up_to, stored, registry } = { up_to: '0', stored: '', registry: '' }] = rows;
-  return { upTo: stored === registry ? BigInt(up_to) : 0n, registry };
+  const known = new Map(rows.map((row) => [`${row.metric}/${row.relay_chain}`, row]));
+  return (metric, relayChain) => {
+    const registry = known.get(`/${relayChain}`)?.registry ?? '';
+    const stored = known.get(`${metric}/${relayChain}`);
+    return { upTo: stored?.registry === registry ? BigInt(stored.up_to) : 0n, registry };
+  };
 }
 
 /** The entities that rows above a version change, in pieces of about as many facts. */

@@ -14,7 +14,7 @@ import { factsByRelay, factsOfKinds } from './fold-lines.ts';
 import type { ComputeLane } from './lanes.ts';
 import type { LedgerEntry } from './ledger.ts';
 import { Precedence } from './precedence.ts';
-import { type EntityMetric, forgetEntities, refold } from './refold.ts';
+import { type EntityMetric, forgetEntities, type ProgressOf, readProgress, refold } from './refold.ts';
 import { Schedule } from './schedule.ts';
 import { SharedFacts } from './shared-facts.ts';
 import { TableWriters } from './table-writers.ts';
@@ -74,6 +74,8 @@ export abstract class BaseExecutor {
   readonly #retention: RetentionReader;
   protected readonly precedence = new Precedence();
   readonly #sharedFacts = new SharedFacts();
+  /** How far entities were computed before the round of a lane; null before its first window asks. */
+  readonly #progress = new Map<ComputeLane, Promise<ProgressOf> | null>();
 
   constructor(options: WindowExecutorOptions) {
     this.options = options;
@@ -90,6 +92,7 @@ export abstract class BaseExecutor {
   async forgetFolds(metrics: readonly MaterializedMetric[]): Promise<void> {
     const { keyValue, store } = this.options.runtime;
     await forgetEntities({ store, numbers: this.options.numbers }, metrics, RELAY_CHAINS);
+    for (const lane of this.#progress.keys()) this.#progress.set(lane, null);
     for (const { name } of metrics.filter(isWholeFold))
       for (const relay of RELAY_CHAINS) await keyValue.delete(fingerprintKey(name, relay));
   }
@@ -168,19 +171,20 @@ export abstract class BaseExecutor {
     window: PlannedWindow,
     lane: ComputeLane,
   ): Promise<LedgerEntry | null> {
-    if (hasEntities(metric)) return this.#refold(metric, window);
+    if (hasEntities(metric)) return this.#refold(metric, window, lane);
     if (metric.keepsEqualRows) return this.#update(metric, window);
     if (isWholeFold(metric)) return this.#foldChanged(metric, window, lane);
     return this.#replaceOpen(metric, window, lane);
   }
 
   /** Lets the folds of these windows, those of a round, share what they read. */
-  protected shareFacts(windows: readonly PlannedWindow[], lane: ComputeLane): void {
+  protected shareReads(windows: readonly PlannedWindow[], lane: ComputeLane): void {
     const statements = windows.flatMap((window) => {
       const metric = this.#metrics.get(window.metric);
       return metric && foldsFacts(metric) ? [factsKey(metric, window, lane)] : [];
     });
     this.#sharedFacts.begin(statements);
+    this.#progress.set(lane, null);
   }
 
   /** A fold over the whole history runs only when its facts differ from those of its last run, in whatever process. */
@@ -216,14 +220,31 @@ export abstract class BaseExecutor {
     return metric.kinds ? factsOfKinds(facts, metric.kinds) : facts;
   }
 
-  async #refold(metric: EntityMetric, window: PlannedWindow): Promise<LedgerEntry | null> {
+  async #refold(metric: EntityMetric, window: PlannedWindow, lane: ComputeLane): Promise<LedgerEntry | null> {
     const { runtime, numbers, onWriting, onComputed } = this.options;
     const { store, clock } = runtime;
     const started = clock.now();
-    const version = await refold({ store, numbers, writers: this.#writers, onWriting }, metric, window);
+    const progressOf = await this.#readProgress(lane);
+    const options = { store, numbers, writers: this.#writers, onWriting, progressOf };
+    const version = await refold(options, metric, window);
     if (version === null) return null;
     onComputed(metric.name, version);
     return ledgerEntry(metric, window, version, started, clock.now);
+  }
+
+  /**
+   * The windows of a round share it, where this process computes all of them: the other lane may have come further
+   * since, and what it has computed is computed once more.
+   */
+  #readProgress(lane: ComputeLane): Promise<ProgressOf> {
+    const known = this.#progress.get(lane);
+    if (known) return known;
+    const read = readProgress(this.options.runtime.store);
+    if (known === null) {
+      this.#progress.set(lane, read);
+      read.catch(() => this.#progress.set(lane, null));
+    }
+    return read;
   }
 
   async #update(metric: MaterializedMetric, window: PlannedWindow): Promise<LedgerEntry> {
