@@ -25,7 +25,7 @@ export async function computeWindow(
   facts?: Buffer,
 ): Promise<LedgerEntry> {
   const started = now();
-  if (metric.fold || metric.keepsRows) {
+  if (metric.fold || metric.keepsRows || !window.mayLoseRows) {
     await insertRows(store, metric, window, version, { facts });
     if (window.mayLoseRows) await deleteOlderRows(store, metric, window, version);
   } else await replaceRows(store, metric, window, version);

@@ -1,3 +1,4 @@
+import type { MaterializedMetric } from '../metric.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import { textsOf } from './failures.ts';
 import { computedWindows, type LedgerEntry } from './ledger.ts';
@@ -17,6 +18,11 @@ export class InProcessExecutor extends BaseExecutor implements WindowExecutor {
   readonly queues = [];
 
   async start(): Promise<void> {}
+
+  override async forgetFolds(metrics: readonly MaterializedMetric[]): Promise<void> {
+    await super.forgetFolds(metrics);
+    await this.findEmpty(metrics);
+  }
 
   run(windows: readonly PlannedWindow[], options: RoundOptions): Promise<ComputedRound> {
     const compute = () => this.#computeAll(windows, options);

@@ -5,7 +5,7 @@ import type { Numbers, Store } from '../../infra/ports.ts';
 import { ofRelays, relayOf, type Window } from '../../ingest/raw/canonical.ts';
 import { chains } from '../../ingest/raw/tables.ts';
 import { dependencies, type Entities, type EntityId, type MaterializedMetric } from '../metric.ts';
-import { insertRows } from './compute.ts';
+import { type ComputedWindow, insertRows } from './compute.ts';
 import type { TableWriters } from './table-writers.ts';
 
 /** How far the entities of a metric are computed. */
@@ -42,7 +42,8 @@ export interface RefoldOptions {
   readonly store: Store;
   readonly numbers: Numbers;
   readonly writers: TableWriters;
-  readonly onWriting: (metric: string) => void;
+  /** Returns whether the table has no row. */
+  readonly beginWriting: () => boolean;
   readonly progressOf: ProgressOf;
 }
 
@@ -56,15 +57,16 @@ export async function refold(
   metric: EntityMetric,
   window: Window,
 ): Promise<bigint | null> {
-  const { store, numbers, writers, onWriting, progressOf } = options;
+  const { store, numbers, writers, beginWriting, progressOf } = options;
   const relay_chain = relayOf(window);
   const before = progressOf(metric.name, relay_chain);
   const computed = await writers.run(metric.name, async () => {
     const version = await numbers.take(1);
     const upTo = await writers.visibleUpTo(version, dependencies(metric));
     const pieces = await readChanged(store, metric, relay_chain, before.upTo);
-    if (pieces.length > 0) onWriting(metric.name);
-    for (const piece of pieces) await replaceEntities(store, metric, window, version, piece);
+    const mayLoseRows = pieces.length > 0 && !beginWriting();
+    for (const piece of pieces)
+      await replaceEntities(store, metric, { ...window, mayLoseRows }, version, piece);
     return { version, upTo, isChanged: pieces.length > 0 };
   });
   const { version, upTo, isChanged } = computed;
@@ -136,11 +138,12 @@ async function readChanged(
 async function replaceEntities(
   store: Store,
   metric: EntityMetric,
-  window: Window,
+  window: ComputedWindow,
   version: bigint,
   piece: readonly EntityId[],
 ): Promise<void> {
   await insertRows(store, metric, window, version, { entities: piece });
+  if (!window.mayLoseRows) return;
   const key = join(metric.key.map((name) => ident(name)));
   await store.run(sql`INSERT INTO ${metric.table} (${key}, version, is_deleted)
     SELECT ${key}, ${version}, 1 FROM ${metric.table} FINAL

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { DATABASE, sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Numbers, Runtime } from '../../infra/ports.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
@@ -74,6 +75,9 @@ export abstract class BaseExecutor {
   readonly #retention: RetentionReader;
   protected readonly precedence = new Precedence();
   readonly #sharedFacts = new SharedFacts();
+  /** Tables without a row, of metrics that were not computed here before; and all that this process has written to. */
+  readonly #empty = new Set<string>();
+  readonly #written = new Set<string>();
   /** How far entities were computed before the round of a lane; null before its first window asks. */
   readonly #progress = new Map<ComputeLane, Promise<ProgressOf> | null>();
 
@@ -95,6 +99,24 @@ export abstract class BaseExecutor {
     for (const lane of this.#progress.keys()) this.#progress.set(lane, null);
     for (const { name } of metrics.filter(isWholeFold))
       for (const relay of RELAY_CHAINS) await keyValue.delete(fingerprintKey(name, relay));
+  }
+
+  /** Finds which of these tables have no row, so that their first window has none to take away. */
+  protected async findEmpty(metrics: readonly MaterializedMetric[]): Promise<void> {
+    const names = metrics.map(({ name }) => name).filter((name) => !this.#written.has(name));
+    if (names.length === 0) return;
+    const rows = await this.options.runtime.store.rows<{ name: string }>(
+      sql`SELECT name FROM system.tables WHERE database = ${DATABASE} AND name IN ${names} AND total_rows = 0`,
+    );
+    // What was written meanwhile is not empty.
+    for (const { name } of rows) if (!this.#written.has(name)) this.#empty.add(name);
+  }
+
+  /** Notes that rows are written; returns whether they are the first ones of their table. */
+  #beginWriting({ name }: MaterializedMetric): boolean {
+    this.#written.add(name);
+    this.options.onWriting(name);
+    return this.#empty.delete(name);
   }
 
   protected schedule(windows: readonly PlannedWindow[]): Schedule {
@@ -221,11 +243,12 @@ export abstract class BaseExecutor {
   }
 
   async #refold(metric: EntityMetric, window: PlannedWindow, lane: ComputeLane): Promise<LedgerEntry | null> {
-    const { runtime, numbers, onWriting, onComputed } = this.options;
+    const { runtime, numbers, onComputed } = this.options;
     const { store, clock } = runtime;
     const started = clock.now();
     const progressOf = await this.#readProgress(lane);
-    const options = { store, numbers, writers: this.#writers, onWriting, progressOf };
+    const beginWriting = () => this.#beginWriting(metric);
+    const options = { store, numbers, writers: this.#writers, beginWriting, progressOf };
     const version = await refold(options, metric, window);
     if (version === null) return null;
     onComputed(metric.name, version);
@@ -252,7 +275,7 @@ export abstract class BaseExecutor {
     const started = runtime.clock.now();
     const version = await this.#writers.run(metric.name, async (isRepeated) => {
       const taken = await numbers.take(1);
-      this.options.onWriting(metric.name);
+      this.#beginWriting(metric);
       await updateWindow(runtime.store, metric, window, taken, isRepeated);
       return taken;
     });
@@ -279,11 +302,12 @@ export abstract class BaseExecutor {
     window: PlannedWindow,
     readFacts?: () => Promise<Buffer>,
   ): Promise<LedgerEntry> {
-    const { runtime, numbers, onWriting, onComputed } = this.options;
+    const { runtime, numbers, onComputed } = this.options;
     const version = await numbers.take(1);
     const facts = await readFacts?.();
-    onWriting(metric.name);
-    const entry = await computeWindow(runtime.store, metric, window, version, runtime.clock.now, facts);
+    const mayLoseRows = !this.#beginWriting(metric) && window.mayLoseRows;
+    const own = { ...window, mayLoseRows };
+    const entry = await computeWindow(runtime.store, metric, own, version, runtime.clock.now, facts);
     onComputed(metric.name, version);
     return entry;
   }
