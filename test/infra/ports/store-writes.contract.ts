@@ -62,6 +62,45 @@ export function storeWritesContract(
       });
     });
 
+    describe.each([
+      { size: 'few bytes', filler: '' },
+      { size: 'many bytes', filler: 'x'.repeat(300_000) },
+    ])('inserted lines of $size', ({ filler }) => {
+      const columns = ['id', 'name', 'amount', 'tags', 'at'];
+      const first = [
+        `{"id":1,"amount":null,"tags":["${filler}"],"at":"2026-01-02T03:04:05.678Z"`,
+        ',"name":',
+      ];
+      const insertAfterFirst = (...others: string[]) =>
+        used.store.insertLines(things, columns, [
+          [...first, '{"a" : [1.50,"\\ud800"]}', '}'].map((piece) => Buffer.from(piece)),
+          ...others.map((other) => Buffer.from(other)),
+        ]);
+
+      test('store an object as its text, and a default for what a line leaves out', async () => {
+        await insertAfterFirst('{"id":2,"name":"two"}');
+        const rows = await used.store.rows(
+          sql`SELECT id, name, amount, length(tags[1]) AS characters, toUnixTimestamp64Milli(at) AS ms FROM ${things} ORDER BY id`,
+        );
+        expect(rows).toEqual([
+          {
+            ...{ id: 1, name: '{"a" : [1.50,"\\ud800"]}', amount: null },
+            ...{ characters: filler.length, ms: Date.UTC(2026, 0, 2, 3, 4, 5, 678) },
+          },
+          { id: 2, name: 'two', amount: null, characters: 0, ms: 0 },
+        ]);
+      });
+
+      test.each([
+        ['cannot be parsed', '{"id":"two"}'],
+        ['is no JSON', '{"id":2'],
+        ['has an unknown column', '{"id":2,"nmae":"typo"}'],
+      ])('of which one %s are all refused', async (_title, other) => {
+        await expect(insertAfterFirst(other)).rejects.toMatchObject({ code: 'store_refused' });
+        expect(await used.store.rows(sql`SELECT count() AS n FROM ${things}`)).toEqual([{ n: 0 }]);
+      });
+    });
+
     describe('staged batches', () => {
       test('a commit loads every line under its own number, and no line is loaded before', async () => {
         const batch = await used.store.stage(linesIn, [
