@@ -204,8 +204,13 @@ describe('while a service does not answer', () => {
 
   test('ClickHouse: what is cached is answered, everything else gets 503', async () => {
     expect(await statusOf(SERIES)).toBe(200);
-    await services.clickhouse.stop();
+    await services.clickhouse.pause();
     await watchWhileAway('clickhouse', ['load', 'work', 'serve']);
+    expect(await statusOf(SERIES)).toBe(200);
+    await services.clickhouse.resume();
+    await ready();
+    await services.clickhouse.stop();
+    await named('serve').becomes(503);
     expect(await statusOf(SERIES)).toBe(200);
     const refused = await get(`${SERIES}&start_date=2020-02-01`);
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '5']);
