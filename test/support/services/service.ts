@@ -8,6 +8,8 @@ export interface Service extends AsyncDisposable {
   readonly host: string;
   readonly port: number;
   readonly kind: 'container' | 'process';
+  /** Of the process; a container has none here. */
+  readonly pid?: number | undefined;
   /** Ends it as a crash would; what it kept stays. */
   stop(): Promise<void>;
   /** Starts it again on what it kept. */
@@ -110,6 +112,9 @@ export async function processService(options: ProcessOptions): Promise<Service> 
     host: '127.0.0.1',
     port: options.port,
     kind: 'process',
+    get pid() {
+      return child?.pid;
+    },
     stop,
     start,
     pause: async () => void child?.kill('SIGSTOP'),
