@@ -17,6 +17,7 @@ import { EmbeddedStore } from '../../../infra/embedded/store.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { run, serve } from './program.ts';
+import { runHere } from './run-here.ts';
 
 const place = temporaryDirectory();
 afterAll(() => place[Symbol.dispose]());
@@ -56,7 +57,7 @@ interface Status {
   readonly damage: readonly { part: string; file: string; lost: string; advice: string }[];
 }
 const statusOf = async (DATA_DIR: string): Promise<Status> =>
-  JSON.parse((await run(['status', '--json'], { env: { DATA_DIR } })).stdout);
+  JSON.parse((await runHere(['status', '--json'], { DATA_DIR })).stdout);
 
 const rowsOf = async (DATA_DIR: string) =>
   (await run(['sql', 'SELECT count(), sum(cityHash64(args)) FROM extrinsics'], { env: { DATA_DIR } })).stdout;
@@ -102,7 +103,7 @@ it.each([
       }),
     );
     expect(JSON.stringify(damage)).toContain('extrinsics');
-    expect((await run(['status'], { env: { DATA_DIR } })).stdout).toMatch(/^DAMAGED +\d+ faults?;/m);
+    expect((await runHere(['status'], { DATA_DIR })).stdout).toMatch(/^DAMAGED +\d+ faults?;/m);
     // It is told until an operator has dealt with it, and not more often.
     expect((await statusOf(DATA_DIR)).damage).toEqual(damage);
     expect((await run(['check'], { env: { DATA_DIR } })).code).toBe(1);

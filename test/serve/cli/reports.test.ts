@@ -8,7 +8,7 @@ import { readConfig } from '../../../serve/settings.ts';
 import { madeBlock, madeExtrinsic } from '../../ingest/made.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { begin, linesOf, run, serve } from './program.ts';
-import { refusal } from './refusal.ts';
+import { runHere } from './run-here.ts';
 
 const place = temporaryDirectory();
 afterAll(() => place[Symbol.dispose]());
@@ -43,7 +43,7 @@ it('refuses to export what does not exist, or binary to a terminal', async () =>
     [['daily-fees', '--format', 'xml'], /Allowed choices are json, csv, ndjson, parquet, arrow\./],
   ];
   for (const [args, says] of wrong) {
-    const { code, stderr } = await refusal(['export', ...args], env);
+    const { code, stderr } = await runHere(['export', ...args], env);
     expect(stderr, args.join(' ')).toMatch(says);
     expect(code, args.join(' ')).toBe(2);
   }
@@ -156,7 +156,9 @@ async function exportsRawTables(): Promise<void> {
     ),
   );
   const again = await run(['export-raw', '--to', raw], { env });
-  expect(again).toMatchObject({ code: 0, stderr: '' });
+  // A busy machine takes long enough for lines of progress.
+  const lines = linesOf(again.stderr).filter((line) => !/^exporting \d+ %/.test(line));
+  expect([again.code, lines]).toEqual([0, []]);
   expect(again.stdout).toMatch(/raw: 0 files written \(0 rows, 0 B\), 6 unchanged, in /);
   const wrong = await run(['export-raw', 'metrics', '--to', raw], { env });
   expect(wrong).toMatchObject({

@@ -12,7 +12,7 @@ import { type Content, contentOf, differences } from '../../support/content.ts';
 import { ingestAndCompute, ingestLines, openPipelineAt } from '../../support/pipeline.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { begin, linesOf, run, serve } from './program.ts';
-import { refusal } from './refusal.ts';
+import { runHere } from './run-here.ts';
 
 const recorded = recordedBlocks('polkadot');
 const first = Math.min(...recorded.keys());
@@ -104,7 +104,7 @@ it('says in one line what is wrong with an address, a chain or a range', async (
   ];
   const env = directory('untouched');
   for (const [args, says, expected] of wrong) {
-    const { code, stderr } = await refusal(args, env);
+    const { code, stderr } = await runHere(args, env);
     expect(linesOf(stderr)[0], args.join(' ')).toMatch(says);
     expect(code, args.join(' ')).toBe(expected);
   }
@@ -128,7 +128,7 @@ it('fills holes first, is killed and stopped, goes on with the rest and ends as 
     { from: end + 1, to: last },
   ];
   const range = ['--from', String(first), '--concurrency', '1'];
-  const dry = await run(backfill(fake.url, ...range, '--dry-run'), { env: alone });
+  const dry = await runHere(backfill(fake.url, ...range, '--dry-run'), alone);
   expect(linesOf(dry.stdout).slice(1)).toEqual(planned.map(({ from, to }) => `  ${from} to ${to}`));
   expect(fake.asked).toEqual([]);
 
@@ -176,12 +176,12 @@ it('passes heights that the source cannot serve, shows them, and begins the next
   ]);
   expect(code).toBe(3);
   expect(heightsIn(await missingAt(at))).toEqual([unknown, broken]);
-  const gaps = await run(['gaps'], { env: at });
+  const gaps = await runHere(['gaps'], at);
   expect(gaps.stdout).toMatch(
     new RegExp(`^ +${unknown} +1 try +[-0-9]+ [:0-9]+ +.*answered 404: .*made to fail`, 'm'),
   );
   expect(gaps.stdout).toMatch(new RegExp(`^ +${broken} +1 try .*answered no JSON`, 'm'));
-  expect((await run(['status'], { env: at })).stdout).toMatch(/^polkadot +polkadot .* 2 +2 +\d+ \w+ ago/m);
+  expect((await runHere(['status'], at)).stdout).toMatch(/^polkadot +polkadot .* 2 +2 +\d+ \w+ ago/m);
 
   fake.asked.length = 0;
   fake.recover();
@@ -190,13 +190,13 @@ it('passes heights that the source cannot serve, shows them, and begins the next
   expect(again).toMatchObject({ code: 3, stdout: expect.stringMatching(/^1 block in .*1 skipped/) });
   // Besides them at most the head, for which it is sure that the source is there.
   expect(fake.asked.filter((height) => height !== last)).toEqual([unknown]);
-  const [chain] = JSON.parse((await run(['gaps', '--json'], { env: at })).stdout);
+  const [chain] = JSON.parse((await runHere(['gaps', '--json'], at)).stdout);
   expect(chain.skipped_heights).toMatchObject({ total: 1, heights: [{ number: broken, tries: 2 }] });
 
   fake.recover();
   expect((await run(backfill(fake.url, '--from', String(first)), { env: at })).code).toBe(0);
   expect(differences(await contentAt(at), plain)).toEqual([]);
-  expect((await run(['gaps'], { env: at })).stdout).not.toContain('did not serve');
+  expect((await runHere(['gaps'], at)).stdout).not.toContain('did not serve');
 });
 
 it('skips nothing when the source serves nothing any more, and says so', async () => {

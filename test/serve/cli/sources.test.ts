@@ -9,7 +9,7 @@ import { contentOf, differences } from '../../support/content.ts';
 import { ingestAndCompute, openPipelineAt } from '../../support/pipeline.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 import { begin, linesOf, run, serve } from './program.ts';
-import { refusal } from './refusal.ts';
+import { runHere } from './run-here.ts';
 
 const place = temporaryDirectory();
 afterAll(() => place[Symbol.dispose]());
@@ -228,7 +228,7 @@ it('says what is wrong with the options or the file', async () => {
     [['--chain', 'polkadot'], /give --url and --chain, or --sources with a file/],
   ];
   for (const [options, says] of wrong) {
-    const { code, stderr } = await refusal(['backfill', ...options], env);
+    const { code, stderr } = await runHere(['backfill', ...options], env);
     expect(linesOf(stderr)[0]).toMatch(says);
     expect(code).toBe(2);
   }

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { temporaryDirectory } from '../../../support/temporary-directory.ts';
 import { linesOf, run, serve } from '../../cli/program.ts';
+import { runHere } from '../../cli/run-here.ts';
 
 const places: ReturnType<typeof temporaryDirectory>[] = [];
 const place = () => {
@@ -56,7 +57,7 @@ describe('chain-metrics users', () => {
 
   test('reports an error in one line', async () => {
     const env = place();
-    await run(['users', 'create', 'bob'], { env });
+    await runHere(['users', 'create', 'bob'], env);
     const wrong: [string[], RegExp][] = [
       [['users', 'lock', 'nobody'], /there is no account nobody/],
       [['users', 'confirm-email', 'bob'], /the account bob has no email/],
@@ -66,7 +67,7 @@ describe('chain-metrics users', () => {
       [['users', 'frobnicate'], /unknown command/],
     ];
     for (const [args, says] of wrong) {
-      const { code, stderr } = await run(args, { env });
+      const { code, stderr } = await runHere(args, env);
       expect(stderr).toMatch(says);
       expect(code).toBe(2);
     }
