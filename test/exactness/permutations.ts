@@ -26,7 +26,7 @@ const recorded = [...recordedLines('blocks'), ...recordedLines('runtime')];
 
 /**
  * Each relay chain alone; the largest in parts drawn by lot, with and without the neighbours of a block. The lot is drawn
- * anew when everything was sent: orders of the same part share a clean run.
+ * again when everything was sent: orders of the same part share a clean run.
  */
 const PARTS = [
   { relay: 'polkadot', share: 0.2 },
