@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, statSync } from 'node:fs';
-import { readFile, rename, rm } from 'node:fs/promises';
+import { closeSync, fsyncSync, mkdirSync, openSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { reasonOf, unwritable } from '../errors.ts';
@@ -31,6 +31,10 @@ export class Spool {
     this.#fsync = fsync;
     this.#damage = damage;
     mkdirSync(this.#directory, { recursive: true });
+    // Before this process writes its own.
+    for (const name of readdirSync(this.#directory)) {
+      if (name.endsWith('.part')) rmSync(join(this.#directory, name), { force: true });
+    }
   }
 
   /** A file that the next process deletes. */
@@ -65,7 +69,6 @@ export class Spool {
   /** The batches that an earlier process left, oldest first. One that is not as it was written is set aside. */
   async unfinished(): Promise<SpooledFile[]> {
     const names = readdirSync(this.#directory).sort();
-    for (const name of names.filter((name) => name.endsWith('.part'))) await rm(join(this.#directory, name));
     const files: SpooledFile[] = [];
     for (const name of names) {
       const [, table, sum] = NAME.exec(name) ?? [];

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -214,8 +214,9 @@ describe('embedded store: the directory', () => {
 
   test('keeps no incomplete batch: it was never acknowledged', async () => {
     const directory = temporary();
-    const store = await EmbeddedStore.open(readConfig({ DATA_DIR: directory }));
+    mkdirSync(join(directory, 'spool'));
     writeFileSync(join(directory, 'spool', '000001700000000-1-blocks_in.part'), '{"half":');
+    const store = await EmbeddedStore.open(readConfig({ DATA_DIR: directory }));
     expect(await store.unfinished()).toEqual([]);
     expect(readdirSync(join(directory, 'spool'))).toEqual([]);
     await store.close();
