@@ -1,6 +1,6 @@
 /**
  * `TEST_SERVICES=processes npx node test/bench/work-processes.ts [days] [blocks] [rounds]`: a history of many days
- * computed anew by one `work` process and by two, each on a core of its own and with one window at a time. The store and
+ * computed again by one `work` process and by two, each on a core of its own and with one window at a time. The store and
  * the other services run on the same cores, so it shows how much of the work is shared, and not what two machines with
  * a store of their own would do.
  */
