@@ -22,9 +22,9 @@ import { DeadLetterRetention } from '../ingest/log/dead-letter-retention.ts';
 import {
   type IngestOptions,
   type IngestSummary,
+  type OpenSources,
   publish,
   type RunOptions,
-  type Sources,
 } from '../ingest/log/publish.ts';
 import { ingestModule } from '../ingest/module.ts';
 import { dirtyDays } from '../ingest/raw/tables.ts';
@@ -55,7 +55,7 @@ export interface Pipeline {
   /** Publishes one source to the log; returns when every line is durable, loaded or not. */
   ingest(source: Readable, options: IngestOptions): Promise<IngestSummary>;
   /** The same for several sources, of which small ones are loaded together. */
-  ingestAll(sources: Sources, options: RunOptions): Promise<IngestSummary>;
+  ingestAll(sources: OpenSources, options: RunOptions): Promise<IngestSummary>;
   /** Resolves when everything that was published before is in the raw tables. */
   waitUntilLoaded(): Promise<void>;
   /** The number below which every change of raw rows is in the store; a change that is not has a higher one. */

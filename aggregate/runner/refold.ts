@@ -36,7 +36,7 @@ interface Progress {
   readonly upTo: bigint;
   readonly registry: string;
 }
-export type ProgressOf = (metric: string, relayChain: string) => Progress;
+export type EntityProgress = (metric: string, relayChain: string) => Progress;
 
 export interface RefoldOptions {
   readonly store: Store;
@@ -44,7 +44,7 @@ export interface RefoldOptions {
   readonly writers: TableWriters;
   /** Returns whether the table has no row. */
   readonly beginWriting: () => boolean;
-  readonly progressOf: ProgressOf;
+  readonly progressOf: EntityProgress;
 }
 
 /**
@@ -95,7 +95,7 @@ export async function forgetEntities(
 }
 
 /** Reads how far the entities of all metrics are computed. Another registry changes all entities of a relay chain. */
-export async function readProgress(store: Store): Promise<ProgressOf> {
+export async function readProgress(store: Store): Promise<EntityProgress> {
   const rows = await store.rows<{ metric: string; relay_chain: string; up_to: string; registry: string }>(
     sql`SELECT toString(metric) AS metric, relay_chain, toString(argMax(up_to, folded.version)) AS up_to,
         argMax(folded.registry, folded.version) AS registry

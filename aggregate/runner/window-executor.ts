@@ -15,7 +15,7 @@ import { factsByRelay, factsOfKinds } from './fold-lines.ts';
 import type { ComputeLane } from './lanes.ts';
 import type { LedgerEntry } from './ledger.ts';
 import { Precedence } from './precedence.ts';
-import { type EntityMetric, forgetEntities, type ProgressOf, readProgress, refold } from './refold.ts';
+import { type EntityMetric, type EntityProgress, forgetEntities, readProgress, refold } from './refold.ts';
 import { Schedule } from './schedule.ts';
 import { SharedFacts } from './shared-facts.ts';
 import { TableWriters } from './table-writers.ts';
@@ -79,7 +79,7 @@ export abstract class BaseExecutor {
   readonly #empty = new Set<string>();
   readonly #written = new Set<string>();
   /** How far entities were computed before the round of a lane; null before its first window asks. */
-  readonly #progress = new Map<ComputeLane, Promise<ProgressOf> | null>();
+  readonly #progress = new Map<ComputeLane, Promise<EntityProgress> | null>();
 
   constructor(options: WindowExecutorOptions) {
     this.options = options;
@@ -259,7 +259,7 @@ export abstract class BaseExecutor {
    * The windows of a round share it, where this process computes all of them: the other lane may have come further
    * since, and what it has computed is computed once more.
    */
-  #readProgress(lane: ComputeLane): Promise<ProgressOf> {
+  #readProgress(lane: ComputeLane): Promise<EntityProgress> {
     const known = this.#progress.get(lane);
     if (known) return known;
     const read = readProgress(this.options.runtime.store);

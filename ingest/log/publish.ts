@@ -35,7 +35,7 @@ export interface OpenSource extends IngestSource {
 }
 
 /** They are opened one after the other. */
-export type Sources = Iterable<OpenSource> | AsyncIterable<OpenSource>;
+export type OpenSources = Iterable<OpenSource> | AsyncIterable<OpenSource>;
 
 export interface IngestSummary {
   lines: number;
@@ -62,7 +62,7 @@ export interface PublishLimits {
 export async function publish(
   runtime: Runtime,
   registry: Registry,
-  sources: Sources,
+  sources: OpenSources,
   options: RunOptions,
   limits: PublishLimits,
 ): Promise<IngestSummary> {

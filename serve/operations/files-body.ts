@@ -59,7 +59,7 @@ async function* piecesOf(bytes: Bytes): AsyncGenerator<Buffer> {
     let left = head.readUInt32BE();
     if (left === 0) return;
     while (left > 0) {
-      const piece = await bytes.atMost(left);
+      const piece = await bytes.upTo(left);
       if (piece === null) throw cutOff();
       left -= piece.length;
       yield piece;
@@ -84,7 +84,7 @@ class Bytes {
   }
 
   /** Null at the end of the stream. */
-  async atMost(length: number): Promise<Buffer | null> {
+  async upTo(length: number): Promise<Buffer | null> {
     while (this.#chunk.length === 0) {
       const { done, value } = await this.#chunks.next();
       if (done) return null;
@@ -99,7 +99,7 @@ class Bytes {
   async exactly(length: number): Promise<Buffer | null> {
     const pieces: Buffer[] = [];
     for (let missing = length; missing > 0; ) {
-      const piece = await this.atMost(missing);
+      const piece = await this.upTo(missing);
       if (piece === null && pieces.length > 0) throw cutOff();
       if (piece === null) return null;
       pieces.push(piece);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
 import { demoRefusal, readDemoMark } from '../../ingest/demo/mark.ts';
-import type { IngestSummary, OpenSource, Sources } from '../../ingest/log/publish.ts';
+import type { IngestSummary, OpenSource, OpenSources } from '../../ingest/log/publish.ts';
 import { countRefusedFacts } from '../../ingest/log/refused-facts.ts';
 import { TOPICS } from '../../ingest/log/topics.ts';
 import { deadLetters } from '../../ingest/raw/tables.ts';
@@ -53,7 +53,7 @@ export const ingestFiles = operation<IngestSummary>()({
 
 async function load(
   pipeline: Pipeline,
-  sources: Sources,
+  sources: OpenSources,
   { chain, demo }: { readonly chain?: string | undefined; readonly demo: boolean },
   onProgress: (soFar: IngestSummary) => void,
 ): Promise<IngestReport> {
@@ -68,7 +68,7 @@ async function load(
   return reportOf(pipeline.runtime.store, run, summary);
 }
 
-async function* ofChain(sources: Sources, chain: string | undefined): AsyncGenerator<OpenSource> {
+async function* ofChain(sources: OpenSources, chain: string | undefined): AsyncGenerator<OpenSource> {
   for await (const source of sources) yield chain === undefined ? source : { ...source, chain };
 }
 
