@@ -13,7 +13,7 @@ interface Shared {
  * has to: equal statements read the same tables, so that the first reader too waits for every window of the round that
  * writes to them, and what a load adds after the round began is for the next one. Facts that the other lane read before
  * this round began are no longer shared: this round may know of newer ones, and its rows must not be replaced by older
- * ones. Beside a live round no window of the backfill lane begins, so that none writes newer rows under a lower version.
+ * ones. What its windows depend on was computed before the first of them read; a later load leaves their days dirty.
  */
 export class SharedFacts {
   readonly #statements = new Map<string, Shared>();

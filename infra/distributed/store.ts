@@ -1,5 +1,10 @@
 import { Readable } from 'node:stream';
-import { type ClickHouseClient, ClickHouseLogLevel, createClient } from '@clickhouse/client';
+import {
+  type ClickHouseClient,
+  ClickHouseLogLevel,
+  type ClickHouseSettings,
+  createClient,
+} from '@clickhouse/client';
 import { cancellable, killStatement } from '../clickhouse/cancel.ts';
 import { onCluster } from '../clickhouse/cluster.ts';
 import { inDatabase } from '../clickhouse/database.ts';
@@ -52,7 +57,12 @@ export class DistributedStore implements Store {
     this.#config = config;
     const { STORE_CONNECTIONS, READER_CONNECTIONS, QUERY_SECONDS_MAX, CLICKHOUSE_SECONDS_MAX } = config;
     this.#lanes = {
-      work: clientOf(config, STORE_CONNECTIONS, CLICKHOUSE_SECONDS_MAX),
+      work: clientOf(
+        config,
+        STORE_CONNECTIONS,
+        CLICKHOUSE_SECONDS_MAX,
+        config.CLICKHOUSE_CLUSTER ? REPLICATED : {},
+      ),
       readers: clientOf(readerOf(config), READER_CONNECTIONS, QUERY_SECONDS_MAX + CANCEL_SECONDS),
       probes: clientOf(config, 2, PROBE_SECONDS),
       kills: clientOf(config, 1, PROBE_SECONDS),
@@ -225,7 +235,12 @@ const readerOf = (config: InfraSettings): InfraSettings =>
         CLICKHOUSE_PASSWORD: config.CLICKHOUSE_READ_PASSWORD,
       };
 
-const clientOf = (config: InfraSettings, connections: number, seconds: number): ClickHouseClient =>
+const clientOf = (
+  config: InfraSettings,
+  connections: number,
+  seconds: number,
+  settings: ClickHouseSettings = {},
+): ClickHouseClient =>
   createClient({
     url: config.CLICKHOUSE_URL,
     username: config.CLICKHOUSE_USER,
@@ -237,7 +252,7 @@ const clientOf = (config: InfraSettings, connections: number, seconds: number): 
     request_timeout: seconds * 1000,
     compression: { request: config.CLICKHOUSE_COMPRESS, response: false },
     // A failure is reported by the HTTP status, not in the middle of a result.
-    clickhouse_settings: { wait_end_of_query: 1, ...(config.CLICKHOUSE_CLUSTER ? REPLICATED : {}) },
+    clickhouse_settings: { wait_end_of_query: 1, ...settings },
   });
 
 /** The server ends a query at its limit; the client waits a little longer for it to say so. */
@@ -273,9 +288,11 @@ function* inChunks(lines: readonly Pieces[]): Generator<Buffer> {
   if (bytes > 0) yield Buffer.concat(pieces, bytes);
 }
 
-/** Throws `service_refused` when the server is too old. */
+/** Throws `service_refused` when the server is too old, which may not know all settings of those that write. */
 export async function requireVersion(store: Pick<Store, 'rows'>): Promise<void> {
-  const [server] = await store.rows<{ version: string }>(sql`SELECT version() AS version`);
+  const [server] = await store.rows<{ version: string }>(sql`SELECT version() AS version`, {
+    lane: 'probes',
+  });
   if (!isOlderThanNeeded(server?.version ?? '')) return;
   throw new ProductError(
     'service_refused',

@@ -1,5 +1,6 @@
 import type { ClickHouseClient } from '@clickhouse/client';
 import { storeError } from '../clickhouse/errors.ts';
+import { ProductError } from '../errors.ts';
 
 /**
  * Connections to chDB, each of which runs one query at a time; work waits for a free one in its order. A connection
@@ -13,6 +14,7 @@ export class Connections {
   /** Those that have their settings, which a connection keeps. */
   readonly #ready = new WeakSet<ClickHouseClient>();
   readonly #waiting: ((client: ClickHouseClient) => void)[] = [];
+  #isClosed = false;
 
   constructor(connect: () => ClickHouseClient, count: number, settings: readonly string[]) {
     this.#connect = connect;
@@ -24,12 +26,16 @@ export class Connections {
     let client =
       this.#free.pop() ?? (await new Promise<ClickHouseClient>((take) => this.#waiting.push(take)));
     try {
+      if (this.#isClosed) throw new ProductError('store_failed', 'the store is closed');
       if (!this.#ready.has(client)) await this.#prepare(client);
       return await work(client);
     } catch (error) {
-      this.#all.delete(client);
-      await client.close().catch(() => undefined);
-      client = this.#open();
+      // A connection that is opened later would open the directory again.
+      if (!this.#isClosed) {
+        this.#all.delete(client);
+        await client.close().catch(() => undefined);
+        client = this.#open();
+      }
       throw error;
     } finally {
       const next = this.#waiting.shift();
@@ -39,6 +45,7 @@ export class Connections {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     for (const client of this.#all) await client.close();
   }
 

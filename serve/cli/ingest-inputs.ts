@@ -1,11 +1,9 @@
-import { Readable } from 'node:stream';
 import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
 import type { FailedMetric } from '../../aggregate/runner/failures.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
-import type { IngestSummary } from '../../ingest/log/publish.ts';
+import type { IngestSummary, OpenSource } from '../../ingest/log/publish.ts';
 import type { Input } from '../../ingest/sources/input-files.ts';
 import type { OperationClient } from '../operations/client.ts';
-import { type FileToSend, packFiles } from '../operations/files-body.ts';
 import type { IngestReport } from '../operations/ingest.ts';
 
 import { pausingCompute } from '../operations/pausing.ts';
@@ -50,19 +48,17 @@ export async function loadInputs(
   const pace = new Pace(inputs);
   return pausingCompute(client, async () => {
     const refresh = setInterval(() => display.show('loading', pace.step()), REFRESH_MS);
-    const files = inputs.map((input) => pace.watched(input));
     try {
       const report = await client.call(
         'ingestFiles',
         { demo, ...(chain === undefined ? {} : { chain }) },
-        {
-          body: Readable.from(packFiles(files), { objectMode: false }),
-          onProgress: (soFar) => pace.loaded(soFar),
-        },
+        { files: pace.files(), onProgress: (soFar) => pace.loaded(soFar) },
       );
       display.show('loading', pace.step());
       display.complete();
       return report;
+    } catch (error) {
+      throw asUnreadable(error, pace.file);
     } finally {
       clearInterval(refresh);
     }
@@ -96,52 +92,42 @@ export const failedWords = (failures: readonly FailedMetric[]): string =>
 
 const REFRESH_MS = 100;
 
-function asUnreadable(error: unknown, input: Input): unknown {
+function asUnreadable(error: unknown, file: string): unknown {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (syscall !== 'read' && syscall !== 'open') return error;
-  return new ProductError(
-    'store_failed',
-    `${input.name} cannot be read to its end (${code}): ${reasonOf(error)}`,
-  );
+  return new ProductError('store_failed', `${file} cannot be read to its end (${code}): ${reasonOf(error)}`);
 }
 
 /** The rate of loading, and the time that is left. */
 class Pace {
   readonly #started = performance.now();
   readonly #total: number | null;
-  readonly #files: number;
+  readonly #inputs: readonly Input[];
   #bytesBefore = 0;
   #blocks = 0;
   #file = 0;
-  /** The file that is read. */
-  #name = '';
+  /** The one that is read. */
+  file = '';
   #open: { readonly bytesRead: number } = { bytesRead: 0 };
 
   constructor(inputs: readonly Input[]) {
-    this.#files = inputs.length;
+    this.#inputs = inputs;
     this.#total = inputs.reduce<number | null>(
       (sum, { size }) => (sum === null || size === null ? null : sum + size),
       0,
     );
   }
 
-  watched(input: Input): FileToSend {
-    const pace = this;
-    return {
-      name: input.name,
-      async *pieces() {
-        pace.#bytesBefore += pace.#open.bytesRead;
-        pace.#file++;
-        pace.#name = input.name;
-        const stream = input.open();
-        pace.#open = stream;
-        try {
-          for await (const piece of stream) yield Buffer.isBuffer(piece) ? piece : Buffer.from(piece);
-        } catch (error) {
-          throw asUnreadable(error, input);
-        }
-      },
-    };
+  /** Opens each when it is asked for. */
+  *files(): Generator<OpenSource> {
+    for (const input of this.#inputs) {
+      this.#bytesBefore += this.#open.bytesRead;
+      this.#file++;
+      this.file = input.name;
+      const bytes = input.open();
+      this.#open = bytes;
+      yield { name: input.name, bytes };
+    }
   }
 
   loaded({ blocks }: IngestSummary): void {
@@ -160,11 +146,12 @@ class Pace {
   }
 
   #words(seconds: number): string {
+    const files = this.#inputs.length;
     return [
       `${bytes(this.#read)}${this.#total === null ? '' : ` of ${bytes(this.#total)}`}`,
       `${(this.#read / 1e6 / seconds).toFixed(1)} MB/s`,
       `${number(this.#blocks / seconds)} blocks/s`,
-      this.#files === 1 ? this.#name : `${this.#name} (${number(this.#file)} of ${number(this.#files)})`,
+      files === 1 ? this.file : `${this.file} (${number(this.#file)} of ${number(files)})`,
     ].join(', ');
   }
 }

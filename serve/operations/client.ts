@@ -38,12 +38,13 @@ export class LocalClient implements OperationClient {
     input: InputOf<Name>,
     context: Partial<CallContext<ProgressOf<Name>>> = {},
   ): Promise<ResultOf<Name>> {
-    const { body = Readable.from([]), onProgress = () => undefined, signal = NEVER } = context;
+    const { body = Readable.from([]), files, onProgress = () => undefined, signal = NEVER } = context;
     const { input: schema, run } = operations[name];
     const read = schema.safeParse(input);
     if (!read.success) throw wrongInput(read.error);
     return run(this.#pipeline, read.data as never, {
       body,
+      files,
       onProgress: onProgress as never,
       signal,
     }) as Promise<ResultOf<Name>>;

@@ -5,12 +5,6 @@ import type { OpenSource } from '../../ingest/log/publish.ts';
 // Any number of files of any size in the body of one call: of each its name, then its pieces, each behind its length
 // in four bytes, and a length of zero.
 
-/** A file, whose bytes are read when its turn comes. */
-export interface FileToSend {
-  readonly name: string;
-  readonly pieces: () => AsyncIterable<Buffer>;
-}
-
 const LENGTH_BYTES = 4;
 /** Longer than any path that a system accepts. */
 const NAME_BYTES_MAX = 2 ** 16;
@@ -22,11 +16,13 @@ function lengthOf(bytes: number): Buffer {
   return head;
 }
 
-export async function* packFiles(files: Iterable<FileToSend>): AsyncGenerator<Buffer> {
-  for (const { name, pieces } of files) {
+/** Each file is opened when its turn comes. */
+export async function* packFiles(files: Iterable<OpenSource>): AsyncGenerator<Buffer> {
+  for (const { name, bytes } of files) {
     const text = Buffer.from(name);
     yield Buffer.concat([lengthOf(text.length), text]);
-    for await (const piece of pieces()) {
+    for await (const chunk of bytes) {
+      const piece = Buffer.isBuffer(chunk) ? chunk : Buffer.from(chunk);
       if (piece.length === 0) continue;
       yield lengthOf(piece.length);
       yield piece;
@@ -43,21 +39,27 @@ export async function* unpackFiles(body: Readable): AsyncGenerator<OpenSource> {
       const length = head.readUInt32BE();
       const name = length <= NAME_BYTES_MAX ? await bytes.exactly(length) : null;
       if (name === null) throw cutOff();
-      const pieces = piecesOf(bytes);
+      const file = { isWhole: false };
+      const pieces = piecesOf(bytes, file);
       yield { name: name.toString('utf8'), bytes: Readable.from(following(pieces), { objectMode: false }) };
       for await (const _ of pieces);
+      // What failed may have been told to a reader who had given the file up.
+      if (!file.isWhole) throw bytes.failure ?? cutOff();
     }
   } finally {
     body.destroy();
   }
 }
 
-async function* piecesOf(bytes: Bytes): AsyncGenerator<Buffer> {
+async function* piecesOf(bytes: Bytes, file: { isWhole: boolean }): AsyncGenerator<Buffer> {
   for (;;) {
     const head = await bytes.exactly(LENGTH_BYTES);
     if (head === null) throw cutOff();
     let left = head.readUInt32BE();
-    if (left === 0) return;
+    if (left === 0) {
+      file.isWhole = true;
+      return;
+    }
     while (left > 0) {
       const piece = await bytes.upTo(left);
       if (piece === null) throw cutOff();
@@ -78,6 +80,8 @@ const cutOff = () => new ProductError('usage', 'body: it ends within a file');
 class Bytes {
   readonly #chunks: AsyncIterator<Buffer>;
   #chunk: Buffer = Buffer.alloc(0);
+  /** Why it cannot be read further. */
+  failure: unknown;
 
   constructor(stream: Readable) {
     this.#chunks = stream[Symbol.asyncIterator]();
@@ -86,7 +90,10 @@ class Bytes {
   /** Null at the end of the stream. */
   async upTo(length: number): Promise<Buffer | null> {
     while (this.#chunk.length === 0) {
-      const { done, value } = await this.#chunks.next();
+      const { done, value } = await this.#chunks.next().catch((error) => {
+        this.failure = error;
+        throw error;
+      });
       if (done) return null;
       this.#chunk = value;
     }

@@ -43,11 +43,11 @@ export const ingest = operation<IngestSummary>()({
   },
 });
 
-/** Loads files, which the body holds one after the other; `chain` is that of the bare blocks of all of them. */
+/** Loads files one after the other; `chain` is that of the bare blocks of all of them. */
 export const ingestFiles = operation<IngestSummary>()({
   input: z.object({ chain: z.string().optional(), demo }),
-  async run(pipeline, of, { body, onProgress }): Promise<IngestReport> {
-    return load(pipeline, unpackFiles(body), of, onProgress);
+  async run(pipeline, of, { body, files, onProgress }): Promise<IngestReport> {
+    return load(pipeline, files ?? unpackFiles(body), of, onProgress);
   },
 });
 

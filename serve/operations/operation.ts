@@ -1,11 +1,14 @@
 import type { Readable } from 'node:stream';
 import type { z } from 'zod';
+import type { OpenSource } from '../../ingest/log/publish.ts';
 import type { Pipeline } from '../compose.ts';
 
 /** What accompanies a call besides its input. */
 export interface CallContext<Progress> {
   /** Bytes that the operation reads, such as a file to ingest. */
   readonly body: Readable;
+  /** Files, where the caller is in this process; from another one they come in the body. */
+  readonly files?: Iterable<OpenSource> | undefined;
   readonly onProgress: (step: Progress) => void;
   /** Aborted when the caller hangs up. */
   readonly signal: AbortSignal;

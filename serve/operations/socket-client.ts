@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { pipeline } from 'node:stream/promises';
 import { ProductError } from '../../infra/errors.ts';
 import type { OperationClient } from './client.ts';
+import { packFiles } from './files-body.ts';
 import type { CallContext } from './operation.ts';
 import type { InputOf, OperationName, ProgressOf, ResultOf } from './operations.ts';
 import { findSocket } from './socket-path.ts';
@@ -30,7 +31,8 @@ export class SocketClient implements OperationClient {
     input: InputOf<Name>,
     context: Partial<CallContext<ProgressOf<Name>>> = {},
   ): Promise<ResultOf<Name>> {
-    const { body = Readable.from([]), onProgress = () => undefined, signal } = context;
+    const { files, onProgress = () => undefined, signal } = context;
+    const { body = Readable.from(files ? packFiles(files) : [], { objectMode: false }) } = context;
     // A source that cannot be read to its end is the fault to report, not the call that broke off with it.
     let fault: unknown;
     body.once('error', (error) => {

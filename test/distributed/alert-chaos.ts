@@ -8,6 +8,7 @@ import { Random } from '../../ingest/demo/random.ts';
 import type { Pipeline } from '../../serve/compose.ts';
 import { createKey } from '../../serve/identity/accounts/keys.ts';
 import { createUser } from '../../serve/identity/accounts/users.ts';
+import { until } from '../infra/ports/opened.ts';
 import { judge, type Verdict } from '../serve/alerts/accepted.ts';
 import { Senders, type Target } from '../serve/alerts/senders.ts';
 import { joinPipeline } from '../support/distributed.ts';
@@ -23,6 +24,7 @@ const PROJECTS = 4;
 /** Longer than a group misses a member that says nothing. */
 const PAUSED_MS = 8000;
 const KAFKA_AWAY_MS = 3000;
+const REFUSED_MS_MAX = 60_000;
 const TIMEOUT_MS = 40_000;
 /** Enough are under way at any moment; more would only slow down what happens. */
 const REST_MS = 50;
@@ -53,7 +55,14 @@ export const HAPPENINGS = {
     away(services.redis, random.whole(200, 1500)),
   'ClickHouse is away': ({ services }: Deployment, random: Random) =>
     away(services.clickhouse, random.whole(200, 1500)),
-  'Kafka is away': ({ services }: Deployment) => away(services.kafka, KAFKA_AWAY_MS),
+  // Servers that were killed before may still be starting: it is away until a sender has been told so.
+  'Kafka is away': async ({ services }: Deployment, _random: Random, refusals: () => number) => {
+    await services.kafka.stop();
+    const before = refusals();
+    await pause(KAFKA_AWAY_MS);
+    await until('a delivery is refused while Kafka is away', () => refusals() > before, REFUSED_MS_MAX);
+    await services.kafka.start();
+  },
 };
 export type Happening = keyof typeof HAPPENINGS;
 
@@ -103,7 +112,7 @@ export async function deliverInChaos(options: AlertChaosOptions): Promise<AlertC
       for (const [i, name] of options.happenings.entries()) {
         options.onStep?.(senders.done, i);
         await pause(random.whole(100, 1000));
-        await HAPPENINGS[name](deployment, random);
+        await HAPPENINGS[name](deployment, random, () => senders.statuses.get(503) ?? 0);
       }
     } finally {
       isOver = true;

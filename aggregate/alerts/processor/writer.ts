@@ -201,7 +201,7 @@ export class AlertWriter {
 
   #setEventAside(event: EventInsert, by: EventInsert, error: unknown): void {
     // With quotes the whole body is stored.
-    if (by.body === event.body) return;
+    if (by.body.equals(event.body)) return;
     const { id, project, kind } = event.head;
     this.#report(`the body of the ${kind} ${id} of project ${project}`, error);
     const reason = `the store refuses the body: ${reasonOf(error)}`;

@@ -14,9 +14,7 @@ const packed = () =>
     packFiles(
       FILES.map(({ name, pieces }) => ({
         name,
-        pieces: async function* () {
-          for (const piece of pieces) yield Buffer.from(piece);
-        },
+        bytes: Readable.from(pieces.map((piece) => Buffer.from(piece))),
       })),
     ),
   );
@@ -61,4 +59,16 @@ it('refuses a body that ends within a file', async () => {
     await expect(unpacked(cut(bytes.subarray(0, length), 500))).rejects.toThrow('it ends within a file');
   }
   await expect(unpacked(cut(Buffer.alloc(8, 0xff), 8))).rejects.toThrow('it ends within a file');
+});
+
+it('tells that a body failed, also where the reader had given the file up', async () => {
+  const bytes = await packed();
+  async function* failing() {
+    yield bytes.subarray(0, 1000);
+    throw new Error('the disk failed');
+  }
+  const read = async () => {
+    for await (const { bytes } of unpackFiles(Readable.from(failing()))) for await (const _ of bytes) break;
+  };
+  await expect(read()).rejects.toThrow('the disk failed');
 });
