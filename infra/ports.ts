@@ -204,7 +204,7 @@ export interface Log {
     topic: string,
     group: string,
     handler: (ready: Ready) => Promise<void>,
-    prepare?: (batch: readonly Message[]) => Ready,
+    prepare?: (batch: readonly Message[]) => Promise<Ready>,
   ): Promise<void>;
   /** Resolves when a group has consumed all messages that were published to a topic before the call. */
   waitUntilConsumed(topic: string, group: string): Promise<void>;

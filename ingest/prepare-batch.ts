@@ -1,4 +1,6 @@
+import { setImmediate } from 'node:timers/promises';
 import { sizeOf } from '../infra/message-size.ts';
+import { partsOf } from '../infra/parts.ts';
 import type { Message, Pieces } from '../infra/ports.ts';
 import { causesOf } from '../infra/tracing/messages.ts';
 import type { Traceparent } from '../infra/tracing/tracer.ts';
@@ -53,25 +55,29 @@ export interface PreparedBatch {
 
 type Prepared = ReadMessage | { readonly refused: DeadLetter };
 
+/** What is prepared at a time, in a few milliseconds: requests are answered, and the batch before is loaded, meanwhile. */
+const SLICE_BYTES = 2 ** 20;
+
 /**
  * Reads messages of the log, and decodes them unless that is likely to be in vain; done for the next batch while the one
  * before is loaded.
  */
-export function prepareBatch(
+export async function prepareBatch(
   stream: Stream,
   messages: readonly Message[],
   registry: Registry,
   isLikelyStored = false,
-): PreparedBatch {
-  const prepare = stream === 'blocks' ? prepareBlock : prepareSnapshot;
-  const prepared = messages.map((message, index) => {
-    const { refused } = message;
-    if (refused === undefined) return orRefused(stream, message, () => prepare(message, index, registry));
-    const origin = readOrigin(undefined, TOPICS[stream]);
-    return { refused: deadLetterOf(TOPICS[stream], origin, refused, message.value) };
-  });
+): Promise<PreparedBatch> {
+  const prepared: Prepared[] = [];
+  for (const slice of partsOf(messages, SLICE_BYTES, sizeOf)) {
+    if (prepared.length > 0) await setImmediate();
+    for (const message of slice) {
+      const line = prepare(stream, message, prepared.length, registry);
+      if (!isLikelyStored && !('refused' in line)) line.landing();
+      prepared.push(line);
+    }
+  }
   const lines = prepared.flatMap((line) => ('refused' in line ? [] : [line]));
-  if (!isLikelyStored) for (const line of lines) line.landing();
   return {
     lines,
     deadLetters: prepared.flatMap((line) => ('refused' in line ? [line.refused] : [])),
@@ -79,6 +85,15 @@ export function prepareBatch(
     bytes: messages.reduce((sum, message) => sum + sizeOf(message), 0),
     causes: causesOf(messages),
   };
+}
+
+function prepare(stream: Stream, message: Message, index: number, registry: Registry): Prepared {
+  const { refused, value } = message;
+  if (refused !== undefined) {
+    return { refused: deadLetterOf(TOPICS[stream], readOrigin(undefined, TOPICS[stream]), refused, value) };
+  }
+  const prepareOne = stream === 'blocks' ? prepareBlock : prepareSnapshot;
+  return orRefused(stream, message, () => prepareOne(message, index, registry));
 }
 
 /** What one message holds must not keep the others of its batch from being loaded. */

@@ -68,7 +68,7 @@ export class LateLog implements Log {
     topic: string,
     group: string,
     handler: (ready: Ready) => Promise<void>,
-    prepare?: (batch: readonly Message[]) => Ready,
+    prepare?: (batch: readonly Message[]) => Promise<Ready>,
   ): Promise<void> {
     return this.#join((log) => log.subscribe(topic, group, handler, prepare));
   }

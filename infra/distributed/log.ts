@@ -111,10 +111,10 @@ export class DistributedLog implements Log {
     topic: string,
     group: string,
     handler: (ready: Ready) => Promise<void>,
-    prepare?: (batch: readonly Message[]) => Ready,
+    prepare?: (batch: readonly Message[]) => Promise<Ready>,
   ): Promise<void> {
     await this.#join(topic, group, SUBSCRIBED_MEMBERS, async (batch) => {
-      await handler(prepare ? prepare(batch) : (batch as Ready));
+      await handler(prepare ? await prepare(batch) : (batch as Ready));
       return DURABLE;
     });
   }

@@ -3,8 +3,8 @@ import { sizeOf } from '../message-size.ts';
 import type { Ack, DeadLetterMessage, Lag, Log, LogRecord, Message } from '../ports.ts';
 import { Journal, type JournalOptions } from './journal.ts';
 
-/** Prepares a batch at once and returns the handling, which runs when the earlier batches are handled. */
-type Subscriber = (batch: readonly Message[]) => () => Promise<void>;
+/** Begins to prepare a batch and resolves to its handling, which runs when the earlier batches are handled. */
+type Subscriber = (batch: readonly Message[]) => Promise<() => Promise<void>>;
 
 /**
  * Publishers of few bytes that wait for an earlier batch share one: a load of one block costs as much as of many. What
@@ -36,7 +36,7 @@ class Batch {
 
   /** Nothing is added afterwards. */
   prepare(): void {
-    this.#prepared ??= Promise.allSettled(this.#subscribers.map(async (prepare) => prepare(this.#messages)));
+    this.#prepared ??= Promise.allSettled(this.#subscribers.map((prepare) => prepare(this.#messages)));
   }
 
   /** A group that fails does not stop the others; the publishers get the first failure. */
@@ -124,11 +124,11 @@ export class EmbeddedLog implements Log {
     topic: string,
     group: string,
     handler: (ready: Ready) => Promise<void>,
-    prepare?: (batch: readonly Message[]) => Ready,
+    prepare?: (batch: readonly Message[]) => Promise<Ready>,
   ): Promise<void> {
     const subscribers = this.#subscribers.get(topic) ?? new Map<string, Subscriber>();
-    subscribers.set(group, (batch) => {
-      const ready = prepare ? prepare(batch) : (batch as Ready);
+    subscribers.set(group, async (batch) => {
+      const ready = prepare ? await prepare(batch) : (batch as Ready);
       return () => handler(ready);
     });
     this.#subscribers.set(topic, subscribers);

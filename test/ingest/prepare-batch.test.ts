@@ -11,8 +11,8 @@ const read = (line: string, chain: string) =>
   readLine(Buffer.from(line), registry.find(chain), registry, origin) as Envelope;
 
 /** What is loaded of messages, without what a log may leave out of them. */
-function prepared(messages: readonly Pick<Envelope, 'key' | 'value'>[]) {
-  const { lines, deadLetters, bytes } = prepareBatch('blocks', messages, registry);
+async function prepared(messages: readonly Pick<Envelope, 'key' | 'value'>[]) {
+  const { lines, deadLetters, bytes } = await prepareBatch('blocks', messages, registry);
   return {
     deadLetters,
     bytes,
@@ -39,7 +39,7 @@ function prepared(messages: readonly Pick<Envelope, 'key' | 'value'>[]) {
   };
 }
 
-test('a block that a log hands on within the process is loaded as one that it carried as bytes', () => {
+test('a block that a log hands on within the process is loaded as one that it carried as bytes', async () => {
   const envelopes = [
     ...recordedLines('runtime').map(({ line, chain = '' }) => read(line, chain)),
     read(JSON.stringify({ schema: 'block/1', chain: 'kusama', payload: madeBlock(7), version: '9' }), ''),
@@ -47,9 +47,9 @@ test('a block that a log hands on within the process is loaded as one that it ca
     read(JSON.stringify(Object.fromEntries(Object.entries(madeBlock(9)).reverse())), 'polkadot'),
   ];
   const carried = envelopes.map(({ key, value }) => ({ key, value }));
-  const { lines, deadLetters } = prepared(envelopes);
+  const { lines, deadLetters } = await prepared(envelopes);
   expect(lines).toHaveLength(envelopes.length);
   expect(deadLetters).toEqual([]);
-  expect(prepared(envelopes)).toEqual(prepared(carried));
+  expect(await prepared(envelopes)).toEqual(await prepared(carried));
   expect(envelopes.map(({ size }) => size)).toEqual(carried.map(({ value }) => value.length));
 });

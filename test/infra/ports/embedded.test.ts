@@ -111,7 +111,7 @@ describe('embedded log: delivery', () => {
         await pause(5);
         handled.push(batch);
       },
-      (batch) => {
+      async (batch) => {
         prepared.push(keysOf(batch));
         return keysOf(batch);
       },
