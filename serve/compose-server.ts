@@ -90,7 +90,7 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
       next();
     });
     authenticateCallers(api, accounts);
-    await limitAnonymous(api, sources);
+    limitAnonymous(api, sources);
     await serveMetrics(api, sources);
     await serveCatalogue(api, sources);
     serveTableSchemas(api);

@@ -46,7 +46,7 @@ export async function serveConsole(
   accounts: PageAccounts,
 ): Promise<void> {
   await servePages(app, accounts, async (pages) => {
-    await limitAnonymous(pages, sources);
+    limitAnonymous(pages, sources);
     const given = { ...sources, accounts, origin: () => publicUrl(app, sources.settings) };
     serveOverview(pages, given);
     serveMetricList(pages, given);

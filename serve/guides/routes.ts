@@ -12,7 +12,7 @@ const PATH = '/docs/guides';
 export async function serveGuides(
   app: FastifyInstance,
   accounts: PageAccounts,
-  protect: (pages: FastifyInstance) => Promise<void>,
+  protect: (pages: FastifyInstance) => void,
 ): Promise<void> {
   const groups = readGuides();
   const guides = new Map([...groups.values()].flat().map((guide) => [guide.name, guide]));
@@ -23,7 +23,7 @@ export async function serveGuides(
     return known;
   };
   await servePages(app, accounts, async (pages) => {
-    await protect(pages);
+    protect(pages);
     pages.get(PATH, (request, reply) =>
       sendPage(accounts, request, reply, { ...PUBLIC, title: 'Guides', body: contents(groups) }),
     );

@@ -11,10 +11,10 @@ export type LimitCounts = Pick<KeyValue, 'get' | 'increment'>;
  * LIMITS_WITHOUT_REDIS says.
  */
 export function limitCounts(
-  { keyValue, clock }: Pick<Runtime, 'keyValue' | 'clock'>,
+  { keyValue, clock, isShared }: Pick<Runtime, 'keyValue' | 'clock' | 'isShared'>,
   { LIMITS_WITHOUT_REDIS }: Pick<HttpSettings, 'LIMITS_WITHOUT_REDIS'>,
 ): LimitCounts {
-  if (LIMITS_WITHOUT_REDIS === 'refuse') return keyValue;
+  if (!isShared || LIMITS_WITHOUT_REDIS === 'refuse') return keyValue;
   const own = new EmbeddedKeyValue(clock);
   const orOwn = async <T>(count: (counts: LimitCounts) => Promise<T>): Promise<T> => {
     try {

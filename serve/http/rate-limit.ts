@@ -1,4 +1,3 @@
-import rateLimit, { type FastifyRateLimitStoreCtor } from '@fastify/rate-limit';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../../infra/ports.ts';
 import { countedAddress } from './client-address.ts';
@@ -28,24 +27,25 @@ interface Counts {
 }
 
 /**
- * Two limits for anonymous callers, each by address; a request that exceeds either is a 429. The plugin sets the
- * headers of one window only, so they are written here: they report the window that is nearest to its end.
+ * Two limits for anonymous callers, each by address; a request that exceeds either is a 429. The headers report the
+ * window that is nearest to its end.
  */
-export async function limitAnonymous(
+export function limitAnonymous(
   app: FastifyInstance,
   { settings, ...counts }: Counts & { settings: HttpSettings },
-): Promise<void> {
+): void {
   const limits: RateLimit[] = [
     { name: 'minute', max: settings.ANONYMOUS_PER_MINUTE, seconds: 60 },
     { name: 'day', max: settings.ANONYMOUS_PER_DAY, seconds: 86_400 },
   ].filter(({ max }) => max > 0);
   if (limits.length === 0) return;
   const policy = limits.map(({ name, max, seconds }) => `"${name}";q=${max};w=${seconds}`).join(', ');
-  const count = await countRequests(app, limits, counts);
 
   app.addHook('onRequest', async (request, reply) => {
     if (request.isKnownCaller) return;
-    const { limit, isExceeded, remaining, reset } = (await count(request)).reduce(tighter);
+    const { limit, isExceeded, remaining, reset } = (await countRequest(request, limits, counts)).reduce(
+      tighter,
+    );
     const headers = {
       'ratelimit-policy': policy,
       ratelimit: `"${limit.name}";r=${remaining};t=${reset}`,
@@ -65,11 +65,10 @@ export async function limitAnonymous(
 }
 
 /** One limit for every caller of a scope, by address. */
-export async function limitEveryone(app: FastifyInstance, limit: RateLimit, counts: Counts): Promise<void> {
+export function limitEveryone(app: FastifyInstance, limit: RateLimit, counts: Counts): void {
   if (limit.max === 0) return;
-  const count = await countRequests(app, [limit], counts);
   app.addHook('onRequest', async (request) => {
-    const [usage] = await count(request);
+    const [usage] = await countRequest(request, [limit], counts);
     if (!usage?.isExceeded) return;
     throw new HttpError(
       'too_many_requests',
@@ -86,48 +85,25 @@ function tighter(one: Usage, other: Usage): Usage {
   return one.remaining <= other.remaining ? one : other;
 }
 
-/** Returns a function that counts a request against all limits. */
-async function countRequests(
-  app: FastifyInstance,
+/** Counts a request against all limits, in fixed windows through the key-value port, so that all servers share one count. */
+function countRequest(
+  request: FastifyRequest,
   limits: readonly RateLimit[],
-  counts: Counts,
-): Promise<(request: FastifyRequest) => Promise<Usage[]>> {
-  await app.register(rateLimit, { global: false, store: sharedStore(counts) });
-  const limiters = limits.map((limit) => ({
-    limit,
-    use: app.createRateLimit({
-      max: limit.max,
-      timeWindow: limit.seconds * 1000,
-      keyGenerator: (request) => `${limit.name}/${countedAddress(request)}`,
-    }),
-  }));
-  return (request) =>
-    Promise.all(
-      limiters.map(async ({ limit, use }) => {
-        const used = await use(request);
-        if (used.isAllowed) throw new Error('the limits have no list of exempt addresses');
-        return { limit, isExceeded: used.isExceeded, remaining: used.remaining, reset: used.ttlInSeconds };
-      }),
-    );
-}
-
-/** Counts in fixed windows through the key-value port, so that all servers share one count. */
-function sharedStore({ keyValue, clock }: Counts): FastifyRateLimitStoreCtor {
-  return class {
-    incr(
-      key: string,
-      done: (error: Error | null, result?: { current: number; ttl: number }) => void,
-      windowMs: number,
-    ): void {
-      const now = clock.now();
+  { keyValue, clock }: Counts,
+): Promise<Usage[]> {
+  const address = countedAddress(request);
+  const now = clock.now();
+  return Promise.all(
+    limits.map(async (limit) => {
+      const windowMs = limit.seconds * 1000;
       const window = Math.floor(now / windowMs);
-      keyValue
-        .increment(`rate/${key}/${window}`, 1, windowMs)
-        .then((current) => done(null, { current, ttl: (window + 1) * windowMs - now }), done);
-    }
-
-    child(): this {
-      return this;
-    }
-  };
+      const used = await keyValue.increment(`rate/${limit.name}/${address}/${window}`, 1, windowMs);
+      return {
+        limit,
+        isExceeded: used > limit.max,
+        remaining: Math.max(0, limit.max - used),
+        reset: Math.ceil(((window + 1) * windowMs - now) / 1000),
+      };
+    }),
+  );
 }

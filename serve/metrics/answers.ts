@@ -5,7 +5,6 @@ import { firstOpenDay, hasChanged } from '../../aggregate/changes/read.ts';
 import { isRecorded } from '../../aggregate/changes/slices.ts';
 import { metricChanges } from '../../aggregate/changes/tables.ts';
 import type { Metric, MetricEndpoint } from '../../aggregate/metric.ts';
-import { isoDayOf } from '../../aggregate/metrics/shared/facts.ts';
 import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
 import { type Column, pointedAt, rendered, type Shape } from '../../infra/clickhouse/columns.ts';
 import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
@@ -23,6 +22,8 @@ import { cutPage, isCut, pointerTo } from './page-cut.ts';
 import type { Query } from './parameters.ts';
 import { RESPONSE_FORMATS } from './response-formats.ts';
 import { tablesOf } from './tables-of.ts';
+
+const DAY_MS = 86_400_000;
 
 /** A finished answer: its bytes, and the headers that do not depend on the time of the request. */
 export interface Answer {
@@ -195,7 +196,8 @@ export class AnswerCache {
     const versions = tablesOf(metric).map((table) => this.#versions.version(table));
     if (changedSince !== undefined)
       versions.push(this.#versions.version(metricChanges.name), firstOpenDay(this.#clock.now()));
-    return (metric.whileDayRuns ? [...versions, isoDayOf(this.#clock.now())] : versions).join('-');
+    if (metric.whileDayRuns) versions.push(`day ${Math.floor(this.#clock.now() / DAY_MS)}`);
+    return versions.join('-');
   }
 }
 

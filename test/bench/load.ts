@@ -82,6 +82,7 @@ function askUntil(socket: Socket, next: () => Buffer, until: number): Promise<nu
 }
 
 function contentLength(head: string): number {
+  if (head.startsWith('HTTP/1.1 304')) return 0;
   if (!head.startsWith('HTTP/1.1 200')) throw new Error(`not an answer to measure: ${head.slice(0, 200)}`);
   const [, length] = /\r\ncontent-length: (\d+)/i.exec(head) ?? [];
   if (length === undefined) throw new Error('an answer without a content length');

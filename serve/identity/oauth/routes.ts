@@ -22,7 +22,7 @@ import { serveUser, serveUserinfo } from './user.ts';
 export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Promise<void> {
   const issuer = () => publicUrl(app, accounts.settings);
   await servePages(app, accounts, async (pages) => {
-    await limitCallers(pages, accounts);
+    limitCallers(pages, accounts);
     serveAuthorize(pages, accounts, issuer);
   });
   await app.register(async (api) => {
@@ -31,7 +31,7 @@ export async function serveOAuth(app: FastifyInstance, accounts: Accounts): Prom
     handleErrors(api, oauthDialect);
     await acceptParameters(api);
     allowCrossOrigin(api);
-    await limitCallers(api, accounts);
+    limitCallers(api, accounts);
     serveToken(api, accounts);
     serveRevoke(api, accounts);
     serveIntrospect(api, accounts, issuer);
