@@ -103,7 +103,8 @@ export class ChangeRecorder {
     const number = await this.#options.numbers.take(1);
     const rows = await this.#readRows();
     const former = await this.#leftOver(rows, lane);
-    const since = former ?? earlier(BigInt(rows.find(({ scope }) => scope === lane)?.since ?? number));
+    const ended = BigInt(rows.find(({ scope }) => scope === lane)?.since ?? number);
+    const since = former ?? (this.#options.isShared ? earlier(ended) : ended);
     const open: StoredRun = { scope: lane, since: since.toString(), is_open: 1, version: number.toString() };
     const isNew = !hasFilling(rows) && (await this.#leftOver(rows, FILLING)) === null;
     await this.#write(isNew ? [NOTHING_TO_FILL, open] : [open]);
@@ -227,7 +228,10 @@ const hasFilling = (rows: readonly RunRow[]) => rows.some(({ scope }) => scope =
 /** Of a store in which nothing was computed before: any run of the lane has a higher version. */
 const NOTHING_TO_FILL: StoredRun = { scope: FILLING, since: '1', is_open: 0, version: '1' };
 
-/** A window that was queued by a process that died is computed outside a run, and may take so long. */
+/**
+ * A window that was queued by a process that died is computed outside a run, and may take so long. Where no other
+ * process computes, a run ends after its windows.
+ */
 const LATE_MS = 3_600_000;
 const earlier = (number: bigint): bigint => {
   const before = number - sequenceAt(LATE_MS);

@@ -50,14 +50,19 @@ export class InProcessExecutor extends BaseExecutor implements WindowExecutor {
         onDone(1 + schedule.failed(window, textsOf(error)));
       }
     };
-    while (!schedule.isOver) {
-      const window = running.size < this.options.concurrency ? schedule.take() : undefined;
-      if (window && !isStopped()) {
-        const work = compute(window).finally(() => running.delete(work));
-        running.add(work);
-      } else if (running.size > 0) await Promise.race(running);
-      if (isStopped() && running.size === 0) break;
-      if (entries.length >= ENTRIES_MAX) await store.insert(computedWindows, entries.splice(0));
+    try {
+      while (!schedule.isOver) {
+        const window = running.size < this.options.concurrency ? schedule.take() : undefined;
+        if (window && !isStopped()) {
+          const work = compute(window).finally(() => running.delete(work));
+          running.add(work);
+        } else if (running.size > 0) await Promise.race(running);
+        if (isStopped() && running.size === 0) break;
+        if (entries.length >= ENTRIES_MAX) await store.insert(computedWindows, entries.splice(0));
+      }
+    } finally {
+      // No window outlives its run, also when the ledger cannot be written.
+      await Promise.all(running);
     }
     await store.insert(computedWindows, entries);
     if (isStopped()) throw new Error(STOPPED);

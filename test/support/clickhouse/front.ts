@@ -68,6 +68,8 @@ interface Asked {
   readonly settings: ReadonlyMap<string, string>;
   readonly params: ReadonlyMap<string, string>;
   readonly database: string | undefined;
+  /** Whether the answer begins when the statement has ended. */
+  readonly isWhole: boolean;
 }
 
 /** URL parameters that are neither settings nor parameters of the query. */
@@ -101,6 +103,7 @@ async function read(request: IncomingMessage): Promise<Asked> {
     file,
     format: fields.get('default_format') ?? String(request.headers['x-clickhouse-format'] ?? 'TabSeparated'),
     database: fields.get('database'),
+    isWhole: fields.get('wait_end_of_query') === '1',
     settings: new Map(given.filter(([name]) => !NO_SETTINGS.has(name) && !name.startsWith('param_'))),
     params: new Map(given.filter(([name]) => name.startsWith('param_'))),
   };
@@ -130,7 +133,8 @@ async function run(session: Session, asked: Asked, mark: string, answer: Answer)
         ? readingFrom(asked.file, asked.statement)
         : asked.statement;
     const text = `/* ${mark} */ ${statement}`;
-    if (isLineByLine(statement, asked.format, settings)) {
+    // A stream is planned in the one thread that answers all requests.
+    if (!asked.isWhole && isLineByLine(statement, asked.format, settings)) {
       const stream = session.queryStream(text, { format: asked.format });
       answer.onGone(() => stream.cancel());
       for await (const chunk of stream) await answer.write(Buffer.from(chunk.raw()));
