@@ -63,6 +63,7 @@ export class InProcessExecutor extends BaseExecutor implements WindowExecutor {
     } finally {
       // No window outlives its run, also when the ledger cannot be written.
       await Promise.all(running);
+      this.endSharing(lane);
     }
     await store.insert(computedWindows, entries);
     if (isStopped()) throw new Error(STOPPED);

@@ -1,11 +1,11 @@
-import { ident, inParts, join, sql } from '../../infra/clickhouse/sql.ts';
+import { ident, inParts, join, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { table } from '../../infra/clickhouse/table.ts';
 import { partsOf } from '../../infra/parts.ts';
 import type { Numbers, Store } from '../../infra/ports.ts';
 import { ofRelays, relayOf, type Window } from '../../ingest/raw/canonical.ts';
 import { chains } from '../../ingest/raw/tables.ts';
 import { dependencies, type Entities, type EntityId, type MaterializedMetric } from '../metric.ts';
-import { type ComputedWindow, insertRows } from './compute.ts';
+import { type ComputedWindow, insertRows, readFacts } from './compute.ts';
 import type { TableWriters } from './table-writers.ts';
 
 /** How far the entities of a metric are computed. */
@@ -38,8 +38,24 @@ interface Progress {
 }
 export type EntityProgress = (metric: string, relayChain: string) => Progress;
 
+/** Answers that the refolds of a round share; the next round of either lane begins with none. */
+export class RoundReads {
+  readonly #answers = new Map<string, Promise<unknown>>();
+
+  once<T>(question: string, read: () => Promise<T>): Promise<T> {
+    const known = this.#answers.get(question) as Promise<T> | undefined;
+    if (known) return known;
+    const answer = read();
+    this.#answers.set(question, answer);
+    // The other refolds do not fail with this one: each asks by itself.
+    answer.catch(() => this.#answers.delete(question));
+    return answer;
+  }
+}
+
 export interface RefoldOptions {
   readonly store: Store;
+  readonly reads: RoundReads;
   readonly numbers: Numbers;
   readonly writers: TableWriters;
   /** Returns whether the table has no row. */
@@ -60,13 +76,18 @@ export async function refold(
   const { store, numbers, writers, beginWriting, progressOf } = options;
   const relay_chain = relayOf(window);
   const before = progressOf(metric.name, relay_chain);
-  const computed = await writers.run(metric.name, async () => {
+  const tables = [...dependencies(metric)].sort();
+  const computed = await writers.run(metric.name, async (isRepeated) => {
+    const reads = isRepeated ? new RoundReads() : options.reads;
     const version = await numbers.take(1);
-    const upTo = await writers.visibleUpTo(version, dependencies(metric));
-    const pieces = await readChanged(store, metric, relay_chain, before.upTo);
+    // Metrics that read the same tables come equally far, so that the next round asks for all of them once.
+    const upTo = await reads.once(tables.join(), () => writers.visibleUpTo(version, tables));
+    const pieces = await readChanged({ store, reads }, metric, relay_chain, before.upTo);
     const mayLoseRows = pieces.length > 0 && !beginWriting();
+    // More pieces would not fit into memory together.
+    const sharing = pieces.length === 1 ? reads : undefined;
     for (const piece of pieces)
-      await replaceEntities(store, metric, { ...window, mayLoseRows }, version, piece);
+      await replaceEntities(store, metric, { ...window, mayLoseRows }, version, piece, sharing);
     return { version, upTo, isChanged: pieces.length > 0 };
   });
   const { version, upTo, isChanged } = computed;
@@ -114,7 +135,7 @@ export async function readProgress(store: Store): Promise<EntityProgress> {
 
 /** The entities that rows above a version change, in pieces of about as many facts. */
 async function readChanged(
-  store: Store,
+  { store, reads }: Pick<RefoldOptions, 'store' | 'reads'>,
   { entities: { changed, sizes, column }, table }: EntityMetric,
   relayChain: string,
   after: bigint,
@@ -123,12 +144,11 @@ async function readChanged(
   // Rows of an entity that nothing names any more go too.
   const stored = sql`SELECT ${ident(column)} AS entity FROM ${table} WHERE relay_chain = ${relayChain}`;
   const all = after > 0n ? named : sql`${named} UNION DISTINCT ${stored}`;
-  const rows = await store.rows<{ entity: EntityId }>(sql`SELECT entity FROM (${all}) ORDER BY entity`);
+  const rowsOf = <Row>(statement: Sql) => reads.once(statement.text, () => store.rows<Row>(statement));
+  const rows = await rowsOf<{ entity: EntityId }>(sql`SELECT entity FROM (${all}) ORDER BY entity`);
   const pieces: EntityId[][] = [];
   for (const some of inParts(rows.map(({ entity }) => entity))) {
-    const counted = sizes
-      ? await store.rows<{ entity: EntityId; facts: number }>(sizes(relayChain, some))
-      : [];
+    const counted = sizes ? await rowsOf<{ entity: EntityId; facts: number }>(sizes(relayChain, some)) : [];
     const facts = new Map(counted.map((row) => [row.entity, row.facts]));
     pieces.push(...partsOf(some, PIECE_FACTS_MAX, (entity) => (facts.get(entity) ?? 0) + ENTITY_FACTS));
   }
@@ -141,8 +161,13 @@ async function replaceEntities(
   window: ComputedWindow,
   version: bigint,
   piece: readonly EntityId[],
+  reads: RoundReads | undefined,
 ): Promise<void> {
-  await insertRows(store, metric, window, version, { entities: piece });
+  const facts =
+    reads &&
+    metric.fold &&
+    (await reads.once(metric.select(window, piece).text, () => readFacts(store, metric, window, piece)));
+  await insertRows(store, metric, window, version, { entities: piece, facts });
   if (!window.mayLoseRows) return;
   const key = join(metric.key.map((name) => ident(name)));
   await store.run(sql`INSERT INTO ${metric.table} (${key}, version, is_deleted)

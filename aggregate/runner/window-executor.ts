@@ -15,7 +15,14 @@ import { factsByRelay, factsOfKinds } from './fold-lines.ts';
 import type { ComputeLane } from './lanes.ts';
 import type { LedgerEntry } from './ledger.ts';
 import { Precedence } from './precedence.ts';
-import { type EntityMetric, type EntityProgress, forgetEntities, readProgress, refold } from './refold.ts';
+import {
+  type EntityMetric,
+  type EntityProgress,
+  forgetEntities,
+  RoundReads,
+  readProgress,
+  refold,
+} from './refold.ts';
 import { Schedule } from './schedule.ts';
 import { SharedFacts } from './shared-facts.ts';
 import { TableWriters } from './table-writers.ts';
@@ -80,6 +87,8 @@ export abstract class BaseExecutor {
   readonly #written = new Set<string>();
   /** How far entities were computed before the round of a lane; null before its first window asks. */
   readonly #progress = new Map<ComputeLane, Promise<EntityProgress> | null>();
+  /** As with shared facts, of the lane that has begun a round last. */
+  readonly #roundReads = new Map<ComputeLane, RoundReads>();
 
   constructor(options: WindowExecutorOptions) {
     this.options = options;
@@ -207,6 +216,13 @@ export abstract class BaseExecutor {
     });
     this.#sharedFacts.begin(statements);
     this.#progress.set(lane, null);
+    this.#roundReads.clear();
+    this.#roundReads.set(lane, new RoundReads());
+  }
+
+  /** Forgets what the windows of a round have shared. */
+  protected endSharing(lane: ComputeLane): void {
+    this.#roundReads.delete(lane);
   }
 
   /** A fold over the whole history runs only when its facts differ from those of its last run, in whatever process. */
@@ -248,7 +264,8 @@ export abstract class BaseExecutor {
     const started = clock.now();
     const progressOf = await this.#readProgress(lane);
     const beginWriting = () => this.#beginWriting(metric);
-    const options = { store, numbers, writers: this.#writers, beginWriting, progressOf };
+    const reads = this.#roundReads.get(lane) ?? new RoundReads();
+    const options = { store, reads, numbers, writers: this.#writers, beginWriting, progressOf };
     const version = await refold(options, metric, window);
     if (version === null) return null;
     onComputed(metric.name, version);

@@ -19,11 +19,15 @@ const VOTES_PER_REFERENDUM = 270;
 const OPEN = 8;
 const TRACKS = 16;
 const BLOCKS = Math.ceil(VOTES / VOTES_PER_BLOCK);
-const STEP_MS = Math.floor((3 * 365 * 86_400_000) / BLOCKS);
+const DAYS = 3 * 365;
+const DAY_MS = 86_400_000;
+const STEP_MS = Math.floor((DAYS * DAY_MS) / BLOCKS);
+/** The votes that follow are of this day. */
+const FROM = new Date(Date.now() - DAYS * DAY_MS).toISOString().slice(0, 10);
 const GOAL_SECONDS = 0.5;
 
 const block = raw(`'polkadot' AS relay_chain, 'polkadot' AS chain, n AS number,
-  toDateTime64('2023-07-01', 3, 'UTC') + toIntervalMillisecond(toInt64(n) * ${STEP_MS}) AS time, toUInt128(n + 1) AS rank`);
+  toDateTime64('${FROM}', 3, 'UTC') + toIntervalMillisecond(toInt64(n) * ${STEP_MS}) AS time, toUInt128(n + 1) AS rank`);
 
 async function fill(store: Store): Promise<void> {
   await store.run(sql`INSERT INTO ${blocks}
@@ -112,7 +116,7 @@ figures.push({ work: `${VOTES} votes, computed at once`, peer: '', figure: all.t
 const writer = new Writer('polkadot', BLOCKS);
 const open = Math.floor(VOTES / VOTES_PER_REFERENDUM) - 1;
 for (let round = 0; round < 4; round++) {
-  const time = new Date(Date.parse('2023-07-01T00:00:00Z') + (BLOCKS + round) * STEP_MS).toISOString();
+  const time = new Date(Date.parse(FROM) + (BLOCKS + round) * STEP_MS).toISOString();
   writer.extrinsics(time, vote(`0x${'ab'.repeat(32)}`, open, standard(true, 1, String(round + 1))));
   await ingestLines(pipeline, writer.lines.slice(-1));
   const one = await measured(store, () => aggregator.waitUntilComputed());

@@ -35,7 +35,8 @@ interface Rebuild {
 }
 
 await using services = await startServices();
-const environment = services.environment({ ...BENCH_SETTINGS, WORK_CONCURRENCY: '1' });
+// As an operator has it: what looks for lost work each second in tests would weigh as much as the windows.
+const environment = services.environment({ ...BENCH_SETTINGS, WORK_CONCURRENCY: '1', SWEEP_SECONDS: '5' });
 const operator = await joinPipeline(environment, 'ingest');
 const first = await startWork(0);
 const { store } = operator.runtime;
