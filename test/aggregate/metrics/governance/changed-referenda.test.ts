@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { metricChanges } from '../../../../aggregate/changes/tables.ts';
 import type { MaterializedMetric } from '../../../../aggregate/metric.ts';
 import { chainDay } from '../../../../aggregate/metrics/activity/chain-day.ts';
 import { chainHour } from '../../../../aggregate/metrics/activity/chain-hour.ts';
@@ -25,6 +26,7 @@ import { Random } from '../../../../ingest/demo/random.ts';
 import type { InputLine } from '../../../reference/input.ts';
 import { openAggregating } from '../../../support/aggregating.ts';
 import { ingestLines } from '../../../support/pipeline.ts';
+import { countStatements } from '../../../support/statements.ts';
 import { randomVotes } from './random-votes.ts';
 import { ALICE, BOB, delegate, standard, vote, Writer } from './story.ts';
 
@@ -162,11 +164,23 @@ describe('a block with new steps', () => {
       .map(({ referendum_index }) => referendum_index);
   };
 
-  it('changes the rows of its referendum only', async () => {
+  it('changes the rows of its referendum only, read once for all metrics and compared with few others', async () => {
+    const [written] = await store.rows<{ version: string }>(
+      sql`SELECT toString(max(record.version)) AS version FROM ${govVoterHistory.table} AS record`,
+    );
     expect(await changedBy(vote(ALICE, 100, standard(true, 1, '5')))).toEqual([100]);
+    const asked: string[] = [];
+    const { stop } = countStatements(store, (statement) => asked.push(statement));
     expect(
       await changedBy(vote(BOB, 100, standard(true, 1, '5')), vote(BOB, 101, standard(true, 1, '5'))),
     ).toEqual([100, 101]);
+    stop();
+    const { text } = stepsOfReferenda({ relays: ['polkadot'], ...EVERYTHING }, [100, 101]);
+    expect(asked.filter((statement) => statement === text)).toHaveLength(1);
+    const comparison = asked.find((statement) => statement.includes(sql`INTO ${metricChanges}`.text));
+    // What the run before wrote is compared once more, and nothing before that.
+    const [, since = '0'] = /version > (\d+)/.exec(comparison ?? '') ?? [];
+    expect(BigInt(since)).toBeGreaterThan(BigInt(written?.version ?? 0));
     await expectFolded();
   });
 
