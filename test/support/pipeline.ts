@@ -71,15 +71,14 @@ export function openPipelineAt(path: string, clock?: Clock): Promise<Pipeline> {
   return openPipeline(readConfig({ DATA_DIR: path }), clock && { clock });
 }
 
-/** Ingests lines in their order: one source for each run of lines of the same chain. */
+/** Ingests lines in their order: one source for each run of lines of the same chain, all of them as one ingest. */
 export async function ingestLines(pipeline: Pipeline, lines: readonly InputLine[]): Promise<void> {
-  for (const { chain, texts } of runsOfChains(lines)) {
-    const name = `${chain ?? 'envelopes'}.ndjson`;
-    await pipeline.ingest(Readable.from([Buffer.from(`${texts.join('\n')}\n`)]), {
-      name,
-      ...(chain ? { chain } : {}),
-    });
-  }
+  const sources = runsOfChains(lines).map(({ chain, texts }) => ({
+    name: `${chain ?? 'envelopes'}.ndjson`,
+    bytes: Readable.from([Buffer.from(`${texts.join('\n')}\n`)]),
+    ...(chain ? { chain } : {}),
+  }));
+  await pipeline.ingestAll(sources, {});
   await pipeline.waitUntilLoaded();
 }
 
