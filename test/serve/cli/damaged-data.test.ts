@@ -29,7 +29,7 @@ const WHOLE = join(place.path, 'whole');
 let parts: readonly string[];
 let wholeRows: string;
 beforeAll(async () => {
-  expect((await run(['ingest', KUSAMA], { env: { DATA_DIR: WHOLE } })).code).toBe(0);
+  expect((await runHere(['ingest', KUSAMA], { DATA_DIR: WHOLE })).code).toBe(0);
   wholeRows = await rowsOf(WHOLE);
   const store = await EmbeddedStore.open(readConfig({ DATA_DIR: WHOLE }));
   const found = await store.rows<{ path: string }>(
@@ -106,11 +106,11 @@ it.each([
     expect((await runHere(['status'], { DATA_DIR })).stdout).toMatch(/^DAMAGED +\d+ faults?;/m);
     // It is told until an operator has dealt with it, and not more often.
     expect((await statusOf(DATA_DIR)).damage).toEqual(damage);
-    expect((await run(['check'], { env: { DATA_DIR } })).code).toBe(1);
+    expect((await runHere(['check'], { DATA_DIR })).code).toBe(1);
     rmSync(join(DATA_DIR, 'damaged'), { recursive: true });
     expect((await statusOf(DATA_DIR)).damage).toEqual([]);
     // The same blocks again bring the rows back, also after the operator has removed the report.
-    expect((await run(['ingest', KUSAMA], { env: { DATA_DIR } })).code).toBe(0);
+    expect((await runHere(['ingest', KUSAMA], { DATA_DIR })).code).toBe(0);
     expect(await rowsOf(DATA_DIR)).toEqual(wholeRows);
   },
 );
@@ -121,7 +121,7 @@ it('check finds a byte that changed within a part', async () => {
   const bytes = readFileSync(file);
   bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] as number) ^ 1;
   writeFileSync(file, bytes);
-  const { code, stdout } = await run(['check'], { env: { DATA_DIR } });
+  const { code, stdout } = await runHere(['check'], { DATA_DIR });
   expect(stdout).toContain(`table extrinsics, part ${basename(parts[0] as string)}`);
   expect(stdout).toMatch(/lost: some of \d+ rows.*[Cc]hecksum/);
   expect(code).toBe(1);
@@ -148,5 +148,5 @@ it('staged input that is damaged is set aside and told, and every command runs',
     expect(existsSync(/kept as (\S+)$/.exec(advice)?.[1] as string)).toBe(true);
   }
   expect(readdirSync(spool)).toEqual([]);
-  expect((await run(['ingest', KUSAMA], { env: { DATA_DIR } })).code).toBe(0);
+  expect((await runHere(['ingest', KUSAMA], { DATA_DIR })).code).toBe(0);
 });

@@ -1,10 +1,10 @@
-import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
 import { buildServer } from '../../../serve/compose-server.ts';
 import { readConfig } from '../../../serve/settings.ts';
-import { type TemporaryDirectory, temporaryDirectory } from '../../support/temporary-directory.ts';
+import { ingestAndCompute, readyDirectory } from '../../support/pipeline.ts';
+import type { TemporaryDirectory } from '../../support/temporary-directory.ts';
 import {
   ALICE,
   allNames,
@@ -37,7 +37,7 @@ let directory: TemporaryDirectory;
 let pipeline: Pipeline;
 let app: FastifyInstance;
 beforeAll(async () => {
-  directory = temporaryDirectory();
+  directory = await readyDirectory();
   const unlimited = {
     ANONYMOUS_PER_MINUTE: '0',
     ANONYMOUS_PER_DAY: '0',
@@ -45,11 +45,10 @@ beforeAll(async () => {
     LOG_LEVEL: 'silent',
   };
   pipeline = await openPipeline(readConfig({ DATA_DIR: directory.path, ...unlimited }));
-  for (const chain of [...Object.values(CHAIN_OF), 'asset-hub-polkadot', 'asset-hub-kusama']) {
-    const blocks = DAYS.map((day, i) => JSON.stringify(madeBlock(100 + 10 * i, day)));
-    await pipeline.ingest(Readable.from([Buffer.from(blocks.join('\n'))]), { name: chain });
-  }
-  await pipeline.aggregator.waitUntilComputed();
+  const blocks = DAYS.map((day, i) => JSON.stringify(madeBlock(100 + 10 * i, day)));
+  const loaded = [...Object.values(CHAIN_OF), 'asset-hub-polkadot', 'asset-hub-kusama'];
+  const lines = loaded.flatMap((chain) => blocks.map((line) => ({ chain, line })));
+  await ingestAndCompute(pipeline, lines);
   app = await buildServer(pipeline);
   await app.ready();
 });
