@@ -110,7 +110,7 @@ async function readSource(
   }
 }
 
-/** What was read is published in batches: while one is loaded, the next one is prepared and a third one is read. */
+/** What was read is published in batches: while one is loaded, the next one is read and prepared. */
 class Batches {
   readonly summary: IngestSummary = { lines: 0, blocks: 0, snapshots: 0, refused_lines: 0 };
   readonly #runtime: Runtime;
@@ -149,7 +149,6 @@ class Batches {
 
   async flush(): Promise<void> {
     const [runtime, limits] = [this.#runtime, this.#limits];
-    if (this.#inProgress.length >= IN_PROGRESS_MAX) await this.#inProgress.shift();
     const blocks = this.#pending.blocks.splice(0);
     const snapshots = this.#pending.snapshots.splice(0);
     const refused = this.#deadLetters.splice(0);
@@ -172,6 +171,7 @@ class Batches {
     // A failure is thrown by a later flush; until then it must not count as unhandled.
     loading.catch(() => undefined).finally(() => this.#loading--);
     this.#inProgress.push(loading);
+    if (this.#inProgress.length >= IN_PROGRESS_MAX) await this.#inProgress.shift();
   }
 
   /** Resolves when all of it is loaded. */
