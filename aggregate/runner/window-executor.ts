@@ -320,13 +320,15 @@ export abstract class BaseExecutor {
     readFacts?: () => Promise<Buffer>,
   ): Promise<LedgerEntry> {
     const { runtime, numbers, onComputed } = this.options;
+    const { store, clock } = runtime;
+    const started = clock.now();
     const version = await numbers.take(1);
     const facts = await readFacts?.();
     const mayLoseRows = !this.#beginWriting(metric) && window.mayLoseRows;
     const own = { ...window, mayLoseRows };
-    const entry = await computeWindow(runtime.store, metric, own, version, runtime.clock.now, facts);
+    const entry = await computeWindow(store, metric, own, version, clock.now, facts);
     onComputed(metric.name, version);
-    return entry;
+    return { ...entry, milliseconds: Math.max(0, clock.now() - started) };
   }
 }
 

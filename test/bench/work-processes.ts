@@ -8,6 +8,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { materializedMetrics } from '../../aggregate/metrics/index.ts';
+import { computedWindows } from '../../aggregate/runner/ledger.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import { blocks, dirtyDays } from '../../ingest/raw/tables.ts';
 import { type RoleProcess, startRole } from '../distributed/roles.ts';
@@ -30,6 +31,8 @@ interface Rebuild {
   /** Seconds of processor time. */
   readonly store: number;
   readonly work: readonly number[];
+  /** Windows that were being computed at a time, on average: that much was shared, however busy the machine was. */
+  readonly atOnce: number;
   /** Both cores together: what nobody used, on a machine that may do other work. */
   readonly idle: number;
 }
@@ -83,7 +86,17 @@ async function rebuildBy(works: readonly RoleProcess[]): Promise<Rebuild> {
   windows = await operator.aggregator.rebuild(materializedMetrics, FROM, UNTIL);
   const seconds = (performance.now() - began) / 1000;
   const [store = 0, ...work] = pids.map((pid, i) => processorSeconds(pid) - (before[i] as number));
-  return { seconds, store, work, idle: idleSeconds() - idleBefore };
+  const idle = idleSeconds() - idleBefore;
+  return { seconds, store, work, idle, atOnce: (await computingSeconds(began)) / seconds };
+}
+
+/** Of all windows that were computed since then. */
+async function computingSeconds(began: number): Promise<number> {
+  const since = new Date(performance.timeOrigin + began).toISOString();
+  const [row] = await store.rows<{ seconds: number }>(
+    sql`SELECT sum(milliseconds) / 1000 AS seconds FROM ${computedWindows} WHERE computed_at >= parseDateTime64BestEffort(${since}, 3)`,
+  );
+  return row?.seconds ?? 0;
 }
 
 function processorSeconds(pid: number): number {
@@ -102,7 +115,7 @@ function total({ store, work }: Rebuild): number {
   return work.reduce((sum, own) => sum + own, store);
 }
 
-function described({ seconds, store, work, idle }: Rebuild): string {
+function described({ seconds, store, work, idle, atOnce }: Rebuild): string {
   const own = work.map((busy) => busy.toFixed(1)).join(' and ');
-  return `${seconds.toFixed(1)} s; processor time of the store ${store.toFixed(1)} s, of work ${own} s; ${idle.toFixed(1)} s of the cores were idle`;
+  return `${seconds.toFixed(1)} s, ${atOnce.toFixed(2)} windows at a time; processor time of the store ${store.toFixed(1)} s, of work ${own} s; ${idle.toFixed(1)} s of the cores were idle`;
 }
