@@ -13,6 +13,8 @@ const LONG = [
   'test/infra/ports/',
   'test/serve/cli/',
   'test/serve/http/fuzz',
+  'test/serve/clients/clients',
+  'test/serve/guides/snippets',
   'test/serve/identity/oauth/kill',
   'test/serve/alerts/',
   'test/aggregate/metrics/',
@@ -55,8 +57,8 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/no
 export default defineConfig({
   test: {
     pool: 'forks',
-    // One more than the cores that a check has, since tests on services and processes wait.
-    maxWorkers: 3,
+    // Two more than the cores that a check has, since tests on services and processes wait.
+    maxWorkers: 4,
     projects: [project('unit'), project('integration'), project('services')],
     sequence: { sequencer: LongFirst },
     env: { UV_THREADPOOL_SIZE: '16', TZ: 'UTC' },
