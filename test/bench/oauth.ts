@@ -128,8 +128,11 @@ async function measure(): Promise<void> {
       gty: 'authorization_code',
     }).save();
   }
-  // All at once: parts of single codes would be merged while the cycles are measured.
-  const many = (make: () => Promise<string>) => Promise.all(Array.from({ length: CYCLES }, make));
+  const many = async (make: () => Promise<string>) => {
+    const codes: string[] = [];
+    for (let i = 0; i < CYCLES; i++) codes.push(await make());
+    return codes;
+  };
 
   const load = fork(fileURLToPath(import.meta.url), ['--load']);
   const ask = (work: Work) =>
