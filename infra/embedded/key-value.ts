@@ -38,11 +38,12 @@ export class EmbeddedKeyValue implements KeyValue {
     this.#groups.delete(key);
   }
 
-  async increment(key: string, by: number, ttlMs: number): Promise<number> {
-    const entry = this.#entry(key) ?? { value: '0', expires: this.#clock.now() + ttlMs };
-    entry.value = String(Number(entry.value) + by);
-    this.#entries.set(key, entry);
-    return Number(entry.value);
+  increment(key: string, by: number, ttlMs: number): number | Promise<number> {
+    const entry = this.#entry(key);
+    const sum = Number(entry?.value ?? 0) + by;
+    if (entry) entry.value = String(sum);
+    else this.#entries.set(key, { value: String(sum), expires: this.#clock.now() + ttlMs });
+    return sum;
   }
 
   async reserve(key: string, size: number, atLeast: bigint): Promise<bigint | null> {

@@ -26,6 +26,6 @@ export function limitCounts(
   };
   return {
     get: (key) => orOwn((counts) => counts.get(key)),
-    increment: (key, by, ttlMs) => orOwn((counts) => counts.increment(key, by, ttlMs)),
+    increment: (key, by, ttlMs) => orOwn(async (counts) => counts.increment(key, by, ttlMs)),
   };
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Clock } from '../../infra/ports.ts';
 import { countedAddress } from './client-address.ts';
 import { HttpError } from './errors.ts';
@@ -41,11 +41,9 @@ export function limitAnonymous(
   if (limits.length === 0) return;
   const policy = limits.map(({ name, max, seconds }) => `"${name}";q=${max};w=${seconds}`).join(', ');
 
-  app.addHook('onRequest', async (request, reply) => {
-    if (request.isKnownCaller) return;
-    const { limit, isExceeded, remaining, reset } = (await countRequest(request, limits, counts)).reduce(
-      tighter,
-    );
+  const isAnonymous = ({ isKnownCaller }: FastifyRequest) => !isKnownCaller;
+  onCounted(app, isAnonymous, limits, counts, (usages, reply) => {
+    const { limit, isExceeded, remaining, reset } = usages.reduce(tighter);
     const headers = {
       'ratelimit-policy': policy,
       ratelimit: `"${limit.name}";r=${remaining};t=${reset}`,
@@ -53,29 +51,35 @@ export function limitAnonymous(
       'ratelimit-remaining': String(remaining),
       'ratelimit-reset': String(reset),
     };
-    if (isExceeded) {
-      throw new HttpError(
-        'too_many_requests',
-        `More than ${limit.max} requests a ${limit.name} without an API key; try again in ${reset} s.`,
-        { ...headers, 'retry-after': String(reset) },
-      );
+    if (!isExceeded) {
+      reply.headers(headers);
+      return undefined;
     }
-    reply.headers(headers);
+    return new HttpError(
+      'too_many_requests',
+      `More than ${limit.max} requests a ${limit.name} without an API key; try again in ${reset} s.`,
+      { ...headers, 'retry-after': String(reset) },
+    );
   });
 }
 
 /** One limit for every caller of a scope, by address. */
 export function limitEveryone(app: FastifyInstance, limit: RateLimit, counts: Counts): void {
   if (limit.max === 0) return;
-  app.addHook('onRequest', async (request) => {
-    const [usage] = await countRequest(request, [limit], counts);
-    if (!usage?.isExceeded) return;
-    throw new HttpError(
-      'too_many_requests',
-      `More than ${limit.max} requests a minute; try again in ${usage.reset} s.`,
-      { 'retry-after': String(usage.reset) },
-    );
-  });
+  onCounted(
+    app,
+    () => true,
+    [limit],
+    counts,
+    ([usage]) =>
+      usage?.isExceeded
+        ? new HttpError(
+            'too_many_requests',
+            `More than ${limit.max} requests a minute; try again in ${usage.reset} s.`,
+            { 'retry-after': String(usage.reset) },
+          )
+        : undefined,
+  );
 }
 
 /** Of two limits that are exceeded the one that ends later, otherwise the one with fewer requests left. */
@@ -85,25 +89,44 @@ function tighter(one: Usage, other: Usage): Usage {
   return one.remaining <= other.remaining ? one : other;
 }
 
-/** Counts a request against all limits, in fixed windows through the key-value port, so that all servers share one count. */
-function countRequest(
-  request: FastifyRequest,
+/**
+ * Counts the requests of a scope against all limits, in fixed windows through the key-value port, so that all servers
+ * share one count. `judge` refuses one with an error.
+ */
+function onCounted(
+  app: FastifyInstance,
+  isCounted: (request: FastifyRequest) => boolean,
   limits: readonly RateLimit[],
   { keyValue, clock }: Counts,
-): Promise<Usage[]> {
-  const address = countedAddress(request);
-  const now = clock.now();
-  return Promise.all(
-    limits.map(async (limit) => {
-      const windowMs = limit.seconds * 1000;
-      const window = Math.floor(now / windowMs);
-      const used = await keyValue.increment(`rate/${limit.name}/${address}/${window}`, 1, windowMs);
-      return {
-        limit,
-        isExceeded: used > limit.max,
-        remaining: Math.max(0, limit.max - used),
-        reset: Math.ceil(((window + 1) * windowMs - now) / 1000),
-      };
-    }),
-  );
+  judge: (usages: readonly Usage[], reply: FastifyReply) => HttpError | undefined,
+): void {
+  app.addHook('onRequest', (request, reply, next) => {
+    if (!isCounted(request)) return next();
+    const address = countedAddress(request);
+    const now = clock.now();
+    const sums = limits.map(({ name, seconds }) => {
+      const window = Math.floor(now / (seconds * 1000));
+      return keyValue.increment(`rate/${name}/${address}/${window}`, 1, seconds * 1000);
+    });
+    const judged = (used: readonly number[]) =>
+      judge(
+        limits.map((limit, i) => usageOf(limit, used[i] as number, now)),
+        reply,
+      );
+    if (areKnown(sums)) next(judged(sums));
+    else Promise.all(sums).then((used) => next(judged(used)), next);
+  });
+}
+
+const areKnown = (sums: readonly (number | Promise<number>)[]): sums is readonly number[] =>
+  sums.every((sum) => typeof sum === 'number');
+
+function usageOf(limit: RateLimit, used: number, now: number): Usage {
+  const windowMs = limit.seconds * 1000;
+  return {
+    limit,
+    isExceeded: used > limit.max,
+    remaining: Math.max(0, limit.max - used),
+    reset: Math.ceil((windowMs - (now % windowMs)) / 1000),
+  };
 }

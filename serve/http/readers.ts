@@ -175,7 +175,7 @@ export class Readers {
     if (seconds === 0) return;
     const key = keyOf(caller, this.#clock.now());
     // The rows are there: a budget that cannot be counted is no reason to refuse them.
-    await this.#keyValue.increment(key, Math.ceil(ms), MINUTE_MS).catch(() => undefined);
+    await Promise.resolve(this.#keyValue.increment(key, Math.ceil(ms), MINUTE_MS)).catch(() => undefined);
   }
 }
 

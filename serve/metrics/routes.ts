@@ -48,9 +48,10 @@ export async function serveMetrics(
         answer: Answer,
         headers = headersOf(answer.query),
       ) => {
-        answers.hold(coded, answer, countedCaller(request), reply.raw);
+        const isKnown = isSame(request.headers['if-none-match'], answer.etag);
+        if (!isKnown) answers.hold(coded, answer, countedCaller(request), reply.raw);
         tracer.active?.link(answers.causesOf(metric));
-        return sendAnswer(request, reply, answer, headers);
+        return sendAnswer(request, reply.headers(headers), answer, isKnown);
       };
       const sendCached = (request: FastifyRequest, reply: FastifyReply, key: AnswerKey, answer: Answer) => {
         answers.countHit();
@@ -104,15 +105,14 @@ function sendAnswer(
   request: FastifyRequest,
   reply: FastifyReply,
   answer: Answer,
-  freshness: Record<string, string>,
+  isKnown: boolean,
 ): FastifyReply {
-  reply.headers(freshness);
   reply.header('etag', answer.etag);
   reply.header('cache-control', 'public, max-age=15');
   reply.header('vary', 'Accept, Accept-Encoding');
   reply.header('x-truncated', answer.next === null ? 'false' : 'true');
   if (answer.next !== null) reply.header('link', `<${nextUrl(request.url, answer.next)}>; rel="next"`);
-  if (isSame(request.headers['if-none-match'], answer.etag)) return reply.code(304).send();
+  if (isKnown) return reply.code(304).send();
   if (answer.coding !== 'identity') reply.header('content-encoding', answer.coding);
   return reply.type(answer.type).send(answer.body);
 }
