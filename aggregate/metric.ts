@@ -128,6 +128,11 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
   readonly unitesHours?: (window: Window) => Sql;
   /** Blocks that are only added take no row away: what else takes one away is a block that was replaced. */
   readonly keepsRows?: true;
+  /**
+   * Set where a window of hours that have only gained blocks may be told which: its select adds them to the stored rows.
+   * `counted` is for sums, which must count a block once: their rows tell in `up_to` and `made_of` what they are made of.
+   */
+  readonly addsBlocks?: 'united' | 'counted';
   /** Version of the fold, 1 when absent: raised with every change of its code that may change rows. */
   readonly version?: number;
   /**

@@ -1,11 +1,13 @@
 import type { Store } from '../../infra/ports.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
+import type { GainedBlocks } from '../../ingest/raw/canonical.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { type Calendar, type DaysWithData, readDaysWithData } from '../planner/calendar.ts';
 import { type DirtyDay, type PlannedWindow, plan } from '../planner/plan.ts';
 import { type NumberedDirtyDay, palletsOf, readEndsOfDirtyDays, STREAM_TABLES } from './dirty-days.ts';
 import { type NumberedDirtyHours, withHours } from './dirty-hours.ts';
 import { type FailedMetric, readsOf, stalledIn } from './failures.ts';
+import { withGained } from './gained-blocks.ts';
 import { byMarks, COMPUTE_LANES, hasRowsOf, isComputed, type Marks } from './lanes.ts';
 import { readMarks } from './ledger.ts';
 
@@ -102,6 +104,13 @@ function pendingByRelay(
   });
 }
 
+/** What a round found dirty. */
+interface DirtyInput {
+  readonly days: readonly NumberedDirtyDay[];
+  readonly hours: readonly NumberedDirtyHours[];
+  readonly gained?: GainedBlocks | undefined;
+}
+
 /**
  * The windows that dirty days invalidate, for each of the active metrics by the days that it lacks. Metrics with the same
  * marks share a plan; a metric that is new to this store gets its whole history.
@@ -109,7 +118,7 @@ function pendingByRelay(
 export function planPending(
   metrics: readonly MaterializedMetric[],
   active: readonly MaterializedMetric[],
-  dirty: { readonly days: readonly NumberedDirtyDay[]; readonly hours: readonly NumberedDirtyHours[] },
+  dirty: DirtyInput,
   marks: ReadonlyMap<string, Marks>,
   calendar: Calendar,
 ): PlannedWindow[] {
@@ -117,9 +126,10 @@ export function planPending(
     const isLacking = (day: string, sequence: bigint) => !isComputed(group.marks, day, sequence);
     const lacking = dirty.days.filter(({ day, sequence }) => isLacking(day, BigInt(sequence)));
     const names = new Set(group.metrics.map(({ name }) => name));
-    return planDays(metrics, withHours(lacking, dirty.hours, isLacking), calendar).filter(({ metric }) =>
-      names.has(metric),
-    );
+    const days = withHours(lacking, dirty.hours, isLacking);
+    const windows = planDays(metrics, days, calendar).filter(({ metric }) => names.has(metric));
+    const addBlocks = new Set(group.metrics.filter((one) => one.addsBlocks).map(({ name }) => name));
+    return withGained(windows, days, addBlocks, dirty.gained);
   });
 }
 

@@ -30,6 +30,7 @@ import {
   withReaders,
   writeFailedMetrics,
 } from './failures.ts';
+import { readGained } from './gained-blocks.ts';
 import type { KnownLedger } from './known-ledger.ts';
 import {
   byMarks,
@@ -189,16 +190,18 @@ export class Rounds {
 
   async #computeDays(state: RoundState, lease: Lease): Promise<typeof NOTHING> {
     const { runtime, executor, metrics, compute, measures } = this.#options;
-    const { lane, marks, active, days, daysOfOther, endPlanning } = state;
+    const { lane, loaded, marks, active, days, daysOfOther, endPlanning } = state;
     // Their tables are empty, whatever facts were folded before: a key-value store may outlive a table.
     await executor.forgetFolds(active.filter(({ name }) => !hasRows(marks.get(name))));
     const ofActive = active.map(({ name }) => marks.get(name) ?? NOT_COMPUTED);
     const hours = await readDirtyHours(runtime.store, days, ofActive);
-    const [calendar, newest] = await Promise.all([
+    const [calendar, gained, newest] = await Promise.all([
       readCalendar(runtime.store),
+      // A table that cannot be read fails its own metric; the hours are then read as a whole.
+      readGained(runtime.store, hours, ofActive, loaded).catch(() => undefined),
       this.#newestBlocks(state, firstOf(withHours(days, hours, () => true))),
     ]);
-    const windows = planPending(metrics, active, { days, hours }, marks, {
+    const windows = planPending(metrics, active, { days, hours, gained }, marks, {
       ...calendar,
       days: joined(calendar.days, daysOfOther, daysWithBlocks(days)),
     });

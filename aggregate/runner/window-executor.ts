@@ -4,6 +4,7 @@ import { ProductError } from '../../infra/errors.ts';
 import type { Numbers, Runtime } from '../../infra/ports.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
+import { loadedUpTo } from '../../ingest/loader.ts';
 import { relayOf, type Window } from '../../ingest/raw/canonical.ts';
 import { RetentionReader } from '../../ingest/raw/retention.ts';
 import { dependencies, type MaterializedMetric } from '../metric.ts';
@@ -325,7 +326,10 @@ export abstract class BaseExecutor {
     const version = await numbers.take(1);
     const facts = await readFacts?.();
     const mayLoseRows = !this.#beginWriting(metric) && window.mayLoseRows;
-    const own = { ...window, mayLoseRows };
+    // Of the time of the version: rows of a higher one are made of no fewer loads, even where they were planned before.
+    const loaded =
+      metric.addsBlocks === 'counted' ? { loaded: String(await loadedUpTo(runtime.keyValue, version)) } : {};
+    const own = { ...window, ...loaded, mayLoseRows };
     const entry = await computeWindow(store, metric, own, version, clock.now, facts);
     onComputed(metric.name, version);
     return { ...entry, milliseconds: Math.max(0, clock.now() - started) };

@@ -1,11 +1,16 @@
 import { expect, it } from 'vitest';
+import { join, raw, sql } from '../../infra/clickhouse/sql.ts';
 import { Random } from '../../ingest/demo/random.ts';
+import { within } from '../../ingest/raw/canonical.ts';
+import { blockSequenceSql } from '../../ingest/raw/ordering.ts';
+import { blocks, dirtyDays, dirtyHours, events, extrinsics } from '../../ingest/raw/tables.ts';
 import type { Pipeline } from '../../serve/compose.ts';
 import type { InputLine } from '../reference/input.ts';
 import { shapeBlock } from '../reference/shaped.ts';
 import { type Content, contentOf, differences } from '../support/content.ts';
 import { ingestLines, openTestPipeline } from '../support/pipeline.ts';
 import { recordedLines } from '../support/recordings.ts';
+import { countStatements } from '../support/statements.ts';
 import { enveloped } from './deliveries.ts';
 
 const FIRST = Date.UTC(2026, 2, 4, 20);
@@ -77,7 +82,13 @@ it('hours that are opened again end in the rows of one load', { timeout: 600_000
   );
   for (let from = half; from < inTime.length; from += 10) await load(inTime.slice(from, from + 12));
   await load(elsewhere);
+  let added = 0;
+  const counted = countStatements(pipeline.runtime.store, (text) => {
+    if (text.includes('new_ranks')) added++;
+  });
   for (let from = 0; from < late.length; from += 9) await load(late.slice(from, from + 9));
+  counted.stop();
+  expect(added).toBeGreaterThan(0);
   expect(differences(await contentOf(pipeline), expected)).toEqual([]);
 });
 
@@ -117,4 +128,29 @@ it('days without blocks keep their rows beside a window that begins within an ea
   await loadAndCompute(opened.pipeline, first);
   await loadAndCompute(opened.pipeline, later);
   expect(differences(await contentOf(opened.pipeline), expected)).toEqual([]);
+  // Another loader has stored a height at once: none of the two has seen the block of the other.
+  await storeAgain(opened.pipeline, 'karura', at(26));
+  await opened.pipeline.aggregator.requestRound();
+  await opened.pipeline.aggregator.waitUntilComputed();
+  expect(differences(await contentOf(opened.pipeline), expected)).toEqual([]);
 });
+
+/** Stores the blocks of an hour under a later number, as a load that marks none of them as replaced. */
+async function storeAgain({ runtime: { store }, loadedUpTo }: Pipeline, chain: string, at: number) {
+  const sequence = await loadedUpTo();
+  const moment = new Date(at).toISOString();
+  const ofHour = sql`chain = ${chain} AND ${within({ relays: [], from: moment.slice(0, 19).replace('T', ' '), until: '2149-01-01' })}`;
+  for (const table of [blocks, extrinsics, events]) {
+    const columns = Object.keys(table.columns);
+    const names = raw(columns.join(', '));
+    const values = columns.map((name) =>
+      raw(name === 'rank' ? `rank - toUInt128(${blockSequenceSql('rank')}) + toUInt128(${sequence})` : name),
+    );
+    await store.run(
+      sql`INSERT INTO ${table} (${names}) SELECT ${join(values)} FROM ${table} WHERE ${ofHour}`,
+    );
+  }
+  const place = { pallet: '', relay_chain: 'kusama', chain, sequence: String(sequence) };
+  await store.insert(dirtyHours, [{ ...place, hour: moment.slice(0, 19).replace('T', ' ') }]);
+  await store.insert(dirtyDays, [{ ...place, stream: 'blocks', day: moment.slice(0, 10) }]);
+}

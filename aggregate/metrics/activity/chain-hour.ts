@@ -5,11 +5,19 @@ import {
   canonicalCalls,
   canonicalEvents,
   canonicalExtrinsics,
+  type GainedBlocks,
+  gainedRows,
   hourSql,
+  listOfGained,
+  ofGainedChains,
+  ofRelays,
   type Window,
+  withNewRanks,
 } from '../../../ingest/raw/canonical.ts';
+import { blockSequenceSql } from '../../../ingest/raw/ordering.ts';
+import { blocks } from '../../../ingest/raw/tables.ts';
 import { fieldSql } from '../../../ingest/raw/views/event-facts.ts';
-import { metric } from '../../metric.ts';
+import { type MaterializedMetric, metric } from '../../metric.ts';
 
 /** Numbers of blocks, extrinsics, events and calls: those of a day are the sums of its hours. */
 export const SUMS = {
@@ -49,27 +57,31 @@ export const ENDS = {
 const HOUR = sql`${hourSql('assumeNotNull(time)')} AS hour`;
 const MINUTES = 60;
 
-const blockCounts = (window: Window): Sql => sql`
+/** What a window reads of a raw table: the condition that a block counts. */
+type Counts = (window: Window, isCounted: Sql) => Sql;
+
+const blockCounts: Counts = (window, isCounted) => sql`
   SELECT relay_chain, chain, ${HOUR}, count() AS num_blocks,
     min(number) AS first_block, max(number) AS last_block,
     min(assumeNotNull(time)) AS first_time, max(assumeNotNull(time)) AS last_time,
     sum(extrinsics) AS num_extrinsics, sum(events) AS num_events,
-    arraySort(groupArray(number)) AS heights,
+    groupBitXor(cityHash64(rank)) AS made_of, arraySort(groupArray(number)) AS heights,
     arrayMap(run -> (run[1], run[-1]), arraySplit((height, step) -> step != 1,
       heights, arrayDifference(heights))) AS runs
-  FROM ${canonicalBlocks(window)} GROUP BY relay_chain, chain, hour`;
+  FROM ${window.gained ? gainedRows(blocks, window, window.gained) : sql`(SELECT * FROM ${canonicalBlocks(window)} WHERE ${isCounted})`}
+  GROUP BY relay_chain, chain, hour`;
 
-const transactionCounts = (window: Window): Sql => sql`
+const transactionCounts: Counts = (window, isCounted) => sql`
   SELECT relay_chain, chain, ${HOUR},
     countIf(signed) AS num_transactions_signed, countIf(ethereum) AS evm_num_transactions,
     sum(toUInt256(ifNull(fee, 0))) AS fees, sum(toUInt256(tip)) AS tips,
     countIf(fee > 0) AS num_fee_paying, countIf(isNull(fee)) AS fee_unknown,
     sumMap([toUInt8(toMinute(time, 'UTC'))], [toUInt64(1)]) AS by_minute,
     arrayReduce('groupArrayInsertAt(0, ${MINUTES})', by_minute.2, by_minute.1) AS minutes
-  FROM ${canonicalExtrinsics(window, sql`(signed OR ethereum)`)} GROUP BY relay_chain, chain, hour`;
+  FROM ${canonicalExtrinsics(window, sql`(signed OR ethereum) AND ${isCounted}`)} GROUP BY relay_chain, chain, hour`;
 
 /** Counts of events by their names in the block. */
-const eventCounts = (window: Window): Sql => sql`
+const eventCounts: Counts = (window, isCounted) => sql`
   SELECT relay_chain, chain, ${HOUR},
     sumIf(toUInt256(ifNull(amount, 0)), pallet = 'treasury') AS treasury,
     countIf(pallet = 'balances') AS num_transfers,
@@ -86,7 +98,7 @@ const eventCounts = (window: Window): Sql => sql`
     arraySort(groupUniqArrayIf(data[1], event = 'CandidateIncluded' AND data[1] != '')) AS paras
   FROM ${canonicalEvents(
     window,
-    sql`refused = '' AND (
+    sql`${isCounted} AND refused = '' AND (
       (pallet = 'balances' AND event = 'Transfer') OR (pallet = 'treasury' AND event = 'Deposit')
       OR (pallet IN ('assets', 'foreignAssets', 'poolAssets') AND event = 'Transferred')
       OR (pallet = 'tokens' AND event = 'Transfer')
@@ -99,22 +111,63 @@ const eventCounts = (window: Window): Sql => sql`
   )} GROUP BY relay_chain, chain, hour`;
 
 /** Counts of executed calls, nested ones included. */
-const callCounts = (window: Window): Sql => sql`
+const callCounts: Counts = (window, isCounted) => sql`
   SELECT relay_chain, chain, ${HOUR},
     countIf(pallet != 'system') AS num_xcm_transferred, countIf(pallet = 'system') AS num_remark_calls
   FROM ${canonicalCalls(
     window,
-    sql`((pallet = 'system' AND call = 'remark')
+    sql`${isCounted} AND ((pallet = 'system' AND call = 'remark')
       OR (pallet IN ('polkadotXcm', 'xcmPallet') AND call IN ('reserveTransferAssets', 'limitedReserveTransferAssets',
         'teleportAssets', 'limitedTeleportAssets', 'transferAssets', 'transferAssetsUsingTypeAndThen'))
       OR (pallet = 'xTokens' AND call IN ('transfer', 'transferMultiasset', 'transferWithFee',
         'transferMultiassetWithFee', 'transferMulticurrencies', 'transferMultiassets')))`,
   )} GROUP BY relay_chain, chain, hour`;
 
-const names = [...Object.keys(SUMS), ...Object.keys(ENDS), 'minutes', 'paras', 'runs'];
+const names = [...Object.keys(SUMS), ...Object.keys(ENDS), 'minutes', 'paras', 'runs', 'up_to', 'made_of'];
+
+/** The rows of hours, made of the blocks that count; all others have a higher number than `upTo`. */
+const rowsOf = (window: Window, upTo: string, isCounted: Sql): Sql => sql`
+    SELECT hour, relay_chain, chain, ${join(names.map((column) => raw(column)))}
+    FROM (SELECT *, toUInt64(${upTo}) AS up_to FROM (${blockCounts(window, isCounted)})) AS blocks
+    LEFT JOIN (${transactionCounts(window, isCounted)}) AS transactions USING (relay_chain, chain, hour)
+    LEFT JOIN (${eventCounts(window, isCounted)}) AS events USING (relay_chain, chain, hour)
+    LEFT JOIN (${callCounts(window, isCounted)}) AS calls USING (relay_chain, chain, hour)`;
+
+/** How rows of one hour, made of different blocks, become one row. */
+const UNITED = {
+  ...Object.fromEntries(Object.keys(SUMS).map((column) => [column, `sum(part.${column})`])),
+  first_block: 'min(part.first_block)',
+  last_block: 'max(part.last_block)',
+  first_time: 'min(part.first_time)',
+  last_time: 'max(part.last_time)',
+  minutes: 'sumForEach(part.minutes)',
+  paras: 'arraySort(groupUniqArrayArray(part.paras))',
+  // A run begins where the one before it does not end at the height before.
+  runs: `arrayMap(run -> (run[1].1, run[-1].2), arraySplit((run, before) -> run.1 != before.2 + 1,
+        arraySort(groupArrayArray(part.runs)) AS all_runs, arrayPushFront(arrayPopBack(all_runs), (0, 0))))`,
+  up_to: 'max(part.up_to)',
+  made_of: 'groupBitXor(part.made_of)',
+};
+
+/** Adds to the stored rows the gained blocks that they do not count: an earlier attempt may have added some. */
+const addedRows = (window: Window, gained: GainedBlocks): Sql => {
+  const stored = sql`(SELECT * FROM ${chainHour.table} FINAL
+        WHERE ${ofRelays(window)} AND hour >= ${window.from} AND hour < ${window.until} AND ${ofGainedChains(gained)})`;
+  const ofNew = sql`(SELECT rank FROM ${listOfGained(window, gained)} AS gained
+      LEFT JOIN ${stored} AS stored USING (relay_chain, chain, hour) WHERE sequence > stored.up_to)`;
+  const united = Object.entries(UNITED).map(([column, of]) => raw(`${of} AS ${column}`));
+  return sql`
+    ${withNewRanks(ofNew)}
+    SELECT hour, relay_chain, chain, ${join(united)}
+    FROM (
+      SELECT *, 1 AS is_new FROM (${rowsOf(window, gained.loaded, raw('1'))})
+      UNION ALL SELECT hour, relay_chain, chain, ${raw(names.join(', '))}, 0 AS is_new FROM ${stored}
+    ) AS part
+    GROUP BY hour, relay_chain, chain HAVING max(is_new) = 1`;
+};
 
 /** Everything that metrics of days count in raw rows, counted once; no endpoint serves it. */
-export const chainHour = metric({
+export const chainHour: MaterializedMetric = metric({
   record: 'ChainHour',
   title: 'Counts by hour',
   domain: 'activity',
@@ -133,6 +186,10 @@ export const chainHour = metric({
     paras: 'Array(String)',
     // First and last of heights that follow each other without a hole.
     runs: 'Array(Tuple(UInt64, UInt64))',
+    // It counts the canonical blocks of all loads up to this number, and no others; 0 where that is not known.
+    up_to: 'UInt64',
+    // These blocks, as one number: it differs when one of them is canonical no longer.
+    made_of: 'UInt64',
   },
   key: ['hour', 'relay_chain', 'chain'],
   materialized: 'hourly',
@@ -140,11 +197,13 @@ export const chainHour = metric({
   invalidationScope: 'day',
   lookbackDays: 1,
   keepsRows: true,
-  select: (window) => sql`
-    SELECT hour, relay_chain, chain, ${join(names.map((column) => raw(column)))}
-    FROM (${blockCounts(window)}) AS blocks
-    LEFT JOIN (${transactionCounts(window)}) AS transactions USING (relay_chain, chain, hour)
-    LEFT JOIN (${eventCounts(window)}) AS events USING (relay_chain, chain, hour)
-    LEFT JOIN (${callCounts(window)}) AS calls USING (relay_chain, chain, hour)`,
+  addsBlocks: 'counted',
+  select: (window) => {
+    const { gained, loaded } = window;
+    if (gained) return addedRows(window, gained);
+    return loaded === undefined
+      ? rowsOf(window, '0', raw('1'))
+      : rowsOf(window, loaded, sql`${raw(blockSequenceSql('rank'))} <= toUInt64(${loaded})`);
+  },
   endpoints: [],
 });

@@ -1,0 +1,86 @@
+import { raw, sql } from '../../infra/clickhouse/sql.ts';
+import type { Store } from '../../infra/ports.ts';
+import { canonicalBlocks, type GainedBlock, type GainedBlocks, hourSql } from '../../ingest/raw/canonical.ts';
+import { blockSequenceSql } from '../../ingest/raw/ordering.ts';
+import { ANY_PALLET } from '../../ingest/raw/tables.ts';
+import { chainHour } from '../metrics/activity/chain-hour.ts';
+import type { PlannedWindow } from '../planner/plan.ts';
+import { textOfHour } from '../planner/ranges.ts';
+import type { NumberedDirtyDay } from './dirty-days.ts';
+import type { NumberedDirtyHours } from './dirty-hours.ts';
+import { computedOf, type Marks } from './lanes.ts';
+
+const HOUR_MS = 3_600_000;
+/** Statements list them: for more blocks than these the hours are read as a whole. */
+const BLOCKS_MAX = 500;
+
+interface HourRow {
+  readonly relay_chain: string;
+  readonly chain: string;
+  readonly hour: string;
+  /** Whether all blocks of its stored row are canonical. */
+  readonly isKept: 0 | 1;
+  readonly gained: readonly (readonly [number: string, rank: string, time: string])[];
+}
+
+/**
+ * The blocks of loads up to `loaded` that dirty hours have gained since every metric with these marks was computed;
+ * undefined where they have lost one, where that is not known, and where too many are new. Dirty hours tell of blocks
+ * that were replaced; the stored rows tell too, since loaders that store one height at once may not see each other.
+ */
+export async function readGained(
+  store: Pick<Store, 'rows'>,
+  dirty: readonly NumberedDirtyHours[],
+  marks: readonly Marks[],
+  loaded: bigint,
+): Promise<GainedBlocks | undefined> {
+  if (dirty.length === 0 || dirty.some(({ pallet }) => pallet === ANY_PALLET)) return undefined;
+  const since = computedOf(marks, [...new Set(dirty.map(({ day }) => day))]);
+  if (since === 0n) return undefined;
+  const hours = dirty.flatMap(({ relay_chain, chain, day, hours: ofDay }) =>
+    ofDay.map(([hour]) => ({ relay_chain, chain, number: Date.parse(day) / HOUR_MS + hour })),
+  );
+  const numbers = hours.map(({ number }) => number);
+  const window = {
+    relays: [...new Set(hours.map(({ relay_chain }) => relay_chain))].sort(),
+    from: textOfHour(Math.min(...numbers)),
+    until: textOfHour(Math.max(...numbers) + 1),
+  };
+  const sequence = raw(blockSequenceSql('rank'));
+  const isNew = sql`${sequence} > least(up_to, ${since}) AND ${sequence} <= ${loaded}`;
+  const isDirty = sql`(relay_chain, chain, hour) IN (
+    SELECT place[1], place[2], toDateTime64(place[3], 3, 'UTC') FROM (
+      SELECT arrayJoin(${hours.map((of) => [of.relay_chain, of.chain, textOfHour(of.number)])}) AS place))`;
+  const rows = await store.rows<HourRow>(sql`
+    SELECT relay_chain, chain, toString(hour) AS hour,
+      groupBitXorIf(cityHash64(rank), ${sequence} <= up_to) = any(made_of) AND (any(up_to) > 0 OR any(stored.num_blocks) = 0) AS isKept,
+      groupArrayIf(${BLOCKS_MAX + 1})((toString(number), toString(rank), toString(time)), ${isNew}) AS gained
+    FROM (SELECT relay_chain, chain, number, rank, assumeNotNull(time) AS time, ${hourSql('time')} AS hour
+      FROM ${canonicalBlocks(window)} WHERE ${isDirty}) AS held
+    LEFT JOIN (SELECT relay_chain, chain, hour, num_blocks, up_to, made_of FROM ${chainHour.table} FINAL
+      WHERE hour >= ${window.from} AND hour < ${window.until}) AS stored USING (relay_chain, chain, hour)
+    GROUP BY relay_chain, chain, hour`);
+  if (rows.some(({ isKept }) => !isKept)) return undefined;
+  const times = rows.flatMap(({ gained }) => gained.map(([, , time]) => time)).sort();
+  const [first] = times;
+  const last = times.at(-1);
+  if (first === undefined || last === undefined || times.length > BLOCKS_MAX) return undefined;
+  const blocks = rows.flatMap(({ relay_chain, chain, hour, gained }) =>
+    gained.map(([number, rank]): GainedBlock => [relay_chain, chain, hour, number, rank]),
+  );
+  return { loaded: loaded.toString(), first, last, blocks };
+}
+
+/** The windows, those told what their hours have gained that can add it to stored rows. */
+export const withGained = (
+  windows: readonly PlannedWindow[],
+  days: readonly NumberedDirtyDay[],
+  addBlocks: ReadonlySet<string>,
+  gained: GainedBlocks | undefined,
+): readonly PlannedWindow[] =>
+  // Days whose hours are not known are computed from all of their blocks.
+  gained && days.every(({ stream, hours }) => stream !== 'blocks' || hours)
+    ? windows.map((window) =>
+        addBlocks.has(window.metric) && !window.mayLoseRows ? { ...window, gained } : window,
+      )
+    : windows;
