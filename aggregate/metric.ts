@@ -130,7 +130,7 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
   readonly keepsRows?: true;
   /**
    * Set where a window of hours that have only gained blocks may be told which: its select adds them to the stored rows.
-   * `counted` is for sums, which must count a block once: their rows tell in `up_to` and `made_of` what they are made of.
+   * `counted` is for sums, which must count a block once: their rows tell in `up_to`, `beyond` and `made_of` what they are made of.
    */
   readonly addsBlocks?: 'united' | 'counted';
   /** Version of the fold, 1 when absent: raised with every change of its code that may change rows. */

@@ -1,6 +1,14 @@
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
-import type { Store } from '../../infra/ports.ts';
-import { canonicalBlocks, type GainedBlock, type GainedBlocks, hourSql } from '../../ingest/raw/canonical.ts';
+import type { KeyValue, Store } from '../../infra/ports.ts';
+import { loadedUpTo } from '../../ingest/loader.ts';
+import {
+  canonicalBlocks,
+  type GainedBlock,
+  type GainedBlocks,
+  hourSql,
+  isOfEnded,
+  type Window,
+} from '../../ingest/raw/canonical.ts';
 import { blockSequenceSql } from '../../ingest/raw/ordering.ts';
 import { ANY_PALLET } from '../../ingest/raw/tables.ts';
 import { chainHour } from '../metrics/activity/chain-hour.ts';
@@ -24,8 +32,8 @@ interface HourRow {
 }
 
 /**
- * The blocks of loads up to `loaded` that dirty hours have gained since every metric with these marks was computed;
- * undefined where they have lost one, where that is not known, and where too many are new. Dirty hours tell of blocks
+ * The blocks that dirty hours have gained since every metric with these marks was computed, of loads that have ended:
+ * of all up to `loaded`, and of those later ones whose blocks are noted. Undefined where they have lost one, where that is not known, and where too many are new. Dirty hours tell of blocks
  * that were replaced; the stored rows tell too, since loaders that store one height at once may not see each other.
  */
 export async function readGained(
@@ -47,17 +55,19 @@ export async function readGained(
     until: textOfHour(Math.max(...numbers) + 1),
   };
   const sequence = raw(blockSequenceSql('rank'));
-  const isNew = sql`${sequence} > least(up_to, ${since}) AND ${sequence} <= ${loaded}`;
+  const isCounted = sql`(${sequence} <= up_to OR has(beyond, rank))`;
+  // What a metric has not computed may be in the rows of another.
+  const isNew = sql`(NOT ${isCounted} OR ${sequence} > ${since}) AND ${isOfEnded(window, { upTo: loaded.toString(), areNoted: true })}`;
   const isDirty = sql`(relay_chain, chain, hour) IN (
     SELECT place[1], place[2], toDateTime64(place[3], 3, 'UTC') FROM (
       SELECT arrayJoin(${hours.map((of) => [of.relay_chain, of.chain, textOfHour(of.number)])}) AS place))`;
   const rows = await store.rows<HourRow>(sql`
     SELECT relay_chain, chain, toString(hour) AS hour,
-      groupBitXorIf(cityHash64(rank), ${sequence} <= up_to) = any(made_of) AND (any(up_to) > 0 OR any(stored.num_blocks) = 0) AS isKept,
+      groupBitXorIf(cityHash64(rank), ${isCounted}) = any(made_of) AND (any(up_to) > 0 OR any(stored.num_blocks) = 0) AS isKept,
       groupArrayIf(${BLOCKS_MAX + 1})((toString(number), toString(rank), toString(time)), ${isNew}) AS gained
     FROM (SELECT relay_chain, chain, number, rank, assumeNotNull(time) AS time, ${hourSql('time')} AS hour
       FROM ${canonicalBlocks(window)} WHERE ${isDirty}) AS held
-    LEFT JOIN (SELECT relay_chain, chain, hour, num_blocks, up_to, made_of FROM ${chainHour.table} FINAL
+    LEFT JOIN (SELECT relay_chain, chain, hour, num_blocks, up_to, beyond, made_of FROM ${chainHour.table} FINAL
       WHERE hour >= ${window.from} AND hour < ${window.until}) AS stored USING (relay_chain, chain, hour)
     GROUP BY relay_chain, chain, hour`);
   if (rows.some(({ isKept }) => !isKept)) return undefined;
@@ -69,6 +79,15 @@ export async function readGained(
     gained.map(([number, rank]): GainedBlock => [relay_chain, chain, hour, number, rank]),
   );
   return { loaded: loaded.toString(), first, last, blocks };
+}
+
+/**
+ * The loads that had ended when a version was taken: rows of a higher version are made of no fewer loads, even where they
+ * were planned before.
+ */
+export async function endedLoads(keyValue: KeyValue, version: bigint): Promise<Pick<Window, 'loaded'>> {
+  const upTo = await loadedUpTo(keyValue, version);
+  return { loaded: { upTo: upTo.toString(), areNoted: upTo < version } };
 }
 
 /** The windows, those told what their hours have gained that can add it to stored rows. */

@@ -4,7 +4,6 @@ import { ProductError } from '../../infra/errors.ts';
 import type { Numbers, Runtime } from '../../infra/ports.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
-import { loadedUpTo } from '../../ingest/loader.ts';
 import { relayOf, type Window } from '../../ingest/raw/canonical.ts';
 import { RetentionReader } from '../../ingest/raw/retention.ts';
 import { dependencies, type MaterializedMetric } from '../metric.ts';
@@ -13,6 +12,7 @@ import { computeWindow, failureOf, ledgerEntry, ledgerPlace, readFacts, updateWi
 import type { ComputeMeasures } from './compute-measures.ts';
 import { type FailureTexts, type ReadsByMetric, readsOf, type WindowFailure } from './failures.ts';
 import { factsByRelay, factsOfKinds } from './fold-lines.ts';
+import { endedLoads } from './gained-blocks.ts';
 import type { ComputeLane } from './lanes.ts';
 import type { LedgerEntry } from './ledger.ts';
 import { Precedence } from './precedence.ts';
@@ -326,10 +326,8 @@ export abstract class BaseExecutor {
     const version = await numbers.take(1);
     const facts = await readFacts?.();
     const mayLoseRows = !this.#beginWriting(metric) && window.mayLoseRows;
-    // Of the time of the version: rows of a higher one are made of no fewer loads, even where they were planned before.
-    const loaded =
-      metric.addsBlocks === 'counted' ? { loaded: String(await loadedUpTo(runtime.keyValue, version)) } : {};
-    const own = { ...window, ...loaded, mayLoseRows };
+    const ended = metric.addsBlocks === 'counted' ? await endedLoads(runtime.keyValue, version) : {};
+    const own = { ...window, ...ended, mayLoseRows };
     const entry = await computeWindow(store, metric, own, version, clock.now, facts);
     onComputed(metric.name, version);
     return { ...entry, milliseconds: Math.max(0, clock.now() - started) };

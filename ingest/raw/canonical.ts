@@ -1,6 +1,6 @@
 import { join, raw, Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { blockSequenceSql } from './ordering.ts';
-import { blocks, calls, events, extrinsics, replacedBlocks } from './tables.ts';
+import { blocks, calls, events, extrinsics, loadedBlocks, replacedBlocks } from './tables.ts';
 
 /** A range of UTC time of some relay chains: days (`YYYY-MM-DD`) or hours (`YYYY-MM-DD HH:00:00`). `until` is not in it. */
 export interface Window {
@@ -10,15 +10,23 @@ export interface Window {
   readonly chain?: string;
   readonly from: string;
   readonly until: string;
-  /** Every load up to this number had ended before the window is computed. */
-  readonly loaded?: string;
+  /** Set where rows count blocks of loads that have ended, and no others. */
+  readonly loaded?: EndedLoads;
   /** Set where stored rows hold all other blocks of its hours. */
   readonly gained?: GainedBlocks;
 }
 
+/** Loads that had ended before a window is computed. */
+export interface EndedLoads {
+  /** All up to this number. */
+  readonly upTo: string;
+  /** Whether one that began before was still running: of later ones, those have ended whose blocks are noted as loaded. */
+  readonly areNoted: boolean;
+}
+
 /** Blocks that hours have gained since their rows were computed; none of the others has gone. */
 export interface GainedBlocks {
-  /** All blocks of loads up to this number. */
+  /** Every load up to this number has ended. */
   readonly loaded: string;
   /** The times of the first and of the last of them, as `YYYY-MM-DD HH:MM:SS.mmm`. */
   readonly first: string;
@@ -127,6 +135,20 @@ export function canonicalOfGained(window: Window, { blocks: gained }: GainedBloc
   const ofHeights = sql`(relay_chain, chain, number) IN (${join(heights)})`;
   const ranks = gained.map(([, , , , rank]) => rank);
   return sql`(SELECT rank FROM ${canonicalBlocks(window, 'rank', ofHeights)} WHERE toString(rank) IN ${ranks})`;
+}
+
+/**
+ * The condition that a row of a window is of a block whose load has ended: a load writes its tables one after the other,
+ * and what waits for all loads waits for the longest.
+ */
+export function isOfEnded(window: Window, { upTo, areNoted }: EndedLoads): Sql {
+  const sequence = raw(blockSequenceSql('rank'));
+  const isUpTo = sql`${sequence} <= toUInt64(${upTo})`;
+  if (!areNoted) return isUpTo;
+  return sql`(${isUpTo} OR (relay_chain, chain, number, ${sequence}) IN (
+    SELECT relay_chain, chain, number, sequence FROM ${loadedBlocks} WHERE (relay_chain, chain, number) IN (
+      SELECT relay_chain, chain, number FROM ${blocks}
+      WHERE ${ofRelays(window)} AND ${within(window)} AND ${sequence} > toUInt64(${upTo}))))`;
 }
 
 /**

@@ -34,8 +34,11 @@ export async function contentOf(pipeline: Pipeline): Promise<Content> {
   for (const { name, table } of materializedMetrics) {
     content.set(
       name,
-      // Two columns of `chain_hour` tell in which loads its blocks came.
-      await linesOf(pipeline, sql`SELECT * EXCEPT (version, is_deleted, up_to, made_of) FROM ${table} FINAL`),
+      // These columns of `chain_hour` tell in which loads its blocks came.
+      await linesOf(
+        pipeline,
+        sql`SELECT * EXCEPT (version, is_deleted, up_to, beyond, made_of) FROM ${table} FINAL`,
+      ),
     );
   }
   for (const metric of viewMetrics) {

@@ -8,6 +8,7 @@ import {
   type GainedBlocks,
   gainedRows,
   hourSql,
+  isOfEnded,
   listOfGained,
   ofGainedChains,
   ofRelays,
@@ -65,7 +66,7 @@ const blockCounts: Counts = (window, isCounted) => sql`
     min(number) AS first_block, max(number) AS last_block,
     min(assumeNotNull(time)) AS first_time, max(assumeNotNull(time)) AS last_time,
     sum(extrinsics) AS num_extrinsics, sum(events) AS num_events,
-    groupBitXor(cityHash64(rank)) AS made_of, arraySort(groupArray(number)) AS heights,
+    groupBitXor(cityHash64(rank)) AS made_of, groupArray(rank) AS ranks, arraySort(groupArray(number)) AS heights,
     arrayMap(run -> (run[1], run[-1]), arraySplit((height, step) -> step != 1,
       heights, arrayDifference(heights))) AS runs
   FROM ${window.gained ? gainedRows(blocks, window, window.gained) : sql`(SELECT * FROM ${canonicalBlocks(window)} WHERE ${isCounted})`}
@@ -123,12 +124,21 @@ const callCounts: Counts = (window, isCounted) => sql`
         'transferMultiassetWithFee', 'transferMulticurrencies', 'transferMultiassets')))`,
   )} GROUP BY relay_chain, chain, hour`;
 
-const names = [...Object.keys(SUMS), ...Object.keys(ENDS), 'minutes', 'paras', 'runs', 'up_to', 'made_of'];
+const names = [
+  ...Object.keys(SUMS),
+  ...Object.keys(ENDS),
+  'minutes',
+  'paras',
+  'runs',
+  'up_to',
+  'beyond',
+  'made_of',
+];
 
-/** The rows of hours, made of the blocks that count; all others have a higher number than `upTo`. */
+/** The rows of hours, made of the blocks that count: all of loads up to `upTo`, and some of later ones. */
 const rowsOf = (window: Window, upTo: string, isCounted: Sql): Sql => sql`
     SELECT hour, relay_chain, chain, ${join(names.map((column) => raw(column)))}
-    FROM (SELECT *, toUInt64(${upTo}) AS up_to FROM (${blockCounts(window, isCounted)})) AS blocks
+    FROM (SELECT *, toUInt64(${upTo}) AS up_to, arraySort(arrayFilter(of_block -> ${raw(blockSequenceSql('of_block'))} > up_to, ranks)) AS beyond FROM (${blockCounts(window, isCounted)})) AS blocks
     LEFT JOIN (${transactionCounts(window, isCounted)}) AS transactions USING (relay_chain, chain, hour)
     LEFT JOIN (${eventCounts(window, isCounted)}) AS events USING (relay_chain, chain, hour)
     LEFT JOIN (${callCounts(window, isCounted)}) AS calls USING (relay_chain, chain, hour)`;
@@ -146,6 +156,7 @@ const UNITED = {
   runs: `arrayMap(run -> (run[1].1, run[-1].2), arraySplit((run, before) -> run.1 != before.2 + 1,
         arraySort(groupArrayArray(part.runs)) AS all_runs, arrayPushFront(arrayPopBack(all_runs), (0, 0))))`,
   up_to: 'max(part.up_to)',
+  beyond: `arraySort(arrayFilter(of_block -> ${blockSequenceSql('of_block')} > max(part.up_to), groupArrayArray(part.beyond)))`,
   made_of: 'groupBitXor(part.made_of)',
 };
 
@@ -154,7 +165,7 @@ const addedRows = (window: Window, gained: GainedBlocks): Sql => {
   const stored = sql`(SELECT * FROM ${chainHour.table} FINAL
         WHERE ${ofRelays(window)} AND hour >= ${window.from} AND hour < ${window.until} AND ${ofGainedChains(gained)})`;
   const ofNew = sql`(SELECT rank FROM ${listOfGained(window, gained)} AS gained
-      LEFT JOIN ${stored} AS stored USING (relay_chain, chain, hour) WHERE sequence > stored.up_to)`;
+      LEFT JOIN ${stored} AS stored USING (relay_chain, chain, hour) WHERE sequence > stored.up_to AND NOT has(stored.beyond, rank))`;
   const united = Object.entries(UNITED).map(([column, of]) => raw(`${of} AS ${column}`));
   return sql`
     ${withNewRanks(ofNew)}
@@ -186,8 +197,10 @@ export const chainHour: MaterializedMetric = metric({
     paras: 'Array(String)',
     // First and last of heights that follow each other without a hole.
     runs: 'Array(Tuple(UInt64, UInt64))',
-    // It counts the canonical blocks of all loads up to this number, and no others; 0 where that is not known.
+    // It counts the canonical blocks of all loads up to this number; 0 where that is not known.
     up_to: 'UInt64',
+    // The ranks of the other blocks that it counts, of later loads that had ended.
+    beyond: 'Array(UInt128)',
     // These blocks, as one number: it differs when one of them is canonical no longer.
     made_of: 'UInt64',
   },
@@ -203,7 +216,7 @@ export const chainHour: MaterializedMetric = metric({
     if (gained) return addedRows(window, gained);
     return loaded === undefined
       ? rowsOf(window, '0', raw('1'))
-      : rowsOf(window, loaded, sql`${raw(blockSequenceSql('rank'))} <= toUInt64(${loaded})`);
+      : rowsOf(window, loaded.upTo, isOfEnded(window, loaded));
   },
   endpoints: [],
 });
