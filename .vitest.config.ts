@@ -57,8 +57,8 @@ process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/no
 export default defineConfig({
   test: {
     pool: 'forks',
-    // Two more than the cores that a check has, since tests on services and processes wait.
-    maxWorkers: 4,
+    // One more than the cores that a check has, since tests on services and processes wait. A fourth gained nothing.
+    maxWorkers: 3,
     projects: [project('unit'), project('integration'), project('services')],
     sequence: { sequencer: LongFirst },
     env: { UV_THREADPOOL_SIZE: '16', TZ: 'UTC' },

@@ -1,4 +1,4 @@
-import { ident, join, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { Store } from '../../infra/ports.ts';
 import { daysOf, ofRelays, type Window } from '../../ingest/raw/canonical.ts';
@@ -7,6 +7,9 @@ import type { PlannedWindow } from '../planner/plan.ts';
 import { foldedColumns, type StoredRows } from './fold-lines.ts';
 import { foldInPieces } from './folding.ts';
 import type { LedgerEntry } from './ledger.ts';
+
+/** All reads of a statement see the same parts: rows must not count of one table what another one lacks. */
+const ROW_SETTINGS = 'precise_float_parsing = 1, enable_shared_storage_snapshot_in_query = 1';
 
 /** A window, and whether it may have stored rows that it has no longer. */
 export type ComputedWindow = Window & Pick<PlannedWindow, 'mayLoseRows'>;
@@ -96,7 +99,7 @@ export async function insertRows(
   const columns = join(names.map((name) => ident(name)));
   await store.run(sql`INSERT INTO ${metric.table} (${columns}, version, is_deleted)
     SELECT ${columns}, ${version} AS version, 0 AS is_deleted FROM (${metric.select(window, entities)})
-    SETTINGS precise_float_parsing = 1`);
+    SETTINGS ${raw(ROW_SETTINGS)}`);
 }
 
 /** As both together, with one statement: rows that come and go are few. */
@@ -123,7 +126,7 @@ async function replaceRows(
       UNION ALL
       SELECT ${keys}, ${values}, 0 AS is_new FROM ${table} FINAL
       WHERE ${ofRelays(window)} AND ${inPeriod(metric, window)} AND version < ${version}
-    ) GROUP BY ${keys} SETTINGS precise_float_parsing = 1`);
+    ) GROUP BY ${keys} SETTINGS ${raw(ROW_SETTINGS)}`);
 }
 
 async function deleteOlderRows(

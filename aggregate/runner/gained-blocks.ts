@@ -19,7 +19,7 @@ import type { NumberedDirtyHours } from './dirty-hours.ts';
 import { computedOf, type Marks } from './lanes.ts';
 
 const HOUR_MS = 3_600_000;
-/** Statements list them: for more blocks than these the hours are read as a whole. */
+/** Statements list them: for more blocks, or more hours, than these the hours are read as a whole. */
 const BLOCKS_MAX = 500;
 
 interface HourRow {
@@ -48,6 +48,7 @@ export async function readGained(
   const hours = dirty.flatMap(({ relay_chain, chain, day, hours: ofDay }) =>
     ofDay.map(([hour]) => ({ relay_chain, chain, number: Date.parse(day) / HOUR_MS + hour })),
   );
+  if (hours.length > BLOCKS_MAX) return undefined;
   const numbers = hours.map(({ number }) => number);
   const window = {
     relays: [...new Set(hours.map(({ relay_chain }) => relay_chain))].sort(),
@@ -62,19 +63,21 @@ export async function readGained(
     SELECT place[1], place[2], toDateTime64(place[3], 3, 'UTC') FROM (
       SELECT arrayJoin(${hours.map((of) => [of.relay_chain, of.chain, textOfHour(of.number)])}) AS place))`;
   const rows = await store.rows<HourRow>(sql`
-    SELECT relay_chain, chain, toString(hour) AS hour,
+    SELECT relay_chain, chain, toString(hour) AS hour, isKept, sum(length(listed)) OVER () AS found,
+      if(found > ${BLOCKS_MAX}, [], listed) AS gained
+    FROM (SELECT relay_chain, chain, hour,
       groupBitXorIf(cityHash64(rank), ${isCounted}) = any(made_of) AND (any(up_to) > 0 OR any(stored.num_blocks) = 0) AS isKept,
-      groupArrayIf(${BLOCKS_MAX + 1})((toString(number), toString(rank), toString(time)), ${isNew}) AS gained
+      groupArrayIf(${BLOCKS_MAX + 1})((toString(number), toString(rank), toString(time)), ${isNew}) AS listed
     FROM (SELECT relay_chain, chain, number, rank, assumeNotNull(time) AS time, ${hourSql('time')} AS hour
       FROM ${canonicalBlocks(window)} WHERE ${isDirty}) AS held
     LEFT JOIN (SELECT relay_chain, chain, hour, num_blocks, up_to, beyond, made_of FROM ${chainHour.table} FINAL
       WHERE hour >= ${window.from} AND hour < ${window.until}) AS stored USING (relay_chain, chain, hour)
-    GROUP BY relay_chain, chain, hour`);
+    GROUP BY relay_chain, chain, hour)`);
   if (rows.some(({ isKept }) => !isKept)) return undefined;
   const times = rows.flatMap(({ gained }) => gained.map(([, , time]) => time)).sort();
   const [first] = times;
   const last = times.at(-1);
-  if (first === undefined || last === undefined || times.length > BLOCKS_MAX) return undefined;
+  if (first === undefined || last === undefined) return undefined;
   const blocks = rows.flatMap(({ relay_chain, chain, hour, gained }) =>
     gained.map(([number, rank]): GainedBlock => [relay_chain, chain, hour, number, rank]),
   );

@@ -1,7 +1,7 @@
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import { type Table, table } from '../../infra/clickhouse/table.ts';
 import type { Store } from '../../infra/ports.ts';
-import { canonicalBlocks } from '../../ingest/raw/canonical.ts';
+import { canonicalBlocks, isOfEnded } from '../../ingest/raw/canonical.ts';
 import { changeRuns, metricChanges } from '../changes/tables.ts';
 import { EVERYTHING } from '../planner/plan.ts';
 import { type FailedMetric, failedMetrics } from './failures.ts';
@@ -185,12 +185,14 @@ export interface ComputedChain {
   readonly as_of: string;
 }
 
-/** The newest stored block of each chain of these relay chains, among those from then on, which may be few or years. */
+/**
+ * The newest block of each chain of these relay chains, among those from then on, which may be few or years: of loads that
+ * have ended, since rows are made of no others.
+ */
 export async function readNewestBlocks(
   store: Store,
   relays: Iterable<string>,
-  from: string,
-  areFew: boolean,
+  { from, loaded, areFew }: { readonly from: string; readonly loaded: bigint; readonly areFew: boolean },
 ): Promise<readonly ComputedChain[]> {
   const sorted = [...relays].sort();
   if (sorted.length === 0) return [];
@@ -199,6 +201,7 @@ export async function readNewestBlocks(
   const found = areFew ? canonicalBlocks(window) : canonicalBlocks(window, '*', raw('1'));
   return store.rows<ComputedChain>(
     sql`SELECT relay_chain, chain, max(assumeNotNull(time)) AS as_of
-      FROM ${found} GROUP BY relay_chain, chain`,
+      FROM ${found} WHERE ${isOfEnded(window, { upTo: loaded.toString(), areNoted: areFew })}
+      GROUP BY relay_chain, chain`,
   );
 }

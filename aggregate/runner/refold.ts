@@ -136,15 +136,20 @@ export async function readProgress(store: Store): Promise<EntityProgress> {
 /** The entities that rows above a version change, in pieces of about as many facts. */
 async function readChanged(
   { store, reads }: Pick<RefoldOptions, 'store' | 'reads'>,
-  { entities: { changed, sizes, column }, table }: EntityMetric,
+  metric: EntityMetric,
   relayChain: string,
   after: bigint,
 ): Promise<EntityId[][]> {
+  const { table } = metric;
+  const { changed, sizes, column } = metric.entities;
   const named = changed(relayChain, after);
   // Rows of an entity that nothing names any more go too.
   const stored = sql`SELECT ${ident(column)} AS entity FROM ${table} WHERE relay_chain = ${relayChain}`;
   const all = after > 0n ? named : sql`${named} UNION DISTINCT ${stored}`;
-  const rowsOf = <Row>(statement: Sql) => reads.once(statement.text, () => store.rows<Row>(statement));
+  // Those who share an answer share its end too.
+  const scope = [...dependencies(metric)].sort().join();
+  const rowsOf = <Row>(statement: Sql) =>
+    reads.once(`${scope} ${statement.text}`, () => store.rows<Row>(statement));
   const rows = await rowsOf<{ entity: EntityId }>(sql`SELECT entity FROM (${all}) ORDER BY entity`);
   const pieces: EntityId[][] = [];
   for (const some of inParts(rows.map(({ entity }) => entity))) {

@@ -195,12 +195,12 @@ export class Rounds {
     await executor.forgetFolds(active.filter(({ name }) => !hasRows(marks.get(name))));
     const ofActive = active.map(({ name }) => marks.get(name) ?? NOT_COMPUTED);
     const hours = await readDirtyHours(runtime.store, days, ofActive);
-    const [calendar, gained, newest] = await Promise.all([
+    const [calendar, newest] = await Promise.all([
       readCalendar(runtime.store),
-      // A table that cannot be read fails its own metric; the hours are then read as a whole.
-      readGained(runtime.store, hours, ofActive, loaded).catch(() => undefined),
       this.#newestBlocks(state, firstOf(withHours(days, hours, () => true))),
     ]);
+    // After these blocks, which its rows then hold. A table that cannot be read fails its own metric.
+    const gained = await readGained(runtime.store, hours, ofActive, loaded).catch(() => undefined);
     const windows = planPending(metrics, active, { days, hours, gained }, marks, {
       ...calendar,
       days: joined(calendar.days, daysOfOther, daysWithBlocks(days)),
@@ -217,16 +217,13 @@ export class Rounds {
 
   /** The newest block of each chain, where its day is one of this lane: the other lane has its own. */
   async #newestBlocks(
-    { lane, liveFrom, days }: RoundState,
+    { lane, liveFrom, loaded, days }: RoundState,
     from: string = EVERYTHING.until,
   ): Promise<readonly ComputedChain[]> {
     const withBlocks = days.filter(({ stream }) => stream === 'blocks');
-    const newest = await readNewestBlocks(
-      this.#options.runtime.store,
-      new Set(withBlocks.map(({ relay_chain }) => relay_chain)),
-      from,
-      lane === 'live',
-    );
+    const relays = new Set(withBlocks.map(({ relay_chain }) => relay_chain));
+    const options = { from, loaded, areFew: lane === 'live' };
+    const newest = await readNewestBlocks(this.#options.runtime.store, relays, options);
     return newest.filter(({ as_of }) => as_of.slice(0, 10) >= liveFrom === (lane === 'live'));
   }
 

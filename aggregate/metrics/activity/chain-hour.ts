@@ -5,6 +5,7 @@ import {
   canonicalCalls,
   canonicalEvents,
   canonicalExtrinsics,
+  canonicalOfGained,
   type GainedBlocks,
   gainedRows,
   hourSql,
@@ -164,8 +165,14 @@ const UNITED = {
 const addedRows = (window: Window, gained: GainedBlocks): Sql => {
   const stored = sql`(SELECT * FROM ${chainHour.table} FINAL
         WHERE ${ofRelays(window)} AND hour >= ${window.from} AND hour < ${window.until} AND ${ofGainedChains(gained)})`;
+  // Such a row came after the plan, of a version that does not tell what it counts: the next round reads its hour whole.
+  const isUntold = raw(
+    `throwIf(stored.num_blocks > 0 AND stored.up_to = 0, 'an earlier version computed the hour')`,
+  );
   const ofNew = sql`(SELECT rank FROM ${listOfGained(window, gained)} AS gained
-      LEFT JOIN ${stored} AS stored USING (relay_chain, chain, hour) WHERE sequence > stored.up_to AND NOT has(stored.beyond, rank))`;
+      LEFT JOIN ${stored} AS stored USING (relay_chain, chain, hour)
+      WHERE NOT ${isUntold} AND sequence > stored.up_to AND NOT has(stored.beyond, rank)
+        AND rank IN ${canonicalOfGained(window, gained)})`;
   const united = Object.entries(UNITED).map(([column, of]) => raw(`${of} AS ${column}`));
   return sql`
     ${withNewRanks(ofNew)}
