@@ -32,9 +32,10 @@ interface HourRow {
 }
 
 /**
- * The blocks that dirty hours have gained since every metric with these marks was computed, of loads that have ended:
- * of all up to `loaded`, and of those later ones whose blocks are noted. Undefined where they have lost one, where that is not known, and where too many are new. Dirty hours tell of blocks
- * that were replaced; the stored rows tell too, since loaders that store one height at once may not see each other.
+ * The blocks that dirty hours have gained since every metric with these marks was computed, of loads that have ended: of
+ * all up to `loaded`, and of those later ones whose blocks are noted. Undefined where they have lost one, where that is
+ * not known, and where too many are new. Dirty hours tell of blocks that were replaced; the stored rows tell too, since
+ * loaders that store one height at once may not see each other.
  */
 export async function readGained(
   store: Pick<Store, 'rows'>,
