@@ -76,7 +76,7 @@ export async function refold(
   const { store, numbers, writers, beginWriting, progressOf } = options;
   const relay_chain = relayOf(window);
   const before = progressOf(metric.name, relay_chain);
-  const tables = [...dependencies(metric)].sort();
+  const tables = tablesOf(metric);
   const computed = await writers.run(metric.name, async (isRepeated) => {
     const reads = isRepeated ? new RoundReads() : options.reads;
     const version = await numbers.take(1);
@@ -133,6 +133,8 @@ export async function readProgress(store: Store): Promise<EntityProgress> {
   };
 }
 
+const tablesOf = (metric: EntityMetric): string[] => [...dependencies(metric)].sort();
+
 /** The entities that rows above a version change, in pieces of about as many facts. */
 async function readChanged(
   { store, reads }: Pick<RefoldOptions, 'store' | 'reads'>,
@@ -146,8 +148,8 @@ async function readChanged(
   // Rows of an entity that nothing names any more go too.
   const stored = sql`SELECT ${ident(column)} AS entity FROM ${table} WHERE relay_chain = ${relayChain}`;
   const all = after > 0n ? named : sql`${named} UNION DISTINCT ${stored}`;
-  // Those who share an answer share its end too.
-  const scope = [...dependencies(metric)].sort().join();
+  // Those who share an answer come equally far.
+  const scope = tablesOf(metric).join();
   const rowsOf = <Row>(statement: Sql) =>
     reads.once(`${scope} ${statement.text}`, () => store.rows<Row>(statement));
   const rows = await rowsOf<{ entity: EntityId }>(sql`SELECT entity FROM (${all}) ORDER BY entity`);

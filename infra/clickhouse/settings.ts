@@ -22,7 +22,7 @@ const STREAM_SETTINGS = [...READ_SETTINGS, 'max_bytes_before_external_sort=26843
 /**
  * Parses a Sidecar block by the types of the columns; nested values without a type stay text. The materialized views
  * of a landing table are planned for every batch, and nothing in them gains by an optimized plan. One thread parses a
- * batch and makes its rows: more of them take a fifth more processor time and no less time, since one hands the batch to
+ * batch and makes its rows: more of them take a tenth more processor time and no less time, since one hands the batch to
  * the other. The other processors read and decode the next batch.
  */
 export const LOAD_SETTINGS = [
