@@ -37,11 +37,19 @@ export const countSteps = (relayChain: string, referenda: readonly EntityId[]): 
   sql`SELECT entity, count() AS facts FROM ${table}
     WHERE relay_chain = ${relayChain} AND subject IN ${OF_REFERENDUM} AND entity IN ${referenda} GROUP BY entity`;
 
-/** The chains, then the steps of these referenda and of all delegations on their tracks, in chain order. */
+/**
+ * The chains, then the steps of these referenda, and of delegations on their tracks, in chain order. Of an account that
+ * never delegated to one of their voters no delegation is read: it adds to no vote on them.
+ */
 export function stepsOfReferenda(window: Window, referenda: readonly EntityId[] = []): Sql {
   const relay_chain = relayOf(window);
   const tracks = sql`SELECT track FROM ${table}
     WHERE relay_chain = ${relay_chain} AND subject = 'referendum' AND entity IN ${referenda} AND kind != 'end'`;
+  const voters = sql`SELECT account FROM ${table}
+    WHERE relay_chain = ${relay_chain} AND subject = 'vote' AND entity IN ${referenda}`;
+  const onTracks = sql`subject = 'delegation' AND entity IN (${tracks})`;
+  const delegators = sql`SELECT account FROM ${table}
+    WHERE relay_chain = ${relay_chain} AND ${onTracks} AND target IN (${voters})`;
   return sql`SELECT * FROM (
       SELECT 'chain' AS kind, chain, data, toInt64(-1) AS at, 0 AS after_blocks, 0 AS number, 0 AS place, 0 AS position,
         0 AS entity, '' AS account, '' AS target, 0 AS track, 0 AS conviction, '' AS balance, false AS is_aye,
@@ -54,7 +62,7 @@ export function stepsOfReferenda(window: Window, referenda: readonly EntityId[] 
       FROM ${table} AS steps FINAL
       WHERE relay_chain = ${relay_chain} AND (
         (subject IN ${OF_REFERENDUM} AND entity IN ${referenda})
-        OR (subject = 'delegation' AND entity IN (${tracks})) OR subject = 'snapshot'))
+        OR (${onTracks} AND account IN (${delegators})) OR subject = 'snapshot'))
     ORDER BY at, after_blocks, chain, number, place, position`;
 }
 
