@@ -3,11 +3,11 @@ import { type Lease, Locks } from '../../infra/coordination/lock.ts';
 import { lowestOf, sequenceAt } from '../../infra/coordination/sequence.ts';
 import type { KeyValue, Numbers, Store } from '../../infra/ports.ts';
 import { daysOf, type Window } from '../../ingest/raw/canonical.ts';
-import type { MaterializedMetric } from '../metric.ts';
+import type { EntityId, MaterializedMetric } from '../metric.ts';
 import type { KnownLedger } from '../runner/known-ledger.ts';
 import { COMPUTE_LANES, type ComputeLane } from '../runner/lanes.ts';
 import { TableWriters } from '../runner/table-writers.ts';
-import { type Comparison, recordChanges, suspectsOf } from './record.ts';
+import { type Comparison, recordChanges, type Suspects, suspectsOf } from './record.ts';
 import { isRecorded } from './slices.ts';
 import { changeRuns, metricChanges } from './tables.ts';
 
@@ -26,12 +26,12 @@ export interface ChangeRecorderOptions {
 /** A run of a lane, before its changes are recorded. */
 interface Run {
   readonly number: bigint;
-  /** Rows above this version may not be compared yet: those since the former run of the lane began, and late ones. */
+  /** Rows above this version may not be compared yet: those of this run, of one that was interrupted, and late ones. */
   readonly since: bigint;
   /** By metric; absent where a run before this one was interrupted and may have written anything. */
   readonly windows: ReadonlyMap<string, readonly Window[]> | undefined;
-  /** The metrics of which this process may have written rows since it began. */
-  readonly written: Set<string>;
+  /** The metrics of which this process may have written rows since it began, with their entities where they have some. */
+  readonly written: Map<string, Set<EntityId>>;
 }
 
 /** Numbers up to which changes may be told. */
@@ -52,6 +52,9 @@ interface RunRow {
 }
 
 type StoredRun = Readonly<Record<keyof typeof changeRuns.columns, string | number>> & RunRow;
+
+/** Statements list them: more are found by the version of their rows. */
+const ENTITIES_MAX = 500;
 
 /** The scope of the runs that also compare what earlier versions of the product have computed. */
 const FILLING: ComputeLane = 'backfill';
@@ -104,18 +107,23 @@ export class ChangeRecorder {
     const rows = await this.#readRows();
     const former = await this.#leftOver(rows, lane);
     const ended = BigInt(rows.find(({ scope }) => scope === lane)?.since ?? number);
-    const since = former ?? (this.#options.isShared ? earlier(ended) : ended);
+    // Of one process, the run that has ended has compared its own rows, and the one of the other lane will.
+    const since = former ?? (this.#options.isShared ? earlier(ended) : number);
     const open: StoredRun = { scope: lane, since: since.toString(), is_open: 1, version: number.toString() };
     const isNew = !hasFilling(rows) && (await this.#leftOver(rows, FILLING)) === null;
     await this.#write(isNew ? [NOTHING_TO_FILL, open] : [open]);
     const byMetric = Map.groupBy(windows.map(daysOf), ({ metric }) => metric);
     const ofRun = former === null ? byMetric : undefined;
-    this.#runs.set(lane, { number, since, windows: ofRun, written: new Set() });
+    this.#runs.set(lane, { number, since, windows: ofRun, written: new Map() });
   }
 
-  /** A window of the metric writes rows, in whichever lane. */
-  noteWriting(metric: string): void {
-    for (const { written } of this.#runs.values()) written.add(metric);
+  /** A window of the metric writes rows, in whichever lane: all that it has, or those of these entities. */
+  noteWriting(metric: string, entities: readonly EntityId[] = []): void {
+    for (const { written } of this.#runs.values()) {
+      const known = written.get(metric) ?? new Set();
+      written.set(metric, known);
+      for (const entity of entities) known.add(entity);
+    }
   }
 
   /** Whether a run was interrupted, or has not ended. */
@@ -171,9 +179,13 @@ export class ChangeRecorder {
       if (refilled.includes(metric.name)) return [{ metric, suspects: { of: 'all' } }];
       if (windows === undefined) return [{ metric, suspects: { of: 'version', since } }];
       const own = windows.get(metric.name);
-      return own && (isShared || written.has(metric.name))
-        ? [{ metric, suspects: suspectsOf(metric, own, since) }]
-        : [];
+      const entities = isShared ? undefined : written.get(metric.name);
+      if (!own || (!isShared && !entities)) return [];
+      const suspects: Suspects =
+        metric.entities && entities && entities.size <= ENTITIES_MAX
+          ? { of: 'entities', entities: [...entities] }
+          : suspectsOf(metric, own, since);
+      return [{ metric, suspects }];
     });
   }
 
@@ -181,7 +193,7 @@ export class ChangeRecorder {
     const since = await this.#leftOver(rows, lane);
     return since === null
       ? null
-      : { number: await this.#options.numbers.take(1), since, windows: undefined, written: new Set() };
+      : { number: await this.#options.numbers.take(1), since, windows: undefined, written: new Map() };
   }
 
   /** The version above which a run that did not end may have written rows; null when the last one ended. */

@@ -1,13 +1,14 @@
 import { ident, join, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
 import { ofRelays, type Window } from '../../ingest/raw/canonical.ts';
-import type { MaterializedMetric } from '../metric.ts';
-import { sliceKeyOfRow, sliceOfRow } from './slices.ts';
+import type { EntityId, MaterializedMetric } from '../metric.ts';
+import { sliceKeyOfRow, sliceOfRow, slicingOf } from './slices.ts';
 import { metricChanges } from './tables.ts';
 
-/** The slices of a metric that may have changed: those of days, those with rows above a version, or all. */
+/** The slices of a metric that may have changed: those of days, of entities, with rows above a version, or all. */
 export type Suspects =
   | { readonly of: 'days'; readonly windows: readonly Window[] }
+  | { readonly of: 'entities'; readonly entities: readonly EntityId[] }
   | { readonly of: 'version'; readonly since: bigint }
   | { readonly of: 'all' };
 
@@ -57,6 +58,8 @@ function present({ metric, suspects }: Comparison): Sql {
 function presentRows(metric: MaterializedMetric, suspects: Suspects): Sql {
   if (suspects.of === 'all') return sql`1`;
   if (suspects.of === 'days') return inWindows(suspects.windows, ident(metric.period as string));
+  if (suspects.of === 'entities')
+    return sql`${ident(slicingOf(metric).column as string)} IN ${suspects.entities}`;
   const key = sliceKeyOfRow(metric);
   return sql`(${key}) IN (SELECT DISTINCT ${key} FROM ${metric.table} WHERE version > ${suspects.since})`;
 }
@@ -85,8 +88,10 @@ function recorded(comparisons: readonly Comparison[], isUnconfirmed: Sql): Sql {
     FROM ${metricChanges} FINAL WHERE ${join(ofThese, ' OR ')}`;
 }
 
-const suspectSlices = (suspects: Suspects): Sql =>
-  suspects.of === 'days' ? inWindows(suspects.windows, sql`slice`) : sql`1`;
+function suspectSlices(suspects: Suspects): Sql {
+  if (suspects.of === 'days') return inWindows(suspects.windows, sql`slice`);
+  return suspects.of === 'entities' ? sql`slice IN ${suspects.entities.map(String)}` : sql`1`;
+}
 
 /** A text of a day compares like the day. */
 const inWindows = (windows: readonly Window[], day: Sql): Sql =>

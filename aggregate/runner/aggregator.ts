@@ -6,7 +6,7 @@ import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import { loadedUpTo } from '../../ingest/loader.ts';
 import { type ChangeProgress, ChangeRecorder } from '../changes/change-recorder.ts';
 import { metricChanges } from '../changes/tables.ts';
-import type { MaterializedMetric } from '../metric.ts';
+import type { EntityId, MaterializedMetric } from '../metric.ts';
 import { materializedMetrics } from '../metrics/index.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import { type ChainAsOf, readChainsAsOf } from './as-of.ts';
@@ -112,7 +112,8 @@ export class Aggregator {
       ...options,
       metrics,
       measures,
-      onWriting: (metric: string) => this.#recorder.noteWriting(metric),
+      onWriting: (metric: string, entities?: readonly EntityId[]) =>
+        this.#recorder.noteWriting(metric, entities),
       onComputed: (metric: string, version: bigint) =>
         this.#versions.set(metric, version.toString(), runtime.tracer.active?.traceparent),
     };

@@ -58,8 +58,10 @@ export interface RefoldOptions {
   readonly reads: RoundReads;
   readonly numbers: Numbers;
   readonly writers: TableWriters;
-  /** Returns whether the table has no row. */
-  readonly beginWriting: () => boolean;
+  /** Whether the rows of a table have versions. */
+  readonly isWritten: (table: string) => boolean;
+  /** Is told which entities are written; returns whether the table has no row. */
+  readonly beginWriting: (entities: readonly EntityId[]) => boolean;
   readonly progressOf: EntityProgress;
 }
 
@@ -73,17 +75,18 @@ export async function refold(
   metric: EntityMetric,
   window: Window,
 ): Promise<bigint | null> {
-  const { store, numbers, writers, beginWriting, progressOf } = options;
+  const { store, numbers, writers, isWritten, beginWriting, progressOf } = options;
   const relay_chain = relayOf(window);
   const before = progressOf(metric.name, relay_chain);
-  const tables = tablesOf(metric);
+  const tables = [...dependencies(metric)].filter(isWritten).sort();
   const computed = await writers.run(metric.name, async (isRepeated) => {
     const reads = isRepeated ? new RoundReads() : options.reads;
     const version = await numbers.take(1);
     // Metrics that read the same tables come equally far, so that the next round asks for all of them once.
-    const upTo = await reads.once(tables.join(), () => writers.visibleUpTo(version, tables));
-    const pieces = await readChanged({ store, reads }, metric, relay_chain, before.upTo);
-    const mayLoseRows = pieces.length > 0 && !beginWriting();
+    const scope = tables.join();
+    const upTo = await reads.once(scope, () => writers.visibleUpTo(version, tables));
+    const pieces = await readChanged({ store, reads, scope }, metric, relay_chain, before.upTo);
+    const mayLoseRows = pieces.length > 0 && !beginWriting(pieces.flat());
     // More pieces would not fit into memory together.
     const sharing = pieces.length === 1 ? reads : undefined;
     for (const piece of pieces)
@@ -133,11 +136,9 @@ export async function readProgress(store: Store): Promise<EntityProgress> {
   };
 }
 
-const tablesOf = (metric: EntityMetric): string[] => [...dependencies(metric)].sort();
-
 /** The entities that rows above a version change, in pieces of about as many facts. */
 async function readChanged(
-  { store, reads }: Pick<RefoldOptions, 'store' | 'reads'>,
+  { store, reads, scope }: Pick<RefoldOptions, 'store' | 'reads'> & { readonly scope: string },
   metric: EntityMetric,
   relayChain: string,
   after: bigint,
@@ -149,13 +150,16 @@ async function readChanged(
   const stored = sql`SELECT ${ident(column)} AS entity FROM ${table} WHERE relay_chain = ${relayChain}`;
   const all = after > 0n ? named : sql`${named} UNION DISTINCT ${stored}`;
   // Those who share an answer come equally far.
-  const scope = tablesOf(metric).join();
   const rowsOf = <Row>(statement: Sql) =>
     reads.once(`${scope} ${statement.text}`, () => store.rows<Row>(statement));
   const rows = await rowsOf<{ entity: EntityId }>(sql`SELECT entity FROM (${all}) ORDER BY entity`);
   const pieces: EntityId[][] = [];
   for (const some of inParts(rows.map(({ entity }) => entity))) {
-    const counted = sizes ? await rowsOf<{ entity: EntityId; facts: number }>(sizes(relayChain, some)) : [];
+    // One alone is a piece, whatever its size.
+    const counted =
+      sizes && some.length > 1
+        ? await rowsOf<{ entity: EntityId; facts: number }>(sizes(relayChain, some))
+        : [];
     const facts = new Map(counted.map((row) => [row.entity, row.facts]));
     pieces.push(...partsOf(some, PIECE_FACTS_MAX, (entity) => (facts.get(entity) ?? 0) + ENTITY_FACTS));
   }

@@ -6,7 +6,7 @@ import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import { relayOf, type Window } from '../../ingest/raw/canonical.ts';
 import { RetentionReader } from '../../ingest/raw/retention.ts';
-import { dependencies, type MaterializedMetric } from '../metric.ts';
+import { dependencies, type EntityId, type MaterializedMetric } from '../metric.ts';
 import { type PlannedWindow, readsAllRows } from '../planner/plan.ts';
 import { computeWindow, failureOf, ledgerEntry, ledgerPlace, readFacts, updateWindow } from './compute.ts';
 import type { ComputeMeasures } from './compute-measures.ts';
@@ -38,8 +38,8 @@ export interface WindowExecutorOptions {
   readonly concurrency: number;
   /** Time after which the lock of a process that died is free. */
   readonly leaseMs: number;
-  /** Called before rows of a metric are written. */
-  readonly onWriting: (metric: string) => void;
+  /** Called before rows of a metric are written, or of these entities of it. */
+  readonly onWriting: (metric: string, entities?: readonly EntityId[]) => void;
   readonly onComputed: (metric: string, version: bigint) => void;
   readonly measures: ComputeMeasures;
 }
@@ -123,9 +123,9 @@ export abstract class BaseExecutor {
   }
 
   /** Notes that rows are written; returns whether they are the first ones of their table. */
-  #beginWriting({ name }: MaterializedMetric): boolean {
+  #beginWriting({ name }: MaterializedMetric, entities?: readonly EntityId[]): boolean {
     this.#written.add(name);
-    this.options.onWriting(name);
+    this.options.onWriting(name, entities);
     return this.#empty.delete(name);
   }
 
@@ -264,9 +264,10 @@ export abstract class BaseExecutor {
     const { store, clock } = runtime;
     const started = clock.now();
     const progressOf = await this.#readProgress(lane);
-    const beginWriting = () => this.#beginWriting(metric);
+    const beginWriting = (entities: readonly EntityId[]) => this.#beginWriting(metric, entities);
     const reads = this.#roundReads.get(lane) ?? new RoundReads();
-    const options = { store, reads, numbers, writers: this.#writers, beginWriting, progressOf };
+    const isWritten = (table: string) => this.#metrics.has(table);
+    const options = { store, reads, numbers, writers: this.#writers, isWritten, beginWriting, progressOf };
     const version = await refold(options, metric, window);
     if (version === null) return null;
     onComputed(metric.name, version);

@@ -10,6 +10,8 @@ test('the rows of every recorded metric are divided by columns that its answers 
     const { column, isByChain } = slicingOf(metric);
     const named = ['relay_chain', ...(isByChain ? ['chain'] : []), ...(column === null ? [] : [column])];
     expect(Object.keys(metric.columns), metric.name).toEqual(expect.arrayContaining(named));
+    // What was written of it is told by entity.
+    if (metric.entities) expect(column).toBe(metric.entities.column);
   }
   const undivided = recordedMetrics.filter((metric) => slicingOf(metric).column === null);
   expect(undivided.map(({ name }) => name)).toEqual(['coretime_total_burn']);
