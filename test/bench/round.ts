@@ -4,17 +4,21 @@
  *
  *     npx node test/bench/round.ts 4000 40000 170000
  *
+ * `--history 100000000` does the same once more on top of a history of 1,500 days with so many extrinsics, computed too.
  * `--statements` also tells what each statement of the last round costs alone.
  */
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
+import { sequenceAt } from '../../infra/coordination/sequence.ts';
 import type { Store } from '../../infra/ports.ts';
+import type { Chain } from '../../ingest/chains/chain.ts';
 import { hourSql } from '../../ingest/raw/canonical.ts';
 import { blocks, calls, dirtyDays, dirtyHours, events, extrinsics } from '../../ingest/raw/tables.ts';
 import { openPipeline, type Pipeline } from '../../serve/compose.ts';
 import { readConfig } from '../../serve/settings.ts';
+import { writeHistory } from '../support/made-history.ts';
 import { ingestLines } from '../support/pipeline.ts';
 import { recordedBlockAt, recordedLines } from '../support/recordings.ts';
 import { countStatements } from '../support/statements.ts';
@@ -25,7 +29,11 @@ import { costsOf } from './statement-costs.ts';
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
-  options: { rounds: { type: 'string', default: '5' }, statements: { type: 'boolean', default: false } },
+  options: {
+    rounds: { type: 'string', default: '5' },
+    history: { type: 'string', default: '0' },
+    statements: { type: 'boolean', default: false },
+  },
 });
 const CHAINS = 50;
 const NEW_BLOCKS = 24;
@@ -36,21 +44,43 @@ const DAY = new Date(Date.now() - 10 * 86_400_000).toISOString().slice(0, 10);
 const LAST_MS = Date.parse(`${DAY}T23:30:00Z`);
 /** Every chain has blocks of the day before. */
 const FIRST_MS = Date.parse(DAY) - 3_600_000;
+const HISTORY_DAYS = 1500;
+const EXTRINSICS_PER_BLOCK = 10;
+const HISTORY_PARTS = 50;
+const HISTORY_GOAL = 1.2;
 
 const figures: Figure[] = [];
-for (const size of positionals.length > 0 ? positionals.map(Number) : [4000, 40_000]) {
+const sizes = positionals.length > 0 ? positionals.map(Number) : [4000, 40_000];
+const history = Number(values.history);
+for (const size of sizes) {
+  const alone = await measured(size, 0);
+  if (history === 0) continue;
+  const ratio = (await measured(size, history)) / alone;
+  figures.push({
+    work: 'the same behind the history',
+    peer: 'without it',
+    figure: `${HISTORY_DAYS} days, ${history.toLocaleString('en')} extrinsics`,
+    ratio,
+    goal: `<= ${HISTORY_GOAL}`,
+    met: ratio <= HISTORY_GOAL,
+  });
+}
+report(figures);
+
+/** Seconds of processor time that a round takes. */
+async function measured(size: number, extrinsicsBefore: number): Promise<number> {
   using directory = temporaryDirectory();
   const pipeline = await openPipeline(readConfig({ ...BENCH_SETTINGS, DATA_DIR: directory.path }));
   await fillDay(pipeline, size);
-  const measured: { statements: readonly string[]; seconds: number }[] = [];
-  for (let round = 0; round <= Number(values.rounds); round++)
-    measured.push(await newBlocks(pipeline, round));
-  const costs = values.statements ? await costsOf(directory.path, measured.at(-1)?.statements ?? []) : [];
+  if (extrinsicsBefore > 0) await fillHistory(pipeline, extrinsicsBefore);
+  const rounds: { statements: readonly string[]; seconds: number }[] = [];
+  for (let round = 0; round <= Number(values.rounds); round++) rounds.push(await newBlocks(pipeline, round));
+  const costs = values.statements ? await costsOf(directory.path, rounds.at(-1)?.statements ?? []) : [];
   await pipeline.close();
-  const seconds = median(measured.slice(1).map((one) => one.seconds));
-  const statements = median(measured.slice(1).map((one) => one.statements.length));
+  const seconds = median(rounds.slice(1).map((one) => one.seconds));
+  const statements = median(rounds.slice(1).map((one) => one.statements.length));
   figures.push({
-    work: `${NEW_BLOCKS} new blocks on a day of ${size.toLocaleString('en')} blocks of ${CHAINS} chains`,
+    work: `${NEW_BLOCKS} new blocks on a day of ${size.toLocaleString('en')} blocks of ${CHAINS} chains${extrinsicsBefore > 0 ? ', behind the history' : ''}`,
     peer: '',
     figure: `${statements} statements, ${seconds.toFixed(2)} s of processor time`,
     goal: '<= 40, <= 1.5 s',
@@ -60,8 +90,44 @@ for (const size of positionals.length > 0 ? positionals.map(Number) : [4000, 40_
         `${ms(processorMs)}, ${rows} rows, ${(bytes / 1e6).toFixed(1)} MB: ${text.replaceAll(/\s+/g, ' ').slice(0, SHOWN_CHARS)}`,
     ),
   });
+  return seconds;
 }
-report(figures);
+
+/** Writes a history of the chains that ends before the day, and has all metrics computed of it. */
+async function fillHistory(pipeline: Pipeline, extrinsicsBefore: number): Promise<void> {
+  const { store } = pipeline.runtime;
+  const blocksBefore = extrinsicsBefore / EXTRINSICS_PER_BLOCK;
+  const daysOfPart = HISTORY_DAYS / HISTORY_PARTS;
+  const chains = Map.groupBy(chainsOf(pipeline).slice(0, CHAINS), ({ relay_chain }) => relay_chain);
+  for (let part = 0; part < HISTORY_PARTS; part++) {
+    const [from, until] = [part, part + 1].map((n) => dayBefore(HISTORY_DAYS + 1 - n * daysOfPart)) as [
+      string,
+      string,
+    ];
+    await pipeline.aggregator.pauseCompute(async () => {
+      for (const [relay_chain, some] of chains) {
+        const ofPart = Math.ceil((blocksBefore * some.length) / CHAINS / HISTORY_PARTS);
+        const made = { relay_chain, chains: some.map(({ name }) => name), extrinsics: EXTRINSICS_PER_BLOCK };
+        await writeHistory(store, { ...made, blocks: ofPart, from, days: daysOfPart, first: part * ofPart });
+      }
+      await store.run(sql`INSERT INTO ${dirtyDays} (stream, pallet, relay_chain, chain, day, sequence)
+        SELECT 'blocks', arrayJoin(['', '*']), relay_chain, chain, toDate(assumeNotNull(time)) AS day, ${sequenceAt(Date.now())}
+        FROM ${blocks} WHERE time >= ${`${from} 00:00:00`} AND time < ${`${until} 00:00:00`}
+        GROUP BY relay_chain, chain, day`);
+    });
+    await pipeline.aggregator.waitUntilComputed();
+    process.stderr.write(`history: ${part + 1} of ${HISTORY_PARTS} parts are computed\n`);
+  }
+  await mergesEnd(store);
+}
+
+function dayBefore(days: number): string {
+  return new Date(Date.parse(DAY) - days * 86_400_000).toISOString().slice(0, 10);
+}
+
+function chainsOf({ registry }: Pipeline): readonly Chain[] {
+  return registry.chains.filter(({ relay_chain }) => relay_chain !== 'westend');
+}
 
 /** Copies of the recorded blocks, spread over the chains and the day; written by the engine itself. */
 async function fillDay(pipeline: Pipeline, size: number): Promise<void> {
@@ -70,9 +136,7 @@ async function fillDay(pipeline: Pipeline, size: number): Promise<void> {
     await ingestLines(pipeline, [...recordedLines('blocks'), ...recordedLines('runtime')]);
     const [recorded] = await store.rows<{ count: number }>(sql`SELECT count() AS count FROM ${blocks} FINAL`);
     const copies = Math.ceil(size / (recorded?.count ?? 1));
-    const names = pipeline.registry.chains
-      .filter(({ relay_chain }) => relay_chain !== 'westend')
-      .slice(0, CHAINS);
+    const names = chainsOf(pipeline).slice(0, CHAINS);
     const list = raw(`[${names.map(({ relay_chain, name }) => `('${relay_chain}', '${name}')`).join(', ')}]`);
     // The same for all rows of a block: chain, height, time and rank of its copy. Heights rise with time.
     const place = raw(`bitXor(cityHash64(rank), copy * 7919)`);
@@ -118,7 +182,7 @@ async function newBlocks(
   round: number,
 ): Promise<{ statements: readonly string[]; seconds: number }> {
   const recorded = recordedLines('blocks');
-  const chains = pipeline.registry.chains.filter(({ relay_chain }) => relay_chain !== 'westend');
+  const chains = chainsOf(pipeline);
   const lines = Array.from({ length: NEW_BLOCKS }, (_, i) => {
     const { line } = recorded[(i * 23) % recorded.length] as { line: string };
     const chain = chains[(i * 2 + (round % 2)) % CHAINS]?.name;
