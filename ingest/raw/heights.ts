@@ -6,11 +6,13 @@ import { blocks } from './tables.ts';
 /** Names the height of a block that will be loaded. */
 export type Head = Pick<BlockHead, 'relay_chain' | 'chain' | 'number'>;
 
-/** A condition that selects one chain, and heights of it. */
-export type HeightsOfChain = readonly [chain: string, heights: readonly bigint[]];
+/** Heights of one chain, which is named by its relay chain and itself as literals. */
+export type HeightsOfChain = readonly [chain: readonly [string, string], heights: readonly bigint[]];
 
 /** A statement that lists them three times fits into what ClickHouse parses of it. */
 const HEIGHTS_PER_QUERY = 3500;
+/** Heights that a statement lists each with its chain. */
+const LISTED_MAX = 500n;
 
 /** Apart from all other heights of all chains. */
 export const heightKey = ({ relay_chain, chain, number }: Head): string =>
@@ -23,33 +25,48 @@ export function* inPieces(heads: readonly Head[]): Generator<HeightsOfChain[]> {
 }
 
 function byChain(heads: readonly Head[]): HeightsOfChain[] {
-  const chains = Map.groupBy(
-    heads,
-    (head) => `relay_chain = ${literal(head.relay_chain)} AND chain = ${literal(head.chain)}`,
-  );
-  return [...chains].map(([chain, some]) => [chain, some.map(({ number }) => BigInt(number))]);
+  const chains = Map.groupBy(heads, ({ relay_chain, chain }) => JSON.stringify([relay_chain, chain]));
+  return [...chains.values()].map((some): HeightsOfChain => {
+    const [{ relay_chain, chain }] = some as [Head];
+    return [[literal(relay_chain), literal(chain)], some.map(({ number }) => BigInt(number))];
+  });
 }
+
+const isOf = ([[relay, chain]]: HeightsOfChain) => `relay_chain = ${relay} AND chain = ${chain}`;
 
 /** The condition that rows are of these heights. */
 export const isOneOf = (chains: readonly HeightsOfChain[]): Sql =>
-  raw(
-    `(${chains.map(([chain, heights]) => `(${chain} AND number IN (${heights.join(', ')}))`).join(' OR ')})`,
-  );
+  raw(`(${chains.map((one) => `(${isOf(one)} AND number IN (${one[1].join(', ')}))`).join(' OR ')})`);
 
 export const childrenOf = (chains: readonly HeightsOfChain[]): HeightsOfChain[] =>
   chains.map(([chain, heights]) => [chain, heights.map(childOf)]);
 
-/**
- * Whether any height from the lowest of a chain to the child of the highest is stored. Most loads bring new heights: a
- * query by the ends of their range takes a tenth of the time of one by each height.
- */
+/** Whether any height from the lowest of a chain to the child of the highest is stored. Most loads bring new heights. */
 export async function areAnyStored(store: Store, chains: readonly HeightsOfChain[]): Promise<boolean> {
-  const ranges = chains.map(
-    ([chain, heights]) =>
-      `(${chain} AND number BETWEEN ${heights.reduce(smaller)} AND ${childOf(heights.reduce(larger))})`,
-  );
-  const some = await store.rows(sql`SELECT 1 FROM ${blocks} WHERE ${raw(ranges.join(' OR '))} LIMIT 1`);
+  const some = await store.rows(sql`SELECT 1 FROM ${blocks} WHERE ${isInRanges(chains)} LIMIT 1`);
   return some.length > 0;
+}
+
+/**
+ * The key is compared once with a list, and with every range of every chain by itself: over the parts of years new
+ * blocks of many chains are found in an eighth of the time by their list, and many blocks of one by their range.
+ */
+function isInRanges(chains: readonly HeightsOfChain[]): Sql {
+  const ranges = chains.map((one) => {
+    const [chain, heights] = one;
+    return { one, chain, from: heights.reduce(smaller), until: childOf(heights.reduce(larger)) };
+  });
+  const heights = ranges.reduce((sum, { from, until }) => sum + until - from + 1n, 0n);
+  if (heights > LISTED_MAX)
+    return raw(
+      ranges
+        .map(({ one, from, until }) => `(${isOf(one)} AND number BETWEEN ${from} AND ${until})`)
+        .join(' OR '),
+    );
+  const listed = ranges.flatMap(({ chain, from, until }) =>
+    Array.from({ length: Number(until - from) + 1 }, (_, i) => `(${chain.join(', ')}, ${from + BigInt(i)})`),
+  );
+  return raw(`(relay_chain, chain, number) IN (${listed.join(', ')})`);
 }
 
 const HEIGHT_MAX = 2n ** 64n - 1n;
