@@ -17,3 +17,6 @@ export const launchBrowser = (): Promise<Browser> =>
       '--host-resolver-rules=MAP *.test 127.0.0.1',
     ],
   });
+
+/** Rules of axe that look at colours: in the other colour scheme a page has the same elements, of other colours. */
+export const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];

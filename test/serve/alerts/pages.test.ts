@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { until } from '../../infra/ports/opened.ts';
-import { launchBrowser } from '../../support/browser.ts';
+import { COLOUR_RULES, launchBrowser } from '../../support/browser.ts';
 import { CHROMIUM, canRun } from '../../support/needed.ts';
 import { firing, prometheusBody } from './made.ts';
 import { Service, type Source } from './service.ts';
@@ -67,18 +67,18 @@ async function look(name: string): Promise<void> {
   const isDark = await page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches");
   for (const isOther of [true, false]) {
     await page.emulateMedia({ colorScheme: isOther !== isDark ? 'dark' : 'light' });
-    await checkAccessibility(name);
+    await checkAccessibility(name, isOther ? COLOUR_RULES : ['wcag2a', 'wcag2aa']);
   }
 }
 
-async function checkAccessibility(name: string): Promise<void> {
-  const violations = await page.evaluate(async () => {
+async function checkAccessibility(name: string, runOnly: readonly string[]): Promise<void> {
+  const violations = await page.evaluate(async (runOnly) => {
     // biome-ignore lint/suspicious/noExplicitAny: axe defines a global
-    const found = await (globalThis as any).axe.run({ runOnly: ['wcag2a', 'wcag2aa'] });
+    const found = await (globalThis as any).axe.run({ runOnly, resultTypes: ['violations'] });
     return found.violations.map(
       (one: { id: string; nodes: { html: string }[] }) => `${one.id}: ${one.nodes[0]?.html}`,
     );
-  });
+  }, runOnly);
   expect(violations, name).toEqual([]);
 }
 
