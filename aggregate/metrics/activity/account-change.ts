@@ -1,5 +1,5 @@
 import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
-import { type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
 import { metric } from '../../metric.ts';
 import { ECOSYSTEM } from '../shared/sql.ts';
@@ -7,41 +7,48 @@ import { accountHistory } from './account-history.ts';
 import { accountHour, hasRole, ROLE } from './account-hour.ts';
 
 const startOfMonth = ({ from }: Window) => `${from.slice(0, 'YYYY-MM'.length)}-01`;
+const isActive = hasRole(ROLE.signed, ROLE.ethereumSent);
+const isCreated = hasRole(ROLE.created);
 const isLife = hasRole(ROLE.endsAlive, ROLE.endsDead);
 /** A chain and the union of the chains of its relay; solo chains have no relay. */
 const homes = sql`arrayJoin(if(relay_chain = 'solo', [toString(chain)], [toString(chain), ${ECOSYSTEM}]))`;
 
-/** What is known of the accounts of a window until it ends. */
-const historyOf = (window: Window, where: Sql): Sql => sql`
+/**
+ * What is known, until a window ends, of the accounts that have any of these roles in it: no other account has its first
+ * one there.
+ */
+const historyOf = (window: Window, isWanted: Sql, where: Sql = raw('1')): Sql => sql`
   (SELECT * FROM ${accountHistory.table} FINAL
-  WHERE ${ofRelays(window)} AND hour < ${window.until} AND ${where}
+  WHERE ${ofRelays(window)} AND hour < ${window.until} AND ${where} AND ${isWanted}
     AND (relay_chain, account) IN (SELECT relay_chain, account FROM ${accountHour.table}
-      WHERE ${ofRelays(window)} AND hour >= ${window.from} AND hour < ${window.until}))`;
+      WHERE ${ofRelays(window)} AND hour >= ${window.from} AND hour < ${window.until} AND ${isWanted}))`;
 
 /** In which hour of a month each account has its first transaction, and is created for the first time; 0 for none. */
 const firsts = (window: Window): Sql => sql`
   SELECT relay_chain, ${homes} AS home, account, toStartOfMonth(hour) AS month,
-    minIf(hour, ${hasRole(ROLE.signed, ROLE.ethereumSent)}) AS first_active, minIf(hour, ${hasRole(ROLE.created)}) AS first_created
-  FROM ${historyOf(window, sql`hour >= ${startOfMonth(window)}`)}
+    minIf(hour, ${isActive}) AS first_active, minIf(hour, ${isCreated}) AS first_created
+  FROM ${historyOf(window, hasRole(ROLE.signed, ROLE.ethereumSent, ROLE.created), sql`hour >= ${startOfMonth(window)}`)}
   GROUP BY relay_chain, home, account, month`;
 
 /** How the life of each account changes by the hour, 1 or -1 or 0. It lives by its last event up to then. */
 const lives = (window: Window): Sql => sql`
-  SELECT relay_chain, toString(chain) AS home, account, hour,
+  SELECT relay_chain, chain, account, hour,
     toInt64(argMax(${hasRole(ROLE.endsAlive)}, (life_block, life_event)) OVER up_to)
       - toInt64(argMax(${hasRole(ROLE.endsAlive)}, (life_block, life_event)) OVER earlier) AS change
   FROM ${historyOf(window, isLife)}
   WINDOW up_to AS (PARTITION BY relay_chain, chain, account ORDER BY hour ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
     earlier AS (PARTITION BY relay_chain, chain, account ORDER BY hour ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)`;
 
-/** The same of all chains of a relay. */
-const livesOfEcosystem = (window: Window): Sql => sql`
-  SELECT relay_chain, ${ECOSYSTEM} AS home, account, hour, toInt64(alive > 0) - toInt64(alive - changed > 0) AS change
+/** The same, also of all chains of a relay. */
+const livesOfHomes = (window: Window): Sql => sql`
+  SELECT relay_chain, hour, arrayJoin(if(relay_chain = 'solo', of_chains,
+      arrayPushBack(of_chains, (${ECOSYSTEM}, toInt64(alive > 0) - toInt64(alive - changed > 0))))) AS of_home,
+    of_home.1 AS home, of_home.2 AS change
   FROM (
-    SELECT relay_chain, account, hour, changed, sum(changed) OVER (PARTITION BY relay_chain, account ORDER BY hour
-      ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS alive
-    FROM (SELECT relay_chain, account, hour, sum(change) AS changed
-      FROM (${lives(window)}) WHERE relay_chain != 'solo' GROUP BY relay_chain, account, hour))`;
+    SELECT relay_chain, account, hour, groupArray((toString(chain), change)) AS of_chains, sum(change) AS changed,
+      sum(changed) OVER (PARTITION BY relay_chain, account ORDER BY hour
+        ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS alive
+    FROM (${lives(window)}) GROUP BY relay_chain, account, hour)`;
 
 /** Sums over the hours of a month are counts of distinct accounts of the month; no endpoint serves it. */
 export const accountChange = metric({
@@ -70,7 +77,7 @@ export const accountChange = metric({
         first.2 AS of_active, first.3 AS of_created, toInt64(0) AS change
       FROM (${firsts(window)})
       UNION ALL SELECT relay_chain, home, (hour, 0, 0), hour, 0, 0, change
-      FROM (${lives(window)} UNION ALL ${livesOfEcosystem(window)}) WHERE change != 0
+      FROM (${livesOfHomes(window)}) WHERE change != 0
     )
     WHERE hour >= ${window.from}
     GROUP BY relay_chain, home, hour`,
