@@ -8,7 +8,7 @@ import type { KnownLedger } from '../runner/known-ledger.ts';
 import { COMPUTE_LANES, type ComputeLane } from '../runner/lanes.ts';
 import { TableWriters } from '../runner/table-writers.ts';
 import { type Comparison, recordChanges, type Suspects, suspectsOf } from './record.ts';
-import { isRecorded } from './slices.ts';
+import { isRecorded, slicingOf } from './slices.ts';
 import { changeRuns, metricChanges } from './tables.ts';
 
 export interface ChangeRecorderOptions {
@@ -182,7 +182,7 @@ export class ChangeRecorder {
       const entities = isShared ? undefined : written.get(metric.name);
       if (!own || (!isShared && !entities)) return [];
       const suspects: Suspects =
-        metric.entities && entities && entities.size <= ENTITIES_MAX
+        metric.entities?.column === slicingOf(metric).column && entities && entities.size <= ENTITIES_MAX
           ? { of: 'entities', entities: [...entities] }
           : suspectsOf(metric, own, since);
       return [{ metric, suspects }];
