@@ -49,7 +49,7 @@ export async function areAnyStored(store: Store, chains: readonly HeightsOfChain
 
 /**
  * The key is compared once with a list, and with every range of every chain by itself: over the parts of years new
- * blocks of many chains are found in an eighth of the time by their list, and many blocks of one by their range.
+ * blocks of many chains are found in a third to an eighth of the time by their list, and many blocks of one by their range.
  */
 function isInRanges(chains: readonly HeightsOfChain[]): Sql {
   const ranges = chains.map((one) => {
