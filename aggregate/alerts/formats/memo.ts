@@ -19,4 +19,4 @@ export class Memo<Value> {
 }
 
 /** Longer strings are not cached, which bounds the memory. */
-const CHARACTERS_MAX = 2000;
+export const CHARACTERS_MAX = 2000;

@@ -2,6 +2,7 @@ import type { AlertItem } from '../model/alert.ts';
 import { DEFAULT_TITLE, type PayloadLimits } from './generic.ts';
 import { TEXT_LIMITS } from './limits.ts';
 import { Memo } from './memo.ts';
+import { SaidMemo } from './said-memo.ts';
 import { prometheusSeverity } from './severity.ts';
 import {
   canonical,
@@ -107,9 +108,8 @@ function readItem(item: unknown, index: number, delivery: DeliveryContext): Read
   };
 }
 
-/** A source sends what it has to say of an alert again and again; every delivery of a group has the same key. */
-const contents = new Memo<Content | null>(2000);
 const groups = new Memo<string>(1000);
+const contents = new SaidMemo<Content | null>(2000);
 
 /** What an item says; null when it has no title. */
 function contentOf(item: JsonObject, { tool, integration, limits, scope }: DeliveryContext): Content | null {
@@ -118,8 +118,7 @@ function contentOf(item: JsonObject, { tool, integration, limits, scope }: Deliv
   const url = firstText(get(item, 'generatorURL'), get(item, 'generatorUrl'));
   const status = get(item, 'status');
   const given = get(item, 'fingerprint');
-  const said = `${scope}${JSON.stringify([status, given, url, labels, annotations])}`;
-  return contents.of(said, () => {
+  return contents.of({ scope, status, given, url, labels, annotations }, () => {
     const title = firstText(get(annotations, 'title'), get(annotations, 'summary'), get(labels, 'alertname'));
     if (title === '') return null;
     return {

@@ -131,15 +131,12 @@ export function shapeOf(bytes: Buffer): JsonShape {
   let deepest = 0;
   let digits = 0;
   let mayBeRounded = false;
-  let inText = false;
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i] as number;
-    if (inText) {
-      if (byte === BACKSLASH) i++;
-      else if (byte === QUOTE) inText = false;
-    } else if (byte === QUOTE) {
-      inText = true;
+    if (byte === QUOTE) {
       digits = 0;
+      // Most of a body are texts.
+      for (i++; i < bytes.length && bytes[i] !== QUOTE; i++) if (bytes[i] === BACKSLASH) i++;
     } else if ((byte >= 0x30 && byte <= 0x39) || byte === POINT) {
       digits++;
       if (digits > DIGITS_HELD) mayBeRounded = true;
