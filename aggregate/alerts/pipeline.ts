@@ -22,7 +22,7 @@ import {
 import { type EventRules, eventRules, groupingRules } from './model/rules.ts';
 import { deliveryLetter } from './processor/event-insert.ts';
 import { EventParser } from './processor/parser.ts';
-import { AlertProcessor, heldBytes, type StoredEvent } from './processor/processor.ts';
+import { AlertProcessor, type ChangeListener, heldBytes } from './processor/processor.ts';
 import { LogPublisher } from './processor/publisher.ts';
 import { refusedPart } from './processor/redelivery.ts';
 import { projectsWithEvents, type ReplayOrder, type ReplayResult } from './processor/replay.ts';
@@ -152,9 +152,9 @@ export class AlertPipeline {
     return this.#processor.oldestPendingMs > this.#pendingMsMax;
   }
 
-  /** Subscribes to events in their order once they are durable; after a kill some are published again. */
-  onStored(subscriber: (events: readonly StoredEvent[]) => void): void {
-    this.#processor.onStored(subscriber);
+  /** Registers a listener for projects of which alerts changed, once that is durable; after a kill some are told again. */
+  onChanged(listener: ChangeListener): void {
+    this.#processor.onChanged(listener);
   }
 
   /** Parses the body of a delivery. Throws `BodyError` when every item of it is refused. */

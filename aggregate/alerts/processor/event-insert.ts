@@ -2,20 +2,22 @@ import { jsonLine } from '../../../infra/clickhouse/settings.ts';
 import type { LogRecord, Pieces } from '../../../infra/ports.ts';
 import type { Span } from '../../../infra/tracing/tracer.ts';
 import type { DeadLetter } from '../../../ingest/log/dead-letters.ts';
-import { type ParsedEvent, withoutMark } from '../formats/delivery.ts';
+import { type ParsedDelivery, type ParsedEvent, withoutMark } from '../formats/delivery.ts';
 import { ALERTS_TOPIC, type EventHead, encodedHead, encodeHead } from '../model/event.ts';
 import type { Reduction } from '../reducer/reduce.ts';
+import type { EventParser } from './parser.ts';
 
 /** A row of `alert_events`; its head and its body are separate from the other columns. */
 export interface EventInsert {
   readonly head: EventHead;
   /** JSON on one line. */
   readonly headJson: Buffer;
-  readonly columns: Readonly<Record<string, unknown>>;
+  readonly columns: ReturnType<typeof columnsIn>;
   readonly body: Buffer;
   /** Whether the body is known to be valid JSON. */
   readonly isJson: boolean;
-  readonly items: NonNullable<ParsedEvent['delivery']>['items'];
+  /** Reads the items of the body again: they are needed only when the store refuses it. */
+  readonly readItems: () => ParsedDelivery['items'];
 }
 
 /** An event of the log with what it did. */
@@ -27,30 +29,37 @@ export interface ReducedEvent extends ParsedEvent {
   readonly span?: Span;
 }
 
-export function eventInsert({ head, delivery, record, body, reduction }: ReducedEvent): EventInsert {
-  const columns = {
-    project: head.project,
-    position: reduction.position,
-    id: head.id,
-    kind: head.kind,
-    at: head.at,
-    outcomes: reduction.outcomes,
-    iids: reduction.iids,
-    retry_keys: reduction.retryKeys,
-    log_partition: record.partition,
-    log_offset: record.offset,
+export function eventInsert(event: ReducedEvent, parser: EventParser): EventInsert {
+  const { head, delivery, record, body } = event;
+  return {
+    head,
+    headJson: encodedHead(record.value),
+    columns: columnsIn(event),
+    body: withoutMark(body),
+    isJson: delivery?.isJson ?? false,
+    readItems: () => parser.parse(head, body).delivery?.items ?? [],
   };
-  const items = delivery?.items ?? [];
-  const headJson = encodedHead(record.value);
-  return { head, headJson, columns, body: withoutMark(body), isJson: delivery?.isJson ?? false, items };
 }
+
+const columnsIn = ({ head, record, reduction }: ReducedEvent) => ({
+  project: head.project,
+  position: reduction.position,
+  id: head.id,
+  kind: head.kind,
+  at: head.at,
+  outcomes: reduction.outcomes,
+  iids: reduction.iids,
+  retry_keys: reduction.retryKeys,
+  log_partition: record.partition,
+  log_offset: record.offset,
+});
 
 /**
  * Other rows for an event that the store refuses, the best first. The last one has nothing of its sender, so that
  * every event keeps its position; its alerts are stored in any case.
  */
 export function replacementsOf(event: EventInsert): EventInsert[] {
-  const { head, columns, items } = event;
+  const { head, columns } = event;
   const emptied = { ...event, body: Buffer.alloc(0), isJson: false };
   const { id, project, at, from } = head;
   const bare: EventHead =
@@ -60,7 +69,7 @@ export function replacementsOf(event: EventInsert): EventInsert[] {
   return [
     ...(event.isJson ? [{ ...event, isJson: false }] : []),
     ...(head.kind === 'delivery'
-      ? [{ ...emptied, headJson: Buffer.from(encodeHead({ ...head, items })) }]
+      ? [{ ...emptied, headJson: Buffer.from(encodeHead({ ...head, items: event.readItems() })) }]
       : []),
     {
       ...emptied,

@@ -1,7 +1,7 @@
 import { reasonOf } from '../../../infra/errors.ts';
 import { partsOf } from '../../../infra/parts.ts';
 import type { Ack, LogRecord, Store } from '../../../infra/ports.ts';
-import type { Tracer } from '../../../infra/tracing/tracer.ts';
+import type { Span, Tracer } from '../../../infra/tracing/tracer.ts';
 import type { DeadLetterQueue } from '../../../ingest/log/dead-letter-queue.ts';
 import { refusalOf } from '../formats/delivery.ts';
 import type { Alert, Outcome } from '../model/alert.ts';
@@ -9,21 +9,16 @@ import { ALERTS_TOPIC, decodeEvent, type EventHead, encodedBody, type OrderHead 
 import type { GroupingRules } from '../model/rules.ts';
 import type { Reduction } from '../reducer/reduce.ts';
 import { deleteOldEvents } from './deletion.ts';
-import { deliveryLetter, eventInsert, type ReducedEvent } from './event-insert.ts';
+import { deliveryLetter, type EventInsert, eventInsert, type ReducedEvent } from './event-insert.ts';
 import type { EventParser } from './parser.ts';
 import { type DecodedEvent, ProjectStateCache } from './project-state-cache.ts';
 import { replayProject } from './replay.ts';
 import type { EventResult, ResultChannel } from './result-channel.ts';
 import { laggingProjects } from './stored-state.ts';
-import type { AlertWriter } from './writer.ts';
+import { type AlertWrite, type AlertWriter, newestOf } from './writer.ts';
 
-/** An event that is durable, with the alerts that it changed. */
-export interface StoredEvent {
-  readonly head: EventHead;
-  readonly position: number;
-  readonly outcomes: readonly Outcome[];
-  readonly changed: readonly Alert[];
-}
+/** Called with the projects of which alerts changed, once that is durable. */
+export type ChangeListener = (projects: ReadonlySet<number>) => void;
 
 interface DecodedOrder {
   readonly order: OrderHead;
@@ -57,6 +52,9 @@ const ITEM_BYTES = 1024;
 /** What an event takes in memory until it is durable. */
 export const heldBytes = (messageBytes: number, items: number): number => messageBytes + items * ITEM_BYTES;
 
+const heldBytesOf = ({ headJson, body, columns }: EventInsert): number =>
+  heldBytes(headJson.length + body.length, columns.outcomes.length);
+
 /**
  * Processes the events of the log one after another. Only their order and their content decide: a process that takes
  * over decides alike, and so does one that was replaced while it was paused and continues. Both write the same rows.
@@ -66,7 +64,7 @@ export class AlertProcessor {
   readonly #states: ProjectStateCache;
   /** Next offset of each partition; a record with another one means that another process was in between. */
   readonly #nextOffsets = new Map<number, number>();
-  readonly #subscribers: ((events: readonly StoredEvent[]) => void)[] = [];
+  readonly #listeners: ChangeListener[] = [];
   /** When the batches came that are not durable yet, by `performance.now()`. */
   readonly #received = new Set<{ at: number }>();
   /** When a batch came that could not be processed so far, and when it was last tried. */
@@ -85,9 +83,9 @@ export class AlertProcessor {
     await this.#catchUp(await laggingProjects(this.#options.store), ATTEMPTS_AT_START);
   }
 
-  /** Subscribes to events in their order once they are durable; after a kill some are published again. */
-  onStored(subscriber: (events: readonly StoredEvent[]) => void): void {
-    this.#subscribers.push(subscriber);
+  /** Registers a listener for changes; after a kill some are told again. */
+  onChanged(listener: ChangeListener): void {
+    this.#listeners.push(listener);
   }
 
   /** Bytes of the events that are reduced and not durable yet. */
@@ -157,11 +155,7 @@ export class AlertProcessor {
     this.#record(reduced);
     // The log has the deliveries already, so their senders need not wait for the tables.
     this.#publishResults(reduced, 'delivery');
-    const durable = this.#persist(reduced, lagging).then(() => {
-      // The user who acts reads the alert next.
-      this.#publishResults(reduced, 'action');
-      this.#publishStored(reduced);
-    });
+    const durable = this.#persist(reduced, lagging);
     durable.catch(() => undefined);
     return { durable };
   }
@@ -203,29 +197,45 @@ export class AlertProcessor {
     return { ...(delivery ? { head, delivery } : parser.parse(head, body)), body, record };
   }
 
-  async #persist(reduced: readonly ReducedEvent[], lagging: readonly Alert[]): Promise<void> {
+  /**
+   * Of thousands of events that wait for the store only their rows are held, and each alert once: what lives that long
+   * is copied by every collection of garbage, which would cost more than to parse it.
+   */
+  #persist(reduced: readonly ReducedEvent[], lagging: readonly Alert[]): Promise<void> {
     const { writer } = this.#options;
     if (reduced.length === 0 && lagging.length === 0) return writer.flush();
-    const bytes = reduced.reduce(
-      (sum, { record, delivery }) => sum + heldBytes(record.value.length, delivery?.items.length ?? 0),
-      0,
-    );
+    const write = {
+      events: reduced.map((event) => eventInsert(event, this.#options.parser)),
+      changed: newestOf([...lagging, ...reduced.flatMap(({ reduction }) => reduction.changed)]),
+      isUrgent: reduced.some(({ head }) => head.kind === 'action'),
+      causes: reduced.flatMap(({ span }) => span?.traceparent ?? []),
+    };
+    return this.#written(write, {
+      actions: reduced.filter(({ head }) => head.kind === 'action'),
+      spans: reduced.flatMap(({ span }) => span ?? []),
+    });
+  }
+
+  async #written(
+    write: AlertWrite,
+    { actions, spans }: { actions: readonly ReducedEvent[]; spans: readonly Span[] },
+  ): Promise<void> {
+    const bytes = write.events.reduce((sum, event) => sum + heldBytesOf(event), 0);
     this.#pendingBytes += bytes;
     try {
-      await writer.add({
-        events: reduced.map(eventInsert),
-        changed: [...lagging, ...reduced.flatMap(({ reduction }) => reduction.changed)],
-        isUrgent: reduced.some(({ head }) => head.kind === 'action'),
-        causes: reduced.flatMap(({ span }) => span?.traceparent ?? []),
-      });
+      await this.#options.writer.add(write);
     } catch (error) {
-      for (const { span } of reduced) span?.fail(error);
+      for (const span of spans) span.fail(error);
       throw error;
     } finally {
-      for (const { span } of reduced) span?.end();
+      for (const span of spans) span.end();
       this.#pendingBytes -= bytes;
     }
-    for (const { head, reduction } of reduced) this.#states.markDurable(head.project, reduction.position);
+    for (const { head, columns } of write.events) this.#states.markDurable(head.project, columns.position);
+    // The user who acts reads the alert next.
+    this.#publishResults(actions, 'action');
+    const projects = new Set(write.changed.map(({ project }) => project));
+    for (const listener of this.#listeners) listener(projects);
   }
 
   #publishResults(reduced: readonly ReducedEvent[], kind: EventHead['kind']): void {
@@ -234,18 +244,6 @@ export class AlertProcessor {
       const { outcomes, created } = reduction;
       this.#options.results.publish(head, { outcomes, created });
     }
-  }
-
-  #publishStored(reduced: readonly ReducedEvent[]): void {
-    const stored = reduced.map(
-      ({ head, reduction: { position, outcomes, changed } }): StoredEvent => ({
-        head,
-        position,
-        outcomes,
-        changed,
-      }),
-    );
-    for (const subscriber of this.#subscribers) subscriber(stored);
   }
 
   /** Carries out an order while nothing waits to be written; a failure is its result. */

@@ -217,7 +217,7 @@ export class AlertWriter {
 const EMPTY: AlertWrite = { events: [], changed: [], isUrgent: false };
 
 /** Each alert once, with its last change. */
-function newestOf(changed: readonly Alert[]): Alert[] {
+export function newestOf(changed: readonly Alert[]): Alert[] {
   const projects = new Map<number, Map<number, Alert>>();
   for (const alert of changed) {
     const known = projects.get(alert.project);
@@ -228,8 +228,8 @@ function newestOf(changed: readonly Alert[]): Alert[] {
 }
 
 /** Bytes of its row, about. */
-const sizeOf = ({ headJson, body, items }: EventInsert): number =>
-  body.length + headJson.length + 200 * items.length + 500;
+const sizeOf = ({ headJson, body, columns }: EventInsert): number =>
+  body.length + headJson.length + 200 * columns.outcomes.length + 500;
 
 const isExhausted = (error: unknown): boolean =>
   error instanceof ProductError && error.code === 'store_exhausted';

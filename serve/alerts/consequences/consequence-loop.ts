@@ -1,5 +1,4 @@
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
-import type { StoredEvent } from '../../../aggregate/alerts/processor/processor.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { FairSchedule, type TaskCounts, type TaskResult } from './fair-schedule.ts';
 
@@ -61,7 +60,7 @@ export class ConsequenceLoop {
 
   start(): void {
     this.#options.consumer.onTask?.((task) => this.#schedule.wake(task));
-    this.#options.pipeline.onStored((events) => void this.#wake(events).catch(this.#onFailure));
+    this.#options.pipeline.onChanged((projects) => void this.#wake(projects).catch(this.#onFailure));
     this.#timer = setInterval(() => this.#sweep(), SWEEP_MS).unref();
     this.#sweep();
   }
@@ -73,9 +72,8 @@ export class ConsequenceLoop {
     await this.#schedule.stop();
   }
 
-  async #wake(events: readonly StoredEvent[]): Promise<void> {
-    const changed = events.filter(({ changed }) => changed.length > 0);
-    for (const project of new Set(changed.map(({ head }) => head.project))) {
+  async #wake(projects: ReadonlySet<number>): Promise<void> {
+    for (const project of projects) {
       for (const name of await this.#options.consumer.tasksOf(project))
         this.#schedule.wake({ project, name });
     }

@@ -15,6 +15,7 @@ import { readConfig } from '../../../serve/settings.ts';
 
 const settings = readConfig({});
 const rules = eventRules(settings);
+const parser = new EventParser(rules, () => {});
 
 type Row = Record<string, unknown>;
 
@@ -78,7 +79,7 @@ function writeOf(title: string) {
   const delivery = parseDelivery(head, body, rules);
   const reduction = reduceEvent(state, { head, delivery }, groupingRules(settings));
   const record = { key: '1', value: encodeEvent(head, body), partition: 0, offset: 0 };
-  const event = eventInsert({ head, delivery, body, record, reduction });
+  const event = eventInsert({ head, delivery, body, record, reduction }, parser);
   return { events: [event], changed: reduction.changed, isUrgent: false };
 }
 
@@ -106,7 +107,6 @@ describe('a write that the store refuses', () => {
       'ProductError: the body of the delivery poison of project 1 was set aside',
     ]);
     const { head } = events[2] as Row;
-    const parser = new EventParser(rules, () => {});
     const parsed = parser.parse(decodeHead(String(head)), Buffer.alloc(0));
     expect(parsed.delivery?.items).toMatchObject([{ title: 'poison' }]);
   });
