@@ -97,7 +97,8 @@ function readItem(item: unknown, index: number, delivery: DeliveryContext): Read
     return { refused: 'startsAt: a date-time is required' };
   }
   const { recovers, fingerprint } = content;
-  const derived = `${delivery.group}|${fingerprint}|${recovers ? 'resolved' : 'firing'}|${startedMs ?? 0}`;
+  // A template would be held in its four pieces, for as long as a retry may come.
+  const derived = [delivery.group, fingerprint, recovers ? 'resolved' : 'firing', startedMs ?? 0].join('|');
   return {
     item: {
       ...content,

@@ -9,6 +9,8 @@ import type { CountedDelivery } from './project-state.ts';
 export interface Occurrence {
   readonly item: AlertItem;
   readonly at: number;
+  /** What is counted of an item that creates no alert: one for all of a delivery, as a million are held. */
+  readonly uncreated: CountedDelivery;
   readonly project: number;
   readonly integration: string;
   /** Position of the event in its project, and index of the item in its delivery. */
@@ -35,16 +37,16 @@ export function decideItem(
   nextIid: number,
   rules: GroupingRules,
 ): Decision {
-  const { item, at } = occurrence;
+  const { item, at, uncreated } = occurrence;
   if (before !== null && isRetry(before, item, at, rules)) {
     return { outcome: 'retried', alert: null, counted: null };
   }
   if (item.recovers) {
-    if (open === null) return { outcome: 'unmatched', alert: null, counted: { at, created: 0 } };
-    return { outcome: 'resolved', alert: recovered(open, occurrence), counted: { at, created: 0 } };
+    if (open === null) return { outcome: 'unmatched', alert: null, counted: uncreated };
+    return { outcome: 'resolved', alert: recovered(open, occurrence), counted: uncreated };
   }
   if (open !== null) {
-    return { outcome: 'grouped', alert: repeated(open, occurrence), counted: { at, created: 0 } };
+    return { outcome: 'grouped', alert: repeated(open, occurrence), counted: uncreated };
   }
   const alert = newAlert(occurrence, nextIid);
   return { outcome: 'created', alert, counted: { at, created: nextIid } };

@@ -62,6 +62,7 @@ function reduceDelivery(
   const iids: number[] = [];
   const retryKeys: string[] = [];
   const changed: Alert[] = [];
+  const uncreated = { at: head.at, created: 0 };
   // All items of a delivery are counted alike.
   let lastCounted = '';
   items.forEach((item, index) => {
@@ -76,7 +77,7 @@ function reduceDelivery(
     const before = countedBy(state, retryKey).get(retryKey) ?? null;
     const { project } = state;
     const { integration, at } = head;
-    const occurrence = { item, at, project, integration, position, index };
+    const occurrence = { item, at, uncreated, project, integration, position, index };
     const nextIid = numbers[index] || state.lastIid + 1;
     const { outcome, alert, counted } = decideItem(open, before, occurrence, nextIid, rules);
     if (retryKey !== '' && counted !== null) {
