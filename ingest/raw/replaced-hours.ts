@@ -34,7 +34,7 @@ interface ReplacedBlock extends ChainHour {
 
 /**
  * Notes the stored versions of these heights that a version of another month has replaced, and returns the hours of all
- * versions that one of another time has, and of misdated children. Called after every load that may replace a version or
+ * replaced versions, and of misdated children. Called after every load that may replace a version or
  * comes after children: versions in two months are never merged, so of loaders that store the same height at once the
  * last one finds both.
  */
@@ -60,17 +60,18 @@ export const noteAllReplacedBlocks = (store: Store): Promise<void> =>
 /** The text of the hour of a time. */
 export const hourTextSql = (time: string): Sql => sql`toString(toDateTime64(${hourSql(time)}, 0, 'UTC'))`;
 
-/** Versions that lost their height to one of another time; one without a timestamp has the epoch. */
+/** Versions that lost their height to another one; one without a timestamp has the epoch. */
 const replacedAmong = (heights: Sql): Sql => sql`
   SELECT relay_chain, chain, number, ifNull(version.1, toDateTime64(0, 3, 'UTC')) AS time, version.2 AS rank,
     isNotNull(version.1) AS isTimed, toYYYYMM(time) != toYYYYMM(ifNull(held_at, toDateTime64(0, 3, 'UTC'))) AS isOfOtherMonth
   FROM (
-    SELECT relay_chain, chain, number, groupArray((time, rank)) AS versions, argMax(tuple(time), rank).1 AS held_at
+    SELECT relay_chain, chain, number, groupArray((time, rank)) AS versions, argMax(tuple(time), rank).1 AS held_at,
+      max(rank) AS held
     FROM ${blocks} WHERE ${heights}
     GROUP BY relay_chain, chain, number HAVING count() > 1
     SETTINGS optimize_aggregation_in_order = 1
   ) ARRAY JOIN versions AS version
-  WHERE ifNull(version.1 != held_at, isNull(version.1) != isNull(held_at))`;
+  WHERE version.2 != held`;
 
 /**
  * Children that are dated before the hour of their parent, or after a day that has blocks too: a parent that comes late

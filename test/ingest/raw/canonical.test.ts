@@ -113,6 +113,16 @@ describe.each([
     await store.run(`TRUNCATE TABLE ${DATABASE}.${replacedBlocks.name}`);
   });
 
+  test('names the hour of a height that two loaders have stored at once, at the same time', async () => {
+    const version = { ...someVersion(new Random(1)), time: TIMES[0] as string, is_deleted: 0 as const };
+    await insert(new Random(2), [version]);
+    expect(await noteReplacedBlocks(store, [version])).toEqual([]);
+    await insert(new Random(3), [version]);
+    const { relay_chain, chain, time } = version;
+    const hour = `${time.slice(0, 13).replace('T', ' ')}:00:00`;
+    expect(await noteReplacedBlocks(store, [version])).toEqual([{ relay_chain, chain, hour }]);
+  });
+
   test.each(Array.from({ length: SEEDS }, (_, i) => i + 1))(
     'are those that all versions together name, seed %i',
     async (seed) => {
