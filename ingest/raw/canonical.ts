@@ -165,6 +165,11 @@ export function canonicalBlocks(
       SELECT rank FROM ${replacedBlocks} WHERE ${ofRelays(window)} AND ${within(window)}))`;
 }
 
+/** The canonical blocks without a timestamp: they are in the partition of the epoch, and no index knows a null. */
+export const canonicalUntimed = (where: Sql): Sql => sql`(SELECT * FROM ${blocks} FINAL
+    WHERE _partition_id IN ('all', '197001') AND isNull(time) AND ${where} AND rank NOT IN (
+      SELECT rank FROM ${replacedBlocks} WHERE time = toDateTime64(0, 3, 'UTC')))`;
+
 /**
  * Rows of all canonical blocks of some relay chains or of a window, for facts that are few against the blocks: only the
  * heights that hold such rows are looked up.

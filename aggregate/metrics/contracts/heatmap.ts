@@ -1,7 +1,6 @@
 import { count, day, name } from '../../../infra/clickhouse/columns.ts';
 import { type Sql, sql } from '../../../infra/clickhouse/sql.ts';
-import { ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
-import { blocks } from '../../../ingest/raw/tables.ts';
+import { canonicalUntimed, ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
 import { storedRun } from '../activity/stored-run.ts';
 
 // Heatmaps count per day of an asset hub. A day with nothing to count has a row only when no block of it is missing.
@@ -27,12 +26,10 @@ export const heatmap = (window: Window, counts: Sql): Sql => sql`
 function days(window: Window): Sql {
   const runs = sql`SELECT relay_chain, chain, toNullable(date) AS day_of, first_block, last_block
     FROM ${storedRun.table} FINAL WHERE ${ofRelays(window)}`;
+  const ofTheseChains = sql`(relay_chain, chain) IN (
+    SELECT relay_chain, chain FROM ${storedRun.table} WHERE ${ofRelays(window)})`;
   const untimed = sql`SELECT relay_chain, chain, NULL AS day_of, number AS first_block, number AS last_block
-    FROM ${blocks} FINAL
-    WHERE isNull(time) AND (relay_chain, chain, number) IN (
-      SELECT relay_chain, chain, number FROM ${blocks}
-      WHERE isNull(time) AND (relay_chain, chain) IN (
-        SELECT relay_chain, chain FROM ${storedRun.table} WHERE ${ofRelays(window)}))`;
+    FROM ${canonicalUntimed(ofTheseChains)}`;
   return sql`
     SELECT relay_chain, chain, assumeNotNull(day_of) AS date,
       min(ifNull(block_before + 1 = first_block, 1) AND ifNull(block_after = last_block + 1, 1)) AS is_complete

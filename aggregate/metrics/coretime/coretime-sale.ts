@@ -106,8 +106,10 @@ export const coretimeSale = metric({
       otherFacts(
         'relay block',
         sql`relay_chain, chain, assumeNotNull(blocks.time) AS time, number, CAST([], 'Array(String)') AS data`,
+        // By an index of times the engine would find all months that have blocks, and read the granules beside in each.
         sql`(SELECT relay_chain, chain, number, time FROM ${blocks} FINAL
-          WHERE ${ofRelays(window)} AND (relay_chain, chain, number) IN (${ends}) AND isNotNull(time)) AS blocks`,
+          WHERE ${ofRelays(window)} AND (relay_chain, chain, number) IN (${ends}) AND isNotNull(time)
+          SETTINGS ignore_data_skipping_indices = 'by_time') AS blocks`,
       ),
     );
   },
