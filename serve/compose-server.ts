@@ -11,12 +11,15 @@ import { serveSeries } from './console/series/route.ts';
 import { SeriesReader } from './console/series/series.ts';
 import { serveGuides } from './guides/routes.ts';
 import { createApp } from './http/app.ts';
+import { answerBeforeRoutes } from './http/before-routes.ts';
+import { addressesOf, proxyTrust } from './http/client-address.ts';
 import { allowReading } from './http/cross-origin.ts';
 import { tellDemoData } from './http/demo-data.ts';
 import { serveHealth } from './http/health.ts';
 import { limitCounts } from './http/limit-counts.ts';
 import { serveDocs } from './http/openapi.ts';
 import { buildProbes } from './http/operator-app.ts';
+import { canPrepareHeads } from './http/prepared-head.ts';
 import { type MetricSources, servePrometheusMetrics } from './http/prometheus-metrics.ts';
 import { publicUrl } from './http/public-url.ts';
 import { limitAnonymous } from './http/rate-limit.ts';
@@ -31,6 +34,7 @@ import { AnswerCache } from './metrics/answers.ts';
 import { serveCatalogue } from './metrics/catalogue.ts';
 import { serveChanges } from './metrics/changes.ts';
 import { Freshness } from './metrics/freshness.ts';
+import { type BeforeRoutes, RepeatedAnswers } from './metrics/repeated-answers.ts';
 import { serveMetrics } from './metrics/routes.ts';
 import { serveTableSchemas } from './metrics/table-schema.ts';
 import { schema } from './stored-schema.ts';
@@ -53,11 +57,14 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
     await unchanged.refresh();
     return readCoverage(unchanged, registry);
   });
+  const cached = { clock, versions: aggregator, settings: config, measures: measures.answers };
+  const answers = new AnswerCache(cached);
+  const freshness = new Freshness({ store: unchangedRows(), computation: aggregator });
+  const repeated = new RepeatedAnswers({ answers, freshness, clock });
   const sources = {
     ...runtime,
     ...{ keyValue, registry, aggregator, versions: aggregator, readers, status, coverage, settings: config },
-    answers: new AnswerCache({ clock, versions: aggregator, settings: config, measures: measures.answers }),
-    freshness: new Freshness({ store: unchangedRows(), computation: aggregator }),
+    ...{ answers, freshness, repeated },
   };
   const accounts = pipeline.accounts();
   const alerts = await pipeline.alerts();
@@ -89,8 +96,9 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
       reply.header('x-attribution', ATTRIBUTION);
       next();
     });
-    authenticateCallers(api, accounts);
-    limitAnonymous(api, sources);
+    const findCaller = authenticateCallers(api, accounts);
+    const countAhead = limitAnonymous(api, sources);
+    answerRepeated(app, pipeline, repeated, { findCaller, countAhead });
     await serveMetrics(api, sources);
     await serveCatalogue(api, sources);
     serveTableSchemas(api);
@@ -99,6 +107,19 @@ export async function buildServer(pipeline: Pipeline): Promise<FastifyInstance> 
   });
   refuseOthers();
   return app;
+}
+
+/** A trace, and a line of the log for each request, only routes make: with them, all requests go there. */
+function answerRepeated(
+  app: FastifyInstance,
+  { config, runtime, measures }: Pipeline,
+  repeated: RepeatedAnswers,
+  hooks: Pick<BeforeRoutes, 'findCaller' | 'countAhead'>,
+): void {
+  if (runtime.tracer.isOn || config.LOG_LEVEL === 'debug' || !canPrepareHeads) return;
+  const addressOf = addressesOf(proxyTrust(config.TRUST_PROXY));
+  const before = { ...hooks, addressOf, requests: measures.requests };
+  answerBeforeRoutes(app, (raw, response) => repeated.answer(raw, response, before));
 }
 
 /** The server of probes; where no other one serves metrics for Prometheus, also of these. */

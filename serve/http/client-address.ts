@@ -1,3 +1,5 @@
+import type { IncomingMessage } from 'node:http';
+import { all } from '@fastify/proxy-addr';
 import type { FastifyRequest } from 'fastify';
 import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
@@ -31,10 +33,10 @@ export function readTrustedProxies(text: string): TrustedProxies | undefined {
   return names.every((name) => networksOf(name) !== null) ? names : undefined;
 }
 
+export type ProxyTrust = false | ((address: string | undefined, hop: number) => boolean);
+
 /** What Fastify asks for each address from the connection outwards: is this host a proxy to believe? */
-export function proxyTrust(
-  trusted: TrustedProxies,
-): false | ((address: string | undefined, hop: number) => boolean) {
+export function proxyTrust(trusted: TrustedProxies): ProxyTrust {
   if (trusted === false) return false;
   if (typeof trusted === 'number') return (_address, hop) => hop < trusted;
   const networks = trusted.flatMap((name) => networksOf(name) ?? []);
@@ -44,14 +46,26 @@ export function proxyTrust(
   };
 }
 
+/** What Fastify reads of a request: the address of the connection, and those behind proxies that are trusted. */
+export type Addressed = Pick<FastifyRequest, 'ip' | 'ips'>;
+
 /**
  * The address of the caller, for records. A trusted proxy that passes on what is no address is itself the caller: an
  * invented name must not count as a host.
  */
 export const clientAddress = (request: FastifyRequest): string => callerOf(request).address?.toString() ?? '';
 
+/** Reads the addresses of a request as Fastify does, before it has the request. */
+export const addressesOf =
+  (trust: ProxyTrust) =>
+  (raw: IncomingMessage): Addressed => {
+    if (trust === false) return { ip: raw.socket.remoteAddress ?? '' };
+    const ips = all(raw, trust);
+    return { ip: ips.at(-1) ?? '', ips };
+  };
+
 /** What limits count a caller by: its address, or the network of it where one host has many addresses. */
-export const countedAddress = (request: FastifyRequest): string => callerOf(request).counted;
+export const countedAddress = (request: Addressed): string => callerOf(request).counted;
 
 /** The same of the other end of a connection. */
 export const countedPeer = (address: string): string => known(address).counted;
@@ -80,7 +94,7 @@ function counted(address: Address | null): string {
   return `${ipaddr.IPv6.networkAddressFromCIDR(`${address}/${IPV6_NETWORK_BITS}`)}/${IPV6_NETWORK_BITS}`;
 }
 
-function callerOf({ ips, ip }: FastifyRequest): Known {
+function callerOf({ ips, ip }: Addressed): Known {
   if (ips === undefined) return known(ip);
   return ips.map(known).findLast(({ address }) => address !== null) ?? known('');
 }

@@ -6,7 +6,7 @@ import { countedPeer } from './client-address.ts';
 import type { HttpSettings } from './settings.ts';
 
 /** Longer bodies are written in parts of this size, so that a connection buffers no more than a few of them. */
-const PART_BYTES = 256 * 1024;
+export const PART_BYTES = 256 * 1024;
 const CHECK_MS = 1000;
 
 export type ConnectionSettings = Pick<

@@ -1,4 +1,5 @@
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance } from 'fastify';
 import { HttpError } from './errors.ts';
 
 /** A name, an IPv4 address or an IPv6 address in brackets, and a port. HTTP/1.0 may leave it out. */
@@ -11,15 +12,17 @@ const HOST = /^(?:[\w.~%!$&'()*+,;=-]*|\[[\da-f:.]+\])(?::\d*)?$/i;
 export function refuseUnclearHost(app: FastifyInstance): void {
   app.addHook('onRequest', (request, _reply, next) => {
     next(
-      isClear(request) ? undefined : new HttpError('bad_request', 'The request needs one valid Host header.'),
+      hasClearHost(request.raw)
+        ? undefined
+        : new HttpError('bad_request', 'The request needs one valid Host header.'),
     );
   });
 }
 
-function isClear({ raw, headers }: FastifyRequest): boolean {
+export function hasClearHost({ rawHeaders, headers }: IncomingMessage): boolean {
   let hosts = 0;
-  for (let i = 0; i < raw.rawHeaders.length; i += 2) {
-    const name = raw.rawHeaders[i];
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i];
     if (name?.length === 4 && name.toLowerCase() === 'host') hosts++;
   }
   return hosts <= 1 && HOST.test(headers.host ?? '');

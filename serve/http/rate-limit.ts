@@ -1,4 +1,5 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Clock } from '../../infra/ports.ts';
 import { countedAddress } from './client-address.ts';
 import { HttpError } from './errors.ts';
@@ -26,6 +27,20 @@ interface Counts {
   readonly clock: Clock;
 }
 
+type Headers = Readonly<Record<string, string>>;
+
+/** What the answer of a counted request says of the limits, or why it is refused. */
+type Verdict = Headers | HttpError;
+
+/**
+ * Counts a request that may be answered before its route; null for one that its route has to judge, which does not count
+ * it again.
+ */
+export type CountAhead = (raw: IncomingMessage, address: string) => Headers | null;
+
+/** Whether a header of an answer tells its caller of the limits. */
+export const isLimitHeader = (name: string): boolean => name.startsWith('ratelimit');
+
 /**
  * Two limits for anonymous callers, each by address; a request that exceeds either is a 429. The headers report the
  * window that is nearest to its end.
@@ -33,16 +48,16 @@ interface Counts {
 export function limitAnonymous(
   app: FastifyInstance,
   { settings, ...counts }: Counts & { settings: HttpSettings },
-): void {
+): CountAhead {
   const limits: RateLimit[] = [
     { name: 'minute', max: settings.ANONYMOUS_PER_MINUTE, seconds: 60 },
     { name: 'day', max: settings.ANONYMOUS_PER_DAY, seconds: 86_400 },
   ].filter(({ max }) => max > 0);
-  if (limits.length === 0) return;
+  if (limits.length === 0) return () => ({});
   const policy = limits.map(({ name, max, seconds }) => `"${name}";q=${max};w=${seconds}`).join(', ');
 
   const isAnonymous = ({ isKnownCaller }: FastifyRequest) => !isKnownCaller;
-  onCounted(app, isAnonymous, limits, counts, (usages, reply) => {
+  return onCounted(app, isAnonymous, limits, counts, (usages) => {
     const { limit, isExceeded, remaining, reset } = usages.reduce(tighter);
     const headers = {
       'ratelimit-policy': policy,
@@ -51,10 +66,7 @@ export function limitAnonymous(
       'ratelimit-remaining': String(remaining),
       'ratelimit-reset': String(reset),
     };
-    if (!isExceeded) {
-      reply.headers(headers);
-      return undefined;
-    }
+    if (!isExceeded) return headers;
     return new HttpError(
       'too_many_requests',
       `More than ${limit.max} requests a ${limit.name} without an API key; try again in ${reset} s.`,
@@ -78,7 +90,7 @@ export function limitEveryone(app: FastifyInstance, limit: RateLimit, counts: Co
             `More than ${limit.max} requests a minute; try again in ${usage.reset} s.`,
             { 'retry-after': String(usage.reset) },
           )
-        : undefined,
+        : {},
   );
 }
 
@@ -98,24 +110,36 @@ function onCounted(
   isCounted: (request: FastifyRequest) => boolean,
   limits: readonly RateLimit[],
   { keyValue, clock }: Counts,
-  judge: (usages: readonly Usage[], reply: FastifyReply) => HttpError | undefined,
-): void {
-  app.addHook('onRequest', (request, reply, next) => {
-    if (!isCounted(request)) return next();
-    const address = countedAddress(request);
+  judge: (usages: readonly Usage[]) => Verdict,
+): CountAhead {
+  const ahead = new WeakMap<IncomingMessage, Verdict | Promise<Verdict>>();
+  const count = (address: string): Verdict | Promise<Verdict> => {
     const now = clock.now();
     const sums = limits.map(({ name, seconds }) => {
       const window = Math.floor(now / (seconds * 1000));
       return keyValue.increment(`rate/${name}/${address}/${window}`, 1, seconds * 1000);
     });
     const judged = (used: readonly number[]) =>
-      judge(
-        limits.map((limit, i) => usageOf(limit, used[i] as number, now)),
-        reply,
-      );
-    if (areKnown(sums)) next(judged(sums));
-    else Promise.all(sums).then((used) => next(judged(used)), next);
+      judge(limits.map((limit, i) => usageOf(limit, used[i] as number, now)));
+    return areKnown(sums) ? judged(sums) : Promise.all(sums).then(judged);
+  };
+  app.addHook('onRequest', (request, reply, next) => {
+    if (!isCounted(request)) return next();
+    const apply = (verdict: Verdict) => {
+      if (verdict instanceof HttpError) return next(verdict);
+      reply.headers(verdict);
+      next();
+    };
+    const verdict = ahead.get(request.raw) ?? count(countedAddress(request));
+    if (verdict instanceof Promise) verdict.then(apply, next);
+    else apply(verdict);
   });
+  return (raw, address) => {
+    const verdict = count(address);
+    if (!(verdict instanceof Promise || verdict instanceof HttpError)) return verdict;
+    ahead.set(raw, verdict);
+    return null;
+  };
 }
 
 const areKnown = (sums: readonly (number | Promise<number>)[]): sums is readonly number[] =>

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Admission, type Callers, EVERYBODY } from '../../infra/coordination/admission.ts';
 import type { Clock, QueryOptions, Store } from '../../infra/ports.ts';
-import { countedAddress } from './client-address.ts';
+import { type Addressed, countedAddress } from './client-address.ts';
 import { HttpError } from './errors.ts';
 import type { LimitCounts } from './limit-counts.ts';
 import type { HttpSettings } from './settings.ts';
@@ -43,8 +43,11 @@ export interface Reader {
   joined(): void;
 }
 
+/** What tells whom to count for. */
+export type Counted = Addressed & Pick<FastifyRequest, 'knownAccount'>;
+
 /** Whom a request is counted for: the account that is known of it, else its address. */
-export const countedCaller = (request: FastifyRequest): string =>
+export const countedCaller = (request: Counted): string =>
   request.knownAccount === undefined ? countedAddress(request) : `account/${request.knownAccount}`;
 
 const MINUTE_MS = 60_000;

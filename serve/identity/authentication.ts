@@ -31,9 +31,12 @@ const VERIFIED_MAX = 10_000;
 
 /**
  * Authenticates callers of the metrics API. An invalid, expired or revoked key or token is refused; the call is never
- * treated as anonymous. Results are cached for some seconds; changes in this process invalidate them at once.
+ * treated as anonymous. Results are cached for some seconds; changes in this process invalidate them at once. What is returned finds them.
  */
-export function authenticateCallers(app: FastifyInstance, accounts: PrincipalAccounts): void {
+export function authenticateCallers(
+  app: FastifyInstance,
+  accounts: PrincipalAccounts,
+): (authorization: string) => Pick<VerifiedCaller, 'account'> | null {
   const verified = new VerifiedCallers(accounts);
   app.decorateRequest('isKnownCaller', false);
   app.addHook('onRequest', (request, _reply, next) => {
@@ -50,6 +53,7 @@ export function authenticateCallers(app: FastifyInstance, accounts: PrincipalAcc
       next();
     }, next);
   });
+  return (authorization) => verified.find(authorization);
 }
 
 function know(request: FastifyRequest, account: string | undefined): void {

@@ -14,6 +14,7 @@ import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import { type ContentCoding, codingOf, compress } from '../http/content-codings.ts';
 import { payTogether, type QueryStore, type Reader } from '../http/readers.ts';
 import type { HttpSettings } from '../http/settings.ts';
+import type { AnswerKey } from './answer-key.ts';
 import { type AnswerMeasures, answerMeasures } from './answer-measures.ts';
 import { AnswersInFlight } from './answers-in-flight.ts';
 import { afterCursor, cursorOf, type OrderColumn, orderOf } from './cursor.ts';
@@ -47,13 +48,6 @@ export type AnswerSettings = Pick<
   HttpSettings,
   'CACHE_BYTES' | 'LIST_ROWS_MAX' | 'SERIES_ROWS_MAX' | 'ANSWER_BYTES_MAX'
 >;
-
-/** The keys of an answer in the cache: of its bytes as they are rendered, and as the client prefers them. */
-export interface AnswerKey {
-  readonly rendered: string;
-  readonly coded: string;
-  readonly coding: ContentCoding;
-}
 
 /** What an answer is asked for. */
 export interface AnswerRequest {
@@ -97,9 +91,14 @@ export class AnswerCache {
     });
   }
 
-  /** The answer that is cached or being sent to another reader, unless its table has been written since. */
+  /** The answer that is cached or being sent to another reader, whatever was written since. */
+  find(key: string): Answer | undefined {
+    return this.#cache.get(key) ?? this.#inFlight.find(key);
+  }
+
+  /** The same, unless its table has been written since. */
   cached(key: string, metric: Metric): Answer | undefined {
-    const answer = this.#cache.get(key) ?? this.#inFlight.find(key);
+    const answer = this.find(key);
     return answer !== undefined && answer.version === this.version(metric, answer.query) ? answer : undefined;
   }
 

@@ -5,14 +5,15 @@ import { inTime } from '../../infra/coordination/in-time.ts';
 import type { Clock } from '../../infra/ports.ts';
 import type { Tracer } from '../../infra/tracing/tracer.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
-import { acceptedCoding } from '../http/content-codings.ts';
 import { countedCaller, type Readers } from '../http/readers.ts';
 import { route } from '../http/route.ts';
-import type { Answer, AnswerCache, AnswerKey, AnswerSettings } from './answers.ts';
+import { type AnswerKey, answerKey, hasAnswer } from './answer-key.ts';
+import type { Answer, AnswerCache, AnswerSettings } from './answers.ts';
 import { describeEndpoint } from './describe.ts';
 import type { Freshness } from './freshness.ts';
 import { unknownChainHeader } from './known-chain.ts';
 import { parametersOf, type Query, queryOf, querySchema } from './parameters.ts';
+import type { RepeatedAnswers } from './repeated-answers.ts';
 import { acceptedFormat } from './response-formats.ts';
 
 /** Longest time that a cached answer waits for what is new to be said of it. */
@@ -26,36 +27,38 @@ export interface MetricsApi {
   readonly registry: Registry;
   readonly answers: AnswerCache;
   readonly freshness: Freshness;
+  readonly repeated: RepeatedAnswers;
   readonly settings: AnswerSettings;
 }
 
 /** One generic route: every endpoint of every metric becomes a path, and nothing is written for it by hand. */
 export async function serveMetrics(
   app: FastifyInstance,
-  { readers, clock, tracer, registry, answers, freshness, settings }: MetricsApi,
+  { readers, clock, tracer, registry, answers, freshness, repeated, settings }: MetricsApi,
 ): Promise<void> {
   for (const metric of metrics) {
     for (const endpoint of metric.endpoints) {
       const parameters = parametersOf(metric, endpoint, settings.LIST_ROWS_MAX);
-      const headersOf = (query: Query) => ({
-        ...freshness.headers(metric, query, clock.now()),
-        ...unknownChainHeader(query, registry),
-      });
+      const freshnessOf = (query: Query) => freshness.headers(metric, query, clock.now());
       const send = (
         request: FastifyRequest,
         reply: FastifyReply,
         { coded }: AnswerKey,
         answer: Answer,
-        headers = headersOf(answer.query),
+        known: Readonly<Record<string, string>>,
       ) => {
-        const isKnown = isSame(request.headers['if-none-match'], answer.etag);
+        const isKnown = hasAnswer(request, answer.etag);
         if (!isKnown) answers.hold(coded, answer, countedCaller(request), reply.raw);
         tracer.active?.link(answers.causesOf(metric));
+        const headers = { ...known, ...unknownChainHeader(answer.query, registry) };
         return sendAnswer(request, reply.headers(headers), answer, isKnown);
       };
       const sendCached = (request: FastifyRequest, reply: FastifyReply, key: AnswerKey, answer: Answer) => {
         answers.countHit();
-        return send(request, reply, key, answer);
+        const known = freshnessOf(answer.query);
+        send(request, reply, key, answer, known);
+        repeated.remember(request, reply, { metric, answer, freshness: known });
+        return reply;
       };
       route(
         app,
@@ -84,21 +87,13 @@ export async function serveMetrics(
           if (cached) return sendCached(request, reply, key, cached);
           const reader = await readers.open(request, reply);
           // Made before the rows are read, so that they claim nothing that the rows do not hold.
-          const headers = headersOf(query);
+          const known = freshnessOf(query);
           const answer = await answers.render({ key, metric, endpoint, query, format }, reader);
-          return send(request, reply, key, answer, headers);
+          return send(request, reply, key, answer, known);
         },
       );
     }
   }
-}
-
-/** An answer is known by its URL, by the format where `Accept` names one, and by its coding. */
-function answerKey({ url, headers }: FastifyRequest): AnswerKey {
-  const { accept } = headers;
-  const rendered = accept === undefined || accept === '*/*' ? url : `${url}\n${acceptedFormat(accept)}`;
-  const coding = acceptedCoding(headers['accept-encoding'] as string | undefined);
-  return { rendered, coding, coded: coding === 'identity' ? rendered : `${rendered}\n${coding}` };
 }
 
 function sendAnswer(
@@ -122,9 +117,4 @@ function nextUrl(url: string, cursor: string): string {
   const parameters = new URLSearchParams(search);
   parameters.set('cursor', cursor);
   return `${path}?${parameters}`;
-}
-
-function isSame(given: string | undefined, etag: string): boolean {
-  if (given === undefined) return false;
-  return given === '*' || given.split(',').some((one) => one.trim().replace(/^W\//, '') === etag);
 }

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openPipeline, type Pipeline } from '../../../serve/compose.ts';
 import { buildServer } from '../../../serve/compose-server.ts';
+import { RepeatedAnswers } from '../../../serve/metrics/repeated-answers.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { temporaryDirectory } from '../../support/temporary-directory.ts';
 
@@ -69,6 +70,48 @@ describe('anonymous limits', () => {
       await ask('::ffff:c000:250'),
     ];
     expect(mapped).toEqual([200, 200, 200, 429]);
+    await app.close();
+  });
+
+  it('count an answer that is sent again before its route like one of the route, and say the same of it', async () => {
+    const app = await buildServer(pipeline);
+    const origin = await app.listen({ host: '127.0.0.1', port: 0 });
+    const ahead = vi.spyOn(RepeatedAnswers.prototype, 'answer');
+    const ask = (address: string, headers: Record<string, string> = {}) =>
+      fetch(`${origin}/api/daily-fees`, { headers: { 'x-forwarded-for': address, ...headers } });
+    const headersOf = ({ headers }: Response, ...but: string[]) =>
+      [...headers].filter(([name]) => !['date', ...but].includes(name));
+    const rendered = await ask('198.51.100.1');
+    const routed = await ask('198.51.100.2');
+    const again = await ask('198.51.100.3');
+    expect([again.status, headersOf(again), await again.text()]).toEqual([
+      ...[200, headersOf(routed), await routed.text()],
+    ]);
+    expect(headersOf(again)).toEqual(headersOf(rendered));
+
+    const known = { 'if-none-match': String(again.headers.get('etag')) };
+    const same = [await ask('198.51.100.4', known), await ask('198.51.100.5', known)];
+    expect(same.map(({ status }) => status)).toEqual([304, 304]);
+    expect(headersOf(same[1] as Response)).toEqual(headersOf(same[0] as Response));
+    expect(ahead.mock.results.map(({ value }) => value)).toEqual([false, false, true, false, true]);
+
+    const left = [again, await ask('198.51.100.3'), await ask('198.51.100.3'), await ask('198.51.100.3')];
+    expect(left.map(({ headers }) => headers.get('ratelimit-remaining'))).toEqual(['2', '1', '0', '0']);
+    expect(left.map(({ status }) => status)).toEqual([200, 200, 200, 429]);
+    expect(await left[3]?.json()).toMatchObject({ title: 'Too Many Requests' });
+    expect(headersOf(await ask('198.51.100.6', { host: 'b' }))).toEqual(headersOf(again));
+    const coded = await ask('198.51.100.7', { 'content-encoding': 'gzip' });
+    expect(coded.status).toBe(415);
+    now += 60_000;
+    // The refused one was counted once: one of the day is left.
+    expect((await ask('198.51.100.3')).status).toBe(200);
+    const metric = await pipeline.measures.requests.seconds.get();
+    const counted = metric.values.filter(
+      ({ metricName, labels }) => metricName?.endsWith('_count') && labels.route === '/api/daily-fees',
+    );
+    const byStatus = Object.fromEntries(counted.map(({ labels, value }) => [labels.status, value]));
+    expect(byStatus).toEqual({ 200: 7, 304: 2, 415: 1, 429: 1 });
+    ahead.mockRestore();
     await app.close();
   });
 
