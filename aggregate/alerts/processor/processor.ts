@@ -9,13 +9,13 @@ import { ALERTS_TOPIC, decodeEvent, type EventHead, encodedBody, type OrderHead 
 import type { GroupingRules } from '../model/rules.ts';
 import type { Reduction } from '../reducer/reduce.ts';
 import { deleteOldEvents } from './deletion.ts';
-import { deliveryLetter, type EventInsert, eventInsert, type ReducedEvent } from './event-insert.ts';
+import { deliveryLetter, eventInsert, type ReducedEvent } from './event-insert.ts';
 import type { EventParser } from './parser.ts';
 import { type DecodedEvent, ProjectStateCache } from './project-state-cache.ts';
 import { replayProject } from './replay.ts';
 import type { EventResult, ResultChannel } from './result-channel.ts';
 import { laggingProjects } from './stored-state.ts';
-import { type AlertWrite, type AlertWriter, newestOf } from './writer.ts';
+import { type AlertWrite, type AlertWriter, newestOf, rowBytes } from './writer.ts';
 
 /** Called with the projects of which alerts changed, once that is durable. */
 export type ChangeListener = (projects: ReadonlySet<number>) => void;
@@ -46,14 +46,11 @@ const ATTEMPTS_AT_START = 3;
 const PART_BYTES = 16 * 2 ** 20;
 /** The log delivers a failed batch again before this time, unless its partition now belongs to another process. */
 const REDELIVERY_MS_MAX = 60_000;
-/** What an item of a delivery takes in memory beside its texts. */
+/** What an item of a delivery, or an alert that waits for the store, takes in memory beside its texts. */
 const ITEM_BYTES = 1024;
 
-/** What an event takes in memory until it is durable. */
+/** What an event takes in memory until it is decided on. */
 export const heldBytes = (messageBytes: number, items: number): number => messageBytes + items * ITEM_BYTES;
-
-const heldBytesOf = ({ headJson, body, columns }: EventInsert): number =>
-  heldBytes(headJson.length + body.length, columns.outcomes.length);
 
 /**
  * Processes the events of the log one after another. Only their order and their content decide: a process that takes
@@ -220,7 +217,8 @@ export class AlertProcessor {
     write: AlertWrite,
     { actions, spans }: { actions: readonly ReducedEvent[]; spans: readonly Span[] },
   ): Promise<void> {
-    const bytes = write.events.reduce((sum, event) => sum + heldBytesOf(event), 0);
+    const rows = write.events.reduce((sum, event) => sum + rowBytes(event), 0);
+    const bytes = rows + write.changed.length * ITEM_BYTES;
     this.#pendingBytes += bytes;
     try {
       await this.#options.writer.add(write);

@@ -56,7 +56,7 @@ export class AlertWriter {
   readonly #batcher = new Batcher<AlertWrite>((writes) => this.#writeTraced(writes), {
     limits: [
       { max: EVENTS_PER_INSERT, of: ({ events }) => events.length },
-      { max: BYTES_PER_INSERT, of: ({ events }) => events.reduce((sum, event) => sum + sizeOf(event), 0) },
+      { max: BYTES_PER_INSERT, of: ({ events }) => events.reduce((sum, event) => sum + rowBytes(event), 0) },
     ],
     lingerMs: ({ isUrgent }) => (isUrgent ? LINGER_URGENT_MS : LINGER_MS),
   });
@@ -71,7 +71,7 @@ export class AlertWriter {
     const { store } = options;
     this.#events = {
       insert: async (rows) => {
-        for (const part of partsOf(rows, BYTES_PER_INSERT, sizeOf)) {
+        for (const part of partsOf(rows, BYTES_PER_INSERT, rowBytes)) {
           await store.insertLines(alertEvents, columnsOf(part[0] as EventInsert), linesOf(part));
         }
       },
@@ -227,8 +227,8 @@ export function newestOf(changed: readonly Alert[]): Alert[] {
   return [...projects.values()].flatMap((alerts) => [...alerts.values()]);
 }
 
-/** Bytes of its row, about. */
-const sizeOf = ({ headJson, body, columns }: EventInsert): number =>
+/** About how many bytes the row of an event takes until it is durable. */
+export const rowBytes = ({ headJson, body, columns }: EventInsert): number =>
   body.length + headJson.length + 200 * columns.outcomes.length + 500;
 
 const isExhausted = (error: unknown): boolean =>
