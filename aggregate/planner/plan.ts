@@ -30,6 +30,8 @@ export interface DirtyDay {
   readonly day: string;
   /** The hours of the day that changed, 0 to 23; absent where the whole day may have. */
   readonly hours?: readonly number[];
+  /** Of a day that has lost blocks: the pallets whose facts can have gone; absent where any can. */
+  readonly pallets?: readonly string[];
 }
 
 /** Days with blocks by `relay chain/chain`. */
@@ -264,11 +266,15 @@ export function byLevel(metrics: readonly MaterializedMetric[]): Leveled[] {
 /** Prices belong to a token, not to the chain that they were recorded under. */
 const isOfRelay = (day: DirtyDay, relay: string) => day.stream === 'prices' || day.relay_chain === relay;
 
-function invalidates({ pallet }: DirtyDay, reads: ReadonlySet<string>, tables: readonly string[]): boolean {
+function invalidates(
+  { pallet, pallets }: DirtyDay,
+  reads: ReadonlySet<string>,
+  tables: readonly string[],
+): boolean {
   const isOfPallets = pallet !== '' && pallet !== ANY_PALLET;
   if (isOfPallets) return reads.has(dependencyOn(pallet));
   if (tables.some((table) => reads.has(table))) return true;
-  return pallet === ANY_PALLET && palletsIn(reads).length > 0;
+  return pallet === ANY_PALLET && palletsIn(reads).some((one) => !pallets || pallets.includes(one));
 }
 
 /** Whether a metric reads raw rows of other than named pallets: these may be deleted, and its rows outlive them. */

@@ -1,4 +1,4 @@
-import { sql } from '../../infra/clickhouse/sql.ts';
+import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
 import {
   ANY_PALLET,
@@ -69,14 +69,43 @@ export async function readDirty(
         arrayMap(d -> toString(d), groupUniqArrayIf(dirty.day, stream = 'blocks' AND pallet IN ('', ${ANY_PALLET})))
       FROM ${dirtyDays} AS dirty WHERE ${inScope(other)} GROUP BY relay_chain, chain`,
   );
+  const days = rows.filter(({ sequence }) => sequence !== '').map(({ days: _days, ...day }) => day);
   return {
-    days: rows.filter(({ sequence }) => sequence !== '').map(({ days: _days, ...day }) => day),
+    days: await withPallets(store, days, sql`${inScope(lane)} AND pallet = ${ANY_PALLET}`, pallets),
     daysOfOther: new Map(
       rows
         .filter(({ sequence }) => sequence === '')
         .map(({ relay_chain, chain, days }) => [`${relay_chain}/${chain}`, days]),
     ),
   };
+}
+
+/**
+ * The days, those that have lost blocks with the pallets that ever stood in them: facts of no other pallet can have
+ * gone. A load writes each pallet of its blocks with their day, and what it wrote stays when the blocks are replaced.
+ */
+async function withPallets(
+  store: Store,
+  days: readonly NumberedDirtyDay[],
+  whereLost: Sql,
+  pallets: readonly string[],
+): Promise<readonly NumberedDirtyDay[]> {
+  if (!days.some(({ pallet }) => pallet === ANY_PALLET)) return days;
+  const rows = await store.rows<
+    Omit<DirtyDay, 'stream' | 'pallet'> & { readonly pallets: readonly string[] }
+  >(
+    sql`SELECT relay_chain, chain, toString(dirty.day) AS day, groupUniqArray(toString(pallet)) AS pallets
+      FROM ${dirtyDays} AS dirty
+      WHERE stream = 'blocks' AND pallet IN ${pallets}
+        AND (relay_chain, chain, dirty.day) IN (SELECT relay_chain, chain, dirty.day FROM ${dirtyDays} AS dirty WHERE ${whereLost})
+      GROUP BY relay_chain, chain, dirty.day`,
+  );
+  const keyOf = ({ relay_chain, chain, day }: Omit<DirtyDay, 'stream' | 'pallet'>) =>
+    `${relay_chain}/${chain}/${day}`;
+  const palletsOfDay = new Map(rows.map((row) => [keyOf(row), row.pallets]));
+  return days.map((day) =>
+    day.pallet === ANY_PALLET ? { ...day, pallets: palletsOfDay.get(keyOf(day)) ?? [] } : day,
+  );
 }
 
 /** The first and the last dirty day of each lane that a metric with these marks lacks, by chain, stream and pallet. */

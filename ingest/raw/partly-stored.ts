@@ -1,10 +1,10 @@
-import { raw, sql } from '../../infra/clickhouse/sql.ts';
+import { join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
 import type { BlockHead } from '../log/envelope.ts';
 import type { Stream } from '../log/topics.ts';
 import { blockSequenceSql, snapshotSequenceSql } from './ordering.ts';
 import { type ChainHour, hourTextSql } from './replaced-hours.ts';
-import { blocks, prices, snapshots } from './tables.ts';
+import { blocks, calls, dirtyDays, events, extrinsics, prices, snapshots } from './tables.ts';
 
 /**
  * Removes what views stored of a line while another view failed with it, and returns the hours that it touched. All
@@ -27,8 +27,25 @@ export async function removePartlyStored(
       sql`SELECT relay_chain, chain, ${hourTextSql(time)} AS hour FROM ${table} WHERE ${isIt} GROUP BY ALL`,
     );
     if (found.length === 0) continue;
+    if (isBlock) await markPallets(store, isIt, found, sequences.at(-1) as bigint);
     await store.run(sql`ALTER TABLE ${table} DELETE WHERE ${isIt} SETTINGS mutations_sync = 2`);
     if (isBlock) hours.push(...found);
   }
   return hours;
+}
+
+/** Marks as dirty the pallets of its facts, which the view that failed may not have done: rows may count them already. */
+async function markPallets(
+  store: Store,
+  isIt: Sql,
+  hours: readonly ChainHour[],
+  sequence: bigint,
+): Promise<void> {
+  const days = [...new Set(hours.map(({ hour }) => hour.slice(0, 'YYYY-MM-DD'.length)))];
+  const facts = [extrinsics, events, calls].map(
+    (table) => sql`SELECT pallet, relay_chain, chain, toDate(time) AS day FROM ${table} WHERE ${isIt}`,
+  );
+  await store.run(sql`INSERT INTO ${dirtyDays} (stream, pallet, relay_chain, chain, day, sequence)
+    SELECT DISTINCT 'blocks', pallet, relay_chain, chain, day, ${sequence}
+    FROM (${join(facts, ' UNION ALL ')}) WHERE day IN ${days}`);
 }

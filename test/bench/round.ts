@@ -10,6 +10,8 @@
 import { Readable } from 'node:stream';
 import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { materializedMetrics } from '../../aggregate/metrics/index.ts';
+import { palletsOf } from '../../aggregate/runner/dirty-days.ts';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import { sequenceAt } from '../../infra/coordination/sequence.ts';
 import type { Store } from '../../infra/ports.ts';
@@ -48,6 +50,8 @@ const HISTORY_DAYS = 1500;
 const EXTRINSICS_PER_BLOCK = 10;
 const HISTORY_PARTS = 50;
 const HISTORY_GOAL = 1.2;
+/** What is written into the tables directly, with no load to note its pallets, is dirty for all metrics. */
+const PALLETS = palletsOf(materializedMetrics);
 
 const figures: Figure[] = [];
 const sizes = positionals.length > 0 ? positionals.map(Number) : [4000, 40_000];
@@ -111,7 +115,7 @@ async function fillHistory(pipeline: Pipeline, extrinsicsBefore: number): Promis
         await writeHistory(store, { ...made, blocks: ofPart, from, days: daysOfPart, first: part * ofPart });
       }
       await store.run(sql`INSERT INTO ${dirtyDays} (stream, pallet, relay_chain, chain, day, sequence)
-        SELECT 'blocks', arrayJoin(['', '*']), relay_chain, chain, toDate(assumeNotNull(time)) AS day, ${sequenceAt(Date.now())}
+        SELECT 'blocks', arrayJoin(${PALLETS}), relay_chain, chain, toDate(assumeNotNull(time)) AS day, ${sequenceAt(Date.now())}
         FROM ${blocks} WHERE time >= ${`${from} 00:00:00`} AND time < ${`${until} 00:00:00`}
         GROUP BY relay_chain, chain, day`);
     });
@@ -160,7 +164,7 @@ async function fillDay(pipeline: Pipeline, size: number): Promise<void> {
       SELECT '', relay_chain, chain, ${hourSql('assumeNotNull(time)')} AS hour, 1
       FROM ${blocks} WHERE isNotNull(time) GROUP BY relay_chain, chain, hour`);
     await store.run(sql`INSERT INTO ${dirtyDays} (stream, pallet, relay_chain, chain, day, sequence)
-      SELECT 'blocks', arrayJoin(['', '*']), relay_chain, chain, toDate(assumeNotNull(time)) AS day, 1
+      SELECT 'blocks', arrayJoin(${PALLETS}), relay_chain, chain, toDate(assumeNotNull(time)) AS day, 1
       FROM ${blocks} WHERE isNotNull(time) GROUP BY relay_chain, chain, day`);
   });
   await pipeline.aggregator.waitUntilComputed();

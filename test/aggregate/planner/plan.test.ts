@@ -43,6 +43,17 @@ describe('the days of a metric that a dirty day invalidates', () => {
     expect(of(ANY_PALLET)).toEqual(['broker 2026-03-04..2026-03-05']);
   });
 
+  it('none, where a block was replaced on a day that never held its pallet', () => {
+    const metrics = [pickyMetricOf('Broker', ofPallets('broker')), metricOf('Daily', [blocks])];
+    const of = (...pallets: string[]) =>
+      planned(metrics, [{ ...dirty('2026-03-04'), pallet: ANY_PALLET, pallets }]);
+    expect(of('', ANY_PALLET, 'staking')).toEqual(['daily 2026-03-04..2026-03-05']);
+    expect(of('', ANY_PALLET, 'broker')).toEqual([
+      'broker 2026-03-04..2026-03-05',
+      'daily 2026-03-04..2026-03-05',
+    ]);
+  });
+
   it('all dirty ones, where it reads blocks besides that pallet', () => {
     const both = pickyMetricOf(
       'Both',
