@@ -21,5 +21,6 @@ export function answerKey({ url, headers }: Pick<FastifyRequest, 'url' | 'header
 export function hasAnswer({ headers }: Pick<FastifyRequest, 'headers'>, etag: string): boolean {
   const given = headers['if-none-match'];
   if (given === undefined) return false;
-  return given === '*' || given.split(',').some((one) => one.trim().replace(/^W\//, '') === etag);
+  if (given === etag || given === '*') return true;
+  return given.split(',').some((one) => one.trim().replace(/^W\//, '') === etag);
 }
