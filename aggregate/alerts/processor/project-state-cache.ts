@@ -178,22 +178,26 @@ export class ProjectStateCache {
   }
 
   /**
-   * Removes what exceeds a limit and is durable: whole projects that were not used for long, and the rest of what the
-   * newest one holds. Must not run while a state is being loaded.
+   * Removes what exceeds a limit and is durable: whole projects that were not used for long, and what others hold of
+   * it. Must not run while a state is being loaded.
    */
   #evict(bytesMax: number): void {
     let bytes = this.bytes;
     if (bytes <= bytesMax) return;
     const target = bytesMax * EVICTED_TO;
     const oldest = [...this.#states].sort(([, a], [, b]) => a.usedAt - b.usedAt);
-    const newest = oldest.pop();
-    for (const [project, cached] of oldest) {
+    for (const [index, [project, cached]] of oldest.entries()) {
       if (bytes <= target) return;
-      if (cached.state.position > cached.durablePosition) continue;
-      this.#states.delete(project);
-      bytes -= bytesOf(cached);
+      const before = bytesOf(cached);
+      const isNewest = index === oldest.length - 1;
+      if (isNewest || cached.state.position > cached.durablePosition) {
+        shrink(cached, before - (bytes - target));
+        bytes -= before - bytesOf(cached);
+      } else {
+        this.#states.delete(project);
+        bytes -= before;
+      }
     }
-    if (newest) shrink(newest[1], bytesOf(newest[1]) - (bytes - target));
   }
 
   /**
@@ -311,10 +315,11 @@ function shrink(cached: CachedState, bytesMax: number): void {
     }
   };
   dropAlerts((alert) => !isOpen(alert));
-  // The position of a counted delivery is not known.
-  if (state.position <= durablePosition) {
-    for (const retryKey of [...state.counted.keys(), ...state.named.keys()]) {
+  for (const counted of [state.counted, state.named]) {
+    for (const [retryKey, { position }] of counted) {
       if (!isFull()) return;
+      // The oldest come first: nothing after it is durable, but for what was counted again.
+      if (position > durablePosition) break;
       dropCounted(state, retryKey);
       cached.hasAllCounted = false;
     }

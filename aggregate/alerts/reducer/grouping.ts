@@ -37,7 +37,7 @@ export function decideItem(
   nextIid: number,
   rules: GroupingRules,
 ): Decision {
-  const { item, at, uncreated } = occurrence;
+  const { item, at, uncreated, position } = occurrence;
   if (before !== null && isRetry(before, item, at, rules)) {
     return { outcome: 'retried', alert: null, counted: null };
   }
@@ -49,7 +49,7 @@ export function decideItem(
     return { outcome: 'grouped', alert: repeated(open, occurrence), counted: uncreated };
   }
   const alert = newAlert(occurrence, nextIid);
-  return { outcome: 'created', alert, counted: { at, created: nextIid } };
+  return { outcome: 'created', alert, counted: { at, created: nextIid, position } };
 }
 
 /** Clocks of servers differ, so a retry may have the earlier time: the distance counts. */

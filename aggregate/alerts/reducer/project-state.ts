@@ -7,6 +7,8 @@ export interface CountedDelivery {
   readonly at: number;
   /** The alert that it created; 0 when it created none. */
   readonly created: number;
+  /** Of the event that counted it last; 0 for one that was read from the store. */
+  readonly position: number;
 }
 
 /**

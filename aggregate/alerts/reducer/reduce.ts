@@ -62,7 +62,7 @@ function reduceDelivery(
   const iids: number[] = [];
   const retryKeys: string[] = [];
   const changed: Alert[] = [];
-  const uncreated = { at: head.at, created: 0 };
+  const uncreated = { at: head.at, created: 0, position };
   // All items of a delivery are counted alike.
   let lastCounted = '';
   items.forEach((item, index) => {

@@ -223,3 +223,32 @@ describe('long texts', () => {
     expect(list.body).toHaveLength(DELIVERIES);
   });
 });
+
+test('a flood of deliveries that may come again is held within the limit while it lasts', async () => {
+  const flooded = await service.source(ann, await service.project(ann));
+  const alertsPipeline = await service.pipeline.alerts();
+  const body = (from: number) =>
+    prometheusBody(
+      Array.from({ length: 500 }, (_, i) =>
+        firing({ status: 'resolved', fingerprint: (from + i).toString(16).padStart(16, '0') }),
+      ),
+    );
+  let sent = 0;
+  let most = 0;
+  const send = async () => {
+    while (sent < 30) {
+      await service.send(flooded, body(1000 * ++sent));
+      most = Math.max(most, alertsPipeline.figures.cachedBytes);
+    }
+  };
+  // There is always one that the store does not have yet.
+  await Promise.all([send(), send(), send()]);
+  expect(most).toBeLessThan(3 * CACHE_BYTES);
+  await service.send(flooded, body(1000));
+  await alertsPipeline.waitUntilWritten();
+  const [newest] = await service.pipeline.runtime.store.rows(
+    sql`SELECT arrayDistinct(outcomes) AS outcomes FROM ${alertEvents} WHERE project = ${flooded.project}
+      ORDER BY position DESC LIMIT 1`,
+  );
+  expect(newest).toEqual({ outcomes: ['retried'] });
+});
