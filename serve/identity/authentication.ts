@@ -31,7 +31,8 @@ const VERIFIED_MAX = 10_000;
 
 /**
  * Authenticates callers of the metrics API. An invalid, expired or revoked key or token is refused; the call is never
- * treated as anonymous. Results are cached for some seconds; changes in this process invalidate them at once. What is returned finds them.
+ * treated as anonymous. Results are cached for some seconds; changes in this process invalidate them at once. Returns
+ * the lookup of a cached result by the `Authorization` header, for what is answered before the hook runs.
  */
 export function authenticateCallers(
   app: FastifyInstance,
