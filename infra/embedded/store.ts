@@ -4,7 +4,7 @@ import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { type ClickHouseClient, createClient } from '@clickhouse/client';
-import { Session } from 'chdb';
+import { drainPending, Session } from 'chdb';
 import { createChdbConnection } from 'chdb/connection';
 import { cancellable, killStatement } from '../clickhouse/cancel.ts';
 import { insertError, loadError, storeError } from '../clickhouse/errors.ts';
@@ -223,10 +223,7 @@ export class EmbeddedStore implements Store {
     return (await this.#spool.unfinished()).map((file) => this.#staged(file));
   }
 
-  /**
-   * Has the engine link all parts of all tables under a name while nothing writes, and calls back at that moment. Returns
-   * when that was and how long nothing could be written.
-   */
+  /** Links all parts of all tables under a name while nothing writes, and calls back. Returns when, and how long it took. */
   async freeze(name: string, meanwhile: () => void): Promise<{ takenAt: Date; heldMs: number }> {
     const asked = performance.now();
     return this.#writes.alone(async () => {
@@ -246,6 +243,8 @@ export class EmbeddedStore implements Store {
     await this.#parts.close();
     for (const lane of Object.values(this.#lanes)) await lane.close();
     this.#session.close();
+    // A statement that runs keeps its connection, and the engine writes in the directory until it ends.
+    await drainPending();
   }
 
   #staged(spooled: SpooledFile): StagedBatch {

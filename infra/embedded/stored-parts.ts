@@ -53,6 +53,7 @@ export class StoredParts {
   readonly #damage: DamageReport;
   readonly #timer: NodeJS.Timeout;
   #recorded = '';
+  #recording: Promise<unknown> = Promise.resolve();
   #removing = 0;
   /** Counts the statements that took away parts. */
   #removals = 0;
@@ -61,7 +62,7 @@ export class StoredParts {
     this.#store = store;
     this.#file = join(dataDirectory, 'parts.json');
     this.#damage = damage;
-    this.#timer = setInterval(() => void this.#record().catch(() => undefined), RECORD_MS).unref();
+    this.#timer = setInterval(() => void this.#recordNext(), RECORD_MS).unref();
   }
 
   /** Reports what is gone; done before the schema is applied. */
@@ -88,7 +89,7 @@ export class StoredParts {
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#record().catch(() => undefined);
+    await this.#recordNext();
   }
 
   #compare(before: StoredTable, live: readonly StoredTable[], detached: readonly DetachedPart[]): void {
@@ -157,6 +158,12 @@ export class StoredParts {
         partition_id AS partition, min_block_number AS min, max_block_number AS max
       FROM system.detached_parts WHERE database = ${DATABASE}`);
     return parts.filter(({ reason }) => BROKEN.test(reason));
+  }
+
+  /** Resolves when no record is being written. */
+  #recordNext(): Promise<unknown> {
+    this.#recording = Promise.allSettled([this.#recording, this.#record()]);
+    return this.#recording;
   }
 
   async #record(): Promise<void> {
