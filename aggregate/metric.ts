@@ -227,10 +227,21 @@ export function metric<const C extends Columns>(
       },
       engine: 'ReplacingMergeTree(version, is_deleted)',
       orderBy: key,
+      ...partitionOf(erased),
       indexes: [...(keepsEqualRows || entities ? [BY_VERSION] : []), ...(erased.indexes ?? [])],
       settings: erased.tableSettings ?? [],
     }),
   };
+}
+
+/**
+ * A table that is sorted by its period keeps each month or year of it in parts of its own: merges rewrite what is near the
+ * new rows, however long the history is. Rows of hours are many, those of days few.
+ */
+function partitionOf({ key, period, materialized }: Declared<MaterializedMetric>): { partitionBy?: string } {
+  if (period === null || key[0] !== period) return {};
+  if (materialized === 'hourly') return { partitionBy: `toYYYYMM(${period})` };
+  return materialized === 'daily' ? { partitionBy: `toYear(${period})` } : {};
 }
 
 /** Declares a metric that is a view: its rows are computed by each query. */

@@ -63,7 +63,7 @@ export async function repartition(store: Store, table: Partitioned, rewriting: R
   );
   const done = new Set(stored.map(({ id }) => id));
   for (const { id } of partitions.filter((one) => !done.has(one.id))) {
-    report(`${table.name}: rewriting ${id}, ${done.size + 1} of ${partitions.length} months`);
+    report(`${table.name}: rewriting ${id}, ${done.size + 1} of ${partitions.length} partitions`);
     const columns = raw(Object.keys(table.columns).join(', '));
     await store.run(`TRUNCATE TABLE ${DATABASE}.${piece.name} SYNC`);
     await store.run(

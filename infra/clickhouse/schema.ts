@@ -100,7 +100,8 @@ export async function applySchema(
     else await Promise.all(statements.map((statement) => store.run(statement)));
   };
   const isMissing = ({ name }: NamedTable) => isCluster || !live.has(name);
-  const missing = [...schema.tables, ...schema.derived].filter(isMissing);
+  const everyTable = [...schema.tables, ...schema.derived];
+  const missing = everyTable.filter(isMissing);
   await create(missing.map((table) => createTable(table, tableSettings)));
   await addColumns(store, schema.tables, live);
   // Of the present tables: an earlier version may lack those that tell what is computed.
@@ -110,18 +111,22 @@ export async function applySchema(
     await schema.retire?.(store, name);
     await drop(store, { name });
   }
-  const layout = await readLayout(store, schema.tables);
+  const layout = await readLayout(store, everyTable);
   const isRewritten = mayRewrite && (await rewrite(store, schema, layout, { tableSettings, report }));
-  const after = isRewritten ? await readLayout(store, schema.tables) : layout;
+  const after = isRewritten ? await readLayout(store, everyTable) : layout;
   const missingViews = schema.views.filter((view) => isRewritten || isMissing(view));
   await create(missingViews.map(createViewWithColumns));
-  if (after.unpartitioned.length > 0) facts.set('schema_version', String(UNPARTITIONED_VERSION));
+  if (after.unpartitioned.some(spreadsKeys)) facts.set('schema_version', String(UNPARTITIONED_VERSION));
   const news = [...facts].filter(([name, value]) => known.get(name) !== value);
   await store.insert(
     meta,
     news.map(([name, value]) => ({ name, value })),
   );
 }
+
+/** Whether rows of one key may stand in several partitions, which the former program does not expect. */
+const spreadsKeys = ({ orderBy, partitionBy = '' }: Table) =>
+  !orderBy.some((column) => new RegExp(`\\b${column}\\b`).test(partitionBy));
 
 /**
  * Rewrites the tables that earlier versions stored in one partition or in larger granules. The store has the present version from the first
@@ -136,7 +141,7 @@ async function rewrite(
 ): Promise<boolean> {
   for (const table of leftOver) await drop(store, table);
   if (unpartitioned.length + coarse.length === 0) return false;
-  if (unpartitioned.length > 0)
+  if (unpartitioned.some(spreadsKeys))
     await store.insert(meta, [{ name: 'schema_version', value: String(SCHEMA_VERSION) }]);
   const rewriting: Rewriting = {
     tableSettings,
@@ -223,7 +228,8 @@ async function addColumns(
 function definitions(schema: Schema): Map<string, string> {
   const landingTables = schema.tables.filter((table) => table.engine === 'Null');
   const tables = new Map(
-    [...landingTables, ...schema.derived].map((table) => [
+    // A table that gets partitions is rewritten: its rows need not be computed again.
+    [...landingTables, ...schema.derived].map(({ partitionBy: _, ...table }) => [
       table.name,
       `${createTable(table)}${table.recipe ?? ''}`,
     ]),

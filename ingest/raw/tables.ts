@@ -2,12 +2,10 @@ import { table } from '../../infra/clickhouse/table.ts';
 import { RANK } from './ordering.ts';
 
 /**
- * The raw tables. `rank` orders the versions of a row (see `ordering.ts`). A block decides for everything in it: rows
- * of extrinsics, events and calls count only while their rank is that of the canonical block (see `canonical.ts`),
- * so a replaced block leaves no row behind, at whatever moment a load was interrupted.
- *
- * What grows with the blocks is partitioned by the month of their time: a statement that names a range of time opens
- * the parts of these months only. Versions of a block in two months are never merged (see `replacedBlocks`).
+ * The raw tables. `rank` orders the versions of a row (see `ordering.ts`). Extrinsics, events and calls count only while
+ * their rank is that of the canonical block (see `canonical.ts`): a replaced block leaves no row behind, whenever a load
+ * was interrupted. What grows with the blocks is partitioned by month: a statement that names a range of time opens its
+ * months only, and merges rewrite those of new rows. Versions of a block in two months never meet (see `replacedBlocks`).
  */
 const time = "DateTime64(3, 'UTC')";
 const name = 'LowCardinality(String)';
@@ -232,6 +230,7 @@ export const dirtyDays = table({
     sequence: 'UInt64',
   },
   engine: 'ReplacingMergeTree(sequence)',
+  partitionBy: 'toYYYYMM(day)',
   orderBy: ['stream', 'pallet', 'relay_chain', 'chain', 'day'],
   indexes: ['INDEX by_sequence sequence TYPE minmax GRANULARITY 1'],
 });
@@ -248,6 +247,7 @@ export const dirtyHours = table({
     sequence: 'UInt64',
   },
   engine: 'ReplacingMergeTree(sequence)',
+  partitionBy: 'toYYYYMM(hour)',
   orderBy: ['pallet', 'relay_chain', 'chain', 'hour'],
   indexes: ['INDEX by_sequence sequence TYPE minmax GRANULARITY 1'],
 });

@@ -79,9 +79,9 @@ test('its rows stand in the partition of their month, and its views fill it', as
   }
   expect(prepared).toEqual(['facts']);
   expect(told).toEqual([
-    'facts: rewriting 202312, 1 of 3 months',
-    'facts: rewriting 202401, 2 of 3 months',
-    'facts: rewriting 202603, 3 of 3 months',
+    'facts: rewriting 202312, 1 of 3 partitions',
+    'facts: rewriting 202401, 2 of 3 partitions',
+    'facts: rewriting 202603, 3 of 3 partitions',
   ]);
   await expectRewritten();
 });
@@ -106,6 +106,31 @@ test('it stays as it is, and open to the former version, where other processes m
   expect(await rows()).toEqual(ROWS);
   expect(await partitions()).toEqual([{ id: 'all', rows: 4 }]);
   expect(await version()).toEqual([{ value: '2' }]);
+});
+
+test('rows of a derived table are kept, and a key within one partition leaves the store open to the former version', async () => {
+  const derived = table({ ...whole, name: 'metric', orderBy: ['day', 'n'] });
+  const forgotten: string[] = [];
+  const withMetric = (metric: typeof derived): Schema => ({
+    ...schemaOf(byMonth),
+    derived: [metric],
+    forget: async (_store, { name }) => void forgotten.push(name),
+  });
+  const inPartitions = () =>
+    store.rows(
+      sql`SELECT partition_id AS id, sum(rows) AS rows FROM system.parts
+        WHERE database = ${DATABASE} AND table = 'metric' AND active GROUP BY id ORDER BY id`,
+    );
+  await applySchema(store, withMetric(derived), { mayRewrite: true });
+  await store.insert(derived, ROWS);
+  const partitioned = { ...derived, partitionBy: 'toYYYYMM(day)' };
+  await applySchema(store, withMetric(partitioned));
+  expect(await inPartitions()).toEqual([{ id: 'all', rows: 4 }]);
+  expect(await version()).toEqual([{ value: '3' }]);
+  await applySchema(store, withMetric(partitioned), { mayRewrite: true });
+  expect(await inPartitions()).toEqual(PARTITIONS);
+  expect(await version()).toEqual([{ value: '3' }]);
+  expect(forgotten).toEqual([]);
 });
 
 /** A store that answers no more after so many statements, as after a kill. */
