@@ -129,9 +129,9 @@ const spreadsKeys = ({ orderBy, partitionBy = '' }: Table) =>
   !orderBy.some((column) => new RegExp(`\\b${column}\\b`).test(partitionBy));
 
 /**
- * Rewrites the tables that earlier versions stored in one partition or in larger granules. The store has the present version from the first
- * of them on: the former program would not see what is replaced across months. A table that cannot be rewritten is read
- * as it is, and the next start tries again.
+ * Rewrites the tables that earlier versions stored in one partition or in larger granules. Where a key may then stand in
+ * several partitions, the store has the present version before: the former program would not see what is replaced. A
+ * table that cannot be rewritten is read as it is, and the next start tries again.
  */
 async function rewrite(
   store: Store,

@@ -223,7 +223,7 @@ export class EmbeddedStore implements Store {
     return (await this.#spool.unfinished()).map((file) => this.#staged(file));
   }
 
-  /** Links all parts of all tables under a name while nothing writes, and calls back. Returns when, and how long it took. */
+  /** Links all parts of all tables under a name, and calls back. Returns when, and how long nothing could be written. */
   async freeze(name: string, meanwhile: () => void): Promise<{ takenAt: Date; heldMs: number }> {
     const asked = performance.now();
     return this.#writes.alone(async () => {

@@ -108,7 +108,7 @@ test('it stays as it is, and open to the former version, where other processes m
   expect(await version()).toEqual([{ value: '2' }]);
 });
 
-test('rows of a derived table are kept, and a key within one partition leaves the store open to the former version', async () => {
+test('rows of a derived table are kept, and the version stays where no key stands in two partitions', async () => {
   const derived = table({ ...whole, name: 'metric', orderBy: ['day', 'n'] });
   const forgotten: string[] = [];
   const withMetric = (metric: typeof derived): Schema => ({
