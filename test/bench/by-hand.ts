@@ -27,6 +27,7 @@ const dailyTpsByHand: ByHand = {
       num_transactions_combined / 86400 AS transactions_per_second, signed AS num_transactions_signed,
       evm AS evm_num_transactions, busiest / 60 AS max_transactions_per_second, busiest_at AS max_tps_at, num_blocks,
       if(chain = 'ecosystem', NULL, dateDiff('millisecond', first_time, last_time) / (1000 * (num_blocks - 1))) AS avg_block_time_seconds,
+      dateDiff('millisecond', toDateTime64(date, 3, 'UTC'), assumeNotNull(last_time)) / 1000 AS covered_seconds,
       num_extrinsics, if(chain = 'ecosystem', NULL, toFloat64(day_fees) / 1e10) AS fees
     FROM (
       SELECT relay_chain, arrayJoin([toString(chain), 'ecosystem']) AS chain, toDate(assumeNotNull(time)) AS date,
