@@ -36,6 +36,7 @@ import {
   type Store,
   type StreamLimits,
 } from '../ports.ts';
+import { CONNECTION_SETTINGS } from './connection-settings.ts';
 import { Connections } from './connections.ts';
 import { DamageReport } from './damage.ts';
 import { splitLines } from './lines.ts';
@@ -48,20 +49,6 @@ const LOAD_MEMORY_SHARE = 0.75;
 
 /** More lines are read from a file in half the time that it takes to read them from a statement. */
 const FILE_BYTES_MIN = 256 * 1024;
-
-/**
- * What every connection is told once. Without the first two a statement over many small parts spends a fifth of its
- * processor time on handing each read to another thread, which then waits for it, and on statistics of columns by which
- * no statement is planned. To compile an expression costs as much as dozens of runs of it over a day of blocks: it is
- * worth that only for what runs again and again.
- */
-export const CONNECTION_SETTINGS = [
-  "local_filesystem_read_method = 'pread'",
-  'use_statistics = 0',
-  'min_count_to_compile_expression = 50',
-  'min_count_to_compile_aggregate_expression = 50',
-  'min_count_to_compile_sort_description = 50',
-];
 
 /**
  * chDB behind the ClickHouse client. Settings are part of the statement: chDB would keep settings of the client for the

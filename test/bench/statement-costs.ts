@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { Session } from 'chdb';
-import { CONNECTION_SETTINGS } from '../../infra/embedded/store.ts';
+import { CONNECTION_SETTINGS } from '../../infra/embedded/connection-settings.ts';
 
 /** What one statement that reads costs when it runs alone. */
 export interface StatementCost {
