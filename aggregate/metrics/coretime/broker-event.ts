@@ -3,7 +3,10 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import { canonicalEvents, ofPallets } from '../../../ingest/raw/canonical.ts';
 import { metric } from '../../metric.ts';
 
-/** Input of the other coretime metrics, which read it whole; no endpoint serves it. */
+/**
+ * Input of the other coretime metrics; no endpoint serves it. They read a few kinds of all time, sorted to stand together:
+ * most events tell that a core is assigned or that a history begins, which none of them reads.
+ */
 export const brokerEvent = metric({
   record: 'BrokerEvent',
   title: 'Events of brokers',
@@ -19,7 +22,7 @@ export const brokerEvent = metric({
     kind: name('name of the event'),
   },
   internal: { data: 'Array(String)' },
-  key: ['relay_chain', 'at', 'chain', 'number', 'event_index'],
+  key: ['relay_chain', 'kind', 'at', 'chain', 'number', 'event_index'],
   materialized: 'hourly',
   period: 'at',
   invalidationScope: 'day',
