@@ -144,9 +144,16 @@ const rowsOf = (window: Window, upTo: string, isCounted: Sql): Sql => sql`
     LEFT JOIN (${eventCounts(window, isCounted)}) AS events USING (relay_chain, chain, hour)
     LEFT JOIN (${callCounts(window, isCounted)}) AS calls USING (relay_chain, chain, hour)`;
 
+/** All sums of a row as one array: the engine plans it in less time than an aggregate for each. */
+const totals = raw(
+  `sumForEach(array(${Object.keys(SUMS)
+    .map((column) => `toUInt256(part.${column})`)
+    .join(', ')})) AS totals`,
+);
+
 /** How rows of one hour, made of different blocks, become one row. */
 const UNITED = {
-  ...Object.fromEntries(Object.keys(SUMS).map((column) => [column, `sum(part.${column})`])),
+  ...Object.fromEntries(Object.keys(SUMS).map((column, index) => [column, `totals[${index + 1}]`])),
   first_block: 'min(part.first_block)',
   last_block: 'max(part.last_block)',
   first_time: 'min(part.first_time)',
@@ -176,7 +183,7 @@ const addedRows = (window: Window, gained: GainedBlocks): Sql => {
   const united = Object.entries(UNITED).map(([column, of]) => raw(`${of} AS ${column}`));
   return sql`
     ${withNewRanks(ofNew)}
-    SELECT hour, relay_chain, chain, ${join(united)}
+    SELECT hour, relay_chain, chain, ${totals}, ${join(united)}
     FROM (
       SELECT *, 1 AS is_new FROM (${rowsOf(window, gained.loaded, raw('1'))})
       UNION ALL SELECT hour, relay_chain, chain, ${raw(names.join(', '))}, 0 AS is_new FROM ${stored}
