@@ -88,9 +88,10 @@ export async function prepareBatch(
 }
 
 function prepare(stream: Stream, message: Message, index: number, registry: Registry): Prepared {
-  const { refused, value } = message;
+  const { refused } = message;
   if (refused !== undefined) {
-    return { refused: deadLetterOf(TOPICS[stream], readOrigin(undefined, TOPICS[stream]), refused, value) };
+    const origin = readOrigin(undefined, TOPICS[stream]);
+    return { refused: deadLetterOf(TOPICS[stream], origin, refused, message.value) };
   }
   const prepareOne = stream === 'blocks' ? prepareBlock : prepareSnapshot;
   return orRefused(stream, message, () => prepareOne(message, index, registry));
