@@ -34,6 +34,13 @@ interface Run {
   readonly written: Map<string, Set<EntityId>>;
 }
 
+/** A run that is recorded together with those that follow it. */
+interface PutOff {
+  /** When the first of them began, on the clock of `performance`. */
+  readonly beganAt: number;
+  readonly ended: PromiseWithResolvers<void>;
+}
+
 /** Numbers up to which changes may be told. */
 export interface ChangeProgress {
   /** Every change up to it is visible, and no other one will be. */
@@ -53,6 +60,9 @@ interface RunRow {
 
 type StoredRun = Readonly<Record<keyof typeof changeRuns.columns, string | number>> & RunRow;
 
+/** While one round follows another, what they have changed is recorded together, and so often. */
+const PUT_OFF_MS_MAX = 5000;
+
 /** Statements list them: more are found by the version of their rows. */
 const ENTITIES_MAX = 500;
 
@@ -70,7 +80,8 @@ export class ChangeRecorder {
   readonly #writers: TableWriters;
   readonly #locks: Locks;
   readonly #runs = new Map<ComputeLane, Run>();
-  readonly #ends = new Set<Promise<void>>();
+  readonly #ends = new Set<PromiseWithResolvers<void>>();
+  readonly #putOff = new Map<ComputeLane, PutOff>();
   /** What is stored of runs, where no other process writes it. */
   #known: Map<string, RunRow> | undefined;
 
@@ -81,28 +92,63 @@ export class ChangeRecorder {
     this.#locks = new Locks(options.keyValue, { ttlMs: options.leaseMs });
   }
 
-  /** Runs work under the lock of a lane, and then records what its windows have changed. */
-  async during<T>(lane: ComputeLane, lease: Lease, work: () => Promise<T>): Promise<T> {
-    this.#runs.delete(lane);
-    const ended = Promise.withResolvers<void>();
-    this.#ends.add(ended.promise);
+  /**
+   * Runs work under the lock of a lane, and then records what its windows have changed; where other work of the lane is
+   * sure to follow in this process, together with what that changes.
+   */
+  async during<T>(
+    lane: ComputeLane,
+    lease: Lease,
+    work: () => Promise<T>,
+    isFollowed: () => boolean = () => false,
+  ): Promise<T> {
+    const { beganAt, ended } = this.#continued(lane);
+    let isPutOff = false;
     try {
       const result = await work();
-      await this.#end(lane, lease);
+      isPutOff = this.#runs.has(lane) && isFollowed() && performance.now() - beganAt < PUT_OFF_MS_MAX;
+      if (isPutOff) this.#putOff.set(lane, { beganAt, ended });
+      else await this.#end(lane, lease);
       return result;
     } finally {
-      this.#ends.delete(ended.promise);
-      ended.resolve();
+      if (!isPutOff) this.#resolve(ended);
     }
+  }
+
+  /** The run that was put off, or what a new one begins with. */
+  #continued(lane: ComputeLane): PutOff {
+    const putOff = this.#putOff.get(lane);
+    this.#putOff.delete(lane);
+    if (putOff) return putOff;
+    this.#runs.delete(lane);
+    const ended = Promise.withResolvers<void>();
+    this.#ends.add(ended);
+    return { beganAt: performance.now(), ended };
+  }
+
+  #resolve(ended: PromiseWithResolvers<void>): void {
+    this.#ends.delete(ended);
+    ended.resolve();
   }
 
   /** Resolves when the runs of this process are recorded that have computed something by now. */
   async settled(): Promise<void> {
-    await Promise.all(this.#ends);
+    await Promise.all([...this.#ends].map(({ promise }) => promise));
+  }
+
+  /** Nothing follows any more: the next start records what was put off. */
+  stop(): void {
+    for (const { ended } of this.#putOff.values()) this.#resolve(ended);
   }
 
   /** Opens the run of a lane that computes these windows. */
   async begin(lane: ComputeLane, windows: readonly (Window & { readonly metric: string })[]): Promise<void> {
+    const byMetric = Map.groupBy(windows.map(daysOf), ({ metric }) => metric);
+    const putOff = this.#runs.get(lane);
+    if (putOff) {
+      this.#runs.set(lane, { ...putOff, windows: joined(putOff.windows, byMetric) });
+      return;
+    }
     const number = await this.#options.numbers.take(1);
     const rows = await this.#readRows();
     const former = await this.#leftOver(rows, lane);
@@ -112,7 +158,6 @@ export class ChangeRecorder {
     const open: StoredRun = { scope: lane, since: since.toString(), is_open: 1, version: number.toString() };
     const isNew = !hasFilling(rows) && (await this.#leftOver(rows, FILLING)) === null;
     await this.#write(isNew ? [NOTHING_TO_FILL, open] : [open]);
-    const byMetric = Map.groupBy(windows.map(daysOf), ({ metric }) => metric);
     const ofRun = former === null ? byMetric : undefined;
     this.#runs.set(lane, { number, since, windows: ofRun, written: new Map() });
   }
@@ -234,6 +279,14 @@ export class ChangeRecorder {
     }
     for (const row of rows) this.#known?.set(row.scope, row);
   }
+}
+
+/** The windows of both by metric; unknown where those of the first are. */
+function joined(first: Run['windows'], second: NonNullable<Run['windows']>): Run['windows'] {
+  if (first === undefined) return undefined;
+  const windows = new Map(first);
+  for (const [metric, more] of second) windows.set(metric, [...(windows.get(metric) ?? []), ...more]);
+  return windows;
 }
 
 const hasFilling = (rows: readonly RunRow[]) => rows.some(({ scope }) => scope === FILLING);

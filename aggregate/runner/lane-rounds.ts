@@ -53,6 +53,8 @@ export class LaneRounds {
   readonly #causes: RoundCauses;
   /** The lanes whose last attempt of a round failed. */
   readonly #failedLanes = new Set<ComputeLane>();
+  /** Lanes of which this process has requested a round since the last one began. */
+  readonly #requested = new Set<ComputeLane>();
   #nextAttempt: NodeJS.Timeout | undefined;
   #isStopped = false;
 
@@ -76,12 +78,16 @@ export class LaneRounds {
   stop(): void {
     this.#isStopped = true;
     clearTimeout(this.#nextAttempt);
+    this.#options.changes.stop();
   }
 
   async request(...lanes: readonly ComputeLane[]): Promise<void> {
     const { queue } = this.#options.runtime;
     await this.#causes.note(lanes);
-    for (const lane of lanes) await queue.add(ROUND_QUEUES[lane], { id: ROUND_JOB, data: null, priority: 1 });
+    for (const lane of lanes) {
+      await queue.add(ROUND_QUEUES[lane], { id: ROUND_JOB, data: null, priority: 1 });
+      this.#requested.add(lane);
+    }
   }
 
   /** Every load up to this number is computed for all metrics that do not fail. */
@@ -106,9 +112,13 @@ export class LaneRounds {
   }
 
   /** Runs a round of a lane or a rebuild, one at a time over all processes. */
-  async exclusively<T>(lane: ComputeLane, work: (round: Lease) => Promise<T>): Promise<T> {
+  async exclusively<T>(
+    lane: ComputeLane,
+    work: (round: Lease) => Promise<T>,
+    isFollowed?: () => boolean,
+  ): Promise<T> {
     return this.#locks.run(ROUND_LOCKS[lane], async (lease) => {
-      const result = await this.#options.changes.during(lane, lease, () => work(lease));
+      const result = await this.#options.changes.during(lane, lease, () => work(lease), isFollowed);
       if (!(await lease.isHeld())) throw new Error(LOCK_LOST);
       return result;
     });
@@ -120,6 +130,7 @@ export class LaneRounds {
     if (this.#isStopped) throw new Error(STOPPED);
     // The end of the pause requests a round. Another process knows of no pause, and may have requested this one.
     if (lane === 'backfill' && !runtime.isShared && isPaused() && !isAwaited()) return;
+    this.#requested.delete(lane);
     try {
       await this.#runAfter(lane, await this.#causes.take(lane));
     } catch (error) {
@@ -136,13 +147,24 @@ export class LaneRounds {
     const rest = this.#rests[lane];
     const run = (lease: Lease) => rest.after(() => this.#options.rounds.run(lane, lease, causes));
     try {
-      const round = await this.exclusively(lane, run);
+      const round = await this.exclusively(lane, run, () => this.#isFollowed(lane));
       if (lane === 'live' && round.otherDirtyAt !== null) await this.#causes.keep('backfill', causes);
       await this.#follow(lane, round);
     } catch (error) {
       await this.#causes.keep(lane, causes);
       throw error;
     }
+  }
+
+  /**
+   * Whether a round of the lane follows at once, in this process, and nobody waits for this one. The backfill lane may
+   * have to wait.
+   */
+  #isFollowed(lane: ComputeLane): boolean {
+    const { runtime, isAwaited } = this.#options;
+    return (
+      lane === 'live' && !runtime.isShared && !isAwaited() && !this.#isStopped && this.#requested.has(lane)
+    );
   }
 
   /** Does what follows from a round. */

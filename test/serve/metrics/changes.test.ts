@@ -7,7 +7,7 @@ import { sql } from '../../../infra/clickhouse/sql.ts';
 import { dirtyDays } from '../../../ingest/raw/tables.ts';
 import type { Pipeline } from '../../../serve/compose.ts';
 import { buildServer } from '../../../serve/compose-server.ts';
-import { clockFrom, ingestAndCompute, openTestPipeline } from '../../support/pipeline.ts';
+import { clockFrom, ingestAndCompute, ingestLines, openTestPipeline } from '../../support/pipeline.ts';
 import { countStatements } from '../../support/statements.ts';
 import { madeBlock } from './made-blocks.ts';
 
@@ -141,6 +141,41 @@ describe('the list of changes', () => {
       );
     }
   });
+});
+
+test('what rounds change that follow each other is recorded once, with nothing left out', async () => {
+  const { store } = pipeline.runtime;
+  const cursor = await newest();
+  const round = Promise.withResolvers<void>();
+  const [began, goesOn] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const run = store.run.bind(store);
+  let recordings = 0;
+  let isHeld = false;
+  store.run = async (statement) => {
+    const text = typeof statement === 'string' ? statement : statement.text;
+    if (text.startsWith('INSERT INTO chain_metrics.metric_changes')) recordings++;
+    if (text.startsWith('INSERT INTO chain_metrics.chain_hour') && isHeld) round.resolve();
+    if (text.startsWith('INSERT INTO chain_metrics.chain_hour') && !isHeld) {
+      isHeld = true;
+      began.resolve();
+      await goesOn.promise;
+    }
+    return run(statement);
+  };
+  await ingestLines(pipeline, [block(102, '2023-02-02')]);
+  await began.promise;
+  // While the round of the first load computes, so that one follows it.
+  await ingestLines(pipeline, [block(103, '2023-02-01')]);
+  goesOn.resolve();
+  await round.promise;
+  expect(recordings).toBe(0);
+  await pipeline.aggregator.waitUntilComputed();
+  store.run = run;
+  expect(recordings).toBeGreaterThan(0);
+  expect(ofTps(await list(`${TPS}&cursor=${cursor}`)).toSorted()).toEqual([
+    ['2023-02-01', 1],
+    ['2023-02-02', 1],
+  ]);
 });
 
 test.each([
