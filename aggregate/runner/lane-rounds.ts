@@ -85,8 +85,9 @@ export class LaneRounds {
     const { queue } = this.#options.runtime;
     await this.#causes.note(lanes);
     for (const lane of lanes) {
-      await queue.add(ROUND_QUEUES[lane], { id: ROUND_JOB, data: null, priority: 1 });
+      // Before the round can begin, which takes the request.
       this.#requested.add(lane);
+      await queue.add(ROUND_QUEUES[lane], { id: ROUND_JOB, data: null, priority: 1 });
     }
   }
 
