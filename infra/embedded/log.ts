@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { sizeOf } from '../message-size.ts';
 import type { Ack, DeadLetterMessage, Lag, Log, LogRecord, Message } from '../ports.ts';
 import { Journal, type JournalOptions } from './journal.ts';
@@ -13,10 +14,19 @@ type Subscriber = (batch: readonly Message[]) => Promise<() => Promise<void>>;
 const FEW_BYTES_MAX = 2 ** 20;
 const SHARED_BYTES_MAX = 8 * 2 ** 20;
 
+/**
+ * After a batch that several publishers shared, the next one gathers for so many times as long as that took to handle, so
+ * that blocks which come one by one leave most of the store's time to what is computed of them; and no longer than this.
+ */
+const GATHERED_TIMES = 2;
+const GATHERED_MS_MAX = 1000;
+
 /** Messages that are handled together. */
 class Batch {
   readonly #subscribers: readonly Subscriber[];
   readonly #messages: Message[] = [];
+  readonly #closed = Promise.withResolvers<void>();
+  #publishers = 0;
   #bytes = 0;
   #prepared: Promise<PromiseSettledResult<() => Promise<void>>[]> | undefined;
 
@@ -27,15 +37,30 @@ class Batch {
   add(messages: readonly Message[], bytes: number): void {
     // A call with an argument for each would exceed the stack.
     for (const message of messages) this.#messages.push(message);
+    this.#publishers++;
     this.#bytes += bytes;
+  }
+
+  get isShared(): boolean {
+    return this.#publishers > 1;
   }
 
   hasRoomFor(bytes: number): boolean {
     return bytes <= FEW_BYTES_MAX && this.#bytes + bytes <= SHARED_BYTES_MAX && !this.#prepared;
   }
 
+  /** Resolves after this time, or earlier when nothing is added any more. */
+  async gather(ms: number): Promise<void> {
+    const waiting = new AbortController();
+    await Promise.race([setTimeout(ms, undefined, { signal: waiting.signal }), this.#closed.promise]).catch(
+      () => undefined,
+    );
+    waiting.abort();
+  }
+
   /** Nothing is added afterwards. */
   prepare(): void {
+    this.#closed.resolve();
     this.#prepared ??= Promise.allSettled(this.#subscribers.map((prepare) => prepare(this.#messages)));
   }
 
@@ -60,6 +85,13 @@ interface Delivery {
   open?: { readonly batch: Batch; readonly handled: Promise<void> };
 }
 
+/** The last batch of a topic that was handled. */
+interface Handled {
+  readonly isShared: boolean;
+  readonly endedAt: number;
+  readonly milliseconds: number;
+}
+
 /**
  * Passes every batch to the subscribers in this process, one batch of a topic at a time, and returns when they have
  * handled it. A consumed topic is a journal on disk instead: its publishers do not wait for the consumer.
@@ -70,6 +102,7 @@ export class EmbeddedLog implements Log {
   readonly #subscribers = new Map<string, Map<string, Subscriber>>();
   /** Of the topics that have batches which are not handled. */
   readonly #deliveries = new Map<string, Delivery>();
+  readonly #handled = new Map<string, Handled>();
 
   /** Without options no topic can be consumed. */
   constructor(options?: JournalOptions) {
@@ -100,13 +133,19 @@ export class EmbeddedLog implements Log {
     messages: readonly Message[],
     bytes: number,
   ): Promise<void> {
-    const mayShare = before !== undefined && batch.hasRoomFor(bytes);
+    const isSmall = batch.hasRoomFor(bytes);
+    const mayShare = isSmall && (before !== undefined || this.#gatherMs(topic) > 0);
     batch.add(messages, bytes);
     // While an earlier batch is handled, this one is prepared.
     if (!mayShare) batch.prepare();
-    const handled = (before?.last ?? Promise.resolve()).then(() => {
+    const handled = (before?.last ?? Promise.resolve()).then(async () => {
+      if (mayShare) await batch.gather(this.#gatherMs(topic));
       if (delivery.open?.batch === batch) delete delivery.open;
-      return batch.handle();
+      const beganAt = performance.now();
+      await batch.handle().finally(() => {
+        const endedAt = performance.now();
+        this.#handled.set(topic, { isShared: batch.isShared, endedAt, milliseconds: endedAt - beganAt });
+      });
     });
     const delivery: Delivery = {
       last: handled
@@ -118,6 +157,14 @@ export class EmbeddedLog implements Log {
     };
     this.#deliveries.set(topic, delivery);
     return handled;
+  }
+
+  /** How long few messages still gather before they are handled. */
+  #gatherMs(topic: string): number {
+    const last = this.#handled.get(topic);
+    if (!last?.isShared) return 0;
+    const until = last.endedAt + Math.min(GATHERED_MS_MAX, GATHERED_TIMES * last.milliseconds);
+    return Math.max(0, until - performance.now());
   }
 
   async subscribe<Ready>(
@@ -147,7 +194,9 @@ export class EmbeddedLog implements Log {
 
   /** Only publishers of a consumed topic return before their messages are handled. */
   async waitUntilConsumed(topic: string): Promise<void> {
-    await this.#deliveries.get(topic)?.last;
+    const delivery = this.#deliveries.get(topic);
+    delivery?.open?.batch.prepare();
+    await delivery?.last;
     await this.#journals.get(topic)?.waitUntilCommitted();
   }
 
@@ -170,6 +219,7 @@ export class EmbeddedLog implements Log {
 
   async close(): Promise<void> {
     await Promise.all([...this.#journals.values()].map((journal) => journal.close()));
+    for (const { open } of this.#deliveries.values()) open?.batch.prepare();
     await Promise.all([...this.#deliveries.values()].map(({ last }) => last));
     this.#subscribers.clear();
   }

@@ -136,6 +136,25 @@ describe('embedded log: delivery', () => {
     await log.close();
   });
 
+  test('after a batch that was shared few messages gather for a moment, and after any other none do', async () => {
+    const log = new EmbeddedLog();
+    const handled: string[] = [];
+    await log.subscribe('topic', 'load', async (batch: readonly Message[]) => {
+      await pause(300);
+      handled.push(batch.map(({ key }) => key).join(' '));
+    });
+    const publish = (...keys: readonly string[]) =>
+      Promise.all(keys.map((key) => log.publish('topic', [{ ...message, key }])));
+    await publish('a', 'b', 'c');
+    await publish('d', 'e');
+    expect(handled).toEqual(['a', 'b c', 'd e']);
+    // What is large is not held up by what gathers before it.
+    await Promise.all([publish('f'), log.publish('topic', [{ key: 'g', value: Buffer.alloc(9 * 2 ** 20) }])]);
+    await publish('h', 'i');
+    expect(handled.slice(3)).toEqual(['f', 'g', 'h', 'i']);
+    await log.close();
+  });
+
   test('a batch may have more messages than a call has arguments', async () => {
     const log = new EmbeddedLog();
     let count = 0;
