@@ -8,7 +8,9 @@ import {
   type MaterializedMetric,
   type WindowSize,
 } from '../metric.ts';
+import { type DirtyDay, type DirtyGroup, groupsOf } from './dirty-groups.ts';
 import {
+  countBefore,
   DAY_HOURS,
   dayNumber,
   daysIn,
@@ -17,25 +19,14 @@ import {
   hoursOfDays,
   merge,
   textOfHour,
+  unitedDays,
   wholeDays,
   wholeMonths,
+  withDays,
 } from './ranges.ts';
 
-/** A day of a chain whose raw data changed in `stream`; `pallet` narrows the change to the facts of one pallet. */
-export interface DirtyDay {
-  readonly stream: string;
-  readonly pallet: string;
-  readonly relay_chain: string;
-  readonly chain: string;
-  readonly day: string;
-  /** The hours of the day that changed, 0 to 23; absent where the whole day may have. */
-  readonly hours?: readonly number[];
-  /** Of a day that has lost blocks: the pallets whose facts can have gone; absent where any can. */
-  readonly pallets?: readonly string[];
-}
-
-/** Days with blocks by `relay chain/chain`. */
-export type DaysWithBlocks = ReadonlyMap<string, readonly string[]>;
+/** Days with blocks by `relay chain/chain`, as sorted numbers since the epoch. */
+export type DaysWithBlocks = ReadonlyMap<string, readonly number[]>;
 
 export interface PlannedWindow extends Window {
   readonly metric: string;
@@ -53,8 +44,8 @@ export interface PlanInput {
   readonly metrics: readonly MaterializedMetric[];
   readonly streams: StreamTables;
   readonly days: DaysWithBlocks;
-  /** Days with snapshots by relay chain. */
-  readonly snapshotDays: ReadonlyMap<string, readonly string[]>;
+  /** Days with snapshots by relay chain, as sorted numbers since the epoch. */
+  readonly snapshotDays: ReadonlyMap<string, readonly number[]>;
   readonly relays: readonly string[];
   /** Days with data in one window at most, those of each relay chain counted. */
   readonly daysMax: number;
@@ -67,7 +58,7 @@ export interface PlanInput {
 /** What the plan of a relay chain is made of. */
 interface RelayDays {
   readonly relay: string;
-  readonly dirty: readonly DirtyDay[];
+  readonly dirty: readonly DirtyGroup[];
   /** Days by chain: those with blocks, and those whose blocks are dirty. */
   readonly byChain: ReadonlyMap<string, readonly number[]>;
   /** Days with blocks of any chain, or with snapshots. */
@@ -96,12 +87,11 @@ export function plan(input: PlanInput): PlannedWindow[] {
 
 function relayDays(input: PlanInput, relay: string): RelayDays | undefined {
   const byChain = chainDays(input, relay);
-  const snapshotDays = (input.snapshotDays.get(relay) ?? []).map(dayNumber);
-  const all = [...new Set([...byChain.values(), snapshotDays].flat())].sort((a, b) => a - b);
+  const all = unitedDays([...byChain.values(), input.snapshotDays.get(relay) ?? []]);
   const dirty = input.dirtyDays.filter((day) => isOfRelay(day, relay));
   if (all.length === 0) return undefined;
   const mayLoseRows = dirty.some(({ pallet }) => pallet === ANY_PALLET);
-  return { relay, dirty, byChain, all, mayLoseRows, ranges: new Map() };
+  return { relay, dirty: groupsOf(dirty), byChain, all, mayLoseRows, ranges: new Map() };
 }
 
 function invalidRanges(
@@ -117,7 +107,8 @@ function invalidRanges(
   const isOpen = metric.materialized === 'hourly' && metric.invalidationScope === 'onward';
   const lookback = (metric.lookbackDays - 1) * DAY_HOURS;
   const own = days.dirty
-    .filter((day) => invalidates(day, reads, streams[day.stream] ?? []))
+    .filter(({ first }) => invalidates(first, reads, streams[first.stream] ?? []))
+    .flatMap(({ all, ofAnyChain }) => (metric.invalidationScope === 'neighbours' ? all : ofAnyChain))
     .flatMap(({ pallet, day, chain, hours }): HourRange[] => {
       const number = dayNumber(day);
       const [first, to] = inScope(metric.invalidationScope, number, byChain.get(chain) ?? all, last);
@@ -288,18 +279,18 @@ export const palletsIn = (reads: ReadonlySet<string>): string[] =>
     .map((table) => table.slice(dependencyOn('').length));
 
 /** Days by chain of a relay chain: those with blocks, and those whose blocks are dirty. */
-function chainDays({ days, dirtyDays }: PlanInput, relay: string): Map<string, number[]> {
-  const known = new Map<string, Set<number>>();
-  const add = (chain: string, day: string) =>
-    known.set(chain, (known.get(chain) ?? new Set()).add(dayNumber(day)));
-  for (const [key, list] of days) {
-    const [of, chain] = key.split('/') as [string, string];
-    if (of === relay) for (const day of list) add(chain, day);
-  }
-  for (const { stream, relay_chain, chain, day } of dirtyDays) {
-    if (stream === 'blocks' && relay_chain === relay) add(chain, day);
-  }
-  return new Map([...known].map(([chain, set]) => [chain, [...set].sort((a, b) => a - b)]));
+function chainDays({ days, dirtyDays }: PlanInput, relay: string): Map<string, readonly number[]> {
+  const dirty = dirtyDays.filter(({ stream, relay_chain }) => stream === 'blocks' && relay_chain === relay);
+  const ofDirty = [...Map.groupBy(dirty, ({ chain }) => chain)].map(
+    ([chain, own]) => [`${relay}/${chain}`, own.map(({ day }) => dayNumber(day))] as const,
+  );
+  const known = withDays(days, new Map(ofDirty));
+  return new Map(
+    [...known].flatMap(([key, own]) => {
+      const [of, chain] = key.split('/') as [string, string];
+      return of === relay ? [[chain, own]] : [];
+    }),
+  );
 }
 
 /** The first and the last day that a dirty day invalidates. */
@@ -311,8 +302,8 @@ function inScope(
 ): [first: number, last: number] {
   if (scope === 'onward') return [day, Math.max(day, last)];
   if (scope === 'day') return [day, day];
-  const before = days.findLast((other) => other < day);
-  const after = days.find((other) => other > day);
+  const before = days[countBefore(days, day) - 1];
+  const after = days[countBefore(days, day + 1)];
   return [before === undefined ? day : before + 1, after ?? day];
 }
 

@@ -53,7 +53,29 @@ export function daysIn(range: HourRange, days: readonly number[]): number {
 const placesOf = ([a, b]: HourRange, days: readonly number[]): [first: number, end: number] =>
   a > b ? [0, 0] : [countBefore(days, dayOfHour(a)), countBefore(days, dayOfHour(b) + 1)];
 
-function countBefore(sorted: readonly number[], day: number): number {
+/** All of these days, sorted. */
+export function unitedDays(lists: readonly (readonly number[])[]): number[] {
+  const days = new Set<number>();
+  for (const list of lists) for (const day of list) days.add(day);
+  return [...days].sort((a, b) => a - b);
+}
+
+/** The sorted days of each key with more of them: the lists of most keys are long, and nothing is new in them. */
+export function withDays(
+  days: ReadonlyMap<string, readonly number[]>,
+  more: ReadonlyMap<string, readonly number[]>,
+): ReadonlyMap<string, readonly number[]> {
+  const joined = new Map(days);
+  for (const [key, own] of more) {
+    const known = joined.get(key) ?? [];
+    const isNew = own.some((day) => known[countBefore(known, day)] !== day);
+    joined.set(key, isNew ? unitedDays([known, own]) : known);
+  }
+  return joined;
+}
+
+/** How many of these days, sorted, are before a day. */
+export function countBefore(sorted: readonly number[], day: number): number {
   let low = 0;
   let high = sorted.length;
   while (low < high) {

@@ -11,8 +11,10 @@ import {
   snapshots,
 } from '../../ingest/raw/tables.ts';
 import { dependencies, type MaterializedMetric } from '../metric.ts';
-import { type DaysWithBlocks, type DirtyDay, palletsIn, type StreamTables } from '../planner/plan.ts';
-import { type ComputeLane, isInLane, isMissingInAny, type Marks, otherLane } from './lanes.ts';
+import type { DirtyDay } from '../planner/dirty-groups.ts';
+import { type DaysWithBlocks, palletsIn, type StreamTables } from '../planner/plan.ts';
+import type { DaysAsOf } from './known-days.ts';
+import { type ComputeLane, isInLane, isMissingInAny, lowestMark, type Marks, otherLane } from './lanes.ts';
 
 export const STREAM_TABLES: StreamTables = {
   blocks: [blocks.name, extrinsics.name, events.name, calls.name],
@@ -52,26 +54,31 @@ export async function readDirty(
     liveFrom,
     marks,
     pallets,
+    known,
   }: Omit<DirtyScope, 'marks'> & {
     readonly marks: Readonly<Record<ComputeLane, readonly Marks[]>>;
+    readonly known: Pick<DaysAsOf, 'changedAfter' | 'dirtyRows'>;
   },
 ): Promise<DirtyOfRound> {
   const other = otherLane(lane);
+  const changed = known.changedAfter(lowestMark([...marks.live, ...marks.backfill]));
+  if (changed?.length === 0) return { days: [], daysOfOther: new Map() };
+  const isChanged = changed === null ? sql`1` : sql`_partition_id IN ${changed}`;
   const inScope = (of: ComputeLane) =>
-    sql`${isMissingInAny(marks[of])} AND ${isInLane(of, liveFrom)} AND pallet IN ${pallets}`;
-  const rows = await store.rows<NumberedDirtyDay & { readonly days: readonly string[] }>(
+    sql`${isChanged} AND ${isMissingInAny(marks[of])} AND ${isInLane(of, liveFrom)} AND pallet IN ${pallets}`;
+  const rows = await known.dirtyRows<NumberedDirtyDay & { readonly days: readonly number[] }>(
     sql`SELECT stream, pallet, relay_chain, chain, toString(dirty.day) AS day, toString(max(dirty.sequence)) AS sequence,
-        CAST([], 'Array(String)') AS days
+        CAST([], 'Array(UInt16)') AS days
       FROM ${dirtyDays} AS dirty WHERE ${inScope(lane)}
       GROUP BY stream, pallet, relay_chain, chain, dirty.day
       UNION ALL
       SELECT '', '', relay_chain, chain, '', '',
-        arrayMap(d -> toString(d), groupUniqArrayIf(dirty.day, stream = 'blocks' AND pallet IN ('', ${ANY_PALLET})))
+        arraySort(groupUniqArrayIf(toUInt16(dirty.day), stream = 'blocks' AND pallet IN ('', ${ANY_PALLET})))
       FROM ${dirtyDays} AS dirty WHERE ${inScope(other)} GROUP BY relay_chain, chain`,
   );
   const days = rows.filter(({ sequence }) => sequence !== '').map(({ days: _days, ...day }) => day);
   return {
-    days: await withPallets(store, days, sql`${inScope(lane)} AND pallet = ${ANY_PALLET}`, pallets),
+    days: await withPallets(store, days, { isChanged, whereLost: inScope(lane), pallets }),
     daysOfOther: new Map(
       rows
         .filter(({ sequence }) => sequence === '')
@@ -87,8 +94,11 @@ export async function readDirty(
 async function withPallets(
   store: Store,
   days: readonly NumberedDirtyDay[],
-  whereLost: Sql,
-  pallets: readonly string[],
+  {
+    isChanged,
+    whereLost,
+    pallets,
+  }: { readonly isChanged: Sql; readonly whereLost: Sql; readonly pallets: readonly string[] },
 ): Promise<readonly NumberedDirtyDay[]> {
   if (!days.some(({ pallet }) => pallet === ANY_PALLET)) return days;
   const rows = await store.rows<
@@ -96,8 +106,9 @@ async function withPallets(
   >(
     sql`SELECT relay_chain, chain, toString(dirty.day) AS day, groupUniqArray(toString(pallet)) AS pallets
       FROM ${dirtyDays} AS dirty
-      WHERE stream = 'blocks' AND pallet IN ${pallets}
-        AND (relay_chain, chain, dirty.day) IN (SELECT relay_chain, chain, dirty.day FROM ${dirtyDays} AS dirty WHERE ${whereLost})
+      WHERE ${isChanged} AND stream = 'blocks' AND pallet IN ${pallets}
+        AND (relay_chain, chain, dirty.day) IN (
+          SELECT relay_chain, chain, dirty.day FROM ${dirtyDays} AS dirty WHERE ${whereLost} AND pallet = ${ANY_PALLET})
       GROUP BY relay_chain, chain, dirty.day`,
   );
   const keyOf = ({ relay_chain, chain, day }: Omit<DirtyDay, 'stream' | 'pallet'>) =>

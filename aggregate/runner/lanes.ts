@@ -74,12 +74,16 @@ function isNotComputed({ all = 0n, lanes: { live, backfill } }: Marks): Sql {
   );
 }
 
-/** The condition that a dirty day is missing in the rows of any of these metrics. */
-export function isMissingInAny(marks: readonly Marks[]): Sql {
-  const lowest = lowestOf(
+/** Every day of loads up to this number is in the rows of all of these metrics. */
+export const lowestMark = (marks: readonly Marks[]): bigint =>
+  lowestOf(
     marks.map(({ all = 0n }) => all),
     MAX_SEQUENCE,
   );
+
+/** The condition that a dirty day is missing in the rows of any of these metrics. */
+export function isMissingInAny(marks: readonly Marks[]): Sql {
+  const lowest = lowestMark(marks);
   // The first condition lets the engine skip what is older by the index.
   return sql`dirty.sequence > ${lowest} AND (${join(
     marks.length === 0 ? [sql`0`] : marks.map((one) => sql`(${isNotComputed(one)})`),

@@ -8,6 +8,7 @@ import { loadedUpTo } from '../../ingest/loader.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { readCalendar } from '../planner/calendar.ts';
 import { type DaysWithBlocks, EVERYTHING, type PlannedWindow } from '../planner/plan.ts';
+import { dayNumber, unitedDays, withDays } from '../planner/ranges.ts';
 import type { ComputeMeasures } from './compute-measures.ts';
 import {
   countDirtyDays,
@@ -31,6 +32,7 @@ import {
   writeFailedMetrics,
 } from './failures.ts';
 import { readGained } from './gained-blocks.ts';
+import { type DaysAsOf, KnownDays } from './known-days.ts';
 import type { KnownLedger } from './known-ledger.ts';
 import {
   byMarks,
@@ -84,6 +86,7 @@ interface RoundState {
   readonly stalledInOther: ReadonlySet<string>;
   readonly days: readonly NumberedDirtyDay[];
   readonly daysOfOther: DaysWithBlocks;
+  readonly known: DaysAsOf;
   /** Called when its windows are planned. */
   readonly endPlanning: () => void;
 }
@@ -104,11 +107,13 @@ export class Rounds {
   readonly #options: RoundsOptions;
   readonly #reads: ReadsByMetric;
   readonly #pallets: readonly string[];
+  readonly #days: KnownDays;
 
   constructor(options: RoundsOptions) {
     this.#options = options;
     this.#reads = readsOf(options.metrics);
     this.#pallets = palletsOf(options.metrics);
+    this.#days = new KnownDays(options.runtime);
   }
 
   /** `causes` are the spans that it follows from. */
@@ -176,7 +181,10 @@ export class Rounds {
         metrics.filter(({ name }) => !stalled[of].has(name)),
         marks,
       ).map((group) => group.marks);
+    // After the marks: what they say is computed has its days in the calendar.
+    const known = await this.#days.refresh();
     const { days, daysOfOther } = await readDirty(store, lane, {
+      known,
       liveFrom,
       marks: { live: marksOf('live'), backfill: marksOf('backfill') },
       pallets: this.#pallets,
@@ -184,26 +192,26 @@ export class Rounds {
     measures.dirtyDays.set({ lane }, days.length);
     const active = metrics.filter(({ name }) => !stalled[lane].has(name));
     const stalledInOther = stalled[otherLane(lane)];
-    const found = { days, daysOfOther, endPlanning };
+    const found = { days, daysOfOther, known, endPlanning };
     return { lane, liveFrom, loaded, marks, failures, active, stalledInOther, ...found };
   }
 
   async #computeDays(state: RoundState, lease: Lease): Promise<typeof NOTHING> {
     const { runtime, executor, metrics, compute, measures } = this.#options;
-    const { lane, loaded, marks, active, days, daysOfOther, endPlanning } = state;
+    const { lane, loaded, marks, active, days, daysOfOther, known, endPlanning } = state;
     // Their tables are empty, whatever facts were folded before: a key-value store may outlive a table.
     await executor.forgetFolds(active.filter(({ name }) => !hasRows(marks.get(name))));
     const ofActive = active.map(({ name }) => marks.get(name) ?? NOT_COMPUTED);
     const hours = await readDirtyHours(runtime.store, days, ofActive);
     const [calendar, newest] = await Promise.all([
-      readCalendar(runtime.store),
+      known.calendar(),
       this.#newestBlocks(state, firstOf(withHours(days, hours, () => true))),
     ]);
     // After these blocks, which its rows then hold. A table that cannot be read fails its own metric.
     const gained = await readGained(runtime.store, hours, ofActive, loaded).catch(() => undefined);
     const windows = planPending(metrics, active, { days, hours, gained }, marks, {
       ...calendar,
-      days: joined(calendar.days, daysOfOther, daysWithBlocks(days)),
+      days: withDays(withDays(calendar.days, daysOfOther), daysWithBlocks(days)),
     });
     endPlanning();
     measures.plannedWindows.inc({ lane }, windows.length);
@@ -330,18 +338,12 @@ const hasRows = (marks: Marks | undefined) =>
   marks !== undefined && (hasRowsOf(marks, 'live') || hasRowsOf(marks, 'backfill'));
 
 /** The days of dirty blocks by chain. */
-function daysWithBlocks(days: readonly NumberedDirtyDay[]): DaysWithBlocks {
-  const byChain = new Map<string, string[]>();
-  for (const { stream, relay_chain, chain, day } of days) {
-    if (stream !== 'blocks') continue;
-    const key = `${relay_chain}/${chain}`;
-    byChain.set(key, [...(byChain.get(key) ?? []), day]);
-  }
-  return byChain;
-}
-
-function joined(...all: readonly DaysWithBlocks[]): DaysWithBlocks {
-  const days = new Map<string, string[]>();
-  for (const some of all) for (const [key, more] of some) days.set(key, [...(days.get(key) ?? []), ...more]);
-  return days;
-}
+const daysWithBlocks = (days: readonly NumberedDirtyDay[]): DaysWithBlocks =>
+  new Map(
+    [
+      ...Map.groupBy(
+        days.filter(({ stream }) => stream === 'blocks'),
+        ({ relay_chain, chain }) => `${relay_chain}/${chain}`,
+      ),
+    ].map(([key, own]) => [key, unitedDays([own.map(({ day }) => dayNumber(day))])]),
+  );

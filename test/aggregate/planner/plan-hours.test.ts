@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type DirtyDay, EVERYTHING } from '../../../aggregate/planner/plan.ts';
+import type { DirtyDay } from '../../../aggregate/planner/dirty-groups.ts';
+import { EVERYTHING } from '../../../aggregate/planner/plan.ts';
 import { ANY_PALLET } from '../../../ingest/raw/tables.ts';
 import { blocks, dirty, metricOf, planned } from './planned.ts';
 

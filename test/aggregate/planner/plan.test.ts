@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { byLevel, type DirtyDay, EVERYTHING } from '../../../aggregate/planner/plan.ts';
+import type { DirtyDay } from '../../../aggregate/planner/dirty-groups.ts';
+import { byLevel, EVERYTHING } from '../../../aggregate/planner/plan.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { ofPallets } from '../../../ingest/raw/canonical.ts';
 import { ANY_PALLET } from '../../../ingest/raw/tables.ts';

@@ -1,5 +1,7 @@
 import { type MaterializedMetric, metric } from '../../../aggregate/metric.ts';
-import { type DirtyDay, type PlanInput, plan } from '../../../aggregate/planner/plan.ts';
+import type { DirtyDay } from '../../../aggregate/planner/dirty-groups.ts';
+import { type PlanInput, plan } from '../../../aggregate/planner/plan.ts';
+import { dayNumber } from '../../../aggregate/planner/ranges.ts';
 import { day, name } from '../../../infra/clickhouse/columns.ts';
 import { join, type NamedTable, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { canonicalEvents } from '../../../ingest/raw/canonical.ts';
@@ -60,16 +62,19 @@ export const MARCH = [
   '2026-03-31',
 ];
 
+/** What else a plan is made of, with days as texts. */
+type MoreInput = Partial<Omit<PlanInput, 'days'> & { readonly days: ReadonlyMap<string, readonly string[]> }>;
+
 export function windowsOf(
   metrics: readonly MaterializedMetric[],
   days: readonly DirtyDay[],
-  more: Partial<PlanInput> = {},
+  { days: withBlocks = new Map([['polkadot/polkadot', MARCH]]), ...more }: MoreInput = {},
 ) {
   return plan({
     dirtyDays: days,
     metrics,
     streams: { blocks: [blocks.name], prices: [prices.name] },
-    days: new Map([['polkadot/polkadot', MARCH]]),
+    days: new Map([...withBlocks].map(([chain, own]) => [chain, own.map(dayNumber)])),
     snapshotDays: new Map(),
     relays: ['polkadot', 'kusama'],
     daysMax: 100,
@@ -82,7 +87,7 @@ export function windowsOf(
 export function planned(
   metrics: readonly MaterializedMetric[],
   days: readonly DirtyDay[],
-  more: Partial<PlanInput> = {},
+  more: MoreInput = {},
 ) {
   return windowsOf(metrics, days, more).map(({ metric, relays, from, until }) => {
     const relay = relays.join('+') === 'polkadot' ? '' : `${relays.join('+')} `;
