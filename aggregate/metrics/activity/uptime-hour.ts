@@ -1,13 +1,6 @@
 import { count, name, real, timestamp } from '../../../infra/clickhouse/columns.ts';
-import { raw, sql } from '../../../infra/clickhouse/sql.ts';
-import {
-  canonicalBlocks,
-  daysOf,
-  hasHours,
-  hourSql,
-  isOfOneDay,
-  ofRelays,
-} from '../../../ingest/raw/canonical.ts';
+import { sql } from '../../../infra/clickhouse/sql.ts';
+import { canonicalBlocks, daysOf, hourSql, ofRelays } from '../../../ingest/raw/canonical.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
 import { metric } from '../../metric.ts';
 import { chainDay } from './chain-day.ts';
@@ -37,18 +30,13 @@ export const uptimeHour = metric({
   lookbackDays: 1,
   keepsRows: true,
   select: (window) => {
-    // The blocks of the window, their parents, and the blocks before and after empty days at the edges of the window.
+    // The blocks of the window and of what follows it, which may prove days at its end empty, each with its parent.
     const days = daysOf(window);
-    // Within a day, empty days begin at a later midnight, and the block before them may be of its first hours.
-    const isWithinDay = hasHours({ ...window, until: days.until });
-    const before = sql`
-      UNION ALL SELECT relay_chain, chain, argMax(last_block, date) FROM ${chainDay.table} FINAL
-        WHERE ${ofRelays(window)} AND date ${raw(isWithinDay ? '<=' : '<')} ${days.from} GROUP BY relay_chain, chain`;
-    const heights = sql`
-      SELECT relay_chain, chain, arrayJoin([number, toUInt64(greatest(number, 1) - 1)]) FROM ${canonicalBlocks(window)}
-      ${isWithinDay && isOfOneDay(window) ? sql`` : before}
-      UNION ALL SELECT relay_chain, chain, argMin(first_block, date) FROM ${chainDay.table} FINAL
+    const following = sql`SELECT relay_chain, chain, argMin(first_block, date) AS number FROM ${chainDay.table} FINAL
         WHERE ${ofRelays(window)} AND date >= ${days.until} GROUP BY relay_chain, chain`;
+    const heights = sql`
+      SELECT relay_chain, chain, arrayJoin([number, toUInt64(greatest(number, 1) - 1)])
+      FROM (SELECT relay_chain, chain, number FROM ${canonicalBlocks(window)} UNION ALL ${following})`;
     const pairs = sql`
       SELECT relay_chain, chain, assumeNotNull(time) AS child_time, toDate(child_time) AS child_day, isNotNull(time) AS timed,
         lagInFrame(number) OVER previous AS parent_number,
