@@ -17,6 +17,8 @@ export const metricChanges = table({
   engine: 'ReplacingMergeTree(sequence)',
   orderBy: ['metric', 'slice', 'relay_chain', 'chain'],
   indexes: ['INDEX by_sequence sequence TYPE minmax GRANULARITY 1'],
+  // A round compares the last days of each metric, which are a few rows in as many places.
+  settings: ['index_granularity = 256'],
 });
 
 /**

@@ -14,17 +14,18 @@ export interface Rewriting {
   readonly report: (progress: string) => void;
 }
 
-/** How the tables are stored that are declared with partitions. */
+/** How the tables are stored that are declared with partitions or granules of their own. */
 export interface Layout {
   readonly unpartitioned: readonly Partitioned[];
   /** Tables with larger granules than declared. */
-  readonly coarse: readonly Partitioned[];
+  readonly coarse: readonly Table[];
   /** Temporary tables of those that are rewritten. */
   readonly leftOver: readonly Table[];
 }
 
 export async function readLayout(store: Store, tables: readonly Table[]): Promise<Layout> {
-  const declared = tables.filter((table): table is Partitioned => table.partitionBy !== undefined);
+  const partitioned = tables.filter((table): table is Partitioned => table.partitionBy !== undefined);
+  const declared = tables.filter((table) => table.partitionBy !== undefined || granularityOf(table) !== '');
   if (declared.length === 0) return { unpartitioned: [], coarse: [], leftOver: [] };
   const names = [...declared, ...declared.flatMap(temporaryTables)].map(({ name }) => name);
   const live = await store.rows<{ name: string; isWhole: number; definition: string }>(
@@ -33,18 +34,21 @@ export async function readLayout(store: Store, tables: readonly Table[]): Promis
   );
   const settings = new Map(live.map(({ name, definition }) => [name, definition]));
   const isWhole = new Map(live.map((table) => [table.name, Boolean(table.isWhole)]));
+  const isAsDeclared = ({ name, partitionBy }: Table) => isWhole.get(name) === (partitionBy === undefined);
   return {
-    unpartitioned: declared.filter(({ name }) => isWhole.get(name)),
+    unpartitioned: partitioned.filter(({ name }) => isWhole.get(name)),
     coarse: declared.filter(
-      ({ name, settings: [granularity = ''] }) =>
-        isWhole.get(name) === false && !settings.get(name)?.includes(granularity),
+      (table) => isAsDeclared(table) && !settings.get(table.name)?.includes(granularityOf(table)),
     ),
     leftOver: declared
-      .filter(({ name }) => isWhole.get(name) === false)
+      .filter(isAsDeclared)
       .flatMap(temporaryTables)
       .filter(({ name }) => isWhole.has(name)),
   };
 }
+
+const granularityOf = ({ settings }: Table): string =>
+  settings.find((setting) => setting.startsWith('index_granularity ')) ?? '';
 
 /**
  * Rewrites a table into partitions, one after the other; nothing may write to it meanwhile. A partition enters the new

@@ -149,9 +149,13 @@ async function rewrite(
     dropViewsOf: (name) => dropViewsOf(store, name),
     report,
   };
-  for (const table of [...unpartitioned, ...coarse]) {
+  const rewrites = [
+    ...unpartitioned.map((table) => ({ table, run: () => repartition(store, table, rewriting) })),
+    ...coarse.map((table) => ({ table, run: () => refine(store, table, rewriting) })),
+  ];
+  for (const { table, run } of rewrites) {
     try {
-      await (coarse.includes(table) ? refine : repartition)(store, table, rewriting);
+      await run();
     } catch (error) {
       report(`${table.name} is stored as before until the next start: ${reasonOf(error)}`);
       for (const temporary of temporaryTables(table)) await drop(store, temporary);

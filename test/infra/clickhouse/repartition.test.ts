@@ -101,6 +101,18 @@ test('smaller granules are those of its new parts, and it keeps its rows', async
   await expectRewritten();
 });
 
+test('a table without partitions gets smaller granules too', async () => {
+  const finer = { ...whole, settings: ['index_granularity = 256'] };
+  for (let start = 0; start < 2; start++) await applySchema(store, schemaOf(finer), { mayRewrite: true });
+  expect(
+    await store.rows(sql`SELECT engine_full LIKE '%index_granularity = 256%' AS isFiner FROM system.tables
+      WHERE database = ${DATABASE} AND name LIKE 'facts%' AND name != 'facts_in'`),
+  ).toEqual([{ isFiner: 1 }]);
+  expect(await rows()).toEqual(ROWS);
+  await enter('2026-03-06', 5);
+  expect(await rows()).toHaveLength(ROWS.length + 1);
+});
+
 test('it stays as it is, and open to the former version, where other processes may write', async () => {
   await applySchema(store, schemaOf(byMonth));
   expect(await rows()).toEqual(ROWS);
