@@ -59,7 +59,7 @@ export const brokerEventsWithin = (window: Window, kinds: readonly BrokerEventKi
   eventFacts(window, kinds, within(window, raw('at')));
 
 /** Facts that are not events: selects the remaining columns from a table. */
-export const otherFacts = (kind: string, columns: Sql, from: Sql): Sql =>
+export const otherFacts = (kind: string | Sql, columns: Sql, from: Sql): Sql =>
   sql`SELECT relay_chain, ${kind} AS kind, chain, 0 AS prefix, 0 AS decimals, time, number, 0 AS event_index,
     NULL AS extrinsic_index, data FROM (SELECT ${columns} FROM ${from})`;
 

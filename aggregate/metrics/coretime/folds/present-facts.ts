@@ -13,16 +13,15 @@ export const presentFacts = (window: Window): Sql =>
   oldestFirst(
     brokerEvents(window, [...new Set([...SALE_EVENTS, ...REGION_EVENTS])]),
     otherFacts(
-      'newest block',
-      sql`relay_chain, chain, max(last_time) AS time, max(last_block) AS number, CAST([], 'Array(String)') AS data`,
-      sql`${chainDay.table} FINAL WHERE ${ofRelays(window)}
-        AND (relay_chain, chain) IN (SELECT relay_chain, chain FROM ${sellers(window)}) GROUP BY relay_chain, chain`,
-    ),
-    otherFacts(
-      'timeslice',
-      // Its first block: regions end with timeslices, so that the other blocks change none.
-      sql`relay_chain, chain, toDateTime64(0, 3, 'UTC') AS time,
-        intDiv(max(last_block), ${TIMESLICE_BLOCKS}) * ${TIMESLICE_BLOCKS} AS number, CAST([], 'Array(String)') AS data`,
-      sql`${chainDay.table} FINAL WHERE ${ofRelays(window)} AND chain = relay_chain GROUP BY relay_chain, chain`,
+      sql`kind`,
+      // Of a timeslice its first block: regions end with timeslices, so that the other blocks change none.
+      sql`relay_chain, chain, arrayJoin(arrayConcat(
+          if(chain = relay_chain, [('timeslice', toDateTime64(0, 3, 'UTC'),
+            intDiv(max(last_block), ${TIMESLICE_BLOCKS}) * ${TIMESLICE_BLOCKS})], []),
+          if(is_seller, [('newest block', max(last_time), max(last_block))], []))) AS fact,
+        fact.1 AS kind, fact.2 AS time, fact.3 AS number, CAST([], 'Array(String)') AS data`,
+      sql`(SELECT *, (relay_chain, chain) IN (SELECT relay_chain, chain FROM ${sellers(window)}) AS is_seller
+        FROM ${chainDay.table} FINAL WHERE ${ofRelays(window)} AND (chain = relay_chain OR is_seller))
+        GROUP BY relay_chain, chain, is_seller`,
     ),
   );
