@@ -1,6 +1,6 @@
 import { count, name, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
-import { ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
+import { hasHours, ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
 import { metric } from '../../metric.ts';
 import { ECOSYSTEM } from '../shared/sql.ts';
 import { accountHistory } from './account-history.ts';
@@ -15,20 +15,27 @@ const homes = sql`arrayJoin(if(relay_chain = 'solo', [toString(chain)], [toStrin
 
 /**
  * What is known, until a window ends, of the accounts that have any of these roles in it: no other account has its first
- * one there. Versions are told apart here: for FINAL the engine reads all columns of every granule that may hold one of
- * the accounts, and most hold none.
+ * one there. FINAL reads all columns of every granule that may hold one of them, and of the few accounts of hours most
+ * granules hold none: there versions are told apart here. Those of years would take memory.
  */
-const historyOf = (window: Window, isWanted: Sql, where: Sql = raw('1')): Sql => sql`
+const historyOf = (window: Window, isWanted: Sql, where: Sql = raw('1')): Sql => {
+  const ofAccounts = sql`${ofRelays(window)} AND hour < ${window.until} AND ${where}`;
+  const isOfWindow = sql`(relay_chain, account) IN (SELECT relay_chain, account FROM ${accountHour.table}
+      WHERE ${ofRelays(window)} AND hour >= ${window.from} AND hour < ${window.until} AND ${isWanted})`;
+  if (!hasHours(window))
+    return sql`
+  (SELECT * FROM ${accountHistory.table} FINAL
+  WHERE ${ofAccounts} AND ${isWanted}
+    AND ${isOfWindow})`;
+  return sql`
   (SELECT relay_chain, chain, account, hour, newest.1 AS roles, newest.2 AS life_block, newest.3 AS life_event
   FROM (
     SELECT relay_chain, chain, account, hour,
       argMax((known.roles, known.life_block, known.life_event, known.is_deleted), known.version) AS newest
-    FROM ${accountHistory.table} AS known
-    WHERE ${ofRelays(window)} AND hour < ${window.until} AND ${where}
-      AND (relay_chain, account) IN (SELECT relay_chain, account FROM ${accountHour.table}
-        WHERE ${ofRelays(window)} AND hour >= ${window.from} AND hour < ${window.until} AND ${isWanted})
+    FROM ${accountHistory.table} AS known WHERE ${ofAccounts} AND ${isOfWindow}
     GROUP BY relay_chain, chain, account, hour)
   WHERE newest.4 = 0 AND ${isWanted})`;
+};
 
 /** In which hour of a month each account has its first transaction, and is created for the first time; 0 for none. */
 const firsts = (window: Window): Sql => sql`
