@@ -1,4 +1,5 @@
-import { DATABASE, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { readPartitions, type StoredPartition } from '../../infra/clickhouse/stored-partitions.ts';
 import { Mutex } from '../../infra/coordination/lock.ts';
 import type { Store } from '../../infra/ports.ts';
 import { isOutdatedBlock } from '../../ingest/raw/decoders.ts';
@@ -76,10 +77,10 @@ export function readHeights(store: Pick<Store, 'rows'>): Promise<readonly ChainH
 }
 
 async function rescan(store: Pick<Store, 'rows'>, last: Scan | null, began: number): Promise<Scan> {
-  const stored = await readParts(store);
+  const stored = await readPartitions(store, [blocks, replacedBlocks]);
   const replaced = stored.find(({ table }) => table === replacedBlocks.name)?.parts ?? '';
   const ofBlocks = stored.filter(({ table }) => table === blocks.name);
-  const isKept = ({ partition, parts }: StoredPartition) =>
+  const isKept = ({ partition, parts }: Pick<StoredPartition, 'partition' | 'parts'>) =>
     last?.replaced === replaced && last.partitions.get(partition)?.parts === parts;
   const changed = ofBlocks.filter((one) => !isKept(one));
   if (last && changed.length === 0 && last.partitions.size === ofBlocks.length) return { ...last, began };
@@ -92,7 +93,7 @@ async function rescan(store: Pick<Store, 'rows'>, last: Scan | null, began: numb
       partition,
       {
         parts,
-        chains: isKept({ partition, parts, table: blocks.name })
+        chains: isKept({ partition, parts })
           ? (last?.partitions.get(partition)?.chains ?? [])
           : scanned.filter((row) => row.partition === partition).map(chainHeights),
       },
@@ -101,20 +102,6 @@ async function rescan(store: Pick<Store, 'rows'>, last: Scan | null, began: numb
   const heights = joined([...partitions.values()].flatMap(({ chains }) => chains));
   return { began, replaced, partitions, heights: heights ?? (await scanAll(store)) };
 }
-
-interface StoredPartition {
-  readonly table: string;
-  readonly partition: string;
-  readonly parts: string;
-}
-
-const readParts = (store: Pick<Store, 'rows'>): Promise<StoredPartition[]> =>
-  store.rows<StoredPartition>(
-    sql`SELECT table, if(table = ${blocks.name}, partition_id, '') AS partition,
-        toString(groupBitXor(cityHash64(name))) AS parts
-      FROM system.parts WHERE database = ${DATABASE} AND table IN ${[blocks.name, replacedBlocks.name]} AND active
-      GROUP BY table, partition`,
-  );
 
 type ScannedRow = Omit<ChainHeights, 'missing_blocks'> & MissingRow<number> & { readonly partition: string };
 
