@@ -18,7 +18,7 @@ const SHARED_BYTES_MAX = 8 * 2 ** 20;
  * After a batch that several publishers shared, the next one gathers for so many times as long as that took to handle, so
  * that blocks which come one by one leave most of the store's time to what is computed of them; and no longer than this.
  */
-const GATHERED_TIMES = 2;
+const GATHERED_TIMES = 3;
 const GATHERED_MS_MAX = 1000;
 
 /** Messages that are handled together. */
