@@ -60,7 +60,7 @@ interface RunRow {
 
 type StoredRun = Readonly<Record<keyof typeof changeRuns.columns, string | number>> & RunRow;
 
-/** While one round follows another, what they have changed is recorded together, and so often. */
+/** While one round follows another, what they have changed is recorded together, after no more than this. */
 const PUT_OFF_MS_MAX = 5000;
 
 /** Statements list them: more are found by the version of their rows. */

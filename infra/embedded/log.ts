@@ -51,10 +51,9 @@ class Batch {
 
   /** Resolves after this time, or earlier when nothing is added any more. */
   async gather(ms: number): Promise<void> {
+    if (ms === 0) return;
     const waiting = new AbortController();
-    await Promise.race([setTimeout(ms, undefined, { signal: waiting.signal }), this.#closed.promise]).catch(
-      () => undefined,
-    );
+    await Promise.race([setTimeout(ms, undefined, { signal: waiting.signal }), this.#closed.promise]);
     waiting.abort();
   }
 
