@@ -23,6 +23,9 @@ export function headLines(headers: Readonly<Record<string, unknown>>): string {
   return lines;
 }
 
+/** The same text in one piece: one that was joined is put together again for each answer that it is a part of. */
+export const inOnePiece = (text: string): string => Buffer.from(text, 'latin1').toString('latin1');
+
 /** Whether this Node keeps the head where it can be added to. */
 export const canPrepareHeads = ((): boolean => {
   const response = new ServerResponse(new IncomingMessage(new Socket()));

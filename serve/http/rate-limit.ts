@@ -1,10 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { LRUCache } from 'lru-cache';
 import type { Clock } from '../../infra/ports.ts';
 import { countedAddress } from './client-address.ts';
 import { HttpError } from './errors.ts';
 import type { LimitCounts } from './limit-counts.ts';
 import type { HttpSettings } from './settings.ts';
+
+const ADDRESSES_KEPT = 10_000;
 
 /** So many requests of one address, or of one IPv6 network, in each window of time. */
 export interface RateLimit {
@@ -113,12 +116,10 @@ function onCounted(
   judge: (usages: readonly Usage[]) => Verdict,
 ): CountAhead {
   const ahead = new WeakMap<IncomingMessage, Verdict | Promise<Verdict>>();
+  const keysOf = windowKeys(limits);
   const count = (address: string): Verdict | Promise<Verdict> => {
     const now = clock.now();
-    const sums = limits.map(({ name, seconds }) => {
-      const window = Math.floor(now / (seconds * 1000));
-      return keyValue.increment(`rate/${name}/${address}/${window}`, 1, seconds * 1000);
-    });
+    const sums = keysOf(address, now).map(({ key, ttlMs }) => keyValue.increment(key, 1, ttlMs));
     const judged = (used: readonly number[]) =>
       judge(limits.map((limit, i) => usageOf(limit, used[i] as number, now)));
     return areKnown(sums) ? judged(sums) : Promise.all(sums).then(judged);
@@ -139,6 +140,30 @@ function onCounted(
     if (!(verdict instanceof Promise || verdict instanceof HttpError)) return verdict;
     ahead.set(raw, verdict);
     return null;
+  };
+}
+
+interface WindowKey {
+  readonly key: string;
+  readonly ttlMs: number;
+}
+
+/** Names the windows that an address is in; the names are kept, since who asks often asks again within the window. */
+function windowKeys(limits: readonly RateLimit[]): (address: string, now: number) => readonly WindowKey[] {
+  const shortestMs = Math.min(...limits.map(({ seconds }) => seconds * 1000));
+  const recent = new LRUCache<string, { readonly window: number; readonly keys: readonly WindowKey[] }>({
+    max: ADDRESSES_KEPT,
+  });
+  return (address, now) => {
+    const window = Math.floor(now / shortestMs);
+    const known = recent.get(address);
+    if (known?.window === window) return known.keys;
+    const keys = limits.map(({ name, seconds }) => {
+      const ttlMs = seconds * 1000;
+      return { key: `rate/${name}/${address}/${Math.floor(now / ttlMs)}`, ttlMs };
+    });
+    recent.set(address, { window, keys });
+    return keys;
   };
 }
 

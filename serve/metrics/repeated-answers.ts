@@ -5,10 +5,11 @@ import type { Clock } from '../../infra/ports.ts';
 import { type Addressed, countedAddress } from '../http/client-address.ts';
 import { PART_BYTES } from '../http/connections.ts';
 import { hasClearHost } from '../http/host-header.ts';
-import { headLines, sendPrepared } from '../http/prepared-head.ts';
+import { headLines, inOnePiece, sendPrepared } from '../http/prepared-head.ts';
 import { type CountAhead, isLimitHeader } from '../http/rate-limit.ts';
 import { type Counted, countedCaller } from '../http/readers.ts';
 import { measure, type RequestMeasures } from '../http/request-measures.ts';
+import { SentTogether } from '../http/sent-together.ts';
 import { answerKey, hasAnswer } from './answer-key.ts';
 import type { Answer, AnswerCache } from './answers.ts';
 import type { Freshness } from './freshness.ts';
@@ -39,6 +40,7 @@ export class RepeatedAnswers {
   readonly #answers: AnswerCache;
   readonly #freshness: Freshness;
   readonly #clock: Clock;
+  readonly #sentTogether = new SentTogether();
   readonly #sent = new WeakMap<Answer, Sent>();
 
   constructor(of: { answers: AnswerCache; freshness: Freshness; clock: Clock }) {
@@ -60,7 +62,7 @@ export class RepeatedAnswers {
     const known = this.#sent.get(answer);
     const heads = known?.freshness === freshness ? known.heads : {};
     const headers = Object.entries(reply.getHeaders()).filter(([name]) => !isLimitHeader(name));
-    heads[status] = headLines(Object.fromEntries(headers));
+    heads[status] = inOnePiece(headLines(Object.fromEntries(headers)));
     if (heads !== known?.heads) {
       this.#sent.set(answer, { metric, freshness, heads, route: request.routeOptions.url ?? '' });
     }
@@ -88,7 +90,8 @@ export class RepeatedAnswers {
     const labels = { method, route: sent.route, status: String(status) };
     const onSent = () => measure(before.requests, labels, performance.now() - started, body?.length ?? 0);
     response.on('finish', onSent);
-    sendPrepared(response, head + headLines(limits), body);
+    const lines = head + headLines(limits);
+    this.#sentTogether.add(() => sendPrepared(response, lines, body));
     return true;
   }
 
