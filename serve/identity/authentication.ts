@@ -22,6 +22,8 @@ declare module 'fastify' {
 interface VerifiedCaller {
   /** The complete header, kept only as long as the entry is cached. */
   readonly header: Buffer;
+  /** Room for a header that is compared with it. */
+  readonly given: Buffer;
   /** The account of the key or token, when no limit of requests applies. */
   readonly account: string | undefined;
   readonly until: number;
@@ -85,8 +87,9 @@ class VerifiedCallers {
   find(header: string): VerifiedCaller | null {
     const known = this.#byGrant.get(grantOf(header));
     if (!known || known.until <= this.#accounts.clock.now()) return null;
-    const given = Buffer.from(header, 'latin1');
-    return given.length === known.header.length && timingSafeEqual(given, known.header) ? known : null;
+    if (header.length !== known.header.length) return null;
+    known.given.write(header, 'latin1');
+    return timingSafeEqual(known.given, known.header) ? known : null;
   }
 
   /** The account of a known caller; throws when the token is invalid. */
@@ -101,6 +104,7 @@ class VerifiedCallers {
       const until = this.#accounts.clock.now() + KEY_CACHE_SECONDS * 1000;
       this.#byGrant.set(grant.id, {
         header: Buffer.from(header, 'latin1'),
+        given: Buffer.alloc(header.length),
         account,
         until: grant.access_expires_ms > 0 ? Math.min(until, grant.access_expires_ms) : until,
       });
