@@ -3,8 +3,8 @@ const WAIT_MS_MAX = 1;
 
 /**
  * Sends the answers that one turn of the event loop makes at its end, one directly after the other. Where the callers, or
- * a proxy that passes their requests on, run on the same machine, every answer that is sent apart wakes a process that
- * has just gone to sleep: that takes the processor longer than all else of a short answer.
+ * a proxy that passes their requests on, run on the same machine, every answer that is sent apart finds a process that
+ * sleeps: to schedule it takes the processor longer than all else of a short answer.
  */
 export class SentTogether {
   #sends: (() => void)[] = [];
