@@ -146,23 +146,21 @@ function onCounted(
 interface WindowKey {
   readonly key: string;
   readonly ttlMs: number;
+  readonly window: number;
 }
 
 /** Names the windows that an address is in; the names are kept, since who asks often asks again within the window. */
 function windowKeys(limits: readonly RateLimit[]): (address: string, now: number) => readonly WindowKey[] {
-  const shortestMs = Math.min(...limits.map(({ seconds }) => seconds * 1000));
-  const recent = new LRUCache<string, { readonly window: number; readonly keys: readonly WindowKey[] }>({
-    max: ADDRESSES_KEPT,
-  });
+  const recent = new LRUCache<string, readonly WindowKey[]>({ max: ADDRESSES_KEPT });
   return (address, now) => {
-    const window = Math.floor(now / shortestMs);
     const known = recent.get(address);
-    if (known?.window === window) return known.keys;
+    if (known?.every(({ ttlMs, window }) => window === Math.floor(now / ttlMs))) return known;
     const keys = limits.map(({ name, seconds }) => {
       const ttlMs = seconds * 1000;
-      return { key: `rate/${name}/${address}/${Math.floor(now / ttlMs)}`, ttlMs };
+      const window = Math.floor(now / ttlMs);
+      return { key: `rate/${name}/${address}/${window}`, ttlMs, window };
     });
-    recent.set(address, { window, keys });
+    recent.set(address, keys);
     return keys;
   };
 }
