@@ -114,7 +114,7 @@ export const within = (
  * The parts that can hold rows of a window: the engine does not prune them by time under FINAL, since it cannot know
  * that versions in other months are judged already. A table that is not partitioned has the one partition `all`.
  */
-const ofItsMonths = ({ from, until }: Window) =>
+export const ofMonths = ({ from, until }: Pick<Window, 'from' | 'until'>): Sql =>
   sql`(_partition_id = 'all' OR _partition_id BETWEEN ${monthOf(from)} AND ${monthOf(until)})`;
 
 const monthOf = (moment: string) => moment.slice(0, 7).replace('-', '');
@@ -161,7 +161,7 @@ export function canonicalBlocks(
   ofHeights = heightsOf(window),
 ): Sql {
   return sql`(SELECT ${raw(columns)} FROM ${blocks} FINAL
-    WHERE ${ofItsMonths(window)} AND ${ofRelays(window)} AND ${within(window)} AND ${ofHeights} AND rank NOT IN (
+    WHERE ${ofMonths(window)} AND ${ofRelays(window)} AND ${within(window)} AND ${ofHeights} AND rank NOT IN (
       SELECT rank FROM ${replacedBlocks} WHERE ${ofRelays(window)} AND ${within(window)}))`;
 }
 

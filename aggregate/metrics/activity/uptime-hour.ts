@@ -1,7 +1,7 @@
 import { count, name, real, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
-import { canonicalBlocks, daysOf, hourSql, ofRelays } from '../../../ingest/raw/canonical.ts';
-import { blocks } from '../../../ingest/raw/tables.ts';
+import { canonicalBlocks, daysOf, hourSql, ofMonths, ofRelays } from '../../../ingest/raw/canonical.ts';
+import { blocks, replacedBlocks } from '../../../ingest/raw/tables.ts';
 import { metric } from '../../metric.ts';
 import { chainDay } from './chain-day.ts';
 
@@ -34,6 +34,10 @@ export const uptimeHour = metric({
     const days = daysOf(window);
     const following = sql`SELECT relay_chain, chain, argMin(first_block, date) AS number FROM ${chainDay.table} FINAL
         WHERE ${ofRelays(window)} AND date >= ${days.until} GROUP BY relay_chain, chain`;
+    // Heights rise with time: a parent is of the day of its child, or of the last day before it that has blocks.
+    const monthsBeside = sql`SELECT toString(toYYYYMM(arrayJoin([
+          maxIf(date, date < ${days.from}), minIf(date, date >= ${days.until})])))
+        FROM ${chainDay.table} FINAL WHERE ${ofRelays(window)} GROUP BY relay_chain, chain`;
     const heights = sql`
       SELECT relay_chain, chain, arrayJoin([number, toUInt64(greatest(number, 1) - 1)])
       FROM (SELECT relay_chain, chain, number FROM ${canonicalBlocks(window)} UNION ALL ${following})`;
@@ -46,7 +50,9 @@ export const uptimeHour = metric({
         toDate(assumeNotNull(parent_time)) AS parent_day,
         dateDiff('millisecond', assumeNotNull(parent_time), child_time) AS gap
       FROM (SELECT * FROM ${blocks} FINAL
-        WHERE ${ofRelays(window)} AND (relay_chain, chain, number) IN (${heights}))
+        WHERE (${ofMonths(window)} OR _partition_id IN (${monthsBeside}))
+          AND ${ofRelays(window)} AND (relay_chain, chain, number) IN (${heights})
+          AND rank NOT IN (SELECT rank FROM ${replacedBlocks} WHERE ${ofRelays(window)}))
       WINDOW previous AS (PARTITION BY relay_chain, chain ORDER BY number ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)`;
     return sql`
       SELECT hour, relay_chain, chain, sum(known_gap) AS evaluated,

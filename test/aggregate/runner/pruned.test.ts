@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { accountHistory } from '../../../aggregate/metrics/activity/account-history.ts';
 import { ROLE } from '../../../aggregate/metrics/activity/account-hour.ts';
 import { readCoverage, readStatus } from '../../../aggregate/status/status.ts';
-import { type Sql, sql } from '../../../infra/clickhouse/sql.ts';
+import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import type { Store } from '../../../infra/ports.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
 import type { Pipeline } from '../../../serve/compose.ts';
@@ -32,6 +32,8 @@ const BUSY = {
 const ACCOUNTS = 200_000;
 /** Far more than the rows of the live blocks and of the small tables, far less than those of the history. */
 const ROWS_MAX = 1000;
+/** More than the parts of a few months, less than the months of the history. */
+const PARTS_MAX = 20;
 
 let pipeline: Pipeline;
 let close: () => Promise<void>;
@@ -104,6 +106,13 @@ async function readingMore(store: Store, texts: readonly string[], rowsMax = ROW
   return tooMany;
 }
 
+/** The parts of one table, at most, in which a statement looks for rows by its key. */
+async function partsAsked(store: Store, text: string): Promise<number> {
+  const plan = await store.rows<{ explain: string }>(raw(`EXPLAIN indexes = 1 ${text}`));
+  const counts = plan.map(({ explain }) => Number(/Parts: \d+\/(\d+)/.exec(explain)?.[1] ?? 0));
+  return Math.max(...counts);
+}
+
 test('every statement of a live round, of the load and of the status reads few rows of many', async () => {
   const { store } = pipeline.runtime;
   const stop = record(store);
@@ -121,6 +130,11 @@ test('every statement of a live round, of the load and of the status reads few r
   expect(await readingMore(store, statements)).toEqual([]);
   const ofAllMonths = sql`SELECT 1 WHERE 1 IN (SELECT number FROM ${blocks} FINAL)`.text;
   expect(await readingMore(store, [ofAllMonths])).toHaveLength(1);
+  // A parent may be in any month, yet its height is looked up in those beside the live hours alone.
+  const ofUptimes = statements.filter((text) => text.includes('lagInFrame'));
+  expect(ofUptimes.length).toBeGreaterThan(0);
+  for (const text of ofUptimes) expect(await partsAsked(store, text)).toBeLessThan(PARTS_MAX);
+  expect(await partsAsked(store, ofAllMonths)).toBeGreaterThan(PARTS_MAX);
 });
 
 test('no statement of a live hour reads the rest of a busy day', async () => {
