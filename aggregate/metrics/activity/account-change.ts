@@ -9,39 +9,53 @@ import { accountHour, hasRole, ROLE } from './account-hour.ts';
 const startOfMonth = ({ from }: Window) => `${from.slice(0, 'YYYY-MM'.length)}-01`;
 const isActive = hasRole(ROLE.signed, ROLE.ethereumSent);
 const isCreated = hasRole(ROLE.created);
+const isFirst = hasRole(ROLE.signed, ROLE.ethereumSent, ROLE.created);
 const isLife = hasRole(ROLE.endsAlive, ROLE.endsDead);
 /** A chain and the union of the chains of its relay; solo chains have no relay. */
 const homes = sql`arrayJoin(if(relay_chain = 'solo', [toString(chain)], [toString(chain), ${ECOSYSTEM}]))`;
 
+/** Rows of accounts that a window looks up. */
+interface Sought {
+  /** The roles that any of the rows may have; no account without one of them in the window is looked up. */
+  readonly isWanted: Sql;
+  /** Facts of a row beside its account, chain and hour. */
+  readonly facts: readonly string[];
+  /** No earlier rows are wanted; of all time when absent. */
+  readonly from?: string;
+}
+
 /**
  * What is known, until a window ends, of the accounts that have any of these roles in it: no other account has its first
- * one there. FINAL reads all columns of every granule that may hold one of them, and of the few accounts of hours most
- * granules hold none: there versions are told apart here. Those of years would take memory.
+ * one there. Few accounts, those of hours, are looked up by name. FINAL reads all columns of every granule that may hold
+ * one of them, and most granules hold none: there versions are told apart here. Those of years would take memory. Days
+ * may have most of the accounts there are, which then are in most granules of all years: of one month, the hours of the
+ * month have them too.
  */
-const historyOf = (window: Window, isWanted: Sql, where: Sql = raw('1')): Sql => {
-  const ofAccounts = sql`${ofRelays(window)} AND hour < ${window.until} AND ${where}`;
-  const isOfWindow = sql`(relay_chain, account) IN (SELECT relay_chain, account FROM ${accountHour.table}
+const historyOf = (window: Window, { isWanted, facts, from }: Sought): Sql => {
+  const since = from === undefined ? raw('1') : sql`hour >= ${from}`;
+  const ofAccounts = sql`${ofRelays(window)} AND hour < ${window.until} AND ${since}
+    AND (relay_chain, account) IN (SELECT relay_chain, account FROM ${accountHour.table}
       WHERE ${ofRelays(window)} AND hour >= ${window.from} AND hour < ${window.until} AND ${isWanted})`;
-  if (!hasHours(window))
-    return sql`
-  (SELECT * FROM ${accountHistory.table} FINAL
-  WHERE ${ofAccounts} AND ${isWanted}
-    AND ${isOfWindow})`;
+  if (!hasHours(window)) {
+    const { table } = from === undefined ? accountHistory : accountHour;
+    return sql`(SELECT * FROM ${table} FINAL WHERE ${ofAccounts} AND ${isWanted})`;
+  }
+  const known = raw(facts.map((name) => `known.${name}`).join(', '));
+  const names = raw(facts.map((name, index) => `newest.${index + 2} AS ${name}`).join(', '));
   return sql`
-  (SELECT relay_chain, chain, account, hour, newest.1 AS roles, newest.2 AS life_block, newest.3 AS life_event
+  (SELECT relay_chain, chain, account, hour, ${names}
   FROM (
-    SELECT relay_chain, chain, account, hour,
-      argMax((known.roles, known.life_block, known.life_event, known.is_deleted), known.version) AS newest
-    FROM ${accountHistory.table} AS known WHERE ${ofAccounts} AND ${isOfWindow}
+    SELECT relay_chain, chain, account, hour, argMax((known.is_deleted, ${known}), known.version) AS newest
+    FROM ${accountHistory.table} AS known WHERE ${ofAccounts}
     GROUP BY relay_chain, chain, account, hour)
-  WHERE newest.4 = 0 AND ${isWanted})`;
+  WHERE newest.1 = 0 AND ${isWanted})`;
 };
 
 /** In which hour of a month each account has its first transaction, and is created for the first time; 0 for none. */
 const firsts = (window: Window): Sql => sql`
   SELECT relay_chain, ${homes} AS home, account, toStartOfMonth(hour) AS month,
     minIf(hour, ${isActive}) AS first_active, minIf(hour, ${isCreated}) AS first_created
-  FROM ${historyOf(window, hasRole(ROLE.signed, ROLE.ethereumSent, ROLE.created), sql`hour >= ${startOfMonth(window)}`)}
+  FROM ${historyOf(window, { isWanted: isFirst, facts: ['roles'], from: startOfMonth(window) })}
   GROUP BY relay_chain, home, account, month`;
 
 /** How the life of each account changes by the hour, 1 or -1 or 0. It lives by its last event up to then. */
@@ -49,7 +63,7 @@ const lives = (window: Window): Sql => sql`
   SELECT relay_chain, chain, account, hour,
     toInt64(argMax(${hasRole(ROLE.endsAlive)}, (life_block, life_event)) OVER up_to)
       - toInt64(argMax(${hasRole(ROLE.endsAlive)}, (life_block, life_event)) OVER earlier) AS change
-  FROM ${historyOf(window, isLife)}
+  FROM ${historyOf(window, { isWanted: isLife, facts: ['roles', 'life_block', 'life_event'] })}
   WINDOW up_to AS (PARTITION BY relay_chain, chain, account ORDER BY hour ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
     earlier AS (PARTITION BY relay_chain, chain, account ORDER BY hour ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)`;
 
