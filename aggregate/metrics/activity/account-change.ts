@@ -26,10 +26,12 @@ interface Sought {
 
 /**
  * What is known, until a window ends, of the accounts that have any of these roles in it: no other account has its first
- * one there. Few accounts, those of hours, are looked up by name. FINAL reads all columns of every granule that may hold
- * one of them, and most granules hold none: there versions are told apart here. Those of years would take memory. Days
- * may have most of the accounts there are, which then are in most granules of all years: of one month, the hours of the
- * month have them too.
+ * one there.
+ *
+ * A window of hours has few accounts. FINAL would read all columns of every granule that may hold one of them, and most
+ * granules hold none, so versions are told apart here; those of years would take memory. A window of days may have most
+ * of all accounts, which are in most granules of all years: where only rows of a month are wanted, the table that is
+ * sorted by hour is read instead.
  */
 const historyOf = (window: Window, { isWanted, facts, from }: Sought): Sql => {
   const since = from === undefined ? raw('1') : sql`hour >= ${from}`;
