@@ -7,7 +7,7 @@ import { HttpError } from './errors.ts';
 import type { LimitCounts } from './limit-counts.ts';
 import type { HttpSettings } from './settings.ts';
 
-/** Addresses whose names of windows are kept, in a few megabytes. A further one is named again at each request. */
+/** The last addresses that asked, whose names of windows are kept in a few megabytes. */
 const ADDRESSES_KEPT = 10_000;
 
 /** So many requests of one address, or of one IPv6 network, in each window of time. */
