@@ -140,6 +140,8 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
    * higher one tells which entities have changed.
    */
   readonly keepsEqualRows?: boolean;
+  /** What the table keeps in parts of its own, where that is not the months or years of its period. */
+  readonly partitionBy?: string;
   /** Skip indexes of the table. */
   readonly indexes?: readonly string[];
   readonly tableSettings?: readonly string[];
@@ -238,7 +240,9 @@ export function metric<const C extends Columns>(
  * A table that is sorted by its period keeps each month or year of it in parts of its own: merges rewrite what is near the
  * new rows, however long the history is. Rows of hours are many, those of days few.
  */
-function partitionOf({ key, period, materialized }: Declared<MaterializedMetric>): { partitionBy?: string } {
+function partitionOf(declared: Declared<MaterializedMetric>): { partitionBy?: string } {
+  const { key, period, materialized, partitionBy } = declared;
+  if (partitionBy !== undefined) return { partitionBy };
   if (period === null || key[0] !== period) return {};
   if (materialized === 'hourly') return { partitionBy: `toYYYYMM(${period})` };
   return materialized === 'daily' ? { partitionBy: `toYear(${period})` } : {};

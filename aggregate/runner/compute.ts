@@ -102,7 +102,10 @@ export async function insertRows(
     SETTINGS ${raw(ROW_SETTINGS)}`);
 }
 
-/** As both together, with one statement: rows that come and go are few. */
+/**
+ * As both together, with one statement: rows that come and go are few. Rows that are equal to the stored ones stay as
+ * they are, and are neither merged nor compared as changes again.
+ */
 async function replaceRows(
   store: Store,
   metric: MaterializedMetric,
@@ -126,7 +129,7 @@ async function replaceRows(
       UNION ALL
       SELECT ${keys}, ${values}, 0 AS is_new FROM ${table} FINAL
       WHERE ${ofRelays(window)} AND ${inPeriod(metric, window)} AND version < ${version}
-    ) GROUP BY ${keys} SETTINGS ${raw(ROW_SETTINGS)}`);
+    ) GROUP BY ${keys} HAVING count() = 1 OR uniqExact(others) = 2 SETTINGS ${raw(ROW_SETTINGS)}`);
 }
 
 async function deleteOlderRows(

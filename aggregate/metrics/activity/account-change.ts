@@ -16,12 +16,12 @@ const homes = sql`arrayJoin(if(relay_chain = 'solo', [toString(chain)], [toStrin
 
 /** Rows of accounts that a window looks up. */
 interface Sought {
-  /** The roles that any of the rows may have; no account without one of them in the window is looked up. */
+  /** The roles of which an account has any in the window: the others are not looked up. */
   readonly isWanted: Sql;
+  /** The condition of the parts that have these rows. */
+  readonly parts: Sql;
   /** Facts of a row beside its account, chain and hour. */
   readonly facts: readonly string[];
-  /** No earlier rows are wanted; of all time when absent. */
-  readonly from?: string;
 }
 
 /**
@@ -29,19 +29,15 @@ interface Sought {
  * one there.
  *
  * A window of hours has few accounts. FINAL would read all columns of every granule that may hold one of them, and most
- * granules hold none, so versions are told apart here; those of years would take memory. A window of days may have most
- * of all accounts, which are in most granules of all years: where only rows of a month are wanted, the table that is
- * sorted by hour is read instead.
+ * granules hold none, so versions are told apart here; those of years would take memory.
  */
-const historyOf = (window: Window, { isWanted, facts, from }: Sought): Sql => {
-  const since = from === undefined ? raw('1') : sql`hour >= ${from}`;
-  const ofAccounts = sql`${ofRelays(window)} AND hour < ${window.until} AND ${since}
+const historyOf = (window: Window, { isWanted, parts, facts }: Sought): Sql => {
+  const ofAccounts = sql`${ofRelays(window)} AND hour < ${window.until} AND ${parts}
     AND (relay_chain, account) IN (SELECT relay_chain, account FROM ${accountHour.table}
       WHERE ${ofRelays(window)} AND hour >= ${window.from} AND hour < ${window.until} AND ${isWanted})`;
-  if (!hasHours(window)) {
-    const { table } = from === undefined ? accountHistory : accountHour;
-    return sql`(SELECT * FROM ${table} FINAL WHERE ${ofAccounts} AND ${isWanted})`;
-  }
+  const columns = raw(['relay_chain', 'chain', 'account', 'hour', ...facts].join(', '));
+  if (!hasHours(window))
+    return sql`(SELECT ${columns} FROM ${accountHistory.table} FINAL WHERE ${ofAccounts})`;
   const known = raw(facts.map((name) => `known.${name}`).join(', '));
   const names = raw(facts.map((name, index) => `newest.${index + 2} AS ${name}`).join(', '));
   return sql`
@@ -50,14 +46,14 @@ const historyOf = (window: Window, { isWanted, facts, from }: Sought): Sql => {
     SELECT relay_chain, chain, account, hour, argMax((known.is_deleted, ${known}), known.version) AS newest
     FROM ${accountHistory.table} AS known WHERE ${ofAccounts}
     GROUP BY relay_chain, chain, account, hour)
-  WHERE newest.1 = 0 AND ${isWanted})`;
+  WHERE newest.1 = 0)`;
 };
 
 /** In which hour of a month each account has its first transaction, and is created for the first time; 0 for none. */
 const firsts = (window: Window): Sql => sql`
   SELECT relay_chain, ${homes} AS home, account, toStartOfMonth(hour) AS month,
     minIf(hour, ${isActive}) AS first_active, minIf(hour, ${isCreated}) AS first_created
-  FROM ${historyOf(window, { isWanted: isFirst, facts: ['roles'], from: startOfMonth(window) })}
+  FROM ${historyOf(window, { isWanted: isFirst, parts: sql`is_life = 0 AND hour >= ${startOfMonth(window)}`, facts: ['roles'] })}
   GROUP BY relay_chain, home, account, month`;
 
 /** How the life of each account changes by the hour, 1 or -1 or 0. It lives by its last event up to then. */
@@ -65,7 +61,7 @@ const lives = (window: Window): Sql => sql`
   SELECT relay_chain, chain, account, hour,
     toInt64(argMax(${hasRole(ROLE.endsAlive)}, (life_block, life_event)) OVER up_to)
       - toInt64(argMax(${hasRole(ROLE.endsAlive)}, (life_block, life_event)) OVER earlier) AS change
-  FROM ${historyOf(window, { isWanted: isLife, facts: ['roles', 'life_block', 'life_event'] })}
+  FROM ${historyOf(window, { isWanted: isLife, parts: sql`is_life = 1`, facts: ['roles', 'life_block', 'life_event'] })}
   WINDOW up_to AS (PARTITION BY relay_chain, chain, account ORDER BY hour ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW),
     earlier AS (PARTITION BY relay_chain, chain, account ORDER BY hour ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)`;
 

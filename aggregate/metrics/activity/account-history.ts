@@ -7,20 +7,28 @@ import { accountHour, hasRole, ROLE } from './account-hour.ts';
 const ofItsHours = (window: Window) =>
   sql`${ofRelays(window)} AND hour >= ${window.from} AND hour < ${window.until}`;
 
-/** What was before an hour is looked up by account; no endpoint serves it. */
+const FIRST = hasRole(ROLE.signed, ROLE.ethereumSent, ROLE.created);
+const LIFE = hasRole(ROLE.endsAlive, ROLE.endsDead);
+
+/**
+ * What was before an hour is looked up by account; no endpoint serves it. Whether an account lives is known from all
+ * years, whether it has acted from the month alone: each reads parts that have nothing of the other.
+ */
 export const accountHistory = metric({
   record: 'AccountHistory',
   title: 'Roles of accounts by account',
   domain: 'activity',
-  doc: 'The hours in which an account acted, was created or removed on one chain, in the order of accounts.',
+  doc: 'The hours in which an account acted or was created on one chain, and those in which it was created or removed, in the order of accounts.',
   columns: {
     relay_chain: name('relay chain'),
     chain: name('chain'),
     hour: timestamp('start of the UTC hour'),
     roles: count('bits of `ROLE`'),
   },
-  internal: { account: 'String', life_block: 'UInt64', life_event: 'UInt64' },
-  key: ['relay_chain', 'account', 'chain', 'hour'],
+  // Rows of lives tell when an account came and went, the others in which hours it acted or was created.
+  internal: { account: 'String', life_block: 'UInt64', life_event: 'UInt64', is_life: 'UInt8' },
+  key: ['relay_chain', 'account', 'chain', 'hour', 'is_life'],
+  partitionBy: 'if(is_life = 1, 0, toYYYYMM(hour))',
   // An hour looks up accounts from all over the table: for each of them a granule is read.
   tableSettings: ['index_granularity = 128', 'min_compress_block_size = 8192'],
   materialized: 'hourly',
@@ -32,8 +40,9 @@ export const accountHistory = metric({
   lookbackDays: 1,
   keepsRows: true,
   select: (window) => sql`
-    SELECT relay_chain, chain, hour, roles, account, life_block, life_event FROM ${accountHour.table} FINAL
-    WHERE ${ofItsHours(window)}
-      AND ${hasRole(ROLE.signed, ROLE.ethereumSent, ROLE.created, ROLE.endsAlive, ROLE.endsDead)}`,
+    SELECT relay_chain, chain, hour, roles, account, life_block, life_event,
+      arrayJoin(arrayFilter(life -> if(life = 1, ${LIFE}, ${FIRST}), [0, 1])) AS is_life
+    FROM ${accountHour.table} FINAL
+    WHERE ${ofItsHours(window)} AND (${FIRST} OR ${LIFE})`,
   endpoints: [],
 });

@@ -4,7 +4,9 @@ import { ofRelays } from '../../../ingest/raw/canonical.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
 import { fieldSql } from '../../../ingest/raw/views/event-facts.ts';
 import { metric, SERVED_RELAYS } from '../../metric.ts';
+import { chainDay } from '../activity/chain-day.ts';
 import { amountColumns, amounts, sumColumns } from '../shared/native-amounts.ts';
+import { brokerEvent } from './broker-event.ts';
 import { regionBegin } from './coretime-filters.ts';
 import {
   brokerEvents,
@@ -97,18 +99,23 @@ export const coretimeSale = metric({
   invalidationScope: 'day',
   lookbackDays: 1,
   select: (window) => {
-    const opened = brokerEvents(window, ['SaleInitialized']);
     const ends = sql`SELECT relay_chain, relay_chain AS chain,
-        toUInt64OrZero(arrayJoin([${sold('region_begin')}, ${sold('region_end')}])) * ${TIMESLICE_BLOCKS} FROM (${opened})`;
+          toUInt64OrZero(arrayJoin([${sold('region_begin')}, ${sold('region_end')}])) * ${TIMESLICE_BLOCKS} AS height
+        FROM ${brokerEvent.table} WHERE ${ofRelays(window)} AND kind = 'SaleInitialized'`;
+    // Of a chain that grows, a height is in the range of one day.
+    const months = sql`SELECT toString(toYYYYMM(date)) FROM ${chainDay.table} WHERE ${ofRelays(window)}
+          AND chain = relay_chain AND arrayExists(height -> height BETWEEN first_block AND last_block, heights)`;
     return oldestFirst(
       brokerEvents(window, SALE_EVENTS),
       coretimeConfigs(window),
       otherFacts(
         'relay block',
         sql`relay_chain, chain, assumeNotNull(blocks.time) AS time, number, CAST([], 'Array(String)') AS data`,
-        // By an index of times the engine would find all months that have blocks, and read the granules beside in each.
-        sql`(SELECT relay_chain, chain, number, time FROM ${blocks} FINAL
-          WHERE ${ofRelays(window)} AND (relay_chain, chain, number) IN (${ends}) AND isNotNull(time)
+        // By an index of times the engine would read the granules beside in each part.
+        sql`(WITH (SELECT groupUniqArray(height) FROM (${ends})) AS heights
+          SELECT relay_chain, chain, number, time FROM ${blocks} FINAL
+          WHERE ${ofRelays(window)} AND (_partition_id = 'all' OR _partition_id IN (${months}))
+            AND (relay_chain, chain, number) IN (${ends}) AND isNotNull(time)
           SETTINGS ignore_data_skipping_indices = 'by_time') AS blocks`,
       ),
     );

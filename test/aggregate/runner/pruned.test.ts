@@ -51,9 +51,11 @@ afterAll(() => close());
 
 /** Accounts of a year that no later block names. */
 const writeAccounts = (store: Store) =>
-  store.run(sql`INSERT INTO ${accountHistory.table} (relay_chain, chain, hour, roles, account, life_block, life_event, version)
+  store.run(sql`INSERT INTO ${accountHistory.table}
+      (relay_chain, chain, hour, roles, account, life_block, life_event, is_life, version)
     SELECT 'polkadot', 'polkadot', toDateTime64('2023-01-01', 3, 'UTC') + toIntervalHour(number % 8760),
-      ${ROLE.created | ROLE.endsAlive}, concat(sipHash128(number), sipHash128(number + 1)), number, 1, 1
+      ${ROLE.created | ROLE.endsAlive}, concat(sipHash128(number), sipHash128(number + 1)), number, 1,
+      arrayJoin([0, 1]), 1
     FROM numbers(${ACCOUNTS})`);
 
 /** Blocks are six seconds apart unless their time is told. */
@@ -113,6 +115,18 @@ async function partsAsked(store: Store, text: string): Promise<number> {
   return Math.max(...counts);
 }
 
+/** How many granules of a table each read of a statement searches by its key. */
+async function granulesAsked(store: Store, text: string, table: string): Promise<number[]> {
+  const plan = await store.rows<{ explain: string }>(raw(`EXPLAIN indexes = 1 ${text}`));
+  const reads = plan
+    .map(({ explain }) => explain)
+    .join('\n')
+    .split('ReadFromMergeTree (');
+  return reads
+    .filter((read) => read.startsWith(`chain_metrics.${table})`))
+    .map((read) => Number(/PrimaryKey[\s\S]*?Granules: \d+\/(\d+)/.exec(read)?.[1] ?? 0));
+}
+
 test('every statement of a live round, of the load and of the status reads few rows of many', async () => {
   const { store } = pipeline.runtime;
   const stop = record(store);
@@ -135,6 +149,14 @@ test('every statement of a live round, of the load and of the status reads few r
   expect(ofUptimes.length).toBeGreaterThan(0);
   for (const text of ofUptimes) expect(await partsAsked(store, text)).toBeLessThan(PARTS_MAX);
   expect(await partsAsked(store, ofAllMonths)).toBeGreaterThan(PARTS_MAX);
+  // Whether an account lives is known from all years, whether it has acted in a month from that month.
+  const ofAccounts = statements.filter((text) => text.includes('first_active'));
+  expect(ofAccounts.length).toBeGreaterThan(0);
+  for (const text of ofAccounts) {
+    const [fewest, most] = (await granulesAsked(store, text, accountHistory.name)).sort((a, b) => a - b);
+    expect(fewest).toBeLessThan(10);
+    expect(most).toBeGreaterThan(ACCOUNTS / 128);
+  }
 });
 
 test('no statement of a live hour reads the rest of a busy day', async () => {
