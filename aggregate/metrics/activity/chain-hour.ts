@@ -1,4 +1,4 @@
-import { count, name, timestamp, widePlanck } from '../../../infra/clickhouse/columns.ts';
+import { clickhouseType, count, name, timestamp, widePlanck } from '../../../infra/clickhouse/columns.ts';
 import { join, raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import {
   canonicalBlocks,
@@ -62,42 +62,102 @@ const MINUTES = 60;
 /** What a window reads of a raw table: the condition that a block counts. */
 type Counts = (window: Window, isCounted: Sql) => Sql;
 
-const blockCounts: Counts = (window, isCounted) => sql`
-  SELECT relay_chain, chain, ${HOUR}, count() AS num_blocks,
-    min(number) AS first_block, max(number) AS last_block,
-    min(assumeNotNull(time)) AS first_time, max(assumeNotNull(time)) AS last_time,
-    sum(extrinsics) AS num_extrinsics, sum(events) AS num_events,
-    groupBitXor(cityHash64(rank)) AS made_of, groupArray(rank) AS ranks, arraySort(groupArray(number)) AS heights,
-    arrayMap(run -> (run[1], run[-1]), arraySplit((height, step) -> step != 1,
-      heights, arrayDifference(heights))) AS runs
+/** What a table tells of an hour, beside sums, where it tells nothing of it. */
+const PARTS = {
+  is_new: '0',
+  /** Whether it tells of blocks, as stored rows do. */
+  is_of_blocks: '0',
+  first_block: 'toUInt64(0)',
+  last_block: 'toUInt64(0)',
+  first_time: "toDateTime64(0, 3, 'UTC')",
+  last_time: "toDateTime64(0, 3, 'UTC')",
+  minutes: "CAST([], 'Array(UInt64)')",
+  paras: "CAST([], 'Array(String)')",
+  runs: "CAST([], 'Array(Tuple(UInt64, UInt64))')",
+  up_to: 'toUInt64(0)',
+  beyond: "CAST([], 'Array(UInt128)')",
+  made_of: 'toUInt64(0)',
+};
+/** Sums that may be wider than 64 bits, and the others. */
+const WIDE = sumsOf((type) => type === 'UInt256');
+const COUNTED = sumsOf((type) => type !== 'UInt256');
+function sumsOf(isOne: (type: string) => boolean): (keyof Sums)[] {
+  return (Object.keys(SUMS) as (keyof Sums)[]).filter((column) => isOne(clickhouseType(SUMS[column])));
+}
+type Part = Partial<Record<keyof typeof PARTS, string>>;
+type Sums = Partial<Record<keyof typeof SUMS, string>>;
+
+/**
+ * The columns of a part of an hour, in the order of all parts. All counts are one array: the engine plans that in less
+ * time than an aggregate for each, and a union of parts in less than joins of them.
+ */
+function partOf(sums: Sums, part: Part): Sql {
+  const totals = COUNTED.map((column) => sums[column] ?? '0');
+  const wide = Object.fromEntries(WIDE.map((column) => [column, sums[column] ?? 'toUInt256(0)']));
+  const others = Object.entries({ ...PARTS, ...wide, ...part }).map(([column, of]) => `${of} AS ${column}`);
+  return raw(
+    `relay_chain, chain, CAST([${totals.join(', ')}], 'Array(UInt64)') AS totals, ${others.join(', ')}`,
+  );
+}
+
+const blockCounts = (window: Window, isCounted: Sql, upTo: string): Sql => sql`
+  SELECT ${HOUR}, ${partOf(
+    { num_blocks: 'count()', num_extrinsics: 'sum(extrinsics)', num_events: 'sum(events)' },
+    {
+      is_new: '1',
+      is_of_blocks: '1',
+      first_block: 'min(number)',
+      last_block: 'max(number)',
+      first_time: 'min(assumeNotNull(time))',
+      last_time: 'max(assumeNotNull(time))',
+      runs: `arrayMap(run -> (run[1], run[-1]), arraySplit((height, step) -> step != 1,
+      arraySort(groupArray(number)) AS heights, arrayDifference(heights)))`,
+      up_to: sql`toUInt64(${upTo})`.text,
+      beyond: sql`groupArrayIf(rank, ${raw(blockSequenceSql('rank'))} > toUInt64(${upTo}))`.text,
+      made_of: 'groupBitXor(cityHash64(rank))',
+    },
+  )}
   FROM ${window.gained ? gainedRows(blocks, window, window.gained) : sql`(SELECT * FROM ${canonicalBlocks(window)} WHERE ${isCounted})`}
   GROUP BY relay_chain, chain, hour`;
 
 const transactionCounts: Counts = (window, isCounted) => sql`
-  SELECT relay_chain, chain, ${HOUR},
-    countIf(signed) AS num_transactions_signed, countIf(ethereum) AS evm_num_transactions,
-    sum(toUInt256(ifNull(fee, 0))) AS fees, sum(toUInt256(tip)) AS tips,
-    countIf(fee > 0) AS num_fee_paying, countIf(isNull(fee)) AS fee_unknown,
-    sumMap([toUInt8(toMinute(time, 'UTC'))], [toUInt64(1)]) AS by_minute,
-    arrayReduce('groupArrayInsertAt(0, ${MINUTES})', by_minute.2, by_minute.1) AS minutes
+  SELECT ${HOUR}, ${partOf(
+    {
+      num_transactions_signed: 'countIf(signed)',
+      evm_num_transactions: 'countIf(ethereum)',
+      fees: 'sum(toUInt256(ifNull(fee, 0)))',
+      tips: 'sum(toUInt256(tip))',
+      num_fee_paying: 'countIf(fee > 0)',
+      fee_unknown: 'countIf(isNull(fee))',
+    },
+    {
+      minutes: `arrayReduce('groupArrayInsertAt(0, ${MINUTES})',
+      (sumMap([toUInt8(toMinute(time, 'UTC'))], [toUInt64(1)]) AS by_minute).2, by_minute.1)`,
+    },
+  )}
   FROM ${canonicalExtrinsics(window, sql`(signed OR ethereum) AND ${isCounted}`)} GROUP BY relay_chain, chain, hour`;
 
 /** Counts of events by their names in the block. */
 const eventCounts: Counts = (window, isCounted) => sql`
-  SELECT relay_chain, chain, ${HOUR},
-    sumIf(toUInt256(ifNull(amount, 0)), pallet = 'treasury') AS treasury,
-    countIf(pallet = 'balances') AS num_transfers,
-    sumIf(toUInt256(ifNull(amount, 0)), pallet = 'balances') AS transferred,
-    countIf(event IN ('Transfer', 'Transferred')) AS num_transfers_combined,
-    countIf(pallet IN ('xcmpQueue', 'dmpQueue', 'parachainSystem') OR event = 'Processed') AS num_xcm_messages,
-    countIf((pallet = 'xcmpQueue' AND event = 'Fail') OR event = 'ProcessingFailed'
-      OR (event = 'Processed' AND ${raw(fieldSql('messageQueue.Processed', 'success', 'data'))} = 'false')) AS num_xcm_failed,
-    countIf(event = 'NewAccount') AS num_new_accounts, countIf(event = 'KilledAccount') AS num_killed_accounts,
-    countIf(event = 'Remarked') AS num_remarked,
-    countIf(event = 'ExtrinsicSuccess') AS num_extrinsic_success,
-    countIf(event = 'ExtrinsicFailed') AS num_extrinsic_failed,
-    countIf(event = 'CandidateIncluded') AS included_candidates,
-    arraySort(groupUniqArrayIf(data[1], event = 'CandidateIncluded' AND data[1] != '')) AS paras
+  SELECT ${HOUR}, ${partOf(
+    {
+      treasury: "sumIf(toUInt256(ifNull(amount, 0)), pallet = 'treasury')",
+      num_transfers: "countIf(pallet = 'balances')",
+      transferred: "sumIf(toUInt256(ifNull(amount, 0)), pallet = 'balances')",
+      num_transfers_combined: "countIf(event IN ('Transfer', 'Transferred'))",
+      num_xcm_messages:
+        "countIf(pallet IN ('xcmpQueue', 'dmpQueue', 'parachainSystem') OR event = 'Processed')",
+      num_xcm_failed: `countIf((pallet = 'xcmpQueue' AND event = 'Fail') OR event = 'ProcessingFailed'
+      OR (event = 'Processed' AND ${fieldSql('messageQueue.Processed', 'success', 'data')} = 'false'))`,
+      num_new_accounts: "countIf(event = 'NewAccount')",
+      num_killed_accounts: "countIf(event = 'KilledAccount')",
+      num_remarked: "countIf(event = 'Remarked')",
+      num_extrinsic_success: "countIf(event = 'ExtrinsicSuccess')",
+      num_extrinsic_failed: "countIf(event = 'ExtrinsicFailed')",
+      included_candidates: "countIf(event = 'CandidateIncluded')",
+    },
+    { paras: "groupUniqArrayIf(data[1], event = 'CandidateIncluded' AND data[1] != '')" },
+  )}
   FROM ${canonicalEvents(
     window,
     sql`${isCounted} AND refused = '' AND (
@@ -114,8 +174,13 @@ const eventCounts: Counts = (window, isCounted) => sql`
 
 /** Counts of executed calls, nested ones included. */
 const callCounts: Counts = (window, isCounted) => sql`
-  SELECT relay_chain, chain, ${HOUR},
-    countIf(pallet != 'system') AS num_xcm_transferred, countIf(pallet = 'system') AS num_remark_calls
+  SELECT ${HOUR}, ${partOf(
+    {
+      num_xcm_transferred: "countIf(pallet != 'system')",
+      num_remark_calls: "countIf(pallet = 'system')",
+    },
+    {},
+  )}
   FROM ${canonicalCalls(
     window,
     sql`${isCounted} AND ((pallet = 'system' AND call = 'remark')
@@ -125,39 +190,20 @@ const callCounts: Counts = (window, isCounted) => sql`
         'transferMultiassetWithFee', 'transferMulticurrencies', 'transferMultiassets')))`,
   )} GROUP BY relay_chain, chain, hour`;
 
-const names = [
-  ...Object.keys(SUMS),
-  ...Object.keys(ENDS),
-  'minutes',
-  'paras',
-  'runs',
-  'up_to',
-  'beyond',
-  'made_of',
+/** The parts of hours that tables tell, of the blocks that count: all of loads up to `upTo`, and some of later ones. */
+const partsOf = (window: Window, upTo: string, isCounted: Sql): Sql[] => [
+  blockCounts(window, isCounted, upTo),
+  ...[transactionCounts, eventCounts, callCounts].map((counts) => counts(window, isCounted)),
 ];
 
-/** The rows of hours, made of the blocks that count: all of loads up to `upTo`, and some of later ones. */
-const rowsOf = (window: Window, upTo: string, isCounted: Sql): Sql => sql`
-    SELECT hour, relay_chain, chain, ${join(names.map((column) => raw(column)))}
-    FROM (SELECT *, toUInt64(${upTo}) AS up_to, arraySort(arrayFilter(of_block -> ${raw(blockSequenceSql('of_block'))} > up_to, ranks)) AS beyond FROM (${blockCounts(window, isCounted)})) AS blocks
-    LEFT JOIN (${transactionCounts(window, isCounted)}) AS transactions USING (relay_chain, chain, hour)
-    LEFT JOIN (${eventCounts(window, isCounted)}) AS events USING (relay_chain, chain, hour)
-    LEFT JOIN (${callCounts(window, isCounted)}) AS calls USING (relay_chain, chain, hour)`;
-
-/** All sums of a row as one array: the engine plans it in less time than an aggregate for each. */
-const totals = raw(
-  `sumForEach(array(${Object.keys(SUMS)
-    .map((column) => `toUInt256(part.${column})`)
-    .join(', ')})) AS totals`,
-);
-
-/** How rows of one hour, made of different blocks, become one row. */
+/** How the parts of an hour become its row. */
 const UNITED = {
-  ...Object.fromEntries(Object.keys(SUMS).map((column, index) => [column, `totals[${index + 1}]`])),
-  first_block: 'min(part.first_block)',
+  ...Object.fromEntries(COUNTED.map((column, index) => [column, `totals[${index + 1}]`])),
+  ...Object.fromEntries(WIDE.map((column) => [column, `sum(part.${column})`])),
+  first_block: 'minIf(part.first_block, part.is_of_blocks = 1)',
   last_block: 'max(part.last_block)',
-  first_time: 'min(part.first_time)',
-  last_time: 'max(part.last_time)',
+  first_time: 'minIf(part.first_time, part.is_of_blocks = 1)',
+  last_time: 'maxIf(part.last_time, part.is_of_blocks = 1)',
   minutes: 'sumForEach(part.minutes)',
   paras: 'arraySort(groupUniqArrayArray(part.paras))',
   // A run begins where the one before it does not end at the height before.
@@ -167,6 +213,17 @@ const UNITED = {
   beyond: `arraySort(arrayFilter(of_block -> ${blockSequenceSql('of_block')} > max(part.up_to), groupArrayArray(part.beyond)))`,
   made_of: 'groupBitXor(part.made_of)',
 };
+
+/** The rows of the hours in which a block counts. */
+const united = (parts: readonly Sql[]): Sql => sql`
+    SELECT hour, relay_chain, chain, sumForEach(part.totals) AS totals,
+      ${raw(
+        Object.entries(UNITED)
+          .map(([column, of]) => `${of} AS ${column}`)
+          .join(', '),
+      )}
+    FROM (${join(parts, ' UNION ALL ')}) AS part
+    GROUP BY hour, relay_chain, chain HAVING max(is_new) = 1`;
 
 /** Adds to the stored rows the gained blocks that they do not count: an earlier attempt may have added some. */
 const addedRows = (window: Window, gained: GainedBlocks): Sql => {
@@ -180,15 +237,11 @@ const addedRows = (window: Window, gained: GainedBlocks): Sql => {
       LEFT JOIN ${stored} AS stored USING (relay_chain, chain, hour)
       WHERE NOT ${isUntold} AND sequence > stored.up_to AND NOT has(stored.beyond, rank)
         AND rank IN ${canonicalOfGained(window, gained)})`;
-  const united = Object.entries(UNITED).map(([column, of]) => raw(`${of} AS ${column}`));
+  const asItIs = (of: object) => Object.fromEntries(Object.keys(of).map((column) => [column, column]));
+  const ofStored = partOf(asItIs(SUMS), { ...asItIs(PARTS), is_new: '0', is_of_blocks: '1' });
   return sql`
     ${withNewRanks(ofNew)}
-    SELECT hour, relay_chain, chain, ${totals}, ${join(united)}
-    FROM (
-      SELECT *, 1 AS is_new FROM (${rowsOf(window, gained.loaded, raw('1'))})
-      UNION ALL SELECT hour, relay_chain, chain, ${raw(names.join(', '))}, 0 AS is_new FROM ${stored}
-    ) AS part
-    GROUP BY hour, relay_chain, chain HAVING max(is_new) = 1`;
+    ${united([...partsOf(window, gained.loaded, raw('1')), sql`SELECT hour, ${ofStored} FROM ${stored}`])}`;
 };
 
 /** Everything that metrics of days count in raw rows, counted once; no endpoint serves it. */
@@ -228,9 +281,11 @@ export const chainHour: MaterializedMetric = metric({
   select: (window) => {
     const { gained, loaded } = window;
     if (gained) return addedRows(window, gained);
-    return loaded === undefined
-      ? rowsOf(window, '0', raw('1'))
-      : rowsOf(window, loaded.upTo, isOfEnded(window, loaded));
+    return united(
+      loaded === undefined
+        ? partsOf(window, '0', raw('1'))
+        : partsOf(window, loaded.upTo, isOfEnded(window, loaded)),
+    );
   },
   endpoints: [],
 });
