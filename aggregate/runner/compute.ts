@@ -12,7 +12,11 @@ import type { LedgerEntry } from './ledger.ts';
 const ROW_SETTINGS = 'precise_float_parsing = 1, enable_shared_storage_snapshot_in_query = 1';
 
 /** A window, and whether it may have stored rows that it has no longer. */
-export type ComputedWindow = Window & Pick<PlannedWindow, 'mayLoseRows'>;
+export type ComputedWindow = Window &
+  Pick<PlannedWindow, 'mayLoseRows'> & {
+    /** Set where no other process computes. Elsewhere one that was taken for dead may write late, under a lower version. */
+    readonly isAlone?: boolean;
+  };
 
 /**
  * Replaces one window of a metric: inserts the new rows under a newer version, then, where rows can have gone, a
@@ -103,13 +107,13 @@ export async function insertRows(
 }
 
 /**
- * As both together, with one statement: rows that come and go are few. Rows that are equal to the stored ones stay as
- * they are, and are neither merged nor compared as changes again.
+ * As both together, with one statement: rows that come and go are few. Where nothing has to outdo late rows, those that
+ * are equal to the stored ones stay as they are, and are neither merged nor compared as changes again.
  */
 async function replaceRows(
   store: Store,
   metric: MaterializedMetric,
-  window: Window,
+  window: ComputedWindow,
   version: bigint,
 ): Promise<void> {
   const { key, table } = metric;
@@ -122,6 +126,7 @@ async function replaceRows(
   // A tuple, since null would not be a value that a row has.
   const values = sql`tuple(0${join([sql``, ...others.map(ident)])}) AS others`;
   const kept = others.map((name, i) => sql`(argMax(others, is_new) AS kept).${i + 2} AS ${ident(name)}`);
+  const differing = raw(window.isAlone ? 'HAVING count() = 1 OR uniqExact(others) = 2' : '');
   await store.run(sql`INSERT INTO ${table} (${join([...key, ...others].map(ident))}, version, is_deleted)
     SELECT ${join([keys, ...kept])}, ${version} AS version, 1 - max(is_new) AS is_deleted
     FROM (
@@ -129,7 +134,7 @@ async function replaceRows(
       UNION ALL
       SELECT ${keys}, ${values}, 0 AS is_new FROM ${table} FINAL
       WHERE ${ofRelays(window)} AND ${inPeriod(metric, window)} AND version < ${version}
-    ) GROUP BY ${keys} HAVING count() = 1 OR uniqExact(others) = 2 SETTINGS ${raw(ROW_SETTINGS)}`);
+    ) GROUP BY ${keys} ${differing} SETTINGS ${raw(ROW_SETTINGS)}`);
 }
 
 async function deleteOlderRows(

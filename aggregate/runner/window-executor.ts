@@ -328,7 +328,7 @@ export abstract class BaseExecutor {
     const facts = await readFacts?.();
     const mayLoseRows = !this.#beginWriting(metric) && window.mayLoseRows;
     const ended = metric.addsBlocks === 'counted' ? await endedLoads(runtime.keyValue, version) : {};
-    const own = { ...window, ...ended, mayLoseRows };
+    const own = { ...window, ...ended, mayLoseRows, isAlone: !runtime.isShared };
     const entry = await computeWindow(store, metric, own, version, clock.now, facts);
     onComputed(metric.name, version);
     return { ...entry, milliseconds: Math.max(0, clock.now() - started) };
