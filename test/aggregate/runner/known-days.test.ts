@@ -3,10 +3,10 @@ import { readCalendar } from '../../../aggregate/planner/calendar.ts';
 import { dayNumber } from '../../../aggregate/planner/ranges.ts';
 import { KnownDays } from '../../../aggregate/runner/known-days.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
+import type { Store } from '../../../infra/ports.ts';
 import { dirtyDays } from '../../../ingest/raw/tables.ts';
 import { madeBlock } from '../../ingest/made.ts';
 import { ingestLines, openTestPipeline } from '../../support/pipeline.ts';
-import { countStatements } from '../../support/statements.ts';
 
 // Rounds know the days of years, and read only those again that a load or a round has changed.
 
@@ -23,7 +23,13 @@ test('what rounds know of days is what is stored, after every load and every rou
   const { pipeline } = opened;
   const { runtime, aggregator } = pipeline;
   const { store } = runtime;
-  const days = new KnownDays(runtime);
+  // Rounds of the pipeline read the same store meanwhile.
+  const read: string[] = [];
+  const rows: Store['rows'] = (statement, options) => {
+    read.push(typeof statement === 'string' ? statement : statement.text);
+    return store.rows(statement, options);
+  };
+  const days = new KnownDays({ store: { rows }, isShared: runtime.isShared });
   const expectAsStored = async () => {
     const known = await (await days.refresh()).calendar();
     const stored = await readCalendar(store);
@@ -37,11 +43,9 @@ test('what rounds know of days is what is stored, after every load and every rou
   };
   const compute = () => aggregator.waitUntilComputed();
   const readSince = async (work: () => Promise<unknown>) => {
-    const read: string[] = [];
-    const counted = countStatements(store, (text) => read.push(text));
+    read.length = 0;
     await work();
-    counted.stop();
-    return read;
+    return [...read];
   };
   await expectAsStored();
   await ingestLines(pipeline, [
