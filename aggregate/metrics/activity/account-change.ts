@@ -3,20 +3,18 @@ import { raw, type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { hasHours, ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
 import { metric } from '../../metric.ts';
 import { ECOSYSTEM } from '../shared/sql.ts';
-import { accountHistory } from './account-history.ts';
+import { accountHistory, isFirst, isLife } from './account-history.ts';
 import { accountHour, hasRole, ROLE } from './account-hour.ts';
 
 const startOfMonth = ({ from }: Window) => `${from.slice(0, 'YYYY-MM'.length)}-01`;
 const isActive = hasRole(ROLE.signed, ROLE.ethereumSent);
 const isCreated = hasRole(ROLE.created);
-const isFirst = hasRole(ROLE.signed, ROLE.ethereumSent, ROLE.created);
-const isLife = hasRole(ROLE.endsAlive, ROLE.endsDead);
 /** A chain and the union of the chains of its relay; solo chains have no relay. */
 const homes = sql`arrayJoin(if(relay_chain = 'solo', [toString(chain)], [toString(chain), ${ECOSYSTEM}]))`;
 
 /** Rows of accounts that a window looks up. */
 interface Sought {
-  /** The roles of which an account has any in the window: the others are not looked up. */
+  /** The condition of the roles that an account has in the window to be looked up. */
   readonly isWanted: Sql;
   /** The condition of the parts that have these rows. */
   readonly parts: Sql;

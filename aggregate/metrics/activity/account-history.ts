@@ -7,8 +7,9 @@ import { accountHour, hasRole, ROLE } from './account-hour.ts';
 const ofItsHours = (window: Window) =>
   sql`${ofRelays(window)} AND hour >= ${window.from} AND hour < ${window.until}`;
 
-const FIRST = hasRole(ROLE.signed, ROLE.ethereumSent, ROLE.created);
-const LIFE = hasRole(ROLE.endsAlive, ROLE.endsDead);
+/** Roles that count once in a month, and those that tell whether an account lives. */
+export const isFirst = hasRole(ROLE.signed, ROLE.ethereumSent, ROLE.created);
+export const isLife = hasRole(ROLE.endsAlive, ROLE.endsDead);
 
 /**
  * What was before an hour is looked up by account; no endpoint serves it. Whether an account lives is known from all
@@ -41,8 +42,8 @@ export const accountHistory = metric({
   keepsRows: true,
   select: (window) => sql`
     SELECT relay_chain, chain, hour, roles, account, life_block, life_event,
-      arrayJoin(arrayFilter(life -> if(life = 1, ${LIFE}, ${FIRST}), [0, 1])) AS is_life
+      arrayJoin(arrayFilter(life -> if(life = 1, ${isLife}, ${isFirst}), [0, 1])) AS is_life
     FROM ${accountHour.table} FINAL
-    WHERE ${ofItsHours(window)} AND (${FIRST} OR ${LIFE})`,
+    WHERE ${ofItsHours(window)} AND (${isFirst} OR ${isLife})`,
   endpoints: [],
 });
