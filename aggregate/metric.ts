@@ -133,6 +133,11 @@ export interface MaterializedMetric<C extends Columns = Columns> extends Definit
    * `counted` is for sums, which must count a block once: their rows tell in `up_to`, `beyond` and `made_of` what they are made of.
    */
   readonly addsBlocks?: 'united' | 'counted';
+  /**
+   * Set where rows are made of the blocks of their own chain, and of nothing else that is loaded: when the hours are known
+   * that have changed, a window is of their chains only.
+   */
+  readonly isOfOneChain?: true;
   /** Version of the fold, 1 when absent: raised with every change of its code that may change rows. */
   readonly version?: number;
   /**

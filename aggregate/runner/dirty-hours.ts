@@ -1,6 +1,7 @@
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
 import { ANY_PALLET, dirtyHours } from '../../ingest/raw/tables.ts';
+import type { PlannedWindow } from '../planner/plan.ts';
 import type { NumberedDirtyDay } from './dirty-days.ts';
 import { computedOf, type Marks } from './lanes.ts';
 
@@ -58,6 +59,27 @@ export function withHours(
     );
     if (!lacking.some(([, sequence]) => BigInt(sequence) >= BigInt(day.sequence))) return day;
     return { ...day, hours: lacking.map(([hour]) => hour) };
+  });
+}
+
+/** Whether it is known of all days with blocks which of their hours have changed; others are computed as a whole. */
+export const areHoursKnown = (days: readonly NumberedDirtyDay[]): boolean =>
+  days.every(({ stream, hours }) => stream !== 'blocks' || hours);
+
+/** The windows, those of metrics whose rows are of one chain each narrowed to the chains that have changed. */
+export function withChains(
+  windows: readonly PlannedWindow[],
+  days: readonly NumberedDirtyDay[],
+  ofOneChain: ReadonlySet<string>,
+): readonly PlannedWindow[] {
+  if (!areHoursKnown(days)) return windows;
+  const changed = days.filter(({ stream }) => stream === 'blocks');
+  return windows.map((window) => {
+    // One that is told which blocks its hours have gained names their chains.
+    if (!ofOneChain.has(window.metric) || window.gained) return window;
+    const own = changed.filter(({ relay_chain }) => window.relays.includes(relay_chain));
+    const chains = [...new Set(own.map(({ chain }) => chain))].sort();
+    return chains.length > 0 ? { ...window, chains } : window;
   });
 }
 

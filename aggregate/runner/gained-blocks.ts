@@ -15,7 +15,7 @@ import { chainHour } from '../metrics/activity/chain-hour.ts';
 import type { PlannedWindow } from '../planner/plan.ts';
 import { textOfHour } from '../planner/ranges.ts';
 import type { NumberedDirtyDay } from './dirty-days.ts';
-import type { NumberedDirtyHours } from './dirty-hours.ts';
+import { areHoursKnown, type NumberedDirtyHours } from './dirty-hours.ts';
 import { computedOf, type Marks } from './lanes.ts';
 
 const HOUR_MS = 3_600_000;
@@ -53,6 +53,7 @@ export async function readGained(
   const numbers = hours.map(({ number }) => number);
   const window = {
     relays: [...new Set(hours.map(({ relay_chain }) => relay_chain))].sort(),
+    chains: [...new Set(hours.map(({ chain }) => chain))].sort(),
     from: textOfHour(Math.min(...numbers)),
     until: textOfHour(Math.max(...numbers) + 1),
   };
@@ -101,8 +102,7 @@ export const withGained = (
   addBlocks: ReadonlySet<string>,
   gained: GainedBlocks | undefined,
 ): readonly PlannedWindow[] =>
-  // Days whose hours are not known are computed from all of their blocks.
-  gained && days.every(({ stream, hours }) => stream !== 'blocks' || hours)
+  gained && areHoursKnown(days)
     ? windows.map((window) =>
         addBlocks.has(window.metric) && !window.mayLoseRows ? { ...window, gained } : window,
       )

@@ -6,7 +6,7 @@ import { type Calendar, type DaysWithData, readDaysWithData } from '../planner/c
 import type { DirtyDay } from '../planner/dirty-groups.ts';
 import { type PlannedWindow, plan } from '../planner/plan.ts';
 import { type NumberedDirtyDay, palletsOf, readEndsOfDirtyDays, STREAM_TABLES } from './dirty-days.ts';
-import { type NumberedDirtyHours, withHours } from './dirty-hours.ts';
+import { type NumberedDirtyHours, withChains, withHours } from './dirty-hours.ts';
 import { type FailedMetric, readsOf, stalledIn } from './failures.ts';
 import { withGained } from './gained-blocks.ts';
 import { byMarks, COMPUTE_LANES, hasRowsOf, isComputed, type Marks } from './lanes.ts';
@@ -129,8 +129,9 @@ export function planPending(
     const names = new Set(group.metrics.map(({ name }) => name));
     const days = withHours(lacking, dirty.hours, isLacking);
     const windows = planDays(metrics, days, calendar).filter(({ metric }) => names.has(metric));
+    const ofOneChain = new Set(group.metrics.filter((one) => one.isOfOneChain).map(({ name }) => name));
     const addBlocks = new Set(group.metrics.filter((one) => one.addsBlocks).map(({ name }) => name));
-    return withGained(windows, days, addBlocks, dirty.gained);
+    return withChains(withGained(windows, days, addBlocks, dirty.gained), days, ofOneChain);
   });
 }
 

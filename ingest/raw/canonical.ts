@@ -6,8 +6,8 @@ import { blocks, calls, events, extrinsics, loadedBlocks, replacedBlocks } from 
 export interface Window {
   /** At least one, sorted. */
   readonly relays: readonly string[];
-  /** One of their chains; all of them when absent. */
-  readonly chain?: string;
+  /** Some of their chains, at least one; all of them when absent. */
+  readonly chains?: readonly string[];
   readonly from: string;
   readonly until: string;
   /** Set where rows count blocks of loads that have ended, and no others. */
@@ -74,9 +74,9 @@ export function isOfOneDay(window: Window): boolean {
   return Date.parse(until) - Date.parse(from) === DAY_MS;
 }
 
-/** The condition that rows are of the window's relay chains, and of its chain. */
-export const ofRelays = ({ relays, chain }: Pick<Window, 'relays' | 'chain'>): Sql =>
-  chain === undefined ? sql`relay_chain IN ${relays}` : sql`relay_chain IN ${relays} AND chain = ${chain}`;
+/** The condition that rows are of the window's relay chains, and of its chains. */
+export const ofRelays = ({ relays, chains }: Pick<Window, 'relays' | 'chains'>): Sql =>
+  chains === undefined ? sql`relay_chain IN ${relays}` : sql`relay_chain IN ${relays} AND chain IN ${chains}`;
 
 /** What a statement depends on that reads rows of a pallet only. */
 export const dependencyOn = (pallet: string) => `pallet ${pallet}`;

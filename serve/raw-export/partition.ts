@@ -30,7 +30,7 @@ export function layoutOf(table: RawTable): string {
 
 /** The rows of a file in their order. */
 export function partitionStatement(table: RawTable, { relay_chain, chain, date }: RawPartition): Sql {
-  const window = { relays: [relay_chain], chain, from: date, until: dayAfter(date) };
+  const window = { relays: [relay_chain], chains: [chain], from: date, until: dayAfter(date) };
   const columns = columnsOf(table).map(
     ([name, column]) => sql`${raw(parquetOf(column).select)} AS ${ident(name)}`,
   );

@@ -46,6 +46,7 @@ const DAY = new Date(Date.now() - 10 * 86_400_000).toISOString().slice(0, 10);
 const LAST_MS = Date.parse(`${DAY}T23:30:00Z`);
 /** Every chain has blocks of the day before. */
 const FIRST_MS = Date.parse(DAY) - 3_600_000;
+const FIRST_HEIGHT = 20_000_000;
 const HISTORY_DAYS = 1500;
 const EXTRINSICS_PER_BLOCK = 10;
 const HISTORY_PARTS = 50;
@@ -133,30 +134,36 @@ function chainsOf({ registry }: Pipeline): readonly Chain[] {
   return registry.chains.filter(({ relay_chain }) => relay_chain !== 'westend');
 }
 
-/** Copies of the recorded blocks, spread over the chains and the day; written by the engine itself. */
+/** Copies of the recorded blocks, spread evenly over the chains and the day; written by the engine itself. */
 async function fillDay(pipeline: Pipeline, size: number): Promise<void> {
   const { store } = pipeline.runtime;
   await pipeline.aggregator.pauseCompute(async () => {
     await ingestLines(pipeline, [...recordedLines('blocks'), ...recordedLines('runtime')]);
-    const [recorded] = await store.rows<{ count: number }>(sql`SELECT count() AS count FROM ${blocks} FINAL`);
-    const copies = Math.ceil(size / (recorded?.count ?? 1));
+    const recorded = await store.rows<{ rank: string }>(
+      sql`SELECT toString(rank) AS rank FROM ${blocks} FINAL`,
+    );
+    const copies = Math.ceil(size / recorded.length);
     const names = chainsOf(pipeline).slice(0, CHAINS);
     const list = raw(`[${names.map(({ relay_chain, name }) => `('${relay_chain}', '${name}')`).join(', ')}]`);
-    // The same for all rows of a block: chain, height, time and rank of its copy. Heights rise with time.
-    const place = raw(`bitXor(cityHash64(rank), copy * 7919)`);
-    const copied = sql`${list}[1 + ${place} % ${names.length}] AS home, home.1 AS relay_chain, home.2 AS chain,
-      intDiv(${place}, 1024) % ${LAST_MS - FIRST_MS} AS offset, 20000000 + offset AS number,
-      fromUnixTimestamp64Milli(${FIRST_MS} + offset, 'UTC') AS time,
-      bitOr(bitShiftLeft(toUInt128(1), 127), bitOr(bitShiftLeft(toUInt128(cityHash64(rank, copy)), 63), 1)) AS rank`;
+    const stepMs = Math.floor((LAST_MS - FIRST_MS) / Math.ceil(((copies + 1) * recorded.length) / CHAINS));
+    const ranks = raw(`[${recorded.map(({ rank }) => `toUInt128('${rank}')`).join(', ')}]`);
+    // The same for all rows of a block: chain, height, time and rank of its copy. The heights of a chain follow one another.
+    const place = raw(`(copy * ${recorded.length} + indexOf(${ranks.text}, recorded.rank) - 1)`);
+    const copied = sql`${list}[1 + ${place} % ${CHAINS}] AS home, home.1 AS relay_chain, home.2 AS chain,
+      intDiv(${place}, ${CHAINS}) AS step, ${FIRST_HEIGHT} + step AS number,
+      fromUnixTimestamp64Milli(toInt64(${FIRST_MS} + step * ${stepMs}), 'UTC') AS time,
+      bitOr(bitShiftLeft(toUInt128(1), 127), bitOr(bitShiftLeft(toUInt128(cityHash64(recorded.rank, copy)), 63), 1)) AS rank`;
+    const ofBlock = { hash: 'toString(number) AS hash', parent_hash: 'toString(number - 1) AS parent_hash' };
     for (const table of [blocks, extrinsics, events, calls]) {
-      const columns = Object.keys(table.columns).filter((name) => name !== 'run');
-      const others = columns.filter(
-        (name) => !['relay_chain', 'chain', 'number', 'time', 'rank'].includes(name),
-      );
+      const copiedColumns = ['run', 'relay_chain', 'chain', 'number', 'time', 'rank'];
+      const others = Object.keys(table.columns).filter((name) => !copiedColumns.includes(name));
+      const made: Record<string, string> = table === blocks ? ofBlock : {};
       const named = raw(`relay_chain, chain, number, time, rank, ${others.join(', ')}`);
+      // A chain sells cores once in weeks: thousands of sales in a day would be folded in each round.
+      const isCopied = raw(table === events || table === calls ? `pallet != 'broker'` : '1');
       await store.run(sql`INSERT INTO ${table} (${named}) SELECT ${named} FROM (
-        SELECT ${copied}, ${raw(others.join(', '))}
-        FROM (SELECT * FROM ${table} WHERE number < 20000000 OR time < fromUnixTimestamp64Milli(${FIRST_MS}, 'UTC')) AS recorded
+        SELECT ${copied}, ${raw(others.map((name) => made[name] ?? `recorded.${name} AS ${name}`).join(', '))}
+        FROM (SELECT * FROM ${table} WHERE ${isCopied} AND rank IN ${ranks}) AS recorded
         CROSS JOIN (SELECT number AS copy FROM numbers(1, ${copies})) AS copies)`);
     }
     // As a load of these blocks marks them.

@@ -38,6 +38,7 @@ export const accountDay = metric({
   invalidationScope: 'day',
   lookbackDays: 1,
   keepsRows: true,
+  isOfOneChain: true,
   select: (window) => sql`
     SELECT toDate(hour) AS date, relay_chain, chain,
       bitOr(groupBitOr(bitAnd(of_hour, ${~LIFE & 0xff})), argMax(bitAnd(of_hour, ${LIFE}), (life_block, life_event))) AS roles,

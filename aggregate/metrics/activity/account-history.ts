@@ -40,6 +40,7 @@ export const accountHistory = metric({
   invalidationScope: 'day',
   lookbackDays: 1,
   keepsRows: true,
+  isOfOneChain: true,
   select: (window) => sql`
     SELECT relay_chain, chain, hour, roles, account, life_block, life_event,
       arrayJoin(arrayFilter(life -> if(life = 1, ${isLife}, ${isFirst}), [0, 1])) AS is_life

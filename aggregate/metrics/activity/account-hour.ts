@@ -74,6 +74,7 @@ export const accountHour: MaterializedMetric = metric({
   invalidationScope: 'day',
   lookbackDays: 1,
   keepsRows: true,
+  isOfOneChain: true,
   addsBlocks: 'united',
   select: (window) => sql`
     ${window.gained ? withNewRanks(canonicalOfGained(window, window.gained)) : raw('')}

@@ -277,6 +277,7 @@ export const chainHour: MaterializedMetric = metric({
   invalidationScope: 'day',
   lookbackDays: 1,
   keepsRows: true,
+  isOfOneChain: true,
   addsBlocks: 'counted',
   select: (window) => {
     const { gained, loaded } = window;

@@ -36,6 +36,7 @@ export const stakingRewardHour = metric({
   invalidationScope: 'day',
   lookbackDays: 1,
   keepsRows: true,
+  isOfOneChain: true,
   select: (window) => {
     const events = sql`
       SELECT relay_chain, chain, ${hourSql('time')} AS hour, account, ${raw(addressSql('data[1]'))} AS written,
