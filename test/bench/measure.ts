@@ -1,4 +1,7 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { sql } from '../../infra/clickhouse/sql.ts';
+import type { Store } from '../../infra/ports.ts';
 
 /** One line of the table: what the product did, against whom, and how that compares with the goal. */
 export interface Figure {
@@ -114,3 +117,12 @@ export function printFigures(figures: readonly Figure[]): void {
 }
 
 export const ms = (value: number) => `${value.toFixed(value < 10 ? 1 : 0)} ms`;
+
+/** What was just written is merged once; what follows should not be charged for it. */
+export async function mergesEnd(store: Store): Promise<void> {
+  for (let quiet = 0; quiet < 3; ) {
+    await pause(1000);
+    const [row] = await store.rows<{ running: number }>(sql`SELECT count() AS running FROM system.merges`);
+    quiet = row?.running === 0 ? quiet + 1 : 0;
+  }
+}

@@ -8,13 +8,11 @@
  * `--statements` also tells what each statement of the last round costs alone.
  */
 import { Readable } from 'node:stream';
-import { setTimeout as pause } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { materializedMetrics } from '../../aggregate/metrics/index.ts';
 import { palletsOf } from '../../aggregate/runner/dirty-days.ts';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import { sequenceAt } from '../../infra/coordination/sequence.ts';
-import type { Store } from '../../infra/ports.ts';
 import type { Chain } from '../../ingest/chains/chain.ts';
 import { hourSql } from '../../ingest/raw/canonical.ts';
 import { blocks, calls, dirtyDays, dirtyHours, events, extrinsics } from '../../ingest/raw/tables.ts';
@@ -26,7 +24,7 @@ import { recordedBlockAt, recordedLines } from '../support/recordings.ts';
 import { countStatements } from '../support/statements.ts';
 import { temporaryDirectory } from '../support/temporary-directory.ts';
 import { BENCH_SETTINGS } from './history.ts';
-import { type Figure, median, ms, report } from './measure.ts';
+import { type Figure, median, mergesEnd, ms, report } from './measure.ts';
 import { costsOf } from './statement-costs.ts';
 
 const { values, positionals } = parseArgs({
@@ -176,15 +174,6 @@ async function fillDay(pipeline: Pipeline, size: number): Promise<void> {
   });
   await pipeline.aggregator.waitUntilComputed();
   await mergesEnd(store);
-}
-
-/** What was just written is merged once; a round should not be charged for it. */
-async function mergesEnd(store: Store): Promise<void> {
-  for (let quiet = 0; quiet < 3; ) {
-    await pause(1000);
-    const [row] = await store.rows<{ running: number }>(sql`SELECT count() AS running FROM system.merges`);
-    quiet = row?.running === 0 ? quiet + 1 : 0;
-  }
 }
 
 /** Loads a block of each of some chains and computes; the load is not counted. */

@@ -9,7 +9,7 @@ import { blocks, calls, dirtyDays, events } from '../../ingest/raw/tables.ts';
 import { standard, vote, Writer } from '../aggregate/metrics/governance/story.ts';
 import { openAggregating } from '../support/aggregating.ts';
 import { ingestLines } from '../support/pipeline.ts';
-import { type Figure, report } from './measure.ts';
+import { type Figure, mergesEnd, report } from './measure.ts';
 
 const { values } = parseArgs({ options: { votes: { type: 'string', default: '400000' } } });
 const VOTES = Number(values.votes);
@@ -118,6 +118,7 @@ const open = Math.floor(VOTES / VOTES_PER_REFERENDUM) - 1;
 for (let round = 0; round < 4; round++) {
   const time = new Date(Date.parse(FROM) + (BLOCKS + round) * STEP_MS).toISOString();
   writer.extrinsics(time, vote(`0x${'ab'.repeat(32)}`, open, standard(true, 1, String(round + 1))));
+  await mergesEnd(store);
   await ingestLines(pipeline, writer.lines.slice(-1));
   const one = await measured(store, () => aggregator.waitUntilComputed());
   const met = one.processor <= GOAL_SECONDS;
