@@ -2,16 +2,18 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { LogRecord, Store } from '../../../infra/ports.ts';
 import type { ParsedDelivery, ParsedEvent } from '../formats/delivery.ts';
 import { type Alert, isOpen } from '../model/alert.ts';
+import { isNamed } from '../model/retry-key.ts';
 import { type GroupingRules, groupingRulesOf } from '../model/rules.ts';
 import {
   addEventId,
+  CLOCK_SKEW_MS,
   countedBy,
-  dropAlert,
-  dropCounted,
   type ProjectState,
   putAlert,
 } from '../reducer/project-state.ts';
 import { numbersIn, type Reduction, reduceEvent, type StoredNumbers } from '../reducer/reduce.ts';
+import { bytesOf, type CachedState, shrink } from './cached-state.ts';
+import { DroppedKeys } from './dropped-keys.ts';
 import type { EventParser } from './parser.ts';
 import { alertPages, eventsAfter } from './stored-rows.ts';
 import {
@@ -39,43 +41,33 @@ export interface ProjectStateCacheOptions {
   readonly cacheBytes: number;
 }
 
-interface CachedState {
-  readonly state: ProjectState;
-  /** Whether every unresolved alert of the project is in the state, and every delivery that may be sent again. */
-  hasAllOpen: boolean;
-  hasAllCounted: boolean;
-  usedAt: number;
-  /** Position up to which everything is durable. */
-  durablePosition: number;
-  /** Position up to which the state was loaded, and the last offset of each partition up to it. */
-  readonly loadedPosition: number;
-  readonly lastOffsets: ReadonlyMap<number, number>;
-  /** Events that were accepted before it may have been deleted after they were stored. */
-  readonly deletedBefore: number;
-}
-
-/** Of a state without alerts and deliveries, and of the id of an event. */
-const STATE_BYTES = 2000;
-const ID_BYTES = 100;
 /** The part of the limit to which a full cache is evicted, so that eviction is rare. */
 const EVICTED_TO = 0.8;
 /** The part of the limit that the states of a batch may be loaded with. */
 const LOADED_TO = 0.5;
+/** The parts of the limit that are for the keys of what was dropped: with an idempotency key, and without. */
+const DROPPED_TO = { named: 1 / 16, others: 3 / 16 };
 const RETRY_MS = 50;
 
 /** The states of the projects that this process decides on, loaded from the store when an event needs them. */
 export class ProjectStateCache {
   readonly #options: ProjectStateCacheOptions;
   readonly #states = new Map<number, CachedState>();
+  /** Deliveries that states do not hold any more; those with an idempotency key may be sent again for longer. */
+  readonly #dropped: { readonly named: DroppedKeys; readonly others: DroppedKeys };
   #uses = 0;
 
   constructor(options: ProjectStateCacheOptions) {
     this.#options = options;
+    const ofPart = (part: number) => new DroppedKeys(options.cacheBytes * part);
+    this.#dropped = { named: ofPart(DROPPED_TO.named), others: ofPart(DROPPED_TO.others) };
   }
 
-  /** About how many bytes the states take. */
+  /** About how many bytes the states take, with the keys of what was dropped. */
   get bytes(): number {
-    return [...this.#states.values()].reduce((sum, cached) => sum + bytesOf(cached), 0);
+    const { named, others } = this.#dropped;
+    const ofStates = [...this.#states.values()].reduce((sum, cached) => sum + bytesOf(cached), 0);
+    return ofStates + named.bytes + others.bytes;
   }
 
   /** Removes all states: another process has decided in between, or a state may be wrong. */
@@ -191,7 +183,7 @@ export class ProjectStateCache {
       const before = bytesOf(cached);
       const isNewest = index === oldest.length - 1;
       if (isNewest || cached.state.position > cached.durablePosition) {
-        shrink(cached, before - (bytes - target));
+        shrink(cached, before - (bytes - target), this.#drop);
         bytes -= before - bytesOf(cached);
       } else {
         this.#states.delete(project);
@@ -273,22 +265,34 @@ export class ProjectStateCache {
   }
 
   /** Loads the deliveries that events may be retries of and that are not cached. Returns whether it queried. */
-  async #loadCounted(
-    { state, hasAllCounted }: CachedState,
-    events: readonly ParsedEvent[],
-  ): Promise<boolean> {
-    if (hasAllCounted) return false;
+  async #loadCounted(cached: CachedState, events: readonly ParsedEvent[]): Promise<boolean> {
+    const { state } = cached;
     const missing = new Set<string>();
-    for (const { delivery } of events) {
+    for (const { head, delivery } of events) {
       for (const item of delivery?.items ?? []) {
         const key = item?.retryKey ?? '';
-        if (key !== '' && !countedBy(state, key).has(key)) missing.add(key);
+        if (key === '' || countedBy(state, key).has(key)) continue;
+        if (this.#mayBeStored(cached, key, head.at)) missing.add(key);
       }
     }
     if (missing.size === 0) return false;
     const at = Math.min(...events.map(({ head }) => head.at));
     await loadCountedOf(this.#options.store, state, at, missing);
     return true;
+  }
+
+  /** Whether a delivery of this key that is not cached may have been counted before one of this time. */
+  #mayBeStored({ state, countedFrom }: CachedState, key: string, at: number): boolean {
+    const since = at - windowOf(state, key) - CLOCK_SKEW_MS;
+    return since < countedFrom || this.#droppedOf(key).has(`${state.project} ${key}`);
+  }
+
+  readonly #drop = (state: ProjectState, key: string, at: number): void =>
+    // The stamps of both deliveries may be off.
+    this.#droppedOf(key).add(`${state.project} ${key}`, at, windowOf(state, key) + 2 * CLOCK_SKEW_MS);
+
+  #droppedOf(key: string): DroppedKeys {
+    return isNamed(key) ? this.#dropped.named : this.#dropped.others;
   }
 
   async #readAlerts({ project }: ProjectState, iids: readonly number[]): Promise<Alert[]> {
@@ -300,32 +304,8 @@ export class ProjectStateCache {
   }
 }
 
-const bytesOf = ({ state: { bytes, ids } }: CachedState): number => STATE_BYTES + ids.size * ID_BYTES + bytes;
-
-/** Removes what is durable until a state takes at most `bytesMax`: resolved alerts, deliveries, then the other alerts. */
-function shrink(cached: CachedState, bytesMax: number): void {
-  const { state, durablePosition } = cached;
-  const isFull = () => bytesOf(cached) > bytesMax;
-  const dropAlerts = (isCandidate: (alert: Alert) => boolean) => {
-    for (const alert of state.byIid.values()) {
-      if (!isFull()) return;
-      if (alert.position > durablePosition || !isCandidate(alert)) continue;
-      dropAlert(state, alert);
-      if (isOpen(alert)) cached.hasAllOpen = false;
-    }
-  };
-  dropAlerts((alert) => !isOpen(alert));
-  for (const counted of [state.counted, state.named]) {
-    for (const [retryKey, { position }] of counted) {
-      if (!isFull()) return;
-      // The oldest come first: nothing after it is durable, but for what was counted again.
-      if (position > durablePosition) break;
-      dropCounted(state, retryKey);
-      cached.hasAllCounted = false;
-    }
-  }
-  dropAlerts(() => true);
-}
+const windowOf = ({ namedWindowMs, retryWindowMs }: ProjectState, key: string): number =>
+  isNamed(key) ? namedWindowMs : retryWindowMs;
 
 const fingerprintsOf = (delivery: ParsedDelivery | null): string[] =>
   (delivery?.items ?? []).flatMap((item) =>

@@ -44,9 +44,10 @@ export const isSameProgress = (a: StoredProgress, b: StoredProgress): boolean =>
 
 export interface LoadedState {
   readonly state: ProjectState;
-  /** Whether it has every unresolved alert of the project, and every delivery that may be sent again. */
+  /** Whether it has every unresolved alert of the project. */
   readonly hasAllOpen: boolean;
-  readonly hasAllCounted: boolean;
+  /** It has every delivery that was accepted at this time or later and may be sent again. */
+  readonly countedFrom: number;
 }
 
 /**
@@ -65,9 +66,9 @@ export async function loadState(
   state.position = (await areAlertsCurrent(store, project, alertPosition)) ? eventPosition : alertPosition;
   state.lastIid = lastIid;
   await loadWindows(store, state, rules);
-  const hasAllCounted = await loadCounted(store, state, bytesMax / 2);
+  const countedFrom = await loadCounted(store, state, bytesMax / 2);
   const hasAllOpen = await loadOpen(store, state, bytesMax);
-  return { state, hasAllOpen, hasAllCounted };
+  return { state, hasAllOpen, countedFrom };
 }
 
 /** Loads unresolved alerts, the newest first; returns whether all of them fit. */
@@ -191,9 +192,10 @@ export async function outcomesOf(
 
 /**
  * Loads deliveries that were counted before the state's position and that the next event may be a retry of, the newest
- * first; returns whether all of them fit. The next event is the oldest one that is not reduced yet, if there is one.
+ * first; returns the time of acceptance from which on all of them fit. The next event is the oldest one that is not
+ * reduced yet, if there is one.
  */
-async function loadCounted(store: Store, state: ProjectState, bytesMax: number): Promise<boolean> {
+async function loadCounted(store: Store, state: ProjectState, bytesMax: number): Promise<number> {
   const { project, position } = state;
   const [bounds] = await store.rows<{ next: number }>(
     sql`SELECT if(max(position) > ${position}, minIf(at, position > ${position}), max(at)) AS next
@@ -201,8 +203,10 @@ async function loadCounted(store: Store, state: ProjectState, bytesMax: number):
   );
   const limit = Math.floor(bytesMax / COUNTED_ROW_BYTES);
   const rows = await readCounted(store, state, bounds?.next ?? 0, sql`1`, limit);
+  const oldest = rows.at(-1)?.at ?? Number.POSITIVE_INFINITY;
   for (const row of rows.reverse()) putCountedRow(state, row);
-  return rows.length < limit;
+  // Those before it in the log may be later by the clocks of their servers.
+  return rows.length < limit ? 0 : oldest + CLOCK_SKEW_MS;
 }
 
 /** Of a counted delivery, about, while it is loaded. */
@@ -216,8 +220,7 @@ export async function loadCountedOf(
   retryKeys: ReadonlySet<string>,
 ): Promise<void> {
   for (const keys of inParts(retryKeys)) {
-    const condition = sql`hasAny(retry_keys, ${keys}) AND key IN ${keys}`;
-    const rows = await readCounted(store, state, at, condition, Number.MAX_SAFE_INTEGER);
+    const rows = await readCounted(store, state, at, sql`key IN ${keys}`, Number.MAX_SAFE_INTEGER);
     for (const row of rows.reverse()) putCountedRow(state, row);
   }
 }
