@@ -45,7 +45,7 @@ const insert = (numbers: string, version: number) =>
     ${source.id}, concat('Disk of db-', toString(number % 5000), ' is almost full'), 'It has been so for ten minutes.',
     ['critical', 'high', 'medium', 'low', 'info'][number % 5 + 1],
     ['triggered', 'acknowledged', 'resolved', 'resolved', 'resolved', 'ignored'][number % 6 + 1],
-    concat('service ', toString(number % 50)), 'Prometheus', ['h1'], 'production', 'up == 0', '', 'y', '',
+    concat('service ', toString(number % 50)), 'Prometheus', ['h1'], 'production', 'up == 0', '', 'y', '', [],
     1795000000000 - (${ALERTS} - number) * 60000, 0, number % 100 + ${version},
     1795000000000 - (${ALERTS} - number) * 60000, 1795000000000, 1795000000000, 0, [], 0, number + 1, 0,
     ${version} * ${ALERTS} + number FROM (${raw(numbers)})`,
