@@ -43,8 +43,9 @@ export function shrink(
   };
   dropAlerts((alert) => !isOpen(alert));
   for (const counted of [state.counted, state.named]) {
-    for (const [retryKey, { at, position }] of counted) {
+    for (let oldest = counted.oldest(); oldest !== undefined; oldest = counted.oldest()) {
       if (!isFull()) return;
+      const [retryKey, { at, position }] = oldest;
       // The oldest come first: nothing after it is durable, but for what was counted again.
       if (position > durablePosition) break;
       drop(state, retryKey, at);

@@ -1,5 +1,6 @@
 import { type Alert, alertBytes, isOpen } from '../model/alert.ts';
 import { isNamed } from '../model/retry-key.ts';
+import { AgedMap } from './aged-map.ts';
 
 /** A delivery that was counted under its retry key. */
 export interface CountedDelivery {
@@ -25,9 +26,9 @@ export interface ProjectState {
   /** The unresolved ones of them by fingerprint. */
   readonly open: Map<string, Alert>;
   /** Deliveries inside the retry window by retry key, oldest first. */
-  readonly counted: Map<string, CountedDelivery>;
+  readonly counted: AgedMap<string, CountedDelivery>;
   /** The same for deliveries with an idempotency key, whose window is longer. */
-  readonly named: Map<string, CountedDelivery>;
+  readonly named: AgedMap<string, CountedDelivery>;
   /** The widest windows in milliseconds that any delivery was grouped with; retry keys are stored for as long. */
   retryWindowMs: number;
   namedWindowMs: number;
@@ -43,8 +44,8 @@ export const emptyState = (project: number): ProjectState => ({
   lastIid: 0,
   open: new Map(),
   byIid: new Map(),
-  counted: new Map(),
-  named: new Map(),
+  counted: new AgedMap(),
+  named: new AgedMap(),
   retryWindowMs: 0,
   namedWindowMs: 0,
   ids: new Set(),
@@ -95,7 +96,7 @@ function putLast<Key>(alerts: Map<Key, Alert>, key: Key, alert: Alert): void {
 }
 
 /** The counted deliveries among which a retry key is looked up. */
-export const countedBy = (state: ProjectState, retryKey: string): Map<string, CountedDelivery> =>
+export const countedBy = (state: ProjectState, retryKey: string): AgedMap<string, CountedDelivery> =>
   isNamed(retryKey) ? state.named : state.counted;
 
 const COUNTED_BYTES = 150;
@@ -106,8 +107,7 @@ export function putCounted(state: ProjectState, retryKey: string, delivery: Coun
   const counted = countedBy(state, retryKey);
   const before = counted.get(retryKey);
   if (before === undefined) state.bytes += countedBytes(retryKey);
-  else counted.delete(retryKey);
-  counted.set(retryKey, before !== undefined && before.at > delivery.at ? before : delivery);
+  counted.put(retryKey, before !== undefined && before.at > delivery.at ? before : delivery);
 }
 
 /**
@@ -120,9 +120,10 @@ export const CLOCK_SKEW_MS = 60_000;
 export function evictCounted(state: ProjectState, retryKey: string, now: number): void {
   const counted = countedBy(state, retryKey);
   const window = isNamed(retryKey) ? state.namedWindowMs : state.retryWindowMs;
-  for (const [oldest, { at }] of counted) {
+  for (let oldest = counted.oldest(); oldest !== undefined; oldest = counted.oldest()) {
+    const [key, { at }] = oldest;
     if (now - at < window + CLOCK_SKEW_MS) break;
-    dropCounted(state, oldest);
+    dropCounted(state, key);
   }
 }
 
