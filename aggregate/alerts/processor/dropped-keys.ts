@@ -5,20 +5,23 @@ const BITS_PER_KEY = 8;
 const WORD_BITS = 32;
 
 interface Span {
-  /** Time of acceptance of the delivery that began it. */
+  /** When the delivery that began it was accepted, and the last of its deliveries. */
   readonly from: number;
+  until: number;
   readonly bits: Uint32Array;
 }
 
 /**
  * Retry keys of deliveries that a cache has dropped: a Bloom filter for each of a few spans of time. It knows every key for
  * as long as a delivery may be a retry of it, and takes a few others for dropped. It takes memory with the first key.
+ * Projects may be far apart in the log: who asks about a time of which keys are forgotten is told that all were dropped.
  */
 export class DroppedKeys {
   readonly #wordsPerSpan: number;
   readonly #spans: Span[] = [];
   /** The longest that any key was needed for. */
   #neededMs = 0;
+  #forgottenUntil = Number.NEGATIVE_INFINITY;
 
   /** Without memory it takes all keys for dropped. */
   constructor(bytesMax: number) {
@@ -35,10 +38,12 @@ export class DroppedKeys {
     this.#neededMs = Math.max(this.#neededMs, neededMs);
     let newest = this.#spans.at(-1);
     if (newest === undefined || at >= newest.from + this.#neededMs / (SPANS - 1)) {
-      newest = { from: at, bits: new Uint32Array(this.#wordsPerSpan) };
+      newest = { from: at, until: at, bits: new Uint32Array(this.#wordsPerSpan) };
       this.#spans.push(newest);
-      if (this.#spans.length > SPANS) this.#spans.shift();
+      const forgotten = this.#spans.length > SPANS ? this.#spans.shift() : undefined;
+      if (forgotten) this.#forgottenUntil = Math.max(this.#forgottenUntil, forgotten.until);
     }
+    newest.until = Math.max(newest.until, at);
     const [first, step] = hashesOf(key);
     for (let i = 0; i < BITS_PER_KEY; i++) {
       const bit = this.#bit(first + i * step);
@@ -46,8 +51,9 @@ export class DroppedKeys {
     }
   }
 
-  has(key: string): boolean {
-    if (this.#wordsPerSpan === 0) return true;
+  /** Whether a delivery of the key may have been dropped that was accepted at a time or later. */
+  has(key: string, since: number): boolean {
+    if (this.#wordsPerSpan === 0 || since <= this.#forgottenUntil) return true;
     if (this.#spans.length === 0) return false;
     const [first, step] = hashesOf(key);
     return this.#spans.some(({ bits }) => {

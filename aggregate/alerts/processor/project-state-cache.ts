@@ -10,6 +10,7 @@ import {
   countedBy,
   type ProjectState,
   putAlert,
+  windowOf,
 } from '../reducer/project-state.ts';
 import { numbersIn, type Reduction, reduceEvent, type StoredNumbers } from '../reducer/reduce.ts';
 import { bytesOf, type CachedState, shrink } from './cached-state.ts';
@@ -284,7 +285,7 @@ export class ProjectStateCache {
   /** Whether a delivery of this key that is not cached may have been counted before one of this time. */
   #mayBeStored({ state, countedFrom }: CachedState, key: string, at: number): boolean {
     const since = at - windowOf(state, key) - CLOCK_SKEW_MS;
-    return since < countedFrom || this.#droppedOf(key).has(`${state.project} ${key}`);
+    return since < countedFrom || this.#droppedOf(key).has(`${state.project} ${key}`, since);
   }
 
   readonly #drop = (state: ProjectState, key: string, at: number): void =>
@@ -303,9 +304,6 @@ export class ProjectStateCache {
     return found;
   }
 }
-
-const windowOf = ({ namedWindowMs, retryWindowMs }: ProjectState, key: string): number =>
-  isNamed(key) ? namedWindowMs : retryWindowMs;
 
 const fingerprintsOf = (delivery: ParsedDelivery | null): string[] =>
   (delivery?.items ?? []).flatMap((item) =>

@@ -99,6 +99,10 @@ function putLast<Key>(alerts: Map<Key, Alert>, key: Key, alert: Alert): void {
 export const countedBy = (state: ProjectState, retryKey: string): AgedMap<string, CountedDelivery> =>
   isNamed(retryKey) ? state.named : state.counted;
 
+/** How long after a delivery of a retry key another one counts as its retry, in milliseconds. */
+export const windowOf = ({ namedWindowMs, retryWindowMs }: ProjectState, retryKey: string): number =>
+  isNamed(retryKey) ? namedWindowMs : retryWindowMs;
+
 const COUNTED_BYTES = 150;
 export const countedBytes = (retryKey: string): number => COUNTED_BYTES + retryKey.length;
 
@@ -119,7 +123,7 @@ export const CLOCK_SKEW_MS = 60_000;
 /** Removes the deliveries that are older than the window of a retry key. */
 export function evictCounted(state: ProjectState, retryKey: string, now: number): void {
   const counted = countedBy(state, retryKey);
-  const window = isNamed(retryKey) ? state.namedWindowMs : state.retryWindowMs;
+  const window = windowOf(state, retryKey);
   for (let oldest = counted.oldest(); oldest !== undefined; oldest = counted.oldest()) {
     const [key, { at }] = oldest;
     if (now - at < window + CLOCK_SKEW_MS) break;

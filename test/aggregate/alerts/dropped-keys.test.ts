@@ -12,17 +12,20 @@ describe('dropped keys', () => {
     for (let i = 0; i * stepMs < 3 * NEEDED_MS; i++) {
       dropped.add(keyOf(i), i * stepMs, NEEDED_MS);
       const oldest = Math.max(0, i - NEEDED_MS / stepMs);
-      expect(dropped.has(keyOf(i))).toBe(true);
-      expect(dropped.has(keyOf(Math.ceil(oldest)))).toBe(true);
+      const since = i * stepMs - NEEDED_MS;
+      expect(dropped.has(keyOf(i), since)).toBe(true);
+      expect(dropped.has(keyOf(Math.ceil(oldest)), since)).toBe(true);
     }
     expect(dropped.bytes).toBeLessThanOrEqual(BYTES);
   });
 
-  it('are forgotten after that', () => {
+  it('are forgotten after that, which those are told who are not as far', () => {
     const dropped = new DroppedKeys(BYTES);
     dropped.add('first', 0, NEEDED_MS);
     for (let at = 0; at < 3 * NEEDED_MS; at += 1000) dropped.add(keyOf(at), at, NEEDED_MS);
-    expect(dropped.has('first')).toBe(false);
+    expect(dropped.has('first', 2 * NEEDED_MS)).toBe(false);
+    expect(dropped.has('first', 0)).toBe(true);
+    expect(dropped.has('never dropped', 0)).toBe(true);
   });
 
   it('are few of those that were not dropped', () => {
@@ -30,15 +33,15 @@ describe('dropped keys', () => {
     const count = 4000;
     for (let i = 0; i < count; i++) dropped.add(keyOf(i), 0, NEEDED_MS);
     const others = Array.from({ length: 10_000 }, (_, i) => keyOf(count + i));
-    expect(others.filter((key) => dropped.has(key)).length).toBeLessThan(20);
+    expect(others.filter((key) => dropped.has(key, 0)).length).toBeLessThan(20);
   });
 
   it('take no memory before there is one, and are all keys where they may take none', () => {
     expect(new DroppedKeys(BYTES).bytes).toBe(0);
-    expect(new DroppedKeys(BYTES).has('any')).toBe(false);
+    expect(new DroppedKeys(BYTES).has('any', 0)).toBe(false);
     const without = new DroppedKeys(0);
     without.add('one', 0, NEEDED_MS);
-    expect(without.has('any')).toBe(true);
+    expect(without.has('any', 0)).toBe(true);
     expect(without.bytes).toBe(0);
   });
 });
