@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { ProductError, reasonOf } from '../errors.ts';
 import type { Store } from '../ports.ts';
+import { alignCodecs } from './column-codecs.ts';
 import { liveColumns } from './live-columns.ts';
 import {
   type Layout,
@@ -104,6 +105,7 @@ export async function applySchema(
   const missing = everyTable.filter(isMissing);
   await create(missing.map((table) => createTable(table, tableSettings)));
   await addColumns(store, schema.tables, live);
+  if (missing.length < everyTable.length) await alignCodecs(store, schema.tables);
   // Of the present tables: an earlier version may lack those that tell what is computed.
   for (const table of schema.derived) if (changed(table, 'table')) await schema.forget?.(store, table);
   for (const name of schema.retired ?? []) {

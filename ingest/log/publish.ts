@@ -187,7 +187,7 @@ class Batches {
 
 const IN_PROGRESS_MAX = 2;
 /** What takes about as long to load as the next batch takes to be read. */
-const FIRST_BATCH_BYTES = 8 * 2 ** 20;
+const FIRST_BATCH_BYTES = 16 * 2 ** 20;
 
 const unpack = (
   bytes: Readable,

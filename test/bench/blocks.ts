@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
@@ -11,9 +12,10 @@ export interface BlockFile {
   readonly blocks: number;
 }
 
-/** A recorded block, cut open at what tells it from its copies: height, hashes and time. */
+/** A recorded block behind its head, cut open at what tells it from its copies. */
 interface Template {
-  readonly pieces: readonly string[];
+  /** What is before and behind the time, each cut open at the hashes of its extrinsics. */
+  readonly parts: readonly (readonly string[])[];
 }
 
 const FIRST_HEIGHT = 10_000_000;
@@ -21,10 +23,11 @@ const FIRST_TIME = Date.UTC(2024, 0, 1);
 const BLOCK_TIME = 6000;
 const HEAD = /^\{"number":"?\d+"?,"hash":"0x[0-9a-f]{64}","parentHash":"0x[0-9a-f]{64}",/i;
 const NOW = /"now":\s*"?\d{13}"?/;
+const EXTRINSIC_HASH = /"hash":"0x[0-9a-f]{64}","info"/;
 
 /**
  * One file per recorded chain, made by repeating its blocks until all files together hold `megabytes`. Every copy
- * has a height, hash and time of its own and names the copy before it as its parent: a chain without gaps.
+ * has a height, hashes and a time of its own and names the copy before it as its parent: a chain without gaps.
  */
 export async function writeBlockFiles(directory: string, megabytes: number): Promise<BlockFile[]> {
   const chains = recordedChains();
@@ -57,7 +60,8 @@ function templateOf(line: string): Template[] {
   const head = HEAD.exec(line);
   const now = NOW.exec(line);
   if (!head || !now) return [];
-  return [{ pieces: [line.slice(head[0].length, now.index), line.slice(now.index + now[0].length)] }];
+  const parts = [line.slice(head[0].length, now.index), line.slice(now.index + now[0].length)];
+  return [{ parts: parts.map((part) => part.split(EXTRINSIC_HASH)) }];
 }
 
 async function writeChain(path: string, templates: readonly Template[], rounds: number): Promise<BlockFile> {
@@ -65,7 +69,7 @@ async function writeChain(path: string, templates: readonly Template[], rounds: 
   let bytes = 0;
   let made = 0;
   for (let round = 0; round < rounds; round++) {
-    const text = templates.map(({ pieces }) => copyOf(pieces, made++)).join('');
+    const text = templates.map((template) => copyOf(template, made++)).join('');
     bytes += Buffer.byteLength(text);
     if (!file.write(text)) await once(file, 'drain');
   }
@@ -74,10 +78,18 @@ async function writeChain(path: string, templates: readonly Template[], rounds: 
   return { path, name: path.slice(path.lastIndexOf('/') + 1), bytes, blocks: made };
 }
 
-function copyOf([before, after]: readonly string[], index: number): string {
+function copyOf({ parts }: Template, index: number): string {
   const height = FIRST_HEIGHT + index;
   const time = FIRST_TIME + index * BLOCK_TIME;
+  let extrinsic = 0;
+  const [before, after] = parts.map(([first = '', ...others]) =>
+    others.reduce(
+      (text, next) => `${text}"hash":"${hashOf(`${height}-${extrinsic++}`)}","info"${next}`,
+      first,
+    ),
+  );
   return `{"number":"${height}","hash":"${hashOf(height)}","parentHash":"${hashOf(height - 1)}",${before}"now":"${time}"${after}\n`;
 }
 
-const hashOf = (height: number) => `0x${height.toString(16).padStart(64, '0')}`;
+/** Digits like those of a real one: they do not pack. */
+const hashOf = (of: number | string) => `0x${hash('sha256', String(of))}`;

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
+import { alignCodecs } from '../../../infra/clickhouse/column-codecs.ts';
 import { liveColumns } from '../../../infra/clickhouse/live-columns.ts';
 import { applySchema, SCHEMA_VERSION, type Schema, schemaDrift } from '../../../infra/clickhouse/schema.ts';
 import { DATABASE, sql } from '../../../infra/clickhouse/sql.ts';
@@ -148,6 +149,37 @@ describe('a schema on a store', () => {
     expect(await schemaDrift(store, first)).toEqual(['kept: declared n UInt64; live n UInt64, extra String']);
     await store.run(`DROP TABLE ${DATABASE}.squares SYNC`);
     expect(await schemaDrift(store, first)).toHaveLength(2);
+  });
+
+  test('a column gets the codec that is declared now, once, and keeps its rows and its type', async () => {
+    const packed = { ...kept, columns: { n: 'UInt64 CODEC(Delta, ZSTD)' } };
+    const tables = [source(), packed];
+    await applySchema(store, first);
+    await enter(7);
+    const altered: string[] = [];
+    const { run } = store;
+    store.run = (statement) => {
+      const text = typeof statement === 'string' ? statement : statement.text;
+      if (text.startsWith('ALTER')) altered.push(text);
+      return run.call(store, statement);
+    };
+    for (let start = 0; start < 2; start++) await applySchema(store, { ...first, tables });
+    expect(altered).toEqual([`ALTER TABLE ${DATABASE}.kept MODIFY COLUMN n CODEC(Delta, ZSTD)`]);
+    await enter(8);
+    expect(await keptNumbers()).toEqual([{ n: 7 }, { n: 8 }]);
+    expect(await schemaDrift(store, { ...first, tables })).toEqual([]);
+  });
+
+  test('no column of the product is given its codec again', async () => {
+    await applySchema(store, product);
+    const { run } = store;
+    const altered: unknown[] = [];
+    store.run = (statement) => {
+      altered.push(statement);
+      return run.call(store, statement);
+    };
+    await alignCodecs(store, [...product.tables, ...product.derived]);
+    expect(altered).toEqual([]);
   });
 
   test('a derived table whose definition changed is created again and reported; the raw ones stay', async () => {
