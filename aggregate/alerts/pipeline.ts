@@ -22,6 +22,7 @@ import {
 import { type EventRules, eventRules, groupingRules } from './model/rules.ts';
 import { deliveryLetter } from './processor/event-insert.ts';
 import { EventParser } from './processor/parser.ts';
+import { PendingBytes } from './processor/pending-bytes.ts';
 import { AlertProcessor, type ChangeListener, heldBytes } from './processor/processor.ts';
 import { LogPublisher } from './processor/publisher.ts';
 import { refusedPart } from './processor/redelivery.ts';
@@ -53,7 +54,8 @@ export interface AlertFigures {
  */
 export class AlertPipeline {
   readonly #runtime: Runtime;
-  readonly #pendingBytesMax: number;
+  /** Of the events of this process whose result is awaited, and of those that wait for the store. */
+  readonly #pending: PendingBytes;
   readonly #rules: EventRules;
   readonly #pendingMsMax: number;
   readonly #deadLetters: DeadLetterQueue;
@@ -62,8 +64,6 @@ export class AlertPipeline {
   readonly #results: ResultChannel;
   readonly #processor: AlertProcessor;
   readonly #sending: SpanOptions;
-  /** Bytes of the events of this process whose result is awaited. */
-  #requestBytes = 0;
   #accepted = 0;
   /** Called with errors that are retried or that cannot be returned to a caller. */
   onFailure: (error: unknown) => void = () => {};
@@ -72,7 +72,7 @@ export class AlertPipeline {
     const { store, log, keyValue, clock, tracer } = runtime;
     const onFailure = (error: unknown) => this.onFailure(error);
     this.#runtime = runtime;
-    this.#pendingBytesMax = settings.ALERT_PENDING_BYTES_MAX;
+    this.#pending = new PendingBytes(settings.ALERT_PENDING_BYTES_MAX);
     this.#rules = eventRules(settings);
     this.#pendingMsMax = settings.ALERT_PENDING_SECONDS_MAX * 1000;
     const bytesMax = settings.DEAD_LETTER_BYTES_MAX;
@@ -96,7 +96,7 @@ export class AlertPipeline {
       rules: groupingRules(settings),
       cacheBytes: settings.ALERT_CACHE_BYTES,
       deadLetters: this.#deadLetters,
-      pendingBytesMax: this.#pendingBytesMax,
+      pending: this.#pending,
       onFailure,
     });
   }
@@ -121,11 +121,11 @@ export class AlertPipeline {
   }
 
   /**
-   * Whether more bytes are pending than ALERT_PENDING_BYTES_MAX, or some for longer than ALERT_PENDING_SECONDS_MAX, so
-   * that requests must be refused.
+   * Whether a project has its share of ALERT_PENDING_BYTES_MAX pending, or something has been for longer than
+   * ALERT_PENDING_SECONDS_MAX, so that its requests must be refused.
    */
-  get isOverloaded(): boolean {
-    return this.#requestBytes + this.#processor.pendingBytes > this.#pendingBytesMax || this.#isLate;
+  isOverloaded(project: number): boolean {
+    return this.#pending.isFull(project) || this.#isLate;
   }
 
   /** Throws `store_failed` unless accepted events are being stored. */
@@ -143,7 +143,7 @@ export class AlertPipeline {
       deadLettersLost: this.#deadLetters.lost,
       isWriterFailing: this.#writer.isFailing,
       cachedBytes: this.#processor.cachedBytes,
-      pendingBytes: this.#requestBytes + this.#processor.pendingBytes,
+      pendingBytes: this.#pending.total,
       oldestPendingSeconds: this.#processor.oldestPendingMs / 1000,
     };
   }
@@ -241,7 +241,7 @@ export class AlertPipeline {
   ): Promise<EventResult> {
     const message = { key: String(head.project), value: encodeEvent(head, body) };
     const bytes = heldBytes(message.value.length, delivery?.items.length ?? 0);
-    this.#requestBytes += bytes;
+    this.#pending.add(head.project, bytes);
     try {
       return await this.#results.request({ head, delivery, encoded: message.value }, async () => {
         await this.#runtime.tracer.span(`send ${ALERTS_TOPIC}`, this.#sending, () =>
@@ -250,7 +250,7 @@ export class AlertPipeline {
         if (head.kind === 'delivery') this.#accepted++;
       });
     } finally {
-      this.#requestBytes -= bytes;
+      this.#pending.remove(head.project, bytes);
     }
   }
 

@@ -31,7 +31,7 @@ export const alertSettings = {
     'largest sample payload of a custom mapping',
   ),
   ALERT_PENDING_BYTES_MAX: whole(128 * 2 ** 20, 2 ** 16).describe(
-    'bytes of alerts that may wait for the store; above it requests get 503',
+    'bytes of alerts that may wait for the store; above it requests get 503, and those of one project above four fifths, or less while others hold much',
   ),
   ALERT_PENDING_SECONDS_MAX: whole(30, 1, 3600).describe(
     'time that an accepted alert may wait for the store; above it the process is not ready and requests get 503',

@@ -11,6 +11,7 @@ import type { Reduction } from '../reducer/reduce.ts';
 import { deleteOldEvents } from './deletion.ts';
 import { deliveryLetter, eventInsert, type ReducedEvent } from './event-insert.ts';
 import type { EventParser } from './parser.ts';
+import type { PendingBytes } from './pending-bytes.ts';
 import { type DecodedEvent, ProjectStateCache } from './project-state-cache.ts';
 import { replayProject } from './replay.ts';
 import type { EventResult, ResultChannel } from './result-channel.ts';
@@ -35,8 +36,8 @@ export interface AlertProcessorOptions {
   /** About how many bytes the states of projects may take. */
   readonly cacheBytes: number;
   readonly deadLetters: DeadLetterQueue;
-  /** Bytes of events that may wait for the store. */
-  readonly pendingBytesMax: number;
+  /** Counts what is reduced and not durable yet, beside what others of this process hold. */
+  readonly pending: PendingBytes;
   /** Called when events cannot be processed, before they are processed again. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -67,7 +68,6 @@ export class AlertProcessor {
   /** When a batch came that could not be processed so far, and when it was last tried. */
   #failing: { since: number; triedAt: number } | undefined;
   #isAtOrder = false;
-  #pendingBytes = 0;
   #outcomes: Partial<Record<Outcome, number>> = {};
 
   constructor(options: AlertProcessorOptions) {
@@ -83,11 +83,6 @@ export class AlertProcessor {
   /** Registers a listener for changes; after a kill some are told again. */
   onChanged(listener: ChangeListener): void {
     this.#listeners.push(listener);
-  }
-
-  /** Bytes of the events that are reduced and not durable yet. */
-  get pendingBytes(): number {
-    return this.#pendingBytes;
   }
 
   /** Milliseconds for which the oldest event waits that came from the log and is not durable yet. */
@@ -118,7 +113,7 @@ export class AlertProcessor {
       await this.#reloadAfterGap(batch);
       const durable: Promise<void>[] = [];
       for (const records of partsOf(batch, PART_BYTES, ({ value }) => value.length)) {
-        if (this.#pendingBytes > this.#options.pendingBytesMax) await this.#options.writer.flush();
+        if (this.#options.pending.areTooMany) await this.#options.writer.flush();
         for (const part of splitAtOrders(records.map((record) => this.#decode(record)))) {
           if ('order' in part) await this.#carryOut(part);
           else durable.push((await this.#processEvents(part)).durable);
@@ -217,9 +212,9 @@ export class AlertProcessor {
     write: AlertWrite,
     { actions, spans }: { actions: readonly ReducedEvent[]; spans: readonly Span[] },
   ): Promise<void> {
-    const rows = write.events.reduce((sum, event) => sum + rowBytes(event), 0);
-    const bytes = rows + write.changed.length * ITEM_BYTES;
-    this.#pendingBytes += bytes;
+    const { pending } = this.#options;
+    const held = bytesByProject(write);
+    for (const [project, bytes] of held) pending.add(project, bytes);
     try {
       await this.#options.writer.add(write);
     } catch (error) {
@@ -227,7 +222,7 @@ export class AlertProcessor {
       throw error;
     } finally {
       for (const span of spans) span.end();
-      this.#pendingBytes -= bytes;
+      for (const [project, bytes] of held) pending.remove(project, bytes);
     }
     for (const { head, columns } of write.events) this.#states.markDurable(head.project, columns.position);
     // The user who acts reads the alert next.
@@ -290,6 +285,15 @@ export class AlertProcessor {
       if (changed) await this.#options.writer.add({ events: [], changed, isUrgent: true });
     }
   }
+}
+
+/** What a write holds in memory until it is durable. */
+function bytesByProject({ events, changed }: AlertWrite): ReadonlyMap<number, number> {
+  const held = new Map<number, number>();
+  const add = (project: number, bytes: number) => held.set(project, (held.get(project) ?? 0) + bytes);
+  for (const event of events) add(event.head.project, rowBytes(event));
+  for (const { project } of changed) add(project, ITEM_BYTES);
+  return held;
 }
 
 /** The runs of events between orders, which are processed in their place of the order. */

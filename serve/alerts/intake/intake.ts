@@ -79,7 +79,7 @@ export async function receive(
   });
   const parsed = pipeline.parse(head, body);
   // Checked again, because many requests may have been admitted at the same time.
-  if (pipeline.isOverloaded) throw overloaded();
+  if (pipeline.isOverloaded(head.project)) throw overloaded();
   return pipeline.deliver(head, body, parsed);
 }
 
@@ -102,7 +102,7 @@ async function admit(
   if (!entry.integration.is_active) {
     throw new HttpError('forbidden', 'The integration is inactive. A Maintainer can activate it.');
   }
-  if (pipeline.isOverloaded) throw overloaded();
+  if (pipeline.isOverloaded(Number(entry.integration.project_id))) throw overloaded();
   entries.set(request, entry);
 }
 

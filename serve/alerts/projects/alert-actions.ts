@@ -48,7 +48,7 @@ export class AlertActions {
   /** Returns the alert after the change, which every reader sees by then. */
   async change(projectId: string, iid: number, by: User | null, change: AlertChange): Promise<Alert> {
     if (change.assignees) await this.#requireAssignable(projectId, change.assignees);
-    if (this.#pipeline.isOverloaded)
+    if (this.#pipeline.isOverloaded(Number(projectId)))
       throw new ProductError('store_failed', 'too many events wait to be written');
     const { outcomes } = await this.#pipeline.applyAction({
       project: Number(projectId),
@@ -74,7 +74,7 @@ export class AlertActions {
     by: User,
     status: AlertStatus,
   ): Promise<StatusChanges> {
-    if (this.#pipeline.isOverloaded)
+    if (this.#pipeline.isOverloaded(Number(projectId)))
       throw new ProductError('store_failed', 'too many events wait to be written');
     await this.#pipeline.waitUntilWritten();
     const project = Number(projectId);

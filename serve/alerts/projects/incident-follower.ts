@@ -182,11 +182,13 @@ export class IncidentFollower implements EventConsumer {
     );
   }
 
-  /** Stores the number of the incident with its alert. */
+  /** Stores the numbers of incidents of a project with their alerts. */
   async #link(incidents: readonly Omit<Incident, 'version'>[]): Promise<void> {
     const { pipeline } = this.#deps;
-    if (incidents.length === 0) return;
-    if (pipeline.isOverloaded) throw new ProductError('store_failed', 'too many events wait to be written');
+    const [first] = incidents;
+    if (first === undefined) return;
+    if (pipeline.isOverloaded(Number(first.project_id)))
+      throw new ProductError('store_failed', 'too many events wait to be written');
     await Promise.all(
       incidents.map(({ project_id, alert_iid, iid }) =>
         pipeline.applyAction({

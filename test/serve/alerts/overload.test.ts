@@ -22,4 +22,57 @@ describe('overload', () => {
       await small.close();
     }
   });
+
+  test('a project that floods leaves room for the others', async () => {
+    const small = await Service.open({ ALERT_PENDING_BYTES_MAX: '1000000' });
+    const { store } = small.pipeline.runtime;
+    const { insertLines } = store;
+    const held = Promise.withResolvers<void>();
+    try {
+      const bob = await small.person('bob');
+      const [flooding, quiet, third] = [
+        await small.source(bob, await small.project(bob)),
+        await small.source(bob, await small.project(bob)),
+        await small.source(bob, await small.project(bob)),
+      ];
+      const body = (i: number) => ({ title: `load ${i}`, filler: 'x'.repeat(20_000) });
+      // Their states are read before nothing is written any more.
+      for (const own of [flooding, quiet, third]) await small.send(own, body(0));
+      await small.api(bob, 'GET', `/projects/${third.project}/alerts`);
+      store.insertLines = async (...given) => {
+        await held.promise;
+        return insertLines.apply(store, given);
+      };
+      const taken = async (own: typeof quiet) => {
+        for (let i = 1; i <= 100; i++) {
+          const { status } = await small.send(own, body(i));
+          if (status === 503) return i;
+          expect(status).toBe(200);
+        }
+        throw new Error('nothing was refused');
+      };
+      // Four fifths of the room, and four ninths of it once two flood.
+      const first = await taken(flooding);
+      expect(first).toBeGreaterThan(10);
+      const second = await taken(third);
+      expect(second).toBeGreaterThan(2);
+      expect(second).toBeLessThan(first);
+      expect((await small.send(quiet, body(1))).status).toBe(200);
+      held.resolve();
+      store.insertLines = insertLines;
+      for (const [own, count] of [
+        [flooding, first],
+        [third, second],
+        [quiet, 2],
+      ] as const) {
+        await (await small.pipeline.alerts()).waitUntilWritten();
+        const { headers } = await small.api(bob, 'GET', `/projects/${own.project}/alerts`);
+        expect(headers['x-total']).toBe(String(count));
+      }
+      expect((await small.send(flooding, { title: 'later' })).status).toBe(200);
+    } finally {
+      held.resolve();
+      await small.close();
+    }
+  });
 });
