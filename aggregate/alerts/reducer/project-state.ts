@@ -26,9 +26,9 @@ export interface ProjectState {
   /** The unresolved ones of them by fingerprint. */
   readonly open: Map<string, Alert>;
   /** Deliveries inside the retry window by retry key, oldest first. */
-  readonly counted: AgedMap<string, CountedDelivery>;
+  readonly counted: AgedMap<CountedDelivery>;
   /** The same for deliveries with an idempotency key, whose window is longer. */
-  readonly named: AgedMap<string, CountedDelivery>;
+  readonly named: AgedMap<CountedDelivery>;
   /** The widest windows in milliseconds that any delivery was grouped with; retry keys are stored for as long. */
   retryWindowMs: number;
   namedWindowMs: number;
@@ -96,7 +96,7 @@ function putLast<Key>(alerts: Map<Key, Alert>, key: Key, alert: Alert): void {
 }
 
 /** The counted deliveries among which a retry key is looked up. */
-export const countedBy = (state: ProjectState, retryKey: string): AgedMap<string, CountedDelivery> =>
+export const countedBy = (state: ProjectState, retryKey: string): AgedMap<CountedDelivery> =>
   isNamed(retryKey) ? state.named : state.counted;
 
 /** How long after a delivery of a retry key another one counts as its retry, in milliseconds. */
