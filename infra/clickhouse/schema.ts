@@ -105,7 +105,7 @@ export async function applySchema(
   const missing = everyTable.filter(isMissing);
   await create(missing.map((table) => createTable(table, tableSettings)));
   await addColumns(store, schema.tables, live);
-  if (missing.length < everyTable.length) await alignCodecs(store, schema.tables);
+  if (schema.tables.some(({ name }) => live.has(name))) await alignCodecs(store, schema.tables);
   // Of the present tables: an earlier version may lack those that tell what is computed.
   for (const table of schema.derived) if (changed(table, 'table')) await schema.forget?.(store, table);
   for (const name of schema.retired ?? []) {
