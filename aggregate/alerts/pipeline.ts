@@ -128,6 +128,12 @@ export class AlertPipeline {
     return this.#pending.isFull(project) || this.#isLate;
   }
 
+  /** Throws `store_failed` while a project is overloaded. */
+  requireRoom(project: number): void {
+    if (this.isOverloaded(project))
+      throw new ProductError('store_failed', 'too many events wait to be written');
+  }
+
   /** Throws `store_failed` unless accepted events are being stored. */
   checkStoring(): void {
     if (!this.#isLate && !this.#writer.isFailing) return;

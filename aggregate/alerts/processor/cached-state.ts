@@ -19,7 +19,7 @@ export interface CachedState {
 }
 
 /** Of a state without alerts and deliveries, and of the id of an event. */
-const STATE_BYTES = 2000;
+const STATE_BYTES = 3000;
 const ID_BYTES = 100;
 /** About how many bytes a state takes. */
 export const bytesOf = ({ state: { bytes, ids } }: CachedState): number =>

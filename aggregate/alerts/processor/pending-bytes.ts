@@ -2,8 +2,8 @@
 const TIMES_FREE = 4;
 
 /**
- * The bytes of alerts that wait for the store. A project is full before all are: however many flood, some of the room is
- * left for one that does not.
+ * The bytes of alerts that wait for the store. A project is full before all are: however many flood, what is accepted of
+ * them leaves room for one that does not. What another process accepted is added without being asked.
  */
 export class PendingBytes {
   readonly #bytesMax: number;

@@ -16,7 +16,7 @@ import { type DecodedEvent, ProjectStateCache } from './project-state-cache.ts';
 import { replayProject } from './replay.ts';
 import type { EventResult, ResultChannel } from './result-channel.ts';
 import { laggingProjects } from './stored-state.ts';
-import { type AlertWrite, type AlertWriter, newestOf, rowBytes } from './writer.ts';
+import { type AlertWrite, type AlertWriter, newestOf, OUTCOME_BYTES, ROW_BYTES, rowBytes } from './writer.ts';
 
 /** Called with the projects of which alerts changed, once that is durable. */
 export type ChangeListener = (projects: ReadonlySet<number>) => void;
@@ -50,8 +50,12 @@ const REDELIVERY_MS_MAX = 60_000;
 /** What an item of a delivery, or an alert that waits for the store, takes in memory beside its texts. */
 const ITEM_BYTES = 1024;
 
-/** What an event takes in memory until it is decided on. */
-export const heldBytes = (messageBytes: number, items: number): number => messageBytes + items * ITEM_BYTES;
+/**
+ * What an event takes in memory until it is decided on, and what its row and its alerts take after that: what was
+ * accepted must not need more room later.
+ */
+export const heldBytes = (messageBytes: number, items: number): number =>
+  messageBytes + ROW_BYTES + items * (ITEM_BYTES + OUTCOME_BYTES);
 
 /**
  * Processes the events of the log one after another. Only their order and their content decide: a process that takes

@@ -227,9 +227,13 @@ export function newestOf(changed: readonly Alert[]): Alert[] {
   return [...projects.values()].flatMap((alerts) => [...alerts.values()]);
 }
 
+/** What a row takes beside its texts, for itself and for each item. */
+export const ROW_BYTES = 500;
+export const OUTCOME_BYTES = 200;
+
 /** About how many bytes the row of an event takes until it is durable. */
 export const rowBytes = ({ headJson, body, columns }: EventInsert): number =>
-  body.length + headJson.length + 200 * columns.outcomes.length + 500;
+  body.length + headJson.length + OUTCOME_BYTES * columns.outcomes.length + ROW_BYTES;
 
 const isExhausted = (error: unknown): boolean =>
   error instanceof ProductError && error.code === 'store_exhausted';

@@ -1,6 +1,5 @@
 import type { Alert, AlertStatus } from '../../../aggregate/alerts/model/alert.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
-import { ProductError } from '../../../infra/errors.ts';
 import type { User } from '../../identity/accounts/tables.ts';
 import { PROJECT_ROLES, RequestRefused } from './access.ts';
 import type { AlertReader } from './alert-reader.ts';
@@ -48,8 +47,7 @@ export class AlertActions {
   /** Returns the alert after the change, which every reader sees by then. */
   async change(projectId: string, iid: number, by: User | null, change: AlertChange): Promise<Alert> {
     if (change.assignees) await this.#requireAssignable(projectId, change.assignees);
-    if (this.#pipeline.isOverloaded(Number(projectId)))
-      throw new ProductError('store_failed', 'too many events wait to be written');
+    this.#pipeline.requireRoom(Number(projectId));
     const { outcomes } = await this.#pipeline.applyAction({
       project: Number(projectId),
       iid,
@@ -74,8 +72,7 @@ export class AlertActions {
     by: User,
     status: AlertStatus,
   ): Promise<StatusChanges> {
-    if (this.#pipeline.isOverloaded(Number(projectId)))
-      throw new ProductError('store_failed', 'too many events wait to be written');
+    this.#pipeline.requireRoom(Number(projectId));
     await this.#pipeline.waitUntilWritten();
     const project = Number(projectId);
     const known = await this.#reader.findAll(project, iids);

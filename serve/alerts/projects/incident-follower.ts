@@ -4,7 +4,6 @@ import { alerts } from '../../../aggregate/alerts/model/tables.ts';
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Lease, Locks } from '../../../infra/coordination/lock.ts';
-import { ProductError } from '../../../infra/errors.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
 import type { Tracer } from '../../../infra/tracing/tracer.ts';
 import type { Records } from '../../records/records.ts';
@@ -187,8 +186,7 @@ export class IncidentFollower implements EventConsumer {
     const { pipeline } = this.#deps;
     const [first] = incidents;
     if (first === undefined) return;
-    if (pipeline.isOverloaded(Number(first.project_id)))
-      throw new ProductError('store_failed', 'too many events wait to be written');
+    pipeline.requireRoom(Number(first.project_id));
     await Promise.all(
       incidents.map(({ project_id, alert_iid, iid }) =>
         pipeline.applyAction({

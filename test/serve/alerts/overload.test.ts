@@ -23,6 +23,32 @@ describe('overload', () => {
     }
   });
 
+  test('a burst of small deliveries takes no more room once they are decided on', async () => {
+    const small = await Service.open({ ALERT_PENDING_BYTES_MAX: '65536' });
+    const { store } = small.pipeline.runtime;
+    const { insertLines } = store;
+    const held = Promise.withResolvers<void>();
+    try {
+      const bob = await small.person('bob');
+      const flooding = await small.source(bob, await small.project(bob));
+      const quiet = await small.source(bob, await small.project(bob));
+      for (const own of [flooding, quiet]) await small.send(own, { title: 'first' });
+      await (await small.pipeline.alerts()).waitUntilWritten();
+      store.insertLines = async (...given) => {
+        await held.promise;
+        return insertLines.apply(store, given);
+      };
+      const sent = await Promise.all(
+        Array.from({ length: 200 }, (_, i) => small.send(flooding, { title: `load ${i}` })),
+      );
+      expect([...new Set(sent.map(({ status }) => status))].sort()).toEqual([200, 503]);
+      expect((await small.send(quiet, { title: 'second' })).status).toBe(200);
+    } finally {
+      held.resolve();
+      await small.close();
+    }
+  });
+
   test('a project that floods leaves room for the others', async () => {
     const small = await Service.open({ ALERT_PENDING_BYTES_MAX: '1000000' });
     const { store } = small.pipeline.runtime;
