@@ -2,43 +2,29 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout } from 'node:timers/promises';
 import { sql } from '../infra/clickhouse/sql.ts';
 import { Lease, Mutex } from '../infra/coordination/lock.ts';
-import { lowestOf } from '../infra/coordination/sequence.ts';
 import { ProductError, reasonOf } from '../infra/errors.ts';
-import type { KeyValue, Numbers, Runtime, StagedBatch } from '../infra/ports.ts';
+import type { Numbers, Runtime, StagedBatch } from '../infra/ports.ts';
 import type { Registry } from './chains/registry.ts';
-import { apartFromRepeated, changedLines } from './changed-lines.ts';
 import { type LoadMeasures, loadMeasures } from './load-measures.ts';
 import { loadTraced } from './load-trace.ts';
+import { LOADING } from './loads-in-progress.ts';
 import { type DeadLetter, deadLetterOf, writeDeadLetters } from './log/dead-letters.ts';
 import { LOAD_GROUP, type Stream, TOPICS } from './log/topics.ts';
-import { type LandingLine, type PreparedBatch, prepareBatch, type ReadMessage } from './prepare-batch.ts';
+import type { LandingLine } from './prepare-batch.ts';
 import { encodeDueAddresses } from './raw/address-encodings.ts';
-import { blocksIn } from './raw/block-landing.ts';
 import { ClosedDays } from './raw/closed-days.ts';
 import { readLandingHead } from './raw/landing-lines.ts';
-import { type LoadedBlock, noteLoaded, noteReadAgain, readStoredHeights } from './raw/loaded-blocks.ts';
+import { type LoadedBlock, noteLoaded, noteReadAgain } from './raw/loaded-blocks.ts';
 import { removePartlyStored } from './raw/partly-stored.ts';
-import { snapshotsIn } from './raw/views/snapshots.ts';
+import {
+  headsOf,
+  LANDING_TABLES,
+  ReadyBatches,
+  type ReadyLines,
+  takeStaged,
+  type WaitingBatch,
+} from './ready-batches.ts';
 import { ReplacedMarks } from './replaced-marks.ts';
-
-/** Key of the leases of all loads that are in progress. */
-const LOADING = 'loading';
-
-/**
- * The numbers below which every load has ended that took its numbers before `upTo` was taken. A load names a number
- * that is lower than all of its own in its lease, before it takes them.
- */
-export async function loadedUpTo(keyValue: KeyValue, upTo: bigint): Promise<bigint> {
-  const running = (await keyValue.members(LOADING)).map((member) =>
-    // A load of an earlier version names no number.
-    BigInt(/^(\d+)\|/.exec(member)?.[1] ?? 0),
-  );
-  return lowestOf(running, upTo);
-}
-
-/** Whether a load runs, in whatever process. */
-export const isLoading = async (keyValue: KeyValue): Promise<boolean> =>
-  (await keyValue.members(LOADING)).length > 0;
 
 /** What a loader has done since its start. */
 export interface LoadCounters {
@@ -48,12 +34,9 @@ export interface LoadCounters {
   failures: number;
 }
 
-const LANDING_TABLES = { blocks: blocksIn, snapshots: snapshotsIn } as const;
 const STREAMS = Object.keys(LANDING_TABLES) as Stream[];
 /** What is known before lines are committed. */
-interface Attempt {
-  /** Whether blocks of their heights may be stored. */
-  readonly areStored: boolean;
+interface Attempt extends Pick<ReadyLines, 'areStored'> {
   /** The first sequences of earlier commits of these lines, which failed and may have stored some of them. */
   readonly tried: readonly bigint[];
 }
@@ -63,12 +46,12 @@ const UNKNOWN: Attempt = { areStored: true, tried: [] };
 const SUSPECT_WAITS_MS = [500, 2000];
 
 /**
- * Consumes the log and inserts raw rows. A batch is staged, committed in one statement, and only then removed. A
- * batch that the store refuses is split in halves until the refused message stands alone and becomes a dead letter.
+ * Consumes the log and inserts raw rows. A batch is staged, committed in one statement, and only then removed: in one
+ * process the next one is staged meanwhile. A batch that the store refuses is split in halves until the refused message stands alone and becomes a dead letter.
  */
 export class Loader {
   readonly #runtime: Runtime;
-  readonly #registry: Registry;
+  readonly #ready: ReadyBatches;
   readonly #numbers: Numbers;
   readonly #leaseMs: number;
   readonly counters: LoadCounters = { messages: 0, bytes: 0, refused: 0, failures: 0 };
@@ -81,8 +64,6 @@ export class Loader {
   readonly #replaced: ReplacedMarks;
   /** Blocks that the load in progress has committed. */
   readonly #committed: LoadedBlock[] = [];
-  /** Whether most blocks of the last batch were stored already, as those of the next will be. */
-  #isRepeating = false;
   readonly #onLoaded: () => Promise<void>;
   readonly #measures: LoadMeasures;
 
@@ -99,7 +80,7 @@ export class Loader {
   }) {
     this.#runtime = options.runtime;
     this.#closedDays = new ClosedDays(options.runtime.store);
-    this.#registry = options.registry;
+    this.#ready = new ReadyBatches(options.runtime, options.registry, () => this.#unfinished.length > 0);
     this.#numbers = options.numbers;
     this.#leaseMs = options.leaseMs;
     this.#deadLetterBytes = options.deadLetterBytes;
@@ -116,14 +97,14 @@ export class Loader {
         this.#runtime.log.subscribe(
           TOPICS[stream],
           LOAD_GROUP,
-          (batch: PreparedBatch) => this.#loadBatch(stream, batch),
-          (messages) => prepareBatch(stream, messages, this.#registry, this.#isRepeating),
+          (batch: WaitingBatch) => this.#loadBatch(stream, batch),
+          (messages) => this.#ready.prepare(stream, messages),
         ),
       ),
     );
   }
 
-  async #loadBatch(stream: Stream, batch: PreparedBatch): Promise<void> {
+  async #loadBatch(stream: Stream, batch: WaitingBatch): Promise<void> {
     try {
       await this.#batches.run(() => {
         const end = this.#measures.batchSeconds.startTimer();
@@ -133,41 +114,32 @@ export class Loader {
       this.counters.bytes += batch.bytes;
     } catch (error) {
       this.counters.failures++;
+      if (batch.ready?.staged) this.#unfinished.push(batch.ready.staged);
       throw error;
+    } finally {
+      this.#ready.ended(batch);
     }
   }
 
-  async #loadInOrder(stream: Stream, { lines, deadLetters }: PreparedBatch): Promise<void> {
-    for (let batch = this.#unfinished.shift(); batch; batch = this.#unfinished.shift()) {
-      await this.#finish(batch);
+  async #loadInOrder(stream: Stream, batch: WaitingBatch): Promise<void> {
+    for (let former = this.#unfinished.shift(); former; former = this.#unfinished.shift()) {
+      await this.#finish(former);
     }
-    await this.#writeDeadLetters(deadLetters);
-    if (stream !== 'blocks') return this.#load(stream, lines);
-    for (const some of apartFromRepeated(lines)) await this.#loadChanged(some);
+    await this.#writeDeadLetters(batch.deadLetters);
+    for await (const ready of this.#ready.ready(stream, batch)) await this.#load(stream, ready);
   }
 
-  /** Loads the blocks whose heights do not hold the same content already. */
-  async #loadChanged(lines: readonly ReadMessage[]): Promise<void> {
+  async #load(stream: Stream, ready: ReadyLines): Promise<void> {
     const { store } = this.#runtime;
-    const { areAny, contents } = await readStoredHeights(store, headsOf(lines));
-    const changed = new Set(changedLines(lines, contents));
-    const same = lines.filter((line) => !changed.has(line));
-    this.#isRepeating = same.length > changed.size;
-    await noteReadAgain(store, headsOf(same));
-    await this.#load('blocks', [...changed], { areStored: areAny, tried: [] });
-  }
-
-  async #load(stream: Stream, read: readonly ReadMessage[], attempt = UNKNOWN): Promise<void> {
-    const { store } = this.#runtime;
-    const landings = read.map((line) => line.landing());
-    const decoded = landings.flatMap((line) => ('refused' in line ? [] : [line]));
-    await this.#writeDeadLetters(landings.flatMap((line) => ('refused' in line ? [line.refused] : [])));
-    const lines = await this.#withoutClosed(stream, decoded);
+    await noteReadAgain(store, ready.readAgain);
+    await this.#writeDeadLetters(ready.deadLetters);
+    const lines = await this.#withoutClosed(stream, ready.lines);
+    if (lines.length < ready.lines.length) await takeStaged(ready)?.discard();
     if (lines.length === 0) return;
     this.#committed.length = 0;
-    let known = attempt;
+    let known: Attempt = { areStored: ready.areStored, tried: [] };
     await this.#underLease(async () => {
-      await this.#stageAndCommit(stream, lines, known);
+      await this.#stageAndCommit(stream, lines, known, takeStaged(ready));
       await encodeDueAddresses(store);
       known = UNKNOWN;
     });
@@ -198,11 +170,13 @@ export class Loader {
     }
   }
 
-  async #stageAndCommit(stream: Stream, lines: readonly LandingLine[], attempt: Attempt): Promise<void> {
-    const staged = await this.#runtime.store.stage(
-      LANDING_TABLES[stream],
-      lines.map((line) => line.bytes),
-    );
+  async #stageAndCommit(
+    stream: Stream,
+    lines: readonly LandingLine[],
+    attempt: Attempt,
+    stagedBefore?: StagedBatch,
+  ): Promise<void> {
+    const staged = stagedBefore ?? (await this.#ready.stage(stream, lines));
     try {
       await this.#commit(stream, lines, staged, attempt);
     } catch (error) {
@@ -331,9 +305,6 @@ export class Loader {
     return writeDeadLetters(store, deadLetters, clock.now(), this.#deadLetterBytes, log);
   }
 }
-
-const headsOf = <Line extends Pick<ReadMessage, 'head'>>(lines: readonly Line[]) =>
-  lines.map(({ head }) => head);
 
 /** Whether lines may be the cause that a load failed: the store refuses them, or cannot load so much or such a thing. */
 const mayBlameLines = (error: unknown): error is ProductError =>

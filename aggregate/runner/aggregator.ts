@@ -3,7 +3,7 @@ import { ProductError } from '../../infra/errors.ts';
 import type { Logger } from '../../infra/logger.ts';
 import type { FailedJob, Numbers, Runtime, Store } from '../../infra/ports.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
-import { loadedUpTo } from '../../ingest/loader.ts';
+import { loadedUpTo } from '../../ingest/loads-in-progress.ts';
 import { type ChangeProgress, ChangeRecorder } from '../changes/change-recorder.ts';
 import { metricChanges } from '../changes/tables.ts';
 import type { EntityId, MaterializedMetric } from '../metric.ts';

@@ -1,6 +1,6 @@
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import type { KeyValue, Store } from '../../infra/ports.ts';
-import { loadedUpTo } from '../../ingest/loader.ts';
+import { loadedUpTo } from '../../ingest/loads-in-progress.ts';
 import {
   canonicalBlocks,
   type GainedBlock,

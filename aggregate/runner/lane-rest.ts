@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { KeyValue } from '../../infra/ports.ts';
-import { isLoading } from '../../ingest/loader.ts';
+import { isLoading } from '../../ingest/loads-in-progress.ts';
 
 /** Loads that follow one another do so in less. */
 const QUIET_MS = 300;

@@ -4,7 +4,7 @@ import { lowestOf } from '../../infra/coordination/sequence.ts';
 import type { Logger } from '../../infra/logger.ts';
 import type { Numbers, Runtime } from '../../infra/ports.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
-import { loadedUpTo } from '../../ingest/loader.ts';
+import { loadedUpTo } from '../../ingest/loads-in-progress.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { readCalendar } from '../planner/calendar.ts';
 import { type DaysWithBlocks, EVERYTHING, type PlannedWindow } from '../planner/plan.ts';

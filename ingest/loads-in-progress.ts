@@ -1,0 +1,21 @@
+import { lowestOf } from '../infra/coordination/sequence.ts';
+import type { KeyValue } from '../infra/ports.ts';
+
+/** Key of the leases of all loads that are in progress. */
+export const LOADING = 'loading';
+
+/**
+ * The numbers below which every load has ended that took its numbers before `upTo` was taken. A load names a number
+ * that is lower than all of its own in its lease, before it takes them.
+ */
+export async function loadedUpTo(keyValue: KeyValue, upTo: bigint): Promise<bigint> {
+  const running = (await keyValue.members(LOADING)).map((member) =>
+    // A load of an earlier version names no number.
+    BigInt(/^(\d+)\|/.exec(member)?.[1] ?? 0),
+  );
+  return lowestOf(running, upTo);
+}
+
+/** Whether a load runs, in whatever process. */
+export const isLoading = async (keyValue: KeyValue): Promise<boolean> =>
+  (await keyValue.members(LOADING)).length > 0;
