@@ -36,11 +36,11 @@ export interface LoadCounters {
 
 const STREAMS = Object.keys(LANDING_TABLES) as Stream[];
 /** What is known before lines are committed. */
-interface Attempt extends Pick<ReadyLines, 'areStored'> {
+interface Attempt extends Pick<ReadyLines, 'stored'> {
   /** The first sequences of earlier commits of these lines, which failed and may have stored some of them. */
   readonly tried: readonly bigint[];
 }
-const UNKNOWN: Attempt = { areStored: true, tried: [] };
+const UNKNOWN: Attempt = { stored: 'some', tried: [] };
 
 /** Waits before a line is tried again that the store cannot load, and does not refuse either. */
 const SUSPECT_WAITS_MS = [500, 2000];
@@ -137,7 +137,7 @@ export class Loader {
     if (lines.length < ready.lines.length) await takeStaged(ready)?.discard();
     if (lines.length === 0) return;
     this.#committed.length = 0;
-    let known: Attempt = { areStored: ready.areStored, tried: [] };
+    let known: Attempt = { stored: ready.stored, tried: [] };
     await this.#underLease(async () => {
       await this.#stageAndCommit(stream, lines, known, takeStaged(ready));
       await encodeDueAddresses(store);
@@ -192,18 +192,20 @@ export class Loader {
     stream: Stream,
     lines: readonly LandingLine[],
     staged: StagedBatch,
-    { areStored, tried }: Attempt,
+    { stored, tried }: Attempt,
   ): Promise<void> {
     const isOfBlocks = stream === 'blocks';
+    const last = lines.at(-1)?.index ?? 0;
+    let known = stored;
     let sequence: bigint | undefined;
     try {
-      if (isOfBlocks && areStored) await this.#replaced.before(headsOf(lines));
-      sequence = await this.#numbers.take((lines.at(-1)?.index ?? 0) + 1);
+      if (isOfBlocks) await this.#replaced.before(headsOf(lines), stored);
+      sequence = await this.#numbers.take(last + 1);
       await staged.commit(sequence);
       for (const line of lines) this.#noteCommitted(line, sequence);
     } catch (error) {
       if (sequence === undefined || !mayBlameLines(error)) throw error;
-      const failed = { areStored: true, tried: [...tried, sequence] };
+      const failed: Attempt = { stored: 'some', tried: [...tried, sequence] };
       if (error.code === 'store_refused' && lines.some((line) => line.normalised)) {
         return this.#commitNormalised(stream, lines, failed);
       }
@@ -213,8 +215,11 @@ export class Loader {
         return this.#stageAndCommit(stream, lines.slice(half), failed);
       }
       if (!(await this.#loadOrSetAside(stream, lines[0] as LandingLine, staged, error, failed.tried))) return;
+      known = failed.stored;
     }
-    if (isOfBlocks && (areStored || this.#runtime.isShared)) await this.#replaced.after(headsOf(lines));
+    if (isOfBlocks) {
+      await this.#replaced.after(headsOf(lines), known, { first: sequence, last: sequence + BigInt(last) });
+    }
   }
 
   /**

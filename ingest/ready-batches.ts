@@ -6,6 +6,7 @@ import type { DeadLetter } from './log/dead-letters.ts';
 import type { Stream } from './log/topics.ts';
 import { type LandingLine, type PreparedBatch, prepareBatch, type ReadMessage } from './prepare-batch.ts';
 import { blocksIn } from './raw/block-landing.ts';
+import type { StoredOf } from './raw/heights.ts';
 import { readStoredHeights } from './raw/loaded-blocks.ts';
 import { snapshotsIn } from './raw/views/snapshots.ts';
 
@@ -17,8 +18,8 @@ export interface ReadyLines {
   readonly deadLetters: readonly DeadLetter[];
   /** Blocks that are stored already. */
   readonly readAgain: readonly ReadMessage['head'][];
-  /** Whether blocks of the heights of these lines may be stored. */
-  readonly areStored: boolean;
+  /** What may be stored of the heights of these lines. */
+  readonly stored: StoredOf;
   /** Present while they are staged, and neither committed nor discarded. */
   staged?: StagedBatch | undefined;
 }
@@ -69,7 +70,7 @@ export class ReadyBatches {
   /** The parts of a batch, each ready when it is asked for: what the store has of the second depends on the first. */
   async *ready(stream: Stream, { lines, ready }: WaitingBatch): AsyncGenerator<ReadyLines> {
     if (ready) yield ready;
-    else if (stream !== 'blocks') yield { ...decoded(lines), readAgain: [], areStored: true };
+    else if (stream !== 'blocks') yield { ...decoded(lines), readAgain: [], stored: 'some' };
     else for (const some of apartFromRepeated(lines)) yield await this.#changed(some);
   }
 
@@ -97,11 +98,11 @@ export class ReadyBatches {
 
   /** The blocks whose heights do not hold the same content already. */
   async #changed(lines: readonly ReadMessage[]): Promise<ReadyLines> {
-    const { areAny, contents } = await readStoredHeights(this.#runtime.store, headsOf(lines));
+    const { stored, contents } = await readStoredHeights(this.#runtime.store, headsOf(lines));
     const changed = new Set(changedLines(lines, contents));
     const same = lines.filter((line) => !changed.has(line));
     this.#isRepeating = same.length > changed.size;
-    return { ...decoded([...changed]), readAgain: headsOf(same), areStored: areAny };
+    return { ...decoded([...changed]), readAgain: headsOf(same), stored };
   }
 }
 

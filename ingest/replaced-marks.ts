@@ -1,5 +1,5 @@
 import type { Numbers, Runtime } from '../infra/ports.ts';
-import type { Head } from './raw/heights.ts';
+import { areAlone, type Head, type LoadNumbers, type StoredOf } from './raw/heights.ts';
 import { type ChainHour, hoursHeldBy, noteReplacedBlocks } from './raw/replaced-hours.ts';
 import { ANY_PALLET, dirtyDays, dirtyHours } from './raw/tables.ts';
 
@@ -7,12 +7,12 @@ const DAY_CHARS = 'YYYY-MM-DD'.length;
 
 /** Marks as dirty the hours that lose a block because another one takes its height. */
 export class ReplacedMarks {
-  readonly #runtime: Pick<Runtime, 'store'>;
+  readonly #runtime: Pick<Runtime, 'store' | 'isShared'>;
   readonly #numbers: Numbers;
   /** Those of the load in progress: a retry does not find them in the store any more. */
   readonly #marked = new Map<string, ChainHour>();
 
-  constructor(runtime: Pick<Runtime, 'store'>, numbers: Numbers) {
+  constructor(runtime: Pick<Runtime, 'store' | 'isShared'>, numbers: Numbers) {
     this.#runtime = runtime;
     this.#numbers = numbers;
   }
@@ -28,12 +28,18 @@ export class ReplacedMarks {
   }
 
   /** Marks the hours of the blocks that hold these heights, before a merge can remove their rows. */
-  async before(heads: readonly Head[]): Promise<void> {
+  async before(heads: readonly Head[], stored: StoredOf): Promise<void> {
+    if (stored !== 'some') return;
     await this.#addNew(await hoursHeldBy(this.#runtime.store, heads));
   }
 
-  /** Marks what only the load shows: another process may have stored the same heights at the same moment. */
-  async after(heads: readonly Head[]): Promise<void> {
+  /**
+   * Marks what only the load shows: another process may have stored the same heights at the same moment. Where nothing
+   * was stored before, most loads find their own blocks alone.
+   */
+  async after(heads: readonly Head[], stored: StoredOf, numbers: LoadNumbers): Promise<void> {
+    const { store, isShared } = this.#runtime;
+    if (stored === 'none' && (!isShared || (await areAlone(store, heads, numbers)))) return;
     await this.#addNew(await noteReplacedBlocks(this.#runtime.store, heads));
   }
 

@@ -1,6 +1,7 @@
 import { literal, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
 import type { BlockHead } from '../log/envelope.ts';
+import { blockSequenceSql } from './ordering.ts';
 import { blocks } from './tables.ts';
 
 /** Names the height of a block that will be loaded. */
@@ -41,11 +42,45 @@ export const isOneOf = (chains: readonly HeightsOfChain[]): Sql =>
 export const childrenOf = (chains: readonly HeightsOfChain[]): HeightsOfChain[] =>
   chains.map(([chain, heights]) => [chain, heights.map(childOf)]);
 
-/** Whether any height from the lowest of a chain to the child of the highest is stored. Most loads bring new heights. */
-export async function areAnyStored(store: Store, chains: readonly HeightsOfChain[]): Promise<boolean> {
-  const some = await store.rows(sql`SELECT 1 FROM ${blocks} WHERE ${isInRanges(chains)} LIMIT 1`);
-  return some.length > 0;
+/**
+ * What is stored of heights: nothing from the lowest of a chain to the child of the highest, only others between them, as
+ * of loads that fill the same range, or some of them.
+ */
+export type StoredOf = 'none' | 'others' | 'some';
+
+/** Most loads bring new heights. */
+export async function storedOf(store: Store, chains: readonly HeightsOfChain[]): Promise<StoredOf> {
+  const areAny = async (where: Sql) =>
+    (await store.rows(sql`SELECT 1 FROM ${blocks} WHERE ${where} LIMIT 1`)).length > 0;
+  if (!(await areAny(isInRanges(chains)))) return 'none';
+  return (await areAny(isOneOf(chains))) ? 'some' : 'others';
 }
+
+/** The numbers that the lines of a load have taken. */
+export interface LoadNumbers {
+  readonly first: bigint;
+  readonly last: bigint;
+}
+
+/**
+ * Whether all versions of these heights and of their children are of the load itself. What has taken the place of one of
+ * its blocks was stored by another process.
+ */
+export async function areAlone(
+  store: Store,
+  heads: readonly Head[],
+  { first, last }: LoadNumbers,
+): Promise<boolean> {
+  for (const chains of inPieces(heads)) {
+    const others = await store.rows(sql`SELECT 1 FROM ${blocks} WHERE ${isOneOf(withChildren(chains))}
+      AND ${raw(blockSequenceSql('rank'))} NOT BETWEEN ${first} AND ${last} LIMIT 1`);
+    if (others.length > 0) return false;
+  }
+  return true;
+}
+
+const withChildren = (chains: readonly HeightsOfChain[]): HeightsOfChain[] =>
+  chains.map(([chain, heights]) => [chain, [...new Set([...heights, ...heights.map(childOf)])]]);
 
 /**
  * The key is compared once with a list, and with every range of every chain by itself: over the parts of years new
