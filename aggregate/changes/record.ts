@@ -1,4 +1,5 @@
 import { ident, join, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { partsOf } from '../../infra/parts.ts';
 import type { Store } from '../../infra/ports.ts';
 import { ofRelays, type Window } from '../../ingest/raw/canonical.ts';
 import type { EntityId, MaterializedMetric } from '../metric.ts';
@@ -26,13 +27,20 @@ export interface Recording {
 }
 
 /** Metrics of one statement: they bound its memory. */
-const METRICS_MAX = 12;
+const METRICS_MAX = 6;
+/** Statements that run at the same time: the engine plans each on one processor. */
+const STATEMENTS_MAX = 2;
 
 /** Records the slices whose rows differ from those of their last recorded change. Equal rows make no change. */
 export async function recordChanges(store: Store, recording: Recording): Promise<void> {
-  const { comparisons } = recording;
-  for (let i = 0; i < comparisons.length; i += METRICS_MAX)
-    await store.run(statement({ ...recording, comparisons: comparisons.slice(i, i + METRICS_MAX) }));
+  const statements = [...partsOf(recording.comparisons, METRICS_MAX, () => 1)].map((comparisons) =>
+    statement({ ...recording, comparisons }),
+  );
+  for (const some of partsOf(statements, STATEMENTS_MAX, () => 1)) {
+    const ended = await Promise.allSettled(some.map((one) => store.run(one)));
+    // Only now: a statement that still ran would record changes under a number that was told already.
+    for (const outcome of ended) if (outcome.status === 'rejected') throw outcome.reason;
+  }
 }
 
 function statement({ comparisons, run, sequence, unconfirmedFrom }: Recording): Sql {
