@@ -61,6 +61,8 @@ export class Loader {
   readonly #closedDays: ClosedDays;
   /** Staged batches whose commit failed: finished before anything newer, so that sequences keep the log's order. */
   readonly #unfinished: StagedBatch[] = [];
+  /** Whether one of them is being finished: what the store has of its heights is about to change. */
+  #isFinishing = false;
   readonly #replaced: ReplacedMarks;
   /** Blocks that the load in progress has committed. */
   readonly #committed: LoadedBlock[] = [];
@@ -80,7 +82,11 @@ export class Loader {
   }) {
     this.#runtime = options.runtime;
     this.#closedDays = new ClosedDays(options.runtime.store);
-    this.#ready = new ReadyBatches(options.runtime, options.registry, () => this.#unfinished.length > 0);
+    this.#ready = new ReadyBatches(
+      options.runtime,
+      options.registry,
+      () => this.#isFinishing || this.#unfinished.length > 0,
+    );
     this.#numbers = options.numbers;
     this.#leaseMs = options.leaseMs;
     this.#deadLetterBytes = options.deadLetterBytes;
@@ -122,11 +128,28 @@ export class Loader {
   }
 
   async #loadInOrder(stream: Stream, batch: WaitingBatch): Promise<void> {
-    for (let former = this.#unfinished.shift(); former; former = this.#unfinished.shift()) {
-      await this.#finish(former);
-    }
+    await this.#finishFormer();
     await this.#writeDeadLetters(batch.deadLetters);
     for await (const ready of this.#ready.ready(stream, batch)) await this.#load(stream, ready);
+  }
+
+  async #finishFormer(): Promise<void> {
+    this.#isFinishing = true;
+    try {
+      for (let former = this.#unfinished.shift(); former; former = this.#unfinished.shift()) {
+        const left = this.#unfinished.length;
+        try {
+          await this.#finish(former);
+        } catch (error) {
+          // A newly staged copy has taken its place; loaded later, it would replace newer blocks.
+          if (this.#unfinished.length > left) await former.discard();
+          else this.#unfinished.unshift(former);
+          throw error;
+        }
+      }
+    } finally {
+      this.#isFinishing = false;
+    }
   }
 
   async #load(stream: Stream, ready: ReadyLines): Promise<void> {

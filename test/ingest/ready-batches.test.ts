@@ -110,6 +110,24 @@ test('a batch is kept that was staged and could not be begun', async () => {
   expect(await heightsOf(ingesting, CHAIN)).toEqual([1, 2, 3]);
 });
 
+test('a batch waits for one of its heights that failed before and is being finished', async () => {
+  await take(large(5));
+  const { opened, open } = gate();
+  let commits = 0;
+  beforeCommit = () => {
+    if (++commits === 1) throw new Error('the store is away');
+    return commits === 2 ? opened : undefined;
+  };
+  await expect(take(large(5, { hash: hash('b') }))).rejects.toThrow('the store is away');
+  const others = [take(large(100))];
+  await vi.waitUntil(() => commits === 2);
+  others.push(take(large(5)));
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  open();
+  await Promise.all(others);
+  expect((await hashes())[0]).toEqual([5, hash(5)]);
+});
+
 test('blocks that are stored already are left out of a batch that is staged early', async () => {
   await take(large(1), large(2), large(3));
   steps.length = 0;
