@@ -47,7 +47,8 @@ const SUSPECT_WAITS_MS = [500, 2000];
 
 /**
  * Consumes the log and inserts raw rows. A batch is staged, committed in one statement, and only then removed: in one
- * process the next one is staged meanwhile. A batch that the store refuses is split in halves until the refused message stands alone and becomes a dead letter.
+ * process the next one is staged meanwhile. A batch that the store refuses is split in halves until the refused message
+ * stands alone and becomes a dead letter.
  */
 export class Loader {
   readonly #runtime: Runtime;

@@ -27,10 +27,14 @@ export class ReplacedMarks {
     return this.add([...this.#marked.values()]);
   }
 
-  /** Marks the hours of the blocks that hold these heights, before a merge can remove their rows. */
+  /**
+   * Marks the hours of the blocks that hold these heights, before a merge can remove their rows. Another process may have
+   * stored some since they were looked up.
+   */
   async before(heads: readonly Head[], stored: StoredOf): Promise<void> {
-    if (stored !== 'some') return;
-    await this.#addNew(await hoursHeldBy(this.#runtime.store, heads));
+    const { store, isShared } = this.#runtime;
+    if (stored === 'some' || (stored === 'others' && isShared))
+      await this.#addNew(await hoursHeldBy(store, heads));
   }
 
   /**
@@ -40,7 +44,7 @@ export class ReplacedMarks {
   async after(heads: readonly Head[], stored: StoredOf, numbers: LoadNumbers): Promise<void> {
     const { store, isShared } = this.#runtime;
     if (stored === 'none' && (!isShared || (await areAlone(store, heads, numbers)))) return;
-    await this.#addNew(await noteReplacedBlocks(this.#runtime.store, heads));
+    await this.#addNew(await noteReplacedBlocks(store, heads));
   }
 
   async add(hours: readonly ChainHour[]): Promise<void> {

@@ -62,6 +62,8 @@ export class Spool {
       await rename(part, file);
       return { file, table };
     } catch (error) {
+      // On a full disk it would take the room that the next attempt needs.
+      rmSync(part, { force: true });
       throw unwritable(reasonOf(error));
     }
   }

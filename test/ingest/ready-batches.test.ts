@@ -1,3 +1,5 @@
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import type { Table } from '../../infra/clickhouse/table.ts';
@@ -108,6 +110,8 @@ test('a batch is kept that was staged and could not be begun', async () => {
   expect(await heightsOf(ingesting, CHAIN)).toEqual([]);
   await take(large(3));
   expect(await heightsOf(ingesting, CHAIN)).toEqual([1, 2, 3]);
+  // The next start would load what is left over newer blocks.
+  expect(readdirSync(join(ingesting.pipeline.config.DATA_DIR, 'spool'))).toEqual([]);
 });
 
 test('a batch waits for one of its heights that failed before and is being finished', async () => {
