@@ -316,4 +316,20 @@ describe('embedded runtime', () => {
     await store.close();
     remove(directory);
   });
+
+  test('a statement runs on several threads under the default memory limit, and on one where memory is scarce', async () => {
+    const plan = async (settings: Record<string, string>) => {
+      const directory = temporary();
+      const store = await EmbeddedStore.open(readConfig({ DATA_DIR: directory, ...settings }));
+      // As if the machine had four processors.
+      const steps = await store.rows<{ explain: string }>(
+        sql`SELECT explain FROM (EXPLAIN PIPELINE SELECT sum(number) FROM numbers_mt(1000000000) SETTINGS max_threads = 4)`,
+      );
+      await store.close();
+      remove(directory);
+      return steps.map(({ explain }) => explain).join('\n');
+    };
+    expect(await plan({})).toContain('NumbersRange × 4');
+    expect(await plan({ STORE_MEMORY_BYTES: String(2 ** 28) })).not.toContain('×');
+  });
 });
