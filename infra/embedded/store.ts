@@ -47,6 +47,12 @@ import { StoredParts } from './stored-parts.ts';
 /** Of the engine's memory, what one load may take: a load that needs more is not told from one among many otherwise. */
 const LOAD_MEMORY_SHARE = 0.75;
 
+/** Statements that compute at the same time, mostly. With more threads than processors they would take longer. */
+const WORK_AT_ONCE = 2;
+
+/** The threads of one of so many statements, of which the engine would give each as many as there are processors. */
+const shareOfThreads = (statements: number) => Math.max(1, Math.floor(availableParallelism() / statements));
+
 /** More lines are read from a file in half the time that it takes to read them from a statement. */
 const FILE_BYTES_MIN = 256 * 1024;
 
@@ -62,7 +68,6 @@ export class EmbeddedStore implements Store {
   readonly #lanes: Readonly<Record<Lane | 'kills', Connections>>;
   /** What writes passes it; a snapshot holds it. */
   readonly #writes = new Gate();
-  /** One place's part of the processors, of which the engine would give a query all. */
   readonly #threadsOfPlace: number;
   /** Names and types of columns by table. */
   readonly #structures = new Map<string, Promise<string>>();
@@ -76,16 +81,17 @@ export class EmbeddedStore implements Store {
   ) {
     this.warnings = warnings;
     this.#config = config;
-    this.#threadsOfPlace = Math.max(1, Math.floor(availableParallelism() / config.READER_CONNECTIONS));
+    this.#threadsOfPlace = shareOfThreads(config.READER_CONNECTIONS);
     this.#session = session;
     this.#spool = new Spool(config.DATA_DIR, config.STORE_FSYNC, damage);
     this.#parts = new StoredParts(this, config.DATA_DIR, damage);
     // The client types of chdb are a copy that the compiler does not accept.
     const connect = () =>
       createClient({ connection: createChdbConnection({ path: storePath(config) }) as never } as never);
-    const lane = (connections: number) => new Connections(connect, connections, CONNECTION_SETTINGS);
+    const lane = (connections: number, settings: readonly string[] = []) =>
+      new Connections(connect, connections, [...CONNECTION_SETTINGS, ...settings]);
     this.#lanes = {
-      work: lane(config.STORE_CONNECTIONS),
+      work: lane(config.STORE_CONNECTIONS, [`max_threads = ${shareOfThreads(WORK_AT_ONCE)}`]),
       readers: lane(config.READER_CONNECTIONS),
       probes: lane(2),
       kills: lane(1),

@@ -5,25 +5,22 @@ test('servers killed, paused and cut off from Kafka and Redis lose no alert and 
   timeout: 600_000,
 }, async () => {
   const report = await deliverInChaos({
-    deliveries: 600,
+    deliveries: 400,
     senders: 12,
     seed: 1,
     happenings: [
       'all servers are killed',
-      'a server is killed',
       'Redis is emptied',
-      'all servers are killed',
+      'a server is killed',
       'a server is paused, another one killed meanwhile',
       'Kafka is away',
-      'all servers are killed',
-      'a server is killed',
       'all servers are killed',
       'a server is killed',
     ],
   });
   expect(report.faults).toEqual([]);
-  expect(report.kills).toBeGreaterThanOrEqual(12);
-  expect(report.acknowledged).toBeGreaterThanOrEqual(600);
+  expect(report.kills).toBeGreaterThanOrEqual(7);
+  expect(report.acknowledged).toBeGreaterThanOrEqual(400);
   // While Kafka was away nothing was acknowledged.
   expect(report.statuses[503]).toBeGreaterThan(0);
 });

@@ -10,7 +10,7 @@ import { gate } from '../infra/ports/opened.ts';
 import { canonicalRows, heightsOf, type Ingesting, openIngesting } from './ingesting.ts';
 import { hash, madeBlock, madeEvent, madeExtrinsic, NOON } from './made.ts';
 
-const SEEDS = Number(process.env.SEEDS ?? 2);
+const SEEDS = Number(process.env.SEEDS ?? 1);
 const CHAIN = 'astar';
 /** Its blocks are taken in one by one. */
 const OTHER_CHAIN = 'hydration';

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sql } from '../../../infra/clickhouse/sql.ts';
@@ -12,7 +12,7 @@ import { EmbeddedQueue } from '../../../infra/embedded/queue.ts';
 import { openEmbedded } from '../../../infra/embedded/runtime.ts';
 import { EmbeddedStore } from '../../../infra/embedded/store.ts';
 import { ProductError } from '../../../infra/errors.ts';
-import type { Message } from '../../../infra/ports.ts';
+import type { Message, QueryOptions } from '../../../infra/ports.ts';
 import { readConfig } from '../../../serve/settings.ts';
 import { clockContract } from './clock.contract.ts';
 import { keyValueContract } from './key-value.contract.ts';
@@ -331,5 +331,23 @@ describe('embedded runtime', () => {
     };
     expect(await plan({})).toContain('NumbersRange × 4');
     expect(await plan({ STORE_MEMORY_BYTES: String(2 ** 28) })).not.toContain('×');
+  });
+
+  test('a statement of work has half of the processors, and one of a reader all of them', async () => {
+    const directory = temporary();
+    const store = await EmbeddedStore.open(readConfig({ DATA_DIR: directory }));
+    const threads = async (options: QueryOptions) => {
+      const [row] = await store.rows<{ threads: number }>(
+        sql`SELECT getSetting('max_threads') AS threads`,
+        options,
+      );
+      return row?.threads;
+    };
+    const processors = availableParallelism();
+    expect(await threads({})).toBe(Math.max(1, processors >> 1));
+    expect(await threads({ lane: 'readers' })).toBe(processors);
+    expect(await threads({ lane: 'readers', letsOthersFirst: true })).toBe(Math.max(1, processors >> 2));
+    await store.close();
+    remove(directory);
   });
 });

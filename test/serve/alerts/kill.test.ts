@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { deliverUnderKills } from './kills.ts';
 
-const KILLS = 8;
-const DELIVERIES = 1600;
+const KILLS = 5;
+const DELIVERIES = 1000;
 
 test(`${DELIVERIES} deliveries of 16 senders and ${KILLS} kills give the alerts of the slow reference`, {
   timeout: 240_000,

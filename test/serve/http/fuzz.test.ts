@@ -8,7 +8,7 @@ import { type Person, Service, type Source } from '../alerts/service.ts';
 import { canRunSchemathesis, fuzz } from './schemathesis.ts';
 
 /** `FUZZ_EXAMPLES=500 FUZZ_SEED=7` makes it a long run. */
-const { FUZZ_EXAMPLES = '4', FUZZ_SEED = '1' } = process.env;
+const { FUZZ_EXAMPLES = '3', FUZZ_SEED = '1' } = process.env;
 const canFuzz = canRunSchemathesis();
 
 /**
