@@ -104,7 +104,7 @@ async function withPallets(
   const rows = await store.rows<
     Omit<DirtyDay, 'stream' | 'pallet'> & { readonly pallets: readonly string[] }
   >(
-    sql`SELECT relay_chain, chain, toString(dirty.day) AS day, groupUniqArray(toString(pallet)) AS pallets
+    sql`SELECT relay_chain, chain, toString(dirty.day) AS day, arraySort(groupUniqArray(toString(pallet))) AS pallets
       FROM ${dirtyDays} AS dirty
       WHERE ${isChanged} AND stream = 'blocks' AND pallet IN ${pallets}
         AND (relay_chain, chain, dirty.day) IN (

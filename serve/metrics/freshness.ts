@@ -161,7 +161,7 @@ async function readChainFacts(
   const chains = await store.rows<Omit<ChainFacts, 'computed'>>(sql`
     SELECT relay_chain, chain, (toString(min(date)), toString(max(date))) AS days,
       toUnixTimestamp64Milli(max(last_time)) AS newest,
-      groupArrayIf((toString(previous_date), toString(date)), is_gap) AS gaps
+      arraySort(groupArrayIf((toString(previous_date), toString(date)), is_gap)) AS gaps
     FROM (
       SELECT relay_chain, chain, date, last_time,
         lagInFrame(last_block) OVER before AS previous_block,
@@ -169,7 +169,7 @@ async function readChainFacts(
         num_blocks < last_block - first_block + 1 OR (previous_block > 0 AND first_block > previous_block + 1) AS is_gap
       FROM ${chainDay.table} FINAL
       WINDOW before AS (PARTITION BY relay_chain, chain ORDER BY date ROWS BETWEEN 1 PRECEDING AND CURRENT ROW)
-    ) GROUP BY relay_chain, chain`);
+    ) GROUP BY relay_chain, chain ORDER BY relay_chain, chain`);
   const key = (of: { relay_chain: string; chain: string }) => `${of.relay_chain}/${of.chain}`;
   const asOf = new Map(computed.map((row) => [key(row), row]));
   return chains.map((facts) => ({ ...facts, computed: asOf.get(key(facts)) ?? null }));

@@ -49,7 +49,7 @@ async function positionsToKeep(store: Store, project: number): Promise<number[]>
     sql`SELECT max(position) AS position FROM ${alertEvents} WHERE project = ${project}
       UNION ALL SELECT argMax(position, log_offset) FROM ${alertEvents} WHERE project = ${project}
         GROUP BY log_partition
-      UNION ALL SELECT argMax(position, last_iid) FROM ${alertEvents} WHERE project = ${project} AND last_iid > 0`,
+      UNION ALL SELECT argMax(position, (last_iid, position)) FROM ${alertEvents} WHERE project = ${project} AND last_iid > 0`,
   );
   return rows.map(({ position }) => position);
 }

@@ -14,7 +14,7 @@ export async function refusedPart(
   const named = deliveryIn(origin);
   if (named === null) return 'it names no delivery';
   const [row] = await store.rows<{ head: string; body: string; outcomes: string[] }>(
-    sql`SELECT head, body, outcomes FROM ${alertEvents} WHERE project = ${named.project} AND id = ${named.id} LIMIT 1`,
+    sql`SELECT head, body, outcomes FROM ${alertEvents} FINAL WHERE project = ${named.project} AND id = ${named.id} LIMIT 1`,
   );
   const head = row && decodeHead(row.head);
   if (row === undefined || head?.kind !== 'delivery') return 'its delivery is not stored';
