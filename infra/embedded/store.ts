@@ -47,7 +47,10 @@ import { StoredParts } from './stored-parts.ts';
 /** Of the engine's memory, what one load may take: a load that needs more is not told from one among many otherwise. */
 const LOAD_MEMORY_SHARE = 0.75;
 
-/** Statements that compute at the same time, mostly. With more threads than processors they would take longer. */
+/**
+ * Among so many statements of work the processors are divided: two windows are computed at a time unless the settings say
+ * otherwise, and with more threads than processors both would take longer.
+ */
 const WORK_AT_ONCE = 2;
 
 /** The threads of one of so many statements, of which the engine would give each as many as there are processors. */

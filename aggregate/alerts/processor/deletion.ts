@@ -41,8 +41,8 @@ export async function deleteOldEvents(
 }
 
 /**
- * The newest event, the newest one of each partition of the log, and one with the highest number that an alert had:
- * the next event is numbered, recognized and answered after them.
+ * The newest event, the newest one of each partition of the log, and the newest one with the highest number that an alert
+ * had, which all events of a replay have: the next event is numbered, recognized and answered after them.
  */
 async function positionsToKeep(store: Store, project: number): Promise<number[]> {
   const rows = await store.rows<{ position: number }>(

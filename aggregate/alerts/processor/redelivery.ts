@@ -13,6 +13,7 @@ export async function refusedPart(
 ): Promise<{ readonly request: DeliveryRequest; readonly body: Buffer } | string> {
   const named = deliveryIn(origin);
   if (named === null) return 'it names no delivery';
+  // A replay writes its events again, with other outcomes.
   const [row] = await store.rows<{ head: string; body: string; outcomes: string[] }>(
     sql`SELECT head, body, outcomes FROM ${alertEvents} FINAL WHERE project = ${named.project} AND id = ${named.id} LIMIT 1`,
   );
