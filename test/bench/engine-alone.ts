@@ -61,7 +61,7 @@ async function engineAlone(store: Store, asked: readonly Asked[]): Promise<numbe
   const asker = async () => {
     for (; performance.now() - started < MEASURED_MS; ) {
       const [statement, format] = asked[answers++ % asked.length] as Asked;
-      await store.bytes(statement, format);
+      await store.bytes(statement, format, { lane: 'readers' });
     }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, asker));
