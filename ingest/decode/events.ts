@@ -1,5 +1,6 @@
 import { parseAmount } from './amount.ts';
-import { lowerCamel, methodNames, palletName, recordOf } from './names.ts';
+import { byPosition } from './event-data.ts';
+import { methodNames, palletName, pascalCase, recordOf } from './names.ts';
 
 /** An event of one extrinsic; its data by position. */
 export type Event = { name: string; data: readonly unknown[] };
@@ -11,17 +12,11 @@ export function eventsOf(extrinsic: Record<string, unknown>): Event[] {
 
 function readEvent(event: unknown): Event {
   const { method, data } = recordOf(event) ?? {};
-  const names = methodNames(method);
+  const [pallet, name] = methodNames(method) ?? ['', ''];
   return {
-    name: names === null ? '' : `${palletName(names[0])}.${pascal(names[1])}`,
-    data: Array.isArray(data) ? data : Object.values(recordOf(data) ?? {}),
+    name: name === '' ? '' : `${palletName(pallet)}.${pascalCase(name)}`,
+    data: Array.isArray(data) ? data : byPosition(pallet, name, recordOf(data) ?? {}),
   };
-}
-
-function pascal(raw: string): string {
-  if (/^[A-Z][A-Za-z0-9]*$/.test(raw)) return raw;
-  const name = lowerCamel(raw);
-  return name.charAt(0).toUpperCase() + name.slice(1);
 }
 
 /**

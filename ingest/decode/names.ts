@@ -22,6 +22,13 @@ export function lowerCamel(raw: string): string {
   return joined.replace(/^[A-Z]+(?=[A-Z][a-z])|^[A-Z]/, (word) => word.toLowerCase());
 }
 
+/** An event's name as runtimes write it. */
+export function pascalCase(raw: string): string {
+  if (/^[A-Z][A-Za-z0-9]*$/.test(raw)) return raw;
+  const name = lowerCamel(raw);
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
+
 /** `{pallet, method}` or `'pallet.method'`, of a call or an event, as two raw names. */
 export function methodNames(method: unknown): [pallet: string, name: string] | null {
   if (typeof method === 'string') {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { byPosition } from './event-data.ts';
 
 /**
  * The slow way in, for blocks that are not laid out as Sidecar does: other key orders, methods written as one
@@ -14,16 +15,12 @@ const method = z.union([
       return { pallet, method };
     }),
 ]);
-const event = z.object({
-  method,
-  data: z
-    .union([
-      z.array(z.unknown()),
-      z.record(z.string(), z.unknown()).transform((named) => Object.values(named)),
-    ])
-    .nullish()
-    .transform((data) => data ?? []),
-});
+const event = z
+  .object({ method, data: z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())]).nullish() })
+  .transform(({ method, data }) => ({
+    method,
+    data: Array.isArray(data) ? data : byPosition(method.pallet, method.method, data ?? {}),
+  }));
 const events = z.object({ events: z.array(event).default([]) }).nullish();
 const hash = z.string().regex(/^0x[0-9a-fA-F]{64}$/, 'not a 32-byte hash');
 const block = z.looseObject({

@@ -6,6 +6,23 @@ const mapExtrinsics = (line: string, change: (extrinsic: Document) => object) =>
 };
 const oneWord = ({ pallet, method }: Document) => `${pallet}.${method}`;
 const named = (data: unknown[]) => Object.fromEntries(data.map((value, i) => [`field_${i}`, value]));
+/** Of the metadata. */
+const NAMES: Readonly<Record<string, readonly string[]>> = {
+  'balances.Transfer': ['from', 'to', 'amount'],
+  'balances.Withdraw': ['who', 'amount'],
+  'balances.Deposit': ['who', 'amount'],
+  'multisig.MultisigExecuted': ['approving', 'timepoint', 'multisig', 'callHash', 'result'],
+  'staking.Rewarded': ['stash', 'dest', 'amount'],
+  'transactionPayment.TransactionFeePaid': ['who', 'actualFee', 'tip'],
+  'utility.BatchInterrupted': ['index', 'error'],
+};
+/** As a database keeps the keys of a document: the short ones first. */
+const sorted = (names: readonly string[], data: unknown[]) =>
+  Object.fromEntries(
+    data
+      .map((value, i) => [names[i] as string, value] as const)
+      .sort(([a], [b]) => a.length - b.length || (a < b ? -1 : 1)),
+  );
 const mapEvents = (list: unknown, change: (event: Document) => object) => (list as Document[]).map(change);
 
 /** Ways in which sources write one block. */
@@ -36,6 +53,18 @@ export const layouts: [string, (line: string) => object | string][] = [
       mapExtrinsics(line, (extrinsic) => ({
         ...extrinsic,
         events: mapEvents(extrinsic.events, (event) => ({ ...event, data: named(event.data as never) })),
+      })),
+  ],
+  [
+    'event data with sorted names',
+    (line) =>
+      mapExtrinsics(line, (extrinsic) => ({
+        ...extrinsic,
+        events: mapEvents(extrinsic.events, (event) => {
+          const data = (event.data ?? []) as unknown[];
+          const names = NAMES[oneWord(event.method as never)] ?? [];
+          return { ...event, data: names.length === data.length ? sorted(names, data) : named(data) };
+        }),
       })),
   ],
   ['an envelope of its own', (line) => ({ payload: JSON.parse(line), chain: 'polkadot', schema: 'block/1' })],

@@ -95,6 +95,7 @@ export const govReferendumResult = metric({
   invalidationScope: 'day',
   lookbackDays: 1,
   select: referendaFacts,
+  version: 2,
   fold: (facts, window) => referendumResults(window.relay_chain, facts),
   endpoints: [
     {

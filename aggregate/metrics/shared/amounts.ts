@@ -15,12 +15,9 @@ const DIVISION_SCALE = 30;
 const powerSql = (exponent: string) => `toUInt256(concat('1', repeat('0', ${exponent})))`;
 const power = (exponent: number) => 10n ** BigInt(exponent);
 
-/** `integer / 10^scale` as the nearest double; the integer is not negative. */
-export function scaledDownSql(integer: string, scale: string): string {
-  const wide = `toUInt256(${integer})`;
-  const below = `leftPad(toString(${wide} % ${powerSql(scale)}), ${scale}, '0')`;
-  return `toFloat64(concat(toString(intDiv(${wide}, ${powerSql(scale)})), '.', ${below}))`;
-}
+/** `integer / 10^scale` as the nearest double. */
+export const scaledDownSql = (integer: string, scale: string): string =>
+  `toFloat64(concat(toString(${integer}), 'e-', toString(${scale})))`;
 
 /** `integer / 10^scale` as the nearest double. */
 export function scaledDown(integer: bigint, scale: number): number {
@@ -29,21 +26,18 @@ export function scaledDown(integer: bigint, scale: number): number {
   return Number(`${digits.slice(0, digits.length - scale)}.${digits.slice(digits.length - scale)}`);
 }
 
-/** `integer / divisor / 10^scale` as a double. */
+/** `integer / divisor / 10^scale` as the nearest double, however far apart the two are. */
 export function dividedDownSql(integer: string, divisor: string, scale: string): string {
-  const quotient = `intDiv(toUInt256(${integer}) * ${powerSql(String(DIVISION_SCALE))}, toUInt256(${divisor}))`;
-  return scaledDownSql(quotient, `${scale} + ${DIVISION_SCALE}`);
+  const digits = (of: string) => `toInt32(length(toString(${of})))`;
+  const shift = `(${DIVISION_SCALE} + greatest(0, ${digits(divisor)} - ${digits(integer)}))`;
+  const quotient = `intDiv(toUInt256(${integer}) * ${powerSql(shift)}, toUInt256(${divisor}))`;
+  return scaledDownSql(quotient, `${scale} + ${shift}`);
 }
 
-/** `integer / divisor / 10^scale` as a double. */
+/** `integer / divisor / 10^scale` as the nearest double, however far apart the two are. */
 export function dividedDown(integer: bigint, divisor: bigint, scale: number): number {
-  return scaledDown((integer * power(DIVISION_SCALE)) / divisor, scale + DIVISION_SCALE);
-}
-
-/** `numerator / denominator` as the nearest double, however far apart the two are. */
-export function quotient(numerator: bigint, denominator: bigint): number {
-  const shift = Math.max(0, DIVISION_SCALE + denominator.toString().length - numerator.toString().length);
-  return scaledDown((numerator * power(shift)) / denominator, shift);
+  const shift = DIVISION_SCALE + Math.max(0, divisor.toString().length - integer.toString().length);
+  return scaledDown((integer * power(shift)) / divisor, scale + shift);
 }
 
 /** Planck times price (`usd_scaled` of the prices table), as an integer of 10^-48 USD. */

@@ -171,7 +171,7 @@ const decodedExtrinsics = view(
 /** The author and who each deposit was for, or the sender and the receiver of an Ethereum transaction. */
 const accounts = `multiIf(
     notEmpty(deposits), arrayMap(given -> ${addressSql('given')}, arrayPushFront(arrayMap(d -> ${depositTo('who')}, deposits), author)),
-    evm_call, [${executed('from')}, ${executed('to')}],
+    evm_call AND NOT signed, [${executed('from')}, ${executed('to')}],
     [])`;
 /** What each deposit adds to the fee, as text; empty where it was for another account than the author's. */
 const share = `multiIf(${isTreasuryDeposit}, ${fieldSql('treasury.Deposit', 'value', 'd')}, key = keys[1], ${depositTo('amount')}, '')`;

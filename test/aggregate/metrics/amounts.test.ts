@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
+  dividedDown,
   dividedDownSql,
   nativeSql,
   scaledDownSql,
@@ -101,16 +102,20 @@ describe('exact arithmetic: one rounding, at the end', () => {
     ]);
   });
 
-  test('an average is the nearest double of the exact quotient', async () => {
-    const rows = Array.from({ length: 600 }, (_, i) => {
-      const divisor = 1n + next(2n ** (1n + next(40n)));
-      return { amount: divisor * 1000n + amount(), divisor, decimals: BigInt(decimalsOf(i)) };
+  test('an average is the nearest double of the exact quotient, however small a part it is', async () => {
+    const rows = Array.from({ length: 1200 }, (_, i) => {
+      const divisor = 1n + next(2n ** (1n + next(i % 2 === 0 ? 40n : 127n)));
+      return { amount: amount(), divisor, decimals: BigInt(decimalsOf(i)) };
     });
-    const fitting = rows.filter(({ amount }) => amount <= MAX_128);
-    const got = await evaluate(dividedDownSql('assumeNotNull(amount)', 'divisor', 'decimals'), fitting);
-    expect(got).toEqual(
-      fitting.map(({ amount, divisor, decimals }) => nearest(amount, divisor, Number(decimals))),
+    const nearestOnes = rows.map(({ amount, divisor, decimals }) =>
+      nearest(amount, divisor, Number(decimals)),
     );
+    const got = await evaluate(dividedDownSql('assumeNotNull(amount)', 'divisor', 'decimals'), rows);
+    expect(got).toEqual(nearestOnes);
+    const folded = rows.map(({ amount, divisor, decimals }) =>
+      dividedDown(amount, divisor, Number(decimals)),
+    );
+    expect(folded).toEqual(nearestOnes);
   });
 
   test('an amount times a price of up to 30 decimals is the nearest double of the exact product', async () => {

@@ -1,4 +1,4 @@
-import { quotient, scaledDown } from '../../shared/amounts.ts';
+import { dividedDown, scaledDown } from '../../shared/amounts.ts';
 
 /** The last `treasury_balance` snapshot of a chain's month, with the prices of its day as `[symbol, USD * 10^30]`. */
 export interface TreasuryFact {
@@ -85,5 +85,5 @@ const digitsAt = ({ digits, scale }: Exact, finer: number) => digits * 10n ** Bi
 function ratio(part: Exact | null, whole: Exact | null): number | null {
   if (part === null || whole === null || whole.digits === 0n) return null;
   const scale = Math.max(part.scale, whole.scale);
-  return quotient(digitsAt(part, scale), digitsAt(whole, scale));
+  return dividedDown(digitsAt(part, scale), digitsAt(whole, scale), 0);
 }

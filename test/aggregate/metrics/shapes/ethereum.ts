@@ -34,6 +34,12 @@ export const frontier: InputLine[] = blocksOf('moonbeam', [
         success: 'events unavailable',
       },
       remark(EVE_H160, { events: [feePaid(EVE_H160, 21_000_000_000_000)] }),
+      // No runtime takes a signed one; it must not keep the others of its block from being loaded.
+      {
+        ...transact(executed(EVE_H160, MALLORY_H160, { succeed: 'Stopped' })),
+        signer: EVE_H160,
+        paysFee: true,
+      },
     ],
     opening: [
       ['balances.Transfer', EVE_H160, MALLORY_H160, 5],

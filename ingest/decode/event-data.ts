@@ -1,0 +1,55 @@
+import { fieldsOfEvent } from './event-fields.ts';
+import { palletName, pascalCase } from './names.ts';
+import { RENAMED_EVENTS } from './renamed.ts';
+
+// Data of events that archives write with the names of their fields. Some keep the fields sorted, so that the names
+// tell their positions, and not their order.
+
+const REGION_SPLIT = ['old_region_id', 'new_region_ids'];
+const CURATOR = ['bounty_id', 'curator'];
+
+/** The names of fields in the metadata, where `event-fields.ts` does not have all of them, or others. */
+const METADATA_NAMES: Readonly<Record<string, readonly string[]>> = {
+  'staking.Rewarded': ['stash', 'dest', 'amount'],
+  'broker.Purchased': ['who', 'region_id', 'price', 'duration'],
+  'broker.Transferred': ['region_id', 'duration', 'old_owner', 'owner'],
+  'broker.Partitioned': REGION_SPLIT,
+  'broker.Interlaced': REGION_SPLIT,
+  'broker.Assigned': ['region_id', 'duration', 'task'],
+  'broker.Pooled': ['region_id', 'duration'],
+  'broker.RegionDropped': ['region_id', 'duration'],
+  'broker.AssignmentRemoved': ['region_id'],
+  'broker.RegionUnpooled': ['region_id', 'when'],
+  'bounties.CuratorProposed': CURATOR,
+  'bounties.CuratorAccepted': CURATOR,
+  'bounties.CuratorUnassigned': ['bounty_id'],
+  'bounties.BountyRejected': ['index', 'bond'],
+  'bounties.BountyAwarded': ['index', 'beneficiary'],
+  'bounties.BountyClaimed': ['index', 'payout', 'beneficiary'],
+  'multisig.MultisigExecuted': ['approving', 'timepoint', 'multisig', 'call_hash', 'result'],
+  'system.ExtrinsicFailed': ['dispatch_error', 'dispatch_info'],
+  'utility.BatchInterrupted': ['index', 'error'],
+};
+
+/**
+ * The fields of an event's data by position. Those of an object are sorted by the metadata where it names all of them,
+ * and keep their order otherwise; `pallet` and `event` may be in any spelling.
+ */
+export function byPosition(
+  pallet: string,
+  event: string,
+  data: Readonly<Record<string, unknown>>,
+): unknown[] {
+  const names = namesOf(palletName(pallet), pascalCase(event));
+  const placed = Object.entries(data).map(([name, value]) => ({ place: names.indexOf(snake(name)), value }));
+  if (placed.every(({ place }) => place >= 0)) placed.sort((a, b) => a.place - b.place);
+  return placed.map(({ value }) => value);
+}
+
+function namesOf(pallet: string, given: string): readonly string[] {
+  const name = `${pallet}.${RENAMED_EVENTS[`${pallet}.${given}`] ?? given}`;
+  if (Object.hasOwn(METADATA_NAMES, name)) return METADATA_NAMES[name] as readonly string[];
+  return (fieldsOfEvent(name) ?? []).map(([field]) => field);
+}
+
+const snake = (name: string): string => name.replace(/[A-Z]/g, (capital) => `_${capital.toLowerCase()}`);
