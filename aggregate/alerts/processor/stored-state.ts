@@ -173,7 +173,7 @@ export interface StoredOutcome {
 /** The newest events of a project, among which an event that was accepted moments ago is looked up. */
 const EVENTS_SEARCHED = 100_000;
 
-/** Outcomes of recent events by id; ids that are not stored are left out. */
+/** Outcomes of recent events by id, after a replay the newer ones; ids that are not stored are left out. */
 export async function outcomesOf(
   store: Store,
   project: number,
@@ -182,8 +182,10 @@ export async function outcomesOf(
   const found = new Map<string, StoredOutcome>();
   for (const some of inParts(ids)) {
     const rows = await store.rows<StoredOutcome & { readonly id: string }>(
-      sql`SELECT id, outcomes, iids FROM ${alertEvents} WHERE project = ${project} AND id IN ${some}
-        AND position > (SELECT max(position) FROM ${alertEvents} WHERE project = ${project}) - ${EVENTS_SEARCHED}`,
+      sql`SELECT id, outcomes, iids FROM ${alertEvents} FINAL WHERE project = ${project} AND position IN (
+        SELECT position FROM ${alertEvents} WHERE project = ${project} AND id IN ${some}
+          AND position > (SELECT max(position) FROM ${alertEvents} WHERE project = ${project}) - ${EVENTS_SEARCHED})
+        AND id IN ${some}`,
     );
     for (const row of rows) found.set(row.id, row);
   }
