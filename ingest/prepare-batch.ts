@@ -5,7 +5,7 @@ import type { Message, Pieces } from '../infra/ports.ts';
 import { causesOf } from '../infra/tracing/messages.ts';
 import type { Traceparent } from '../infra/tracing/tracer.ts';
 import type { Registry } from './chains/registry.ts';
-import { parseExact } from './decode/json.ts';
+import { parseAsWritten } from './decode/json.ts';
 import { recordOf } from './decode/names.ts';
 import { type DeadLetter, deadLetterOf } from './log/dead-letters.ts';
 import {
@@ -14,6 +14,7 @@ import {
   NO_JSON,
   NO_OBJECT,
   type Origin,
+  parseLine,
   readEnvelope,
   readOrigin,
   splitEnvelope,
@@ -126,7 +127,7 @@ function prepareBlock(message: Message, index: number, registry: Registry): Prep
     bytes: blockLine(index, head, chain, payload),
     normalised: () => {
       try {
-        const document = { ...head, schema: 'block/1', payload: parseExact(payload.toString('utf8')) };
+        const document = { ...head, schema: 'block/1', payload: parseAsWritten(payload.toString('utf8')) };
         const read = readEnvelope(document, registry, head);
         if ('refused' in read) return read;
         return read instanceof BlockEnvelope
@@ -160,7 +161,7 @@ function readForeignEnvelope(
   const refused = (reason: string) => ({ refused: deadLetterOf(TOPICS.blocks, origin, reason, value) });
   let document: unknown;
   try {
-    document = parseExact(value.toString('utf8'));
+    document = parseLine(value.toString('utf8'));
   } catch (error) {
     if (error instanceof SyntaxError) return refused(NO_JSON);
     throw error;

@@ -31,6 +31,9 @@ const METADATA_NAMES: Readonly<Record<string, readonly string[]>> = {
   'utility.BatchInterrupted': ['index', 'error'],
 };
 
+/** Older names of fields. */
+const RENAMED_FIELDS: ReadonlyMap<string, string> = new Map([['regular_price', 'end_price']]);
+
 /**
  * The fields of an event's data by position. Those of an object are sorted by the metadata where it names all of them,
  * and keep their order otherwise; `pallet` and `event` may be in any spelling.
@@ -41,7 +44,10 @@ export function byPosition(
   data: Readonly<Record<string, unknown>>,
 ): unknown[] {
   const names = namesOf(palletName(pallet), pascalCase(event));
-  const placed = Object.entries(data).map(([name, value]) => ({ place: names.indexOf(snake(name)), value }));
+  const placed = Object.entries(data).map(([given, value]) => {
+    const name = snake(given);
+    return { place: names.indexOf(RENAMED_FIELDS.get(name) ?? name), value };
+  });
   if (placed.every(({ place }) => place >= 0)) placed.sort((a, b) => a.place - b.place);
   return placed.map(({ value }) => value);
 }

@@ -22,6 +22,22 @@ function exactNumber(value: number, source: string): number | string {
   return isExact ? value : written;
 }
 
+/** Finds every number that JavaScript would write in another way, and some others. */
+const MAY_BE_REWRITTEN = /[:[,\s]-?(?:\d{16}|\d+[.eE])|-0/;
+
+export const mayBeRewritten = (text: string): boolean => MAY_BE_REWRITTEN.test(` ${text}`);
+
+/** TypeScript does not know it yet. */
+const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => object };
+
+/** `JSON.stringify` writes its numbers as they were written, also 5.0 and 1e3. They are objects, if they are not common. */
+export function parseAsWritten(text: string): unknown {
+  if (!mayBeRewritten(text)) return JSON.parse(text);
+  const revive: SourceReviver = (_key, value, { source }) =>
+    typeof value === 'number' && source !== undefined && source !== String(value) ? rawJSON(source) : value;
+  return JSON.parse(text, revive as (key: string, value: unknown) => unknown);
+}
+
 const DIGITS_MAX = 100;
 
 /** A number without exponent, needless zeros or plus sign; null when it is none or absurdly long. */

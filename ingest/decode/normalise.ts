@@ -3,25 +3,45 @@ import { byPosition } from './event-data.ts';
 
 /**
  * The slow way in, for blocks that are not laid out as Sidecar does: other key orders, methods written as one
- * word, event data with names. It gives the layout that the engine's types read.
+ * word, event data with names. It gives the layout that the engine's types read, and takes whatever they take: the rows
+ * of a block must not depend on the blocks beside it, which may send all of them this way. So a value stays as it is
+ * where the engine reads a text.
  */
-const method = z.union([
-  z.object({ pallet: z.string(), method: z.string() }),
-  z
-    .string()
-    .regex(/^[^.]+\.[^.]+$/)
-    .transform((text) => {
-      const [pallet = '', method = ''] = text.split('.');
-      return { pallet, method };
-    }),
-]);
+const method = z
+  .union([
+    z
+      .string()
+      .regex(/^[^.]+\.[^.]+$/)
+      .transform((text) => {
+        const [pallet = '', method = ''] = text.split('.');
+        return { pallet, method };
+      }),
+    z.looseObject({ pallet: z.unknown().optional(), method: z.unknown().optional() }),
+  ])
+  .nullish();
+const data = z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())]).nullish();
 const event = z
-  .object({ method, data: z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())]).nullish() })
-  .transform(({ method, data }) => ({
-    method,
-    data: Array.isArray(data) ? data : byPosition(method.pallet, method.method, data ?? {}),
+  .object({ method, data })
+  .nullish()
+  .transform((given) => {
+    const { method, data } = given ?? {};
+    if (Array.isArray(data)) return { method, data };
+    const [pallet, name] = [method?.pallet, method?.method].map((part) =>
+      typeof part === 'string' ? part : '',
+    );
+    return { method, data: byPosition(pallet as string, name as string, data ?? {}) };
+  });
+const events = z.array(event).nullish();
+const phase = z.looseObject({ events }).nullish();
+const extrinsic = z
+  .looseObject({ method, signature: z.looseObject({}).nullish(), events })
+  .nullish()
+  .transform((given) => ({
+    ...given,
+    // Old runtimes told in a text why there is none.
+    info: typeof given?.info === 'object' ? given.info : {},
+    events: given?.events ?? [],
   }));
-const events = z.object({ events: z.array(event).default([]) }).nullish();
 const hash = z.string().regex(/^0x[0-9a-fA-F]{64}$/, 'not a 32-byte hash');
 const block = z.looseObject({
   number: z
@@ -30,18 +50,9 @@ const block = z.looseObject({
     .pipe(z.string().regex(/^\d{1,18}$/)),
   hash,
   parentHash: hash,
-  authorId: z.string().nullish(),
-  finalized: z.boolean().nullish(),
-  onInitialize: events,
-  extrinsics: z.array(
-    z.looseObject({
-      method,
-      signature: z.looseObject({ signer: z.unknown().optional() }).nullish(),
-      args: z.unknown().optional(),
-      events: z.array(event).nullish(),
-    }),
-  ),
-  onFinalize: events,
+  onInitialize: phase,
+  extrinsics: z.array(extrinsic),
+  onFinalize: phase,
 });
 
 export function normaliseBlock(document: unknown): { number: string; payload: object } | { refused: string } {
@@ -55,16 +66,11 @@ export function normaliseBlock(document: unknown): { number: string; payload: ob
     number,
     hash,
     parentHash,
-    ...(authorId ? { authorId } : {}),
+    authorId,
     onInitialize: { events: onInitialize?.events ?? [] },
-    extrinsics: extrinsics.map((extrinsic) => ({
-      ...extrinsic,
-      args: typeof extrinsic.args === 'object' ? (extrinsic.args ?? {}) : {},
-      info: typeof extrinsic.info === 'object' ? (extrinsic.info ?? {}) : {},
-      events: extrinsic.events ?? [],
-    })),
+    extrinsics,
     onFinalize: { events: onFinalize?.events ?? [] },
-    finalized: finalized ?? true,
+    finalized,
   };
   return { number, payload };
 }

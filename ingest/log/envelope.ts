@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Chain } from '../chains/chain.ts';
 import type { Registry } from '../chains/registry.ts';
-import { parseExact } from '../decode/json.ts';
+import { mayBeRewritten, parseAsWritten, parseExact } from '../decode/json.ts';
 import { recordOf } from '../decode/names.ts';
 import { normaliseBlock } from '../decode/normalise.ts';
 import { SNAPSHOT_KINDS } from '../decode/snapshot.ts';
@@ -75,7 +75,7 @@ function readAny(line: Buffer, chain: Chain | undefined, registry: Registry, ori
   }
   let document: unknown;
   try {
-    document = parseExact(line.toString('utf8'));
+    document = parseLine(line.toString('utf8'));
   } catch (error) {
     return { refused: error instanceof SyntaxError ? NO_JSON : refusalOf(error) };
   }
@@ -89,6 +89,19 @@ function readAny(line: Buffer, chain: Chain | undefined, registry: Registry, ori
   return readEnvelope(record, registry, origin);
 }
 
+/** The numbers of a block stay as they are written, as in a block whose bytes are passed on. */
+export function parseLine(text: string): unknown {
+  const document = parseExact(text);
+  const record = recordOf(document);
+  if (record === null || !mayBeRewritten(text)) return document;
+  const written = parseAsWritten(text) as Record<string, unknown>;
+  if (!('schema' in record)) return { ...written, number: record.number };
+  const [block, payload] = [recordOf(record.payload), recordOf(written.payload)];
+  if (record.schema !== BLOCK || block === null) return document;
+  return { ...record, payload: { ...payload, number: block.number } };
+}
+
+const BLOCK = 'block/1';
 export const NO_JSON = 'not JSON';
 export const NO_OBJECT = 'not a JSON object';
 
@@ -121,7 +134,7 @@ export function readEnvelope(document: Record<string, unknown>, registry: Regist
 
 function readKnown(document: Record<string, unknown>, registry: Registry, origin: Origin): Read {
   const { schema } = document;
-  if (schema !== 'block/1' && schema !== 'snapshot/1') {
+  if (schema !== BLOCK && schema !== 'snapshot/1') {
     const given = schema === undefined ? 'missing' : `unknown ${shown(JSON.stringify(schema))}`;
     return { refused: `schema: ${given}; known are block/1 and snapshot/1` };
   }
@@ -183,7 +196,7 @@ export class BlockEnvelope implements Envelope {
   constructor(head: BlockHead, payload: Buffer) {
     this.head = head;
     this.payload = payload;
-    const facts = JSON.stringify({ payload_last: true, schema: 'block/1', ...head });
+    const facts = JSON.stringify({ payload_last: true, schema: BLOCK, ...head });
     this.#opening = Buffer.from(`${facts.slice(0, -1)},"payload":`);
   }
 

@@ -7,7 +7,7 @@ import { blocksByChain, compareKeys, type TimedBlock } from './rows.ts';
 export type Window = {
   readonly chain: Chain;
   readonly end: number;
-  /** The greatest height of the chain that carries a time. */
+  /** The greatest height of the chain, also of a block without a time. */
   readonly latestHeight: number;
   /** By height. */
   readonly blocks: readonly TimedBlock[];
@@ -16,16 +16,21 @@ export type Window = {
 /** One window for every chain with a timed block, by relay chain and chain. */
 export function windows(blocks: readonly Block[]): readonly Window[] {
   return blocksByChain(blocks)
-    .flatMap((ofChain) => ofChain.slice(0, 1).map(({ chain }) => windowOf(chain, ofChain)))
+    .flatMap((ofChain) =>
+      ofChain.slice(0, 1).map(({ chain }) => windowOf(chain, ofChain, greatestHeight(chain, blocks))),
+    )
     .toSorted(({ chain: a }, { chain: b }) => compareKeys([a.relay, a.name], [b.relay, b.name]));
 }
 
-function windowOf(chain: Chain, blocks: readonly TimedBlock[]): Window {
+const greatestHeight = (chain: Chain, blocks: readonly Block[]): number =>
+  Math.max(...blocks.flatMap((block) => (block.chain === chain ? [block.height] : [])));
+
+function windowOf(chain: Chain, blocks: readonly TimedBlock[], latestHeight: number): Window {
   const end = Math.max(...blocks.map(({ time }) => time));
   return {
     chain,
     end,
-    latestHeight: Math.max(...blocks.map(({ height }) => height)),
+    latestHeight,
     blocks: blocks.filter(({ time }) => time > end - DAY_MS),
   };
 }

@@ -1,7 +1,7 @@
 import { count, name, real, timestamp } from '../../../infra/clickhouse/columns.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { SERVED_RELAYS, viewMetric } from '../../metric.ts';
-import { lastDayExtrinsics, newestBlock } from './last-day.ts';
+import { greatestHeight, lastDayExtrinsics, newestBlock } from './last-day.ts';
 
 export const explorerNetworkStats = viewMetric({
   record: 'ExplorerNetworkStats',
@@ -31,7 +31,7 @@ export const explorerNetworkStats = viewMetric({
   materialized: false,
   select: (of) => sql`
     SELECT ${of.relay_chain} AS relay_chain, ${of.chain} AS chain, tx_24h, extrinsics_24h, active_accounts_24h,
-      success_rate, latest_block, as_of
+      success_rate, ${greatestHeight(of)} AS latest_block, as_of
     FROM ${newestBlock(of)} AS newest CROSS JOIN (
       SELECT countIf(signed OR ethereum) AS tx_24h, count() AS extrinsics_24h,
         uniqExactIf(if(signed, signer_key, ethereum_from), (signed OR ethereum) AND if(signed, signer_key, ethereum_from) != '') AS active_accounts_24h,

@@ -7,14 +7,22 @@ export interface OneChain {
   readonly chain: string;
 }
 
-/** Time and height of a chain's newest block. */
+const ofChain = ({ relay_chain, chain }: OneChain): Sql =>
+  sql`relay_chain = ${relay_chain} AND chain = ${chain}`;
+
+/** Time of a chain's newest block, and the greatest height of those that have a time. */
 export const newestBlock = ({ relay_chain, chain }: OneChain): Sql =>
-  sql`(SELECT max(last_time) AS as_of, max(last_block) AS latest_block FROM ${chainDay.table} FINAL
+  sql`(SELECT max(last_time) AS as_of, max(last_block) AS last_timed FROM ${chainDay.table} FINAL
     WHERE relay_chain = ${relay_chain} AND chain = ${chain} HAVING count() > 0)`;
+
+/** The greatest height of a chain that has a block with a time; few are above those. */
+export const greatestHeight = (of: OneChain): Sql =>
+  sql`(SELECT max(number) FROM ${blocks} FINAL
+    WHERE ${ofChain(of)} AND number >= (SELECT last_timed FROM ${newestBlock(of)}))`;
 
 /** Extrinsics of the 24 hours that end at the chain's newest block: later than as_of - 24 h, up to as_of. */
 export const lastDayExtrinsics = (of: OneChain): Sql => {
-  const mine = sql`relay_chain = ${of.relay_chain} AND chain = ${of.chain}`;
+  const mine = ofChain(of);
   const recent = sql`time > (SELECT as_of - INTERVAL 24 HOUR FROM ${newestBlock(of)})`;
   return sql`(SELECT * FROM ${extrinsics} WHERE ${mine} AND ${recent} AND rank IN (
     SELECT rank FROM ${blocks} FINAL WHERE ${mine} AND ${recent}

@@ -99,6 +99,7 @@ export const contractTransaction = metric({
   served: () => sql`(is_contract = 1 OR ${isKnownContract})`,
   select: contractFacts,
   foldsRelays: true,
+  version: 2,
   fold: (facts: readonly ContractFact[], { relay_chain }) =>
     contractExtrinsics(facts).flatMap((extrinsic) => contractTransactions(relay_chain, extrinsic)),
   endpoints: [

@@ -8,6 +8,12 @@ test.each([
   ['staking', 'Rewarded', { dest: 'x', amount: 1, stash: 'a' }, ['a', 'x', 1]],
   ['nominationPools', 'PaidOut', { member: 'a', payout: 3, poolId: 7 }, ['a', 7, 3]],
   ['broker', 'Partitioned', { new_region_ids: [1, 2], old_region_id: 0 }, [0, [1, 2]]],
+  [
+    'broker',
+    'SaleInitialized',
+    { cores_offered: 6, regular_price: 4, sale_start: 1, start_price: 3, leadin_length: 2 },
+    [1, 2, 3, 4, 6],
+  ],
   ['multisig', 'MultisigExecuted', { result: 'Ok', multisig: 'm', approving: 'a' }, ['a', 'm', 'Ok']],
 ])('the fields of %s.%s stand where the metadata has them', (pallet, event, data, expected) => {
   expect(byPosition(pallet, event, data)).toEqual(expected);

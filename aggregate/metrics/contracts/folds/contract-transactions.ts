@@ -10,10 +10,11 @@ export function contractTransactions(relay_chain: string, extrinsic: ContractExt
   const targets = calls.flatMap(({ target }) => target ?? []);
   const contracts = new Set([...targets, ...created.map(({ contract }) => contract), ...emitted.keys()]);
   return [...contracts].map((contract) => {
-    const creation = created.find((one) => one.contract === contract);
+    const creations = created.filter((one) => one.contract === contract);
     const targeting = calls.filter(({ target }) => target === contract);
     const isNative = targeting.some(({ isEthereum }) => !isEthereum);
-    const call = calls.find((one) => one.target === contract || one === creation?.by) ?? first;
+    const creates = (call: ContractCall) => creations.some(({ by }) => by === call);
+    const call = calls.find((one) => one.target === contract || creates(one)) ?? first;
     return {
       ...transactionRow(relay_chain, extrinsic, call),
       contract_address: contract,
@@ -23,7 +24,7 @@ export function contractTransactions(relay_chain: string, extrinsic: ContractExt
       num_events: emitted.get(contract) ?? 0,
       is_ethereum: Number(call.isEthereum),
       is_target: Number(targeting.length > 0),
-      is_contract: Number(isNative || creation !== undefined || emitted.has(contract)),
+      is_contract: Number(isNative || creations.length > 0 || emitted.has(contract)),
       is_contract_target: Number(isNative),
       ...countedCalls(extrinsic, targeting),
     };

@@ -17,6 +17,8 @@ export const gaps: InputLine[] = blocksOf('polkadot', [
   { number: 20 },
   { number: 21, time: '2026-03-02T00:30:00.000Z' },
   { number: 22, time: '2026-03-02T00:30:06.000Z' },
+  // The greatest height has no time.
+  { number: 23 },
   { number: 0, time: '2026-02-20T00:00:00.000Z' },
   { number: 1, time: '2026-02-20T00:00:06.000Z' },
 ]);
