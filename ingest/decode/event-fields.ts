@@ -123,6 +123,8 @@ export const EVENT_FIELDS = {
   'referenda.TimedOut': { fields: INDEX_TALLY },
   'referenda.Cancelled': { fields: INDEX_TALLY },
   'referenda.Killed': { fields: INDEX_TALLY },
+  'referenda.SubmissionDepositRefunded': { fields: { ...INDEX, who: 'any', amount: 'any' } },
+  'referenda.MetadataSet': { fields: { ...INDEX, hash: 'any' } },
   'bounties.BountyProposed': { fields: INDEX },
   'bounties.BountyBecameActive': { fields: INDEX },
   'childBounties.Added': { fields: CHILD },

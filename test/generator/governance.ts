@@ -31,6 +31,8 @@ export type VoteEra = 'silent' | 'unplaced' | 'placed';
 export class GovernanceModel {
   readonly #random: Random;
   readonly #referenda: Referendum[] = [];
+  /** Referenda that have ended, of which the pallet tells something more. */
+  readonly #over: number[] = [];
   readonly #delegations = new Map<number, Map<Key, Terms>>();
   /** The tallies with which referenda ended, for checks. */
   readonly tallies = new Map<number, { ayes: bigint; nays: bigint; support: bigint }>();
@@ -54,6 +56,11 @@ export class GovernanceModel {
 
   /** What the pallet does by itself at the beginning of a block, or the scheduler makes it do. */
   progress(chain: Chain, era: VoteEra): readonly ShapedEvent[] {
+    // What follows an end comes on whichever chain is next.
+    return [...this.#over.splice(0).map(afterEnd), ...this.#step(chain, era)];
+  }
+
+  #step(chain: Chain, era: VoteEra): readonly ShapedEvent[] {
     const random = this.#random;
     if (random.chance(0.1)) return this.#submit()(PEOPLE[0] as Key).perform();
     if (random.chance(0.1) && this.#referenda.length > 0) {
@@ -245,6 +252,7 @@ export class GovernanceModel {
   #end(one: Referendum, how: string): readonly ShapedEvent[] {
     const tally = this.#tallyEvent(one);
     one.stage = 'ended';
+    this.#over.push(one.index);
     this.tallies.set(one.index, this.#tally(one));
     return [[`referenda.${how}`, String(one.index), tally]];
   }
@@ -275,3 +283,8 @@ export class GovernanceModel {
 }
 
 const convictionName = (conviction: number) => (conviction === 0 ? 'None' : `Locked${conviction}x`);
+
+const afterEnd = (referendum: number): ShapedEvent =>
+  referendum % 2 === 0
+    ? ['referenda.MetadataSet', String(referendum), `0x${'00'.repeat(32)}`]
+    : ['referenda.SubmissionDepositRefunded', String(referendum), PEOPLE[0], '5'];

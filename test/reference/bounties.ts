@@ -113,6 +113,7 @@ function tellCall(bounties: Map<number, Bounty>, { call, at }: Happening & { kin
   if (!bounty || !child) return;
   if (call.method === 'proposeCurator') child.curatorFee = parseAmount(call.args.fee) ?? child.curatorFee;
   child.last = at;
+  bounty.last = at;
   const status = NEXT[call.method];
   if (status && !isAwardedAfter(child, call, at)) changeStatus(child, status);
 }

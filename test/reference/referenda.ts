@@ -30,7 +30,10 @@ const OUTCOMES: Readonly<Record<string, Referendum['outcome']>> = {
   Cancelled: 'Cancelled',
   Killed: 'Killed',
 };
-const OTHERS = ['Submitted', 'DecisionDepositPlaced', 'DecisionStarted', 'ConfirmStarted', 'ConfirmAborted'];
+const OTHERS = [
+  ...['Submitted', 'DecisionDepositPlaced', 'DecisionStarted', 'ConfirmStarted', 'ConfirmAborted'],
+  ...['SubmissionDepositRefunded', 'MetadataSet'],
+];
 
 /** What an event of the referenda pallet says of its referendum; null for all other events. */
 export function referendumOf(event: PlacedEvent): number | null {

@@ -81,6 +81,8 @@ const SHAPES: Readonly<Record<string, readonly (readonly Field[])[]>> = {
   'referenda.TimedOut': [['index', 'tally']],
   'referenda.Cancelled': [['index', 'tally']],
   'referenda.Killed': [['index', 'tally']],
+  'referenda.SubmissionDepositRefunded': [['index', 'any', 'any']],
+  'referenda.MetadataSet': [['index', 'any']],
   'bounties.BountyProposed': [['index']],
   'bounties.BountyBecameActive': [['index']],
   'childBounties.Added': [['index', 'index']],

@@ -10,7 +10,7 @@ export const govReferendumResult = metric({
   doc: 'One row per referendum of the pallet `referenda`, with its state as known now. One index is one referendum on all chains of a relay: where governance moved to another chain it is one row, under the chain where its newest event happened.',
   columns: {
     relay_chain: name('relay chain', { title: 'Relay chain' }),
-    chain: name('chain of the newest event that moved the referendum', { title: 'Chain' }),
+    chain: name('chain of the newest event of the referendum', { title: 'Chain' }),
     referendum_index: count('index of the referendum', { title: 'Referendum', unit: 'identifier' }),
     track: count('track, from its submission or else the start of its decision', {
       title: 'Track',

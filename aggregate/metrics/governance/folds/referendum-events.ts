@@ -42,6 +42,9 @@ const SHAPES: Readonly<Record<string, Shape>> = {
   TimedOut: { tally: 1, outcome: 'TimedOut' },
   Cancelled: { tally: 1, outcome: 'Cancelled' },
   Killed: { tally: 1, outcome: 'Killed' },
+  // They change nothing but where the referendum was last heard of.
+  SubmissionDepositRefunded: {},
+  MetadataSet: {},
 };
 
 /** Events that change a referendum. */

@@ -148,7 +148,9 @@ function applyCall(bounties: Map<number, Bounty>, call: Fact, before: ReadonlySe
   if (call.name.startsWith('bounties.')) applyParentCall(parent, call, args, before);
   else {
     const child = parent.children.get(parseIndex(args.child_bounty_id) ?? -1);
-    if (child) applyChildCall(child, call, args, before);
+    if (!child) return;
+    applyChildCall(child, call, args, before);
+    if (child.last === call) parent.last = call;
   }
 }
 
