@@ -42,7 +42,10 @@ export function decideItem(
     return { outcome: 'retried', alert: null, counted: null };
   }
   if (item.recovers) {
-    if (open === null) return { outcome: 'unmatched', alert: null, counted: uncreated };
+    // It has done nothing: sent again behind an alert that comes late, it ends that one.
+    if (open === null) {
+      return { outcome: 'unmatched', alert: null, counted: isNamed(item.retryKey) ? uncreated : null };
+    }
     return { outcome: 'resolved', alert: recovered(open, occurrence), counted: uncreated };
   }
   if (open !== null) {

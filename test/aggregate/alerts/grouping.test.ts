@@ -191,6 +191,15 @@ describe('retries', () => {
     expect(project.alerts.get(1)).toMatchObject({ status: 'resolved', events: 1 });
   });
 
+  test('a resolve that came before its alert, and comes again, resolves it', () => {
+    const project = new TestProject();
+    const end = prometheusBody([firing({ status: 'resolved' })]);
+    expect(project.send(end).outcomes).toEqual(['unmatched']);
+    expect(project.send(body).outcomes).toEqual(['created']);
+    expect(project.send(end).outcomes).toEqual(['resolved']);
+    expect(project.send(end).outcomes).toEqual(['retried']);
+  });
+
   test('another start is another delivery', () => {
     const project = new TestProject();
     project.send(body);

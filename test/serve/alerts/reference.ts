@@ -38,6 +38,7 @@ interface Occurrence {
   readonly end: number;
   readonly retryKey: string;
   readonly windowMs: number;
+  readonly isNamed: boolean;
 }
 
 interface Item {
@@ -62,26 +63,28 @@ export function replay(events: readonly ReferenceEvent[], windows: ReferenceWind
     for (const one of occurrencesOf(event, windows)) {
       const before = counted.get(one.retryKey);
       if (before !== undefined && Math.abs(event.at - before) < one.windowMs) continue;
-      if (one.retryKey !== '') counted.set(one.retryKey, Math.max(event.at, before ?? 0));
-      applyOccurrence(alerts, one, event.at);
+      const isOfSome = applyOccurrence(alerts, one, event.at);
+      if (one.retryKey === '' || !(isOfSome || one.isNamed)) continue;
+      counted.set(one.retryKey, Math.max(event.at, before ?? 0));
     }
   }
   return alerts;
 }
 
-function applyOccurrence(alerts: ReferenceAlert[], one: Occurrence, at: number): void {
+/** Whether there is an alert that it is of. */
+function applyOccurrence(alerts: ReferenceAlert[], one: Occurrence, at: number): boolean {
   const open = alerts.findLast(
     ({ fingerprint, status }) => fingerprint === one.fingerprint && status !== 'resolved',
   );
   if (one.resolves) {
     if (open) Object.assign(open, { status: 'resolved', ended_ms: one.end || at });
-    return;
+    return open !== undefined;
   }
   if (open) {
     open.events += 1;
     open.seen_ms = Math.max(open.seen_ms, at);
     if (ORDER.indexOf(one.severity) < ORDER.indexOf(open.severity)) open.severity = one.severity;
-    return;
+    return true;
   }
   alerts.push({
     iid: alerts.length + 1,
@@ -95,6 +98,7 @@ function applyOccurrence(alerts: ReferenceAlert[], one: Occurrence, at: number):
     ended_ms: 0,
     acknowledged_ms: 0,
   });
+  return true;
 }
 
 function applyAction(
@@ -130,6 +134,7 @@ function occurrencesOf(event: ReferenceEvent, windows: ReferenceWindows): Occurr
         end: body.end_time === undefined ? 0 : Date.parse(body.end_time),
         retryKey: named,
         windowMs: windows.namedMs,
+        isNamed: true,
       },
     ];
   }
@@ -147,6 +152,7 @@ function occurrencesOf(event: ReferenceEvent, windows: ReferenceWindows): Occurr
           ? JSON.stringify([event.integration, body.groupKey, fingerprint, status, startsAt])
           : `${named} ${i}`,
       windowMs: named === '' ? windows.retryMs : windows.namedMs,
+      isNamed: named !== '',
     };
   });
 }
