@@ -8,8 +8,10 @@ import { foldedColumns, type StoredRows } from './fold-lines.ts';
 import { foldInPieces } from './folding.ts';
 import type { LedgerEntry } from './ledger.ts';
 
+/** A window may reach over more months than the engine takes at once by itself. */
+const ANY_MONTHS = 'max_partitions_per_insert_block = 0';
 /** All reads of a statement see the same parts: rows must not count of one table what another one lacks. */
-const ROW_SETTINGS = 'precise_float_parsing = 1, enable_shared_storage_snapshot_in_query = 1';
+const ROW_SETTINGS = `precise_float_parsing = 1, enable_shared_storage_snapshot_in_query = 1, ${ANY_MONTHS}`;
 
 /** A window, and whether it may have stored rows that it has no longer. */
 export type ComputedWindow = Window &
@@ -146,7 +148,8 @@ async function deleteOlderRows(
   const key = join(metric.key.map((name) => ident(name)));
   await store.run(sql`INSERT INTO ${metric.table} (${key}, version, is_deleted)
     SELECT ${key}, ${version}, 1 FROM ${metric.table} FINAL
-    WHERE ${ofRelays(window)} AND ${inPeriod(metric, window)} AND version < ${version}`);
+    WHERE ${ofRelays(window)} AND ${inPeriod(metric, window)} AND version < ${version}
+    SETTINGS ${raw(ANY_MONTHS)}`);
 }
 
 /** The condition of the rows that a window makes. */

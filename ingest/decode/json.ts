@@ -27,8 +27,14 @@ const MAY_BE_REWRITTEN = /[:[,\s]-?(?:\d{16}|\d+[.eE])|-0/;
 
 export const mayBeRewritten = (text: string): boolean => MAY_BE_REWRITTEN.test(` ${text}`);
 
-/** TypeScript does not know it yet. */
-const { rawJSON } = JSON as unknown as { rawJSON: (text: string) => object };
+/** TypeScript does not know them yet. */
+const { rawJSON, isRawJSON } = JSON as unknown as {
+  rawJSON: (text: string) => object;
+  isRawJSON: (value: unknown) => boolean;
+};
+
+/** Whether a value is one of the objects that `parseAsWritten` makes of numbers. */
+export const isNumberAsWritten = isRawJSON;
 
 /** `JSON.stringify` writes its numbers as they were written, also 5.0 and 1e3. They are objects, if they are not common. */
 export function parseAsWritten(text: string): unknown {

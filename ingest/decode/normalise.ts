@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { byPosition } from './event-data.ts';
+import { isNumberAsWritten } from './json.ts';
+import { recordOf } from './names.ts';
 
 /**
  * The slow way in, for blocks that are not laid out as Sidecar does: other key orders, methods written as one
  * word, event data with names. It gives the layout that the engine's types read, and takes whatever they take: the rows
  * of a block must not depend on the blocks beside it, which may send all of them this way. So a value stays as it is
- * where the engine reads a text.
+ * where the engine reads a text. What it does not read is left out.
  */
 const method = z
   .union([
@@ -32,30 +34,45 @@ const event = z
     return { method, data: byPosition(pallet as string, name as string, data ?? {}) };
   });
 const events = z.array(event).nullish();
-const phase = z.looseObject({ events }).nullish();
+const phase = z.object({ events }).nullish();
+const anything = z.unknown().optional();
 const extrinsic = z
-  .looseObject({ method, signature: z.looseObject({}).nullish(), events })
+  .object({
+    method,
+    signature: z.object({ signer: anything }).nullish(),
+    args: anything,
+    tip: anything,
+    hash: anything,
+    info: anything,
+    success: anything,
+    paysFee: anything,
+    events,
+  })
   .nullish()
   .transform((given) => ({
     ...given,
     // Old runtimes told in a text why there is none.
-    info: typeof given?.info === 'object' ? given.info : {},
+    info: isNumberAsWritten(given?.info) ? {} : (recordOf(given?.info) ?? {}),
     events: given?.events ?? [],
   }));
 const hash = z.string().regex(/^0x[0-9a-fA-F]{64}$/, 'not a 32-byte hash');
-const block = z.looseObject({
+const block = z.object({
   number: z
     .union([z.string(), z.number(), z.bigint()])
     .transform(String)
     .pipe(z.string().regex(/^\d{1,18}$/)),
   hash,
   parentHash: hash,
+  authorId: anything,
+  finalized: anything,
   onInitialize: phase,
   extrinsics: z.array(extrinsic),
   onFinalize: phase,
 });
 
-export function normaliseBlock(document: unknown): { number: string; payload: object } | { refused: string } {
+export function normaliseBlock(
+  document: unknown,
+): { number: string; payload: Readonly<Record<string, unknown>> } | { refused: string } {
   const read = block.safeParse(document);
   if (!read.success) {
     const [issue] = read.error.issues;

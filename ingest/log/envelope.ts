@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonLine } from '../../infra/clickhouse/settings.ts';
 import type { Chain } from '../chains/chain.ts';
 import type { Registry } from '../chains/registry.ts';
 import { mayBeRewritten, parseAsWritten, parseExact } from '../decode/json.ts';
@@ -169,7 +170,7 @@ const EMPTY_BLOCK = { hash: NO_HASH, parentHash: NO_HASH, extrinsics: [] };
 function readBlock(payload: unknown, chain: Chain, origin: Origin, more: object): Read {
   const block = normaliseBlock(payload);
   if ('refused' in block) return block;
-  return blockEnvelope(chain, block.number, Buffer.from(JSON.stringify(block.payload)), origin, more);
+  return blockEnvelope(chain, block.number, Buffer.from(jsonLine(block.payload)), origin, more);
 }
 
 function blockEnvelope(

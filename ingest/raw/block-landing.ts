@@ -32,8 +32,13 @@ export const blocksIn = landingTable({
 });
 
 const pallets = 'payload.extrinsics.method.pallet';
-const timestampArgs = `payload.extrinsics.args[arrayFirstIndex((p, m) -> lower(p) = 'timestamp' AND m = 'set', ${pallets}, payload.extrinsics.method.method)]`;
-const milliseconds = `toInt64OrNull(replaceAll(JSONExtractRaw(${timestampArgs}, 'now'), '"', ''))`;
+/** Which extrinsic tells the time of its block, from 1; 0 where none does. */
+export const timestampAt = `arrayFirstIndex((p, m) -> lower(p) = 'timestamp' AND m = 'set', ${pallets}, payload.extrinsics.method.method)`;
+export const timestampGiven = `JSONExtractRaw(payload.extrinsics.args[${timestampAt}], 'now')`;
+const milliseconds = `toInt64OrNull(replaceAll(${timestampGiven}, '"', ''))`;
+/** A chain has no block of another time: days from 1970 on, or up to 2200, would be empty ones of its uptime. */
+export const BLOCK_YEARS = { from: 2015, until: 2100 } as const;
+const isTime = `${milliseconds} BETWEEN ${Date.UTC(BLOCK_YEARS.from, 0)} AND ${Date.UTC(BLOCK_YEARS.until, 0) - 1}`;
 const finalized = "payload.finalized != 'false'";
 
 /** What the rows of every table need of a block is worked out once. The rest is passed on, and not copied. */
@@ -59,7 +64,7 @@ export const rankedBlocks = view(
   blocksIn,
   blocksRanked,
   sql`SELECT toLowCardinality(relay_chain) AS relay_chain, toLowCardinality(chain) AS chain, payload.number AS number,
-    fromUnixTimestamp64Milli(${raw(milliseconds)}, 'UTC') AS block_time, ${raw(finalized)} AS finalized,
+    fromUnixTimestamp64Milli(if(${raw(isTime)}, ${raw(milliseconds)}, NULL), 'UTC') AS block_time, ${raw(finalized)} AS finalized,
     ${raw(blockRankSql({ finalized, version: 'version', sequence: 'sequence' }))} AS rank,
     ${raw(Object.keys(passedOn).join(', '))}
   FROM ${blocksIn}`,

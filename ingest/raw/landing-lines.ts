@@ -14,6 +14,7 @@ import { DECODER_VERSIONS } from './decoders.ts';
 import { NO_PREFIX } from './views/parse-sql.ts';
 
 const CLOSE = Buffer.from('}');
+const NO_FACTS = { calls: [], domains: [], senders: [], refused: [] };
 const CONTENT_HEX_CHARS = 32;
 
 const prefixOf = (chain: Chain) => (chain.accounts === 'ss58' ? chain.ss58_prefix : NO_PREFIX);
@@ -43,6 +44,8 @@ export function blockLine(index: number, head: BlockHead, chain: Chain, payload:
     is_deleted: head.is_deleted ?? 0,
     source: head.source,
     run: head.run ?? '',
+    // All of them, also the empty ones: the store takes the first of equal keys, and not what stands behind a payload.
+    ...NO_FACTS,
     ...(mayHoldNestedCalls(payload) ? decodedFacts(payload) : {}),
   };
   return [Buffer.from(`${JSON.stringify(row).slice(0, -1)},"payload":`), payload, CLOSE];

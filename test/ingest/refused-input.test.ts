@@ -3,7 +3,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { TOPICS } from '../../ingest/log/topics.ts';
-import { blocks, events, prices, snapshots } from '../../ingest/raw/tables.ts';
+import { blocks, events, prices, refusedFacts, snapshots } from '../../ingest/raw/tables.ts';
 import { heightsOf, type Ingesting, openIngesting, rowsOf } from './ingesting.ts';
 import { hash, madeBlock, madeExtrinsic, NOON } from './made.ts';
 import { snapshot, wrongSnapshots } from './snapshots.ts';
@@ -52,6 +52,30 @@ describe('input that cannot be taken in', () => {
       size: 400_000,
     });
     expect(tooLong?.bytes).toBe(long.slice(0, 200));
+  });
+
+  test('a time that no block has, a text of half a character, or text behind a block costs only itself', async () => {
+    const at = (now: unknown) => ({ extrinsics: [madeExtrinsic('timestamp.set', { args: { now } })] });
+    const half = madeExtrinsic('system.remark', { args: { remark: 'a\ud83d' } });
+    const whole = JSON.stringify(madeBlock(8));
+    const invented = '"refused":[{"fact":"made up","reason":"by the line","raw":""}],"x":{}}';
+    await ingesting.take('vara.ndjson', [
+      ...[0, -1, Date.UTC(2100, 0), '9'.repeat(18), 'soon'].map((now, i) => madeBlock(i + 1, [], at(now))),
+      madeBlock(6, [half]),
+      madeBlock(7, [madeExtrinsic('a.b', { info: [] })]),
+    ]);
+    await ingesting.take('vara.ndjson', [`${whole.slice(0, -1)}},${invented}`]);
+    expect(await ingesting.letters('vara.ndjson')).toEqual([]);
+    expect(await heights('vara')).toEqual([1, 2, 3, 4, 5, 6, 7, 8]);
+    const timed = await rows<{ number: number }>(
+      sql`SELECT number FROM ${blocks} FINAL WHERE chain = 'vara' AND isNotNull(time) ORDER BY number`,
+    );
+    expect(timed.map(({ number }) => number)).toEqual([6, 7, 8]);
+    const refused = await rows<{ number: number; fact: string; reason: string }>(
+      sql`SELECT number, fact, reason FROM ${refusedFacts} FINAL WHERE chain = 'vara' ORDER BY number`,
+    );
+    const reason = 'not milliseconds from 2015 to 2099';
+    expect(refused).toEqual([1, 2, 3, 4, 5].map((number) => ({ number, fact: 'extrinsic 0 now', reason })));
   });
 
   test('does not keep other small files from being loaded with it, in their order', async () => {

@@ -122,7 +122,9 @@ function phaseEvents(phase: Json | undefined): Json | undefined {
 function readTime(extrinsics: readonly Extrinsic[], refuse: Refuse): number | null {
   const setter = extrinsics.find(({ call }) => isNamed(call, 'timestamp', 'set'));
   if (!setter) return null;
-  const time = parseIndex(setter.call.args.now);
+  const given = parseIndex(setter.call.args.now);
+  const isTime = given !== null && given >= Date.UTC(2015, 0) && given < Date.UTC(2100, 0);
+  const time = isTime ? given : null;
   if (time === null) {
     refuse({ extrinsic_index: setter.index, event_index: null }, 'timestamp.set', 'now is not a number');
   }

@@ -1,7 +1,15 @@
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { view } from '../../../infra/clickhouse/table.ts';
 import { FACT_CALLS, FACT_PALLETS } from '../../decode/fact-calls.ts';
-import { blocksIn, blocksRanked, everyRow, rankedBlocks } from '../block-landing.ts';
+import {
+  BLOCK_YEARS,
+  blocksIn,
+  blocksRanked,
+  everyRow,
+  rankedBlocks,
+  timestampAt,
+  timestampGiven,
+} from '../block-landing.ts';
 import { hourSql } from '../canonical.ts';
 import { readAtSql } from '../ordering.ts';
 import {
@@ -31,8 +39,7 @@ const blockRows = view(
 );
 
 /** A list of the blocks beside what their rows repeat: unfolded with the whole payload, each row would copy it. */
-const unfoldable = (list: 'calls' | 'refused') =>
-  sql`(SELECT ${raw(everyRow)}, ${raw(list)} FROM ${blocksRanked} WHERE is_deleted = 0)`;
+const unfoldedCalls = sql`(SELECT ${raw(everyRow)}, calls FROM ${blocksRanked} WHERE is_deleted = 0)`;
 
 const quoted = (names: readonly string[]) => raw(names.map((name) => `'${name}'`).join(', '));
 const holdsFacts = sql`(pallet IN (${quoted(FACT_PALLETS)}) OR concat(pallet, '.', call) IN (${quoted(FACT_CALLS)}))`;
@@ -52,15 +59,23 @@ const nestedCallRows = view(
   calls,
   sql`SELECT relay_chain, chain, number, c.extrinsic_index AS extrinsic_index, c.position AS position, c.path AS path,
     time, c.pallet AS pallet, c.call AS call, unhex(substring(c.actor, 3)) AS actor, c.args AS args, rank
-  FROM ${unfoldable('calls')} ARRAY JOIN calls AS c WHERE ${holdsFacts}`,
+  FROM ${unfoldedCalls} ARRAY JOIN calls AS c WHERE ${holdsFacts}`,
 );
 
+const { from, until } = BLOCK_YEARS;
+const refusedTime = sql`tuple(concat('extrinsic ', toString(at - 1), ' now'),
+    ${`not milliseconds from ${from} to ${until - 1}`}, substring(${raw(timestampGiven)}, 1, 100))`;
+
+/** Facts that TypeScript has refused, and times that are none. */
 const refusedCallRows = view(
   'ranked_to_refused_facts',
   blocksRanked,
   refusedFacts,
-  sql`SELECT relay_chain, chain, number, r.fact AS fact, r.reason AS reason, r.raw AS raw, rank
-  FROM ${unfoldable('refused')} ARRAY JOIN refused AS r`,
+  sql`SELECT relay_chain, chain, number, r.1 AS fact, r.2 AS reason, r.3 AS raw, rank
+  FROM (SELECT ${raw(everyRow)}, ${raw(timestampAt)} AS at,
+      arrayConcat(refused, if(isNull(block_time) AND at > 0, [${refusedTime}], [])) AS all_refused
+    FROM ${blocksRanked} WHERE is_deleted = 0)
+  ARRAY JOIN all_refused AS r`,
 );
 
 const NOT_WHOLE = 'not an unsigned integer';

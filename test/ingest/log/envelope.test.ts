@@ -258,7 +258,8 @@ describe('cutting an envelope', () => {
 });
 
 describe('other layouts of a block', () => {
-  const normal = (document: object) => normaliseBlock(document) as { payload: Record<string, never> };
+  const normal = (document: object) =>
+    normaliseBlock(document) as unknown as { payload: Record<string, never> };
 
   test('a method in one word is a pallet and a method', () => {
     const { payload } = normal({

@@ -2,7 +2,7 @@ import type { InputLine } from '../../../reference/input.ts';
 import { lives, unions } from './accounts.ts';
 import { frontier, revive } from './ethereum.ts';
 import { amounts, prices, sources } from './fees.ts';
-import { averages, emptyDays, gaps, lastDay, rollingWindows } from './time.ts';
+import { averages, emptyDays, gaps, lastDay, manyMonths, rollingWindows } from './time.ts';
 import { otherArchives, refusedFacts, refusedLines } from './unusual-input.ts';
 import { versions } from './versions.ts';
 import { everyWrapper, wrapperDomains } from './wrappers.ts';
@@ -11,6 +11,7 @@ import { everyWrapper, wrapperDomains } from './wrappers.ts';
 export const families: Readonly<Record<string, readonly InputLine[]>> = {
   gaps,
   'empty days': emptyDays,
+  'many months': manyMonths,
   'rolling windows': rollingWindows,
   averages,
   'the last day': lastDay,

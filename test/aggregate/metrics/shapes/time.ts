@@ -40,6 +40,16 @@ export const emptyDays: InputLine[] = [
   ]),
 ];
 
+/** A block a month, over more months than the engine writes at once by itself, with all days between them empty. */
+export const manyMonths: InputLine[] = blocksOf(
+  'kusama',
+  Array.from({ length: 110 }, (_, i) => ({
+    number: i + 1,
+    time: new Date(Date.UTC(2016, i, 15, 12)).toISOString(),
+    extrinsics: [remark(ALICE, { events: [feePaid(ALICE, '7')] })],
+  })),
+);
+
 /** Days just inside and just outside of the windows of 7 and 30 days. */
 export const rollingWindows: InputLine[] = blocksOf(
   'kusama',
