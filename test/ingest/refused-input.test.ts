@@ -58,7 +58,7 @@ describe('input that cannot be taken in', () => {
     const at = (now: unknown) => ({ extrinsics: [madeExtrinsic('timestamp.set', { args: { now } })] });
     const half = madeExtrinsic('system.remark', { args: { remark: 'a\ud83d' } });
     const whole = JSON.stringify(madeBlock(8));
-    const invented = '"refused":[{"fact":"made up","reason":"by the line","raw":""}],"x":{}}';
+    const invented = '"refused":[{"fact":"made up","reason":"by the line","raw":""}],"x":{}';
     await ingesting.take('vara.ndjson', [
       ...[0, -1, Date.UTC(2100, 0), '9'.repeat(18), 'soon'].map((now, i) => madeBlock(i + 1, [], at(now))),
       madeBlock(6, [half]),
