@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { decodeAddress } from '../chains/address.ts';
 import { parseAmount } from './amount.ts';
 import { plainDecimal } from './json.ts';
+import { EARLIEST_MS, LATEST_MS, YEARS } from './years.ts';
 
 // What a chain's state was at a moment. Unknown fields are left out; amounts become decimal strings.
 
@@ -21,10 +22,14 @@ const NO_AMOUNT = 'not an integer of at least 0 and below 2^128';
  */
 const dollars = z.unknown().transform((value, context) => {
   const text = typeof value === 'number' ? plainDecimal(String(value)) : roundedByDoubles(value);
-  if (text !== null && !text.startsWith('-')) return text;
-  context.addIssue({ code: 'custom', message: value === undefined ? MISSING : 'not a number of at least 0' });
+  if (text !== null && DOLLARS.test(text)) return text;
+  context.addIssue({ code: 'custom', message: value === undefined ? MISSING : NO_DOLLARS });
   return z.NEVER;
 });
+
+/** More digits before the point could not be multiplied with an amount, and nothing is worth so much. */
+const DOLLARS = /^\d{1,20}(\.|$)/;
+const NO_DOLLARS = 'not a number of at least 0 and below 10^20';
 
 function roundedByDoubles(value: unknown): string | null {
   const text = typeof value === 'string' ? plainDecimal(value) : null;
@@ -122,6 +127,8 @@ const PAYLOADS = {
 export type SnapshotKind = keyof typeof PAYLOADS;
 export const SNAPSHOT_KINDS = Object.keys(PAYLOADS) as SnapshotKind[];
 
+const isTime = (ms: number) => ms >= EARLIEST_MS && ms <= LATEST_MS;
+
 const envelope = z.object({
   schema: z.literal('snapshot/1'),
   kind: z.enum(SNAPSHOT_KINDS, { error: ({ input }) => `unknown kind ${JSON.stringify(input)}` }),
@@ -129,7 +136,10 @@ const envelope = z.object({
   chain: text,
   /** What comes from a price or value feed was read at no block. */
   block_number: count.nullable().default(null),
-  as_of: z.iso.datetime({ offset: true }).transform((moment) => new Date(moment).toISOString()),
+  as_of: z.iso
+    .datetime({ offset: true })
+    .refine((moment) => isTime(Date.parse(moment)), `not in the years ${YEARS.from} to ${YEARS.until - 1}`)
+    .transform((moment) => new Date(moment).toISOString()),
   payload: z.record(z.string(), z.unknown()),
 });
 

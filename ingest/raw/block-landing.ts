@@ -1,5 +1,6 @@
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
 import { landingTable, view } from '../../infra/clickhouse/table.ts';
+import { EARLIEST_MS, LATEST_MS } from '../decode/years.ts';
 import { blockRankSql, RANK } from './ordering.ts';
 
 const METHOD = 'Tuple(pallet String, method String)';
@@ -36,9 +37,7 @@ const pallets = 'payload.extrinsics.method.pallet';
 export const timestampAt = `arrayFirstIndex((p, m) -> lower(p) = 'timestamp' AND m = 'set', ${pallets}, payload.extrinsics.method.method)`;
 export const timestampGiven = `JSONExtractRaw(payload.extrinsics.args[${timestampAt}], 'now')`;
 const milliseconds = `toInt64OrNull(replaceAll(${timestampGiven}, '"', ''))`;
-/** A chain has no block of another time: days from 1970 on, or up to 2200, would be empty ones of its uptime. */
-export const BLOCK_YEARS = { from: 2015, until: 2100 } as const;
-const isTime = `${milliseconds} BETWEEN ${Date.UTC(BLOCK_YEARS.from, 0)} AND ${Date.UTC(BLOCK_YEARS.until, 0) - 1}`;
+const isTime = `${milliseconds} BETWEEN ${EARLIEST_MS} AND ${LATEST_MS}`;
 const finalized = "payload.finalized != 'false'";
 
 /** What the rows of every table need of a block is worked out once. The rest is passed on, and not copied. */

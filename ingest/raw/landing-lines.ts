@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { jsonLine } from '../../infra/clickhouse/settings.ts';
 import type { Chain } from '../chains/chain.ts';
 import type { Registry } from '../chains/registry.ts';
 import { type DecodedBlock, decodeBlock, decodeExtrinsics } from '../decode/calls.ts';
@@ -154,10 +155,10 @@ export function snapshotLine(
     symbol: snapshot.kind === 'price' ? payload.symbol : '',
     block_number: snapshot.block_number ?? null,
     version: document.version ?? '',
-    payload: JSON.stringify(payload),
+    payload: jsonLine(payload),
   };
   return {
-    bytes: Buffer.from(JSON.stringify(row)),
+    bytes: Buffer.from(jsonLine(row)),
     head: { relay_chain: chain.relay_chain, chain: chain.name },
     origin,
   };

@@ -14,6 +14,8 @@ export const ADDRESSES: readonly (readonly [value: unknown, isAccount: boolean])
   [{ id: ALICE }, true],
   [{ address20: KEY20 }, true],
   [`0x${'12'.repeat(33)}`, false],
+  [`0x${'zz'.repeat(32)}`, false],
+  [`0x${'0g'.repeat(20)}`, false],
   ['0x', false],
   ['', false],
   [{}, false],

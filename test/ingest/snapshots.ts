@@ -24,7 +24,17 @@ export const wrongSnapshots: readonly [title: string, document: object, reason: 
   [
     'a negative price',
     snapshot({ payload: { symbol: 'DOT', usd: -1 } }),
-    /^payload\.usd: not a number of at least 0$/,
+    /^payload\.usd: not a number of at least 0 and below 10\^20$/,
+  ],
+  [
+    'a price of more digits than an amount can be multiplied with',
+    snapshot({ payload: { symbol: 'DOT', usd: 1e20 } }),
+    /^payload\.usd: not a number of at least 0 and below 10\^20$/,
+  ],
+  [
+    'a moment before any chain',
+    snapshot({ as_of: '1969-12-31T00:00:00Z' }),
+    /^as_of: not in the years 2015 to 2099$/,
   ],
   ['a moment that is none', snapshot({ as_of: 'yesterday' }), /^as_of: /],
   [

@@ -1,8 +1,8 @@
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { view } from '../../../infra/clickhouse/table.ts';
 import { FACT_CALLS, FACT_PALLETS } from '../../decode/fact-calls.ts';
+import { YEARS } from '../../decode/years.ts';
 import {
-  BLOCK_YEARS,
   blocksIn,
   blocksRanked,
   everyRow,
@@ -62,9 +62,8 @@ const nestedCallRows = view(
   FROM ${unfoldedCalls} ARRAY JOIN calls AS c WHERE ${holdsFacts}`,
 );
 
-const { from, until } = BLOCK_YEARS;
 const refusedTime = sql`tuple(concat('extrinsic ', toString(at - 1), ' now'),
-    ${`not milliseconds from ${from} to ${until - 1}`}, substring(${raw(timestampGiven)}, 1, 100))`;
+    ${`not milliseconds from ${YEARS.from} to ${YEARS.until - 1}`}, substring(${raw(timestampGiven)}, 1, 100))`;
 
 /** Facts that TypeScript has refused, and times that are none. */
 const refusedCallRows = view(
@@ -73,7 +72,7 @@ const refusedCallRows = view(
   refusedFacts,
   sql`SELECT relay_chain, chain, number, r.1 AS fact, r.2 AS reason, r.3 AS raw, rank
   FROM (SELECT ${raw(everyRow)}, ${raw(timestampAt)} AS at,
-      arrayConcat(refused, if(isNull(block_time) AND at > 0, [${refusedTime}], [])) AS all_refused
+      arrayConcat(refused, if(isNull(block_time) AND at > 0 AND ${raw(timestampGiven)} NOT IN ('', 'null'), [${refusedTime}], [])) AS all_refused
     FROM ${blocksRanked} WHERE is_deleted = 0)
   ARRAY JOIN all_refused AS r`,
 );

@@ -92,7 +92,8 @@ function isWith(fact: string, part: 'flag' | 'region' | 'parts', at?: number): s
   return `${fact} IN (${numbers.join(', ')})`;
 }
 
-const isIndex = (text: string) => `match(${text}, '^([0-9]{1,16}|0x[0-9a-fA-F]{1,13})$')`;
+/** Folds count with doubles, which hold whole numbers below 9 * 10^15. */
+const isIndex = (text: string) => `match(${text}, '^([0-9]{1,15}|[0-8][0-9]{15}|0x[0-9a-fA-F]{1,13})$')`;
 
 function isRegion(text: string): string {
   const isIndexed = (name: string) => isIndex(`replaceAll(JSONExtractRaw(${text}, '${name}'), '"', '')`);

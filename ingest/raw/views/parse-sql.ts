@@ -41,7 +41,7 @@ export const base58Sql = (text: string) =>
  * a column of the decoded bytes passes its name: an expression is planned, for every batch, as often as it is written.
  */
 export function keySql(text: string, bytes = base58Sql(text)): string {
-  const fromHex = `if(length(${text}) IN (42, 66), unhex(substring(${text}, 3)), '')`;
+  const fromHex = `if(match(${text}, '^0x([0-9a-fA-F]{40}|[0-9a-fA-F]{64})$'), unhex(substring(${text}, 3)), '')`;
   // Behind a prefix of one or two bytes and before a checksum of two.
   return `multiIf(startsWith(${text}, '0x'), ${fromHex}, length(${bytes}) IN (35, 36), substring(${bytes}, -34, 32), '')`;
 }

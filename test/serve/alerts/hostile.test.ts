@@ -234,11 +234,13 @@ test('a flood of deliveries that may come again is held within the limit while i
         firing({ status: 'resolved', fingerprint: (from + i).toString(16).padStart(16, '0') }),
       ),
     );
+  const named = (from: number) => ({ 'idempotency-key': `from ${from}` });
   let sent = 0;
   let most = 0;
   const send = async () => {
     while (sent < 30) {
-      await service.send(flooded, body(1000 * ++sent));
+      const from = 1000 * ++sent;
+      await service.send(flooded, body(from), named(from));
       most = Math.max(most, alertsPipeline.figures.cachedBytes);
       // What the store does not have yet cannot be evicted, and a slow machine is behind.
       while (alertsPipeline.figures.pendingBytes > CACHE_BYTES) await pause(5);
@@ -247,7 +249,7 @@ test('a flood of deliveries that may come again is held within the limit while i
   // There is always one that the store does not have yet.
   await Promise.all([send(), send(), send()]);
   expect(most).toBeLessThan(3 * CACHE_BYTES);
-  await service.send(flooded, body(1000));
+  await service.send(flooded, body(1000), named(1000));
   await alertsPipeline.waitUntilWritten();
   const [newest] = await service.pipeline.runtime.store.rows(
     sql`SELECT arrayDistinct(outcomes) AS outcomes FROM ${alertEvents} WHERE project = ${flooded.project}

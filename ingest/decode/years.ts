@@ -1,0 +1,7 @@
+/**
+ * The years of blocks and snapshots. Nothing has another time: days from 1970 on, or up to 2200, would be empty ones of
+ * the uptime of a chain.
+ */
+export const YEARS = { from: 2015, until: 2100 } as const;
+export const EARLIEST_MS = Date.UTC(YEARS.from, 0);
+export const LATEST_MS = Date.UTC(YEARS.until, 0) - 1;
