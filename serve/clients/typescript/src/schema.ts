@@ -4127,7 +4127,7 @@ export interface components {
             relay_chain: "polkadot";
             /**
              * Chain
-             * @description chain of the newest event that moved the referendum
+             * @description chain of the newest event of the referendum
              */
             chain: string;
             /**

@@ -1094,7 +1094,7 @@ class GovReferendumResult(TypedDict):
     relay_chain: Literal["polkadot"]
     """relay chain"""
     chain: str
-    """chain of the newest event that moved the referendum"""
+    """chain of the newest event of the referendum"""
     referendum_index: int
     """index of the referendum"""
     track: int | None
