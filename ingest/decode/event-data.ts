@@ -11,15 +11,8 @@ const CURATOR = ['bounty_id', 'curator'];
 /** The names of fields in the metadata, where `event-fields.ts` does not have all of them, or others. */
 const METADATA_NAMES: Readonly<Record<string, readonly string[]>> = {
   'staking.Rewarded': ['stash', 'dest', 'amount'],
-  'broker.Purchased': ['who', 'region_id', 'price', 'duration'],
-  'broker.Transferred': ['region_id', 'duration', 'old_owner', 'owner'],
   'broker.Partitioned': REGION_SPLIT,
   'broker.Interlaced': REGION_SPLIT,
-  'broker.Assigned': ['region_id', 'duration', 'task'],
-  'broker.Pooled': ['region_id', 'duration'],
-  'broker.RegionDropped': ['region_id', 'duration'],
-  'broker.AssignmentRemoved': ['region_id'],
-  'broker.RegionUnpooled': ['region_id', 'when'],
   'bounties.CuratorProposed': CURATOR,
   'bounties.CuratorAccepted': CURATOR,
   'bounties.CuratorUnassigned': ['bounty_id'],
@@ -31,8 +24,12 @@ const METADATA_NAMES: Readonly<Record<string, readonly string[]>> = {
   'utility.BatchInterrupted': ['index', 'error'],
 };
 
-/** Older names of fields. */
-const RENAMED_FIELDS: ReadonlyMap<string, string> = new Map([['regular_price', 'end_price']]);
+/** What archives call a field that `event-fields.ts` has under another name. */
+const OTHER_NAMES: ReadonlyMap<string, string> = new Map([
+  ['region_id', 'region'],
+  // Before runtimes renamed it.
+  ['regular_price', 'end_price'],
+]);
 
 /**
  * The fields of an event's data by position. Those of an object are sorted by the metadata where it names all of them,
@@ -46,7 +43,7 @@ export function byPosition(
   const names = namesOf(palletName(pallet), pascalCase(event));
   const placed = Object.entries(data).map(([given, value]) => {
     const name = snake(given);
-    return { place: names.indexOf(RENAMED_FIELDS.get(name) ?? name), value };
+    return { place: names.indexOf(OTHER_NAMES.get(name) ?? name), value };
   });
   if (placed.every(({ place }) => place >= 0)) placed.sort((a, b) => a.place - b.place);
   return placed.map(({ value }) => value);

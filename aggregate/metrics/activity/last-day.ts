@@ -11,9 +11,9 @@ const ofChain = ({ relay_chain, chain }: OneChain): Sql =>
   sql`relay_chain = ${relay_chain} AND chain = ${chain}`;
 
 /** Time of a chain's newest block, and the greatest height of those that have a time. */
-export const newestBlock = ({ relay_chain, chain }: OneChain): Sql =>
+export const newestBlock = (of: OneChain): Sql =>
   sql`(SELECT max(last_time) AS as_of, max(last_block) AS last_timed FROM ${chainDay.table} FINAL
-    WHERE relay_chain = ${relay_chain} AND chain = ${chain} HAVING count() > 0)`;
+    WHERE ${ofChain(of)} HAVING count() > 0)`;
 
 /** The greatest height of a chain that has a block with a time; few are above those. */
 export const greatestHeight = (of: OneChain): Sql =>

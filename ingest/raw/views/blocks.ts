@@ -38,7 +38,7 @@ const blockRows = view(
   FROM ${blocksRanked}`,
 );
 
-/** A list of the blocks beside what their rows repeat: unfolded with the whole payload, each row would copy it. */
+/** The calls of blocks beside what their rows repeat: unfolded with the whole payload, each row would copy it. */
 const unfoldedCalls = sql`(SELECT ${raw(everyRow)}, calls FROM ${blocksRanked} WHERE is_deleted = 0)`;
 
 const quoted = (names: readonly string[]) => raw(names.map((name) => `'${name}'`).join(', '));

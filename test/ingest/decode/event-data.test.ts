@@ -7,6 +7,7 @@ test.each([
   ['staking', 'Reward', { amount: 1, stash: 'a' }, ['a', 1]],
   ['staking', 'Rewarded', { dest: 'x', amount: 1, stash: 'a' }, ['a', 'x', 1]],
   ['nominationPools', 'PaidOut', { member: 'a', payout: 3, poolId: 7 }, ['a', 7, 3]],
+  ['broker', 'Purchased', { who: 'a', price: 3, duration: 4, region_id: 2 }, ['a', 2, 3, 4]],
   ['broker', 'Partitioned', { new_region_ids: [1, 2], old_region_id: 0 }, [0, [1, 2]]],
   [
     'broker',
