@@ -30,9 +30,12 @@ export async function exchangeCode(
     const isOwn =
       grant !== null &&
       isSecretOf(grant.code_hash, token.secret) &&
-      isFor(grant, application, redirectUri, verifier);
+      isFor(grant, application, redirectUri);
     // A request with any wrong parameter leaves the code valid for its owner.
     if (!isOwn || grant.revoked_ms > 0) throw refused();
+    // A confidential client may not know that a challenge came with its authorization request.
+    if (grant.code_challenge !== '') required(form, 'code_verifier');
+    if (!isVerified(grant.code_challenge, verifier)) throw refused();
     const now = accounts.clock.now();
     // A used code revokes its tokens only when everything else is correct, so not for an attacker without the verifier.
     if (grant.code_used_ms > 0) return { next: revoked(grant, now), result: null };
@@ -48,11 +51,12 @@ export async function exchangeCode(
   return response;
 }
 
-function isFor(grant: Grant, application: Application, redirectUri: string, verifier: string): boolean {
-  if (grant.application_id !== application.id || grant.redirect_uri !== redirectUri) return false;
-  // A challenge requires a verifier, and a verifier requires a challenge.
-  return grant.code_challenge === '' ? verifier === '' : isProven(grant.code_challenge, verifier);
-}
+const isFor = (grant: Grant, application: Application, redirectUri: string): boolean =>
+  grant.application_id === application.id && grant.redirect_uri === redirectUri;
+
+/** A challenge requires a verifier, and a verifier requires a challenge. */
+const isVerified = (challenge: string, verifier: string): boolean =>
+  challenge === '' ? verifier === '' : isProven(challenge, verifier);
 
 /** The same message for all reasons, so that it reveals nothing. */
 const refused = () =>

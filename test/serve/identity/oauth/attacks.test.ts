@@ -83,10 +83,10 @@ describe('the attacks of RFC 9700', () => {
     const attempts = [
       { ...exchangeOf(thief, code), code_verifier: verifier },
       { ...exchangeOf(the, code), code_verifier: verifierOf() },
-      { ...exchangeOf(the, code) },
       { ...exchangeOf(the, code), code_verifier: verifier, redirect_uri: 'https://client.example/x' },
     ];
     for (const attempt of attempts) expect((await token(attempt)).json()).toEqual(refusal('invalid_grant'));
+    expect((await token(exchangeOf(the, code))).json()).toEqual(refusal('invalid_request'));
     expect((await token({ ...exchangeOf(the, code), code_verifier: verifier })).statusCode).toBe(200);
   });
 

@@ -59,7 +59,10 @@ describe('POST /oauth/token with a code (RFC 6749 §4.1.3)', () => {
   test('accepts PKCE together with a secret; both must be correct', async () => {
     const verifier = verifierOf();
     const code = await aCode(the, { code_challenge: challengeOf(verifier), code_challenge_method: 'S256' });
-    expect((await token(exchangeOf(the, code))).json()).toEqual(refusal('invalid_grant'));
+    expect((await token(exchangeOf(the, code))).json()).toEqual({
+      error: 'invalid_request',
+      error_description: 'Missing required parameter: code_verifier.',
+    });
     expect((await token({ ...exchangeOf(the, code), code_verifier: verifierOf() })).json()).toEqual(
       refusal('invalid_grant'),
     );
