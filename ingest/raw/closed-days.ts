@@ -4,6 +4,7 @@ import { type DeadLetter, deadLetterOf } from '../log/dead-letters.ts';
 import type { BlockHead, Origin } from '../log/envelope.ts';
 import { TOPICS } from '../log/topics.ts';
 import { timeOf } from '../sources/block-time.ts';
+import { heightKey, inPieces, isOneOf } from './heights.ts';
 import { payloadOf } from './landing-lines.ts';
 import { RetentionReader } from './retention.ts';
 import { blocks } from './tables.ts';
@@ -25,8 +26,8 @@ export class ClosedDays {
   readonly #store: Pick<Store, 'rows'>;
   readonly #retention: RetentionReader;
   #before = '';
-  /** The highest block of each chain of these days. */
-  #heights: ReadonlyMap<string, bigint> = new Map();
+  /** The highest block of each chain of these days: most that arrive stand above it, and nothing is looked up. */
+  #highest: ReadonlyMap<string, bigint> = new Map();
 
   constructor(store: Pick<Store, 'rows'>) {
     this.#store = store;
@@ -39,29 +40,45 @@ export class ClosedDays {
   ): Promise<{ readonly open: readonly Block[]; readonly refused: readonly DeadLetter[] }> {
     const closed = (await this.#retention.read())?.closed;
     if (closed === undefined) return { open: arrived, refused: [] };
-    if (closed.before !== this.#before) await this.#readHeights(closed.before);
-    const time = Date.parse(closed.before);
-    const reason = `older than ${closed.before}: raw rows of these days are deleted (RETENTION_RAW_DAYS)`;
+    const { before } = closed;
+    if (before !== this.#before) await this.#readHighest(before);
+    const held = await this.#heldHeights(arrived, before);
+    const time = Date.parse(before);
+    const reason = `older than ${before}: raw rows of these days are deleted (RETENTION_RAW_DAYS)`;
     const open: Block[] = [];
     const refused: DeadLetter[] = [];
     for (const block of arrived) {
       const { head, original } = block;
-      const isOld =
-        BigInt(head.number) <= (this.#heights.get(keyOf(head)) ?? -1n) || isBefore(original, time);
-      if (isOld)
+      if (held.has(heightKey(head)) || isBefore(original, time))
         refused.push({ ...deadLetterOf(TOPICS.blocks, head, reason, original), keptBytes: KEPT_BYTES });
       else open.push(block);
     }
     return { open, refused };
   }
 
-  async #readHeights(before: string): Promise<void> {
+  async #readHighest(before: string): Promise<void> {
     const rows = await this.#store.rows<{ relay_chain: string; chain: string; height: string }>(
       sql`SELECT relay_chain, chain, toString(max(number)) AS height FROM ${blocks}
         WHERE time < toDateTime64(${before}, 3, 'UTC') GROUP BY relay_chain, chain`,
     );
-    this.#heights = new Map(rows.map((row) => [keyOf(row), BigInt(row.height)]));
+    this.#highest = new Map(rows.map((row) => [keyOf(row), BigInt(row.height)]));
     this.#before = before;
+  }
+
+  /** Those of the heights that a block of these days holds. One alone of a wrong time says nothing of those below it. */
+  async #heldHeights(arrived: readonly Arrived[], before: string): Promise<ReadonlySet<string>> {
+    const low = arrived
+      .map(({ head }) => head)
+      .filter((head) => BigInt(head.number) <= (this.#highest.get(keyOf(head)) ?? -1n));
+    const held = new Set<string>();
+    for (const chains of inPieces(low)) {
+      const rows = await this.#store.rows<Pick<BlockHead, 'relay_chain' | 'chain' | 'number'>>(
+        sql`SELECT DISTINCT relay_chain, chain, toString(number) AS number FROM ${blocks} FINAL
+          WHERE ${isOneOf(chains)} AND time < toDateTime64(${before}, 3, 'UTC')`,
+      );
+      for (const row of rows) held.add(heightKey(row));
+    }
+    return held;
   }
 }
 

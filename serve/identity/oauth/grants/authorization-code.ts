@@ -28,9 +28,7 @@ export async function exchangeCode(
 
   const response = await accounts.grants.change(token.id, async (grant) => {
     const isOwn =
-      grant !== null &&
-      isSecretOf(grant.code_hash, token.secret) &&
-      isFor(grant, application, redirectUri);
+      grant !== null && isSecretOf(grant.code_hash, token.secret) && isFor(grant, application, redirectUri);
     // A request with any wrong parameter leaves the code valid for its owner.
     if (!isOwn || grant.revoked_ms > 0) throw refused();
     // A confidential client may not know that a challenge came with its authorization request.
