@@ -2,8 +2,8 @@
 // decoders in TypeScript both take positions and kinds from here.
 
 /**
- * What a field holds. The store checks and decodes every kind except the last three: `optional_account` and
- * `workload` are read by folds, `any` by nothing that knows its position.
+ * What a field holds. The store decodes every kind except the last three: it checks `optional_account` and `workload`,
+ * which folds read, and nothing that knows its position reads `any`.
  */
 export type FieldKind =
   | 'account'

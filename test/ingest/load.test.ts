@@ -6,7 +6,7 @@ import type { Table, View } from '../../infra/clickhouse/table.ts';
 import { canonicalBlocks } from '../../ingest/raw/canonical.ts';
 import { blocks, calls, events, extrinsics, loadedBlocks, refusedFacts } from '../../ingest/raw/tables.ts';
 import { blockViews } from '../../ingest/raw/views/blocks.ts';
-import { eventsToCheck } from '../../ingest/raw/views/nested-amounts.ts';
+import { eventsToCheck } from '../../ingest/raw/views/nested-parts.ts';
 import { recordedLines } from '../support/recordings.ts';
 import { canonicalRows, heightsOf, type Ingesting, openIngesting, rowsOf } from './ingesting.ts';
 import { layouts } from './layouts.ts';

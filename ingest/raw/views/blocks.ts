@@ -23,7 +23,7 @@ import {
 } from '../tables.ts';
 import { eventLandingTables, eventViews } from './event-rows.ts';
 import { extrinsicLandingTables, extrinsicsDecoded, extrinsicViews } from './extrinsic-rows.ts';
-import { checkingViews, eventsToCheck } from './nested-amounts.ts';
+import { checkingViews, eventsToCheck } from './nested-parts.ts';
 import { NO_PREFIX, palletSql, palletWrittenSql, prefixSql } from './parse-sql.ts';
 
 const blockRows = view(

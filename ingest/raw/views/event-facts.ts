@@ -93,9 +93,12 @@ function isWith(fact: string, part: 'flag' | 'region' | 'parts', at?: number): s
 }
 
 /** Folds count with doubles, which hold whole numbers below 9 * 10^15. */
-const isIndex = (text: string) => `match(${text}, '^([0-9]{1,15}|[0-8][0-9]{15}|0x[0-9a-fA-F]{1,13})$')`;
+export const isIndex = (text: string) =>
+  `match(${text}, '^([0-9]{1,15}|[0-8][0-9]{15}|0x[0-9a-fA-F]{1,13})$')`;
+
+export const isMask = (text: string) => `match(${text}, '^0x[0-9a-fA-F]{20}$')`;
 
 function isRegion(text: string): string {
   const isIndexed = (name: string) => isIndex(`replaceAll(JSONExtractRaw(${text}, '${name}'), '"', '')`);
-  return `(${isIndexed('begin')} AND ${isIndexed('core')} AND match(JSONExtractString(${text}, 'mask'), '^0x[0-9a-fA-F]{20}$'))`;
+  return `(${isIndexed('begin')} AND ${isIndexed('core')} AND ${isMask(`JSONExtractString(${text}, 'mask')`)})`;
 }

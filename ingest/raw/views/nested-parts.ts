@@ -2,12 +2,12 @@ import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { landingTable, view } from '../../../infra/clickhouse/table.ts';
 import { RANK } from '../ordering.ts';
 import { addressEncodingsDue, calls, chains, events, refusedFacts } from '../tables.ts';
-import { fieldSql } from './event-facts.ts';
-import { addressSql, amountSql, inSteps, namesOf, prefixSql } from './parse-sql.ts';
+import { fieldSql, isIndex, isMask } from './event-facts.ts';
+import { addressSql, amountSql, inSteps, keySql, namesOf, prefixSql } from './parse-sql.ts';
 
 /**
- * Amounts that stand deeper than the fields of an event: in tallies, in votes, in the arguments of calls. Where one
- * is no amount, or a vote is none, the fact is not taken, and this is where that is said.
+ * What stands deeper than the fields of an event, or is read by folds alone: tallies, votes, workloads, owners of
+ * regions, arguments of calls. Where it cannot be read, the fact is not taken, and this is where that is said.
  */
 
 const name = 'LowCardinality(String)';
@@ -43,8 +43,31 @@ function isBadVote(vote: string): string {
     OR (JSONHas(${vote}, 'standard') AND NOT (${isSide})))`;
 }
 
+/** A list of `{"mask":"0x...","assignment":...}`, as `decode/broker.ts` reads it. */
+const isWorkload = (text: string) =>
+  `(JSONType(${text}) = 'Array' AND arrayAll(item -> ${isMask("JSONExtractString(item, 'mask')")} AND ${isAssignment("JSONExtractRaw(item, 'assignment')")}, JSONExtractArrayRaw(${text})))`;
+
+/** `{"task":"2000"}`, `{"pool":null}` or `"Pool"`, in whatever case the source writes a variant. */
+function isAssignment(text: string): string {
+  const [variant, content] = ['1', '2'].map((part) => `JSONExtractKeysAndValuesRaw(${text})[1].${part}`) as [
+    string,
+    string,
+  ];
+  const isTask = `lower(${variant}) = 'task' AND ${isIndex(`replaceAll(${content}, '"', '')`)}`;
+  return `(lower(${text}) IN ('"pool"', '"idle"') OR (JSONLength(${text}) = 1 AND (lower(${variant}) IN ('pool', 'idle') OR (${isTask}))))`;
+}
+
+/** Former owner and owner, each as an address or empty. */
+const OWNERS = (['old_owner', 'owner'] as const).map((owner) =>
+  fieldSql('broker.Transferred', owner, 'data'),
+);
+
 const TALLYING = ['DecisionStarted', 'Confirmed', 'Rejected', 'TimedOut', 'Cancelled', 'Killed'];
 const VOTED = `pallet = 'convictionVoting' AND event = 'Voted'`;
+const RENEWED = `pallet = 'broker' AND event = 'Renewed'`;
+const TRANSFERRED = `pallet = 'broker' AND event = 'Transferred'`;
+const NO_WORKLOAD = 'workload: not masks with assignments';
+const NO_OWNER = 'owner: neither an address nor none';
 const IS_PAID = `(pallet, event) IN (('staking', 'Rewarded'), ('nominationPools', 'PaidOut'))`;
 
 export const eventsToCheck = landingTable({
@@ -73,7 +96,7 @@ const suspectEvents = view(
   events,
   eventsToCheck,
   sql`SELECT ${namesOf(eventsToCheck.columns)} FROM ${events}
-  WHERE refused != '' OR (${raw(VOTED)}) OR (pallet = 'referenda' AND event IN ${TALLYING})
+  WHERE refused != '' OR (${raw(VOTED)}) OR (${raw(RENEWED)}) OR (${raw(TRANSFERRED)}) OR (pallet = 'referenda' AND event IN ${TALLYING})
     OR ${raw(IS_PAID)}`,
 );
 
@@ -82,15 +105,18 @@ const refusedEventRows = view(
   eventsToCheck,
   refusedFacts,
   sql`SELECT relay_chain, chain, number, concat('event ', toString(event_index), ' ', pallet, '.', event) AS fact,
-    multiIf(refused != '', refused, event = 'Voted', '${raw(NO_VOTE)}', '${raw(NO_AMOUNT)}') AS reason, toJSONString(data) AS raw, rank
+    multiIf(refused != '', refused, event = 'Voted', '${raw(NO_VOTE)}', event = 'Renewed', '${raw(NO_WORKLOAD)}', event = 'Transferred', '${raw(NO_OWNER)}', '${raw(NO_AMOUNT)}') AS reason, toJSONString(data) AS raw, rank
   FROM ${inSteps(
     sql`${eventsToCheck}`,
     `if(${VOTED}, lower(${fieldSql('convictionVoting.Voted', 'vote', 'data')}), '') AS vote,
-      if(pallet = 'referenda', ${valuesIn('data[-1]', ...TALLY)}, []) AS tally`,
+      if(pallet = 'referenda', ${valuesIn('data[-1]', ...TALLY)}, []) AS tally,
+      arrayFilter(text -> text != '', if(${TRANSFERRED}, [${OWNERS.join(', ')}], [])) AS owners`,
   )}
   WHERE refused != ''
     OR (pallet = 'referenda' AND (length(tally) != ${TALLY.length} OR arrayExists(text -> ${raw(isNone('text'))}, tally)))
-    OR (${raw(VOTED)} AND ${raw(isBadVote('vote'))})`,
+    OR (${raw(VOTED)} AND ${raw(isBadVote('vote'))})
+    OR (${raw(RENEWED)} AND NOT ${raw(isWorkload(fieldSql('broker.Renewed', 'workload', 'data')))})
+    OR arrayExists(text -> ${raw(keySql(addressSql('text')))} = '', owners)`,
 );
 
 /** Accounts that are paid do not sign. */
@@ -125,21 +151,32 @@ const amountNames = ARGUMENTS.map(
 ).join(', ');
 const checkedPallets = [...new Set(ARGUMENTS.map(([pallet]) => pallet))];
 
+/** Arguments of calls on votes that name a referendum or a track, and an account. */
+const VOTING = `pallet = 'convictionVoting'`;
+const indexArgument = `multiIf(NOT (${VOTING}), '', call = 'vote', 'poll_index', call IN ('removeVote', 'removeOtherVote'), 'index', call IN ('delegate', 'undelegate'), 'class', '')`;
+const accountArgument = `multiIf(NOT (${VOTING}), '', call = 'delegate', 'to', call = 'removeOtherVote', 'target', '')`;
+const argument = (name: string) => `trim(BOTH '"' FROM JSONExtractRaw(args, ${name}))`;
+
 const refusedArgumentRows = view(
   'calls_to_refused_facts',
   calls,
   refusedFacts,
   sql`SELECT relay_chain, chain, number,
     concat('extrinsic ', toString(extrinsic_index), ' ', if(path = '', '', concat(path, ' ')), pallet, '.', call) AS fact,
-    multiIf(call = 'vote', '${raw(NO_VOTE)}', call = 'delegate', '${raw(NO_TERMS)}', '${raw(NO_AMOUNT)}') AS reason, args AS raw, rank
+    reason, args AS raw, rank
   FROM ${inSteps(
     sql`(SELECT * FROM ${calls} WHERE pallet IN (${raw(list(checkedPallets))}))`,
-    `if(pallet = 'convictionVoting' AND call = 'vote', lower(JSONExtractRaw(args, 'vote')), '') AS vote,
-      arrayMap(name -> trim(BOTH '"' FROM JSONExtractRaw(args, name)), multiIf(${amountNames}, [])) AS amounts`,
+    `if(${VOTING} AND call = 'vote', lower(JSONExtractRaw(args, 'vote')), '') AS vote,
+      ${indexArgument} AS index_name, ${accountArgument} AS account_name,
+      arrayMap(name -> ${argument('name')}, multiIf(${amountNames}, [])) AS amounts`,
+    `${addressSql(argument('account_name'))} AS address`,
+    `multiIf(${VOTING} AND call = 'vote' AND ${isBadVote('vote')}, '${NO_VOTE}',
+      ${VOTING} AND call = 'delegate' AND NOT ${isConviction("lower(JSONExtractRaw(args, 'conviction'))")}, '${NO_TERMS}',
+      index_name != '' AND NOT ${isIndex(argument('index_name'))}, concat(index_name, ': not a whole number'),
+      account_name != '' AND ${keySql('address')} = '', concat(account_name, ': not an address'),
+      arrayExists(text -> text NOT IN ('', 'null') AND ${isNone('text')}, amounts), if(${VOTING}, '${NO_TERMS}', '${NO_AMOUNT}'), '') AS reason`,
   )}
-  WHERE (pallet = 'convictionVoting' AND call = 'vote' AND ${raw(isBadVote('vote'))})
-    OR (pallet = 'convictionVoting' AND call = 'delegate' AND NOT ${raw(isConviction("lower(JSONExtractRaw(args, 'conviction'))"))})
-    OR arrayExists(text -> text NOT IN ('', 'null') AND ${raw(isNone('text'))}, amounts)`,
+  WHERE reason != ''`,
 );
 
 export const checkingViews = [suspectEvents, refusedEventRows, paidAddressEncodingRows, refusedArgumentRows];
