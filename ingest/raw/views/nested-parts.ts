@@ -130,32 +130,45 @@ const paidAddressEncodingRows = view(
   WHERE ${raw(IS_PAID)} AND length(account) = 32 AND ${raw(prefixSql('address'))} != prefix`,
 );
 
+type Arguments = readonly (readonly [pallet: string, calls: readonly string[], names: readonly string[]])[];
+
 /** Arguments that are amounts; one that is left out or null says nothing. */
-const ARGUMENTS: readonly (readonly [pallet: string, calls: readonly string[], names: readonly string[]])[] =
+const AMOUNTS: Arguments = [
+  ['convictionVoting', ['delegate'], ['balance']],
+  ['bounties', ['proposeBounty'], ['value']],
+  ['bounties', ['proposeCurator'], ['fee']],
+  ['childBounties', ['addChildBounty'], ['value']],
+  ['childBounties', ['proposeCurator'], ['fee']],
   [
-    ['convictionVoting', ['delegate'], ['balance']],
-    ['bounties', ['proposeBounty'], ['value']],
-    ['bounties', ['proposeCurator'], ['fee']],
-    ['childBounties', ['addChildBounty'], ['value']],
-    ['childBounties', ['proposeCurator'], ['fee']],
-    [
-      'revive',
-      ['call', 'instantiate', 'instantiateWithCode', 'ethCall', 'ethInstantiateWithCode'],
-      ['value', 'storage_deposit_limit'],
-    ],
-  ];
+    'revive',
+    ['call', 'instantiate', 'instantiateWithCode', 'ethCall', 'ethInstantiateWithCode'],
+    ['value', 'storage_deposit_limit'],
+  ],
+];
+
+const CURATING = ['proposeCurator', 'acceptCurator', 'unassignCurator'];
+/** Arguments that name a referendum, a track or a bounty. */
+const INDEXES: Arguments = [
+  ['convictionVoting', ['vote'], ['poll_index']],
+  ['convictionVoting', ['removeVote', 'removeOtherVote'], ['index']],
+  ['convictionVoting', ['delegate', 'undelegate'], ['class']],
+  ['bounties', CURATING, ['bounty_id']],
+  ['childBounties', ['addChildBounty'], ['parent_bounty_id']],
+  ['childBounties', CURATING, ['parent_bounty_id', 'child_bounty_id']],
+];
+const ACCOUNTS: Arguments = [
+  ['convictionVoting', ['delegate'], ['to']],
+  ['convictionVoting', ['removeOtherVote'], ['target']],
+  ['bounties', ['proposeCurator'], ['curator']],
+];
 
 const list = (names: readonly string[]) => names.map((name) => `'${name}'`).join(', ');
-const amountNames = ARGUMENTS.map(
-  ([pallet, of, names]) => `pallet = '${pallet}' AND call IN (${list(of)}), [${list(names)}]`,
-).join(', ');
-const checkedPallets = [...new Set(ARGUMENTS.map(([pallet]) => pallet))];
-
-/** Arguments of calls on votes that name a referendum or a track, and an account. */
+/** The names of these arguments that a call has. */
+const namesIn = (given: Arguments) =>
+  `multiIf(${given.map(([pallet, of, names]) => `pallet = '${pallet}' AND call IN (${list(of)}), [${list(names)}]`).join(', ')}, [])`;
+const checkedPallets = [...new Set(AMOUNTS.map(([pallet]) => pallet))];
+const argument = `trim(BOTH '"' FROM JSONExtractRaw(args, name))`;
 const VOTING = `pallet = 'convictionVoting'`;
-const indexArgument = `multiIf(NOT (${VOTING}), '', call = 'vote', 'poll_index', call IN ('removeVote', 'removeOtherVote'), 'index', call IN ('delegate', 'undelegate'), 'class', '')`;
-const accountArgument = `multiIf(NOT (${VOTING}), '', call = 'delegate', 'to', call = 'removeOtherVote', 'target', '')`;
-const argument = (name: string) => `trim(BOTH '"' FROM JSONExtractRaw(args, ${name}))`;
 
 const refusedArgumentRows = view(
   'calls_to_refused_facts',
@@ -166,14 +179,14 @@ const refusedArgumentRows = view(
     reason, args AS raw, rank
   FROM ${inSteps(
     sql`(SELECT * FROM ${calls} WHERE pallet IN (${raw(list(checkedPallets))}))`,
-    `if(${VOTING} AND call = 'vote', lower(JSONExtractRaw(args, 'vote')), '') AS vote,
-      ${indexArgument} AS index_name, ${accountArgument} AS account_name,
-      arrayMap(name -> ${argument('name')}, multiIf(${amountNames}, [])) AS amounts`,
-    `${addressSql(argument('account_name'))} AS address`,
+    `if(${VOTING} AND call = 'vote', lower(JSONExtractRaw(args, 'vote')), '') AS vote, ${namesIn(ACCOUNTS)} AS account_names,
+      arrayFirst(name -> NOT ${isIndex(argument)}, ${namesIn(INDEXES)}) AS bad_index,
+      arrayMap(name -> ${argument}, ${namesIn(AMOUNTS)}) AS amounts`,
+    `arrayMap(given -> ${addressSql('given')}, arrayMap(name -> ${argument}, account_names)) AS addresses`,
+    `arrayFirst((name, address) -> ${keySql('address')} = '', account_names, addresses) AS bad_account`,
     `multiIf(${VOTING} AND call = 'vote' AND ${isBadVote('vote')}, '${NO_VOTE}',
       ${VOTING} AND call = 'delegate' AND NOT ${isConviction("lower(JSONExtractRaw(args, 'conviction'))")}, '${NO_TERMS}',
-      index_name != '' AND NOT ${isIndex(argument('index_name'))}, concat(index_name, ': not a whole number'),
-      account_name != '' AND ${keySql('address')} = '', concat(account_name, ': not an address'),
+      bad_index != '', concat(bad_index, ': not a whole number'), bad_account != '', concat(bad_account, ': not an address'),
       arrayExists(text -> text NOT IN ('', 'null') AND ${isNone('text')}, amounts), if(${VOTING}, '${NO_TERMS}', '${NO_AMOUNT}'), '') AS reason`,
   )}
   WHERE reason != ''`,

@@ -97,31 +97,58 @@ test('an event of the broker is refused where it cannot be read, and nowhere els
 const VOTE = { Standard: { vote: '0x81', balance: '5' } };
 const TERMS = { class: '3', to: { id: ALICE }, conviction: 'Locked1x', balance: '5' };
 const NO_NUMBER = 'not a whole number';
-/** Calls on votes, each with the reason that is told of it. */
+/** Calls on votes and bounties, each with the reason that is told of it. */
 const CALLS: readonly (readonly [call: string, args: object, reason: string])[] = [
-  ['vote', { poll_index: '7', vote: VOTE }, ''],
-  ['vote', { poll_index: 7, vote: VOTE }, ''],
-  ['vote', { poll_index: '-7', vote: VOTE }, `poll_index: ${NO_NUMBER}`],
-  ['vote', { vote: VOTE }, `poll_index: ${NO_NUMBER}`],
-  ['vote', { poll_index: '7', vote: 'x' }, 'vote: of no known kind, or with a part that cannot be read'],
-  ['removeVote', { class: '3', index: '7' }, ''],
-  ['removeVote', { class: null, index: {} }, `index: ${NO_NUMBER}`],
-  ['removeOtherVote', { target: ALICE, class: '3', index: '7' }, ''],
-  ['removeOtherVote', { target: { index: '7' }, class: '3', index: '7' }, 'target: not an address'],
-  ['delegate', TERMS, ''],
-  ['delegate', { ...TERMS, class: '3.5' }, `class: ${NO_NUMBER}`],
-  ['delegate', { ...TERMS, to: '0x12' }, 'to: not an address'],
-  ['delegate', { ...TERMS, balance: '-1' }, 'delegation: balance or conviction cannot be read'],
-  ['delegate', { ...TERMS, conviction: 'x' }, 'delegation: balance or conviction cannot be read'],
-  ['undelegate', { class: '3' }, ''],
-  ['undelegate', { class: [] }, `class: ${NO_NUMBER}`],
+  ['convictionVoting.vote', { poll_index: '7', vote: VOTE }, ''],
+  ['convictionVoting.vote', { poll_index: 7, vote: VOTE }, ''],
+  ['convictionVoting.vote', { poll_index: '-7', vote: VOTE }, `poll_index: ${NO_NUMBER}`],
+  ['convictionVoting.vote', { vote: VOTE }, `poll_index: ${NO_NUMBER}`],
+  [
+    'convictionVoting.vote',
+    { poll_index: '7', vote: 'x' },
+    'vote: of no known kind, or with a part that cannot be read',
+  ],
+  ['convictionVoting.removeVote', { class: '3', index: '7' }, ''],
+  ['convictionVoting.removeVote', { class: null, index: {} }, `index: ${NO_NUMBER}`],
+  ['convictionVoting.removeOtherVote', { target: ALICE, class: '3', index: '7' }, ''],
+  [
+    'convictionVoting.removeOtherVote',
+    { target: { index: '7' }, class: '3', index: '7' },
+    'target: not an address',
+  ],
+  ['convictionVoting.delegate', TERMS, ''],
+  ['convictionVoting.delegate', { ...TERMS, class: '3.5' }, `class: ${NO_NUMBER}`],
+  ['convictionVoting.delegate', { ...TERMS, to: '0x12' }, 'to: not an address'],
+  [
+    'convictionVoting.delegate',
+    { ...TERMS, balance: '-1' },
+    'delegation: balance or conviction cannot be read',
+  ],
+  [
+    'convictionVoting.delegate',
+    { ...TERMS, conviction: 'x' },
+    'delegation: balance or conviction cannot be read',
+  ],
+  ['convictionVoting.undelegate', { class: '3' }, ''],
+  ['convictionVoting.undelegate', { class: [] }, `class: ${NO_NUMBER}`],
+  ['bounties.proposeCurator', { bounty_id: '1', curator: { Id: ALICE }, fee: '5' }, ''],
+  ['bounties.proposeCurator', { bounty_id: '1', curator: 'x', fee: '5' }, 'curator: not an address'],
+  [
+    'bounties.proposeCurator',
+    { bounty_id: '1', curator: ALICE, fee: 'x' },
+    'amount: not an unsigned integer',
+  ],
+  ['bounties.proposeCurator', { curator: ALICE, fee: '5' }, `bounty_id: ${NO_NUMBER}`],
+  ['childBounties.acceptCurator', { parent_bounty_id: '1', child_bounty_id: '2' }, ''],
+  ['childBounties.acceptCurator', { parent_bounty_id: '1' }, `child_bounty_id: ${NO_NUMBER}`],
+  ['childBounties.addChildBounty', { value: '5', description: '0x' }, `parent_bounty_id: ${NO_NUMBER}`],
 ];
 
-test('a call on votes is refused with the argument that cannot be read', async () => {
+test('a call on votes or bounties is refused with the argument that cannot be read', async () => {
   const ingesting = await openIngesting();
   const success = [madeEvent('system.ExtrinsicSuccess', { class: 'Normal' })];
   const made = CALLS.map(([call, args]) =>
-    madeExtrinsic(`convictionVoting.${call}`, {
+    madeExtrinsic(call, {
       args,
       signature: { signer: { id: ALICE } },
       events: success,
@@ -134,7 +161,7 @@ test('a call on votes is refused with the argument that cannot be read', async (
   );
   // The first extrinsic of a block tells its time.
   const expected = CALLS.flatMap(([call, , reason], i) =>
-    reason === '' ? [] : [{ fact: `extrinsic ${i + 1} convictionVoting.${call}`, reason }],
+    reason === '' ? [] : [{ fact: `extrinsic ${i + 1} ${call}`, reason }],
   );
   expect(told).toEqual(expected);
   await ingesting.close();
