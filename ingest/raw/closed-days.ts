@@ -1,17 +1,17 @@
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { Store } from '../../infra/ports.ts';
 import { type DeadLetter, deadLetterOf } from '../log/dead-letters.ts';
-import type { BlockHead, Origin } from '../log/envelope.ts';
+import type { Origin } from '../log/envelope.ts';
 import { TOPICS } from '../log/topics.ts';
 import { timeOf } from '../sources/block-time.ts';
-import { heightKey, inPieces, isOneOf } from './heights.ts';
+import { type Head, heightKey, inPieces, isOneOf } from './heights.ts';
 import { payloadOf } from './landing-lines.ts';
 import { RetentionReader } from './retention.ts';
 import { blocks } from './tables.ts';
 
 /** A block that is to be loaded. */
 interface Arrived {
-  readonly head: Pick<BlockHead, 'relay_chain' | 'chain' | 'number'> & Origin;
+  readonly head: Head & Origin;
   readonly original: Buffer;
 }
 
@@ -72,7 +72,7 @@ export class ClosedDays {
       .filter((head) => BigInt(head.number) <= (this.#highest.get(keyOf(head)) ?? -1n));
     const held = new Set<string>();
     for (const chains of inPieces(low)) {
-      const rows = await this.#store.rows<Pick<BlockHead, 'relay_chain' | 'chain' | 'number'>>(
+      const rows = await this.#store.rows<Head>(
         sql`SELECT DISTINCT relay_chain, chain, toString(number) AS number FROM ${blocks} FINAL
           WHERE ${isOneOf(chains)} AND time < toDateTime64(${before}, 3, 'UTC')`,
       );
@@ -82,7 +82,7 @@ export class ClosedDays {
   }
 }
 
-const keyOf = ({ relay_chain, chain }: Pick<BlockHead, 'relay_chain' | 'chain'>) => `${relay_chain}/${chain}`;
+const keyOf = ({ relay_chain, chain }: Pick<Head, 'relay_chain' | 'chain'>) => `${relay_chain}/${chain}`;
 
 /** Only a block that names such a time somewhere has to be parsed. */
 function isBefore(original: Buffer, time: number): boolean {

@@ -49,12 +49,9 @@ const isWorkload = (text: string) =>
 
 /** `{"task":"2000"}`, `{"pool":null}` or `"Pool"`, in whatever case the source writes a variant. */
 function isAssignment(text: string): string {
-  const [variant, content] = ['1', '2'].map((part) => `JSONExtractKeysAndValuesRaw(${text})[1].${part}`) as [
-    string,
-    string,
-  ];
-  const isTask = `lower(${variant}) = 'task' AND ${isIndex(`replaceAll(${content}, '"', '')`)}`;
-  return `(lower(${text}) IN ('"pool"', '"idle"') OR (JSONLength(${text}) = 1 AND (lower(${variant}) IN ('pool', 'idle') OR (${isTask}))))`;
+  const entry = `JSONExtractKeysAndValuesRaw(${text})[1]`;
+  const isTask = `lower(${entry}.1) = 'task' AND ${isIndex(`replaceAll(${entry}.2, '"', '')`)}`;
+  return `(lower(${text}) IN ('"pool"', '"idle"') OR (JSONLength(${text}) = 1 AND (lower(${entry}.1) IN ('pool', 'idle') OR (${isTask}))))`;
 }
 
 /** Former owner and owner, each as an address or empty. */
@@ -166,7 +163,7 @@ const list = (names: readonly string[]) => names.map((name) => `'${name}'`).join
 /** The names of these arguments that a call has. */
 const namesIn = (given: Arguments) =>
   `multiIf(${given.map(([pallet, of, names]) => `pallet = '${pallet}' AND call IN (${list(of)}), [${list(names)}]`).join(', ')}, [])`;
-const checkedPallets = [...new Set(AMOUNTS.map(([pallet]) => pallet))];
+const checkedPallets = [...new Set([...AMOUNTS, ...INDEXES, ...ACCOUNTS].map(([pallet]) => pallet))];
 const argument = `trim(BOTH '"' FROM JSONExtractRaw(args, name))`;
 const VOTING = `pallet = 'convictionVoting'`;
 
