@@ -1,13 +1,14 @@
 #!/usr/bin/env node
-// Starts the command line on the Node that the product is made for, whatever Node started this file. Two things
-// must be decided before a process begins: its version, and the size of libuv's thread pool, which the engine
-// blocks while it works. Plain JavaScript, since an older Node has to read it.
+// Starts the command line on the Node that the product is made for, whatever Node started this file. Three
+// things must be decided before a process begins: its version, its options, and the size of libuv's thread pool, which
+// the engine blocks while it works. Plain JavaScript, since an older Node has to read it.
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import module, { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { checkInstallation, NODE_MAJOR } from './doctor/installation.js';
+import { nodeOptions } from './node-options.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
 const main = join(here, 'main.ts');
@@ -33,10 +34,9 @@ if (!canRun && process.argv[2] === 'doctor') {
     ...process.env,
     UV_THREADPOOL_SIZE: process.env.UV_THREADPOOL_SIZE || '16',
     NODE_COMPILE_CACHE: compiled,
+    NODE_OPTIONS: nodeOptions(process.env.NODE_OPTIONS),
   };
-  // Kafka's client sets timers that this Node finds fault with; they do no harm.
-  const quiet = '--disable-warning=TimeoutNegativeWarning';
-  const argv = [...process.execArgv, quiet, main, ...process.argv.slice(2)];
+  const argv = [...process.execArgv, main, ...process.argv.slice(2)];
   if (typeof process.execve === 'function') process.execve(node, ['chain-metrics', ...argv], env);
   else runBeside(node, argv, env);
 }

@@ -18,7 +18,7 @@ export const infraSettings = {
   STORE_CONNECTIONS: whole(4, 2, 64).describe(
     'queries of loading, computing and alerts that run concurrently',
   ),
-  READER_CONNECTIONS: whole(4, 1, 64).describe(
+  READER_CONNECTIONS: whole(6, 1, 64).describe(
     'queries of readers that run concurrently; of one caller half of them',
   ),
   STORE_MEMORY_BYTES: whole(2 ** 31, 2 ** 28).describe('memory limit of the engine'),

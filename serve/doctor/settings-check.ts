@@ -17,8 +17,8 @@ const NEAR_CHARACTERS_MIN = 7;
 const NEAR_LETTERS_MAX = 2;
 /** Of the memory of the machine, what the engine may be given: loading and serving need theirs beside it. */
 const MEMORY_SHARE = 0.8;
-/** Threads that the engine may block at a time while files are still read. */
-const THREADS_MIN = 8;
+/** Threads that read files while the others wait for the engine. */
+const FILE_THREADS_MIN = 2;
 
 /** The settings of a process: those that it refuses, those that it does not know, and those that endanger it. */
 export function checkSettings(env: Environment, config: Config, memoryBytes = memoryOfMachine()): Finding[] {
@@ -83,6 +83,7 @@ function dangers(env: Environment, config: Config, memoryBytes: number): Danger[
   const { hostname = '', protocol = '' } = PUBLIC_URL === undefined ? {} : new URL(PUBLIC_URL);
   const isPublic = isPublicHost(hostname);
   const isOpen = !isLoopback(HOST);
+  const threadsMin = config.STORE_CONNECTIONS + config.READER_CONNECTIONS + FILE_THREADS_MIN;
   const rules: readonly (readonly [isDanger: boolean, ...Danger])[] = [
     [
       isPublic && protocol === 'http:',
@@ -120,9 +121,9 @@ function dangers(env: Environment, config: Config, memoryBytes: number): Danger[
       `set it to at most ${Math.floor(memoryBytes * MEMORY_SHARE)}`,
     ],
     [
-      Number(env.UV_THREADPOOL_SIZE || THREADS_MIN) < THREADS_MIN,
-      `UV_THREADPOOL_SIZE=${env.UV_THREADPOOL_SIZE}: the engine blocks these threads, and files wait behind its queries`,
-      'unset it',
+      PROFILE === 'embedded' && Number(env.UV_THREADPOOL_SIZE || threadsMin) < threadsMin,
+      `UV_THREADPOOL_SIZE=${env.UV_THREADPOOL_SIZE}: the engine blocks a thread for each of STORE_CONNECTIONS and READER_CONNECTIONS, and files wait behind its queries`,
+      `set it to at least ${threadsMin}`,
     ],
     ...(PROFILE === 'distributed' ? unencrypted(config) : []),
   ];

@@ -17,6 +17,7 @@ import { fork } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { nodeOptions } from '../../serve/node-options.js';
 import { type Figure, printFigures } from './measure.ts';
 
 /** `memory` comes first: it makes the history that the others read. */
@@ -62,8 +63,12 @@ function run(name: string): Promise<Figure[]> {
   return new Promise((done, failed) => {
     const figures: Figure[] = [];
     const child = fork(join(import.meta.dirname, `${name}.ts`), [...options, '--history', history], {
-      // The engine's queries run in this pool, and reading files must not wait for them.
-      env: { ...process.env, UV_THREADPOOL_SIZE: '16' },
+      // As the product's processes begin: the engine's queries run in this pool, and reading files must not wait for them.
+      env: {
+        ...process.env,
+        UV_THREADPOOL_SIZE: '16',
+        NODE_OPTIONS: nodeOptions(process.env.NODE_OPTIONS),
+      },
     });
     child.on('message', (reported: Figure[]) => figures.push(...reported));
     child.on('exit', (code) => (code === 0 ? done(figures) : failed(new Error(`ended with ${code}`))));

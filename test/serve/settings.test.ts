@@ -59,7 +59,7 @@ const TABLE: Record<string, { byDefault: unknown; good: [string, unknown][]; bad
   READER_WAIT_SECONDS_MAX: { byDefault: 10, good: [['1', 1]], bad: ['0'] },
   ANONYMOUS_STORE_SECONDS: { byDefault: 30, good: [['0', 0]], bad: ['-1'] },
   KEY_STORE_SECONDS: { byDefault: 120, good: [['0', 0]], bad: ['-1'] },
-  READER_CONNECTIONS: { byDefault: 4, good: [['1', 1], ['64', 64]], bad: ['0', '65'] },
+  READER_CONNECTIONS: { byDefault: 6, good: [['1', 1], ['64', 64]], bad: ['0', '65'] },
   STORE_CONNECTIONS: { byDefault: 4, good: [['2', 2], ['64', 64]], bad: ['1', '65'] },
   STORE_MEMORY_BYTES: { byDefault: 2 ** 31, good: [['268435456', 2 ** 28]], bad: ['268435455'] },
   DISK_FREE_BYTES_MIN: { byDefault: 64 * 2 ** 20, good: [['0', 0]], bad: ['-1'] },

@@ -94,7 +94,12 @@ it('asks the server that runs for its settings and its store', async () => {
 it('says what is missing when the packages are not installed', () => {
   const copy = join(place.path, 'copy');
   mkdirSync(join(copy, 'serve', 'doctor'), { recursive: true });
-  for (const file of ['package.json', 'serve/bin.js', 'serve/doctor/installation.js'])
+  for (const file of [
+    'package.json',
+    'serve/bin.js',
+    'serve/node-options.js',
+    'serve/doctor/installation.js',
+  ])
     cpSync(join(HOME, file), join(copy, file));
   const bare = spawnSync(process.execPath, [join(copy, 'serve/bin.js'), 'doctor', '--json'], {
     encoding: 'utf8',

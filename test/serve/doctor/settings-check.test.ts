@@ -70,7 +70,8 @@ describe('the settings of a process', () => {
     ],
     [{ PROFILE: 'distributed' }, /SECRETS_KEY is not set/],
     [{ STORE_MEMORY_BYTES: String(15 * GIB) }, /the system may kill the process/],
-    [{ UV_THREADPOOL_SIZE: '4' }, /the engine blocks these threads/],
+    [{ UV_THREADPOOL_SIZE: '4' }, /the engine blocks a thread for each/],
+    [{ UV_THREADPOOL_SIZE: '16', READER_CONNECTIONS: '20' }, /the engine blocks a thread for each/],
     [{ KAFKA_BROKERS: 'a:1', REDIS_PREFIX: 'b' }, /reads none of KAFKA_BROKERS, REDIS_PREFIX/],
     [
       {
