@@ -96,7 +96,8 @@ export const gitlabDialect: Dialect = {
   send: (error, _request, reply) => {
     const { code, status, message } = error;
     if (code === 'unauthorized') return reply.send({ message: '401 Unauthorized' });
-    if (BEARER_CODES.has(code)) return reply.send({ error: code, error_description: message });
+    if (BEARER_CODES.has(code))
+      return reply.headers(NO_STORE_HEADERS).send({ error: code, error_description: message });
     return reply.send({ message: `${status} ${message}`, ...(error.errors && { errors: error.errors }) });
   },
 };

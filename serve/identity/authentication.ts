@@ -128,7 +128,7 @@ const ID_FROM = 'Bearer cmk_'.length;
 const ID_UNTIL = ID_FROM + 22;
 
 /** Paths that accept an access token as query parameter. */
-const ACCEPTS_QUERY_TOKEN = /^\/(?:api\/|oauth\/token\/info(?:\?|$))/;
+const ACCEPTS_QUERY_TOKEN = /^\/(?:api\/|oauth\/(?:token\/info|userinfo)(?:\?|$))/;
 
 /**
  * Moves the query parameter `access_token` to the header before anything else reads the URL, so that it appears in no

@@ -18,10 +18,11 @@ export function lineOf(value: unknown, charactersMax: number): string {
   return text.trim() === '' ? '' : cut(text, charactersMax);
 }
 
-/** Strings unchanged, other values as JSON; '' for missing and blank ones. */
+/** Strings, with U+FFFD for half a character, other values as JSON; '' for missing and blank ones. */
 export function textOf(value: unknown): string {
   if (value === undefined || value === null) return '';
-  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  // As the store writes them: what is answered at once is what is read later.
+  const text = typeof value === 'string' ? value.toWellFormed() : JSON.stringify(value);
   return text.trim() === '' ? '' : text;
 }
 
@@ -75,6 +76,10 @@ const HAS_ZONE = /(?:z|utc|gmt|[+-]\d{2}:?\d{2}|\b[ecmp][sd]t)\)?$/i;
 const IS_DAY_OR_MONTH = /^[+-]?\d{4,6}(?:-\d{2}){1,2}$/;
 /** Fractions finer than milliseconds are cut: not every engine parses them. */
 const FRACTION = /(\.\d{3})\d+/;
+/** A day and a time of ISO 8601, of which engines parse the most usual forms only. */
+const ISO_TIME =
+  /^(\d{4})(-?)(\d{2})\2(\d{2})[T ](\d{2})(?::?(\d{2})(?::?(\d{2})(?:[.,](\d+))?)?)?\s*(?:(Z)|([+-]\d{2}):?(\d{2})?)?$/i;
+const ISO_DAY = /^(\d{4})-(\d{2})-(\d{2})/;
 
 /**
  * Milliseconds since the epoch of a date-time string; null when it is none. A time without a zone is UTC. Year 1 is
@@ -88,12 +93,41 @@ export function timeOf(value: unknown): number | null {
 const times = new Memo<number | null>(1000);
 
 function parseTime(value: string): number | null {
-  const text = value.trim().replace(FRACTION, '$1');
-  if (!LOOKS_LIKE_TIME.test(text)) return null;
+  const text = usualIsoOf(value.trim()).replace(FRACTION, '$1');
+  if (!LOOKS_LIKE_TIME.test(text) || !hasPossibleDay(text)) return null;
   const isZoned = IS_DAY_OR_MONTH.test(text) || HAS_ZONE.test(text);
   const attempts = isZoned ? [text] : [`${text}Z`, `${text} UTC`];
   const ms = attempts.map((attempt) => Date.parse(attempt)).find((found) => !Number.isNaN(found));
   return ms === undefined || new Date(ms).getUTCFullYear() === 1 ? null : ms;
+}
+
+/** A time of ISO 8601 in the form that every engine parses; other texts unchanged. */
+function usualIsoOf(text: string): string {
+  const [
+    ,
+    year,
+    ,
+    month,
+    day,
+    hour,
+    minute = '00',
+    second = '00',
+    fraction = '0',
+    ,
+    zone,
+    zoneMinute = '00',
+  ] = ISO_TIME.exec(text) ?? [];
+  if (year === undefined) return text;
+  return `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0')}${zone ? `${zone}:${zoneMinute}` : 'Z'}`;
+}
+
+/** Engines take the 30th of February for a day of March. */
+function hasPossibleDay(text: string): boolean {
+  const [, year, month, day] = ISO_DAY.exec(text) ?? [];
+  return (
+    day === undefined ||
+    new Date(Date.UTC(Number(year), Number(month) - 1, Number(day))).getUTCDate() === Number(day)
+  );
 }
 
 /** Milliseconds since the epoch of a number of seconds or milliseconds; null when it is neither. */

@@ -112,8 +112,15 @@ export class Integrations {
   async change(project: Project, id: string, changes: IntegrationChanges): Promise<Integration> {
     const changed = await this.#exclusively(project, async () => {
       const before = await this.get(project, id);
-      if (changes.is_active === true && !before.is_active) await this.#oncallLinks.beforeActivation(before);
       const others = (await this.list(project.id)).filter((other) => other.id !== id);
+      if (changes.is_active === true && !before.is_active) {
+        requirePlan(
+          project,
+          typeOf(before),
+          others.filter(({ is_active }) => is_active),
+        );
+        await this.#oncallLinks.beforeActivation(before);
+      }
       return this.#records.change(id, (current) => {
         const next = { ...this.#withChanges(project, current as Integration, changes), version: 0 };
         requireExclusive(next, others);
@@ -218,7 +225,7 @@ export class Integrations {
 }
 
 function requireRoom(
-  { plan }: Project,
+  project: Project,
   type: IntegrationType,
   others: readonly IntegrationSummary[],
   name: string,
@@ -229,16 +236,22 @@ function requireRoom(
       `A project can have up to ${INTEGRATIONS_PER_PROJECT} integrations. Delete one first.`,
     );
   }
-  if (!type.isLimitedByPlan || !others.some((other) => other.type === type.name)) return;
-  if (plan !== 'premium') {
-    throw new RequestRefused(
-      'forbidden',
-      `The free plan includes one ${type.label}. The premium plan has no such limit.`,
-    );
-  }
-  if (name === '')
+  requirePlan(project, type, others);
+  if (name === '' && isFurther(type, others))
     throw new RequestRefused('bad_request', `An additional ${type.label} needs a name.`, 'name');
 }
+
+/** A project that had the premium plan keeps what is active, so that no alert is lost, and activates no further one. */
+function requirePlan({ plan }: Project, type: IntegrationType, others: readonly IntegrationSummary[]): void {
+  if (plan === 'premium' || !isFurther(type, others)) return;
+  throw new RequestRefused(
+    'forbidden',
+    `The free plan includes one ${type.label}. The premium plan has no such limit.`,
+  );
+}
+
+const isFurther = (type: IntegrationType, others: readonly IntegrationSummary[]): boolean =>
+  type.isLimitedByPlan && others.some((other) => other.type === type.name);
 
 const blankIntegration = (
   project: Project,

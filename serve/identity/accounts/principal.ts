@@ -117,7 +117,7 @@ export async function principalOf(accounts: PrincipalAccounts, request: FastifyR
   const isSafe = request.method === 'GET' || request.method === 'HEAD';
   const signedIn = isSafe ? await sessionOf(accounts, request) : null;
   if (signedIn === null)
-    throw new TokenError('unauthorized', 'Sign in, or send a token as `Authorization: Bearer …`.');
+    throw new TokenError('unauthorized', 'Sign in, or send a token as `Authorization: Bearer TOKEN`.');
   return { by: 'session', user: signedIn.user, scopes: 'all', grant: null };
 }
 

@@ -47,7 +47,7 @@ export async function optionalClient(
   if (secret !== '') {
     throw new OAuthError(
       'invalid_request',
-      'Send the client’s secret in the header or in the body, not in both.',
+      'Send the secret of the client in the header or in the body, not in both.',
     );
   }
   const tries = credentialsOf(authorization);

@@ -79,7 +79,7 @@ async function tokenHolder(accounts: PrincipalAccounts, request: FastifyRequest)
   const caller = await principalOf(accounts, request);
   // A page of another origin must not learn who is signed in.
   if (caller.by === 'session')
-    throw new TokenError('unauthorized', 'Send a token as `Authorization: Bearer …`.');
+    throw new TokenError('unauthorized', 'Send a token as `Authorization: Bearer TOKEN`.');
   return caller;
 }
 

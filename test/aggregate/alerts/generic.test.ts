@@ -121,6 +121,12 @@ describe('the generic payload', () => {
     ['2026-11-21T03:10:27.487123456Z', '2026-11-21T03:10:27.487Z'],
     ['2026-11-21T05:10:27+02:00', '2026-11-21T03:10:27.000Z'],
     ['2026-11-21 03:10:27', '2026-11-21T03:10:27.000Z'],
+    ['2026-11-21T05:10:27+02', '2026-11-21T03:10:27.000Z'],
+    ['2026-11-21T05:10:27 +0200', '2026-11-21T03:10:27.000Z'],
+    ['20261121T031027Z', '2026-11-21T03:10:27.000Z'],
+    ['20261121T0840+0530', '2026-11-21T03:10:00.000Z'],
+    ['2026-11-21T03:10:27,48Z', '2026-11-21T03:10:27.480Z'],
+    ['2024-02-29T03', '2024-02-29T03:00:00.000Z'],
     ['2026-11-21 03:10:27 UTC', '2026-11-21T03:10:27.000Z'],
     ['2026-11-21', '2026-11-21T00:00:00.000Z'],
     ['Sat, 21 Nov 2026 03:10:27 +0000', '2026-11-21T03:10:27.000Z'],
@@ -128,6 +134,11 @@ describe('the generic payload', () => {
     ['9999-12-31T23:59:59Z', '9999-12-31T23:59:59.000Z'],
   ])('a time written as %j is %s', (start_time, expected) => {
     expect(new Date(read({ start_time }).startedMs).toISOString()).toBe(expected);
+  });
+
+  test('half a character in a text is U+FFFD, as it is read from the store', () => {
+    expect(read({ title: '\ud800 full', fingerprint: 'a\udc00' }).title).toBe('\ufffd full');
+    expect(read({ fingerprint: 'a\udc00' }).fingerprint).toBe(read({ fingerprint: 'a\ufffd' }).fingerprint);
   });
 
   test.each([
@@ -142,6 +153,10 @@ describe('the generic payload', () => {
     [],
     true,
     '2026-13-99',
+    '2026-02-29T00:00:00Z',
+    '2026-11-31',
+    '20261121',
+    '2026-11-21T25:00:00Z',
     '0001-01-01T00:00:00Z',
   ])('a time of %j is none', (time) => {
     expect(read({ start_time: time, end_time: time })).toMatchObject({

@@ -68,7 +68,7 @@ describe('a body of the Prometheus format', () => {
     return rest;
   };
 
-  test.each(REQUIRED.filter((name) => name !== 'alerts'))('without %s is refused by that name', (name) => {
+  test.each(REQUIRED)('without %s is refused by that name', (name) => {
     expect(refusal(without(name))).toMatchObject({ status: 422, text: expect.stringContaining(name) });
   });
 

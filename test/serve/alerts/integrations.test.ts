@@ -46,6 +46,24 @@ describe('the plan', () => {
     expect((await service.send(source, { fingerprint: 'f' })).body).toHaveLength(0);
   });
 
+  test('free after premium keeps what is active, and activates no second HTTP endpoint', async () => {
+    const [first, second] = [
+      await service.source(ann, project),
+      (await make({ type: 'HTTP', name: 'second' })).body,
+    ];
+    const activate = (active: boolean) =>
+      service.api(ann, 'PUT', `${path()}/${(second as { id: string }).id}`, { active });
+    await service.api(ann, 'PUT', `/projects/${project}`, { plan: 'free' });
+    expect((await activate(true)).status).toBe(200);
+    expect((await activate(false)).status).toBe(200);
+    expect(await activate(true)).toMatchObject({
+      status: 403,
+      body: { message: expect.stringContaining('free plan') },
+    });
+    await service.api(ann, 'PUT', `${path()}/${first.id}`, { active: false });
+    expect((await activate(true)).status).toBe(200);
+  });
+
   test('premium has many, and each additional one needs a name', async () => {
     expect((await make({ type: 'HTTP' })).body).toMatchObject({ name: 'HTTP endpoint', active: true });
     expect(await make({ type: 'HTTP' })).toMatchObject({

@@ -131,4 +131,8 @@ export async function isActive(world: World, token: string): Promise<boolean> {
 
 /** The error response of the token endpoint. */
 export const refusal = (error: string) => ({ error, error_description: expectText });
-const expectText = { asymmetricMatch: (value: unknown) => typeof value === 'string' && value.length > 0 };
+/** Of the characters that RFC 6749 §5.2 allows. */
+const expectText = {
+  asymmetricMatch: (value: unknown) =>
+    typeof value === 'string' && /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/.test(value),
+};

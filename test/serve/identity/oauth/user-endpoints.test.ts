@@ -53,6 +53,14 @@ describe('/oauth/userinfo (OpenID Connect Core §5.3)', () => {
     );
   });
 
+  test('accepts the token in the query (RFC 6750 §2.3), once', async () => {
+    const { access_token } = await aPair(the, { scope: 'openid' });
+    const url = `/oauth/userinfo?access_token=${access_token}`;
+    expect((await get(url)).statusCode).toBe(200);
+    expect((await get(url, bearer(access_token))).statusCode).toBe(400);
+    expect((await get(`${url}&access_token=${access_token}`)).statusCode).toBe(400);
+  });
+
   test('without openid is 403 insufficient_scope, without a token 401 (RFC 6750 §3.1)', async () => {
     const { access_token } = await aPair(the, { scope: 'api' });
     const answer = await get('/oauth/userinfo', bearer(access_token));
@@ -93,6 +101,23 @@ describe('GET /api/v4/user', () => {
       confirmed_at: expect.stringMatching(/^20..-..-..T/),
     });
     expect(await info()).toMatchObject({ email: own.user.email, email_verified: true });
+  });
+
+  test('refusals are not stored, on any path of the API', async () => {
+    const { access_token } = await aPair(the, { scope: 'openid' });
+    for (const [token, status] of [
+      ['zz', 401],
+      [access_token, 403],
+    ] as const) {
+      for (const path of ['/api/v4/user', '/api/v4/projects']) {
+        const { statusCode, headers } = await get(path, bearer(token));
+        expect([statusCode, headers['cache-control'], headers.pragma]).toEqual([
+          status,
+          'no-store',
+          'no-cache',
+        ]);
+      }
+    }
   });
 
   test('with other scopes or an API key is 403', async () => {
