@@ -50,6 +50,23 @@ const project = (name: Group) => ({
   },
 });
 
+/** Every suite that says anything of facts and metrics, unchanged, on Kafka, Redis and ClickHouse over HTTP. */
+const suites = {
+  extends: true as const,
+  test: {
+    name: 'suites',
+    include: [
+      'test/aggregate/metrics/**/*.test.ts',
+      'test/aggregate/runner/*.test.ts',
+      'test/ingest/{load,refused-input}.test.ts',
+      'test/ingest/log/dead-letters.test.ts',
+    ],
+    // Of what only the engine of the embedded profile does.
+    exclude: ['test/aggregate/runner/{equal-rows,large-windows,pruned}.test.ts'],
+    setupFiles: ['test/support/services/images-ready.ts', 'test/distributed/profile.ts'],
+  },
+};
+
 // The processes of the tests, and the command line, start in less time where their compiled files are kept.
 process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/node', import.meta.url));
 
@@ -59,7 +76,12 @@ export default defineConfig({
     pool: 'forks',
     // One more than the cores that a check has, since tests on services and processes wait. A fourth gained nothing.
     maxWorkers: 3,
-    projects: [project('unit'), project('integration'), project('services')],
+    projects: [
+      project('unit'),
+      project('integration'),
+      project('services'),
+      ...(process.env.SUITES === 'all' ? [suites] : []),
+    ],
     sequence: { sequencer: LongFirst },
     env: { UV_THREADPOOL_SIZE: '16', TZ: 'UTC' },
     testTimeout: 120_000,

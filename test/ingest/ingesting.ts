@@ -2,10 +2,9 @@ import { Readable } from 'node:stream';
 import { raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import type { Table } from '../../infra/clickhouse/table.ts';
 import { blocks, deadLetters } from '../../ingest/raw/tables.ts';
-import { openPipeline, type Pipeline } from '../../serve/compose.ts';
-import { readConfig } from '../../serve/settings.ts';
+import type { Pipeline } from '../../serve/compose.ts';
 import { gate } from '../infra/ports/opened.ts';
-import { readyDirectory } from '../support/pipeline.ts';
+import { openTestPipeline } from '../support/pipeline.ts';
 
 export interface Ingesting {
   readonly pipeline: Pipeline;
@@ -13,6 +12,11 @@ export interface Ingesting {
   take(
     name: string,
     lines: readonly (string | object | Buffer)[],
+  ): Promise<Awaited<ReturnType<Pipeline['ingest']>>>;
+  /** Takes in the bytes of a file, packed ones too. */
+  takeFile(
+    file: { readonly name: string; readonly chain?: string },
+    bytes: Uint8Array,
   ): Promise<Awaited<ReturnType<Pipeline['ingest']>>>;
   letters(origin?: string): Promise<StoredDeadLetter[]>;
   close(): Promise<void>;
@@ -28,24 +32,29 @@ export interface StoredDeadLetter {
 }
 
 export async function openIngesting(settings: Record<string, string> = {}): Promise<Ingesting> {
-  const directory = await readyDirectory();
-  const pipeline = await openPipeline(readConfig({ DATA_DIR: directory.path, ...settings }));
+  const { pipeline, close } = await openTestPipeline(undefined, settings);
   // What is taken in here is never asked for as a metric.
   const { opened: closed, open: release } = gate();
   const held = pipeline.aggregator.pauseCompute(() => closed);
+  const takeFile: Ingesting['takeFile'] = async (file, bytes) => {
+    const taken = await pipeline.ingest(Readable.from([bytes]), file);
+    await pipeline.waitUntilLoaded();
+    return taken;
+  };
   return {
     pipeline,
-    take: (name, lines) => pipeline.ingest(Readable.from([bytesOf(lines)]), { name }),
+    takeFile,
+    take: (name, lines) => takeFile({ name }, bytesOf(lines)),
     letters: (origin) =>
       pipeline.runtime.store.rows<StoredDeadLetter>(
         sql`SELECT topic, origin, line, reason, bytes, size FROM ${deadLetters} FINAL
           WHERE ${origin === undefined ? raw('1') : sql`origin = ${origin}`} ORDER BY origin, line`,
       ),
     close: async () => {
-      await pipeline.close();
+      await close();
       release();
-      await held;
-      directory[Symbol.dispose]();
+      // The round that follows a pause finds everything closed.
+      await held.catch(() => undefined);
     },
   };
 }

@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
@@ -58,7 +57,7 @@ describe('one block in many layouts', () => {
       ['polkadot.ndjson.zst', zstdCompressSync(bytes)],
     ] as const) {
       await forgetLoaded();
-      const summary = await ingesting.pipeline.ingest(Readable.from([packed]), { name });
+      const summary = await ingesting.takeFile({ name }, packed);
       expect(summary).toEqual({ lines: lines.length, blocks: lines.length, snapshots: 0, refused_lines: 0 });
       expect(await everything('polkadot')).toEqual(expected);
     }

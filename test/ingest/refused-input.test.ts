@@ -93,6 +93,7 @@ describe('input that cannot be taken in', () => {
     const summary = await ingesting.pipeline.ingestAll(sources, {
       onProgress: (soFar) => progress.push(soFar),
     });
+    await ingesting.pipeline.waitUntilLoaded();
     expect(summary).toEqual({ lines: 4, blocks: 3, snapshots: 0, refused_lines: 2 });
     expect(progress).toEqual([summary]);
     const stored = await rows(
@@ -156,12 +157,7 @@ describe('input that cannot be taken in', () => {
       const packed =
         ending === 'gz' ? gzipSync(bytes) : zstdCompressSync(bytes, { pledgedSrcSize: bytes.length });
       const name = `westend.ndjson.${ending}`;
-      const summary = await ingesting.pipeline.ingest(
-        Readable.from([packed.subarray(0, packed.length - 20)]),
-        {
-          name,
-        },
-      );
+      const summary = await ingesting.takeFile({ name }, packed.subarray(0, packed.length - 20));
       expect(summary.refused_lines).toBe(1);
       const [letter, ...others] = await ingesting.letters(name);
       expect(others).toEqual([]);
@@ -190,15 +186,8 @@ describe('bad blocks among good ones, found only by the engine', () => {
     const lines: (string | object)[] = [...good];
     for (const place of places) lines.splice(place, 0, broken(900 + place, '{"method":5}],"x":1'));
     const name = `${title.replaceAll(' ', '-')}.ndjson`;
-    await ingesting.pipeline.ingest(
-      Readable.from([
-        Buffer.from(lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n')),
-      ]),
-      {
-        name,
-        chain: 'moonbeam',
-      },
-    );
+    const texts = lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line)));
+    await ingesting.takeFile({ name, chain: 'moonbeam' }, Buffer.from(texts.join('\n')));
     expect(await heights('moonbeam')).toEqual(good.map((_, i) => 100 + i));
     const letters = await ingesting.letters(name);
     expect(letters.map(({ line }) => line - 1)).toEqual(places);
@@ -239,14 +228,16 @@ describe('bad blocks among good ones, found only by the engine', () => {
 });
 
 describe('messages of other producers', () => {
-  const publish = (values: readonly (object | string)[]) =>
-    ingesting.pipeline.runtime.log.publish(
+  const publish = async (values: readonly (object | string)[]) => {
+    await ingesting.pipeline.runtime.log.publish(
       TOPICS.blocks,
       values.map((value) => ({
         key: 'any',
         value: Buffer.from(typeof value === 'string' ? value : JSON.stringify(value)),
       })),
     );
+    await ingesting.pipeline.waitUntilLoaded();
+  };
 
   test('are read whatever the order of their keys and under any alias of their chain', async () => {
     await publish([

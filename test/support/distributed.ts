@@ -1,3 +1,4 @@
+import type { Clock } from '../../infra/ports.ts';
 import { openPipeline, type Pipeline } from '../../serve/compose.ts';
 import type { ProcessRole } from '../../serve/process-roles.ts';
 import { readConfig } from '../../serve/settings.ts';
@@ -9,7 +10,10 @@ let shared: ReturnType<typeof startServices> | undefined;
 let serial = 0;
 
 /** A pipeline with all roles on services of its own; all of it is gone after `close`. */
-export async function openDistributedPipeline(): Promise<TestPipeline> {
+export async function openDistributedPipeline(
+  clock?: Clock,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<TestPipeline> {
   shared ??= startServices();
   const services = await shared;
   const name = `engine${++serial}`;
@@ -17,8 +21,9 @@ export async function openDistributedPipeline(): Promise<TestPipeline> {
     KAFKA_PREFIX: `${name}.`,
     REDIS_PREFIX: name,
     CLICKHOUSE_DATABASE: name,
+    ...settings,
   });
-  const pipeline = await openPipeline(readConfig(environment));
+  const pipeline = await openPipeline(readConfig(environment), clock && { clock });
   const close = () => pipeline.close();
   return { pipeline, close, [Symbol.asyncDispose]: close };
 }

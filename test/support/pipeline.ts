@@ -20,10 +20,15 @@ export interface TestPipeline extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-/** Suites that say nothing of a profile run on the embedded one, unless a test file names another here. */
-export const testProfile: { open: (clock?: Clock) => Promise<TestPipeline> } = { open: openEmbeddedEngine };
+type Settings = Readonly<Record<string, string>>;
 
-export const openTestPipeline = (clock?: Clock): Promise<TestPipeline> => testProfile.open(clock);
+/** Suites that say nothing of a profile run on the embedded one, unless a test file names another here. */
+export const testProfile: { open: (clock?: Clock, settings?: Settings) => Promise<TestPipeline> } = {
+  open: openEmbeddedEngine,
+};
+
+export const openTestPipeline = (clock?: Clock, settings?: Settings): Promise<TestPipeline> =>
+  testProfile.open(clock, settings);
 
 /** A clock that is started at a time: which days are the last ones does not depend on when a test runs. */
 export function clockFrom(time: string): Clock {
@@ -36,9 +41,9 @@ export const AFTER_RECORDING = '2026-11-22T12:00:00Z';
 /** No recorded block is of the last days. */
 export const LONG_AFTER_RECORDING = '2027-06-01T12:00:00Z';
 
-async function openEmbeddedEngine(clock?: Clock): Promise<TestPipeline> {
+async function openEmbeddedEngine(clock?: Clock, settings?: Settings): Promise<TestPipeline> {
   const directory = await readyDirectory();
-  const pipeline = await openPipelineAt(directory.path, clock);
+  const pipeline = await openPipelineAt(directory.path, clock, settings);
   const close = async () => {
     await pipeline.close();
     directory[Symbol.dispose]();
@@ -67,9 +72,9 @@ export async function readyDirectory(): Promise<TemporaryDirectory> {
   return directory;
 }
 
-export function openPipelineAt(path: string, clock?: Clock): Promise<Pipeline> {
+export function openPipelineAt(path: string, clock?: Clock, more: Settings = {}): Promise<Pipeline> {
   // What a test asks takes the more of the store's time the busier the machine is.
-  const settings = { DATA_DIR: path, ANONYMOUS_STORE_SECONDS: '0' };
+  const settings = { DATA_DIR: path, ANONYMOUS_STORE_SECONDS: '0', ...more };
   return openPipeline(readConfig(settings), clock && { clock });
 }
 
