@@ -68,8 +68,6 @@ function tellEvent(bounties: Map<number, Bounty>, one: Happening & { kind: 'even
 
 function tellChild(child: ChildBounty, one: Happening & { kind: 'event' }): void {
   const { event, at } = one;
-  // What is claimed or cancelled is over.
-  if (child.status === 'Claimed' || child.status === 'Canceled') return;
   const { data } = event;
   child.last = at;
   switch (event.method) {
@@ -84,10 +82,11 @@ function tellChild(child: ChildBounty, one: Happening & { kind: 'event' }): void
     }
     case 'Awarded':
       child.awarded = at;
-      child.beneficiary = parseAccount(data[2]);
+      if (!child.claimed) child.beneficiary = parseAccount(data[2]);
       changeStatus(child, 'PendingPayout');
       break;
     case 'Claimed':
+      if (child.claimed) break;
       child.claimed = at;
       child.payout = parseAmount(data[2]);
       child.beneficiary = parseAccount(data[3]);
@@ -125,7 +124,7 @@ const isAwardedAfter = (child: ChildBounty, { method }: ExecutedCall, at: Moment
   child.awarded?.chain === at.chain &&
   child.awarded.extrinsicId === at.extrinsicId;
 
-/** What is claimed or cancelled is over. */
+/** What is claimed or cancelled keeps its status. */
 function changeStatus(child: ChildBounty, status: ChildStatus): void {
   if (child.status !== 'Claimed' && child.status !== 'Canceled') child.status = status;
 }

@@ -64,6 +64,7 @@ export const govChildBounty = metric({
   invalidationScope: 'day',
   lookbackDays: 1,
   select: bountyFacts,
+  version: 2,
   fold: (facts, window) => childBountyRecords(window.relay_chain, facts),
   endpoints: [
     {

@@ -107,7 +107,7 @@ export const govParentBountySummary = metric({
   invalidationScope: 'day',
   lookbackDays: 1,
   select: bountyFacts,
-  version: 2,
+  version: 3,
   fold: (facts, window) => bountySummaries(window.relay_chain, facts),
   endpoints: [
     {

@@ -101,6 +101,10 @@ hub.extrinsics(day(12), by(ALICE, propose(1, 11, '1')), by(ALICE, propose(77, 1,
 // A bounty that never became active, and one that only an event of its child names.
 relay.opening(day(13), ['bounties.BountyProposed', '3'], ['bounties.BountyRejected', '3', '1']);
 const wrong = relay.opening(day(14), claimed(4, 1, '1.5', CHARLIE), ['childBounties.Added', '4', '2', '3']);
+// What comes after the end of a child bounty: no chain emits it.
+relay.opening(day(15), ['childBounties.Canceled', '5', '1'], claimed(5, 2, '20', DAVE));
+relay.opening(day(16), awarded(5, 1, CHARLIE), awarded(5, 2, CHARLIE), ['childBounties.Canceled', '5', '2']);
+relay.opening(day(17), claimed(5, 1, '10', EVE), claimed(5, 2, '21', EVE), awarded(5, 1, DAVE));
 
 const lines = [
   priceOf('DOT', day(7), 5),
@@ -157,6 +161,32 @@ describe('child bounties', () => {
       'Canceled',
       'CuratorProposed',
       'PendingPayout',
+    ]);
+  });
+
+  it('a claim or a cancellation keeps the status, and what comes later counts beside it', () => {
+    const own = children.filter((row) => row.parent_bounty_id === 5);
+    expect(
+      columns(
+        own,
+        'child_bounty_id',
+        'status',
+        'awarded_at',
+        'claimed_at',
+        'claimed_amount_planck',
+        'beneficiary',
+      ),
+    ).toEqual([
+      [1, 'Canceled', day(17), day(17), '10', EVE],
+      [2, 'Claimed', day(16), day(15), '20', DAVE],
+    ]);
+    expect(parents.filter((row) => row.parent_bounty_id === 5)).toMatchObject([
+      {
+        child_bounties_awarded: 2,
+        child_bounties_claimed: 2,
+        child_bounties_canceled: 2,
+        total_claimed_planck: '30',
+      },
     ]);
   });
 
@@ -249,7 +279,7 @@ describe('bounties', () => {
         'child_bounty_count',
         'average_claimed',
         'total_claimed_usd',
-      ).slice(-2),
+      ).slice(-3, -1),
     ).toEqual([
       [2, null, 1, null, null],
       [3, '2024-03-13', 0, null, null],

@@ -10,7 +10,13 @@ import {
   parseIndex,
   parseNested,
 } from '../../../shared/facts.ts';
-import { applyChildCall, CHILD_EVENTS, type ChildBounty, isOver, unknownChild } from './child-bounties.ts';
+import {
+  applyChildCall,
+  applyChildEvent,
+  type ChildBounty,
+  isChildEvent,
+  unknownChild,
+} from './child-bounties.ts';
 import { advance } from './curation.ts';
 
 export const BOUNTY_STATUSES = [
@@ -53,7 +59,7 @@ export function foldBounties(facts: readonly Fact[]): Map<number, Bounty> {
       if (id === null || fact.refused) continue;
       const bounty = bounties.get(id) ?? unknownBounty(id, fact);
       if (fact.name.startsWith('bounties.')) applyBountyEvent(bounty, fact, submission);
-      else applyChildEvent(bounty, fact, submission);
+      else applyToChild(bounty, fact, submission);
       bounties.set(id, bounty);
       bounty.last = fact;
     }
@@ -126,18 +132,13 @@ function applyBountyEvent(bounty: Bounty, fact: Fact, submission: JsonFields | u
   }
 }
 
-/** Events that are not in `CHILD_EVENTS` do not change a child bounty. */
-function applyChildEvent(bounty: Bounty, fact: Fact, submission: JsonFields | undefined): void {
+function applyToChild(bounty: Bounty, fact: Fact, submission: JsonFields | undefined): void {
   const id = parseIndex(fact.data[1]);
-  const apply = CHILD_EVENTS[fact.name];
-  if (id === null || !apply) return;
+  if (id === null || !isChildEvent(fact.name)) return;
   if (fact.name === 'childBounties.Added') bounty.added++;
   const child = bounty.children.get(id) ?? unknownChild(id, fact);
   bounty.children.set(id, child);
-  if (isOver(child)) return;
-  apply(child, fact, submission);
-  child.by = fact;
-  child.last = fact;
+  applyChildEvent(child, fact, submission);
 }
 
 /** Curators are changed by calls. `before` are the events of the same extrinsic, which were applied first. */

@@ -30,35 +30,61 @@ export interface ChildBounty {
   last: Moment;
 }
 
-type ApplyChildEvent = (child: ChildBounty, fact: Fact, submission: JsonFields | undefined) => void;
+interface ChildEvent {
+  readonly status: ChildStatus;
+  readonly apply: (child: ChildBounty, fact: Fact, submission: JsonFields | undefined) => void;
+}
 
-/** How each event changes a child bounty. */
-export const CHILD_EVENTS: Readonly<Record<string, ApplyChildEvent>> = {
-  'childBounties.Added': (child, fact, submission) => {
-    child.status = 'Added';
-    child.added = fact;
-    child.value = parseAmount(submission?.value);
-    child.description = readDescription(submission?.description);
+/** How each event changes a child bounty, beside its status. */
+const CHILD_EVENTS: Readonly<Record<string, ChildEvent>> = {
+  'childBounties.Added': {
+    status: 'Added',
+    apply: (child, fact, submission) => {
+      child.added = fact;
+      child.value = parseAmount(submission?.value);
+      child.description = readDescription(submission?.description);
+    },
   },
-  'childBounties.Awarded': (child, fact) => {
-    child.status = 'PendingPayout';
-    child.awarded = fact;
-    child.beneficiary = accountKeyOf(fact.data[positionOf('childBounties.Awarded', 'beneficiary')]);
+  'childBounties.Awarded': {
+    status: 'PendingPayout',
+    apply: (child, fact) => {
+      child.awarded = fact;
+      const to = accountKeyOf(fact.data[positionOf('childBounties.Awarded', 'beneficiary')]);
+      if (child.claimed === null) child.beneficiary = to;
+    },
   },
-  'childBounties.Claimed': (child, fact) => {
-    child.status = 'Claimed';
-    child.claimed = fact;
-    child.payout = parseAmount(fact.data[positionOf('childBounties.Claimed', 'payout')]);
-    child.beneficiary = accountKeyOf(fact.data[positionOf('childBounties.Claimed', 'beneficiary')]);
+  'childBounties.Claimed': {
+    status: 'Claimed',
+    apply: (child, fact) => {
+      if (child.claimed !== null) return;
+      child.claimed = fact;
+      child.payout = parseAmount(fact.data[positionOf('childBounties.Claimed', 'payout')]);
+      child.beneficiary = accountKeyOf(fact.data[positionOf('childBounties.Claimed', 'beneficiary')]);
+    },
   },
-  'childBounties.Canceled': (child, fact) => {
-    child.status = 'Canceled';
-    child.canceled = fact;
+  'childBounties.Canceled': {
+    status: 'Canceled',
+    apply: (child, fact) => {
+      child.canceled = fact;
+    },
   },
 };
 
-/** `Claimed` and `Canceled` are final. */
-export const isOver = ({ status }: ChildBounty) => status === 'Claimed' || status === 'Canceled';
+/** Whether an event changes a child bounty. */
+export const isChildEvent = (name: string): boolean => Object.hasOwn(CHILD_EVENTS, name);
+
+/** `Claimed` and `Canceled` are final statuses; what later events say beside their status counts. */
+export function applyChildEvent(child: ChildBounty, fact: Fact, submission: JsonFields | undefined): void {
+  const { status, apply } = CHILD_EVENTS[fact.name] as ChildEvent;
+  if (!isOver(child)) {
+    child.status = status;
+    child.by = fact;
+  }
+  apply(child, fact, submission);
+  child.last = fact;
+}
+
+const isOver = ({ status }: ChildBounty) => status === 'Claimed' || status === 'Canceled';
 
 export function applyChildCall(
   child: ChildBounty,
@@ -75,11 +101,10 @@ export function applyChildCall(
       break;
     }
     case 'childBounties.acceptCurator':
-      if (isOver(child)) return;
-      advance(child, 'Active', call, before);
+      if (!isOver(child)) advance(child, 'Active', call, before);
       break;
     case 'childBounties.unassignCurator':
-      if (isOver(child)) return;
+      if (isOver(child)) break;
       child.status = 'Added';
       child.by = call;
       break;
