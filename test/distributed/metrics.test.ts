@@ -1,6 +1,6 @@
 import './profile.ts';
 
-// Suites of the embedded profile, unchanged, as many as a check has time for; `SUITES=all` runs every one of them.
+// Suites of the embedded profile, unchanged, as many as a check has time for; the project `suites` has every one of them.
 process.env.INPUTS ??= 'everything recorded';
 for (const suite of [
   '../aggregate/metrics/hand.test.ts',

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { nodeOptions } from '../../serve/node-options.js';
 
@@ -19,4 +20,9 @@ it('bounds the space of young objects, unless an operator sets another bound', (
   expect(youngMegabytes()).toBeLessThanOrEqual(32);
   expect(youngMegabytes('--max-semi-space-size=4')).toBeLessThanOrEqual(8);
   expect(youngMegabytes('--max-semi-space-size=64')).toBeGreaterThan(32);
+});
+
+it('are those of the image, which starts its Node by itself', () => {
+  const image = readFileSync(new URL('../../infra/Dockerfile', import.meta.url), 'utf8');
+  expect(image).toContain(`NODE_OPTIONS="${nodeOptions()}"`);
 });

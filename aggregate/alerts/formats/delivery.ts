@@ -39,6 +39,7 @@ export function parseDelivery(head: DeliveryRequest, body: Buffer, rules: Parsin
   if (!isObject(payload)) throw new BodyError(422, 'The body must be a JSON object.');
   const missing = missingAttributes(payload);
   if (missing.length > 0) {
+    // Generic bodies are taken here too, but none has all that is required save one.
     const isMeant = Object.hasOwn(payload, 'alerts') || missing.length === 1;
     if (head.endpoint === 'prometheus' && isMeant) {
       throw new BodyError(422, `The Prometheus format requires: ${missing.join(', ')}.`);

@@ -78,7 +78,7 @@ const IS_DAY_OR_MONTH = /^[+-]?\d{4,6}(?:-\d{2}){1,2}$/;
 const FRACTION = /(\.\d{3})\d+/;
 /** A day and a time of ISO 8601, of which engines parse the most usual forms only. */
 const ISO_TIME =
-  /^(\d{4})(-?)(\d{2})\2(\d{2})[T ](\d{2})(?::?(\d{2})(?::?(\d{2})(?:[.,](\d+))?)?)?\s*(?:(Z)|([+-]\d{2}):?(\d{2})?)?$/i;
+  /^(?<year>\d{4})(?<dash>-?)(?<month>\d{2})\k<dash>(?<day>\d{2})[T ](?<hour>\d{2})(?::?(?<minute>\d{2})(?::?(?<second>\d{2})(?:[.,](?<fraction>\d+))?)?)?\s*(?:Z|(?<zone>[+-]\d{2}):?(?<zoneMinute>\d{2})?)?$/i;
 const ISO_DAY = /^(\d{4})-(\d{2})-(\d{2})/;
 
 /**
@@ -103,22 +103,21 @@ function parseTime(value: string): number | null {
 
 /** A time of ISO 8601 in the form that every engine parses; other texts unchanged. */
 function usualIsoOf(text: string): string {
-  const [
-    ,
+  const parts = ISO_TIME.exec(text)?.groups;
+  if (parts === undefined) return text;
+  const {
     year,
-    ,
     month,
     day,
     hour,
     minute = '00',
     second = '00',
     fraction = '0',
-    ,
     zone,
     zoneMinute = '00',
-  ] = ISO_TIME.exec(text) ?? [];
-  if (year === undefined) return text;
-  return `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0')}${zone ? `${zone}:${zoneMinute}` : 'Z'}`;
+  } = parts;
+  const offset = zone === undefined ? 'Z' : `${zone}:${zoneMinute}`;
+  return `${year}-${month}-${day}T${hour}:${minute}:${second}.${fraction.padEnd(3, '0')}${offset}`;
 }
 
 /** Engines take the 30th of February for a day of March. */
