@@ -1,12 +1,11 @@
 import { type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { sequenceAt, timeOfSequence } from '../../infra/coordination/sequence.ts';
+import { DAY_MS, isoDay } from '../../infra/days.ts';
 import type { MaterializedMetric } from '../metric.ts';
 import { materializedMetrics } from '../metrics/index.ts';
-import { isoDayOf } from '../metrics/shared/facts.ts';
 import { isRecorded, sliceKeyOfChange, sliceKeyOfRow } from './slices.ts';
 import { metricChanges } from './tables.ts';
 
-const DAY_MS = 86_400_000;
 /** Clocks of processes differ by less: a day has ended on all of them so long after midnight. */
 const CLOCKS_APART_MS = 60_000;
 
@@ -15,7 +14,7 @@ export const recordedMetrics = materializedMetrics.filter(isRecorded);
 const CHANGING_AT_NIGHT = recordedMetrics.filter(({ whileDayRuns }) => whileDayRuns).map(({ name }) => name);
 
 /** The first day that has not ended on the clock of every process. */
-export const firstOpenDay = (now: number): string => isoDayOf(now - CLOCKS_APART_MS);
+export const firstOpenDay = (now: number): string => isoDay(now - CLOCKS_APART_MS);
 
 /** Every change that the end of a day makes before now has a lower number. */
 export const endOfOpenDay = (now: number): bigint =>
@@ -29,7 +28,7 @@ export interface ChangesAfter {
 
 /** The last change of each slice that changed above a number, with its `position` among them. */
 export function changesAfter({ after, openDay }: ChangesAfter, metric?: MaterializedMetric): Sql {
-  const dayOfAfter = isoDayOf(timeOfSequence(after) - DAY_MS - CLOCKS_APART_MS);
+  const dayOfAfter = isoDay(timeOfSequence(after) - DAY_MS - CLOCKS_APART_MS);
   const atNight = sql`metric IN ${CHANGING_AT_NIGHT}`;
   const ended = sql`bitShiftLeft(toUInt64(toUInt16(toDateOrZero(slice)) + 1) * ${DAY_MS} + ${CLOCKS_APART_MS}, 20)`;
   return sql`SELECT metric, relay_chain, chain, slice, argMax(change.row_count, change.sequence) AS now_rows,

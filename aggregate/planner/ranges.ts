@@ -1,8 +1,8 @@
 /** Hours as numbers since the epoch, both inclusive. */
+import { DAY_MS, HOUR_MS } from '../../infra/days.ts';
+
 export type HourRange = readonly [first: number, last: number];
 export const DAY_HOURS = 24;
-const HOUR_MS = 3_600_000;
-const DAY_MS = DAY_HOURS * HOUR_MS;
 /** Days as numbers since the epoch. */
 export const dayNumber = (day: string): number => Date.parse(`${day}T00:00:00Z`) / DAY_MS;
 /** The start of an hour: a day where it is midnight. */

@@ -2,6 +2,7 @@ import { sql } from '../../infra/clickhouse/sql.ts';
 import { Hourly } from '../../infra/coordination/hourly.ts';
 import { Locks } from '../../infra/coordination/lock.ts';
 import { timeOfSequence } from '../../infra/coordination/sequence.ts';
+import { DAY_MS } from '../../infra/days.ts';
 import { reasonOf } from '../../infra/errors.ts';
 import type { Logger } from '../../infra/logger.ts';
 import type { Runtime } from '../../infra/ports.ts';
@@ -15,7 +16,6 @@ import { isMissingInAny, NOT_COMPUTED } from '../runner/lanes.ts';
 import { readLedger } from '../runner/ledger.ts';
 import { deleteRawRows } from './delete-raw.ts';
 
-const DAY_MS = 86_400_000;
 /** Longer than a load, or the computation of a window, that began before a stage. */
 const STAGE_MS = 3_600_000;
 /** A backfill that fails is begun again within this time, at the latest. */

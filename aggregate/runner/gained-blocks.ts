@@ -1,4 +1,5 @@
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
+import { HOUR_MS } from '../../infra/days.ts';
 import type { KeyValue, Store } from '../../infra/ports.ts';
 import { loadedUpTo } from '../../ingest/loads-in-progress.ts';
 import {
@@ -18,7 +19,6 @@ import type { NumberedDirtyDay } from './dirty-days.ts';
 import { areHoursKnown, type NumberedDirtyHours } from './dirty-hours.ts';
 import { computedOf, type Marks } from './lanes.ts';
 
-const HOUR_MS = 3_600_000;
 /** Statements list them: for more blocks, or more hours, than these the hours are read as a whole. */
 const BLOCKS_MAX = 500;
 

@@ -1,5 +1,6 @@
 import { join, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { lowestOf } from '../../infra/coordination/sequence.ts';
+import { DAY_MS, isoDay } from '../../infra/days.ts';
 
 /**
  * Days are computed in two lanes, so that a backfill of years does not delay what happens now: the last days in the
@@ -9,12 +10,10 @@ export type ComputeLane = 'live' | 'backfill';
 export const COMPUTE_LANES: readonly ComputeLane[] = ['live', 'backfill'];
 export const otherLane = (lane: ComputeLane): ComputeLane => (lane === 'live' ? 'backfill' : 'live');
 
-const DAY_MS = 86_400_000;
 const MAX_SEQUENCE = 2n ** 64n - 1n;
 
 /** The first day of the live lane. */
-export const firstLiveDay = (now: number, liveDays: number): string =>
-  new Date(now - (liveDays - 1) * DAY_MS).toISOString().slice(0, 10);
+export const firstLiveDay = (now: number, liveDays: number): string => isoDay(now - (liveDays - 1) * DAY_MS);
 
 /** The load up to which a lane is computed. Each round has its own first live day, so it is part of the mark. */
 export interface LaneMark {

@@ -1,11 +1,11 @@
 import type { InfraSettings } from '../config/settings.ts';
 import { retry } from '../coordination/retry.ts';
+import { HOUR_MS } from '../days.ts';
 import { ProductError, reasonOf } from '../errors.ts';
 import type { Logger } from '../logger.ts';
 import type { KafkaClient } from './kafka-client.ts';
 import { describeKafkaError } from './kafka-refusal.ts';
 
-const HOUR_MS = 3_600_000;
 /** Messages must survive a day without a process that loads them, or what KAFKA_RETENTION_HOURS says if that is less. */
 const RETENTION_HOURS_MIN = 24;
 /** Bytes of a batch beside its messages. */

@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS, isoDay } from '../../infra/days.ts';
 import type { Registry } from '../chains/registry.ts';
 import { blockPayload, type DemoEvent } from './blocks.ts';
 import { Cast, hexOf } from './cast.ts';
@@ -9,8 +10,6 @@ import { Random } from './random.ts';
 import { about, rhythm, Traffic } from './traffic.ts';
 
 const BLOCK_MS = 6000;
-const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
 /** Between the last snapshot of a day and its end. */
 const BEFORE_MIDNIGHT_MS = 6000;
 
@@ -21,10 +20,8 @@ const PEOPLE = 900;
 /** Days between two snapshots of what is large or changes little. */
 const SNAPSHOT_DAYS = 5;
 
-export const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
-
 /** The first day of a history that is made at a time. */
-export const firstDemoDay = (now: number, days = DEMO_DAYS): string => dayOf(now - (days - 1) * DAY_MS);
+export const firstDemoDay = (now: number, days = DEMO_DAYS): string => isoDay(now - (days - 1) * DAY_MS);
 
 export interface DemoOptions {
   readonly firstDay: string;
@@ -81,7 +78,7 @@ export class DemoHistory {
   }
 
   /** The lines from a day on, which are the same whether or not those before are asked for. */
-  *lines(from = dayOf(this.#start)): Generator<string> {
+  *lines(from = isoDay(this.#start)): Generator<string> {
     const first = (Date.parse(from) - this.#start) / DAY_MS;
     for (let day = 0; day <= this.#lastDay; day++) {
       for (const line of this.#day(day)) if (day >= first) yield line;

@@ -2,12 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { inParts, sql } from '../../infra/clickhouse/sql.ts';
 import { Hourly } from '../../infra/coordination/hourly.ts';
 import { Locks } from '../../infra/coordination/lock.ts';
+import { DAY_MS } from '../../infra/days.ts';
 import { reasonOf } from '../../infra/errors.ts';
 import type { Logger } from '../../infra/logger.ts';
 import type { Runtime } from '../../infra/ports.ts';
 import { deadLetters } from '../raw/tables.ts';
 
-const DAY_MS = 86_400_000;
 /** Letters of one deletion, and the pause before the next: a deletion writes the parts of its letters again. */
 const LETTERS_MAX = 10_000;
 const PAUSE_MS = 1000;

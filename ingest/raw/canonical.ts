@@ -1,4 +1,5 @@
 import { join, raw, Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { DAY_MS, HOUR_MS } from '../../infra/days.ts';
 import { blockSequenceSql } from './ordering.ts';
 import { blocks, calls, events, extrinsics, loadedBlocks, replacedBlocks } from './tables.ts';
 
@@ -51,7 +52,6 @@ export function relayOf({ relays }: Pick<Window, 'relays'>): string {
 }
 
 const DAY_CHARS = 'YYYY-MM-DD'.length;
-const DAY_MS = 86_400_000;
 
 /** Whether a window begins or ends within a day. */
 export const hasHours = ({ from, until }: Window): boolean =>
@@ -98,7 +98,6 @@ const namesPallets = (tables: ReadonlySet<string>) =>
 export const invalidatedBy = (where: Sql, statement: Sql): Sql =>
   namesPallets(where.tables) ? new Sql(statement.text, where.tables) : statement;
 
-const HOUR_MS = 3_600_000;
 /** The start of the UTC hour of a time: ClickHouse's own function ends in 2106. */
 export const hourSql = (time: string): Sql =>
   raw(`fromUnixTimestamp64Milli(intDiv(toUnixTimestamp64Milli(${time}), ${HOUR_MS}) * ${HOUR_MS}, 'UTC')`);

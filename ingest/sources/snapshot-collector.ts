@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { isoDay } from '../../infra/days.ts';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
 import { parseSnapshot, type SnapshotKind } from '../decode/snapshot.ts';
 import { LINE_END } from './backfill.ts';
@@ -28,9 +29,9 @@ export class SnapshotCollector {
   /** Snapshots at a finalized height, as lines; none when the day of its block has them already. */
   async collect(height: number): Promise<Buffer[]> {
     const { now = Date.now } = this.#options;
-    if (dayOf(now()) === this.#day) return [];
+    if (isoDay(now()) === this.#day) return [];
     const time = await this.#timeOf(height);
-    if (dayOf(time) === this.#day) return [];
+    if (isoDay(time) === this.#day) return [];
     const lines: Buffer[] = [];
     for (const { kind, isOf, take } of KINDS) {
       if (!isOf(this.#options)) continue;
@@ -43,7 +44,7 @@ export class SnapshotCollector {
         this.#report(kind, reasonOf(error));
       }
     }
-    this.#day = dayOf(time);
+    this.#day = isoDay(time);
     return lines;
   }
 
@@ -76,8 +77,6 @@ export class SnapshotCollector {
     throw new ProductError('source_failed', `block ${height} has no time: no snapshots of it are taken`);
   }
 }
-
-const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);
 
 const isUnreachable = (error: Error) => error instanceof ProductError && error.code === 'source_unreachable';
 

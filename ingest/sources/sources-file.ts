@@ -1,5 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
+import { DAY_MS } from '../../infra/days.ts';
 import type { Registry } from '../chains/registry.ts';
 import type { Edge } from './block-time.ts';
 import type { ChainPlan } from './chain-backfill.ts';
@@ -23,7 +24,6 @@ const SOURCES_MAX = 16;
 const CONCURRENCY = 8;
 const CONCURRENCY_MAX = 256;
 const CONCURRENCY_OF_ALL = 32;
-const DAY_MS = 86_400_000;
 
 const concurrency = z.int().min(1).max(CONCURRENCY_MAX);
 const edge = z.custom<number | string>(

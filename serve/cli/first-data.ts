@@ -1,8 +1,9 @@
 import { fileURLToPath } from 'node:url';
 import { sql } from '../../infra/clickhouse/sql.ts';
+import { isoDay } from '../../infra/days.ts';
 import { ProductError } from '../../infra/errors.ts';
 import type { Store } from '../../infra/ports.ts';
-import { DemoHistory, dayOf, firstDemoDay } from '../../ingest/demo/history.ts';
+import { DemoHistory, firstDemoDay } from '../../ingest/demo/history.ts';
 import { type DemoMark, readDemoMark, writeDemoMark } from '../../ingest/demo/mark.ts';
 import { LineStream } from '../../ingest/demo/stream.ts';
 import { isEmpty } from '../../ingest/raw/is-empty.ts';
@@ -76,7 +77,7 @@ export async function prepareDemo({
   const until = mark.loaded_until === null ? null : Date.parse(mark.loaded_until);
   return (client, say, signal) => {
     if (until !== null && now - until < FRESH_MS) return NOTHING_DUE;
-    const from = until === null ? mark.first_day : dayOf(until);
+    const from = until === null ? mark.first_day : isoDay(until);
     say(`Making demo data, from ${from} until now. They are made up, and every page says so.\n`);
     const lines = new DemoHistory({ firstDay: mark.first_day, now, registry }).lines(from);
     const stream = new LineStream(lines, signal);

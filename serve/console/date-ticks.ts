@@ -1,4 +1,5 @@
 /** Days, months and years below a chart, so far from each other that their labels do not touch. */
+import { DAY_MS } from '../../infra/days.ts';
 import type { Period } from './chart-state.ts';
 
 export interface DateTick {
@@ -9,7 +10,6 @@ export interface DateTick {
   readonly year: string;
 }
 
-const DAY_MS = 86_400_000;
 /** 1970 began on a Thursday; weeks begin on Mondays. */
 const MONDAY = 4;
 const DAYS = { day: [1, 2, 7, 14], week: [7, 14], month: [] } as const satisfies Record<

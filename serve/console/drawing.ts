@@ -3,6 +3,7 @@
  * the same code, so that both draw the same.
  */
 import type { Unit } from '../../infra/clickhouse/units.ts';
+import { DAY_MS } from '../../infra/days.ts';
 import type { ChartState, ChartStyle, Period, SeriesAnswer, SeriesData } from './chart-state.ts';
 import { dayAt, periodsIn } from './periods.ts';
 
@@ -43,7 +44,6 @@ export interface Drawing {
   readonly notes: readonly string[];
 }
 
-const DAY_MS = 86_400_000;
 const AXES_MAX = 2;
 const MEAN_DAYS = 7;
 
@@ -128,8 +128,6 @@ function timesOf(answer: SeriesAnswer): readonly number[] {
 /** Last day of a period, in milliseconds. */
 export const periodEnd = (answer: SeriesAnswer, place: number): number =>
   Date.parse(dayAt(periodsIn(answer), place + 1)) - DAY_MS;
-
-export const isoDay = (at: number): string => new Date(at).toISOString().slice(0, 10);
 
 /** A period as people name it: `12 Mar 2026`, `Week from 9 Mar 2026`, `March 2026`. */
 export function periodName(at: number, per: Period): string {

@@ -1,4 +1,5 @@
 import { inDateRange } from '../../infra/clickhouse/date-range.ts';
+import { DAY_MS, isoDay } from '../../infra/days.ts';
 import type { Period, SeriesAnswer } from './chart-state.ts';
 
 /** Days, weeks or months that follow each other. Weeks begin on Monday; all is UTC. */
@@ -9,15 +10,13 @@ export interface Periods {
   readonly count: number;
 }
 
-const DAY_MS = 86_400_000;
 /** 1970-01-05, the first Monday. */
 const MONDAY_MS = 4 * DAY_MS;
 const WEEK_MS = 7 * DAY_MS;
 
 const timeOf = (day: string): number => Date.parse(`${day}T00:00:00Z`);
-const dayOf = (time: number): string => new Date(time).toISOString().slice(0, 10);
 
-export const addDays = (day: string, days: number): string => dayOf(timeOf(day) + days * DAY_MS);
+export const addDays = (day: string, days: number): string => isoDay(timeOf(day) + days * DAY_MS);
 
 /** The periods that hold the days from `from` to `until`, both inclusive, as far as the store has dates. */
 export function periodsOf(per: Period, from: string, until: string): Periods {
@@ -30,7 +29,7 @@ function periodStart(per: Period, day: string): string {
   if (per === 'day') return day;
   if (per === 'month') return `${day.slice(0, 8)}01`;
   const time = timeOf(day);
-  return dayOf(time - ((((time - MONDAY_MS) % WEEK_MS) + WEEK_MS) % WEEK_MS));
+  return isoDay(time - ((((time - MONDAY_MS) % WEEK_MS) + WEEK_MS) % WEEK_MS));
 }
 
 /** Periods between a first day of one and any day. */

@@ -9,6 +9,7 @@ import type { Aggregator } from '../../aggregate/runner/aggregator.ts';
 import { type Column, pointedAt, rendered, type Shape } from '../../infra/clickhouse/columns.ts';
 import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
 import { SharedWork } from '../../infra/coordination/shared-work.ts';
+import { DAY_MS } from '../../infra/days.ts';
 import type { Clock, Format } from '../../infra/ports.ts';
 import type { Traceparent } from '../../infra/tracing/tracer.ts';
 import { type ContentCoding, codingOf, compress } from '../http/content-codings.ts';
@@ -23,8 +24,6 @@ import { cutPage, isCut, pointerTo } from './page-cut.ts';
 import type { Query } from './parameters.ts';
 import { RESPONSE_FORMATS } from './response-formats.ts';
 import { tablesOf } from './tables-of.ts';
-
-const DAY_MS = 86_400_000;
 
 /** A finished answer: its bytes, and the headers that do not depend on the time of the request. */
 export interface Answer {

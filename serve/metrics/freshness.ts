@@ -5,6 +5,7 @@ import type { ChainAsOf } from '../../aggregate/runner/as-of.ts';
 import { PENDING_REASONS, type Pending, type PendingByMetric } from '../../aggregate/runner/pending.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
 import type { UnchangedRows } from '../../infra/clickhouse/unchanged-rows.ts';
+import { DAY_MS, isoDay } from '../../infra/days.ts';
 import type { Query } from './parameters.ts';
 import { tablesOf } from './tables-of.ts';
 
@@ -86,7 +87,7 @@ export class Freshness {
         (query.relay_chain === undefined || facts.relay_chain === query.relay_chain) &&
         (query.chain === undefined || query.chain === 'ecosystem' || facts.chain === query.chain),
     );
-    const today = new Date(now).toISOString().slice(0, 10);
+    const today = isoDay(now);
     const pending = tablesOf(metric)
       .flatMap((table) => this.#pending.get(table) ?? [])
       .filter((one) => query.relay_chain === undefined || one.relay_chain === query.relay_chain)
@@ -100,14 +101,14 @@ export class Freshness {
       ...(chains.length > 0 || isPartial ? { 'x-coverage': isPartial ? 'partial' : 'complete' } : {}),
       ...pendingHeaders(pending),
     };
-    const midnight = Date.parse(today) + 86_400_000;
+    const midnight = Date.parse(today) + DAY_MS;
     if (newest === null) return { headers, from: now, until: midnight };
     const lagSeconds = Math.max(0, Math.floor((now - newest) / 1000));
     const withAge = {
       'x-data-as-of': new Date(newest).toISOString(),
       'x-data-lag-seconds': String(lagSeconds),
       ...headers,
-      ...(new Date(newest).toISOString().slice(0, 10) >= today ? { 'x-provisional-from': today } : {}),
+      ...(isoDay(newest) >= today ? { 'x-provisional-from': today } : {}),
     };
     return { headers: withAge, from: now, until: Math.min(midnight, newest + (lagSeconds + 1) * 1000) };
   }

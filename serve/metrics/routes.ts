@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { metrics } from '../../aggregate/metrics/index.ts';
-import { isoDayOf } from '../../aggregate/metrics/shared/facts.ts';
 import { inTime } from '../../infra/coordination/in-time.ts';
+import { isoDay } from '../../infra/days.ts';
 import type { Clock } from '../../infra/ports.ts';
 import type { Tracer } from '../../infra/tracing/tracer.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
@@ -74,7 +74,7 @@ export async function serveMetrics(
           },
         },
         async ({ query: values, request, reply }) => {
-          const query = queryOf(endpoint, values, registry, isoDayOf(clock.now()));
+          const query = queryOf(endpoint, values, registry, isoDay(clock.now()));
           const format = query.format ?? acceptedFormat(request.headers.accept);
           const key = answerKey(request);
           // A cached answer is sent with what is known of it while the store does not answer.

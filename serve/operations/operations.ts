@@ -2,9 +2,9 @@ import { once } from 'node:events';
 import { z } from 'zod';
 import { ALERTS_TOPIC } from '../../aggregate/alerts/model/event.ts';
 import { replayOrder } from '../../aggregate/alerts/processor/replay.ts';
-import { isoDayOf } from '../../aggregate/metrics/shared/facts.ts';
 import type { ComputeProgress } from '../../aggregate/runner/aggregator.ts';
 import { readCoverage, readStatus } from '../../aggregate/status/status.ts';
+import { isoDay } from '../../infra/days.ts';
 import type { Registry } from '../../ingest/chains/registry.ts';
 import { deadLetterRequest, handleDeadLetterRequest } from '../../ingest/log/dead-letter-requests.ts';
 import type { RetriedLetter } from '../../ingest/log/dead-letter-retry.ts';
@@ -145,7 +145,7 @@ export const operations = {
     isStream: true,
     input: exportRequest,
     run: async ({ runtime, registry }, request) => {
-      const { statement, format } = exportStatement(request, registry, isoDayOf(runtime.clock.now()));
+      const { statement, format } = exportStatement(request, registry, isoDay(runtime.clock.now()));
       return runtime.store.stream(statement, format);
     },
   }),

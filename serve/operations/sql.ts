@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { FIRST_DAY } from '../../infra/clickhouse/date-range.ts';
 import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { dayAfter } from '../../infra/days.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { Pipeline } from '../compose.ts';
@@ -53,6 +54,3 @@ export const runSql = operation()({
     }
   },
 });
-
-const DAY_MS = 86_400_000;
-const dayAfter = (day: string): string => new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10);

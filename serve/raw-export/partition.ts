@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
+import { dayAfter } from '../../infra/days.ts';
 import type { RelayChain } from '../../ingest/chains/chain.ts';
 import type { RawColumn, RawTable } from '../../ingest/raw/raw-data.ts';
 
@@ -64,6 +65,3 @@ function objectSql(text: string): string {
   const fields = `JSONExtract(toValidUTF8(${text}), 'Map(String, Nullable(String))')`;
   return `if(empty(${fields}) AND ${text} NOT IN ('', '{}'), map('', toNullable(toValidUTF8(${text}))), ${fields})`;
 }
-
-const DAY_MS = 86_400_000;
-const dayAfter = (day: string): string => new Date(Date.parse(day) + DAY_MS).toISOString().slice(0, 10);

@@ -2,6 +2,7 @@ import { ident, inParts, raw, type Sql, sql } from '../../infra/clickhouse/sql.t
 import type { Table } from '../../infra/clickhouse/table.ts';
 import { Batcher } from '../../infra/coordination/batcher.ts';
 import type { Locks } from '../../infra/coordination/lock.ts';
+import { DAY_MS } from '../../infra/days.ts';
 import type { Clock, KeyValue, Store } from '../../infra/ports.ts';
 import type { RecordColumns } from './record-table.ts';
 
@@ -125,7 +126,7 @@ export class Records<Row extends RecordColumns> {
   }
 
   /** Deletes rows that expired at least `graceMs` ago, so that no request still uses them. Returns their number. */
-  async removeExpired(graceMs = 86_400_000): Promise<number> {
+  async removeExpired(graceMs = DAY_MS): Promise<number> {
     const { store, clock } = this.#context;
     const expired = sql`SELECT id FROM ${this.table} FINAL WHERE expires_ms > 0 AND expires_ms < ${clock.now() - graceMs}`;
     const rows = await store.rows<{ id: string }>(expired);

@@ -6,6 +6,7 @@ import { readStatus } from '../../aggregate/status/status.ts';
 import { meta } from '../../infra/clickhouse/schema.ts';
 import { DATABASE, raw, sql } from '../../infra/clickhouse/sql.ts';
 import { createTable } from '../../infra/clickhouse/table.ts';
+import { DAY_MS } from '../../infra/days.ts';
 import { Random } from '../../ingest/demo/random.ts';
 import { noteRetention, readRetention } from '../../ingest/raw/retention.ts';
 import { calls, deadLetters, events, extrinsics } from '../../ingest/raw/tables.ts';
@@ -41,8 +42,6 @@ afterAll(() => served.close());
 
 const withoutLarge = (content: Content): Content =>
   new Map([...content].filter(([name]) => !LARGE.includes(name)));
-
-const DAY_MS = 86_400_000;
 
 /** Deletes what is older than a day, so many days after everything was loaded. */
 const retention = (

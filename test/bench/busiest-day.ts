@@ -10,6 +10,7 @@ import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import type { Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { DAY_MS } from '../../infra/days.ts';
 import { printAccount } from '../reference/accounts.ts';
 import { chainNamed } from '../reference/registry.ts';
 import { shapeHash } from '../reference/shaped.ts';
@@ -17,7 +18,6 @@ import { shapeHash } from '../reference/shaped.ts';
 export const DAY = { blocks: 14_241, signed: 6_935_254, events: 67_013_073 } as const;
 const FIRST_HEIGHT = 18_684_000;
 const FIRST_TIME = Date.UTC(2023, 11, 22);
-const DAY_MS = 86_400_000;
 /** Of one extrinsic: withdrawal, the items of a batch, its end, the share of the author, the fee, success. */
 const ITEMS = 4;
 const EVENTS_OF_EXTRINSIC = ITEMS + 5;

@@ -3,6 +3,7 @@
  * nothing else happens and while a history of many days is computed.
  */
 import { setTimeout as pause } from 'node:timers/promises';
+import { DAY_MS } from '../../infra/days.ts';
 import { openPipeline } from '../../serve/compose.ts';
 import { buildServer } from '../../serve/compose-server.ts';
 import { readConfig } from '../../serve/settings.ts';
@@ -13,7 +14,6 @@ import { BENCH_SETTINGS } from './history.ts';
 
 const [blocks = 9000, days = 1500] = process.argv.slice(2).map(Number);
 const CHAIN = 'polkadot';
-const DAY_MS = 86_400_000;
 const SAMPLES = 5;
 const POLL_MS = 20;
 const FIRST_DAY = Date.now() - (days + 10) * DAY_MS;

@@ -4,12 +4,12 @@
  * ANONYMOUS_PER_MINUTE=0, ANONYMOUS_STORE_SECONDS=0 and KEY_STORE_SECONDS=0.
  */
 import type { Browser } from 'playwright-core';
+import { DAY_MS } from '../../infra/days.ts';
 import { launchBrowser } from '../support/browser.ts';
 import { type EveryPage, everyPage } from '../support/every-page.ts';
 
 const ASKED = 30;
 const GOAL_MS = 100;
-const DAY_MS = 86_400_000;
 const ROUNDS = 5;
 const SLOWED = 4;
 /** So long without a long task a page counts as ready to be used. */

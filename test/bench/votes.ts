@@ -4,6 +4,7 @@ import { chainDay } from '../../aggregate/metrics/activity/chain-day.ts';
 import { chainHour } from '../../aggregate/metrics/activity/chain-hour.ts';
 import { metrics } from '../../aggregate/metrics/index.ts';
 import { raw, sql } from '../../infra/clickhouse/sql.ts';
+import { DAY_MS } from '../../infra/days.ts';
 import type { Store } from '../../infra/ports.ts';
 import { blocks, calls, dirtyDays, events } from '../../ingest/raw/tables.ts';
 import { standard, vote, Writer } from '../aggregate/metrics/governance/story.ts';
@@ -20,7 +21,6 @@ const OPEN = 8;
 const TRACKS = 16;
 const BLOCKS = Math.ceil(VOTES / VOTES_PER_BLOCK);
 const DAYS = 3 * 365;
-const DAY_MS = 86_400_000;
 const STEP_MS = Math.floor((DAYS * DAY_MS) / BLOCKS);
 /** The votes that follow are of this day. */
 const FROM = new Date(Date.now() - DAYS * DAY_MS).toISOString().slice(0, 10);

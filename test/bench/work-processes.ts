@@ -10,6 +10,7 @@ import { availableParallelism } from 'node:os';
 import { materializedMetrics } from '../../aggregate/metrics/index.ts';
 import { computedWindows } from '../../aggregate/runner/ledger.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
+import { DAY_MS } from '../../infra/days.ts';
 import { blocks, dirtyDays } from '../../ingest/raw/tables.ts';
 import { type RoleProcess, startRole } from '../distributed/roles.ts';
 import { joinPipeline } from '../support/distributed.ts';
@@ -20,7 +21,6 @@ import { median } from './measure.ts';
 
 const [days = 1500, count = 30_000, rounds = 1] = process.argv.slice(2).map(Number);
 const GOAL = 1.7;
-const DAY_MS = 86_400_000;
 const TICKS_PER_SECOND = Number(execFileSync('getconf', ['CLK_TCK']));
 const FROM = '2020-01-01';
 const UNTIL = new Date(Date.parse(FROM) + days * DAY_MS).toISOString().slice(0, 10);

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../infra/days.ts';
 import type { Random } from '../../ingest/demo/random.ts';
 import type { InputLine } from '../reference/input.ts';
 import { shapeHash } from '../reference/shaped.ts';
@@ -5,8 +6,6 @@ import { shapeHash } from '../reference/shaped.ts';
 /** One line on its way in. A tombstone or a snapshot travels in an envelope only. */
 export type Delivery = InputLine;
 type LogRecord = { readonly at: number; readonly delivery: Delivery };
-
-const DAY_MS = 86_400_000;
 
 /**
  * The ways in which lines may arrive: each one to three times, in any order, some after versions of theirs that

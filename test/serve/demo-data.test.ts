@@ -2,7 +2,8 @@ import { createReadStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DemoHistory, dayOf, firstDemoDay } from '../../ingest/demo/history.ts';
+import { DAY_MS, isoDay } from '../../infra/days.ts';
+import { DemoHistory, firstDemoDay } from '../../ingest/demo/history.ts';
 import { readDemoMark, writeDemoMark } from '../../ingest/demo/mark.ts';
 import { prepareDemo } from '../../serve/cli/first-data.ts';
 import { buildServer } from '../../serve/compose-server.ts';
@@ -14,9 +15,8 @@ import { ENDPOINTS } from './metrics/endpoints.ts';
 /** The days of the history from here on: cheap, and with a missing day, one without prices, and a sale of cores. */
 const FIRST_TESTED = 163;
 const NOW = Date.parse('2026-11-10T15:00:00Z');
-const DAY_MS = 86_400_000;
 const first = firstDemoDay(NOW);
-const dayAt = (index: number) => dayOf(Date.parse(first) + index * DAY_MS);
+const dayAt = (index: number) => isoDay(Date.parse(first) + index * DAY_MS);
 
 let test: TestPipeline;
 let app: FastifyInstance;
@@ -74,7 +74,7 @@ describe('demo data', () => {
   });
 
   it('give rows on every path, and nothing of them is refused', async () => {
-    const dates = `start_date=${first}&end_date=${dayOf(NOW)}`;
+    const dates = `start_date=${first}&end_date=${isoDay(NOW)}`;
     const [region] = await rows('/api/coretime-regions');
     const contracts = await rows('/api/contracts-with-code');
     const addresses = contracts.map(({ contract_address }) => `addresses=${contract_address}`).join('&');
@@ -114,7 +114,7 @@ describe('demo data', () => {
     expect(dollars.has(missing)).toBe(false);
     expect(dollars.get(unpriced)).toBeNull();
     expect(dollars.get(dayAt(169))).toEqual(expect.any(Number));
-    expect(fees.at(-1)?.date).toBe(dayOf(NOW));
+    expect(fees.at(-1)?.date).toBe(isoDay(NOW));
     const uptime = await rows(`/api/daily-uptime?chain=asset-hub-kusama&start_date=${dayAt(172)}`);
     expect(uptime[0]).toMatchObject({ date: dayAt(172), uptime_1day: 0, blocks_1day: 0 });
     expect(Number(uptime.at(-1)?.uptime_1day)).toBeGreaterThan(0.8);
@@ -147,8 +147,8 @@ describe('demo data', () => {
     expect(said.join()).toMatch(`from ${dayAt(178)} until now`);
     expect(await rows(`/api/daily-tps?${ended}`)).toEqual(tps);
     expect(await rows(`/api/daily-fees?${ended}`)).toEqual(fees);
-    const [today] = await rows(`/api/daily-tps?chain=polkadot&start_date=${dayOf(NOW)}`);
-    expect(today).toMatchObject({ date: dayOf(NOW), num_blocks: 16 });
-    expect(dayOf(Date.parse((await readDemoMark(store))?.loaded_until ?? ''))).toBe(dayOf(NOW));
+    const [today] = await rows(`/api/daily-tps?chain=polkadot&start_date=${isoDay(NOW)}`);
+    expect(today).toMatchObject({ date: isoDay(NOW), num_blocks: 16 });
+    expect(isoDay(Date.parse((await readDemoMark(store))?.loaded_until ?? ''))).toBe(isoDay(NOW));
   });
 });

@@ -1,11 +1,11 @@
 /** Deletes the raw rows of a data directory that are older than a day, and says each statement before it runs it. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { RawRetention } from '../../aggregate/retention/raw-retention.ts';
+import { DAY_MS } from '../../infra/days.ts';
 import { readRetention } from '../../ingest/raw/retention.ts';
 import { openPipelineAt } from '../support/pipeline.ts';
 
 const [directory = '', before = ''] = process.argv.slice(2);
-const DAY_MS = 86_400_000;
 /** Nothing may have been loaded for a while. */
 const now = Date.now() + 2 * DAY_MS;
 

@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream';
-import { DemoHistory, dayOf, firstDemoDay } from '../../ingest/demo/history.ts';
+import { isoDay } from '../../infra/days.ts';
+import { DemoHistory, firstDemoDay } from '../../ingest/demo/history.ts';
 import { prepareDemo } from '../../serve/cli/first-data.ts';
 import type { Pipeline } from '../../serve/compose.ts';
 
@@ -11,7 +12,7 @@ export async function loadDemo(pipeline: Pipeline, now: number, daysLeftOut: num
   await prepareDemo(pipeline);
   const firstDay = firstDemoDay(now);
   const history = new DemoHistory({ firstDay, now, registry: pipeline.registry });
-  const lines = [...history.lines(dayOf(Date.parse(firstDay) + daysLeftOut * 86_400_000))];
+  const lines = [...history.lines(isoDay(Date.parse(firstDay) + daysLeftOut * 86_400_000))];
   await pipeline.aggregator.pauseCompute(async () => {
     await pipeline.ingest(Readable.from([Buffer.from(lines.join('\n'))]), { name: 'demo.ndjson' });
     await pipeline.waitUntilLoaded();

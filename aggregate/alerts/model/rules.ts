@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../../infra/days.ts';
 import type { AlertSettings } from '../settings.ts';
 
 /** How the body of a delivery is parsed. */
@@ -43,7 +44,7 @@ export function parsingRules(settings: RuleSettings): ParsingRules {
 export function groupingRules(settings: RuleSettings): GroupingRules {
   return {
     retryWindowMs: settings.ALERT_RETRY_WINDOW_SECONDS * 1000,
-    namedWindowMs: settings.ALERT_IDEMPOTENCY_HOURS * 3_600_000,
+    namedWindowMs: settings.ALERT_IDEMPOTENCY_HOURS * HOUR_MS,
   };
 }
 

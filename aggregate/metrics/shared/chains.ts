@@ -1,6 +1,7 @@
+import { isoDay } from '../../../infra/days.ts';
 import { encodeAddress } from '../../../ingest/chains/address.ts';
 import { scaledDown, usd, usdExact } from './amounts.ts';
-import { type Fact, isoDayOf } from './facts.ts';
+import type { Fact } from './facts.ts';
 
 /** Rows that tell of chains and prices, which precede all others. */
 type ChainRow = Pick<Fact, 'kind' | 'chain' | 'name' | 'data'>;
@@ -53,7 +54,7 @@ export class Chains {
   /** The exact USD value of an amount at the price of its day; null without a price. */
   worth(planck: bigint, chain: string, at: number): bigint | null {
     const { token, decimals } = this.#of(chain);
-    const price = this.#prices.get(`${token} ${isoDayOf(at)}`);
+    const price = this.#prices.get(`${token} ${isoDay(at)}`);
     return price === undefined ? null : usdExact(planck, decimals, price);
   }
 

@@ -123,7 +123,6 @@ export function* groupByExtrinsic(facts: Iterable<Fact>): Generator<Fact[]> {
   if (group.length > 0) yield group;
 }
 
-export const isoDayOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
 export const isoTimeOf = (at: number): string => new Date(at).toISOString();
 
 /** `<block>-<extrinsic>`; null outside of extrinsics. */

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import { DAY_MS } from '../../../infra/days.ts';
 import { secondsOf, type ValueAdapter } from './adapter.ts';
 
-const DAY_MS = 86_400_000;
 const MS = 1000;
 /** Each day is asked for so long before its end, and what is found so near is of that day. */
 const BEFORE_END_MS = 45 * 60_000;

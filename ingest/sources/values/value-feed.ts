@@ -1,4 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
+import { DAY_MS, isoDay } from '../../../infra/days.ts';
 import { ProductError } from '../../../infra/errors.ts';
 import { parseSnapshot } from '../../decode/snapshot.ts';
 import { LINE_END } from '../backfill.ts';
@@ -6,7 +7,6 @@ import { HttpSource } from '../http-source.ts';
 import type { AskedRange, ValueAdapter, ValueKind, ValuePoint, ValueRoute } from './adapter.ts';
 import type { StoredDaysRequest } from './stored-days.ts';
 
-const DAY_MS = 86_400_000;
 /** What a feed says of a day may change for a while after its end. */
 const SETTLED_MS = 3_600_000;
 const ATTEMPTS = 6;
@@ -194,4 +194,3 @@ function pacer(intervalMs: number, signal: AbortSignal): () => Promise<void> {
 }
 
 const dayOf = (time: number) => time - (time % DAY_MS);
-const isoDay = (time: number) => new Date(time).toISOString().slice(0, 10);

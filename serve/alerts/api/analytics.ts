@@ -1,11 +1,11 @@
 import { z } from 'zod';
+import { DAY_MS } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import type { AlertDomain } from '../domain.ts';
 import type { NoisyAlert, TimeRange } from '../projects/alert-analytics.ts';
 import type { Api } from './endpoint.ts';
 import { timeText } from './shapes.ts';
 
-const DAY_MS = 86_400_000;
 const DAYS_DEFAULT = 30;
 
 const range = z.object({

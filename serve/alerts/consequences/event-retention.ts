@@ -3,12 +3,11 @@ import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { Hourly } from '../../../infra/coordination/hourly.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
+import { DAY_MS } from '../../../infra/days.ts';
 import type { Clock, Store } from '../../../infra/ports.ts';
 import type { IntegrationCache } from '../integrations/integration-cache.ts';
 import { INCIDENTS } from '../projects/incident-follower.ts';
 import type { ConsequenceProgress } from './progress.ts';
-
-const DAY_MS = 86_400_000;
 
 interface EventRetentionDependencies {
   readonly store: Store;

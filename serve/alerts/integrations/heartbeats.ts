@@ -1,5 +1,6 @@
 import type { AlertPipeline } from '../../../aggregate/alerts/pipeline.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
+import { DAY_MS } from '../../../infra/days.ts';
 import { partsOf } from '../../../infra/parts.ts';
 import type { Clock, KeyValue } from '../../../infra/ports.ts';
 import { deliveryOf } from '../intake/delivery.ts';
@@ -16,7 +17,7 @@ import type { CachedIntegration, IntegrationCache } from './integration-cache.ts
 const CHECK_MS = 15_000;
 /** The time of a request is stored at most this often for each integration. */
 const STORE_MS = 5_000;
-const TTL_MS = 30 * 86_400_000;
+const TTL_MS = 30 * DAY_MS;
 const MINUTE_MS = 60_000;
 /** After so long without a check, no server listened. */
 const UNCHECKED_MS = 8 * CHECK_MS;

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { Mapping } from '../../../aggregate/alerts/model/mapping.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
+import { HOUR_MS } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { hashSecret, newSecret } from '../../identity/accounts/secrets.ts';
 import type { Records } from '../../records/records.ts';
@@ -158,7 +159,7 @@ export class Integrations {
       key_hash: hashSecret(key),
       key_created_ms: now,
       old_key_hash: current.key_hash,
-      old_key_ends_ms: now + hours * 3_600_000,
+      old_key_ends_ms: now + hours * HOUR_MS,
     }));
     return { integration, key };
   }

@@ -1,4 +1,5 @@
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
+import { HOUR_MS } from '../../../infra/days.ts';
 import { isRefusal, REFUSED_ATTEMPTS_MAX, retryDelayMs } from './back-off.ts';
 import { deliveryIdOf, type Notification } from './notification.ts';
 import type { DeliveryAttempt, SendResult } from './webhook-sender.ts';
@@ -44,7 +45,7 @@ export class DeliveryRound {
     this.waiting = options.waiting;
     this.fresh = options.fresh;
     this.#options = options;
-    const oldest = options.now - options.giveUpHours * 3_600_000;
+    const oldest = options.now - options.giveUpHours * HOUR_MS;
     for (const notification of [...options.waiting, ...options.fresh]) {
       if (notification.at < oldest) {
         this.#giveUp(notification, `given up: not accepted within ${options.giveUpHours} hours`);

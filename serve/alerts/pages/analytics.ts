@@ -1,5 +1,6 @@
 import { scaleLinear } from 'd3-scale';
 import type { FastifyInstance } from 'fastify';
+import { DAY_MS, isoDay } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { table } from '../../pages/fields.ts';
 import { type Html, html } from '../../pages/html.ts';
@@ -23,7 +24,7 @@ export function serveAnalyticsPages(
     const project = Number(visit.membership.project.id);
     const own = analytics.as(visit.store);
     const now = clock.now();
-    const range = { from: now - DAYS * 86_400_000, until: now + 1 };
+    const range = { from: now - DAYS * DAY_MS, until: now + 1 };
     const [days, noisy, flapping] = await Promise.all([
       own.byDay(project, range),
       own.noisiest(project, range, ROWS),
@@ -113,14 +114,10 @@ function charts(days: readonly AlertDay[], { from, until }: TimeRange): Html {
 const numberOf = <T>(day: AlertDay | undefined, of: (day: AlertDay) => T): T | null =>
   day === undefined ? null : of(day);
 
-const DAY_MS = 86_400_000;
-
 function datesBetween(from: number, until: number): string[] {
   const first = Math.floor(from / DAY_MS);
   const last = Math.floor((until - 1) / DAY_MS);
-  return Array.from({ length: last - first + 1 }, (_, i) =>
-    new Date((first + i) * DAY_MS).toISOString().slice(0, 10),
-  );
+  return Array.from({ length: last - first + 1 }, (_, i) => isoDay((first + i) * DAY_MS));
 }
 
 /** A number with a bar whose length is relative to the largest number. */

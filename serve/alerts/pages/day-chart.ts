@@ -1,11 +1,11 @@
 import { scaleLinear } from 'd3-scale';
+import { DAY_MS } from '../../../infra/days.ts';
 import { type Html, html } from '../../pages/html.ts';
 
 const WIDTH = 420;
 const HEIGHT = 170;
 const MARGIN = { top: 10, right: 16, bottom: 24, left: 52 };
 const DATES_SHOWN = 4;
-const DAY_MS = 86_400_000;
 
 export interface DayChart {
   readonly title: string;

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Alert } from '../../../aggregate/alerts/model/alert.ts';
+import { DAY_MS, HOUR_MS } from '../../../infra/days.ts';
 import type { QueryStore, Readers } from '../../http/readers.ts';
 import type { Accounts } from '../../identity/accounts/accounts.ts';
 import { requireUser } from '../../identity/accounts/sessions.ts';
@@ -111,8 +112,8 @@ export function ago(ms: number, now: number): Html {
 }
 
 const UNITS = [
-  ['d', 86_400_000],
-  ['h', 3_600_000],
+  ['d', DAY_MS],
+  ['h', HOUR_MS],
   ['min', 60_000],
   ['s', 1000],
 ] as const;

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { HOUR_MS } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import { button, secretCard, table, textField } from '../../pages/fields.ts';
 import { formOf } from '../../pages/forms.ts';
@@ -233,7 +234,7 @@ function credentials(integration: Integration, token: Html, now: number): Html {
   const isOldKeyValid = integration.old_key_hash !== '' && integration.old_key_ends_ms > now;
   return html`<section class="card"><h2>Authorization key</h2>
 <div class="field"><code class="secret" id="key">••••••••••••••••</code><p class="hint">Created ${ago(integration.key_created_ms, now)}. Only a hash of the key is stored, so it cannot be shown.</p></div>
-${isOldKeyValid && html`<p class="note warn">The previous key expires in ${Math.ceil((integration.old_key_ends_ms - now) / 3_600_000)} hours.</p>`}
+${isOldKeyValid && html`<p class="note warn">The previous key expires in ${Math.ceil((integration.old_key_ends_ms - now) / HOUR_MS)} hours.</p>`}
 <div class="actions">${button(`${base}/rotate`, token, 'Rotate key', 'Create a new key and keep the previous one for 24 hours', 'second')}
 ${isOldKeyValid && button(`${base}/end-old-key`, token, 'Revoke previous key', 'Revoke the previous key immediately', 'second')}
 <a class="button danger" href="${base}/reset" aria-label="Create a new key and revoke all others immediately">Reset key</a></div>

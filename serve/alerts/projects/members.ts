@@ -1,5 +1,6 @@
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import type { Locks } from '../../../infra/coordination/lock.ts';
+import { HOUR_MS } from '../../../infra/days.ts';
 import type { Clock, KeyValue } from '../../../infra/ports.ts';
 import type { User } from '../../identity/accounts/tables.ts';
 import type { Records } from '../../records/records.ts';
@@ -31,8 +32,6 @@ interface MembersDependencies {
   /** Users that a caller may look up in an hour. */
   readonly lookupsPerHour: number;
 }
-
-const HOUR_MS = 3_600_000;
 
 /** The members of projects and their roles. */
 export class Members {

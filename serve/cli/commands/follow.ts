@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../../infra/days.ts';
 import { ProductError, reasonOf } from '../../../infra/errors.ts';
 import { readRegistry } from '../../../ingest/chains/registry.ts';
 import type { SourceFollowerOptions } from '../../../ingest/sources/source-follower.ts';
@@ -28,7 +29,7 @@ export const follow = command<[], GivenOptions>({
       .option(
         '--poll-ms <milliseconds>',
         'time between two looks at the head',
-        parseWithin(10, 3_600_000),
+        parseWithin(10, HOUR_MS),
         2000,
       )
       .option('--json', 'print each event as a line of JSON'),

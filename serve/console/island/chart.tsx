@@ -14,8 +14,9 @@
 import 'uplot/dist/uPlot.min.css';
 import './chart.css';
 import { render } from 'preact';
+import { isoDay } from '../../../infra/days.ts';
 import type { SeriesAnswer } from '../chart-state.ts';
-import { hasValues, isoDay, periodEnd, periodName } from '../drawing.ts';
+import { hasValues, periodEnd, periodName } from '../drawing.ts';
 import { seriesNames } from '../names.ts';
 import {
   addressHiding,

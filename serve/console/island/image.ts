@@ -1,6 +1,7 @@
 /** A chart as a picture to share: with its title, its legend and where it comes from. */
 import type uPlot from 'uplot';
-import { isoDay, periodName } from '../drawing.ts';
+import { isoDay } from '../../../infra/days.ts';
+import { periodName } from '../drawing.ts';
 import { unitOf } from '../format.ts';
 import { type Colours, colourOf } from './colours.ts';
 import type { ChartModel } from './model.ts';

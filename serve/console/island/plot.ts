@@ -1,5 +1,6 @@
 /** The canvas of a chart: lines, areas, axes, the shading of gaps and the dashes of what is not over. */
 import uPlot from 'uplot';
+import { DAY_MS } from '../../../infra/days.ts';
 import type { Period } from '../chart-state.ts';
 import { dateTicks } from '../date-ticks.ts';
 import { type Drawing, extentOf } from '../drawing.ts';
@@ -15,7 +16,6 @@ export interface PlotEvents {
   readonly onReset: () => void;
 }
 
-const DAY_MS = 86_400_000;
 const FONT_PX = 12;
 /** Space between lines of the grid. */
 const GRID_PX = 46;

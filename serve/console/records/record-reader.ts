@@ -1,5 +1,5 @@
-import { isoDayOf } from '../../../aggregate/metrics/shared/facts.ts';
 import type { Sql } from '../../../infra/clickhouse/sql.ts';
+import { isoDay } from '../../../infra/days.ts';
 import type { Clock } from '../../../infra/ports.ts';
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import type { Reader } from '../../http/readers.ts';
@@ -50,7 +50,7 @@ export class RecordReader {
   async read(source: RecordSource, wanted: RowsWanted, reader: Reader): Promise<RecordRows> {
     const { metric, endpoint, schema } = source;
     const { values = {}, scope = {}, order, cursor, limit = PAGE_ROWS } = wanted;
-    const asked = queryOf(endpoint, schema.parse(values), this.#registry, isoDayOf(this.#clock.now()));
+    const asked = queryOf(endpoint, schema.parse(values), this.#registry, isoDay(this.#clock.now()));
     const query = {
       ...asked,
       relay_chain: scope.relay_chain ?? asked.relay_chain,

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { SERVED_RELAYS } from '../../../aggregate/metric.ts';
-import { isoDayOf } from '../../../aggregate/metrics/shared/facts.ts';
 import { ident, sql } from '../../../infra/clickhouse/sql.ts';
+import { isoDay } from '../../../infra/days.ts';
 import type { Clock, Format } from '../../../infra/ports.ts';
 import type { Registry } from '../../../ingest/chains/registry.ts';
 import type { QueryStore } from '../../http/readers.ts';
@@ -60,7 +60,7 @@ export class SeriesReader {
 
   /** The UTC day of now. */
   get today(): string {
-    return isoDayOf(this.#sources.clock.now());
+    return isoDay(this.#sources.clock.now());
   }
 
   /** Milliseconds since 1970. */

@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import { Locks } from '../../../infra/coordination/lock.ts';
+import { DAY_MS } from '../../../infra/days.ts';
 import type { Clock, KeyValue, Store } from '../../../infra/ports.ts';
 import { type RecordContext, Records } from '../../records/records.ts';
 import type { identitySettings } from '../settings.ts';
@@ -78,4 +79,4 @@ export function openAccounts({
 }
 
 /** Ended rows are kept this long, so that a used token can be distinguished from one that never existed. */
-export const ENDED_ROW_TTL_MS = 30 * 86_400_000;
+export const ENDED_ROW_TTL_MS = 30 * DAY_MS;

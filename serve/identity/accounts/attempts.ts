@@ -1,11 +1,11 @@
 import type { Locks } from '../../../infra/coordination/lock.ts';
+import { DAY_MS } from '../../../infra/days.ts';
 import type { Clock, KeyValue } from '../../../infra/ports.ts';
 import { HttpError } from '../../http/errors.ts';
 import { type AttemptedFactor, FACTORS, type IdentityMeasures } from './identity-measures.ts';
 import { hashSecret, type Seal } from './secrets.ts';
 
 const QUARTER_MS = 15 * 60_000;
-const DAY_MS = 86_400_000;
 
 /** How many failures, in units of SIGN_IN_ATTEMPTS, fit into which time. */
 interface Allowance {

@@ -9,6 +9,7 @@
  */
 import { fastifyCookie } from '@fastify/cookie';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { HOUR_MS } from '../../../infra/days.ts';
 import { clientAddress } from '../../http/client-address.ts';
 import { HttpError } from '../../http/errors.ts';
 import { type Accounts, ENDED_ROW_TTL_MS } from './accounts.ts';
@@ -156,4 +157,4 @@ export const isSecure = ({ settings }: Pick<Accounts, 'settings'>) =>
 export const cookieRules = (accounts: Pick<Accounts, 'settings'>) =>
   ({ path: '/', httpOnly: true, sameSite: 'lax', secure: isSecure(accounts) }) as const;
 
-const lifetimeMs = ({ settings }: Pick<Accounts, 'settings'>) => settings.SESSION_HOURS * 3_600_000;
+const lifetimeMs = ({ settings }: Pick<Accounts, 'settings'>) => settings.SESSION_HOURS * HOUR_MS;

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../infra/days.ts';
 import { type Accounts, ENDED_ROW_TTL_MS } from '../accounts/accounts.ts';
 import type { NewGrant } from '../accounts/grants.ts';
 import { hashSecret, newSecret } from '../accounts/secrets.ts';
@@ -59,7 +60,7 @@ export function withPair(
     refresh_hash: hashSecret(own),
     previous_refresh_hash: grant.refresh_hash,
     refreshed_ms: now,
-    refresh_expires_ms: now + accounts.settings.OAUTH_REFRESH_DAYS * 86_400_000,
+    refresh_expires_ms: now + accounts.settings.OAUTH_REFRESH_DAYS * DAY_MS,
   };
   const { grant: next, response } = withAccess(accounts, rotated, scopes, now);
   return {

@@ -3,11 +3,11 @@ import { dailyTps } from '../../../aggregate/metrics/activity/daily-tps.ts';
 import { computedChains } from '../../../aggregate/runner/ledger.ts';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { sequenceAt } from '../../../infra/coordination/sequence.ts';
+import { DAY_MS } from '../../../infra/days.ts';
 import { loadedBlocks } from '../../../ingest/raw/tables.ts';
 import { ingestLines, openTestPipeline, type TestPipeline } from '../../support/pipeline.ts';
 import { recordedLines } from '../../support/recordings.ts';
 
-const DAY_MS = 86_400_000;
 const DAYS = 120;
 const FIRST_DAY = Date.UTC(2020, 0, 1);
 const CHAIN = 'polkadot';

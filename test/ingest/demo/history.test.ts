@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { DAY_MS } from '../../../infra/days.ts';
 import { readRegistry } from '../../../ingest/chains/registry.ts';
 import { parseSnapshot } from '../../../ingest/decode/snapshot.ts';
 import { DEMO_CHAINS } from '../../../ingest/demo/chains.ts';
@@ -8,7 +9,6 @@ import { readLine } from '../../../ingest/log/envelope.ts';
 
 const registry = readRegistry({ CHAINS_FILE: undefined });
 const NOON = Date.parse('2026-03-10T12:00:00Z');
-const DAY_MS = 86_400_000;
 
 interface Asked {
   readonly firstDay?: string;

@@ -1,4 +1,5 @@
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import { DAY_MS, isoDay } from '../../../infra/days.ts';
 import {
   type ChartState,
   chartQuery,
@@ -6,13 +7,11 @@ import {
   type SeriesAnswer,
   type SeriesData,
 } from '../../../serve/console/chart-state.ts';
-import { isoDay } from '../../../serve/console/drawing.ts';
 import { seriesNames } from '../../../serve/console/names.ts';
 import { assetUrl, serveAssets } from '../../../serve/pages/assets.ts';
 import { type Html, html } from '../../../serve/pages/html.ts';
 import { contentPolicy } from '../../../serve/pages/protection.ts';
 
-const DAY_MS = 86_400_000;
 const LAST_DAY = Date.UTC(2026, 5, 30);
 export const HOSTILE = '<img src=x onerror=alert(1)>\u202etxet\u0007</script>';
 

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { isoDay } from '../../../infra/days.ts';
 import {
   type ChartState,
   DEFAULT_STATE,
@@ -6,7 +7,7 @@ import {
   type SeriesData,
 } from '../../../serve/console/chart-state.ts';
 import { dateTicks } from '../../../serve/console/date-ticks.ts';
-import { drawingOf, extentOf, isoDay, periodEnd, periodName } from '../../../serve/console/drawing.ts';
+import { drawingOf, extentOf, periodEnd, periodName } from '../../../serve/console/drawing.ts';
 import { summaryOf } from '../../../serve/console/summary.ts';
 
 function series(values: SeriesData['values'], more: Partial<SeriesData> = {}): SeriesData {

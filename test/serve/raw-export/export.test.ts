@@ -5,6 +5,7 @@ import { asyncBufferFromFile, parquetReadObjects } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
+import { DAY_MS } from '../../../infra/days.ts';
 import { type RawColumn, rawData } from '../../../ingest/raw/raw-data.ts';
 import { LocalClient, type OperationClient } from '../../../serve/operations/client.ts';
 import { DirectoryTarget } from '../../../serve/raw-export/directory-target.ts';
@@ -28,7 +29,6 @@ let client: OperationClient;
 let place: TemporaryDirectory;
 
 const MOST = (2n ** 128n - 1n).toString();
-const DAY_MS = 86_400_000;
 const FIRST = Date.parse('2026-01-30T23:59:00Z');
 
 /** A block a minute, each with a transfer. */

@@ -1,14 +1,8 @@
+import { isoDay } from '../../../../infra/days.ts';
 import { parseAmount } from '../../../../ingest/decode/amount.ts';
 import { dividedDown } from '../../shared/amounts.ts';
 import { Chains } from '../../shared/chains.ts';
-import {
-  asFields,
-  type Fact,
-  groupByExtrinsic,
-  isoDayOf,
-  type Moment,
-  parseNested,
-} from '../../shared/facts.ts';
+import { asFields, type Fact, groupByExtrinsic, type Moment, parseNested } from '../../shared/facts.ts';
 import { originsOfTracks, proposalHash, readOrigin } from './origins.ts';
 import {
   type ReferendumEvent,
@@ -141,8 +135,8 @@ function toRow(referendum: Referendum, chains: Chains): Record<string, unknown> 
     outcome: referendum.outcome ?? 'Ongoing',
     submitted_block: submitted?.number ?? null,
     end_block: ended?.number ?? null,
-    start_date: submitted && isoDayOf(submitted.at),
-    end_date: ended && isoDayOf(ended.at),
+    start_date: submitted && isoDay(submitted.at),
+    end_date: ended && isoDay(ended.at),
     deciding_block: deciding?.number ?? null,
     confirm_block: confirming?.number ?? null,
     decision_deposit: native(deposit),

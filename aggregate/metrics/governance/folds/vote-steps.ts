@@ -1,4 +1,5 @@
-import { type Fact, isoDayOf, isoTimeOf, type Moment } from '../../shared/facts.ts';
+import { isoDay } from '../../../../infra/days.ts';
+import { type Fact, isoTimeOf, type Moment } from '../../shared/facts.ts';
 import type { AccountVote, Conviction } from './account-vote.ts';
 import { type DelegationTerms, type Step, votingSteps } from './steps.ts';
 
@@ -77,7 +78,7 @@ export function voteStepRows(relayChain: string, facts: readonly Fact[]): Record
       rows.push({
         relay_chain: relayChain,
         chain,
-        date: isoDayOf(at),
+        date: isoDay(at),
         at: isoTimeOf(at),
         after_blocks: number === null ? 1 : 0,
         number: number ?? 0,

@@ -1,3 +1,4 @@
+import { isoDay } from '../../../../infra/days.ts';
 import type { Moment } from '../../shared/facts.ts';
 import { type Direction, partsOf, weigh } from './account-vote.ts';
 import type { Step } from './steps.ts';
@@ -69,7 +70,7 @@ class MonthlyCounter implements VotingListener {
     this.close();
     const [year, month] = [new Date(at).getUTCFullYear(), new Date(at).getUTCMonth()];
     this.#until = Date.UTC(year, month + 1, 1);
-    this.#month = new Date(Date.UTC(year, month + 1, 0)).toISOString().slice(0, 10);
+    this.#month = isoDay(Date.UTC(year, month + 1, 0));
   }
 
   onVote(vote: CastVote): void {

@@ -1,11 +1,11 @@
 import { Secret, TOTP } from 'otpauth';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { DAY_MS } from '../../../../infra/days.ts';
 import type { User } from '../../../../serve/identity/accounts/tables.ts';
 import { changeUser } from '../../../../serve/identity/accounts/users.ts';
 import { Browser } from './browser.ts';
 import { aUser, openWorld, PASSWORD, signedIn, type World } from './world.ts';
 
-const DAY_MS = 86_400_000;
 /**
  * The limits of this test: 1 in 15 minutes by a caller, 5 a day, 10 by an address, 100 a day by all. With a fixed key
  * no two of its callers share a count by chance.

@@ -1,6 +1,7 @@
+import { isoDay } from '../../../../../infra/days.ts';
 import { dividedDown, USD_SCALE } from '../../../shared/amounts.ts';
 import { Chains, usdOrNull } from '../../../shared/chains.ts';
-import { type Fact, isoDayOf, isoTimeOf, type Moment } from '../../../shared/facts.ts';
+import { type Fact, isoTimeOf, type Moment } from '../../../shared/facts.ts';
 import { type Bounty, foldBounties } from './bounties.ts';
 import type { ChildBounty } from './child-bounties.ts';
 
@@ -29,7 +30,7 @@ function bountyRows(
 }
 
 const startOf = ({ becameActive, proposed }: Bounty): string | null => dayOrNull(becameActive ?? proposed);
-const dayOrNull = (moment: Moment | null) => moment && isoDayOf(moment.at);
+const dayOrNull = (moment: Moment | null) => moment && isoDay(moment.at);
 const timeOrNull = (moment: Moment | null) => moment && isoTimeOf(moment.at);
 
 function childRow(bounty: Bounty, child: ChildBounty, chains: Chains): Row {
