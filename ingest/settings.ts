@@ -9,8 +9,8 @@ const followedSource = z
     return { chain: text.slice(0, at), url: text.slice(at + 1) };
   });
 
-/** Blocks may come so late. */
-export const RAW_DAYS_MIN = 31;
+/** Days for which late blocks are taken: `RETENTION_RAW_DAYS` refuses older ones, so that an outage of a month loses none. */
+const RAW_DAYS_MIN = 31;
 
 /** Settings of the sources, of loading and of dead letters. */
 export const ingestSettings = {

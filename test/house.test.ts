@@ -71,6 +71,20 @@ describe('the house', () => {
     expect(circles).toEqual([]);
   });
 
+  test('values are exported for another file', () => {
+    const declaration = /^export\s+(?:async\s+)?(?:const|let|function\*?|class|enum)\s+([\w$]+)/gm;
+    const namedIn = new Map<string, number>();
+    for (const { text } of all) {
+      for (const word of new Set(text.match(/[\w$]+/g))) namedIn.set(word, (namedIn.get(word) ?? 0) + 1);
+    }
+    const alone = product.flatMap(({ path, text }) =>
+      [...text.matchAll(declaration)].flatMap(([, name = '']) =>
+        namedIn.get(name) === 1 ? [`${path}: ${name}`] : [],
+      ),
+    );
+    expect(alone).toEqual([]);
+  });
+
   test('exported types have names of their own', () => {
     const declaration = /^export\s+(?:declare\s+)?(?:abstract\s+)?(?:type|interface|class|enum)\s+([\w$]+)/gm;
     const files = new Map<string, string[]>();

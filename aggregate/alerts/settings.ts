@@ -3,7 +3,7 @@ import { retentionDays, whole, yesNo } from '../../infra/config/kinds.ts';
 
 const IDEMPOTENCY_HOURS_MAX = 168;
 /** An event is looked up for as long as a retry of it may come. */
-export const ALERT_EVENTS_DAYS_MIN = IDEMPOTENCY_HOURS_MAX / 24 + 1;
+const ALERT_EVENTS_DAYS_MIN = IDEMPOTENCY_HOURS_MAX / 24 + 1;
 
 /** Settings of alerts: what is accepted, how it is grouped, and how it is delivered. */
 export const alertSettings = {
@@ -53,7 +53,7 @@ export const alertSettings = {
     'longest wait before a failed webhook or on-call link is tried again; the waits begin with 2 seconds, double and are random',
   ),
   ALERT_WEBHOOK_GIVE_UP_HOURS: whole(24, 1, 168).describe(
-    'time after which an event that a webhook or on-call link does not accept is given up; refused ones (4xx) are given up after 3 attempts',
+    'time after which an event that a webhook or on-call link does not accept is given up; refused ones (3xx and 4xx, but for 408, 425 and 429) are given up after 3 attempts',
   ),
   ALERT_USER_LOOKUPS_PER_HOUR: whole(100, 1).describe(
     'users that a caller may look up in an hour to add them to a project',

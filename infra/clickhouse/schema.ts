@@ -13,15 +13,7 @@ import {
 } from './repartition.ts';
 import { createWithRows } from './replaced-table.ts';
 import { DATABASE, type NamedTable, type Sql, sql } from './sql.ts';
-import {
-  bareType,
-  createTable,
-  createView,
-  createViewWithColumns,
-  type Table,
-  table,
-  type View,
-} from './table.ts';
+import { createTable, createView, createViewWithColumns, type Table, table, type View } from './table.ts';
 
 /** Version of the stored data, raised when older data must be migrated. A store of a newer version is not opened. */
 export const SCHEMA_VERSION = 3;
@@ -279,23 +271,9 @@ export async function compareSchema(store: Pick<Store, 'rows'>, schema: Schema):
   return { state: changes.length === 0 ? 'current' : 'due', version, changes };
 }
 
-/** Differences between the live and the declared schema, as messages. */
-export async function schemaDrift(store: Store, schema: Schema): Promise<string[]> {
-  const live = await store.rows<{ table: string; name: string; type: string }>(
-    sql`SELECT table, name, type FROM system.columns WHERE database = ${DATABASE} ORDER BY table, position`,
-  );
-  const listed = (columns: [string, string][]) => columns.map((column) => column.join(' ')).join(', ');
-  return [...schema.tables, ...schema.derived].flatMap((table) => {
-    const declared = listed(Object.entries(table.columns).map(([name, type]) => [name, bareType(type)]));
-    const found = listed(live.filter((column) => column.table === table.name).map((c) => [c.name, c.type]));
-    return squeeze(declared) === squeeze(found) ? [] : [`${table.name}: declared ${declared}; live ${found}`];
-  });
-}
-
 export async function readMeta(store: Pick<Store, 'rows'>): Promise<Map<string, string>> {
   const rows = await store.rows<{ name: string; value: string }>(sql`SELECT name, value FROM ${meta} FINAL`);
   return new Map(rows.map(({ name, value }) => [name, value]));
 }
 
 export const fingerprint = (text: string) => createHash('sha256').update(text).digest('hex').slice(0, 16);
-const squeeze = (text: string) => text.replaceAll(/[\s`]+/g, '');

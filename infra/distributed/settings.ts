@@ -23,7 +23,7 @@ export const distributedSettings = {
   KAFKA_PASSWORD: z
     .string()
     .default('')
-    .describe('password of that user; with oauthbearer the client secret'),
+    .describe('password of KAFKA_USER; with oauthbearer the client secret'),
   KAFKA_OAUTH_URL: z
     .url({ protocol: /^https?$/, message: 'expected an http or https address' })
     .optional()
@@ -39,8 +39,11 @@ export const distributedSettings = {
   KAFKA_TLS_CERT_FILE: z
     .string()
     .optional()
-    .describe('PEM file of the client certificate; it is read again for each connection, as the other two'),
-  KAFKA_TLS_KEY_FILE: z.string().optional().describe('PEM file of the private key of that certificate'),
+    .describe('PEM file of the client certificate; read again for each connection'),
+  KAFKA_TLS_KEY_FILE: z
+    .string()
+    .optional()
+    .describe('PEM file of the private key of the client certificate; read again for each connection'),
   KAFKA_PREFIX: z
     .string()
     .regex(/^[a-zA-Z0-9._-]*$/, 'expected letters, digits, dots, hyphens or underscores')
@@ -104,7 +107,7 @@ export const distributedSettings = {
     .default(DATABASE)
     .describe('database of all tables; it is made where it lacks, if the user may'),
   CLICKHOUSE_USER: z.string().min(1).default('default').describe('user of ClickHouse'),
-  CLICKHOUSE_PASSWORD: z.string().default('').describe('password of that user'),
+  CLICKHOUSE_PASSWORD: z.string().default('').describe('password of CLICKHOUSE_USER'),
   CLICKHOUSE_READ_USER: z
     .string()
     .min(1)
@@ -112,7 +115,7 @@ export const distributedSettings = {
     .describe(
       'user of ClickHouse for the queries of the API, who may only read; CLICKHOUSE_USER when absent',
     ),
-  CLICKHOUSE_READ_PASSWORD: z.string().default('').describe('password of that user'),
+  CLICKHOUSE_READ_PASSWORD: z.string().default('').describe('password of CLICKHOUSE_READ_USER'),
   CLICKHOUSE_CLUSTER: z
     .string()
     .regex(/^[A-Za-z_][A-Za-z0-9_-]*$/, 'expected the name of a cluster')
@@ -123,7 +126,7 @@ export const distributedSettings = {
     'longest time that one statement of a worker may run',
   ),
   SERVICE_WAIT_SECONDS: whole(60, 0, 3600).describe(
-    'longest time that a start waits for Kafka, Redis and ClickHouse',
+    'longest time that a start waits for the services that its roles need',
   ),
   MIGRATE_ON_START: yesNo('true').describe(
     'whether a start migrates the schema; without it a start waits for `chain-metrics migrate`',

@@ -74,7 +74,7 @@ export const tracingSettings = {
   ),
   OTEL_BSP_MAX_EXPORT_BATCH_SIZE: whole(512, 1, 10_000).describe('spans that are sent at once'),
   OTEL_BSP_SCHEDULE_DELAY: whole(5000, 1, 60_000).describe(
-    'milliseconds until spans are sent that are fewer than that',
+    'milliseconds after which spans are sent although they are fewer than OTEL_BSP_MAX_EXPORT_BATCH_SIZE',
   ),
   TRACED_CALLERS_PER_SECOND: whole(10).describe(
     'requests a second that are recorded because their caller wants it, where OTEL_TRACES_SAMPLER records only some',

@@ -12,6 +12,8 @@ export const FACT_PALLETS: readonly string[] = [
   'broker',
   'revive',
 ];
+/** Calls on the curator of a bounty or a child bounty. */
+export const CURATOR_CALLS: readonly string[] = ['proposeCurator', 'acceptCurator', 'unassignCurator'];
 export const FACT_CALLS: readonly string[] = ['system.remark'];
 
 const pallets = new Set(FACT_PALLETS);

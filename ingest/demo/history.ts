@@ -14,7 +14,7 @@ const BLOCK_MS = 6000;
 const BEFORE_MIDNIGHT_MS = 6000;
 
 /** Days of a history that has just been made; each later start goes on to its own day. */
-export const DEMO_DAYS = 180;
+const DEMO_DAYS = 180;
 const SEED = 20_26;
 const PEOPLE = 900;
 /** Days between two snapshots of what is large or changes little. */

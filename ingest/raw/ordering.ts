@@ -20,36 +20,6 @@ const FINAL_VERSION = 1n << (VERSION_BITS - 1n);
 
 type Ranked = keyof typeof SEQUENCE_BITS;
 
-export interface SnapshotOrder {
-  readonly version: bigint;
-  readonly sequence: bigint;
-}
-export interface BlockOrder extends SnapshotOrder {
-  readonly finalized: boolean;
-}
-
-export const packBlockRank = ({ finalized, version, sequence }: BlockOrder): bigint =>
-  ((finalized ? 1n : 0n) << FINALIZED_BIT) | (version << SEQUENCE_BITS.block) | sequence;
-
-export const packSnapshotRank = ({ version, sequence }: SnapshotOrder): bigint =>
-  (version << SEQUENCE_BITS.snapshot) | sequence;
-
-const unpack = (kind: Ranked, rank: bigint): SnapshotOrder => ({
-  version: BigInt.asUintN(Number(VERSION_BITS), rank >> SEQUENCE_BITS[kind]),
-  sequence: BigInt.asUintN(Number(SEQUENCE_BITS[kind]), rank),
-});
-
-export const unpackBlockRank = (rank: bigint): BlockOrder => ({
-  finalized: rank >> FINALIZED_BIT === 1n,
-  ...unpack('block', rank),
-});
-
-export const unpackSnapshotRank = (rank: bigint): SnapshotOrder => unpack('snapshot', rank);
-
-/** The version of a line that names none. */
-export const versionOf = (sequence: bigint, finalized: boolean): bigint =>
-  (finalized ? FINAL_VERSION : 0n) + (sequence >> LINE_BITS);
-
 const millisecondsSql = (sequence: string) => `bitShiftRight(${sequence}, ${LINE_BITS})`;
 
 /** When a line was read, of its sequence. */

@@ -86,7 +86,7 @@ const NUMBER = 'height of the block';
 const TIME = 'time of the block';
 const PALLET = 'pallet, in lower camel case and under its present name';
 
-export const rawBlocks = rawTable(blocks, {
+const rawBlocks = rawTable(blocks, {
   doc: 'One row per block: of every height the version that counts.',
   key: ['relay_chain', 'chain', 'number'],
   moment: 'time',
@@ -108,7 +108,7 @@ export const rawBlocks = rawTable(blocks, {
   },
 });
 
-export const rawExtrinsics = rawTable(extrinsics, {
+const rawExtrinsics = rawTable(extrinsics, {
   doc: 'One row per extrinsic of a block, inherents included.',
   key: ['relay_chain', 'chain', 'number', 'extrinsic_index'],
   moment: 'time',
@@ -145,7 +145,7 @@ export const rawExtrinsics = rawTable(extrinsics, {
   },
 });
 
-export const rawEvents = rawTable(events, {
+const rawEvents = rawTable(events, {
   doc: 'One row per event, numbered over the whole block.',
   key: ['relay_chain', 'chain', 'number', 'event_index'],
   moment: 'time',
@@ -172,7 +172,7 @@ export const rawEvents = rawTable(events, {
   },
 });
 
-export const rawCalls = rawTable(calls, {
+const rawCalls = rawTable(calls, {
   doc: 'One row per call that ran in the pallets that metrics read facts from, calls within batches, proxies and multisigs included.',
   key: ['relay_chain', 'chain', 'number', 'extrinsic_index', 'position'],
   moment: 'time',
@@ -195,7 +195,7 @@ export const rawCalls = rawTable(calls, {
 
 const ofMoments = (window: Window) => sql`${ofRelays(window)} AND ${within(window, raw('as_of'))}`;
 
-export const rawSnapshots = rawTable(snapshots, {
+const rawSnapshots = rawTable(snapshots, {
   doc: 'State of a chain that no event reports, at a moment: one row per chain, kind, moment and, for prices, symbol.',
   key: ['relay_chain', 'chain', 'kind', 'as_of', 'symbol'],
   moment: 'as_of',
@@ -212,7 +212,7 @@ export const rawSnapshots = rawTable(snapshots, {
   },
 });
 
-export const rawPrices = rawTable(prices, {
+const rawPrices = rawTable(prices, {
   doc: 'Prices in USD: one row per token and moment, also in `snapshots`.',
   key: ['relay_chain', 'chain', 'symbol', 'as_of'],
   moment: 'as_of',

@@ -2,7 +2,7 @@ import { ProductError, reasonOf } from '../../infra/errors.ts';
 import type { Chain } from '../chains/chain.ts';
 import type { Registry } from '../chains/registry.ts';
 import { timeOf } from './block-time.ts';
-import type { Heights } from './heights.ts';
+import { type Heights, heightAtStart } from './heights.ts';
 import type { Input } from './input-files.ts';
 import { bareName, decompressed, readLines } from './lines.ts';
 
@@ -33,8 +33,6 @@ export interface Wanted {
 
 /** So many heights have no more ranges between them than one question for missing ones answers. */
 const HEIGHTS_PER_QUESTION = 20_000;
-const HEIGHT = /^\s*\{\s*"number"\s*:\s*"?(\d{1,15})\b/;
-const HEAD_BYTES = 256;
 const LINES_APART_MAX = 1000;
 const NEWLINE = '\n';
 
@@ -66,7 +64,7 @@ export async function* missingOf(
       decompressed(input.name, stream, limits.lineBytes),
       limits.lineBytes,
     )) {
-      const height = heightOf(bytes);
+      const height = heightAtStart(bytes);
       if (height !== null && !(await isWanted(height, bytes))) continue;
       if (portion && (number - last > LINES_APART_MAX || isFull(portion, began, limits))) {
         yield portion;
@@ -93,12 +91,6 @@ export async function* missingOf(
 
 const isFull = ({ bytes }: ArchivePortion, began: number, { bytesMax, msMax }: ArchiveLimits) =>
   bytes >= bytesMax || performance.now() - began >= msMax;
-
-/** The height of a bare block that is laid out as Sidecar does. */
-function heightOf(line: Buffer): number | null {
-  const [, height] = HEIGHT.exec(line.toString('latin1', 0, HEAD_BYTES)) ?? [];
-  return height === undefined ? null : Number(height);
-}
 
 function chooser({ missing, heights, times }: Wanted): (height: number, line: Buffer) => Promise<boolean> {
   let known: { readonly range: Heights; readonly missing: readonly Heights[] } | null = null;

@@ -60,22 +60,3 @@ async function servesAnother(source: BlockSource, number: number): Promise<boole
     return false;
   }
 }
-
-/** Blocks of many heights as lines, in order. */
-export async function* blockLines(
-  source: BlockSource,
-  ranges: readonly Heights[],
-  concurrency: number,
-  onBlock: (bytes: number) => void,
-  onUnserved: (height: UnservedHeight) => void,
-): AsyncGenerator<Buffer> {
-  for await (const fetched of fetchHeights(source, ranges, concurrency)) {
-    if ('reason' in fetched) {
-      onUnserved(fetched);
-      continue;
-    }
-    onBlock(fetched.line.length);
-    yield fetched.line;
-    yield LINE_END;
-  }
-}

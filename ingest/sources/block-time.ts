@@ -30,7 +30,7 @@ function parsedOrNull(line: Buffer): unknown {
 }
 
 /** The first height at or after a time, up to `head`; `head + 1` when there is none. The first block has no time. */
-export async function firstHeightSince(source: BlockSource, head: number, time: number): Promise<number> {
+async function firstHeightSince(source: BlockSource, head: number, time: number): Promise<number> {
   let [low, high] = [0, head + 1];
   while (low < high) {
     const middle = Math.floor((low + high) / 2);

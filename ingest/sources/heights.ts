@@ -56,12 +56,11 @@ export function countHeights(ranges: readonly Heights[]): number {
   return ranges.reduce((sum, { from, to }) => sum + to - from + 1, 0);
 }
 
-/** The first so many heights of some ranges. */
-export function firstHeights(ranges: readonly Heights[], most: number): Heights[] {
-  let left = most;
-  return ranges.flatMap(({ from, to }) => {
-    const end = Math.min(to, from + left - 1);
-    left -= Math.max(0, end - from + 1);
-    return end < from ? [] : [{ from, to: end }];
-  });
+const NUMBER_FIRST = /^\s*\{\s*"number"\s*:\s*"?(\d{1,15})\b/;
+const HEAD_BYTES = 256;
+
+/** The height of a bare block, read of its first bytes; null where it is not laid out as Sidecar does. */
+export function heightAtStart(block: Buffer): number | null {
+  const [, height] = NUMBER_FIRST.exec(block.toString('latin1', 0, HEAD_BYTES)) ?? [];
+  return height === undefined ? null : Number(height);
 }

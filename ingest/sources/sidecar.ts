@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { ProductError, reasonOf } from '../../infra/errors.ts';
+import { heightAtStart } from './heights.ts';
 import { type HttpLimits, HttpSource, parsed } from './http-source.ts';
 
 /** Where the blocks' routes are: Sidecar serves them at the root, its successor under `/v1`. */
@@ -27,9 +28,6 @@ const spec = z.object({ specName: z.string() });
 const material = z.object({ genesisHash: z.string() });
 const headBlock = z.object({ number: height, hash: z.string() });
 
-/** How a block begins, as Sidecar lays it out. */
-const NUMBER_FIRST = /^\s*\{\s*"number"\s*:\s*"?(\d{1,15})\b/;
-const HEAD_BYTES = 256;
 const NEWLINE = 0x0a;
 const SPACE = 0x20;
 
@@ -115,8 +113,8 @@ const isUnreachable = (error: unknown) =>
 
 /** The beginning of a block tells its height; only one that is laid out otherwise has to be parsed. */
 function isBlock(bytes: Buffer, id: number | string): boolean {
-  const first = NUMBER_FIRST.exec(bytes.toString('latin1', 0, HEAD_BYTES))?.[1];
-  if (first !== undefined && typeof id === 'number') return Number(first) === id;
+  const first = heightAtStart(bytes);
+  if (first !== null && typeof id === 'number') return first === id;
   const { number, hash } = parsed(bytes) as { number?: unknown; hash?: unknown };
   return typeof id === 'number' ? Number(number) === id : hash === id;
 }

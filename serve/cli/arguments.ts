@@ -25,7 +25,7 @@ export function parseDay(text: string): string {
 }
 
 /** An http or https address. */
-export function parseUrl(text: string): string {
+function parseUrl(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
   throw new InvalidArgumentError('It is no address such as http://127.0.0.1:8080.');
 }

@@ -17,7 +17,7 @@ export const RANGES = ['30d', '90d', '180d', '365d', 'all'] as const;
 export type Range = (typeof RANGES)[number];
 
 /** Of native tokens and USD, where a column has a twin in USD. */
-export const MONEY = ['native', 'usd'] as const;
+const MONEY = ['native', 'usd'] as const;
 export type Money = (typeof MONEY)[number];
 
 /** Most series of one chart. */

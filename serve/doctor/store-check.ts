@@ -8,7 +8,7 @@ import { rawRetention, readRetention } from '../../ingest/raw/retention.ts';
 import { schema } from '../stored-schema.ts';
 
 /** Clocks that differ by less are the same. */
-export const CLOCK_MS_MAX = 2000;
+const CLOCK_MS_MAX = 2000;
 const NAMES_MAX = 5;
 const DAMAGE_MAX = 5;
 

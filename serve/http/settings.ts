@@ -75,7 +75,7 @@ export const httpSettings = {
     .describe(
       'address on which every process of the distributed profile answers /health, and one without the role `serve` also /metrics',
     ),
-  OPERATOR_PORT: whole(9464, 0, 65_535).describe('port for it; 0 picks a free one'),
+  OPERATOR_PORT: whole(9464, 0, 65_535).describe('port on OPERATOR_HOST; 0 picks a free one'),
   REVISION: z
     .string()
     .regex(/^[\w.-]{1,64}$/, 'expected up to 64 letters, digits, dots, dashes and underscores')

@@ -15,7 +15,7 @@ const REASON_CHARACTERS_MAX = 600;
 const AFTER_LAST_DAY = '2149-06-06';
 
 /** A query of an operator over the relations, of a range of days (`until` is inclusive) and of relay chains. */
-export const sqlRequest = z.object({
+const sqlRequest = z.object({
   query: z.string().min(1).max(QUERY_CHARACTERS_MAX),
   format: z.string(),
   relay_chain: z.enum(RELAY_CHAINS).optional(),
@@ -28,7 +28,7 @@ export type SqlRequest = z.output<typeof sqlRequest>;
  * The statement that answers a query. The query stands in a subquery, so that it can be nothing but a SELECT, and its
  * relations before it, so that it reads canonical rows only. Exported for tests.
  */
-export function sqlStatement({ query, relay_chain, from = FIRST_DAY, until }: SqlRequest): Sql {
+function sqlStatement({ query, relay_chain, from = FIRST_DAY, until }: SqlRequest): Sql {
   const relays = relay_chain === undefined ? [...RELAY_CHAINS] : [relay_chain];
   const window = { relays, from, until: until === undefined ? AFTER_LAST_DAY : dayAfter(until) };
   const named = [...relations.values()].filter(({ name }) => new RegExp(`\\b${name}\\b`).test(query));

@@ -163,7 +163,7 @@ function topBar(url: string, username: string | null, token: Html | null): Html 
 }
 
 /** Says that nothing on the page was measured, where that is so. */
-export const demoBanner = ({ demoNote }: FastifyReply): Html | null =>
+const demoBanner = ({ demoNote }: FastifyReply): Html | null =>
   demoNote ? html`<aside class="demo" aria-label="Demo data">${demoNote}</aside>` : null;
 
 const sideBar = (url: string): Html =>

@@ -77,7 +77,7 @@ export function readGeneric(payload: JsonObject, rules: GenericRules): Omit<Aler
 const isBlank = (value: unknown) => textsOf(value).length === 0;
 
 /** The hosts that fit into the limit; the stored payload has all of them. */
-export function hostsOf(value: unknown): string[] {
+function hostsOf(value: unknown): string[] {
   const hosts: string[] = [];
   let characters = 0;
   for (const text of textsOf(value)) {

@@ -32,7 +32,7 @@ type RuleSettings = Pick<
   | 'ALERT_IDEMPOTENCY_HOURS'
 >;
 
-export function parsingRules(settings: RuleSettings): ParsingRules {
+function parsingRules(settings: RuleSettings): ParsingRules {
   return {
     depth: settings.ALERT_DEPTH_MAX,
     titleCharacters: settings.ALERT_TITLE_CHARACTERS,

@@ -2,9 +2,7 @@ import { count, day, name } from '../../../infra/clickhouse/columns.ts';
 import { type Sql, sql } from '../../../infra/clickhouse/sql.ts';
 import { daysOf, hasHours, ofRelays, type Window } from '../../../ingest/raw/canonical.ts';
 import { metric } from '../../metric.ts';
-import { accountHour, ROLE } from './account-hour.ts';
-
-const LIFE = ROLE.endsAlive | ROLE.endsDead;
+import { accountHour, LIFE } from './account-hour.ts';
 
 const within = ({ from, until }: Window) => sql`hour >= ${from} AND hour < ${until}`;
 

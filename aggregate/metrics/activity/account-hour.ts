@@ -39,7 +39,8 @@ const IN_EXTRINSIC = raw(`arrayJoin([
 const IS_ACCOUNT_EVENT = sql`refused = '' AND ((pallet = 'balances' AND event = 'Transfer')
         OR (pallet = 'system' AND event IN ('NewAccount', 'KilledAccount')))`;
 
-const LIFE = ROLE.endsAlive | ROLE.endsDead;
+/** The roles that tell how the life of an account stands. */
+export const LIFE = ROLE.endsAlive | ROLE.endsDead;
 
 /** The stored rows of the hours that have gained blocks, as what these rows are united of. */
 const storedParts = (window: Window, gained: GainedBlocks): Sql => sql`

@@ -7,7 +7,8 @@ import { raw, type Sql } from '../../../infra/clickhouse/sql.ts';
 
 /** Decimals of an exact USD amount: 18 of the smallest unit of any token and 30 of the price. */
 export const USD_SCALE = 48;
-const PRICE_SCALE = 30;
+/** Decimals of a stored price in USD. */
+export const PRICE_SCALE = 30;
 const TOKEN_SCALE = USD_SCALE - PRICE_SCALE;
 /** Digits that a division adds, so that the rounding to a double is decided by the exact quotient. */
 const DIVISION_SCALE = 30;

@@ -35,7 +35,7 @@ export const contractAddress = () =>
     .toLowerCase();
 
 /** Values of one repeatable parameter in one request. */
-export const VALUES_MAX = 1000;
+const VALUES_MAX = 1000;
 
 /** A repeatable parameter: a row matches when it matches any of the values. */
 export const anyOf = <Value extends z.ZodType>(value: Value) =>

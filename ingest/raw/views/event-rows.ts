@@ -26,7 +26,7 @@ const passedOn = {
   data_given: 'Array(String)',
 };
 
-export const eventsIn = landingTable({
+const eventsIn = landingTable({
   name: 'events_in',
   doc: 'Events of the blocks, as their source spells them, numbered over the whole block.',
   columns: { ...passedOn, pallet_given: name, event_given: name },
@@ -34,7 +34,7 @@ export const eventsIn = landingTable({
 
 const named = { ...passedOn, pallet: name, event: name, fact: 'UInt8' };
 
-export const eventsNamed = landingTable({
+const eventsNamed = landingTable({
   name: 'events_named',
   doc: 'Events under their present names, beside the texts that are facts.',
   columns: {
@@ -46,7 +46,7 @@ export const eventsNamed = landingTable({
   },
 });
 
-export const eventsDecoded = landingTable({
+const eventsDecoded = landingTable({
   name: 'events_decoded',
   doc: 'Events beside their decoded facts.',
   columns: { ...named, account: 'String', counterparty: 'String', amount, second_amount: amount },

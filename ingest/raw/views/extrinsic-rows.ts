@@ -57,7 +57,7 @@ export const extrinsicsIn = landingTable({
   },
 });
 
-export const extrinsicsRead = landingTable({
+const extrinsicsRead = landingTable({
   name: 'extrinsics_read',
   doc: 'Extrinsics whose names, signer and amounts are read.',
   columns: {

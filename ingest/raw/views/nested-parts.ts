@@ -1,5 +1,6 @@
 import { raw, sql } from '../../../infra/clickhouse/sql.ts';
 import { landingTable, view } from '../../../infra/clickhouse/table.ts';
+import { CURATOR_CALLS } from '../../decode/fact-calls.ts';
 import { RANK } from '../ordering.ts';
 import { addressEncodingsDue, calls, chains, events, refusedFacts } from '../tables.ts';
 import { fieldSql, isIndex, isMask } from './event-facts.ts';
@@ -143,15 +144,14 @@ const AMOUNTS: Arguments = [
   ],
 ];
 
-const CURATING = ['proposeCurator', 'acceptCurator', 'unassignCurator'];
 /** Arguments that name a referendum, a track or a bounty. */
 const INDEXES: Arguments = [
   ['convictionVoting', ['vote'], ['poll_index']],
   ['convictionVoting', ['removeVote', 'removeOtherVote'], ['index']],
   ['convictionVoting', ['delegate', 'undelegate'], ['class']],
-  ['bounties', CURATING, ['bounty_id']],
+  ['bounties', CURATOR_CALLS, ['bounty_id']],
   ['childBounties', ['addChildBounty'], ['parent_bounty_id']],
-  ['childBounties', CURATING, ['parent_bounty_id', 'child_bounty_id']],
+  ['childBounties', CURATOR_CALLS, ['parent_bounty_id', 'child_bounty_id']],
 ];
 const ACCOUNTS: Arguments = [
   ['convictionVoting', ['delegate'], ['to']],

@@ -15,7 +15,7 @@ interface RoundOptions {
 }
 
 /** Notifications that a target may have set aside; above it the oldest are given up. */
-export const SET_ASIDE_MAX = 1000;
+const SET_ASIDE_MAX = 1000;
 /** An event whose alert is not stored for so long has none. */
 const ALERT_LATE_MS_MAX = 3_600_000;
 

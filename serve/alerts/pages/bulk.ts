@@ -9,7 +9,7 @@ import type { ProjectFrame } from './frame.ts';
 import { type ListQuery, listQueryOf, searchOf } from './list-query.ts';
 
 /** Alerts of one request: more than a page has. */
-export const BULK_MAX = 100;
+const BULK_MAX = 100;
 
 export const STATUS_ACTIONS: Readonly<Record<AlertStatus, string>> = {
   triggered: 'Reopen',

@@ -6,7 +6,7 @@ import { ago } from './frame.ts';
 export const DELIVERIES_MAX = 25;
 
 /** The newest deliveries of an integration and what became of their alerts. */
-export function deliveryTable(deliveries: readonly ReceivedDelivery[], project: string): Html {
+function deliveryTable(deliveries: readonly ReceivedDelivery[], project: string): Html {
   return table({
     caption: 'Recent deliveries',
     head: ['Time', 'Outcomes', 'Alerts'],
@@ -23,7 +23,7 @@ export function deliveryTable(deliveries: readonly ReceivedDelivery[], project: 
 export const waitingNote = ([last]: readonly ReceivedDelivery[], now: number): Html =>
   html`<div data-part="waiting" role="status">${
     last === undefined
-      ? html`<p class="note warn waiting"><b>Waiting for the first alert.</b> Connect a tool as shown below, or send a test alert.</p>`
+      ? html`<p class="note warn"><b>Waiting for the first alert.</b> Connect a tool as shown below, or send a test alert.</p>`
       : html`<p class="under spaced-below">Last delivery ${ago(last.at, now)}</p>`
   }</div>`;
 

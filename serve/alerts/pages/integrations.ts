@@ -19,7 +19,7 @@ import { ago, type ProjectFrame, select, type Visit } from './frame.ts';
 import { type ShowKey, serveIntegrationEnds } from './integration-ends.ts';
 import { integrationIdOf, ONE, pathOf } from './integration-paths.ts';
 import { type LiveParts, liveBar } from './live.ts';
-import { ATTEMPTS_MAX, attemptTable } from './webhook-attempts.ts';
+import { ATTEMPTS_MAX, attemptCard } from './webhook-attempts.ts';
 
 const LIST = '/projects/:id/integrations';
 
@@ -206,7 +206,7 @@ ${textField({ name: 'heartbeat', label: 'Heartbeat (minutes)', value: String(int
 ${hasHeartbeat && html`<p>${heartbeatTag(integration, (await heartbeats.statesOf([integration])).get(integration.id), now)}</p>`}
 <button>Save changes</button></form></section>
 ${credentials(integration, visit.token, now)}</div>
-${isForwarding && html`<section class="card"><h2>Recent deliveries</h2><p class="hint">Requests of the last 7 days. Failed requests are retried for one day, with growing delays.</p>${attemptTable(await webhookSender.attempts(integration.id, ATTEMPTS_MAX), integration.project_id)}</section>`}
+${isForwarding && attemptCard(await webhookSender.attempts(integration.id, ATTEMPTS_MAX), integration.project_id)}
 ${!isForwarding && deliveryCard(last, integration.project_id)}
 <section class="card"><h2>Delete integration</h2><p>The URL and the key stop working immediately. Existing alerts are kept.</p><a class="button danger" href="${pathOf(integration)}/delete" aria-label="Delete ${integration.name}">Delete integration</a></section>`;
   return frame.send(request, reply, visit, {

@@ -13,7 +13,7 @@ import { WEBHOOK_EVENTS, type WebhookEventName } from '../notifications/webhooks
 import { RequestRefused } from '../projects/access.ts';
 import type { Webhook } from '../projects/tables.ts';
 import { ago, type ProjectFrame, type Visit } from './frame.ts';
-import { ATTEMPTS_MAX, attemptTable } from './webhook-attempts.ts';
+import { ATTEMPTS_MAX, attemptCard } from './webhook-attempts.ts';
 
 const LIST = '/projects/:id/hooks';
 const ONE = `${LIST}/:hook`;
@@ -188,7 +188,7 @@ ${fieldsOf(given, error ?? null)}
 <button>Save changes</button></form></section>
 <section class="card"><h2>Test</h2><p>Sends an example alert with the event <code>test</code>.</p>${button(`${base}/test`, visit.token, 'Send test', 'Send a test request', 'second')}
 <h2 class="spaced">Verify the signature</h2><p>The header <code>X-Chain-Metrics-Signature</code> is <code>t=SECONDS,v1=HEX</code>. HEX is the HMAC-SHA256 of the seconds, a dot and the body, with the secret as the key. Reject requests that do not match or are older than a few minutes.</p></section></div>
-<section class="card"><h2>Recent deliveries</h2><p class="hint">Requests of the last 7 days. Failed ones are sent again with growing delays until they are given up.</p>${attemptTable(attempts, visit.membership.project.id)}</section>
+${attemptCard(attempts, visit.membership.project.id)}
 <section class="card"><h2>Delete webhook</h2><p>The URL receives no more events.</p><a class="button danger" href="${base}/delete" aria-label="Delete ${webhook.name || webhook.url}">Delete webhook</a></section>`;
   return frame.send(request, reply, visit, {
     tab: 'hooks',

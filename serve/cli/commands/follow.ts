@@ -37,7 +37,7 @@ export const follow = command<[], GivenOptions>({
 head; what lies before is for \`chain-metrics backfill\`. SIGTERM or Ctrl-C stops it; the same command goes on after
 the highest final block. While a server runs on the data directory, it does the loading.
 
-Snapshots are of what the service gives at the finalized head: validator_set where staking lives, stable_holdings of
+Snapshots are of what the service gives at the finalized head: validator_set and issuance where staking lives, stable_holdings of
 asset hubs (less what the registry's parachains hold there), coretime_config of coretime chains, treasury_balance of
 the accounts that you name. A kind that it cannot give whole is not sent; it says at the start which and why.
 

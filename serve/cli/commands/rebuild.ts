@@ -1,4 +1,5 @@
 import { FIRST_DAY, LAST_DAY } from '../../../infra/clickhouse/date-range.ts';
+import { dayAfter } from '../../../infra/days.ts';
 import { ProductError } from '../../../infra/errors.ts';
 import { parseDay } from '../arguments.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
@@ -14,30 +15,25 @@ export const rebuild = command<[metrics: string[]], { from?: string; until?: str
       command
         .argument('[metric...]', 'metrics by name or path; all of them when none is named')
         .option('--from <date>', 'first day, YYYY-MM-DD', parseDay)
-        .option('--until <date>', 'first day that is left alone, YYYY-MM-DD', parseDay),
+        .option('--until <date>', 'last day, inclusive, YYYY-MM-DD', parseDay),
     ),
   help: `Needed only after a repair by hand: what is loaded late or again is found and computed by itself. Days that a
 rebuilt day reaches, such as the 30 days of a rolling sum, are computed with it.
 
 Examples:
   chain-metrics rebuild
-  chain-metrics rebuild daily-fees DailyTps /api/daily-uptime --from 2024-01-01 --until 2024-02-01`,
+  chain-metrics rebuild daily-fees DailyTps /api/daily-uptime --from 2024-01-01 --until 2024-01-31`,
   run: async ({ args: [metrics], options: { from = FIRST_DAY, until = LAST_DAY, json = false }, config }) => {
     const { findMetrics } = await import('../../metrics/metric-names.ts');
     findMetrics(metrics);
-    if (from >= until) {
-      throw new ProductError(
-        'usage',
-        `--from ${from} is not before --until ${until}, the first day that is left alone`,
-      );
-    }
+    if (from > until) throw new ProductError('usage', `--until ${until} is before --from ${from}`);
     const display = openDisplay(process.stderr, { silent: json });
     const started = performance.now();
     return withOperations(config, async (client) => {
       try {
         const rebuilt = await client.call(
           'rebuild',
-          { metrics, from, until },
+          { metrics, from, until: dayAfter(until) },
           {
             onProgress: ({ done, total }) => {
               if (total === 0) return;

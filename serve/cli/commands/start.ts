@@ -52,7 +52,8 @@ A file of sources (\`chain-metrics help backfill\`) is followed beside the chain
 FOLLOW_SNAPSHOTS. Of several processes give it to one.
 
 With PROFILE=distributed the work is shared by as many processes as you start: \`ingest\` follows sources, \`load\` turns
-the log into raw tables, \`work\` computes metrics, \`serve\` answers. Each is ready when Kafka, Redis and ClickHouse are.
+the log into raw tables, \`work\` computes metrics, \`serve\` answers. Each is ready when the
+services that its roles need answer.
 
 SIGTERM or Ctrl-C stops it; what was acknowledged is kept even by kill -9.`,
   run: async ({

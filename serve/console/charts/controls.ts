@@ -82,7 +82,7 @@ export const partPicker = (title: string, parts: readonly string[], chosen: read
   );
 
 const picker = (title: string, chosen: number, all: number, choices: Html | readonly Html[]): Html =>
-  html`<details class="menu chains" data-picker><summary>${title} <b>${chosen}</b></summary><div class="menu-body">
+  html`<details class="menu" data-picker><summary>${title} <b>${chosen}</b></summary><div class="menu-body">
 <p class="hint">Up to ${SERIES_MAX} lines; there are ${all}.</p>
 <label data-filter hidden>Search <input type="search" autocomplete="off"></label>
 ${choices}</div></details>`;

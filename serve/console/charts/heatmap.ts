@@ -16,7 +16,7 @@ const MONTHS = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', '
 
 /** Each series as a calendar: a column for each week, a cell for each day, darker for more. */
 export const heatmaps = (answer: SeriesAnswer): Html =>
-  html`<div class="heatmaps">${answer.series.map((one) => heatmap(one, answer))}</div>`;
+  html`<div>${answer.series.map((one) => heatmap(one, answer))}</div>`;
 
 function heatmap(one: SeriesData, answer: SeriesAnswer): Html {
   const name = chainName(`${one.relay_chain}/${one.chain}`);

@@ -18,5 +18,5 @@ function snippet(language: string, code: string): Html {
 export function downloads(source: string): Html {
   const link = (format: string, label: string) =>
     html`<a class="button second small" href="${`${source}&format=${format}`}" download>${label}</a>`;
-  return html`<p class="actions downloads" data-downloads>${link('csv', 'CSV')}${link('parquet', 'Parquet')}${link('arrow', 'Arrow')}</p>`;
+  return html`<p class="actions" data-downloads>${link('csv', 'CSV')}${link('parquet', 'Parquet')}${link('arrow', 'Arrow')}</p>`;
 }

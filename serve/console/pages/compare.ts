@@ -67,7 +67,7 @@ ${wrong.length > 0 && html`<p class="note warn">Not drawn, since there is no suc
         isDaily: answer.per !== 'month' || lines.every(({ metric: { isMonthly } }) => !isMonthly),
         canStack: units.size === 1 && lines.every(({ column }) => column.shown.overChains === 'sum'),
         hasUsd: false,
-        first: html`<fieldset class="series"><legend>Series</legend>${lines.map(
+        first: html`<fieldset><legend>Series</legend>${lines.map(
           (line) =>
             html`<label class="choice"><input type="checkbox" name="series" value="${lineId(line)}" checked>${line.column.shown.title}, ${lineName(line)}</label>`,
         )}</fieldset>

@@ -31,7 +31,7 @@ export const contractList: RecordPage = {
   empty: `No contract is stored yet. ${ON_ASSET_HUB}`,
 };
 
-export const contractCalls: RecordPage = {
+const contractCalls: RecordPage = {
   path: '/contracts/calls',
   tab: 'Calls',
   title: 'Contract calls',

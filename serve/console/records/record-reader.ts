@@ -9,7 +9,7 @@ import { type Query, queryOf } from '../../metrics/parameters.ts';
 import type { RecordRow, RecordSource } from './record-page.ts';
 
 /** Rows of one page of a table. */
-export const PAGE_ROWS = 50;
+const PAGE_ROWS = 50;
 
 /** What a page about one thing narrows rows by, where the path of the API has no parameter for it. */
 export interface RowScope {

@@ -1,9 +1,9 @@
-import { randomInt } from 'node:crypto';
 import { sql } from '../../../infra/clickhouse/sql.ts';
 import { ProductError } from '../../../infra/errors.ts';
 import type { Accounts } from './accounts.ts';
 import { FieldError } from './field-error.ts';
 import { setPassword } from './password-change.ts';
+import { readableCode } from './secrets.ts';
 import type { User } from './tables.ts';
 import { disableTwoFactor } from './two-factor.ts';
 import { changeUser, createUser, findUser, signOutEverywhere } from './users.ts';
@@ -104,11 +104,7 @@ function toListedUser(user: User): ListedUser {
   };
 }
 
-const PASSWORD_ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
-
 /** 100 random bits in groups that can be read aloud. */
 function generatePassword(): string {
-  const group = () =>
-    Array.from({ length: 5 }, () => PASSWORD_ALPHABET[randomInt(PASSWORD_ALPHABET.length)]).join('');
-  return Array.from({ length: 4 }, group).join('-');
+  return Array.from({ length: 4 }, () => readableCode(5)).join('-');
 }

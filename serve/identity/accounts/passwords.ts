@@ -2,7 +2,7 @@ import { argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { Mutex } from '../../../infra/coordination/lock.ts';
 
 export const PASSWORD_CHARACTERS_MIN = 10;
-export const PASSWORD_CHARACTERS_MAX = 256;
+const PASSWORD_CHARACTERS_MAX = 256;
 
 /** Argon2id with 19 MiB, two passes, one lane: about 30 ms of a core. */
 const COST = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 } as const;

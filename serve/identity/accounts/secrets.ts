@@ -4,6 +4,7 @@ import {
   createHmac,
   hash,
   randomBytes,
+  randomInt,
   timingSafeEqual,
 } from 'node:crypto';
 import {
@@ -25,6 +26,13 @@ const LOCATOR_BYTES = 16;
 
 /** 256 random bits as 43 characters that need no encoding anywhere. */
 export const newSecret = (): string => randomBytes(SECRET_BYTES).toString('base64url');
+
+/** 32 unambiguous letters and digits, so 5 bits each. */
+const READABLE = 'abcdefghijkmnpqrstuvwxyz23456789';
+
+/** Random characters that people can read aloud and type. */
+export const readableCode = (length: number): string =>
+  Array.from({ length }, () => READABLE[randomInt(READABLE.length)]).join('');
 
 /** A random id of a stored row. It may be part of a token and is not a secret by itself. */
 export const newLocator = (): string => randomBytes(LOCATOR_BYTES).toString('base64url');

@@ -1,9 +1,8 @@
-import { randomInt } from 'node:crypto';
 import { Secret, TOTP } from 'otpauth';
 import type { Accounts } from './accounts.ts';
 import { FieldError } from './field-error.ts';
 import { hashPassword, isPasswordOf } from './passwords.ts';
-import { isSecretOf } from './secrets.ts';
+import { isSecretOf, readableCode } from './secrets.ts';
 import type { User } from './tables.ts';
 import { changeUser } from './users.ts';
 
@@ -12,8 +11,6 @@ const STEP_SECONDS = 30;
 /** Accepted clock difference in steps, in both directions. */
 const WINDOW = 1;
 const RECOVERY_CODES = 10;
-/** 32 unambiguous letters and digits, so 5 bits each. */
-const RECOVERY_ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
 const RECOVERY_LENGTH = 20;
 /** The start of a code is stored as it is and finds its hash, so that a try costs one slow hash; 80 bits remain. */
 const RECOVERY_LOCATOR_LENGTH = 4;
@@ -148,10 +145,9 @@ function stepOf(
 }
 
 function newRecoveryCodes(): string[] {
-  const character = () => RECOVERY_ALPHABET[randomInt(RECOVERY_ALPHABET.length)] as string;
   const byLocator = new Map<string, string>();
   while (byLocator.size < RECOVERY_CODES) {
-    const code = Array.from({ length: RECOVERY_LENGTH }, character).join('');
+    const code = readableCode(RECOVERY_LENGTH);
     byLocator.set(partsOf(code)[0], code);
   }
   return [...byLocator.values()];

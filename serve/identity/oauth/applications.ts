@@ -12,7 +12,7 @@ import { redirectUriFault } from './redirect-uri.ts';
 /** The prefix by which people and secret scanners recognize a client secret. */
 const SECRET_PREFIX = 'cms_';
 const NAME_CHARACTERS_MAX = 60;
-export const REDIRECT_URIS_MAX = 10;
+const REDIRECT_URIS_MAX = 10;
 
 export interface NewApplication {
   readonly name: string;

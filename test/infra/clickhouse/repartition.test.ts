@@ -1,9 +1,10 @@
 import { beforeEach, expect, test } from 'vitest';
-import { applySchema, type Schema, schemaDrift } from '../../../infra/clickhouse/schema.ts';
+import { applySchema, type Schema } from '../../../infra/clickhouse/schema.ts';
 import { DATABASE, sql } from '../../../infra/clickhouse/sql.ts';
 import { landingTable, table, view } from '../../../infra/clickhouse/table.ts';
 import type { Store } from '../../../infra/ports.ts';
 import { useEmptyStore } from '../../support/empty-store.ts';
+import { schemaDrift } from '../../support/schema-drift.ts';
 
 // A table that an earlier version stored without partitions is rewritten at the start of one that declares them.
 

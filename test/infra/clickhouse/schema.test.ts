@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { alignCodecs } from '../../../infra/clickhouse/column-codecs.ts';
 import { liveColumns } from '../../../infra/clickhouse/live-columns.ts';
-import { applySchema, SCHEMA_VERSION, type Schema, schemaDrift } from '../../../infra/clickhouse/schema.ts';
+import { applySchema, SCHEMA_VERSION, type Schema } from '../../../infra/clickhouse/schema.ts';
 import { DATABASE, sql } from '../../../infra/clickhouse/sql.ts';
 import {
   createTable,
@@ -15,6 +15,7 @@ import {
 import type { Store } from '../../../infra/ports.ts';
 import { schema as product } from '../../../serve/stored-schema.ts';
 import { useEmptyStore } from '../../support/empty-store.ts';
+import { schemaDrift } from '../../support/schema-drift.ts';
 
 describe('DDL', () => {
   const fees = table({

@@ -5,8 +5,8 @@ import type { Store } from '../../../infra/ports.ts';
 import { Random } from '../../../ingest/demo/random.ts';
 import { decoders } from '../../../ingest/raw/decoders.ts';
 import { areAlone, type Head, inPieces, type StoredOf, storedOf } from '../../../ingest/raw/heights.ts';
-import { packBlockRank } from '../../../ingest/raw/ordering.ts';
 import { blocks } from '../../../ingest/raw/tables.ts';
+import { packBlockRank } from '../../reference/ordering.ts';
 import { openStore } from '../../support/open-store.ts';
 
 const SEEDS = Number(process.env.SEEDS ?? 12);

@@ -5,15 +5,17 @@ import type { Store } from '../../../infra/ports.ts';
 import {
   blockRankSql,
   blockSequenceSql,
-  packBlockRank,
-  packSnapshotRank,
   readAtSql,
   snapshotRankSql,
   snapshotSequenceSql,
+} from '../../../ingest/raw/ordering.ts';
+import {
+  packBlockRank,
+  packSnapshotRank,
   unpackBlockRank,
   unpackSnapshotRank,
   versionOf,
-} from '../../../ingest/raw/ordering.ts';
+} from '../../reference/ordering.ts';
 import { openStore } from '../../support/open-store.ts';
 
 const SEQUENCES = [

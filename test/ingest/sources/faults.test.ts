@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Random } from '../../../ingest/demo/random.ts';
-import { blockLines } from '../../../ingest/sources/backfill.ts';
+import { fetchHeights } from '../../../ingest/sources/backfill.ts';
 import { followBlocks } from '../../../ingest/sources/block-follower.ts';
 import { Sidecar } from '../../../ingest/sources/sidecar.ts';
 import { FakeSidecar, type Fault, recordedBlocks } from './fake-sidecar.ts';
@@ -46,10 +46,10 @@ describe.each(SEEDS)('with faults of every kind and stops at random, seed %d', (
       const most = random.whole(1, 20);
       try {
         let taken = 0;
-        for await (const line of blockLines(await connect(stop.signal), missing, 3, nothing, nothing)) {
-          if (String(line) === '\n') continue;
-          expect(kept.has(heightOf(line))).toBe(false);
-          kept.set(heightOf(line), String(line));
+        for await (const fetched of fetchHeights(await connect(stop.signal), missing, 3)) {
+          if ('reason' in fetched) continue;
+          expect(kept.has(heightOf(fetched.line))).toBe(false);
+          kept.set(heightOf(fetched.line), String(fetched.line));
           if (++taken === most) stop.abort();
         }
       } catch {
@@ -96,7 +96,5 @@ describe.each(SEEDS)('with faults of every kind and stops at random, seed %d', (
     );
   });
 });
-
-const nothing = () => undefined;
 
 const heightOf = (line: Buffer) => Number((JSON.parse(String(line)) as { number: string }).number);

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { blockLines } from '../../../ingest/sources/backfill.ts';
+import { type FetchedHeight, fetchHeights } from '../../../ingest/sources/backfill.ts';
 import { openSource } from '../../../ingest/sources/open-source.ts';
 import { Sidecar } from '../../../ingest/sources/sidecar.ts';
 import { readConfig } from '../../../serve/settings.ts';
@@ -9,8 +9,6 @@ const recorded = recordedBlocks('polkadot');
 const heights = [...recorded.keys()];
 const [first, second] = heights as [number, number];
 const QUICK = { backoffMs: 1, timeoutMs: 400 };
-
-const nothing = () => undefined;
 
 let fake: FakeSidecar;
 afterEach(() => fake[Symbol.asyncDispose]());
@@ -110,8 +108,10 @@ describe('a request', () => {
 });
 
 describe('many blocks', () => {
-  const linesOf = async (blocks: AsyncIterable<Buffer>) =>
-    (await Array.fromAsync(blocks)).map(String).filter((line) => line !== '\n');
+  const linesOf = async (blocks: AsyncIterable<FetchedHeight>) =>
+    (await Array.fromAsync(blocks)).map((fetched) =>
+      'line' in fetched ? String(fetched.line) : fetched.reason,
+    );
 
   it('come in order, several at a time and no more than that', async () => {
     const sidecar = await Sidecar.connect((await serveFake()).url, QUICK);
@@ -120,7 +120,7 @@ describe('many blocks', () => {
       { from: second, to: second + 9 },
       { from: first, to: first },
     ];
-    const lines = await linesOf(blockLines(sidecar, ranges, 4, nothing, nothing));
+    const lines = await linesOf(fetchHeights(sidecar, ranges, 4));
     expect(lines).toEqual([...heights.slice(1, 11), first].map((height) => recorded.get(height)));
     expect(fake.mostAtOnce).toBeGreaterThan(1);
     expect(fake.mostAtOnce).toBeLessThanOrEqual(4);
@@ -128,10 +128,10 @@ describe('many blocks', () => {
 
   it('are not fetched ahead of a reader who takes his time', async () => {
     const sidecar = await Sidecar.connect((await serveFake()).url, QUICK);
-    const lines = blockLines(sidecar, [{ from: first, to: first + 60 }], 2, nothing, nothing);
-    await lines.next();
+    const fetched = fetchHeights(sidecar, [{ from: first, to: first + 60 }], 2);
+    await fetched.next();
     await new Promise((later) => setTimeout(later, 50));
     expect(fake.asked.length).toBeLessThan(10);
-    await lines.return(undefined);
+    await fetched.return(undefined);
   });
 });

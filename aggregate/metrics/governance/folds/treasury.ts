@@ -1,4 +1,4 @@
-import { dividedDown, scaledDown } from '../../shared/amounts.ts';
+import { dividedDown, PRICE_SCALE, scaledDown } from '../../shared/amounts.ts';
 
 /** The last `treasury_balance` snapshot of a chain's month, with the prices of its day as `[symbol, USD * 10^30]`. */
 export interface TreasuryFact {
@@ -22,7 +22,6 @@ interface Exact {
   readonly scale: number;
 }
 
-const PRICE_SCALE = 30;
 const NONE: Exact = { digits: 0n, scale: 0 };
 
 /** The asset name of the row with the sum of all assets. */
