@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'store_exhausted'
   | 'service_unreachable'
   | 'service_refused'
+  | 'output_unwritable'
   | 'input_missing'
   | 'input_unreadable'
   | 'metrics_failed'

@@ -48,5 +48,8 @@ async function tar(args: readonly string[]): Promise<void> {
     child.once('close', resolve);
   });
   if (code === 0) return;
-  throw new ProductError('store_failed', `tar failed: ${(await said).split('\n')[0]?.slice(0, 200)}`);
+  throw new ProductError(
+    'store_failed',
+    `tar failed: ${(await said).split('\n')[0]?.slice(0, 200) || 'the archive is cut off or damaged'}`,
+  );
 }

@@ -39,7 +39,7 @@ const NEWLINE = '\n';
 /** A file that is named after another chain would fill this one with its blocks. */
 export function requireNameOf(chain: Chain, registry: Registry, { name }: Input): void {
   const named = registry.find(bareName(name));
-  if (named === undefined || named === chain) return;
+  if (named === undefined || (named.name === chain.name && named.relay_chain === chain.relay_chain)) return;
   throw new ProductError(
     'usage',
     `${name} is named after ${named.name}, not ${chain.name}: rename it, or give it to that chain`,

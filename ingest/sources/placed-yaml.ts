@@ -35,7 +35,10 @@ export class PlacedYaml {
     const [issue] = read.error.issues as [z.core.$ZodIssue];
     const [key] = issue.code === 'unrecognized_keys' ? issue.keys : [];
     if (key === undefined) throw this.wrong(issue.path, saidOf(issue));
-    const near = didYouMean(key, keys);
+    const near = didYouMean(
+      key,
+      keys.filter((one) => one !== key),
+    );
     throw this.wrong([...issue.path, key], `is not known${near && `; ${near}`}`);
   }
 

@@ -1,4 +1,5 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { ProductError } from '../../infra/errors.ts';
 
 // Parsers of arguments and options; each throws what commander reports as a wrong value.
 
@@ -52,3 +53,9 @@ export const sourcesOption = (command: Command, others: readonly string[]) =>
 
 /** What is said where neither of the two is given. */
 export const NEITHER = 'give --url and --chain, or --sources with a file';
+
+/** Refuses a range of days that ends before it begins. */
+export function refuseReversed({ from, until }: { readonly from?: string; readonly until?: string }): void {
+  if (from === undefined || until === undefined || from <= until) return;
+  throw new ProductError('usage', `--until ${until} is before --from ${from}`);
+}

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { Command, CommanderError } from 'commander';
 import { readConfig } from '../settings.ts';
 import { NO_COLOUR, paint } from './colour.ts';
@@ -127,7 +128,10 @@ function add(
     // Commander passes the arguments, then the options, then the command itself.
     const [options, positional] = [given.at(-2), given.slice(0, -2)];
     const config = needsConfig ? readConfig() : null;
-    finish(await run({ args: positional, options, config, version, program } as never));
+    const exitCode = await run({ args: positional, options, config, version, program } as never);
+    // Standard output tells a turn later that it cannot be written.
+    await setImmediate();
+    finish(exitCode);
   });
 }
 

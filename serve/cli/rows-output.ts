@@ -39,9 +39,17 @@ export async function putRows(rows: Readable, output: string | undefined): Promi
 
 async function printRows(rows: Readable): Promise<void> {
   for await (const piece of rows) {
-    await new Promise<void>((written) => process.stdout.write(piece, () => written()));
+    const failure = await new Promise<NodeJS.ErrnoException | null | undefined>((written) =>
+      process.stdout.write(piece, written),
+    );
+    // Whoever reads no further has what it wanted.
+    if (failure?.code === 'EPIPE' || process.stdout.destroyed) return;
+    if (failure) throw outputFailure(failure);
   }
 }
+
+export const outputFailure = (error: unknown): ProductError =>
+  new ProductError('output_unwritable', `standard output cannot be written: ${reasonOf(error)}`);
 
 /** Mode of a new file, less what the user's umask takes away. */
 const FILE_MODE = 0o666;

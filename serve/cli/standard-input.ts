@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { PassThrough, pipeline, type Readable } from 'node:stream';
+import { text } from 'node:stream/consumers';
+import { isatty } from 'node:tty';
 
 /** How people name standard input among paths. */
 export const STANDARD_INPUT = '-';
@@ -8,9 +10,12 @@ export const STANDARD_INPUT = '-';
 /** Options that take something from standard input. */
 export const PASSWORD_STDIN = '--password-stdin';
 
-/** Whether a command line wants what stands on standard input. */
+/** Whether a command line wants, or may want, what stands on standard input. */
 export const wantsStandardInput = (args: readonly string[]): boolean =>
-  args.includes(STANDARD_INPUT) || args.includes(PASSWORD_STDIN);
+  args.includes(STANDARD_INPUT) || args.includes(PASSWORD_STDIN) || mayLackQuery(args);
+
+/** A terminal has no query waiting: without one the command tells what it needs. */
+const mayLackQuery = (args: readonly string[]) => args.includes('sql') && !isatty(0);
 
 type Counted = Readable & { readonly bytesRead: number };
 
@@ -40,3 +45,6 @@ export function standardInput(): Counted {
   if (held === null) throw new Error('standard input was not asked for');
   return held;
 }
+
+/** All of it as text; empty where it is a terminal that nobody asked for. */
+export const readStandardInput = async (): Promise<string> => (held === null ? '' : await text(held));

@@ -22,12 +22,12 @@ export const exportRequest = z.object({
 });
 export type ExportRequest = z.output<typeof exportRequest>;
 
-/** The statement of an export: all rows that the path would serve page by page. */
+/** The statement of an export: all rows that the path would serve page by page, none of them before `floor`. */
 export function exportStatement(
   request: ExportRequest,
   registry: Registry,
   today: string,
-): { statement: Sql; format: Format } {
+): { statement: Sql; format: Format; floor: string | undefined } {
   const { metric, endpoint } = findEndpoint(request.metric);
   const format = RESPONSE_FORMATS[request.format]?.format;
   if (format === undefined) {
@@ -49,7 +49,7 @@ export function exportStatement(
     format: request.format,
     today,
   };
-  return { statement: wholeAnswer(metric, endpoint, query, format), format };
+  return { statement: wholeAnswer(metric, endpoint, query, format), format, floor: endpoint.dates?.floor };
 }
 
 /** The chains of the export. An unknown name is refused: it would otherwise give an empty file. */
@@ -65,7 +65,10 @@ function chainsOf(
   const found = name === undefined ? undefined : registry.find(name, relay_chain);
   if (name !== undefined && name !== ECOSYSTEM && found === undefined) {
     const of = relay_chain === undefined ? '' : ` of ${relay_chain}`;
-    const near = didYouMean(name, namesOf(registry));
+    const near = didYouMean(
+      name,
+      namesOf(registry).filter((one) => one !== name),
+    );
     throw new ProductError('unknown_chain', `no chain${of} is called ${name}${near && `: ${near}`}`);
   }
   if (found !== undefined && !endpoint.relays.includes(found.relay_chain)) {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, relative, resolve } from 'node:path';
 import { z } from 'zod';
 import { SCHEMA_VERSION } from '../../infra/clickhouse/schema.ts';
 import { sql } from '../../infra/clickhouse/sql.ts';
@@ -12,6 +12,8 @@ import { operation } from './operation.ts';
 
 /** What an archive is packed from. */
 const partOf = (archive: string) => `${archive}.part`;
+
+const isWithin = (directory: string, path: string) => !relative(resolve(directory), path).startsWith('..');
 
 /** Writes a backup of the data directory into another one or into an archive, while it is in use. */
 export const backup = operation<CopyProgress>()({
@@ -25,6 +27,13 @@ export const backup = operation<CopyProgress>()({
       );
     }
     if (isArchive(path) && existsSync(path)) throw new ProductError('usage', `${path} is there already`);
+    if (isWithin(config.DATA_DIR, path))
+      throw new ProductError('usage', `${path} is in the data directory, and would be lost with it`);
+    if (isArchive(path) && existsSync(partOf(path)))
+      throw new ProductError(
+        'usage',
+        `${partOf(path)} is there: another backup writes it, or was interrupted, and then you can delete it`,
+      );
     const snapshot = await runtime.snapshot();
     try {
       const [engine] = await runtime.store.rows<{ version: string }>(sql`SELECT version() AS version`);

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { FIRST_DAY } from '../../infra/clickhouse/date-range.ts';
+import { endAfter, FIRST_DAY, LAST_DAY } from '../../infra/clickhouse/date-range.ts';
 import { ident, join, raw, type Sql, sql } from '../../infra/clickhouse/sql.ts';
-import { dayAfter } from '../../infra/days.ts';
 import { ProductError } from '../../infra/errors.ts';
 import { RELAY_CHAINS } from '../../ingest/chains/chain.ts';
 import type { Pipeline } from '../compose.ts';
@@ -11,8 +10,6 @@ import { operation } from './operation.ts';
 
 const QUERY_CHARACTERS_MAX = 100_000;
 const REASON_CHARACTERS_MAX = 600;
-/** The end of what `Date` and `DateTime64` both hold. */
-const AFTER_LAST_DAY = '2149-06-06';
 
 /** A query of an operator over the relations, of a range of days (`until` is inclusive) and of relay chains. */
 const sqlRequest = z.object({
@@ -26,11 +23,11 @@ export type SqlRequest = z.output<typeof sqlRequest>;
 
 /**
  * The statement that answers a query. The query stands in a subquery, so that it can be nothing but a SELECT, and its
- * relations before it, so that it reads canonical rows only. Exported for tests.
+ * relations before it, so that it reads canonical rows only.
  */
-function sqlStatement({ query, relay_chain, from = FIRST_DAY, until }: SqlRequest): Sql {
+function sqlStatement({ query, relay_chain, from = FIRST_DAY, until = LAST_DAY }: SqlRequest): Sql {
   const relays = relay_chain === undefined ? [...RELAY_CHAINS] : [relay_chain];
-  const window = { relays, from, until: until === undefined ? AFTER_LAST_DAY : dayAfter(until) };
+  const window = { relays, from, until: endAfter(until) };
   const named = [...relations.values()].filter(({ name }) => new RegExp(`\\b${name}\\b`).test(query));
   const parts = named.map(({ name, select }) => sql`${ident(name)} AS (${select(window)})`);
   const before = parts.length === 0 ? raw('') : sql`WITH ${join(parts)} `;

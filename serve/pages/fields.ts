@@ -33,7 +33,7 @@ export function textField(field: TextField): Html {
     isCode,
   } = field;
   const described = [hint && `${id}-hint`, fault && `${id}-fault`].filter(Boolean).join(' ');
-  const common = html`id="${id}" name="${name}"${described && html` aria-describedby="${described}"`}${fault && html` aria-invalid="true"`}${field.required !== false && html` required`}`;
+  const common = html`id="${id}" name="${name}"${described && html` aria-describedby="${described}"`}${fault && html` aria-invalid="true" autofocus`}${field.required !== false && html` required`}`;
   const input =
     rows === undefined
       ? html`<input ${common} type="${type}" value="${type === 'password' ? '' : value}" autocomplete="${autocomplete ?? 'off'}"${isCode && html` inputmode="numeric" class="code" autocapitalize="none" spellcheck="false"`}>`
@@ -53,7 +53,8 @@ export function scopeField(
 ${offered.map(
   (
     scope,
-  ) => html`<label class="choice"><input type="checkbox" name="scopes" value="${scope}"${chosen.includes(scope) && html` checked`}>
+    i,
+  ) => html`<label class="choice"><input type="checkbox" name="scopes" value="${scope}"${chosen.includes(scope) && html` checked`}${fault && i === 0 && html` autofocus`}>
 <div><b>${scope}</b> · ${SCOPES[scope].title}<span>${SCOPES[scope].detail}</span></div></label>`,
 )}${fault && html`<p class="fault" id="scopes-fault">${fault}</p>`}</fieldset>`;
 }

@@ -40,7 +40,7 @@ export async function checkForm(accounts: PageAccounts, request: FastifyRequest)
   if (!isValid) {
     throw new HttpError(
       'forbidden',
-      'The form has expired or cookies are disabled. Reload the page and try again.',
+      'The form has expired, you are signed out, or cookies are disabled. Go back, reload that page, and send the form again.',
     );
   }
 }

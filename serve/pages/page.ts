@@ -231,7 +231,7 @@ function pageDialect(accounts: PageAccounts): Dialect {
       }
       const body = html`<h1>${title}</h1>
 <p>${error.message}</p><p class="actions"><a class="button" href="/">Go to the overview</a><a class="button second" href="/search">Search</a></p>`;
-      return sendPage(accounts, request, reply, { title: 'Error', body, layout: 'narrow', status });
+      return sendPage(accounts, request, reply, { title, body, layout: 'narrow', status });
     },
   };
 }

@@ -5,6 +5,8 @@ import type { ExportTarget } from './target.ts';
 
 /** The place that an operator names: a directory, or `s3://` with a bucket and a prefix. */
 export async function openTarget(place: string): Promise<ExportTarget> {
+  if (place.trim() === '')
+    throw new ProductError('usage', '--to is empty: name a directory or s3://bucket/prefix');
   if (!/^[a-z][\w+.-]*:\/\//i.test(place)) return DirectoryTarget.open(resolve(place));
   const { S3Target, parsePlace } = await import('./s3-target.ts');
   const bucket = parsePlace(place);

@@ -5,7 +5,10 @@ export type Severity = (typeof SEVERITIES)[number];
 export const ALERT_STATUSES = ['triggered', 'acknowledged', 'resolved', 'ignored'] as const;
 export type AlertStatus = (typeof ALERT_STATUSES)[number];
 
-/** What happened to an item of a delivery, or to the alert of an action. */
+/**
+ * What happened to an item of a delivery, or to the alert of an action: one that gives it another status has `changed`
+ * it, or `resolved` it; one that changes something else has `updated` it.
+ */
 export const OUTCOMES = [
   'created',
   'grouped',
@@ -13,6 +16,8 @@ export const OUTCOMES = [
   'retried',
   'unmatched',
   'changed',
+  'updated',
+  'unchanged',
   'refused',
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { type Alert, type AlertItem, isOpen, type Outcome, worst } from '../model/alert.ts';
 import type { ActionHead } from '../model/event.ts';
 import { isNamed } from '../model/retry-key.ts';
@@ -149,15 +150,20 @@ export function decideAction(
     return { outcome: 'refused', alert: null, counted: null };
   }
   const resolves = isOpen(alert) && status === 'resolved';
+  const { assignees = alert.assignees, incident = alert.incident } = change;
+  const hasStatus = status === alert.status;
+  if (hasStatus && incident === alert.incident && isDeepStrictEqual(assignees, alert.assignees)) {
+    return { outcome: 'unchanged', alert: null, counted: null };
+  }
   const next: Alert = {
     ...alert,
     status,
     ended_ms: resolves ? at : reopens ? 0 : alert.ended_ms,
     acknowledged_ms: status === 'acknowledged' ? alert.acknowledged_ms || at : alert.acknowledged_ms,
-    assignees: change.assignees ?? alert.assignees,
-    incident: change.incident ?? alert.incident,
+    assignees,
+    incident,
     updated_ms: at,
     position,
   };
-  return { outcome: resolves ? 'resolved' : 'changed', alert: next, counted: null };
+  return { outcome: resolves ? 'resolved' : hasStatus ? 'updated' : 'changed', alert: next, counted: null };
 }

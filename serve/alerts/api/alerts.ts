@@ -163,7 +163,7 @@ function serveHistory(api: Api, { reader }: AlertParts): void {
       method: 'GET',
       path: `${one}/history`,
       tag,
-      summary: 'List the events of an alert, newest first',
+      summary: 'List the newest 100 events of an alert, newest first',
       role,
       params: iidOf,
       answer: z.array(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { AlertDomain } from '../domain.ts';
-import { PROJECT_ROLES, requireRole } from '../projects/access.ts';
+import { PROJECT_ROLES, RequestRefused, requireRole } from '../projects/access.ts';
 import type { Api } from './endpoint.ts';
 import { memberJson, memberShape, projectJson, projectShape } from './shapes.ts';
 
@@ -122,6 +122,8 @@ function serveMembers(api: Api, domain: ProjectParts): void {
       status: 201,
     },
     async ({ caller, membership, body }) => {
+      if (body.user_id === undefined && body.username === undefined)
+        throw new RequestRefused('bad_request', 'Give the user_id or the username of the user.', 'user_id');
       const user = await members.findNamed(caller.user, { id: body.user_id, username: body.username });
       const member = await members.setLevel(membership, user, body.access_level, 'add');
       return memberJson({ user, level: member.access_level, since: member.created_ms });

@@ -71,6 +71,9 @@ export const mappingSchema = z
     }),
   )
   .max(MAPPED_FIELDS.length)
+  .refine((list) => new Set(list.map(({ field_name }) => field_name)).size === list.length, {
+    message: 'names a field twice',
+  })
   .describe('path in the payload for each field of the alert');
 
 export const mappingOf = (list: z.output<typeof mappingSchema>): Mapping =>

@@ -150,7 +150,7 @@ export class Integrations {
 
   /** Creates a new key. The previous one stays valid for some hours, so that senders can be changed one by one. */
   async rotateKey(project: Project, id: string, hours: number): Promise<IntegrationWithKey> {
-    if (!(hours > 0 && hours <= ROTATION_HOURS_MAX)) {
+    if (!(hours >= 1 && hours <= ROTATION_HOURS_MAX)) {
       throw new RequestRefused('bad_request', `Enter 1 to ${ROTATION_HOURS_MAX} hours.`, 'hours');
     }
     const key = newSecret();

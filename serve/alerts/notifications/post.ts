@@ -95,8 +95,8 @@ function send({ url, agent }: TargetConnections, { headers, body }: Post): Promi
       },
       (response) => {
         const { statusCode: status = 0 } = response;
-        const seconds = Number(response.headers['retry-after']);
-        const answer = () => done({ status, retryAfterMs: seconds > 0 ? seconds * 1000 : 0 });
+        const retryAfterMs = waitOf(response.headers['retry-after']);
+        const answer = () => done({ status, retryAfterMs });
         let bytes = 0;
         response.on('data', (chunk: Buffer) => {
           bytes += chunk.length;
@@ -112,4 +112,10 @@ function send({ url, agent }: TargetConnections, { headers, body }: Post): Promi
     });
     request.end(body);
   });
+}
+
+/** Seconds, or a date (RFC 9110 §10.2.3); 0 where it names none, or one that is over. */
+function waitOf(retryAfter = ''): number {
+  const ms = /^\d+$/.test(retryAfter) ? Number(retryAfter) * 1000 : Date.parse(retryAfter) - Date.now();
+  return Math.max(0, ms || 0);
 }

@@ -107,7 +107,7 @@ function serveChanges(pages: FastifyInstance, { frame, integrations }: Integrati
       name: form.text('name'),
       is_active: form.has('active'),
       ...(form.has('api_url') ? { api_url: form.text('api_url') } : {}),
-      heartbeat_minutes: Math.floor(Number(form.text('heartbeat'))) || 0,
+      heartbeat_minutes: wholeNumberIn(form.text('heartbeat')),
     });
     return 'Changes saved.';
   });
@@ -116,6 +116,9 @@ function serveChanges(pages: FastifyInstance, { frame, integrations }: Integrati
     return 'Previous key revoked.';
   });
 }
+
+/** Not a number where the text is none: a typo must not turn the heartbeat off. */
+const wholeNumberIn = (text: string): number => (/^\s*\d*\s*$/.test(text) ? Number(text) : Number.NaN);
 
 async function sendList(
   { clock, frame, heartbeats, integrations }: IntegrationPageParts,

@@ -206,8 +206,8 @@ function fieldsOf({ name, url, events = [] }: WebhookFields, error: RequestRefus
   return html`${textField({ name: 'url', label: 'URL', value: url, hint: 'An http or https URL without credentials.', fault: faultOf('url') })}
 ${textField({ name: 'name', label: 'Name', value: name, required: false, hint: 'Optional. For example, the chat or tool that receives the events.' })}
 <fieldset class="field"${fault && html` aria-describedby="events-fault"`}><legend>Trigger</legend>${WEBHOOK_EVENTS.map(
-    (event) =>
-      html`<label class="choice"><input type="checkbox" name="event-${event}" value="on"${events.includes(event) && html` checked`}><div><b>${event}</b><span>${EVENTS[event]}</span></div></label>`,
+    (event, i) =>
+      html`<label class="choice"><input type="checkbox" name="event-${event}" value="on"${events.includes(event) && html` checked`}${fault && i === 0 && html` autofocus`}><div><b>${event}</b><span>${EVENTS[event]}</span></div></label>`,
   )}${fault && html`<p class="fault" id="events-fault">${fault}</p>`}</fieldset>`;
 }
 

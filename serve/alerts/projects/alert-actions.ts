@@ -46,13 +46,15 @@ export class AlertActions {
 
   /** Returns the alert after the change, which every reader sees by then. */
   async change(projectId: string, iid: number, by: User | null, change: AlertChange): Promise<Alert> {
-    if (change.assignees) await this.#requireAssignable(projectId, change.assignees);
+    const { assignees, ...others } = change;
+    const unique = assignees && [...new Set(assignees)];
+    if (unique) await this.#requireAssignable(projectId, iid, unique);
     this.#pipeline.requireRoom(Number(projectId));
     const { outcomes } = await this.#pipeline.applyAction({
       project: Number(projectId),
       iid,
       by: by?.id ?? '',
-      change,
+      change: unique ? { ...others, assignees: unique } : others,
     });
     const alert = await this.#reader.get(projectId, iid);
     if (outcomes[0] === 'refused') {
@@ -92,10 +94,13 @@ export class AlertActions {
     };
   }
 
-  async #requireAssignable(projectId: string, ids: readonly string[]): Promise<void> {
+  /** Who is assigned stays so after leaving the project, also when others are added. */
+  async #requireAssignable(projectId: string, iid: number, ids: readonly string[]): Promise<void> {
     const refused = (text: string) => new RequestRefused('bad_request', text, 'assignee_ids');
     if (ids.length > ASSIGNEES_MAX) throw refused(`An alert can have up to ${ASSIGNEES_MAX} assignees.`);
+    const assigned = new Set((await this.#reader.get(projectId, iid)).assignees);
     for (const id of ids) {
+      if (assigned.has(id)) continue;
       const level = await this.#members.levelOf(projectId, id);
       if (level < PROJECT_ROLES.Developer)
         throw refused(`User ${id} does not have the Developer role in the project.`);

@@ -238,7 +238,7 @@ function entriesOf({ at, head, outcomes, iids }: HistoryRow, alertIid: number): 
   const event = decodeHead(head);
   const isAction = event.kind === 'action';
   return iids.flatMap((iid, i): HistoryEntry[] => {
-    if (iid !== alertIid) return [];
+    if (iid !== alertIid || outcomes[i] === 'unchanged') return [];
     return [
       {
         at,

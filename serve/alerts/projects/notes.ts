@@ -30,9 +30,12 @@ export class Notes {
 
   async add(projectId: string, iid: number, author: User, text: string): Promise<Note> {
     const body = text.trim();
-    if (body === '') throw new RequestRefused('bad_request', 'Enter a comment.', 'body');
+    if (body === '') throw new RequestRefused('bad_request', 'Enter a note.', 'body');
     if (body.length > NOTE_CHARACTERS_MAX) {
       throw new RequestRefused('bad_request', `Enter at most ${NOTE_CHARACTERS_MAX} characters.`, 'body');
+    }
+    if ((await this.list(projectId, iid)).length >= NOTES_MAX) {
+      throw new RequestRefused('bad_request', `An alert can have up to ${NOTES_MAX} notes.`, 'body');
     }
     const note = {
       id: newLocator(),

@@ -1,8 +1,7 @@
 import { Argument } from 'commander';
-import { ProductError } from '../../../infra/errors.ts';
 import { rawData } from '../../../ingest/raw/raw-data.ts';
 import type { RawExportReport } from '../../raw-export/exporter.ts';
-import { parseDay } from '../arguments.ts';
+import { parseDay, refuseReversed } from '../arguments.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { openDisplay } from '../display.ts';
 import { EXIT } from '../failure.ts';
@@ -46,9 +45,7 @@ Examples:
   chain-metrics export-raw --to /srv/raw
   chain-metrics export-raw extrinsics events --chain polkadot --chain kusama --from 2024-01-01 --to s3://lake/raw`,
   run: async ({ args: [named], options: { to, chain, json = false, ...days }, config }) => {
-    if (days.from !== undefined && days.until !== undefined && days.from > days.until) {
-      throw new ProductError('usage', `--until ${days.until} is before --from ${days.from}`);
-    }
+    refuseReversed(days);
     const { openTarget } = await import('../../raw-export/open-target.ts');
     const { exportRaw: write } = await import('../../raw-export/exporter.ts');
     const target = await openTarget(to);

@@ -55,7 +55,9 @@ Examples:
     // A wrong request fails before the store is opened.
     const { exportStatement } = await import('../../metrics/export.ts');
     const { readRegistry } = await import('../../../ingest/chains/registry.ts');
-    exportStatement(request, readRegistry(config), FIRST_DAY);
+    const { floor } = exportStatement(request, readRegistry(config), FIRST_DAY);
+    if (floor !== undefined && [rest.from, rest.until].some((day) => day !== undefined && day < floor))
+      process.stderr.write(`${metric} begins on ${floor}: there are no rows of earlier days\n`);
     return withOperations(config, async (client) => {
       await putRows(await client.call('export', request), output);
       return EXIT.ok;

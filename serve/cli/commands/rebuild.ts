@@ -1,7 +1,5 @@
-import { FIRST_DAY, LAST_DAY } from '../../../infra/clickhouse/date-range.ts';
-import { dayAfter } from '../../../infra/days.ts';
-import { ProductError } from '../../../infra/errors.ts';
-import { parseDay } from '../arguments.ts';
+import { endAfter, FIRST_DAY, inDateRange, LAST_DAY } from '../../../infra/clickhouse/date-range.ts';
+import { parseDay, refuseReversed } from '../arguments.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { openDisplay } from '../display.ts';
 import { EXIT } from '../failure.ts';
@@ -26,14 +24,14 @@ Examples:
   run: async ({ args: [metrics], options: { from = FIRST_DAY, until = LAST_DAY, json = false }, config }) => {
     const { findMetrics } = await import('../../metrics/metric-names.ts');
     findMetrics(metrics);
-    if (from > until) throw new ProductError('usage', `--until ${until} is before --from ${from}`);
+    refuseReversed({ from, until });
     const display = openDisplay(process.stderr, { silent: json });
     const started = performance.now();
     return withOperations(config, async (client) => {
       try {
         const rebuilt = await client.call(
           'rebuild',
-          { metrics, from, until: dayAfter(until) },
+          { metrics, from: inDateRange(from), until: endAfter(until) },
           {
             onProgress: ({ done, total }) => {
               if (total === 0) return;

@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream';
-import { text as readText } from 'node:stream/consumers';
 import { Option } from 'commander';
 import { ProductError } from '../../../infra/errors.ts';
 import { RELAY_CHAINS, type RelayChain } from '../../../ingest/chains/chain.ts';
 import { RESPONSE_FORMATS } from '../../metrics/response-formats.ts';
-import { parseDay } from '../arguments.ts';
+import { parseDay, refuseReversed } from '../arguments.ts';
 import { command, jsonOption, print, withOperations } from '../command.ts';
 import { EXIT } from '../failure.ts';
 import { formatOf, putRows, refuseBinaryTerminal } from '../rows-output.ts';
+import { readStandardInput, STANDARD_INPUT } from '../standard-input.ts';
 import { alignedTable } from '../words.ts';
 
 interface SqlOptions {
@@ -60,7 +60,8 @@ Examples:
       ? 'json'
       : (options.format ?? formatOf(output) ?? (process.stdout.isTTY ? 'table' : 'csv'));
     refuseBinaryTerminal(format, output);
-    const query = given === undefined || given === '-' ? await readText(process.stdin) : given;
+    refuseReversed(options);
+    const query = given === undefined || given === STANDARD_INPUT ? await readStandardInput() : given;
     if (query.trim() === '')
       throw new ProductError('usage', 'name a query, or --tables to see what can be queried');
     const place = relayChain === undefined ? {} : { relay_chain: relayChain };

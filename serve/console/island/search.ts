@@ -36,7 +36,8 @@ function enhance(form: HTMLFormElement): void {
     event.preventDefault();
     open();
   });
-  form.addEventListener('focusin', (event) => {
+  // Not on focus, which comes back to the field when the dialog closes.
+  form.addEventListener('click', (event) => {
     if (event.target instanceof HTMLInputElement) open();
   });
   dialog.addEventListener('click', (event) => {

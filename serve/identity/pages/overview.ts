@@ -20,15 +20,15 @@ export function serveOverview(pages: FastifyInstance, accounts: Accounts, origin
       walletsOf(accounts, user.id),
     ]);
     const tiles = [
-      ['/profile/keys', keys.length, 'API keys'],
-      ['/profile/tokens', tokens.length, 'personal access tokens'],
-      ['/profile/applications', applications.length, 'applications'],
-      ['/profile/authorized-applications', authorized.length, 'authorized applications'],
-      ['/profile/wallets', wallets.length, 'linked wallets'],
+      ['/profile/keys', keys.length, 'API key'],
+      ['/profile/tokens', tokens.length, 'personal access token'],
+      ['/profile/applications', applications.length, 'application'],
+      ['/profile/authorized-applications', authorized.length, 'authorized application'],
+      ['/profile/wallets', wallets.length, 'linked wallet'],
     ] as const;
     const body = html`<h1>${user.name}</h1>
 <p class="lead">Your account and everything that has access to it.</p>
-<div class="tiles">${tiles.map(([href, count, label]) => html`<a class="tile" href="${href}"><strong>${count}</strong><span>${label}</span></a>`)}</div>
+<div class="tiles">${tiles.map(([href, count, label]) => html`<a class="tile" href="${href}"><strong>${count}</strong><span>${label}${count !== 1 && 's'}</span></a>`)}</div>
 <section class="card"><h2>Account</h2><dl class="facts">
 <dt>Username</dt><dd>${user.username}</dd>
 <dt>Email</dt><dd>${user.email || 'Not set'}${user.email !== '' && user.email_confirmed_ms === 0 && html` <span class="tag warn">Not confirmed</span>`}</dd>

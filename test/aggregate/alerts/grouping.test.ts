@@ -276,6 +276,15 @@ describe('actions', () => {
     expect(project.alerts.get(1)?.events).toBe(2);
   });
 
+  test('an action that gives the status again changes nothing', () => {
+    const project = new TestProject();
+    project.send({ title: 'a' });
+    expect(project.set(1, 'acknowledged').outcomes).toEqual(['changed']);
+    const before = project.alerts.get(1);
+    expect(project.after(5).set(1, 'acknowledged').outcomes).toEqual(['unchanged']);
+    expect(project.alerts.get(1)).toEqual(before);
+  });
+
   test('an action on an unknown alert is refused', () => {
     expect(new TestProject().set(7, 'resolved').outcomes).toEqual(['refused']);
   });

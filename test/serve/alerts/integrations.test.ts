@@ -137,6 +137,7 @@ describe('a custom mapping', () => {
     ['a path into nothing', [{ field_name: 'title', path: ['event', 'nothing'] }]],
     ['a place behind a list', [{ field_name: 'hosts', path: ['event', 'tags', 5] }]],
     ['something every object has', [{ field_name: 'title', path: ['constructor'] }]],
+    ['a field twice', ['n', 'event'].map((name) => ({ field_name: 'title', path: [name] }))],
     ['an unknown field', [{ field_name: 'colour', path: ['n'] }]],
     ['no path', [{ field_name: 'title', path: [] }]],
     ['a path of other things', [{ field_name: 'title', path: [{}] }]],

@@ -74,7 +74,11 @@ describe('outgoing webhooks', () => {
     await service.send(source, { title: 'told' });
     await service.send(source, { title: 'told' });
     await until('the first was told', () => received.length === 1);
-    await service.api(ann, 'PUT', `/projects/${source.project}/alerts/1`, { status: 'acknowledged' });
+    for (const change of [{}, {}, { assignee_ids: [1, 1] }])
+      await service.api(ann, 'PUT', `/projects/${source.project}/alerts/1`, {
+        status: 'acknowledged',
+        ...change,
+      });
     await service.send(source, { title: 'told', end_time: '2026-11-21T04:00:00Z' });
     await until('all were told', () => received.length === 3);
     expect(events()).toEqual(['created 1', 'acknowledged 1', 'resolved 1']);

@@ -343,6 +343,9 @@ describe.runIf(isPossible)('the pages of alerts', () => {
   test('show the heartbeat of an integration, and charts of the analytics', async () => {
     await page.goto(`${origin}/projects/1/integrations`);
     await page.getByRole('link', { name: 'Thermometer' }).click();
+    await page.getByLabel('Heartbeat (minutes)').fill('5 min');
+    await clickButton('Save changes');
+    expect(await text('.note.bad')).toContain('minutes');
     await page.getByLabel('Heartbeat (minutes)').fill('5');
     await clickButton('Save changes');
     await page.getByRole('link', { name: 'Send test alert' }).click();

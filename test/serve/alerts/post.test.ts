@@ -13,7 +13,8 @@ beforeAll(async () => {
   server = createServer((request, reply) => {
     arrived.push(request.url ?? '');
     const location = `http://127.0.0.1:${port}/private`;
-    reply.writeHead(request.url === '/moved' ? 307 : 200, { location, 'retry-after': '7' }).end();
+    const retryAfter = request.url === '/dated' ? new Date(Date.now() + 60_000).toUTCString() : '7';
+    reply.writeHead(request.url === '/moved' ? 307 : 200, { location, 'retry-after': retryAfter }).end();
   }).listen(0);
   await once(server, 'listening');
   port = (server.address() as { port: number }).port;
@@ -77,6 +78,12 @@ describe('a request to a URL of a member', () => {
       retryAfterMs: 7000,
     });
     expect(arrived).toEqual(['/moved']);
+  });
+
+  test('may ask for a wait until a date', async () => {
+    const { retryAfterMs } = await sent(`http://127.0.0.1:${port}/dated`, { allowsPrivate: true });
+    expect(retryAfterMs).toBeGreaterThan(30_000);
+    expect(retryAfterMs).toBeLessThanOrEqual(60_000);
   });
 });
 

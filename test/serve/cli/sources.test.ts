@@ -73,7 +73,8 @@ it('loads several chains beside one whose source is dead, is killed, goes on, an
   // The beginning of a chain is in an archive, the rest behind a polkadot-rest-api.
   const hub = await fakeOf(blocksOf.hub, { root: '/v1', specName: 'statemint' });
   const archived = [...blocksOf.hub.values()].slice(0, 10);
-  writeFileSync(join(place.path, 'hub.ndjson.gz'), gzipSync(archived.join('\n')));
+  // A file may bear the name of its own chain.
+  writeFileSync(join(place.path, 'statemint.ndjson.gz'), gzipSync(archived.join('\n')));
   const feed = await priceFeed();
   const file = join(place.path, 'sources.yaml');
   writeFileSync(
@@ -88,7 +89,7 @@ it('loads several chains beside one whose source is dead, is killed, goes on, an
   - chain: statemint
     from: ${rangeOf(blocksOf.hub).from}
     to: ${rangeOf(blocksOf.hub).to}
-    sources: [{ archive: hub.ndjson.gz }, { url: '${hub.url}' }]
+    sources: [{ archive: statemint.ndjson.gz }, { url: '${hub.url}' }]
 `,
   );
   const at = directory('several');

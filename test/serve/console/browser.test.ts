@@ -170,6 +170,14 @@ describe.runIf(hasChromium)('in Chromium, the pages of the metrics', () => {
     expect(complaints.splice(0).join()).toContain("frame-ancestors 'none'");
   });
 
+  test('close the search that a click has opened', async () => {
+    await page.goto(origin);
+    await page.locator('header input[type=search]').click();
+    await page.locator('dialog[open]').waitFor();
+    await page.keyboard.press('Escape');
+    await expect.poll(() => page.locator('dialog[open]').count()).toBe(0);
+  });
+
   test('are used by keyboard alone: search opens a metric, arrows read its chart', async () => {
     await page.goto(origin);
     await page.keyboard.press('Control+k');

@@ -584,7 +584,7 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List the events of an alert, newest first
+         * List the newest 100 events of an alert, newest first
          * @description Needs the role Developer in the project.
          */
         get: operations["getProjectsIdAlertsAlert_iidHistory"];
@@ -6573,7 +6573,7 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description List the events of an alert, newest first */
+            /** @description List the newest 100 events of an alert, newest first */
             200: {
                 headers: {
                     [name: string]: unknown;
