@@ -74,11 +74,12 @@ describe('the TypeScript client, packed and installed in an empty project', () =
   });
 
   it('gives the rows of every path and of a hundred thousand on ten pages, with a key', async () => {
-    const names = ['everyPath', 'manyRows', 'errors', 'bytes'];
+    const names = ['everyPath', 'manyRows', 'errors', 'bytes', 'form'];
     const answers = await runProgram(project, names, given);
     expect(answers.everyPath).toEqual(expected);
     expect(answers.manyRows).toEqual([MANY_ROWS, SUM]);
     expect(answers.errors).toMatchObject(ERRORS);
+    expect(answers.form).toBe('invalid_grant');
     expect(answers.bytes).toEqual([...Buffer.from('PAR1')]);
     expect(served.refusals()).toBe(0);
   });

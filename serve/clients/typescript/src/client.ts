@@ -20,6 +20,9 @@ export function createClient({ baseUrl, apiKey, retry, fetch: send }: ClientOpti
     baseUrl,
     fetch: retrying(send ?? ((request) => fetch(request)), { ...DEFAULT_RETRY, ...retry }),
   });
+  client.use({
+    onRequest: ({ request, schemaPath }) => (schemaPath.startsWith(OAUTH) ? asForm(request) : request),
+  });
   if (apiKey !== undefined) {
     client.use({
       onRequest: ({ request }) => {
@@ -29,4 +32,14 @@ export function createClient({ baseUrl, apiKey, retry, fetch: send }: ClientOpti
     });
   }
   return client;
+}
+
+/** Paths of OAuth 2.0, which take forms. */
+const OAUTH = '/oauth/';
+
+async function asForm(request: Request): Promise<Request> {
+  if (request.headers.get('content-type') !== 'application/json') return request;
+  const headers = new Headers(request.headers);
+  headers.set('content-type', 'application/x-www-form-urlencoded');
+  return new Request(request, { headers, body: new URLSearchParams(await request.json()).toString() });
 }

@@ -69,6 +69,14 @@ export async function bytes({ origin, key }: Given): Promise<readonly number[]> 
   return [...new Uint8Array(data ?? new ArrayBuffer(0)).slice(0, 4)];
 }
 
+/** The error of an operation that takes a form. */
+export async function form({ origin }: Given): Promise<string | undefined> {
+  const client = createClient({ baseUrl: origin });
+  const body = { grant_type: 'password', username: 'nobody', password: 'a guess' } as const;
+  const { error } = await client.POST('/oauth/token', { body });
+  return error?.error;
+}
+
 /** What the compiler knows. Never called. */
 export async function typed(client = createClient({ baseUrl: '' })): Promise<void> {
   for await (const row of rows(client, '/api/daily-fees', { chain: 'polkadot', start_date: '2025-01-01' })) {
