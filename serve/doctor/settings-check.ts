@@ -2,9 +2,12 @@ import { isIP } from 'node:net';
 import { totalmem } from 'node:os';
 import { isSecretSetting, secretFileSetting, settingFaults } from '../../infra/config/read.ts';
 import { distributedSettings } from '../../infra/distributed/settings.ts';
+import { reasonOf } from '../../infra/errors.ts';
 import { type Finding, failed, fine, warning } from '../../infra/finding.ts';
 import { nearestName } from '../../infra/nearest-name.ts';
 import { bytes } from '../../infra/words.ts';
+import { readRegistry } from '../../ingest/chains/registry.ts';
+import { findChain } from '../../ingest/sources/open-source.ts';
 import { isPublicAddress } from '../alerts/notifications/public-address.ts';
 import { type Config, settings } from '../settings.ts';
 
@@ -25,6 +28,7 @@ export function checkSettings(env: Environment, config: Config, memoryBytes = me
   const faults = [...settingFaults(settings, env).values()].map((fault) =>
     failed(CHECK, fault, 'correct it or unset it; `chain-metrics settings` lists what there is'),
   );
+  faults.push(...chainFaults(config));
   const warnings = [...unread(env, config), ...dangers(env, config, memoryBytes)].map(([text, remedy]) =>
     warning(CHECK, text, remedy),
   );
@@ -32,6 +36,17 @@ export function checkSettings(env: Environment, config: Config, memoryBytes = me
   return found.length === 0
     ? [fine(CHECK, 'all are known and within their ranges')]
     : found.slice(0, FINDINGS_MAX);
+}
+
+/** The chains that settings name must be known. */
+function chainFaults(config: Config): Finding[] {
+  try {
+    const registry = readRegistry(config);
+    for (const { chain } of config.FOLLOW) findChain(registry, chain);
+    return [];
+  } catch (error) {
+    return [failed(CHECK, reasonOf(error), 'correct CHAINS_FILE or FOLLOW: without it nothing starts')];
+  }
 }
 
 /** What is wrong, and what to do. */

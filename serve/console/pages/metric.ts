@@ -128,7 +128,11 @@ const MERGED: Readonly<Record<Merge, string>> = {
 };
 
 function withoutChart({ metric, endpoint, records }: ShownMetric): Html {
-  const api = html`<a href="${endpoint.path}?limit=100"><code>${endpoint.path}</code></a>`;
+  const path = html`<code>${endpoint.path}</code>`;
+  // Without the parameters that it needs the path refuses the request.
+  const needsMore =
+    endpoint.dates?.required || Object.values(endpoint.filters ?? {}).some(({ required }) => required);
+  const api = needsMore ? path : html`<a href="${endpoint.path}?limit=100">${path}</a>`;
   return html`<div class="card"><p>${metric.undrawn ?? 'This metric is a list, not a line over time.'} Its rows by the API: ${api}.</p>
 ${records !== undefined && html`<p class="actions"><a class="button" href="${records}">Open the list</a></p>`}</div>`;
 }

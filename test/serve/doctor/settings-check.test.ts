@@ -28,6 +28,13 @@ describe('the settings of a process', () => {
     ]);
   });
 
+  it('that name chains which are not known are told', () => {
+    expect(found({ FOLLOW: 'nope=http://127.0.0.1:9' })).toEqual([
+      expect.stringMatching(/^failed no chain is called nope/),
+    ]);
+    expect(found({ CHAINS_FILE: '/nowhere.json' })).toEqual([expect.stringMatching(/^failed CHAINS_FILE=/)]);
+  });
+
   it.each([
     ['DATADIR', 'DATA_DIR'],
     ['data_dir', 'DATA_DIR'],
